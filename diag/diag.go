@@ -1,0 +1,189 @@
+// Package diag is the vocabulary of what can be wrong: stable codes, findings
+// with a place, and the one typed error every room returns.
+//
+// It holds facts only. Hints and exit codes stand in the table (table.go) and
+// are rendered by cmd/rye; no other room prints them. It reads no files and
+// knows no items.
+package diag
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Severity says whether a finding refuses or only warns.
+type Severity string
+
+// Severities.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Finding is one thing that is wrong at one place. Path is relative to what
+// the user named; Line and Column count from 1, 0 means unknown. Column counts
+// bytes.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Code     Code     `json:"code"`
+	Path     string   `json:"path,omitempty"`
+	Line     int      `json:"line,omitempty"`
+	Column   int      `json:"column,omitempty"`
+	Message  string   `json:"message"`       // what is wrong, lower case, no period
+	Fix      string   `json:"fix,omitempty"` // what to do about it
+}
+
+// Errorf returns an error finding without a path.
+func Errorf(code Code, line, col int, format string, args ...any) Finding {
+	return Finding{Severity: SeverityError, Code: code, Line: line, Column: col, Message: fmt.Sprintf(format, args...)}
+}
+
+// Warnf returns a warning without a path.
+func Warnf(code Code, line, col int, format string, args ...any) Finding {
+	f := Errorf(code, line, col, format, args...)
+	f.Severity = SeverityWarning
+	return f
+}
+
+// Place renders path:line:column as far as it is known.
+func (f Finding) Place() string {
+	var b strings.Builder
+	b.WriteString(f.Path)
+	if f.Line > 0 {
+		if b.Len() == 0 {
+			b.WriteString("line ")
+		} else {
+			b.WriteByte(':')
+		}
+		fmt.Fprintf(&b, "%d", f.Line)
+		if f.Column > 0 {
+			fmt.Fprintf(&b, ":%d", f.Column)
+		}
+	}
+	return b.String()
+}
+
+// String renders "place: CODE: message".
+func (f Finding) String() string {
+	s := string(f.Code) + ": " + f.Message
+	if p := f.Place(); p != "" {
+		s = p + ": " + s
+	}
+	return s
+}
+
+// WithPath returns the findings with the path set where it is missing.
+func WithPath(fs []Finding, path string) []Finding {
+	for i := range fs {
+		if fs[i].Path == "" {
+			fs[i].Path = path
+		}
+	}
+	return fs
+}
+
+// Failed reports whether any finding is an error.
+func Failed(fs []Finding) bool {
+	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity == SeverityError })
+}
+
+// Sort orders findings by place, then severity, code and message.
+func Sort(fs []Finding) {
+	slices.SortStableFunc(fs, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Code, b.Code), cmp.Compare(a.Message, b.Message))
+	})
+}
+
+// Error is the typed error of every room: a code with facts.
+type Error struct {
+	Code      Code
+	Message   string         // "gerund noun: cause", lower case, no period
+	Hint      string         // a command or step for this very case; overrides the table's
+	Details   map[string]any // facts for the JSON form
+	Findings  []Finding      // when several things are wrong
+	Retryable bool
+	Err       error // cause, for errors.Is and errors.As
+}
+
+// New returns an Error with a code and message; %w in format wraps.
+func New(code Code, format string, args ...any) *Error {
+	err := fmt.Errorf(format, args...)
+	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+}
+
+// WithHint sets the hint and returns the error.
+func (e *Error) WithHint(format string, args ...any) *Error {
+	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithDetail adds one fact and returns the error.
+func (e *Error) WithDetail(key string, value any) *Error {
+	if e.Details == nil {
+		e.Details = map[string]any{}
+	}
+	e.Details[key] = value
+	return e
+}
+
+// FromFindings returns an Error that carries the findings, its code that of
+// the first error by exit precedence, or nil when none is an error.
+func FromFindings(doing string, fs []Finding) error {
+	code := Worst(fs)
+	if code == "" {
+		return nil
+	}
+	n := 0
+	var first Finding
+	for _, f := range fs {
+		if f.Severity == SeverityError {
+			if n == 0 {
+				first = f
+			}
+			n++
+		}
+	}
+	msg := doing + ": " + first.String()
+	if n > 1 {
+		msg += fmt.Sprintf(" (and %d more)", n-1)
+	}
+	return &Error{Code: code, Message: msg, Findings: fs}
+}
+
+func (e *Error) Error() string { return e.Message }
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the code of the first *Error in err's chain, or "".
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return ""
+}
+
+// Worst returns the code that decides the exit status of several findings:
+// the first whose exit is 6, else 5, 7, 3, else the first error's own; "" when
+// nothing is an error.
+func Worst(fs []Finding) Code {
+	for _, exit := range []int{6, 5, 7, 3} {
+		for _, f := range fs {
+			if f.Severity == SeverityError && f.Code.Exit() == exit {
+				return f.Code
+			}
+		}
+	}
+	for _, f := range fs {
+		if f.Severity == SeverityError {
+			return f.Code
+		}
+	}
+	return ""
+}
+
+// Pos is a place in a text: line and column count from 1, the column in bytes.
+type Pos struct{ Line, Column int }

@@ -1,0 +1,146 @@
+// Package item says what an item is: its kind, id and ref, the digest of its
+// bytes, and the typed metadata every kind shares.
+//
+// It parses and prints names. It never reads a disk, checks no signature and
+// knows no space.
+package item
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Kind names a sort of item. Kinds are data: extractors may add some.
+type Kind string
+
+// The four kinds that the boot table knows.
+const (
+	Directive Kind = "directive"
+	Tool      Kind = "tool"
+	Knowledge Kind = "knowledge"
+	Config    Kind = "config"
+)
+
+// MaxID is the longest id, in bytes.
+const MaxID = 255
+
+// Ref names one item: kind and id, without a space.
+type Ref struct {
+	Kind Kind
+	ID   string
+}
+
+// String renders "kind:id".
+func (r Ref) String() string { return string(r.Kind) + ":" + r.ID }
+
+// IsZero reports whether r names nothing.
+func (r Ref) IsZero() bool { return r == Ref{} }
+
+// Name returns the last segment of the id.
+func (r Ref) Name() string { return r.ID[strings.LastIndexByte(r.ID, '/')+1:] }
+
+// Category returns the id without its last segment, "" at the root.
+func (r Ref) Category() string {
+	if i := strings.LastIndexByte(r.ID, '/'); i >= 0 {
+		return r.ID[:i]
+	}
+	return ""
+}
+
+// Dotted returns the id as capabilities write it: "/" becomes ".".
+func (r Ref) Dotted() string { return strings.ReplaceAll(r.ID, "/", ".") }
+
+// ParseRef reads "kind:id", or a bare id when def names the kind.
+func ParseRef(s string, def Kind) (Ref, error) {
+	kind, id, found := strings.Cut(s, ":")
+	if !found {
+		kind, id = string(def), s
+	}
+	if kind == "" {
+		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).WithHint("write kind:id, for example tool:%s", s)
+	}
+	if !validKind(kind) {
+		return Ref{}, diag.New(diag.Usage, "reading ref %q: %q is not a kind", s, kind).WithHint("a kind is lower-case letters, digits, - and _")
+	}
+	if err := CheckID(id); err != nil {
+		return Ref{}, err
+	}
+	return Ref{Kind(kind), id}, nil
+}
+
+func validKind(s string) bool {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || i > 0 && (c >= '0' && c <= '9' || c == '-' || c == '_')) {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 64
+}
+
+// CheckID returns nil when id follows the grammar: segments of
+// [A-Za-z0-9_][A-Za-z0-9_-]* joined by "/", at most MaxID bytes.
+func CheckID(id string) error {
+	bad := func(format string, args ...any) error {
+		return diag.New(diag.Usage, "reading id %q: "+format, append([]any{id}, args...)...).
+			WithHint("an id is segments of letters, digits, _ and -, joined by /, without extension")
+	}
+	if id == "" {
+		return bad("it is empty")
+	}
+	if len(id) > MaxID {
+		return bad("it has %d bytes, at most %d are allowed", len(id), MaxID)
+	}
+	for seg := range strings.SplitSeq(id, "/") {
+		if seg == "" {
+			return bad("it has an empty segment")
+		}
+		for i := 0; i < len(seg); i++ {
+			if !idByte(seg[i], i == 0) {
+				return bad("segment %q holds %q", seg, seg[i:i+1])
+			}
+		}
+	}
+	return nil
+}
+
+func idByte(c byte, first bool) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' && !first
+}
+
+// Digest is the SHA-256 of a whole file, signature line included.
+type Digest [sha256.Size]byte
+
+// DigestOf hashes b.
+func DigestOf(b []byte) Digest { return sha256.Sum256(b) }
+
+// Hex renders the 64 hexadecimal digits without a scheme.
+func (d Digest) Hex() string { return hex.EncodeToString(d[:]) }
+
+// String renders "sha256:" and the digits.
+func (d Digest) String() string { return "sha256:" + d.Hex() }
+
+// MarshalText renders as String does.
+func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText parses as ParseDigest does.
+func (d *Digest) UnmarshalText(b []byte) (err error) {
+	*d, err = ParseDigest(string(b))
+	return err
+}
+
+// ParseDigest reads "sha256:" and 64 lower-case hexadecimal digits.
+func ParseDigest(s string) (Digest, error) {
+	var d Digest
+	h, ok := strings.CutPrefix(s, "sha256:")
+	if !ok || len(h) != 2*len(d) || strings.ToLower(h) != h {
+		return d, diag.New(diag.ParsingError, "reading digest %q: want sha256: and 64 lower-case hexadecimal digits", s)
+	}
+	if _, err := hex.Decode(d[:], []byte(h)); err != nil {
+		return d, diag.New(diag.ParsingError, "reading digest %q: %w", s, err)
+	}
+	return d, nil
+}
