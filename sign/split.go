@@ -1,0 +1,132 @@
+package sign
+
+import (
+	"bytes"
+	"crypto/sha256"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Split is a file taken apart without copying: the body is Head followed by
+// Tail, the signature line stood between them. When Signed is false, the line
+// would stand there.
+type Split struct {
+	Signed     bool
+	Line       Line
+	LineNo     int // 1, or 2 after a "#!" line
+	Head, Tail []byte
+}
+
+// SplitFile finds the signature line at its only place: line 1, or line 2 when
+// line 1 begins with "#!". No line there is not an error (Signed is false).
+// SIG_MALFORMED is a line there that looks like a signature and is not exactly
+// one, SIG_MULTIPLE a second one directly after it, LEGACY one of the earlier
+// format. With the bare style the file carries no line, and one that looks
+// like a signature there is SIG_MULTIPLE.
+func SplitFile(file []byte, s Style) (Split, error) {
+	if err := s.check(); err != nil {
+		return Split{}, err
+	}
+	sp, line := place(file)
+	if !lookAlike(line) {
+		sp.Tail = file[len(sp.Head):]
+		return sp, nil
+	}
+	if s.Detached() {
+		return Split{}, multiple("reading a file with a detached signature: line %d looks like an inline one", sp.LineNo)
+	}
+	l, err := ParseLine(line, s)
+	if err != nil {
+		return Split{}, atLine(err, sp.LineNo)
+	}
+	if lookAlike(firstLine(sp.Tail)) {
+		return Split{}, multiple("reading the signature line: line %d looks like a second one", sp.LineNo+1)
+	}
+	// The body decides where the line stands; otherwise one signed body would
+	// have two files.
+	if sp.LineNo == 1 && bytes.HasPrefix(sp.Tail, []byte("#!")) {
+		return Split{}, atLine(malformed("place", "it stands before the #! line, it belongs after it"), 1)
+	}
+	sp.Signed, sp.Line = true, l
+	return sp, nil
+}
+
+// place returns the candidate line and what stands before and after it.
+func place(file []byte) (Split, []byte) {
+	sp := Split{LineNo: 1}
+	if bytes.HasPrefix(file, []byte("#!")) {
+		sp.Head, sp.LineNo = firstLine(file), 2
+	}
+	line := firstLine(file[len(sp.Head):])
+	sp.Tail = file[len(sp.Head)+len(line):]
+	if sp.Head == nil {
+		sp.Head = file[:0]
+	}
+	return sp, line
+}
+
+// firstLine returns b up to and with its first line feed.
+func firstLine(b []byte) []byte {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		return b[:i+1]
+	}
+	return b
+}
+
+// lookAlike reports whether a line could be taken for a signature line by a
+// reader or by a careless program: its first letters are those of a mark,
+// whatever punctuation, blanks or invisible bytes stand before them.
+func lookAlike(line []byte) bool {
+	for i, c := range line {
+		if c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
+			return startsWithMark(line[i:])
+		}
+	}
+	return false
+}
+
+func startsWithMark(b []byte) bool {
+	for _, m := range [...]string{mark, "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"} {
+		if len(b) >= len(m) && string(b[:len(m)]) == m {
+			return true
+		}
+	}
+	return false
+}
+
+func multiple(format string, args ...any) *diag.Error {
+	return diag.New(diag.SigMultiple, format, args...)
+}
+
+// atLine records where the line stands.
+func atLine(err error, line int) error {
+	if e, ok := err.(*diag.Error); ok {
+		return e.WithDetail("line", line)
+	}
+	return err
+}
+
+// Size returns the length of the body.
+func (sp Split) Size() int { return len(sp.Head) + len(sp.Tail) }
+
+// LineOffset returns where the signature line begins, or would begin.
+func (sp Split) LineOffset() int { return len(sp.Head) }
+
+// Digest returns the SHA-256 of the body without building it.
+func (sp Split) Digest() [32]byte {
+	if len(sp.Head) == 0 {
+		return sha256.Sum256(sp.Tail)
+	}
+	h := sha256.New()
+	h.Write(sp.Head)
+	h.Write(sp.Tail)
+	var sum [32]byte
+	h.Sum(sum[:0])
+	return sum
+}
+
+// Body returns a copy of the body.
+func (sp Split) Body() []byte {
+	b := make([]byte, 0, sp.Size())
+	return append(append(b, sp.Head...), sp.Tail...)
+}
