@@ -1,0 +1,143 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// errorObject is an error in the JSON form.
+type errorObject struct {
+	Code       diag.Code      `json:"code"`
+	Message    string         `json:"message"`
+	Details    map[string]any `json:"details,omitempty"`
+	Retryable  bool           `json:"retryable"`
+	Suggestion string         `json:"suggestion,omitempty"`
+}
+
+func newErrorObject(e *diag.Error) *errorObject {
+	details := maps.Clone(e.Details)
+	if len(e.Findings) > 0 {
+		if details == nil {
+			details = map[string]any{}
+		}
+		details["findings"] = e.Findings
+	}
+	return &errorObject{Code: e.Code, Message: e.Message, Details: details, Retryable: e.Retryable, Suggestion: hintOf(e)}
+}
+
+// hintOf returns the error's own hint, the fix of its only finding, or the
+// table's hint.
+func hintOf(e *diag.Error) string {
+	if e.Hint != "" {
+		return e.Hint
+	}
+	if len(e.Findings) == 1 && e.Findings[0].Fix != "" {
+		return e.Findings[0].Fix
+	}
+	row, _ := diag.Lookup(e.Code)
+	return row.Hint
+}
+
+// reportError prints an error with its hint on stderr.
+func (u *ui) reportError(e *diag.Error) {
+	if heading := alarmHeading(e.Code.Exit()); heading != "" {
+		u.reportAlarm(e, heading)
+	} else {
+		u.tell("%s %s", u.errStyle(red, "rye: error:"), e.Message)
+		u.reportFindings(e.Findings)
+	}
+	if hint := hintOf(e); hint != "" {
+		u.tell("%s %s", u.errStyle(cyan, "rye: hint:"), hint)
+	}
+}
+
+// reportFindings lists findings when the message alone cannot tell them all.
+func (u *ui) reportFindings(fs []diag.Finding) {
+	if len(fs) < 2 {
+		return
+	}
+	for _, f := range fs {
+		mark := ""
+		if f.Severity == diag.SeverityWarning {
+			mark = "warning: "
+		}
+		u.tell("  %s%s", mark, f.String())
+		if f.Fix != "" {
+			u.tell("    %s", f.Fix)
+		}
+	}
+}
+
+// alarmHeading names the genre of a security failure, "" for other exits.
+func alarmHeading(exit int) string {
+	switch exit {
+	case 5:
+		return "INTEGRITY FAILURE"
+	case 6:
+		return "HISTORY ALARM"
+	case 7:
+		return "TRUST FAILURE"
+	}
+	return ""
+}
+
+// reportAlarm prints a security failure as a headed paragraph: what is wrong,
+// the facts with expected and found first, and what it may mean.
+func (u *ui) reportAlarm(e *diag.Error, heading string) {
+	u.tell("%s %s", u.errStyle(red, "rye: error:"), u.errStyle(bold, heading+" "+string(e.Code)))
+	u.tell("")
+	u.tell("  %s", e.Message)
+	u.reportFindings(e.Findings)
+	u.reportFacts(e.Details)
+	if text := explanation(e.Code); text != "" {
+		u.tell("")
+		u.tell("  what it may mean:")
+		for line := range strings.SplitSeq(text, "\n") {
+			u.tell("    %s", line)
+		}
+	}
+	u.tell("")
+}
+
+// reportFacts prints the details as aligned rows.
+func (u *ui) reportFacts(details map[string]any) {
+	width := 0
+	for k := range details {
+		width = max(width, len(factName(k)))
+	}
+	for i, k := range slices.SortedFunc(maps.Keys(details), factOrder) {
+		if i == 0 {
+			u.tell("")
+		}
+		u.tell("  %s  %s", fmt.Sprintf("%-*s", width, factName(k)), factValue(details[k]))
+	}
+}
+
+func factName(key string) string { return strings.ReplaceAll(key, "_", " ") }
+
+// factOrder puts what was expected and what was found first.
+func factOrder(a, b string) int {
+	rank := func(k string) int { return slices.Index([]string{"found", "expected"}, k) }
+	return cmp.Or(-cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+}
+
+// factValue renders one fact: plain values as they are, others as JSON.
+func factValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case fmt.Stringer:
+		return v.String()
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}

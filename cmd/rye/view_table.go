@@ -1,0 +1,99 @@
+package main
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ryeos/rye/internal/hidden"
+)
+
+// table is rows of cells under a header. A cell is a string, or styled text.
+type table struct {
+	header []string
+	rows   [][]any
+}
+
+func (t *table) add(cells ...any) { t.rows = append(t.rows, cells) }
+
+// Table prints aligned columns. On a terminal the header is bold and the last
+// column is cut at the edge; elsewhere every cell is whole.
+func (u *ui) Table(t *table) {
+	rows := make([][]cell, 0, len(t.rows)+1)
+	if len(t.header) > 0 {
+		head := make([]any, len(t.header))
+		for i, h := range t.header {
+			head[i] = u.Style(bold, h)
+		}
+		rows = append(rows, cells(head))
+	}
+	for _, r := range t.rows {
+		rows = append(rows, cells(r))
+	}
+	widths := columnWidths(rows)
+	for _, r := range rows {
+		u.Out("%s", styled(u.row(r, widths)))
+	}
+}
+
+// cell is text as printed and the columns it takes.
+type cell struct {
+	text  string
+	width int
+}
+
+func cells(row []any) []cell {
+	out := make([]cell, len(row))
+	for i, a := range row {
+		if s, ok := a.(styled); ok {
+			out[i] = cell{string(s), utf8.RuneCountInString(unstyle(string(s)))}
+			continue
+		}
+		s, _ := a.(string)
+		s = strings.ReplaceAll(hidden.Visible(s), "\n", " ")
+		out[i] = cell{s, utf8.RuneCountInString(s)}
+	}
+	return out
+}
+
+func columnWidths(rows [][]cell) []int {
+	var widths []int
+	for _, r := range rows {
+		for i, c := range r {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], c.width)
+		}
+	}
+	return widths
+}
+
+func (u *ui) row(r []cell, widths []int) string {
+	var b strings.Builder
+	used := 0
+	for i, c := range r {
+		last := i == len(r)-1
+		if room := u.width - used; last && u.width > 0 && c.width > room && room > 1 && !strings.Contains(c.text, "\x1b") {
+			c.text = string([]rune(c.text)[:room-1]) + "…"
+		}
+		b.WriteString(c.text)
+		if !last {
+			b.WriteString(strings.Repeat(" ", widths[i]-c.width+2))
+			used += widths[i] + 2
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// unstyle removes the escape sequences that Style adds.
+func unstyle(s string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, s, _ = strings.Cut(after, "m")
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"crypto/rand"
+	"io"
+	"io/fs"
+	"os"
+	"testing/fstest"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// world is everything a run may touch. Commands reach the machine through it
+// and through nothing else, so that a test can put another in its place.
+type world struct {
+	Args           []string // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Environ        func() []string
+	Now            func() time.Time
+	Rand           io.Reader
+	Self           string         // path of this executable, "" when it cannot be known
+	Stdlib         fs.FS          // the embedded system space, rooted above .ai
+	Dir            string         // working directory, "" when it cannot be known
+	Isatty         func(any) bool // whether a stream is a terminal
+	Commands       []*command     // nil means the shipped table
+}
+
+// hostWorld returns the world of this process.
+func hostWorld() *world {
+	self, _ := os.Executable()
+	dir, _ := os.Getwd()
+	return &world{
+		Args:    os.Args[1:],
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Getenv:  os.Getenv,
+		Environ: os.Environ,
+		Now:     time.Now,
+		Rand:    rand.Reader,
+		Self:    self,
+		Stdlib:  fstest.MapFS{},
+		Dir:     dir,
+		Isatty:  isTerminal,
+	}
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminalWidth returns the columns of a terminal, 0 when stream is none.
+func terminalWidth(stream any) int {
+	f, ok := stream.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
