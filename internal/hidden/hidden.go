@@ -1,0 +1,134 @@
+// Package hidden finds characters that a reader cannot see, and makes them
+// visible.
+//
+// It looks at bytes only: it knows no item, decides no trust and prints nothing.
+package hidden
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// MaxFindings is the number of runs that Scan reports one by one; what lies
+// beyond is counted in one last finding.
+const MaxFindings = 1000
+
+// run is a row of neighbouring characters of one class.
+type run struct {
+	class     class
+	start     int
+	end       int
+	critical  bool
+	first     []string // the first code points, rendered
+	count     int
+	smuggled  []byte // ASCII that tag characters spell
+	lineStart int
+	line      int
+}
+
+// Scan reports each run of hidden characters: critical ones as errors,
+// suspicious ones as warnings, both HIDDEN_CHARS. A byte order mark at the
+// start is left to Encoding.
+func Scan(b []byte) []diag.Finding {
+	i := plain(b, 0)
+	if i == len(b) {
+		return nil
+	}
+	s := scanner{b: b, line: 1}
+	s.walk(i, s.add)
+	s.flush()
+	return s.done()
+}
+
+type scanner struct {
+	b         []byte
+	line      int // line of counted
+	lineStart int
+	counted   int // bytes whose newlines are counted
+	run       run
+	out       []diag.Finding
+	more      int
+	moreError bool
+}
+
+// add takes one hidden character into the current run or begins the next.
+func (s *scanner) add(off, size int, r rune, c class, critical bool) {
+	if s.run.count == 0 || s.run.class != c || s.run.critical != critical || s.run.end != off {
+		s.flush()
+		s.place(off)
+		s.run = run{class: c, start: off, critical: critical, line: s.line, lineStart: s.lineStart}
+	}
+	s.run.end = off + size
+	s.run.count++
+	if len(s.run.first) < 4 {
+		s.run.first = append(s.run.first, codePoint(s.b[off], r, c))
+	}
+	if c == classTag && r >= 0xE0020 && r < 0xE007F && len(s.run.smuggled) < 60 {
+		s.run.smuggled = append(s.run.smuggled, byte(r-0xE0000))
+	}
+}
+
+// place counts lines up to off.
+func (s *scanner) place(off int) {
+	part := s.b[s.counted:off]
+	if n := bytes.Count(part, []byte{'\n'}); n > 0 {
+		s.line += n
+		s.lineStart = s.counted + bytes.LastIndexByte(part, '\n') + 1
+	}
+	s.counted = off
+}
+
+func (s *scanner) flush() {
+	r := s.run
+	s.run = run{}
+	if r.count == 0 {
+		return
+	}
+	if len(s.out) == MaxFindings {
+		s.more++
+		s.moreError = s.moreError || r.critical
+		return
+	}
+	f := diag.Warnf(diag.HiddenChars, r.line, r.start-r.lineStart+1, "%s", r.message())
+	if r.critical {
+		f.Severity = diag.SeverityError
+	}
+	f.Fix = r.class.fix()
+	s.out = append(s.out, f)
+}
+
+func (r run) message() string {
+	var b strings.Builder
+	b.WriteString(r.class.name())
+	b.WriteByte(' ')
+	b.WriteString(strings.Join(r.first, " "))
+	if r.count > len(r.first) {
+		fmt.Fprintf(&b, " … (%d in a row)", r.count)
+	}
+	if len(r.smuggled) > 0 {
+		fmt.Fprintf(&b, " spelling %q", r.smuggled)
+	}
+	return b.String()
+}
+
+func (s *scanner) done() []diag.Finding {
+	if s.more > 0 {
+		last := s.out[len(s.out)-1]
+		f := diag.Warnf(diag.HiddenChars, last.Line, last.Column, "%d more runs of hidden characters follow", s.more)
+		if s.moreError {
+			f.Severity = diag.SeverityError
+		}
+		s.out = append(s.out, f)
+	}
+	return s.out
+}
+
+func codePoint(first byte, r rune, c class) string {
+	if c == classInvalid {
+		return fmt.Sprintf("0x%02X", first)
+	}
+	return fmt.Sprintf("U+%04X", r)
+}

@@ -1,0 +1,65 @@
+package hidden
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// MixedScript reports whether a word mixes Latin letters with Cyrillic or Greek
+// ones, as look-alike names do.
+func MixedScript(word string) bool {
+	var latin, other bool
+	for _, r := range word {
+		switch {
+		case r < 0x80:
+			latin = latin || r|0x20 >= 'a' && r|0x20 <= 'z'
+		case unicode.Is(unicode.Latin, r):
+			latin = true
+		case unicode.In(r, unicode.Cyrillic, unicode.Greek):
+			other = true
+		}
+	}
+	return latin && other
+}
+
+// MixedWords reports each word of b that mixes scripts, as HIDDEN_CHARS
+// warnings; at most MaxFindings of them.
+func MixedWords(b []byte) []diag.Finding {
+	var out []diag.Finding
+	line, lineStart, start, ascii := 1, 0, -1, true
+	end := func(i int) {
+		if start >= 0 && !ascii && len(out) < MaxFindings && MixedScript(string(b[start:i])) {
+			out = append(out, diag.Warnf(diag.HiddenChars, line, start-lineStart+1,
+				"the word %q mixes letters of different alphabets", b[start:i]))
+		}
+		start, ascii = -1, true
+	}
+	for i := 0; i < len(b); {
+		r, n := rune(b[i]), 1
+		if r >= 0x80 {
+			r, n = utf8.DecodeRune(b[i:])
+		}
+		if wordRune(r) {
+			if start < 0 {
+				start = i
+			}
+			ascii = ascii && r < 0x80
+		} else {
+			end(i)
+		}
+		if i += n; r == '\n' {
+			line, lineStart = line+1, i
+		}
+	}
+	end(len(b))
+	return out
+}
+
+func wordRune(r rune) bool {
+	if r < 0x80 {
+		return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9' || r == '_'
+	}
+	return unicode.IsLetter(r) || unicode.IsMark(r)
+}
