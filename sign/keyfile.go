@@ -1,0 +1,211 @@
+package sign
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sigstore/sigstore/pkg/cryptoutils"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+)
+
+// maxKeyFile is far above any key file and keeps a wrong path cheap.
+const maxKeyFile = 64 << 10
+
+// GenerateKey makes a new key from 32 bytes of random, of the machine's
+// generator when random is nil.
+func GenerateKey(random io.Reader) (ed25519.PrivateKey, error) {
+	if random == nil {
+		random = rand.Reader
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	if _, err := io.ReadFull(random, seed); err != nil {
+		return nil, diag.New(diag.FileSystemError, "generating a key: %w", err)
+	}
+	defer clear(seed)
+	return ed25519.NewKeyFromSeed(seed), nil
+}
+
+// WriteKey creates the key file at path, readable by its owner alone, in a
+// directory that only its owner may enter, which is created when it is
+// missing. Nothing is ever overwritten. A nil passphrase is the explicit wish
+// for an unprotected key; an empty one is refused.
+func WriteKey(path string, priv ed25519.PrivateKey, passphrase []byte) error {
+	data, err := encodeKey(priv, passphrase)
+	if err != nil {
+		return err
+	}
+	defer clear(data)
+	dir := filepath.Dir(path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return diag.New(diag.FileSystemError, "writing key %s: %w", path, err)
+	}
+	if err := checkKeyDir(dir); err != nil {
+		return err
+	}
+	err = atomicfile.CreateExclusive(path, data, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).
+			WithHint("a key is never overwritten: choose another name, or move the old key away")
+	}
+	return err
+}
+
+func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
+	if len(priv) != ed25519.PrivateKeySize {
+		return nil, diag.New(diag.Internal, "encoding a key: it has %d bytes, want %d", len(priv), ed25519.PrivateKeySize)
+	}
+	kind := cryptoutils.PrivateKeyPEMType
+	der, err := cryptoutils.MarshalPrivateKeyToDER(priv)
+	switch {
+	case passphrase == nil:
+	case len(passphrase) == 0:
+		return nil, diag.New(diag.Usage, "encoding a key: the passphrase is empty").WithHint("--no-passphrase leaves the key unprotected")
+	default:
+		kind = cryptoutils.EncryptedSigstorePrivateKeyPEMType
+		der, err = cryptoutils.MarshalPrivateKeyToEncryptedDER(priv, func(bool) ([]byte, error) { return passphrase, nil })
+	}
+	if err != nil {
+		return nil, diag.New(diag.Internal, "encoding a key: %w", err)
+	}
+	defer clear(der)
+	return cryptoutils.PEMEncode(kind, der), nil
+}
+
+// ReadKey reads a key file that WriteKey, or cosign with Ed25519, wrote. It
+// refuses links, and on Unix a file that others may read and a directory where
+// others may replace it. passphrase is asked only for an encrypted key; nil
+// means that there is none to give (AUTH_REQUIRED). A wrong one is
+// AUTH_FAILED.
+func ReadKey(path string, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
+	data, err := readPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(data)
+	return decodeKey(path, data, passphrase)
+}
+
+func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
+	bad := func(format string, args ...any) error {
+		return diag.New(diag.ParsingError, "reading key %s: "+format, append([]any{path}, args...)...).
+			WithHint("rye key new writes a key that rye can read")
+	}
+	block, rest := pem.Decode(data)
+	if block == nil || len(bytes.TrimSpace(rest)) > 0 || len(block.Headers) > 0 {
+		return nil, bad("it is not one PEM block")
+	}
+	defer clear(block.Bytes)
+	var pass []byte
+	switch block.Type {
+	case string(cryptoutils.PrivateKeyPEMType):
+	case string(cryptoutils.EncryptedSigstorePrivateKeyPEMType), "ENCRYPTED COSIGN PRIVATE KEY":
+		var err error
+		if pass, err = askPassphrase(path, passphrase); err != nil {
+			return nil, err
+		}
+	default:
+		return nil, bad("%q is no kind of PEM block that holds a rye key", block.Type)
+	}
+	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) { return pass, nil })
+	if err != nil && pass != nil {
+		return nil, diag.New(diag.AuthFailed, "reading key %s: %w", path, err).WithHint("the passphrase is wrong, or the file is damaged")
+	} else if err != nil {
+		return nil, bad("%w", err)
+	}
+	priv, ok := key.(ed25519.PrivateKey)
+	if !ok {
+		return nil, bad("it holds a %T, want Ed25519", key)
+	}
+	return priv, nil
+}
+
+func askPassphrase(path string, passphrase func() ([]byte, error)) ([]byte, error) {
+	missing := diag.New(diag.AuthRequired, "reading key %s: it is encrypted and no passphrase is at hand", path).
+		WithHint("run it in a terminal, add the key to your ssh-agent with rye key agent-add, or name a file in %s", EnvPassphraseFile)
+	if passphrase == nil {
+		return nil, missing
+	}
+	pass, err := passphrase()
+	if err != nil {
+		return nil, err
+	}
+	if pass == nil {
+		return nil, missing
+	}
+	return pass, nil
+}
+
+// readPrivate returns the content of a file that is as private as a key.
+func readPrivate(path string) ([]byte, error) {
+	f, err := openPrivate(path)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, openFailed(path, err)
+	}
+	if len(data) > maxKeyFile {
+		return nil, diag.New(diag.TooLarge, "reading %s: it has more than %d bytes", path, maxKeyFile)
+	}
+	return data, nil
+}
+
+func openFailed(path string, err error) error {
+	e := diag.New(diag.FileSystemError, "reading %s: %w", path, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		e = e.WithHint("rye key new creates a key")
+	}
+	return e
+}
+
+func notPlain(path, what string) error {
+	return diag.New(diag.NotRegular, "reading %s: %s", path, what).WithHint("name the plain file itself, with one link")
+}
+
+// FileSigner signs with a private key in memory.
+type FileSigner struct {
+	priv ed25519.PrivateKey
+	name string
+}
+
+// NewFileSigner returns a signer for a key that was read from name.
+func NewFileSigner(priv ed25519.PrivateKey, name string) *FileSigner { return &FileSigner{priv, name} }
+
+// OpenFileSigner reads a key file, as ReadKey does, into a signer.
+func OpenFileSigner(path string, passphrase func() ([]byte, error)) (*FileSigner, error) {
+	priv, err := ReadKey(path, passphrase)
+	if err != nil {
+		return nil, err
+	}
+	return NewFileSigner(priv, path), nil
+}
+
+// Public returns the public key.
+func (s *FileSigner) Public() ed25519.PublicKey { return s.priv.Public().(ed25519.PublicKey) }
+
+// Sign signs msg.
+func (s *FileSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, diag.New(diag.Cancelled, "signing: %w", err)
+	}
+	return ed25519.Sign(s.priv, msg), nil
+}
+
+// String names the file; it never shows the key.
+func (s *FileSigner) String() string {
+	return "key " + FingerprintOf(s.Public()).Short() + " in " + s.name
+}
+
+// GoString keeps the key out of %#v.
+func (s *FileSigner) GoString() string { return s.String() }
