@@ -1,0 +1,149 @@
+package openat
+
+import (
+	"cmp"
+	"io/fs"
+	"slices"
+	"sync"
+)
+
+// Dir is an open trusted folder. It is safe for concurrent use; after Close
+// every call fails with fs.ErrClosed.
+type Dir struct {
+	mu sync.RWMutex // held for reading while the backend's descriptor is in use
+	b  backend      // nil after Close
+}
+
+// backend opens below one folder without passing any link. Its callers have
+// checked that rel is canonical; list also takes ".".
+type backend interface {
+	read(rel string, max int64) ([]byte, Info, error)
+	list(rel string) ([]fs.DirEntry, error)
+	close() error
+}
+
+// Open opens the trusted folder root. Links in root itself are followed.
+func Open(root string) (*Dir, error) {
+	b, err := openBackend(root)
+	if err != nil {
+		return nil, failed(root, err)
+	}
+	return &Dir{b: b}, nil
+}
+
+// Close releases the folder. It waits for reads under way.
+func (d *Dir) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.b == nil {
+		return nil
+	}
+	b := d.b
+	d.b = nil
+	return b.close()
+}
+
+// Read is the function Read below an open folder.
+func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
+	if err := CheckRel(rel); err != nil {
+		return nil, Info{}, err
+	}
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.b == nil {
+		return nil, Info{}, failed(rel, fs.ErrClosed)
+	}
+	return d.b.read(rel, max)
+}
+
+// Walk calls fn for everything below the folder rel, "." being the Dir itself,
+// and follows no link. Files come in the byte order of their paths; a folder
+// comes just before what it holds. When a folder cannot be listed fn is called
+// for it once more with Err set. fn may return fs.SkipDir for a folder and
+// fs.SkipAll; any other error ends the walk and is returned.
+func (d *Dir) Walk(rel string, fn func(rel string, e Entry) error) error {
+	if rel != "." {
+		if err := CheckRel(rel); err != nil {
+			return err
+		}
+	}
+	des, err := d.list(rel)
+	if err != nil {
+		return err
+	}
+	if err = d.walk(rel, des, fn); err == fs.SkipAll || err == fs.SkipDir {
+		return nil
+	}
+	return err
+}
+
+func (d *Dir) list(rel string) ([]fs.DirEntry, error) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	if d.b == nil {
+		return nil, failed(rel, fs.ErrClosed)
+	}
+	return d.b.list(rel)
+}
+
+func (d *Dir) walk(rel string, des []fs.DirEntry, fn func(rel string, e Entry) error) error {
+	slices.SortFunc(des, byPath)
+	for _, de := range des {
+		path := de.Name()
+		if rel != "." {
+			path = rel + "/" + path
+		}
+		if err := d.visit(path, de, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit hands one entry to fn and, if it is a folder, what lies below.
+func (d *Dir) visit(path string, de fs.DirEntry, fn func(rel string, e Entry) error) error {
+	e := Entry{Name: de.Name(), Type: de.Type()}
+	if e.Err = typeFault(path, e.Type); e.Err == nil {
+		e.Err = CheckRel(path)
+	}
+	err := fn(path, e)
+	if !e.IsDir() || e.Err != nil || err != nil {
+		return skipped(err, e)
+	}
+	des, err := d.list(path)
+	if err != nil {
+		e.Err = err
+		return skipped(fn(path, e), e)
+	}
+	return skipped(d.walk(path, des, fn), e)
+}
+
+// skipped ends fs.SkipDir at the folder it was returned for or in.
+func skipped(err error, e Entry) error {
+	if err == fs.SkipDir && e.IsDir() {
+		return nil
+	}
+	return err
+}
+
+// byPath sorts names so that the files of a whole tree come in the byte order
+// of their paths: a folder counts with its slash.
+func byPath(a, b fs.DirEntry) int {
+	x, y := a.Name(), b.Name()
+	n := min(len(x), len(y))
+	if c := cmp.Compare(x[:n], y[:n]); c != 0 {
+		return c
+	}
+	return cmp.Compare(next(a, n), next(b, n))
+}
+
+// next is the byte of de's path at n, -1 after the end of a file's.
+func next(de fs.DirEntry, n int) int {
+	switch name := de.Name(); {
+	case n < len(name):
+		return int(name[n])
+	case de.IsDir():
+		return '/'
+	}
+	return -1
+}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package openat
+
+func openBackend(root string) (backend, error) { return openRoot(root) }

@@ -1,0 +1,82 @@
+package openat
+
+import (
+	"runtime"
+	"strings"
+	"unicode/utf8"
+)
+
+// CheckRel returns a PATH_ESCAPE error unless rel is canonical: relative, with
+// forward slashes, UTF-8, and without empty, "." or ".." elements, so that one
+// file has one spelling. Backslashes are refused on every system. On Windows
+// an element must also not be a device name, name a stream, or end in a dot or
+// space.
+func CheckRel(rel string) error {
+	why := wrongRel(rel)
+	if why == "" && runtime.GOOS == "windows" {
+		why = wrongOnWindows(rel)
+	}
+	if why == "" {
+		return nil
+	}
+	return escapes(rel, why)
+}
+
+func wrongRel(rel string) string {
+	switch {
+	case rel == "":
+		return "the path is empty"
+	case rel[0] == '/':
+		return "the path is absolute"
+	case strings.IndexByte(rel, 0) >= 0:
+		return "the path holds NUL"
+	case strings.IndexByte(rel, '\\') >= 0:
+		return "the path holds a backslash"
+	case !utf8.ValidString(rel):
+		return "the path is not UTF-8"
+	}
+	for elem := range strings.SplitSeq(rel, "/") {
+		switch elem {
+		case "":
+			return "the path has an empty element"
+		case ".", "..":
+			return "the path has a dot element"
+		}
+	}
+	return ""
+}
+
+// wrongOnWindows tells why Windows would open something else than rel says.
+func wrongOnWindows(rel string) string {
+	for elem := range strings.SplitSeq(rel, "/") {
+		if i := strings.IndexFunc(elem, func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>:"|?*`, r) }); i >= 0 {
+			return "the path holds a character that Windows gives a meaning"
+		}
+		if strings.HasSuffix(elem, ".") || strings.HasSuffix(elem, " ") {
+			return "an element ends in a dot or space"
+		}
+		if isDevice(elem) {
+			return "an element is a device name"
+		}
+	}
+	return ""
+}
+
+// isDevice reports whether Windows takes elem, with any extension, for a device.
+func isDevice(elem string) bool {
+	base, _, _ := strings.Cut(elem, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	switch base {
+	case "CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$":
+		return true
+	}
+	for _, port := range []string{"COM", "LPT"} {
+		if n, ok := strings.CutPrefix(base, port); ok {
+			switch n {
+			case "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "¹", "²", "³":
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,12 @@
+package openat
+
+import "os"
+
+// swapByRename moves what stands at newPath to aside and oldPath into its
+// place. Between the two steps newPath does not exist.
+func swapByRename(oldPath, newPath, aside string) error {
+	if err := os.Rename(newPath, aside); err != nil {
+		return err
+	}
+	return os.Rename(oldPath, newPath)
+}
