@@ -2,8 +2,127 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
 )
 
+// The status of a check.
+const (
+	statusOK   = "ok"
+	statusWarn = "warn"
+	statusFail = "fail"
+)
+
+// checkResult is what one check of rye doctor found.
+type checkResult struct {
+	Name   string `json:"name"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+	Fix    string `json:"fix,omitempty"` // what to do unless the status is ok
+}
+
+// check looks at one thing of the machine or the project. Checks run at the
+// same time and must not change anything that stays.
+type check func(ctx context.Context, c *call) []checkResult
+
+// checks is the table of rye doctor, in the order of its report.
+func checks() []check {
+	return []check{
+		checkVersion,
+		checkSystemBundle,
+		checkPrograms,
+		checkUserDirs,
+		checkClock,
+		checkSandbox,
+	}
+}
+
 func doctorCommand() *command {
-	return &command{name: "doctor", group: "About rye", usage: "check this machine", run: func(context.Context, *call) error { return nil }}
+	return &command{
+		name: "doctor", group: "About rye",
+		usage: "check that this machine can do what rye needs",
+		long: `Each line is one check: ok, warn for what limits some items, fail for what stops
+rye itself. Nothing is changed.`,
+		examples: []string{
+			"rye doctor",
+			"rye doctor --json | jq '.data.checks[] | select(.status != \"ok\")'",
+		},
+		codes: []diag.Code{diag.ExecutionFailed},
+		run:   runDoctor,
+	}
+}
+
+func runDoctor(ctx context.Context, c *call) error {
+	results := runChecks(ctx, c, checks())
+	report := map[string]any{"checks": results}
+	failed := countStatus(results, statusFail)
+	if failed == 0 {
+		return c.ui.Show(report, func() { c.ui.doctor(results) })
+	}
+	c.ui.doctor(results)
+	return shown(diag.New(diag.ExecutionFailed, "checking this machine: %d of %d checks failed", failed, len(results)).
+		WithHint("follow the fix of each failed check"), report)
+}
+
+// runChecks runs every check at the same time and keeps the table's order.
+func runChecks(ctx context.Context, c *call, all []check) []checkResult {
+	parts := make([][]checkResult, len(all))
+	var wg sync.WaitGroup
+	for i, ch := range all {
+		wg.Go(func() { parts[i] = ch(ctx, c) })
+	}
+	wg.Wait()
+	var out []checkResult
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+func countStatus(results []checkResult, status string) int {
+	n := 0
+	for _, r := range results {
+		if r.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// doctor prints the report for people.
+func (u *ui) doctor(results []checkResult) {
+	colour := map[string]string{statusOK: green, statusWarn: yellow, statusFail: red}
+	t := &table{}
+	for _, r := range results {
+		t.add(u.Style(colour[r.Status], r.Status), r.Name, r.Detail)
+		if r.Fix != "" && r.Status != statusOK {
+			t.add("", "", "fix: "+r.Fix)
+		}
+	}
+	u.Table(t)
+	u.Out("")
+	u.Out("%d checks: %d ok, %d warnings, %d failed", len(results),
+		countStatus(results, statusOK), countStatus(results, statusWarn), countStatus(results, statusFail))
+}
+
+func checkVersion(context.Context, *call) []checkResult {
+	v := readVersion()
+	return []checkResult{{"rye", statusOK, fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch), ""}}
+}
+
+func checkSystemBundle(_ context.Context, c *call) []checkResult {
+	if d := systemBundle(c.Stdlib); d != "" {
+		return []checkResult{{"system bundle", statusOK, d, ""}}
+	}
+	return []checkResult{{"system bundle", statusWarn, "this binary embeds no system items", "install a released rye"}}
+}
+
+// checkSandbox tells which layers of isolation rye can put around a tool.
+func checkSandbox(context.Context, *call) []checkResult {
+	return []checkResult{{"sandbox", statusWarn,
+		"none on " + runtime.GOOS + ": tools run with your own rights, in a process group with a scrubbed environment and limits",
+		"run only items whose signers you trust"}}
 }

@@ -1,5 +1,25 @@
 package main
 
-import "github.com/ryeos/rye/diag"
+import (
+	_ "embed"
+	"strings"
 
-func explanation(c diag.Code) string { return "" }
+	"github.com/ryeos/rye/diag"
+)
+
+// explanationsText holds the longer text of each code: a line with the code,
+// then its paragraph, then an empty line.
+//
+//go:embed explanations.txt
+var explanationsText string
+
+// explanation returns what a code may mean and how it comes about, "" for a
+// code without a text.
+func explanation(c diag.Code) string {
+	_, rest, found := strings.Cut("\n\n"+explanationsText, "\n\n"+string(c)+"\n")
+	if !found {
+		return ""
+	}
+	text, _, _ := strings.Cut(rest, "\n\n")
+	return strings.TrimSpace(text)
+}

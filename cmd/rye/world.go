@@ -5,7 +5,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"testing/fstest"
 	"time"
 
 	"golang.org/x/term"
@@ -42,10 +41,18 @@ func hostWorld() *world {
 		Now:     time.Now,
 		Rand:    rand.Reader,
 		Self:    self,
-		Stdlib:  fstest.MapFS{},
+		Stdlib:  noFiles{},
 		Dir:     dir,
 		Isatty:  isTerminal,
 	}
+}
+
+// noFiles is a system space without items.
+type noFiles struct{}
+
+// Open finds nothing.
+func (noFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 func isTerminal(stream any) bool {

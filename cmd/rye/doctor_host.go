@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/internal/userdirs"
+)
+
+//go:embed doctor_programs.txt
+var doctorPrograms string
+
+// probeTime is how long a program may take to tell its version.
+const probeTime = 5 * time.Second
+
+// checkPrograms looks for the programs that items and verbs may call.
+func checkPrograms(ctx context.Context, _ *call) []checkResult {
+	var rows [][]string
+	for line := range strings.Lines(doctorPrograms) {
+		if cols := strings.Split(strings.TrimSpace(line), "\t"); len(cols) == 3 {
+			rows = append(rows, cols)
+		}
+	}
+	out := make([]checkResult, len(rows))
+	var wg sync.WaitGroup
+	for i, r := range rows {
+		wg.Go(func() { out[i] = probe(ctx, r[0], r[1], r[2]) })
+	}
+	wg.Wait()
+	return out
+}
+
+// probe runs one program with its version argument.
+func probe(ctx context.Context, name, arg, need string) checkResult {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return checkResult{name, statusWarn, "not on PATH; needed for " + need, "install it, or add its folder to PATH"}
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, arg)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return checkResult{name, statusWarn, fmt.Sprintf("%s does not run: %v", path, err), "repair or reinstall it"}
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return checkResult{name, statusOK, fmt.Sprintf("%s (%s)", strings.TrimSpace(first), path), ""}
+}
+
+// checkUserDirs tells whether rye may write where its own files belong.
+func checkUserDirs(_ context.Context, c *call) []checkResult {
+	d := userdirs.For(c.Getenv, runtime.GOOS)
+	return []checkResult{
+		checkDir("config folder", d.Config), checkDir("data folder", d.Data),
+		checkDir("state folder", d.State), checkDir("cache folder", d.Cache),
+	}
+}
+
+func checkDir(name, dir string) checkResult {
+	if dir == "" {
+		return checkResult{name, statusFail, "the environment does not say where it would be", "set HOME"}
+	}
+	at, info, err := nearestDir(dir)
+	switch {
+	case err != nil:
+		return checkResult{name, statusFail, err.Error(), "make the folder readable"}
+	case !info.IsDir():
+		return checkResult{name, statusFail, at + " is no folder", "move that file away"}
+	}
+	// Permission bits do not tell (root, ACLs, read-only mounts): try it.
+	f, err := os.CreateTemp(at, ".rye-doctor-*")
+	if err != nil {
+		return checkResult{name, statusFail, err.Error(), "make " + at + " writable"}
+	}
+	f.Close()
+	if err := os.Remove(f.Name()); err != nil {
+		return checkResult{name, statusFail, err.Error(), "make " + at + " writable"}
+	}
+	if at != dir {
+		return checkResult{name, statusOK, dir + " (made when first needed)", ""}
+	}
+	return checkResult{name, statusOK, dir, ""}
+}
+
+// nearestDir returns dir, or the nearest folder above it that exists.
+func nearestDir(dir string) (string, fs.FileInfo, error) {
+	for {
+		info, err := os.Stat(dir)
+		if err == nil {
+			return dir, info, nil
+		}
+		up := filepath.Dir(dir)
+		if !errors.Is(err, fs.ErrNotExist) || up == dir {
+			return dir, nil, err
+		}
+		dir = up
+	}
+}
+
+// checkClock compares the clock with what cannot lie in the future: signatures
+// carry times, and a clock that is far off makes good ones look bad.
+func checkClock(_ context.Context, c *call) []checkResult {
+	now := c.Now().UTC()
+	detail := now.Format(time.RFC3339)
+	if floor := clockFloor(c.Self); now.Before(floor) {
+		return []checkResult{{"clock", statusFail, fmt.Sprintf("%s is before this rye was installed (%s)", detail, floor.Format(time.RFC3339)), "set the clock"}}
+	}
+	return []checkResult{{"clock", statusOK, detail, ""}}
+}
+
+// clockFloor is a time that has certainly passed: that of the executable less
+// a day, or the zero time when it cannot be known.
+func clockFloor(self string) time.Time {
+	info, err := os.Stat(self)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime().UTC().Add(-24 * time.Hour)
+}
