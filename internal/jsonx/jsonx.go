@@ -1,0 +1,140 @@
+// Package jsonx reads JSON strictly, with the places of its parts, and writes
+// it in one compact form.
+//
+// Stricter than RFC 8259 allows a reader to be: duplicate keys, byte order
+// marks, lone surrogates and numbers that do not fit are refused, so that no
+// two readers of one file can see two different things.
+// It knows no schema and never opens a file; values are those of package tree.
+package jsonx
+
+import (
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// MaxDepth is the deepest nesting of arrays and objects.
+const MaxDepth = 64
+
+// Parse reads one JSON object. The Doc is nil exactly when a finding is an
+// error. The place of a member is that of its key.
+func Parse(b []byte) (*tree.Doc, []diag.Finding) {
+	p := parser{b: b, line: 1, pos: map[string]diag.Pos{}}
+	v := p.document()
+	root, ok := v.(map[string]any)
+	if !ok && len(p.found) == 0 {
+		p.fail(p.firstByte(), "the top level is %s, an object is required", typeName(v))
+	}
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	return &tree.Doc{Root: root, Pos: p.pos}, nil
+}
+
+// ParseValue reads one JSON value of any shape; nil with findings.
+func ParseValue(b []byte) (any, []diag.Finding) {
+	p := parser{b: b, line: 1}
+	v := p.document()
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	return v, nil
+}
+
+type parser struct {
+	b         []byte
+	i         int
+	line      int
+	lineStart int
+	pos       map[string]diag.Pos // nil when nobody asks
+	found     []diag.Finding
+	stopped   bool // a syntax error: what follows has no meaning
+}
+
+func (p *parser) document() any {
+	if p.found = hidden.Encoding(p.b); len(p.found) > 0 {
+		return nil
+	}
+	p.space()
+	if p.i == len(p.b) {
+		return p.stop(p.i, "the document is empty")
+	}
+	p.mark("", p.i)
+	v := p.value("", 1)
+	if p.space(); !p.stopped && p.i < len(p.b) {
+		return p.stop(p.i, "something follows the value: %s", p.here())
+	}
+	return v
+}
+
+func (p *parser) firstByte() int {
+	i := 0
+	for i < len(p.b) && isSpace(p.b[i]) {
+		i++
+	}
+	return i
+}
+
+// at returns the place of an offset on the current or an earlier line.
+func (p *parser) at(off int) diag.Pos {
+	if off >= p.lineStart {
+		return diag.Pos{Line: p.line, Column: off - p.lineStart + 1}
+	}
+	return hidden.Position(p.b, off)
+}
+
+func (p *parser) mark(path string, off int) {
+	if p.pos != nil {
+		p.pos[path] = p.at(off)
+	}
+}
+
+func (p *parser) fail(off int, format string, args ...any) {
+	at := p.at(off)
+	p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+}
+
+// stop reports a syntax error and ends the reading.
+func (p *parser) stop(off int, format string, args ...any) any {
+	if !p.stopped {
+		p.fail(off, format, args...)
+		p.stopped = true
+	}
+	return nil
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
+
+// space skips white space; line ends stand nowhere else in JSON.
+func (p *parser) space() {
+	for ; p.i < len(p.b) && isSpace(p.b[p.i]); p.i++ {
+		if p.b[p.i] == '\n' {
+			p.line++
+			p.lineStart = p.i + 1
+		}
+	}
+}
+
+// here names what stands at the current place.
+func (p *parser) here() string {
+	if p.i >= len(p.b) {
+		return "the end of the text"
+	}
+	return `"` + hidden.Visible(string([]rune(string(p.b[p.i:min(len(p.b), p.i+4)]))[:1])) + `"`
+}
+
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	}
+	return "a number"
+}

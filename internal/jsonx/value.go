@@ -1,0 +1,179 @@
+package jsonx
+
+import (
+	"strconv"
+
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// value reads one value; the current byte is its first.
+func (p *parser) value(path string, depth int) any {
+	if p.i >= len(p.b) {
+		return p.stop(p.i, "the text ends where a value must stand")
+	}
+	switch c := p.b[p.i]; {
+	case c == '{' || c == '[':
+		if depth > MaxDepth {
+			return p.stop(p.i, "nested more than %d deep", MaxDepth)
+		}
+		if c == '{' {
+			return p.object(path, depth)
+		}
+		return p.array(path, depth)
+	case c == '"':
+		return p.text()
+	case c == '-' || c >= '0' && c <= '9':
+		return p.number()
+	}
+	return p.literal()
+}
+
+func (p *parser) literal() any {
+	for _, l := range []struct {
+		word  string
+		value any
+	}{{"true", true}, {"false", false}, {"null", nil}} {
+		if end := p.i + len(l.word); end <= len(p.b) && string(p.b[p.i:end]) == l.word {
+			p.i = end
+			return l.value
+		}
+	}
+	return p.stop(p.i, "a value is required, found %s", p.here())
+}
+
+func (p *parser) object(path string, depth int) any {
+	out := map[string]any{}
+	var lines map[string]int
+	p.i++
+	for first := true; ; first = false {
+		p.space()
+		if first && p.take('}') {
+			return out
+		}
+		off := p.i
+		if p.i >= len(p.b) || p.b[p.i] != '"' {
+			return p.stop(p.i, "a key in double quotes is required, found %s", p.here())
+		}
+		key := p.text()
+		if p.space(); !p.stopped && !p.take(':') {
+			return p.stop(p.i, "\":\" is required, found %s", p.here())
+		}
+		if lines == nil {
+			lines = map[string]int{}
+		}
+		line, twice := lines[key]
+		if twice {
+			p.fail(off, "duplicate key %q, first given in line %d", key, line)
+		} else {
+			lines[key] = p.at(off).Line
+		}
+		sub := ""
+		if p.pos != nil {
+			sub = tree.Join(path, key)
+			if !twice {
+				p.mark(sub, off)
+			}
+		}
+		p.space()
+		v := p.value(sub, depth+1)
+		if p.stopped {
+			return nil
+		}
+		if !twice {
+			out[key] = v
+		}
+		if p.space(); p.take('}') {
+			return out
+		}
+		if !p.take(',') {
+			return p.stop(p.i, "\",\" or \"}\" is required, found %s", p.here())
+		}
+	}
+}
+
+func (p *parser) array(path string, depth int) any {
+	out := []any{}
+	p.i++
+	for {
+		p.space()
+		if len(out) == 0 && p.take(']') {
+			return out
+		}
+		sub := ""
+		if p.pos != nil {
+			sub = tree.Index(path, len(out))
+			p.mark(sub, p.i)
+		}
+		v := p.value(sub, depth+1)
+		if p.stopped {
+			return nil
+		}
+		out = append(out, v)
+		if p.space(); p.take(']') {
+			return out
+		}
+		if !p.take(',') {
+			return p.stop(p.i, "\",\" or \"]\" is required, found %s", p.here())
+		}
+	}
+}
+
+func (p *parser) take(c byte) bool {
+	if p.i < len(p.b) && p.b[p.i] == c {
+		p.i++
+		return true
+	}
+	return false
+}
+
+// number reads an integer that fits 64 bits or a finite float.
+func (p *parser) number() any {
+	off := p.i
+	p.take('-')
+	if !p.take('0') && !p.digits() {
+		return p.stop(p.i, "a digit is required, found %s", p.here())
+	}
+	if p.i < len(p.b) && p.b[p.i] >= '0' && p.b[p.i] <= '9' {
+		return p.stop(off, "a number may not begin with 0")
+	}
+	float := false
+	if p.take('.') {
+		if float = true; !p.digits() {
+			return p.stop(p.i, "a digit is required after \".\", found %s", p.here())
+		}
+	}
+	if p.take('e') || p.take('E') {
+		float = true
+		if !p.take('+') {
+			p.take('-')
+		}
+		if !p.digits() {
+			return p.stop(p.i, "a digit is required in the exponent, found %s", p.here())
+		}
+	}
+	return p.convert(off, float)
+}
+
+func (p *parser) digits() bool {
+	from := p.i
+	for p.i < len(p.b) && p.b[p.i] >= '0' && p.b[p.i] <= '9' {
+		p.i++
+	}
+	return p.i > from
+}
+
+func (p *parser) convert(off int, float bool) any {
+	text := string(p.b[off:p.i])
+	if !float {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			p.fail(off, "the integer %.40s does not fit 64 bits", text)
+		}
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		p.fail(off, "the number %.40s is too large", text)
+	}
+	return f
+}
