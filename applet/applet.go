@@ -18,7 +18,8 @@
 // # Limits
 //
 // Parameters 32 MiB of JSON; a file read, edited, written or searched 10 MiB
-// (grep skips and counts larger ones); a batch 1,000 files and 64 MiB together;
+// (grep skips and counts larger ones), and 500,000 lines where ids are needed;
+// a batch 1,000 files and 64 MiB together;
 // read 2,000 lines unless asked, 10,000 at most, 2,000 characters of one line,
 // 256 KiB of text in all; a diff in a result 51,200 bytes; bash 51,200 bytes of
 // each stream, 120 s unless asked, 600 s at most; glob and grep 100 results
@@ -40,6 +41,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
 )
 
 // Params is what an applet may see of its surroundings. The zero value works.
@@ -119,7 +121,7 @@ func call(ctx context.Context, name string, p Params) (result any, err error) {
 func unknownApplet(name string) error {
 	names := slices.Sorted(maps.Keys(Table()))
 	e := diag.New(diag.ToolNotFound, "running applet: no applet %q", name)
-	if n := nearest(name, names); n != "" {
+	if n := suggest.Nearest(name, names); n != "" {
 		return e.WithHint("did you mean %q?", n)
 	}
 	return e.WithHint("the applets are %s", strings.Join(names, ", "))

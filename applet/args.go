@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
 )
 
 // args reads parameters one by one and collects everything that is wrong.
@@ -30,7 +31,7 @@ func (a args) check(known []string) args {
 		}
 		f := diag.Errorf(diag.UnknownParameter, 0, 0, "no parameter %q", a.prefix+k)
 		f.Fix = "the parameters are " + strings.Join(known, ", ")
-		if n := nearest(k, known); n != "" {
+		if n := suggest.Nearest(k, known); n != "" {
 			f.Fix = fmt.Sprintf("did you mean %q?", a.prefix+n)
 		}
 		a.add(f)
@@ -205,37 +206,4 @@ func typeName(v any) string {
 		return "an object"
 	}
 	return "a number"
-}
-
-// nearest returns the candidate most like s, or "" when none is close.
-func nearest(s string, candidates []string) string {
-	best, dist := "", len(s)/2+2
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(s), c); d < dist {
-			best, dist = c, d
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's, in bytes, with words cut at 64.
-func distance(a, b string) int {
-	a, b = a[:min(len(a), 64)], b[:min(len(b), 64)]
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		prev := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := prev
-			if a[i] != b[j] {
-				cost++
-			}
-			prev = row[j+1]
-			row[j+1] = min(cost, prev+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -1,0 +1,113 @@
+package applet
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// headTail keeps the first and the last bytes of a stream, maxStream together.
+type headTail struct {
+	head  []byte
+	tail  []byte // at most twice its half, cut back now and then
+	total int
+}
+
+const half = maxStream / 2
+
+func (h *headTail) write(p []byte) {
+	h.total += len(p)
+	if room := half - len(h.head); room > 0 {
+		n := min(room, len(p))
+		h.head = append(h.head, p[:n]...)
+		p = p[n:]
+	}
+	if len(p) > half {
+		p = p[len(p)-half:]
+	}
+	if len(h.tail)+len(p) > 2*half {
+		h.tail = append(h.tail[:0], h.tail[max(0, len(h.tail)-half):]...)
+	}
+	h.tail = append(h.tail, p...)
+}
+
+// text renders what was kept, with a mark where bytes are missing.
+func (h *headTail) text() (s string, cut bool) {
+	tail := h.tail[max(0, len(h.tail)-half):]
+	missing := h.total - len(h.head) - len(tail)
+	if missing == 0 {
+		return valid(string(h.head) + string(tail)), false
+	}
+	head := trimPartial(h.head)
+	for len(tail) > 0 && !utf8.RuneStart(tail[0]) {
+		tail = tail[1:]
+	}
+	missing = h.total - len(head) - len(tail)
+	return fmt.Sprintf("%s\n… [%d bytes left out] …\n%s", valid(string(head)), missing, valid(string(tail))), true
+}
+
+// trimPartial drops a character cut in two at the end.
+func trimPartial(b []byte) []byte {
+	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
+		if c := b[len(b)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(b[len(b)-i:]) {
+				return b[:len(b)-i]
+			}
+			break
+		}
+	}
+	return b
+}
+
+// outputs collects lines as they come: each stream by itself, and both.
+type outputs struct {
+	streams [2]headTail
+	all     headTail
+	last    proc.Stream // the stream of the last line
+}
+
+func (o *outputs) line(s proc.Stream, line []byte) {
+	o.last = s
+	for _, h := range []*headTail{o.of(s), &o.all} {
+		h.write(line)
+		h.write([]byte{'\n'})
+	}
+}
+
+func (o *outputs) of(s proc.Stream) *headTail {
+	if s == proc.Stderr {
+		return &o.streams[1]
+	}
+	return &o.streams[0]
+}
+
+// stream prefers the exact bytes, which proc has while nothing was dropped.
+func (o *outputs) stream(s proc.Stream, exact []byte, dropped int64) (string, bool) {
+	if dropped == 0 {
+		return valid(string(exact)), false
+	}
+	return o.of(s).text()
+}
+
+// both is the two streams as they came. Lines come without their newline, so
+// the last one is taken back when the stream that spoke last did not end it.
+func (o *outputs) both(r proc.Result) (string, bool) {
+	s, cut := o.all.text()
+	exact, dropped := r.Stdout, r.StdoutDropped
+	if o.last == proc.Stderr {
+		exact, dropped = r.Stderr, r.StderrDropped
+	}
+	if n := len(exact); n > 0 && dropped == 0 && exact[n-1] != '\n' {
+		s = strings.TrimSuffix(s, "\n")
+	}
+	return s, cut
+}
+
+func exitText(r proc.Result) string {
+	if r.Signal != "" {
+		return "ended by " + r.Signal
+	}
+	return fmt.Sprintf("exit status %d", r.ExitCode)
+}
