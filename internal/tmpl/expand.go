@@ -1,0 +1,124 @@
+package tmpl
+
+import (
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Expand fills ${VAR} and ${VAR:-default} (upper-case names) from env, and
+// {name} (lower-case names) from vars. A variable that is unset or empty gives
+// the default, or nothing; a {name} that vars does not hold and a ${name} in
+// lower case stay as they are. {param:NAME}, a ${VAR that does not end and
+// braces in a default are CONFIG_ERROR.
+func Expand(s string, env, vars map[string]string) (string, error) {
+	out, err := fill(s, env, vars)
+	if err != nil {
+		return "", diag.New(diag.ConfigError, "expanding template: %w", err)
+	}
+	return out, nil
+}
+
+func fill(s string, env, vars map[string]string) (string, error) {
+	if !strings.Contains(s, "{") {
+		return s, nil
+	}
+	var b strings.Builder
+	for s != "" {
+		t := cut(&s)
+		switch t.kind {
+		case broken:
+			return "", refused(t, t.why)
+		case variable:
+			b.WriteString(fallback(env[t.name], t.def))
+		case name:
+			v, ok := vars[t.name]
+			if !ok {
+				v = t.raw
+			}
+			b.WriteString(v)
+		case param:
+			return "", refused(t, whereParams)
+		default:
+			b.WriteString(t.raw)
+		}
+	}
+	return b.String(), nil
+}
+
+// ExpandArgv expands each element, which stays one element whatever it holds.
+// An element that is exactly {param:NAME} becomes the parameter: a string as
+// it is, anything else as compact JSON; the element is dropped when params
+// does not hold it.
+func ExpandArgv(args []string, env, vars map[string]string, params map[string]any) ([]string, error) {
+	out := make([]string, 0, len(args))
+	for i, arg := range args {
+		if p, ok := wholeParam(arg); ok {
+			v, given := params[p]
+			if !given {
+				continue
+			}
+			s, err := text(v)
+			if err != nil {
+				return nil, diag.New(diag.ValidationFailed, "rendering parameter %q: %w", p, err)
+			}
+			out = append(out, s)
+			continue
+		}
+		s, err := fill(arg, env, vars)
+		if err != nil {
+			return nil, diag.New(diag.ConfigError, "expanding argument %d: %w", i+1, err)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// ShellQuote returns s as one word of a POSIX shell.
+func ShellQuote(s string) string {
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func fallback(v, def string) string {
+	if v == "" {
+		return def
+	}
+	return v
+}
+
+func wholeParam(arg string) (string, bool) {
+	if arg == "" {
+		return "", false
+	}
+	rest := arg
+	t := cut(&rest)
+	return t.name, t.kind == param && rest == ""
+}
+
+func text(v any) (string, error) {
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return strings.TrimSuffix(b.String(), "\n"), err
+}
+
+func refused(t token, why string) error {
+	return errors.New(strconv.Quote(clip(t.raw)) + ": " + why)
+}
+
+const whereParams = "a parameter may only be a whole argument of its own"
+
+// clip keeps messages short.
+func clip(s string) string {
+	if len(s) > 40 {
+		return strings.ToValidUTF8(s[:40], "") + "…"
+	}
+	return s
+}

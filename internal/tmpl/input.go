@@ -1,0 +1,89 @@
+package tmpl
+
+import "strings"
+
+// reference is one {input:...} of a directive's text.
+type reference struct {
+	raw      string // as written
+	name     string
+	fallback string
+	optional bool // fallback counts
+}
+
+// Inputs fills the references to inputs: {input:k} stays as it is when values
+// does not hold k, {input:k?} becomes nothing, {input:k:default} and
+// {input:k|default} the default. A default reaches to the next closing brace.
+func Inputs(s string, values map[string]string) string {
+	var b strings.Builder
+	scan(s, func(text string, r reference) {
+		b.WriteString(text)
+		v, ok := values[r.name]
+		switch {
+		case r.raw == "":
+		case ok:
+			b.WriteString(v)
+		case r.optional:
+			b.WriteString(r.fallback)
+		default:
+			b.WriteString(r.raw)
+		}
+	})
+	return b.String()
+}
+
+// InputNames returns the names that s refers to, each once, in order.
+func InputNames(s string) []string {
+	var names []string
+	seen := map[string]bool{}
+	scan(s, func(_ string, r reference) {
+		if r.raw != "" && !seen[r.name] {
+			seen[r.name] = true
+			names = append(names, r.name)
+		}
+	})
+	return names
+}
+
+const inputHead = "{input:"
+
+// scan cuts s into texts and the references after them; the last has none.
+func scan(s string, piece func(text string, r reference)) {
+	last := strings.LastIndexByte(s, '}') // no reference begins after it, which keeps the scan linear
+	done, at := 0, 0
+	for {
+		i := strings.Index(s[at:], inputHead)
+		if i < 0 || at+i > last {
+			piece(s[done:], reference{})
+			return
+		}
+		i += at
+		at = i + len(inputHead)
+		if r, ok := parseInput(s[i:]); ok {
+			piece(s[done:i], r)
+			done = i + len(r.raw)
+			at = done
+		}
+	}
+}
+
+// parseInput reads the reference that s begins with; s holds a closing brace.
+func parseInput(s string) (reference, bool) {
+	n := len(inputHead) + span(s[len(inputHead):], isInputName)
+	r := reference{name: s[len(inputHead):n]}
+	if r.name == "" || n == len(s) {
+		return r, false
+	}
+	rest := s[n:]
+	switch {
+	case rest[0] == '}':
+		r.raw = s[:n+1]
+	case strings.HasPrefix(rest, "?}"):
+		r.raw, r.optional = s[:n+2], true
+	case rest[0] == ':' || rest[0] == '|':
+		end := strings.IndexByte(rest, '}')
+		r.raw, r.optional, r.fallback = s[:n+end+1], true, rest[1:end]
+	}
+	return r, r.raw != ""
+}
+
+func isInputName(c byte) bool { return isWord(c) || c == '-' }
