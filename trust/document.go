@@ -1,0 +1,232 @@
+package trust
+
+import (
+	"crypto/ed25519"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/tomlx"
+	"github.com/ryeos/rye/sign"
+)
+
+// Schema is what the field schema of every trust document says.
+const Schema = "rye.trust/v1"
+
+// The kinds of document that this room reads.
+const (
+	KindKey        = "key"        // a public key, signed by itself
+	KindGrant      = "grant"      // an own key of the user vouches for a key document
+	KindRevocation = "revocation" // a key takes itself back
+)
+
+// Reason says why a key was revoked.
+type Reason string
+
+// The reasons. Only the first reaches back before the cut-off.
+const (
+	ReasonCompromised Reason = "compromised"
+	ReasonSuperseded  Reason = "superseded"
+	ReasonRetired     Reason = "retired"
+)
+
+// Document is one parsed trust document.
+type Document struct {
+	Path   string      `json:"path"`
+	Tier   Tier        `json:"tier,omitempty"`
+	Stem   string      `json:"stem"` // the file name without .toml: the id that was signed
+	Kind   string      `json:"kind"`
+	Digest item.Digest `json:"digest"` // of the whole file
+
+	Fingerprint sign.Fingerprint  `json:"fingerprint"`          // of the key it speaks of
+	Public      ed25519.PublicKey `json:"public,omitempty"`     // key, revocation
+	Owner       string            `json:"owner,omitempty"`      // as written: escape before printing
+	Identities  []string          `json:"identities,omitempty"` // as written
+	NotBefore   time.Time         `json:"not_before,omitzero"`
+	NotAfter    time.Time         `json:"not_after,omitzero"`
+	Scope       Scope             `json:"scope"`
+
+	Granted item.Digest `json:"granted,omitzero"` // grant: the digest of the key document
+	Reason  Reason      `json:"reason,omitempty"` // revocation
+	CutOff  time.Time   `json:"cut_off,omitzero"` // revocation: signatures from here on are void
+
+	Signer sign.Fingerprint `json:"signer"` // as the signature line names it
+	Signed time.Time        `json:"signed"` // as the signature line claims
+
+	raw   []byte
+	check error // KEY_WEAK, when the key may not be used
+	bad   error // what is wrong with the signature, nil when it holds; grants are checked later
+	named bool  // the file name is the one that the content demands
+}
+
+// ParseDocument reads the document in a file of that name: strict TOML, the
+// name that the content demands, a sound key and, where a key signs its own
+// document, the signature. A grant's signature is left to Load, which knows
+// the user's keys. The Document is nil exactly when a finding is an error.
+func ParseDocument(name string, b []byte) (*Document, []diag.Finding) {
+	d, fs := parse(name, b)
+	if diag.Failed(fs) {
+		return nil, fs
+	}
+	return d, fs
+}
+
+// parse returns what could be read next to the findings.
+func parse(name string, b []byte) (*Document, []diag.Finding) {
+	d := &Document{Path: name, Digest: item.DigestOf(b), raw: b}
+	stem, isTOML := strings.CutSuffix(filepath.Base(name), ".toml")
+	d.Stem = stem
+	fs := gate(b)
+	if !isTOML {
+		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "a trust document's name ends in .toml"))
+	}
+	if diag.Failed(fs) {
+		return d, diag.WithPath(fs, name)
+	}
+	doc, more := tomlx.Parse(b)
+	fs = append(fs, more...)
+	if doc != nil && !diag.Failed(more) {
+		d.readFields(rootFields(doc, &fs))
+	}
+	if !diag.Failed(fs) {
+		fs = append(fs, d.prove()...)
+	}
+	return d, diag.WithPath(fs, name)
+}
+
+// gate refuses bytes that may not be a document at all.
+func gate(b []byte) []diag.Finding {
+	if len(b) > MaxDocument {
+		return []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0, "a trust document has at most %d bytes, this has %d", MaxDocument, len(b))}
+	}
+	if fs := hidden.Encoding(b); diag.Failed(fs) {
+		return fs
+	}
+	return hidden.Scan(b)
+}
+
+func (d *Document) readFields(f *fields) {
+	f.word("schema", Schema)
+	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation)
+	switch d.Kind {
+	case KindKey:
+		d.readKey(f)
+	case KindGrant:
+		d.readGrant(f)
+	case KindRevocation:
+		d.readRevocation(f)
+	default:
+		return
+	}
+	f.finish()
+}
+
+func (d *Document) readKey(f *fields) {
+	f.word("algorithm", "ed25519")
+	d.readPublic(f)
+	d.Owner = f.label("owner", true, 256)
+	d.Identities = f.list("identities", 32, func(s string) string {
+		if s == "" || len(s) > 512 {
+			return "an identity has 1 to 512 bytes"
+		}
+		return ""
+	})
+	d.readValidity(f)
+	d.readScope(f)
+}
+
+func (d *Document) readGrant(f *fields) {
+	if s, ok := f.str("key", true); ok {
+		fp, err := sign.ParseFingerprint(s)
+		if err != nil {
+			f.bad("key", "key must be a fingerprint, 64 lower-case hexadecimal digits")
+		}
+		d.Fingerprint = fp
+	}
+	if s, ok := f.str("document", true); ok {
+		digest, err := item.ParseDigest(s)
+		if err != nil {
+			f.bad("document", "document must be sha256: and 64 lower-case hexadecimal digits")
+		}
+		d.Granted = digest
+	}
+	d.readValidity(f)
+	d.readScope(f)
+}
+
+func (d *Document) readRevocation(f *fields) {
+	f.word("algorithm", "ed25519")
+	d.readPublic(f)
+	d.Reason = Reason(f.word("reason", string(ReasonCompromised), string(ReasonSuperseded), string(ReasonRetired)))
+	d.CutOff = f.time("cut-off", d.Reason != ReasonCompromised)
+}
+
+func (d *Document) readPublic(f *fields) {
+	d.Public = f.publicKey("public-key")
+	if d.Public == nil {
+		return
+	}
+	d.Fingerprint = sign.FingerprintOf(d.Public)
+	d.check = sign.CheckKey(d.Public)
+	if d.check != nil {
+		at := f.doc.At("public-key")
+		*f.out = append(*f.out, diag.Errorf(diag.KeyWeak, at.Line, at.Column, "the public key may not be used: %v", d.check))
+	}
+}
+
+func (d *Document) readValidity(f *fields) {
+	v := f.sub("validity")
+	d.NotBefore, d.NotAfter = v.time("not-before", true), v.time("not-after", true)
+	switch {
+	case d.NotBefore.IsZero() || d.NotAfter.IsZero():
+	case !d.NotAfter.After(d.NotBefore):
+		v.bad("not-after", "not-after is not later than not-before")
+	case d.NotAfter.After(d.NotBefore.AddDate(MaxYears, 0, 0)):
+		v.bad("not-after", "not-after lies more than %d years after not-before", MaxYears)
+	}
+	v.finish()
+}
+
+func (d *Document) readScope(f *fields) {
+	s := f.sub("scope")
+	d.Scope.Kinds = s.list("kinds", 64, checkKind)
+	d.Scope.Namespaces = s.list("namespaces", 256, checkNamespace)
+	d.Scope.May = s.list("may", 16, checkUse)
+	s.finish()
+}
+
+func checkKind(s string) string {
+	if s == "*" {
+		return ""
+	}
+	if _, err := item.ParseRef(s+":x", ""); err != nil {
+		return `a kind is a word such as "tool", or "*"`
+	}
+	return ""
+}
+
+func checkNamespace(s string) string {
+	if len(s) > item.MaxID {
+		return "a pattern over ids has at most 255 bytes"
+	}
+	if strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") {
+		return "a pattern over ids neither begins nor ends with /"
+	}
+	if fs := glob.Check(s); len(fs) > 0 {
+		return fs[0].Message
+	}
+	return ""
+}
+
+func checkUse(s string) string {
+	for _, u := range Uses() {
+		if s == u {
+			return ""
+		}
+	}
+	return "must be one of " + strings.Join(Uses(), " ")
+}

@@ -1,0 +1,145 @@
+package trust
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Load reads every document that Params names and returns the store that
+// judges by them. Findings are the documents, or folders, that do not count;
+// the store is never nil. It fails closed: where a folder of the system or the
+// user exists and cannot be read, a revocation may hide in it, and no key
+// counts but those compiled in for the embedded space.
+func Load(p Params) (*Store, []diag.Finding) {
+	b := newBuilder(p)
+	for _, dir := range p.SystemDirs {
+		b.readDir(TierSystem, dir)
+	}
+	b.readDir(TierUser, p.UserDir)
+	b.readDir(TierProject, p.ProjectDir)
+	if p.ProjectDir != "" {
+		b.readLegacy(filepath.Join(filepath.Dir(filepath.Clean(p.ProjectDir)), "trusted_keys"))
+	}
+	return b.build(), b.findings
+}
+
+// readDir parses the documents of one folder. Names without .toml are not
+// documents.
+func (b *builder) readDir(tier Tier, dir string) {
+	if dir == "" {
+		return
+	}
+	names, err := documentNames(tier, dir)
+	if err != nil {
+		b.unreadable(tier, dir, err)
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		data, err := readDocument(tier, path)
+		if err != nil {
+			b.unreadable(tier, path, err)
+			continue
+		}
+		doc, fs := parse(path, data)
+		doc.Tier = tier
+		b.take(doc, fs)
+	}
+}
+
+// unreadable reports a folder or file that could not be read. Above the
+// project it blinds the store.
+func (b *builder) unreadable(tier Tier, path string, err error) {
+	code := diag.CodeOf(err)
+	if code == "" {
+		code = diag.FileSystemError
+	}
+	f := diag.Errorf(code, 0, 0, "reading trust documents: %v", err)
+	f.Path = path
+	var typed *diag.Error
+	if errors.As(err, &typed) {
+		f.Fix = typed.Hint
+	}
+	b.findings = append(b.findings, f)
+	if tier != TierProject && b.blind == "" {
+		b.blind = path
+	}
+}
+
+// documentNames lists the documents of a folder, in order. An absent folder
+// holds none.
+func documentNames(tier Tier, dir string) ([]string, error) {
+	info, err := statDir(tier, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return nil, diag.New(diag.NotRegular, "it is not a folder")
+	}
+	if err := private(tier, info); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if n := e.Name(); strings.HasSuffix(n, ".toml") && !strings.HasPrefix(n, ".") {
+			names = append(names, n)
+		}
+	}
+	if len(names) > MaxDocuments {
+		return nil, diag.New(diag.TooLarge, "it holds %d documents, at most %d are read", len(names), MaxDocuments)
+	}
+	return names, nil
+}
+
+// statDir follows a link only where the owner of the machine or of the account
+// laid it; a project's links could lead anywhere.
+func statDir(tier Tier, path string) (fs.FileInfo, error) {
+	if tier == TierProject {
+		return os.Lstat(path)
+	}
+	return os.Stat(path)
+}
+
+// readDocument reads at most one byte more than a document may have, from the
+// file it looked at.
+func readDocument(tier Tier, path string) ([]byte, error) {
+	before, err := statDir(tier, path)
+	if err != nil {
+		return nil, err
+	}
+	if !before.Mode().IsRegular() {
+		return nil, diag.New(diag.NotRegular, "it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(before, info) {
+		return nil, diag.New(diag.PathEscape, "it was replaced while it was read")
+	}
+	if err := private(tier, info); err != nil {
+		return nil, err
+	}
+	return readLimited(f)
+}
+
+func readLimited(r io.Reader) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(r, MaxDocument+1))
+}

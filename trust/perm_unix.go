@@ -1,0 +1,19 @@
+//go:build unix
+
+package trust
+
+import (
+	"io/fs"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// private refuses what every account of the machine may write: a document in
+// the user's folder is what makes a key the user's own.
+func private(tier Tier, info fs.FileInfo) error {
+	if tier == TierProject || info.Mode().Perm()&0o002 == 0 {
+		return nil
+	}
+	return diag.New(diag.ConfigError, "everybody may write it (mode %04o)", info.Mode().Perm()).
+		WithHint("look at what it holds, then chmod o-w")
+}

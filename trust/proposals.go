@@ -1,0 +1,106 @@
+package trust
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/pem"
+	"path/filepath"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/tomlx"
+	"github.com/ryeos/rye/sign"
+)
+
+// Proposal is a document that a project brings. It grants nothing.
+type Proposal struct {
+	Path        string           `json:"path"`
+	Kind        string           `json:"kind,omitempty"`
+	Fingerprint sign.Fingerprint `json:"fingerprint"`
+	Owner       string           `json:"owner,omitempty"` // safe to print
+	Sound       bool             `json:"sound"`           // rye trust add would accept the document
+	Legacy      bool             `json:"legacy,omitempty"`
+	Known       bool             `json:"known"` // the key counts already, without this document
+}
+
+// Proposals returns what the project proposes, by path.
+func (s *Store) Proposals() []Proposal { return slices.Clone(s.proposals) }
+
+// take keeps a parsed document and its findings.
+func (b *builder) take(d *Document, fs []diag.Finding) {
+	b.docs = append(b.docs, d)
+	b.findings = append(b.findings, fs...)
+	if d.Tier == TierProject {
+		b.store.proposals = append(b.store.proposals, Proposal{
+			Path: d.Path, Kind: d.Kind, Fingerprint: d.Fingerprint,
+			Owner: hidden.Visible(d.Owner), Sound: !diag.Failed(fs),
+		})
+	}
+}
+
+func (s *Store) sortProposals() {
+	for i := range s.proposals {
+		p := &s.proposals[i]
+		e := s.keys[p.Fingerprint]
+		p.Known = e != nil && !e.weak && len(e.bases) > 0
+	}
+	slices.SortFunc(s.proposals, func(a, b Proposal) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+// proposing returns the proposals that bring this key.
+func (s *Store) proposing(fp sign.Fingerprint) []Proposal {
+	var out []Proposal
+	for _, p := range s.proposals {
+		if p.Fingerprint == fp && p.Kind == KindKey {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// readLegacy reads the keys that an earlier project carries in trusted_keys, as
+// proposals and nothing else. A file there that is not understood is none.
+func (b *builder) readLegacy(dir string) {
+	names, err := documentNames(TierProject, dir)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		data, err := readDocument(TierProject, path)
+		if err != nil || len(data) > MaxDocument {
+			continue
+		}
+		if p, ok := legacyProposal(path, data); ok {
+			b.store.proposals = append(b.store.proposals, p)
+		}
+	}
+}
+
+func legacyProposal(path string, data []byte) (Proposal, bool) {
+	doc, fs := tomlx.Parse(data)
+	if doc == nil || diag.Failed(fs) {
+		return Proposal{}, false
+	}
+	table, _ := doc.Root["public_key"].(map[string]any)
+	text, _ := table["pem"].(string)
+	pub := publicFromPEM([]byte(text))
+	if pub == nil || sign.CheckKey(pub) != nil {
+		return Proposal{}, false
+	}
+	owner, _ := doc.Root["owner"].(string)
+	return Proposal{Path: path, Kind: KindKey, Fingerprint: sign.FingerprintOf(pub), Owner: hidden.Visible(owner), Legacy: true}, true
+}
+
+// publicFromPEM reads an Ed25519 key in its one DER form: twelve fixed bytes
+// and the key.
+func publicFromPEM(text []byte) []byte {
+	block, _ := pem.Decode(text)
+	prefix := []byte{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00}
+	if block == nil || block.Type != "PUBLIC KEY" || len(block.Bytes) != len(prefix)+32 || !bytes.HasPrefix(block.Bytes, prefix) {
+		return nil
+	}
+	return block.Bytes[len(prefix):]
+}
+

@@ -1,0 +1,74 @@
+package trust
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// window says whether a signature of that claimed time counts now, under one
+// basis. A claimed time proves nothing, so it never rescues a key whose end
+// has passed, except for a while the user's own. code is "" when it counts;
+// reason is set for a refusal and for a signature that counts by grace.
+func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
+	end := !b.notAfter.IsZero()
+	switch {
+	case b.doc != nil && b.doc.Signed.After(now.Add(ClockSkew)):
+		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.document), stamp(b.doc.Signed))
+	case b.grant != nil && b.grant.Signed.After(now.Add(ClockSkew)):
+		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.grant.Path), stamp(b.grant.Signed))
+	case end && now.After(b.notAfter) && !b.own:
+		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, and a claim does not rescue it", stamp(b.notAfter), stamp(claimed))
+	case end && now.After(b.notAfter.Add(OwnGrace)):
+		return diag.Expired, fmt.Sprintf("your key's validity ended %s, and the %d days of grace are over", stamp(b.notAfter), OwnGrace/(24*time.Hour))
+	case claimed.After(now.Add(ClockSkew)):
+		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, which is in the future: here it is %s", stamp(claimed), stamp(now))
+	case claimed.Before(b.notBefore):
+		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, before the key's validity began %s", stamp(claimed), stamp(b.notBefore))
+	case end && claimed.After(b.notAfter):
+		return diag.Expired, fmt.Sprintf("the signature claims %s, after the key's validity ended %s", stamp(claimed), stamp(b.notAfter))
+	case end && now.After(b.notAfter):
+		return "", fmt.Sprintf("your own key's validity ended %s; it counts until %s by grace", stamp(b.notAfter), stamp(b.notAfter.Add(OwnGrace)))
+	}
+	return "", ""
+}
+
+// clock refuses a machine whose clock stands before what is known to have
+// passed: it would bring expired keys back.
+func (s *Store) clock(now time.Time) (diag.Code, string) {
+	if now.Add(ClockSkew).Before(s.floor) {
+		return diag.NotYetValid, fmt.Sprintf("this machine's clock says %s, but %s is from %s: nothing can be dated", stamp(now), quoted(s.floorFrom), stamp(s.floor))
+	}
+	return "", ""
+}
+
+// stands reports whether what grants this basis holds now: a grant counts as
+// long as a signature of its granter from that time does.
+func (b *basis) stands(now time.Time) (ok bool, reason string) {
+	if b.granter == nil {
+		return true, ""
+	}
+	at := b.grant.Signed
+	if r := b.granter.revokedAt(at); r != nil {
+		return false, fmt.Sprintf("the key %s that signed %s is revoked (%s)", b.granter.key.Short(), quoted(b.grant.Path), r.Reason)
+	}
+	if code, why := b.granter.own().window(at, now); code != "" {
+		return false, fmt.Sprintf("the key %s that signed %s does not count: %s", b.granter.key.Short(), quoted(b.grant.Path), why)
+	}
+	return true, ""
+}
+
+// revokedAt returns the revocation that voids a signature of that claimed
+// time, or nil. A compromised key voids every time, because who stole it claims
+// the time he likes.
+func (e *entry) revokedAt(claimed time.Time) *Document {
+	for _, r := range e.revocations {
+		if r.Reason == ReasonCompromised || !claimed.Before(r.CutOff) {
+			return r
+		}
+	}
+	return nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05Z") }

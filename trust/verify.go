@@ -1,0 +1,262 @@
+package trust
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/sign"
+)
+
+// Verify judges one file. The order is fixed and the first failure is the
+// result: size, encoding, the signature line, duplicates, hash, key, the key
+// itself, the signature, scope, validity, revocation, hidden characters.
+// Opening the file, which comes first, and lock pins, thresholds and logs,
+// which come after, belong to others. It reads and writes nothing.
+func (s *Store) Verify(in Input) Verdict {
+	v := Verdict{Anchor: AnchorClaimed}
+	if limit := in.limit(); int64(len(in.Bytes)) > limit {
+		return v.refuse(diag.TooLarge, fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(in.Bytes), limit)).unanchored()
+	}
+	if in.Text {
+		if fs := hidden.Encoding(in.Bytes); diag.Failed(fs) {
+			v.Findings = diag.WithPath(fs, in.Path)
+			return v.refuse(diag.Encoding, fs[0].Message).unanchored()
+		}
+	}
+	now := s.clockTime()
+	line, err := s.signature(in, now)
+	v.Signer, v.Time = line.Key, line.Time
+	switch diag.CodeOf(err) {
+	case "":
+		if err != nil {
+			return v.refuseErr(err, in.Path)
+		}
+		return s.judge(v, in, now)
+	case diag.KeyUnknown:
+		return s.unknown(v, in, now)
+	case diag.KeyWeak:
+		return v.refuse(diag.KeyWeak, "the key is not a safe Ed25519 point: it could have signed anything")
+	}
+	if line.Key == (sign.Fingerprint{}) {
+		v = v.unanchored()
+	}
+	if e := s.keys[line.Key]; e != nil && len(e.bases) > 0 {
+		v.Owner = e.bases[0].owner // of the key the line names, which the refusal shows
+	}
+	return v.refuseErr(err, in.Path)
+}
+
+// Judge is the part of Verify after the signature, for a caller who has proof
+// that line is a valid signature over these bytes and this subject (a cache of
+// signatures may remember that, and nothing else).
+func (s *Store) Judge(in Input, line sign.Line) Verdict {
+	now := s.clockTime()
+	v := Verdict{Anchor: AnchorClaimed, Signer: line.Key, Time: line.Time}
+	_, ok := s.candidate(line.Key, in.Embedded, now)
+	switch {
+	case s.keys[line.Key] != nil && s.keys[line.Key].weak:
+		return v.refuse(diag.KeyWeak, "the key is not a safe Ed25519 point: it could have signed anything")
+	case !ok:
+		return s.unknown(v, in, now)
+	}
+	return s.judge(v, in, now)
+}
+
+func (in Input) limit() int64 {
+	if in.MaxSize > 0 {
+		return in.MaxSize
+	}
+	return DefaultMaxSize
+}
+
+func (v Verdict) unanchored() Verdict {
+	v.Anchor = ""
+	return v
+}
+
+func (s *Store) clockTime() time.Time {
+	if s.now == nil {
+		return time.Now()
+	}
+	return s.now()
+}
+
+// signature runs the steps that the sign room decides, with the keys that
+// count in this space.
+func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
+	style := in.Style
+	if in.DetachedOnly {
+		style = sign.StyleBare
+	}
+	return sign.VerifyBoth(in.Bytes, in.Detached, style, in.Subject, func(fp sign.Fingerprint) (ed25519.PublicKey, bool) {
+		return s.candidate(fp, in.Embedded, now)
+	})
+}
+
+// candidate returns the key when some basis lets it count in this space, and
+// also a weak one, so that it is called weak and not unknown.
+func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed25519.PublicKey, bool) {
+	e := s.keys[fp]
+	switch {
+	case e == nil:
+		return nil, false
+	case e.weak:
+		return make([]byte, ed25519.PublicKeySize), true // refused by sign, whose check is of the bytes
+	case e.embeddedOnly:
+		return e.public, embedded
+	case s.blind != "":
+		return nil, false
+	}
+	for i := range e.bases {
+		if ok, _ := e.bases[i].stands(now); ok {
+			return e.public, true
+		}
+	}
+	return nil, false
+}
+
+// judge runs the steps after the signature.
+func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
+	e := s.keys[v.Signer]
+	b, code, why := e.best(v.Time, now)
+	v.Owner, v.Document, v.Tier = b.owner, quoted(b.document), b.tier
+	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
+		return v.refuse(diag.Scope, scopeReason(bound, part, in))
+	}
+	if late, reason := s.clock(now); late != "" {
+		return v.refuse(late, reason)
+	}
+	if code != "" {
+		return v.refuse(code, why)
+	}
+	if why != "" {
+		v.Reasons = append(v.Reasons, why)
+	}
+	if r := e.revokedAt(v.Time); r != nil {
+		v.Reasons = nil
+		return v.refuse(diag.Revoked, revokedReason(r))
+	}
+	if len(e.revocations) > 0 {
+		r := e.revocations[0]
+		v.Reasons = append(v.Reasons, fmt.Sprintf("the key is %s from %s on; this signature claims %s", r.Reason, stamp(r.CutOff), stamp(v.Time)))
+	}
+	v.Status = Trusted
+	if !in.Text {
+		return v
+	}
+	return v.readable(in)
+}
+
+// best returns the basis that lets a signature of that time count, or the last
+// that stands with the code and reason of its refusal. A reason without a code
+// is remarkable and no refusal.
+func (e *entry) best(claimed, now time.Time) (b *basis, code diag.Code, reason string) {
+	for i := range e.bases {
+		x := &e.bases[i]
+		if ok, _ := x.stands(now); !ok {
+			continue
+		}
+		b = x
+		if code, reason = x.window(claimed, now); code == "" {
+			return b, "", reason
+		}
+	}
+	return b, code, reason
+}
+
+func revokedReason(r *Document) string {
+	if r.Reason == ReasonCompromised {
+		return "the key is revoked as compromised by " + quoted(r.Path) + ": no signature of it counts"
+	}
+	return fmt.Sprintf("the key is revoked as %s from %s on by %s", r.Reason, stamp(r.CutOff), quoted(r.Path))
+}
+
+func scopeReason(b Bound, part string, in Input) string {
+	use := in.Use
+	if use == "" {
+		use = DefaultUse
+	}
+	source := quoted(b.Source)
+	switch part {
+	case "may":
+		return fmt.Sprintf("the key may not %s: %s lets it %s", use, source, words(b.Scope.May))
+	case "kinds":
+		return fmt.Sprintf("the key may not vouch for a %s: %s lets it vouch for kinds %s", in.Subject.Kind, source, words(b.Scope.Kinds))
+	}
+	return fmt.Sprintf("the key may not vouch for the id %s: %s lets it vouch for %s", in.Subject.ID, source, words(b.Scope.Namespaces))
+}
+
+// readable is the last step: hidden characters.
+func (v Verdict) readable(in Input) Verdict {
+	fs := hidden.Scan(in.Bytes)
+	if len(fs) == 0 {
+		return v
+	}
+	v.Findings = append(v.Findings, diag.WithPath(fs, in.Path)...)
+	for _, f := range fs {
+		if f.Severity == diag.SeverityError {
+			v.Reasons = nil
+			return v.refuse(diag.HiddenChars, fmt.Sprintf("line %d: %s", f.Line, f.Message))
+		}
+	}
+	return v
+}
+
+// unknown says why the key does not count here.
+func (s *Store) unknown(v Verdict, in Input, now time.Time) Verdict {
+	e := s.keys[v.Signer]
+	reasons := s.whyUnknown(e, v.Signer, now)
+	if e != nil {
+		v.Owner = e.label()
+	}
+	return v.refuse(diag.KeyUnknown, reasons...)
+}
+
+func (e *entry) label() string {
+	if len(e.bases) > 0 {
+		return e.bases[0].owner
+	}
+	if len(e.documents) > 0 {
+		return quoted(e.documents[0].Owner)
+	}
+	return ""
+}
+
+func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []string {
+	if e != nil && e.embeddedOnly {
+		return []string{"key " + fp.Short() + " is the development key of the items embedded in rye; everybody holds it, so it counts for them alone"}
+	}
+	if s.blind != "" {
+		return []string{quoted(s.blind) + " could not be read and may hold revocations, so no key counts"}
+	}
+	var out []string
+	for _, p := range s.proposing(fp) {
+		out = append(out, fmt.Sprintf("the project proposes key %s in %s, and a project cannot bring its own trust; read it, then rye trust add %s if you know the owner", fp.Short(), quoted(p.Path), quoted(p.Path)))
+	}
+	if e != nil {
+		out = append(out, e.whyNot(now)...)
+	}
+	if len(out) == 0 {
+		out = append(out, "no trust document of yours names key "+fp.Short())
+	}
+	return out
+}
+
+func (e *entry) whyNot(now time.Time) []string {
+	var out []string
+	for i := range e.bases {
+		if ok, why := e.bases[i].stands(now); !ok {
+			out = append(out, why)
+		}
+	}
+	out = append(out, e.notes...)
+	for _, d := range e.documents {
+		if d.Tier == TierUser && len(out) == 0 {
+			out = append(out, quoted(d.Path)+" lies in your trust folder, but no grant of yours names it; rye trust add grants it")
+		}
+	}
+	return out
+}
