@@ -166,6 +166,15 @@ func CodeOf(err error) Code {
 	return ""
 }
 
+// FindingsOf returns the findings of the first *Error in err's chain.
+func FindingsOf(err error) []Finding {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Findings
+	}
+	return nil
+}
+
 // Worst returns the code that decides the exit status of several findings:
 // the first whose exit is 6, else 5, 7, 3, else the first error's own; "" when
 // nothing is an error.

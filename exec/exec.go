@@ -1,0 +1,164 @@
+// Package exec runs a tool: it walks the chain from the tool to a primitive,
+// validates it, puts the verified bytes where the program can read them and
+// hands a fully resolved command to the primitive.
+//
+// It asks resolve for every element, so that nothing runs that was not judged.
+// It decides no permission (policy) and knows no command line.
+package exec
+
+import (
+	"context"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cas"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// MaxChain is the largest number of elements of a chain.
+const MaxChain = 10
+
+// Params says what an Executor works with. Resolver and Cache are required.
+type Params struct {
+	Resolver    *resolve.Resolver
+	Cache       string   // folder of the content-addressed store
+	Project     string   // the tools' working directory, absolute
+	UserSpace   string   // folder that holds the user's .ai, "" when unknown
+	SystemSpace string   // installed system space, "" when embedded only
+	Environ     []string // the environment the allow-list is taken from; nil is empty
+	Self        string   // this executable, for applets
+	// Consent says whether a program of the project itself may serve as an
+	// interpreter. Nil means never.
+	Consent func(Interpreter) error
+	Now     func() time.Time // nil means time.Now
+}
+
+// Executor builds and runs chains. It is safe for concurrent use.
+type Executor struct {
+	p     Params
+	store *cas.Store
+}
+
+// New returns an Executor over p.
+func New(p Params) *Executor {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	return &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
+}
+
+// Chain is a tool and what executes it, ending in a primitive. Every element
+// was verified and every adjacent pair was validated.
+type Chain struct {
+	Elements []*resolve.Item
+}
+
+// Tool returns the first element.
+func (c *Chain) Tool() *resolve.Item { return c.Elements[0] }
+
+// Primitive returns the last element.
+func (c *Chain) Primitive() *resolve.Item { return c.Elements[len(c.Elements)-1] }
+
+// Chain resolves, verifies and validates the chain of a tool. When it fails,
+// the error carries every finding of every element that could be read.
+func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
+	first, err := e.p.Resolver.Inspect(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	c := &Chain{Elements: []*resolve.Item{first}}
+	var errs []error
+	for it := first; ; {
+		if err := it.Usable(); err != nil {
+			errs = append(errs, err)
+		}
+		next, err := e.next(ctx, c, it)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		if next == nil || err != nil {
+			break
+		}
+		c.Elements = append(c.Elements, next)
+		it = next
+	}
+	if len(errs) == 0 {
+		errs = c.validate()
+	}
+	return c, joined(ref, errs)
+}
+
+// next returns the executor of it, nil when it is a primitive or names none.
+func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resolve.Item, error) {
+	if it.Meta.ExecutorID == "" {
+		return nil, nil
+	}
+	ref, err := item.ParseRef(it.Meta.ExecutorID, item.Tool)
+	if err != nil {
+		return nil, err
+	}
+	if c.index(ref) >= 0 {
+		return nil, diag.New(diag.CircularDependency, "walking the chain of %s: %s leads back to %s", c.Tool().Ref, c.path(), ref)
+	}
+	if len(c.Elements) == MaxChain {
+		return nil, diag.New(diag.ChainTooDeep, "walking the chain of %s: %s has %d elements and goes on to %s", c.Tool().Ref, c.path(), MaxChain, ref)
+	}
+	next, err := e.p.Resolver.InspectFrom(ctx, ref, it.Root)
+	if code := diag.CodeOf(err); code == diag.ExecutorNotFound {
+		return nil, diag.New(code, "%w, named as executor_id by %s in %s", err, it.Ref, it.Root.Label()).
+			WithHint("a %s item may use runtimes of its own space and of the spaces below it only", it.Root.Space)
+	}
+	return next, err
+}
+
+func (c *Chain) index(ref item.Ref) int {
+	for i, el := range c.Elements {
+		if el.Ref == ref {
+			return i
+		}
+	}
+	return -1
+}
+
+func (c *Chain) path() string {
+	s := ""
+	for i, el := range c.Elements {
+		if i > 0 {
+			s += " -> "
+		}
+		s += el.Ref.String()
+	}
+	return s
+}
+
+// joined returns one error for several: itself when there is one, else an
+// error that lists them all as findings.
+func joined(ref item.Ref, errs []error) error {
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	var fs []diag.Finding
+	for _, err := range errs {
+		fs = append(fs, findings(err)...)
+	}
+	return diag.FromFindings("checking the chain of "+ref.String(), fs)
+}
+
+func findings(err error) []diag.Finding {
+	if fs := diag.FindingsOf(err); len(fs) > 0 {
+		return fs
+	}
+	code := diag.CodeOf(err)
+	if code == "" {
+		code = diag.UnknownError
+	}
+	return []diag.Finding{diag.Errorf(code, 0, 0, "%s", err)}
+}
+
+// lower reports whether an element of space a may depend on one of space b.
+func lower(a, b space.Name) bool { return b.Rank() >= a.Rank() }

@@ -1,0 +1,316 @@
+package exec
+
+import (
+	"context"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cas"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/resolve"
+)
+
+// MaxArgJSON is the largest parameter JSON that goes on argv; a larger one is
+// "-" there and stands on stdin only.
+const MaxArgJSON = 64 << 10
+
+// Plan is everything a run needs, resolved: what --dry-run shows is what runs.
+type Plan struct {
+	Chain        *Chain
+	Parameters   map[string]any
+	Argv         []string
+	Program      string   // absolute path of argv[0]
+	Env          []string // complete, sorted
+	Dir          string
+	Stdin        []byte
+	Timeout      time.Duration
+	MaxOutput    int64
+	Interpreters []Interpreter
+}
+
+// Validate checks the parameters against the tool's schema and returns them
+// with the schema's defaults filled in. The error lists every violation.
+func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
+	tool := c.Tool()
+	if tool.Meta.Schema == nil {
+		return params, nil
+	}
+	s, err := compile(tool)
+	if err != nil {
+		return nil, err
+	}
+	params = s.Defaults(params)
+	var fs []diag.Finding
+	for _, v := range s.Validate(params) {
+		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
+	}
+	err = diag.FromFindings("checking the parameters of "+tool.Ref.String(), fs)
+	return params, err
+}
+
+// Schema returns the compiled parameter schema of a tool, nil when it declares
+// none.
+func Schema(tool *resolve.Item) (*schema.Schema, error) {
+	if tool.Meta.Schema == nil {
+		return nil, nil
+	}
+	return compile(tool)
+}
+
+func compile(tool *resolve.Item) (*schema.Schema, error) {
+	s, fs := schema.Compile(tool.Meta.Schema)
+	return s, diag.FromFindings("reading config_schema of "+tool.Ref.String(), diag.WithPath(fs, tool.Path()))
+}
+
+// Plan resolves the command of a validated chain. It materialises the verified
+// bytes that the command names, and runs nothing.
+func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*Plan, error) {
+	params, err := c.Validate(params)
+	if err != nil {
+		return nil, err
+	}
+	if params == nil {
+		params = map[string]any{}
+	}
+	p := &Plan{Chain: c, Parameters: params}
+	cfg, err := mergeConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	if p.Stdin, err = jsonx.Marshal(params); err != nil {
+		return nil, diag.New(diag.ValidationFailed, "writing the parameters of %s: %w", c.Tool().Ref, err)
+	}
+	if err := e.environment(ctx, p, cfg); err != nil {
+		return nil, err
+	}
+	vars, err := e.vars(ctx, p, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return p, e.command(p, cfg, vars)
+}
+
+// config is what the elements of a chain say about the command.
+type config struct {
+	Command   string
+	Args      []string
+	Cwd       string
+	Input     string
+	HasInput  bool
+	Env       map[string]string
+	ParamEnv  string
+	Applet    string
+	Timeout   time.Duration
+	MaxOutput int64
+	Lib       []string
+	libOwner  *resolve.Item
+}
+
+// mergeConfig folds the elements' config from the primitive to the tool. The
+// command belongs to what executes the tool: the tool's own config may set its
+// timeout and applet, no more, unless it stands directly on the primitive.
+func mergeConfig(c *Chain) (*config, error) {
+	cfg := &config{Timeout: 300 * time.Second}
+	var fs []diag.Finding
+	for i, el := range slices.Backward(c.Elements) {
+		whole := i > 0 || len(c.Elements) == 2
+		for _, key := range slices.Sorted(maps.Keys(el.Meta.Config)) {
+			if msg := cfg.set(key, el.Meta.Config[key], whole); msg != "" {
+				pos := el.Meta.Pos["config."+key]
+				f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, "config.%s %s", key, msg)
+				f.Path = el.Path()
+				fs = append(fs, f)
+			}
+		}
+		if lib, ok := el.Meta.Fields["lib"].([]any); ok && i > 0 {
+			cfg.Lib, cfg.libOwner = textList(lib), el
+		}
+	}
+	if cfg.Command == "" && len(fs) == 0 {
+		return nil, diag.New(diag.ConfigError, "reading the chain of %s: no element sets config.command", c.Tool().Ref)
+	}
+	return cfg, diag.FromFindings("reading the configuration of "+c.Tool().Ref.String(), fs)
+}
+
+func (c *config) set(key string, v any, whole bool) string {
+	text, isText := v.(string)
+	switch key {
+	case "timeout":
+		n, ok := v.(int64)
+		if !ok || n < 1 || n > 24*3600 {
+			return "must be whole seconds from 1 to 86400"
+		}
+		c.Timeout = time.Duration(n) * time.Second
+		return ""
+	case "applet":
+		c.Applet = text
+		return mustBe(isText, "a text")
+	}
+	if !whole {
+		return "" // a tool's own data, read by the tool
+	}
+	switch key {
+	case "command":
+		c.Command = text
+		return mustBe(isText, "a text")
+	case "args":
+		list, ok := v.([]any)
+		c.Args = textList(list)
+		return mustBe(ok && len(c.Args) == len(list), "a list of texts")
+	case "cwd":
+		c.Cwd = text
+		return mustBe(isText, "a text")
+	case "input_data":
+		c.Input, c.HasInput = text, true
+		return mustBe(isText, "a text")
+	case "param_env":
+		c.ParamEnv = text
+		return mustBe(isText, "a text")
+	case "max_output":
+		n, ok := v.(int64)
+		c.MaxOutput = n
+		return mustBe(ok && n > 0, "a positive number of bytes")
+	case "env":
+		m, ok := v.(map[string]any)
+		env, all := textMap(m)
+		c.Env = merged(c.Env, env)
+		return mustBe(ok && all, "a mapping of texts")
+	}
+	return "is not known to the subprocess primitive"
+}
+
+func mustBe(ok bool, what string) string {
+	if ok {
+		return ""
+	}
+	return "must be " + what
+}
+
+func textList(list []any) []string {
+	out := []string{}
+	for _, v := range list {
+		if s, ok := v.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func textMap(m map[string]any) (out map[string]string, all bool) {
+	out, all = map[string]string{}, true
+	for k, v := range m {
+		s, ok := v.(string)
+		out[k], all = s, all && ok
+	}
+	return out, all
+}
+
+func merged(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, b)
+	return out
+}
+
+// vars returns the known names of templates. Files are materialised only when
+// the command names them.
+func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
+	vars := map[string]string{
+		"params_json":  string(p.Stdin),
+		"project_path": e.p.Project,
+		"user_space":   e.p.UserSpace,
+		"system_space": e.p.SystemSpace,
+		"applet":       cfg.Applet,
+	}
+	all := strings.Join(append([]string{cfg.Command, cfg.Cwd, cfg.Input}, cfg.Args...), "\n")
+	if strings.Contains(all, "{tool_") {
+		file, err := e.materialise(p.Chain.Tool())
+		if err != nil {
+			return nil, err
+		}
+		dir := filepath.Dir(file)
+		vars["tool_path"], vars["tool_dir"], vars["tool_parent"] = file, dir, filepath.Dir(dir)
+	}
+	if strings.Contains(all, "{runtime_lib}") {
+		lib, err := e.library(ctx, cfg)
+		if err != nil {
+			return nil, err
+		}
+		vars["runtime_lib"] = lib
+	}
+	return vars, nil
+}
+
+// materialise puts an element's verified bytes into a read-only file.
+func (e *Executor) materialise(it *resolve.Item) (string, error) {
+	return e.store.File(it.Digest, path.Base(it.Rel), it.Bytes)
+}
+
+// library materialises a runtime's support files, each verified, as one tree.
+func (e *Executor) library(ctx context.Context, cfg *config) (string, error) {
+	owner := cfg.libOwner
+	if owner == nil || len(cfg.Lib) == 0 {
+		return "", diag.New(diag.ConfigError, "filling in {runtime_lib}: the runtime lists no lib")
+	}
+	var files []cas.TreeFile
+	for _, rel := range cfg.Lib {
+		it, err := e.p.Resolver.File(ctx, owner.Root, path.Join(path.Dir(owner.Rel), rel))
+		if err == nil {
+			err = it.Verdict.Err(it.Path())
+		}
+		if err != nil {
+			return "", err
+		}
+		files = append(files, cas.TreeFile{Rel: path.Base(rel), Bytes: it.Bytes})
+	}
+	return e.store.Tree(files)
+}
+
+// command fills the templates in. Values are never templates again.
+func (e *Executor) command(p *Plan, cfg *config, vars map[string]string) (err error) {
+	env := map[string]string{}
+	for _, kv := range p.Env {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	expand := func(s string) string {
+		out, xerr := tmpl.Expand(s, env, vars)
+		if xerr != nil && err == nil {
+			err = diag.New(diag.ConfigError, "filling in %q for %s: %w", s, p.Chain.Tool().Ref, xerr)
+		}
+		return out
+	}
+	stdin := vars["params_json"]
+	if cfg.HasInput {
+		stdin = expand(cfg.Input)
+	}
+	p.Stdin = []byte(stdin)
+	if len(vars["params_json"]) > MaxArgJSON {
+		vars["params_json"] = "-"
+	}
+	command, dir := expand(cfg.Command), expand(cfg.Cwd)
+	args, xerr := tmpl.ExpandArgv(cfg.Args, env, vars, p.Parameters)
+	if err == nil && xerr != nil {
+		err = diag.New(diag.ConfigError, "filling in args for %s: %w", p.Chain.Tool().Ref, xerr)
+	}
+	if err != nil {
+		return err
+	}
+	if p.Dir = e.p.Project; dir != "" {
+		p.Dir = dir
+	}
+	p.Timeout, p.MaxOutput = cfg.Timeout, cfg.MaxOutput
+	p.Argv = append([]string{command}, args...)
+	p.Program, err = proc.LookPath(command, p.Env)
+	return err
+}

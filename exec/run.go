@@ -1,0 +1,153 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// Sandbox says which layers of isolation held during a run, and which did not.
+type Sandbox struct {
+	Layers  []string `json:"layers"`
+	Missing []string `json:"missing"`
+}
+
+// NoSandbox is the state of a run without isolation.
+func NoSandbox() Sandbox {
+	return Sandbox{Layers: []string{}, Missing: []string{"namespaces", "landlock", "seccomp", "rlimits"}}
+}
+
+// Usage is what a run cost.
+type Usage struct {
+	CPU    int64 `json:"cpu_ms"`
+	MaxRSS int64 `json:"max_rss"` // bytes
+}
+
+// Result is what a run gave.
+type Result struct {
+	Data       map[string]any
+	ReturnCode int
+	Signal     string
+	Stdout     []byte
+	Stderr     []byte
+	Truncated  bool
+	Duration   time.Duration
+	Usage      Usage
+	Sandbox    Sandbox
+}
+
+// Run executes a plan. The Result is there whenever the program was started;
+// the error says that the work failed.
+func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	res, err := proc.Run(ctx, proc.Cmd{
+		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
+		Timeout: p.Timeout, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
+	})
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{
+		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: res.Stderr,
+		Truncated: res.StdoutDropped+res.StderrDropped > 0, Duration: res.Duration,
+		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
+		Sandbox: NoSandbox(),
+	}
+	r.Data = resultData(res.Stdout)
+	return r, r.failure(p, res)
+}
+
+// resultData reads a tool's stdout: one JSON object as a whole, else its last
+// line if that is one, else {stdout}.
+func resultData(stdout []byte) map[string]any {
+	whole := bytes.TrimSpace(stdout)
+	if m, ok := object(whole); ok {
+		return m
+	}
+	if i := bytes.LastIndexByte(whole, '\n'); i >= 0 {
+		if m, ok := object(bytes.TrimSpace(whole[i+1:])); ok {
+			return m
+		}
+	}
+	return map[string]any{"stdout": string(bytes.ToValidUTF8(stdout, []byte("\uFFFD")))}
+}
+
+func object(b []byte) (map[string]any, bool) {
+	if len(b) < 2 || b[0] != '{' || b[len(b)-1] != '}' {
+		return nil, false
+	}
+	v, fs := jsonx.ParseValue(b)
+	m, ok := v.(map[string]any)
+	return m, ok && !diag.Failed(fs)
+}
+
+// failure returns why the run counts as failed, or nil. A tool's own
+// success:false counts whatever its exit status is.
+func (r *Result) failure(p *Plan, res proc.Result) error {
+	ref := p.Chain.Tool().Ref
+	said, isBool := r.Data["success"].(bool)
+	var err *diag.Error
+	switch {
+	case res.Cancelled:
+		err = diag.New(diag.Cancelled, "running %s: cancelled", ref)
+	case res.TimedOut:
+		err = diag.New(diag.Timeout, "running %s: stopped after its timeout of %s", ref, p.Timeout)
+	case r.ReturnCode != 0:
+		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, r.ending(said, isBool))
+	case isBool && !said:
+		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, toolMessage(r.Data))
+	default:
+		return nil
+	}
+	err.WithDetail("return_code", r.ReturnCode)
+	if tail := tail(r.Stderr, 4096); tail != "" {
+		err.WithDetail("stderr", tail)
+	}
+	if r.Data["stdout"] == nil || len(r.Data) > 1 {
+		err.WithDetail("data", r.Data)
+	} else if out := tail(r.Stdout, 4096); out != "" {
+		err.WithDetail("stdout", out)
+	}
+	return err
+}
+
+func (r *Result) ending(said, isBool bool) string {
+	if isBool && !said {
+		return toolMessage(r.Data)
+	}
+	if r.Signal != "" {
+		return "ended by " + r.Signal
+	}
+	return fmt.Sprintf("exit status %d", r.ReturnCode)
+}
+
+// toolMessage returns what a tool says about its failure: error as a text, or
+// error.message.
+func toolMessage(data map[string]any) string {
+	switch v := data["error"].(type) {
+	case string:
+		return v
+	case map[string]any:
+		if s, ok := v["message"].(string); ok {
+			return s
+		}
+	}
+	return "the tool reports success: false"
+}
+
+func tail(b []byte, n int) string {
+	cut := len(b) > n
+	if cut {
+		b = b[len(b)-n:]
+	}
+	s := strings.TrimSpace(string(bytes.ToValidUTF8(b, []byte("\uFFFD"))))
+	if cut {
+		s = "…" + s
+	}
+	return s
+}

@@ -1,0 +1,106 @@
+package exec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+)
+
+// validate checks the end of the chain and every adjacent pair, and returns
+// every finding as an error.
+func (c *Chain) validate() []error {
+	var errs []error
+	for i := 1; i < len(c.Elements); i++ {
+		errs = append(errs, checkPair(c.Elements[i-1], c.Elements[i])...)
+	}
+	last := c.Primitive()
+	if !last.Meta.Primitive() {
+		return append(errs, diag.New(diag.ExecutorNotFound, "walking the chain of %s: %s declares no executor_id", c.Tool().Ref, last.Ref).
+			WithHint("name a runtime in executor_id, for example rye/core/runtimes/python_script_runtime"))
+	}
+	if !resolve.Sealed(last.Ref) {
+		errs = append(errs, diag.New(diag.ExecutorNotFound, "walking the chain of %s: it ends in %s, which is no primitive of rye", c.Tool().Ref, last.Ref).
+			WithHint("executor_id: null marks a primitive, and only rye supplies those; name a runtime or rye/core/primitives/subprocess"))
+	}
+	if len(c.Elements) == 1 {
+		errs = append(errs, diag.New(diag.ValidationFailed, "running %s: a primitive runs only through a tool", last.Ref))
+	}
+	return errs
+}
+
+// checkPair validates that parent may execute child.
+func checkPair(child, parent *resolve.Item) []error {
+	var errs []error
+	fail := func(code diag.Code, format string, args ...any) {
+		errs = append(errs, diag.New(code, "checking %s with its executor %s: "+format, append([]any{child.Ref, parent.Ref}, args...)...))
+	}
+	if !lower(child.Root.Space, parent.Root.Space) {
+		fail(diag.ValidationFailed, "an item of the %s space may not depend on the %s space", child.Root.Space, parent.Root.Space)
+	}
+	if t := parent.Meta.ToolType; !slices.Contains([]string{"runtime", "primitive"}, t) {
+		fail(diag.ValidationFailed, "its tool_type is %q, so it executes nothing", t)
+	}
+	if low, high, ok := constraints(parent.Meta.Fields["child_constraints"], child.Ref.ID); ok {
+		if msg := outside(child.Meta.Version, low, high); msg != "" {
+			fail(diag.VersionMismatch, "%s", msg)
+		}
+	}
+	if missing := unmet(parent.Meta.Fields["inputs"], child.Meta.Fields["outputs"]); len(missing) > 0 {
+		fail(diag.ValidationFailed, "the executor needs %s, which the item does not put out", strings.Join(missing, ", "))
+	}
+	return errs
+}
+
+// constraints reads child_constraints: {min_version, max_version}, for every
+// child, or the same below a child's id.
+func constraints(v any, id string) (low, high string, ok bool) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return "", "", false
+	}
+	if own, has := m[id].(map[string]any); has {
+		m = own
+	}
+	low, _ = m["min_version"].(string)
+	high, _ = m["max_version"].(string)
+	return low, high, low != "" || high != ""
+}
+
+// outside says why version lies outside [low, high], or "". An invalid
+// version never passes.
+func outside(version, low, high string) string {
+	for _, v := range []string{version, low, high} {
+		if v != "" && item.CheckVersion(v) != nil {
+			return "version " + v + " is not MAJOR.MINOR.PATCH"
+		}
+	}
+	switch {
+	case version == "":
+		return "the item has no version"
+	case low != "" && item.CompareVersions(version, low) < 0:
+		return "version " + version + " is older than min_version " + low
+	case high != "" && item.CompareVersions(version, high) > 0:
+		return "version " + version + " is newer than max_version " + high
+	}
+	return ""
+}
+
+// unmet returns the names that the executor wants and the item does not
+// offer, when both declare lists.
+func unmet(inputs, outputs any) []string {
+	want, okIn := inputs.([]any)
+	have, okOut := outputs.([]any)
+	if !okIn || !okOut {
+		return nil
+	}
+	var missing []string
+	for _, w := range want {
+		if name, ok := w.(string); ok && !slices.Contains(have, w) {
+			missing = append(missing, name)
+		}
+	}
+	return missing
+}

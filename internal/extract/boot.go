@@ -1,0 +1,84 @@
+package extract
+
+import (
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+// Boot returns the compiled-in table: the four kinds with their folders,
+// extensions and comment styles. It is what reads the first extractor, and
+// enough for sign, verify and trust in an empty house. Its schemas are the
+// built-in minimum.
+func Boot() *Table {
+	hash, slash, html := style("#"), style("//"), style("<!--")
+	text := func(codec string, s sign.Style, exts ...string) []FileType {
+		var out []FileType
+		for _, ext := range exts {
+			out = append(out, FileType{Ext: ext, Style: s, Codec: codec})
+		}
+		return out
+	}
+	yaml := text(CodecYAML, hash, ".yaml", ".yml")
+	tool := text(CodecPython, hash, ".py")
+	tool = append(tool, text(CodecHeaderSlash, slash, ".js", ".mjs", ".cjs", ".ts")...)
+	tool = append(tool, text(CodecHeaderHash, hash, ".sh", ".bash", ".rb", ".pl")...)
+	tool = append(tool, yaml...)
+	tool = append(tool, text(CodecTOML, hash, ".toml")...)
+	tool = append(tool, FileType{Ext: ".json", Style: style("bare"), Detached: true, Codec: CodecJSON})
+
+	t := &Table{}
+	t.Add(&Extractor{Kind: item.Directive, Folder: "directives", ID: IDPath, Boot: true,
+		Types: text(CodecDirective, html, ".md"), Schema: minimum("name", "version", "description")})
+	t.Add(&Extractor{Kind: item.Tool, Folder: "tools", ID: IDPath, Boot: true, Types: tool,
+		Rules: bootToolRules(), Schema: minimum("version", "tool_type", "description")})
+	t.Add(&Extractor{Kind: item.Knowledge, Folder: "knowledge", ID: IDPath, Boot: true,
+		Types: append(text(CodecKnowledge, html, ".md"), yaml...), Schema: minimum("version", "title")})
+	t.Add(&Extractor{Kind: item.Config, Folder: "config", ID: IDPath, Boot: true, Types: yaml})
+	return t
+}
+
+func style(name string) sign.Style {
+	s, _ := sign.StyleByName(name)
+	return s
+}
+
+func minimum(required ...string) Schema {
+	s := Schema{}
+	for _, name := range required {
+		f := Field{Name: name, Required: true, Type: "string"}
+		if name == "version" {
+			f.Type = "semver"
+		}
+		s.Fields = append(s.Fields, f)
+	}
+	s.Fields = append(s.Fields,
+		Field{Name: "name", Type: "string", MatchFilename: true},
+		Field{Name: "category", Type: "string", MatchPath: true})
+	return s
+}
+
+func bootToolRules() []Rule {
+	dunder := func(field string, more ...string) Rule {
+		return Rule{Field: field, From: append([]string{field, "__" + field + "__"}, more...)}
+	}
+	return []Rule{dunder("version"), dunder("tool_type"), dunder("executor_id"), dunder("category"),
+		{Field: "description", From: []string{"description", "__tool_description__"}},
+		{Field: "name", From: []string{"tool_id", "name"}}}
+}
+
+// seal keeps the signature format of what the boot table already knows: an
+// extractor may not move or restyle the signatures of boot file types.
+func seal(e *Extractor) {
+	b := Boot().Kind(e.Kind)
+	if b == nil {
+		return
+	}
+	e.Folder, e.ID, e.File = b.Folder, b.ID, b.File
+	for i, t := range e.Types {
+		for _, bt := range b.Types {
+			if bt.Ext == t.Ext {
+				e.Types[i].Style, e.Types[i].Detached = bt.Style, bt.Detached
+			}
+		}
+	}
+}

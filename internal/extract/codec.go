@@ -1,0 +1,215 @@
+package extract
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/dx"
+	"github.com/ryeos/rye/internal/header"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/mdmeta"
+	"github.com/ryeos/rye/internal/pylit"
+	"github.com/ryeos/rye/internal/tomlx"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/item"
+)
+
+// The compiled-in codecs. A parser item chooses one by name.
+const (
+	CodecYAML        = "yaml"
+	CodecJSON        = "json"
+	CodecTOML        = "toml"
+	CodecPython      = "python-literals"
+	CodecHeaderHash  = "header-hash"
+	CodecHeaderSlash = "header-slash"
+	CodecDirective   = "markdown-directive"
+	CodecKnowledge   = "markdown-knowledge"
+)
+
+// reading is what a codec returns.
+type reading struct {
+	doc      *tree.Doc
+	body     []byte
+	fallback bool
+	findings []diag.Finding
+}
+
+type codec struct {
+	name string
+	read func(src []byte) reading
+}
+
+func codecs() []codec {
+	data := func(parse func([]byte) (*tree.Doc, []diag.Finding)) func([]byte) reading {
+		return func(src []byte) reading {
+			doc, fs := parse(src)
+			return reading{doc: doc, findings: fs}
+		}
+	}
+	return []codec{
+		{CodecYAML, data(yamlx.Parse)},
+		{CodecJSON, data(jsonx.Parse)},
+		{CodecTOML, data(tomlx.Parse)},
+		{CodecPython, readPython},
+		{CodecHeaderHash, data(func(b []byte) (*tree.Doc, []diag.Finding) { return header.Parse(b, "#", nil) })},
+		{CodecHeaderSlash, data(func(b []byte) (*tree.Doc, []diag.Finding) { return header.ParseJS(b, nil) })},
+		{CodecDirective, readDirective},
+		{CodecKnowledge, readKnowledge},
+	}
+}
+
+// Codecs returns the names of the compiled-in codecs.
+func Codecs() []string {
+	var out []string
+	for _, c := range codecs() {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// HasCodec reports whether a codec of that name is compiled in.
+func HasCodec(name string) bool {
+	return slices.ContainsFunc(codecs(), func(c codec) bool { return c.name == name })
+}
+
+// Read extracts the metadata of src with the codec of its file type and the
+// extractor's rules. Findings have no path.
+func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding) {
+	m := item.Metadata{Fields: map[string]any{}}
+	i := slices.IndexFunc(codecs(), func(c codec) bool { return c.name == t.Codec })
+	if i < 0 {
+		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "no codec %q reads files of type %s", t.Codec, t.Ext)}
+	}
+	r := codecs()[i].read(src)
+	m.Body, m.Fallback = r.body, r.fallback
+	if r.doc != nil {
+		m.Fields, m.Pos = e.apply(r.doc)
+		m.FromFields()
+	}
+	return m, r.findings
+}
+
+// apply maps source keys to fields. A key that feeds a rule keeps no field of
+// its own name; every other key is a field as it stands.
+func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos) {
+	if len(e.Rules) == 0 {
+		return doc.Root, doc.Pos
+	}
+	out := make(map[string]any, len(doc.Root))
+	from := map[string]string{}
+	for _, r := range e.Rules {
+		for _, key := range r.From {
+			v, ok := doc.Root[key]
+			if !ok {
+				continue
+			}
+			if _, taken := from[r.Field]; !taken {
+				out[r.Field], from[r.Field] = v, key
+			}
+		}
+	}
+	used := map[string]bool{}
+	for _, r := range e.Rules {
+		for _, key := range r.From {
+			used[key] = true
+		}
+	}
+	for k, v := range doc.Root {
+		if _, set := out[k]; !used[k] && !set {
+			out[k] = v
+		}
+	}
+	for field, key := range from {
+		copyPos(doc.Pos, key, field)
+	}
+	return out, doc.Pos
+}
+
+func copyPos(pos map[string]diag.Pos, key, field string) {
+	if key == field {
+		return
+	}
+	key, field = tree.Join("", key), tree.Join("", field)
+	add := map[string]diag.Pos{}
+	for p, at := range pos {
+		if p == key {
+			add[field] = at
+		} else if len(p) > len(key) && p[:len(key)] == key && p[len(key)] == '.' {
+			add[field+p[len(key):]] = at
+		}
+	}
+	for p, at := range add {
+		pos[p] = at
+	}
+}
+
+func readPython(src []byte) reading {
+	doc, res := pylit.Parse(src)
+	r := reading{doc: doc, fallback: res.Fallback, findings: res.Findings}
+	for name, n := range res.NonLiteral {
+		if header.ToolKey(name) {
+			r.findings = append(r.findings, diag.Errorf(diag.ParsingError, n.Pos.Line, n.Pos.Column,
+				"%s must be a literal: it is read without running Python (%s)", name, n.Reason))
+		}
+	}
+	diag.Sort(r.findings)
+	return r
+}
+
+func readDirective(src []byte) reading {
+	b, ok := mdmeta.DirectiveFence(src)
+	if !ok {
+		f := diag.Errorf(diag.ParsingError, 1, 1, "no ```xml block with <directive> found")
+		f.Fix = "put the directive's XML in a fenced block that begins with ```xml"
+		return reading{doc: tree.New(), findings: []diag.Finding{f}}
+	}
+	doc, fs := dx.Directive(b.Inner, b.Line)
+	if !b.Closed {
+		fs = append(fs, diag.Errorf(diag.ParsingError, b.Line-1, 1, "the ```xml block is never closed"))
+	}
+	body := bytes.TrimSpace(b.After)
+	if doc == nil {
+		doc = tree.New()
+	}
+	if p, ok := doc.Root["process"].(string); ok && len(body) == 0 {
+		body = []byte(p)
+	}
+	if title, line := mdmeta.Title(b.Before); title != "" && doc.Root["title"] == nil {
+		doc.Root["title"], doc.Pos["title"] = title, diag.Pos{Line: line, Column: 1}
+	}
+	return reading{doc: doc, body: body, findings: fs}
+}
+
+// readKnowledge reads a yaml fence or --- front matter.
+func readKnowledge(src []byte) reading {
+	meta, line, body, ok := mdmeta.FrontMatter(src)
+	if !ok && line > 0 {
+		return reading{doc: tree.New(), findings: []diag.Finding{diag.Errorf(diag.ParsingError, line, 1, "the front matter is never closed by ---")}}
+	}
+	if !ok {
+		b, found := mdmeta.Fence(src, "yaml")
+		if !found {
+			f := diag.Errorf(diag.ParsingError, 1, 1, "no metadata found")
+			f.Fix = "begin with --- front matter, or put a ```yaml block first"
+			return reading{doc: tree.New(), body: src, findings: []diag.Finding{f}}
+		}
+		meta, line, body = b.Inner, b.Line, b.After
+		if !b.Closed {
+			return reading{doc: tree.New(), findings: []diag.Finding{diag.Errorf(diag.ParsingError, line-1, 1, "the ```yaml block is never closed")}}
+		}
+	}
+	doc, fs := yamlx.Parse(meta)
+	for i := range fs {
+		fs[i].Line += line - 1
+	}
+	if doc == nil {
+		return reading{doc: tree.New(), body: body, findings: fs}
+	}
+	for k, p := range doc.Pos {
+		p.Line += line - 1
+		doc.Pos[k] = p
+	}
+	return reading{doc: doc, body: bytes.TrimSpace(body), findings: fs}
+}

@@ -1,0 +1,186 @@
+package extract
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+)
+
+// Schema is the set of rules that an item's metadata must meet.
+type Schema struct{ Fields []Field }
+
+// Field is the rule for one field.
+type Field struct {
+	Name          string
+	Type          string // string, integer, number, boolean, object, array, semver, enum; "" is any
+	Required      bool
+	Nullable      bool
+	Values        []string // for enum
+	Pattern       *regexp.Regexp
+	Minimum       *float64
+	Maximum       *float64
+	MatchFilename bool    // the last segment of the id, or the whole id
+	MatchPath     bool    // the id without its last segment
+	Item          *Field  // for the elements of an array
+	Nested        []Field // for the fields of an object
+}
+
+// Validate returns every finding of m against the extractor's schema.
+func (e *Extractor) Validate(ref item.Ref, m *item.Metadata) []diag.Finding {
+	v := validator{ref: ref, pos: &tree.Doc{Pos: m.Pos}}
+	for i := range e.Schema.Fields {
+		v.field(&e.Schema.Fields[i], m.Fields, "")
+	}
+	return v.out
+}
+
+type validator struct {
+	ref item.Ref
+	pos *tree.Doc
+	out []diag.Finding
+}
+
+func (v *validator) add(path, fix, format string, args ...any) {
+	p := v.pos.At(path)
+	f := diag.Errorf(diag.ValidationFailed, max(p.Line, 1), p.Column, format, args...)
+	f.Fix = fix
+	v.out = append(v.out, f)
+}
+
+func (v *validator) field(f *Field, in map[string]any, at string) {
+	path := tree.Join(at, f.Name)
+	val, present := in[f.Name]
+	switch {
+	case !present:
+		if f.Required {
+			v.add(at, fmt.Sprintf("add %s", f.Name), "missing field %q", path)
+		}
+	case val == nil:
+		if !f.Nullable {
+			v.add(path, "", "field %q may not be null", path)
+		}
+	default:
+		v.value(f, val, path)
+	}
+}
+
+func (v *validator) value(f *Field, val any, path string) {
+	if f.Type != "" && !v.typed(f, val, path) {
+		return
+	}
+	if s, ok := val.(string); ok {
+		v.text(f, s, path)
+	}
+	v.bounds(f, val, path)
+	if list, ok := val.([]any); ok && f.Item != nil {
+		for i, e := range list {
+			v.value(f.Item, e, tree.Index(path, i))
+		}
+	}
+	if o, ok := val.(map[string]any); ok {
+		for i := range f.Nested {
+			v.field(&f.Nested[i], o, path)
+		}
+	}
+}
+
+func (v *validator) typed(f *Field, val any, path string) bool {
+	want := f.Type
+	ok := false
+	switch want {
+	case "string":
+		_, ok = val.(string)
+	case "semver":
+		s, isText := val.(string)
+		ok = isText && item.CheckVersion(s) == nil
+		want = "a semantic version (MAJOR.MINOR.PATCH)"
+	case "enum":
+		s, isText := val.(string)
+		ok = isText && slices.Contains(f.Values, s)
+		want = "one of " + strings.Join(f.Values, ", ")
+	case "integer":
+		_, ok = val.(int64)
+	case "number":
+		switch n := val.(type) {
+		case int64:
+			ok = true
+		case float64:
+			ok = !math.IsNaN(n)
+		case string:
+			ok = item.IsDecimal(n)
+		}
+	case "boolean":
+		_, ok = val.(bool)
+	case "object":
+		_, ok = val.(map[string]any)
+	case "array":
+		_, ok = val.([]any)
+	}
+	if !ok {
+		v.add(path, "", "field %q must be %s, is %s", path, want, describe(val))
+	}
+	return ok
+}
+
+func (v *validator) text(f *Field, s, path string) {
+	if f.Required && strings.TrimSpace(s) == "" && !f.MatchPath {
+		v.add(path, "", "field %q is empty", path)
+		return
+	}
+	if f.Pattern != nil && !f.Pattern.MatchString(s) {
+		v.add(path, "", "field %q is %q, which does not match %s", path, s, f.Pattern)
+	}
+	if f.MatchFilename && s != v.ref.Name() && s != v.ref.ID {
+		v.add(path, fmt.Sprintf("write %q in the file, or rename the file to %s", v.ref.Name(), s),
+			"field %q is %q, but the file's name gives %q", path, s, v.ref.Name())
+	}
+	if f.MatchPath && s != v.ref.Category() {
+		v.add(path, fmt.Sprintf("write %q in the file, or move the file to folder %q", v.ref.Category(), s),
+			"field %q is %q, but the file's folder gives %q", path, s, v.ref.Category())
+	}
+}
+
+func (v *validator) bounds(f *Field, val any, path string) {
+	var n float64
+	switch x := val.(type) {
+	case int64:
+		n = float64(x)
+	case float64:
+		n = x
+	default:
+		return
+	}
+	if f.Minimum != nil && n < *f.Minimum {
+		v.add(path, "", "field %q is %v, at least %v is required", path, val, *f.Minimum)
+	}
+	if f.Maximum != nil && n > *f.Maximum {
+		v.add(path, "", "field %q is %v, at most %v is allowed", path, val, *f.Maximum)
+	}
+}
+
+func describe(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case int64:
+		return fmt.Sprintf("integer %d", v)
+	case float64:
+		return fmt.Sprintf("number %v", v)
+	case string:
+		return fmt.Sprintf("%q", v[:min(len(v), 60)])
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	}
+	return cmp.Or(fmt.Sprintf("%T", v), "unknown")
+}

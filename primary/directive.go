@@ -1,0 +1,108 @@
+package primary
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Prepared is a directive with its inputs filled in, for whoever follows it.
+type Prepared struct {
+	Ref         string         `json:"ref"`
+	Title       string         `json:"title,omitempty"`
+	Description string         `json:"description"`
+	Inputs      map[string]any `json:"inputs"`
+	Outputs     []item.Input   `json:"outputs,omitempty"`
+	Permissions []string       `json:"permissions,omitempty"`
+	Body        string         `json:"body"`
+
+	Item *resolve.Item `json:"-"`
+}
+
+// Directive verifies a directive, checks its inputs and fills them in. No model
+// is called.
+func (h *House) Directive(ctx context.Context, call Call) (*Prepared, error) {
+	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+		return nil, err
+	}
+	it, err := h.p.Resolver.Find(ctx, call.Ref)
+	if err != nil {
+		return nil, err
+	}
+	values, err := inputs(it, call)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := inputTexts(values)
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{
+		Ref: it.Ref.String(), Title: it.Meta.Title, Description: it.Meta.Description, Inputs: values,
+		Outputs: it.Meta.Outputs, Permissions: it.Meta.Permissions,
+		Body: tmpl.Inputs(string(it.Meta.Body), texts), Item: it,
+	}, nil
+}
+
+// inputs checks a call against the declared inputs: unknown names, missing
+// ones and wrong types, all at once.
+func inputs(it *resolve.Item, call Call) (map[string]any, error) {
+	s, fs := schema.Compile(InputSchema(it.Meta.Inputs))
+	if err := diag.FromFindings("reading the inputs of "+it.Ref.String(), diag.WithPath(fs, it.Path())); err != nil {
+		return nil, err
+	}
+	values, err := params(call, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, in := range it.Meta.Inputs {
+		if _, given := values[in.Name]; in.HasDefault && !given {
+			if values[in.Name], err = s.Coerce(in.Name, in.Default); err != nil {
+				return nil, diag.New(diag.ValidationFailed, "reading the default of input %q of %s: %w", in.Name, it.Ref, err)
+			}
+		}
+	}
+	var bad []diag.Finding
+	for _, v := range s.Validate(values) {
+		bad = append(bad, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
+	}
+	return values, diag.FromFindings("checking the inputs of "+it.Ref.String(), bad)
+}
+
+// InputSchema returns the JSON Schema that a directive's inputs amount to.
+func InputSchema(ins []item.Input) map[string]any {
+	props := map[string]any{}
+	required := []any{}
+	for _, in := range ins {
+		props[in.Name] = map[string]any{"type": in.Type, "description": in.Description}
+		if in.Required && !in.HasDefault {
+			required = append(required, in.Name)
+		}
+	}
+	return map[string]any{"type": "object", "properties": props, "required": required, "additionalProperties": false}
+}
+
+// inputTexts renders the values as they stand in the text: texts as they are,
+// everything else as JSON.
+func inputTexts(values map[string]any) (map[string]string, error) {
+	out := make(map[string]string, len(values))
+	for name, v := range values {
+		if s, ok := v.(string); ok {
+			out[name] = s
+			continue
+		}
+		b, err := jsonx.Marshal(v)
+		if err != nil {
+			return nil, fmt.Errorf("writing input %q: %w", name, err)
+		}
+		out[name] = string(b)
+	}
+	return out, nil
+}

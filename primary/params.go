@@ -1,0 +1,73 @@
+package primary
+
+import (
+	"errors"
+	"maps"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/schema"
+)
+
+// params merges a call's words into its parameters. Every bad word is
+// reported. s is nil when the item declares no schema: then every text stays a
+// text.
+func params(call Call, s *schema.Schema) (map[string]any, error) {
+	out := maps.Clone(call.Params)
+	if out == nil {
+		out = map[string]any{}
+	}
+	var errs []error
+	for _, word := range call.Args {
+		name, v, err := param(word, s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out[name] = v
+	}
+	return out, allOf("reading the parameters of "+call.Ref.String(), errs)
+}
+
+// param reads "name=text" or "name:=JSON".
+func param(word string, s *schema.Schema) (string, any, error) {
+	name, text, ok := cut(word)
+	if !ok {
+		return "", nil, diag.New(diag.Usage, "reading parameter %q: it is not name=value", word).
+			WithHint("write name=text, or name:=JSON for numbers, lists and objects")
+	}
+	if raw, isJSON := strings.CutSuffix(name, ":"); isJSON {
+		v, fs := jsonx.ParseValue([]byte(text))
+		return raw, v, diag.FromFindings("reading parameter "+raw, fs)
+	}
+	if s == nil {
+		return name, text, nil
+	}
+	v, err := s.Coerce(name, text)
+	return name, v, err
+}
+
+func cut(word string) (name, value string, ok bool) {
+	name, value, ok = strings.Cut(word, "=")
+	return name, value, ok && strings.Trim(name, ":") != ""
+}
+
+// allOf returns one error for several, with a finding for each.
+func allOf(doing string, errs []error) error {
+	if len(errs) == 1 {
+		return errs[0]
+	}
+	var fs []diag.Finding
+	for _, err := range errs {
+		var e *diag.Error
+		if errors.As(err, &e) {
+			f := diag.Errorf(e.Code, 0, 0, "%s", e.Message)
+			f.Fix = e.Hint
+			fs = append(fs, f)
+		} else {
+			fs = append(fs, diag.Errorf(diag.UnknownError, 0, 0, "%s", err))
+		}
+	}
+	return diag.FromFindings(doing, fs)
+}

@@ -1,0 +1,178 @@
+// Package primary holds the verbs that act on items: execute, load and sign,
+// each in one implementation for every front end.
+//
+// It is where a call passes the reference monitor: permission (policy), then
+// resolution and verification (resolve), then execution (exec). It prints
+// nothing and knows no protocol.
+package primary
+
+import (
+	"context"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/trust"
+)
+
+// Params says what a House works with. Resolver is required, Executor for
+// tools only. A nil Caller holds nothing.
+type Params struct {
+	Resolver *resolve.Resolver
+	Executor *exec.Executor
+	Caller   policy.Set
+	Now      func() time.Time // nil means time.Now
+}
+
+// House dispatches calls.
+type House struct{ p Params }
+
+// New returns a House over p.
+func New(p Params) *House {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	return &House{p: p}
+}
+
+// Envelope is the answer to every call: CLI --json, MCP, graphs and threads
+// show the same. Error is set exactly when Success is false.
+type Envelope struct {
+	Success  bool      `json:"success"`
+	Data     any       `json:"data,omitempty"`
+	Metadata *Metadata `json:"metadata,omitempty"`
+}
+
+// Metadata tells how an answer came about.
+type Metadata struct {
+	Ref        string        `json:"ref"`
+	DryRun     bool          `json:"dry_run,omitempty"`
+	DurationMS int64         `json:"duration_ms"`
+	ReturnCode *int          `json:"return_code,omitempty"`
+	Signal     string        `json:"signal,omitempty"`
+	Truncated  bool          `json:"truncated,omitempty"`
+	Usage      *exec.Usage   `json:"usage,omitempty"`
+	Sandbox    *exec.Sandbox `json:"sandbox,omitempty"`
+	Chain      []Element     `json:"chain,omitempty"`
+}
+
+// Element is one link of a chain as front ends show it.
+type Element struct {
+	Ref     string       `json:"ref"`
+	Space   string       `json:"space"`
+	Path    string       `json:"path"`
+	Version string       `json:"version,omitempty"`
+	Digest  item.Digest  `json:"digest"`
+	Signer  string       `json:"signer,omitempty"`
+	Owner   string       `json:"owner,omitempty"`
+	Status  trust.Status `json:"status"`
+}
+
+// ElementOf describes one item.
+func ElementOf(it *resolve.Item) Element {
+	return Element{
+		Ref: it.Ref.String(), Space: it.Root.Label(), Path: it.Path(), Version: it.Meta.Version,
+		Digest: it.Digest, Signer: it.Verdict.Signer.String(), Owner: it.Verdict.Owner, Status: it.Verdict.Status,
+	}
+}
+
+// Elements describes a chain.
+func Elements(c *exec.Chain) []Element {
+	out := make([]Element, len(c.Elements))
+	for i, it := range c.Elements {
+		out[i] = ElementOf(it)
+	}
+	return out
+}
+
+// Call is one request to execute an item.
+type Call struct {
+	Ref    item.Ref
+	Args   []string       // "name=text" and "name:=JSON", coerced by the item's schema
+	Params map[string]any // taken before Args
+	DryRun bool
+	OnLine func(stream proc.Stream, line []byte) // nil: output is only in the result
+}
+
+// Run is what executing a tool came to.
+type Run struct {
+	Envelope
+	Plan   *exec.Plan
+	Result *exec.Result // nil after a dry run, or when nothing was started
+}
+
+// Tool executes a tool, or stops after validation when the call is dry. The
+// Run carries what is known even when the error is not nil.
+func (h *House) Tool(ctx context.Context, call Call) (*Run, error) {
+	run := &Run{Envelope: Envelope{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}}
+	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+		return run, err
+	}
+	chain, err := h.p.Executor.Chain(ctx, call.Ref)
+	if err != nil {
+		return run, err
+	}
+	run.Metadata.Chain = Elements(chain)
+	params, err := toolParams(chain, call)
+	if err != nil {
+		return run, err
+	}
+	if run.Plan, err = h.p.Executor.Plan(ctx, chain, params); err != nil {
+		return run, err
+	}
+	if call.DryRun {
+		run.Success, run.Data = true, dryData(run.Plan)
+		return run, nil
+	}
+	run.Result, err = h.p.Executor.Run(ctx, run.Plan, call.OnLine)
+	run.fill()
+	run.Success = err == nil
+	return run, err
+}
+
+// fill copies the facts of a result into the envelope.
+func (r *Run) fill() {
+	res := r.Result
+	if res == nil {
+		return
+	}
+	m := r.Metadata
+	r.Data = res.Data
+	m.DurationMS, m.ReturnCode, m.Signal, m.Truncated = res.Duration.Milliseconds(), &res.ReturnCode, res.Signal, res.Truncated
+	m.Usage, m.Sandbox = &res.Usage, &res.Sandbox
+}
+
+func dryData(p *exec.Plan) map[string]any {
+	return map[string]any{
+		"argv": p.Argv, "program": p.Program, "cwd": p.Dir, "parameters": p.Parameters,
+		"timeout_s": int64(p.Timeout / time.Second), "interpreters": p.Interpreters, "env_names": envNames(p.Env),
+	}
+}
+
+func envNames(env []string) []string {
+	out := make([]string, len(env))
+	for i, kv := range env {
+		out[i], _, _ = cut(kv)
+	}
+	return out
+}
+
+// Load returns a verified item of any kind.
+func (h *House) Load(ctx context.Context, ref item.Ref) (*resolve.Item, error) {
+	if err := h.p.Caller.Check(policy.Load, ref); err != nil {
+		return nil, err
+	}
+	return h.p.Resolver.Find(ctx, ref)
+}
+
+func toolParams(chain *exec.Chain, call Call) (map[string]any, error) {
+	s, err := exec.Schema(chain.Tool())
+	if err != nil {
+		return nil, err
+	}
+	return params(call, s)
+}

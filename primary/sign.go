@@ -1,0 +1,264 @@
+package primary
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+)
+
+// SignCall is one request to sign items of the project or user space.
+type SignCall struct {
+	// Targets are paths, refs, ids or globs over ids; "*" is every item of
+	// the project.
+	Targets []string
+	Dir     string // what relative paths count from
+	Signer  sign.Signer
+	Check   bool // change nothing, report what would change
+}
+
+// SignStatus says what became of one file.
+type SignStatus string
+
+// The states of a file after Sign. Stale is what Check reports for a file that
+// Sign would change.
+const (
+	Signed    SignStatus = "signed"
+	Unchanged SignStatus = "unchanged"
+	Stale     SignStatus = "stale"
+	Refused   SignStatus = "refused"
+)
+
+// SignReport is what became of one file.
+type SignReport struct {
+	Ref      string         `json:"ref"`
+	Path     string         `json:"path"`
+	Status   SignStatus     `json:"status"`
+	Signer   string         `json:"signer,omitempty"`
+	Findings []diag.Finding `json:"findings,omitempty"`
+}
+
+// Sign validates and signs the targets. A file that does not fit is refused
+// and left alone; the others are signed. Each file is the old or the new one,
+// whole, at every instant.
+func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
+	files, err := h.targets(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	var out []SignReport
+	for _, f := range files {
+		if err := ctx.Err(); err != nil {
+			return out, diag.New(diag.Cancelled, "signing: %w", err)
+		}
+		rep, err := h.signFile(ctx, f, call)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, rep)
+	}
+	return out, nil
+}
+
+type signTarget struct {
+	root *space.Root
+	rel  string
+}
+
+func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, error) {
+	it, err := h.p.Resolver.File(ctx, f.root, f.rel)
+	if err != nil {
+		return SignReport{}, err
+	}
+	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
+	if it.Ref.IsZero() {
+		rep.Ref, rep.Status = "", Refused
+		rep.Findings = []diag.Finding{asset(it)}
+		return rep, nil
+	}
+	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
+		return rep, err
+	}
+	rep.Findings = append(diag.WithPath(hidden.Scan(it.Bytes), it.Path()), it.Findings...)
+	if diag.Failed(rep.Findings) {
+		rep.Status = Refused
+		return rep, nil
+	}
+	rep.Signer = sign.FingerprintOf(call.Signer.Public()).String()
+	target, out, changed, err := signature(ctx, it, call.Signer, h)
+	if err != nil {
+		rep.Status, rep.Findings = Refused, append(rep.Findings, signFinding(it, err))
+		return rep, nil
+	}
+	switch {
+	case !changed:
+	case call.Check:
+		rep.Status = Stale
+	default:
+		rep.Status = Signed
+		err = atomicfile.Write(target, out, 0)
+	}
+	if err != nil {
+		return rep, diag.New(diag.FileSystemError, "writing %s: %w", rep.Path, err)
+	}
+	return rep, nil
+}
+
+// signature computes the new file: the item itself, or its detached signature.
+func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *House) (target string, out []byte, changed bool, err error) {
+	target = it.Root.Path(it.Rel)
+	sub := extract.Subject(it.Ref)
+	if it.Type.Detached {
+		out, changed, err = sign.SignDetached(ctx, it.Bytes, it.Signature, sub, s, h.p.Now())
+		return target + extract.DetachedExt, out, changed, err
+	}
+	if it.Signature != nil {
+		return "", nil, false, diag.New(diag.SigMultiple, "signing %s: a detached signature stands beside a file that carries its own", it.Path()).
+			WithHint("remove %s", it.Path()+extract.DetachedExt)
+	}
+	out, changed, err = sign.Sign(ctx, it.Bytes, it.Type.Style, sub, s, h.p.Now())
+	return target, out, changed, err
+}
+
+func signFinding(it *resolve.Item, err error) diag.Finding {
+	code := diag.CodeOf(err)
+	if code == "" {
+		code = diag.UnknownError
+	}
+	f := diag.Errorf(code, 1, 1, "%s", err)
+	f.Path = it.Path()
+	return f
+}
+
+func asset(it *resolve.Item) diag.Finding {
+	f := diag.Errorf(diag.Usage, 0, 0, "%s is no item: its name or ending is outside the grammar of ids", it.Path())
+	f.Path = it.Path()
+	f.Fix = "rename it, or list it in a bundle manifest with rye bundle create"
+	return f
+}
+
+// targets turns words into files, each once, in order of path.
+func (h *House) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
+	seen := map[string]bool{}
+	var out []signTarget
+	for _, word := range call.Targets {
+		found, err := h.target(ctx, word, call.Dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if key := f.root.Path(f.rel); !seen[key] {
+				seen[key] = true
+				out = append(out, f)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b signTarget) int { return strings.Compare(a.root.Path(a.rel), b.root.Path(b.rel)) })
+	return out, nil
+}
+
+func (h *House) target(ctx context.Context, word, dir string) ([]signTarget, error) {
+	if root, rel, ok := h.inSpace(word, dir); ok {
+		return h.below(root, rel)
+	}
+	if strings.ContainsAny(word, "*?[") {
+		return h.globbed(ctx, word)
+	}
+	ref, err := h.p.Resolver.Ref(ctx, word)
+	if err != nil {
+		return nil, err
+	}
+	it, err := h.p.Resolver.Inspect(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if it.Root.Space == space.System {
+		return nil, diag.New(diag.PermissionDenied, "signing %s: it belongs to the system space, which is read-only", ref).
+			WithHint("copy it into the project first, then sign the copy")
+	}
+	return []signTarget{{it.Root, it.Rel}}, nil
+}
+
+// inSpace finds the space that an existing path lies in.
+func (h *House) inSpace(word, dir string) (*space.Root, string, bool) {
+	p := word
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(dir, p)
+	}
+	if _, err := os.Lstat(p); err != nil {
+		return nil, "", false
+	}
+	for _, root := range h.p.Resolver.Roots() {
+		if root.Embedded() || root.Space == space.System {
+			continue
+		}
+		rel, err := filepath.Rel(root.Path("."), p)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return root, filepath.ToSlash(rel), true
+		}
+	}
+	return nil, "", false
+}
+
+// below lists the files at or below rel that can carry a signature.
+func (h *House) below(root *space.Root, rel string) ([]signTarget, error) {
+	if fi, err := os.Lstat(root.Path(rel)); err == nil && !fi.IsDir() {
+		return []signTarget{{root, strings.TrimSuffix(rel, extract.DetachedExt)}}, nil
+	}
+	var out []signTarget
+	err := root.Walk(rel, func(e space.Entry) error {
+		if path.Ext(e.Rel) != extract.DetachedExt {
+			out = append(out, signTarget{root, e.Rel})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// globbed lists the project's files whose id matches, of every kind or of the
+// one named before a colon.
+func (h *House) globbed(ctx context.Context, word string) ([]signTarget, error) {
+	kind, pattern, hasKind := strings.Cut(word, ":")
+	if !hasKind {
+		kind, pattern = "", word
+	}
+	if pattern == "*" {
+		pattern = "**"
+	}
+	table, err := h.p.Resolver.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []signTarget
+	for _, ext := range table.All() {
+		if kind != "" && string(ext.Kind) != kind {
+			continue
+		}
+		entries, err := h.p.Resolver.All(ctx, ext.Kind)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Root.Space == space.Project && e.Root.Layer == "" && glob.Match(pattern, e.Ref.ID) {
+				out = append(out, signTarget{e.Root, e.Rel})
+			}
+		}
+	}
+	if len(out) == 0 {
+		return nil, diag.New(diag.ItemNotFound, "finding %q: no id in the project matches", word)
+	}
+	return out, nil
+}

@@ -1,0 +1,174 @@
+package resolve
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/space"
+)
+
+// ExtractorFolder is where extractor items live, below the tools folder.
+const ExtractorFolder = "rye/core/extractors"
+
+const extractorSuffix = "_extractor"
+
+func extractorRef(k item.Kind) item.Ref {
+	return item.Ref{Kind: item.Tool, ID: path.Join(ExtractorFolder, string(k), string(k)+extractorSuffix)}
+}
+
+type kindEntry struct {
+	ext *extract.Extractor
+	err error
+}
+
+// Extractor returns the extractor of a kind, itself resolved and verified in
+// the boot format.
+func (r *Resolver) Extractor(ctx context.Context, k item.Kind) (*extract.Extractor, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, ok := r.kinds[k]
+	if !ok {
+		e = &kindEntry{}
+		e.ext, e.err = r.loadExtractor(ctx, k)
+		r.kinds[k] = e
+	}
+	return e.ext, e.err
+}
+
+func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Extractor, error) {
+	ref := extractorRef(k)
+	var ext *extract.Extractor
+	err := r.bootEach(ctx, ref, func(it *Item) (fs []diag.Finding) {
+		doc, fs := yamlx.Parse(it.Bytes)
+		if diag.Failed(fs) {
+			return fs
+		}
+		ext, fs = extract.Parse(doc, func(id string) (string, error) { return r.codec(ctx, id) })
+		if ext.Kind != k {
+			fs = append(fs, diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind))
+		}
+		return fs
+	})
+	if err == nil {
+		return ext, nil
+	}
+	if b := extract.Boot().Kind(k); b != nil && r.p.Lenient {
+		r.notes = append(r.notes, diag.Warnf(diag.SchemaNotFound, 0, 0, "kind %s is read by the built-in minimum: %s", k, err))
+		return b, nil
+	}
+	return nil, err
+}
+
+// codec returns the codec that a parser item chooses.
+func (r *Resolver) codec(ctx context.Context, id string) (codec string, err error) {
+	ref, err := item.ParseRef(id, item.Tool)
+	if err != nil {
+		return "", err
+	}
+	err = r.bootEach(ctx, ref, func(it *Item) []diag.Finding {
+		doc, fs := yamlx.Parse(it.Bytes)
+		if diag.Failed(fs) {
+			return fs
+		}
+		codec, _ = doc.Root["codec"].(string)
+		if !extract.HasCodec(codec) {
+			p := doc.At("codec")
+			fs = append(fs, diag.Errorf(diag.ConfigError, max(p.Line, 1), p.Column, "codec %q is not one of %s", codec, strings.Join(extract.Codecs(), ", ")))
+		}
+		return fs
+	})
+	return codec, err
+}
+
+// bootEach reads a tool in the boot format and hands it to use. When the
+// Resolver is lenient it goes on to the next root after a refusal.
+func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) []diag.Finding) error {
+	ext := extract.Boot().Kind(item.Tool)
+	roots := r.roots
+	var first error
+	for {
+		root, rel, err := r.locate(ext, ref, roots)
+		if err == nil && root == nil {
+			if first != nil {
+				return first
+			}
+			return r.missing(ctx, ref, ext, roots, notFound(ref))
+		}
+		if err == nil {
+			err = r.bootOne(ctx, ext, ref, root, rel, use)
+		}
+		if err == nil || !r.p.Lenient || root == nil {
+			return err
+		}
+		if first == nil {
+			first = err
+		}
+		r.notes = append(r.notes, diag.Warnf(diag.SchemaNotFound, 0, 0, "passing over %s: %s", root.Display(rel), err))
+		roots = roots[slices.Index(roots, root)+1:]
+	}
+}
+
+func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item.Ref, root *space.Root, rel string, use func(*Item) []diag.Finding) error {
+	it, err := r.load(ctx, root, rel, extract.Place{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
+	if err != nil {
+		return err
+	}
+	if err := it.Usable(); err != nil {
+		return err
+	}
+	return diag.FromFindings("reading "+ref.String(), diag.WithPath(use(it), it.Path()))
+}
+
+// discoverKinds lists the kinds that any root declares an extractor for,
+// together with the boot kinds in their order.
+func (r *Resolver) discoverKinds() ([]item.Kind, error) {
+	kinds := []item.Kind{item.Directive, item.Tool, item.Knowledge, item.Config}
+	for _, root := range r.roots {
+		err := root.Walk(path.Join("tools", ExtractorFolder), func(e space.Entry) error {
+			dir, file := path.Split(e.Rel)
+			name := strings.TrimSuffix(file, path.Ext(file))
+			k, ok := strings.CutSuffix(name, extractorSuffix)
+			if ok && path.Base(dir) == k && !slices.Contains(kinds, item.Kind(k)) {
+				kinds = append(kinds, item.Kind(k))
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return kinds, nil
+}
+
+// Table returns the extractors of every kind.
+func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
+	kinds, err := r.allKinds()
+	if err != nil {
+		return nil, err
+	}
+	t := &extract.Table{}
+	for _, k := range kinds {
+		ext, err := r.Extractor(ctx, k)
+		if err != nil {
+			if r.p.Lenient {
+				continue // its note says why
+			}
+			return nil, err
+		}
+		t.Add(ext)
+	}
+	return t, nil
+}
+
+// Notes returns why extractors were passed over, for a lenient Resolver.
+func (r *Resolver) Notes() []diag.Finding {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.notes)
+}

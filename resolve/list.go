@@ -1,0 +1,118 @@
+package resolve
+
+import (
+	"cmp"
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/space"
+)
+
+// Entry is one file that gives an item's id, not read yet.
+type Entry struct {
+	Ref    item.Ref
+	Root   *space.Root
+	Rel    string
+	Shadow bool // a root of higher precedence holds the same ref
+}
+
+// All lists the items of a kind in every space, by id, then precedence.
+func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
+	ext, err := r.Extractor(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	return r.entries(ext, r.roots), nil
+}
+
+func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry {
+	t := &extract.Table{}
+	t.Add(ext)
+	var out []Entry
+	seen := map[item.Ref]bool{}
+	for _, root := range roots {
+		var here []item.Ref
+		// An unreadable folder lists nothing here; reading an item in it
+		// says why.
+		_ = root.Walk(ext.Folder, func(e space.Entry) error {
+			if path.Ext(e.Rel) == extract.DetachedExt {
+				return nil
+			}
+			if p, ok := t.Place(e.Rel); ok && !p.Ref.IsZero() {
+				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref]})
+				here = append(here, p.Ref)
+			}
+			return nil
+		})
+		for _, ref := range here {
+			seen[ref] = true
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.Ref.ID, b.Ref.ID) })
+	return out
+}
+
+// Open loads a listed entry, whatever its verdict.
+func (r *Resolver) Open(ctx context.Context, e Entry) (*Item, error) {
+	ext, err := r.Extractor(ctx, e.Ref.Kind)
+	if err != nil {
+		return nil, err
+	}
+	return r.load(ctx, e.Root, e.Rel, extract.Place{Extractor: ext, Type: typeOf(ext, e.Rel), Ref: e.Ref})
+}
+
+// Shadows returns every file that holds the ref, highest precedence first: the
+// first is the one that Find uses.
+func (r *Resolver) Shadows(ctx context.Context, ref item.Ref) ([]Entry, error) {
+	ext, err := r.Extractor(ctx, ref.Kind)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entry
+	for _, root := range r.roots {
+		for _, rel := range ext.Paths(ref.ID) {
+			if root.Exists(rel) {
+				out = append(out, Entry{Ref: ref, Root: root, Rel: rel, Shadow: len(out) > 0})
+			}
+		}
+	}
+	return out, nil
+}
+
+// Ref reads "kind:id", or a bare id that exactly one kind holds in any space.
+func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
+	if strings.Contains(word, ":") {
+		return item.ParseRef(word, "")
+	}
+	if err := item.CheckID(word); err != nil {
+		return item.Ref{}, err
+	}
+	table, err := r.Table(ctx)
+	if err != nil {
+		return item.Ref{}, err
+	}
+	var found []string
+	for _, ext := range table.All() {
+		ref := item.Ref{Kind: ext.Kind, ID: word}
+		entries, err := r.Shadows(ctx, ref)
+		if err != nil {
+			return item.Ref{}, err
+		}
+		if len(entries) > 0 {
+			found = append(found, ref.String())
+		}
+	}
+	switch len(found) {
+	case 1:
+		return item.ParseRef(found[0], "")
+	case 0:
+		return item.Ref{}, r.missing(ctx, item.Ref{Kind: item.Tool, ID: word}, table.Kind(item.Tool), r.roots, diag.ItemNotFound)
+	}
+	return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %q: it may be %s", word, strings.Join(found, " or ")).
+		WithHint("name the kind, for example %s", found[0])
+}

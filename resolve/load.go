@@ -1,0 +1,138 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/trust"
+)
+
+// File reads, judges and extracts the file at rel below root, whatever it is:
+// an item, a support file, or a file in no extractor's grammar, which comes
+// back with a zero Ref and an untouched verdict.
+func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Item, error) {
+	table, err := r.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _ := table.Place(rel)
+	if p.Ref.IsZero() {
+		b, err := root.Read(rel, MaxItem)
+		return &Item{Root: root, Rel: rel, Bytes: b, Digest: item.DigestOf(b)}, err
+	}
+	return r.load(ctx, root, rel, p)
+}
+
+// load is the one reading: the bytes it reads are the bytes it judges, and the
+// bytes that every later step uses.
+func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Place) (*Item, error) {
+	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
+	b, err := root.Read(rel, MaxItem)
+	if err != nil {
+		return nil, readError(it.Path(), err)
+	}
+	it.Bytes, it.Digest = b, item.DigestOf(b)
+	if it.Signature, err = readOptional(root, rel+extract.DetachedExt); err != nil {
+		return nil, readError(it.Path()+extract.DetachedExt, err)
+	}
+	it.Verdict = r.p.Trust.Verify(trust.Input{
+		Space: string(root.Space), Embedded: root.Embedded(), Path: it.Path(),
+		Bytes: b, Detached: it.Signature, DetachedOnly: p.Type.Detached, Style: p.Type.Style,
+		Subject: extract.Subject(p.Ref), MaxSize: MaxItem, Text: true,
+	})
+	it.Meta, it.Findings = r.metadata(it)
+	return it, ctx.Err()
+}
+
+func readError(path string, err error) error {
+	if code := diag.CodeOf(err); code != "" {
+		return diag.New(code, "reading %s: %w", path, err)
+	}
+	if space.IsMissing(err) {
+		return diag.New(diag.ItemNotFound, "reading %s: %w", path, err)
+	}
+	return diag.New(diag.FileSystemError, "reading %s: %w", path, err)
+}
+
+func readOptional(root *space.Root, rel string) ([]byte, error) {
+	b, err := root.Read(rel, 1<<10)
+	if space.IsMissing(err) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// metadata extracts and validates, from the cache when these bytes were read
+// before under the same id.
+func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
+	key := metaKey{it.Ref, it.Digest, it.Extractor}
+	if e, ok := r.cache.get(key); ok {
+		return e.meta, diag.WithPath(slices.Clone(e.findings), it.Path())
+	}
+	m, fs := it.Extractor.Read(it.Type, it.Bytes)
+	if it.Ref.Kind != item.Tool || m.ToolType != "" {
+		fs = append(fs, it.Extractor.Validate(it.Ref, &m)...)
+	} else {
+		fs = nil // a support file's content is nobody's metadata
+	}
+	r.cache.put(key, metaEntry{m, slices.Clone(fs)})
+	return m, diag.WithPath(fs, it.Path())
+}
+
+type metaKey struct {
+	ref    item.Ref
+	digest item.Digest
+	ext    *extract.Extractor
+}
+
+type metaEntry struct {
+	meta     item.Metadata
+	findings []diag.Finding
+}
+
+// metaCache is bounded: when full it starts anew. Content decides, so an entry
+// is never stale.
+type metaCache struct {
+	mu           sync.Mutex
+	max          int
+	m            map[metaKey]metaEntry
+	hits, misses int64
+}
+
+func newMetaCache(limit int) *metaCache {
+	return &metaCache{max: limit, m: map[metaKey]metaEntry{}}
+}
+
+func (c *metaCache) get(k metaKey) (metaEntry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.m[k]
+	if ok {
+		c.hits++
+	} else {
+		c.misses++
+	}
+	return e, ok
+}
+
+func (c *metaCache) put(k metaKey, e metaEntry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.m) >= c.max {
+		clear(c.m)
+	}
+	c.m[k] = e
+}
+
+// CacheStats returns how often metadata came from the cache and how often it
+// was read.
+func (r *Resolver) CacheStats() (hits, misses int64) {
+	r.cache.mu.Lock()
+	defer r.cache.mu.Unlock()
+	return r.cache.hits, r.cache.misses
+}

@@ -1,0 +1,40 @@
+package resolve
+
+import (
+	"strings"
+
+	"github.com/ryeos/rye/item"
+)
+
+// Seal is one item, or a folder ending in "/", that only the system space may
+// supply, and why.
+type Seal struct {
+	Ref    string
+	Reason string
+}
+
+// Seals returns the sealed items. docs/design/sealed.md shows the same list;
+// a test compares them.
+func Seals() []Seal {
+	return []Seal{
+		{"tool:rye/core/primitives/", "a primitive is kernel code: an override could name it, not replace it, and would only mislead"},
+		{"tool:rye/core/runtimes/rye_applet_runtime", "it starts this very binary: an override would run another program under its name"},
+		{"tool:rye/core/runtimes/native_step_runtime", "it calls kernel steps in this process"},
+	}
+}
+
+func sealed(ref item.Ref) bool {
+	if ref.Kind != item.Tool || !strings.HasPrefix(ref.ID, "rye/core/") {
+		return false
+	}
+	name := ref.String()
+	for _, s := range Seals() {
+		if name == s.Ref || strings.HasSuffix(s.Ref, "/") && strings.HasPrefix(name, s.Ref) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sealed reports whether only the system space may supply ref.
+func Sealed(ref item.Ref) bool { return sealed(ref) }

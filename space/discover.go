@@ -1,0 +1,134 @@
+package space
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Params says where to look for spaces. Its zero value finds nothing.
+type Params struct {
+	Project string                  // --project; "" looks upward from Dir
+	Dir     string                  // working directory, absolute
+	Home    string                  // home directory; "" means no user space by default
+	Getenv  func(key string) string // nil means an empty environment
+	System  fs.FS                   // compiled-in system bundle; nil means none
+	Layer   string                  // id of the compiled-in bundle
+}
+
+// Spaces are the roots in order of precedence.
+type Spaces struct {
+	Roots []*Root
+	// ProjectDir is the folder that holds the project's .ai, "" when there is
+	// no project.
+	ProjectDir string
+	// UserDir is the folder that holds the user's .ai, "" when unknown.
+	UserDir string
+}
+
+// Discover finds the spaces. Only a --project that is not a folder is an
+// error: a missing space is simply absent.
+func Discover(p Params) (*Spaces, error) {
+	if p.Getenv == nil {
+		p.Getenv = func(string) string { return "" }
+	}
+	s := &Spaces{UserDir: userDir(p)}
+	var err error
+	if s.ProjectDir, err = projectDir(p, s.UserDir); err != nil {
+		return nil, err
+	}
+	if s.ProjectDir != "" {
+		s.Roots = append(s.Roots, NewDir(Project, "", s.ProjectDir, false))
+	}
+	if s.UserDir != "" && s.UserDir != s.ProjectDir {
+		s.Roots = append(s.Roots, NewDir(User, "", s.UserDir, true))
+	}
+	if dir := p.Getenv("RYE_SYSTEM_SPACE"); dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, diag.New(diag.FileSystemError, "finding RYE_SYSTEM_SPACE: %w", err)
+		}
+		s.Roots = append(s.Roots, NewDir(System, filepath.Base(abs), abs, false))
+	}
+	if p.System != nil {
+		s.Roots = append(s.Roots, NewEmbedded(p.Layer, p.System))
+	}
+	return s, nil
+}
+
+func userDir(p Params) string {
+	for _, key := range []string{"RYE_USER_SPACE", "USER_SPACE", "USER_PATH"} {
+		if v := p.Getenv(key); v != "" {
+			if abs, err := filepath.Abs(v); err == nil {
+				return abs
+			}
+		}
+	}
+	return p.Home
+}
+
+// projectDir returns the folder of --project, or the nearest ancestor of the
+// working directory with an .ai folder. The search ends at the root of the git
+// work tree, and the user's own .ai never makes a project.
+func projectDir(p Params, user string) (string, error) {
+	if p.Project != "" {
+		abs, err := filepath.Abs(p.Project)
+		if err != nil {
+			return "", diag.New(diag.FileSystemError, "finding project %q: %w", p.Project, err)
+		}
+		if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
+			return "", diag.New(diag.Usage, "finding project %q: it is not a folder", p.Project)
+		}
+		return abs, nil
+	}
+	if p.Dir == "" {
+		return "", nil
+	}
+	for dir := filepath.Clean(p.Dir); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, Dir)); err == nil && !sameDir(dir, user) && !sameDir(dir, p.Home) {
+			return dir, nil
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
+			return "", nil
+		}
+	}
+}
+
+func sameDir(a, b string) bool {
+	if a == b {
+		return true
+	}
+	if b == "" {
+		return false
+	}
+	fa, errA := os.Stat(a)
+	fb, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(fa, fb)
+}
+
+// Of returns the first root of a space without a layer, or nil.
+func (s *Spaces) Of(n Name) *Root {
+	for _, r := range s.Roots {
+		if r.Space == n && r.Layer == "" {
+			return r
+		}
+	}
+	return nil
+}
+
+// From returns the roots that an item of root may depend on: root itself and
+// everything of lower precedence.
+func (s *Spaces) From(root *Root) []*Root {
+	for i, r := range s.Roots {
+		if r == root {
+			return s.Roots[i:]
+		}
+	}
+	return nil
+}
+
+// IsMissing reports whether err says that a file does not exist.
+func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
