@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/ryeos/rye/stdlib"
 )
 
 // world is everything a run may touch. Commands reach the machine through it
@@ -41,18 +43,10 @@ func hostWorld() *world {
 		Now:     time.Now,
 		Rand:    rand.Reader,
 		Self:    self,
-		Stdlib:  noFiles{},
+		Stdlib:  stdlib.FS(),
 		Dir:     dir,
 		Isatty:  isTerminal,
 	}
-}
-
-// noFiles is a system space without items.
-type noFiles struct{}
-
-// Open finds nothing.
-func (noFiles) Open(name string) (fs.File, error) {
-	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 }
 
 func isTerminal(stream any) bool {

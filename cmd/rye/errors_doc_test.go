@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// golden compares got with a file, or writes it with RYE_UPDATE_GOLDEN=1.
+func golden(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the code says; RYE_UPDATE_GOLDEN=1 go test ./cmd/rye writes it\n got %d bytes\nwant %d bytes", path, len(got), len(want))
+	}
+}
+
+func TestErrorsDocument(t *testing.T) {
+	golden(t, filepath.Join("..", "..", "docs", "errors.md"), []byte(errorsDocument()))
+}
+
+// errorsDocument renders docs/errors.md from the table of package diag.
+func errorsDocument() string {
+	var b strings.Builder
+	b.WriteString("# Error codes\n\nGenerated from `diag.Table()` by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n")
+	b.WriteString("\nA code is stable once released. `rye explain CODE` prints its row and text.\n")
+	b.WriteString("With several findings the exit status is the first of 6, 5, 7, 3 that occurs, else that of the first error.\n")
+	b.WriteString("\n| Exit | Meaning |\n|---|---|\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.Status, e.Meaning)
+	}
+	b.WriteString("\n| Code | Exit | When | Hint |\n|---|---|---|---|\n")
+	for _, r := range diag.Table() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %d | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), r.Exit, r.When, r.Hint)
+	}
+	for _, r := range diag.Table() {
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", r.Code, explanation(r.Code))
+	}
+	return b.String()
+}
+
+func TestEveryCodeIsExplained(t *testing.T) {
+	codes := map[string]bool{}
+	for _, r := range diag.Table() {
+		codes[string(r.Code)] = true
+		if len(explanation(r.Code)) < 40 {
+			t.Errorf("%s has no longer text in explanations.txt", r.Code)
+		}
+		if r.Hint == "" || r.When == "" {
+			t.Errorf("%s has an incomplete row", r.Code)
+		}
+		if exitMeaning(r.Exit) == "" {
+			t.Errorf("%s exits with %d, which the list of exit statuses lacks", r.Code, r.Exit)
+		}
+	}
+	for part := range strings.SplitSeq(explanationsText, "\n\n") {
+		name, _, _ := strings.Cut(part, "\n")
+		if !codes[name] {
+			t.Errorf("explanations.txt explains %q, which is no code", name)
+		}
+	}
+	if explanation("NO_SUCH_CODE") != "" || explanation("") != "" {
+		t.Error("a code without a text got one")
+	}
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain lets the scripts run this test binary as rye: a process of its own,
+// with real streams and a real exit status. What differs from the shipped
+// program is set here and never by its environment.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"rye":        func() { os.Exit(runAs(func(*world) {})) },
+		"rye-empty":  func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
+		"rye-panics": func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
+	})
+}
+
+func runAs(change func(*world)) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	w := hostWorld()
+	change(w)
+	return run(ctx, w)
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("..", "..", "testdata", "scripts"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("RYE_UPDATE_GOLDEN") == "1",
+		Setup:               scriptHome,
+		Cmds:                scriptCommands(),
+	})
+}
+
+// scriptHome gives each script a house of its own, so that no file of the
+// person who runs the tests is read or written.
+func scriptHome(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, ".home")
+	for name, dir := range map[string]string{
+		"HOME": home, "USERPROFILE": home,
+		"XDG_CONFIG_HOME": filepath.Join(home, "config"),
+		"XDG_DATA_HOME":   filepath.Join(home, "data"),
+		"XDG_STATE_HOME":  filepath.Join(home, "state"),
+		"XDG_CACHE_HOME":  filepath.Join(home, "cache"),
+		"AppData":         filepath.Join(home, "roaming"),
+		"LocalAppData":    filepath.Join(home, "local"),
+	} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		env.Setenv(name, dir)
+	}
+	for name, value := range map[string]string{
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": filepath.Join(home, ".gitconfig"),
+		"GIT_AUTHOR_NAME": "Ada", "GIT_AUTHOR_EMAIL": "ada@example.test", "GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z",
+		"GIT_COMMITTER_NAME": "Ada", "GIT_COMMITTER_EMAIL": "ada@example.test", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z",
+		"LANG": "C.UTF-8", "TZ": "UTC",
+	} {
+		env.Setenv(name, value)
+	}
+	return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[init]\n\tdefaultBranch = main\n[protocol \"file\"]\n\tallow = always\n"), 0o644)
+}

@@ -1,0 +1,87 @@
+package archtest
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const modulesGolden = "testdata/modules.txt"
+
+// TestLinkedModules compares the modules that cmd/rye links on any system with
+// the list that was looked at. A new line there is a decision: say why in
+// docs/design/dependencies.md.
+func TestLinkedModules(t *testing.T) {
+	var all []string
+	for _, goos := range systems() {
+		out := goList(t, goos, "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/rye")
+		all = append(all, strings.Fields(string(out))...)
+	}
+	slices.Sort(all)
+	got := strings.Join(slices.Compact(all), "\n") + "\n"
+	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
+		if err := os.WriteFile(modulesGolden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(modulesGolden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("cmd/rye links other modules than %s lists:\n%s", modulesGolden, lineDiff(string(want), got))
+	}
+}
+
+// TestModulesAreExplained demands a reason for every module that go.mod
+// requires directly.
+func TestModulesAreExplained(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/design/dependencies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile("../../go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range unexplained(string(mod), string(doc)) {
+		t.Errorf("docs/design/dependencies.md does not say why %s is needed", path)
+	}
+	if got := unexplained("require (\n\texample.test/a v1.0.0\n\texample.test/b v1.0.0 // indirect\n)\nrequire example.test/c v0.1.0\n", "`example.test/c`"); !slices.Equal(got, []string{"example.test/a"}) {
+		t.Errorf("planted fault: %q", got)
+	}
+}
+
+// unexplained returns the direct requirements of a go.mod that a text does not
+// name in backquotes.
+func unexplained(mod, doc string) []string {
+	var out []string
+	for line := range strings.Lines(mod) {
+		words := strings.Fields(strings.TrimPrefix(strings.TrimSpace(line), "require "))
+		if len(words) != 2 || !strings.HasPrefix(words[1], "v") {
+			continue
+		}
+		if !strings.Contains(doc, "`"+words[0]+"`") {
+			out = append(out, words[0])
+		}
+	}
+	return out
+}
+
+// lineDiff tells which lines one text has and the other lacks.
+func lineDiff(want, got string) string {
+	var b strings.Builder
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for _, l := range w {
+		if !slices.Contains(g, l) {
+			b.WriteString("- " + l + "\n")
+		}
+	}
+	for _, l := range g {
+		if !slices.Contains(w, l) {
+			b.WriteString("+ " + l + "\n")
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,208 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// maxLines is where a file surely holds more than one idea.
+const maxLines = 600
+
+// source is one parsed file that is no test.
+type source struct {
+	path string // as shown
+	room string
+	text string
+	file *ast.File
+	fset *token.FileSet
+}
+
+func parse(t *testing.T, room, path, text string) source {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, path, text, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return source{path, room, text, f, fset}
+}
+
+// sources parses every file of every system.
+func sources(t *testing.T) []source {
+	t.Helper()
+	var out []source
+	for _, p := range packages(t, "linux") {
+		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGo) {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			b, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, parse(t, p.room(), p.room()+"/"+name, string(b)))
+		}
+	}
+	return out
+}
+
+func TestSources(t *testing.T) {
+	all := sources(t)
+	if len(all) < 20 {
+		t.Fatalf("only %d files found", len(all))
+	}
+	problems := slices.Concat(docProblems(all), contextProblems(all), sizeProblems(all), initProblems(all))
+	for _, p := range problems {
+		t.Error(p)
+	}
+}
+
+// docProblems demands one package doc per room that says what the room is not.
+func docProblems(all []source) []string {
+	docs := map[string][]string{}
+	for _, s := range all {
+		docs[s.room] = append(docs[s.room], docOf(s)...)
+	}
+	var out []string
+	for room, texts := range docs {
+		switch {
+		case len(texts) == 0:
+			out = append(out, room+" has no package doc")
+		case len(texts) > 1:
+			out = append(out, fmt.Sprintf("%s has %d package docs", room, len(texts)))
+		case !saysNot(texts[0]):
+			out = append(out, room+": the package doc does not say what the package is not")
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// docOf returns the package doc of a file as a list of none or one.
+func docOf(s source) []string {
+	if s.file.Doc == nil {
+		return nil
+	}
+	return []string{s.file.Doc.Text()}
+}
+
+func saysNot(doc string) bool {
+	for _, word := range regexp.MustCompile(`[a-z]+`).FindAllString(strings.ToLower(doc), -1) {
+		switch word {
+		case "not", "never", "no", "nothing", "nobody", "none", "without", "only":
+			return true
+		}
+	}
+	return false
+}
+
+// contextProblems finds contexts without a parent outside the command's main.
+func contextProblems(all []source) []string {
+	var out []string
+	for _, s := range all {
+		main := s.room == "cmd/rye" && strings.HasSuffix(s.path, "/main.go")
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := sel.X.(*ast.Ident); ok && x.Name == "context" && !main &&
+				(sel.Sel.Name == "Background" || sel.Sel.Name == "TODO") {
+				out = append(out, fmt.Sprintf("%s: context.%s outside main: take ctx as the first parameter", s.fset.Position(n.Pos()), sel.Sel.Name))
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func sizeProblems(all []source) []string {
+	var out []string
+	for _, s := range all {
+		if n := strings.Count(s.text, "\n"); n > maxLines {
+			out = append(out, fmt.Sprintf("%s has %d lines, more than %d: does it still hold one idea?", s.path, n, maxLines))
+		}
+	}
+	return out
+}
+
+// initProblems finds work at start-up: init functions and regular expressions
+// compiled for a package variable.
+func initProblems(all []source) []string {
+	var out []string
+	for _, s := range all {
+		for _, d := range s.file.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && d.Name.Name == "init" {
+					out = append(out, fmt.Sprintf("%s: func init is work at start-up", s.fset.Position(d.Pos())))
+				}
+			case *ast.GenDecl:
+				if d.Tok == token.VAR && compiles(d) {
+					out = append(out, fmt.Sprintf("%s: a regular expression is compiled at start-up", s.fset.Position(d.Pos())))
+				}
+			}
+		}
+	}
+	return out
+}
+
+// compiles reports whether a package variable calls regexp directly; inside a
+// function literal, as with sync.OnceValue, it costs nothing until used.
+func compiles(d *ast.GenDecl) (found bool) {
+	ast.Inspect(d, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			found = found || ok && x.Name == "regexp" && strings.Contains(n.Sel.Name, "Compile")
+		}
+		return true
+	})
+	return found
+}
+
+// TestSourceFaults plants a fault of each sort.
+func TestSourceFaults(t *testing.T) {
+	good := "// Package a counts. It does not sort.\npackage a\n"
+	for _, tc := range []struct {
+		name string
+		text []string
+		find func([]source) []string
+		want int
+	}{
+		{"doc", []string{good}, docProblems, 0},
+		{"no doc", []string{"package a\n"}, docProblems, 1},
+		{"two docs", []string{good, good}, docProblems, 1},
+		{"doc that promises everything", []string{"// Package a is notable.\npackage a\n"}, docProblems, 1},
+		{"context", []string{good + "import \"context\"\nvar x = context.Background\n"}, contextProblems, 1},
+		{"context to do", []string{good + "import \"context\"\nfunc f() { _ = context.TODO() }\n"}, contextProblems, 1},
+		{"short", []string{good + strings.Repeat("\n", maxLines-2)}, sizeProblems, 0},
+		{"long", []string{good + strings.Repeat("\n", maxLines)}, sizeProblems, 1},
+		{"init", []string{good + "func init() {}\n"}, initProblems, 1},
+		{"method init", []string{good + "type t int\nfunc (t) init() {}\n"}, initProblems, 0},
+		{"regexp", []string{good + "var r = regexp.MustCompile(`a`)\n"}, initProblems, 1},
+		{"late regexp", []string{good + "var r = sync.OnceValue(func() any { return regexp.MustCompile(`a`) })\n"}, initProblems, 0},
+	} {
+		var all []source
+		for _, text := range tc.text {
+			all = append(all, parse(t, "a", "a/a.go", text))
+		}
+		if got := tc.find(all); len(got) != tc.want {
+			t.Errorf("%s: %q, want %d", tc.name, got, tc.want)
+		}
+	}
+	m := parse(t, "cmd/rye", "cmd/rye/main.go", "package main\nimport \"context\"\nfunc main() { _ = context.Background() }\n")
+	if got := contextProblems([]source{m}); len(got) != 0 {
+		t.Errorf("main may begin a context: %q", got)
+	}
+}

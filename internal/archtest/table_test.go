@@ -1,0 +1,100 @@
+package archtest
+
+// module is the path in front of every room.
+const module = "github.com/ryeos/rye"
+
+// leaves are the rooms that everyone may import and that import only each
+// other and diag. A leaf has one idea and knows no items.
+func leaves() map[string]bool {
+	return set(
+		"internal/atomicfile", "internal/cas", "internal/cond", "internal/dx", "internal/gitcmd", "internal/glob",
+		"internal/header", "internal/hidden", "internal/httpx", "internal/jsonx", "internal/layered",
+		"internal/linediff", "internal/mdmeta", "internal/openat", "internal/proc", "internal/pylit",
+		"internal/schema", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
+		"internal/userdirs", "internal/yamlx",
+	)
+}
+
+// rooms maps each room above the leaves to the rooms it may import directly,
+// besides diag and the leaves. A room that is not here is a failure: add it
+// with its place in the picture of docs/layout.md.
+func rooms() map[string]map[string]bool {
+	base := []string{"item", "sign", "space", "trust", "internal/extract"}
+	found := append([]string{"resolve", "lock", "bundle"}, base...)
+	run := append([]string{"exec", "policy"}, found...)
+	return map[string]map[string]bool{
+		"diag":   set(),
+		"item":   set(),
+		"stdlib": set(),
+		"sign":   set("item"),
+		"space":  set("item"),
+		"trust":  set("item", "sign"),
+		"policy": set("item"),
+
+		"internal/extract": set("item", "sign"),
+
+		"bundle":                set("item", "sign"),
+		"source":                set("item", "bundle"),
+		"source/gitsource":      set("item", "bundle", "source"),
+		"registry":              set("item", "sign", "bundle", "source"),
+		"registry/server":       set("item", "sign", "bundle", "registry"),
+		"lock":                  set(base...),
+		"resolve":               set(append([]string{"lock", "bundle"}, base...)...),
+		"exec":                  set(append([]string{"policy", "exec/sandbox"}, found...)...),
+		"exec/sandbox":          set("policy"),
+		"verify":                set(found...),
+		"search":                set(found...),
+		"githook":               set(append([]string{"verify"}, found...)...),
+		"provider":              set(run...),
+		"graph":                 set(run...),
+		"threads":               set(append([]string{"provider", "threads/store"}, run...)...),
+		"threads/store":         set(),
+		"primary":               set(append([]string{"threads", "graph", "search"}, run...)...),
+		"mcpserve":              set(append([]string{"primary"}, run...)...),
+		"applet":                set("item", "policy", "primary"),
+		"cmd/rye":               nil, // the top: it may import every room
+		"internal/archtest":     set(),
+		"internal/testkit":      set(append([]string{"bundle"}, base...)...),
+		"registry/registrytest": set("registry", "registry/server", "bundle", "sign", "item"),
+	}
+}
+
+// neverImported are rooms that nobody may import, not even the top.
+func neverImported() map[string]bool { return set("cmd/rye", "internal/archtest") }
+
+// thirdParty maps the path of a module, or of a part of it, to the only rooms
+// that may import it. A module that is not here is a failure.
+func thirdParty() map[string]map[string]bool {
+	return map[string]map[string]bool{
+		"charm.land/lipgloss/v2":                   set("cmd/rye"),
+		"filippo.io/edwards25519":                  set("sign"),
+		"github.com/creack/pty":                    set("internal/testkit"),
+		"github.com/go-git/go-git/v5":              set("source/gitsource", "internal/testkit"),
+		"github.com/landlock-lsm/go-landlock":      set("exec/sandbox"),
+		"github.com/modelcontextprotocol/go-sdk":   set("mcpserve", "applet"),
+		"github.com/pelletier/go-toml/v2":          set("internal/tomlx"),
+		"github.com/santhosh-tekuri/jsonschema/v6": set("internal/schema"),
+		"github.com/sigstore/sigstore":             set("sign"),
+		"github.com/urfave/cli/v2":                 set("cmd/rye"),
+		"golang.org/x/crypto":                      set("sign"),
+		"golang.org/x/mod":                         set("item", "lock", "bundle", "registry"),
+		"golang.org/x/net":                         set("exec/sandbox"),
+		"golang.org/x/sync":                        set("verify", "search", "source", "threads"),
+		"golang.org/x/sys":                         set("exec/sandbox", "internal/proc", "internal/openat"),
+		"golang.org/x/term":                        set("cmd/rye"),
+		"gopkg.in/yaml.v3":                         set("internal/yamlx"),
+		"modernc.org/sqlite":                       set("threads/store"),
+		"mvdan.cc/sh/v3":                           set("policy"),
+	}
+}
+
+// testOnly are modules that any test may import and no room.
+func testOnly() map[string]bool { return set("github.com/rogpeppe/go-internal") }
+
+func set(words ...string) map[string]bool {
+	m := make(map[string]bool, len(words))
+	for _, w := range words {
+		m[w] = true
+	}
+	return m
+}
