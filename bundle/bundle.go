@@ -1,0 +1,127 @@
+// Package bundle handles signed sets of files: it creates a manifest, verifies
+// a folder against one, inspects one, and opens the bundle that is compiled
+// into the program.
+//
+// It lists and hashes files and knows what a manifest may say. It does NOT know
+// which keys count (the caller judges the manifest's signature), where bundles
+// come from, how they are installed, or what an item is.
+//
+// # Format
+//
+// A bundle is what lies below .ai of a folder, without the folders that belong
+// to a machine or a project and not to what is published: bundles, trust,
+// trusted_keys, keys, threads and cache. Its manifest is
+// .ai/bundles/<id>/manifest.yaml, signed on line 1:
+//
+//	bundle:
+//	  id: acme-tools
+//	  version: "1.2.0"
+//	  type: package
+//	files:
+//	  .ai/tools/acme/hello.py: {sha256: "…", size: 312, mode: "0644", inline_signed: true}
+//
+// Rendering is deterministic: the same files and the same parameters give the
+// same bytes. Other YAML with the same meaning is accepted.
+//
+// # Limits
+//
+// Manifest 8 MiB and 20,000 files, one file 64 MiB, a path 512 bytes.
+package bundle
+
+import (
+	"path"
+	"strings"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+// Limits of a bundle.
+const (
+	MaxManifest = 8 << 20
+	MaxFiles    = 20_000
+	MaxFile     = 64 << 20
+	MaxPath     = 512
+)
+
+const (
+	dir          = ".ai"
+	manifestName = "manifest.yaml"
+	defaultType  = "package"
+)
+
+// Manifest says what a bundle is and which files it holds.
+type Manifest struct {
+	ID          string            `json:"id"`
+	Version     string            `json:"version"` // semantic, without the leading v
+	Type        string            `json:"type"`
+	Description string            `json:"description,omitempty"`
+	Entrypoint  string            `json:"entrypoint,omitempty"` // a ref, or the id of a directive
+	CreatedAt   string            `json:"created_at,omitempty"` // RFC 3339, UTC
+	Requires    map[string]string `json:"requires,omitempty"`   // bundle id: minimum version
+	Files       []File            `json:"files"`                // sorted by path
+}
+
+// File is one line of a manifest.
+type File struct {
+	Path       string      `json:"path"` // below the bundle's folder, begins with .ai/
+	Digest     item.Digest `json:"sha256"`
+	Size       int64       `json:"size"`
+	Executable bool        `json:"executable,omitempty"`    // mode 0755, else 0644
+	Signed     bool        `json:"inline_signed,omitempty"` // the file carries a signature line of its own
+}
+
+// Mode renders the file's mode as the manifest writes it.
+func (f File) Mode() string {
+	if f.Executable {
+		return "0755"
+	}
+	return "0644"
+}
+
+// ManifestPath returns where the manifest of a bundle stands.
+func ManifestPath(id string) string { return path.Join(dir, "bundles", id, manifestName) }
+
+// Subject returns what the signature of a bundle's manifest is about. The id
+// comes from where the manifest stands.
+func Subject(id string) sign.Subject {
+	return sign.Subject{Use: sign.UseManifest, Kind: "bundle", ID: id}
+}
+
+// CheckID returns nil when id can name a bundle: segments of letters, digits,
+// "_", "-" and "." joined by "/", each beginning with a letter, digit or "_".
+func CheckID(id string) error {
+	bad := func(format string, args ...any) error {
+		return diag.New(diag.Usage, "reading bundle id %q: "+format, append([]any{id}, args...)...).
+			WithHint("a bundle id is segments of letters, digits, _, - and ., joined by /")
+	}
+	if len(id) > item.MaxID {
+		return bad("it has %d bytes, at most %d are allowed", len(id), item.MaxID)
+	}
+	for seg := range strings.SplitSeq(id, "/") {
+		if seg == "" {
+			return bad("it is empty or has an empty segment")
+		}
+		if i := strings.IndexFunc(seg, notIDRune); i >= 0 || seg[0] == '-' || seg[0] == '.' {
+			return bad("segment %q does not follow the grammar", seg)
+		}
+	}
+	if err := CheckPath(path.Join(dir, "files", id)); err != nil {
+		return bad("it cannot be a path on every system")
+	}
+	return nil
+}
+
+func notIDRune(r rune) bool {
+	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
+}
+
+// checkVersion accepts a semantic version; requires may write the leading v.
+func checkVersion(v string) bool { return item.CheckVersion(v) == nil }
+
+func checkRequired(v string) bool {
+	return semver.IsValid(v) && checkVersion(strings.TrimPrefix(v, "v")) || checkVersion(v)
+}

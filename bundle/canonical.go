@@ -1,0 +1,102 @@
+package bundle
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/sign"
+)
+
+// canonical reads a manifest that is written exactly as Render writes it,
+// which every start of the program does: a YAML reader would take a hundred
+// times as long as hashing the files. It guesses line by line, then renders
+// what it read and compares: what differs in one byte, or holds anything that
+// a manifest may not, is left to the YAML reader.
+func canonical(b []byte) (*Manifest, bool) {
+	style, _ := sign.StyleByName("#")
+	sp, err := sign.SplitFile(b, style)
+	if err != nil || len(sp.Head) > 0 {
+		return nil, false
+	}
+	head, files, ok := strings.Cut(string(sp.Tail), "\nfiles:\n")
+	if !ok {
+		return nil, false
+	}
+	m := &Manifest{}
+	m.guessHeader(head)
+	if !m.guessFiles(files) || !bytes.Equal(m.Render(), sp.Tail) || !m.sound() {
+		return nil, false
+	}
+	return m, true
+}
+
+func (m *Manifest) guessHeader(s string) {
+	slots := map[string]*string{"id": &m.ID, "version": &m.Version, "type": &m.Type,
+		"description": &m.Description, "entrypoint": &m.Entrypoint, "created_at": &m.CreatedAt}
+	for line := range strings.SplitSeq(s, "\n") {
+		key, value, _ := strings.Cut(strings.TrimLeft(line, " "), ": ")
+		switch slot := slots[key]; {
+		case strings.HasPrefix(line, "    "):
+			if m.Requires == nil {
+				m.Requires = map[string]string{}
+			}
+			m.Requires[unquote(key)] = unquote(value)
+		case slot != nil:
+			*slot = unquote(value)
+		}
+	}
+}
+
+func (m *Manifest) guessFiles(s string) bool {
+	m.Files = make([]File, 0, strings.Count(s, "\n"))
+	for line := range strings.Lines(s) {
+		f, ok := guessFile(line)
+		if !ok || len(m.Files) == MaxFiles {
+			return false
+		}
+		m.Files = append(m.Files, f)
+	}
+	return true
+}
+
+func guessFile(line string) (f File, ok bool) {
+	path, rest, _ := strings.Cut(strings.TrimLeft(line, " "), `: {sha256: "`)
+	sum, rest, _ := strings.Cut(rest, `", size: `)
+	size, rest, _ := strings.Cut(rest, `, mode: "`)
+	f.Path = unquote(path)
+	f.Size, _ = strconv.ParseInt(size, 10, 64)
+	f.Executable = strings.HasPrefix(rest, "0755")
+	f.Signed = strings.HasSuffix(rest, " true}\n")
+	return f, decodeDigest(&f.Digest, sum)
+}
+
+func unquote(s string) string {
+	if u, err := strconv.Unquote(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// sound reports whether a manifest holds only what the YAML reader would
+// accept; it does not say what is wrong.
+func (m *Manifest) sound() bool {
+	if m.ID == "" || m.Version == "" || m.Type == "" || len(m.headerFaults()) > 0 {
+		return false
+	}
+	for _, v := range m.Requires {
+		if v == "" {
+			return false
+		}
+	}
+	seen := make(names, 2*len(m.Files))
+	for i, f := range m.Files {
+		if f.Size < 0 || f.Size > MaxFile || wrongPath(f.Path) != "" || i > 0 && m.Files[i-1].Path >= f.Path {
+			return false
+		}
+		if _, other := seen.add(f.Path); other != "" {
+			return false
+		}
+	}
+	return true
+}

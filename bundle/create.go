@@ -1,0 +1,131 @@
+package bundle
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+// Params says what a new manifest is about. ID and Version are required.
+type Params struct {
+	ID          string
+	Version     string
+	Type        string // "" is package
+	Description string
+	Entrypoint  string
+	Requires    map[string]string
+	// SourceDateEpoch is the value of SOURCE_DATE_EPOCH, whole seconds; it
+	// becomes created_at. "" writes none: a manifest never takes the clock's
+	// time, so that it can be made again byte for byte.
+	SourceDateEpoch string
+	// Executable says which files are, where the tree cannot tell. Nil: none.
+	Executable func(path string) bool
+}
+
+// ParamsOf returns the parameters that make m again from the same files.
+func ParamsOf(m *Manifest) Params {
+	p := Params{ID: m.ID, Version: m.Version, Type: m.Type, Description: m.Description, Entrypoint: m.Entrypoint, Requires: m.Requires}
+	if t, err := time.Parse(time.RFC3339, m.CreatedAt); err == nil {
+		p.SourceDateEpoch = strconv.FormatInt(t.Unix(), 10)
+	}
+	var exec []string
+	for _, f := range m.Files {
+		if f.Executable {
+			exec = append(exec, f.Path)
+		}
+	}
+	p.Executable = func(path string) bool { return slices.Contains(exec, path) }
+	return p
+}
+
+// Create lists and hashes the files of t and returns the manifest, rendered
+// and unsigned: its place is ManifestPath(p.ID), its subject Subject(p.ID).
+// The error lists every file that cannot be in a bundle.
+func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
+	m, err := p.manifest()
+	if err != nil {
+		return nil, err
+	}
+	paths, bad, err := list(t)
+	if err != nil {
+		return nil, err
+	}
+	if len(paths) > MaxFiles {
+		return nil, diag.New(diag.TooLarge, "creating the manifest of %q: there are %d files, at most %d are allowed", p.ID, len(paths), MaxFiles)
+	}
+	for _, path := range paths {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := p.file(t, path)
+		if err != nil {
+			bad = append(bad, finding(path, err))
+		}
+		m.Files = append(m.Files, f)
+	}
+	if err := diag.FromFindings("creating the manifest of "+p.ID, bad); err != nil {
+		return nil, err
+	}
+	return m.rendered()
+}
+
+// rendered returns the bytes once they are known to be read back.
+func (m *Manifest) rendered() ([]byte, error) {
+	slices.SortFunc(m.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	if len(m.Files) == 0 {
+		return nil, diag.New(diag.Usage, "creating the manifest of %q: there are no files", m.ID)
+	}
+	b := m.Render()
+	if _, fs := Parse(b); diag.Failed(fs) {
+		return nil, diag.FromFindings("creating the manifest of "+m.ID, fs)
+	}
+	return b, nil
+}
+
+func (p Params) manifest() (*Manifest, error) {
+	m := &Manifest{ID: p.ID, Version: p.Version, Type: p.Type, Description: p.Description, Entrypoint: p.Entrypoint, Requires: p.Requires}
+	if m.Type == "" {
+		m.Type = defaultType
+	}
+	if p.ID == "" || p.Version == "" {
+		return nil, diag.New(diag.Usage, "creating a manifest: id and version are needed")
+	}
+	if p.SourceDateEpoch != "" {
+		n, err := strconv.ParseInt(p.SourceDateEpoch, 10, 64)
+		if err != nil || n < 0 || n > 253402300799 {
+			return nil, diag.New(diag.Usage, "reading SOURCE_DATE_EPOCH %q: it is not a number of seconds", p.SourceDateEpoch)
+		}
+		m.CreatedAt = time.Unix(n, 0).UTC().Format(time.RFC3339)
+	}
+	var fs []diag.Finding
+	for _, f := range m.headerFaults() {
+		fs = append(fs, diag.Errorf(diag.Usage, 0, 0, "%s: %s", f.key, f.value))
+	}
+	return m, diag.FromFindings("creating the manifest of "+p.ID, fs)
+}
+
+func (p Params) file(t Tree, path string) (File, error) {
+	b, executable, err := t.Read(path, MaxFile)
+	if err != nil {
+		return File{Path: path}, err
+	}
+	if !t.Modes() {
+		executable = p.Executable != nil && p.Executable(path)
+	}
+	return File{Path: path, Digest: item.DigestOf(b), Size: int64(len(b)), Executable: executable, Signed: inlineSigned(b)}, nil
+}
+
+// inlineSigned reports whether a file carries a signature line in any style.
+// Whether it counts is not asked.
+func inlineSigned(b []byte) bool {
+	return slices.ContainsFunc(sign.Styles(), func(s sign.Style) bool {
+		sp, err := sign.SplitFile(b, s)
+		return err == nil && sp.Signed && !s.Detached()
+	})
+}

@@ -1,0 +1,71 @@
+package bundle
+
+import (
+	"io/fs"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// Opened is a bundle whose manifest counts and whose files are what the
+// manifest lists, no more and no less.
+type Opened struct {
+	Manifest *Manifest
+	Digest   item.Digest // of the manifest, signature line included
+	FS       fs.FS
+}
+
+// Open verifies an embedded bundle: check judges the manifest, then every file
+// is hashed against it. Nothing is parsed before check has agreed. The files'
+// own signatures wait until the files are used.
+func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, error) {
+	if err := CheckID(id); err != nil {
+		return nil, err
+	}
+	t := FS(fsys)
+	b, _, err := t.Read(ManifestPath(id), MaxManifest)
+	if err != nil {
+		return nil, diag.New(diag.BundleFileMissing, "opening bundle %q: %w", id, err)
+	}
+	if err := check(b); err != nil {
+		return nil, err
+	}
+	m, bad := Parse(b)
+	if m == nil {
+		return nil, diag.FromFindings("opening bundle "+id, diag.WithPath(bad, ManifestPath(id)))
+	}
+	if m.ID != id {
+		return nil, diag.New(diag.ValidationFailed, "opening bundle %q: its manifest names %q", id, m.ID)
+	}
+	r := &Report{Manifest: m}
+	if err := r.hash(t); err != nil {
+		return nil, err
+	}
+	if err := r.Err(id); err != nil {
+		return nil, err
+	}
+	return &Opened{Manifest: m, Digest: item.DigestOf(b), FS: fsys}, nil
+}
+
+// hash compares every file without looking at signatures.
+func (r *Report) hash(t Tree) error {
+	there, bad, err := list(t)
+	if err != nil {
+		return err
+	}
+	r.Findings = append(r.Findings, bad...)
+	for _, path := range there {
+		if !listed(r.Manifest, path) {
+			r.add(diag.BundleFileExtra, path, "the manifest does not list it")
+		}
+	}
+	for _, f := range r.Manifest.Files {
+		b, _, err := t.Read(f.Path, MaxFile)
+		if err != nil {
+			r.add(diag.BundleFileMissing, f.Path, "%s", err)
+		} else if why := f.differs(b, false, false); why != "" {
+			r.add(diag.HashMismatch, f.Path, "%s", why)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package bundle
+
+import (
+	"path"
+	"strings"
+	"unicode"
+
+	"golang.org/x/mod/module"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+)
+
+// outside are the folders below .ai that no bundle carries: trust above all.
+func outside(folder string) bool {
+	switch strings.ToLower(folder) {
+	case "bundles", "trust", "trusted_keys", "keys", "threads", "cache":
+		return true
+	}
+	return false
+}
+
+// CheckPath returns nil when p can be a bundle's file on every system: below
+// .ai, canonical, no name that a system reserves, folds into .git or cannot
+// show, and in no folder that bundles do not carry.
+func CheckPath(p string) error {
+	if why := wrongPath(p); why != "" {
+		return diag.New(diag.PathEscape, "reading path %q: %s", p, why)
+	}
+	return nil
+}
+
+func wrongPath(p string) string {
+	first, rest, _ := strings.Cut(p, "/")
+	folder, _, _ := strings.Cut(rest, "/")
+	switch {
+	case len(p) > MaxPath:
+		return "it is too long"
+	case first != dir || rest == "":
+		return "it is not below " + dir
+	case path.Clean(p) != p:
+		return "it is not canonical"
+	case outside(folder):
+		return "a bundle does not carry " + dir + "/" + folder
+	case module.CheckFilePath(p) != nil:
+		return "it has a name that not every system can hold"
+	case len(hidden.Scan([]byte(p))) > 0 || strings.ContainsFunc(p, decomposes):
+		return "it holds characters that cannot be seen or have two spellings"
+	}
+	for elem := range strings.SplitSeq(rest, "/") {
+		if why := wrongElement(elem); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func wrongElement(elem string) string {
+	low := strings.ToLower(elem)
+	switch {
+	case low == ".git" || shortGit(low):
+		return "it passes through a git folder"
+	case low == "__pycache__" || strings.HasSuffix(low, ".pyc") || strings.HasSuffix(low, ".pyo"):
+		return "bytecode does not belong in a bundle"
+	case strings.HasSuffix(elem, " "):
+		return "an element ends in a space"
+	case len(elem) > 255:
+		return "an element is too long"
+	}
+	return ""
+}
+
+// shortGit reports whether a name is the short form of .git on NTFS.
+func shortGit(low string) bool {
+	n, ok := strings.CutPrefix(low, "git~")
+	return ok && n != "" && strings.Trim(n, "0123456789") == ""
+}
+
+// decomposes reports whether a letter has a second encoding that some file
+// systems treat as the same name: conjoining jamo and compatibility ideographs.
+// Combining marks are no letters and are refused already.
+func decomposes(r rune) bool {
+	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff ||
+		r >= 0xf900 && r <= 0xfaff || r >= 0x2f800 && r <= 0x2fa1f
+}
+
+// fold maps names that a case-insensitive file system takes for one name to
+// one string.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x80 {
+			return unicode.ToLower(r)
+		}
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return unicode.ToLower(least)
+	}, s)
+}
+
+// names finds paths that collide where case does not count, folders included.
+type names map[string]string // folded: as it was written
+
+// add returns the other spelling that p, or a folder of p, collides with.
+func (n names) add(p string) (mine, other string) {
+	if was, taken := n[fold(p)]; taken {
+		return p, strings.TrimSuffix(was, "/")
+	}
+	n[fold(p)] = p
+	for d := path.Dir(p); d != "."; d = path.Dir(d) {
+		was, taken := n[fold(d)]
+		if !taken {
+			n[fold(d)] = d + "/"
+			continue
+		}
+		if was != d+"/" {
+			return d, strings.TrimSuffix(was, "/")
+		}
+		break
+	}
+	return "", ""
+}

@@ -1,0 +1,196 @@
+package bundle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+// Verdict says how far a manifest is trusted; Err is nil when it counts.
+type Verdict interface{ Err(path string) error }
+
+// VerifyParams says what to verify.
+type VerifyParams struct {
+	Tree Tree
+	ID   string // from where the bundle stands, never from its manifest
+	// Judge decides whether the manifest's signature counts. Nil trusts nobody.
+	Judge func(manifest []byte, sub sign.Subject) Verdict
+	// CheckFile looks at the bytes of each file that is as the manifest says,
+	// such as at its own signature. Nil looks no further.
+	CheckFile func(f File, b []byte) []diag.Finding
+}
+
+// Report is the outcome of Verify. Missing, Extra and Changed each have an
+// error among the Findings.
+type Report struct {
+	Manifest     *Manifest      `json:"manifest,omitempty"` // nil when it cannot be read
+	Digest       item.Digest    `json:"digest,omitzero"`    // of the manifest, signature line included
+	Verdict      Verdict        `json:"verdict,omitempty"`  // nil when nobody judged it
+	FilesChecked int            `json:"files_checked"`
+	Missing      []string       `json:"missing"`
+	Extra        []string       `json:"extra"`
+	Changed      []string       `json:"changed"`
+	Findings     []diag.Finding `json:"findings"`
+}
+
+// OK reports whether the manifest counts and every file is as it says.
+func (r *Report) OK() bool { return r.Manifest != nil && !diag.Failed(r.Findings) }
+
+// Err returns nil when OK, else one error that carries the findings.
+func (r *Report) Err(id string) error { return diag.FromFindings("verifying bundle "+id, r.Findings) }
+
+// Verify checks the manifest's signature, the manifest, and every file below
+// .ai against it: all files and all findings, whatever comes first. The error
+// is for what could not be looked at.
+func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
+	if err := CheckID(p.ID); err != nil {
+		return nil, err
+	}
+	r := &Report{Missing: []string{}, Extra: []string{}, Changed: []string{}}
+	where := ManifestPath(p.ID)
+	b, _, err := p.Tree.Read(where, MaxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		r.add(diag.BundleFileMissing, where, "the bundle has no manifest")
+		return r, nil
+	}
+	if err != nil {
+		r.Findings = append(r.Findings, finding(where, err))
+		return r, nil
+	}
+	r.judge(p, where, b)
+	m, bad := Parse(b)
+	r.Findings = append(r.Findings, diag.WithPath(bad, where)...)
+	if m == nil {
+		return r, nil
+	}
+	if r.Manifest = m; m.ID != p.ID {
+		r.add(diag.ValidationFailed, where, "bundle.id is %q, but the folder gives %q", m.ID, p.ID)
+	}
+	return r, r.files(ctx, p)
+}
+
+func (r *Report) add(code diag.Code, path, format string, args ...any) {
+	f := diag.Errorf(code, 0, 0, format, args...)
+	f.Path = path
+	r.Findings = append(r.Findings, f)
+}
+
+func (r *Report) judge(p VerifyParams, where string, b []byte) {
+	r.Digest = item.DigestOf(b)
+	if p.Judge == nil {
+		r.add(diag.KeyUnknown, where, "nobody judges the manifest's signature")
+		return
+	}
+	r.Verdict = p.Judge(b, Subject(p.ID))
+	if err := r.Verdict.Err(where); err != nil {
+		r.Findings = append(r.Findings, finding(where, err))
+	}
+}
+
+// files compares what is listed with what is there; both lists are sorted.
+func (r *Report) files(ctx context.Context, p VerifyParams) error {
+	there, bad, err := list(p.Tree)
+	if err != nil {
+		return err
+	}
+	r.Findings = append(r.Findings, bad...)
+	slices.Sort(there)
+	for _, path := range there {
+		if !listed(r.Manifest, path) {
+			r.Extra = append(r.Extra, path)
+			r.add(diag.BundleFileExtra, path, "the manifest does not list it")
+		}
+	}
+	for _, f := range r.Manifest.Files {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, found := slices.BinarySearch(there, f.Path); !found {
+			r.Missing = append(r.Missing, f.Path)
+			r.add(diag.BundleFileMissing, f.Path, "the manifest lists it, but it does not exist")
+			continue
+		}
+		r.file(p, f)
+	}
+	return nil
+}
+
+func listed(m *Manifest, path string) bool {
+	_, found := slices.BinarySearchFunc(m.Files, path, func(f File, p string) int {
+		return compare(f.Path, p)
+	})
+	return found
+}
+
+func compare(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func (r *Report) file(p VerifyParams, f File) {
+	r.FilesChecked++
+	b, executable, err := p.Tree.Read(f.Path, MaxFile)
+	if err != nil {
+		r.Changed = append(r.Changed, f.Path)
+		r.Findings = append(r.Findings, finding(f.Path, err))
+		return
+	}
+	if why := f.differs(b, executable, p.Tree.Modes()); why != "" {
+		r.Changed = append(r.Changed, f.Path)
+		r.add(diag.HashMismatch, f.Path, "%s", why)
+		return
+	}
+	if f.Signed != inlineSigned(b) {
+		r.add(diag.ValidationFailed, f.Path, "the manifest says inline_signed: %t, which it is not", f.Signed)
+	}
+	if p.CheckFile != nil {
+		r.Findings = append(r.Findings, diag.WithPath(p.CheckFile(f, b), f.Path)...)
+	}
+}
+
+// differs says how a file is not what the manifest lists, or "".
+func (f File) differs(b []byte, executable, modes bool) string {
+	d := item.DigestOf(b)
+	switch {
+	case int64(len(b)) != f.Size:
+		return fmt.Sprintf("it has %d bytes, the manifest lists %d", len(b), f.Size)
+	case d != f.Digest:
+		return fmt.Sprintf("its content is %s, the manifest lists %s", d, f.Digest)
+	case modes && executable != f.Executable:
+		return fmt.Sprintf("the manifest lists mode %s, which it does not have", f.Mode())
+	}
+	return ""
+}
+
+// Inspection is a manifest that was read and NOT verified: neither its
+// signature nor any file was checked.
+type Inspection struct {
+	Manifest *Manifest         `json:"manifest"`
+	Verified bool              `json:"verified"` // always false
+	Claimed  *sign.Fingerprint `json:"claimed_signer,omitempty"`
+}
+
+// Inspect parses a manifest without verifying anything, and says so.
+func Inspect(b []byte) (*Inspection, []diag.Finding) {
+	m, bad := Parse(b)
+	if m == nil {
+		return nil, bad
+	}
+	in := &Inspection{Manifest: m}
+	style, _ := sign.StyleByName("#")
+	if sp, err := sign.SplitFile(b, style); err == nil && sp.Signed {
+		in.Claimed = &sp.Line.Key
+	}
+	return in, bad
+}
