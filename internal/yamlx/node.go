@@ -1,0 +1,125 @@
+package yamlx
+
+import (
+	"gopkg.in/yaml.v3"
+
+	"github.com/ryeos/rye/internal/tree"
+)
+
+const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
+
+// value turns a node into a value and notes what is wrong with it and below.
+func (r *reader) value(n *yaml.Node, path string, depth int) any {
+	r.properties(n)
+	switch n.Kind {
+	case yaml.MappingNode, yaml.SequenceNode:
+		if depth > MaxDepth {
+			return r.fail(r.place(n), "nested more than %d deep", MaxDepth)
+		}
+		if n.Kind == yaml.MappingNode {
+			return r.mapping(n, path, depth)
+		}
+		return r.sequence(n, path, depth)
+	case yaml.ScalarNode:
+		return r.scalar(n)
+	}
+	return nil
+}
+
+// properties refuses anchors, aliases and tags.
+func (r *reader) properties(n *yaml.Node) {
+	if n.Kind == yaml.AliasNode {
+		r.fail(r.place(n), "aliases (*%s) are not allowed", n.Value)
+		return
+	}
+	if n.Anchor != "" {
+		r.fail(r.place(n), "anchors (&%s) are not allowed", n.Anchor)
+	}
+	if n.Style&yaml.TaggedStyle != 0 {
+		r.fail(r.place(n), "tags (%s) are not allowed", n.Tag)
+	} else if r.bang && r.bareTag(n) {
+		r.fail(r.place(n), "tags (!) are not allowed")
+	}
+}
+
+// bareTag reports the tag "!" alone, of which the module keeps no trace but
+// the place. A block mapping begins where its first key does.
+func (r *reader) bareTag(n *yaml.Node) bool {
+	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Line == n.Content[0].Line && n.Column == n.Content[0].Column {
+		return false
+	}
+	off := r.offset(n)
+	return off < len(r.b) && r.b[off] == '!' && n.Anchor == ""
+}
+
+func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
+	out := make(map[string]any, len(n.Content)/2)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		k, v := n.Content[i], n.Content[i+1]
+		if !r.key(k) {
+			r.value(v, path, depth+1)
+			continue
+		}
+		sub := tree.Join(path, k.Value)
+		if _, twice := out[k.Value]; twice {
+			r.fail(r.place(k), "duplicate key %q, first given in line %d", k.Value, r.pos[sub].Line)
+			r.value(v, sub, depth+1)
+			continue
+		}
+		r.pos[sub] = r.place(k)
+		out[k.Value] = r.value(v, sub, depth+1)
+	}
+	return out
+}
+
+// key reports whether k is text, and notes what is wrong with it.
+func (r *reader) key(k *yaml.Node) bool {
+	r.properties(k)
+	at := r.place(k)
+	switch {
+	case k.Kind == yaml.AliasNode:
+		return false
+	case k.Kind != yaml.ScalarNode:
+		r.fail(at, "a key must be text, this is a mapping or list")
+		return false
+	case k.Value == "<<":
+		r.fail(at, "merge keys (<<) are not allowed")
+		return false
+	case k.Style&quoted != 0:
+		return true
+	}
+	v, problem := plain(k.Value)
+	if _, text := v.(string); !text || problem.refuse {
+		r.fail(at, "a key must be text, %q is %s: quote it", k.Value, typeName(v))
+		return false
+	}
+	if problem.text != "" {
+		r.warn(at, "%s", problem.text)
+	}
+	return true
+}
+
+func (r *reader) sequence(n *yaml.Node, path string, depth int) any {
+	out := make([]any, len(n.Content))
+	for i, c := range n.Content {
+		sub := tree.Index(path, i)
+		r.pos[sub] = r.place(c)
+		out[i] = r.value(c, sub, depth+1)
+	}
+	return out
+}
+
+func (r *reader) scalar(n *yaml.Node) any {
+	if n.Style&quoted != 0 {
+		return n.Value
+	}
+	v, problem := plain(n.Value)
+	switch {
+	case problem.text == "":
+	case problem.refuse:
+		r.fail(r.place(n), "%s", problem.text)
+	default:
+		r.warn(r.place(n), "%s", problem.text)
+	}
+	return v
+}

@@ -1,0 +1,63 @@
+package yamlx
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+)
+
+// syntax reports the module's own error. It names a line only when that is not
+// the first, counts parser errors from 0 and scanner errors from 1, and never
+// names a column: the column is that of the likely culprit in the line, else
+// where its text begins.
+func (r *reader) syntax(err error) any {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
+	line := 1
+	if rest, ok := strings.CutPrefix(text, "line "); ok {
+		num, what, _ := strings.Cut(rest, ": ")
+		if n, err := strconv.Atoi(num); err == nil {
+			line, text = n, what
+			if strings.HasPrefix(what, "did not find expected") && !strings.Contains(what, "character") {
+				line++
+			}
+		}
+	}
+	if name, ok := strings.CutPrefix(text, "unknown anchor '"); ok {
+		name = "*" + strings.TrimSuffix(name, "' referenced")
+		return r.fail(hidden.Position(r.b, max(0, bytes.Index(r.b, []byte(name)))), "aliases (%s) are not allowed", name)
+	}
+	if text == "control characters are not allowed" {
+		return r.fail(hidden.Position(r.b, max(0, bytes.IndexAny(r.b, "\ufeff\ufffe\uffff"))), "%s", text)
+	}
+	return r.fail(r.culprit(line, text), "%s", text)
+}
+
+func (r *reader) culprit(line int, text string) diag.Pos {
+	lines := bytes.Split(r.b, []byte{'\n'})
+	for line > 1 && (line > len(lines) || len(bytes.TrimSpace(lines[line-1])) == 0) {
+		line-- // the end of the text: point at what was left open
+	}
+	l := lines[line-1]
+	col := len(l) - len(bytes.TrimLeft(l, " ")) + 1
+	switch {
+	case strings.HasPrefix(text, "mapping values"):
+		if i := bytes.Index(l, []byte(": ")); i >= 0 {
+			col = i + 1
+			if j := bytes.Index(l[i+1:], []byte(":")); j >= 0 {
+				col += j + 1
+			}
+		}
+	case strings.HasPrefix(text, "found character that cannot"):
+		if i := bytes.IndexAny(l, "@`%\t"); i >= 0 {
+			col = i + 1
+		}
+	case strings.HasPrefix(text, "found unknown escape"):
+		if i := bytes.IndexByte(l, '\\'); i >= 0 {
+			col = i + 1
+		}
+	}
+	return diag.Pos{Line: line, Column: col}
+}

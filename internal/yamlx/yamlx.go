@@ -1,0 +1,237 @@
+// Package yamlx reads YAML strictly and writes it deterministically: one
+// document, plain keys, no anchors, tags or merges, every value with its place.
+//
+// Where readers of YAML 1.1 and 1.2 would see different values, it warns (yes,
+// 0777, 12:30) or refuses (other line ends, directives, keys that are no text).
+//
+// It is the only room that imports a YAML module. It knows no item, no schema
+// and no signature; it never opens a file.
+package yamlx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"gopkg.in/yaml.v3"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// MaxDepth is the deepest nesting of mappings and lists.
+const MaxDepth = 64
+
+// Parse reads one YAML document whose top level is a mapping. The Doc is nil
+// exactly when a finding is an error. The place of an entry is that of its key.
+func Parse(b []byte) (*tree.Doc, []diag.Finding) {
+	v, pos, found := ParseAny(b)
+	if diag.Failed(found) {
+		return nil, found
+	}
+	root, ok := v.(map[string]any)
+	if !ok {
+		at := pos[""]
+		return nil, append(found, diag.Errorf(diag.ParsingError, at.Line, at.Column,
+			"the top level is %s, a mapping is required", typeName(v)))
+	}
+	return &tree.Doc{Root: root, Pos: pos}, found
+}
+
+// ParseAny reads one YAML document of any shape, with the places of its parts
+// keyed as tree.Doc does. The places are nil exactly when a finding is an error.
+func ParseAny(b []byte) (any, map[string]diag.Pos, []diag.Finding) {
+	r := reader{b: b, pos: map[string]diag.Pos{}}
+	if r.found = precheck(b); len(r.found) > 0 {
+		return nil, nil, r.found
+	}
+	v := r.document()
+	if diag.Failed(r.found) {
+		return nil, nil, r.found
+	}
+	return v, r.pos, r.found
+}
+
+type reader struct {
+	b     []byte
+	lines []int // offsets at which lines begin
+	ascii bool
+	bang  bool // the text holds a "!", so that tags are worth looking for
+	last  struct{ line, column, off int }
+	pos   map[string]diag.Pos
+	found []diag.Finding
+}
+
+func (r *reader) document() any {
+	r.ascii, r.bang = isASCII(r.b), bytes.IndexByte(r.b, '!') >= 0
+	dec := yaml.NewDecoder(bytes.NewReader(r.b))
+	n, err := decode(dec)
+	switch {
+	case errors.Is(err, io.EOF):
+		return r.fail(diag.Pos{Line: 1, Column: 1}, "the document is empty")
+	case err != nil:
+		return r.syntax(err)
+	}
+	r.pos[""] = r.place(n.Content[0])
+	v := r.value(n.Content[0], "", 1)
+	next, err := decode(dec)
+	switch {
+	case err == nil:
+		r.fail(r.place(next), "a second document begins; one is allowed")
+	case !errors.Is(err, io.EOF):
+		r.syntax(err)
+	}
+	return v
+}
+
+// decode reads the next document as nodes. The module panics on some damaged
+// input where it promises an error: a reader of strangers' files must not.
+func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("yaml: %v", p)
+		}
+	}()
+	n = &yaml.Node{}
+	if err = dec.Decode(n); err == nil && len(n.Content) != 1 {
+		err = io.EOF
+	}
+	return n, err
+}
+
+func (r *reader) fail(at diag.Pos, format string, args ...any) any {
+	r.found = append(r.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+	return nil
+}
+
+func (r *reader) warn(at diag.Pos, format string, args ...any) {
+	r.found = append(r.found, diag.Warnf(diag.ParsingError, at.Line, at.Column, format, args...))
+}
+
+// place turns the module's column, which counts characters, into bytes.
+func (r *reader) place(n *yaml.Node) diag.Pos {
+	if r.ascii {
+		return diag.Pos{Line: n.Line, Column: n.Column}
+	}
+	off := r.offset(n)
+	if n.Line > len(r.lines) {
+		return diag.Pos{Line: n.Line, Column: n.Column}
+	}
+	return diag.Pos{Line: n.Line, Column: off - r.lines[n.Line-1] + 1}
+}
+
+// offset returns where a node begins in the text. Nodes come in the order of
+// the text, so counting goes on from the node before: a long line costs no
+// more than many short ones.
+func (r *reader) offset(n *yaml.Node) int {
+	if r.lines == nil {
+		r.lines = lineStarts(r.b)
+	}
+	if n.Line < 1 || n.Line > len(r.lines) {
+		return len(r.b)
+	}
+	if r.last.line != n.Line || r.last.column > n.Column {
+		r.last.line, r.last.column, r.last.off = n.Line, 1, r.lines[n.Line-1]
+	}
+	if r.ascii {
+		return r.lines[n.Line-1] + n.Column - 1
+	}
+	off := r.last.off
+	for c := r.last.column; c < n.Column && off < len(r.b); c++ {
+		off++
+		for off < len(r.b) && r.b[off]&0xC0 == 0x80 {
+			off++
+		}
+	}
+	r.last.column, r.last.off = n.Column, off
+	return off
+}
+
+func lineStarts(b []byte) []int {
+	out := []int{0}
+	for i, c := range b {
+		if c == '\n' {
+			out = append(out, i+1)
+		}
+	}
+	return out
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "text"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a mapping"
+	}
+	return "a number"
+}
+
+// precheck refuses what the module would decode silently: other encodings,
+// line ends that only some readers honour, directives.
+func precheck(b []byte) []diag.Finding {
+	if found := hidden.Encoding(b); len(found) > 0 {
+		return found
+	}
+	var out []diag.Finding
+	add := func(off int, format string, args ...any) {
+		at := hidden.Position(b, off)
+		out = append(out, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
+	}
+	if i := control(b); i >= 0 {
+		add(i, "the control character %s is not allowed", hidden.Visible(string([]rune(string(b[i:min(len(b), i+4)]))[:1])))
+	}
+	if i := directive(b); i >= 0 {
+		add(i, "directives (%%) are not allowed")
+	}
+	return out
+}
+
+// control returns the offset of the first control character or unusual line
+// end, or -1.
+func control(b []byte) int {
+	for i, c := range b {
+		switch {
+		case c >= 0x20 && c < 0x7f, c == '\n', c == '\t':
+		case c < 0x20 && !(c == '\r' && i+1 < len(b) && b[i+1] == '\n'), c == 0x7f,
+			c == 0xC2 && b[i+1] <= 0x9F,                        // C1, NEL among them
+			c == 0xE2 && b[i+1] == 0x80 && b[i+2]&0xFE == 0xA8: // U+2028, U+2029
+			return i
+		}
+	}
+	return -1
+}
+
+// directive returns the offset of a line that begins with "%" before the
+// document does, or -1.
+func directive(b []byte) int {
+	for off := 0; off < len(b); {
+		line, _, _ := bytes.Cut(b[off:], []byte{'\n'})
+		text := bytes.TrimSpace(line)
+		switch {
+		case len(line) > 0 && line[0] == '%':
+			return off
+		case len(text) > 0 && text[0] != '#':
+			return -1
+		}
+		off += len(line) + 1
+	}
+	return -1
+}
