@@ -6,8 +6,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
@@ -36,6 +39,9 @@ func Parse(b []byte) (*Manifest, []diag.Finding) {
 	}
 	return m, p.out
 }
+
+// maxDescription is the longest description, in bytes.
+const maxDescription = 4096
 
 type parser struct {
 	doc *tree.Doc
@@ -128,6 +134,9 @@ func (m *Manifest) headerFaults() (out []field) {
 	}
 	if strings.Trim(m.Type, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		fault("type", "the type must be a lower-case word")
+	}
+	if len(m.Description) > maxDescription || !utf8.ValidString(m.Description) || strings.ContainsFunc(m.Description, unicode.IsControl) || len(hidden.Scan([]byte(m.Description))) > 0 {
+		fault("description", "the description must be one line of at most 4096 bytes that can be seen")
 	}
 	if _, err := item.ParseRef(m.Entrypoint, item.Directive); m.Entrypoint != "" && err != nil {
 		fault("entrypoint", err.Error())

@@ -1,3 +1,4 @@
+# rye:signed:2026-11-20T00:00:00Z:aeae899d173ccb55d604abc2f9311bbbf1e37eec604f08f21a5d045d838cb518:Z7Gwndrb61beUrKC8EVeEJ9/gZFbWnlsZjNRlpvpVnsk9typLpCs8y07+eWVdaAmjbo0h+tV5gdf9NDlkQ/HBg:a1ae3899d5f9ee5766f556e5033d2ceedd334eb3e192c9506528618b728f96a4
 """Calls execute(params, project_path) of one Python file.
 
 usage: function_loader.py TOOL PROJECT

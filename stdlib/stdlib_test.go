@@ -1,0 +1,297 @@
+package stdlib_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/stdlib"
+)
+
+// about says what the manifest says beside the files.
+func about() bundle.Params {
+	return bundle.Params{
+		ID: stdlib.Bundle, Version: "0.1.0", Type: "system",
+		Description: "The items that the runtime itself is made of.",
+	}
+}
+
+var signedAt = time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+
+type devSigner struct{ key ed25519.PrivateKey }
+
+func (s devSigner) Public() ed25519.PublicKey { return s.key.Public().(ed25519.PublicKey) }
+func (s devSigner) String() string            { return "the development key" }
+func (s devSigner) Sign(_ context.Context, msg []byte) ([]byte, error) {
+	return ed25519.Sign(s.key, msg), nil
+}
+
+func signer(t testing.TB) devSigner {
+	t.Helper()
+	seed, err := hex.DecodeString(stdlib.DevSeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return devSigner{ed25519.NewKeyFromSeed(seed)}
+}
+
+func keys(t testing.TB) sign.Keys { return sign.OnlyKey(signer(t).Public()) }
+
+// disk reads every file below .ai as it is on disk.
+func disk(t testing.TB) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	err := filepath.WalkDir(".ai", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(p)
+		files[filepath.ToSlash(p)] = b
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func sorted(files map[string][]byte) []string {
+	var out []string
+	for p := range files {
+		out = append(out, p)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// generate returns the files as they must be: every one signed, and the
+// manifest over them. It is the only way in which this bundle is made; the
+// test that compares and the update that writes both call it.
+func generate(t testing.TB, files map[string][]byte) map[string][]byte {
+	t.Helper()
+	ctx, s := t.Context(), signer(t)
+	out := map[string][]byte{}
+	for p, b := range files {
+		if p == bundle.ManifestPath(stdlib.Bundle) || path.Ext(p) == extract.DetachedExt {
+			continue
+		}
+		place, ok := extract.Boot().Place(strings.TrimPrefix(p, ".ai/"))
+		if !ok || place.Ref.IsZero() {
+			t.Errorf("%s is no item and no support file: nothing would vouch for it but the manifest", p)
+			continue
+		}
+		var err error
+		if place.Type.Detached {
+			out[p] = b
+			out[p+extract.DetachedExt], _, err = sign.SignDetached(ctx, b, files[p+extract.DetachedExt], extract.Subject(place.Ref), s, signedAt)
+		} else {
+			out[p], _, err = sign.Sign(ctx, b, place.Type.Style, extract.Subject(place.Ref), s, signedAt)
+		}
+		if err != nil {
+			t.Fatalf("signing %s: %v", p, err)
+		}
+	}
+	out[bundle.ManifestPath(stdlib.Bundle)] = manifest(t, out)
+	return out
+}
+
+func manifest(t testing.TB, files map[string][]byte) []byte {
+	t.Helper()
+	b, err := bundle.Create(t.Context(), bundle.FS(mapFS(files)), about())
+	if err != nil {
+		t.Fatal(err)
+	}
+	style, _ := sign.StyleByName("#")
+	b, _, err = sign.Sign(t.Context(), b, style, bundle.Subject(stdlib.Bundle), signer(t), signedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// T5: making the bundle again gives the committed bytes. RYE_UPDATE_GOLDEN=1
+// writes them instead.
+func TestFixedPoint(t *testing.T) {
+	have := disk(t)
+	want := generate(t, have)
+	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
+		for p, b := range want {
+			if bytes.Equal(have[p], b) {
+				continue
+			}
+			if err := os.WriteFile(filepath.FromSlash(p), b, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		have = disk(t)
+	}
+	for _, p := range sorted(want) {
+		if !bytes.Equal(have[p], want[p]) {
+			t.Errorf("%s is not what the generator makes: run RYE_UPDATE_GOLDEN=1 go test ./stdlib -run TestFixedPoint", p)
+		}
+	}
+	for _, p := range sorted(have) {
+		if want[p] == nil {
+			t.Errorf("%s is on disk, but the generator does not make it", p)
+		}
+	}
+}
+
+// The generator itself is idempotent: its output is its own input.
+func TestGeneratorIsIdempotent(t *testing.T) {
+	once := generate(t, disk(t))
+	twice := generate(t, once)
+	for _, p := range sorted(once) {
+		if !bytes.Equal(once[p], twice[p]) {
+			t.Errorf("%s changes when it is made again", p)
+		}
+	}
+}
+
+// A plain embed pattern drops names that begin with "." or "_".
+func TestEveryFileIsEmbedded(t *testing.T) {
+	have := disk(t)
+	n := 0
+	err := fs.WalkDir(stdlib.FS(), ".ai", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		n++
+		b, err := fs.ReadFile(stdlib.FS(), p)
+		if err == nil && !bytes.Equal(b, have[p]) {
+			t.Errorf("%s: the embedded bytes are not those on disk", p)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n != len(have) {
+		t.Errorf("%d files are embedded, %d are on disk", n, len(have))
+	}
+}
+
+func TestDevelopmentKeyBelongsTogether(t *testing.T) {
+	sum := sha256.Sum256([]byte(stdlib.DevSentence))
+	if hex.EncodeToString(sum[:]) != stdlib.DevSeed {
+		t.Errorf("DevSeed is not the SHA-256 of DevSentence, %x", sum)
+	}
+	if pub := hex.EncodeToString(signer(t).Public()); pub != stdlib.DevPublic {
+		t.Errorf("DevPublic is %s, the seed gives %s", stdlib.DevPublic, pub)
+	}
+	if err := sign.CheckKey(signer(t).Public()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEveryItemVerifies(t *testing.T) {
+	files := disk(t)
+	for _, p := range sorted(files) {
+		place, _ := extract.Boot().Place(strings.TrimPrefix(p, ".ai/"))
+		sub, style := extract.Subject(place.Ref), place.Type.Style
+		if p == bundle.ManifestPath(stdlib.Bundle) {
+			sub = bundle.Subject(stdlib.Bundle)
+			style, _ = sign.StyleByName("#")
+		}
+		line, err := sign.VerifyBoth(files[p], files[p+extract.DetachedExt], style, sub, keys(t))
+		if err != nil {
+			t.Errorf("%s: %v", p, err)
+		} else if !line.Time.Equal(signedAt) {
+			t.Errorf("%s is signed at %s, want %s", p, line.Time, signedAt)
+		}
+	}
+}
+
+// A signature is about an id: no item passes under the id of another.
+func TestNoItemVerifiesAsAnother(t *testing.T) {
+	files := disk(t)
+	p := ".ai/tools/rye/bash/bash.yaml"
+	place, _ := extract.Boot().Place(strings.TrimPrefix(p, ".ai/"))
+	ref := place.Ref
+	ref.ID = "rye/bash/other"
+	_, err := sign.Verify(files[p], place.Type.Style, extract.Subject(ref), keys(t))
+	if code := diag.CodeOf(err); code != diag.SigInvalid {
+		t.Errorf("verifying %s as %s: %v, want %s", p, ref, err, diag.SigInvalid)
+	}
+}
+
+func TestManifestListsExactlyTheFiles(t *testing.T) {
+	files := disk(t)
+	m, fs := bundle.Parse(files[bundle.ManifestPath(stdlib.Bundle)])
+	if m == nil {
+		t.Fatal(fs)
+	}
+	var listed []string
+	for _, f := range m.Files {
+		listed = append(listed, f.Path)
+		if f.Signed == (path.Ext(f.Path) == ".json") {
+			t.Errorf("%s: inline_signed is %t", f.Path, f.Signed)
+		}
+	}
+	delete(files, bundle.ManifestPath(stdlib.Bundle))
+	if want := sorted(files); !slices.Equal(listed, want) {
+		t.Errorf("the manifest lists\n%s\non disk are\n%s", strings.Join(listed, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func check(t testing.TB) func([]byte) error {
+	style, _ := sign.StyleByName("#")
+	return func(b []byte) error {
+		_, err := sign.Verify(b, style, bundle.Subject(stdlib.Bundle), keys(t))
+		return err
+	}
+}
+
+func TestOpenAcceptsTheEmbeddedBundle(t *testing.T) {
+	o, err := bundle.Open(stdlib.FS(), stdlib.Bundle, check(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Manifest.Version != about().Version || len(o.Manifest.Files) < 30 {
+		t.Errorf("opened %s %s with %d files", o.Manifest.ID, o.Manifest.Version, len(o.Manifest.Files))
+	}
+}
+
+// T11: one byte changed in each file, added or taken away, is named.
+func TestOpenNamesEveryChange(t *testing.T) {
+	for _, p := range sorted(disk(t)) {
+		for name, change := range map[string]func(map[string][]byte){
+			"flipped": func(m map[string][]byte) { m[p] = append(bytes.Clone(m[p][:len(m[p])-1]), m[p][len(m[p])-1]^1) },
+			"removed": func(m map[string][]byte) { delete(m, p) },
+			"added":   func(m map[string][]byte) { m[p+".new"] = []byte("x") },
+		} {
+			files := disk(t)
+			change(files)
+			_, err := bundle.Open(mapFS(files), stdlib.Bundle, check(t))
+			if strings.HasPrefix(p, ".ai/bundles/") && name == "added" {
+				continue // other bundles are no part of this one
+			}
+			if err == nil {
+				t.Errorf("%s %s: the bundle opens", p, name)
+			}
+		}
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	c := check(b)
+	for b.Loop() {
+		if _, err := bundle.Open(stdlib.FS(), stdlib.Bundle, c); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
