@@ -1,26 +1,101 @@
 // Package header reads the metadata that shell, JavaScript and TypeScript
-// files carry in their first comment lines ("# key: value") or, for the latter
+// files carry in their first comment lines ("# key: value") or, the latter
 // two, in constants at column 0 (export const __version__ = "1.0.0").
 //
-// It executes nothing, maps no key to a field and knows no extractor.
+// It executes nothing, maps no key to a field and knows no extractor. It is no
+// JavaScript parser: a constant is found by its line, its value is a literal or
+// a finding.
 package header
 
 import (
+	"strings"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
 )
 
+// Limits; beyond them a value is an error.
+const (
+	maxDepth    = 64   // objects and lists inside a value
+	maxPath     = 1024 // bytes of a path in Doc.Pos; deeper places have their ancestor's
+	maxFindings = 100
+)
+
 // Parse reads the comment header of src; comment is "#" or "//". isKey says
 // which names are metadata (nil means ToolKey); every other line is prose.
+//
+// The header is the first run of comment lines after an optional shebang and
+// signature line. A line is "key: value" or "key = value". A value that is JSON
+// is that value, and an object or list may go on over following comment lines;
+// for dunder names also None, True, False and 'text' count. Every other value
+// is the trimmed text. A key given twice is an error and the first one stands.
 func Parse(src []byte, comment string, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
-	return tree.New(), nil
+	c := newCollector(isKey)
+	c.header(string(src), comment)
+	return c.doc, c.findings
 }
 
 // ParseJS reads the "//" header and the constants of a JavaScript or
-// TypeScript file.
+// TypeScript file: const NAME = literal at column 0, with or without export,
+// a type, or "as" and "satisfies" after the value.
 func ParseJS(src []byte, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
-	return tree.New(), nil
+	c := newCollector(isKey)
+	c.header(string(src), "//")
+	c.constants(string(src))
+	diag.Sort(c.findings)
+	return c.doc, c.findings
 }
 
-// ToolKey reports whether name is a metadata name of tools, plain or dunder.
-func ToolKey(name string) bool { return false }
+// ToolKey reports whether name is a metadata name of tools: a plain one, a
+// dunder, or one of the three dictionaries.
+func ToolKey(name string) bool {
+	switch name {
+	case "name", "tool_id", "tool_type", "version", "executor_id", "category", "description", "parameters", "config_schema",
+		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG":
+		return true
+	}
+	return isDunder(name)
+}
+
+func isDunder(name string) bool {
+	return len(name) > 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
+}
+
+// collector gathers keys and findings.
+type collector struct {
+	doc      *tree.Doc
+	isKey    func(string) bool
+	findings []diag.Finding
+}
+
+func newCollector(isKey func(string) bool) *collector {
+	if isKey == nil {
+		isKey = ToolKey
+	}
+	return &collector{doc: tree.New(), isKey: isKey}
+}
+
+func (c *collector) errorf(code diag.Code, p diag.Pos, format string, args ...any) {
+	if len(c.findings) < maxFindings {
+		c.findings = append(c.findings, diag.Errorf(code, p.Line, p.Column, format, args...))
+	}
+}
+
+// set records a value unless the key is already there.
+func (c *collector) set(key string, keyPos diag.Pos, v any, places map[string]diag.Pos) {
+	if c.twice(key, keyPos) {
+		return
+	}
+	c.doc.Root[key] = v
+	for path, p := range places {
+		c.doc.Pos[path] = p
+	}
+}
+
+func (c *collector) twice(key string, p diag.Pos) bool {
+	if _, ok := c.doc.Root[key]; !ok {
+		return false
+	}
+	c.errorf(diag.ValidationFailed, p, "the key %q is given twice, first on line %d", key, c.doc.At(tree.Join("", key)).Line)
+	return true
+}

@@ -1,0 +1,139 @@
+package header
+
+import (
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// header reads the first run of comment lines.
+func (c *collector) header(src, comment string) {
+	run := commentRun(src, comment)
+	for i := 0; i < len(run.lines); {
+		i = c.line(run, i)
+	}
+}
+
+// commentRun returns the text of the header's lines without their comment
+// signs, with the place of each in the file.
+func commentRun(src, comment string) *text {
+	t := &text{}
+	var b strings.Builder
+	begun := false
+	for n := 1; src != ""; n++ {
+		line, rest, _ := strings.Cut(src, "\n")
+		src = rest
+		line = strings.TrimSuffix(line, "\r")
+		body, ok := strings.CutPrefix(strings.TrimPrefix(line, "\ufeff"), comment)
+		switch {
+		case n == 1 && strings.HasPrefix(body, "!") || n == 1 && strings.HasPrefix(line, "#!"):
+		case !begun && (strings.TrimSpace(line) == "" || ok && strings.HasPrefix(strings.TrimSpace(body), "rye:signed:")):
+		case !ok:
+			src = ""
+		default:
+			begun = true
+			t.lines = append(t.lines, segment{b.Len(), diag.Pos{Line: n, Column: len(line) - len(body) + 1}})
+			b.WriteString(body)
+			b.WriteByte('\n')
+		}
+	}
+	t.s = b.String()
+	return t
+}
+
+// line reads the i-th line of the header and returns the next one to read.
+func (c *collector) line(t *text, i int) int {
+	start := t.lines[i].off
+	end := start + strings.IndexByte(t.s[start:], '\n')
+	key, keyOff, val := keyOf(t.s, start, end)
+	if key == "" || !c.isKey(key) {
+		return i + 1
+	}
+	keyPos := t.pos(keyOff)
+	raw := strings.TrimSpace(t.s[val:end])
+	val += strings.Index(t.s[val:end], raw)
+	if raw == "" && i+1 < len(t.lines) {
+		next := t.lines[i+1].off
+		if rest := strings.TrimLeft(t.s[next:], " \t"); rest[0] == '{' || rest[0] == '[' {
+			val, raw = next, rest
+		}
+	}
+	if raw != "" && strings.IndexByte(`{["`, raw[0]) >= 0 {
+		return c.jsonValue(t, i, key, keyPos, val)
+	}
+	c.set(key, keyPos, scalar(key, raw), map[string]diag.Pos{tree.Join("", key): t.pos(val)})
+	return i + 1
+}
+
+// keyOf splits "key: value" or "key = value"; key is "" for prose.
+func keyOf(s string, start, end int) (key string, keyOff, val int) {
+	i := start
+	for i < end && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	keyOff = i
+	for i < end && (isNameStart(s[i]) || i > keyOff && (isDigit(s[i]) || s[i] == '-')) {
+		i++
+	}
+	key = s[keyOff:i]
+	for i < end && (s[i] == ' ' || s[i] == '\t') {
+		i++
+	}
+	if i == end || s[i] != ':' && s[i] != '=' || s[i] == '=' && i+1 < end && s[i+1] == '=' {
+		return "", 0, 0
+	}
+	return key, keyOff, i + 1
+}
+
+// scalar reads a value of one line that is no object, list or quoted text.
+func scalar(key, raw string) any {
+	r := reader{t: &text{s: raw}}
+	if v, ok := r.word(); ok && r.i == len(raw) {
+		return v
+	}
+	if !isDunder(key) {
+		return raw
+	}
+	switch raw {
+	case "None":
+		return nil
+	case "True":
+		return true
+	case "False":
+		return false
+	}
+	if n := len(raw); n >= 2 && raw[0] == '\'' && raw[n-1] == '\'' && !strings.ContainsAny(raw[1:n-1], `'\`) {
+		return raw[1 : n-1]
+	}
+	return raw
+}
+
+// jsonValue reads JSON that starts at val and may go on over following lines.
+func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Pos, val int) int {
+	r := reader{t: t, i: val, places: map[string]diag.Pos{}}
+	v, ok := r.value(path("", key))
+	if ok {
+		rest, _, _ := strings.Cut(t.s[r.i:], "\n")
+		if rest = strings.TrimLeft(rest, " \t"); rest != "" {
+			ok = r.fail(r.i+strings.Index(t.s[r.i:], rest), "text follows the JSON value")
+		}
+	}
+	if !ok {
+		c.errorf(diag.ParsingError, t.pos(r.off), "reading the JSON value of %q: %s", key, r.why)
+		return i + 1
+	}
+	if c.repeated(t, &r, "JSON value of", key) {
+		return t.lineAfter(r.i)
+	}
+	c.set(key, keyPos, v, r.places)
+	return t.lineAfter(r.i)
+}
+
+// repeated reports the keys that one value gives twice in one object.
+func (c *collector) repeated(t *text, r *reader, what, key string) bool {
+	for _, k := range r.twice {
+		c.errorf(diag.ParsingError, t.pos(k.off), "reading the %s %q: the key %q is given twice in one object", what, key, k.key)
+	}
+	return len(r.twice) > 0
+}

@@ -1,0 +1,64 @@
+package header
+
+import (
+	"sort"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// text is what is read, with the places of its lines in the file.
+type text struct {
+	s     string
+	lines []segment
+	open  bool // a block comment without end was met: later ones have none either
+}
+
+// segment says where the line that starts at off stands.
+type segment struct {
+	off int
+	pos diag.Pos
+}
+
+// lineOf returns the index of the line that holds off.
+func (t *text) lineOf(off int) int {
+	return sort.Search(len(t.lines), func(i int) bool { return t.lines[i].off > off }) - 1
+}
+
+func (t *text) lineAfter(off int) int { return t.lineOf(off) + 1 }
+
+func (t *text) pos(off int) diag.Pos {
+	l := t.lines[t.lineOf(off)]
+	return diag.Pos{Line: l.pos.Line, Column: l.pos.Column + off - l.off}
+}
+
+// whole is a file as it stands.
+func whole(s string) *text {
+	t := &text{s: s, lines: []segment{{0, diag.Pos{Line: 1, Column: 1}}}}
+	for i := range len(s) {
+		if s[i] == '\n' {
+			t.lines = append(t.lines, segment{i + 1, diag.Pos{Line: len(t.lines) + 1, Column: 1}})
+		}
+	}
+	return t
+}
+
+// longPath stands for a path too long to keep.
+const longPath = "\x00"
+
+func path(parent, key string) string {
+	if parent == longPath || len(parent)+len(key) > maxPath {
+		return longPath
+	}
+	return tree.Join(parent, key)
+}
+
+func index(parent string, i int) string {
+	if parent == longPath || len(parent) > maxPath {
+		return longPath
+	}
+	return tree.Index(parent, i)
+}
+
+func isNameStart(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
+func isDigit(c byte) bool     { return c >= '0' && c <= '9' }
