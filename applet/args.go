@@ -1,7 +1,6 @@
 package applet
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -185,9 +184,6 @@ func asFloat(v any) (float64, bool) {
 		return float64(n), true
 	case int:
 		return float64(n), true
-	case json.Number:
-		f, err := n.Float64()
-		return f, err == nil
 	}
 	return 0, false
 }

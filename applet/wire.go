@@ -2,11 +2,11 @@ package applet
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 )
 
 // maxParams is the largest parameter object, in bytes of JSON.
@@ -36,26 +36,20 @@ func readParams(r io.Reader) (map[string]any, error) {
 }
 
 func parseJSON(data []byte) (any, error) {
-	var v any
-	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&v); err != nil {
-		return nil, diag.New(diag.ParsingError, "reading parameters: %w", err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return nil, diag.New(diag.ParsingError, "reading parameters: more than one JSON value")
+	v, findings := jsonx.ParseValue(data)
+	if err := diag.FromFindings("reading parameters", findings); err != nil {
+		return nil, err
 	}
 	return v, nil
 }
 
 // writeJSON writes v as one line.
 func writeJSON(w io.Writer, v any) error {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
 		return diag.New(diag.Internal, "writing result: %w", err)
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
+	if _, err := w.Write(append(b, '\n')); err != nil {
 		return diag.New(diag.FileSystemError, "writing result: %w", err)
 	}
 	return nil
