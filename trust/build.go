@@ -127,6 +127,19 @@ func (b *builder) userGrants(own bool) []*Document {
 	return out
 }
 
+// narrowing lets every legible grant in the user's folder narrow, whoever
+// signed it: a grant whose own key is gone must not widen what it narrowed.
+func (b *builder) narrowing() {
+	for _, d := range b.docs {
+		if d.Kind != KindGrant || d.Tier != TierUser || !d.named {
+			continue
+		}
+		if e := b.store.keys[d.Fingerprint]; e != nil && !e.embeddedOnly {
+			e.narrowing = append(e.narrowing, d)
+		}
+	}
+}
+
 // ownKeys finds the user's own keys: a document in the user's folder with a
 // grant that the same key signed. Only making a key writes such a grant.
 func (b *builder) ownKeys() {
@@ -165,8 +178,8 @@ func (e *entry) userDocument(digest item.Digest) *Document {
 	return nil
 }
 
-// grants applies what own keys granted to other keys. A grant that an own key
-// signed always narrows, and lets the document count that it names by digest.
+// grants applies what own keys granted to other keys: the document counts that
+// the grant names by digest.
 func (b *builder) grants() {
 	for _, g := range b.userGrants(false) {
 		granter := b.store.keys[g.Signer]
@@ -227,8 +240,7 @@ func (e *entry) bound(anchors []Anchor) {
 			e.bounds = append(e.bounds, Bound{Scope: a.Scope, Source: compiledIn})
 		}
 	}
-	for _, d := range slices.Concat(e.documents, e.grants) {
+	for _, d := range slices.Concat(e.documents, e.narrowing) {
 		e.bounds = append(e.bounds, Bound{Scope: d.Scope, Source: quoted(d.Path)})
 	}
 }
-

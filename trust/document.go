@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/tomlx"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 

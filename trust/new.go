@@ -62,9 +62,9 @@ func NewKeyDocument(ctx context.Context, p KeyDocParams, signer sign.Signer) (na
 
 // NewGrant returns the file name and the bytes of a grant over a key document.
 func NewGrant(ctx context.Context, p GrantParams, signer sign.Signer) (name string, b []byte, err error) {
-	d, fs := parse(FileName(KindKey, sign.Fingerprint{}), p.Document)
-	if d.Kind != KindKey || d.Public == nil || d.check != nil || d.bad != nil {
-		return "", nil, diag.FromFindings("granting a key document", orKind(fs))
+	d, err := keyDocument(p.Document)
+	if err != nil {
+		return "", nil, err
 	}
 	if p.NotBefore.IsZero() {
 		p.NotBefore = d.NotBefore
@@ -81,11 +81,15 @@ func NewGrant(ctx context.Context, p GrantParams, signer sign.Signer) (name stri
 	return w.sign(ctx, KindGrant, d.Fingerprint, signer, p.Now)
 }
 
-func orKind(fs []diag.Finding) []diag.Finding {
-	if diag.Failed(fs) {
-		return fs
+// keyDocument reads a key document under the name that it must have.
+func keyDocument(b []byte) (*Document, error) {
+	const doing = "granting a key document"
+	d, fs := parse("key.toml", b)
+	if d.Kind != KindKey || d.Public == nil {
+		return nil, diag.FromFindings(doing, append(fs, diag.Errorf(diag.ValidationFailed, 1, 1, "it is not a key document")))
 	}
-	return append(fs, diag.Errorf(diag.ValidationFailed, 1, 1, "it is not a key document"))
+	d, fs = ParseDocument(FileName(KindKey, d.Fingerprint), b)
+	return d, diag.FromFindings(doing, fs)
 }
 
 // NewRevocation returns the file name and the bytes of a revocation of the

@@ -103,4 +103,3 @@ func publicFromPEM(text []byte) []byte {
 	}
 	return block.Bytes[len(prefix):]
 }
-

@@ -30,6 +30,7 @@ type entry struct {
 	bounds       Bounds
 	documents    []*Document // valid key documents, strongest tier first
 	grants       []*Document // grants that an own key signed
+	narrowing    []*Document // every legible grant about it
 	revocations  []*Document
 	notes        []string // why something that names the key does not count
 }
@@ -94,6 +95,7 @@ func (b *builder) build() *Store {
 	b.anchors()
 	b.ownKeys()
 	b.grants()
+	b.narrowing()
 	for _, e := range b.store.keys {
 		e.bound(b.p.Anchors)
 	}
