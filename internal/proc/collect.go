@@ -1,0 +1,105 @@
+package proc
+
+import (
+	"bytes"
+	"os"
+	"sync"
+)
+
+const maxLine = 64 << 10
+
+// collector drains one output: it keeps the first max bytes, counts the rest,
+// and cuts lines for a callback.
+type collector struct {
+	r       *os.File
+	max     int64
+	kept    []byte
+	dropped int64
+	lines   *lineCutter // nil without a callback
+	done    chan struct{}
+}
+
+func newCollector(r *os.File, max int64, lines *lineCutter) *collector {
+	if max == 0 {
+		max = DefaultMaxOutput
+	}
+	return &collector{r: r, max: max, lines: lines, done: make(chan struct{})}
+}
+
+// drain reads to the end, or until the pipe is closed under it.
+func (c *collector) drain() {
+	defer close(c.done)
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := c.r.Read(buf)
+		c.keep(buf[:n])
+		if c.lines != nil {
+			c.lines.write(buf[:n])
+		}
+		if err != nil {
+			break
+		}
+	}
+	if c.lines != nil {
+		c.lines.flush()
+	}
+}
+
+func (c *collector) keep(b []byte) {
+	room := max(0, c.max-int64(len(c.kept)))
+	if int64(len(b)) > room {
+		c.dropped += int64(len(b)) - room
+		b = b[:room]
+	}
+	c.kept = append(c.kept, b...)
+}
+
+// lineCutter hands whole lines to fn, pieces where a line exceeds maxLine.
+type lineCutter struct {
+	mu     *sync.Mutex // shared by both streams
+	fn     func(Stream, []byte)
+	stream Stream
+	part   []byte
+	pieces bool // part continues a line whose beginning was handed on
+}
+
+func (l *lineCutter) write(b []byte) {
+	for len(b) > 0 {
+		i := bytes.IndexByte(b, '\n')
+		end := i
+		if i < 0 {
+			end = len(b)
+		}
+		take := min(end, maxLine-len(l.part))
+		l.part = append(l.part, b[:take]...)
+		b = b[take:]
+		switch {
+		case take == end && i >= 0:
+			b = b[1:]
+			l.endLine()
+		case len(l.part) == maxLine:
+			l.emit()
+			l.pieces = true
+		}
+	}
+}
+
+func (l *lineCutter) endLine() {
+	if len(l.part) > 0 || !l.pieces {
+		l.emit()
+	}
+	l.pieces = false
+}
+
+func (l *lineCutter) flush() {
+	if len(l.part) > 0 {
+		l.emit()
+	}
+}
+
+func (l *lineCutter) emit() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fn(l.stream, l.part)
+	l.part = l.part[:0]
+}

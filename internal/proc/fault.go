@@ -1,0 +1,100 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// unstartable explains why the system did not start path.
+func unstartable(path string, c Cmd, env []string, err error) *diag.Error {
+	if c.Dir != "" {
+		if fi, e := os.Stat(c.Dir); e != nil || !fi.IsDir() {
+			return diag.New(diag.ExecutionFailed, "starting program: working directory %q does not exist", c.Dir).WithDetail("command", path)
+		}
+	}
+	switch {
+	case errors.Is(err, syscall.E2BIG):
+		return tooBig(path, c.Argv, env)
+	case errors.Is(err, fs.ErrNotExist):
+		return absent(path, c)
+	case errors.Is(err, fs.ErrPermission):
+		return notExecutable(path)
+	case errors.Is(err, syscall.ENOEXEC):
+		return diag.New(diag.ExecutionFailed, "starting program: %q is neither a program of this system nor a script with a #! line", path).
+			WithDetail("exit_code", 126).WithDetail("command", path).WithHint("begin the script with #! and its interpreter")
+	}
+	return diag.New(diag.ExecutionFailed, "starting program %q: %w", path, cause(err)).WithDetail("command", path)
+}
+
+// absent tells a missing program from a script whose interpreter is missing.
+func absent(path string, c Cmd) *diag.Error {
+	file := path
+	if c.Dir != "" && !strings.HasPrefix(path, "/") {
+		file = c.Dir + "/" + path
+	}
+	if _, err := os.Stat(file); err != nil {
+		return missing(path)
+	}
+	return diag.New(diag.ExecutionFailed, "starting program: the interpreter that %q names does not exist", path).
+		WithDetail("exit_code", 127).WithDetail("command", path).
+		WithHint("look at its first line (#!); a line ending of Windows there is an unknown interpreter too")
+}
+
+// tooBig tells which argument or variable made E2BIG.
+func tooBig(path string, argv, env []string) *diag.Error {
+	const perString = 128 << 10 // Linux: MAX_ARG_STRLEN
+	total, most, what := 0, 0, ""
+	count := func(s, label string) {
+		total += len(s) + 1
+		if len(s) > most {
+			most, what = len(s), label
+		}
+	}
+	for i, a := range argv {
+		count(a, fmt.Sprintf("argument %d", i))
+	}
+	for _, kv := range env {
+		name, _ := nameOf(kv)
+		count(kv, fmt.Sprintf("variable %q", name))
+	}
+	why := fmt.Sprintf("arguments and environment have %d bytes together, more than the system takes", total)
+	if most >= perString {
+		why = fmt.Sprintf("%s has %d bytes, and the system takes at most %d in one argument", what, most, perString-1)
+	}
+	return diag.New(diag.ExecutionFailed, "starting program %q: %s", path, why).
+		WithDetail("exit_code", 126).WithDetail("command", path).WithDetail("bytes", total).WithDetail("largest", what).
+		WithHint("hand large data over on stdin or in a file")
+}
+
+// cause strips the operation and path that os adds.
+func cause(err error) error {
+	if pe := new(fs.PathError); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}
+
+// Err returns nil for exit 0, else an error with the facts of r: TIMEOUT,
+// CANCELLED or EXECUTION_FAILED. What names the work, as in "running tool x".
+func (r Result) Err(what string) error {
+	var e *diag.Error
+	switch {
+	case r.TimedOut:
+		e = diag.New(diag.Timeout, "%s: stopped after %s", what, r.Duration.Round(1e6))
+	case r.Cancelled:
+		e = diag.New(diag.Cancelled, "%s: cancelled", what)
+	case r.Signal != "":
+		e = diag.New(diag.ExecutionFailed, "%s: ended by %s", what, r.Signal).WithDetail("signal", r.Signal)
+	case r.ExitCode != 0:
+		e = diag.New(diag.ExecutionFailed, "%s: exit status %d", what, r.ExitCode)
+	default:
+		return nil
+	}
+	return e.WithDetail("exit_code", r.ExitCode)
+}

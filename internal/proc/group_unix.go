@@ -1,0 +1,65 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const separators = "/"
+
+// group is a process group, led by the program.
+type group struct{ pgid int }
+
+func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+func newGroup(p *os.Process) group { return group{pgid: p.Pid} }
+
+// terminate asks; a stopped program has to be woken to hear it.
+func (g group) terminate() {
+	syscall.Kill(-g.pgid, syscall.SIGTERM)
+	syscall.Kill(-g.pgid, syscall.SIGCONT)
+}
+
+func (g group) kill() { syscall.Kill(-g.pgid, syscall.SIGKILL) }
+
+func (g group) close() {}
+
+// maxRSS is an upper bound: between fork and exec the child shared our memory,
+// and Linux counts that peak as the child's.
+func (g group) maxRSS(state *os.ProcessState) int64 {
+	ru, ok := state.SysUsage().(*syscall.Rusage)
+	if !ok {
+		return 0
+	}
+	if runtime.GOOS == "darwin" {
+		return int64(ru.Maxrss)
+	}
+	return int64(ru.Maxrss) * 1024
+}
+
+func status(state *os.ProcessState) (code int, signal string) {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal()), unix.SignalName(ws.Signal())
+	}
+	return state.ExitCode(), ""
+}
+
+func isBusy(err error) bool { return errors.Is(err, syscall.ETXTBSY) }
+
+func checkBatch(string, []string) error { return nil }
+
+func extensions(string, []string) []string { return []string{""} }
+
+func allowed(fi fs.FileInfo) error {
+	if fi.Mode()&0o111 == 0 {
+		return fs.ErrPermission
+	}
+	return nil
+}

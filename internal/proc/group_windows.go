@@ -1,0 +1,105 @@
+package proc
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+const separators = `/\:`
+
+// group is a job object that ends with its handle, so also when we are killed.
+// Where none can be made (0), only the program itself is ended.
+type group struct {
+	p   *os.Process
+	job windows.Handle
+}
+
+func groupAttr() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+}
+
+func newGroup(p *os.Process) group {
+	g := group{p: p}
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return g
+	}
+	if err := attach(job, p.Pid); err != nil {
+		windows.CloseHandle(job)
+		return g
+	}
+	g.job = job
+	return g
+}
+
+func attach(job windows.Handle, pid int) error {
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		return err
+	}
+	h, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(pid))
+	if err != nil {
+		return err
+	}
+	defer windows.CloseHandle(h)
+	return windows.AssignProcessToJobObject(job, h)
+}
+
+func (g group) terminate() {
+	windows.GenerateConsoleCtrlEvent(windows.CTRL_BREAK_EVENT, uint32(g.p.Pid))
+}
+
+func (g group) kill() {
+	if g.job == 0 {
+		g.p.Kill()
+		return
+	}
+	windows.TerminateJobObject(g.job, 1)
+}
+
+func (g group) close() {
+	if g.job != 0 {
+		windows.CloseHandle(g.job)
+	}
+}
+
+func (g group) maxRSS(*os.ProcessState) int64 {
+	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
+	if g.job == 0 || windows.QueryInformationJobObject(g.job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil) != nil {
+		return 0
+	}
+	return int64(info.PeakProcessMemoryUsed)
+}
+
+func status(state *os.ProcessState) (int, string) { return state.ExitCode(), "" }
+
+func isBusy(error) bool { return false }
+
+// checkBatch refuses what cmd.exe, which runs batch files, would take apart.
+func checkBatch(path string, argv []string) error { return batchProblem(path, argv) }
+
+// extensions returns those of PATHEXT, and none first if name has one of them.
+func extensions(name string, env []string) []string {
+	list, ok := Lookup(env, "PATHEXT")
+	if !ok || list == "" {
+		list = ".COM;.EXE;.BAT;.CMD"
+	}
+	exts := strings.Split(list, ";")
+	for _, ext := range exts {
+		if ext != "" && strings.EqualFold(filepath.Ext(name), ext) {
+			return append([]string{""}, exts...)
+		}
+	}
+	return exts
+}
+
+func allowed(fs.FileInfo) error { return nil }

@@ -1,0 +1,71 @@
+package proc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// LookPath finds the program name in the PATH of env, never in ours, and only
+// in its absolute folders: an empty or relative one would mean the current
+// directory. A name with a separator is returned as it is.
+func LookPath(name string, env []string) (string, error) {
+	if name == "" {
+		return "", diag.New(diag.ExecutionFailed, "looking up program: the name is empty").WithDetail("exit_code", 127)
+	}
+	if strings.ContainsAny(name, separators) {
+		return name, nil
+	}
+	path, ok := Lookup(env, "PATH")
+	if !ok {
+		return "", missing(name).WithHint("the environment of this run has no PATH: name the program by its whole path")
+	}
+	refused := ""
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		for _, ext := range extensions(name, env) {
+			file := filepath.Join(dir, name+ext)
+			switch err := executable(file); {
+			case err == nil:
+				return file, nil
+			case errors.Is(err, fs.ErrPermission) && refused == "":
+				refused = file
+			}
+		}
+	}
+	if refused != "" {
+		return "", notExecutable(refused)
+	}
+	return "", missing(name)
+}
+
+// executable returns nil, fs.ErrPermission for a file without execute bits, or
+// why there is no file.
+func executable(file string) error {
+	fi, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if fi.IsDir() {
+		return fs.ErrNotExist
+	}
+	return allowed(fi)
+}
+
+func missing(name string) *diag.Error {
+	return diag.New(diag.ExecutionFailed, "starting program: command not found: %q", name).
+		WithDetail("exit_code", 127).WithDetail("command", name).
+		WithHint("install %q, or put its folder on PATH", name)
+}
+
+func notExecutable(file string) *diag.Error {
+	return diag.New(diag.ExecutionFailed, "starting program: %q is not executable", file).
+		WithDetail("exit_code", 126).WithDetail("command", file).
+		WithHint("make it executable (chmod +x), or run it with its interpreter")
+}

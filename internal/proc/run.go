@@ -1,0 +1,297 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// afterKill is how long the pipes may stay open once the group is dead.
+const afterKill = 250 * time.Millisecond
+
+// Run starts c in a process group of its own, waits for its end and returns
+// what it did; a failing program is a Result, not an error (Result.Err makes
+// one). An error means that nothing was started, stdin broke, or the program
+// could not be ended.
+//
+// When Timeout passes or ctx ends, the group gets SIGTERM, after Grace SIGKILL.
+// When the program ends by itself, descendants that hold its outputs have
+// Grace to finish, then the rest of the group is killed: nothing that stays in
+// the group outlives Run. On Windows the group is a job object, SIGTERM is
+// CTRL_BREAK, and a child started before the job was attached escapes it.
+func Run(ctx context.Context, c Cmd) (Result, error) {
+	if ctx.Err() != nil {
+		r := &run{}
+		r.ended(ctx)
+		r.res.ExitCode = -1
+		return r.res, nil
+	}
+	r, err := start(ctx, c)
+	if err != nil {
+		return Result{}, err
+	}
+	err = r.supervise(ctx)
+	return r.res, err
+}
+
+// run is one program under way.
+type run struct {
+	c        Cmd
+	began    time.Time
+	p        *os.Process
+	group    group
+	wait     waiter
+	exited   chan struct{}
+	out, err *collector
+	feed     chan error // what broke stdin; nil without one
+	res      Result
+}
+
+func start(ctx context.Context, c Cmd) (*run, error) {
+	path, env, err := c.resolve()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{c: c, exited: make(chan struct{})}
+	s, err := openStreams(c)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "opening pipes: %w", err)
+	}
+	r.began = time.Now()
+	r.p, err = spawn(ctx, path, c, env, s.theirs)
+	s.closeTheirs()
+	if err != nil {
+		s.closeOurs()
+		return nil, unstartable(path, c, env, err)
+	}
+	r.group = newGroup(r.p)
+	r.wait = waiter{p: r.p}
+	r.serve(s)
+	return r, nil
+}
+
+// resolve returns the program's file and its environment.
+func (c Cmd) resolve() (path string, env []string, err error) {
+	if len(c.Argv) == 0 {
+		return "", nil, diag.New(diag.ExecutionFailed, "starting program: no command is given")
+	}
+	for i, a := range c.Argv {
+		if strings.IndexByte(a, 0) >= 0 {
+			return "", nil, diag.New(diag.ExecutionFailed, "starting program %q: argument %d holds NUL", c.Argv[0], i)
+		}
+	}
+	if env, err = checked(c.Env); err != nil {
+		return "", nil, err
+	}
+	if path = c.Path; path == "" {
+		if path, err = LookPath(c.Argv[0], env); err != nil {
+			return "", nil, err
+		}
+	}
+	return path, env, checkBatch(path, c.Argv)
+}
+
+// spawn starts the program. A file that was just written can be busy because a
+// process forked elsewhere still holds its descriptor: that passes.
+func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
+	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr()}
+	for pause := time.Millisecond; ; pause *= 2 {
+		p, err := os.StartProcess(path, c.Argv, attr)
+		if err == nil || !isBusy(err) || pause > 200*time.Millisecond {
+			return p, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// serve starts the goroutines that feed, drain and wait.
+func (r *run) serve(s streams) {
+	var mu sync.Mutex
+	lines := func(stream Stream) *lineCutter {
+		if r.c.OnLine == nil {
+			return nil
+		}
+		return &lineCutter{mu: &mu, fn: r.c.OnLine, stream: stream}
+	}
+	r.out = newCollector(s.out, r.c.MaxStdout, lines(Stdout))
+	r.err = newCollector(s.err, r.c.MaxStderr, lines(Stderr))
+	go r.out.drain()
+	go r.err.drain()
+	if s.in != nil {
+		r.feed = make(chan error, 1)
+		go feed(s.in, r.c.Stdin, r.feed)
+	}
+	go func() {
+		r.wait.exited()
+		close(r.exited)
+	}()
+}
+
+// feed copies src to the program. That the program stops reading is its right;
+// that src breaks is reported, for the program saw an end that was none.
+func feed(w *os.File, src io.Reader, broken chan<- error) {
+	in := &source{r: src}
+	io.Copy(w, in)
+	if in.err != nil {
+		broken <- in.err
+	}
+	w.Close()
+}
+
+// source remembers why its reader failed.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// supervise sees the program to its end.
+func (r *run) supervise(ctx context.Context) error {
+	var late <-chan time.Time
+	if r.c.Timeout > 0 {
+		t := time.NewTimer(r.c.Timeout)
+		defer t.Stop()
+		late = t.C
+	}
+	broken := r.await(ctx, late)
+	cut := ctx.Done()
+	deadline := time.Now().Add(r.grace())
+	var stuck error
+	if r.res.TimedOut || r.res.Cancelled || broken != nil {
+		cut, late = nil, nil // what is being stopped already is not stopped again
+		stuck = r.stop(deadline)
+	}
+	r.res.Duration = time.Since(r.began)
+	r.drain(deadline, cut, late)
+	r.finish(stuck == nil)
+	if stuck == nil && broken != nil {
+		return diag.New(diag.ExecutionFailed, "feeding stdin: %w", broken)
+	}
+	return stuck
+}
+
+// await returns when the program has ended or has to; the error is stdin's.
+func (r *run) await(ctx context.Context, late <-chan time.Time) error {
+	select {
+	case <-r.exited:
+	case <-late:
+		r.res.TimedOut = true
+	case <-ctx.Done():
+		r.ended(ctx)
+	case err := <-r.feed:
+		return err
+	}
+	select {
+	case err := <-r.feed: // the program may have ended because its input did
+		return err
+	default:
+		return nil
+	}
+}
+
+func (r *run) ended(ctx context.Context) {
+	r.res.TimedOut = errors.Is(ctx.Err(), context.DeadlineExceeded)
+	r.res.Cancelled = !r.res.TimedOut
+}
+
+func (r *run) grace() time.Duration {
+	switch {
+	case r.c.Grace == 0:
+		return DefaultGrace
+	case r.c.Grace < 0:
+		return 0
+	}
+	return r.c.Grace
+}
+
+// stop ends the group, first politely. A program under another user may refuse
+// to die; nobody waits for it.
+func (r *run) stop(deadline time.Time) error {
+	r.group.terminate()
+	if within(time.Until(deadline), r.exited) {
+		return nil
+	}
+	r.group.kill()
+	if within(DefaultGrace, r.exited) {
+		return nil
+	}
+	return diag.New(diag.ExecutionFailed, "stopping program: process %d does not end", r.p.Pid).WithDetail("pid", r.p.Pid)
+}
+
+// drain waits for the end of both outputs, kills what remains of the group,
+// and lets go of what holds them even then. The program is not reaped yet, so
+// its group's number cannot belong to anybody else.
+func (r *run) drain(deadline time.Time, cut <-chan struct{}, late <-chan time.Time) {
+	both := make(chan struct{})
+	go func() {
+		<-r.out.done
+		<-r.err.done
+		close(both)
+	}()
+	t := time.NewTimer(time.Until(deadline))
+	defer t.Stop()
+	select {
+	case <-both:
+	case <-t.C:
+	case <-cut:
+	case <-late:
+	}
+	r.group.kill()
+	if !within(afterKill, both) {
+		r.res.Orphans = true
+		r.out.r.Close()
+		r.err.r.Close()
+		<-both
+	}
+}
+
+// finish reaps the program and fills in the result.
+func (r *run) finish(reap bool) {
+	r.out.r.Close()
+	r.err.r.Close()
+	r.res.Stdout, r.res.StdoutDropped = r.out.kept, r.out.dropped
+	r.res.Stderr, r.res.StderrDropped = r.err.kept, r.err.dropped
+	r.res.ExitCode = -1
+	if reap {
+		if state, err := r.wait.reap(); err == nil {
+			r.res.CPU = state.UserTime() + state.SystemTime()
+			r.res.ExitCode, r.res.Signal = status(state)
+			r.res.MaxRSS = r.group.maxRSS(state)
+		}
+	}
+	r.group.close()
+}
+
+// within reports whether done closes in d.
+func within(d time.Duration, done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	default:
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-done:
+		return true
+	case <-t.C:
+		return false
+	}
+}
