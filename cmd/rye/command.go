@@ -115,6 +115,15 @@ func newCall(w *world, u *ui, l *line, flags *cli.Context) (*call, error) {
 	return c, nil
 }
 
+// project returns the folder that --project names as an absolute path, "" when
+// it is not given: then the project is looked for from dir upwards.
+func (c *call) project() string {
+	if c.str("project") == "" {
+		return ""
+	}
+	return c.dir
+}
+
 // path returns a path that a user typed as an absolute one.
 func (c *call) path(p string) string { return absolute(c.dir, p) }
 

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+)
+
+func testRoot() *command {
+	w := &world{Commands: append(commands(), brokenCommands()...)}
+	return w.rootCommand()
+}
+
+func TestSortArgs(t *testing.T) {
+	root := testRoot()
+	for _, tc := range []struct {
+		in, want string // words, joined by a space
+		code     diag.Code
+	}{
+		{in: "", want: "rye --"},
+		{in: "version", want: "rye version --"},
+		{in: "echo a --dry-run b", want: "rye echo --dry-run=true -- a b"},
+		{in: "--dry-run echo a b --json", want: "rye --json=true echo --dry-run=true -- a b"},
+		{in: "-n x echo", want: "rye echo --name=x --"},
+		{in: "echo -n=x", want: "rye echo --name=x --"},
+		{in: "echo --name=", want: "rye echo --name= --"},
+		{in: "-C dir echo", want: "rye --project=dir echo --"},
+		{in: "echo -C dir a", want: "rye --project=dir echo -- a"},
+		{in: "echo -qv", want: "rye --quiet=true --verbose=true echo --"},
+		{in: "echo -- -qv --", want: "rye echo -- -qv --"},
+		{in: "echo - -1 -.5 -1e3 --count -2", want: "rye echo --count=-2 -- - -1 -.5 -1e3"},
+		{in: "echo a=-b --c:=d", code: diag.UnknownFlag},
+		{in: "pair left --json a --offline b", want: "rye --json=true --offline=true pair left -- a b"},
+		{in: "pair --json", code: diag.Usage},
+		{in: "pair middle", code: diag.UnknownCommand},
+		{in: "echo --add a --add b", want: "rye echo --add=a --add=b --"},
+		{in: "echo --json --json", want: "rye --json=true --json=true echo --"},
+		{in: "echo --name a --name a", code: diag.Usage},
+		{in: "echo --name", code: diag.Usage},
+		{in: "echo --name -x", code: diag.Usage},
+		{in: "echo --json=maybe", code: diag.Usage},
+		{in: "echo --n x", code: diag.UnknownFlag},
+		{in: "echo -name x", code: diag.UnknownFlag},
+		{in: "echo ---name x", code: diag.UnknownFlag},
+		{in: "echo -qx", code: diag.UnknownFlag},
+		{in: "echo -inf", code: diag.UnknownFlag},
+		{in: "--name x version", code: diag.UnknownFlag},
+		{in: "--dry-run version", code: diag.UnknownFlag},
+		{in: "nosuch", code: diag.UnknownCommand},
+		{in: "version extra", code: diag.Usage},
+		{in: "fail", code: diag.Usage},
+	} {
+		l, err := sortArgs(root, strings.Fields(tc.in))
+		if got := diag.CodeOf(err); got != tc.code {
+			t.Errorf("%q: %v, want code %q", tc.in, err, tc.code)
+			continue
+		}
+		if got := strings.Join(l.words(), " "); err == nil && got != tc.want {
+			t.Errorf("%q:\n got %s\nwant %s", tc.in, got, tc.want)
+		}
+	}
+}
+
+// TestFlagsAnywhere moves flags to random places: the meaning stays the same.
+func TestFlagsAnywhere(t *testing.T) {
+	root := testRoot()
+	flags := [][]string{{"--dry-run"}, {"--name", "x"}, {"--count=-3"}, {"--json"}, {"-C", "dir"}, {"--add", "p"}}
+	want := ""
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		units := [][]string{{"echo"}, {"a"}, {"k:={\"--x\":1}"}, {"-7"}}
+		for _, f := range r.Perm(len(flags)) {
+			units = slices.Insert(units, r.IntN(len(units)+1), flags[f])
+		}
+		l, err := sortArgs(root, slices.Concat(units...))
+		if err != nil {
+			t.Fatalf("%q: %v", units, err)
+		}
+		for _, level := range l.flags {
+			slices.Sort(level)
+		}
+		got := strings.Join(l.words(), " ")
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("%q:\n got %s\nwant %s", units, got, want)
+		}
+	}
+}
+
+// FuzzSortArgs holds two promises: a sorted line sorts to itself, and no word
+// is lost without an error.
+func FuzzSortArgs(f *testing.F) {
+	for _, seed := range []string{
+		"", "version --json", "--dry-run\necho\na\n--name\nx", "echo\n--\n--x", "pair\nleft\n-1\n-C\n.",
+		"echo\n--name=--json", "echo\n-qv\n-n=\n=", "--count\n5\necho", "echo\n--help", "-\n--\n---",
+	} {
+		f.Add(strings.ReplaceAll(seed, " ", "\n"))
+	}
+	root := testRoot()
+	f.Fuzz(func(t *testing.T, text string) {
+		words := strings.Split(text, "\n")
+		l, err := sortArgs(root, words)
+		if err != nil {
+			return
+		}
+		if l.help {
+			return
+		}
+		again, err := sortArgs(root, l.words()[1:])
+		if err != nil {
+			t.Fatalf("%q sorts to %q, which is refused: %v", words, l.words(), err)
+		}
+		if !slices.Equal(again.words(), l.words()) {
+			t.Fatalf("%q sorts to %q and then to %q", words, l.words(), again.words())
+		}
+		// every positional is a word of the input, in order, and every other
+		// word became part of a flag, named a command, or is the "--"
+		kept := 0
+		for _, w := range words {
+			if kept < len(l.args) && l.args[kept] == w {
+				kept++
+			}
+		}
+		if kept != len(l.args) {
+			t.Fatalf("%q changed the arguments to %q", words, l.args)
+		}
+		accounted := len(l.args) + len(l.path) - 1
+		for _, level := range l.flags {
+			accounted += 2 * len(level)
+		}
+		if l.dash >= 0 {
+			accounted++
+		}
+		if len(words) > accounted {
+			t.Fatalf("%q: %d words, of which %q accounts for %d", words, len(words), l.words(), accounted)
+		}
+	})
+}
+
+func TestBounds(t *testing.T) {
+	for _, tc := range []struct {
+		args        string
+		least, most int
+	}{
+		{"", 0, 0}, {"A", 1, 1}, {"[A]", 0, 1}, {"A [B]", 1, 2}, {"A B…", 2, -1}, {"[A…]", 0, -1}, {"SOURCE[@REF]…", 1, -1}, {"KIND ID [k=v…]", 2, -1},
+	} {
+		least, most := (&command{args: tc.args}).bounds()
+		if least != tc.least || most != tc.most {
+			t.Errorf("%q: %d to %d, want %d to %d", tc.args, least, most, tc.least, tc.most)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func testUI() (*ui, *bytes.Buffer, *bytes.Buffer) {
+	var out, errOut bytes.Buffer
+	return &ui{out: bufio.NewWriter(&out), errOut: &errOut}, &out, &errOut
+}
+
+func TestTableAlignsWhatIsSeen(t *testing.T) {
+	u, out, _ := testUI()
+	u.color = true
+	tab := &table{header: []string{"ID", "WHAT"}}
+	tab.add(u.Style(green, "äö"), "first")
+	tab.add("longer", "second\nline")
+	tab.add("evil\x1b[31m", "x")
+	u.Table(tab)
+	u.out.Flush()
+	var starts []int
+	for line := range strings.Lines(out.String()) {
+		plain := []rune(unstyle(strings.TrimSuffix(line, "\n")))
+		i := strings.LastIndex(string(plain), "  ")
+		starts = append(starts, len([]rune(string(plain)[:i])))
+		if strings.Contains(line, "\x1b[31m") {
+			t.Errorf("a cell painted the terminal: %q", line)
+		}
+	}
+	for _, s := range starts {
+		if len(starts) != 4 || s != starts[0] {
+			t.Fatalf("columns begin at %v:\n%s", starts, out)
+		}
+	}
+}
+
+func TestTableFitsTheTerminal(t *testing.T) {
+	u, out, _ := testUI()
+	u.width = 12
+	tab := &table{}
+	tab.add("ab", "0123456789")
+	u.Table(tab)
+	u.out.Flush()
+	if got, want := out.String(), "ab  0123456…\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestNothingUntrustedReachesTheTerminal(t *testing.T) {
+	u, out, errOut := testUI()
+	evil := "a\x1b]0;title\x07\r\u202e\u200bz"
+	u.Out("%s %v %q", evil, errors.New(evil), []string{evil})
+	u.Note("%s", evil)
+	u.Warn("%v", map[string]string{evil: evil})
+	u.Text("one\n" + evil + "\n")
+	u.out.Flush()
+	for _, got := range []string{out.String(), errOut.String()} {
+		if strings.ContainsAny(got, "\x1b\x07\r\u202e\u200b") {
+			t.Errorf("printed as it was: %q", got)
+		}
+		if !strings.Contains(got, "title") {
+			t.Errorf("lost: %q", got)
+		}
+	}
+}
+
+func TestJSONIsTheOnlyOutput(t *testing.T) {
+	u, out, _ := testUI()
+	u.json, u.command = true, "x"
+	u.Out("text")
+	u.Text("text")
+	if err := u.JSON(map[string]string{"a": "<b>"}); err != nil {
+		t.Fatal(err)
+	}
+	u.out.Flush()
+	want := "{\n  \"success\": true,\n  \"data\": {\n    \"a\": \"<b>\"\n  },\n  \"metadata\": {\n    \"command\": \"x\"\n  }\n}\n"
+	if out.String() != want {
+		t.Errorf("got %s", out)
+	}
+}
