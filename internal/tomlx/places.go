@@ -1,0 +1,128 @@
+package tomlx
+
+import (
+	"github.com/pelletier/go-toml/v2/unstable"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// places walks the syntax for where keys stand and which are given twice. It
+// judges nothing else: what is valid says the module's own decoder.
+type places struct {
+	b      []byte
+	pos    map[string]diag.Pos
+	lines  map[string]int // tables and values by path, for duplicates
+	tables map[string]int // arrays of tables by path, with their length
+	at     counter
+	found  []diag.Finding
+}
+
+// counter counts lines onward, so that many keys cost one pass.
+type counter struct{ off, line, lineStart int }
+
+func (p *places) place(off int) diag.Pos {
+	c := &p.at
+	if c.line == 0 || off < c.off {
+		pos := hidden.Position(p.b, off)
+		*c = counter{off, pos.Line, off - pos.Column + 1}
+		return pos
+	}
+	for ; c.off < off; c.off++ {
+		if p.b[c.off] == '\n' {
+			c.line, c.lineStart = c.line+1, c.off+1
+		}
+	}
+	return diag.Pos{Line: c.line, Column: off - c.lineStart + 1}
+}
+
+func (p *places) read() {
+	defer func() { _ = recover() }() // the decoder reports what is damaged
+	var parser unstable.Parser
+	parser.Reset(p.b)
+	p.pos[""] = diag.Pos{Line: 1, Column: 1}
+	table := ""
+	for parser.NextExpression() {
+		switch e := parser.Expression(); e.Kind {
+		case unstable.Table:
+			table = p.header(e.Key())
+			p.once(table, "[", "table")
+		case unstable.ArrayTable:
+			table = p.header(e.Key())
+			n := p.tables[table]
+			p.tables[table] = n + 1
+			at := p.pos[table]
+			table = tree.Index(table, n)
+			p.pos[table] = at
+		case unstable.KeyValue:
+			p.keyValue(e, table)
+		}
+	}
+}
+
+// header resolves a table's dotted name; below an array of tables it means the
+// last one.
+func (p *places) header(keys unstable.Iterator) string {
+	path := ""
+	for keys.Next() {
+		if n := p.tables[path]; n > 0 {
+			path = tree.Index(path, n-1)
+		}
+		path = p.key(path, keys.Node())
+	}
+	return path
+}
+
+// key appends one key and notes its place, unless it has one: a table may be
+// named again by its children.
+func (p *places) key(path string, n *unstable.Node) string {
+	path = tree.Join(path, string(n.Data))
+	at := p.place(int(n.Raw.Offset))
+	if _, ok := p.pos[path]; !ok {
+		p.pos[path] = at
+	}
+	return path
+}
+
+// once notes a duplicate of what may be given only once.
+func (p *places) once(path, mark, what string) {
+	line := p.at.line
+	if first, twice := p.lines[mark+path]; twice {
+		at := diag.Pos{Line: line, Column: p.at.off - p.at.lineStart + 1}
+		p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, "duplicate %s %q, first given in line %d", what, path, first))
+		return
+	}
+	p.lines[mark+path] = line
+}
+
+func (p *places) keyValue(e *unstable.Node, path string) {
+	for keys := e.Key(); keys.Next(); {
+		path = p.key(path, keys.Node())
+	}
+	p.once(path, "=", "key")
+	p.value(e.Value(), path)
+}
+
+func (p *places) value(v *unstable.Node, path string) {
+	switch v.Kind {
+	case unstable.InlineTable:
+		for c := v.Children(); c.Next(); {
+			if c.Node().Kind == unstable.KeyValue {
+				p.keyValue(c.Node(), path)
+			}
+		}
+	case unstable.Array:
+		i := 0
+		for c := v.Children(); c.Next(); {
+			if n := c.Node(); n.Kind != unstable.Comment {
+				sub := tree.Index(path, i)
+				if n.Raw.Length > 0 {
+					p.pos[sub] = p.place(int(n.Raw.Offset))
+				}
+				p.value(n, sub)
+				i++
+			}
+		}
+	}
+}
