@@ -46,6 +46,7 @@ type bashCall struct {
 //
 // The order of output is the order in which lines were read from two pipes:
 // lines written at the same instant to stdout and stderr may change places.
+// Background processes end with the command, after a short grace.
 func runBash(ctx context.Context, p Params, in map[string]any) (any, error) {
 	c, err := bashParams(p, in)
 	if err != nil {
@@ -59,7 +60,7 @@ func runBash(ctx context.Context, p Params, in map[string]any) (any, error) {
 	}
 	var out outputs
 	res, err := proc.Run(ctx, proc.Cmd{
-		Path: shell, Argv: []string{"bash", "-c", c.command}, Dir: c.dir, Env: env,
+		Path: shell, Argv: []string{"bash", "-c", "--", c.command}, Dir: c.dir, Env: env,
 		Timeout: c.timeout, Grace: bashGrace,
 		MaxStdout: maxStream, MaxStderr: maxStream,
 		OnLine: out.line,
@@ -111,8 +112,8 @@ func (o *outputs) result(c bashCall, r proc.Result) bashResult {
 		DurationMS: r.Duration.Milliseconds(),
 	}
 	var cut [3]bool
-	b.Stdout, cut[0] = o.stream(proc.Stdout, r.Stdout, r.StdoutDropped)
-	b.Stderr, cut[1] = o.stream(proc.Stderr, r.Stderr, r.StderrDropped)
+	b.Stdout, cut[0] = o.out.stream(r.Stdout, r.StdoutDropped)
+	b.Stderr, cut[1] = o.err.stream(r.Stderr, r.StderrDropped)
 	b.Output, cut[2] = o.both(r)
 	b.Truncated = cut[0] || cut[1] || cut[2]
 	if r.Orphans {

@@ -2,7 +2,6 @@ package applet
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/internal/proc"
@@ -61,48 +60,61 @@ func trimPartial(b []byte) []byte {
 	return b
 }
 
+// lineBuffer is a headTail fed by lines without their newlines. Each newline
+// is written when the next line comes, for the last line may have none.
+type lineBuffer struct {
+	headTail
+	started bool
+}
+
+func (b *lineBuffer) line(p []byte) {
+	if b.started {
+		b.write([]byte{'\n'})
+	}
+	b.started = true
+	b.write(p)
+}
+
+// end renders what was kept; ended says that the last line had its newline.
+func (b *lineBuffer) end(ended bool) (string, bool) {
+	if ended && b.started {
+		b.write([]byte{'\n'})
+	}
+	return b.text()
+}
+
 // outputs collects lines as they come: each stream by itself, and both.
 type outputs struct {
-	streams [2]headTail
-	all     headTail
-	last    proc.Stream // the stream of the last line
+	out, err, all lineBuffer
+	last          proc.Stream // the stream of the last line
 }
 
 func (o *outputs) line(s proc.Stream, line []byte) {
 	o.last = s
-	for _, h := range []*headTail{o.of(s), &o.all} {
-		h.write(line)
-		h.write([]byte{'\n'})
-	}
-}
-
-func (o *outputs) of(s proc.Stream) *headTail {
+	o.all.line(line)
 	if s == proc.Stderr {
-		return &o.streams[1]
+		o.err.line(line)
+	} else {
+		o.out.line(line)
 	}
-	return &o.streams[0]
 }
 
 // stream prefers the exact bytes, which proc has while nothing was dropped.
-func (o *outputs) stream(s proc.Stream, exact []byte, dropped int64) (string, bool) {
+func (b *lineBuffer) stream(exact []byte, dropped int64) (string, bool) {
 	if dropped == 0 {
 		return valid(string(exact)), false
 	}
-	return o.of(s).text()
+	return b.end(true)
 }
 
-// both is the two streams as they came. Lines come without their newline, so
-// the last one is taken back when the stream that spoke last did not end it.
+// both is the two streams as they came.
 func (o *outputs) both(r proc.Result) (string, bool) {
-	s, cut := o.all.text()
 	exact, dropped := r.Stdout, r.StdoutDropped
 	if o.last == proc.Stderr {
 		exact, dropped = r.Stderr, r.StderrDropped
 	}
-	if n := len(exact); n > 0 && dropped == 0 && exact[n-1] != '\n' {
-		s = strings.TrimSuffix(s, "\n")
-	}
-	return s, cut
+	n := len(exact)
+	return o.all.end(dropped > 0 || n > 0 && exact[n-1] == '\n')
 }
 
 func exitText(r proc.Result) string {
