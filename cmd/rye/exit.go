@@ -59,7 +59,8 @@ func (u *ui) finish(ctx context.Context, err error) int {
 	}
 	e := typed(err)
 	status := e.Code.Exit()
-	if ctx.Err() != nil && (e.Code == diag.Cancelled || errors.Is(err, context.Canceled)) {
+	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
+	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
 		status = exitInterrupted
 	}
 	var s *shownError
@@ -73,7 +74,7 @@ func (u *ui) finish(ctx context.Context, err error) int {
 		_ = u.document(doc)
 		_ = u.out.Flush()
 	case u.json || isShown:
-	case status == exitInterrupted:
+	case status == exitInterrupted && cancelled:
 		u.tell("%s interrupted", u.errStyle(red, "rye: error:"))
 	default:
 		u.reportError(e)

@@ -15,7 +15,7 @@ const modulesGolden = "testdata/modules.txt"
 func TestLinkedModules(t *testing.T) {
 	var all []string
 	for _, goos := range systems() {
-		out := goList(t, goos, "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./cmd/rye")
+		out := goList(t, goos, "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}", "./cmd/rye")
 		all = append(all, strings.Fields(string(out))...)
 	}
 	slices.Sort(all)
