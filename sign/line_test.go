@@ -74,6 +74,9 @@ func TestV13TrailingText(t *testing.T) {
 		file := strings.Replace(goldenTool, goldenFP+"\n", goldenFP+tail+"\n", 1)
 		err := verifyTool(file)
 		wantCode(t, "V13 "+tail, err, diag.SigMalformed)
+		if want := map[bool]string{false: "close", true: "byte"}[tail == "\t"]; field(err) != want {
+			t.Errorf("V13 %q: field %v, want %s", tail, field(err), want)
+		}
 	}
 	body := "# +AAo-print(1)\n"
 	signed := mustSign(t, body, style(t, "#"), tool("demo/hello"))
@@ -336,5 +339,15 @@ func TestSignReplacesOnlySignatures(t *testing.T) {
 	} {
 		_, _, err := Sign(context.Background(), []byte(c.file+"body\n"), style(t, c.style), tool("a"), golden(), goldenTime())
 		wantCode(t, c.file, err, diag.SigMalformed)
+	}
+}
+
+func TestSignRefusesASecondLine(t *testing.T) {
+	for _, file := range []string{
+		"# rye:signed:x\n" + sigLine() + "\nx", "# rye:signed:x\n  // rye:signed:\nx", "#!/bin/sh\n# rye:signed:x\n" + sigLine() + "\n",
+		sigLine() + "\n#!/bin/sh\n" + sigLine() + "\nx",
+	} {
+		_, _, err := Sign(context.Background(), []byte(file), style(t, "#"), tool("a"), golden(), goldenTime())
+		wantCode(t, file, err, diag.SigMultiple)
 	}
 }
