@@ -1,8 +1,14 @@
 // Package mdmeta finds the parts of a markdown item: front matter, the fenced
 // block that holds its metadata, title and first paragraph.
 //
-// It parses neither YAML nor XML and is no markdown renderer.
+// It parses neither YAML nor XML and is no markdown renderer. Lines end with
+// "\n"; a "\r" before it belongs to the line end.
 package mdmeta
+
+import (
+	"bytes"
+	"strings"
+)
 
 // Block is a fenced block and what surrounds it.
 type Block struct {
@@ -15,18 +21,86 @@ type Block struct {
 
 // FrontMatter returns what stands between "---" lines at the start of src,
 // after an optional signature comment, with the 1-based line where it starts.
-// When the closing line is missing, ok is false and line is not zero.
-func FrontMatter(src []byte) (meta []byte, line int, body []byte, ok bool) { return nil, 0, src, false }
+// When the closing line is missing, ok is false and line is not zero; when
+// there is no front matter at all, ok is false, line is zero and body is src.
+func FrontMatter(src []byte) (meta []byte, line int, body []byte, ok bool) {
+	w := walker{src: src}
+	first := w.next()
+	if w.line == 1 && isSignature(first) {
+		first = w.next()
+	}
+	if !isRule(first) {
+		return nil, 0, src, false
+	}
+	start, line := w.off, w.line+1
+	for !w.done() {
+		end := w.off
+		if isRule(w.next()) {
+			return src[start:end], line, src[w.off:], true
+		}
+	}
+	return nil, line, src, false
+}
 
-// Fence returns the first fenced block of that language.
-func Fence(src []byte, lang string) (Block, bool) { return Block{}, false }
+func isRule(line []byte) bool {
+	return string(bytes.TrimRight(line, " \t\r")) == "---"
+}
 
-// DirectiveFence returns the first xml block; it ends at the first closing
-// fence after </directive>.
-func DirectiveFence(src []byte) (Block, bool) { return Block{}, false }
+func isSignature(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	return bytes.HasPrefix(line, []byte("<!-- rye:signed:")) && bytes.HasSuffix(line, []byte("-->"))
+}
 
-// Title returns the first "# " heading and its line, or "" and 0.
-func Title(src []byte) (string, int) { return "", 0 }
+// Title returns the first "# " heading outside blocks and its line, or "" and 0.
+func Title(src []byte) (string, int) {
+	for line, text := range prose(src) {
+		if title, ok := heading(text); ok {
+			return title, line
+		}
+	}
+	return "", 0
+}
 
-// Description returns the first paragraph as one line and where it starts.
-func Description(src []byte) (string, int) { return "", 0 }
+// heading returns the text of a level-1 heading.
+func heading(line string) (string, bool) {
+	rest, ok := strings.CutPrefix(line, "#")
+	if !ok || rest != "" && rest[0] != ' ' && rest[0] != '\t' {
+		return "", false
+	}
+	rest = strings.TrimSpace(rest)
+	if bare := strings.TrimRight(rest, "#"); bare == "" || strings.HasSuffix(bare, " ") {
+		rest = strings.TrimSpace(bare)
+	}
+	return rest, rest != ""
+}
+
+// Description returns the first paragraph as one line and where it starts, or
+// "" and 0. Headings, lists, quotes, tables, tags and blocks are no paragraphs.
+func Description(src []byte) (string, int) {
+	var words []string
+	start, last := 0, 0
+	for line, text := range prose(src) {
+		text = strings.TrimSpace(text)
+		if start > 0 && (line != last+1 || text == "" || text[0] == '#') {
+			break
+		}
+		if start == 0 && !isParagraph(text) {
+			continue
+		}
+		if start == 0 {
+			start = line
+		}
+		words, last = append(words, text), line
+	}
+	return strings.Join(words, " "), start
+}
+
+func isParagraph(text string) bool {
+	if text == "" || strings.IndexByte("#>|<", text[0]) >= 0 || strings.Trim(text, "-*_= ") == "" {
+		return false
+	}
+	marker, _, list := strings.Cut(text, " ")
+	digits := strings.TrimRight(marker, ".)")
+	numbered := digits != marker && digits != "" && strings.Trim(digits, "0123456789") == ""
+	return !list || !numbered && marker != "-" && marker != "*" && marker != "+"
+}
