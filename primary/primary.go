@@ -10,7 +10,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"

@@ -123,6 +123,9 @@ func (c *metaCache) get(k metaKey) (metaEntry, bool) {
 func (c *metaCache) put(k metaKey, e metaEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.max == 0 {
+		return
+	}
 	if len(c.m) >= c.max {
 		clear(c.m)
 	}

@@ -32,6 +32,8 @@ type Params struct {
 	// Lenient passes over extractors that do not verify and falls back to
 	// the boot table, as sign, verify and trust must.
 	Lenient bool
+	// NoCache keeps no metadata, for a walk that reads each file once.
+	NoCache bool
 }
 
 // Resolver finds items. It is safe for concurrent use and caches metadata by
@@ -53,6 +55,9 @@ func New(p Params) *Resolver {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
 	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, cache: newMetaCache(4096)}
+	if p.NoCache {
+		r.cache.max = 0
+	}
 	if p.Spaces != nil {
 		r.roots = p.Spaces.Roots
 	}

@@ -12,6 +12,14 @@ import (
 // file with a constructor; adding it here is all it takes.
 func commands() []*command {
 	return []*command{
+		runCommand(),
+		signCommand(),
+		verifyCommand(),
+		listCommand(),
+		showCommand(),
+		chainCommand(),
+		keyCommand(),
+		trustCommand(),
 		doctorCommand(),
 		versionCommand(),
 		explainCommand(),

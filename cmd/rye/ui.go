@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/primary"
 )
 
 // ui is the one door to the terminal. Results go to stdout, everything else to
@@ -108,10 +109,13 @@ type envelope struct {
 	Error    *errorObject `json:"error,omitempty"`
 	Data     any          `json:"data,omitempty"`
 	Metadata metadata     `json:"metadata"`
+
+	Run *primary.Metadata `json:"-"` // what a run adds to the metadata
 }
 
 type metadata struct {
 	Command string `json:"command"`
+	*primary.Metadata
 }
 
 // JSON prints the document of a success around data; nothing without --json.
@@ -123,13 +127,17 @@ func (u *ui) JSON(data any) error {
 }
 
 func (u *ui) document(e envelope) error {
-	e.Metadata.Command = u.command
+	e.Metadata = metadata{u.command, e.Run}
 	u.wrote = true
 	enc := json.NewEncoder(u.out)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	return enc.Encode(e)
 }
+
+// raw prints a program's own text: made visible, but with its line ends and
+// tabs, and a final line end.
+func (u *ui) raw(s string) { u.Text(s) }
 
 // JSONLine prints one line of a stream and sends it on its way; nothing
 // without --json.

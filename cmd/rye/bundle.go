@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/verify"
+)
+
+func bundleCommand() *command {
+	return &command{
+		name: "bundle", group: "Packages",
+		usage: "create, verify and inspect signed sets of files",
+		subs:  []*command{bundleCreateCommand(), bundleVerifyCommand(), bundleInspectCommand()},
+	}
+}
+
+func bundleCreateCommand() *command {
+	return &command{
+		name: "create", usage: "write and sign the manifest of a bundle", args: "ID [DIR]",
+		long: `The bundle is everything below .ai of DIR (the project by default). The manifest
+lists each file with its digest, also what cannot carry a signature of its own.
+The same files give the same manifest; SOURCE_DATE_EPOCH adds a date. Values that
+an existing manifest has are kept unless a flag changes them.`,
+		examples: []string{"rye bundle create acme-tools --version 1.2.0 --description 'Tools of Acme'", "rye bundle create acme-tools"},
+		codes:    []diag.Code{diag.AuthRequired, diag.VersionMismatch, diag.NotRegular, diag.TooLarge},
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "version", Usage: "semantic `VERSION` (default 0.1.0)"},
+			&cli.StringFlag{Name: "description", Usage: "one line of `TEXT`"},
+			&cli.StringFlag{Name: "entrypoint", Usage: "`REF` that a newcomer should run first"},
+			&cli.StringFlag{Name: "type", Usage: "`TYPE` of the bundle (default package)"},
+			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
+		},
+		run: runBundleCreate,
+	}
+}
+
+// openBundle opens the folder that holds the bundle's .ai: the one named, or
+// the project.
+func (c *call) openBundle(h *house, arg string) (*bundle.FolderTree, string, error) {
+	dir := c.path(arg)
+	if arg == "" {
+		root, err := h.needProject()
+		if err != nil {
+			return nil, "", err
+		}
+		dir = root.Base
+	}
+	tree, err := bundle.Folder(dir)
+	if err != nil {
+		return nil, "", diag.New(diag.FileSystemError, "opening bundle folder: %w", err)
+	}
+	return tree, dir, nil
+}
+
+func runBundleCreate(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	tree, dir, err := c.openBundle(h, c.arg(1))
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	id := c.arg(0)
+	body, err := bundle.Create(ctx, tree, c.bundleParams(tree, id))
+	if err != nil {
+		return err
+	}
+	signer, err := c.signer(ctx, h)
+	if err != nil {
+		return err
+	}
+	digest, err := c.writeManifest(ctx, dir, id, body, signer)
+	if err != nil {
+		return err
+	}
+	m, _ := bundle.Parse(body)
+	file := bundle.ManifestPath(id)
+	return c.ui.Show(map[string]any{"bundle": m, "path": file, "digest": digest}, func() {
+		c.ui.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
+	})
+}
+
+// bundleParams starts from the manifest that is there.
+func (c *call) bundleParams(tree bundle.Tree, id string) bundle.Params {
+	p := bundle.Params{Version: "0.1.0"}
+	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
+		if m, _ := bundle.Parse(b); m != nil {
+			p = bundle.ParamsOf(m)
+		}
+	}
+	p.ID = id
+	for flag, field := range map[string]*string{
+		"version": &p.Version, "description": &p.Description, "entrypoint": &p.Entrypoint, "type": &p.Type,
+	} {
+		if c.isSet(flag) {
+			*field = c.str(flag)
+		}
+	}
+	if epoch := c.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		p.SourceDateEpoch = epoch
+	}
+	if tree.Modes() {
+		p.Executable = nil // the files themselves tell
+	}
+	return p
+}
+
+// writeManifest signs the body; the signature of an unchanged body stays.
+func (c *call) writeManifest(ctx context.Context, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
+	file := filepath.Join(dir, filepath.FromSlash(bundle.ManifestPath(id)))
+	style, _ := sign.StyleByName("#")
+	in := body
+	if old, err := os.ReadFile(file); err == nil {
+		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {
+			in = old
+		}
+	}
+	out, _, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, c.Now())
+	if err != nil {
+		return item.Digest{}, err
+	}
+	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+		err = atomicfile.Write(file, out, 0o644)
+	}
+	if err != nil {
+		return item.Digest{}, diag.New(diag.FileSystemError, "writing the manifest: %w", err)
+	}
+	return item.DigestOf(out), nil
+}
+
+func bundleVerifyCommand() *command {
+	return &command{
+		name: "verify", usage: "verify a bundle's manifest and every file it lists", args: "ID [DIR]",
+		examples: []string{"rye bundle verify acme-tools"},
+		codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
+		run:      runBundleVerify,
+	}
+}
+
+func runBundleVerify(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	tree, _, err := c.openBundle(h, c.arg(1))
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	id := c.arg(0)
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: verify.JudgeManifest(h.trust, string(space.Project), bundle.ManifestPath(id))})
+	if err != nil {
+		return err
+	}
+	human := func() {
+		for _, f := range r.Findings {
+			c.ui.finding(f)
+		}
+		c.ui.Out("%s: %s checked, %d missing, %d extra, %d changed", id, plural(r.FilesChecked, "file"), len(r.Missing), len(r.Extra), len(r.Changed))
+	}
+	return c.ui.report(r.Err(id), r, r.Findings, human)
+}
+
+func bundleInspectCommand() *command {
+	return &command{
+		name: "inspect", usage: "print what a manifest says, without verifying it", args: "FILE",
+		examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml"},
+		codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed},
+		run:      runBundleInspect,
+	}
+}
+
+func runBundleInspect(_ context.Context, c *call) error {
+	b, err := os.ReadFile(c.path(c.arg(0)))
+	if err != nil {
+		return diag.New(diag.FileSystemError, "reading the manifest: %w", err)
+	}
+	in, fs := bundle.Inspect(b)
+	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, c.arg(0))); err != nil {
+		return err
+	}
+	return c.ui.Show(in, func() {
+		c.ui.Note("Nothing was verified: this is what the file says.")
+		c.ui.Out("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
+		t := &table{}
+		for _, f := range in.Manifest.Files {
+			t.add(f.Path, f.Mode(), f.Digest.String()[:19])
+		}
+		c.ui.Table(t)
+	})
+}

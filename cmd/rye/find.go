@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// itemAt returns the item that a ref, an id or a path names, whatever its
+// verdict.
+func (c *call) itemAt(ctx context.Context, h *house, word string) (*resolve.Item, error) {
+	if root, rel, ok := c.placeOf(h, word); ok {
+		return h.resolver.File(ctx, root, rel)
+	}
+	ref, err := h.resolver.Ref(ctx, word)
+	if err != nil {
+		return nil, err
+	}
+	return h.resolver.Inspect(ctx, ref)
+}
+
+// placeOf returns the root and the relative path of an existing path inside
+// the project or user space.
+func (c *call) placeOf(h *house, word string) (*space.Root, string, bool) {
+	p := c.path(word)
+	if _, err := os.Lstat(p); err != nil {
+		return nil, "", false
+	}
+	for _, root := range h.resolver.Roots() {
+		if root.Embedded() {
+			continue
+		}
+		rel, err := filepath.Rel(root.Path("."), p)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return root, filepath.ToSlash(rel), true
+		}
+	}
+	return nil, "", false
+}
+
+// refArgs reads "KIND ID rest…" or "REF rest…".
+func refArgs(ctx context.Context, h *house, args []string) (item.Ref, []string, error) {
+	if len(args) > 1 && !strings.Contains(args[0], ":") && !strings.ContainsAny(args[1], "=") {
+		if kind, ok := knownKind(ctx, h, args[0]); ok {
+			ref, err := item.ParseRef(args[1], kind)
+			return ref, args[2:], err
+		}
+	}
+	ref, err := h.resolver.Ref(ctx, args[0])
+	return ref, args[1:], err
+}
+
+// knownKind reports whether word names a kind. The four of the boot table
+// always count, so that an item of theirs is looked for even when its
+// extractor is missing.
+func knownKind(ctx context.Context, h *house, word string) (item.Kind, bool) {
+	k := item.Kind(word)
+	switch k {
+	case item.Directive, item.Tool, item.Knowledge, item.Config:
+		return k, true
+	}
+	ext, err := h.resolver.Extractor(ctx, k)
+	return k, err == nil && ext != nil
+}
+
+// ask reads one line at a terminal; elsewhere it is an error.
+func (c *call) ask(prompt string) (string, error) {
+	if !c.Isatty(c.Stdin) {
+		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
+	}
+	fmt.Fprint(c.Stderr, prompt)
+	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
+	if err != nil && line == "" {
+		return "", diag.New(diag.Usage, "asking for %s: no answer", strings.TrimSpace(prompt))
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// needProject returns the project's root, or the error that there is none.
+func (h *house) needProject() (*space.Root, error) {
+	if root := h.spaces.Of(space.Project); root != nil {
+		if _, err := os.Stat(root.Path(".")); err == nil {
+			return root, nil
+		}
+	}
+	return nil, diag.New(diag.ItemNotFound, "finding the project: no folder from here upwards holds %s", space.Dir).
+		WithHint("rye init makes a project here")
+}

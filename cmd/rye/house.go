@@ -1,0 +1,161 @@
+package main
+
+import (
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/trust"
+)
+
+// house is what the commands about items work with, built once for a call.
+type house struct {
+	dirs     userdirs.Dirs
+	spaces   *space.Spaces
+	trust    *trust.Store
+	badTrust []diag.Finding // documents that were passed over
+	resolver *resolve.Resolver
+	executor *exec.Executor
+	primary  *primary.House
+}
+
+// mode says how strict a house is about its own extractors.
+type mode bool
+
+const (
+	strict  mode = false // for everything that runs or shows an item as trusted
+	lenient mode = true  // for sign, verify and trust, which must work in an empty house
+)
+
+// house builds the rooms for this call.
+func (c *call) house(m mode) (*house, error) {
+	h := &house{dirs: c.userDirs()}
+	system, err := c.system()
+	if err != nil {
+		return nil, err
+	}
+	h.spaces, err = space.Discover(space.Params{
+		Project: c.str("project"), Dir: c.dir, Home: c.home(), Getenv: c.Getenv,
+		System: system, Layer: stdlib.Bundle,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.trust, h.badTrust = c.loadTrust(h)
+	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: bool(m)})
+	h.executor = c.executor(h)
+	h.primary = primary.New(primary.Params{
+		Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: c.Now,
+	})
+	return h, nil
+}
+
+// system opens the embedded bundle: its manifest's signature and the hash of
+// every file hold before anything of it is used. A binary without a bundle has
+// an empty system space.
+func (c *call) system() (fs.FS, error) {
+	if c.Stdlib == nil {
+		return nil, nil
+	}
+	if _, err := fs.Stat(c.Stdlib, space.Dir); err != nil {
+		return nil, nil
+	}
+	anchors, _ := trust.Load(trust.Params{Anchors: compiledAnchors(), Now: c.Now})
+	style, _ := sign.StyleByName("#")
+	opened, err := bundle.Open(c.Stdlib, stdlib.Bundle, func(manifest []byte) error {
+		where := bundle.ManifestPath(stdlib.Bundle)
+		return anchors.Verify(trust.Input{
+			Space: string(space.System), Embedded: true, Path: where, Bytes: manifest, Style: style,
+			Subject: bundle.Subject(stdlib.Bundle), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
+		}).Err(where)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return opened.FS, nil
+}
+
+func (c *call) userDirs() userdirs.Dirs { return userdirs.For(c.Getenv, runtime.GOOS) }
+
+// home returns the user's home folder, "" when it is unknown.
+func (c *call) home() string {
+	key := "HOME"
+	if runtime.GOOS == "windows" {
+		key = "USERPROFILE"
+	}
+	if dir := c.Getenv(key); filepath.IsAbs(dir) {
+		return dir
+	}
+	return ""
+}
+
+// systemTrust returns the folders of the machine's own trust documents.
+func (c *call) systemTrust() []string {
+	if runtime.GOOS == "windows" {
+		if dir := c.Getenv("ProgramData"); dir != "" {
+			return []string{filepath.Join(dir, "rye", "trust")}
+		}
+		return nil
+	}
+	return []string{"/etc/rye/trust"}
+}
+
+func (c *call) loadTrust(h *house) (*trust.Store, []diag.Finding) {
+	p := trust.Params{
+		SystemDirs: c.systemTrust(), UserDir: h.dirs.Trust(),
+		Anchors: compiledAnchors(), Floor: buildTime(), Now: c.Now,
+	}
+	if h.spaces.ProjectDir != "" {
+		p.ProjectDir = filepath.Join(h.spaces.ProjectDir, space.Dir, "trust")
+	}
+	return trust.Load(p)
+}
+
+// compiledAnchors returns the development key, which counts for the embedded
+// bundle and for nothing else.
+func compiledAnchors() []trust.Anchor {
+	pub, err := hex.DecodeString(stdlib.DevPublic)
+	if err != nil {
+		panic("stdlib.DevPublic is not hexadecimal")
+	}
+	return []trust.Anchor{{
+		Public: pub, Owner: "rye development key", EmbeddedOnly: true,
+		Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release", "provider"}},
+	}}
+}
+
+func (c *call) executor(h *house) *exec.Executor {
+	project := h.spaces.ProjectDir
+	if project == "" {
+		project = c.dir
+	}
+	return exec.New(exec.Params{
+		Resolver: h.resolver, Cache: c.cacheDir(h.dirs), Project: project, UserSpace: h.spaces.UserDir,
+		SystemSpace: c.Getenv("RYE_SYSTEM_SPACE"), Environ: c.Environ(), Self: c.Self,
+		Consent: c.consent(h), Now: c.Now,
+	})
+}
+
+// cacheDir returns the content-addressed store: RYE_CACHE, the user's cache
+// folder, or a private folder among the temporary files.
+func (c *call) cacheDir(d userdirs.Dirs) string {
+	if dir := c.Getenv("RYE_CACHE"); dir != "" {
+		return c.path(dir)
+	}
+	if d.Cache != "" {
+		return d.Cache
+	}
+	return filepath.Join(os.TempDir(), "rye-cache-"+userID())
+}

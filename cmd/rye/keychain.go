@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+func userID() string { return strconv.Itoa(os.Getuid()) }
+
+// keyFile returns where the private key of a fingerprint lies.
+func (h *house) keyFile(fp sign.Fingerprint) string {
+	return filepath.Join(h.dirs.Keys(), "key-"+fp.String()+".pem")
+}
+
+// signer returns what signs: --key, RYE_KEY_FILE, or the user's only own key,
+// from the ssh-agent when it holds the key, else from its file.
+func (c *call) signer(ctx context.Context, h *house) (sign.Signer, error) {
+	which := c.str("key")
+	if which == "" {
+		if s, ok, err := sign.EnvSigner(c.Getenv); ok || err != nil {
+			return s, err
+		}
+	}
+	if strings.ContainsAny(which, `/\`) || strings.HasSuffix(which, ".pem") {
+		return sign.OpenFileSigner(c.path(which), c.passphrase("Passphrase of "+which+": "))
+	}
+	fp, err := h.ownKey(which)
+	if err != nil {
+		return nil, err
+	}
+	return c.signerOf(ctx, h, fp)
+}
+
+func (c *call) signerOf(ctx context.Context, h *house, fp sign.Fingerprint) (sign.Signer, error) {
+	if s := c.agentSigner(ctx, fp); s != nil {
+		return s, nil
+	}
+	path := h.keyFile(fp)
+	s, err := sign.OpenFileSigner(path, c.passphrase("Passphrase of key "+fp.Short()+": "))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.AuthRequired, "opening key %s: neither the ssh-agent nor %s holds it", fp.Short(), path).
+			WithHint("name the key's file with --key FILE")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// agentSigner returns the agent's signer for a key, nil when there is none.
+func (c *call) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer {
+	socket := c.Getenv("SSH_AUTH_SOCK")
+	if socket == "" {
+		return nil
+	}
+	a, err := sign.DialAgent(ctx, socket)
+	if err != nil {
+		return nil
+	}
+	s, err := a.Signer(ctx, fp)
+	if err != nil {
+		_ = a.Close()
+		return nil
+	}
+	return s
+}
+
+// ownKey picks one of the user's own keys by fingerprint prefix or owner; the
+// empty word picks the only one.
+func (h *house) ownKey(word string) (sign.Fingerprint, error) {
+	var found, own []trust.KeyInfo
+	for _, k := range h.trust.Keys() {
+		if !k.Own || k.State != trust.StateValid && k.State != trust.StateGrace {
+			continue
+		}
+		own = append(own, k)
+		if word == "" || strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(word)) || k.Owner == word {
+			found = append(found, k)
+		}
+	}
+	switch {
+	case len(own) == 0:
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have no key of your own").
+			WithHint("rye key new makes one; in CI set %s", sign.EnvKeyFile)
+	case len(found) == 0:
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: none of your %d keys is %q", len(own), word).
+			WithHint("rye key list shows them")
+	case len(found) > 1:
+		var names []string
+		for _, k := range found {
+			names = append(names, k.Fingerprint.Short()+" ("+k.Owner+")")
+		}
+		return sign.Fingerprint{}, diag.New(diag.Usage, "choosing a key: you have %s", strings.Join(names, ", ")).
+			WithHint("name one with --key FINGERPRINT")
+	}
+	return found[0].Fingerprint, nil
+}
+
+// passphrase returns a function that asks at the terminal, or nil-safe errors
+// elsewhere. It never waits when there is no terminal.
+func (c *call) passphrase(prompt string) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if file := c.Getenv(sign.EnvPassphraseFile); file != "" {
+			b, err := os.ReadFile(file)
+			return []byte(strings.TrimSuffix(string(b), "\n")), err
+		}
+		if !c.Isatty(c.Stdin) {
+			return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at").
+				WithHint("load the key with rye key agent-add, or set %s", sign.EnvPassphraseFile)
+		}
+		return c.askSecret(prompt)
+	}
+}
+
+func (c *call) askSecret(prompt string) ([]byte, error) {
+	f, ok := c.Stdin.(*os.File)
+	if !ok {
+		return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at")
+	}
+	fmt.Fprint(c.Stderr, prompt)
+	b, err := term.ReadPassword(int(f.Fd()))
+	fmt.Fprintln(c.Stderr)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading a passphrase: %w", err)
+	}
+	return b, nil
+}
+
+// span reads a length of time: Go's units, and d, w, y for days, weeks, years.
+func span(text string) (time.Duration, error) {
+	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour}
+	for unit, length := range units {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 && n < 100000 {
+			return time.Duration(n) * length, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, diag.New(diag.Usage, "reading length of time %q: write for example 90d, 12w or 1y", text)
+	}
+	return d, nil
+}
+
+// until reads an instant: a date, an RFC 3339 time, or a span from now.
+func until(text string, now time.Time) (time.Time, error) {
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	d, err := span(text)
+	return now.Add(d), err
+}
+
+// listFlag splits the values of a repeatable flag at commas.
+func (c *call) listFlag(name string) []string {
+	var out []string
+	for _, v := range c.strs(name) {
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"sort"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+)
+
+func runCommand() *command {
+	return &command{
+		name: "run", group: "Items",
+		usage: "run a tool, print knowledge, or prepare a directive", args: "KIND|REF [ID] [NAME=VALUE…]",
+		long: `A tool runs when it, its runtime and its primitive are signed by keys that count.
+NAME=VALUE is read as the type that the tool's schema declares; NAME:=JSON is
+JSON. The tool's result goes to stdout, its own messages to stderr. --dry-run
+verifies and validates everything and starts nothing. A directive is prepared
+with --print: inputs checked and filled in, for whoever follows it. Runs have no
+sandbox yet; results say so.`,
+		examples: []string{
+			"rye run tool demo/hello name=world",
+			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
+			"rye run knowledge rye/core/trust-model",
+			"rye run directive rye/core/create_tool --print name=greet",
+		},
+		codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
+			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied},
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "params", Usage: "parameters as `JSON`, @FILE, or - for stdin"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "verify and validate, start nothing"},
+			&cli.BoolFlag{Name: "print", Usage: "print the prepared directive"},
+		},
+		run: runRun,
+	}
+}
+
+func runRun(ctx context.Context, c *call) error {
+	h, err := c.house(strict)
+	if err != nil {
+		return err
+	}
+	ref, rest, err := refArgs(ctx, h, c.args)
+	if err != nil {
+		return err
+	}
+	params, err := c.params()
+	if err != nil {
+		return err
+	}
+	req := primary.Call{Ref: ref, Args: rest, Params: params, DryRun: c.bool("dry-run")}
+	switch ref.Kind {
+	case item.Tool:
+		return c.runTool(ctx, h, req)
+	case item.Directive:
+		return c.runDirective(ctx, h, req)
+	}
+	return c.runText(ctx, h, req)
+}
+
+// params reads --params: JSON, a file or stdin.
+func (c *call) params() (map[string]any, error) {
+	text := c.str("params")
+	if text == "" {
+		return nil, nil
+	}
+	b := []byte(text)
+	var err error
+	switch {
+	case text == "-":
+		b, err = io.ReadAll(io.LimitReader(c.Stdin, 16<<20))
+	case strings.HasPrefix(text, "@"):
+		b, err = os.ReadFile(c.path(text[1:]))
+	}
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading --params: %w", err)
+	}
+	doc, fs := jsonx.Parse(b)
+	if err := diag.FromFindings("reading --params", fs); err != nil {
+		return nil, err
+	}
+	return doc.Root, nil
+}
+
+func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
+	if c.bool("print") {
+		return diag.New(diag.Usage, "running %s: --print is for directives", req.Ref)
+	}
+	if !c.ui.quiet {
+		req.OnLine = func(s proc.Stream, line []byte) {
+			if s == proc.Stderr {
+				c.ui.Note("%s", string(line))
+			}
+		}
+	}
+	run, err := h.primary.Tool(ctx, req)
+	if run != nil && run.Result != nil {
+		sb := run.Result.Sandbox
+		c.ui.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
+	}
+	if c.ui.json {
+		return c.ui.answer(run, err)
+	}
+	if err != nil {
+		return err
+	}
+	if req.DryRun {
+		c.ui.dryRun(run)
+		return nil
+	}
+	c.ui.toolResult(run.Result.Data)
+	return nil
+}
+
+func orNone(list []string) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	return strings.Join(list, ", ")
+}
+
+// answer prints the envelope of a run, failed ones with their error.
+func (u *ui) answer(run *primary.Run, err error) error {
+	doc := envelope{Success: err == nil, Run: run.Metadata}
+	if err == nil {
+		doc.Data = run.Data
+		return u.document(doc)
+	}
+	doc.Error = newErrorObject(typed(err))
+	if derr := u.document(doc); derr != nil {
+		return derr
+	}
+	return shown(err, nil)
+}
+
+// toolResult prints what a tool gave: the text of {stdout} or {output} alone,
+// else the object as JSON.
+func (u *ui) toolResult(data map[string]any) {
+	if s, ok := data["stdout"].(string); ok && len(data) == 1 {
+		u.raw(s)
+		return
+	}
+	if s, ok := data["output"].(string); ok {
+		u.raw(s)
+		return
+	}
+	b, err := jsonx.MarshalIndent(data)
+	if err != nil {
+		b, _ = json.Marshal(data)
+	}
+	u.raw(string(b))
+}
+
+func (u *ui) dryRun(run *primary.Run) {
+	p := run.Plan
+	u.Out("%s would run, nothing was started", run.Metadata.Ref)
+	t := &table{}
+	t.add("program", p.Program)
+	t.add("arguments", strings.Join(p.Argv[1:], " "))
+	t.add("folder", p.Dir)
+	t.add("timeout", p.Timeout.String())
+	for _, in := range p.Interpreters {
+		t.add("interpreter", in.Path)
+	}
+	names := make([]string, 0, len(p.Parameters))
+	for name := range p.Parameters {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		b, _ := jsonx.Marshal(p.Parameters[name])
+		t.add("parameter", name+" = "+string(b))
+	}
+	u.Table(t)
+	u.chain(run.Metadata.Chain)
+}
+
+func (c *call) runDirective(ctx context.Context, h *house, req primary.Call) error {
+	if !c.bool("print") && !c.bool("dry-run") {
+		return diag.New(diag.Usage, "running %s: following a directive with a model is not part of this version", req.Ref).
+			WithHint("add --print to get the directive with its inputs filled in")
+	}
+	p, err := h.primary.Directive(ctx, req)
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(p, func() {
+		if req.DryRun {
+			c.ui.Out("%s is ready, its inputs fit", p.Ref)
+			return
+		}
+		c.ui.directive(p)
+	})
+}
+
+func (u *ui) directive(p *primary.Prepared) {
+	u.Note("%s, signed by %s", p.Ref, signerOf(p.Item))
+	if p.Title != "" {
+		u.Out("# %s\n", p.Title)
+	}
+	u.Text(p.Body)
+	if len(p.Outputs) == 0 {
+		return
+	}
+	u.Out("\nReturn these outputs:")
+	for _, out := range p.Outputs {
+		u.Out("- %s (%s): %s", out.Name, out.Type, out.Description)
+	}
+}
+
+// runText prints knowledge, and every other kind that has nothing to run.
+func (c *call) runText(ctx context.Context, h *house, req primary.Call) error {
+	if len(req.Args) > 0 || len(req.Params) > 0 {
+		return diag.New(diag.UnknownParameter, "reading %s: it takes no parameters", req.Ref)
+	}
+	it, err := h.primary.Load(ctx, req.Ref)
+	if err != nil {
+		return err
+	}
+	text := string(it.Meta.Body)
+	if text == "" {
+		text = string(it.Bytes)
+	}
+	data := map[string]any{"ref": it.Ref.String(), "title": it.Meta.Title, "version": it.Meta.Version, "trust": it.Verdict, "body": text}
+	return c.ui.Show(data, func() { c.ui.Text(text) })
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/primary"
+)
+
+func signCommand() *command {
+	return &command{
+		name: "sign", group: "Items",
+		usage: "validate items and sign them", args: "ID|GLOB|PATH…",
+		long: `A target is a path, a ref such as tool:demo/hello, an id, or a glob over ids;
+'*' is every item of the project. An item that does not fit its schema, or that
+holds hidden characters, is refused and left as it is. Signing twice changes
+nothing. --check changes nothing at all and fails when something would change.`,
+		examples: []string{
+			"rye sign tool:demo/hello",
+			"rye sign '*'",
+			"rye sign .ai/tools/demo --check  # in CI",
+		},
+		codes: []diag.Code{diag.LockStale, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "check", Usage: "change nothing; fail when something is not signed by the key"},
+			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`: a fingerprint, an owner or a file"},
+		},
+		run: runSign,
+	}
+}
+
+func runSign(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	signer, err := c.signer(ctx, h)
+	if err != nil {
+		return err
+	}
+	reports, err := h.primary.Sign(ctx, primary.SignCall{Targets: c.args, Dir: c.dir, Signer: signer, Check: c.bool("check")})
+	if err != nil {
+		return err
+	}
+	for _, note := range h.resolver.Notes() {
+		c.ui.Warn("%s", note)
+	}
+	return c.signed(reports)
+}
+
+// signed shows the reports; a refused file, or a stale one under --check,
+// decides the exit status.
+func (c *call) signed(reports []primary.SignReport) error {
+	counts := map[primary.SignStatus]int{}
+	var fs []diag.Finding
+	for _, r := range reports {
+		counts[r.Status]++
+		fs = append(fs, r.Findings...)
+		if r.Status == primary.Stale {
+			f := diag.Errorf(diag.LockStale, 0, 0, "%s is not signed as it stands", r.Path)
+			f.Fix = "rye sign " + r.Path
+			fs = append(fs, f)
+		}
+	}
+	data := map[string]any{"files": reports, "signed": counts[primary.Signed], "unchanged": counts[primary.Unchanged],
+		"stale": counts[primary.Stale], "refused": counts[primary.Refused]}
+	err := diag.FromFindings("signing", fs)
+	human := func() {
+		for _, r := range reports {
+			c.ui.signLine(r)
+		}
+		c.ui.Note("%s", fmt.Sprintf("%d signed, %d unchanged, %d refused", counts[primary.Signed], counts[primary.Unchanged], counts[primary.Refused]))
+	}
+	return c.ui.report(err, data, fs, human)
+}
+
+func (u *ui) signLine(r primary.SignReport) {
+	style := map[primary.SignStatus]string{primary.Signed: green, primary.Refused: red, primary.Stale: yellow, primary.Unchanged: dim}[r.Status]
+	name := r.Ref
+	if name == "" {
+		name = "(no item)"
+	}
+	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(dim, r.Path))
+	for _, f := range r.Findings {
+		u.finding(f)
+	}
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+func trustCommand() *command {
+	return &command{
+		name: "trust", group: "Trust",
+		usage: "decide whose signatures count",
+		subs: []*command{
+			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustExplainCommand(), trustInterpreterCommand(),
+		},
+	}
+}
+
+func trustAddCommand() *command {
+	return &command{
+		name: "add", usage: "trust another's key, within a scope", args: "FILE",
+		long: `FILE is the trust document that its owner exported. You grant a part of what it
+asks for: --kinds and --namespaces say for which items the key counts. The grant
+is signed with your own key and lies in your configuration, never in a project.`,
+		examples: []string{
+			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
+			"rye trust add ci.toml --kinds '*' --namespaces '**'",
+		},
+		codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
+		flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "kinds", Usage: "`KINDS` of items, separated by commas; * is every kind"},
+			&cli.StringSliceFlag{Name: "namespaces", Usage: "`GLOBS` over ids, such as acme/**"},
+			&cli.StringSliceFlag{Name: "may", Usage: "`USES`: sign, release, endorse, rotate, revoke, provider (default sign,release)"},
+			&cli.StringFlag{Name: "until", Usage: "end of the grant: a date, or a `LENGTH` such as 90d"},
+			&cli.StringFlag{Name: "key", Usage: "sign the grant with this own `KEY`"},
+		},
+		run: runTrustAdd,
+	}
+}
+
+func runTrustAdd(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	path := c.path(c.arg(0))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
+	}
+	doc, err := proposedKey(path, b)
+	if err != nil {
+		return err
+	}
+	scope, err := c.grantScope(doc)
+	if err != nil {
+		return err
+	}
+	signer, err := c.signer(ctx, h)
+	if err != nil {
+		return err
+	}
+	p := trust.GrantParams{Document: b, Scope: scope, Now: c.Now()}
+	if text := c.str("until"); text != "" {
+		if p.NotAfter, err = until(text, c.Now()); err != nil {
+			return err
+		}
+	}
+	name, grant, err := trust.NewGrant(ctx, p, signer)
+	if err != nil {
+		return err
+	}
+	if _, err := trust.AddDocument(h.dirs.Trust(), trust.FileName(trust.KindKey, doc.Fingerprint), b); err != nil {
+		return err
+	}
+	at, err := trust.AddDocument(h.dirs.Trust(), name, grant)
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": scope, "grant": at}, func() {
+		c.ui.Out("trusting %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, scope.String())
+		c.ui.Out("grant %s", at)
+	})
+}
+
+// proposedKey reads a key document under the name that its key gives, so that
+// it may arrive under any.
+func proposedKey(path string, b []byte) (*trust.Document, error) {
+	doc, fs := trust.ParseDocument(filepath.Base(path), b)
+	if doc != nil && doc.Kind == trust.KindKey {
+		doc, fs = trust.ParseDocument(trust.FileName(trust.KindKey, doc.Fingerprint), b)
+	}
+	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
+		return nil, err
+	}
+	if doc == nil || doc.Kind != trust.KindKey {
+		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document", path)
+	}
+	return doc, nil
+}
+
+// grantScope takes the scope from the flags, or asks at a terminal.
+func (c *call) grantScope(doc *trust.Document) (trust.Scope, error) {
+	s := trust.Scope{Kinds: c.listFlag("kinds"), Namespaces: c.listFlag("namespaces"), May: c.listFlag("may")}
+	if len(s.May) == 0 {
+		s.May = []string{"sign", "release"}
+	}
+	for _, q := range []struct {
+		list *[]string
+		flag string
+		wish []string
+	}{{&s.Kinds, "kinds", doc.Scope.Kinds}, {&s.Namespaces, "namespaces", doc.Scope.Namespaces}} {
+		if len(*q.list) > 0 {
+			continue
+		}
+		answer, err := c.ask(q.flag + " (it asks for " + strings.Join(q.wish, ", ") + "): ")
+		if err != nil {
+			return s, diag.New(diag.Usage, "adding key %s: --%s is missing", doc.Fingerprint.Short(), q.flag).
+				WithHint("say for which items it counts: --kinds tool --namespaces 'NAME/**'; it asks for kinds %s, namespaces %s",
+					strings.Join(doc.Scope.Kinds, ","), strings.Join(doc.Scope.Namespaces, ","))
+		}
+		*q.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' })
+	}
+	return s, nil
+}
+
+func trustListCommand() *command {
+	return &command{
+		name: "list", usage: "list the keys that count, and what the project proposes",
+		examples: []string{"rye trust list", "rye trust list --json"},
+		run: func(_ context.Context, c *call) error {
+			h, err := c.house(lenient)
+			if err != nil {
+				return err
+			}
+			keys, proposals := h.trust.Keys(), h.trust.Proposals()
+			data := map[string]any{"keys": keys, "proposals": proposals, "findings": h.badTrust}
+			return c.ui.Show(data, func() { c.ui.trustList(keys, proposals, h.badTrust) })
+		},
+	}
+}
+
+func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, bad []diag.Finding) {
+	t := &table{header: []string{"KEY", "OWNER", "TIER", "STATE", "UNTIL", "SCOPE"}}
+	for _, k := range keys {
+		until, tier := "never", string(k.Tier)
+		if !k.NotAfter.IsZero() {
+			until = k.NotAfter.Format(time.DateOnly)
+		}
+		if k.Own {
+			tier += " (own)"
+		}
+		t.add(k.Fingerprint.Short(), k.Owner, tier, string(k.State), until, k.Scope.String())
+	}
+	u.Table(t)
+	for _, p := range proposals {
+		u.Note("proposal, not trusted: %s (%s, %s)", p.Path, p.Fingerprint.Short(), p.Owner)
+	}
+	for _, f := range bad {
+		u.Warn("%s", f)
+	}
+}
+
+func trustRemoveCommand() *command {
+	return &command{
+		name: "remove", usage: "trust a key no longer", args: "KEY",
+		long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
+		examples: []string{"rye trust remove 4f3a"},
+		codes:    []diag.Code{diag.KeyUnknown},
+		run:      runTrustRemove,
+	}
+}
+
+func runTrustRemove(_ context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	var found []sign.Fingerprint
+	for _, k := range h.trust.Keys() {
+		if k.Tier != trust.TierEmbedded && (strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(c.arg(0))) || k.Owner == c.arg(0)) {
+			found = append(found, k.Fingerprint)
+		}
+	}
+	if len(found) != 1 {
+		return diag.New(diag.KeyUnknown, "removing key %q: %d of your keys match", c.arg(0), len(found)).WithHint("rye trust list shows them")
+	}
+	gone, err := trust.RemoveKey(h.dirs.Trust(), found[0])
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]any{"fingerprint": found[0], "removed": gone}, func() {
+		for _, p := range gone {
+			c.ui.Out("removed %s", p)
+		}
+	})
+}
+
+func trustExplainCommand() *command {
+	return &command{
+		name: "explain", usage: "tell step by step why an item is trusted or not", args: "REF|PATH",
+		examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
+		codes:    []diag.Code{diag.ItemNotFound},
+		run:      runTrustExplain,
+	}
+}
+
+func runTrustExplain(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	it, err := c.itemAt(ctx, h, c.arg(0))
+	if err != nil {
+		return err
+	}
+	lines := h.trust.Explain(it.Verdict, inputOf(it))
+	return c.ui.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
+		c.ui.Out("%s", it.Path())
+		for _, l := range lines {
+			c.ui.Out("  %s", l)
+		}
+	})
+}
+
+func inputOf(it *resolve.Item) trust.Input {
+	return trust.Input{
+		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(), Bytes: it.Bytes,
+		Detached: it.Signature, DetachedOnly: it.Type.Detached, Style: it.Type.Style,
+		Subject: extract.Subject(it.Ref), MaxSize: resolve.MaxItem, Text: true,
+	}
+}

@@ -1,0 +1,300 @@
+// Package verify walks a space and judges every file in it: signatures, trust,
+// metadata, hidden characters, collisions, links and bundle manifests.
+//
+// It uses the same reading as every run (resolve), so it cannot disagree with
+// it. It writes nothing, runs nothing and renders nothing.
+package verify
+
+import (
+	"context"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/trust"
+)
+
+// Params says what to walk. Resolver is required and should be lenient.
+type Params struct {
+	Resolver *resolve.Resolver
+	Trust    *trust.Store
+	Workers  int // 0 means one for each processor
+}
+
+// File is the judgement of one file.
+type File struct {
+	Ref     string        `json:"ref,omitempty"`
+	Space   string        `json:"space"`
+	Path    string        `json:"path"`
+	Digest  item.Digest   `json:"digest"`
+	Support bool          `json:"support,omitempty"`
+	Bundle  string        `json:"bundle,omitempty"` // a manifest, or what a manifest vouches for
+	Verdict trust.Verdict `json:"verdict"`
+}
+
+// Report is the outcome of a walk.
+type Report struct {
+	Files    []File         `json:"files"`
+	Findings []diag.Finding `json:"findings"`
+}
+
+// Failed reports whether any finding is an error.
+func (r *Report) Failed() bool { return diag.Failed(r.Findings) }
+
+// Root verifies everything below the .ai folder of a root.
+func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
+	w := &walk{p: p, root: root}
+	var err error
+	if w.table, err = p.Resolver.Table(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.collect(ctx, "."); err != nil {
+		return nil, err
+	}
+	if err := w.judge(ctx); err != nil {
+		return nil, err
+	}
+	w.report.Findings = append(w.report.Findings, p.Resolver.Notes()...)
+	return w.finish(), nil
+}
+
+// Below verifies everything at or below rel in a root.
+func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report, error) {
+	w := &walk{p: p, root: root}
+	var err error
+	if w.table, err = p.Resolver.Table(ctx); err != nil {
+		return nil, err
+	}
+	if err := w.collect(ctx, rel); err != nil {
+		return nil, err
+	}
+	if len(w.files) == 0 && root.Exists(rel) {
+		w.add(space.Entry{Rel: strings.TrimSuffix(rel, extract.DetachedExt)})
+	}
+	if err := w.judge(ctx); err != nil {
+		return nil, err
+	}
+	return w.finish(), nil
+}
+
+// Item reports on one resolved item.
+func Item(it *resolve.Item) *Report {
+	r := &Report{}
+	r.Files, r.Findings = []File{fileOf(it)}, findingsOf(it)
+	return r
+}
+
+// Merge adds what o found.
+func (r *Report) Merge(o *Report) {
+	r.Files = append(r.Files, o.Files...)
+	r.Findings = append(r.Findings, o.Findings...)
+}
+
+type walk struct {
+	p     Params
+	root  *space.Root
+	table *extract.Table
+
+	files  []string // to judge
+	loose  []string // in no extractor's grammar: a manifest must list them
+	report Report
+}
+
+func (w *walk) finding(f diag.Finding, rel string) {
+	f.Path = w.root.Display(rel)
+	w.report.Findings = append(w.report.Findings, f)
+}
+
+// collect lists the files and makes the findings that need no reading.
+func (w *walk) collect(ctx context.Context, rel string) error {
+	sigs := map[string]bool{}
+	ids := map[item.Ref]string{}
+	folded := map[string]string{}
+	err := w.root.Walk(rel, func(e space.Entry) error {
+		if own(e.Rel) {
+			return ctx.Err()
+		}
+		if e.Type != 0 {
+			w.finding(special(e), e.Rel)
+			return nil
+		}
+		if path.Ext(e.Rel) == extract.DetachedExt {
+			sigs[strings.TrimSuffix(e.Rel, extract.DetachedExt)] = true
+			return nil
+		}
+		w.collide(e.Rel, ids, folded)
+		w.add(e)
+		return ctx.Err()
+	})
+	for _, rel := range append(slices.Clone(w.files), w.loose...) {
+		delete(sigs, rel)
+	}
+	for base := range sigs {
+		f := diag.Errorf(diag.Unsigned, 0, 0, "a detached signature stands here without its file %s", path.Base(base))
+		f.Fix = "remove it, or restore the file"
+		w.finding(f, base+extract.DetachedExt)
+	}
+	return err
+}
+
+// own reports whether a path belongs to rye itself: trust documents have their
+// own reader, and generated folders hold no items.
+func own(rel string) bool {
+	top, _, _ := strings.Cut(rel, "/")
+	return slices.Contains([]string{"trust", "trusted_keys", "threads", "keys", "cache"}, top)
+}
+
+func special(e space.Entry) diag.Finding {
+	if e.Type&symlink != 0 {
+		f := diag.Errorf(diag.PathEscape, 0, 0, "a symbolic link may not stand below .ai")
+		f.Fix = "replace the link by the file itself"
+		return f
+	}
+	f := diag.Errorf(diag.NotRegular, 0, 0, "only plain files may stand below .ai, this is a %s", typeName(e.Type))
+	f.Fix = "remove it"
+	return f
+}
+
+// collide finds two files that give one id, or ids that differ by case only.
+func (w *walk) collide(rel string, ids map[item.Ref]string, folded map[string]string) {
+	p, ok := w.table.Place(rel)
+	if !ok || p.Ref.IsZero() {
+		return
+	}
+	if other, taken := ids[p.Ref]; taken {
+		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s gives the same id as %s: %s", w.root.Display(rel), w.root.Display(other), p.Ref)
+		f.Fix = "remove or rename one of them"
+		w.finding(f, rel)
+		return
+	}
+	ids[p.Ref] = rel
+	low := strings.ToLower(p.Ref.String())
+	if other, taken := folded[low]; taken {
+		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s differs from %s only by case: file systems exist that hold one of them", w.root.Display(rel), w.root.Display(other))
+		f.Fix = "rename one of them"
+		w.finding(f, rel)
+	}
+	folded[low] = rel
+}
+
+func (w *walk) add(e space.Entry) {
+	p, known := w.table.Place(e.Rel)
+	switch {
+	case !p.Ref.IsZero():
+		w.files = append(w.files, e.Rel)
+	case strings.HasPrefix(path.Base(e.Rel), ".git") || path.Base(e.Rel) == ".keep":
+	case manifest(e.Rel):
+		w.files = append(w.files, e.Rel)
+	case known:
+		w.loose = append(w.loose, e.Rel)
+	default:
+		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor claims this place, so it is not verified")
+		f.Fix = "move it to a folder of a kind, or out of .ai"
+		w.finding(f, e.Rel)
+	}
+}
+
+// manifest reports whether rel is a bundle manifest: bundles/NAME/manifest.yaml.
+func manifest(rel string) bool {
+	return strings.HasPrefix(rel, "bundles/") && path.Base(rel) == "manifest.yaml"
+}
+
+// judge reads every file, several at once, and keeps only the judgement.
+func (w *walk) judge(ctx context.Context) error {
+	n := w.p.Workers
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	if err := w.manifests(ctx); err != nil {
+		return err
+	}
+	type slot struct {
+		file     File
+		findings []diag.Finding
+	}
+	slots := make([]slot, len(w.files))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range n {
+		wg.Go(func() {
+			for i := range next {
+				slots[i].file, slots[i].findings = w.one(ctx, w.files[i])
+			}
+		})
+	}
+	for i := range w.files {
+		if ctx.Err() != nil {
+			break
+		}
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	for _, s := range slots {
+		w.report.Files = append(w.report.Files, s.file)
+		w.report.Findings = append(w.report.Findings, s.findings...)
+	}
+	return ctx.Err()
+}
+
+func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
+	it, err := w.p.Resolver.File(ctx, w.root, rel)
+	if err != nil {
+		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
+		f.Path = w.root.Display(rel)
+		return File{Space: w.root.Label(), Path: f.Path}, []diag.Finding{f}
+	}
+	return fileOf(it), findingsOf(it)
+}
+
+func codeOf(err error) diag.Code {
+	if c := diag.CodeOf(err); c != "" {
+		return c
+	}
+	return diag.FileSystemError
+}
+
+func fileOf(it *resolve.Item) File {
+	return File{Ref: it.Ref.String(), Space: it.Root.Label(), Path: it.Path(), Digest: it.Digest, Support: it.Support(), Verdict: it.Verdict}
+}
+
+// findingsOf returns the verdict, when it refuses, then warnings, metadata and
+// lints.
+func findingsOf(it *resolve.Item) []diag.Finding {
+	var fs []diag.Finding
+	if err := it.Verdict.Err(it.Path()); err != nil {
+		fs = append(fs, verdictFinding(it, err))
+	}
+	for _, f := range it.Verdict.Findings {
+		if f.Severity == diag.SeverityWarning || it.Verdict.OK() {
+			fs = append(fs, f)
+		}
+	}
+	fs = append(fs, it.Findings...)
+	if it.Type.Ext != "" {
+		fs = append(fs, lint(it.Bytes)...)
+	}
+	return diag.WithPath(fs, it.Path())
+}
+
+func verdictFinding(it *resolve.Item, err error) diag.Finding {
+	f := diag.Errorf(it.Verdict.Code, 0, 0, "%s", strings.TrimPrefix(err.Error(), it.Path()+": "))
+	if row, ok := diag.Lookup(it.Verdict.Code); ok {
+		f.Fix = row.Hint
+	}
+	return f
+}
+
+// finish sorts the report, so that it is the same for every number of workers.
+func (w *walk) finish() *Report {
+	slices.SortFunc(w.report.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	diag.Sort(w.report.Findings)
+	return &w.report
+}
