@@ -99,7 +99,7 @@ func (b *builder) anchors() {
 }
 
 func documentBasis(d *Document) basis {
-	return basis{tier: d.Tier, document: d.Path, owner: hidden.Visible(d.Owner), notBefore: d.NotBefore, notAfter: d.NotAfter, doc: d}
+	return basis{tier: d.Tier, document: quoted(d.Path), owner: hidden.Visible(d.Owner), notBefore: d.NotBefore, notAfter: d.NotAfter, doc: d}
 }
 
 // granted is a basis that a grant gave; the window is that of both.

@@ -42,6 +42,9 @@ func (b *builder) readDir(tier Tier, dir string) {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		data, err := readDocument(tier, path)
+		if err != nil && gone(path) {
+			continue
+		}
 		if err != nil {
 			b.unreadable(tier, path, err)
 			continue
@@ -74,7 +77,7 @@ func (b *builder) unreadable(tier Tier, path string, err error) {
 // documentNames lists the documents of a folder, in order. An absent folder
 // holds none.
 func documentNames(tier Tier, dir string) ([]string, error) {
-	info, err := statDir(tier, dir)
+	info, err := stat(tier, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -103,19 +106,20 @@ func documentNames(tier Tier, dir string) ([]string, error) {
 	return names, nil
 }
 
-// statDir follows a link only where the owner of the machine or of the account
+// stat follows a link only where the owner of the machine or of the account
 // laid it; a project's links could lead anywhere.
-func statDir(tier Tier, path string) (fs.FileInfo, error) {
+func stat(tier Tier, path string) (fs.FileInfo, error) {
 	if tier == TierProject {
 		return os.Lstat(path)
 	}
 	return os.Stat(path)
 }
 
-// readDocument reads at most one byte more than a document may have, from the
-// file it looked at.
+// readDocument reads at most one byte more than a document may have. In a
+// project the file opened must be the file looked at, so that no link slips in
+// between.
 func readDocument(tier Tier, path string) ([]byte, error) {
-	before, err := statDir(tier, path)
+	before, err := stat(tier, path)
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +135,23 @@ func readDocument(tier Tier, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !os.SameFile(before, info) {
+	if tier == TierProject && !os.SameFile(before, info) {
 		return nil, diag.New(diag.PathEscape, "it was replaced while it was read")
+	}
+	if !info.Mode().IsRegular() {
+		return nil, diag.New(diag.NotRegular, "it is not a regular file")
 	}
 	if err := private(tier, info); err != nil {
 		return nil, err
 	}
 	return readLimited(f)
+}
+
+// gone reports whether a name that was listed has been removed since, as
+// another rye may do; a link that leads nowhere is not gone.
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 func readLimited(r io.Reader) ([]byte, error) {

@@ -52,11 +52,18 @@ func hasKind(kinds []string, kind string) bool {
 
 func inNamespace(patterns []string, id string) bool {
 	for _, p := range patterns {
-		if id != "" && (p == "**" || glob.Match(p, id)) {
+		if id != "" && (p == "**" || below(p, id) || glob.Match(p, id)) {
 			return true
 		}
 	}
 	return false
+}
+
+// below is glob.Match for the usual pattern "acme/**", without its cost.
+func below(pattern, id string) bool {
+	dir, ok := strings.CutSuffix(pattern, "**")
+	plain := strings.HasSuffix(dir, "/") && dir[0] != '/' && !strings.Contains(dir, "//") && !glob.IsPattern(dir)
+	return ok && plain && len(id) > len(dir) && strings.HasPrefix(id, dir)
 }
 
 // everything reports whether the list of kinds or namespaces names everything.

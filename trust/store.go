@@ -39,7 +39,7 @@ type entry struct {
 // grant that names it.
 type basis struct {
 	tier                Tier
-	document            string // path, or compiledIn
+	document            string // path or compiledIn, safe to print
 	owner               string // safe to print
 	own                 bool
 	notBefore, notAfter time.Time // no notAfter: no end

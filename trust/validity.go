@@ -15,7 +15,7 @@ func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 	end := !b.notAfter.IsZero()
 	switch {
 	case b.doc != nil && b.doc.Signed.After(now.Add(ClockSkew)):
-		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.document), stamp(b.doc.Signed))
+		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", b.document, stamp(b.doc.Signed))
 	case b.grant != nil && b.grant.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.grant.Path), stamp(b.grant.Signed))
 	case end && now.After(b.notAfter) && !b.own:

@@ -122,7 +122,7 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
 	e := s.keys[v.Signer]
 	b, code, why := e.best(v.Time, now)
-	v.Owner, v.Document, v.Tier = b.owner, quoted(b.document), b.tier
+	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 		return v.refuse(diag.Scope, scopeReason(bound, part, in))
 	}
@@ -182,11 +182,11 @@ func scopeReason(b Bound, part string, in Input) string {
 	source := quoted(b.Source)
 	switch part {
 	case "may":
-		return fmt.Sprintf("the key may not %s: %s lets it %s", use, source, words(b.Scope.May))
+		return fmt.Sprintf("the key may not %s: %s lets it %s", quoted(use), source, words(b.Scope.May))
 	case "kinds":
-		return fmt.Sprintf("the key may not vouch for a %s: %s lets it vouch for kinds %s", in.Subject.Kind, source, words(b.Scope.Kinds))
+		return fmt.Sprintf("the key may not vouch for a %s: %s lets it vouch for kinds %s", quoted(in.Subject.Kind), source, words(b.Scope.Kinds))
 	}
-	return fmt.Sprintf("the key may not vouch for the id %s: %s lets it vouch for %s", in.Subject.ID, source, words(b.Scope.Namespaces))
+	return fmt.Sprintf("the key may not vouch for the id %s: %s lets it vouch for %s", quoted(in.Subject.ID), source, words(b.Scope.Namespaces))
 }
 
 // readable is the last step: hidden characters.
