@@ -13,6 +13,7 @@ import (
 const (
 	resultLimit    = 100
 	maxResultLimit = 10_000
+	maxIgnore      = 100
 )
 
 type globResult struct {
@@ -50,7 +51,12 @@ func runGlob(ctx context.Context, p Params, in map[string]any) (any, error) {
 
 func ignorePatterns(a args) []pattern {
 	var ps []pattern
-	for _, g := range a.strings("ignore") {
+	globs := a.strings("ignore")
+	if len(globs) > maxIgnore {
+		a.bad("ignore", "lists %d patterns, more than %d", len(globs), maxIgnore)
+		return nil
+	}
+	for _, g := range globs {
 		ps = append(ps, compilePattern(a, "ignore", g))
 	}
 	return ps

@@ -9,6 +9,7 @@ import (
 
 // Limits of one glob pattern.
 const (
+	maxPattern      = 1024 // bytes
 	maxSegments     = 60
 	maxAlternatives = 64
 )
@@ -25,6 +26,10 @@ type states []uint64
 // compilePattern reads a glob; key names the parameter in findings.
 func compilePattern(a args, key, glob string) pattern {
 	var p pattern
+	if len(glob) > maxPattern {
+		a.bad(key, "has more than %d bytes", maxPattern)
+		return p
+	}
 	alts, ok := expandBraces(glob, maxAlternatives)
 	if !ok {
 		a.bad(key, "%q has more than %d alternatives", glob, maxAlternatives)
