@@ -82,7 +82,7 @@ func checkStat(rel string, st *unix.Stat_t, max int64) error {
 		return notRegular(rel, "it is a pipe")
 	case mode != unix.S_IFREG:
 		return notRegular(rel, "it is a device or another special file")
-	case st.Nlink != 1:
+	case st.Nlink > 1: // none at all: an editor replaced it since it was opened
 		return notRegular(rel, "it has more than one name (hard link)")
 	case st.Size > max:
 		return tooLarge(rel, max)

@@ -130,6 +130,37 @@ func TestV35Race(t *testing.T) {
 	t.Log(counts)
 }
 
+// An editor that saves by renaming must not make a file look special.
+func TestReplacedWhileRead(t *testing.T) {
+	root := t.TempDir()
+	src := filepath.Join(root, "x")
+	write(t, src, "a")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			os.WriteFile(src+".new", []byte{"ab"[i%2]}, 0o644)
+			os.Rename(src+".new", src)
+		}
+	})
+	d, err := Open(root)
+	must(t, err)
+	defer d.Close()
+	for range 10000 {
+		if b, _, err := d.Read("x", 1); err != nil || string(b) != "a" && string(b) != "b" {
+			t.Errorf("Read = %q, %v", b, err)
+			break
+		}
+	}
+	close(stop)
+	wg.Wait()
+}
+
 func TestConcurrent(t *testing.T) {
 	root := t.TempDir()
 	for i := range 20 {

@@ -1,0 +1,127 @@
+package cas
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/internal/openat"
+)
+
+const (
+	temporary = ".tmp-"
+	stale     = time.Hour
+)
+
+// build writes e beside its place and moves it there in one step. That another
+// process was faster is no error: the caller looks again.
+func (s *Store) build(parent, key string, found state, e *entry) error {
+	s.sweep.Do(s.sweepAll)
+	tmp, err := os.MkdirTemp(parent, temporary+"*") // the same parent: a read-only folder cannot change its own
+	if err != nil {
+		return err
+	}
+	defer discard(tmp)
+	if err := e.write(tmp); err != nil {
+		return err
+	}
+	target := filepath.Join(parent, key)
+	if found == absent {
+		os.Rename(tmp, target)
+		return nil
+	}
+	aside := tmp + ".old"
+	defer discard(aside)
+	openat.Swap(tmp, target, aside)
+	return nil
+}
+
+// write fills the new folder dir and makes it durable and read-only.
+func (e *entry) write(dir string) error {
+	for sub := range e.dirs {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, f := range e.files {
+		if err := writeFile(filepath.Join(dir, filepath.FromSlash(f.Rel)), f); err != nil {
+			return err
+		}
+	}
+	for sub := range e.dirs {
+		if err := seal(filepath.Join(dir, filepath.FromSlash(sub))); err != nil {
+			return err
+		}
+	}
+	return seal(dir)
+}
+
+func writeFile(path string, f TreeFile) (err error) {
+	w, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := w.Close(); err == nil {
+			err = e
+		}
+	}()
+	if _, err = w.Write(f.Bytes); err != nil {
+		return err
+	}
+	if err = w.Chmod(modeOf(f)); err != nil {
+		return err
+	}
+	return w.Sync()
+}
+
+// seal makes a folder durable and read-only; Windows knows neither for folders.
+func seal(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Chmod(0o555); err != nil {
+		return err
+	}
+	return d.Sync()
+}
+
+// discard removes a folder of ours, read-only folders in it included. What
+// cannot be removed now is swept later.
+func discard(path string) {
+	filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	os.RemoveAll(path)
+}
+
+// sweepAll removes what killed processes left behind.
+func (s *Store) sweepAll() {
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	for _, kind := range []string{items, trees} {
+		parent := filepath.Join(s.Dir, kind)
+		des, _ := os.ReadDir(parent)
+		for _, de := range des {
+			if !strings.HasPrefix(de.Name(), temporary) {
+				continue
+			}
+			if fi, err := de.Info(); err == nil && now().Sub(fi.ModTime()) > stale {
+				discard(filepath.Join(parent, de.Name()))
+			}
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package cas
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
+)
+
+// entry is what a folder of the store must hold, no more and no less.
+type entry struct {
+	files map[string]TreeFile
+	dirs  map[string]bool
+}
+
+func newEntry(files []TreeFile) (*entry, error) {
+	e := &entry{files: make(map[string]TreeFile, len(files)), dirs: map[string]bool{}}
+	for _, f := range files {
+		if err := openat.CheckRel(f.Rel); err != nil {
+			return nil, err
+		}
+		if _, twice := e.files[f.Rel]; twice {
+			return nil, diag.New(diag.ValidationFailed, "materialising files: %q stands twice", f.Rel)
+		}
+		e.files[f.Rel] = f
+		for dir := path.Dir(f.Rel); dir != "." && !e.dirs[dir]; dir = path.Dir(dir) {
+			e.dirs[dir] = true
+		}
+	}
+	for dir := range e.dirs {
+		if _, both := e.files[dir]; both {
+			return nil, diag.New(diag.ValidationFailed, "materialising files: %q is a file and a folder", dir)
+		}
+	}
+	return e, nil
+}
+
+// sorted returns the files in the order of their paths.
+func (e *entry) sorted() []TreeFile {
+	list := make([]TreeFile, 0, len(e.files))
+	for _, f := range e.files {
+		list = append(list, f)
+	}
+	slices.SortFunc(list, func(a, b TreeFile) int { return cmp.Compare(a.Rel, b.Rel) })
+	return list
+}
+
+// digest names a tree. Lengths stand before the paths, so that no two sets of
+// files are written alike.
+func (e *entry) digest() string {
+	h := sha256.New()
+	fmt.Fprintf(h, "rye tree 1\n%d\n", len(e.files))
+	for _, f := range e.sorted() {
+		fmt.Fprintf(h, "%x %t %d:%s\n", sha256.Sum256(f.Bytes), f.Exec, len(f.Rel), f.Rel)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+type state int
+
+const (
+	broken state = iota
+	intact
+	absent
+)
+
+// inspect reads the folder at below root, whose path is dir, and compares
+// everything in it.
+func (e *entry) inspect(root *openat.Dir, dir, at string) state {
+	found := 0
+	err := root.Walk(at, func(rel string, d openat.Entry) error {
+		name := strings.TrimPrefix(rel, at+"/")
+		f, listed := e.files[name]
+		switch {
+		case d.Err != nil:
+			return d.Err
+		case d.IsDir() && e.dirs[name], listed && !d.IsDir() && holds(root, rel, f):
+			found++
+			return nil
+		}
+		return errDiffers
+	})
+	if err == nil && found == len(e.files)+len(e.dirs) {
+		return intact
+	}
+	if _, gone := os.Lstat(filepath.Join(dir, at)); errors.Is(gone, os.ErrNotExist) {
+		return absent
+	}
+	return broken
+}
+
+var errDiffers = errors.New("the folder differs")
+
+// holds reports whether the file at rel is f in content and mode.
+func holds(root *openat.Dir, rel string, f TreeFile) bool {
+	b, info, err := root.Read(rel, int64(len(f.Bytes)))
+	return err == nil && bytes.Equal(b, f.Bytes) && (runtime.GOOS == "windows" || info.Mode == modeOf(f))
+}
+
+func modeOf(f TreeFile) os.FileMode {
+	if f.Exec {
+		return 0o555
+	}
+	return 0o444
+}
+
+// otherName reports whether the folder at holds the single file of e, intact,
+// under another name or with other execute bits.
+func (e *entry) otherName(root *openat.Dir, at string) bool {
+	n, same := 0, false
+	err := root.Walk(at, func(rel string, d openat.Entry) error {
+		n++
+		if d.Err != nil || d.IsDir() || n > 1 {
+			return errDiffers
+		}
+		for _, f := range e.files {
+			plain, exec := f, f
+			plain.Exec, exec.Exec = false, true
+			same = holds(root, rel, plain) || holds(root, rel, exec)
+		}
+		return nil
+	})
+	return err == nil && same
+}
