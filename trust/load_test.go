@@ -349,6 +349,25 @@ func TestGrantFollowsItsGranter(t *testing.T) {
 	wantReason(t, v, "is revoked")
 }
 
+// A key of narrow scope, such as an agent's, cannot hand out more than it holds.
+func TestGranterHandsOutWhatItHolds(t *testing.T) {
+	w := newWorld(t)
+	w.own(key(1), trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}})
+	w.add(key(2), "friend", everything, everything, key(1))
+	s := w.clean()
+	wantCode(t, "within", s.Verify(w.tool(key(2), "drafts/x", w.now)), "")
+	v := s.Verify(w.tool(key(2), "tools/deploy", w.now))
+	wantCode(t, "beyond", v, diag.Scope)
+	wantReason(t, v, "drafts/**")
+	in := w.tool(key(2), "drafts/x", w.now)
+	in.Subject.Kind = "knowledge"
+	in.Bytes = signAs(t, in.Subject, key(2), w.now)
+	wantCode(t, "another kind", s.Verify(in), diag.Scope)
+	in = w.tool(key(2), "drafts/x", w.now)
+	in.Use = "release"
+	wantCode(t, "what the granter may do is another matter", s.Verify(in), "")
+}
+
 func TestRevocation(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

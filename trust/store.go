@@ -61,6 +61,24 @@ func (e *entry) own() *basis {
 	return nil
 }
 
+// beyond returns the scope of the granter that does not cover this kind and
+// id: nobody hands out what he does not hold, so a key for drafts can vouch for
+// keys of drafts only. What the granter may do is another matter.
+func (b *basis) beyond(kind, id string) (Bound, string) {
+	if b.granter == nil {
+		return Bound{}, ""
+	}
+	for _, x := range b.granter.bounds {
+		switch {
+		case !hasKind(x.Scope.Kinds, kind):
+			return x, "kinds"
+		case !inNamespace(x.Scope.Namespaces, id):
+			return x, "namespaces"
+		}
+	}
+	return Bound{}, ""
+}
+
 // note adds why something about the key does not count.
 func (e *entry) note(reason string) { e.notes = append(e.notes, reason) }
 

@@ -126,6 +126,9 @@ func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 		return v.refuse(diag.Scope, scopeReason(bound, part, in))
 	}
+	if bound, part := b.beyond(in.Subject.Kind, in.Subject.ID); part != "" {
+		return v.refuse(diag.Scope, scopeReason(bound, part, in))
+	}
 	if late, reason := s.clock(now); late != "" {
 		return v.refuse(late, reason)
 	}
