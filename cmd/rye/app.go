@@ -12,6 +12,8 @@ import (
 // file with a constructor; adding it here is all it takes.
 func commands() []*command {
 	return []*command{
+		initCommand(),
+		newCommand(),
 		runCommand(),
 		signCommand(),
 		verifyCommand(),
@@ -20,6 +22,7 @@ func commands() []*command {
 		chainCommand(),
 		keyCommand(),
 		trustCommand(),
+		bundleCommand(),
 		doctorCommand(),
 		versionCommand(),
 		explainCommand(),

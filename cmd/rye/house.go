@@ -47,7 +47,7 @@ func (c *call) house(m mode) (*house, error) {
 		return nil, err
 	}
 	h.spaces, err = space.Discover(space.Params{
-		Project: c.str("project"), Dir: c.dir, Home: c.home(), Getenv: c.Getenv,
+		Project: c.project(), Dir: c.dir, Home: c.home(), Getenv: c.Getenv,
 		System: system, Layer: stdlib.Bundle,
 	})
 	if err != nil {

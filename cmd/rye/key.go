@@ -86,7 +86,7 @@ func runKeyNew(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	k, err := c.makeKey(ctx, h)
+	k, err := c.makeKeyOf(ctx, h, c.str("kind"), c.str("expires"))
 	if err != nil {
 		return err
 	}
@@ -101,12 +101,13 @@ func runKeyNew(ctx context.Context, c *call) error {
 	})
 }
 
-func (c *call) makeKey(ctx context.Context, h *house) (*newKey, error) {
-	scope, err := keyScope(c.str("kind"))
+// makeKeyOf makes a key of that kind and everything that belongs to it.
+func (c *call) makeKeyOf(ctx context.Context, h *house, kind, expires string) (*newKey, error) {
+	scope, err := keyScope(kind)
 	if err != nil {
 		return nil, err
 	}
-	length, err := span(c.str("expires"))
+	length, err := span(expires)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +125,7 @@ func (c *call) makeKey(ctx context.Context, h *house) (*newKey, error) {
 	defer clear(priv)
 	signer := sign.NewFileSigner(priv, "memory")
 	now := c.Now().UTC().Truncate(time.Second)
-	k := &newKey{Owner: c.owner(), Kind: c.str("kind"), NotAfter: now.Add(length), Encrypted: pass != nil}
+	k := &newKey{Owner: c.owner(), Kind: kind, NotAfter: now.Add(length), Encrypted: pass != nil}
 	docs, err := keyDocuments(ctx, signer, k, scope, now)
 	if err != nil {
 		return nil, err
