@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -266,25 +267,32 @@ func TestOpenAcceptsTheEmbeddedBundle(t *testing.T) {
 	}
 }
 
-// T11: one byte changed in each file, added or taken away, is named.
-func TestOpenNamesEveryChange(t *testing.T) {
-	for _, p := range sorted(disk(t)) {
-		for name, change := range map[string]func(map[string][]byte){
-			"flipped": func(m map[string][]byte) { m[p] = append(bytes.Clone(m[p][:len(m[p])-1]), m[p][len(m[p])-1]^1) },
-			"removed": func(m map[string][]byte) { delete(m, p) },
-			"added":   func(m map[string][]byte) { m[p+".new"] = []byte("x") },
+// T11: one byte changed in each file, added or taken away, is refused.
+func TestOpenRefusesEveryChange(t *testing.T) {
+	good, judge := disk(t), check(t)
+	for _, p := range sorted(good) {
+		b := good[p]
+		for name, files := range map[string]map[string][]byte{
+			"flipped": with(good, p, append(bytes.Clone(b[:len(b)-1]), b[len(b)-1]^1)),
+			"emptied": with(good, p, nil),
+			"added":   with(good, strings.Replace(p, ".ai/bundles/", ".ai/tools/", 1)+".new", []byte("x")),
 		} {
-			files := disk(t)
-			change(files)
-			_, err := bundle.Open(mapFS(files), stdlib.Bundle, check(t))
-			if strings.HasPrefix(p, ".ai/bundles/") && name == "added" {
-				continue // other bundles are no part of this one
-			}
-			if err == nil {
+			if _, err := bundle.Open(mapFS(files), stdlib.Bundle, judge); err == nil {
 				t.Errorf("%s %s: the bundle opens", p, name)
 			}
 		}
+		gone := maps.Clone(good)
+		delete(gone, p)
+		if _, err := bundle.Open(mapFS(gone), stdlib.Bundle, judge); err == nil {
+			t.Errorf("%s removed: the bundle opens", p)
+		}
 	}
+}
+
+func with(files map[string][]byte, p string, b []byte) map[string][]byte {
+	files = maps.Clone(files)
+	files[p] = b
+	return files
 }
 
 func BenchmarkOpen(b *testing.B) {
