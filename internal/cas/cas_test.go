@@ -1,7 +1,6 @@
 package cas
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -112,6 +111,30 @@ func TestOneContentSeveralNames(t *testing.T) {
 	for range 3 {
 		if put(t, s, "a.py", "same") != a || put(t, s, "json.py", "same") != b {
 			t.Error("paths move about")
+		}
+	}
+}
+
+// A folder that another process mended between two looks is not "another name".
+func TestOtherName(t *testing.T) {
+	s := newStore(t)
+	sum := sha256.Sum256([]byte("same"))
+	put(t, s, "a.py", "same")
+	d, err := openat.Open(s.Dir)
+	must(t, err)
+	defer d.Close()
+	at := "items/" + hex.EncodeToString(sum[:])
+	for f, want := range map[*TreeFile]bool{
+		{Rel: "a.py", Bytes: []byte("same")}:             false,
+		{Rel: "b.py", Bytes: []byte("same")}:             true,
+		{Rel: "a.py", Bytes: []byte("same"), Exec: true}: runtime.GOOS != "windows",
+		{Rel: "a.py", Bytes: []byte("else")}:             false,
+		{Rel: "b.py", Bytes: []byte("else")}:             false,
+	} {
+		e, err := newEntry([]TreeFile{*f})
+		must(t, err)
+		if got := e.otherName(d, at); got != want {
+			t.Errorf("%s %q exec %t: %v, want %v", f.Rel, f.Bytes, f.Exec, got, want)
 		}
 	}
 }
@@ -368,45 +391,4 @@ func TestConcurrent(t *testing.T) {
 		path := put(t, s, "n0", c)
 		wantOnly(t, filepath.Dir(path), map[string]string{"n0": c})
 	}
-}
-
-func BenchmarkFile(b *testing.B) {
-	s := newStore(b)
-	content := bytes.Repeat([]byte("x"), 4000)
-	b.Run("hit", func(b *testing.B) {
-		sum := sha256.Sum256(content)
-		for b.Loop() {
-			if _, err := s.File(sum, "x.py", content); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("new", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			c := fmt.Appendf(content, "%d", i)
-			if _, err := s.File(sha256.Sum256(c), "x.py", c); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("tree of 100, hit", func(b *testing.B) {
-		var files []TreeFile
-		for i := range 100 {
-			files = append(files, TreeFile{Rel: fmt.Sprintf("d%d/f%d.py", i%7, i), Bytes: content})
-		}
-		for b.Loop() {
-			if _, err := s.Tree(files); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("memfd", func(b *testing.B) {
-		for b.Loop() {
-			f, err := Memfd("x.py", content)
-			if err != nil {
-				b.Skip(err)
-			}
-			f.Close()
-		}
-	})
 }

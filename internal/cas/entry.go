@@ -116,20 +116,22 @@ func modeOf(f TreeFile) os.FileMode {
 }
 
 // otherName reports whether the folder at holds the single file of e, intact,
-// under another name or with other execute bits.
+// under another name or with other execute bits. It is false for e's own name:
+// then another process has just mended the folder.
 func (e *entry) otherName(root *openat.Dir, at string) bool {
-	n, same := 0, false
+	n, other := 0, false
 	err := root.Walk(at, func(rel string, d openat.Entry) error {
 		n++
 		if d.Err != nil || d.IsDir() || n > 1 {
 			return errDiffers
 		}
 		for _, f := range e.files {
-			plain, exec := f, f
-			plain.Exec, exec.Exec = false, true
-			same = holds(root, rel, plain) || holds(root, rel, exec)
+			turned := f
+			turned.Exec = !f.Exec
+			own := rel == at+"/"+f.Rel && holds(root, rel, f)
+			other = !own && (holds(root, rel, f) || holds(root, rel, turned))
 		}
 		return nil
 	})
-	return err == nil && same
+	return err == nil && other
 }
