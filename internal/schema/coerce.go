@@ -1,0 +1,177 @@
+package schema
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/suggest"
+)
+
+// Defaults returns a copy of v with the defaults of missing top-level
+// properties filled in. A default is a copy too: changing it harms nobody.
+func (s *Schema) Defaults(v map[string]any) map[string]any {
+	out := maps.Clone(v)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for name, p := range s.properties() {
+		m, _ := p.(map[string]any)
+		def, declared := m["default"]
+		if _, given := out[name]; declared && !given {
+			out[name], _ = normalize(def, 0)
+		}
+	}
+	return out
+}
+
+// Coerce reads text as the declared type of the property name: the first type
+// of a union that fits, string last. Without a declared type it stays text. A
+// name that the schema does not declare is UNKNOWN_PARAMETER, unless the schema
+// allows others expressly or declares none.
+func (s *Schema) Coerce(name, text string) (any, error) {
+	sub, ok := s.property(name)
+	if !ok {
+		return nil, s.unknown(name)
+	}
+	types := s.types(sub, 0)
+	if len(types) == 0 {
+		return text, nil
+	}
+	for _, typ := range types {
+		if v, ok := read(typ, text); ok {
+			return v, nil
+		}
+	}
+	err := diag.New(diag.ValidationFailed, "reading parameter %q: must be %s, is %s", name, strings.Join(types, " or "), show(text))
+	if slices.Contains(types, "array") || slices.Contains(types, "object") {
+		err = err.WithHint("write %s:=JSON, for example %s:='[\"a\", \"b\"]'", name, name)
+	}
+	return nil, err
+}
+
+// property returns the subschema of a property, true when none constrains it.
+func (s *Schema) property(name string) (any, bool) {
+	props := s.properties()
+	if p, ok := props[name]; ok {
+		return p, true
+	}
+	patterns, _ := s.root()["patternProperties"].(map[string]any)
+	for _, re := range slices.Sorted(maps.Keys(patterns)) {
+		if ok, err := regexp.MatchString(re, name); err == nil && ok {
+			return patterns[re], true
+		}
+	}
+	switch extra := s.root()["additionalProperties"].(type) {
+	case bool:
+		return true, extra
+	case map[string]any:
+		return extra, true
+	}
+	return true, len(props) == 0 && s.doc != false
+}
+
+func (s *Schema) unknown(name string) error {
+	names := s.Properties()
+	err := diag.New(diag.UnknownParameter, "reading parameter %q: no such parameter", name).WithDetail("parameters", names)
+	if near := suggest.Nearest(name, names); near != "" {
+		return err.WithHint("did you mean %q?", near)
+	}
+	if len(names) > 0 {
+		return err.WithHint("the parameters are %s", strings.Join(names, ", "))
+	}
+	return err
+}
+
+// types returns the types that a subschema names, string last.
+func (s *Schema) types(sub any, depth int) []string {
+	m, _ := sub.(map[string]any)
+	if depth > 8 || m == nil {
+		return nil
+	}
+	var out []string
+	switch t := m["type"].(type) {
+	case string:
+		out = []string{t}
+	case []any:
+		for _, v := range t {
+			out = append(out, fmt.Sprint(v))
+		}
+	}
+	if len(out) == 0 {
+		out = s.implied(m, depth)
+	}
+	if i := slices.Index(out, "string"); i >= 0 {
+		out = append(slices.DeleteFunc(out, func(t string) bool { return t == "string" }), "string")
+	}
+	return out
+}
+
+// implied finds the types where they are not said at once: by reference, by
+// alternatives, by the values allowed.
+func (s *Schema) implied(m map[string]any, depth int) []string {
+	var out []string
+	if ref, ok := m["$ref"].(string); ok {
+		return s.types(s.lookup(ref), depth+1)
+	}
+	for _, k := range []string{"anyOf", "oneOf", "allOf"} {
+		list, _ := m[k].([]any)
+		for _, alt := range list {
+			out = append(out, s.types(alt, depth+1)...)
+		}
+	}
+	values, _ := m["enum"].([]any)
+	if c, ok := m["const"]; ok {
+		values = append(slices.Clip(values), c)
+	}
+	for _, v := range values {
+		out = append(out, typeOf(v))
+	}
+	var unique []string
+	for _, t := range out {
+		if !slices.Contains(unique, t) {
+			unique = append(unique, t)
+		}
+	}
+	return unique
+}
+
+// lookup follows a reference within the schema, "#/$defs/x".
+func (s *Schema) lookup(ref string) any {
+	ptr, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	var v any = s.root()
+	for tok := range strings.SplitSeq(ptr, "/") {
+		m, _ := v.(map[string]any)
+		v = m[strings.ReplaceAll(strings.ReplaceAll(tok, "~1", "/"), "~0", "~")]
+	}
+	return v
+}
+
+// read reads text as one type.
+func read(typ, text string) (any, bool) {
+	switch typ {
+	case "string":
+		return text, true
+	case "boolean":
+		return text == "true", text == "true" || text == "false"
+	case "null":
+		return nil, text == "null"
+	case "integer":
+		n, err := strconv.ParseInt(text, 10, 64)
+		return n, err == nil
+	}
+	v, found := jsonx.ParseValue([]byte(text))
+	if len(found) > 0 {
+		return nil, false
+	}
+	got := typeOf(v)
+	return v, got == typ || typ == "number" && got == "integer"
+}

@@ -1,0 +1,110 @@
+package schema
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
+)
+
+// shape says what a keyword holds.
+type shape uint8
+
+const (
+	data shape = iota + 1
+	one        // a schema, or a list of them
+	many       // a mapping of names to schemas
+)
+
+func keywords() map[string]shape {
+	out := map[string]shape{}
+	for words, s := range map[string]shape{
+		"not if then else items additionalItems additionalProperties propertyNames contains unevaluatedItems unevaluatedProperties contentSchema allOf anyOf oneOf prefixItems": one,
+		"properties patternProperties $defs definitions dependentSchemas dependencies":                                                                                          many,
+		"$schema $id $ref $anchor $dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor $vocabulary $comment id type enum const default examples example title description " +
+			"format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems uniqueItems minContains maxContains required " +
+			"minProperties maxProperties dependentRequired deprecated readOnly writeOnly contentEncoding contentMediaType": data,
+	} {
+		for w := range strings.FieldsSeq(words) {
+			out[w] = s
+		}
+	}
+	return out
+}
+
+type linter struct {
+	known map[string]shape
+	out   []diag.Finding
+}
+
+// lint reports patterns that do not compile and keywords nobody knows, all of
+// them and where they stand.
+func lint(doc any) []diag.Finding {
+	l := linter{known: keywords()}
+	l.schema(doc, nil)
+	return l.out
+}
+
+func (l *linter) schema(v any, at place) {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		sub := at.key(k)
+		switch l.known[k] {
+		case one:
+			l.one(m[k], sub)
+		case many:
+			l.many(k, m[k], sub)
+		case data:
+			if re, ok := m[k].(string); ok && k == "pattern" {
+				l.pattern(re, sub)
+			}
+		default:
+			l.unknown(k, sub)
+		}
+	}
+}
+
+func (l *linter) one(v any, at place) {
+	list, ok := v.([]any)
+	if !ok {
+		l.schema(v, at)
+		return
+	}
+	for i := range list {
+		l.schema(list[i], at.index(i))
+	}
+}
+
+func (l *linter) many(keyword string, v any, at place) {
+	m, _ := v.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if keyword == "patternProperties" {
+			l.pattern(name, at.key(name))
+		}
+		l.schema(m[name], at.key(name))
+	}
+}
+
+func (l *linter) pattern(re string, at place) {
+	if _, err := regexp.Compile(re); err != nil {
+		l.out = append(l.out, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: the pattern %s is not one of Go's (RE2): %s",
+			at, show(re), strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
+	}
+}
+
+func (l *linter) unknown(k string, at place) {
+	if strings.HasPrefix(k, "x-") {
+		return
+	}
+	f := diag.Warnf(diag.ValidationFailed, 0, 0, "schema %s: unknown keyword %s", at[:len(at)-1], show(k))
+	if near := suggest.Nearest(k, slices.Collect(maps.Keys(l.known))); near != "" {
+		f.Message += ", did you mean " + show(near)
+	}
+	l.out = append(l.out, f)
+}

@@ -1,0 +1,149 @@
+// Package schema checks values against JSON Schema 2020-12 and says in plain
+// words what does not fit.
+//
+// It reads no file and no URL: a schema refers to itself or to the standard
+// meta-schemas, to nothing else. A schema that would take for ever is stopped.
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// MaxMappings is the number of mappings and lists that a schema may hold.
+const MaxMappings = 5000
+
+// home is the address under which the library knows the schema; it is never
+// opened.
+const home = "rye:///schema"
+
+// Schema is a compiled JSON Schema, safe for concurrent use.
+type Schema struct {
+	doc      any
+	compiled *jsonschema.Schema
+
+	mu     sync.Mutex // guards budget: one validation at a time
+	budget *budget
+}
+
+// errDenied is the answer to every URL.
+var errDenied = errors.New("only references within the schema are allowed")
+
+type denyLoader struct{}
+
+func (denyLoader) Load(string) (any, error) { return nil, errDenied }
+
+// Compile prepares a schema (a mapping or a boolean). The Schema is nil exactly
+// when a finding is an error; unknown keywords are warnings unless they begin
+// with "x-".
+func Compile(doc any) (*Schema, []diag.Finding) {
+	copied, bad := normalize(doc, MaxMappings)
+	if len(bad) > 0 {
+		return nil, schemaFindings(bad)
+	}
+	switch copied.(type) {
+	case bool, map[string]any:
+	default:
+		return nil, schemaFindings([]Violation{{Path: "$", Message: "must be a mapping or a boolean, is " + typeOf(copied), Keyword: "type"}})
+	}
+	found := lint(copied)
+	s := &Schema{doc: copied, budget: &budget{}}
+	err := s.compile()
+	if err != nil && !regexReported(err, found) {
+		found = append(schemaFindings(compileProblems(err, copied)), found...)
+	}
+	if err != nil && !diag.Failed(found) {
+		found = append(found, diag.Errorf(diag.ValidationFailed, 0, 0, "schema $: %s", show(err.Error())))
+	}
+	if diag.Failed(found) {
+		return nil, found
+	}
+	return s, found
+}
+
+func (s *Schema) compile() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the schema cannot be compiled: %v", p)
+		}
+	}()
+	c := jsonschema.NewCompiler()
+	c.UseLoader(denyLoader{})
+	c.DefaultDraft(jsonschema.Draft2020)
+	c.AssertFormat()
+	c.RegisterVocabulary(s.budget.vocabulary())
+	c.AssertVocabs()
+	if err = c.AddResource(home, s.doc); err == nil {
+		s.compiled, err = c.Compile(home)
+	}
+	return err
+}
+
+// regexReported reports whether lint has already told what the library says.
+func regexReported(err error, found []diag.Finding) bool {
+	var re *jsonschema.InvalidRegexError
+	return errors.As(err, &re) && diag.Failed(found)
+}
+
+func compileProblems(err error, doc any) []Violation {
+	var invalid *jsonschema.SchemaValidationError
+	var verr *jsonschema.ValidationError
+	if errors.As(err, &invalid) && errors.As(invalid.Err, &verr) {
+		t := teller{value: doc}
+		return t.all(verr)
+	}
+	var load *jsonschema.LoadURLError
+	if errors.As(err, &load) {
+		return []Violation{{Path: "$", Message: fmt.Sprintf("refers to %q: %v", show(load.URL), errDenied), Keyword: "$ref"}}
+	}
+	var ptr *jsonschema.JSONPointerNotFoundError
+	if errors.As(err, &ptr) {
+		return []Violation{{Path: "$", Message: fmt.Sprintf("refers to %q, which does not exist", within(ptr.Error())), Keyword: "$ref"}}
+	}
+	var anchor *jsonschema.AnchorNotFoundError
+	if errors.As(err, &anchor) {
+		return []Violation{{Path: "$", Message: fmt.Sprintf("refers to %q, which does not exist", within(anchor.Reference)), Keyword: "$ref"}}
+	}
+	return []Violation{{Path: "$", Message: show(err.Error()), Keyword: "$schema"}}
+}
+
+func schemaFindings(vs []Violation) []diag.Finding {
+	out := make([]diag.Finding, 0, len(vs))
+	for _, v := range vs {
+		out = append(out, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: %s", v.Path, v.Message))
+	}
+	return out
+}
+
+// Properties returns the names of the declared top-level properties, sorted.
+func (s *Schema) Properties() []string { return slices.Sorted(maps.Keys(s.properties())) }
+
+// Required returns the names of the required top-level properties, sorted.
+func (s *Schema) Required() []string {
+	var out []string
+	list, _ := s.root()["required"].([]any)
+	for _, v := range list {
+		if name, ok := v.(string); ok {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (s *Schema) root() map[string]any {
+	m, _ := s.doc.(map[string]any)
+	return m
+}
+
+func (s *Schema) properties() map[string]any {
+	m, _ := s.root()["properties"].(map[string]any)
+	return m
+}

@@ -1,0 +1,147 @@
+package schema
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// Violation is one way in which a value does not fit.
+type Violation struct {
+	Path    string `json:"path"` // "$", "$.a[0].b"
+	Message string `json:"message"`
+	Keyword string `json:"keyword"`
+
+	tree string
+}
+
+// Validate returns every violation of v, ordered by path; none means v fits.
+func (s *Schema) Validate(v any) []Violation {
+	value, bad := normalize(v, 0)
+	if len(bad) > 0 {
+		return ordered(bad)
+	}
+	err := s.validate(value)
+	if err == nil {
+		return nil
+	}
+	verr, ok := err.(*jsonschema.ValidationError)
+	if !ok {
+		return []Violation{{Path: "$", Message: err.Error(), Keyword: "$schema"}}
+	}
+	t := teller{value: value, schema: s.doc}
+	return t.all(verr)
+}
+
+func (s *Schema) validate(v any) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if p := recover(); p == errSteps {
+			err = errSteps
+		} else if p != nil {
+			err = fmt.Errorf("the schema cannot be applied: %v", p)
+		}
+	}()
+	s.budget.left = MaxSteps
+	return s.compiled.Validate(v)
+}
+
+// Findings renders violations with the places of a document; doc may be nil.
+func Findings(vs []Violation, doc *tree.Doc) []diag.Finding {
+	out := make([]diag.Finding, 0, len(vs))
+	for _, v := range vs {
+		var at diag.Pos
+		if doc != nil {
+			if at = doc.At(v.tree); at == (diag.Pos{}) {
+				at = doc.Pos[""]
+			}
+		}
+		out = append(out, diag.Errorf(diag.ValidationFailed, at.Line, at.Column, "%s: %s", v.Path, v.Message))
+	}
+	return out
+}
+
+func ordered(vs []Violation) []Violation {
+	slices.SortStableFunc(vs, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Message, b.Message))
+	})
+	return slices.Compact(vs)
+}
+
+// teller turns the library's tree of errors into violations.
+type teller struct {
+	value  any // what was checked
+	schema any // against what, to name its properties
+}
+
+func (t *teller) all(e *jsonschema.ValidationError) []Violation { return ordered(t.tell(e)) }
+
+// at resolves a location: numbers are indexes only below lists.
+func (t *teller) at(loc []string) (place, any) {
+	var p place
+	v := t.value
+	for _, tok := range loc {
+		switch c := v.(type) {
+		case []any:
+			i, err := strconv.Atoi(tok)
+			if err != nil || i < 0 || i >= len(c) {
+				return p, v
+			}
+			p, v = p.index(i), c[i]
+		case map[string]any:
+			p, v = p.key(tok), c[tok]
+		default:
+			return p, v
+		}
+	}
+	return p, v
+}
+
+func violation(at place, keyword, format string, args ...any) []Violation {
+	return []Violation{{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword, tree: at.tree()}}
+}
+
+// declared returns the property names of the subschema at a location.
+func (t *teller) declared(location string) []string {
+	_, ptr, _ := strings.Cut(location, "#")
+	v := t.schema
+	for tok := range strings.SplitSeq(strings.TrimPrefix(ptr, "/"), "/") {
+		if ptr == "" {
+			break
+		}
+		tok, _ = url.PathUnescape(tok)
+		tok = strings.ReplaceAll(strings.ReplaceAll(tok, "~1", "/"), "~0", "~")
+		switch c := v.(type) {
+		case map[string]any:
+			v = c[tok]
+		case []any:
+			i, err := strconv.Atoi(tok)
+			if err != nil || i < 0 || i >= len(c) {
+				return nil
+			}
+			v = c[i]
+		}
+	}
+	m, _ := v.(map[string]any)
+	props, _ := m["properties"].(map[string]any)
+	return slices.Collect(maps.Keys(props))
+}
+
+// within cuts the schema's own address off a reference.
+func within(ref string) string {
+	ref = strings.TrimSuffix(ref, " not found")
+	if i := strings.LastIndexByte(ref, '#'); i >= 0 {
+		ref = ref[i:]
+	}
+	return strings.Trim(ref, `"`)
+}
