@@ -23,6 +23,7 @@ func commands() []*command {
 		keyCommand(),
 		trustCommand(),
 		bundleCommand(),
+		tourCommand(),
 		doctorCommand(),
 		versionCommand(),
 		explainCommand(),

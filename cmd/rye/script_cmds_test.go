@@ -27,6 +27,13 @@ func scriptCommands() map[string]scriptCmd {
 		"jsonpath": cmdJSONPath,
 		"unixlink": cmdUnixlink,
 		"append":   cmdAppend,
+
+		"bigjson":   cmdBigFile,
+		"mkkey":     cmdMakeKey,
+		"nofiles":   cmdNoFiles,
+		"replace":   cmdReplace,
+		"signwith":  cmdSignWith,
+		"swaplines": cmdSwapLines,
 	}
 }
 

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/space"
+)
+
+func initCommand() *command {
+	return &command{
+		name: "init", group: "Items",
+		usage: "make a project here", args: "[DIR]",
+		long: `Makes .ai with its folders, rye.yaml, and the lines in .gitattributes and
+.gitignore that keep git from changing signed bytes. Without a key of your own it
+offers to make one at a terminal, and prints the command elsewhere. It is safe to
+repeat: what is there stays.`,
+		examples: []string{"rye init", "rye init support-agents"},
+		codes:    []diag.Code{diag.FileSystemError},
+		// The same flags as rye key new, for the key that it may make.
+		flags: []cli.Flag{&cli.StringFlag{Name: "owner", Usage: "`NAME` on a new key"}},
+		run:   runInit,
+	}
+}
+
+// initLines are the lines that init adds to files of git, if they are missing.
+func initLines() map[string][]string {
+	return map[string][]string{
+		".gitattributes": {space.Dir + "/** -text", "*.lock -text"},
+		".gitignore":     {space.Dir + "/threads/", space.Dir + "/cache/", space.Dir + "/knowledge/threads/", space.Dir + "/knowledge/graphs/"},
+	}
+}
+
+func runInit(ctx context.Context, c *call) error {
+	dir := c.dir
+	if c.arg(0) != "" {
+		dir = c.path(c.arg(0))
+	}
+	made, err := initProject(dir)
+	if err != nil {
+		return err
+	}
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	_, noKey := h.ownKey("")
+	data := map[string]any{"project": dir, "created": made, "has_key": diag.CodeOf(noKey) != diag.AuthRequired}
+	err = c.ui.Show(data, func() {
+		for _, f := range made {
+			c.ui.Out("created %s", f)
+		}
+		if len(made) == 0 {
+			c.ui.Out("nothing to do: %s is a project", dir)
+		}
+	})
+	if err != nil || diag.CodeOf(noKey) != diag.AuthRequired {
+		return err
+	}
+	return c.offerKey(ctx, h)
+}
+
+// offerKey makes a key after a yes at the terminal, and tells how elsewhere.
+func (c *call) offerKey(ctx context.Context, h *house) error {
+	answer := ""
+	if c.Isatty(c.Stdin) && !c.ui.json {
+		answer, _ = c.ask("You have no key to sign with. Make one now? [Y/n] ")
+		if answer == "" {
+			answer = "y"
+		}
+	}
+	if !strings.HasPrefix(strings.ToLower(answer), "y") {
+		c.ui.Note("You have no key to sign with yet: rye key new makes one.")
+		return nil
+	}
+	k, err := c.makeKeyOf(ctx, h, keyUser, "1y")
+	if err != nil {
+		return err
+	}
+	c.ui.Note("key %s, valid until %s", k.Fingerprint, k.NotAfter.Format("2006-01-02"))
+	c.ui.Note("Move %s to a place offline: whoever has it can end this key.", k.Revocation)
+	return nil
+}
+
+// initProject creates what is missing and returns the names of what it made.
+func initProject(dir string) ([]string, error) {
+	fail := func(err error) ([]string, error) {
+		return nil, diag.New(diag.FileSystemError, "making a project: %w", err)
+	}
+	var made []string
+	for _, k := range []string{"directives", "tools", "knowledge", "config"} {
+		p := filepath.Join(dir, space.Dir, k)
+		if _, err := os.Stat(p); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(p, 0o755); err != nil {
+			return fail(err)
+		}
+		made = append(made, space.Dir+"/"+k)
+	}
+	manifest := filepath.Join(dir, "rye.yaml")
+	if _, err := os.Lstat(manifest); os.IsNotExist(err) {
+		if err := atomicfile.CreateExclusive(manifest, []byte(newManifest(dir)), 0o644); err != nil {
+			return fail(err)
+		}
+		made = append(made, "rye.yaml")
+	}
+	for _, name := range []string{".gitattributes", ".gitignore"} {
+		changed, err := addLines(filepath.Join(dir, name), initLines()[name])
+		if err != nil {
+			return fail(err)
+		}
+		if changed {
+			made = append(made, name)
+		}
+	}
+	return made, nil
+}
+
+func newManifest(dir string) string {
+	name := strings.Map(func(r rune) rune {
+		if item.CheckID(string(r)) == nil || r == '-' || r == '.' {
+			return r
+		}
+		return '-'
+	}, filepath.Base(dir))
+	return "rye: 1\nname: " + name + "\n"
+}
+
+// addLines appends the lines that a file lacks.
+func addLines(file string, lines []string) (bool, error) {
+	b, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return false, err
+	}
+	have := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		have[strings.TrimSpace(line)] = true
+	}
+	out := string(b)
+	if out != "" && !strings.HasSuffix(out, "\n") {
+		out += "\n"
+	}
+	for _, line := range lines {
+		if !have[line] {
+			out += line + "\n"
+		}
+	}
+	if out == string(b) {
+		return false, nil
+	}
+	perm := os.FileMode(0o644)
+	if err == nil {
+		perm = 0
+	}
+	return true, atomicfile.Write(file, []byte(out), perm)
+}

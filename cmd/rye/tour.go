@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+)
+
+func tourCommand() *command {
+	return &command{
+		name: "tour", group: "About rye",
+		usage: "see rye work, in a scratch folder that is removed again",
+		long: `Makes a key and a project, writes and signs a tool, verifies and runs it, then
+shows two attacks being refused. Every line below a $ is the real output of the
+real command; nothing outside the scratch folder is read or written.`,
+		examples: []string{"rye tour", "rye tour --keep  # leaves the folder for a look"},
+		codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
+		flags:    []cli.Flag{&cli.BoolFlag{Name: "keep", Usage: "leave the scratch folder"}},
+		run:      runTour,
+	}
+}
+
+// tour is one walk through the commands.
+type tour struct {
+	c       *call
+	dir     string // scratch folder
+	project string
+	tool    string // file of the tool, below the project
+	Steps   []tourStep
+}
+
+// tourStep is one command of the tour and what it did.
+type tourStep struct {
+	Say     string `json:"say"`
+	Command string `json:"command"`
+	Exit    int    `json:"exit"`
+	Output  string `json:"output"`
+}
+
+func runTour(ctx context.Context, c *call) error {
+	dir, err := os.MkdirTemp("", "rye-tour-")
+	if err != nil {
+		return diag.New(diag.FileSystemError, "making the scratch folder: %w", err)
+	}
+	// The path of the folder shows in output: links on the way to it (macOS)
+	// would make two spellings of one place.
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	t := &tour{c: c, dir: dir, project: filepath.Join(dir, "hello-project")}
+	walked := t.walk(ctx)
+	if c.bool("keep") {
+		c.ui.Note("The scratch folder is %s", dir)
+	} else if err := removeAll(dir); err != nil && walked == nil {
+		walked = diag.New(diag.FileSystemError, "cleaning up: %w", err)
+	}
+	if walked != nil {
+		return walked
+	}
+	return c.ui.Show(map[string]any{"steps": t.Steps}, func() {
+		c.ui.Out("%s", c.ui.Style(bold, "That was the tour. The scratch folder is gone."))
+		c.ui.Out("In a project of your own: rye key new, rye init, rye new tool demo/hello, rye verify.")
+	})
+}
+
+// removeAll removes a folder that holds read-only folders of the cache.
+func removeAll(dir string) error {
+	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		if err == nil && d.IsDir() {
+			return os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}
+
+func (t *tour) walk(ctx context.Context) error {
+	if err := os.MkdirAll(t.project, 0o755); err != nil {
+		return diag.New(diag.FileSystemError, "making the scratch project: %w", err)
+	}
+	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next}
+	for _, step := range steps {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tour) start(ctx context.Context) error {
+	return errors.Join(
+		t.rye(ctx, 0, "A key of your own. A real one has a passphrase.", "key", "new", "--owner", "you", "--no-passphrase"),
+		t.rye(ctx, 0, "A project.", "init"),
+	)
+}
+
+func (t *tour) author(ctx context.Context) error {
+	name, text := tourTool()
+	t.tool = filepath.Join(".ai", "tools", "demo", name)
+	if err := t.write(t.tool, text); err != nil {
+		return err
+	}
+	t.say("A tool: a script whose header says what runs it. (" + filepath.ToSlash(t.tool) + ")")
+	for line := range strings.Lines(text) {
+		t.c.ui.Out("  | %s", strings.TrimRight(line, "\n"))
+	}
+	t.c.ui.Out("")
+	return errors.Join(
+		t.rye(ctx, diag.Unsigned.Exit(), "Nobody vouches for it yet, so it does not run.", "run", "tool", "demo/hello"),
+		t.rye(ctx, 0, "You read it and sign it.", "sign", "tool:demo/hello"),
+	)
+}
+
+func (t *tour) use(ctx context.Context) error {
+	return errors.Join(
+		t.rye(ctx, 0, "Everything in the project is verified, as CI would do it.", "verify"),
+		t.rye(ctx, 0, "It runs. What runs are the bytes that were verified.", "run", "tool", "demo/hello", "name=world"),
+		t.rye(ctx, 0, "The chain: tool, runtime, primitive, each signed.", "chain", "tool:demo/hello"),
+	)
+}
+
+// tamper flips one byte and puts it back.
+func (t *tour) tamper(ctx context.Context) error {
+	file := filepath.Join(t.project, t.tool)
+	good, err := os.ReadFile(file)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "reading the tool: %w", err)
+	}
+	if err := t.write(t.tool, strings.Replace(string(good), "hello", "hellO", 1)); err != nil {
+		return err
+	}
+	t.say("Somebody flips one byte: hello becomes hellO.")
+	err = errors.Join(
+		t.rye(ctx, diag.HashMismatch.Exit(), "It does not run any more.", "run", "tool", "demo/hello", "name=world"),
+		t.rye(ctx, diag.HashMismatch.Exit(), "CI sees it, too.", "verify"),
+	)
+	return errors.Join(err, t.write(t.tool, string(good)))
+}
+
+// impersonate copies the signed tool under another id.
+func (t *tour) impersonate(ctx context.Context) error {
+	good, err := os.ReadFile(filepath.Join(t.project, t.tool))
+	if err != nil {
+		return diag.New(diag.FileSystemError, "reading the tool: %w", err)
+	}
+	copied := filepath.Join(filepath.Dir(t.tool), "deploy"+filepath.Ext(t.tool))
+	if err := t.write(copied, string(good)); err != nil {
+		return err
+	}
+	t.say("The byte is back. Somebody copies the signed tool to the id demo/deploy.")
+	return t.rye(ctx, diag.SigInvalid.Exit(), "A signature is for one id: it is no passport for another.", "run", "tool", "demo/deploy")
+}
+
+func (t *tour) next(ctx context.Context) error {
+	return errors.Join(
+		t.rye(ctx, 0, "What would be needed for it to run?", "trust", "explain", "tool:demo/deploy"),
+		t.rye(ctx, 0, "If you wanted that tool under that id, you would read it and sign it yourself.", "sign", "tool:demo/deploy"),
+		t.rye(ctx, 0, "All is well again.", "verify"),
+	)
+}
+
+// tourTool returns a tool for the first interpreter this machine has, or one
+// that needs none.
+func tourTool() (name, text string) {
+	if _, err := exec.LookPath("bash"); err == nil {
+		b, _ := templates.ReadFile("templates/tool.sh")
+		return "hello.sh", tourFill(b)
+	}
+	if _, err := exec.LookPath("python3"); err == nil {
+		b, _ := templates.ReadFile("templates/tool.py")
+		return "hello.py", tourFill(b)
+	}
+	b, _ := templates.ReadFile("templates/tour.yaml")
+	return "hello.yaml", tourFill(b)
+}
+
+func tourFill(b []byte) string {
+	return strings.NewReplacer("{{category}}", "demo", "{{description}}", "Say hello.").Replace(string(b))
+}
+
+func (t *tour) write(rel, text string) error {
+	file := filepath.Join(t.project, rel)
+	err := os.MkdirAll(filepath.Dir(file), 0o755)
+	if err == nil {
+		err = os.WriteFile(file, []byte(text), 0o644)
+	}
+	if err != nil {
+		return diag.New(diag.FileSystemError, "writing the tool: %w", err)
+	}
+	return nil
+}
+
+func (t *tour) say(text string) { t.c.ui.Out("%s", t.c.ui.Style(bold, "# "+text)) }
+
+// rye runs one real command, shows it, and fails when its exit status is not
+// the one the tour promises.
+func (t *tour) rye(ctx context.Context, want int, say string, args ...string) error {
+	if t.c.Self == "" {
+		return diag.New(diag.FileSystemError, "starting the tour: this program does not know its own path")
+	}
+	cmd := exec.CommandContext(ctx, t.c.Self, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = t.project, t.env(), 5*time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return diag.New(diag.ExecutionFailed, "running rye %s: %w", args[0], err)
+	}
+	step := tourStep{Say: say, Command: "rye " + strings.Join(args, " "), Exit: cmd.ProcessState.ExitCode(), Output: out.String()}
+	t.Steps = append(t.Steps, step)
+	t.show(step)
+	if step.Exit != want {
+		return diag.New(diag.ExecutionFailed, "touring: %s ended with status %d, but %d was promised", step.Command, step.Exit, want)
+	}
+	return nil
+}
+
+func (t *tour) show(s tourStep) {
+	ui := t.c.ui
+	t.say(s.Say)
+	ui.Out("%s", ui.Style(cyan, "$ "+s.Command))
+	if s.Output != "" {
+		ui.Text(s.Output)
+	}
+	if s.Exit != 0 {
+		ui.Out("%s", ui.Style(dim, fmt.Sprintf("(exit status %d)", s.Exit)))
+	}
+	ui.Out("")
+}
+
+// env gives the commands a home of their own and nothing of the caller's keys
+// or agent.
+func (t *tour) env() []string {
+	home := filepath.Join(t.dir, "home")
+	env := []string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
+		"XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
+		"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "AppData=" + filepath.Join(home, "AppData"),
+		"LocalAppData=" + filepath.Join(home, "LocalAppData"), "NO_COLOR=1"}
+	for _, key := range []string{"PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "PATHEXT"} {
+		if v := t.c.Getenv(key); v != "" {
+			env = append(env, key+"="+v)
+		}
+	}
+	return env
+}
