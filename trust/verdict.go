@@ -2,6 +2,7 @@ package trust
 
 import (
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -36,6 +37,8 @@ type Verdict struct {
 	Time     time.Time        `json:"time,omitzero"`      // of the signature
 	Anchor   string           `json:"anchor,omitempty"`   // how the time is known
 	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or of what is remarkable
+	Expected string           `json:"expected,omitempty"` // what was recorded, where two things differ
+	Found    string           `json:"found,omitempty"`    // what is there
 	Findings []diag.Finding   `json:"findings,omitempty"` // places in the file
 }
 
@@ -53,7 +56,7 @@ func (v Verdict) Err(ref string) error {
 		code = diag.Internal // the zero Verdict
 	}
 	ref = hidden.Visible(ref)
-	e := diag.New(code, "verifying %s: %s", ref, v.reason())
+	e := diag.New(code, "verifying %s: %s", ref, v.Reason())
 	e.Hint, e.Findings = v.hint(ref), v.Findings
 	if v.Signer != (sign.Fingerprint{}) {
 		e = e.WithDetail("signer", v.Signer.String())
@@ -61,13 +64,17 @@ func (v Verdict) Err(ref string) error {
 	if v.Owner != "" {
 		e = e.WithDetail("owner", v.Owner)
 	}
-	if len(v.Reasons) > 0 {
-		e = e.WithDetail("reasons", v.Reasons)
+	if v.Expected != "" {
+		e = e.WithDetail("expected", v.Expected).WithDetail("found", v.Found)
+	}
+	if len(v.Reasons) > 1 {
+		e = e.WithDetail("reasons", v.Reasons[1:])
 	}
 	return e.WithDetail("status", string(v.Status))
 }
 
-func (v Verdict) reason() string {
+// Reason returns in a few words why the file is refused.
+func (v Verdict) Reason() string {
 	if len(v.Reasons) > 0 {
 		return v.Reasons[0]
 	}
@@ -85,6 +92,8 @@ func (v Verdict) hint(ref string) string {
 		}
 	}
 	switch v.Code {
+	case diag.Unsigned:
+		return "read it, then rye sign " + ref
 	case diag.KeyUnknown:
 		return "rye trust explain " + ref + "; rye trust add FILE if you know the owner"
 	case diag.Scope:
@@ -120,11 +129,20 @@ func (v Verdict) refuseErr(err error, path string) Verdict {
 	if code == "" {
 		code = diag.SigInvalid
 	}
-	v = v.refuse(code, err.Error())
-	f := diag.Errorf(code, 0, 0, "%v", err)
+	reason := err.Error()
+	for _, doing := range []string{"verifying: ", "reading the signature line: "} {
+		reason = strings.TrimPrefix(reason, doing)
+	}
+	if code == diag.Unsigned {
+		reason = "it carries no signature"
+	}
+	v = v.refuse(code, reason)
+	f := diag.Errorf(code, 0, 0, "%s", reason)
 	f.Path = path
 	var e *diag.Error
 	if errors.As(err, &e) {
+		v.Expected, _ = e.Details["expected"].(string)
+		v.Found, _ = e.Details["found"].(string)
 		f.Fix = e.Hint
 		f.Line, _ = e.Details["line"].(int)
 		f.Column, _ = e.Details["column"].(int)

@@ -269,8 +269,8 @@ func fileOf(it *resolve.Item) File {
 // lints.
 func findingsOf(it *resolve.Item) []diag.Finding {
 	var fs []diag.Finding
-	if err := it.Verdict.Err(it.Path()); err != nil {
-		fs = append(fs, verdictFinding(it, err))
+	if !it.Verdict.OK() {
+		fs = append(fs, verdictFinding(it))
 	}
 	for _, f := range it.Verdict.Findings {
 		if f.Severity == diag.SeverityWarning || it.Verdict.OK() {
@@ -284,10 +284,14 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 	return diag.WithPath(fs, it.Path())
 }
 
-func verdictFinding(it *resolve.Item, err error) diag.Finding {
-	f := diag.Errorf(it.Verdict.Code, 0, 0, "%s", strings.TrimPrefix(err.Error(), it.Path()+": "))
-	if row, ok := diag.Lookup(it.Verdict.Code); ok {
-		f.Fix = row.Hint
+// verdictFinding says why an item is refused, at the place where it shows.
+func verdictFinding(it *resolve.Item) diag.Finding {
+	f := diag.Errorf(it.Verdict.Code, 0, 0, "%s", it.Verdict.Reason())
+	for _, at := range it.Verdict.Findings {
+		if at.Code == f.Code {
+			f.Line, f.Column, f.Fix = at.Line, at.Column, at.Fix
+			break
+		}
 	}
 	return f
 }
