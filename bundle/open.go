@@ -47,17 +47,19 @@ func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, er
 	return &Opened{Manifest: m, Digest: item.DigestOf(b), FS: fsys}, nil
 }
 
-// hash compares every file without looking at signatures.
+// hash compares every file without looking at signatures. Paths are not
+// checked again: the manifest lists only good ones, and any other is extra.
 func (r *Report) hash(t Tree) error {
-	there, bad, err := list(t)
+	err := t.Walk(uncarried, func(p string, fault error) {
+		switch {
+		case fault != nil:
+			r.Findings = append(r.Findings, finding(p, fault))
+		case !listed(r.Manifest, p):
+			r.add(diag.BundleFileExtra, p, "the manifest does not list it")
+		}
+	})
 	if err != nil {
 		return err
-	}
-	r.Findings = append(r.Findings, bad...)
-	for _, path := range there {
-		if !listed(r.Manifest, path) {
-			r.add(diag.BundleFileExtra, path, "the manifest does not list it")
-		}
 	}
 	for _, f := range r.Manifest.Files {
 		b, _, err := t.Read(f.Path, MaxFile)

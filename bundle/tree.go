@@ -100,8 +100,7 @@ func (t fsTree) Walk(skip func(string) bool, fn func(string, error)) error {
 // that cannot be one. Check and create list alike.
 func list(t Tree) (paths []string, out []diag.Finding, err error) {
 	seen := names{}
-	skip := func(p string) bool { return path.Dir(p) == dir && outside(path.Base(p)) }
-	err = t.Walk(skip, func(p string, fault error) {
+	err = t.Walk(uncarried, func(p string, fault error) {
 		if fault == nil {
 			fault = CheckPath(p)
 		}
@@ -119,6 +118,9 @@ func list(t Tree) (paths []string, out []diag.Finding, err error) {
 	}
 	return paths, out, err
 }
+
+// uncarried reports whether p is a folder that no bundle carries.
+func uncarried(p string) bool { return path.Dir(p) == dir && outside(path.Base(p)) }
 
 // finding makes an error a finding about one file.
 func finding(p string, err error) diag.Finding {
