@@ -266,6 +266,56 @@ func checkNamed(t *testing.T, r *resolve.Resolver, it *resolve.Item, word string
 	t.Errorf("%s names %s, which does not exist", it.Ref, word)
 }
 
+// The examples in the metadata references are valid items.
+func TestReferenceExamplesAreValid(t *testing.T) {
+	ctx, r := t.Context(), resolver(t)
+	for _, c := range []struct {
+		from, fence, lang string
+		ref               item.Ref
+		ext               string
+	}{
+		{"tool-metadata-reference", "```", "python", item.Ref{Kind: item.Tool, ID: "acme/greet"}, ".py"},
+		{"directive-metadata-reference", "````", "markdown", item.Ref{Kind: item.Directive, ID: "acme/summarise"}, ".md"},
+		{"knowledge-metadata-reference", "```", "markdown", item.Ref{Kind: item.Knowledge, ID: "team/release"}, ".md"},
+		{"config-metadata-reference", "```", "yaml", item.Ref{Kind: item.Config, ID: "acme/retry"}, ".yaml"},
+	} {
+		it, err := r.Find(ctx, item.Ref{Kind: item.Knowledge, ID: "rye/core/" + c.from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(it.Meta.Body), "\n"+c.fence+c.lang+"\n")
+		text, _, ok := strings.Cut(rest, "\n"+c.fence+"\n")
+		if !ok {
+			t.Errorf("%s holds no %s example", c.from, c.lang)
+			continue
+		}
+		e, err := r.Extractor(ctx, c.ref.Kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ft, _ := e.Type("x" + c.ext)
+		m, fs := e.Read(ft, []byte(text+"\n"))
+		if fs = append(fs, e.Validate(c.ref, &m)...); len(fs) > 0 || m.Fallback || !strings.Contains(text, "rye:signed:") {
+			t.Errorf("the example of %s: %v\n%s", c.from, fs, text)
+		}
+	}
+}
+
+// What the reference says about capabilities is what the reader makes of it.
+func TestPermissionsBecomeCapabilities(t *testing.T) {
+	it, err := resolver(t).Find(t.Context(), item.Ref{Kind: item.Directive, ID: "rye/core/create_knowledge"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"rye.search.knowledge.*", "rye.load.knowledge.*", "rye.execute.tool.rye.file-system.*", "rye.execute.knowledge.*", "rye.sign.knowledge.*"}
+	got := slices.Clone(it.Meta.Permissions)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("permissions are %v, want %v", got, want)
+	}
+}
+
 // The examples in the create directives are valid items: what a model copies
 // from them signs.
 func TestExamplesAreValid(t *testing.T) {
