@@ -16,6 +16,10 @@ import (
 // MaxDepth is the deepest nesting of arrays and objects.
 const MaxDepth = 64
 
+// MaxPath is the longest path, in bytes, below which Parse keeps places: every
+// member below a key of half a megabyte would carry a copy of it.
+const MaxPath = 1024
+
 // Parse reads one JSON object. The Doc is nil exactly when a finding is an
 // error. The place of a member is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {

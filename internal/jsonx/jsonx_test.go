@@ -83,6 +83,7 @@ func TestParseHostile(t *testing.T) {
 		{"depth 64", deep(63), ""},
 		{"depth 65", deep(64), "1:69 nested more than 64 deep"},
 		{"depth 100000", deep(100000), "1:69 nested more than 64 deep"},
+		{"long key with many members", `{"a":{"` + strings.Repeat("k", 1<<19) + `":{` + strings.Repeat(`"x":1,`, 1<<16) + `"y":1}}}`, "1:7 the keys down to here have more than 1024 bytes"},
 		{"bidi at fault", "{\u202e}", `1:2 a key in double quotes is required, found "\u{202e}"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

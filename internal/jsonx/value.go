@@ -11,6 +11,9 @@ func (p *parser) value(path string, depth int) any {
 	if p.i >= len(p.b) {
 		return p.stop(p.i, "the text ends where a value must stand")
 	}
+	if p.stopped {
+		return nil
+	}
 	switch c := p.b[p.i]; {
 	case c == '{' || c == '[':
 		if depth > MaxDepth {
@@ -42,45 +45,15 @@ func (p *parser) literal() any {
 }
 
 func (p *parser) object(path string, depth int) any {
-	out := map[string]any{}
-	var lines map[string]int
+	out, lines := map[string]any{}, map[string]int{}
 	p.i++
-	for first := true; ; first = false {
+	for {
 		p.space()
-		if first && p.take('}') {
+		if len(lines) == 0 && p.take('}') {
 			return out
 		}
-		off := p.i
-		if p.i >= len(p.b) || p.b[p.i] != '"' {
-			return p.stop(p.i, "a key in double quotes is required, found %s", p.here())
-		}
-		key := p.text()
-		if p.space(); !p.stopped && !p.take(':') {
-			return p.stop(p.i, "\":\" is required, found %s", p.here())
-		}
-		if lines == nil {
-			lines = map[string]int{}
-		}
-		line, twice := lines[key]
-		if twice {
-			p.fail(off, "duplicate key %q, first given in line %d", key, line)
-		} else {
-			lines[key] = p.at(off).Line
-		}
-		sub := ""
-		if p.pos != nil {
-			sub = tree.Join(path, key)
-			if !twice {
-				p.mark(sub, off)
-			}
-		}
-		p.space()
-		v := p.value(sub, depth+1)
-		if p.stopped {
+		if p.member(out, lines, path, depth); p.stopped {
 			return nil
-		}
-		if !twice {
-			out[key] = v
 		}
 		if p.space(); p.take('}') {
 			return out
@@ -89,6 +62,51 @@ func (p *parser) object(path string, depth int) any {
 			return p.stop(p.i, "\",\" or \"}\" is required, found %s", p.here())
 		}
 	}
+}
+
+// member reads one key and its value into out; lines tells where keys were
+// first given.
+func (p *parser) member(out map[string]any, lines map[string]int, path string, depth int) {
+	off := p.i
+	if p.i >= len(p.b) || p.b[p.i] != '"' {
+		p.stop(p.i, "a key in double quotes is required, found %s", p.here())
+		return
+	}
+	key := p.text()
+	if p.space(); !p.stopped && !p.take(':') {
+		p.stop(p.i, "\":\" is required, found %s", p.here())
+	}
+	if p.stopped {
+		return
+	}
+	line, twice := lines[key]
+	if twice {
+		p.fail(off, "duplicate key %q, first given in line %d", key, line)
+	} else {
+		lines[key] = p.at(off).Line
+	}
+	sub := p.below(path, key, off, twice)
+	p.space()
+	if v := p.value(sub, depth+1); !twice {
+		out[key] = v
+	}
+}
+
+// below returns the path of a member and marks its place, where places are
+// asked for.
+func (p *parser) below(path, key string, off int, twice bool) string {
+	if p.pos == nil {
+		return ""
+	}
+	if len(path)+len(key) > MaxPath {
+		p.stop(off, "the keys down to here have more than %d bytes", MaxPath)
+		return ""
+	}
+	sub := tree.Join(path, key)
+	if !twice {
+		p.mark(sub, off)
+	}
+	return sub
 }
 
 func (p *parser) array(path string, depth int) any {

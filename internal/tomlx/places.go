@@ -17,6 +17,8 @@ type places struct {
 	tables map[string]int // arrays of tables by path, with their length
 	at     counter
 	found  []diag.Finding
+
+	stopped bool // a path has grown too long to go on
 }
 
 // counter counts lines onward, so that many keys cost one pass.
@@ -43,7 +45,7 @@ func (p *places) read() {
 	parser.Reset(p.b)
 	p.pos[""] = diag.Pos{Line: 1, Column: 1}
 	table := ""
-	for parser.NextExpression() {
+	for !p.stopped && parser.NextExpression() {
 		switch e := parser.Expression(); e.Kind {
 		case unstable.Table:
 			table = p.header(e.Key())
@@ -65,7 +67,7 @@ func (p *places) read() {
 // last one.
 func (p *places) header(keys unstable.Iterator) string {
 	path := ""
-	for keys.Next() {
+	for !p.stopped && keys.Next() {
 		if n := p.tables[path]; n > 0 {
 			path = tree.Index(path, n-1)
 		}
@@ -77,8 +79,13 @@ func (p *places) header(keys unstable.Iterator) string {
 // key appends one key and notes its place, unless it has one: a table may be
 // named again by its children.
 func (p *places) key(path string, n *unstable.Node) string {
-	path = tree.Join(path, string(n.Data))
 	at := p.place(int(n.Raw.Offset))
+	if len(path)+len(n.Data) >= MaxPath {
+		p.stopped = true
+		p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, "the keys down to here have more than %d bytes", MaxPath))
+		return path
+	}
+	path = tree.Join(path, string(n.Data))
 	if _, ok := p.pos[path]; !ok {
 		p.pos[path] = at
 	}
@@ -97,14 +104,20 @@ func (p *places) once(path, mark, what string) {
 }
 
 func (p *places) keyValue(e *unstable.Node, path string) {
-	for keys := e.Key(); keys.Next(); {
+	for keys := e.Key(); !p.stopped && keys.Next(); {
 		path = p.key(path, keys.Node())
+	}
+	if p.stopped {
+		return
 	}
 	p.once(path, "=", "key")
 	p.value(e.Value(), path)
 }
 
 func (p *places) value(v *unstable.Node, path string) {
+	if len(path) > MaxPath {
+		return // arrays nested past any allowed depth
+	}
 	switch v.Kind {
 	case unstable.InlineTable:
 		for c := v.Children(); c.Next(); {

@@ -25,6 +25,10 @@ import (
 // MaxDepth is the deepest nesting of tables and arrays.
 const MaxDepth = 64
 
+// MaxPath is the longest path of keys, in bytes: every entry below a key of
+// half a megabyte would carry a copy of it.
+const MaxPath = 1024
+
 // Parse reads one TOML document. The Doc is nil exactly when a finding is an
 // error. Times are in UTC; the place of an entry is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
@@ -32,7 +36,9 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 		return nil, found
 	}
 	p := places{b: b, pos: map[string]diag.Pos{}, lines: map[string]int{}, tables: map[string]int{}}
-	p.read()
+	if p.read(); p.stopped {
+		return nil, p.found
+	}
 	root := map[string]any{}
 	if err := unmarshal(b, &root); err != nil {
 		return nil, p.refusal(err)

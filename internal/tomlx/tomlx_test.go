@@ -96,6 +96,10 @@ func TestParseHostile(t *testing.T) {
 		{"too deep array", "a = " + strings.Repeat("[", 64) + strings.Repeat("]", 64) + "\n", "1:1 nested more than 64 deep"},
 		{"huge depth", "a = " + strings.Repeat("[", 500000) + "\n", ""},
 		{"too deep key", strings.Repeat("a.", 64) + "a = 1\n", "1:127 nested more than 64 deep"},
+		{"very deep key", strings.Repeat("a.", 1<<19) + "a = 1\n", "1:1025 the keys down to here have more than 1024 bytes"},
+		{"very deep table", "x = 1\n[" + strings.Repeat("a.", 1<<19) + "a]\n", "2:1026 the keys down to here have more than 1024 bytes"},
+		{"long key with many entries", "[" + strings.Repeat("k", 1<<19) + "]\n" + strings.Repeat("a = 1\n", 1<<16), "1:2 the keys down to here have more than 1024 bytes"},
+		{"deep inline tables", "a = " + strings.Repeat("{a = ", 5000) + "1" + strings.Repeat("}", 5000) + "\n", "1:2561 the keys down to here have more than 1024 bytes"},
 		{"empty", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,6 +60,10 @@ func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 			r.value(v, path, depth+1)
 			continue
 		}
+		if len(path)+len(k.Value) > MaxPath {
+			r.fail(r.place(k), "the keys down to here have more than %d bytes", MaxPath)
+			continue
+		}
 		sub := tree.Join(path, k.Value)
 		if _, twice := out[k.Value]; twice {
 			r.fail(r.place(k), "duplicate key %q, first given in line %d", k.Value, r.pos[sub].Line)

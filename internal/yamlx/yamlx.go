@@ -24,6 +24,10 @@ import (
 // MaxDepth is the deepest nesting of mappings and lists.
 const MaxDepth = 64
 
+// MaxPath is the longest path of keys, in bytes: every entry below a key of
+// half a megabyte would carry a copy of it.
+const MaxPath = 1024
+
 // Parse reads one YAML document whose top level is a mapping. The Doc is nil
 // exactly when a finding is an error. The place of an entry is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {

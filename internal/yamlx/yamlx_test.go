@@ -127,6 +127,7 @@ func TestParseHostile(t *testing.T) {
 		{"depth 65", deep(64), "1:67 nested more than 64 deep"},
 		{"depth 5000", deep(5000), "1:67 nested more than 64 deep"},
 		{"depth 100000", deep(100000), "1:1 exceeded max depth of 10000"},
+		{"long key with many entries", "? \"" + strings.Repeat("k", 1<<19) + "\"\n: [" + strings.Repeat("{a: 1},", 1<<16) + "]\n", "1:3 the keys down to here have more than 1024 bytes"},
 		{"list", "- a\n", "1:1 the top level is a list, a mapping is required"},
 		{"text", "just text\n", "1:1 the top level is text, a mapping is required"},
 		{"empty", "", "1:1 the document is empty"},
