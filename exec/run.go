@@ -107,6 +107,8 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	err.WithDetail("return_code", r.ReturnCode)
 	if tail := tail(r.Stderr, 4096); tail != "" {
 		err.WithDetail("stderr", tail)
+	} else {
+		err.Hint = "it wrote nothing to stderr; rye run with --json shows all that it returned"
 	}
 	if r.Data["stdout"] == nil || len(r.Data) > 1 {
 		err.WithDetail("data", r.Data)

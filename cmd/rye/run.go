@@ -111,6 +111,9 @@ func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
 		return c.ui.answer(run, err)
 	}
 	if err != nil {
+		if run.Result != nil {
+			c.ui.toolText(run.Result.Data) // what it said before it failed
+		}
 		return err
 	}
 	if req.DryRun {
@@ -145,12 +148,7 @@ func (u *ui) answer(run *primary.Run, err error) error {
 // toolResult prints what a tool gave: the text of {stdout} or {output} alone,
 // else the object as JSON.
 func (u *ui) toolResult(data map[string]any) {
-	if s, ok := data["stdout"].(string); ok && len(data) == 1 {
-		u.raw(s)
-		return
-	}
-	if s, ok := data["output"].(string); ok {
-		u.raw(s)
+	if u.toolText(data) {
 		return
 	}
 	b, err := jsonx.MarshalIndent(data)
@@ -158,6 +156,18 @@ func (u *ui) toolResult(data map[string]any) {
 		b, _ = json.Marshal(data)
 	}
 	u.raw(string(b))
+}
+
+// toolText prints a result that is a text, and reports whether it was one.
+func (u *ui) toolText(data map[string]any) bool {
+	s, ok := data["stdout"].(string)
+	if !ok || len(data) > 1 {
+		s, ok = data["output"].(string)
+	}
+	if ok && s != "" {
+		u.raw(s)
+	}
+	return ok
 }
 
 func (u *ui) dryRun(run *primary.Run) {
