@@ -1,0 +1,119 @@
+package dx
+
+import (
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
+)
+
+// permissions reads capability strings: "*" is rye.*; below an action "*" is
+// rye.<action>.*, plain text rye.<action>.<text>, an element of a kind
+// rye.<action>.<kind>.<id> and <type>kind</type> in search rye.search.<kind>.*,
+// each "/" written as ".".
+func (d *directive) permissions(n *node) {
+	d.attributes(n)
+	p := &permissions{d: d, caps: []any{}}
+	switch text := n.ownText(); {
+	case text == "*" && len(n.elements()) == 0:
+		p.add(n.off, "rye.*")
+	default:
+		d.noText(n)
+	}
+	actions := []string{"execute", "search", "load", "sign"}
+	for _, c := range n.elements() {
+		if !contains(actions, c.tag) {
+			d.unknownElement(c, n, actions...)
+			continue
+		}
+		p.action(c)
+	}
+	d.set("permissions", n.off, p.caps)
+}
+
+type permissions struct {
+	d    *directive
+	caps []any
+}
+
+func (p *permissions) add(off int, capability string) {
+	p.d.mark(index("permissions", len(p.caps)), off)
+	p.caps = append(p.caps, capability)
+}
+
+func (p *permissions) action(n *node) {
+	p.d.attributes(n)
+	elements := n.elements()
+	if len(elements) == 0 {
+		if id, ok := p.pattern(n, n.ownText()); ok {
+			p.add(n.off, "rye."+n.tag+"."+id)
+		}
+		return
+	}
+	p.d.noText(n)
+	for _, c := range elements {
+		p.kind(c, n)
+	}
+}
+
+// kind reads <tool>rye/bash/*</tool>. Kinds are data, so any name may be one;
+// only what is nearly a known kind is taken for a slip.
+func (p *permissions) kind(c, action *node) {
+	known := []string{"tool", "directive", "knowledge", "config"}
+	if action.tag == "search" {
+		known = append(known, "type")
+	}
+	text := p.d.text(c)
+	switch {
+	case !isKind(c.tag) || !contains(known, c.tag) && (suggest.Nearest(c.tag, known) != "" || c.tag == "type"):
+		p.d.unknownElement(c, action, known...)
+		return
+	case c.tag == "type":
+		p.searchType(c, text)
+		return
+	}
+	if id, ok := p.pattern(c, text); ok {
+		p.add(c.off, "rye."+action.tag+"."+c.tag+"."+id)
+	}
+}
+
+func (p *permissions) searchType(c *node, text string) {
+	switch {
+	case text == "*":
+		p.add(c.off, "rye.search.*")
+	case isKind(text):
+		p.add(c.off, "rye.search."+text+".*")
+	default:
+		p.d.errorf(c.off, diag.ValidationFailed, "<type> must name a kind of items, not %q", text)
+	}
+}
+
+func isKind(s string) bool {
+	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+// pattern checks an id with wildcards and writes it with points.
+func (p *permissions) pattern(n *node, text string) (string, bool) {
+	dotted := strings.ReplaceAll(text, "/", ".")
+	switch {
+	case text == "":
+		p.d.errorf(n.off, diag.ValidationFailed, "<%s> is empty", n.tag).Fix = "write * for everything, or an id"
+	case strings.Contains("."+dotted+".", ".."):
+		p.d.errorf(n.off, diag.ValidationFailed, "%q has an empty segment", text)
+	case !isPattern(dotted):
+		p.d.errorf(n.off, diag.ValidationFailed, "%q is no id with wildcards", text).Fix = "write one id per element, like rye/bash/*"
+	default:
+		return dotted, true
+	}
+	return "", false
+}
+
+func isPattern(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_-.*?[]!^", c) >= 0) {
+			return false
+		}
+	}
+	return true
+}
