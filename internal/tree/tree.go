@@ -27,19 +27,28 @@ func New() *Doc { return &Doc{Root: map[string]any{}, Pos: map[string]diag.Pos{}
 
 // At returns the place of a path, or of its nearest known ancestor.
 func (d *Doc) At(path string) diag.Pos {
-	for {
+	for path != "" {
 		if p, ok := d.Pos[path]; ok {
 			return p
 		}
-		i := len(path) - 1
-		for i >= 0 && (path[i] != '.' || i > 0 && path[i-1] == '\\') {
-			i--
-		}
-		if i < 0 {
-			return diag.Pos{}
-		}
-		path = path[:i]
+		path = parent(path)
 	}
+	return diag.Pos{}
+}
+
+// parent cuts the last key off a path. Only a "." that no "\\" escapes divides
+// keys, and a "\\" may itself be escaped, so it counts from the start.
+func parent(path string) string {
+	cut := 0
+	for i := 0; i < len(path); i++ {
+		switch path[i] {
+		case '\\':
+			i++
+		case '.':
+			cut = i
+		}
+	}
+	return path[:cut]
 }
 
 // Join appends a key to a path.
