@@ -53,7 +53,10 @@ func rooms() map[string]map[string]bool {
 		"mcpserve":              set(append([]string{"primary"}, run...)...),
 		"applet":                set("item", "policy", "primary"),
 		"cmd/rye":               nil, // the top: it may import every room
+		"bench":                 set(), // measures the program from outside
+		"docs/format":           set(), // tests only
 		"internal/archtest":     set(),
+		"internal/selfhost":     set(), // tests only
 		"internal/testkit":      set(append([]string{"bundle"}, base...)...),
 		"registry/registrytest": set("registry", "registry/server", "bundle", "sign", "item"),
 	}
