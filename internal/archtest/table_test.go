@@ -52,7 +52,7 @@ func rooms() map[string]map[string]bool {
 		"primary":               set(append([]string{"threads", "graph", "search"}, run...)...),
 		"mcpserve":              set(append([]string{"primary"}, run...)...),
 		"applet":                set("item", "policy", "primary"),
-		"cmd/rye":               nil, // the top: it may import every room
+		"cmd/rye":               nil,   // the top: it may import every room
 		"bench":                 set(), // measures the program from outside
 		"docs/format":           set(), // tests only
 		"internal/archtest":     set(),

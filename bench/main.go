@@ -1,0 +1,121 @@
+// Command bench measures the rye program against bare references in the same
+// run and prints ratios; bench/run builds both and calls it.
+//
+// It measures whole processes and is not part of the program. The benchmarks of
+// single functions stand beside those functions; no test looks at the figures.
+package main
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the bench itself, or one of the helpers that it starts as processes of
+// their own.
+func run(args []string) error {
+	if len(args) == 3 && args[0] == "corpus" {
+		n, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		return writeCorpus(args[1], n)
+	}
+	if len(args) == 3 && args[0] == "reference" {
+		public, err := base64.StdEncoding.DecodeString(args[2])
+		if err != nil || len(public) != ed25519.PublicKeySize {
+			return fmt.Errorf("%q is no public key", args[2])
+		}
+		return reference(args[1], public)
+	}
+	var b bench
+	set := flag.NewFlagSet("bench", flag.ContinueOnError)
+	set.StringVar(&b.rye, "rye", "", "the rye `program`, absolute")
+	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
+	quick := set.Bool("quick", false, "small corpora and few rounds")
+	if err := set.Parse(args); err != nil {
+		return err
+	}
+	if !filepath.IsAbs(b.rye) || !filepath.IsAbs(b.work) {
+		return errors.New("-rye and -work must be absolute paths")
+	}
+	b.sizes, b.rounds, b.spawns = []int{1000, 10_000}, 9, 200
+	if *quick {
+		b.sizes, b.rounds, b.spawns = []int{200, 1000}, 3, 20
+	}
+	return b.all()
+}
+
+// bench is one run.
+type bench struct {
+	rye, work      string
+	self           string
+	sizes          []int
+	rounds, spawns int
+	public         string // of the key that signs, base64
+}
+
+func (b *bench) all() (err error) {
+	if b.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if err := b.makeKey(); err != nil {
+		return err
+	}
+	fmt.Printf("%s/%s, %d processors, %s; medians (fastest–slowest)\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	for _, step := range []func() error{b.verify, b.runTool, b.start} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// env is a house of its own, with nothing of the person who measures.
+func (b *bench) env() []string {
+	home := filepath.Join(b.work, "home")
+	env := []string{"HOME=" + home, "USERPROFILE=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	for _, name := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
+		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(home, strings.ToLower(name)))
+	}
+	return env
+}
+
+func (b *bench) program(dir string, argv ...string) program {
+	return program{argv: argv, dir: dir, env: b.env()}
+}
+
+// makeKey makes the key that signs the corpora and remembers its public half.
+func (b *bench) makeKey() error {
+	if err := os.MkdirAll(filepath.Join(b.work, "home"), 0o700); err != nil {
+		return err
+	}
+	if _, _, err := b.program(b.work, b.rye, "key", "new", "--owner", "bench", "--no-passphrase").once(); err != nil {
+		return err
+	}
+	found, _ := filepath.Glob(filepath.Join(b.work, "home", "config", "rye", "trust", "key-*.toml"))
+	if len(found) != 1 {
+		return fmt.Errorf("rye key new wrote %d documents, want 1", len(found))
+	}
+	doc, err := os.ReadFile(found[0])
+	if err != nil {
+		return err
+	}
+	_, rest, _ := strings.Cut(string(doc), "public-key = \"")
+	b.public, _, _ = strings.Cut(rest, "\"")
+	return nil
+}
