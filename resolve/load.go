@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"sync"
@@ -75,9 +76,10 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 		return e.meta, diag.WithPath(slices.Clone(e.findings), it.Path())
 	}
 	m, fs := it.Extractor.Read(it.Type, it.Bytes)
-	if it.Ref.Kind != item.Tool || m.ToolType != "" {
+	switch {
+	case it.Ref.Kind != item.Tool || m.ToolType != "":
 		fs = append(fs, it.Extractor.Validate(it.Ref, &m)...)
-	} else {
+	case !diag.Failed(fs) || !bytes.Contains(it.Bytes, []byte("tool_type")):
 		fs = nil // a support file's content is nobody's metadata
 	}
 	r.cache.put(key, metaEntry{m, slices.Clone(fs)})

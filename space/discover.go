@@ -82,6 +82,9 @@ func projectDir(p Params, user string) (string, error) {
 		if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
 			return "", diag.New(diag.Usage, "finding project %q: it is not a folder", p.Project)
 		}
+		if sameDir(abs, user) || sameDir(abs, p.Home) {
+			return "", nil
+		}
 		return abs, nil
 	}
 	if p.Dir == "" {
