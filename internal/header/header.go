@@ -37,7 +37,8 @@ func Parse(src []byte, comment string, isKey func(string) bool) (*tree.Doc, []di
 
 // ParseJS reads the "//" header and the constants of a JavaScript or
 // TypeScript file: const NAME = literal at column 0, with or without export,
-// a type, or "as" and "satisfies" after the value.
+// a type, or "as" and "satisfies" after the value. A constant's name is a
+// dunder or written in capitals; every other one is an ordinary variable.
 func ParseJS(src []byte, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 	c := newCollector(isKey)
 	c.header(string(src), "//")
@@ -56,6 +57,19 @@ func ToolKey(name string) bool {
 	}
 	return isDunder(name)
 }
+
+// ConstantKey reports whether a constant of that name in code is metadata of a
+// tool. Plain names are not: config, name or version are ordinary variables.
+func ConstantKey(name string) bool {
+	if isDunder(name) {
+		plain := strings.Trim(name, "_")
+		return plain == "tool_description" || ToolKey(plain)
+	}
+	return isConstant(name) && ToolKey(name)
+}
+
+// isConstant reports whether a name is a dunder or has no small letters.
+func isConstant(name string) bool { return isDunder(name) || name == strings.ToUpper(name) }
 
 func isDunder(name string) bool {
 	return len(name) > 4 && strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")

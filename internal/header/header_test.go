@@ -155,6 +155,7 @@ func TestConstantLines(t *testing.T) {
 		{"keys", "const CONFIG = {$a: 1, b_2: 2, 3: 4}", map[string]any{"CONFIG": map[string]any{"$a": int64(1), "b_2": int64(2), "3": int64(4)}}, ""},
 		{"arrow type", "const CONFIG: () => void = null;", map[string]any{"CONFIG": nil}, ""},
 		{"let", "let CONFIG = 1\nexport let CONFIG = 2\nexportconst CONFIG = 3\nconstCONFIG = 4", map[string]any{}, ""},
+		{"ordinary variables", "const config = load()\nexport const name = process.argv[2]\nconst __dirname = f()", map[string]any{}, ""},
 		{"call", "const CONFIG = f(1)", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"f" is no literal`},
 		{"sum", "const CONFIG = \"a\"\n  + \"b\"", map[string]any{}, "line 1:19: PARSING_ERROR: " + reading + "an expression is no literal"},
 		{"member", "const CONFIG = {}.x", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + "an expression is no literal"},
@@ -201,6 +202,15 @@ func TestOnlyKnownKeysAreRead(t *testing.T) {
 	doc, fs := Parse(src, "#", func(k string) bool { return k == "skill" })
 	if !reflect.DeepEqual(doc.Root, map[string]any{"skill": "x"}) || fs != nil {
 		t.Errorf("got %v %v", doc.Root, fs)
+	}
+}
+
+func TestConstantKey(t *testing.T) {
+	for name, want := range map[string]bool{"__version__": true, "__tool_description__": true, "__executor_id__": true, "CONFIG": true, "CONFIG_SCHEMA": true,
+		"config": false, "version": false, "__all__": false, "__author__": false, "____": false, "": false, "OTHER": false, "VERSION": false} {
+		if ConstantKey(name) != want {
+			t.Errorf("%q: got %v", name, !want)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ func (c *collector) constants(src string) {
 			i = t.commentEnd(i)
 			continue
 		}
-		if name, nameOff, val := declaration(line); name != "" && c.isKey(name) {
+		if name, nameOff, val := declaration(line); isConstant(name) && name != "" && c.isKey(name) {
 			i = max(i, c.constant(t, name, start+nameOff, start+val))
 		}
 	}

@@ -167,7 +167,7 @@ func TestManyDamagedStatements(t *testing.T) {
 // binary's own deadline stops them.
 func TestWorkIsLinear(t *testing.T) {
 	for _, unit := range []string{"(", "[", "{", "f'{", `f"{f'{`, "x=(", "x = '", "{'a':", "-", "x = y = ", "\\\n", "'''", "f'{x:{", "(((((1,),", "x:"} {
-		src := strings.Repeat(unit, 1<<19/len(unit))
+		src := strings.Repeat(unit, 1<<18/len(unit))
 		if doc, _ := Parse([]byte("a = 1\n" + src)); doc.Root["a"] != int64(1) {
 			t.Errorf("%q: got %v", unit, doc.Root["a"])
 		}
