@@ -18,7 +18,7 @@ type Entry struct {
 	Ref    item.Ref
 	Root   *space.Root
 	Rel    string
-	Shadow bool // a root of higher precedence holds the same ref
+	Shadow bool // another root supplies the ref, so this file is not used
 }
 
 // All lists the items of a kind in every space, by id, then precedence.
@@ -44,8 +44,10 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 				return nil
 			}
 			if p, ok := t.Place(e.Rel); ok && !p.Ref.IsZero() {
-				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref]})
-				here = append(here, p.Ref)
+				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref] || !supplies(root, p.Ref)})
+				if supplies(root, p.Ref) {
+					here = append(here, p.Ref)
+				}
 			}
 			return nil
 		})
@@ -66,22 +68,26 @@ func (r *Resolver) Open(ctx context.Context, e Entry) (*Item, error) {
 	return r.load(ctx, e.Root, e.Rel, extract.Place{Extractor: ext, Type: typeOf(ext, e.Rel), Ref: e.Ref})
 }
 
-// Shadows returns every file that holds the ref, highest precedence first: the
-// first is the one that Find uses.
+// Shadows returns every file that holds the ref: first the one that Find uses,
+// then the shadowed ones by precedence, then copies of a sealed item.
 func (r *Resolver) Shadows(ctx context.Context, ref item.Ref) ([]Entry, error) {
 	ext, err := r.Extractor(ctx, ref.Kind)
 	if err != nil {
 		return nil, err
 	}
-	var out []Entry
+	var used, unused []Entry
 	for _, root := range r.roots {
 		for _, rel := range ext.Paths(ref.ID) {
-			if root.Exists(rel) {
-				out = append(out, Entry{Ref: ref, Root: root, Rel: rel, Shadow: len(out) > 0})
+			switch {
+			case !root.Exists(rel):
+			case supplies(root, ref):
+				used = append(used, Entry{Ref: ref, Root: root, Rel: rel, Shadow: len(used) > 0})
+			default:
+				unused = append(unused, Entry{Ref: ref, Root: root, Rel: rel, Shadow: true})
 			}
 		}
 	}
-	return out, nil
+	return append(used, unused...), nil
 }
 
 // Ref reads "kind:id", or a bare id that exactly one kind holds in any space.

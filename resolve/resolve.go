@@ -166,7 +166,7 @@ func typeOf(ext *extract.Extractor, rel string) extract.FileType {
 func (r *Resolver) locate(ext *extract.Extractor, ref item.Ref, roots []*space.Root) (*space.Root, string, error) {
 	paths := ext.Paths(ref.ID)
 	for _, root := range roots {
-		if sealed(ref) && !root.Embedded() {
+		if !supplies(root, ref) {
 			continue
 		}
 		found := slices.DeleteFunc(slices.Clone(paths), func(rel string) bool { return !root.Exists(rel) })

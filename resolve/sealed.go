@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/space"
 )
 
 // Seal is one item, or a folder ending in "/", that only the system space may
@@ -35,6 +36,9 @@ func sealed(ref item.Ref) bool {
 	}
 	return false
 }
+
+// supplies reports whether a file in root may be the item.
+func supplies(root *space.Root, ref item.Ref) bool { return root.Embedded() || !sealed(ref) }
 
 // Sealed reports whether only the system space may supply ref.
 func Sealed(ref item.Ref) bool { return sealed(ref) }

@@ -53,6 +53,15 @@ func (p *parser) bad(at, format string, args ...any) {
 	p.out = append(p.out, diag.Errorf(diag.ConfigError, max(pos.Line, 1), pos.Column, format, args...))
 }
 
+// fault is bad for an error that has a code of its own, so that a parser item
+// that does not verify is refused as such.
+func (p *parser) fault(err error, at string) {
+	p.bad(at, "%s", err)
+	if code := diag.CodeOf(err); code != "" {
+		p.out[len(p.out)-1].Code = code
+	}
+}
+
 func (p *parser) text(m map[string]any, at, key string, required bool) string {
 	v, present := m[key]
 	s, ok := v.(string)
@@ -115,7 +124,7 @@ func (p *parser) fileType(entry any, at string, detached bool) (FileType, bool) 
 	}
 	codec, err := p.codecOf(p.text(m, at, "parser", true))
 	if err != nil {
-		p.bad(tree.Join(at, "parser"), "%s", err)
+		p.fault(err, tree.Join(at, "parser"))
 	}
 	t.Codec = codec
 	t.Style = p.style(m, at, t.Detached)
