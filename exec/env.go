@@ -210,12 +210,20 @@ func versionManager(ctx context.Context, manager, binary, version, dir string, e
 	return strings.TrimSpace(string(res.Stdout))
 }
 
-// paramEnv adds every scalar parameter as PREFIX + NAME.
+// maxParamEnv bounds a variable that carries a parameter: no system takes a
+// longer one. What does not fit arrives on stdin alone.
+const maxParamEnv = 128<<10 - 1
+
+// paramEnv adds every scalar parameter as PREFIX + NAME. Of two names that give
+// one variable the later in order of bytes counts.
 func paramEnv(vars map[string]string, prefix string, params map[string]any) {
-	for name, v := range params {
-		switch v.(type) {
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		switch v := params[name].(type) {
 		case string, bool, int64, float64:
-			vars[prefix+envName(name)] = fmt.Sprint(v)
+			key, text := prefix+envName(name), fmt.Sprint(v)
+			if len(key)+1+len(text) < maxParamEnv {
+				vars[key] = text
+			}
 		}
 	}
 }
