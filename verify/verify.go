@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -215,32 +216,20 @@ func (w *walk) judge(ctx context.Context) error {
 	if err := w.manifests(ctx); err != nil {
 		return err
 	}
-	type slot struct {
-		file     File
-		findings []diag.Finding
-	}
-	slots := make([]slot, len(w.files))
-	next := make(chan int)
+	first := len(w.report.Files)
+	w.report.Files = append(w.report.Files, make([]File, len(w.files))...)
+	files, findings := w.report.Files[first:], make([][]diag.Finding, len(w.files))
+	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			for i := range next {
-				slots[i].file, slots[i].findings = w.one(ctx, w.files[i])
+			for i := next.Add(1) - 1; int(i) < len(files) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				files[i], findings[i] = w.one(ctx, w.files[i])
 			}
 		})
 	}
-	for i := range w.files {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- i
-	}
-	close(next)
 	wg.Wait()
-	for _, s := range slots {
-		w.report.Files = append(w.report.Files, s.file)
-		w.report.Findings = append(w.report.Findings, s.findings...)
-	}
+	w.report.Findings = append(w.report.Findings, slices.Concat(findings...)...)
 	return ctx.Err()
 }
 

@@ -41,23 +41,30 @@ type codec struct {
 	read func(src []byte) reading
 }
 
-func codecs() []codec {
-	data := func(parse func([]byte) (*tree.Doc, []diag.Finding)) func([]byte) reading {
-		return func(src []byte) reading {
-			doc, fs := parse(src)
-			return reading{doc: doc, findings: fs}
-		}
-	}
-	return []codec{
-		{CodecYAML, data(yamlx.Parse)},
-		{CodecJSON, data(jsonx.Parse)},
-		{CodecTOML, data(tomlx.Parse)},
+// codecs is the table; nothing in it is made anew for a file.
+func codecs() [8]codec {
+	return [8]codec{
+		{CodecYAML, func(b []byte) reading { return data(yamlx.Parse(b)) }},
+		{CodecJSON, func(b []byte) reading { return data(jsonx.Parse(b)) }},
+		{CodecTOML, func(b []byte) reading { return data(tomlx.Parse(b)) }},
 		{CodecPython, readPython},
-		{CodecHeaderHash, data(func(b []byte) (*tree.Doc, []diag.Finding) { return header.Parse(b, "#", nil) })},
-		{CodecHeaderSlash, data(func(b []byte) (*tree.Doc, []diag.Finding) { return header.ParseJS(b, nil) })},
+		{CodecHeaderHash, func(b []byte) reading { return data(header.Parse(b, "#", nil)) }},
+		{CodecHeaderSlash, func(b []byte) reading { return data(header.ParseJS(b, nil)) }},
 		{CodecDirective, readDirective},
 		{CodecKnowledge, readKnowledge},
 	}
+}
+
+func data(doc *tree.Doc, fs []diag.Finding) reading { return reading{doc: doc, findings: fs} }
+
+// reader returns what reads files for a codec, nil when there is none.
+func reader(name string) func([]byte) reading {
+	for _, c := range codecs() {
+		if c.name == name {
+			return c.read
+		}
+	}
+	return nil
 }
 
 // Codecs returns the names of the compiled-in codecs.
@@ -71,18 +78,18 @@ func Codecs() []string {
 
 // HasCodec reports whether a codec of that name is compiled in.
 func HasCodec(name string) bool {
-	return slices.ContainsFunc(codecs(), func(c codec) bool { return c.name == name })
+	return reader(name) != nil
 }
 
 // Read extracts the metadata of src with the codec of its file type and the
 // extractor's rules. Findings have no path.
 func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding) {
 	m := item.Metadata{Fields: map[string]any{}}
-	i := slices.IndexFunc(codecs(), func(c codec) bool { return c.name == t.Codec })
-	if i < 0 {
+	read := reader(t.Codec)
+	if read == nil {
 		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "no codec %q reads files of type %s", t.Codec, t.Ext)}
 	}
-	r := codecs()[i].read(src)
+	r := read(src)
 	m.Body, m.Fallback = r.body, r.fallback
 	if r.doc != nil {
 		m.Fields, m.Pos = e.apply(r.doc)
@@ -98,33 +105,26 @@ func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos) {
 		return doc.Root, doc.Pos
 	}
 	out := make(map[string]any, len(doc.Root))
-	from := map[string]string{}
 	for _, r := range e.Rules {
 		for _, key := range r.From {
-			v, ok := doc.Root[key]
-			if !ok {
-				continue
+			if v, ok := doc.Root[key]; ok {
+				out[r.Field] = v
+				copyPos(doc.Pos, key, r.Field)
+				break
 			}
-			if _, taken := from[r.Field]; !taken {
-				out[r.Field], from[r.Field] = v, key
-			}
-		}
-	}
-	used := map[string]bool{}
-	for _, r := range e.Rules {
-		for _, key := range r.From {
-			used[key] = true
 		}
 	}
 	for k, v := range doc.Root {
-		if _, set := out[k]; !used[k] && !set {
+		if _, set := out[k]; !set && !e.supplies(k) {
 			out[k] = v
 		}
 	}
-	for field, key := range from {
-		copyPos(doc.Pos, key, field)
-	}
 	return out, doc.Pos
+}
+
+// supplies reports whether any rule takes a field from the source key.
+func (e *Extractor) supplies(key string) bool {
+	return slices.ContainsFunc(e.Rules, func(r Rule) bool { return slices.Contains(r.From, key) })
 }
 
 func copyPos(pos map[string]diag.Pos, key, field string) {
