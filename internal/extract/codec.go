@@ -149,7 +149,7 @@ func readPython(src []byte) reading {
 	doc, res := pylit.Parse(src)
 	r := reading{doc: doc, fallback: res.Fallback, findings: res.Findings}
 	for name, n := range res.NonLiteral {
-		if header.ToolKey(name) {
+		if header.ConstantKey(name) {
 			r.findings = append(r.findings, diag.Errorf(diag.ParsingError, n.Pos.Line, n.Pos.Column,
 				"%s must be a literal: it is read without running Python (%s)", name, n.Reason))
 		}

@@ -1,0 +1,86 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/layered"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/space"
+)
+
+// extendsKey names the configuration that a layer builds on.
+const extendsKey = "extends"
+
+// Settings is one configuration with all its layers merged, lowest space
+// first, and the origin of every part.
+type Settings struct {
+	Ref    item.Ref
+	Layers []*Item // lowest precedence first, each verified by itself
+	layered.Merged
+}
+
+// Config merges the layers of a configuration. A layer that does not verify is
+// an error: it never silently counts, and is never silently left out.
+func (r *Resolver) Config(ctx context.Context, id string) (*Settings, error) {
+	s := &Settings{Ref: item.Ref{Kind: item.Config, ID: id}}
+	layers, err := r.configLayers(ctx, s, s.Ref, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.Merged = *layered.Merge(layers)
+	delete(s.Root, extendsKey)
+	delete(s.Origins, extendsKey)
+	return s, nil
+}
+
+// configLayers returns the layers of ref, each after what it extends.
+func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, within []item.Ref) ([]layered.Layer, error) {
+	if slices.Contains(within, ref) {
+		return nil, diag.New(diag.CircularDependency, "merging %s: extends leads from %s back to %s", s.Ref, within[len(within)-1], ref)
+	}
+	if len(within) >= 10 {
+		return nil, diag.New(diag.ChainTooDeep, "merging %s: extends is more than 10 deep", s.Ref)
+	}
+	ext, err := r.Extractor(ctx, ref.Kind)
+	if err != nil {
+		return nil, err
+	}
+	var out []layered.Layer
+	found := false
+	for _, root := range slices.Backward(r.roots) {
+		at, rel, err := r.locate(ext, ref, []*space.Root{root})
+		if err != nil {
+			return nil, err
+		}
+		if at == nil {
+			continue
+		}
+		found = true
+		it, err := r.Open(ctx, Entry{Ref: ref, Root: root, Rel: rel})
+		if err == nil {
+			err = it.Usable()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if base := it.Meta.Extends; base != "" {
+			baseRef, err := item.ParseRef(base, item.Config)
+			if err != nil {
+				return nil, err
+			}
+			more, err := r.configLayers(ctx, s, baseRef, append(within, ref))
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+		}
+		s.Layers = append(s.Layers, it)
+		out = append(out, layered.Layer{Name: it.Path(), Root: it.Meta.Fields})
+	}
+	if !found {
+		return nil, r.missing(ctx, ref, ext, r.roots, diag.ItemNotFound)
+	}
+	return out, nil
+}
