@@ -154,6 +154,37 @@ func FromFindings(doing string, fs []Finding) error {
 	return &Error{Code: code, Message: msg, Findings: fs}
 }
 
+// Join returns one error for several: nil for none, the only one as it is, else
+// an Error with a finding for each and every finding that they carry. No error
+// is lost, whatever its findings say.
+func Join(doing string, errs []error) error {
+	switch len(errs) {
+	case 0:
+		return nil
+	case 1:
+		return errs[0]
+	}
+	var fs []Finding
+	for _, err := range errs {
+		fs = append(fs, findingsIn(err)...)
+	}
+	return FromFindings(doing, fs)
+}
+
+// findingsIn returns the findings of an error, or the error as one.
+func findingsIn(err error) []Finding {
+	var e *Error
+	if !errors.As(err, &e) {
+		return []Finding{Errorf(UnknownError, 0, 0, "%s", err)}
+	}
+	if Failed(e.Findings) {
+		return e.Findings
+	}
+	f := Errorf(e.Code, 0, 0, "%s", err)
+	f.Fix = e.Hint
+	return append([]Finding{f}, e.Findings...)
+}
+
 func (e *Error) Error() string { return e.Message }
 func (e *Error) Unwrap() error { return e.Err }
 

@@ -70,24 +70,24 @@ func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
 	}
 	c := &Chain{Elements: []*resolve.Item{first}}
 	var errs []error
-	for it := first; ; {
-		if err := it.Usable(); err != nil {
-			errs = append(errs, err)
+	for it := first; it != nil; {
+		bad := it.Usable()
+		if bad != nil {
+			errs = append(errs, bad)
 		}
 		next, err := e.next(ctx, c, it)
-		if err != nil {
+		switch {
+		case err != nil:
 			errs = append(errs, err)
+		case next != nil:
+			c.Elements = append(c.Elements, next)
+		case bad == nil: // what an unusable element says about the end means nothing
+			errs = append(errs, c.end()...)
 		}
-		if next == nil || err != nil {
-			break
-		}
-		c.Elements = append(c.Elements, next)
 		it = next
 	}
-	if len(errs) == 0 {
-		errs = c.validate()
-	}
-	return c, joined(ref, errs)
+	errs = append(errs, c.pairs()...)
+	return c, diag.Join("checking the chain of "+ref.String(), errs)
 }
 
 // next returns the executor of it, nil when it is a primitive or names none.
@@ -131,33 +131,6 @@ func (c *Chain) path() string {
 		s += el.Ref.String()
 	}
 	return s
-}
-
-// joined returns one error for several: itself when there is one, else an
-// error that lists them all as findings.
-func joined(ref item.Ref, errs []error) error {
-	switch len(errs) {
-	case 0:
-		return nil
-	case 1:
-		return errs[0]
-	}
-	var fs []diag.Finding
-	for _, err := range errs {
-		fs = append(fs, findings(err)...)
-	}
-	return diag.FromFindings("checking the chain of "+ref.String(), fs)
-}
-
-func findings(err error) []diag.Finding {
-	if fs := diag.FindingsOf(err); len(fs) > 0 {
-		return fs
-	}
-	code := diag.CodeOf(err)
-	if code == "" {
-		code = diag.UnknownError
-	}
-	return []diag.Finding{diag.Errorf(code, 0, 0, "%s", err)}
 }
 
 // lower reports whether an element of space a may depend on one of space b.

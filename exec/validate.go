@@ -9,26 +9,39 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// validate checks the end of the chain and every adjacent pair, and returns
-// every finding as an error.
-func (c *Chain) validate() []error {
+// Subprocess is the primitive that this version can execute.
+const Subprocess = "rye/core/primitives/subprocess"
+
+// pairs checks every adjacent pair.
+func (c *Chain) pairs() []error {
 	var errs []error
 	for i := 1; i < len(c.Elements); i++ {
 		errs = append(errs, checkPair(c.Elements[i-1], c.Elements[i])...)
 	}
-	last := c.Primitive()
-	if !last.Meta.Primitive() {
-		return append(errs, diag.New(diag.ExecutorNotFound, "walking the chain of %s: %s declares no executor_id", c.Tool().Ref, last.Ref).
-			WithHint("name a runtime in executor_id, for example rye/core/runtimes/python_script_runtime"))
-	}
-	if !resolve.Sealed(last.Ref) {
-		errs = append(errs, diag.New(diag.ExecutorNotFound, "walking the chain of %s: it ends in %s, which is no primitive of rye", c.Tool().Ref, last.Ref).
-			WithHint("executor_id: null marks a primitive, and only rye supplies those; name a runtime or rye/core/primitives/subprocess"))
-	}
-	if len(c.Elements) == 1 {
-		errs = append(errs, diag.New(diag.ValidationFailed, "running %s: a primitive runs only through a tool", last.Ref))
-	}
 	return errs
+}
+
+// end checks that the chain ends in a primitive of rye, and holds more than it.
+func (c *Chain) end() []error {
+	last := c.Primitive()
+	fail := func(code diag.Code, hint, format string, args ...any) []error {
+		err := diag.New(code, "walking the chain of %s: "+format, append([]any{c.Tool().Ref}, args...)...)
+		err.Hint = hint
+		return []error{err}
+	}
+	switch {
+	case !last.Meta.Primitive():
+		return fail(diag.ExecutorNotFound, "name a runtime in executor_id, for example rye/core/runtimes/python_script_runtime",
+			"%s declares no executor_id", last.Ref)
+	case !resolve.Sealed(last.Ref):
+		return fail(diag.ExecutorNotFound, "executor_id: null marks a primitive, and only rye supplies those; name a runtime or "+Subprocess,
+			"it ends in %s, which is no primitive of rye", last.Ref)
+	case len(c.Elements) == 1:
+		return []error{diag.New(diag.ValidationFailed, "running %s: a primitive runs only through a tool", last.Ref)}
+	case last.Ref.ID != Subprocess:
+		return fail(diag.ExecutorNotFound, "name a runtime that ends in "+Subprocess, "this version cannot execute %s", last.Ref)
+	}
+	return nil
 }
 
 // checkPair validates that parent may execute child.

@@ -1,7 +1,6 @@
 package primary
 
 import (
-	"errors"
 	"maps"
 	"strings"
 
@@ -27,7 +26,7 @@ func params(call Call, s *schema.Schema) (map[string]any, error) {
 		}
 		out[name] = v
 	}
-	return out, allOf("reading the parameters of "+call.Ref.String(), errs)
+	return out, diag.Join("reading the parameters of "+call.Ref.String(), errs)
 }
 
 // param reads "name=text" or "name:=JSON".
@@ -51,23 +50,4 @@ func param(word string, s *schema.Schema) (string, any, error) {
 func cut(word string) (name, value string, ok bool) {
 	name, value, ok = strings.Cut(word, "=")
 	return name, value, ok && strings.Trim(name, ":") != ""
-}
-
-// allOf returns one error for several, with a finding for each.
-func allOf(doing string, errs []error) error {
-	if len(errs) == 1 {
-		return errs[0]
-	}
-	var fs []diag.Finding
-	for _, err := range errs {
-		var e *diag.Error
-		if errors.As(err, &e) {
-			f := diag.Errorf(e.Code, 0, 0, "%s", e.Message)
-			f.Fix = e.Hint
-			fs = append(fs, f)
-		} else {
-			fs = append(fs, diag.Errorf(diag.UnknownError, 0, 0, "%s", err))
-		}
-	}
-	return diag.FromFindings(doing, fs)
 }
