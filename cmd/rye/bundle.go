@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -193,7 +195,8 @@ func runBundleInspect(_ context.Context, c *call) error {
 	}
 	return c.ui.Show(in, func() {
 		c.ui.Note("Nothing was verified: this is what the file says.")
-		c.ui.Out("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
+		head := fmt.Sprintf("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
+		c.ui.Out("%s", strings.TrimSpace(head))
 		t := &table{}
 		for _, f := range in.Manifest.Files {
 			t.add(f.Path, f.Mode(), f.Digest.String()[:19])

@@ -104,8 +104,8 @@ func (u *ui) doctor(results []checkResult) {
 	}
 	u.Table(t)
 	u.Out("")
-	u.Out("%d checks: %d ok, %d warnings, %d failed", len(results),
-		countStatus(results, statusOK), countStatus(results, statusWarn), countStatus(results, statusFail))
+	u.Out("%s: %d ok, %s, %d failed", plural(len(results), "check"),
+		countStatus(results, statusOK), plural(countStatus(results, statusWarn), "warning"), countStatus(results, statusFail))
 }
 
 func checkVersion(context.Context, *call) []checkResult {

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/sign"
 )
 
 //go:embed templates
@@ -79,7 +80,7 @@ func runNew(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	text, err := c.fill(ref, ext)
+	text, err := c.fill(ref, ext, h.ownerOf(signer))
 	if err != nil {
 		return err
 	}
@@ -119,7 +120,19 @@ func (h *house) free(ctx context.Context, ref item.Ref) error {
 	return nil
 }
 
-func (c *call) fill(ref item.Ref, ext string) (string, error) {
+// ownerOf returns what the trust document of the signer's key calls its owner,
+// if every format of a template can carry that.
+func (h *house) ownerOf(s sign.Signer) string {
+	fp := sign.FingerprintOf(s.Public())
+	for _, k := range h.trust.Keys() {
+		if k.Fingerprint == fp && k.Owner != "" && !strings.ContainsAny(k.Owner, `<>&"`) {
+			return k.Owner
+		}
+	}
+	return "me"
+}
+
+func (c *call) fill(ref item.Ref, ext, author string) (string, error) {
 	b, err := templates.ReadFile("templates/" + string(ref.Kind) + ext)
 	if err != nil {
 		return "", err
@@ -133,5 +146,5 @@ func (c *call) fill(ref item.Ref, ext string) (string, error) {
 		return "", diag.New(diag.Usage, "writing %s: the description holds %q, which some formats cannot carry as it is", ref, description[i:i+1])
 	}
 	return strings.NewReplacer("{{name}}", ref.Name(), "{{category}}", ref.Category(), "{{description}}", description,
-		"{{title}}", strings.ToUpper(title[:1])+title[1:], "{{author}}", c.owner()).Replace(string(b)), nil
+		"{{title}}", strings.ToUpper(title[:1])+title[1:], "{{author}}", author).Replace(string(b)), nil
 }

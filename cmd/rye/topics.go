@@ -46,13 +46,23 @@ arguments. A flag that no command on the line knows is an error, never ignored.
 A value that begins with a dash is joined to its flag: --flag=-value.
 key=value and key:=JSON are arguments and reach the command as they are.`
 
-const environmentTopic = `  NO_COLOR           set to anything: print without colour
-  TERM               "dumb": print without colour
-  HOME               where the folders below lie when their variable is unset
-  XDG_CONFIG_HOME    settings and trust documents, in rye/ (else ~/.config)
-  XDG_DATA_HOME      keys, in rye/ (else ~/.local/share)
-  XDG_STATE_HOME     logs, in rye/ (else ~/.local/state)
-  XDG_CACHE_HOME     what may be deleted at any time, in rye/ (else ~/.cache)
+const environmentTopic = `  NO_COLOR             set to anything: print without colour
+  TERM                 "dumb": print without colour
+  HOME                 the user's own items, in .ai/, and where the folders
+                       below lie when their variable is unset
+  XDG_CONFIG_HOME      trust documents, in rye/trust/ (else ~/.config)
+  XDG_DATA_HOME        keys, in rye/keys/ (else ~/.local/share)
+  XDG_STATE_HOME       consents, in rye/ (else ~/.local/state)
+  XDG_CACHE_HOME       what may be deleted at any time, in rye/ (else ~/.cache)
+  RYE_CACHE            that folder itself, instead of the one above
+  RYE_USER_SPACE       the folder that holds the user's .ai, instead of HOME;
+                       USER_SPACE and USER_PATH are read too, in this order
+  RYE_SYSTEM_SPACE     a folder with an .ai of more system items
+  RYE_KEY_FILE         the file of the key that signs, where no person is
+  RYE_PASSPHRASE_FILE  the file of its passphrase
+  SSH_AUTH_SOCK        where the ssh-agent listens
+  SOURCE_DATE_EPOCH    the date that rye bundle create writes
+  USER, USERNAME       the owner's name on a new key, without --owner
 
 On Windows %AppData% and %LocalAppData% take the place of HOME and XDG.`
 

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/ed25519"
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/tomlx"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -96,10 +99,7 @@ func runTrustAdd(ctx context.Context, c *call) error {
 // proposedKey reads a key document under the name that its key gives, so that
 // it may arrive under any.
 func proposedKey(path string, b []byte) (*trust.Document, error) {
-	doc, fs := trust.ParseDocument(filepath.Base(path), b)
-	if doc != nil && doc.Kind == trust.KindKey {
-		doc, fs = trust.ParseDocument(trust.FileName(trust.KindKey, doc.Fingerprint), b)
-	}
+	doc, fs := trust.ParseDocument(keyFileName(path, b), b)
 	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
 		return nil, err
 	}
@@ -107,6 +107,21 @@ func proposedKey(path string, b []byte) (*trust.Document, error) {
 		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document", path)
 	}
 	return doc, nil
+}
+
+// keyFileName returns the name that the key inside a document demands, or the
+// file's own when there is no such key to read.
+func keyFileName(path string, b []byte) string {
+	doc, _ := tomlx.Parse(b)
+	if doc == nil {
+		return filepath.Base(path)
+	}
+	text, _ := doc.Root["public-key"].(string)
+	pub, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(pub) != ed25519.PublicKeySize {
+		return filepath.Base(path)
+	}
+	return trust.FileName(trust.KindKey, sign.FingerprintOf(pub))
 }
 
 // grantScope takes the scope from the flags, or asks at a terminal.
@@ -176,7 +191,7 @@ func trustRemoveCommand() *command {
 		name: "remove", usage: "trust a key no longer", args: "KEY",
 		long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
 		examples: []string{"rye trust remove 4f3a"},
-		codes:    []diag.Code{diag.KeyUnknown},
+		codes:    []diag.Code{diag.ItemNotFound},
 		run:      runTrustRemove,
 	}
 }
@@ -193,7 +208,7 @@ func runTrustRemove(_ context.Context, c *call) error {
 		}
 	}
 	if len(found) != 1 {
-		return diag.New(diag.KeyUnknown, "removing key %q: %d of your keys match", c.arg(0), len(found)).WithHint("rye trust list shows them")
+		return diag.New(diag.ItemNotFound, "removing key %q: %d of your keys match", c.arg(0), len(found)).WithHint("rye trust list shows them")
 	}
 	gone, err := trust.RemoveKey(h.dirs.Trust(), found[0])
 	if err != nil {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestCommandDocument(t *testing.T) {
+	golden(t, filepath.Join("..", "..", "docs", "cli.md"), []byte(commandDocument()))
+}
+
+// commandDocument renders docs/cli.md from the table of commands.
+func commandDocument() string {
+	root := (&world{}).rootCommand()
+	var b strings.Builder
+	b.WriteString("# Commands\n\nGenerated from the table of commands by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n\n")
+	b.WriteString("`rye COMMAND --help` prints the same. Flags may stand before and after arguments.\n\n")
+	var paths [][]*command
+	walkCommands([]*command{root}, func(path []*command) { paths = append(paths, slices.Clone(path)) })
+	for _, path := range paths {
+		c := path[len(path)-1]
+		name := pathName(path)
+		b.WriteString("- [" + name + "](#" + strings.ReplaceAll(name, " ", "-") + "): " + c.usage + "\n")
+	}
+	b.WriteString("\n## Flags of every command\n\n" + flagTable(flagDocs(root.flags)))
+	b.WriteString("\n## Exit codes\n\n| Exit | Meaning |\n|---|---|\n")
+	for _, e := range exitCodes() {
+		b.WriteString("| " + itoa(e.Status) + " | " + e.Meaning + " |\n")
+	}
+	b.WriteString("\nEvery command may end with 0, 2 (`USAGE`, `UNKNOWN_FLAG`), 70 and 130; below stand the others that it names itself.\n")
+	b.WriteString("The table of all codes is in [errors.md](errors.md).\n")
+	for _, path := range paths {
+		b.WriteString(commandSection(docOf(root, path)))
+	}
+	return b.String()
+}
+
+// walkCommands calls fn for every visible command that can be run, in order.
+func walkCommands(path []*command, fn func(path []*command)) {
+	c := path[len(path)-1]
+	if c.run != nil {
+		fn(path)
+	}
+	for _, s := range c.subs {
+		if !s.hidden {
+			walkCommands(append(path, s), fn)
+		}
+	}
+}
+
+func commandSection(d commandDoc) string {
+	var b strings.Builder
+	b.WriteString("\n## " + d.Name + "\n\n" + strings.ToUpper(d.Summary[:1]) + d.Summary[1:] + ".\n\n```text\n" + d.Usage + "\n```\n")
+	if d.Text != "" {
+		b.WriteString("\n" + d.Text + "\n")
+	}
+	if len(d.Examples) > 0 {
+		b.WriteString("\n```sh\n" + strings.Join(d.Examples, "\n") + "\n```\n")
+	}
+	if len(d.Flags) > 0 {
+		b.WriteString("\n" + flagTable(d.Flags))
+	}
+	var exits []string
+	for _, e := range d.Exits {
+		for _, code := range e.Codes {
+			if code != "USAGE" && code != "UNKNOWN_FLAG" && code != "INTERNAL" {
+				exits = append(exits, itoa(e.Status)+" `"+string(code)+"`")
+			}
+		}
+	}
+	if len(exits) > 0 {
+		b.WriteString("\nExits: " + strings.Join(exits, ", ") + ".\n")
+	}
+	return b.String()
+}
+
+func flagTable(flags []flagDoc) string {
+	var b strings.Builder
+	b.WriteString("| Flag | Meaning |\n|---|---|\n")
+	for _, f := range flags {
+		label := strings.Join(strings.Fields(f.label()), " ")
+		b.WriteString("| `" + label + "` | " + strings.ReplaceAll(f.text(), "|", "\\|") + " |\n")
+	}
+	return b.String()
+}
