@@ -264,7 +264,7 @@ func (e *Executor) library(ctx context.Context, cfg *config) (string, error) {
 	}
 	var files []cas.TreeFile
 	for _, rel := range cfg.Lib {
-		it, err := e.p.Resolver.File(ctx, owner.Root, path.Join(path.Dir(owner.Rel), rel))
+		it, err := e.p.Resolver.FileFrom(ctx, path.Join(path.Dir(owner.Rel), rel), owner.Root)
 		if err == nil {
 			err = it.Verdict.Err(it.Path())
 		}

@@ -102,6 +102,18 @@ func (r *Resolver) FindFrom(ctx context.Context, ref item.Ref, root *space.Root)
 	return r.find(ctx, ref, r.p.Spaces.From(root), diag.ExecutorNotFound)
 }
 
+// FileFrom returns the support file that a static edge of an item in root
+// reaches: the first at rel in root and the spaces below it, whatever its
+// verdict.
+func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (*Item, error) {
+	for _, from := range r.p.Spaces.From(root) {
+		if from.Exists(rel) {
+			return r.File(ctx, from, rel)
+		}
+	}
+	return r.File(ctx, root, rel)
+}
+
 // InspectFrom finds like FindFrom but returns the item whatever its verdict and
 // findings are.
 func (r *Resolver) InspectFrom(ctx context.Context, ref item.Ref, root *space.Root) (*Item, error) {
