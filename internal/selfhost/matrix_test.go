@@ -1,0 +1,471 @@
+package selfhost_test
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/stdlib"
+)
+
+// entry is one item of the embedded manifest.
+type entry struct {
+	rel string
+	it  *resolve.Item // as the system space supplies it
+}
+
+func (e entry) body(t *testing.T) []byte { return bodyOf(t, e.rel, e.it.Bytes) }
+
+// entries lists every entry of the embedded manifest as an item. An entry that
+// is no item, and no support file of one, is a failure: nothing would test it.
+func entries(t *testing.T) []entry {
+	t.Helper()
+	b, err := fs.ReadFile(stdlib.FS(), bundle.ManifestPath(stdlib.Bundle))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, findings := bundle.Parse(b)
+	if m == nil {
+		t.Fatal(findings)
+	}
+	h := newWorld(t).house()
+	var out []entry
+	for _, f := range m.Files {
+		rel := strings.TrimPrefix(f.Path, ".ai/")
+		place, ok := extract.Boot().Place(rel)
+		if !ok || place.Ref.IsZero() {
+			t.Errorf("%s is no item", f.Path)
+			continue
+		}
+		it, err := h.resolver.Inspect(t.Context(), place.Ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, entry{rel, it})
+	}
+	if len(out) < 36 {
+		t.Fatalf("only %d entries", len(out))
+	}
+	return out
+}
+
+// eachItem runs f for every item of the bundle, sealed or not as asked.
+func eachItem(t *testing.T, sealed bool, f func(*testing.T, entry)) {
+	t.Helper()
+	n := 0
+	for _, e := range entries(t) {
+		if e.it.Support() || resolve.Sealed(e.it.Ref) != sealed {
+			continue
+		}
+		n++
+		t.Run(e.it.Ref.String(), func(t *testing.T) { f(t, e) })
+	}
+	if n < 2 {
+		t.Errorf("only %d items with sealed %t", n, sealed)
+	}
+}
+
+// newer is the body with the next version: another item that is as valid.
+func newer(t *testing.T, body []byte) []byte {
+	t.Helper()
+	out := bytes.Replace(body, []byte("1.0.0"), []byte("1.0.1"), 1)
+	if bytes.Equal(out, body) {
+		t.Fatal("the item has no version 1.0.0 to change")
+	}
+	return out
+}
+
+// T3: a changed and signed copy in the project wins over the system's, for
+// every item that is not sealed; one in the user space wins over the system's
+// and loses to the project's.
+func TestOverrideMatrix(t *testing.T) {
+	eachItem(t, false, func(t *testing.T, e entry) {
+		w := newWorld(t)
+		user := w.put(w.user, e.rel, newer(t, e.body(t)))
+		wantSupplier(t, w.house(), e.it.Ref, "user", user, "system:rye-core")
+		project := w.put(w.project, e.rel, append(newer(t, e.body(t)), '\n'))
+		wantSupplier(t, w.house(), e.it.Ref, "project", project, "user", "system:rye-core")
+	})
+}
+
+// wantSupplier demands that a space supplies an item with exactly these bytes,
+// and that everything that shows items says so, the shadowed ones in order.
+func wantSupplier(t *testing.T, h *house, ref item.Ref, label string, b []byte, shadowed ...string) {
+	t.Helper()
+	ctx := t.Context()
+	it, err := h.resolver.Find(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it.Root.Label() != label || it.Digest != item.DigestOf(b) || it.Meta.Version != "1.0.1" {
+		t.Errorf("%s supplies version %s, %s; want %s, %s", it.Root.Label(), it.Meta.Version, it.Digest, label, item.DigestOf(b))
+	}
+	if el := primary.ElementOf(it); el.Space != label || el.Digest != item.DigestOf(b) {
+		t.Errorf("the element says %s %s", el.Space, el.Digest)
+	}
+	shadows, err := h.resolver.Shadows(ctx, ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantShadows(t, "Shadows", shadows, label, shadowed)
+	all, err := h.resolver.All(ctx, ref.Kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantShadows(t, "All", slices.DeleteFunc(all, func(x resolve.Entry) bool { return x.Ref != ref }), label, shadowed)
+}
+
+func wantShadows(t *testing.T, what string, got []resolve.Entry, label string, shadowed []string) {
+	t.Helper()
+	var used, unused []string
+	for _, s := range got {
+		if s.Shadow {
+			unused = append(unused, s.Root.Label())
+		} else {
+			used = append(used, s.Root.Label())
+		}
+	}
+	slices.Sort(unused)
+	want := slices.Sorted(slices.Values(shadowed))
+	if !slices.Equal(used, []string{label}) || !slices.Equal(unused, want) {
+		t.Errorf("%s: %v supply it, %v are shadowed; want %s, %v", what, used, unused, label, want)
+	}
+}
+
+// T3: the copy of a sealed item never wins, wherever it stands and however
+// well it is signed, and a broken one disturbs nobody.
+func TestSealedMatrix(t *testing.T) {
+	eachItem(t, true, func(t *testing.T, e entry) {
+		w := newWorld(t)
+		w.layer = t.TempDir()
+		body := newer(t, e.body(t))
+		for _, base := range []string{w.project, w.user, w.layer} {
+			w.put(base, e.rel, body)
+		}
+		wantSealed(t, w.house(), e)
+		w.write(w.project, e.rel, body)
+		wantSealed(t, w.house(), e)
+	})
+}
+
+func wantSealed(t *testing.T, h *house, e entry) {
+	t.Helper()
+	ctx := t.Context()
+	it, err := h.resolver.Find(ctx, e.it.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !it.Root.Embedded() || it.Digest != e.it.Digest {
+		t.Errorf("%s supplies %s, want the embedded one", it.Root.Label(), it.Digest)
+	}
+	shadows, err := h.resolver.Shadows(ctx, e.it.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shadows) != 4 || !shadows[0].Root.Embedded() {
+		t.Errorf("%d files hold it, the first in %s", len(shadows), shadows[0].Root.Label())
+	}
+	var others []string
+	for _, s := range shadows[1:] {
+		others = append(others, s.Root.Label())
+	}
+	wantShadows(t, "Shadows", shadows, "system:rye-core", others)
+	for _, el := range h.mustChain(t, tool("rye/bash/bash"))[1:] {
+		if !el.Root.Embedded() {
+			t.Errorf("the chain of a system tool passes through %s", el.Path())
+		}
+	}
+}
+
+// An override that does not verify is refused; nothing falls back to the item
+// that it would have replaced.
+func TestBrokenOverrideIsRefused(t *testing.T) {
+	stranger := seeded(7)
+	eachItem(t, false, func(t *testing.T, e entry) {
+		body := newer(t, e.body(t))
+		flipped := func(w *world) []byte {
+			b := signed(t, w.key, w.now, e.rel, body)
+			return bytes.Replace(b, []byte("1.0.1"), []byte("1.0.2"), 1)
+		}
+		renamed := func(w *world) []byte {
+			return signed(t, w.key, w.now, strings.Replace(e.rel, "/rye/", "/acme/", 1), body)
+		}
+		for _, c := range []struct {
+			name string
+			file func(w *world) []byte
+			want diag.Code
+		}{
+			{"unsigned", func(*world) []byte { return body }, diag.Unsigned},
+			{"signed by a stranger", func(w *world) []byte { return signed(t, stranger, w.now, e.rel, body) }, diag.KeyUnknown},
+			{"signed by the development key", func(w *world) []byte { return signed(t, devKey(t), w.now, e.rel, body) }, diag.KeyUnknown},
+			{"the system's own bytes", func(*world) []byte { return e.it.Bytes }, diag.KeyUnknown},
+			{"changed after signing", flipped, diag.HashMismatch},
+			{"signed under another id", renamed, diag.SigInvalid},
+			{"signed tomorrow", func(w *world) []byte { return signed(t, w.key, w.now.Add(24*time.Hour), e.rel, body) }, diag.NotYetValid},
+		} {
+			w := newWorld(t)
+			w.write(w.project, e.rel, c.file(w))
+			it, err := w.house().resolver.Find(t.Context(), e.it.Ref)
+			wantCode(t, c.name, err, c.want)
+			if it != nil && it.Root.Space != space.Project {
+				t.Errorf("%s: the %s space answered", c.name, it.Root.Label())
+			}
+		}
+	})
+}
+
+// A key that counts for acme/** cannot replace what belongs to rye.
+func TestScopedKeyCannotOverride(t *testing.T) {
+	eachItem(t, false, func(t *testing.T, e entry) {
+		w := newWorld(t)
+		if err := os.RemoveAll(w.trustDir); err != nil {
+			t.Fatal(err)
+		}
+		scope := everything()
+		scope.Namespaces = []string{"acme/**"}
+		w.own(w.key, scope)
+		w.put(w.project, e.rel, newer(t, e.body(t)))
+		_, err := w.house().resolver.Find(t.Context(), e.it.Ref)
+		wantCode(t, "an override outside the key's namespaces", err, diag.Scope)
+	})
+}
+
+// T3: what an override says is what happens.
+func TestOverrideTakesEffect(t *testing.T) {
+	eachItem(t, false, func(t *testing.T, e entry) {
+		w := newWorld(t)
+		for _, name := range []string{"bash", "node", "python3"} {
+			w.program(name)
+		}
+		switch {
+		case e.it.Ref.Kind == item.Directive:
+			directiveEffect(t, w, e)
+		case e.it.Ref.Kind == item.Knowledge:
+			knowledgeEffect(t, w, e)
+		case e.it.Meta.ToolType == "extractor":
+			extractorEffect(t, w, e)
+		case e.it.Meta.ToolType == "parser":
+			parserEffect(t, w, e)
+		case e.it.Meta.ToolType == "runtime":
+			runtimeEffect(t, w, e)
+		case e.it.Meta.ToolType == "tool":
+			toolEffect(t, w, e)
+		default:
+			t.Errorf("no test knows what a %s %s does", e.it.Ref.Kind, e.it.Meta.ToolType)
+		}
+	})
+}
+
+const mark = "\nThe project says so.\n"
+
+func directiveEffect(t *testing.T, w *world, e entry) {
+	w.put(w.project, e.rel, append(e.body(t), mark...))
+	call := primary.Call{Ref: e.it.Ref, Params: map[string]any{}}
+	for _, in := range e.it.Meta.Inputs {
+		call.Params[in.Name] = "x"
+	}
+	p, err := w.house().primary.Directive(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(p.Body, strings.TrimSpace(mark)) {
+		t.Errorf("the prepared text is the system's")
+	}
+}
+
+func knowledgeEffect(t *testing.T, w *world, e entry) {
+	w.put(w.project, e.rel, append(e.body(t), mark...))
+	it, err := w.house().primary.Load(t.Context(), e.it.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasSuffix(it.Meta.Body, []byte(strings.TrimSpace(mark))) {
+		t.Errorf("the loaded text is the system's")
+	}
+}
+
+// replaced changes the first match of a pattern, which must be there.
+func replaced(t *testing.T, body []byte, pattern, with string) []byte {
+	t.Helper()
+	at := regexp.MustCompile(pattern).FindIndex(body)
+	if at == nil {
+		t.Fatalf("nothing matches %s", pattern)
+	}
+	return slices.Concat(body[:at[0]], []byte(with), body[at[1]:])
+}
+
+func extractorEffect(t *testing.T, w *world, e entry) {
+	kind := item.Kind(e.it.Meta.Fields["kind"].(string))
+	w.put(w.project, e.rel, replaced(t, e.body(t), `\n  name: 3\n`, "\n  name: 7\n"))
+	ext, err := w.house().resolver.Extractor(t.Context(), kind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ext.Boot || ext.Search["name"] != 7 {
+		t.Errorf("names weigh %v, the project says 7", ext.Search["name"])
+	}
+}
+
+// A parser item chooses among the codecs; every file type that names it
+// follows.
+func parserEffect(t *testing.T, w *world, e entry) {
+	was := e.it.Meta.Fields["codec"].(string)
+	now := "toml"
+	if was == now {
+		now = "yaml"
+	}
+	w.put(w.project, e.rel, replaced(t, e.body(t), `codec: \S+`, "codec: "+now))
+	system, h := newWorld(t).house(), w.house()
+	changed := 0
+	for _, k := range []item.Kind{item.Tool, item.Directive, item.Knowledge, item.Config} {
+		before, err := system.resolver.Extractor(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, err := h.resolver.Extractor(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, ft := range before.Types {
+			want := ft.Codec
+			if want == was {
+				want = now
+				changed++
+			}
+			if after.Types[i].Codec != want {
+				t.Errorf("%s files of kind %s are read by %s, want %s", ft.Ext, k, after.Types[i].Codec, want)
+			}
+		}
+	}
+	if changed == 0 {
+		t.Errorf("no file type is read by %s", was)
+	}
+}
+
+func runtimeEffect(t *testing.T, w *world, e entry) {
+	probe := tool("acme/probe")
+	w.put(w.project, "tools/acme/probe.yaml", yamlTool(e.it.Ref.ID))
+	if got := w.house().mustPlan(t, probe, nil).Timeout; got != 300*time.Second {
+		t.Errorf("the system's runtime gives %s", got)
+	}
+	b := w.put(w.project, e.rel, replaced(t, e.body(t), `timeout: \d+`, "timeout: 7"))
+	h := w.house()
+	if el := h.mustChain(t, probe)[1]; el.Root.Space != space.Project || el.Digest != item.DigestOf(b) {
+		t.Errorf("the chain passes through %s", el.Path())
+	}
+	if got := h.mustPlan(t, probe, nil).Timeout; got != 7*time.Second {
+		t.Errorf("the plan has a timeout of %s, the project's runtime says 7s", got)
+	}
+}
+
+func toolEffect(t *testing.T, w *world, e entry) {
+	b := w.put(w.project, e.rel, replaced(t, e.body(t), `timeout: \d+`, "timeout: 7"))
+	params := map[string]any{}
+	required, _ := e.it.Meta.Schema["required"].([]any)
+	for _, name := range required {
+		params[name.(string)] = sample(e.it.Meta.Schema, name.(string))
+	}
+	h := w.house()
+	p := h.mustPlan(t, e.it.Ref, params)
+	if el := p.Chain.Tool(); el.Root.Space != space.Project || el.Digest != item.DigestOf(b) {
+		t.Errorf("the chain begins with %s", el.Path())
+	}
+	if p.Timeout != 7*time.Second {
+		t.Errorf("the plan has a timeout of %s, the project's tool says 7s", p.Timeout)
+	}
+	run, err := h.primary.Tool(t.Context(), primary.Call{Ref: e.it.Ref, Params: params, DryRun: true})
+	if err != nil || run.Metadata.Chain[0].Space != "project" || run.Metadata.Chain[0].Digest != item.DigestOf(b) {
+		t.Errorf("the dry run's envelope says %+v, %v", run.Metadata.Chain, err)
+	}
+}
+
+// sample is a value that a declared parameter accepts.
+func sample(schema map[string]any, name string) any {
+	props, _ := schema["properties"].(map[string]any)
+	p, _ := props[name].(map[string]any)
+	switch p["type"] {
+	case "integer", "number":
+		return int64(1)
+	case "boolean":
+		return true
+	case "array":
+		element, _ := p["items"].(map[string]any)
+		fields := map[string]any{}
+		need, _ := element["required"].([]any)
+		for _, n := range need {
+			fields[n.(string)] = sample(element, n.(string))
+		}
+		return []any{fields}
+	}
+	return "x"
+}
+
+// A support file is reached from its runtime's own space: a project's copy
+// neither becomes a tool nor slips under the system's runtime.
+func TestSupportFilesAreStatic(t *testing.T) {
+	n := 0
+	for _, e := range entries(t) {
+		if !e.it.Support() {
+			continue
+		}
+		n++
+		w := newWorld(t)
+		w.put(w.project, e.rel, append(e.body(t), "\n# changed\n"...))
+		_, err := w.house().resolver.Find(t.Context(), e.it.Ref)
+		wantCode(t, "finding a support file", err, diag.ToolNotFound)
+	}
+	if n == 0 {
+		t.Fatal("the bundle holds no support file")
+	}
+}
+
+// Where the library of a runtime comes from: its own space, then lower ones.
+func TestRuntimeLibraryFollowsItsRuntime(t *testing.T) {
+	const lib = "tools/rye/core/runtimes/lib/python/function_loader.py"
+	const rt = "tools/rye/core/runtimes/python_function_runtime.yaml"
+	w := newWorld(t)
+	w.program("python3")
+	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/python_function_runtime"))
+	loader := func(what string) string {
+		t.Helper()
+		b, err := os.ReadFile(w.house().mustPlan(t, tool("acme/probe"), nil).Argv[1])
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		return string(b)
+	}
+	bodies := systemBodies(t)
+	system := loader("the system's runtime")
+	own := string(w.put(w.project, lib, append(bodies[lib], "\n# changed\n"...)))
+	if loader("a library without a runtime") != system {
+		t.Error("the system's runtime takes the project's library")
+	}
+	w.put(w.project, rt, bodies[rt])
+	if loader("a runtime with a library") != own {
+		t.Error("the project's runtime does not take the project's library")
+	}
+	w.write(w.project, lib, append(bodies[lib], "\n# not signed\n"...))
+	h := w.house()
+	c, err := h.executor.Chain(t.Context(), tool("acme/probe"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.executor.Plan(t.Context(), c, nil)
+	wantCode(t, "an unsigned library", err, diag.Unsigned)
+	w.remove(w.project, lib)
+	if loader("a runtime without a library") != system {
+		t.Error("the project's runtime does not take the system's library")
+	}
+}
