@@ -18,13 +18,17 @@ func params(call Call, s *schema.Schema) (map[string]any, error) {
 		out = map[string]any{}
 	}
 	var errs []error
+	said := map[string]bool{}
 	for _, word := range call.Args {
 		name, v, err := param(word, s)
+		if err == nil && said[name] {
+			err = diag.New(diag.Usage, "reading parameter %q: it is given twice", name)
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		out[name] = v
+		out[name], said[name] = v, true
 	}
 	return out, diag.Join("reading the parameters of "+call.Ref.String(), errs)
 }
