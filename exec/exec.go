@@ -24,13 +24,14 @@ const MaxChain = 10
 type Params struct {
 	Resolver    *resolve.Resolver
 	Cache       string   // folder of the content-addressed store
-	Project     string   // the tools' working directory, absolute
+	Project     string   // the project's folder, absolute; "" without one
+	Dir         string   // the tools' working directory, absolute; "" is Project
 	UserSpace   string   // folder that holds the user's .ai, "" when unknown
 	SystemSpace string   // installed system space, "" when embedded only
 	Environ     []string // the environment the allow-list is taken from; nil is empty
 	Self        string   // this executable, for applets
-	// Consent says whether a program of the project itself may serve as an
-	// interpreter. Nil means never.
+	// Consent says whether a program of the project itself may run. Nil means
+	// never.
 	Consent func(Interpreter) error
 	Now     func() time.Time // nil means time.Now
 }
@@ -45,6 +46,9 @@ type Executor struct {
 func New(p Params) *Executor {
 	if p.Now == nil {
 		p.Now = time.Now
+	}
+	if p.Dir == "" {
+		p.Dir = p.Project
 	}
 	return &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
 }
@@ -78,7 +82,7 @@ func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
 		next, err := e.next(ctx, c, it)
 		switch {
 		case err != nil:
-			errs = append(errs, err)
+			errs, next = append(errs, err), nil
 		case next != nil:
 			c.Elements = append(c.Elements, next)
 		case bad == nil: // what an unusable element says about the end means nothing

@@ -12,14 +12,13 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/resolve"
 )
 
-// MaxArgJSON is the largest parameter JSON that goes on argv; a larger one is
-// "-" there and stands on stdin only.
+// MaxArgJSON is the size from which the parameters' JSON is "-" on argv and
+// stands on stdin only.
 const MaxArgJSON = 64 << 10
 
 // Plan is everything a run needs, resolved: what --dry-run shows is what runs.
@@ -40,12 +39,9 @@ type Plan struct {
 // with the schema's defaults filled in. The error lists every violation.
 func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 	tool := c.Tool()
-	if tool.Meta.Schema == nil {
-		return params, nil
-	}
-	s, err := compile(tool)
-	if err != nil {
-		return nil, err
+	s, err := Schema(tool)
+	if s == nil || err != nil {
+		return params, err
 	}
 	params = s.Defaults(params)
 	var fs []diag.Finding
@@ -57,21 +53,22 @@ func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 }
 
 // Schema returns the compiled parameter schema of a tool, nil when it declares
-// none.
+// none. A schema that is no mapping is an error: nothing would be checked.
 func Schema(tool *resolve.Item) (*schema.Schema, error) {
+	doing := "reading config_schema of " + tool.Ref.String()
 	if tool.Meta.Schema == nil {
+		if tool.Meta.Fields["config_schema"] != nil {
+			return nil, diag.New(diag.ConfigError, "%s: it must be a mapping", doing)
+		}
 		return nil, nil
 	}
-	return compile(tool)
-}
-
-func compile(tool *resolve.Item) (*schema.Schema, error) {
 	s, fs := schema.Compile(tool.Meta.Schema)
-	return s, diag.FromFindings("reading config_schema of "+tool.Ref.String(), diag.WithPath(fs, tool.Path()))
+	return s, diag.FromFindings(doing, diag.WithPath(fs, tool.Path()))
 }
 
 // Plan resolves the command of a validated chain. It materialises the verified
-// bytes that the command names, and runs nothing.
+// bytes that the command names, and starts nothing but a version manager, if the
+// runtime names one.
 func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*Plan, error) {
 	params, err := c.Validate(params)
 	if err != nil {
@@ -227,7 +224,7 @@ func merged(a, b map[string]string) map[string]string {
 func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
 	vars := map[string]string{
 		"params_json":  string(p.Stdin),
-		"project_path": e.p.Project,
+		"project_path": e.p.Dir,
 		"user_space":   e.p.UserSpace,
 		"system_space": e.p.SystemSpace,
 		"applet":       cfg.Applet,
@@ -295,7 +292,7 @@ func (e *Executor) command(p *Plan, cfg *config, vars map[string]string) (err er
 		stdin = expand(cfg.Input)
 	}
 	p.Stdin = []byte(stdin)
-	if len(vars["params_json"]) > MaxArgJSON {
+	if len(vars["params_json"]) >= MaxArgJSON {
 		vars["params_json"] = "-"
 	}
 	command, dir := expand(cfg.Command), expand(cfg.Cwd)
@@ -306,11 +303,9 @@ func (e *Executor) command(p *Plan, cfg *config, vars map[string]string) (err er
 	if err != nil {
 		return err
 	}
-	if p.Dir = e.p.Project; dir != "" {
-		p.Dir = dir
-	}
+	p.Dir = absolute(dir, e.p.Dir)
 	p.Timeout, p.MaxOutput = cfg.Timeout, cfg.MaxOutput
 	p.Argv = append([]string{command}, args...)
-	p.Program, err = proc.LookPath(command, p.Env)
+	p.Program, err = e.program(p, command)
 	return err
 }

@@ -89,7 +89,9 @@ func (m *Metadata) FromFields() {
 	m.Name, m.Title, m.Version = text("name"), text("title"), text("version")
 	m.Description, m.Category, m.Author = text("description"), text("category"), text("author")
 	m.Extends, m.ToolType, m.ExecutorID = text("extends"), text("tool_type"), text("executor_id")
-	_, m.HasExecutor = f["executor_id"]
+	id, given := f["executor_id"]
+	_, isText := id.(string)
+	m.HasExecutor = given && (isText || id == nil)
 	m.Schema, m.Config, m.EnvConfig = object("config_schema"), object("config"), object("env_config")
 	m.Anchor, m.VerifyDeps = object("anchor"), object("verify_deps")
 	m.Tags, m.Permissions = texts(f["tags"]), texts(f["permissions"])

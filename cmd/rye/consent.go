@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/item"
 )
 
 // consents remembers, for one user, which programs inside projects may serve
@@ -86,12 +85,12 @@ signed. It runs only after this consent, which holds for these very bytes.`,
 				return err
 			}
 			path := c.path(c.arg(0))
-			b, err := os.ReadFile(path)
+			digest, err := exec.DigestFile(path)
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the interpreter: %w", err)
 			}
 			all := h.readConsents()
-			all[path] = item.DigestOf(b).String()
+			all[path] = digest.String()
 			if err := h.writeConsents(all); err != nil {
 				return err
 			}

@@ -137,12 +137,12 @@ func compiledAnchors() []trust.Anchor {
 }
 
 func (c *call) executor(h *house) *exec.Executor {
-	project := h.spaces.ProjectDir
-	if project == "" {
-		project = c.dir
+	dir := h.spaces.ProjectDir
+	if dir == "" {
+		dir = c.dir
 	}
 	return exec.New(exec.Params{
-		Resolver: h.resolver, Cache: c.cacheDir(h.dirs), Project: project, UserSpace: h.spaces.UserDir,
+		Resolver: h.resolver, Cache: c.cacheDir(h.dirs), Project: h.spaces.ProjectDir, Dir: dir, UserSpace: h.spaces.UserDir,
 		SystemSpace: c.Getenv("RYE_SYSTEM_SPACE"), Environ: c.Environ(), Self: c.Self,
 		Consent: c.consent(h), Now: c.Now,
 	})

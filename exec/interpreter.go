@@ -1,0 +1,197 @@
+package exec
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Interpreter is a program that a runtime's env_config found, or the command
+// itself when that lies inside the project.
+type Interpreter struct {
+	Owner   item.Ref    `json:"owner"`
+	Var     string      `json:"var,omitempty"` // "" for the command itself
+	Path    string      `json:"path"`
+	Local   bool        `json:"local,omitempty"` // inside the project: runs only after consent
+	Digest  item.Digest `json:"digest,omitzero"` // of a local one
+	Project string      `json:"-"`
+}
+
+// interpreter finds a program as the runtime's data says. A program inside the
+// project needs consent.
+func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic map[string]any, vars map[string]string) (Interpreter, error) {
+	text := func(key string) string { s, _ := ic[key].(string); return s }
+	in := Interpreter{Owner: el.Ref, Var: text("var"), Project: e.p.Project}
+	bad := func(format string, args ...any) error {
+		return diag.New(diag.ConfigError, "reading env_config.interpreter of %s: "+format, append([]any{el.Ref}, args...)...)
+	}
+	if in.Var == "" {
+		return in, bad("var is missing")
+	}
+	if msg := badName(in.Var); msg != "" {
+		return in, bad("var %q: %s", in.Var, msg)
+	}
+	env := proc.Environ(vars)
+	switch kind := text("type"); kind {
+	case "venv_python":
+		in.Path = e.venv(text("venv_path"))
+	case "node_modules":
+		in.Path = e.nodeModules(ic)
+	case "system_binary", "command":
+		in.Path, _ = proc.LookPath(text("binary"), env)
+	case "version_manager":
+		if strings.ContainsAny(text("manager"), `/\`) {
+			return in, bad("manager %q is a path, it must be a name on PATH", text("manager"))
+		}
+		in.Path = versionManager(ctx, text("manager"), text("binary"), text("version"), e.p.Dir, env)
+	default:
+		return in, bad("type %q is not known", kind)
+	}
+	if in.Path == "" && text("fallback") != "" {
+		in.Path, _ = proc.LookPath(text("fallback"), env)
+	}
+	if in.Path == "" {
+		name := text("fallback")
+		if name == "" {
+			name = text("binary")
+		}
+		return in, diag.New(diag.ExecutionFailed, "finding the interpreter of %s: %q is not installed", el.Ref, name).
+			WithHint("install %s and have it on PATH", name).WithDetail("return_code", 127)
+	}
+	in.Path = absolute(in.Path, e.p.Dir)
+	return in, e.consent(&in)
+}
+
+func absolute(path, dir string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// consent asks whether a program of the project may run. Programs outside need
+// no consent: who can change them can change rye.
+func (e *Executor) consent(in *Interpreter) error {
+	if !inside(in.Path, e.p.Project) {
+		return nil
+	}
+	in.Local = true
+	var err error
+	if in.Digest, err = DigestFile(in.Path); err != nil {
+		return diag.New(diag.FileSystemError, "reading interpreter %s: %w", in.Path, err)
+	}
+	if e.p.Consent == nil {
+		return diag.New(diag.ConsentRequired, "running %s: a program of the project needs consent", in.Path)
+	}
+	return e.p.Consent(*in)
+}
+
+// program returns the absolute path of the command. One inside the project
+// needs consent, however it is spelled, unless it was given for it already.
+func (e *Executor) program(p *Plan, command string) (string, error) {
+	path, err := proc.LookPath(command, p.Env)
+	if err != nil {
+		return "", err
+	}
+	path = absolute(path, p.Dir)
+	if path == e.p.Self || slices.ContainsFunc(p.Interpreters, func(in Interpreter) bool { return in.Path == path }) {
+		return path, nil
+	}
+	in := Interpreter{Owner: p.Chain.Tool().Ref, Path: path, Project: e.p.Project}
+	if err := e.consent(&in); err != nil {
+		return "", err
+	}
+	if in.Local {
+		p.Interpreters = append(p.Interpreters, in)
+	}
+	return path, nil
+}
+
+// DigestFile hashes a regular file of any size; links are followed.
+func DigestFile(path string) (d item.Digest, err error) {
+	if fi, err := os.Stat(path); err != nil {
+		return d, err
+	} else if !fi.Mode().IsRegular() {
+		return d, diag.New(diag.NotRegular, "reading %s: it is no regular file", path)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return d, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return d, err
+	}
+	h.Sum(d[:0])
+	return d, nil
+}
+
+func (e *Executor) venv(dir string) string {
+	if dir == "" {
+		dir = ".venv"
+	}
+	names := []string{"bin/python", "bin/python3"}
+	if runtime.GOOS == "windows" {
+		names = []string{"Scripts/python.exe"}
+	}
+	return e.firstFile(dir, names)
+}
+
+func (e *Executor) nodeModules(ic map[string]any) string {
+	list, _ := ic["search_paths"].([]any)
+	names := []string{"node"}
+	if runtime.GOOS == "windows" {
+		names = []string{"node.exe"}
+	}
+	for _, dir := range textList(list) {
+		if p := e.firstFile(dir, names); p != "" {
+			return p
+		}
+	}
+	return ""
+}
+
+// firstFile returns the first name that exists below a folder of the project;
+// without a project nothing does.
+func (e *Executor) firstFile(dir string, names []string) string {
+	if e.p.Project == "" {
+		return ""
+	}
+	for _, name := range names {
+		p := filepath.Join(e.p.Project, filepath.FromSlash(dir), filepath.FromSlash(name))
+		if fi, err := os.Stat(p); err == nil && fi.Mode().IsRegular() && within(p, e.p.Project) {
+			return p
+		}
+	}
+	return ""
+}
+
+// versionManager asks pyenv, rbenv or asdf where a version lives; "" when it
+// does not know. It is the one program that planning starts.
+func versionManager(ctx context.Context, manager, binary, version, dir string, env []string) string {
+	argv := []string{manager, "which", binary}
+	if version != "" {
+		env = append(slices.Clone(env), strings.ToUpper(manager)+"_VERSION="+version)
+	}
+	res, err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: dir, Env: env, Timeout: 5 * time.Second})
+	if err != nil || res.ExitCode != 0 {
+		return ""
+	}
+	path := strings.TrimSpace(string(res.Stdout))
+	if fi, err := os.Stat(path); err != nil || !filepath.IsAbs(path) || !fi.Mode().IsRegular() {
+		return ""
+	}
+	return path
+}
