@@ -29,7 +29,7 @@ func (h *house) keyFile(fp sign.Fingerprint) string {
 // from the ssh-agent when it holds the key, else from its file.
 func (c *call) signer(ctx context.Context, h *house) (sign.Signer, error) {
 	which := c.str("key")
-	if which == "" {
+	if which == "" && c.Getenv(sign.EnvKeyFile) != "" {
 		if s, ok, err := sign.EnvSigner(c.Getenv); ok || err != nil {
 			return s, err
 		}
