@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/space"
@@ -45,7 +46,7 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 	ref := extractorRef(k)
 	var ext *extract.Extractor
 	err := r.bootEach(ctx, ref, func(it *Item) (fs []diag.Finding) {
-		doc, fs := yamlx.Parse(it.Bytes)
+		doc, fs := bootValues(it)
 		if diag.Failed(fs) {
 			return fs
 		}
@@ -65,14 +66,38 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 	return nil, err
 }
 
-// codec returns the codec that a parser item chooses.
-func (r *Resolver) codec(ctx context.Context, id string) (codec string, err error) {
+// bootValues returns the values of a boot file, which load has read already
+// when the file is YAML; any other must be YAML all the same.
+func bootValues(it *Item) (*tree.Doc, []diag.Finding) {
+	if it.Type.Codec == extract.CodecYAML {
+		return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, nil
+	}
+	return yamlx.Parse(it.Bytes)
+}
+
+type parserEntry struct {
+	codec string
+	err   error
+}
+
+// codec returns the codec that a parser item chooses. Each parser item is read
+// once; the caller holds r.mu.
+func (r *Resolver) codec(ctx context.Context, id string) (string, error) {
+	e, ok := r.parsers[id]
+	if !ok {
+		e.codec, e.err = r.loadParser(ctx, id)
+		r.parsers[id] = e
+	}
+	return e.codec, e.err
+}
+
+func (r *Resolver) loadParser(ctx context.Context, id string) (codec string, err error) {
 	ref, err := item.ParseRef(id, item.Tool)
 	if err != nil {
 		return "", err
 	}
 	err = r.bootEach(ctx, ref, func(it *Item) []diag.Finding {
-		doc, fs := yamlx.Parse(it.Bytes)
+		doc, fs := bootValues(it)
 		if diag.Failed(fs) {
 			return fs
 		}

@@ -9,6 +9,7 @@ package resolve
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -44,6 +45,8 @@ type Resolver struct {
 
 	mu       sync.Mutex
 	kinds    map[item.Kind]*kindEntry
+	parsers  map[string]parserEntry
+	vouchers map[*space.Root]voucher
 	notes    []diag.Finding // why an extractor was passed over
 	cache    *metaCache
 	allKinds func() ([]item.Kind, error)
@@ -54,7 +57,7 @@ func New(p Params) *Resolver {
 	if p.Trust == nil {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
-	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, cache: newMetaCache(4096)}
+	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, vouchers: map[*space.Root]voucher{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
 	}
@@ -178,8 +181,8 @@ func typeOf(ext *extract.Extractor, rel string) extract.FileType {
 func (r *Resolver) locate(ext *extract.Extractor, ref item.Ref, roots []*space.Root) (*space.Root, string, error) {
 	paths := ext.Paths(ref.ID)
 	for _, root := range roots {
-		if !supplies(root, ref) {
-			continue
+		if !supplies(root, ref) || !root.Embedded() && !root.Exists(path.Dir(paths[0])) {
+			continue // without the folder there is none of its files
 		}
 		found := slices.DeleteFunc(slices.Clone(paths), func(rel string) bool { return !root.Exists(rel) })
 		switch len(found) {
