@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
@@ -15,7 +16,7 @@ import (
 
 // File reads, judges and extracts the file at rel below root, whatever it is:
 // an item, a support file, or a file in no extractor's grammar, which comes
-// back with a zero Ref and an untouched verdict.
+// back with a zero Ref and the verdict of the bundle manifest that lists it.
 func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Item, error) {
 	table, err := r.Table(ctx)
 	if err != nil {
@@ -23,10 +24,22 @@ func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Ite
 	}
 	p, _ := table.Place(rel)
 	if p.Ref.IsZero() {
-		b, err := root.Read(rel, MaxItem)
-		return &Item{Root: root, Rel: rel, Bytes: b, Digest: item.DigestOf(b)}, err
+		return r.asset(root, rel)
 	}
 	return r.load(ctx, root, rel, p)
+}
+
+// asset reads a file that cannot carry a signature.
+func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
+	it := &Item{Root: root, Rel: rel}
+	b, err := root.Read(rel, bundle.MaxFile)
+	if err != nil {
+		return nil, readError(it.Path(), err)
+	}
+	it.Bytes, it.Digest = b, item.DigestOf(b)
+	it.Verdict = trust.Verdict{Status: trust.Unsigned, Code: diag.Unsigned, Reasons: []string{"it is neither an item nor listed in a bundle manifest"}}
+	it.Verdict = r.vouch(it)
+	return it, nil
 }
 
 // load is the one reading: the bytes it reads are the bytes it judges, and the
@@ -47,6 +60,9 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 		Subject: extract.Subject(p.Ref), MaxSize: MaxItem, Text: true,
 	})
 	it.Meta, it.Findings = r.metadata(it)
+	if it.Support() && it.Verdict.Code == diag.Unsigned {
+		it.Verdict = r.vouch(it)
+	}
 	return it, ctx.Err()
 }
 

@@ -43,12 +43,14 @@ type Resolver struct {
 	p     Params
 	roots []*space.Root
 
-	mu       sync.Mutex
-	kinds    map[item.Kind]*kindEntry
-	parsers  map[string]parserEntry
+	mu      sync.Mutex
+	kinds   map[item.Kind]*kindEntry
+	parsers map[string]parserEntry
+	notes   []diag.Finding // why an extractor was passed over
+	cache   *metaCache
+
+	vouchMu  sync.Mutex
 	vouchers map[*space.Root]voucher
-	notes    []diag.Finding // why an extractor was passed over
-	cache    *metaCache
 	allKinds func() ([]item.Kind, error)
 }
 

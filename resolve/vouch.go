@@ -1,0 +1,81 @@
+package resolve
+
+import (
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/trust"
+)
+
+// voucher is what the trusted manifests of one root say of its files.
+type voucher map[string]vouched // by path below .ai
+
+type vouched struct {
+	digest  item.Digest
+	verdict trust.Verdict
+}
+
+// vouch returns the verdict of a file that carries no signature of its own:
+// that of a manifest which lists these very bytes, or the one it had.
+func (r *Resolver) vouch(it *Item) trust.Verdict {
+	v, ok := r.voucher(it.Root)[it.Rel]
+	switch {
+	case !ok:
+		return it.Verdict
+	case v.digest != it.Digest:
+		return trust.Verdict{Status: trust.Invalid, Code: diag.HashMismatch,
+			Expected: v.digest.Hex(), Found: it.Digest.Hex(),
+			Reasons: []string{"the content is not what the bundle manifest lists"}}
+	}
+	return v.verdict
+}
+
+// voucher reads the manifests of a root, once. One that is not trusted, or
+// cannot be read, vouches for nothing; verify says why.
+func (r *Resolver) voucher(root *space.Root) voucher {
+	r.vouchMu.Lock() // not mu, which is held while an extractor is read
+	defer r.vouchMu.Unlock()
+	if v, ok := r.vouchers[root]; ok {
+		return v
+	}
+	out := voucher{}
+	// A folder that cannot be listed holds no manifest that counts.
+	_ = root.Walk("bundles", func(e space.Entry) error {
+		if id, ok := manifestID(e.Rel); ok && e.Type == 0 {
+			r.addManifest(out, root, e.Rel, id)
+		}
+		return nil
+	})
+	r.vouchers[root] = out
+	return out
+}
+
+func manifestID(rel string) (string, bool) {
+	dir, file := path.Split(rel)
+	id := strings.TrimSuffix(strings.TrimPrefix(dir, "bundles/"), "/")
+	return id, file == "manifest.yaml" && bundle.CheckID(id) == nil
+}
+
+func (r *Resolver) addManifest(out voucher, root *space.Root, rel, id string) {
+	b, err := root.Read(rel, bundle.MaxManifest)
+	if err != nil {
+		return
+	}
+	style, _ := sign.StyleByName("#")
+	v := r.p.Trust.Verify(trust.Input{
+		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(rel), Bytes: b, Style: style,
+		Subject: bundle.Subject(id), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
+	})
+	m, fs := bundle.Parse(b)
+	if !v.OK() || m == nil || diag.Failed(fs) || m.ID != id {
+		return
+	}
+	for _, f := range m.Files {
+		out[strings.TrimPrefix(f.Path, space.Dir+"/")] = vouched{f.Digest, v}
+	}
+}
