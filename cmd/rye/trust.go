@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
@@ -64,6 +65,10 @@ func runTrustAdd(ctx context.Context, c *call) error {
 	doc, err := proposedKey(path, b)
 	if err != nil {
 		return err
+	}
+	if !doc.NotAfter.After(c.Now()) {
+		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", doc.Fingerprint.Short(), doc.Owner, doc.NotAfter.Format(time.DateOnly)).
+			WithHint("ask the owner for a new document")
 	}
 	scope, err := c.grantScope(doc)
 	if err != nil {
@@ -179,7 +184,7 @@ func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, bad []d
 	}
 	u.Table(t)
 	for _, p := range proposals {
-		u.Note("proposal, not trusted: %s (%s, %s)", p.Path, p.Fingerprint.Short(), p.Owner)
+		u.Note("proposal, not trusted: %s (%s %s)", p.Path, cmp.Or(p.Owner, p.Kind), p.Fingerprint.Short())
 	}
 	for _, f := range bad {
 		u.Warn("%s", f)
