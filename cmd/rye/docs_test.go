@@ -1,0 +1,250 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// The pages of the documentation are programs: their blocks run in order, in
+// one scratch home for each page.
+//
+//	```console                  lines that begin with "$ " are run by sh, the
+//	                            lines below are what they print
+//	```python title="a/b.py"    a file, written when the block is reached
+//
+// A page begins with <!-- needs: python3 --> when it uses programs that not
+// every machine has.
+
+// pageHome is what the scratch home is called in the pages.
+const pageHome = "/home/ada"
+
+// page runs the blocks of one page.
+type page struct {
+	t    *testing.T
+	home string // scratch folder
+	dir  string // where the next command runs
+	out  strings.Builder
+}
+
+func docPages(t *testing.T) []string {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	pages := []string{filepath.Join(root, "README.md")}
+	for _, pattern := range []string{"docs/*.md", "docs/design/*.md"} {
+		more, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, more...)
+	}
+	return pages
+}
+
+func TestDocumentedCommands(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the pages show a Unix shell")
+	}
+	ran := 0
+	for _, file := range docPages(t) {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(text, []byte("\n```console\n")) {
+			continue
+		}
+		ran++
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			needs(t, string(text))
+			runPage(t, file, string(text))
+		})
+	}
+	if ran < 4 {
+		t.Errorf("only %d pages show commands", ran)
+	}
+}
+
+// needs skips a page for which this machine lacks a program.
+func needs(t *testing.T, text string) {
+	first, _, _ := strings.Cut(text, "\n")
+	list, ok := strings.CutPrefix(first, "<!-- needs: ")
+	for _, name := range strings.Fields(strings.TrimSuffix(list, " -->")) {
+		if _, err := exec.LookPath(name); ok && err != nil {
+			t.Skipf("this machine has no %s", name)
+		}
+	}
+}
+
+func runPage(t *testing.T, file, text string) {
+	p := &page{t: t, home: scratch(t)}
+	p.dir = p.home
+	rest := text
+	for rest != "" {
+		line, after, _ := strings.Cut(rest, "\n")
+		p.out.WriteString(line + "\n")
+		rest = after
+		info, isBlock := strings.CutPrefix(line, "```")
+		if !isBlock {
+			continue
+		}
+		block, after, closed := strings.Cut("\n"+rest, "\n```")
+		if !closed {
+			t.Fatalf("the block %q is not closed", line)
+		}
+		p.block(info, strings.TrimPrefix(block+"\n", "\n"))
+		p.out.WriteString("```")
+		rest = after
+	}
+	p.compare(file, text)
+}
+
+// compare demands that the page says what happened, or rewrites it. Values that
+// differ from run to run count as equal, so a page changes only where the
+// program does.
+func (p *page) compare(file, text string) {
+	got := strings.TrimSuffix(p.out.String(), "\n") + "\n"
+	was, is := stable(text), stable(got)
+	if was == is {
+		return
+	}
+	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			p.t.Fatal(err)
+		}
+		return
+	}
+	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	p.t.Errorf("line %d differs; RYE_UPDATE_GOLDEN=1 go test ./cmd/rye writes what happens\n page: %q\n  now: %q",
+		i+1, a[min(i, len(a)-1)], b[min(i, len(b)-1)])
+}
+
+func stable(text string) string {
+	text = regexp.MustCompile(`"duration_ms": \d+`).ReplaceAllString(text, `"duration_ms": 0`)
+	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
+	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+Z)?`).ReplaceAllString(text, "<date>")
+	text = regexp.MustCompile(`[A-Za-z0-9+/]{86}`).ReplaceAllString(text, "<signature>")
+	return regexp.MustCompile(`"[A-Za-z0-9+/]{43}="`).ReplaceAllString(text, "<public key>")
+}
+
+func (p *page) block(info, body string) {
+	_, title, isFile := strings.Cut(info, ` title="`)
+	switch {
+	case info == "console":
+		for line := range strings.Lines(body) {
+			if words, ok := strings.CutPrefix(line, "$ "); ok {
+				p.out.WriteString(line)
+				p.run(strings.TrimSpace(words))
+			}
+		}
+		return
+	case isFile:
+		p.write(strings.TrimSuffix(title, `"`), body)
+	}
+	p.out.WriteString(body)
+}
+
+func (p *page) write(name, body string) {
+	file := filepath.Join(p.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(body), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// run runs one line and writes what a terminal would show, and the exit status
+// when it is not 0.
+func (p *page) run(line string) {
+	if dir, ok := strings.CutPrefix(line, "cd "); ok {
+		p.dir = filepath.Join(p.dir, dir)
+		if dir == "~" {
+			p.dir = p.home
+		}
+		return
+	}
+	cmd := exec.CommandContext(p.t.Context(), "sh", "-c", line)
+	cmd.Dir, cmd.Env = p.dir, p.env()
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		p.t.Fatal(err)
+	}
+	text := strings.ReplaceAll(string(out), p.home, pageHome)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	p.out.WriteString(text)
+	if code := cmd.ProcessState.ExitCode(); code != 0 {
+		p.out.WriteString("(exit status " + itoa(code) + ")\n")
+	}
+}
+
+// env is a home of its own with a passphrase at hand, since there is no
+// terminal to type one.
+func (p *page) env() []string {
+	env := []string{
+		"HOME=" + p.home, "USER=ada", "RYE_PASSPHRASE_FILE=" + filepath.Join(p.home, ".passphrase"),
+		"LANG=C.UTF-8", "TZ=UTC", "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+	}
+	for _, name := range []string{"PATH", "TMPDIR"} {
+		env = append(env, name+"="+os.Getenv(name))
+	}
+	return env
+}
+
+// scratch returns an empty home, under the name that the system itself uses.
+func scratch(t *testing.T) string {
+	dir, err := os.MkdirTemp("", "rye-docs-")
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, ".passphrase"), []byte("correct horse\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = removeAll(dir) })
+	return dir
+}
+
+// Every relative link of the documentation leads to a file.
+func TestDocumentedLinks(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^)#]+)(#[^)]*)?\)`)
+	pages := docPages(t)
+	for _, name := range []string{"CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
+		pages = append(pages, filepath.Join("..", "..", name))
+	}
+	seen := 0
+	for _, file := range pages {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			seen++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(file), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s: the link %s leads nowhere", file, m[1])
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d links were found", seen)
+	}
+}
