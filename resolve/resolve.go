@@ -59,7 +59,7 @@ func New(p Params) *Resolver {
 	if p.Trust == nil {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
-	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, vouchers: map[*space.Root]voucher{}, cache: newMetaCache(4096)}
+	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]parserEntry{}, vouchers: map[*space.Root]voucher{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
 	}
