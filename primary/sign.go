@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
@@ -80,7 +80,8 @@ type signTarget struct {
 func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, error) {
 	it, err := h.p.Resolver.File(ctx, f.root, f.rel)
 	if err != nil {
-		return SignReport{}, err
+		path := f.root.Display(f.rel)
+		return SignReport{Path: path, Status: Refused, Findings: []diag.Finding{signFinding(path, err)}}, ctx.Err()
 	}
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
 	if it.Ref.IsZero() {
@@ -97,48 +98,46 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		return rep, nil
 	}
 	rep.Signer = sign.FingerprintOf(call.Signer.Public()).String()
-	target, out, changed, err := signature(ctx, it, call.Signer, h)
-	if err != nil {
-		rep.Status, rep.Findings = Refused, append(rep.Findings, signFinding(it, err))
-		return rep, nil
-	}
+	rel, out, changed, err := signature(ctx, it, call.Signer, h)
 	switch {
+	case err != nil:
 	case !changed:
+		return rep, nil
 	case call.Check:
 		rep.Status = Stale
+		return rep, nil
 	default:
 		rep.Status = Signed
-		err = atomicfile.Write(target, out, 0)
+		err = it.Root.Write(rel, out)
 	}
 	if err != nil {
-		return rep, diag.New(diag.FileSystemError, "writing %s: %w", rep.Path, err)
+		rep.Status, rep.Findings = Refused, append(rep.Findings, signFinding(rep.Path, err))
 	}
-	return rep, nil
+	return rep, ctx.Err()
 }
 
 // signature computes the new file: the item itself, or its detached signature.
-func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *House) (target string, out []byte, changed bool, err error) {
-	target = it.Root.Path(it.Rel)
+func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *House) (rel string, out []byte, changed bool, err error) {
 	sub := extract.Subject(it.Ref)
 	if it.Type.Detached {
 		out, changed, err = sign.SignDetached(ctx, it.Bytes, it.Signature, sub, s, h.p.Now())
-		return target + extract.DetachedExt, out, changed, err
+		return it.Rel + extract.DetachedExt, out, changed, err
 	}
 	if it.Signature != nil {
 		return "", nil, false, diag.New(diag.SigMultiple, "signing %s: a detached signature stands beside a file that carries its own", it.Path()).
 			WithHint("remove %s", it.Path()+extract.DetachedExt)
 	}
 	out, changed, err = sign.Sign(ctx, it.Bytes, it.Type.Style, sub, s, h.p.Now())
-	return target, out, changed, err
+	return it.Rel, out, changed, err
 }
 
-func signFinding(it *resolve.Item, err error) diag.Finding {
+func signFinding(path string, err error) diag.Finding {
 	code := diag.CodeOf(err)
 	if code == "" {
 		code = diag.UnknownError
 	}
-	f := diag.Errorf(code, 1, 1, "%s", err)
-	f.Path = it.Path()
+	f := diag.Errorf(code, 0, 0, "%s", err)
+	f.Path = path
 	return f
 }
 
@@ -170,8 +169,8 @@ func (h *House) targets(ctx context.Context, call SignCall) ([]signTarget, error
 }
 
 func (h *House) target(ctx context.Context, word, dir string) ([]signTarget, error) {
-	if root, rel, ok := h.inSpace(word, dir); ok {
-		return h.below(root, rel)
+	if root, rel, ok, err := h.inSpace(word, dir); ok || err != nil {
+		return h.below(root, rel), err
 	}
 	if strings.ContainsAny(word, "*?[") {
 		return h.globbed(ctx, word)
@@ -191,31 +190,36 @@ func (h *House) target(ctx context.Context, word, dir string) ([]signTarget, err
 	return []signTarget{{it.Root, it.Rel}}, nil
 }
 
-// inSpace finds the space that an existing path lies in.
-func (h *House) inSpace(word, dir string) (*space.Root, string, bool) {
+// inSpace finds the space that an existing path lies in. A path that exists
+// outside every space is an error when it can be nothing else than a path.
+func (h *House) inSpace(word, dir string) (*space.Root, string, bool, error) {
 	p := word
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)
 	}
 	if _, err := os.Lstat(p); err != nil {
-		return nil, "", false
+		return nil, "", false, nil
 	}
-	for _, root := range h.p.Resolver.Roots() {
-		if root.Embedded() || root.Space == space.System {
-			continue
-		}
-		rel, err := filepath.Rel(root.Path("."), p)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return root, filepath.ToSlash(rel), true
-		}
+	root, rel, ok := h.p.Resolver.Spaces().Locate(p)
+	switch {
+	case ok && root.Space == space.System:
+		return nil, "", false, diag.New(diag.PermissionDenied, "signing %q: it belongs to the system space, which is read-only", word).
+			WithHint("copy it into the project first, then sign the copy")
+	case !ok && item.CheckID(word) != nil:
+		return nil, "", false, diag.New(diag.Usage, "signing %q: it lies in no space", word).
+			WithHint("items lie below the %s folder of the project or of your home", space.Dir)
 	}
-	return nil, "", false
+	return root, rel, ok, nil
 }
 
-// below lists the files at or below rel that can carry a signature.
-func (h *House) below(root *space.Root, rel string) ([]signTarget, error) {
+// below lists the files at or below rel that can carry a signature. What cannot
+// be listed is a target too: signing it says why.
+func (h *House) below(root *space.Root, rel string) []signTarget {
+	if root == nil {
+		return nil
+	}
 	if fi, err := os.Lstat(root.Path(rel)); err == nil && !fi.IsDir() {
-		return []signTarget{{root, strings.TrimSuffix(rel, extract.DetachedExt)}}, nil
+		return []signTarget{{root, strings.TrimSuffix(rel, extract.DetachedExt)}}
 	}
 	var out []signTarget
 	err := root.Walk(rel, func(e space.Entry) error {
@@ -224,7 +228,10 @@ func (h *House) below(root *space.Root, rel string) ([]signTarget, error) {
 		}
 		return nil
 	})
-	return out, err
+	if err != nil {
+		out = append(out, signTarget{root, rel})
+	}
+	return out
 }
 
 // globbed lists the project's files whose id matches, of every kind or of the

@@ -59,16 +59,21 @@ func New(p Params) *Resolver {
 	if p.Trust == nil {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
-	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]parserEntry{}, vouchers: map[*space.Root]voucher{}, cache: newMetaCache(4096)}
+	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]parserEntry{},
+		vouchers: map[*space.Root]voucher{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
 	}
-	if p.Spaces != nil {
-		r.roots = p.Spaces.Roots
+	if r.p.Spaces == nil {
+		r.p.Spaces = &space.Spaces{}
 	}
+	r.roots = r.p.Spaces.Roots
 	r.allKinds = sync.OnceValues(r.discoverKinds)
 	return r
 }
+
+// Spaces returns what the Resolver works on, never nil.
+func (r *Resolver) Spaces() *space.Spaces { return r.p.Spaces }
 
 // Roots returns the roots in order of precedence.
 func (r *Resolver) Roots() []*space.Root { return r.roots }

@@ -43,15 +43,11 @@ func Discover(p Params) (*Spaces, error) {
 	if s.ProjectDir != "" {
 		s.Roots = append(s.Roots, NewDir(Project, "", s.ProjectDir, false))
 	}
-	if s.UserDir != "" && s.UserDir != s.ProjectDir {
+	if s.UserDir != "" {
 		s.Roots = append(s.Roots, NewDir(User, "", s.UserDir, true))
 	}
-	if dir := p.Getenv("RYE_SYSTEM_SPACE"); dir != "" {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return nil, diag.New(diag.FileSystemError, "finding RYE_SYSTEM_SPACE: %w", err)
-		}
-		s.Roots = append(s.Roots, NewDir(System, filepath.Base(abs), abs, false))
+	if dir := p.absolute(p.Getenv("RYE_SYSTEM_SPACE")); dir != "" {
+		s.Roots = append(s.Roots, NewDir(System, filepath.Base(dir), dir, false))
 	}
 	if p.System != nil {
 		s.Roots = append(s.Roots, NewEmbedded(p.Layer, p.System))
@@ -59,12 +55,22 @@ func Discover(p Params) (*Spaces, error) {
 	return s, nil
 }
 
+// absolute returns a path that the environment or the user gave as counted
+// from the working directory, "" when that cannot be told.
+func (p Params) absolute(dir string) string {
+	switch {
+	case filepath.IsAbs(dir):
+		return filepath.Clean(dir)
+	case dir == "" || p.Dir == "":
+		return ""
+	}
+	return filepath.Join(p.Dir, dir)
+}
+
 func userDir(p Params) string {
 	for _, key := range []string{"RYE_USER_SPACE", "USER_SPACE", "USER_PATH"} {
-		if v := p.Getenv(key); v != "" {
-			if abs, err := filepath.Abs(v); err == nil {
-				return abs
-			}
+		if dir := p.absolute(p.Getenv(key)); dir != "" {
+			return dir
 		}
 	}
 	return p.Home
@@ -75,10 +81,7 @@ func userDir(p Params) string {
 // work tree, and the user's own .ai never makes a project.
 func projectDir(p Params, user string) (string, error) {
 	if p.Project != "" {
-		abs, err := filepath.Abs(p.Project)
-		if err != nil {
-			return "", diag.New(diag.FileSystemError, "finding project %q: %w", p.Project, err)
-		}
+		abs := p.absolute(p.Project)
 		if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
 			return "", diag.New(diag.Usage, "finding project %q: it is not a folder", p.Project)
 		}
@@ -91,13 +94,20 @@ func projectDir(p Params, user string) (string, error) {
 		return "", nil
 	}
 	for dir := filepath.Clean(p.Dir); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(filepath.Join(dir, Dir)); err == nil && !sameDir(dir, user) && !sameDir(dir, p.Home) {
+		if holdsSpace(dir) && !sameDir(dir, user) && !sameDir(dir, p.Home) {
 			return dir, nil
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
 			return "", nil
 		}
 	}
+}
+
+// holdsSpace reports whether dir has an .ai folder, or a link of that name,
+// which is refused when something is read.
+func holdsSpace(dir string) bool {
+	fi, err := os.Lstat(filepath.Join(dir, Dir))
+	return err == nil && !fi.Mode().IsRegular()
 }
 
 func sameDir(a, b string) bool {

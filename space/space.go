@@ -1,13 +1,12 @@
 // Package space says where items live: the ordered roots project > user >
 // system, how they are found, and how a file below them is read and written.
 //
-// It reads bytes under the open rules (no links, regular files, one link,
-// bounded size) and stages writes. It does not know what an item is, checks no
-// signature and grants no trust.
+// It reads and writes bytes under the open rules (no links, regular files, one
+// link, bounded size). It does not know what an item is, checks no signature
+// and grants no trust.
 package space
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -46,7 +45,8 @@ func (n Name) Rank() int {
 // Entry is one name found by Walk.
 type Entry struct {
 	Rel  string      // below the root's .ai folder, slash-separated
-	Type fs.FileMode // type bits only
+	Type fs.FileMode // type bits only; fs.ModeDir for a folder that cannot be listed
+	Err  error       // what is wrong with it, a *diag.Error; nil for plain files
 }
 
 // Root is one place that holds items: the own items of a space or one bundle
@@ -74,11 +74,7 @@ func NewDir(name Name, layer, base string, followAI bool) *Root {
 			return nil, diag.New(diag.PathEscape, "opening %s: it is a symbolic link", r.aiDir).
 				WithHint("replace the link by the folder itself")
 		}
-		dir, err := filepath.EvalSymlinks(r.aiDir)
-		if err != nil {
-			return nil, err
-		}
-		return openat.Open(dir)
+		return openat.Open(r.aiDir)
 	})
 	return r
 }
@@ -142,39 +138,41 @@ func (r *Root) readEmbedded(rel string, limit int64) ([]byte, error) {
 	return b, err
 }
 
-// Exists reports whether anything stands at rel, a link included.
+// Exists reports whether anything stands at rel: a link and what cannot be
+// looked at included, so that nothing of lower precedence takes its place.
 func (r *Root) Exists(rel string) bool {
 	if r.Embedded() {
 		fi, err := fs.Stat(r.embedded, path.Join(Dir, rel))
 		return err == nil && !fi.IsDir()
 	}
-	if _, err := r.open(); err != nil && errors.Is(err, fs.ErrNotExist) {
+	if _, err := r.open(); IsMissing(err) {
 		return false
 	}
 	_, err := os.Lstat(r.Path(rel))
-	return err == nil
+	return err == nil || !nothingThere(err)
 }
 
 // Walk calls fn for everything below rel that is not a directory, sorted by
-// path, never following a link. A missing folder is empty.
+// path, never following a link, and for folders that cannot be listed. A
+// missing folder is empty.
 func (r *Root) Walk(rel string, fn func(Entry) error) error {
 	if r.Embedded() {
 		return r.walkEmbedded(rel, fn)
 	}
 	d, err := r.open()
-	if errors.Is(err, fs.ErrNotExist) {
+	if IsMissing(err) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
 	err = d.Walk(rel, func(p string, e openat.Entry) error {
-		if e.IsDir() {
+		if e.IsDir() && e.Err == nil {
 			return nil
 		}
-		return fn(Entry{Rel: p, Type: e.Type})
+		return fn(Entry{Rel: p, Type: e.Type, Err: e.Err})
 	})
-	if errors.Is(err, fs.ErrNotExist) {
+	if IsMissing(err) {
 		return nil
 	}
 	return err
@@ -187,7 +185,7 @@ func (r *Root) walkEmbedded(rel string, fn func(Entry) error) error {
 		}
 		return fn(Entry{Rel: strings.TrimPrefix(p, Dir+"/"), Type: d.Type()})
 	})
-	if errors.Is(err, fs.ErrNotExist) {
+	if IsMissing(err) {
 		return nil
 	}
 	return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -18,7 +17,11 @@ import (
 // verdict.
 func (c *call) itemAt(ctx context.Context, h *house, word string) (*resolve.Item, error) {
 	if root, rel, ok := c.placeOf(h, word); ok {
-		return h.resolver.File(ctx, root, rel)
+		it, err := h.resolver.File(ctx, root, rel)
+		if err == nil && it.Ref.IsZero() {
+			err = diag.New(diag.ItemNotFound, "reading %s: it is no item: its name, ending or folder is outside the grammar of ids", it.Path())
+		}
+		return it, err
 	}
 	ref, err := h.resolver.Ref(ctx, word)
 	if err != nil {
@@ -27,23 +30,14 @@ func (c *call) itemAt(ctx context.Context, h *house, word string) (*resolve.Item
 	return h.resolver.Inspect(ctx, ref)
 }
 
-// placeOf returns the root and the relative path of an existing path inside
-// the project or user space.
+// placeOf returns the root and the relative path of an existing path inside a
+// space.
 func (c *call) placeOf(h *house, word string) (*space.Root, string, bool) {
 	p := c.path(word)
 	if _, err := os.Lstat(p); err != nil {
 		return nil, "", false
 	}
-	for _, root := range h.resolver.Roots() {
-		if root.Embedded() {
-			continue
-		}
-		rel, err := filepath.Rel(root.Path("."), p)
-		if err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return root, filepath.ToSlash(rel), true
-		}
-	}
-	return nil, "", false
+	return h.spaces.Locate(p)
 }
 
 // refArgs reads "KIND ID rest…" or "REF rest…".

@@ -3,16 +3,13 @@ package main
 import (
 	"context"
 	"embed"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/sign"
@@ -88,14 +85,11 @@ func runNew(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	file := root.Path(path.Join(kindExt.Folder, ref.ID+ext))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return diag.New(diag.FileSystemError, "writing %s: %w", ref, err)
+	rel := path.Join(kindExt.Folder, ref.ID+ext)
+	if err := root.Create(rel, []byte(text)); err != nil {
+		return err
 	}
-	if err := atomicfile.CreateExclusive(file, []byte(text), 0o644); err != nil {
-		return diag.New(diag.FileSystemError, "writing %s: %w", ref, err)
-	}
-	reports, err := h.primary.Sign(ctx, primary.SignCall{Targets: []string{file}, Dir: c.dir, Signer: signer})
+	reports, err := h.primary.Sign(ctx, primary.SignCall{Targets: []string{root.Path(rel)}, Dir: c.dir, Signer: signer})
 	if err != nil {
 		return err
 	}
