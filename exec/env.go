@@ -18,7 +18,7 @@ import (
 // environment builds the complete environment: the allow-list, then what the
 // elements declare from the primitive to the tool. What rye sets itself nobody
 // overrides.
-func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) error {
+func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
 	vars := map[string]string{}
 	for _, kv := range proc.Base(e.p.Environ) {
 		k, v, _ := strings.Cut(kv, "=")
@@ -28,19 +28,18 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) error 
 	vars["RYE_SELF"], vars["RYE_PROJECT"] = e.p.Self, e.p.Dir
 	for _, el := range slices.Backward(p.Chain.Elements) {
 		if err := e.envConfig(ctx, p, el, vars); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := expandInto(vars, cfg.Env); err != nil {
-		return err
+		return nil, err
 	}
 	if cfg.ParamEnv != "" {
 		if err := paramEnv(vars, cfg.ParamEnv, p.Parameters); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	p.Env = proc.Environ(vars)
-	return nil
+	return vars, nil
 }
 
 // safePath drops what is relative or lies inside the project, so that a

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/resolve"
@@ -85,14 +86,23 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if p.Stdin, err = jsonx.Marshal(params); err != nil {
 		return nil, diag.New(diag.ValidationFailed, "writing the parameters of %s: %w", c.Tool().Ref, err)
 	}
-	if err := e.environment(ctx, p, cfg); err != nil {
-		return nil, err
-	}
-	vars, err := e.vars(ctx, p, cfg)
+	a, err := e.anchor(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	return p, e.command(p, cfg, vars)
+	env, err := e.environment(ctx, p, cfg)
+	if err != nil {
+		return nil, err
+	}
+	vars, err := e.vars(ctx, p, cfg, a)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.addPaths(env, vars); err != nil {
+		return nil, err
+	}
+	p.Env = proc.Environ(env)
+	return p, e.command(p, cfg, env, vars)
 }
 
 // config is what the elements of a chain say about the command.
@@ -221,7 +231,7 @@ func merged(a, b map[string]string) map[string]string {
 
 // vars returns the known names of templates. Files are materialised only when
 // the command names them.
-func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
+func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (map[string]string, error) {
 	vars := map[string]string{
 		"params_json":  string(p.Stdin),
 		"project_path": e.p.Dir,
@@ -229,12 +239,17 @@ func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config) (map[string]s
 		"system_space": e.p.SystemSpace,
 		"applet":       cfg.Applet,
 	}
-	all := strings.Join(append([]string{cfg.Command, cfg.Cwd, cfg.Input}, cfg.Args...), "\n")
-	if strings.Contains(all, "{tool_") {
-		file, err := e.materialise(p.Chain.Tool())
-		if err != nil {
+	all := strings.Join(append(append([]string{cfg.Command, cfg.Cwd, cfg.Input}, cfg.Args...), a.texts()...), "\n")
+	file := ""
+	if a != nil {
+		file, vars["anchor_path"] = a.tool, a.dir
+	} else if strings.Contains(all, "{tool_") {
+		var err error
+		if file, err = e.materialise(p.Chain.Tool()); err != nil {
 			return nil, err
 		}
+	}
+	if file != "" {
 		dir := filepath.Dir(file)
 		vars["tool_path"], vars["tool_dir"], vars["tool_parent"] = file, dir, filepath.Dir(dir)
 	}
@@ -274,12 +289,7 @@ func (e *Executor) library(ctx context.Context, cfg *config) (string, error) {
 }
 
 // command fills the templates in. Values are never templates again.
-func (e *Executor) command(p *Plan, cfg *config, vars map[string]string) (err error) {
-	env := map[string]string{}
-	for _, kv := range p.Env {
-		k, v, _ := strings.Cut(kv, "=")
-		env[k] = v
-	}
+func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (err error) {
 	expand := func(s string) string {
 		out, xerr := tmpl.Expand(s, env, vars)
 		if xerr != nil && err == nil {

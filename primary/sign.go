@@ -39,6 +39,7 @@ const (
 	Unchanged SignStatus = "unchanged"
 	Stale     SignStatus = "stale"
 	Refused   SignStatus = "refused"
+	Skipped   SignStatus = "skipped" // found in a folder, but it can carry no signature
 )
 
 // SignReport is what became of one file.
@@ -73,8 +74,9 @@ func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 }
 
 type signTarget struct {
-	root *space.Root
-	rel  string
+	root   *space.Root
+	rel    string
+	walked bool // found in a folder, not named
 }
 
 func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, error) {
@@ -86,7 +88,11 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
 	if it.Ref.IsZero() {
 		rep.Ref, rep.Status = "", Refused
-		rep.Findings = []diag.Finding{asset(it)}
+		why := asset(it)
+		if f.walked {
+			rep.Status, why.Severity = Skipped, diag.SeverityWarning
+		}
+		rep.Findings = []diag.Finding{why}
 		return rep, nil
 	}
 	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
@@ -187,7 +193,7 @@ func (h *House) target(ctx context.Context, word, dir string) ([]signTarget, err
 		return nil, diag.New(diag.PermissionDenied, "signing %s: it belongs to the system space, which is read-only", ref).
 			WithHint("copy it into the project first, then sign the copy")
 	}
-	return []signTarget{{it.Root, it.Rel}}, nil
+	return []signTarget{{root: it.Root, rel: it.Rel}}, nil
 }
 
 // inSpace finds the space that an existing path lies in. A path that exists
@@ -219,17 +225,17 @@ func (h *House) below(root *space.Root, rel string) []signTarget {
 		return nil
 	}
 	if fi, err := os.Lstat(root.Path(rel)); err == nil && !fi.IsDir() {
-		return []signTarget{{root, strings.TrimSuffix(rel, extract.DetachedExt)}}
+		return []signTarget{{root: root, rel: strings.TrimSuffix(rel, extract.DetachedExt)}}
 	}
 	var out []signTarget
 	err := root.Walk(rel, func(e space.Entry) error {
 		if path.Ext(e.Rel) != extract.DetachedExt {
-			out = append(out, signTarget{root, e.Rel})
+			out = append(out, signTarget{root, e.Rel, true})
 		}
 		return nil
 	})
 	if err != nil {
-		out = append(out, signTarget{root, rel})
+		out = append(out, signTarget{root: root, rel: rel})
 	}
 	return out
 }
@@ -259,7 +265,7 @@ func (h *House) globbed(ctx context.Context, word string) ([]signTarget, error) 
 		}
 		for _, e := range entries {
 			if e.Root.Space == space.Project && e.Root.Layer == "" && glob.Match(pattern, e.Ref.ID) {
-				out = append(out, signTarget{e.Root, e.Rel})
+				out = append(out, signTarget{root: e.Root, rel: e.Rel})
 			}
 		}
 	}

@@ -78,7 +78,7 @@ func (c *call) signed(reports []primary.SignReport) error {
 }
 
 func (u *ui) signLine(r primary.SignReport) {
-	style := map[primary.SignStatus]string{primary.Signed: green, primary.Refused: red, primary.Stale: yellow, primary.Unchanged: dim}[r.Status]
+	style := map[primary.SignStatus]string{primary.Signed: green, primary.Refused: red, primary.Stale: yellow, primary.Unchanged: dim, primary.Skipped: yellow}[r.Status]
 	name := r.Ref
 	if name == "" {
 		name = "(no item)"

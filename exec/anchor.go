@@ -1,0 +1,293 @@
+package exec
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cas"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// MaxAnchorFiles is the largest number of files that an anchor holds.
+const MaxAnchorFiles = 5000
+
+// anchor is the folder that a tool of several files runs in: a read-only copy
+// of verified files, never the folder they were read from.
+type anchor struct {
+	dir  string // of the copy
+	tool string // the tool's file in it
+	env  map[string]envPath
+}
+
+// envPath is what env_paths adds to one variable.
+type envPath struct{ prepend, append []string }
+
+// anchorRules is what the first element of the chain with an anchor says.
+type anchorRules struct {
+	owner      *resolve.Item
+	mode       string // auto, always, never
+	markers    []string
+	root       string // tool_dir, tool_parent
+	env        map[string]envPath
+	verify     bool
+	scope      string // anchor, tool_dir
+	extensions []string
+	exclude    []string
+}
+
+// anchor returns the anchor of a tool, nil when none applies.
+func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
+	rules, err := readAnchor(c)
+	if err != nil || rules == nil {
+		return nil, err
+	}
+	tool := c.Tool()
+	if rules.mode == "never" || rules.mode == "auto" && !marked(tool, rules.markers) {
+		return nil, nil
+	}
+	base := path.Dir(tool.Rel)
+	if rules.root == "tool_parent" {
+		base = path.Dir(base)
+	}
+	if !strings.Contains(base, "/") { // tools/ itself: every tool of the space
+		return nil, diag.New(diag.ConfigError, "anchoring %s: its anchor would be all of %s", tool.Ref, tool.Root.Display(base)).
+			WithHint("put the tool and its files into a folder of their own")
+	}
+	files, err := e.anchorFiles(ctx, tool, rules, base)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := e.store.Tree(files)
+	if err != nil {
+		return nil, err
+	}
+	rel := strings.TrimPrefix(tool.Rel, base+"/")
+	return &anchor{dir: dir, tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env}, nil
+}
+
+// marked reports whether a marker stands in the tool's folder.
+func marked(tool *resolve.Item, markers []string) bool {
+	dir := path.Dir(tool.Rel)
+	return slices.ContainsFunc(markers, func(m string) bool {
+		return path.Base(m) == m && tool.Root.Exists(path.Join(dir, m))
+	})
+}
+
+// anchorFiles reads and verifies the files below base. A file of a listed
+// extension that does not verify is refused by name; another one comes along
+// when somebody vouches for it, and stays out of the copy when nobody does.
+func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *anchorRules, base string) ([]cas.TreeFile, error) {
+	files := []cas.TreeFile{{Rel: strings.TrimPrefix(tool.Rel, base+"/"), Bytes: tool.Bytes}}
+	if !r.verify {
+		return files, nil
+	}
+	scope := base
+	if r.scope == "tool_dir" {
+		scope = path.Dir(tool.Rel)
+	}
+	var bad []error
+	err := tool.Root.Walk(scope, func(entry space.Entry) error {
+		if entry.Rel == tool.Rel || path.Ext(entry.Rel) == extract.DetachedExt || r.excludes(strings.TrimPrefix(entry.Rel, base+"/")) {
+			return ctx.Err()
+		}
+		if len(files) == MaxAnchorFiles {
+			return diag.New(diag.TooLarge, "anchoring %s: %s holds more than %d files", tool.Ref, tool.Root.Display(scope), MaxAnchorFiles)
+		}
+		f, err := e.anchorFile(ctx, tool.Root, entry, r)
+		if err != nil {
+			bad = append(bad, err)
+		} else if f != nil {
+			f.Rel = strings.TrimPrefix(entry.Rel, base+"/")
+			files = append(files, *f)
+		}
+		return ctx.Err()
+	})
+	if err == nil && len(bad) > 0 {
+		err = diag.Join("verifying the files of "+tool.Ref.String(), bad)
+	}
+	return files, err
+}
+
+// anchorFile returns one verified file, nil when it stays out.
+func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space.Entry, r *anchorRules) (*cas.TreeFile, error) {
+	demanded := slices.Contains(r.extensions, path.Ext(entry.Rel))
+	it, err := e.p.Resolver.File(ctx, root, entry.Rel)
+	if err == nil {
+		err = it.Verdict.Err(it.Path())
+	}
+	switch {
+	case err == nil:
+		return &cas.TreeFile{Bytes: it.Bytes}, nil
+	case demanded || entry.Type != 0:
+		return nil, err
+	}
+	return nil, nil
+}
+
+func (r *anchorRules) excludes(rel string) bool {
+	dir := path.Dir(rel)
+	for seg := range strings.SplitSeq(dir, "/") {
+		if slices.Contains(r.exclude, seg) {
+			return true
+		}
+	}
+	return false
+}
+
+// readAnchor returns the rules of the first element that has an anchor; its
+// verify_deps may stand in the same element only.
+func readAnchor(c *Chain) (*anchorRules, error) {
+	i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool { return el.Meta.Anchor != nil })
+	if i < 0 {
+		return nil, nil
+	}
+	p := &anchorParser{el: c.Elements[i]}
+	r := p.rules()
+	return r, diag.FromFindings("reading the anchor of "+p.el.Ref.String(), p.out)
+}
+
+type anchorParser struct {
+	el  *resolve.Item
+	out []diag.Finding
+}
+
+func (p *anchorParser) bad(key, format string, args ...any) {
+	pos := p.el.Meta.Pos[key]
+	f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, format, args...)
+	f.Path = p.el.Path()
+	p.out = append(p.out, f)
+}
+
+func (p *anchorParser) rules() *anchorRules {
+	a, v := p.el.Meta.Anchor, p.el.Meta.VerifyDeps
+	p.known(a, "anchor", "mode", "markers_any", "root", "env_paths")
+	p.known(v, "verify_deps", "enabled", "scope", "extensions", "exclude_dirs")
+	r := &anchorRules{
+		owner:   p.el,
+		mode:    p.word(a, "anchor", "mode", "auto", "always", "never"),
+		markers: p.list(a, "anchor", "markers_any"),
+		root:    p.word(a, "anchor", "root", "tool_dir", "tool_parent"),
+		env:     p.envPaths(a["env_paths"]),
+		verify:  true,
+		scope:   p.word(v, "verify_deps", "scope", "anchor", "tool_dir"),
+	}
+	r.extensions, r.exclude = p.list(v, "verify_deps", "extensions"), p.list(v, "verify_deps", "exclude_dirs")
+	if enabled, given := v["enabled"]; given {
+		on, ok := enabled.(bool)
+		if r.verify = on; !ok {
+			p.bad("verify_deps.enabled", "verify_deps.enabled must be true or false")
+		}
+	}
+	return r
+}
+
+func (p *anchorParser) known(m map[string]any, at string, keys ...string) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(keys, k) {
+			p.bad(at+"."+k, "%s.%s is not known, only %s are", at, k, strings.Join(keys, ", "))
+		}
+	}
+}
+
+// word reads one of the allowed words; the first is the default.
+func (p *anchorParser) word(m map[string]any, at, key string, allowed ...string) string {
+	v, given := m[key]
+	if !given {
+		return allowed[0]
+	}
+	s, _ := v.(string)
+	if !slices.Contains(allowed, s) {
+		p.bad(at+"."+key, "%s.%s must be one of %s", at, key, strings.Join(allowed, ", "))
+	}
+	return s
+}
+
+func (p *anchorParser) list(m map[string]any, at, key string) []string {
+	v, given := m[key]
+	if !given {
+		return nil
+	}
+	l, ok := v.([]any)
+	out := textList(l)
+	if !ok || len(out) != len(l) {
+		p.bad(at+"."+key, "%s.%s must be a list of texts", at, key)
+	}
+	return out
+}
+
+func (p *anchorParser) envPaths(v any) map[string]envPath {
+	if v == nil {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		p.bad("anchor.env_paths", "anchor.env_paths must be a mapping of variables")
+		return nil
+	}
+	out := map[string]envPath{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		at := "anchor.env_paths." + name
+		e, ok := m[name].(map[string]any)
+		if !ok {
+			p.bad(at, "%s must be a mapping with prepend or append", at)
+			continue
+		}
+		p.known(e, at, "prepend", "append")
+		out[name] = envPath{p.list(e, at, "prepend"), p.list(e, at, "append")}
+	}
+	return out
+}
+
+// texts returns every template of env_paths, so that what they name is
+// materialised.
+func (a *anchor) texts() []string {
+	if a == nil {
+		return nil
+	}
+	var out []string
+	for _, p := range a.env {
+		out = append(append(out, p.prepend...), p.append...)
+	}
+	return out
+}
+
+// addPaths puts the anchor's folders before and after what the variables hold.
+func (a *anchor) addPaths(env, vars map[string]string) error {
+	if a == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.env)) {
+		var dirs []string
+		add := func(templates []string) error {
+			for _, t := range templates {
+				dir, err := tmpl.Expand(t, env, vars)
+				if err != nil {
+					return diag.New(diag.ConfigError, "filling in env_paths of %s: %w", name, err)
+				}
+				if dir != "" && !slices.Contains(dirs, dir) {
+					dirs = append(dirs, dir)
+				}
+			}
+			return nil
+		}
+		before := a.env[name]
+		if err := add(before.prepend); err != nil {
+			return err
+		}
+		dirs = append(dirs, filepath.SplitList(env[name])...)
+		if err := add(before.append); err != nil {
+			return err
+		}
+		env[name] = strings.Join(dirs, string(os.PathListSeparator))
+	}
+	return nil
+}
