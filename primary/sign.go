@@ -105,6 +105,9 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 	}
 	rep.Signer = sign.FingerprintOf(call.Signer.Public()).String()
 	rel, out, changed, err := signature(ctx, it, call.Signer, h)
+	if err == nil && len(out) > resolve.MaxItem {
+		err = diag.New(diag.TooLarge, "with its signature it would have %d bytes, at most %d are allowed", len(out), resolve.MaxItem)
+	}
 	switch {
 	case err != nil:
 	case !changed:
