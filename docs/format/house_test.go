@@ -1,0 +1,249 @@
+package format_test
+
+import (
+	"encoding/hex"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	ryexec "github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/verify"
+)
+
+type house struct {
+	dir      string // the copied project
+	spaces   *space.Spaces
+	trust    *trust.Store
+	resolver *resolve.Resolver
+	executor *ryexec.Executor
+	primary  *primary.House
+}
+
+// newHouse copies the examples and opens them as a user would who holds the
+// key. later are trust documents that came after.
+func newHouse(t *testing.T, later ...string) *house {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &house{dir: filepath.Join(dir, "project")}
+	own := map[string][]byte{}
+	for p, b := range disk(t) {
+		if strings.HasPrefix(p, "project/") {
+			write(t, filepath.Join(dir, filepath.FromSlash(p)), b)
+		}
+		if name, ok := strings.CutPrefix(p, "trust/"); ok {
+			own[name] = b
+		}
+	}
+	trustDir := filepath.Join(dir, "trust")
+	fp := sign.FingerprintOf(testKey.Public())
+	doc, grant := trust.FileName(trust.KindKey, fp), trust.FileName(trust.KindGrant, fp)
+	if err := trust.AddOwnKey(trustDir, trust.File{Name: doc, Data: own[doc]}, trust.File{Name: grant, Data: own[grant]}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range later {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := trust.AddDocument(trustDir, filepath.Base(name), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.open(t, trustDir, filepath.Join(dir, "cache"))
+	return h
+}
+
+func (h *house) open(t *testing.T, trustDir, cache string) {
+	t.Helper()
+	now := func() time.Time { return time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) }
+	dev, err := hex.DecodeString(stdlib.DevPublic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bad []diag.Finding
+	h.trust, bad = trust.Load(trust.Params{UserDir: trustDir, Now: now, Anchors: []trust.Anchor{{Public: dev, Owner: "rye", EmbeddedOnly: true,
+		Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}}}})
+	if len(bad) > 0 {
+		t.Fatal(bad)
+	}
+	h.spaces, err = space.Discover(space.Params{Project: h.dir, System: stdlib.FS(), Layer: stdlib.Bundle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust})
+	h.executor = ryexec.New(ryexec.Params{Resolver: h.resolver, Cache: cache, Project: h.dir, Environ: os.Environ(), Now: now})
+	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: now})
+}
+
+func (h *house) walk(t *testing.T) *verify.Report {
+	t.Helper()
+	lenient := resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: true, NoCache: true})
+	r, err := verify.Root(t.Context(), verify.Params{Resolver: lenient, Trust: h.trust}, h.spaces.Of(space.Project))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// Every example is trusted and without a finding on the path that commands
+// take, and nothing below .ai is passed over.
+func TestExamplesVerify(t *testing.T) {
+	h := newHouse(t)
+	r := h.walk(t)
+	for _, f := range r.Findings {
+		t.Error(f)
+	}
+	seen := map[string]bool{}
+	for _, f := range r.Files {
+		seen[f.Path] = true
+		if f.Verdict.Status != trust.Trusted {
+			t.Errorf("%s is %s: %v", f.Path, f.Verdict.Status, f.Verdict.Reasons)
+		}
+	}
+	for p := range disk(t) {
+		rel, ok := strings.CutPrefix(p, "project/")
+		if ok && !strings.HasSuffix(rel, ".rye-sig") && !seen[rel] {
+			t.Errorf("%s was not looked at", rel)
+		}
+	}
+	tree, err := bundle.Folder(h.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	b, err := bundle.Verify(t.Context(), bundle.VerifyParams{Tree: tree, ID: bundleID,
+		Judge: verify.JudgeManifest(h.trust, "project", bundle.ManifestPath(bundleID))})
+	if err != nil || !b.OK() || b.FilesChecked < 20 {
+		t.Errorf("the bundle: %v, %+v", err, b)
+	}
+}
+
+// One changed bit in any example is noticed.
+func TestChangedExamplesAreRefused(t *testing.T) {
+	good := disk(t)
+	for p, b := range good {
+		rel, ok := strings.CutPrefix(p, "project/")
+		if !ok {
+			continue
+		}
+		h := newHouse(t)
+		b = slices.Clone(b)
+		b[len(b)-2] ^= 1
+		write(t, filepath.Join(h.dir, filepath.FromSlash(rel)), b)
+		if !h.walk(t).Failed() {
+			t.Errorf("%s: one bit changed and nobody says so", rel)
+		}
+	}
+}
+
+// The revocation of the examples ends the key: nothing counts any more.
+func TestRevocationEndsTheKey(t *testing.T) {
+	fp := sign.FingerprintOf(testKey.Public())
+	h := newHouse(t, filepath.Join("examples", "offline", trust.FileName(trust.KindRevocation, fp)))
+	r := h.walk(t)
+	for _, f := range r.Files {
+		if f.Bundle == "" && f.Verdict.Code != diag.Revoked {
+			t.Errorf("%s: %s", f.Path, f.Verdict.Code)
+		}
+	}
+	if !r.Failed() || len(r.Files) < 15 {
+		t.Errorf("%d files, failed %t", len(r.Files), r.Failed())
+	}
+}
+
+// What the pages say that the example tools answer is what they answer.
+func TestExamplesRun(t *testing.T) {
+	for _, c := range []struct {
+		id, needs string
+		args      []string
+		want      map[string]any
+	}{
+		{"greet", "python3", []string{"who=you", "times=2"}, map[string]any{"greeting": "hello you hello you"}},
+		{"slug", "python3", []string{"title=How we  Release"}, map[string]any{"slug": "how-we-release"}},
+		{"count", "node", []string{"text=one two three"}, map[string]any{"words": int64(3)}},
+		{"reverse", "node", []string{"text=äbc"}, map[string]any{"text": "cbä"}},
+		{"upper", "bash", []string{"text=loud"}, map[string]any{"stdout": "LOUD\n"}},
+		{"shout", "perl", []string{"who=you"}, map[string]any{"greeting": "HELLO YOU"}},
+		{"git_version", "git", nil, nil},
+		{"git_status", "git", nil, nil},
+		{"git_log", "git", nil, nil},
+		{"git_branch", "git", nil, nil},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			if _, err := exec.LookPath(c.needs); err != nil {
+				t.Skipf("%s is not installed", c.needs)
+			}
+			h := newHouse(t)
+			call := primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/" + c.id}, Args: c.args, DryRun: c.want == nil}
+			run, err := h.primary.Tool(t.Context(), call)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if call.DryRun {
+				if filepath.Base(run.Plan.Argv[0]) != "git" {
+					t.Errorf("the command is %q", run.Plan.Argv)
+				}
+				return
+			}
+			data, _ := run.Data.(map[string]any)
+			for k, v := range c.want {
+				if data[k] != v {
+					t.Errorf("%s is %#v, want %#v", k, data[k], v)
+				}
+			}
+			if len(data) != len(c.want) {
+				t.Errorf("the tool answers %v", data)
+			}
+		})
+	}
+}
+
+// Every kind and type of file that the pages promise has its example.
+func TestExamplesCoverTheFileTypes(t *testing.T) {
+	h := newHouse(t)
+	have := map[string]bool{}
+	var kinds []item.Kind
+	for _, k := range []item.Kind{item.Tool, item.Directive, item.Knowledge, item.Config, "skill"} {
+		entries, err := h.resolver.All(t.Context(), k)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Root.Space == space.Project {
+				have[string(k)+filepath.Ext(e.Rel)] = true
+				kinds = append(kinds, k)
+			}
+		}
+	}
+	for _, want := range []string{"tool.py", "tool.js", "tool.mjs", "tool.sh", "tool.pl", "tool.yaml", "tool.yml", "tool.json", "tool.toml",
+		"directive.md", "knowledge.md", "knowledge.yaml", "config.yaml", "skill.md"} {
+		if !have[want] {
+			t.Errorf("no example of %s", want)
+		}
+	}
+	if len(kinds) < 18 {
+		t.Errorf("%d items", len(kinds))
+	}
+	fs, err := fs.Glob(os.DirFS("examples"), "project/.ai/tools/demo/lib/*.py")
+	if err != nil || len(fs) == 0 {
+		t.Errorf("no example of a support file: %v", err)
+	}
+}
