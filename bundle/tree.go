@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
 )
 
@@ -101,6 +102,9 @@ func (t fsTree) Walk(skip func(string) bool, fn func(string, error)) error {
 func list(t Tree) (paths []string, out []diag.Finding, err error) {
 	seen := names{}
 	err = t.Walk(uncarried, func(p string, fault error) {
+		if fault == nil && atomicfile.Temporary(path.Base(p)) {
+			fault = diag.New(diag.BundleFileExtra, "an interrupted write left %s behind: remove it", p)
+		}
 		if fault == nil {
 			fault = CheckPath(p)
 		}

@@ -59,6 +59,9 @@ func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !call.Check {
+		h.sweep(files)
+	}
 	var out []SignReport
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
@@ -85,44 +88,63 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		path := f.root.Display(f.rel)
 		return SignReport{Path: path, Status: Refused, Findings: []diag.Finding{signFinding(path, err)}}, ctx.Err()
 	}
-	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
 	if it.Ref.IsZero() {
-		rep.Ref, rep.Status = "", Refused
-		why := asset(it)
+		rep, why := SignReport{Path: it.Path(), Status: Refused}, asset(it)
 		if f.walked {
 			rep.Status, why.Severity = Skipped, diag.SeverityWarning
 		}
 		rep.Findings = []diag.Finding{why}
 		return rep, nil
 	}
-	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
+	rep, out, err := h.Prepare(ctx, it, call.Signer)
+	switch {
+	case err != nil || rep.Status != Signed:
 		return rep, err
+	case call.Check:
+		rep.Status = Stale
+	default:
+		if err := it.Root.Write(out.Rel, out.Bytes); err != nil {
+			rep.refuse(err)
+		}
+	}
+	return rep, ctx.Err()
+}
+
+// SignedFile is a file that carries a new signature: the item, or its detached
+// signature beside it.
+type SignedFile struct {
+	Rel   string // below the .ai folder of the item's root
+	Bytes []byte
+}
+
+// Prepare validates an item and computes its signed form, which the caller
+// writes when the status is Signed. Nothing is written here.
+func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
+	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
+	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
+		return rep, SignedFile{}, err
 	}
 	rep.Findings = append(diag.WithPath(hidden.Scan(it.Bytes), it.Path()), it.Findings...)
 	if diag.Failed(rep.Findings) {
 		rep.Status = Refused
-		return rep, nil
+		return rep, SignedFile{}, nil
 	}
-	rep.Signer = sign.FingerprintOf(call.Signer.Public()).String()
-	rel, out, changed, err := signature(ctx, it, call.Signer, h)
+	rep.Signer = sign.FingerprintOf(s.Public()).String()
+	rel, out, changed, err := signature(ctx, it, s, h)
 	if err == nil && len(out) > resolve.MaxItem {
 		err = diag.New(diag.TooLarge, "with its signature it would have %d bytes, at most %d are allowed", len(out), resolve.MaxItem)
 	}
 	switch {
 	case err != nil:
-	case !changed:
-		return rep, nil
-	case call.Check:
-		rep.Status = Stale
-		return rep, nil
-	default:
+		rep.refuse(err)
+	case changed:
 		rep.Status = Signed
-		err = it.Root.Write(rel, out)
 	}
-	if err != nil {
-		rep.Status, rep.Findings = Refused, append(rep.Findings, signFinding(rep.Path, err))
-	}
-	return rep, ctx.Err()
+	return rep, SignedFile{rel, out}, ctx.Err()
+}
+
+func (r *SignReport) refuse(err error) {
+	r.Status, r.Findings = Refused, append(r.Findings, signFinding(r.Path, err))
 }
 
 // signature computes the new file: the item itself, or its detached signature.
@@ -232,7 +254,7 @@ func (h *House) below(root *space.Root, rel string) []signTarget {
 	}
 	var out []signTarget
 	err := root.Walk(rel, func(e space.Entry) error {
-		if path.Ext(e.Rel) != extract.DetachedExt {
+		if path.Ext(e.Rel) != extract.DetachedExt && !atomicfile.Temporary(path.Base(e.Rel)) {
 			out = append(out, signTarget{root, e.Rel, true})
 		}
 		return nil

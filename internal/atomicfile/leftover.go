@@ -1,0 +1,34 @@
+package atomicfile
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Temporary reports whether name is one that Write gives to a temporary file:
+// the prefix and 26 random letters, nothing after them. A name that only
+// begins alike is somebody else's file.
+func Temporary(name string) bool {
+	random, ok := strings.CutPrefix(name, Prefix)
+	return ok && len(random) == 26 && strings.Trim(random, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567") == ""
+}
+
+// Sweep removes the temporary files in dir that were last written before the
+// given time: what killed processes left behind. A younger one may belong to a
+// write under way. What cannot be removed stays; Sweep is a courtesy.
+func Sweep(dir string, before time.Time) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !Temporary(e.Name()) || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.ModTime().Before(before) {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+}
