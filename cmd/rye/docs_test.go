@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/diag"
 )
 
 // The pages of the documentation are programs: their blocks run in order, in
@@ -67,7 +69,7 @@ func TestDocumentedCommands(t *testing.T) {
 			runPage(t, file, string(text))
 		})
 	}
-	if ran < 4 {
+	if ran < 6 {
 		t.Errorf("only %d pages show commands", ran)
 	}
 }
@@ -91,28 +93,28 @@ func runPage(t *testing.T, file, text string) {
 		line, after, _ := strings.Cut(rest, "\n")
 		p.out.WriteString(line + "\n")
 		rest = after
-		info, isBlock := strings.CutPrefix(line, "```")
-		if !isBlock {
+		info := strings.TrimLeft(line, "`")
+		fence := line[:len(line)-len(info)]
+		if len(fence) < 3 {
 			continue
 		}
-		block, after, closed := strings.Cut("\n"+rest, "\n```")
+		block, after, closed := strings.Cut("\n"+rest, "\n"+fence+"\n")
 		if !closed {
 			t.Fatalf("the block %q is not closed", line)
 		}
-		p.block(info, strings.TrimPrefix(block+"\n", "\n"))
-		p.out.WriteString("```")
+		block = strings.TrimPrefix(block+"\n", "\n")
+		p.out.WriteString(p.block(info, block) + fence + "\n")
 		rest = after
 	}
 	p.compare(file, text)
 }
 
-// compare demands that the page says what happened, or rewrites it. Values that
-// differ from run to run count as equal, so a page changes only where the
-// program does.
+// compare demands that the page says what happened, or rewrites it: as a whole,
+// so that one page tells of one key, and only when it differs in more than
+// what differs from run to run.
 func (p *page) compare(file, text string) {
-	got := strings.TrimSuffix(p.out.String(), "\n") + "\n"
-	was, is := stable(text), stable(got)
-	if was == is {
+	got := p.out.String()
+	if stable(text) == stable(got) {
 		return
 	}
 	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" {
@@ -121,7 +123,7 @@ func (p *page) compare(file, text string) {
 		}
 		return
 	}
-	a, b := strings.Split(was, "\n"), strings.Split(is, "\n")
+	a, b := strings.Split(stable(text), "\n"), strings.Split(stable(got), "\n")
 	i := 0
 	for i < min(len(a), len(b)) && a[i] == b[i] {
 		i++
@@ -130,6 +132,7 @@ func (p *page) compare(file, text string) {
 		i+1, a[min(i, len(a)-1)], b[min(i, len(b)-1)])
 }
 
+// stable replaces what differs from run to run.
 func stable(text string) string {
 	text = regexp.MustCompile(`"duration_ms": \d+`).ReplaceAllString(text, `"duration_ms": 0`)
 	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
@@ -138,21 +141,21 @@ func stable(text string) string {
 	return regexp.MustCompile(`"[A-Za-z0-9+/]{43}="`).ReplaceAllString(text, "<public key>")
 }
 
-func (p *page) block(info, body string) {
-	_, title, isFile := strings.Cut(info, ` title="`)
-	switch {
-	case info == "console":
-		for line := range strings.Lines(body) {
-			if words, ok := strings.CutPrefix(line, "$ "); ok {
-				p.out.WriteString(line)
-				p.run(strings.TrimSpace(words))
-			}
-		}
-		return
-	case isFile:
+// block does what a block says and returns what it should say.
+func (p *page) block(info, body string) string {
+	if _, title, isFile := strings.Cut(info, ` title="`); isFile {
 		p.write(strings.TrimSuffix(title, `"`), body)
 	}
-	p.out.WriteString(body)
+	if info != "console" {
+		return body
+	}
+	var out strings.Builder
+	for line := range strings.Lines(body) {
+		if words, ok := strings.CutPrefix(line, "$ "); ok {
+			out.WriteString(line + p.run(strings.TrimSpace(words)))
+		}
+	}
+	return out.String()
 }
 
 func (p *page) write(name, body string) {
@@ -165,15 +168,12 @@ func (p *page) write(name, body string) {
 	}
 }
 
-// run runs one line and writes what a terminal would show, and the exit status
-// when it is not 0.
-func (p *page) run(line string) {
+// run runs one line and returns what a terminal would show, and the exit
+// status when it is not 0.
+func (p *page) run(line string) string {
 	if dir, ok := strings.CutPrefix(line, "cd "); ok {
 		p.dir = filepath.Join(p.dir, dir)
-		if dir == "~" {
-			p.dir = p.home
-		}
-		return
+		return ""
 	}
 	cmd := exec.CommandContext(p.t.Context(), "sh", "-c", line)
 	cmd.Dir, cmd.Env = p.dir, p.env()
@@ -186,10 +186,14 @@ func (p *page) run(line string) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	p.out.WriteString(text)
-	if code := cmd.ProcessState.ExitCode(); code != 0 {
-		p.out.WriteString("(exit status " + itoa(code) + ")\n")
+	switch code := cmd.ProcessState.ExitCode(); code {
+	case 0:
+	case diag.Internal.Exit():
+		p.t.Fatalf("%s: a bug is not documented\n%s", line, text)
+	default:
+		text += "(exit status " + itoa(code) + ")\n"
 	}
+	return text
 }
 
 // env is a home of its own with a passphrase at hand, since there is no
