@@ -57,6 +57,7 @@ type Root struct {
 	Base  string // absolute folder that holds .ai; "" when embedded
 
 	embedded fs.FS // rooted at the base: paths begin with .ai/
+	files    Files // of a root that is neither embedded nor on a disk
 	aiDir    string
 	open     func() (*openat.Dir, error)
 }
@@ -95,9 +96,9 @@ func (r *Root) Label() string {
 	return string(r.Space) + ":" + r.Layer
 }
 
-// Path returns the absolute path of rel, or "" when the root is embedded.
+// Path returns the absolute path of rel, or "" when the root is not on disk.
 func (r *Root) Path(rel string) string {
-	if r.Embedded() {
+	if !r.OnDisk() {
 		return ""
 	}
 	return filepath.Join(r.aiDir, filepath.FromSlash(rel))
@@ -122,6 +123,9 @@ func (r *Root) Read(rel string, limit int64) ([]byte, error) {
 	if r.Embedded() {
 		return r.readEmbedded(rel, limit)
 	}
+	if r.files != nil {
+		return r.files.Read(rel, limit)
+	}
 	d, err := r.open()
 	if err != nil {
 		return nil, err
@@ -145,6 +149,9 @@ func (r *Root) Exists(rel string) bool {
 		fi, err := fs.Stat(r.embedded, path.Join(Dir, rel))
 		return err == nil && !fi.IsDir()
 	}
+	if r.files != nil {
+		return r.files.Exists(rel)
+	}
 	if _, err := r.open(); IsMissing(err) {
 		return false
 	}
@@ -158,6 +165,9 @@ func (r *Root) Exists(rel string) bool {
 func (r *Root) Walk(rel string, fn func(Entry) error) error {
 	if r.Embedded() {
 		return r.walkEmbedded(rel, fn)
+	}
+	if r.files != nil {
+		return r.files.Walk(rel, fn)
 	}
 	d, err := r.open()
 	if IsMissing(err) {

@@ -31,8 +31,8 @@ func (r *Root) Create(rel string, b []byte) error {
 // write refuses a path that passes through a link, as reading does, and keeps
 // the code of what refuses.
 func (r *Root) write(rel string, do func(file string) error) error {
-	if r.Embedded() {
-		return diag.New(diag.PermissionDenied, "writing %s: the system space is read-only", r.Display(rel))
+	if !r.OnDisk() {
+		return diag.New(diag.PermissionDenied, "writing %s: the %s space is read-only here", r.Display(rel), r.Space)
 	}
 	err := r.linkless(rel)
 	if err == nil {
@@ -82,7 +82,7 @@ func (s *Spaces) Locate(file string) (root *Root, rel string, ok bool) {
 }
 
 func (r *Root) below(file string) (string, bool) {
-	if r.Embedded() {
+	if !r.OnDisk() {
 		return "", false
 	}
 	bases := []string{r.aiDir}

@@ -1,0 +1,149 @@
+package gitcmd
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Batch is one git cat-file that answers for as long as it is open. Its
+// process ends with Close or with the ctx it was started with. Calls wait for
+// each other.
+type Batch struct {
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	out  *bufio.Reader
+	fail error // once the stream is broken, nothing more can be read from it
+}
+
+// Batch starts a helper that reads objects.
+func (g *Git) Batch(ctx context.Context) (*Batch, error) {
+	b := &Batch{cmd: g.command(ctx, "cat-file", "--batch")}
+	in, err := b.cmd.StdinPipe()
+	if err == nil {
+		b.in = in
+		var out io.ReadCloser
+		if out, err = b.cmd.StdoutPipe(); err == nil {
+			b.out = bufio.NewReaderSize(out, 64<<10)
+			err = b.cmd.Start()
+		}
+	}
+	if err != nil {
+		return nil, diag.New(diag.ExecutionFailed, "starting git cat-file: %w", err)
+	}
+	return b, nil
+}
+
+// Close ends the helper.
+func (b *Batch) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fail == nil {
+		b.fail = errors.New("it is closed")
+	}
+	err := b.in.Close()
+	_ = b.cmd.Wait() // how it ends after its last answer tells nothing
+	return err
+}
+
+// Object is one answer. Data is nil when the object is missing, is no blob, or
+// is longer than was asked for.
+type Object struct {
+	OID  string
+	Kind string // "blob", "tree", "commit", "tag", or "missing"
+	Size int64
+	Data []byte
+}
+
+// Read asks for objects by name, all in one go, and hands them to each in the
+// same order. Blobs above limit bytes come without their data.
+func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fail != nil {
+		return broken(b.fail)
+	}
+	asked := make(chan error, 1)
+	go func() { // git answers while it is asked: who only writes would block it
+		_, err := io.WriteString(b.in, strings.Join(oids, "\n")+"\n")
+		asked <- err
+	}()
+	for i := range oids {
+		o, err := b.next(limit)
+		if err != nil {
+			b.fail = err
+			_ = b.in.Close()
+			<-asked
+			return broken(err)
+		}
+		each(i, o)
+	}
+	if b.fail = <-asked; b.fail != nil {
+		return broken(b.fail)
+	}
+	return nil
+}
+
+func broken(err error) error {
+	return diag.New(diag.ExecutionFailed, "reading objects from git cat-file: %w", err)
+}
+
+// next reads "OID KIND SIZE", the bytes, and a line feed; or "OID missing".
+func (b *Batch) next(limit int64) (Object, error) {
+	head, err := b.out.ReadString('\n')
+	if err != nil {
+		return Object{}, err
+	}
+	words := strings.Fields(head)
+	if len(words) == 2 {
+		return Object{OID: words[0], Kind: words[1]}, nil
+	}
+	if len(words) != 3 {
+		return Object{}, diag.New(diag.ExecutionFailed, "%q is no answer", head)
+	}
+	size, err := strconv.ParseInt(words[2], 10, 64)
+	if err != nil {
+		return Object{}, err
+	}
+	o := Object{OID: words[0], Kind: words[1], Size: size}
+	if o.Kind == "blob" && size <= limit {
+		o.Data = make([]byte, size)
+		_, err = io.ReadFull(b.out, o.Data)
+	} else {
+		_, err = io.CopyN(io.Discard, b.out, size)
+	}
+	if err == nil {
+		_, err = b.out.Discard(1)
+	}
+	return o, err
+}
+
+// Sizes returns the length of each object, -1 for one that is missing.
+func (g *Git) Sizes(ctx context.Context, oids []string) ([]int64, error) {
+	if len(oids) == 0 {
+		return nil, nil
+	}
+	out, err := g.run(ctx, strings.NewReader(strings.Join(oids, "\n")+"\n"), "cat-file", "--batch-check=%(objectsize)")
+	if err != nil {
+		return nil, err
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) != len(oids) {
+		return nil, unreadable("cat-file", lines[len(lines)-1])
+	}
+	sizes := make([]int64, len(oids))
+	for i, line := range lines {
+		if sizes[i], err = strconv.ParseInt(line, 10, 64); err != nil {
+			sizes[i] = -1
+		}
+	}
+	return sizes, nil
+}

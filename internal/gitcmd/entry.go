@@ -1,0 +1,121 @@
+package gitcmd
+
+import (
+	"bytes"
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// The modes of entries in trees and in the index.
+const (
+	ModeFile       = 0o100644
+	ModeExecutable = 0o100755
+	ModeLink       = 0o120000
+	ModeSubmodule  = 0o160000
+)
+
+// Entry is one file of a tree or of the index. Path is relative to the top of
+// the work tree, slash-separated, as it stands there: nobody has checked it.
+type Entry struct {
+	Mode uint32
+	OID  string
+	Path string
+}
+
+// IsFile reports whether the entry is a plain file.
+func (e Entry) IsFile() bool { return e.Mode&0o170000 == 0o100000 }
+
+// Tree lists the files at or below path in a tree; "" lists all. They come in
+// the byte order of their paths.
+func (g *Git) Tree(ctx context.Context, tree, path string) ([]Entry, error) {
+	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree}
+	if path != "" {
+		args = append(args, "--", path)
+	}
+	out, err := g.run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	var list []Entry
+	for rec := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		if len(rec) == 0 {
+			continue
+		}
+		head, path, ok := strings.Cut(string(rec), "\t")
+		words := strings.Fields(head)
+		if !ok || len(words) != 3 {
+			return nil, unreadable("ls-tree", string(rec))
+		}
+		mode, err := strconv.ParseUint(words[0], 8, 32)
+		if err != nil {
+			return nil, unreadable("ls-tree", string(rec))
+		}
+		list = append(list, Entry{Mode: uint32(mode), OID: words[2], Path: path})
+	}
+	return list, nil
+}
+
+// Change is how the index differs from a tree at one path. Status is A, M, D,
+// T, or U for an entry that is not merged. Entries that are only intended to be
+// added are no change.
+type Change struct {
+	Entry  // what the index holds; mode 0 when it was removed
+	Status byte
+	Old    Entry // what the tree holds; mode 0 when it is new
+}
+
+// Staged compares the index with a tree-ish, at or below path; "" compares
+// all. Renames are a removal and an addition. No file of the work tree is
+// looked at.
+func (g *Git) Staged(ctx context.Context, tree, path string) ([]Change, error) {
+	args := []string{"diff-index", "--cached", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
+		"--ignore-submodules=none", tree, "--"}
+	if path != "" {
+		args = append(args, path)
+	}
+	out, err := g.run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	recs := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	if len(out) == 0 {
+		recs = nil
+	}
+	if len(recs)%2 != 0 {
+		return nil, unreadable("diff-index", recs[len(recs)-1])
+	}
+	list := make([]Change, 0, len(recs)/2)
+	for i := 0; i < len(recs); i += 2 {
+		c, ok := parseChange(recs[i], recs[i+1])
+		if !ok {
+			return nil, unreadable("diff-index", recs[i])
+		}
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// parseChange reads ":OLDMODE MODE OLDID ID STATUS".
+func parseChange(head, path string) (c Change, ok bool) {
+	words := strings.Fields(strings.TrimPrefix(head, ":"))
+	if len(words) != 5 || !strings.HasPrefix(head, ":") || words[4] == "" || path == "" {
+		return c, false
+	}
+	was, err1 := strconv.ParseUint(words[0], 8, 32)
+	is, err2 := strconv.ParseUint(words[1], 8, 32)
+	if err1 != nil || err2 != nil {
+		return c, false
+	}
+	return Change{
+		Entry:  Entry{Mode: uint32(is), OID: words[3], Path: path},
+		Status: words[4][0],
+		Old:    Entry{Mode: uint32(was), OID: words[2], Path: path},
+	}, true
+}
+
+func unreadable(verb, rec string) error {
+	return diag.New(diag.ExecutionFailed, "reading what git %s printed: %q is no entry", verb, rec)
+}

@@ -1,0 +1,111 @@
+package gitcmd
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// Repo says where the parts of a repository are. Paths are absolute.
+type Repo struct {
+	*Git
+	GitDir    string // of this work tree
+	CommonDir string // shared by all work trees
+	WorkTree  string // "" for a bare repository, and inside a GitDir
+	Prefix    string // the folder below WorkTree that was asked from, "" or ending in "/"
+	SHA256    bool
+}
+
+// Repo finds the repository of the folder. SOURCE_NOT_FOUND means there is
+// none.
+func (g *Git) Repo(ctx context.Context) (*Repo, error) {
+	// The last word fails outside a work tree; what stands before it is printed.
+	out, err := g.run(ctx, nil, "rev-parse", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir",
+		"--show-object-format", "--show-prefix", "--show-toplevel")
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) < 4 || len(lines) > 5 {
+		if err == nil {
+			err = diag.New(diag.ExecutionFailed, "running git rev-parse: it printed %d lines, want 5", len(lines))
+		}
+		return nil, err
+	}
+	r := &Repo{Git: g, GitDir: filepath.FromSlash(lines[0]), CommonDir: filepath.FromSlash(lines[1]), SHA256: lines[2] == "sha256", Prefix: lines[3]}
+	if len(lines) == 5 {
+		r.WorkTree = filepath.FromSlash(lines[4])
+	}
+	return r, nil
+}
+
+// Index returns the path of the index that is worked on.
+func (r *Repo) Index() string {
+	if file, ok := proc.Lookup(r.env, "GIT_INDEX_FILE"); ok && file != "" {
+		return file
+	}
+	return filepath.Join(r.GitDir, "index")
+}
+
+// HooksDir returns the folder whose hooks git runs.
+func (r *Repo) HooksDir(ctx context.Context) (string, error) {
+	cmd := r.command(ctx)
+	cmd.Args = []string{r.path, "rev-parse", "--git-path", "hooks"} // without our own core.hooksPath
+	if r.WorkTree != "" {
+		cmd.Dir = r.WorkTree // where git runs hooks, and what a relative path counts from
+	}
+	out, err := output(ctx, cmd, nil, "rev-parse")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.FromSlash(strings.TrimSuffix(string(out), "\n"))
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(cmd.Dir, dir)
+	}
+	return dir, nil
+}
+
+// Resolve returns the tree that a revision names: a commit, a tag, a tree, or
+// COMMIT:FOLDER. VERSION_NOT_FOUND means that there is none.
+func (g *Git) Resolve(ctx context.Context, rev string) (string, error) {
+	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n") {
+		return "", diag.New(diag.Usage, "resolving revision %q: it is no revision", rev)
+	}
+	peeled := rev + "^{tree}"
+	if strings.Contains(rev, ":") {
+		peeled = rev
+	}
+	out, err := g.run(ctx, nil, "rev-parse", "--verify", "--end-of-options", peeled)
+	if diag.CodeOf(err) == diag.ExecutionFailed {
+		return "", diag.New(diag.VersionNotFound, "resolving revision %q: the repository has no such tree", rev).
+			WithHint("git log --all --oneline lists commits; in CI fetch the whole history")
+	}
+	// Versions of git differ in whether they repeat the option.
+	words := strings.Fields(string(out))
+	if err == nil && len(words) == 0 {
+		err = diag.New(diag.ExecutionFailed, "running git rev-parse: it printed nothing")
+	}
+	if err != nil {
+		return "", err
+	}
+	return words[len(words)-1], nil
+}
+
+// Head returns the tree of the current commit, or the empty tree before the
+// first one.
+func (r *Repo) Head(ctx context.Context) (string, error) {
+	tree, err := r.Resolve(ctx, "HEAD")
+	if diag.CodeOf(err) == diag.VersionNotFound {
+		return r.EmptyTree(), nil
+	}
+	return tree, err
+}
+
+// EmptyTree returns the name of the tree that holds nothing, which git knows
+// without having it.
+func (r *Repo) EmptyTree() string {
+	if r.SHA256 {
+		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+	}
+	return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+}

@@ -1,0 +1,88 @@
+package gitcmd
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// WriteBlobs stores blobs, byte for byte, and returns their names in the same
+// order.
+func (g *Git) WriteBlobs(ctx context.Context, blobs [][]byte) (oids []string, err error) {
+	if len(blobs) == 0 {
+		return nil, nil
+	}
+	dir, err := os.MkdirTemp("", "rye-blobs-") // readable by this user alone
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "writing blobs: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	var names strings.Builder
+	for i, b := range blobs {
+		file := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(file, b, 0o600); err != nil {
+			return nil, diag.New(diag.FileSystemError, "writing blobs: %w", err)
+		}
+		names.WriteString(filepath.ToSlash(file) + "\n")
+	}
+	out, err := g.run(ctx, strings.NewReader(names.String()), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return nil, err
+	}
+	if oids = strings.Fields(string(out)); len(oids) != len(blobs) {
+		return nil, diag.New(diag.ExecutionFailed, "writing blobs: git returned %d names, want %d", len(oids), len(blobs))
+	}
+	return oids, nil
+}
+
+// UpdateIndex puts entries into the index, all or none.
+func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var in strings.Builder
+	for _, e := range entries {
+		fmt.Fprintf(&in, "%o %s\t%s\x00", e.Mode, e.OID, e.Path)
+	}
+	_, err := g.run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--index-info")
+	return err
+}
+
+// Skipped returns those of the paths, relative to the top, that the index
+// marks as left out of the work tree (sparse checkout).
+func (r *Repo) Skipped(ctx context.Context, paths []string) (map[string]bool, error) {
+	out, err := r.top().run(ctx, nil, append([]string{"ls-files", "-t", "-z", "--full-name", "--"}, paths...)...)
+	if err != nil {
+		return nil, err
+	}
+	skipped := map[string]bool{}
+	for rec := range strings.SplitSeq(string(out), "\x00") {
+		if path, ok := strings.CutPrefix(rec, "S "); ok {
+			skipped[path] = true
+		}
+	}
+	return skipped, nil
+}
+
+// Skip marks paths of the index as left out of the work tree.
+func (r *Repo) Skip(ctx context.Context, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	in := strings.Join(paths, "\x00") + "\x00"
+	_, err := r.top().run(ctx, strings.NewReader(in), "update-index", "-z", "--skip-worktree", "--stdin")
+	return err
+}
+
+// top works at the top of the work tree, where paths need no prefix.
+func (r *Repo) top() *Git {
+	g := *r.Git
+	if r.WorkTree != "" {
+		g.dir = r.WorkTree
+	}
+	return &g
+}
