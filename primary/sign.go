@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
