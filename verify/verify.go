@@ -122,6 +122,10 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 		if own(e.Rel) {
 			return ctx.Err()
 		}
+		if f, is := leftover(e); is {
+			w.finding(f, e.Rel)
+			return ctx.Err()
+		}
 		if e.Type != 0 {
 			w.finding(special(e), e.Rel)
 			return nil
