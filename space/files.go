@@ -8,6 +8,8 @@ type Files interface {
 	Read(rel string, limit int64) ([]byte, error)
 	// Exists reports whether a file or a folder stands at rel.
 	Exists(rel string) bool
+	// Executable reports whether the file at rel is one that the system runs.
+	Executable(rel string) bool
 	// Walk calls fn for everything at or below the folder rel that is no
 	// folder, sorted by path. A missing folder is empty.
 	Walk(rel string, fn func(Entry) error) error
@@ -19,3 +21,7 @@ func NewFiles(name Name, files Files) *Root { return &Root{Space: name, files: f
 
 // OnDisk reports whether the root's files have paths.
 func (r *Root) OnDisk() bool { return r.files == nil && !r.Embedded() }
+
+// Executable reports whether the file at rel is marked as a program, for a root
+// that is not on disk.
+func (r *Root) Executable(rel string) bool { return r.files != nil && r.files.Executable(rel) }

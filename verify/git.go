@@ -1,0 +1,239 @@
+package verify
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/space"
+)
+
+// How far GitFiles reads ahead: a walk asks for files in order, and one answer
+// for many costs git as little as one for one.
+const (
+	aheadFiles = 256
+	aheadBytes = 8 << 20
+)
+
+// GitFiles is the .ai folder of a revision or of the index, read from git's
+// objects: no file of a work tree is opened. It is safe for concurrent use.
+type GitFiles struct {
+	entries []gitcmd.Entry // Path is below .ai, "." when .ai itself is no folder
+	at      map[string]int // path to index, of plain files
+	folders map[string]bool
+	double  map[string]bool // paths that a broken tree holds twice
+
+	batch *gitcmd.Batch
+	mu    sync.Mutex
+	ahead map[int][]byte // read and not asked for yet
+}
+
+// Revision opens the .ai folder of the project at prefix ("" or "a/b/") in a
+// tree of a repository, which may be bare.
+func Revision(ctx context.Context, git *gitcmd.Git, tree, prefix string) (*GitFiles, error) {
+	top := prefix + space.Dir
+	list, err := git.Tree(ctx, tree, top)
+	if err != nil {
+		return nil, err
+	}
+	return newGitFiles(ctx, git, list, top)
+}
+
+// Index opens the .ai folder of the project at prefix in the index. Entries
+// that are only intended to be added are not in it.
+func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, error) {
+	top := prefix + space.Dir
+	list, err := repo.Staged(ctx, repo.EmptyTree(), top)
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]gitcmd.Entry, len(list))
+	for i, c := range list {
+		entries[i] = c.Entry
+	}
+	return newGitFiles(ctx, repo.Git, entries, top)
+}
+
+func newGitFiles(ctx context.Context, git *gitcmd.Git, list []gitcmd.Entry, top string) (*GitFiles, error) {
+	g := &GitFiles{entries: list, at: make(map[string]int, len(list)), folders: map[string]bool{".": true},
+		double: map[string]bool{}, ahead: map[int][]byte{}}
+	for i, e := range list {
+		rel, below := strings.CutPrefix(e.Path, top+"/")
+		if !below {
+			rel = "."
+		}
+		list[i].Path = rel
+		if _, twice := g.at[rel]; twice {
+			g.double[rel] = true
+		}
+		if e.IsFile() && below {
+			g.at[rel] = i
+		}
+		for dir := path.Dir(rel); !g.folders[dir]; dir = path.Dir(dir) {
+			g.folders[dir] = true
+		}
+	}
+	var err error
+	g.batch, err = git.Batch(ctx)
+	return g, err
+}
+
+// Close ends the helper that reads the objects.
+func (g *GitFiles) Close() error { return g.batch.Close() }
+
+// Root returns the files as a root of the project space.
+func (g *GitFiles) Root() *space.Root { return space.NewFiles(space.Project, g) }
+
+// Empty reports whether there is no .ai folder.
+func (g *GitFiles) Empty() bool { return len(g.entries) == 0 }
+
+// Entry returns what git says of a plain file.
+func (g *GitFiles) Entry(rel string) (gitcmd.Entry, bool) {
+	i, ok := g.at[rel]
+	if !ok {
+		return gitcmd.Entry{}, false
+	}
+	return g.entries[i], true
+}
+
+// Exists implements space.Files.
+func (g *GitFiles) Exists(rel string) bool {
+	_, file := g.at[rel]
+	return file || g.folders[rel] || slices.ContainsFunc(g.entries, func(e gitcmd.Entry) bool { return !e.IsFile() && e.Path == rel })
+}
+
+// Walk implements space.Files.
+func (g *GitFiles) Walk(rel string, fn func(space.Entry) error) error {
+	for _, e := range g.below(rel) {
+		entry := space.Entry{Rel: e.Path}
+		entry.Type, entry.Err = g.fault(e)
+		if err := fn(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// below returns the entries at or below a folder. Those in the folder stand
+// together; names such as "a.b" may stand between "a" and "a/".
+func (g *GitFiles) below(rel string) []gitcmd.Entry {
+	if rel == "." {
+		return g.entries
+	}
+	byPath := func(e gitcmd.Entry, p string) int { return strings.Compare(e.Path, p) }
+	from, _ := slices.BinarySearchFunc(g.entries, rel+"/", byPath)
+	to := from
+	for to < len(g.entries) && strings.HasPrefix(g.entries[to].Path, rel+"/") {
+		to++
+	}
+	if i, ok := slices.BinarySearchFunc(g.entries, rel, byPath); ok {
+		return append([]gitcmd.Entry{g.entries[i]}, g.entries[from:to]...)
+	}
+	return g.entries[from:to]
+}
+
+// fault returns what is wrong with an entry: a tree can hold what no work tree
+// of ours may.
+func (g *GitFiles) fault(e gitcmd.Entry) (fs.FileMode, error) {
+	switch {
+	case e.Mode == gitcmd.ModeLink:
+		return fs.ModeSymlink, diag.New(diag.PathEscape, "reading %s: it is a symbolic link", e.Path)
+	case e.Mode == gitcmd.ModeSubmodule:
+		return fs.ModeIrregular, diag.New(diag.NotRegular, "reading %s: it is a submodule", e.Path)
+	case e.Mode == 0:
+		return fs.ModeIrregular, diag.New(diag.NotRegular, "reading %s: it is not merged", e.Path)
+	case !e.IsFile() || e.Path == ".":
+		return fs.ModeIrregular, diag.New(diag.NotRegular, "reading %s: it is no plain file", e.Path)
+	case g.double[e.Path]:
+		return 0, diag.New(diag.AmbiguousItem, "reading %s: the tree holds it twice", e.Path)
+	}
+	return 0, openat.CheckRel(e.Path)
+}
+
+// Executable implements space.Files.
+func (g *GitFiles) Executable(rel string) bool {
+	e, ok := g.Entry(rel)
+	return ok && e.Mode == gitcmd.ModeExecutable
+}
+
+// Read implements space.Files.
+func (g *GitFiles) Read(rel string, limit int64) ([]byte, error) {
+	i, ok := g.at[rel]
+	if !ok {
+		return nil, &fs.PathError{Op: "reading", Path: rel, Err: fs.ErrNotExist}
+	}
+	if _, err := g.fault(g.entries[i]); err != nil {
+		return nil, err
+	}
+	b, err := g.object(i, limit)
+	if err == nil && int64(len(b)) > limit {
+		err = tooLarge(rel, int64(len(b)), limit)
+	}
+	return b, err
+}
+
+func tooLarge(rel string, size, limit int64) error {
+	return diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", rel, size, limit)
+}
+
+// object returns the bytes of entry i, and reads those that follow it as well.
+func (g *GitFiles) object(i int, limit int64) (data []byte, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if b, ok := g.ahead[i]; ok {
+		delete(g.ahead, i)
+		return b, nil
+	}
+	if len(g.ahead) > 4*aheadFiles { // nobody came for them
+		clear(g.ahead)
+	}
+	which := g.next(i)
+	oids := make([]string, len(which))
+	for k, j := range which {
+		oids[k] = g.entries[j].OID
+	}
+	room := int64(aheadBytes)
+	readErr := g.batch.Read(oids, limit, func(k int, o gitcmd.Object) {
+		switch {
+		case k == 0:
+			data, err = blob(g.entries[i].Path, o, limit)
+		case o.Data != nil && o.Size <= room:
+			g.ahead[which[k]] = o.Data
+			room -= o.Size
+		}
+	})
+	if readErr != nil {
+		return nil, readErr
+	}
+	return data, err
+}
+
+// next returns i and the plain files after it that are not read yet.
+func (g *GitFiles) next(i int) []int {
+	which := []int{i}
+	for j := i + 1; j < len(g.entries) && len(which) < aheadFiles; j++ {
+		if _, read := g.ahead[j]; !read && g.entries[j].IsFile() {
+			which = append(which, j)
+		}
+	}
+	return which
+}
+
+func blob(rel string, o gitcmd.Object, limit int64) ([]byte, error) {
+	switch {
+	case o.Kind == "missing":
+		return nil, diag.New(diag.FileSystemError, "reading %s: the repository lacks object %s", rel, o.OID).
+			WithHint("fetch it: a partial clone holds no contents")
+	case o.Kind != "blob":
+		return nil, diag.New(diag.NotRegular, "reading %s: object %s is a %s, no file", rel, o.OID, o.Kind)
+	case o.Size > limit:
+		return nil, tooLarge(rel, o.Size, limit)
+	}
+	return o.Data, nil
+}
