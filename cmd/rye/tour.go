@@ -169,16 +169,12 @@ func (t *tour) next(ctx context.Context) error {
 	)
 }
 
-// tourTool returns a tool for the first interpreter this machine has, or one
-// that needs none.
+// tourTool returns a tool for the shell that most machines have, or one that
+// needs no interpreter.
 func tourTool() (name, text string) {
 	if _, err := exec.LookPath("bash"); err == nil {
 		b, _ := templates.ReadFile("templates/tool.sh")
 		return "hello.sh", tourFill(b)
-	}
-	if _, err := exec.LookPath("python3"); err == nil {
-		b, _ := templates.ReadFile("templates/tool.py")
-		return "hello.py", tourFill(b)
 	}
 	b, _ := templates.ReadFile("templates/tour.yaml")
 	return "hello.yaml", tourFill(b)
