@@ -62,13 +62,22 @@ func ParseRef(s string, def Kind) (Ref, error) {
 	if kind == "" {
 		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).WithHint("write kind:id, for example tool:%s", s)
 	}
-	if !validKind(kind) {
+	if err := CheckKind(Kind(kind)); err != nil {
 		return Ref{}, diag.New(diag.Usage, "reading ref %q: %q is not a kind", s, kind).WithHint("a kind is lower-case letters, digits, - and _")
 	}
 	if err := CheckID(id); err != nil {
 		return Ref{}, err
 	}
 	return Ref{Kind(kind), id}, nil
+}
+
+// CheckKind returns nil when k can be the name of a kind: a lower-case letter,
+// then lower-case letters, digits, - and _, at most 64 bytes.
+func CheckKind(k Kind) error {
+	if !validKind(string(k)) {
+		return diag.New(diag.Usage, "reading kind %q: it is not a kind", k).WithHint("a kind is lower-case letters, digits, - and _")
+	}
+	return nil
 }
 
 func validKind(s string) bool {

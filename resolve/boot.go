@@ -31,6 +31,9 @@ type kindEntry struct {
 // Extractor returns the extractor of a kind, itself resolved and verified in
 // the boot format.
 func (r *Resolver) Extractor(ctx context.Context, k item.Kind) (*extract.Extractor, error) {
+	if err := item.CheckKind(k); err != nil {
+		return nil, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e, ok := r.kinds[k]
@@ -52,7 +55,8 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		}
 		ext, fs = extract.Parse(doc, func(id string) (string, error) { return r.codec(ctx, id) })
 		if ext.Kind != k {
-			fs = append(fs, diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind))
+			// First, for it explains the others.
+			fs = append([]diag.Finding{diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind)}, fs...)
 		}
 		return fs
 	})
@@ -60,7 +64,7 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		return ext, nil
 	}
 	if b := extract.Boot().Kind(k); b != nil && r.p.Lenient {
-		r.notes = append(r.notes, diag.Warnf(diag.SchemaNotFound, 0, 0, "kind %s is read by the built-in minimum: %s", k, err))
+		r.note("kind %s is read by the built-in minimum: %s", k, err)
 		return b, nil
 	}
 	return nil, err
@@ -134,7 +138,7 @@ func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) [
 		if first == nil {
 			first = err
 		}
-		r.notes = append(r.notes, diag.Warnf(diag.SchemaNotFound, 0, 0, "passing over %s: %s", root.Display(rel), err))
+		r.note("passing over %s: %s", root.Display(rel), err)
 		roots = roots[slices.Index(roots, root)+1:]
 	}
 }
@@ -150,17 +154,25 @@ func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item
 	return diag.FromFindings("reading "+ref.String(), diag.WithPath(use(it), it.Path()))
 }
 
+// note remembers why something was passed over, once; the caller holds r.mu.
+func (r *Resolver) note(format string, args ...any) {
+	n := diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...)
+	if !slices.Contains(r.notes, n) {
+		r.notes = append(r.notes, n)
+	}
+}
+
 // discoverKinds lists the kinds that any root declares an extractor for,
 // together with the boot kinds in their order.
 func (r *Resolver) discoverKinds() ([]item.Kind, error) {
+	boot := extract.Boot()
 	kinds := []item.Kind{item.Directive, item.Tool, item.Knowledge, item.Config}
 	for _, root := range r.roots {
 		err := root.Walk(path.Join("tools", ExtractorFolder), func(e space.Entry) error {
-			dir, file := path.Split(e.Rel)
-			name := strings.TrimSuffix(file, path.Ext(file))
-			k, ok := strings.CutSuffix(name, extractorSuffix)
-			if ok && path.Base(dir) == k && !slices.Contains(kinds, item.Kind(k)) {
-				kinds = append(kinds, item.Kind(k))
+			p, _ := boot.Place(e.Rel)
+			k := item.Kind(strings.TrimSuffix(p.Ref.Name(), extractorSuffix))
+			if item.CheckKind(k) == nil && p.Ref == extractorRef(k) && !slices.Contains(kinds, k) {
+				kinds = append(kinds, k)
 			}
 			return nil
 		})
@@ -180,15 +192,24 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 	t := &extract.Table{}
 	for _, k := range kinds {
 		ext, err := r.Extractor(ctx, k)
-		if err != nil {
-			if r.p.Lenient {
-				continue // its note says why
-			}
+		if err == nil {
+			err = t.Add(ext)
+		}
+		switch {
+		case err == nil:
+		case r.p.Lenient:
+			r.passOver(k, err)
+		default:
 			return nil, err
 		}
-		t.Add(ext)
 	}
 	return t, nil
+}
+
+func (r *Resolver) passOver(k item.Kind, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.note("passing over kind %s: %s", k, err)
 }
 
 // Notes returns why extractors were passed over, for a lenient Resolver.

@@ -31,8 +31,6 @@ func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
 }
 
 func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry {
-	t := &extract.Table{}
-	t.Add(ext)
 	var out []Entry
 	seen := map[item.Ref]bool{}
 	for _, root := range roots {
@@ -43,7 +41,7 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			if path.Ext(e.Rel) == extract.DetachedExt {
 				return nil
 			}
-			if p, ok := t.Place(e.Rel); ok && !p.Ref.IsZero() {
+			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
 				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref] || !supplies(root, p.Ref)})
 				if supplies(root, p.Ref) {
 					here = append(here, p.Ref)

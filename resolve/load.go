@@ -54,16 +54,21 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 	if it.Signature, err = readOptional(root, rel+extract.DetachedExt); err != nil {
 		return nil, readError(it.Path()+extract.DetachedExt, err)
 	}
-	it.Verdict = r.p.Trust.Verify(trust.Input{
-		Space: string(root.Space), Embedded: root.Embedded(), Path: it.Path(),
-		Bytes: b, Detached: it.Signature, DetachedOnly: p.Type.Detached, Style: p.Type.Style,
-		Subject: extract.Subject(p.Ref), MaxSize: MaxItem, Text: true,
-	})
+	it.Verdict = r.p.Trust.Verify(it.TrustInput())
 	it.Meta, it.Findings = r.metadata(it)
 	if it.Support() && it.Verdict.Code == diag.Unsigned {
 		it.Verdict = r.vouch(it)
 	}
 	return it, ctx.Err()
+}
+
+// TrustInput returns what the verdict about the item is made from.
+func (it *Item) TrustInput() trust.Input {
+	return trust.Input{
+		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(),
+		Bytes: it.Bytes, Detached: it.Signature, DetachedOnly: it.Type.Detached, Style: it.Type.Style,
+		Subject: extract.Subject(it.Ref), MaxSize: MaxItem, Text: true,
+	}
 }
 
 func readError(path string, err error) error {
@@ -87,7 +92,7 @@ func readOptional(root *space.Root, rel string) ([]byte, error) {
 // metadata extracts and validates, from the cache when these bytes were read
 // before under the same id.
 func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
-	key := metaKey{it.Ref, it.Digest, it.Extractor}
+	key := metaKey{it.Ref, it.Digest, it.Extractor, it.Type.Ext}
 	if e, ok := r.cache.get(key); ok {
 		return e.meta, diag.WithPath(slices.Clone(e.findings), it.Path())
 	}
@@ -106,6 +111,7 @@ type metaKey struct {
 	ref    item.Ref
 	digest item.Digest
 	ext    *extract.Extractor
+	suffix string // two files of one id and content may still be read differently
 }
 
 type metaEntry struct {

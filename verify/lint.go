@@ -2,37 +2,9 @@ package verify
 
 import (
 	"bytes"
-	"io/fs"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/resolve"
 )
-
-const symlink = fs.ModeSymlink
-
-func typeName(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "named pipe"
-	case m&fs.ModeSocket != 0:
-		return "socket"
-	case m&fs.ModeDevice != 0:
-		return "device"
-	case m&fs.ModeDir != 0:
-		return "folder"
-	}
-	return "special file"
-}
-
-// neverCounts warns of a copy of a sealed item, which nothing ever uses.
-func neverCounts(it *resolve.Item) []diag.Finding {
-	if it.Root.Embedded() || !resolve.Sealed(it.Ref) {
-		return nil
-	}
-	f := diag.Warnf(diag.ConfigError, 0, 0, "%s is sealed: only the system space supplies it, this file never counts", it.Ref)
-	f.Fix = "remove the file, or give it another id"
-	return []diag.Finding{f}
-}
 
 // Limits of the anti-hiding lint: what a reviewer scrolls past.
 const (

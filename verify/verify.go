@@ -7,6 +7,7 @@ package verify
 
 import (
 	"context"
+	"os"
 	"path"
 	"runtime"
 	"slices"
@@ -36,7 +37,7 @@ type File struct {
 	Path    string        `json:"path"`
 	Digest  item.Digest   `json:"digest"`
 	Support bool          `json:"support,omitempty"`
-	Bundle  string        `json:"bundle,omitempty"` // a manifest, or what a manifest vouches for
+	Bundle  string        `json:"bundle,omitempty"` // when the file is the manifest of one
 	Verdict trust.Verdict `json:"verdict"`
 }
 
@@ -56,6 +57,7 @@ func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 	if w.table, err = p.Resolver.Table(ctx); err != nil {
 		return nil, err
 	}
+	w.whole = true
 	if err := w.collect(ctx, "."); err != nil {
 		return nil, err
 	}
@@ -66,23 +68,29 @@ func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 	return w.finish(), nil
 }
 
-// Below verifies everything at or below rel in a root.
+// Below verifies everything at or below rel in a root; a detached signature
+// stands for its file.
 func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report, error) {
 	w := &walk{p: p, root: root}
 	var err error
 	if w.table, err = p.Resolver.Table(ctx); err != nil {
 		return nil, err
 	}
-	if err := w.collect(ctx, rel); err != nil {
+	if isFile(root, rel) {
+		w.files = []string{strings.TrimSuffix(rel, extract.DetachedExt)}
+	} else if err := w.collect(ctx, rel); err != nil {
 		return nil, err
-	}
-	if len(w.files) == 0 && root.Exists(rel) {
-		w.add(space.Entry{Rel: strings.TrimSuffix(rel, extract.DetachedExt)})
 	}
 	if err := w.judge(ctx); err != nil {
 		return nil, err
 	}
 	return w.finish(), nil
+}
+
+// isFile reports whether something else than a folder stands at rel.
+func isFile(root *space.Root, rel string) bool {
+	fi, err := os.Lstat(root.Path(rel))
+	return !root.Embedded() && err == nil && !fi.IsDir()
 }
 
 // Item reports on one resolved item.
@@ -103,8 +111,9 @@ type walk struct {
 	root  *space.Root
 	table *extract.Table
 
+	whole bool // the root from its top, so that its manifests are in the walk
+
 	files  []string // to judge
-	loose  []string // in no extractor's grammar: a manifest must list them
 	report Report
 }
 
@@ -119,26 +128,26 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 	ids := map[item.Ref]string{}
 	folded := map[string]string{}
 	err := w.root.Walk(rel, func(e space.Entry) error {
-		if own(e.Rel) {
+		if extract.Own(e.Rel) {
 			return ctx.Err()
 		}
 		if f, is := leftover(e); is {
 			w.finding(f, e.Rel)
 			return ctx.Err()
 		}
-		if e.Type != 0 {
+		if e.Type != 0 || e.Err != nil {
 			w.finding(special(e), e.Rel)
-			return nil
+			return ctx.Err()
 		}
 		if path.Ext(e.Rel) == extract.DetachedExt {
 			sigs[strings.TrimSuffix(e.Rel, extract.DetachedExt)] = true
-			return nil
+			return ctx.Err()
 		}
 		w.collide(e.Rel, ids, folded)
 		w.add(e)
 		return ctx.Err()
 	})
-	for _, rel := range append(slices.Clone(w.files), w.loose...) {
+	for _, rel := range w.files {
 		delete(sigs, rel)
 	}
 	for base := range sigs {
@@ -149,21 +158,13 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 	return err
 }
 
-// own reports whether a path belongs to rye itself: trust documents have their
-// own reader, and generated folders hold no items.
-func own(rel string) bool {
-	top, _, _ := strings.Cut(rel, "/")
-	return slices.Contains([]string{"trust", "trusted_keys", "threads", "keys", "cache"}, top)
-}
-
+// special says what is wrong with what is no plain file.
 func special(e space.Entry) diag.Finding {
-	if e.Type&symlink != 0 {
-		f := diag.Errorf(diag.PathEscape, 0, 0, "a symbolic link may not stand below .ai")
-		f.Fix = "replace the link by the file itself"
-		return f
+	f := diag.Errorf(diag.NotRegular, 0, 0, "it is no plain file (%s)", e.Type)
+	if e.Err != nil {
+		f = diag.Errorf(codeOf(e.Err), 0, 0, "%s", e.Err)
 	}
-	f := diag.Errorf(diag.NotRegular, 0, 0, "only plain files may stand below .ai, this is a %s", typeName(e.Type))
-	f.Fix = "remove it"
+	f.Fix = "replace it by a plain file, or remove it"
 	return f
 }
 
@@ -192,13 +193,9 @@ func (w *walk) collide(rel string, ids map[item.Ref]string, folded map[string]st
 func (w *walk) add(e space.Entry) {
 	p, known := w.table.Place(e.Rel)
 	switch {
-	case !p.Ref.IsZero():
-		w.files = append(w.files, e.Rel)
 	case strings.HasPrefix(path.Base(e.Rel), ".git") || path.Base(e.Rel) == ".keep":
-	case manifest(e.Rel):
+	case !p.Ref.IsZero(), manifest(e.Rel), known: // known: no item, so a manifest must list it
 		w.files = append(w.files, e.Rel)
-	case known:
-		w.loose = append(w.loose, e.Rel)
 	default:
 		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor claims this place, so it is not verified")
 		f.Fix = "move it to a folder of a kind, or out of .ai"
@@ -244,6 +241,9 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
 		f.Path = w.root.Display(rel)
 		return File{Space: w.root.Label(), Path: f.Path}, []diag.Finding{f}
 	}
+	if w.whole && it.Ref.IsZero() && it.Verdict.Code == diag.HashMismatch {
+		return fileOf(it), nil // the manifest that lists it says so
+	}
 	return fileOf(it), findingsOf(it)
 }
 
@@ -255,7 +255,11 @@ func codeOf(err error) diag.Code {
 }
 
 func fileOf(it *resolve.Item) File {
-	return File{Ref: it.Ref.String(), Space: it.Root.Label(), Path: it.Path(), Digest: it.Digest, Support: it.Support(), Verdict: it.Verdict}
+	ref := ""
+	if !it.Ref.IsZero() {
+		ref = it.Ref.String()
+	}
+	return File{Ref: ref, Space: it.Root.Label(), Path: it.Path(), Digest: it.Digest, Support: it.Support(), Verdict: it.Verdict}
 }
 
 // findingsOf returns the verdict, when it refuses, then warnings, metadata and
@@ -270,7 +274,7 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 			fs = append(fs, f)
 		}
 	}
-	fs = append(fs, it.Findings...)
+	fs = append(append(fs, it.Findings...), neverCounts(it)...)
 	if it.Type.Ext != "" {
 		fs = append(fs, lint(it.Bytes)...)
 	}
@@ -285,6 +289,9 @@ func verdictFinding(it *resolve.Item) diag.Finding {
 			f.Line, f.Column, f.Fix = at.Line, at.Column, at.Fix
 			break
 		}
+	}
+	if it.Ref.IsZero() && f.Code == diag.Unsigned {
+		f.Fix = "rename it into the grammar of ids and sign it, list it with rye bundle create, or move it out of .ai"
 	}
 	return f
 }

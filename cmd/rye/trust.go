@@ -13,9 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/tomlx"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
@@ -244,19 +242,11 @@ func runTrustExplain(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	lines := h.trust.Explain(it.Verdict, inputOf(it))
+	lines := h.trust.Explain(it.Verdict, it.TrustInput())
 	return c.ui.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
 		c.ui.Out("%s", it.Path())
 		for _, l := range lines {
 			c.ui.Out("  %s", l)
 		}
 	})
-}
-
-func inputOf(it *resolve.Item) trust.Input {
-	return trust.Input{
-		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(), Bytes: it.Bytes,
-		Detached: it.Signature, DetachedOnly: it.Type.Detached, Style: it.Type.Style,
-		Subject: extract.Subject(it.Ref), MaxSize: resolve.MaxItem, Text: true,
-	}
 }

@@ -26,15 +26,15 @@ func Boot() *Table {
 	tool = append(tool, text(CodecTOML, hash, ".toml")...)
 	tool = append(tool, FileType{Ext: ".json", Style: style("bare"), Detached: true, Codec: CodecJSON})
 
-	t := &Table{}
-	t.Add(&Extractor{Kind: item.Directive, Folder: "directives", ID: IDPath, Boot: true,
-		Types: text(CodecDirective, html, ".md"), Schema: minimum("name", "version", "description")})
-	t.Add(&Extractor{Kind: item.Tool, Folder: "tools", ID: IDPath, Boot: true, Types: tool,
-		Rules: bootToolRules(), Schema: minimum("version", "tool_type", "description")})
-	t.Add(&Extractor{Kind: item.Knowledge, Folder: "knowledge", ID: IDPath, Boot: true,
-		Types: append(text(CodecKnowledge, html, ".md"), yaml...), Schema: minimum("version", "title")})
-	t.Add(&Extractor{Kind: item.Config, Folder: "config", ID: IDPath, Boot: true, Types: yaml})
-	return t
+	return &Table{list: []*Extractor{
+		{Kind: item.Directive, Folder: "directives", ID: IDPath, Boot: true,
+			Types: text(CodecDirective, html, ".md"), Schema: minimum("name", "version", "description")},
+		{Kind: item.Tool, Folder: "tools", ID: IDPath, Boot: true, Types: tool,
+			Rules: bootToolRules(), Schema: minimum("version", "tool_type", "description")},
+		{Kind: item.Knowledge, Folder: "knowledge", ID: IDPath, Boot: true,
+			Types: append(text(CodecKnowledge, html, ".md"), yaml...), Schema: minimum("version", "title")},
+		{Kind: item.Config, Folder: "config", ID: IDPath, Boot: true, Types: yaml},
+	}}
 }
 
 func style(name string) sign.Style {

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -53,9 +54,10 @@ type Rule struct {
 	From  []string
 }
 
-// Type returns the file type of a path, by extension.
+// Type returns the file type of a path, by extension. Extensions are lower case
+// everywhere, so that one id has one spelling on every file system.
 func (e *Extractor) Type(rel string) (FileType, bool) {
-	ext := strings.ToLower(path.Ext(rel))
+	ext := path.Ext(rel)
 	for _, t := range e.Types {
 		if t.Ext == ext {
 			return t, true
@@ -79,13 +81,20 @@ func (e *Extractor) Paths(id string) []string {
 // Table holds the extractors by kind, in the order they were added.
 type Table struct{ list []*Extractor }
 
-// Add puts e into the table and replaces an extractor of the same kind.
-func (t *Table) Add(e *Extractor) {
-	if i := slices.IndexFunc(t.list, func(o *Extractor) bool { return o.Kind == e.Kind }); i >= 0 {
-		t.list[i] = e
-		return
+// Add puts e into the table and replaces an extractor of the same kind. Two
+// kinds in one folder are an error: a path would have two meanings.
+func (t *Table) Add(e *Extractor) error {
+	at := len(t.list)
+	for i, o := range t.list {
+		switch {
+		case o.Kind == e.Kind:
+			at = i
+		case strings.EqualFold(o.Folder, e.Folder):
+			return diag.New(diag.ConfigError, "reading the extractor of kind %s: folder %q is that of kind %s", e.Kind, e.Folder, o.Kind)
+		}
 	}
-	t.list = append(t.list, e)
+	t.list = slices.Replace(t.list, at, min(at+1, len(t.list)), e)
+	return nil
 }
 
 // All returns the extractors.
@@ -104,6 +113,17 @@ func (t *Table) Kind(k item.Kind) *Extractor {
 // DetachedExt ends the name of a detached signature.
 const DetachedExt = ".rye-sig"
 
+// Own reports whether a path below .ai is in a folder that rye uses itself:
+// trust documents have their own reader, generated folders hold no items.
+func Own(rel string) bool {
+	top, _, _ := strings.Cut(rel, "/")
+	switch strings.ToLower(top) { // Windows and macOS know one spelling
+	case "trust", "trusted_keys", "threads", "keys", "cache":
+		return true
+	}
+	return false
+}
+
 // Place is what a path says about a file.
 type Place struct {
 	Extractor *Extractor
@@ -114,16 +134,21 @@ type Place struct {
 // Place classifies a path below .ai. ok is false when no extractor claims the
 // folder; Type is zero when none claims the extension.
 func (t *Table) Place(rel string) (p Place, ok bool) {
-	folder, rest, found := strings.Cut(rel, "/")
-	if !found {
-		return Place{}, false
-	}
 	for _, e := range t.list {
-		if e.Folder == folder {
-			return e.place(rest), true
+		if p, ok = e.Place(rel); ok {
+			return p, true
 		}
 	}
 	return Place{}, false
+}
+
+// Place classifies a path below .ai; ok is false outside the kind's folder.
+func (e *Extractor) Place(rel string) (p Place, ok bool) {
+	folder, rest, found := strings.Cut(rel, "/")
+	if !found || folder != e.Folder {
+		return Place{}, false
+	}
+	return e.place(rest), true
 }
 
 func (e *Extractor) place(rest string) Place {

@@ -1,7 +1,6 @@
 package extract
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"sort"
@@ -25,19 +24,10 @@ func Parse(doc *tree.Doc, codecOf func(parserID string) (string, error)) (*Extra
 		Search: p.weights(),
 	}
 	p.identity(e)
-	detached := p.signature(doc.Root, "")
-	for i, entry := range p.list("extensions") {
-		if t, ok := p.fileType(entry, tree.Index("extensions", i), detached); ok {
-			e.Types = append(e.Types, t)
-		}
-	}
-	if len(e.Types) == 0 {
-		p.bad("extensions", "field \"extensions\" must list at least one extension")
-	}
+	e.Types = p.fileTypes()
+	p.file(e)
 	e.Rules = p.rules()
-	if s, ok := doc.Root["validation_schema"].(map[string]any); ok {
-		e.Schema.Fields = p.fields(s["fields"], "validation_schema.fields")
-	}
+	p.schema(e)
 	seal(e)
 	return e, p.out
 }
@@ -86,16 +76,74 @@ func (p *parser) identity(e *Extractor) {
 	if e.ID != IDPath && e.ID != IDParentDir {
 		p.bad("item_id", "field \"item_id\" is %q, must be path or parent_dir", e.ID)
 	}
-	if e.ID == IDParentDir && (e.File == "" || path.Base(e.File) != e.File) {
-		p.bad("item_file", "field \"item_file\" must name the file that marks an item, such as SKILL.md")
-	}
-	if _, err := item.ParseRef(string(e.Kind)+":x", ""); err != nil {
+	if item.CheckKind(e.Kind) != nil {
 		p.bad("kind", "field \"kind\" is %q, which is not a kind", e.Kind)
 	}
-	if reserved := []string{"bundles", "threads", "trust", "trusted_keys", "keys"}; e.Folder != "" &&
-		(item.CheckID(e.Folder) != nil || strings.Contains(e.Folder, "/") || slices.Contains(reserved, e.Folder)) {
+	if e.Folder == "" {
+		return // reported as missing
+	}
+	folder := strings.ToLower(e.Folder)
+	if item.CheckID(e.Folder) != nil || strings.Contains(e.Folder, "/") || folder == "bundles" || Own(folder) {
 		p.bad("folder", "field \"folder\" is %q, must be one plain segment that rye does not use itself", e.Folder)
 	}
+	for _, b := range Boot().All() {
+		if b.Kind != e.Kind && b.Folder == folder {
+			p.bad("folder", "field \"folder\" is %q, which is the folder of kind %s", e.Folder, b.Kind)
+		}
+	}
+}
+
+// file checks the name that marks an item: a plain one, of a declared type.
+func (p *parser) file(e *Extractor) {
+	if e.ID != IDParentDir {
+		return
+	}
+	t, known := e.Type(e.File)
+	if !known || item.CheckID(strings.TrimSuffix(e.File, t.Ext)) != nil || strings.Contains(e.File, "/") {
+		p.bad("item_file", "field \"item_file\" is %q, must name the file that marks an item, such as SKILL.md, with one of the extensions", e.File)
+	}
+}
+
+func (p *parser) fileTypes() []FileType {
+	detached := p.signature(p.doc.Root, "")
+	var out []FileType
+	for i, entry := range p.list("extensions") {
+		at := tree.Index("extensions", i)
+		t, ok := p.fileType(entry, at, detached)
+		if ok && slices.ContainsFunc(out, func(o FileType) bool { return o.Ext == t.Ext }) {
+			p.bad(at, "extension %q is listed twice", t.Ext)
+		} else if ok {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		p.bad("extensions", "field \"extensions\" must list at least one extension")
+	}
+	return out
+}
+
+// schema reads the validation schema. A kind of the boot table that declares
+// none keeps the built-in minimum.
+func (p *parser) schema(e *Extractor) {
+	s := p.mapping("validation_schema")
+	for _, key := range sortedKeys(s) {
+		if key != "fields" {
+			p.bad(tree.Join("validation_schema", key), "unknown key %q, only fields is known", key)
+		}
+	}
+	e.Schema.Fields = p.fields(s["fields"], "validation_schema.fields")
+	if b := Boot().Kind(e.Kind); s == nil && b != nil {
+		e.Schema = b.Schema
+	}
+}
+
+// mapping returns a top-level mapping, nil when it is absent.
+func (p *parser) mapping(key string) map[string]any {
+	m, ok := p.doc.Root[key].(map[string]any)
+	if _, present := p.doc.Root[key]; present && !ok {
+		p.bad(key, "field %q must be a mapping", key)
+	}
+	return m
 }
 
 func (p *parser) signature(m map[string]any, at string) (detached bool) {
@@ -115,9 +163,13 @@ func (p *parser) fileType(entry any, at string, detached bool) (FileType, bool) 
 		p.bad(at, "an extension must be a mapping with ext, parser and comment")
 		return FileType{}, false
 	}
-	t := FileType{Ext: strings.ToLower(p.text(m, at, "ext", true)), Detached: detached}
-	if !strings.HasPrefix(t.Ext, ".") || path.Ext(t.Ext) != t.Ext {
-		p.bad(tree.Join(at, "ext"), "field \"ext\" is %q, must be a dot and one extension", t.Ext)
+	t := FileType{Ext: p.text(m, at, "ext", true), Detached: detached}
+	if t.Ext == "" {
+		return t, false // reported as missing
+	}
+	if !plainExt(t.Ext) {
+		p.bad(tree.Join(at, "ext"), "field \"ext\" is %q, must be a dot and lower-case letters, digits, - or _, and not %s", t.Ext, DetachedExt)
+		return t, false
 	}
 	if m["signature"] != nil {
 		t.Detached = p.signature(m, at)
@@ -129,6 +181,11 @@ func (p *parser) fileType(entry any, at string, detached bool) (FileType, bool) 
 	t.Codec = codec
 	t.Style = p.style(m, at, t.Detached)
 	return t, err == nil
+}
+
+func plainExt(ext string) bool {
+	name, dot := strings.CutPrefix(ext, ".")
+	return dot && ext != DetachedExt && ext == strings.ToLower(ext) && item.CheckID(name) == nil && !strings.Contains(name, "/")
 }
 
 func (p *parser) style(m map[string]any, at string, detached bool) sign.Style {
@@ -144,7 +201,7 @@ func (p *parser) style(m map[string]any, at string, detached bool) sign.Style {
 }
 
 func (p *parser) rules() []Rule {
-	m, _ := p.doc.Root["extraction_rules"].(map[string]any)
+	m := p.mapping("extraction_rules")
 	var out []Rule
 	for _, field := range sortedKeys(m) {
 		at := tree.Join("extraction_rules", field)
@@ -167,7 +224,7 @@ func (p *parser) rules() []Rule {
 }
 
 func (p *parser) weights() map[string]float64 {
-	m, _ := p.doc.Root["search_fields"].(map[string]any)
+	m := p.mapping("search_fields")
 	out := make(map[string]float64, len(m))
 	for _, k := range sortedKeys(m) {
 		w, ok := number(m[k])
@@ -203,6 +260,9 @@ func (p *parser) field(name string, rule map[string]any, at string) Field {
 	if !slices.Contains(types, f.Type) {
 		p.bad(tree.Join(at, "type"), "type %q is not one of %s", f.Type, strings.Join(types[1:], ", "))
 	}
+	if f.Type == "enum" && rule["values"] == nil {
+		p.bad(at, "an enum needs values")
+	}
 	for _, key := range sortedKeys(rule) {
 		here := tree.Join(at, key)
 		switch key {
@@ -224,10 +284,12 @@ func (p *parser) field(name string, rule map[string]any, at string) Field {
 		case "maximum":
 			f.Maximum = p.bound(rule[key], here)
 		case "items":
-			if o, ok := rule[key].(map[string]any); ok {
-				sub := p.field("items", o, here)
-				f.Item = &sub
+			o, ok := rule[key].(map[string]any)
+			if !ok {
+				p.bad(here, "%s must be a mapping", here)
 			}
+			sub := p.field("items", o, here)
+			f.Item = &sub
 		case "fields":
 			f.Nested = p.fields(rule[key], here)
 		default:

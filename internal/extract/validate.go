@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -112,7 +113,7 @@ func (v *validator) typed(f *Field, val any, path string) bool {
 		case int64:
 			ok = true
 		case float64:
-			ok = !math.IsNaN(n)
+			ok = !math.IsNaN(n) && !math.IsInf(n, 0)
 		case string:
 			ok = item.IsDecimal(n)
 		}
@@ -154,6 +155,11 @@ func (v *validator) bounds(f *Field, val any, path string) {
 		n = float64(x)
 	case float64:
 		n = x
+	case string:
+		if f.Type != "number" {
+			return
+		}
+		n, _ = strconv.ParseFloat(x, 64)
 	default:
 		return
 	}
