@@ -134,6 +134,7 @@ func (c *call) writeManifest(ctx context.Context, dir, id string, body []byte, s
 		return item.Digest{}, err
 	}
 	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+		atomicfile.Sweep(filepath.Dir(file), c.Now().Add(-atomicfile.Abandoned))
 		err = atomicfile.Write(file, out, 0o644)
 	}
 	if err != nil {

@@ -7,6 +7,9 @@ import (
 	"time"
 )
 
+// Abandoned is the age from which on a temporary file is nobody's any more.
+const Abandoned = 5 * time.Minute
+
 // Temporary reports whether name is one that Write gives to a temporary file:
 // the prefix and 26 random letters, nothing after them. A name that only
 // begins alike is somebody else's file.
