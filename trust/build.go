@@ -19,7 +19,7 @@ func (b *builder) anchor(a Anchor) {
 		return
 	}
 	e.embeddedOnly = e.embeddedOnly || a.EmbeddedOnly
-	e.bases = append(e.bases, basis{tier: TierEmbedded, document: compiledIn, owner: hidden.Visible(a.Owner)})
+	e.bases = append(e.bases, &basis{tier: TierEmbedded, document: compiledIn, owner: hidden.Visible(a.Owner)})
 }
 
 // keyDocuments takes in the key documents of one tier that hold by themselves.
@@ -67,30 +67,12 @@ func (b *builder) conflict(e *entry, first, second *Document) {
 	}
 }
 
-// revocations takes in what keys say against themselves, of every tier: it can
-// only take away.
-func (b *builder) revocations() {
-	for _, d := range b.docs {
-		if d.Kind != KindRevocation || d.Public == nil || d.check != nil {
-			continue
-		}
-		e := b.entry(d.Fingerprint, d.Public)
-		switch {
-		case d.bad != nil || !d.named:
-			e.note(quoted(d.Path) + " revokes nothing: it is not signed by the key under its proper name")
-		case e.embeddedOnly:
-			b.public(d)
-		default:
-			e.revocations = append(e.revocations, d)
-		}
-	}
-}
-
-// anchors lets key documents of system folders count by being there.
+// anchors lets key documents count by being where they are: in a system folder,
+// or named by the call itself.
 func (b *builder) anchors() {
 	for _, e := range b.store.keys {
 		for _, d := range e.documents {
-			if d.Tier == TierSystem && !e.conflict {
+			if (d.Tier == TierSystem || d.root) && !e.conflict {
 				e.bases = append(e.bases, documentBasis(d))
 				break
 			}
@@ -98,12 +80,12 @@ func (b *builder) anchors() {
 	}
 }
 
-func documentBasis(d *Document) basis {
-	return basis{tier: d.Tier, document: quoted(d.Path), owner: hidden.Visible(d.Owner), notBefore: d.NotBefore, notAfter: d.NotAfter, doc: d}
+func documentBasis(d *Document) *basis {
+	return &basis{tier: d.Tier, document: quoted(d.Path), owner: hidden.Visible(d.Owner), notBefore: d.NotBefore, notAfter: d.NotAfter, doc: d}
 }
 
 // granted is a basis that a grant gave; the window is that of both.
-func granted(d, grant *Document) basis {
+func granted(d, grant *Document) *basis {
 	x := documentBasis(d)
 	x.grant = grant
 	if grant.NotBefore.After(x.notBefore) {
@@ -120,7 +102,7 @@ func (b *builder) userGrants(own bool) []*Document {
 	var out []*Document
 	for _, d := range b.docs {
 		self := d.Signer == d.Fingerprint
-		if d.Kind == KindGrant && d.Tier == TierUser && d.bad == nil && d.named && self == own {
+		if d.Kind == KindGrant && d.Tier == TierUser && !d.root && d.bad == nil && d.named && self == own {
 			out = append(out, d)
 		}
 	}
@@ -208,6 +190,17 @@ func (b *builder) grants() {
 	}
 }
 
+// digest returns the valid document about the key with that digest, of any
+// tier.
+func (e *entry) digest(digest item.Digest) *Document {
+	for _, d := range e.documents {
+		if d.Digest == digest {
+			return d
+		}
+	}
+	return nil
+}
+
 func (e *entry) hasDigest(digest item.Digest) bool {
 	return slices.ContainsFunc(e.documents, func(d *Document) bool { return d.Tier != TierProject && d.Digest == digest })
 }
@@ -237,10 +230,17 @@ func (b *builder) orphan(g *Document, e *entry) {
 func (e *entry) bound(anchors []Anchor) {
 	for _, a := range anchors {
 		if slices.Equal(a.Public, e.public) {
-			e.bounds = append(e.bounds, Bound{Scope: a.Scope, Source: compiledIn})
+			e.above = append(e.above, Bound{Scope: a.Scope, Source: compiledIn})
 		}
 	}
+	var project Bounds
 	for _, d := range slices.Concat(e.documents, e.narrowing) {
-		e.bounds = append(e.bounds, Bound{Scope: d.Scope, Source: quoted(d.Path)})
+		x := Bound{Scope: d.Scope, Source: quoted(d.Path)}
+		if d.Tier == TierProject {
+			project = append(project, x)
+		} else {
+			e.above = append(e.above, x)
+		}
 	}
+	e.bounds = slices.Concat(e.above, project)
 }

@@ -3,6 +3,7 @@ package trust
 import (
 	"crypto/ed25519"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,11 @@ const Schema = "rye.trust/v1"
 const (
 	KindKey        = "key"        // a public key, signed by itself
 	KindGrant      = "grant"      // an own key of the user vouches for a key document
-	KindRevocation = "revocation" // a key takes itself back
+	KindRevocation = "revocation" // a key takes itself back, or its successor or an anchor does
+
+	KindEndorsement = "endorsement" // an anchor vouches for a key document, for everybody who has that anchor
+	KindRotation    = "rotation"    // a key names its successor, and that one agrees
+	KindRevocations = "revocations" // an anchor lists the revocations it knows, as of its signature
 )
 
 // Reason says why a key was revoked.
@@ -50,23 +55,30 @@ type Document struct {
 	NotAfter    time.Time         `json:"not_after,omitzero"`
 	Scope       Scope             `json:"scope"`
 
-	Granted item.Digest `json:"granted,omitzero"` // grant: the digest of the key document
+	Granted item.Digest `json:"granted,omitzero"` // grant, endorsement: the digest of the key document
 	Reason  Reason      `json:"reason,omitempty"` // revocation
-	CutOff  time.Time   `json:"cut_off,omitzero"` // revocation: signatures from here on are void
+	CutOff  time.Time   `json:"cut_off,omitzero"` // revocation: signatures from here on are void; rotation: the old key is superseded then
+
+	Successor ed25519.PublicKey `json:"successor,omitempty"` // rotation
+	Listed    []item.Digest     `json:"listed,omitempty"`    // revocations: of every revocation known to the signer
 
 	Signer sign.Fingerprint `json:"signer"` // as the signature line names it
 	Signed time.Time        `json:"signed"` // as the signature line claims
 
 	raw   []byte
 	check error // KEY_WEAK, when the key may not be used
-	bad   error // what is wrong with the signature, nil when it holds; grants are checked later
+	bad   error // what is wrong with the signature, nil when it holds; what another key signs is checked later
 	named bool  // the file name is the one that the content demands
+	root  bool  // the call names it as an anchor
+	seen  bool  // it is remembered from an earlier call
+
+	accepted string // rotation: the successor's signature line
 }
 
 // ParseDocument reads the document in a file of that name: strict TOML, the
 // name that the content demands, a sound key and, where a key signs its own
-// document, the signature. A grant's signature is left to Load, which knows
-// the user's keys. The Document is nil exactly when a finding is an error.
+// document, the signature. What another key must sign is left to Load, which
+// knows the keys. The Document is nil exactly when a finding is an error.
 func ParseDocument(name string, b []byte) (*Document, []diag.Finding) {
 	d, fs := parse(name, b)
 	if diag.Failed(fs) {
@@ -111,14 +123,18 @@ func gate(b []byte) []diag.Finding {
 
 func (d *Document) readFields(f *fields) {
 	f.word("schema", Schema)
-	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation)
+	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations)
 	switch d.Kind {
 	case KindKey:
 		d.readKey(f)
-	case KindGrant:
+	case KindGrant, KindEndorsement:
 		d.readGrant(f)
 	case KindRevocation:
 		d.readRevocation(f)
+	case KindRotation:
+		d.readRotation(f)
+	case KindRevocations:
+		d.readRevocations(f)
 	default:
 		return
 	}
@@ -140,13 +156,7 @@ func (d *Document) readKey(f *fields) {
 }
 
 func (d *Document) readGrant(f *fields) {
-	if s, ok := f.str("key", true); ok {
-		fp, err := sign.ParseFingerprint(s)
-		if err != nil {
-			f.bad("key", "key must be a fingerprint, 64 lower-case hexadecimal digits")
-		}
-		d.Fingerprint = fp
-	}
+	d.readKeyName(f)
 	if s, ok := f.str("document", true); ok {
 		digest, err := item.ParseDigest(s)
 		if err != nil {
@@ -158,11 +168,59 @@ func (d *Document) readGrant(f *fields) {
 	d.readScope(f)
 }
 
+func (d *Document) readKeyName(f *fields) {
+	if s, ok := f.str("key", true); ok {
+		fp, err := sign.ParseFingerprint(s)
+		if err != nil {
+			f.bad("key", "key must be a fingerprint, 64 lower-case hexadecimal digits")
+		}
+		d.Fingerprint = fp
+	}
+}
+
+// readRevocation takes the whole key where it revokes itself, and its
+// fingerprint where another does.
 func (d *Document) readRevocation(f *fields) {
-	f.word("algorithm", "ed25519")
-	d.readPublic(f)
+	if _, foreign := f.table["key"]; foreign {
+		d.readKeyName(f)
+	} else {
+		f.word("algorithm", "ed25519")
+		d.readPublic(f)
+	}
 	d.Reason = Reason(f.word("reason", string(ReasonCompromised), string(ReasonSuperseded), string(ReasonRetired)))
 	d.CutOff = f.time("cut-off", d.Reason != ReasonCompromised)
+}
+
+func (d *Document) readRotation(f *fields) {
+	f.word("algorithm", "ed25519")
+	d.readPublic(f)
+	d.Successor = f.publicKey("successor")
+	if d.Successor != nil {
+		if err := sign.CheckKey(d.Successor); err != nil {
+			d.check = err
+			at := f.doc.At("successor")
+			*f.out = append(*f.out, diag.Errorf(diag.KeyWeak, at.Line, at.Column, "the successor may not be used: %v", err))
+		}
+		if slices.Equal(d.Successor, d.Public) {
+			f.bad("successor", "a key cannot succeed itself")
+		}
+	}
+	d.CutOff = f.time("from", true)
+	d.accepted = f.label("accepted", true, 512)
+}
+
+func (d *Document) readRevocations(f *fields) {
+	for _, s := range f.list("listed", MaxListed, checkDigest) {
+		digest, _ := item.ParseDigest(s)
+		d.Listed = append(d.Listed, digest)
+	}
+}
+
+func checkDigest(s string) string {
+	if _, err := item.ParseDigest(s); err != nil {
+		return "it must be sha256: and 64 lower-case hexadecimal digits"
+	}
+	return ""
 }
 
 func (d *Document) readPublic(f *fields) {

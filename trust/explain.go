@@ -36,7 +36,7 @@ func steps() []step {
 		}},
 		{5, "duplicates", []diag.Code{diag.SigMultiple}, fixed("one signature")},
 		{6, "hash", []diag.Code{diag.HashMismatch}, fixed("the content is the one that was signed")},
-		{7, "key", []diag.Code{diag.KeyUnknown}, func(_ *Store, v Verdict, _ Input) string {
+		{7, "key", []diag.Code{diag.KeyUnknown, diag.TrustChanged}, func(_ *Store, v Verdict, _ Input) string {
 			return v.Signer.String() + " of " + v.Owner
 		}},
 		{8, "key check", []diag.Code{diag.KeyWeak}, fixed("a sound Ed25519 point")},
@@ -45,7 +45,7 @@ func steps() []step {
 		}},
 		{10, "scope", []diag.Code{diag.Scope}, (*Store).explainScope},
 		{11, "validity", []diag.Code{diag.NotYetValid, diag.Expired}, (*Store).explainWindow},
-		{12, "revocation", []diag.Code{diag.Revoked}, fixed("nothing known revokes this signature")},
+		{12, "revocation", []diag.Code{diag.Revoked, diag.Stale}, (*Store).explainRevocation},
 		{13, "hidden characters", []diag.Code{diag.HiddenChars}, func(_ *Store, v Verdict, in Input) string {
 			if !in.Text {
 				return "not text, nothing to check"
@@ -76,7 +76,7 @@ func (s *Store) explainWindow(v Verdict, _ Input) string {
 	if e == nil {
 		return ""
 	}
-	b, _, reason := e.best(v.Time, s.clockTime())
+	b, _, reason := e.best(s, claimed(v.Time), s.clockTime(), nil)
 	switch {
 	case b == nil:
 		return ""
@@ -109,6 +109,7 @@ func (s *Store) Explain(v Verdict, in Input) []string {
 			out = append(out, head+"passed, "+st.detail(s, v, in))
 		}
 	}
+	out = append(out, s.story(v.Signer)...)
 	return append(out, s.conclusion(v))
 }
 

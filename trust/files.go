@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -29,7 +30,61 @@ func AddDocument(dir, name string, b []byte) (string, error) {
 		return "", diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", name, d.Fingerprint.Short()).
 			WithHint("rye key new makes keys of your own; rye trust add trusts those of others")
 	}
+	if err := keeps(dir, name, d); err != nil {
+		return "", err
+	}
 	return write(dir, name, b)
+}
+
+// AddToProject writes one document into a project's trust folder, for everybody
+// who works on it, and returns its path. A grant is the user's own affair and
+// has no place there.
+func AddToProject(dir, name string, b []byte) (string, error) {
+	d, fs := ParseDocument(name, b)
+	if err := diag.FromFindings("adding a trust document", fs); err != nil {
+		return "", err
+	}
+	if d.Kind == KindGrant {
+		return "", diag.New(diag.ConfigError, "adding a trust document: %q is a grant, which counts in your own folder only", name).
+			WithHint("rye trust endorse vouches for a key in a project")
+	}
+	if err := keeps(dir, name, d); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", diag.New(diag.FileSystemError, "adding a trust document: %w", err)
+	}
+	path := filepath.Join(dir, filepath.Base(name))
+	return path, atomicfile.Write(path, b, 0o644)
+}
+
+// keeps refuses to put a weaker revocation, or another rotation, in the place
+// of one that holds.
+func keeps(dir, name string, d *Document) error {
+	old, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
+	if err != nil || dir == "" || item.DigestOf(old) == d.Digest {
+		return nil
+	}
+	was, _ := ParseDocument(name, old)
+	switch {
+	case was == nil:
+		return nil
+	case d.Kind == KindRotation:
+		return diag.New(diag.ConfigError, "adding a trust document: key %s has named another successor already, in %q", d.Fingerprint.Short(), name).
+			WithHint("two successors cancel each other out; rotate the successor instead")
+	case d.Kind == KindRevocation && weaker(d, was):
+		return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff)).
+			WithHint("a revocation can be made stricter, not weaker")
+	}
+	return nil
+}
+
+// weaker reports whether some signature that was void would count again.
+func weaker(d, was *Document) bool {
+	if was.Reason == ReasonCompromised {
+		return d.Reason != ReasonCompromised
+	}
+	return d.Reason != ReasonCompromised && d.CutOff.After(was.CutOff)
 }
 
 // AddOwnKey writes the document of a key that was just made and the grant it

@@ -35,7 +35,11 @@ type KeyInfo struct {
 	Tier         Tier             `json:"tier,omitempty"` // of what grants trust
 	Documents    []string         `json:"documents,omitempty"`
 	Grants       []string         `json:"grants,omitempty"`
+	Endorsements []string         `json:"endorsements,omitempty"` // that an anchor signed
+	Rotations    []string         `json:"rotations,omitempty"`    // that lead to it, the last one first
+	Accepted     bool             `json:"accepted,omitempty"`     // by the acceptance of the project's set
 	Revocations  []string         `json:"revocations,omitempty"`
+	Ignored      []string         `json:"ignored,omitempty"` // revocations and rotations that do not count, and why
 	NotBefore    time.Time        `json:"not_before,omitzero"`
 	NotAfter     time.Time        `json:"not_after,omitzero"`
 	Scope        Bounds           `json:"scope,omitempty"` // all must allow
@@ -91,14 +95,23 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	k := KeyInfo{
 		Fingerprint: e.key, Owner: e.label(), Own: e.own() != nil, EmbeddedOnly: e.embeddedOnly,
 		Documents: paths(e.documents), Grants: paths(e.grants), Revocations: paths(e.revocations),
-		Scope: e.bounds,
+		Scope: e.bounds, Ignored: e.ignored,
+	}
+	for _, x := range e.bases {
+		k.Accepted = k.Accepted || x.accepted
+		if x.endorser != nil {
+			k.Endorsements = append(k.Endorsements, quoted(x.grant.Path))
+		}
+		for y := x; y.rotation != nil && len(k.Rotations) < x.hops; y = y.prev {
+			k.Rotations = append(k.Rotations, quoted(y.rotation.Path))
+		}
 	}
 	if len(e.documents) > 0 {
 		for _, id := range e.documents[0].Identities {
 			k.Identities = append(k.Identities, hidden.Visible(id))
 		}
 	}
-	b, code, why := e.best(now, now)
+	b, code, why := e.best(s, claimed(now), now, nil)
 	k.State = e.state(b, code, now)
 	if b != nil {
 		k.Tier, k.NotBefore, k.NotAfter = b.tier, b.notBefore, b.notAfter
@@ -112,7 +125,7 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 		k.State, k.Reasons = StateNotTrusted, s.whyUnknown(e, e.key, now)
 	}
 	if b == nil {
-		k.Reasons = append(k.Reasons, e.whyNot(now)...)
+		k.Reasons = append(k.Reasons, e.whyNot(s, now)...)
 	}
 	return k
 }
@@ -121,7 +134,7 @@ func (e *entry) state(b *basis, code diag.Code, now time.Time) KeyState {
 	switch {
 	case e.weak:
 		return StateWeak
-	case e.revokedAt(now) != nil:
+	case e.revokedAt(claimed(now)) != nil:
 		return StateRevoked
 	case b == nil:
 		return StateNotTrusted

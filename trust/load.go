@@ -22,6 +22,10 @@ func Load(p Params) (*Store, []diag.Finding) {
 		b.readDir(TierSystem, dir)
 	}
 	b.readDir(TierUser, p.UserDir)
+	for _, path := range p.RootPaths {
+		b.readRoot(path)
+	}
+	b.readSeen()
 	b.readDir(TierProject, p.ProjectDir)
 	if p.ProjectDir != "" {
 		b.readLegacy(filepath.Join(filepath.Dir(filepath.Clean(p.ProjectDir)), "trusted_keys"))
@@ -40,18 +44,41 @@ func (b *builder) readDir(tier Tier, dir string) {
 		b.unreadable(tier, dir, err)
 	}
 	for _, name := range names {
-		path := filepath.Join(dir, name)
-		data, err := readDocument(tier, path)
-		if err != nil && gone(path) {
-			continue
-		}
-		if err != nil {
-			b.unreadable(tier, path, err)
-			continue
-		}
-		doc, fs := parse(path, data)
-		doc.Tier = tier
-		b.take(doc, fs)
+		b.readFile(tier, filepath.Join(dir, name))
+	}
+}
+
+// readFile parses one document and returns it, nil when there is none.
+func (b *builder) readFile(tier Tier, path string) *Document {
+	data, err := readDocument(tier, path)
+	if err != nil && gone(path) {
+		return nil
+	}
+	if err != nil {
+		b.unreadable(tier, path, err)
+		return nil
+	}
+	doc, fs := parse(path, data)
+	doc.Tier = tier
+	b.take(doc, fs)
+	return doc
+}
+
+// readRoot takes in a document, or a folder of them, that the call names: a
+// path that is not there was meant to be, so the store is blind without it.
+func (b *builder) readRoot(path string) {
+	first := len(b.docs)
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		b.unreadable(TierUser, path, err)
+	case info.IsDir():
+		b.readDir(TierUser, path)
+	default:
+		b.readFile(TierUser, path)
+	}
+	for _, d := range b.docs[first:] {
+		d.root = true
 	}
 }
 
@@ -69,7 +96,9 @@ func (b *builder) unreadable(tier Tier, path string, err error) {
 		f.Fix = typed.Hint
 	}
 	b.findings = append(b.findings, f)
-	if tier != TierProject && b.blind == "" {
+	if tier == TierProject {
+		b.broken = append(b.broken, path)
+	} else if b.blind == "" {
 		b.blind = path
 	}
 }

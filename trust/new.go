@@ -2,7 +2,9 @@ package trust
 
 import (
 	"context"
+	"crypto/ed25519"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,9 +35,9 @@ type GrantParams struct {
 	Now       time.Time
 }
 
-// RevocationParams is what a revocation says. It is signed by the key that it
-// revokes.
+// RevocationParams is what a revocation says.
 type RevocationParams struct {
+	Key    sign.Fingerprint // zero: the signer's own
 	Reason Reason
 	CutOff time.Time // zero: Now
 	Now    time.Time
@@ -62,6 +64,11 @@ func NewKeyDocument(ctx context.Context, p KeyDocParams, signer sign.Signer) (na
 
 // NewGrant returns the file name and the bytes of a grant over a key document.
 func NewGrant(ctx context.Context, p GrantParams, signer sign.Signer) (name string, b []byte, err error) {
+	return vouch(ctx, KindGrant, p, signer)
+}
+
+// vouch writes what a grant and an endorsement share.
+func vouch(ctx context.Context, kind string, p GrantParams, signer sign.Signer) (string, []byte, error) {
 	d, err := keyDocument(p.Document)
 	if err != nil {
 		return "", nil, err
@@ -73,12 +80,15 @@ func NewGrant(ctx context.Context, p GrantParams, signer sign.Signer) (name stri
 		p.NotAfter = d.NotAfter
 	}
 	var w writer
-	w.head(KindGrant)
+	w.head(kind)
 	w.str("key", d.Fingerprint.String())
 	w.str("document", item.DigestOf(p.Document).String())
 	w.validity(p.NotBefore, p.NotAfter)
 	w.scope(p.Scope)
-	return w.sign(ctx, KindGrant, d.Fingerprint, signer, p.Now)
+	if kind == KindEndorsement {
+		return w.signAs(ctx, kind, stemBy(kind, d.Fingerprint, sign.FingerprintOf(signer.Public())), signer, p.Now)
+	}
+	return w.sign(ctx, kind, d.Fingerprint, signer, p.Now)
 }
 
 // keyDocument reads a key document under the name that it must have.
@@ -92,19 +102,83 @@ func keyDocument(b []byte) (*Document, error) {
 	return d, diag.FromFindings(doing, fs)
 }
 
-// NewRevocation returns the file name and the bytes of a revocation of the
+// NewEndorsement returns the file name and the bytes of an endorsement of a key
+// document. It counts where the signer is an anchor that may endorse.
+func NewEndorsement(ctx context.Context, p GrantParams, signer sign.Signer) (name string, b []byte, err error) {
+	return vouch(ctx, KindEndorsement, p, signer)
+}
+
+// NewRevocation returns the file name and the bytes of a revocation: of the
 // signer's own key, such as the certificate that is made with every key and
-// kept offline.
+// kept offline, or of another's, which counts where the signer is that key's
+// successor or an anchor that may revoke.
 func NewRevocation(ctx context.Context, p RevocationParams, signer sign.Signer) (name string, b []byte, err error) {
 	if p.CutOff.IsZero() {
 		p.CutOff = p.Now
 	}
+	self := sign.FingerprintOf(signer.Public())
+	stem := stemFor(KindRevocation, self)
 	var w writer
 	w.head(KindRevocation)
-	w.public(signer)
+	if p.Key == (sign.Fingerprint{}) || p.Key == self {
+		w.public(signer)
+	} else {
+		w.str("key", p.Key.String())
+		stem = stemBy(KindRevocation, p.Key, self)
+	}
 	w.str("reason", string(p.Reason))
 	w.time("cut-off", p.CutOff)
-	return w.sign(ctx, KindRevocation, sign.FingerprintOf(signer.Public()), signer, p.Now)
+	return w.signAs(ctx, KindRevocation, stem, signer, p.Now)
+}
+
+// RotationParams is what a rotation says.
+type RotationParams struct {
+	From time.Time // the old key is superseded from here on; zero: Now
+	Now  time.Time
+}
+
+// NewRotation returns the file name and the bytes of a rotation: the old key
+// signs the file, the new one the terms inside.
+func NewRotation(ctx context.Context, p RotationParams, old, successor sign.Signer) (name string, b []byte, err error) {
+	if p.From.IsZero() {
+		p.From = p.Now
+	}
+	fp := sign.FingerprintOf(old.Public())
+	terms := rotationTerms(old.Public(), successor.Public(), p.From)
+	accepted, _, err := sign.SignDetached(ctx, terms, nil, succession(fp), successor, p.Now)
+	if err != nil {
+		return "", nil, err
+	}
+	w := writer{}
+	w.b.Write(terms)
+	w.str("accepted", strings.TrimSuffix(string(accepted), "\n"))
+	return w.sign(ctx, KindRotation, fp, old, p.Now)
+}
+
+// rotationTerms is the text that both keys of a rotation sign.
+func rotationTerms(old, successor ed25519.PublicKey, from time.Time) []byte {
+	var w writer
+	w.head(KindRotation)
+	w.str("algorithm", "ed25519")
+	w.str("public-key", base64.StdEncoding.EncodeToString(old))
+	w.str("successor", base64.StdEncoding.EncodeToString(successor))
+	w.time("from", from)
+	return []byte(w.b.String())
+}
+
+// NewRevocationList returns the file name and the bytes of a statement that
+// these are all revocations the signer knows now. It counts where the signer is
+// an anchor that may revoke.
+func NewRevocationList(ctx context.Context, listed []item.Digest, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+	words := make([]string, len(listed))
+	for i, d := range listed {
+		words[i] = d.String()
+	}
+	slices.Sort(words)
+	var w writer
+	w.head(KindRevocations)
+	w.list("listed", words)
+	return w.signAs(ctx, KindRevocations, stemBy(KindRevocations, sign.Fingerprint{}, sign.FingerprintOf(signer.Public())), signer, now)
 }
 
 // writer writes the TOML of a document.
@@ -152,8 +226,12 @@ func (w *writer) scope(s Scope) {
 
 // sign signs what was written and reads it back as strictly as anybody will.
 func (w *writer) sign(ctx context.Context, kind string, key sign.Fingerprint, signer sign.Signer, now time.Time) (string, []byte, error) {
-	name := FileName(kind, key)
-	b, _, err := sign.Sign(ctx, []byte(w.b.String()), documentStyle(), subject(kind, stemFor(kind, key)), signer, now)
+	return w.signAs(ctx, kind, stemFor(kind, key), signer, now)
+}
+
+func (w *writer) signAs(ctx context.Context, kind, stem string, signer sign.Signer, now time.Time) (string, []byte, error) {
+	name := stem + ".toml"
+	b, _, err := sign.Sign(ctx, []byte(w.b.String()), documentStyle(), subject(kind, stem), signer, now)
 	if err != nil {
 		return "", nil, err
 	}

@@ -17,3 +17,11 @@ func private(tier Tier, info fs.FileInfo) error {
 	return diag.New(diag.ConfigError, "everybody may write it (mode %04o)", info.Mode().Perm()).
 		WithHint("look at what it holds, then chmod o-w")
 }
+
+// mine refuses what another account may write, or wrote.
+func mine(info fs.FileInfo) error {
+	if info.Mode().Perm()&0o022 != 0 {
+		return diag.New(diag.ConfigError, "others may write it (mode %04o)", info.Mode().Perm())
+	}
+	return nil
+}

@@ -32,6 +32,10 @@ func (b *builder) take(d *Document, fs []diag.Finding) {
 	b.docs = append(b.docs, d)
 	b.findings = append(b.findings, fs...)
 	if d.Tier == TierProject {
+		b.inSet(d, fs)
+		if d.Kind == KindKey && d.named && slices.Contains(b.p.Roots, d.Fingerprint) {
+			d.Tier, d.root = TierUser, true
+		}
 		b.store.proposals = append(b.store.proposals, Proposal{
 			Path: d.Path, Kind: d.Kind, Fingerprint: d.Fingerprint,
 			Owner: hidden.Visible(d.Owner), Sound: !diag.Failed(fs),

@@ -98,6 +98,30 @@ func (b Bounds) denier(kind, id, use string) (Bound, string) {
 	return Bound{}, ""
 }
 
+// covers returns the first scope that does not cover this kind and id, whatever
+// the use.
+func (b Bounds) covers(kind, id string) (Bound, string) {
+	for _, x := range b {
+		switch {
+		case !hasKind(x.Scope.Kinds, kind):
+			return x, "kinds"
+		case !inNamespace(x.Scope.Namespaces, id):
+			return x, "namespaces"
+		}
+	}
+	return Bound{}, ""
+}
+
+// may reports whether every scope lets the key do that.
+func (b Bounds) may(use string) bool {
+	for _, x := range b {
+		if !slices.Contains(x.Scope.May, use) {
+			return false
+		}
+	}
+	return len(b) > 0
+}
+
 // Kinds returns the kinds that every scope names; "*" when each names "*".
 func (b Bounds) Kinds() []string {
 	return b.common("*", func(s Scope) []string { return s.Kinds })

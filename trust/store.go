@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -13,6 +14,10 @@ import (
 type Store struct {
 	keys      map[sign.Fingerprint]*entry
 	proposals []Proposal
+	set       ProjectSet
+	fresh     freshness
+	unseen    []File // revocations and rotations of the project that are to be remembered
+	known     func(item.Digest) (Moment, bool)
 	blind     string    // a folder or file that could not be read
 	floor     time.Time // an instant known to have passed
 	floorFrom string    // where that is known from
@@ -26,25 +31,39 @@ type entry struct {
 	weak         bool // it may never be used
 	embeddedOnly bool // its private half is public: documents about it say nothing
 	conflict     bool // one tier holds two different documents about it
-	bases        []basis
-	bounds       Bounds
+	bases        []*basis
+	bounds       Bounds      // of every tier
+	above        Bounds      // without the project's
 	documents    []*Document // valid key documents, strongest tier first
 	grants       []*Document // grants that an own key signed
 	narrowing    []*Document // every legible grant about it
 	revocations  []*Document
-	notes        []string // why something that names the key does not count
+	rotations    []*Document // to successors; more than one different is none
+	notes        []string    // why something that names the key does not count
+	ignored      []string    // revocations and rotations that do not count
 }
 
-// basis is one reason to trust a key: a document and, in the user's folder, the
-// grant that names it.
+// basis is one reason to trust a key: a document that is an anchor by its
+// place, or with it what vouches for it: a grant of the user, an endorsement of
+// an anchor, the user's acceptance of the project's set, or the rotation of a
+// key that counts.
 type basis struct {
 	tier                Tier
 	document            string // path or compiledIn, safe to print
 	owner               string // safe to print
 	own                 bool
+	accepted            bool
 	notBefore, notAfter time.Time // no notAfter: no end
 	doc, grant          *Document // nil where compiled in, or not granted but anchored
-	granter             *entry    // whose grant it is, nil for anchors and own keys
+
+	granter  *entry // of a grant: the own key that signed it
+	endorser *entry // of an endorsement, which then is grant
+
+	rotation *Document // from the key before
+	from     *entry
+	prev     *basis // why the key before counts
+	hops     int
+	followed bool
 }
 
 const compiledIn = "compiled in"
@@ -53,28 +72,31 @@ func (e *entry) own() *basis {
 	if e == nil {
 		return nil
 	}
-	for i := range e.bases {
-		if e.bases[i].own {
-			return &e.bases[i]
+	for _, x := range e.bases {
+		if x.own {
+			return x
 		}
 	}
 	return nil
 }
 
-// beyond returns the scope of the granter that does not cover this kind and
-// id: nobody hands out what he does not hold, so a key for drafts can vouch for
-// keys of drafts only. What the granter may do is another matter.
-func (b *basis) beyond(kind, id string) (Bound, string) {
-	if b.granter == nil {
-		return Bound{}, ""
-	}
-	for _, x := range b.granter.bounds {
-		switch {
-		case !hasKind(x.Scope.Kinds, kind):
-			return x, "kinds"
-		case !inNamespace(x.Scope.Namespaces, id):
-			return x, "namespaces"
+// beyond returns the scope outside the key's own documents that does not cover
+// this kind, id and use: nobody hands out what he does not hold, so a key for
+// drafts can vouch for keys of drafts only.
+func (b *basis) beyond(kind, id, use string) (Bound, string) {
+	switch {
+	case b.rotation != nil:
+		if x, part := b.from.bounds.denier(kind, id, use); part != "" {
+			return x, part
 		}
+		return b.prev.beyond(kind, id, use)
+	case b.endorser != nil:
+		if part := b.grant.Scope.denies(kind, id, use); part != "" {
+			return Bound{Scope: b.grant.Scope, Source: b.grant.Path}, part
+		}
+		return b.endorser.handsOn(kind, id, use)
+	case b.granter != nil: // what the granter himself may do is another matter
+		return b.granter.bounds.covers(kind, id)
 	}
 	return Bound{}, ""
 }
@@ -90,14 +112,16 @@ type builder struct {
 	store    *Store
 	findings []diag.Finding
 	blind    string
+	broken   []string             // what of the project could not be read
+	seen     map[item.Digest]bool // what is remembered already
 }
 
 func newBuilder(p Params) *builder {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	return &builder{p: p, store: &Store{
-		keys: map[sign.Fingerprint]*entry{}, now: p.Now, floor: p.Floor, floorFrom: "the program itself",
+	return &builder{p: p, seen: map[item.Digest]bool{}, store: &Store{
+		keys: map[sign.Fingerprint]*entry{}, now: p.Now, floor: p.Floor, floorFrom: "the program itself", known: p.Known,
 	}}
 }
 
@@ -117,6 +141,14 @@ func (b *builder) build() *Store {
 	for _, e := range b.store.keys {
 		e.bound(b.p.Anchors)
 	}
+	b.collectRotations()
+	b.follow()
+	b.foreignRevocations()
+	b.revocationLists()
+	b.endorsements()
+	b.acceptance()
+	b.follow()
+	b.remember()
 	b.store.sortProposals()
 	return b.store
 }

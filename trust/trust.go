@@ -7,9 +7,10 @@
 // trusted item may do is decided elsewhere.
 //
 // What grants trust: anchors compiled into the program, key documents in a
-// system folder, and key documents in the user's folder that a grant of one of
-// the user's own keys names by digest. A project only ever proposes and
-// narrows. All scopes that speak of a key intersect; everything unreadable,
+// system folder or named by the call, and key documents in the user's folder
+// that a grant of one of the user's own keys names by digest. A project only
+// ever proposes, narrows and revokes; its key documents count where such an
+// anchor endorsed them, or where the user accepted the project's set as a whole. All scopes that speak of a key intersect; everything unreadable,
 // unsigned or doubtful counts as absent.
 package trust
 
@@ -17,6 +18,7 @@ import (
 	"crypto/ed25519"
 	"time"
 
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -36,6 +38,8 @@ const (
 	MaxDocument    = 64 << 10            // bytes of one document
 	MaxDocuments   = 4096                // documents of one folder
 	DefaultMaxSize = 1 << 20             // bytes of one item, where Input says nothing
+	MaxListed      = 800                 // revocations in one list
+	MaxHops        = 16                  // rotations that trust follows
 	MaxYears       = 3                   // a document's validity
 	OwnGrace       = 30 * 24 * time.Hour // own keys count this long after their end
 	ClockSkew      = 5 * time.Minute     // how far a time may lie in the future
@@ -56,8 +60,16 @@ type Params struct {
 	UserDir    string   // the user's trust folder; "" none
 	ProjectDir string   // the project's .ai/trust; "" none. The folder trusted_keys beside it is read as well
 	Anchors    []Anchor
-	Floor      time.Time        // an instant known to have passed, such as the program's build; zero none
-	Now        func() time.Time // nil: the machine's clock
+
+	Roots     []sign.Fingerprint               // the project's own document about such a key is an anchor of the user
+	RootPaths []string                         // documents, or folders of them, that are anchors of the user
+	StateDir  string                           // what earlier calls accepted and saw; "" nothing is remembered
+	Identity  string                           // who accepts, such as the account's number
+	MaxAge    time.Duration                    // of revocation data; 0: any
+	Known     func(item.Digest) (Moment, bool) // when a file with that digest is known to have existed; nil: only its own claim is known
+
+	Floor time.Time        // an instant known to have passed, such as the program's build; zero none
+	Now   func() time.Time // nil: the machine's clock
 }
 
 // Input is one file to judge.

@@ -7,28 +7,33 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// window says whether a signature of that claimed time counts now, under one
-// basis. A claimed time proves nothing, so it never rescues a key whose end
-// has passed, except for a while the user's own. code is "" when it counts;
-// reason is set for a refusal and for a signature that counts by grace.
-func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
+// window says whether a signature of that time counts now, under one basis. A
+// claimed time proves nothing, so it never rescues a key whose end has passed,
+// except for a while the user's own; what a log or a lockfile recorded before
+// the end does. code is "" when it counts; reason is set for a refusal and for
+// what is remarkable.
+func (b *basis) window(m moments, now time.Time) (code diag.Code, reason string) {
 	end := !b.notAfter.IsZero()
+	over := end && now.After(b.notAfter)
+	recorded := end && m.within(b.notAfter)
 	switch {
 	case b.doc != nil && b.doc.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", b.document, stamp(b.doc.Signed))
 	case b.grant != nil && b.grant.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.grant.Path), stamp(b.grant.Signed))
-	case end && now.After(b.notAfter) && !b.own:
-		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, and a claim does not rescue it", stamp(b.notAfter), stamp(claimed))
-	case end && now.After(b.notAfter.Add(OwnGrace)):
+	case over && !b.own && !recorded:
+		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, and a claim does not rescue it", stamp(b.notAfter), stamp(m.claimed))
+	case over && now.After(b.notAfter.Add(OwnGrace)) && !recorded:
 		return diag.Expired, fmt.Sprintf("your key's validity ended %s, and the %d days of grace are over", stamp(b.notAfter), OwnGrace/(24*time.Hour))
-	case claimed.After(now.Add(ClockSkew)):
-		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, which is in the future: here it is %s", stamp(claimed), stamp(now))
-	case claimed.Before(b.notBefore):
-		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, before the key's validity began %s", stamp(claimed), stamp(b.notBefore))
-	case end && claimed.After(b.notAfter):
-		return diag.Expired, fmt.Sprintf("the signature claims %s, after the key's validity ended %s", stamp(claimed), stamp(b.notAfter))
-	case end && now.After(b.notAfter):
+	case m.claimed.After(now.Add(ClockSkew)):
+		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, which is in the future: here it is %s", stamp(m.claimed), stamp(now))
+	case m.claimed.Before(b.notBefore):
+		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, before the key's validity began %s", stamp(m.claimed), stamp(b.notBefore))
+	case end && m.claimed.After(b.notAfter):
+		return diag.Expired, fmt.Sprintf("the signature claims %s, after the key's validity ended %s", stamp(m.claimed), stamp(b.notAfter))
+	case over && recorded:
+		return "", fmt.Sprintf("the key's validity ended %s; a %s recorded the signature at %s, before that", stamp(b.notAfter), m.anchor.Anchor, stamp(m.anchor.Time))
+	case over:
 		return "", fmt.Sprintf("your own key's validity ended %s; it counts until %s by grace", stamp(b.notAfter), stamp(b.notAfter.Add(OwnGrace)))
 	}
 	return "", ""
@@ -44,27 +49,35 @@ func (s *Store) clock(now time.Time) (diag.Code, string) {
 }
 
 // stands reports whether what grants this basis holds now: a grant counts as
-// long as a signature of its granter from that time does.
-func (b *basis) stands(now time.Time) (ok bool, reason string) {
-	if b.granter == nil {
+// long as a signature of its granter from that time does, an endorsement as
+// long as its endorser's, a rotation as long as the key before.
+func (b *basis) stands(s *Store, now time.Time) (ok bool, reason string) {
+	switch {
+	case b.rotation != nil:
+		return b.carried(s, now)
+	case b.endorser != nil:
+		return b.vouched(s, now)
+	case b.granter == nil:
 		return true, ""
 	}
-	at := b.grant.Signed
-	if r := b.granter.revokedAt(at); r != nil {
+	when := s.moment(b.grant.Digest, b.grant.Signed)
+	if r := b.granter.revokedAt(when); r != nil {
 		return false, fmt.Sprintf("the key %s that signed %s is revoked (%s)", b.granter.key.Short(), quoted(b.grant.Path), r.Reason)
 	}
-	if code, why := b.granter.own().window(at, now); code != "" {
+	if code, why := b.granter.own().window(when, now); code != "" {
 		return false, fmt.Sprintf("the key %s that signed %s does not count: %s", b.granter.key.Short(), quoted(b.grant.Path), why)
 	}
 	return true, ""
 }
 
-// revokedAt returns the revocation that voids a signature of that claimed
-// time, or nil. A compromised key voids every time, because who stole it claims
-// the time he likes.
-func (e *entry) revokedAt(claimed time.Time) *Document {
+// revokedAt returns the revocation that voids a signature of that time, or nil.
+// A compromised key voids every time that is only claimed or locked, because
+// who stole it claims the time he likes; a log's time before the cut-off is his
+// to choose no more.
+func (e *entry) revokedAt(m moments) *Document {
 	for _, r := range e.revocations {
-		if r.Reason == ReasonCompromised || !claimed.Before(r.CutOff) {
+		logged := m.anchor.Anchor == AnchorLog && !r.CutOff.IsZero() && m.anchor.Time.Before(r.CutOff)
+		if r.Reason == ReasonCompromised && !logged || r.Reason != ReasonCompromised && !m.claimed.Before(r.CutOff) {
 			return r
 		}
 	}

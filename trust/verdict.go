@@ -22,9 +22,6 @@ const (
 	Legacy    Status = "legacy"  // a signature of the earlier format
 )
 
-// AnchorClaimed says that nobody but the signer vouches for a signature's time.
-const AnchorClaimed = "claimed"
-
 // Verdict says how far one file is trusted and why. It is a value that travels
 // with the file. Owner, Document and Reasons are safe to print.
 type Verdict struct {
@@ -96,6 +93,10 @@ func (v Verdict) hint(ref string) string {
 		return "read it, then rye sign " + ref
 	case diag.KeyUnknown:
 		return "rye trust explain " + ref + "; rye trust add FILE if you know the owner"
+	case diag.TrustChanged:
+		return "rye trust accept shows what changed and asks again"
+	case diag.Stale:
+		return "get the newest revocations of the project; an anchor makes a list with rye trust refresh"
 	case diag.Scope:
 		return "rye trust explain " + ref + " shows the scope; rye trust add FILE widens your grant"
 	}
@@ -111,7 +112,7 @@ func statusOf(code diag.Code) Status {
 		return Unsigned
 	case diag.Legacy:
 		return Legacy
-	case diag.KeyUnknown, diag.KeyWeak, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked:
+	case diag.KeyUnknown, diag.KeyWeak, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked, diag.TrustChanged, diag.Stale:
 		return Untrusted
 	}
 	return Invalid

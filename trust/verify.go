@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -110,8 +111,8 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 	case s.blind != "":
 		return nil, false
 	}
-	for i := range e.bases {
-		if ok, _ := e.bases[i].stands(now); ok {
+	for _, x := range e.bases {
+		if ok, _ := x.stands(s, now); ok {
 			return e.public, true
 		}
 	}
@@ -121,13 +122,18 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 // judge runs the steps after the signature.
 func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
 	e := s.keys[v.Signer]
-	b, code, why := e.best(v.Time, now)
+	when := claimed(v.Time)
+	if s.known != nil {
+		when = s.moment(item.DigestOf(in.Bytes), v.Time)
+	}
+	v.Anchor = when.how()
+	b, code, why := e.best(s, when, now, &in)
 	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 		return v.refuse(diag.Scope, scopeReason(bound, part, in))
 	}
-	if bound, part := b.beyond(in.Subject.Kind, in.Subject.ID); part != "" {
-		return v.refuse(diag.Scope, scopeReason(bound, part, in))
+	if code == diag.Scope {
+		return v.refuse(code, why)
 	}
 	if late, reason := s.clock(now); late != "" {
 		return v.refuse(late, reason)
@@ -138,9 +144,13 @@ func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
 	if why != "" {
 		v.Reasons = append(v.Reasons, why)
 	}
-	if r := e.revokedAt(v.Time); r != nil {
+	if r := e.revokedAt(when); r != nil {
 		v.Reasons = nil
 		return v.refuse(diag.Revoked, revokedReason(r))
+	}
+	if why := s.fresh.stale(now); why != "" && !b.own && !in.Embedded {
+		v.Reasons = nil
+		return v.refuse(diag.Stale, why)
 	}
 	if len(e.revocations) > 0 {
 		r := e.revocations[0]
@@ -153,19 +163,28 @@ func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
 	return v.readable(in)
 }
 
-// best returns the basis that lets a signature of that time count, or the last
-// that stands with the code and reason of its refusal. A reason without a code
-// is remarkable and no refusal.
-func (e *entry) best(claimed, now time.Time) (b *basis, code diag.Code, reason string) {
-	for i := range e.bases {
-		x := &e.bases[i]
-		if ok, _ := x.stands(now); !ok {
+// best returns the basis that lets a signature of that time count for the
+// input, or the one that gets furthest with the code and reason of its refusal.
+// A reason without a code is remarkable and no refusal. A nil input asks about
+// time alone.
+func (e *entry) best(s *Store, when moments, now time.Time, in *Input) (b *basis, code diag.Code, reason string) {
+	for _, x := range e.bases {
+		if ok, _ := x.stands(s, now); !ok {
 			continue
 		}
-		b = x
-		if code, reason = x.window(claimed, now); code == "" {
-			return b, "", reason
+		if in != nil {
+			if bound, part := x.beyond(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
+				if b == nil {
+					b, code, reason = x, diag.Scope, scopeReason(bound, part, *in)
+				}
+				continue
+			}
 		}
+		c, why := x.window(when, now)
+		if c == "" {
+			return x, "", why
+		}
+		b, code, reason = x, c, why
 	}
 	return b, code, reason
 }
@@ -215,6 +234,9 @@ func (s *Store) unknown(v Verdict, in Input, now time.Time) Verdict {
 	if e != nil {
 		v.Owner = e.label()
 	}
+	if why := s.changed(v.Signer); why != "" {
+		return v.refuse(diag.TrustChanged, append([]string{why}, reasons...)...)
+	}
 	return v.refuse(diag.KeyUnknown, reasons...)
 }
 
@@ -240,7 +262,7 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 		out = append(out, fmt.Sprintf("the project proposes key %s in %s, and a project cannot bring its own trust; read it, then rye trust add %s if you know the owner", fp.Short(), quoted(p.Path), quoted(p.Path)))
 	}
 	if e != nil {
-		out = append(out, e.whyNot(now)...)
+		out = append(out, e.whyNot(s, now)...)
 	}
 	if len(out) == 0 {
 		out = append(out, "no trust document of yours names key "+fp.Short())
@@ -248,10 +270,10 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 	return out
 }
 
-func (e *entry) whyNot(now time.Time) []string {
+func (e *entry) whyNot(s *Store, now time.Time) []string {
 	var out []string
-	for i := range e.bases {
-		if ok, why := e.bases[i].stands(now); !ok {
+	for _, x := range e.bases {
+		if ok, why := x.stands(s, now); !ok {
 			out = append(out, why)
 		}
 	}

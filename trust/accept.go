@@ -1,0 +1,293 @@
+package trust
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+// SetState says what the user thinks of a project's trust set.
+type SetState string
+
+// The states of a set.
+const (
+	SetEmpty    SetState = "empty"
+	SetProposed SetState = "not accepted"
+	SetAccepted SetState = "accepted"
+	SetChanged  SetState = "changed since it was accepted"
+)
+
+// ProjectSet is every trust document of a project, which a user accepts as a
+// whole or not at all. Its strings, but for Name, are safe to print.
+type ProjectSet struct {
+	Project   string        `json:"project,omitempty"` // the folder, links resolved
+	Digest    item.Digest   `json:"digest,omitzero"`
+	State     SetState      `json:"state"`
+	At        time.Time     `json:"accepted_at,omitzero"`
+	Documents []SetDocument `json:"documents"`
+	Before    []SetDocument `json:"before,omitempty"` // what was accepted last
+	Broken    []string      `json:"broken,omitempty"` // what keeps the set from being accepted
+}
+
+// SetDocument is one document of a set.
+type SetDocument struct {
+	Name        string           `json:"name"`
+	Kind        string           `json:"kind"`
+	Digest      item.Digest      `json:"digest"`
+	Fingerprint sign.Fingerprint `json:"fingerprint,omitzero"`
+	Owner       string           `json:"owner,omitempty"`
+	Scope       string           `json:"scope,omitempty"`
+	NotAfter    time.Time        `json:"not_after,omitzero"`
+}
+
+// ProjectSet returns the project's trust set and what became of it.
+func (s *Store) ProjectSet() ProjectSet {
+	p := s.set
+	p.Documents, p.Before, p.Broken = slices.Clone(p.Documents), slices.Clone(p.Before), slices.Clone(p.Broken)
+	return p
+}
+
+// inSet takes a document of the project into its set.
+func (b *builder) inSet(d *Document, findings []diag.Finding) {
+	x := SetDocument{
+		Name: d.Stem + ".toml", Kind: d.Kind, Digest: d.Digest, Fingerprint: d.Fingerprint,
+		Owner: hidden.Visible(d.Owner), NotAfter: d.NotAfter,
+	}
+	if d.Kind == KindKey || d.Kind == KindEndorsement {
+		x.Scope = d.Scope.String()
+	}
+	b.store.set.Documents = append(b.store.set.Documents, x)
+	if diag.Failed(findings) {
+		b.broken = append(b.broken, d.Path)
+	}
+}
+
+// digestOf is what acceptance remembers: every name with the digest of its
+// file, in order.
+func digestOf(docs []SetDocument) item.Digest {
+	var text strings.Builder
+	text.WriteString("rye.dev/trust-set/v1\n")
+	for _, d := range docs {
+		fmt.Fprintf(&text, "%s %q\n", d.Digest, d.Name)
+	}
+	return item.DigestOf([]byte(text.String()))
+}
+
+// acceptance lets the project's key documents count when the user accepted
+// this very set. A set with a part that cannot be read or does not hold is
+// never the accepted one.
+func (b *builder) acceptance() {
+	set := &b.store.set
+	slices.SortFunc(set.Documents, func(x, y SetDocument) int { return cmp.Compare(x.Name, y.Name) })
+	set.State, set.Project = SetEmpty, b.p.projectPath()
+	for _, path := range b.broken {
+		set.Broken = append(set.Broken, quoted(path))
+	}
+	if len(set.Documents) > 0 {
+		set.Digest, set.State = digestOf(set.Documents), SetProposed
+	}
+	last := b.lastAccepted()
+	if last == nil {
+		return
+	}
+	set.At, set.Before = last.At, last.Documents
+	if set.State == SetEmpty || last.Digest != set.Digest || len(set.Broken) > 0 {
+		set.State = SetChanged
+		return
+	}
+	set.State = SetAccepted
+	for _, d := range b.docs {
+		if e := b.store.keys[d.Fingerprint]; d.Tier == TierProject && d.Kind == KindKey && e != nil && !e.conflict && !e.weak && !e.embeddedOnly && slices.Contains(e.documents, d) {
+			x := documentBasis(d)
+			x.accepted = true
+			e.bases = append(e.bases, x)
+		}
+	}
+}
+
+// changed says that a key would count by an acceptance that no longer holds,
+// "" when it would not.
+func (s *Store) changed(fp sign.Fingerprint) string {
+	if s.set.State != SetChanged {
+		return ""
+	}
+	for _, d := range slices.Concat(s.set.Documents, s.set.Before) {
+		if d.Kind == KindKey && d.Fingerprint == fp {
+			return fmt.Sprintf("the project's trust set changed since you accepted it on %s, so none of its keys count by that", stamp(s.set.At))
+		}
+	}
+	return ""
+}
+
+func (p ProjectSet) line() string {
+	switch p.State {
+	case SetAccepted, SetChanged:
+		return fmt.Sprintf("the project's trust set (%d documents): %s (%s)", len(p.Documents), p.State, stamp(p.At))
+	case SetEmpty, "":
+		return "the project brings no trust documents"
+	}
+	return fmt.Sprintf("the project's trust set (%d documents): %s", len(p.Documents), p.State)
+}
+
+// projectPath is the folder of the project without links, "" without one.
+func (p Params) projectPath() string {
+	if p.ProjectDir == "" {
+		return ""
+	}
+	dir := filepath.Dir(filepath.Dir(filepath.Clean(p.ProjectDir)))
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return dir
+}
+
+// acceptedFile is where the acceptance of this project by this account lies.
+func (p Params) acceptedFile() string {
+	if p.StateDir == "" || p.ProjectDir == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(p.projectPath() + "\x00" + p.Identity))
+	return filepath.Join(p.StateDir, "accepted", hex.EncodeToString(sum[:])+".json")
+}
+
+// acceptance is what the user's state remembers of an accepted set.
+type acceptance struct {
+	Schema    string        `json:"schema"`
+	Project   string        `json:"project"`
+	Identity  string        `json:"identity"`
+	Digest    item.Digest   `json:"digest"`
+	At        time.Time     `json:"at"`
+	Documents []SetDocument `json:"documents"`
+}
+
+const acceptedSchema = "rye.accepted/v1"
+
+// lastAccepted fails closed: what cannot be read, or others may write, is no
+// acceptance.
+func (b *builder) lastAccepted() *acceptance {
+	file := b.p.acceptedFile()
+	if file == "" {
+		return nil
+	}
+	a, err := b.p.readAccepted(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		f := diag.Warnf(diag.ConfigError, 0, 0, "ignoring an earlier acceptance: %v", err)
+		f.Path, f.Fix = file, "remove it, then rye trust accept"
+		b.findings = append(b.findings, f)
+		return nil
+	}
+	return a
+}
+
+func (p Params) readAccepted(file string) (*acceptance, error) {
+	info, err := os.Lstat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, diag.New(diag.NotRegular, "it is not a regular file")
+	}
+	if err := mine(info); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return p.parseAccepted(data)
+}
+
+func (p Params) parseAccepted(data []byte) (*acceptance, error) {
+	a := &acceptance{}
+	if _, fs := jsonx.Parse(data); diag.Failed(fs) { // what the decoder below lets pass: names given twice, text after the end
+		return nil, diag.FromFindings("reading it", fs)
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(a); err != nil {
+		return nil, err
+	}
+	switch {
+	case a.Schema != acceptedSchema:
+		return nil, diag.New(diag.ConfigError, "schema is %q, not %q", a.Schema, acceptedSchema)
+	case a.Project != p.projectPath() || a.Identity != p.Identity:
+		return nil, diag.New(diag.ConfigError, "it is about another project or account")
+	case a.Digest != digestOf(a.Documents):
+		return nil, diag.New(diag.ConfigError, "it was changed by another program")
+	}
+	return a, nil
+}
+
+// Accept remembers that the user accepted this set, as it was shown, and
+// returns where. What changed on disk since then is not accepted.
+func Accept(p Params, set ProjectSet) (string, error) {
+	const doing = "accepting the project's trust set"
+	file := p.acceptedFile()
+	switch {
+	case p.ProjectDir == "" || set.Project != p.projectPath():
+		return "", diag.New(diag.Usage, "%s: there is no project here", doing)
+	case file == "":
+		return "", diag.New(diag.FileSystemError, "%s: no folder for the user's state is known", doing).WithHint("set HOME or XDG_STATE_HOME")
+	case len(set.Documents) == 0:
+		return "", diag.New(diag.Usage, "%s: it holds no document", doing)
+	case len(set.Broken) > 0:
+		return "", diag.New(diag.ValidationFailed, "%s: %s does not hold, and a set is accepted as a whole or not at all", doing, strings.Join(set.Broken, ", ")).
+			WithHint("rye trust list shows what is wrong with it")
+	}
+	a := acceptance{Schema: acceptedSchema, Project: set.Project, Identity: p.Identity, Digest: set.Digest, At: p.clock().UTC().Truncate(time.Second), Documents: set.Documents}
+	b, err := jsonx.MarshalIndent(a)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", diag.New(diag.FileSystemError, "%s: %w", doing, err)
+	}
+	return file, atomicfile.Write(file, append(b, '\n'), 0o600)
+}
+
+// Forget takes the acceptance of a project back, and reports whether there was
+// one.
+func Forget(p Params) (bool, error) {
+	file := p.acceptedFile()
+	if file == "" {
+		return false, nil
+	}
+	err := os.Remove(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, diag.New(diag.FileSystemError, "forgetting an acceptance: %w", err)
+	}
+	return true, nil
+}
+
+func (p Params) clock() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}

@@ -1,0 +1,89 @@
+package trust
+
+import (
+	"fmt"
+	"time"
+)
+
+// anchored reports whether the basis stands outside the project: compiled in,
+// in a folder of the system or the user, or the rotation of one that does.
+func (b *basis) anchored() bool {
+	return b.tier == TierEmbedded || b.tier == TierSystem || b.tier == TierUser
+}
+
+// anchor reports whether somebody outside the project made the key an anchor
+// that may do this. What the project says does not narrow it, and neither time
+// nor revocation ends it: what this allows can only take away, and who brings a
+// document must not be able to undo a revocation with it.
+func (e *entry) anchor(use string) bool {
+	if e == nil || e.weak || e.conflict || e.embeddedOnly || !e.above.may(use) {
+		return false
+	}
+	for _, x := range e.bases {
+		if x.anchored() && x.heldBefore(use) {
+			return true
+		}
+	}
+	return false
+}
+
+// heldBefore reports whether every key before this one in a chain of rotations
+// held the use too.
+func (b *basis) heldBefore(use string) bool {
+	return b.rotation == nil || b.from.above.may(use) && b.prev.heldBefore(use)
+}
+
+// handsOn returns the scope that keeps an endorser from handing this on. Who
+// may endorse hands on what new keys have, to sign and to release; every other
+// use only who holds it.
+func (e *entry) handsOn(kind, id, use string) (Bound, string) {
+	x, part := e.bounds.covers(kind, id)
+	if part != "" {
+		return x, part
+	}
+	if use != "" && use != "sign" && use != "release" {
+		if x, part = e.bounds.denier(kind, id, use); part != "" {
+			return x, part
+		}
+	}
+	for _, b := range e.bases {
+		if !b.anchored() {
+			continue
+		}
+		if x, part = b.beyond(kind, id, "endorse"); part == "" {
+			return Bound{}, ""
+		}
+	}
+	return x, part
+}
+
+// vouched reports whether the endorser vouches now for what it endorsed: as an
+// anchor that may endorse, with a signature that still counts.
+func (b *basis) vouched(s *Store, now time.Time) (ok bool, reason string) {
+	d, e := b.grant, b.endorser
+	who := fmt.Sprintf("the key %s that signed %s", e.key.Short(), quoted(d.Path))
+	if !e.bounds.may("endorse") {
+		return false, who + " may not endorse: " + e.bounds.String()
+	}
+	when := s.moment(d.Digest, d.Signed)
+	if r := e.revokedAt(when); r != nil {
+		return false, fmt.Sprintf("%s is revoked (%s)", who, r.Reason)
+	}
+	reason = who + " is no anchor of yours"
+	for _, x := range e.bases {
+		if !x.anchored() {
+			continue
+		}
+		ok, why := x.stands(s, now)
+		if !ok {
+			reason = who + " does not count: " + why
+			continue
+		}
+		code, why := x.window(when, now)
+		if code == "" {
+			return true, ""
+		}
+		reason = who + " does not count: " + why
+	}
+	return false, reason
+}

@@ -1,0 +1,97 @@
+package trust
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ryeos/rye/sign"
+)
+
+func (s *Store) explainRevocation(_ Verdict, _ Input) string {
+	if s.fresh.asOf.IsZero() {
+		return "nothing known revokes this signature"
+	}
+	return fmt.Sprintf("nothing known revokes this signature; %s lists what was known at %s", s.fresh.path, stamp(s.fresh.asOf))
+}
+
+// story tells everything that was considered about a key: its documents, what
+// vouches for them and whether that holds, the project's set, rotations, and
+// the revocations that count and those that do not.
+func (s *Store) story(fp sign.Fingerprint) []string {
+	e := s.keys[fp]
+	if fp == (sign.Fingerprint{}) {
+		return nil
+	}
+	out := []string{"about key " + fp.String() + ":"}
+	if e == nil {
+		return append(out, "  no document names it", "  "+s.set.line())
+	}
+	now := s.clockTime()
+	for _, d := range e.documents {
+		out = append(out, fmt.Sprintf("  document %s (%s tier): %s", quoted(d.Path), d.Tier, d.Scope))
+	}
+	for _, x := range e.bases {
+		out = append(out, s.tell(x, now)...)
+	}
+	if len(e.bases) == 0 {
+		out = append(out, "  nothing grants it trust")
+	}
+	for _, n := range e.notes {
+		out = append(out, "  considered: "+n)
+	}
+	for _, r := range e.revocations {
+		out = append(out, "  revocation "+r.told())
+	}
+	for _, why := range e.ignored {
+		out = append(out, "  "+why)
+	}
+	return append(out, "  "+s.set.line())
+}
+
+// tell tells one reason to trust a key, with every rotation it rests on.
+func (s *Store) tell(x *basis, now time.Time) []string {
+	line := "  " + x.told()
+	if ok, why := x.stands(s, now); ok {
+		line += ": holds"
+	} else {
+		line += ": does not hold, " + why
+	}
+	out := []string{line}
+	for y := x; y.rotation != nil; y = y.prev {
+		out = append(out, fmt.Sprintf("    hop %d: %s, from key %s, at %s", y.hops, quoted(y.rotation.Path), y.from.key.Short(), stamp(y.rotation.Signed)))
+		if y.prev.rotation == nil {
+			out = append(out, "    key "+y.from.key.Short()+" "+y.prev.told())
+		}
+	}
+	return out
+}
+
+func (b *basis) told() string {
+	switch {
+	case b.rotation != nil:
+		return fmt.Sprintf("successor by %d rotations", b.hops)
+	case b.own:
+		return "your own key, by " + quoted(b.grant.Path)
+	case b.endorser != nil:
+		return fmt.Sprintf("endorsed by key %s of %s in %s: %s", b.endorser.key.Short(), b.endorser.label(), quoted(b.grant.Path), b.grant.Scope)
+	case b.granter != nil:
+		return fmt.Sprintf("granted by your key %s in %s: %s", b.granter.key.Short(), quoted(b.grant.Path), b.grant.Scope)
+	case b.accepted:
+		return "accepted by you with the project's trust set"
+	case b.doc != nil && b.doc.root:
+		return "anchor named by the call, " + b.document
+	}
+	return fmt.Sprintf("anchor of the %s tier, %s", b.tier, b.document)
+}
+
+func (d *Document) told() string {
+	out := fmt.Sprintf("%s: %s", quoted(d.Path), d.Reason)
+	if !d.CutOff.IsZero() {
+		out += " from " + stamp(d.CutOff) + " on"
+	}
+	out += ", signed by key " + d.Signer.Short()
+	if d.seen {
+		out += ", remembered from an earlier call"
+	}
+	return out + ": counts"
+}
