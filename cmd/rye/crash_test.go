@@ -1,0 +1,280 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+const crashTool = "#!/usr/bin/env bash\n# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: %s\n# description: Number %d.\necho %d\n"
+
+const crashJSON = "{\n  \"version\": \"1.0.%d\",\n  \"tool_type\": \"script\",\n  \"executor_id\": \"rye/core/primitives/subprocess\",\n  \"category\": \"%s\",\n  \"description\": \"Show a version.\",\n  \"config\": {\"command\": \"git\", \"args\": [\"--version\"]}\n}\n"
+
+// crashFiles writes n unsigned tools and returns their contents by id. Every
+// tenth carries its signature in a file beside it.
+func crashFiles(l *lab, n int) map[string]string {
+	files := map[string]string{}
+	for i := range n {
+		folder := fmt.Sprintf("area%d", i%7)
+		rel, text := fmt.Sprintf("%s/t%03d.sh", folder, i), fmt.Sprintf(crashTool, folder, i, i)
+		if i%10 == 9 {
+			rel, text = fmt.Sprintf("%s/t%03d.json", folder, i), fmt.Sprintf(crashJSON, i, folder)
+		}
+		files[rel] = text
+	}
+	restore(l, files)
+	return files
+}
+
+// restore makes every file unsigned again.
+func restore(l *lab, files map[string]string) {
+	for rel, text := range files {
+		l.write(".ai/tools/"+rel, text)
+		err := os.Remove(filepath.Join(l.dir, ".ai", "tools", rel+extract.DetachedExt))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// wholeness counts the files that are signed, and fails for one that is
+// neither the old nor the new one.
+func wholeness(l *lab, files map[string]string, keys sign.Keys) (signed int) {
+	l.t.Helper()
+	hash, _ := sign.StyleByName("#")
+	for rel, old := range files {
+		path := filepath.Join(l.dir, ".ai", "tools", rel)
+		sub := extract.Subject(item.Ref{Kind: item.Tool, ID: strings.TrimSuffix(rel, filepath.Ext(rel))})
+		b := l.read(path)
+		sig, err := os.ReadFile(path + extract.DetachedExt)
+		switch {
+		case err == nil:
+			if _, err := sign.VerifyDetached(b, sig, sub, keys); err != nil || string(b) != old {
+				l.t.Errorf("%s with its signature is neither old nor new: %v\n%q", rel, err, sig)
+			}
+			signed++
+		case string(b) == old:
+		default:
+			sp, err := sign.SplitFile(b, hash)
+			if err == nil {
+				_, err = sign.Verify(b, hash, sub, keys)
+			}
+			if err != nil || !bytes.Equal(sp.Body(), []byte(old)) {
+				l.t.Errorf("%s is neither old nor new: %v\n%q", rel, err, b)
+			}
+			signed++
+		}
+	}
+	return signed
+}
+
+// ownKeys returns the one key of the lab.
+func ownKeys(l *lab) sign.Keys {
+	l.t.Helper()
+	found, err := filepath.Glob(filepath.Join(l.home, "data", "rye", "keys", "key-*.pem"))
+	if err != nil || len(found) != 1 {
+		l.t.Fatalf("private keys %q, %v", found, err)
+	}
+	s, err := sign.OpenFileSigner(found[0], func() ([]byte, error) { return nil, nil })
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return sign.OnlyKey(s.Public())
+}
+
+// TestCrashSign kills rye sign at random instants: every file is the old or
+// the new one, whole, and the next rye sign heals the project.
+func TestCrashSign(t *testing.T) {
+	l := newLab(t)
+	l.must("key", "new", "--no-passphrase", "--owner", "ada")
+	files := crashFiles(l, 200)
+	keys := ownKeys(l)
+	span := l.span("sign", "*")
+	if n := wholeness(l, files, keys); n != len(files) {
+		t.Fatalf("%d of %d files are signed after a whole run", n, len(files))
+	}
+	within, left := 0, 0
+	for range rounds(25) {
+		restore(l, files)
+		l.killed(span, "sign", "*")
+		if n := wholeness(l, files, keys); n > 0 && n < len(files) {
+			within++
+		}
+		if tmp := leftovers(t, l.dir); len(tmp) > left {
+			left = len(tmp)
+			leftoversAreWarnings(l)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d rounds were killed with some files signed; %d temporary files stayed", within, left)
+	if within == 0 {
+		t.Error("no kill fell between the first and the last file: nothing was tested")
+	}
+	age(t, leftovers(t, l.dir))
+	l.must("sign", "*")
+	l.must("verify")
+	if tmp := leftovers(t, l.dir); len(tmp) > 0 {
+		t.Errorf("rye sign left old temporary files: %q", tmp)
+	}
+	if n := wholeness(l, files, keys); n != len(files) {
+		t.Errorf("%d of %d files are signed after the next rye sign", n, len(files))
+	}
+}
+
+// leftoversAreWarnings wants rye verify to name every temporary file, with
+// what to do, and none of them as an error.
+func leftoversAreWarnings(l *lab) {
+	l.t.Helper()
+	stdout, all, _ := l.run("verify", "--json")
+	var doc struct {
+		Data  *findingList
+		Error struct{ Data *findingList }
+	}
+	if err := json.Unmarshal([]byte(stdout), &doc); err != nil {
+		l.t.Fatalf("%v\n%s", err, all)
+	}
+	list := doc.Data
+	if list == nil {
+		list = doc.Error.Data
+	}
+	if list == nil {
+		l.t.Fatalf("rye verify --json shows no findings:\n%s", all)
+	}
+	named := map[string]bool{}
+	for _, f := range list.Findings {
+		if strings.Contains(f.Path, ".rye-tmp-") {
+			named[filepath.Base(f.Path)] = true
+			if f.Severity != "warning" || f.Fix == "" {
+				l.t.Errorf("a leftover is reported as %+v, want a warning with a fix", f)
+			}
+		}
+	}
+	for _, path := range leftovers(l.t, l.dir) {
+		if !named[filepath.Base(path)] {
+			l.t.Errorf("rye verify does not name %s", path)
+		}
+	}
+}
+
+type findingList struct {
+	Findings []struct{ Path, Severity, Fix string }
+}
+
+// TestCrashKeyNew kills rye key new: a key that counts can be used, what is
+// half there does not count, and the next key is made as if nothing had been.
+func TestCrashKeyNew(t *testing.T) {
+	l := newLab(t)
+	make := []string{"key", "new", "--no-passphrase", "--owner", "ada"}
+	span := l.span(make...)
+	counted, killed := 0, 0
+	for range rounds(50) {
+		if err := os.RemoveAll(l.home); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(l.home, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if l.killed(span, make...) {
+			killed++
+		}
+		counted += usableKeys(l)
+		l.must(make...)
+		if n := usableKeys(l); n == 0 {
+			t.Error("rye key new after a kill made no key that counts")
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d of the runs were killed; %d of all left a key that counts", killed, counted)
+	if killed == 0 {
+		t.Error("no run was killed: nothing was tested")
+	}
+}
+
+// usableKeys counts the keys that may sign, and fails for one whose private
+// half cannot be read.
+func usableKeys(l *lab) (n int) {
+	l.t.Helper()
+	var doc struct {
+		Data struct {
+			Keys []struct{ Fingerprint, State, File string }
+		}
+	}
+	out := l.must("key", "list", "--json")
+	if err := json.Unmarshal([]byte(out), &doc); err != nil {
+		l.t.Fatalf("%v\n%s", err, out)
+	}
+	for _, k := range doc.Data.Keys {
+		if k.State != "valid" {
+			continue
+		}
+		s, err := sign.OpenFileSigner(k.File, func() ([]byte, error) { return nil, nil })
+		if err != nil || sign.FingerprintOf(s.Public()).String() != k.Fingerprint {
+			l.t.Errorf("key %s counts, but its file does not hold it: %v", k.Fingerprint, err)
+		}
+		n++
+	}
+	return n
+}
+
+// TestCrashBundleCreate kills rye bundle create: the manifest is absent, the
+// old or the new one, and always one that verifies.
+func TestCrashBundleCreate(t *testing.T) {
+	l := newLab(t)
+	l.must("key", "new", "--no-passphrase", "--owner", "ada")
+	crashFiles(l, 60)
+	l.must("sign", "*")
+	span := l.span("bundle", "create", "acme", "--version", "0.0.1")
+	manifest := filepath.Join(l.dir, ".ai", "bundles", "acme", "manifest.yaml")
+	if err := os.RemoveAll(filepath.Dir(manifest)); err != nil {
+		t.Fatal(err)
+	}
+	var old []byte
+	changes, kills := 0, 0
+	for i := range rounds(50) {
+		version := fmt.Sprintf("0.1.%d", i)
+		if l.killed(span, "bundle", "create", "acme", "--version", version) {
+			kills++
+		}
+		b, err := os.ReadFile(manifest)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && old == nil:
+			continue
+		case err != nil:
+			t.Fatal(err)
+		case !bytes.Equal(b, old):
+			changes++
+			if !strings.Contains(string(b), version) {
+				t.Errorf("round %d: the manifest is neither the old one nor version %s:\n%s", i, version, b)
+			}
+		}
+		l.must("bundle", "verify", "acme")
+		l.must("verify")
+		old = b
+	}
+	t.Logf("%d runs were killed, %d manifests were written; left behind: %d", kills, changes, len(leftovers(t, l.dir)))
+	if kills == 0 {
+		t.Error("no run was killed: nothing was tested")
+	}
+	age(t, leftovers(t, l.dir))
+	l.must("bundle", "create", "acme", "--version", "1.0.0")
+	if tmp := leftovers(t, l.dir); len(tmp) > 0 {
+		t.Errorf("rye bundle create left old temporary files: %q", tmp)
+	}
+	l.must("verify")
+}
