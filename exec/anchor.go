@@ -236,6 +236,9 @@ func (p *anchorParser) envPaths(v any) map[string]envPath {
 	out := map[string]envPath{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		at := "anchor.env_paths." + name
+		if msg := badName(name); msg != "" {
+			p.bad(at, "%s: %s", at, msg)
+		}
 		e, ok := m[name].(map[string]any)
 		if !ok {
 			p.bad(at, "%s must be a mapping with prepend or append", at)

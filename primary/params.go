@@ -41,6 +41,11 @@ func param(word string, s *schema.Schema) (string, any, error) {
 			WithHint("write name=text, or name:=JSON for numbers, lists and objects")
 	}
 	if raw, isJSON := strings.CutSuffix(name, ":"); isJSON {
+		if s != nil {
+			if err := s.Known(raw); err != nil {
+				return raw, nil, err
+			}
+		}
 		v, fs := jsonx.ParseValue([]byte(text))
 		return raw, v, diag.FromFindings("reading parameter "+raw, fs)
 	}

@@ -112,10 +112,12 @@ func (h *House) Tool(ctx context.Context, call Call) (*Run, error) {
 		return run, err
 	}
 	chain, err := h.p.Executor.Chain(ctx, call.Ref)
+	if chain != nil {
+		run.Metadata.Chain = Elements(chain)
+	}
 	if err != nil {
 		return run, err
 	}
-	run.Metadata.Chain = Elements(chain)
 	params, err := toolParams(chain, call)
 	if err != nil {
 		return run, err

@@ -90,7 +90,7 @@ func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report
 // isFile reports whether something else than a folder stands at rel.
 func isFile(root *space.Root, rel string) bool {
 	fi, err := os.Lstat(root.Path(rel))
-	return !root.Embedded() && err == nil && !fi.IsDir()
+	return root.OnDisk() && err == nil && !fi.IsDir()
 }
 
 // Item reports on one resolved item.

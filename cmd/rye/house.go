@@ -149,7 +149,7 @@ func (c *call) executor(h *house) *exec.Executor {
 }
 
 // cacheDir returns the content-addressed store: RYE_CACHE, the user's cache
-// folder, or a private folder among the temporary files.
+// folder, or a private folder among the temporary files; "" when there is none.
 func (c *call) cacheDir(d userdirs.Dirs) string {
 	if dir := c.Getenv("RYE_CACHE"); dir != "" {
 		return c.path(dir)
@@ -157,5 +157,16 @@ func (c *call) cacheDir(d userdirs.Dirs) string {
 	if d.Cache != "" {
 		return d.Cache
 	}
-	return filepath.Join(os.TempDir(), "rye-cache-"+userID())
+	return privateTemp("rye-cache-" + userID())
+}
+
+// privateTemp returns a folder among the temporary files that nobody else can
+// have prepared or can change, "" when there is none.
+func privateTemp(name string) string {
+	dir := filepath.Join(os.TempDir(), name)
+	_ = os.Mkdir(dir, 0o700) // what stands there is looked at, whoever made it
+	if fi, err := os.Lstat(dir); err != nil || !ownedPrivately(fi) {
+		return ""
+	}
+	return dir
 }

@@ -114,6 +114,9 @@ func (s *Store) place(kind, key, alt string, e *entry) (string, error) {
 }
 
 func (s *Store) open(kind string) (*openat.Dir, error) {
+	if s.Dir == "" {
+		return nil, diag.New(diag.ConfigError, "opening cache: the environment names no folder for it that is private").WithHint("set HOME or RYE_CACHE")
+	}
 	if !filepath.IsAbs(s.Dir) {
 		return nil, diag.New(diag.ConfigError, "opening cache: %q is not an absolute path", s.Dir)
 	}

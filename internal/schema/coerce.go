@@ -55,6 +55,15 @@ func (s *Schema) Coerce(name, text string) (any, error) {
 	return nil, err
 }
 
+// Known returns nil when the schema declares or allows the property name, else
+// UNKNOWN_PARAMETER as Coerce does.
+func (s *Schema) Known(name string) error {
+	if _, ok := s.property(name); !ok {
+		return s.unknown(name)
+	}
+	return nil
+}
+
 // property returns the subschema of a property, true when none constrains it.
 func (s *Schema) property(name string) (any, bool) {
 	props := s.properties()

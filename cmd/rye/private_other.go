@@ -1,0 +1,9 @@
+//go:build !unix
+
+package main
+
+import "io/fs"
+
+// ownedPrivately reports whether a folder may hold private files: elsewhere the
+// folder of temporary files is the user's own.
+func ownedPrivately(fi fs.FileInfo) bool { return fi.IsDir() }
