@@ -25,6 +25,7 @@ const (
 	Unresolvable       Code = "UNRESOLVABLE"
 	LockMissing        Code = "LOCK_MISSING"
 	LockStale          Code = "LOCK_STALE"
+	Drift              Code = "DRIFT"
 	LockMismatch       Code = "LOCK_MISMATCH"
 	HashMismatch       Code = "HASH_MISMATCH"
 	SumConflict        Code = "SUM_CONFLICT"
@@ -134,6 +135,7 @@ func table() []Row {
 		{Unresolvable, 4, "resolution has no single answer", "read the reasons listed with the error"},
 		{LockMissing, 3, "rye.lock does not exist", "rye lock"},
 		{LockStale, 3, "rye.lock does not match rye.yaml", "rye lock"},
+		{Drift, 3, "a --check found what its command would change", "run the same command without --check"},
 		{LockMismatch, 5, "an item is not the one rye.lock recorded", "look at the change, then accept it with rye lock"},
 		{HashMismatch, 5, "the bytes are not the bytes that were signed or recorded", "look at the change (git diff); if it is yours, sign it again with rye sign"},
 		{SumConflict, 6, "rye.sum already records another hash for this id and version", "do not delete the line: ask the publisher why a released version changed"},

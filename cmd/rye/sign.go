@@ -23,7 +23,7 @@ nothing. --check changes nothing at all and fails when something would change.`,
 			"rye sign '*'",
 			"rye sign .ai/tools/demo --check  # in CI",
 		},
-		codes: []diag.Code{diag.LockStale, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
+		codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
 		flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "change nothing; fail when something is not signed by the key"},
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`: a fingerprint, an owner or a file"},
@@ -60,7 +60,7 @@ func (c *call) signed(reports []primary.SignReport) error {
 		counts[r.Status]++
 		fs = append(fs, r.Findings...)
 		if r.Status == primary.Stale {
-			f := diag.Errorf(diag.LockStale, 0, 0, "%s is not signed as it stands", r.Path)
+			f := diag.Errorf(diag.Drift, 0, 0, "%s is not signed as it stands", r.Path)
 			f.Fix = "rye sign " + r.Path
 			fs = append(fs, f)
 		}
