@@ -24,26 +24,52 @@ func (g Legacy) refusal() *diag.Error {
 }
 
 // ParseLegacy reports whether the line, with or without its line feed, is a
-// signature of the earlier format in either of its two comment styles.
+// signature of the earlier format in one of its comment styles. A mark of the
+// time before signatures is one too, without a key.
 func ParseLegacy(line []byte) (Legacy, bool) {
 	text := bytes.TrimSuffix(line, []byte("\n"))
-	closer := ""
-	rest, ok := bytes.CutPrefix(text, []byte("# "))
+	rest, closer, ok := cutLegacyStyle(text)
 	if !ok {
-		if rest, ok = bytes.CutPrefix(text, []byte("<!-- ")); !ok {
-			return Legacy{}, false
-		}
-		closer = " -->"
+		return Legacy{}, false
 	}
 	for _, m := range [...]string{"kiwi-mcp:signed:", "kiwi-mcp:validated:", "rye:validated:"} {
-		if bytes.HasPrefix(rest, []byte(m)) {
-			return Legacy{}, true
+		if rest, ok := bytes.CutPrefix(rest, []byte(m)); ok {
+			rest, closed := bytes.CutSuffix(rest, []byte(closer))
+			return Legacy{Complete: closed && onlySigLineBytes(rest)}, true
 		}
 	}
 	if rest, ok = bytes.CutPrefix(rest, []byte(mark)); !ok {
 		return Legacy{}, false
 	}
 	return parseLegacyFields(rest, closer)
+}
+
+// cutLegacyStyle removes the opening of a comment and tells how it closes.
+// Later versions of the original wrote "//" in JavaScript.
+func cutLegacyStyle(text []byte) (rest []byte, closer string, ok bool) {
+	for _, s := range [...]Style{{"#", "# ", ""}, {"<!--", "<!-- ", " -->"}, {"//", "// ", ""}} {
+		if rest, ok = bytes.CutPrefix(text, []byte(s.Open)); ok {
+			return rest, s.Close, true
+		}
+	}
+	return nil, "", false
+}
+
+// WithoutForeignLegacy returns file for a reader of its language: when line 1,
+// or 2 after a "#!" line, is of the earlier format in a comment of another
+// language than s, which the original wrote into JavaScript and YAML, blanks
+// stand for it. Otherwise it is file itself. Places stay what they were.
+func WithoutForeignLegacy(file []byte, s Style) []byte {
+	sp, line := place(file)
+	text := bytes.TrimRight(line, "\r\n")
+	if _, old := ParseLegacy(text); !old || bytes.HasPrefix(text, []byte(s.Open)) || bytes.IndexByte(text, '\r') >= 0 {
+		return file
+	}
+	out := bytes.Clone(file)
+	for i := range text {
+		out[len(sp.Head)+i] = ' '
+	}
+	return out
 }
 
 // parseLegacyFields recognises time:hash:88 characters ending in "==":16
@@ -88,6 +114,15 @@ func oldName(b []byte) bool {
 		}
 	}
 	return len(b) > 0
+}
+
+func onlySigLineBytes(b []byte) bool {
+	for _, c := range b {
+		if !sigLineByte(c) {
+			return false
+		}
+	}
+	return true
 }
 
 func allHex(b []byte) bool {

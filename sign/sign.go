@@ -147,12 +147,7 @@ func replaceable(line []byte, s Style) bool {
 	if rest, ok = bytes.CutSuffix(rest, []byte(s.Close)); !ok {
 		return false
 	}
-	for _, c := range rest {
-		if !sigLineByte(c) {
-			return false
-		}
-	}
-	return true
+	return onlySigLineBytes(rest)
 }
 
 func sigLineByte(c byte) bool {

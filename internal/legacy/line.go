@@ -1,0 +1,101 @@
+package legacy
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Line is a signature line of the earlier format.
+type Line struct {
+	Number         int    // 1, or 2 after a "#!/" line
+	Time           string // what the signer claimed; never signed
+	Hash           string // 64 digits
+	Sig            string // base64 of the URL alphabet, padded
+	Key            string // 16 digits
+	Provider, User string // of the note behind the key; never signed
+	Junk           string // what else stands on the line
+
+	end int // of what the rules read, in the text
+}
+
+const fields = `(\p{Nd}{4}-\p{Nd}{2}-\p{Nd}{2}T\p{Nd}{2}:\p{Nd}{2}:\p{Nd}{2}Z):([a-f0-9]{64}):([A-Za-z0-9_-]+={0,2}):([a-f0-9]{16})(?:\|([a-zA-Z0-9_-]+)@([a-zA-Z0-9_-]+))?`
+
+// The digits of a time may be of any script, and a line of a tool may go on
+// behind its fields: both were accepted.
+var (
+	markdownLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<!-- rye:signed:` + fields + ` -->`) })
+	hashLine     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^# rye:signed:` + fields) })
+	slashLine    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^// rye:signed:` + fields) })
+)
+
+// inMarkdown reports whether signatures of the kind stood in markup comments,
+// whatever the ending of the file.
+func inMarkdown(kind string) bool { return kind == "directive" || kind == "knowledge" }
+
+// shebang returns the first line with its line feed when it is one: only "#!/"
+// counted.
+func shebang(text string) string {
+	if !strings.HasPrefix(text, "#!/") {
+		return ""
+	}
+	return text[:strings.IndexByte(text, '\n')+1]
+}
+
+// find returns the signature line where the earlier program looked for it.
+func find(kind, text string) (Line, bool) {
+	l, head := Line{Number: 1}, ""
+	var m []string
+	if inMarkdown(kind) {
+		m = markdownLine().FindStringSubmatch(text)
+	} else {
+		head = shebang(text)
+		m = toolLine(text[len(head):])
+	}
+	if m == nil {
+		return Line{}, false
+	}
+	l.Number += strings.Count(head, "\n")
+	l.end = len(head) + len(m[0])
+	l.Time, l.Hash, l.Sig, l.Key, l.Provider, l.User = m[1], m[2], m[3], m[4], m[5], m[6]
+	l.Junk, _, _ = strings.Cut(text[l.end:], "\n")
+	return l, true
+}
+
+// toolLine matches at the place of a tool's line. Later versions wrote "//" in
+// JavaScript.
+func toolLine(text string) []string {
+	if m := hashLine().FindStringSubmatch(text); m != nil {
+		return m
+	}
+	return slashLine().FindStringSubmatch(text)
+}
+
+// whyNone says why find saw nothing in a file that carries some mark.
+func whyNone(kind, text string) string {
+	first, rest, _ := strings.Cut(text, "\n")
+	second, _, _ := strings.Cut(rest, "\n")
+	switch {
+	case strings.HasPrefix(text, "\ufeff"):
+		return "a byte order mark stands before the signature, which was not looked for behind one"
+	case older(first) || older(second):
+		return "its mark is older than signatures: nothing was signed"
+	case inMarkdown(kind) && strings.HasPrefix(first, "# rye:signed:"):
+		return "a " + kind + " carried its signature in <!-- -->, this one stands behind #"
+	case !inMarkdown(kind) && strings.HasPrefix(first, "<!-- rye:signed:"):
+		return "a " + kind + " carried its signature behind #, this one stands in <!-- -->"
+	case strings.HasPrefix(first, "#!") && !strings.HasPrefix(first, "#!/"):
+		return "line 2 counted only after a first line that begins with #!/"
+	}
+	return "the line is not written as the earlier program wrote it"
+}
+
+// older reports whether a line begins with a mark of the time before signatures.
+func older(line string) bool {
+	for _, open := range [...]string{"# ", "<!-- "} {
+		if rest, ok := strings.CutPrefix(line, open); ok && (strings.HasPrefix(rest, "kiwi-mcp:") || strings.HasPrefix(rest, "rye:validated:")) {
+			return true
+		}
+	}
+	return false
+}
