@@ -85,6 +85,10 @@ func (h *house) needProject() (*space.Root, error) {
 			return root, nil
 		}
 	}
+	if dir := h.spaces.ProjectDir; dir != "" {
+		return nil, diag.New(diag.ItemNotFound, "finding the project: %s holds no %s", dir, space.Dir).
+			WithHint("--project names the folder that holds %s; rye init makes one", space.Dir)
+	}
 	return nil, diag.New(diag.ItemNotFound, "finding the project: no folder from here upwards holds %s", space.Dir).
 		WithHint("rye init makes a project here")
 }

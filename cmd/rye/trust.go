@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,6 +133,11 @@ func (c *call) grantScope(doc *trust.Document) (trust.Scope, error) {
 	s := trust.Scope{Kinds: c.listFlag("kinds"), Namespaces: c.listFlag("namespaces"), May: c.listFlag("may")}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release"}
+	}
+	for _, use := range s.May {
+		if !slices.Contains(trust.Uses(), use) {
+			return s, diag.New(diag.Usage, "reading flag --may: %q is none of %s", use, strings.Join(trust.Uses(), ", "))
+		}
 	}
 	for _, q := range []struct {
 		list *[]string
