@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/urfave/cli/v2"
+
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/verify"
 )
@@ -17,46 +18,78 @@ func verifyCommand() *command {
 		usage: "verify signatures, trust and contents", args: "[REF|PATH…]",
 		long: `Without arguments every file below the project's .ai is verified: signature,
 trust, metadata, hidden characters, colliding ids, links, bundle manifests. All
-files and all findings are shown. Nothing is written and nothing runs.`,
+files and all findings are shown. Nothing is written and nothing runs.
+--rev reads a revision from git's objects, in a bare repository too, --staged the
+index: no file of the work tree is opened. The keys that count are yours and the
+machine's in every case; none comes from the revision.`,
 		examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
+			"rye verify --rev origin/main",
+			"rye verify --format github              # in CI",
 			"rye verify --json | jq '.data.findings[]'",
 		},
-		codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound},
-		run:   runVerify,
+		codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound},
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "rev", Usage: "verify the revision `REV`, or REV:FOLDER of a project in it"},
+			&cli.BoolFlag{Name: "staged", Usage: "verify what the next commit would hold"},
+			&cli.BoolFlag{Name: "system", Usage: "verify the system space"},
+			&cli.StringFlag{Name: "format", Usage: "print the report as `FORM`: human, json, sarif or github"},
+		},
+		run: runVerify,
 	}
 }
 
 func runVerify(ctx context.Context, c *call) error {
+	format, err := c.format()
+	if err != nil {
+		return err
+	}
 	h, err := c.house(lenient)
 	if err != nil {
 		return err
 	}
-	report := &verify.Report{}
-	p := verify.Params{Resolver: resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: true, NoCache: true}), Trust: h.trust}
-	if len(c.args) == 0 {
-		root, err := h.needProject()
-		if err != nil {
-			return err
-		}
-		if report, err = verify.Root(ctx, p, root); err != nil {
-			return err
-		}
-		report.Findings = append(slices.Clone(h.badTrust), report.Findings...)
+	report, err := c.verifyReport(ctx, h)
+	if err != nil {
+		return err
 	}
-	for _, word := range c.args {
-		r, err := c.verifyOne(ctx, h, p, word)
-		if err != nil {
-			return err
-		}
-		report.Merge(r)
+	if format != "human" {
+		return c.reportAs(ctx, format, h, report.Findings, diag.FromFindings("verifying", report.Findings))
 	}
 	return c.verified(report)
 }
 
-func (c *call) verifyOne(ctx context.Context, h *house, p verify.Params, word string) (*verify.Report, error) {
-	if root, rel, ok := c.placeOf(h, word); ok {
+// verifyReport verifies what the words name, or all of the source.
+func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, error) {
+	src, err := c.verifySource(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	defer src.close()
+	report := &verify.Report{}
+	p := verify.Params{Resolver: src.resolver, Trust: h.trust}
+	if len(c.args) == 0 {
+		report.Findings = slices.Clone(h.badTrust)
+		for _, root := range src.roots {
+			r, err := verify.Root(ctx, p, root)
+			if err != nil {
+				return nil, err
+			}
+			report.Merge(r)
+		}
+	}
+	for _, word := range c.args {
+		r, err := c.verifyOne(ctx, src, p, word)
+		if err != nil {
+			return nil, err
+		}
+		report.Merge(r)
+	}
+	return report, nil
+}
+
+func (c *call) verifyOne(ctx context.Context, src *verifySource, p verify.Params, word string) (*verify.Report, error) {
+	if root, rel, ok := src.place(word); ok {
 		return verify.Below(ctx, p, root, rel)
 	}
 	ref, err := p.Resolver.Ref(ctx, word)
