@@ -157,6 +157,7 @@ func TestImportFaults(t *testing.T) {
 		{"diag knows nothing", p("diag", module+"/internal/tree"), "diag may not import internal/tree"},
 		{"stdlib knows nothing", p("stdlib", module+"/diag"), "stdlib may not import diag"},
 		{"nobody imports the command", p("primary", module+"/cmd/rye"), "primary may not import cmd/rye"},
+		{"the helper of tests in a room", p("cmd/rye", module+"/internal/testkit"), "cmd/rye may not import internal/testkit"},
 		{"unknown room", p("util"), "room util is in no table"},
 		{"unknown leaf", p("internal/misc"), "room internal/misc is in no table"},
 		{"module in the wrong room", p("trust", "gopkg.in/yaml.v3"), "trust may not import gopkg.in/yaml.v3"},

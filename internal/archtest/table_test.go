@@ -57,13 +57,13 @@ func rooms() map[string]map[string]bool {
 		"docs/format":           set(), // tests only
 		"internal/archtest":     set(),
 		"internal/selfhost":     set(), // tests only
-		"internal/testkit":      set(append([]string{"bundle"}, base...)...),
+		"internal/testkit":      set(append([]string{"bundle", "stdlib"}, base...)...),
 		"registry/registrytest": set("registry", "registry/server", "bundle", "sign", "item"),
 	}
 }
 
-// neverImported are rooms that nobody may import, not even the top.
-func neverImported() map[string]bool { return set("cmd/rye", "internal/archtest") }
+// neverImported are rooms that no room may import, not even the top; tests may.
+func neverImported() map[string]bool { return set("cmd/rye", "internal/archtest", "internal/testkit") }
 
 // thirdParty maps the path of a module, or of a part of it, to the only rooms
 // that may import it. A module that is not here is a failure.
