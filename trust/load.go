@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -26,6 +27,7 @@ func Load(p Params) (*Store, []diag.Finding) {
 		b.readRoot(path)
 	}
 	b.readSeen()
+	b.readLegacyKeys(p.LegacyDir)
 	b.readDir(TierProject, p.ProjectDir)
 	if p.ProjectDir != "" {
 		b.readLegacy(filepath.Join(filepath.Dir(filepath.Clean(p.ProjectDir)), "trusted_keys"))
@@ -105,7 +107,10 @@ func (b *builder) unreadable(tier Tier, path string, err error) {
 
 // documentNames lists the documents of a folder, in order. An absent folder
 // holds none.
-func documentNames(tier Tier, dir string) ([]string, error) {
+func documentNames(tier Tier, dir string) ([]string, error) { return fileNames(tier, dir, ".toml") }
+
+// fileNames lists the files of a folder that end so.
+func fileNames(tier Tier, dir string, exts ...string) ([]string, error) {
 	info, err := stat(tier, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -125,7 +130,7 @@ func documentNames(tier Tier, dir string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if n := e.Name(); strings.HasSuffix(n, ".toml") && !strings.HasPrefix(n, ".") {
+		if n := e.Name(); slices.Contains(exts, filepath.Ext(n)) && !strings.HasPrefix(n, ".") {
 			names = append(names, n)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/legacy"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -14,6 +15,7 @@ import (
 type Store struct {
 	keys      map[sign.Fingerprint]*entry
 	proposals []Proposal
+	legacy    legacy.Keys // of the earlier format: they check, they never count
 	set       ProjectSet
 	fresh     freshness
 	unseen    []File // revocations and rotations of the project that are to be remembered

@@ -59,6 +59,7 @@ type Params struct {
 	SystemDirs []string // such as /etc/rye/trust; absent folders hold nothing
 	UserDir    string   // the user's trust folder; "" none
 	ProjectDir string   // the project's .ai/trust; "" none. The folder trusted_keys beside it is read as well
+	LegacyDir  string   // public keys of the earlier format, the user's own .ai/trusted_keys; "" none
 	Anchors    []Anchor
 
 	Roots     []sign.Fingerprint               // the project's own document about such a key is an anchor of the user

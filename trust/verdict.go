@@ -36,6 +36,7 @@ type Verdict struct {
 	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or of what is remarkable
 	Expected string           `json:"expected,omitempty"` // what was recorded, where two things differ
 	Found    string           `json:"found,omitempty"`    // what is there
+	Earlier  string           `json:"earlier,omitempty"`  // what the rules of the earlier format say, in one word
 	Findings []diag.Finding   `json:"findings,omitempty"` // places in the file
 }
 

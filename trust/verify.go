@@ -47,7 +47,7 @@ func (s *Store) Verify(in Input) Verdict {
 	if e := s.keys[line.Key]; e != nil && len(e.bases) > 0 {
 		v.Owner = e.bases[0].owner // of the key the line names, which the refusal shows
 	}
-	return v.refuseErr(err, in.Path)
+	return s.earlier(v.refuseErr(err, in.Path), in)
 }
 
 // Judge is the part of Verify after the signature, for a caller who has proof
