@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -55,8 +58,9 @@ func instant(ts *testscript.TestScript, text, otherwise string) time.Time {
 	return time.Now().UTC().Add(d).Truncate(time.Second)
 }
 
-// cmdMakeKey writes key.pem, key.toml (the trust document) and revocation.toml
-// of the key with that seed into a folder, and sets the variable named like the
+// cmdMakeKey writes key.pem, key.toml (the trust document), grant.toml,
+// revocation.toml and earlier.toml of the key with that seed into a folder, and
+// sets the variable named like the
 // folder, in capitals, to its fingerprint. own=yes makes it the user's own key.
 func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) >= 2, "mkkey DIR SEED [owner= from= to= kinds= ns= may= own=]")
@@ -83,6 +87,7 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(filepath.Join(dir, "key.toml"), doc, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "grant.toml"), grant, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "revocation.toml"), revocation, 0o600))
+	ts.Check(os.WriteFile(filepath.Join(dir, "earlier.toml"), earlierKey(ts, owner, signer.Public()), 0o600))
 	fp := sign.FingerprintOf(signer.Public())
 	ts.Setenv(strings.ToUpper(filepath.Base(dir)), fp.String())
 	if set["own"] == "" {
@@ -91,6 +96,14 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 	dirs := userdirs.For(ts.Getenv, runtime.GOOS)
 	ts.Check(trust.AddOwnKey(dirs.Trust(), trust.File{Name: name, Data: doc}, trust.File{Name: grantName, Data: grant}))
 	ts.Check(sign.WriteKey(filepath.Join(dirs.Keys(), "key-"+fp.String()+".pem"), priv, nil))
+}
+
+// earlierKey writes a key as the earlier format kept it in trusted_keys.
+func earlierKey(ts *testscript.TestScript, owner string, pub ed25519.PublicKey) []byte {
+	der, err := x509.MarshalPKIXPublicKey(pub)
+	ts.Check(err)
+	text := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+	return fmt.Appendf(nil, "owner = %q\n\n[public_key]\npem = \"\"\"\n%s\"\"\"\n", owner, text)
 }
 
 func words(list, otherwise string) []string {
