@@ -46,9 +46,11 @@ func updating() bool { return os.Getenv("RYE_UPDATE_GOLDEN") == "1" }
 // table is the boot table and the kind that the examples add.
 func table() *extract.Table {
 	t := extract.Boot()
-	bare := sign.StyleBare
-	t.Add(&extract.Extractor{Kind: "skill", Folder: "skills", ID: extract.IDParentDir, File: "SKILL.md",
-		Types: []extract.FileType{{Ext: ".md", Style: bare, Detached: true, Codec: extract.CodecKnowledge}}})
+	err := t.Add(&extract.Extractor{Kind: "skill", Folder: "skills", ID: extract.IDParentDir, File: "SKILL.md",
+		Types: []extract.FileType{{Ext: ".md", Style: sign.StyleBare, Detached: true, Codec: extract.CodecKnowledge}}})
+	if err != nil {
+		panic(err)
+	}
 	return t
 }
 
@@ -164,7 +166,42 @@ func documents(t testing.TB) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return map[string][]byte{"trust/" + name: doc, "trust/" + gname: grant, "offline/" + rname: revocation}
+	out := map[string][]byte{"trust/" + name: doc, "trust/" + gname: grant, "offline/" + rname: revocation}
+	maps.Copy(out, otherDocuments(t, day, revocation))
+	return out
+}
+
+// otherDocuments speak of a colleague's key, and of what comes later in the
+// life of a key.
+func otherDocuments(t testing.TB, day time.Time, revocation []byte) map[string][]byte {
+	t.Helper()
+	ctx := t.Context()
+	colleague := memSigner{ed25519.NewKeyFromSeed(bytes.Repeat([]byte{0x2b}, ed25519.SeedSize))}
+	out := map[string][]byte{}
+	add := func(name string, b []byte, err error) []byte {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out["others/"+name] = b
+		return b
+	}
+	key := func() []byte {
+		name, b, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "ben", NotBefore: day, Now: signedAt,
+			Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}}, colleague)
+		return add(name, b, err)
+	}()
+	scope := trust.Scope{Kinds: []string{"tool", "directive"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}
+	until := day.AddDate(0, 3, 0)
+	name, b, err := trust.NewGrant(ctx, trust.GrantParams{Document: key, NotAfter: until, Scope: scope, Now: signedAt}, testKey)
+	add(name, b, err)
+	name, b, err = trust.NewEndorsement(ctx, trust.GrantParams{Document: key, NotAfter: until, Scope: scope, Now: signedAt}, testKey)
+	add(name, b, err)
+	name, b, err = trust.NewRotation(ctx, trust.RotationParams{Now: signedAt}, testKey, colleague)
+	add(name, b, err)
+	name, b, err = trust.NewRevocationList(ctx, []item.Digest{item.DigestOf(revocation)}, testKey, signedAt)
+	add(name, b, err)
+	return out
 }
 
 // manifest makes the bundle of the example project.

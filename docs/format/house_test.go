@@ -216,6 +216,30 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
+// Every trust document of the examples reads as what it is, without a finding.
+func TestTrustDocuments(t *testing.T) {
+	kinds := map[string]bool{}
+	for p, b := range disk(t) {
+		if !strings.HasSuffix(p, ".toml") || strings.HasPrefix(p, "project/") {
+			continue
+		}
+		d, fs := trust.ParseDocument(filepath.Base(p), b)
+		if d == nil || len(fs) > 0 {
+			t.Errorf("%s: %v", p, fs)
+			continue
+		}
+		kinds[d.Kind] = true
+		if _, fs := trust.ParseDocument("x-"+filepath.Base(p), b); len(fs) == 0 {
+			t.Errorf("%s is read under another name", p)
+		}
+	}
+	for _, k := range []string{trust.KindKey, trust.KindGrant, trust.KindRevocation, trust.KindEndorsement, trust.KindRotation, trust.KindRevocations} {
+		if !kinds[k] {
+			t.Errorf("no example of a %s", k)
+		}
+	}
+}
+
 // Every kind and type of file that the pages promise has its example.
 func TestExamplesCoverTheFileTypes(t *testing.T) {
 	h := newHouse(t)
