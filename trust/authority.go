@@ -3,6 +3,8 @@ package trust
 import (
 	"fmt"
 	"time"
+
+	"github.com/ryeos/rye/sign"
 )
 
 // anchored reports whether the basis stands outside the project: compiled in,
@@ -87,3 +89,7 @@ func (b *basis) vouched(s *Store, now time.Time) (ok bool, reason string) {
 	}
 	return false, reason
 }
+
+// Anchors reports whether somebody outside the project made the key an anchor
+// that may do this: endorse, revoke.
+func (s *Store) Anchors(fp sign.Fingerprint, use string) bool { return s.keys[fp].anchor(use) }

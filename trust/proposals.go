@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Proposal is a document that a project brings. It grants nothing.
+// Proposal is a document that a project brings. By itself it grants nothing.
 type Proposal struct {
 	Path        string           `json:"path"`
 	Kind        string           `json:"kind,omitempty"`
@@ -21,7 +21,8 @@ type Proposal struct {
 	Owner       string           `json:"owner,omitempty"` // safe to print
 	Sound       bool             `json:"sound"`           // rye trust add would accept the document
 	Legacy      bool             `json:"legacy,omitempty"`
-	Known       bool             `json:"known"` // the key counts already, without this document
+	Known       bool             `json:"known"`  // the key counts already, without this document
+	Counts      bool             `json:"counts"` // the document itself counts: endorsed, accepted, or a revocation or rotation
 }
 
 // Proposals returns what the project proposes, by path.
@@ -47,7 +48,15 @@ func (s *Store) sortProposals() {
 	for i := range s.proposals {
 		p := &s.proposals[i]
 		e := s.keys[p.Fingerprint]
-		p.Known = e != nil && !e.weak && len(e.bases) > 0
+		if e == nil || e.weak {
+			continue
+		}
+		for _, x := range e.bases {
+			mine := x.tier == TierProject && x.doc != nil && x.doc.Path == p.Path
+			p.Known = p.Known || !mine
+			p.Counts = p.Counts || mine || x.grant != nil && x.grant.Path == p.Path || x.rotation != nil && x.rotation.Path == p.Path || x.doc != nil && x.doc.root && x.doc.Path == p.Path
+		}
+		p.Counts = p.Counts || slices.ContainsFunc(e.revocations, func(r *Document) bool { return r.Path == p.Path })
 	}
 	slices.SortFunc(s.proposals, func(a, b Proposal) int { return cmp.Compare(a.Path, b.Path) })
 }

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"time"
@@ -28,11 +29,17 @@ func (b *builder) revocations() {
 	}
 }
 
-// revoke adds a revocation once, wherever it was found.
+// revoke adds a revocation once: as it is present, else as it is remembered.
 func (e *entry) revoke(d *Document) {
-	if !slices.ContainsFunc(e.revocations, func(o *Document) bool { return o.Digest == d.Digest }) {
-		e.revocations = append(e.revocations, d)
+	for i, o := range e.revocations {
+		if o.Digest == d.Digest {
+			if o.seen {
+				e.revocations[i] = d
+			}
+			return
+		}
 	}
+	e.revocations = append(e.revocations, d)
 }
 
 // ignore notes a revocation or rotation that does not count.
@@ -71,7 +78,7 @@ func (b *builder) mayRevoke(d *Document, e *entry) (why string) {
 		return ""
 	case by == nil || by.public == nil:
 		return "nothing names the key " + d.Signer.Short() + " that signed it"
-	case !b.succeeds(d.Signer, e) && !by.anchor("revoke"):
+	case !b.store.succeeds(d.Signer, e) && !by.anchor("revoke"):
 		return fmt.Sprintf("key %s is neither the successor of key %s nor an anchor that may revoke", d.Signer.Short(), d.Fingerprint.Short())
 	}
 	if err := d.signedBy(by.public); err != nil {
@@ -152,4 +159,19 @@ func (f freshness) stale(now time.Time) string {
 		return fmt.Sprintf("%s says which revocations there were at %s, and %s is the greatest age allowed", f.path, stamp(f.asOf), f.maxAge)
 	}
 	return ""
+}
+
+// ProjectRevocations returns the digests of the revocations that the project
+// holds and that count, in order.
+func (s *Store) ProjectRevocations() []item.Digest {
+	var out []item.Digest
+	for _, e := range s.keys {
+		for _, d := range e.revocations {
+			if d.Tier == TierProject {
+				out = append(out, d.Digest)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b item.Digest) int { return bytes.Compare(a[:], b[:]) })
+	return out
 }

@@ -176,7 +176,7 @@ func (b *basis) carried(s *Store, now time.Time) (ok bool, reason string) {
 // succeeds reports whether key is a successor of e, however many hops on. That
 // both keys signed is enough here: it lets a successor revoke, and nothing
 // else.
-func (b *builder) succeeds(key sign.Fingerprint, e *entry) bool {
+func (s *Store) succeeds(key sign.Fingerprint, e *entry) bool {
 	for range MaxHops {
 		if e == nil || len(e.rotations) == 0 {
 			return false
@@ -186,7 +186,11 @@ func (b *builder) succeeds(key sign.Fingerprint, e *entry) bool {
 				return true
 			}
 		}
-		e = b.store.keys[sign.FingerprintOf(e.rotations[0].Successor)]
+		e = s.keys[sign.FingerprintOf(e.rotations[0].Successor)]
 	}
 	return false
 }
+
+// Succeeds reports whether key is a successor of old by rotations that both
+// keys of each signed.
+func (s *Store) Succeeds(key, old sign.Fingerprint) bool { return s.succeeds(key, s.keys[old]) }

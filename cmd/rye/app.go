@@ -45,6 +45,7 @@ func globalFlags() []cli.Flag {
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print more about what happens"},
 		&cli.BoolFlag{Name: "no-color", Usage: "print without colour (as NO_COLOR does)"},
 		&cli.BoolFlag{Name: "offline", Usage: "use no network"},
+		&cli.StringFlag{Name: "trust-root", Usage: "take the trust documents in `FILE`, or a folder of them, as anchors"},
 		&cli.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command"},
 	}
 }

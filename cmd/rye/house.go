@@ -26,9 +26,11 @@ type house struct {
 	spaces   *space.Spaces
 	trust    *trust.Store
 	badTrust []diag.Finding // documents that were passed over
-	resolver *resolve.Resolver
-	executor *exec.Executor
-	primary  *primary.House
+
+	trustParams trust.Params
+	resolver    *resolve.Resolver
+	executor    *exec.Executor
+	primary     *primary.House
 }
 
 // mode says how strict a house is about its own extractors.
@@ -53,7 +55,9 @@ func (c *call) house(m mode) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.trust, h.badTrust = c.loadTrust(h)
+	if err := c.loadTrust(h); err != nil {
+		return nil, err
+	}
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: bool(m)})
 	h.executor = c.executor(h)
 	h.primary = primary.New(primary.Params{
@@ -110,17 +114,6 @@ func (c *call) systemTrust() []string {
 		return nil
 	}
 	return []string{"/etc/rye/trust"}
-}
-
-func (c *call) loadTrust(h *house) (*trust.Store, []diag.Finding) {
-	p := trust.Params{
-		SystemDirs: c.systemTrust(), UserDir: h.dirs.Trust(),
-		Anchors: compiledAnchors(), Floor: buildTime(), Now: c.Now,
-	}
-	if h.spaces.ProjectDir != "" {
-		p.ProjectDir = filepath.Join(h.spaces.ProjectDir, space.Dir, "trust")
-	}
-	return trust.Load(p)
 }
 
 // compiledAnchors returns the development key, which counts for the embedded

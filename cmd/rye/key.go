@@ -20,7 +20,7 @@ func keyCommand() *command {
 	return &command{
 		name: "key", group: "Trust",
 		usage: "make and manage your own keys",
-		subs:  []*command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyAgentAddCommand()},
+		subs:  []*command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand()},
 	}
 }
 
@@ -48,6 +48,7 @@ key signs only below drafts/.`,
 			&cli.StringFlag{Name: "owner", Usage: "`NAME` that others see beside the key"},
 			&cli.StringFlag{Name: "expires", Value: "1y", Usage: "`LENGTH` of validity, such as 90d or 1y, at most 3y"},
 			&cli.StringFlag{Name: "kind", Value: keyUser, Usage: "user, publisher or agent"},
+			&cli.StringSliceFlag{Name: "may", Usage: "`USES` besides signing: sign, release, endorse, rotate, revoke, provider (all it may, separated by commas)"},
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key unencrypted"},
 		},
 		run: runKeyNew,
@@ -107,6 +108,32 @@ func (c *call) makeKeyOf(ctx context.Context, h *house, kind, expires string) (*
 	if err != nil {
 		return nil, err
 	}
+	if may := c.listFlag("may"); len(may) > 0 {
+		scope.May = may
+	}
+	made, err := c.prepareKey(ctx, h, newKey{Owner: c.owner(), Kind: kind}, scope, expires)
+	if err != nil {
+		return nil, err
+	}
+	defer made.wipe()
+	return &made.newKey, made.write(h)
+}
+
+// madeKey is a key that was made and not yet written.
+type madeKey struct {
+	newKey
+	keyFiles
+	fingerprint sign.Fingerprint
+	signer      sign.Signer
+	priv, pass  []byte
+}
+
+func (m *madeKey) wipe() { clear(m.priv) }
+
+func (m *madeKey) write(h *house) error { return m.keyFiles.write(&m.newKey, h, m.priv, m.pass) }
+
+// prepareKey makes a key pair and its documents in memory.
+func (c *call) prepareKey(ctx context.Context, h *house, k newKey, scope trust.Scope, expires string) (*madeKey, error) {
 	length, err := span(expires)
 	if err != nil {
 		return nil, err
@@ -114,27 +141,25 @@ func (c *call) makeKeyOf(ctx context.Context, h *house, kind, expires string) (*
 	if h.dirs.Keys() == "" || h.dirs.Trust() == "" {
 		return nil, diag.New(diag.FileSystemError, "making a key: the environment names no home folder").WithHint("set HOME")
 	}
-	pass, err := c.newPassphrase()
-	if err != nil {
+	m := &madeKey{newKey: k}
+	if m.pass, err = c.newPassphrase(); err != nil {
 		return nil, err
 	}
 	priv, err := sign.GenerateKey(c.Rand)
 	if err != nil {
 		return nil, err
 	}
-	defer clear(priv)
-	signer := sign.NewFileSigner(priv, "memory")
+	m.priv, m.signer = priv, sign.NewFileSigner(priv, "memory")
 	now := c.Now().UTC().Truncate(time.Second)
-	k := &newKey{Owner: c.owner(), Kind: kind, NotAfter: now.Add(length), Encrypted: pass != nil}
-	docs, err := keyDocuments(ctx, signer, k, scope, now)
-	if err != nil {
+	m.NotAfter, m.Encrypted = now.Add(length), m.pass != nil
+	if m.keyFiles, err = keyDocuments(ctx, m.signer, &m.newKey, scope, now); err != nil {
 		return nil, err
 	}
-	fp := sign.FingerprintOf(signer.Public())
-	k.Fingerprint, k.File = fp.String(), h.keyFile(fp)
-	k.Document = filepath.Join(h.dirs.Trust(), docs.document.Name)
-	k.Revocation = filepath.Join(h.dirs.Keys(), docs.revocation.Name)
-	return k, docs.write(k, h, priv, pass)
+	m.fingerprint = sign.FingerprintOf(m.signer.Public())
+	m.Fingerprint, m.File = m.fingerprint.String(), h.keyFile(m.fingerprint)
+	m.Document = filepath.Join(h.dirs.Trust(), m.document.Name)
+	m.Revocation = filepath.Join(h.dirs.Keys(), m.revocation.Name)
+	return m, nil
 }
 
 func (c *call) owner() string {

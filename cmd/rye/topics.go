@@ -52,7 +52,8 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
                        below lie when their variable is unset
   XDG_CONFIG_HOME      trust documents, in rye/trust/ (else ~/.config)
   XDG_DATA_HOME        keys, in rye/keys/ (else ~/.local/share)
-  XDG_STATE_HOME       consents, in rye/ (else ~/.local/state)
+  XDG_STATE_HOME       consents, accepted trust sets and revocations once
+                       seen, in rye/ (else ~/.local/state)
   XDG_CACHE_HOME       what may be deleted at any time, in rye/ (else ~/.cache)
   RYE_CACHE            that folder itself, instead of the one above
   RYE_USER_SPACE       the folder that holds the user's .ai, instead of HOME;
@@ -60,6 +61,10 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
   RYE_SYSTEM_SPACE     a folder with an .ai of more system items
   RYE_KEY_FILE         the file of the key that signs, where no person is
   RYE_PASSPHRASE_FILE  the file of its passphrase
+  RYE_TRUST_ROOT       fingerprints, separated by commas, of keys whose documents
+                       in the project are anchors, for machines without a person
+  RYE_REVOCATION_MAX_AGE  how old the newest list of revocations may be, such
+                       as 7d; older is STALE
   SSH_AUTH_SOCK        where the ssh-agent listens
   SOURCE_DATE_EPOCH    the date that rye bundle create writes
   USER, USERNAME       the owner's name on a new key, without --owner

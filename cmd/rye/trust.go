@@ -11,8 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tomlx"
 	"github.com/ryeos/rye/sign"
@@ -24,7 +22,8 @@ func trustCommand() *command {
 		name: "trust", group: "Trust",
 		usage: "decide whose signatures count",
 		subs: []*command{
-			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustExplainCommand(), trustInterpreterCommand(),
+			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustAcceptCommand(), trustEndorseCommand(),
+			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(),
 		},
 	}
 }
@@ -40,14 +39,8 @@ is signed with your own key and lies in your configuration, never in a project.`
 			"rye trust add ci.toml --kinds '*' --namespaces '**'",
 		},
 		codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
-		flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "kinds", Usage: "`KINDS` of items, separated by commas; * is every kind"},
-			&cli.StringSliceFlag{Name: "namespaces", Usage: "`GLOBS` over ids, such as acme/**"},
-			&cli.StringSliceFlag{Name: "may", Usage: "`USES`: sign, release, endorse, rotate, revoke, provider (default sign,release)"},
-			&cli.StringFlag{Name: "until", Usage: "end of the grant: a date, or a `LENGTH` such as 90d"},
-			&cli.StringFlag{Name: "key", Usage: "sign the grant with this own `KEY`"},
-		},
-		run: runTrustAdd,
+		flags: vouchFlags("grant"),
+		run:   runTrustAdd,
 	}
 }
 
@@ -168,13 +161,14 @@ func trustListCommand() *command {
 				return err
 			}
 			keys, proposals := h.trust.Keys(), h.trust.Proposals()
-			data := map[string]any{"keys": keys, "proposals": proposals, "findings": h.badTrust}
-			return c.ui.Show(data, func() { c.ui.trustList(keys, proposals, h.badTrust) })
+			set := h.trust.ProjectSet()
+			data := map[string]any{"keys": keys, "proposals": proposals, "set": set, "findings": h.badTrust}
+			return c.ui.Show(data, func() { c.ui.trustList(keys, proposals, set, h.badTrust) })
 		},
 	}
 }
 
-func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, bad []diag.Finding) {
+func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, set trust.ProjectSet, bad []diag.Finding) {
 	t := &table{header: []string{"KEY", "OWNER", "TIER", "STATE", "UNTIL", "SCOPE"}}
 	for _, k := range keys {
 		until, tier := "never", string(k.Tier)

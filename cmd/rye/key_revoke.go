@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+func keyRevokeCommand() *command {
+	return &command{
+		name: "revoke", usage: "declare that a key counts no longer", args: "[KEY]",
+		long: `KEY is a fingerprint, the beginning of one, or an owner; without it, your only
+own key. A compromised key loses all its signatures; a superseded or retired one
+those from --at on. For a compromised key of yours the certificate that was made
+with it is published, so neither the private key nor its passphrase is needed.
+Another's key is revoked with a key of yours that may revoke. Revoking cannot be
+taken back.`,
+		examples: []string{
+			"rye key revoke 4f3a --reason compromised --project",
+			"rye key revoke --reason retired --at 2026-12-31",
+			"rye key revoke leo --reason compromised --certificate /media/usb/revocation.toml",
+		},
+		codes: []diag.Code{diag.AuthRequired, diag.KeyUnknown, diag.Scope, diag.ConfigError},
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "reason", Usage: "`WHY`: compromised, superseded or retired"},
+			&cli.StringFlag{Name: "at", Usage: "from which `TIME` on: a date or a time (default now)"},
+			&cli.StringFlag{Name: "certificate", Usage: "publish the revocation in `FILE`"},
+			&cli.StringFlag{Name: "key", Usage: "sign another's revocation with this own `KEY`"},
+			&cli.BoolFlag{Name: "project", Usage: "write it into the project's .ai/trust as well"},
+		},
+		run: runKeyRevoke,
+	}
+}
+
+func runKeyRevoke(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	fp, own, err := h.revokedKey(c.arg(0))
+	if err != nil {
+		return err
+	}
+	name, b, err := c.revocation(ctx, h, fp, own)
+	if err != nil {
+		return err
+	}
+	places, err := c.publish(h, trust.File{Name: name, Data: b})
+	if err != nil {
+		return err
+	}
+	doc, _ := trust.ParseDocument(name, b)
+	data := map[string]any{"fingerprint": fp, "reason": doc.Reason, "cut_off": doc.CutOff, "files": places}
+	return c.ui.Show(data, func() {
+		c.ui.Out("revoked %s as %s", fp.Short(), string(doc.Reason))
+		for _, p := range places {
+			c.ui.Out("revocation %s", p)
+		}
+		if len(places) == 1 && h.spaces.ProjectDir != "" {
+			c.ui.Note("Others do not know yet: --project writes it into the project's .ai/trust.")
+		}
+	})
+}
+
+// revokedKey picks an own key in whatever state, or a key known here.
+func (h *house) revokedKey(word string) (fp sign.Fingerprint, own bool, err error) {
+	if word == "" {
+		fp, err = h.ownKey("")
+		return fp, true, err
+	}
+	if fp, err = h.anyKey(word); err != nil {
+		return fp, false, err
+	}
+	info, _ := h.trust.Key(fp)
+	return fp, info.Own, nil
+}
+
+// publish writes documents into the user's trust folder, and with --project
+// into the project's.
+func (c *call) publish(h *house, files ...trust.File) ([]string, error) {
+	var places []string
+	for _, f := range files {
+		at, err := trust.AddDocument(h.dirs.Trust(), f.Name, f.Data)
+		if err != nil {
+			return places, err
+		}
+		places = append(places, at)
+	}
+	if !c.bool("project") {
+		return places, nil
+	}
+	dir, err := h.projectTrust()
+	if err != nil {
+		return places, err
+	}
+	for _, f := range files {
+		at, err := trust.AddToProject(dir, f.Name, f.Data)
+		if err != nil {
+			return places, err
+		}
+		places = append(places, at)
+	}
+	return places, nil
+}
+
+// revocation finds the certificate, or signs a revocation.
+func (c *call) revocation(ctx context.Context, h *house, fp sign.Fingerprint, own bool) (string, []byte, error) {
+	p := trust.RevocationParams{Key: fp, Reason: trust.Reason(c.str("reason")), Now: c.Now()}
+	if path := c.str("certificate"); path != "" {
+		return certificate(c.path(path), fp)
+	}
+	switch p.Reason {
+	case trust.ReasonCompromised, trust.ReasonSuperseded, trust.ReasonRetired:
+	default:
+		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).
+			WithHint("compromised voids everything the key ever signed; the others only what it signs from --at on")
+	}
+	if text := c.str("at"); text != "" {
+		var err error
+		if p.CutOff, err = until(text, c.Now()); err != nil {
+			return "", nil, err
+		}
+	}
+	if own && p.Reason == trust.ReasonCompromised && c.str("at") == "" && c.str("key") == "" {
+		name, b, err := certificate(filepath.Join(h.dirs.Keys(), trust.FileName(trust.KindRevocation, fp)), fp)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return name, b, err
+		}
+	}
+	signer, err := c.revoker(ctx, h, fp, own)
+	if err != nil {
+		return "", nil, err
+	}
+	return trust.NewRevocation(ctx, p, signer)
+}
+
+// revoker returns what signs: the key itself where it is one's own, else a key
+// that may revoke.
+func (c *call) revoker(ctx context.Context, h *house, fp sign.Fingerprint, own bool) (sign.Signer, error) {
+	if own && c.str("key") == "" {
+		return c.signerOf(ctx, h, fp)
+	}
+	signer, err := c.signer(ctx, h)
+	if err != nil || h.trust.Succeeds(sign.FingerprintOf(signer.Public()), fp) {
+		return signer, err
+	}
+	return signer, h.mustAnchor(signer, "revoke")
+}
+
+// certificate reads a revocation that was signed before.
+func certificate(path string, fp sign.Fingerprint) (string, []byte, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", nil, diag.New(diag.FileSystemError, "reading the revocation certificate: %w", err)
+	}
+	name := trust.FileName(trust.KindRevocation, fp)
+	doc, findings := trust.ParseDocument(name, b)
+	if err := diag.FromFindings("reading the revocation certificate", diag.WithPath(findings, path)); err != nil {
+		return "", nil, err
+	}
+	if doc.Kind != trust.KindRevocation {
+		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it is no revocation", path)
+	}
+	return name, b, nil
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/trust"
+)
+
+func trustAcceptCommand() *command {
+	return &command{
+		name: "accept", usage: "let the project's own trust documents count, as a whole",
+		long: `Shows every document below .ai/trust, what it asks for and what changed since
+you accepted last, and asks. Your answer is remembered for this project and your
+account, by the digest of the whole set: after any change nothing counts by it
+until you accept again. Endorsements of your anchors need no acceptance.`,
+		examples: []string{"rye trust accept", "rye trust accept --yes", "rye trust accept --forget"},
+		codes:    []diag.Code{diag.ItemNotFound, diag.ValidationFailed},
+		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
+			&cli.BoolFlag{Name: "forget", Usage: "take the acceptance back"},
+		},
+		run: runTrustAccept,
+	}
+}
+
+// setChange is one line of what an acceptance would change.
+type setChange struct {
+	Change string `json:"change"` // added, removed, changed, kept
+	trust.SetDocument
+}
+
+func runTrustAccept(_ context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	if _, err := h.projectTrust(); err != nil {
+		return err
+	}
+	if c.bool("forget") {
+		return c.forgetSet(h)
+	}
+	set := h.trust.ProjectSet()
+	changes := setChanges(set)
+	data := map[string]any{"set": set, "changes": changes}
+	if set.State == trust.SetAccepted {
+		return c.ui.Show(data, func() { c.ui.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly)) })
+	}
+	c.ui.setChanges(set, changes)
+	if err := c.confirm("Accept these documents as a whole? [y/N] "); err != nil {
+		return err
+	}
+	file, err := trust.Accept(h.trustParams, set)
+	if err != nil {
+		return err
+	}
+	data["file"] = file
+	return c.ui.Show(data, func() { c.ui.Out("accepted %s", plural(len(set.Documents), "document")) })
+}
+
+// confirm asks at the terminal, unless --yes says so already.
+func (c *call) confirm(prompt string) error {
+	if c.bool("yes") {
+		return nil
+	}
+	answer, err := c.ask(prompt)
+	if err != nil {
+		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithHint("read what it shows, then write --yes")
+	}
+	if !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes") {
+		return diag.New(diag.ApprovalDenied, "accepting: you did not say yes")
+	}
+	return nil
+}
+
+func (c *call) forgetSet(h *house) error {
+	was, err := trust.Forget(h.trustParams)
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]any{"forgotten": was}, func() {
+		if !was {
+			c.ui.Out("the project's trust set was not accepted")
+			return
+		}
+		c.ui.Out("the project's trust set is accepted no longer")
+	})
+}
+
+// setChanges compares the set with the one accepted last.
+func setChanges(set trust.ProjectSet) []setChange {
+	before := map[string]trust.SetDocument{}
+	for _, d := range set.Before {
+		before[d.Name] = d
+	}
+	var out []setChange
+	for _, d := range set.Documents {
+		was, known := before[d.Name]
+		delete(before, d.Name)
+		switch {
+		case !known:
+			out = append(out, setChange{"added", d})
+		case was.Digest != d.Digest:
+			out = append(out, setChange{"changed", d})
+		default:
+			out = append(out, setChange{"kept", d})
+		}
+	}
+	for _, d := range set.Before {
+		if _, gone := before[d.Name]; gone {
+			out = append(out, setChange{"removed", d})
+		}
+	}
+	return out
+}
+
+func (u *ui) setChanges(set trust.ProjectSet, changes []setChange) {
+	for _, path := range set.Broken {
+		u.Warn("%s does not hold", path)
+	}
+	if len(set.Before) > 0 {
+		u.Out("The project's trust set changed since you accepted it on %s.", set.At.Format(time.DateOnly))
+	}
+	for _, x := range changes {
+		u.Out("%s %s  %s", map[string]string{"added": "+", "removed": "-", "changed": "~", "kept": " "}[x.Change], x.Kind, x.Name)
+		if x.Owner != "" {
+			u.Out("    owner %s", x.Owner)
+		}
+		if x.Scope != "" {
+			u.Out("    %s, until %s", x.Scope, x.NotAfter.Format(time.DateOnly))
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+func trustEndorseCommand() *command {
+	return &command{
+		name: "endorse", usage: "vouch for another's key to everybody who has you as an anchor", args: "FILE|KEY",
+		long: `Writes the key's document and your endorsement of it into the project's
+.ai/trust. It counts for whoever lets your key endorse, within what the document,
+the endorsement and your own scope all allow. KEY is a fingerprint, the beginning
+of one, or an owner, of a key that the project or you know already.`,
+		examples: []string{
+			"rye trust endorse leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
+			"rye trust endorse 4f3a --kinds '*' --namespaces '**' --may sign",
+		},
+		codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
+		flags: vouchFlags("endorsement"),
+		run:   runTrustEndorse,
+	}
+}
+
+// vouchFlags are what a grant and an endorsement have in common.
+func vouchFlags(what string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "kinds", Usage: "`KINDS` of items, separated by commas; * is every kind"},
+		&cli.StringSliceFlag{Name: "namespaces", Usage: "`GLOBS` over ids, such as acme/**"},
+		&cli.StringSliceFlag{Name: "may", Usage: "`USES`: sign, release, endorse, rotate, revoke, provider (default sign,release)"},
+		&cli.StringFlag{Name: "until", Usage: "end of the " + what + ": a date, or a `LENGTH` such as 90d"},
+		&cli.StringFlag{Name: "key", Usage: "sign the " + what + " with this own `KEY`"},
+	}
+}
+
+func runTrustEndorse(ctx context.Context, c *call) error {
+	h, err := c.house(lenient)
+	if err != nil {
+		return err
+	}
+	dir, err := h.projectTrust()
+	if err != nil {
+		return err
+	}
+	doc, b, err := c.documentOf(h, c.arg(0))
+	if err != nil {
+		return err
+	}
+	scope, err := c.grantScope(doc)
+	if err != nil {
+		return err
+	}
+	signer, err := c.signer(ctx, h)
+	if err != nil {
+		return err
+	}
+	if err := h.mustAnchor(signer, "endorse"); err != nil {
+		return err
+	}
+	p := trust.GrantParams{Document: b, Scope: scope, Now: c.Now()}
+	if text := c.str("until"); text != "" {
+		if p.NotAfter, err = until(text, c.Now()); err != nil {
+			return err
+		}
+	}
+	name, endorsement, err := trust.NewEndorsement(ctx, p, signer)
+	if err != nil {
+		return err
+	}
+	if _, err := trust.AddToProject(dir, doc.Name(), b); err != nil {
+		return err
+	}
+	at, err := trust.AddToProject(dir, name, endorsement)
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": scope, "endorsement": at}, func() {
+		c.ui.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, scope.String())
+		c.ui.Out("endorsement %s", at)
+		c.ui.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
+	})
+}
+
+// mustAnchor refuses to write what nobody would heed.
+func (h *house) mustAnchor(signer sign.Signer, use string) error {
+	fp := sign.FingerprintOf(signer.Public())
+	if h.trust.Anchors(fp, use) {
+		return nil
+	}
+	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).
+		WithHint("rye key new --may sign,release,%s makes a key that may; others let it with rye trust add --may %s", use, use)
+}
+
+// documentOf returns a key document by its file, or by the key when you or the
+// project hold one.
+func (c *call) documentOf(h *house, word string) (*trust.Document, []byte, error) {
+	path := c.path(word)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		doc, err := proposedKey(path, b)
+		return doc, b, err
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
+	}
+	fp, err := h.anyKey(word)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range h.trust.Documents(fp) {
+		if b, err = os.ReadFile(d.Path); err == nil {
+			doc, err := proposedKey(filepath.Base(d.Path), b)
+			return doc, b, err
+		}
+	}
+	return nil, nil, diag.New(diag.KeyUnknown, "finding key %s: no document about it is here", fp.Short()).WithHint("name the document's file")
+}
+
+// anyKey picks a key by fingerprint prefix or owner among all that documents
+// name, the project's too.
+func (h *house) anyKey(word string) (sign.Fingerprint, error) {
+	found := map[sign.Fingerprint]bool{}
+	match := func(fp sign.Fingerprint, owner string) {
+		if strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word {
+			found[fp] = true
+		}
+	}
+	for _, k := range h.trust.Keys() {
+		if k.Tier != trust.TierEmbedded {
+			match(k.Fingerprint, k.Owner)
+		}
+	}
+	for _, p := range h.trust.Proposals() {
+		if p.Kind == trust.KindKey {
+			match(p.Fingerprint, p.Owner)
+		}
+	}
+	if len(found) != 1 {
+		return sign.Fingerprint{}, diag.New(diag.KeyUnknown, "finding key %q: %d of the keys known here match", word, len(found)).WithHint("rye trust list shows them")
+	}
+	for fp := range found {
+		return fp, nil
+	}
+	return sign.Fingerprint{}, nil
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/trust"
+)
+
+// What a machine without a person says about trust.
+const (
+	envTrustRoot = "RYE_TRUST_ROOT"         // fingerprints, separated by commas
+	envMaxAge    = "RYE_REVOCATION_MAX_AGE" // of the newest list of revocations, such as 7d
+)
+
+// trustParams says where trust documents lie and what the call itself names as
+// anchors.
+func (c *call) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
+	p := trust.Params{
+		SystemDirs: c.systemTrust(), UserDir: dirs.Trust(), Anchors: compiledAnchors(),
+		Floor: buildTime(), Now: c.Now, Identity: userID(),
+	}
+	if dirs.State != "" {
+		p.StateDir = filepath.Join(dirs.State, "trust")
+	}
+	if project != "" {
+		p.ProjectDir = filepath.Join(project, space.Dir, "trust")
+	}
+	var err error
+	if p.Roots, err = trustRoots(c.Getenv(envTrustRoot)); err != nil {
+		return p, err
+	}
+	if p.RootPaths, err = c.rootPaths(project); err != nil {
+		return p, err
+	}
+	if age := c.Getenv(envMaxAge); age != "" {
+		if p.MaxAge, err = span(age); err != nil {
+			return p, diag.New(diag.Usage, "reading %s: %q is no length of time", envMaxAge, age).WithHint("write for example 7d or 36h")
+		}
+	}
+	return p, nil
+}
+
+func trustRoots(list string) ([]sign.Fingerprint, error) {
+	var out []sign.Fingerprint
+	for word := range strings.SplitSeq(list, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		fp, err := sign.ParseFingerprint(word)
+		if err != nil {
+			return nil, diag.New(diag.Usage, "reading %s: %q is no fingerprint", envTrustRoot, word).
+				WithHint("write 64 lower-case hexadecimal digits; rye key list --json prints them in full")
+		}
+		out = append(out, fp)
+	}
+	return out, nil
+}
+
+// rootPaths returns what --trust-root names. A file of the project is refused:
+// whoever changes the project would choose who is trusted.
+func (c *call) rootPaths(project string) ([]string, error) {
+	word := c.str("trust-root")
+	if word == "" {
+		return nil, nil
+	}
+	path := c.path(word)
+	if project != "" && within(resolved(project), resolved(path)) {
+		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q lies in the project, which cannot bring its own trust", word).
+			WithHint("keep it elsewhere, or name the fingerprint in %s", envTrustRoot)
+	}
+	return []string{path}, nil
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// loadTrust reads the documents and remembers the revocations that it meets for
+// the first time.
+func (c *call) loadTrust(h *house) (err error) {
+	if h.trustParams, err = c.trustParams(h.dirs, h.spaces.ProjectDir); err != nil {
+		return err
+	}
+	h.trust, h.badTrust = trust.Load(h.trustParams)
+	for _, fp := range h.trustParams.Roots {
+		if _, known := h.trust.Key(fp); !known {
+			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())
+			f.Path = h.trustParams.ProjectDir
+			h.badTrust = append(h.badTrust, f)
+		}
+	}
+	if err := trust.Remember(h.trustParams, h.trust); err != nil {
+		f := diag.Warnf(diag.FileSystemError, 0, 0, "%v", err)
+		f.Path = h.trustParams.StateDir
+		h.badTrust = append(h.badTrust, f)
+	}
+	return nil
+}
+
+// projectTrust returns the project's trust folder.
+func (h *house) projectTrust() (string, error) {
+	if _, err := h.needProject(); err != nil {
+		return "", err
+	}
+	return h.trustParams.ProjectDir, nil
+}
