@@ -104,7 +104,7 @@ func (b *bench) makeKey() error {
 	if err := os.MkdirAll(filepath.Join(b.work, "home"), 0o700); err != nil {
 		return err
 	}
-	if _, _, err := b.program(b.work, b.rye, "key", "new", "--owner", "bench", "--no-passphrase").once(); err != nil {
+	if _, err := b.program(b.work, b.rye, "key", "new", "--owner", "bench", "--no-passphrase").once(); err != nil {
 		return err
 	}
 	found, _ := filepath.Glob(filepath.Join(b.work, "home", "config", "rye", "trust", "key-*.toml"))

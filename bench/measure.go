@@ -19,7 +19,8 @@ type program struct {
 // sample is what several runs of one program cost.
 type sample struct {
 	times []time.Duration
-	rss   int64 // bytes, the largest of all runs; 0 where the system does not tell
+	cpu   []time.Duration // of all processors together
+	rss   int64           // bytes, the largest of all runs; 0 where the system does not tell
 }
 
 // race runs the programs in turn, so that what else happens on the machine
@@ -28,20 +29,29 @@ func race(rounds int, programs ...program) ([]sample, error) {
 	out := make([]sample, len(programs))
 	for i := range rounds + 1 {
 		for k, p := range programs {
-			took, rss, err := p.once()
+			o, err := p.once()
 			if err != nil {
 				return nil, err
 			}
 			if i > 0 {
-				out[k].times = append(out[k].times, took)
-				out[k].rss = max(out[k].rss, rss)
+				out[k].add(o)
 			}
 		}
 	}
 	return out, nil
 }
 
-func (p program) once() (time.Duration, int64, error) {
+// outcome is what one run cost.
+type outcome struct {
+	took, cpu time.Duration
+	rss       int64
+}
+
+func (s *sample) add(o outcome) {
+	s.times, s.cpu, s.rss = append(s.times, o.took), append(s.cpu, o.cpu), max(s.rss, o.rss)
+}
+
+func (p program) once() (outcome, error) {
 	cmd := exec.Command(p.argv[0], p.argv[1:]...)
 	cmd.Dir, cmd.Env = p.dir, p.env
 	if p.stdin != "" {
@@ -53,18 +63,26 @@ func (p program) once() (time.Duration, int64, error) {
 	err := cmd.Run()
 	took := time.Since(start)
 	if err != nil {
-		return 0, 0, fmt.Errorf("running %q: %w\n%s", p.argv, err, said.Bytes())
+		return outcome{}, fmt.Errorf("running %q: %w\n%s", p.argv, err, said.Bytes())
 	}
-	return took, residentSize(cmd.ProcessState), nil
+	state := cmd.ProcessState
+	return outcome{took, state.UserTime() + state.SystemTime(), residentSize(state)}, nil
 }
 
-func (s sample) median() time.Duration {
-	sorted := slices.Sorted(slices.Values(s.times))
+func median(d []time.Duration) time.Duration {
+	sorted := slices.Sorted(slices.Values(d))
 	return sorted[len(sorted)/2]
 }
 
+// over says how much longer s took than another, in the middle.
+func (s sample) over(other sample) time.Duration { return max(0, median(s.times)-median(other.times)) }
+
+func ratio(a, b []time.Duration) string {
+	return fmt.Sprintf("%.2f", float64(median(a))/float64(median(b)))
+}
+
 func (s sample) String() string {
-	return fmt.Sprintf("%s (%s–%s)", ms(s.median()), ms(slices.Min(s.times)), ms(slices.Max(s.times)))
+	return fmt.Sprintf("%s (%s–%s)", ms(median(s.times)), ms(slices.Min(s.times)), ms(slices.Max(s.times)))
 }
 
 func ms(d time.Duration) string {

@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"time"
 )
 
 // verify compares rye verify with the reference, for every size.
 func (b *bench) verify() error {
-	fmt.Printf("\n| verify | rye | SHA-256 + Ed25519 alone | ratio | rye, memory | reference, memory |\n|---|---|---|---|---|---|\n")
+	fmt.Printf("\n| verify | rye | SHA-256 + Ed25519 alone | ratio | ratio of processor time | rye, memory | reference, memory |\n|---|---|---|---|---|---|---|\n")
 	for _, n := range b.sizes {
 		dir, err := b.corpus(n)
 		if err != nil {
@@ -24,8 +23,8 @@ func (b *bench) verify() error {
 			return err
 		}
 		rye, bare := got[0], got[1]
-		fmt.Printf("| %d items | %s | %s | %.2f | %s | %s |\n", n, rye, bare,
-			float64(rye.median())/float64(bare.median()), mb(rye.rss), mb(bare.rss))
+		fmt.Printf("| %d items | %s | %s | %s | %s | %s | %s |\n", n, rye, bare,
+			ratio(rye.times, bare.times), ratio(rye.cpu, bare.cpu), mb(rye.rss), mb(bare.rss))
 	}
 	return nil
 }
@@ -33,10 +32,10 @@ func (b *bench) verify() error {
 // corpus writes and signs a project of n items and says what signing took.
 func (b *bench) corpus(n int) (string, error) {
 	dir := filepath.Join(b.work, strconv.Itoa(n))
-	if _, _, err := b.program(b.work, b.self, "corpus", dir, strconv.Itoa(n)).once(); err != nil {
+	if _, err := b.program(b.work, b.self, "corpus", dir, strconv.Itoa(n)).once(); err != nil {
 		return "", err
 	}
-	_, _, err := b.program(dir, b.rye, "sign", "*").once()
+	_, err := b.program(dir, b.rye, "sign", "*").once()
 	return dir, err
 }
 
@@ -56,7 +55,7 @@ func (b *bench) runTool() error {
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
-	if _, _, err := b.program(dir, b.rye, "sign", "*").once(); err != nil {
+	if _, err := b.program(dir, b.rye, "sign", "*").once(); err != nil {
 		return err
 	}
 	bare := b.program(dir, shell, file)
@@ -70,8 +69,8 @@ func (b *bench) runTool() error {
 		return err
 	}
 	fmt.Printf("\n| run tool | rye | bare | over it | rye, memory |\n|---|---|---|---|---|\n")
-	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], ms(got[0].median()-got[1].median()), mb(got[0].rss))
-	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], ms(first.median()-got[1].median()), mb(first.rss))
+	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], ms(got[0].over(got[1])), mb(got[0].rss))
+	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], ms(first.over(got[1])), mb(first.rss))
 	return nil
 }
 
@@ -81,11 +80,11 @@ func (b *bench) emptyCache(dir string) (s sample, err error) {
 	p := b.program(dir, b.rye, "run", "tool", "demo/hello")
 	p.env = append(p.env, "RYE_CACHE="+cache)
 	for range b.rounds {
-		took, rss, err := p.once()
+		o, err := p.once()
 		if err = errors.Join(err, discard(cache)); err != nil {
 			return s, err
 		}
-		s.times, s.rss = append(s.times, took), max(s.rss, rss)
+		s.add(o)
 	}
 	return s, nil
 }
@@ -115,7 +114,6 @@ func (b *bench) start() error {
 	if err != nil {
 		return err
 	}
-	over := got[0].median() - got[1].median()
-	fmt.Printf("\n| start | rye version | %s | over it | memory |\n|---|---|---|---|---|\n| process | %s | %s | %s | %s |\n", nothing, got[0], got[1], ms(max(over, time.Duration(0))), mb(got[0].rss))
+	fmt.Printf("\n| start | rye version | %s | over it | memory |\n|---|---|---|---|---|\n| process | %s | %s | %s | %s |\n", nothing, got[0], got[1], ms(got[0].over(got[1])), mb(got[0].rss))
 	return nil
 }
