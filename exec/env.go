@@ -142,7 +142,7 @@ func paramEnv(vars map[string]string, prefix string, params map[string]any) erro
 			if _, taken := declared[key]; taken || proc.IsLoaderVar(key) || badName(key) != "" {
 				return diag.New(diag.ValidationFailed, "passing on parameter %q: it may not set environment variable %s", name, key)
 			}
-			if len(key)+1+len(text) < maxParamEnv {
+			if len(key)+1+len(text) < maxParamEnv && !strings.ContainsRune(text, 0) {
 				vars[key] = text
 			}
 		}
