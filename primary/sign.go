@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/legacy"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -28,6 +29,11 @@ type SignCall struct {
 	Dir     string // what relative paths count from
 	Signer  sign.Signer
 	Check   bool // change nothing, report what would change
+
+	// Upgrade signs nothing but items whose earlier signature is good by its
+	// own rules, with LegacyKeys.
+	Upgrade    bool
+	LegacyKeys legacy.Keys
 }
 
 // SignStatus says what became of one file.
@@ -80,7 +86,7 @@ func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 type signTarget struct {
 	root   *space.Root
 	rel    string
-	walked bool // found in a folder, not named
+	walked bool // found in a folder or by a glob, not named
 }
 
 func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, error) {
@@ -97,9 +103,9 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		rep.Findings = []diag.Finding{why}
 		return rep, nil
 	}
-	rep, out, err := h.Prepare(ctx, it, call.Signer)
+	rep, out, err := h.prepare(ctx, f, it, call)
 	switch {
-	case err != nil || rep.Status != Signed:
+	case err != nil || rep.Status != Signed && rep.Status != Upgraded:
 		return rep, err
 	case call.Check:
 		rep.Status = Stale
@@ -109,6 +115,13 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		}
 	}
 	return rep, ctx.Err()
+}
+
+func (h *House) prepare(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+	if call.Upgrade {
+		return h.upgrade(ctx, f, it, call)
+	}
+	return h.Prepare(ctx, it, call.Signer)
 }
 
 // SignedFile is a file that carries a new signature: the item, or its detached
@@ -291,12 +304,18 @@ func (h *House) globbed(ctx context.Context, word string) ([]signTarget, error) 
 		}
 		for _, e := range entries {
 			if e.Root.Space == space.Project && e.Root.Layer == "" && glob.Match(pattern, e.Ref.ID) {
-				out = append(out, signTarget{root: e.Root, rel: e.Rel})
+				out = append(out, signTarget{root: e.Root, rel: e.Rel, walked: true})
 			}
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && (word != "*" || !h.hasProject()) {
 		return nil, diag.New(diag.ItemNotFound, "finding %q: no id in the project matches", word)
 	}
 	return out, nil
+}
+
+// hasProject reports whether a project was found: "*" of an empty one is
+// nothing, without one it is a mistake.
+func (h *House) hasProject() bool {
+	return slices.ContainsFunc(h.p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project })
 }
