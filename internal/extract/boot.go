@@ -1,6 +1,8 @@
 package extract
 
 import (
+	"slices"
+
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -66,8 +68,9 @@ func bootToolRules() []Rule {
 		{Field: "name", From: []string{"tool_id", "name"}}}
 }
 
-// seal keeps the signature format of what the boot table already knows: an
-// extractor may not move or restyle the signatures of boot file types.
+// seal keeps the signature format of what the boot table already knows, and its
+// minimum: an extractor may not move or restyle the signatures of boot file
+// types, and may ask more of an item, never less.
 func seal(e *Extractor) {
 	b := Boot().Kind(e.Kind)
 	if b == nil {
@@ -80,5 +83,25 @@ func seal(e *Extractor) {
 				e.Types[i].Style, e.Types[i].Detached = bt.Style, bt.Detached
 			}
 		}
+	}
+	for _, least := range b.Schema.Fields {
+		e.Schema.atLeast(least)
+	}
+}
+
+// atLeast adds what a field must meet in any case.
+func (s *Schema) atLeast(least Field) {
+	i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == least.Name })
+	if i < 0 {
+		s.Fields = append(s.Fields, least)
+		return
+	}
+	f := &s.Fields[i]
+	f.Required = f.Required || least.Required
+	f.Nullable = f.Nullable && least.Nullable
+	f.MatchFilename = f.MatchFilename || least.MatchFilename
+	f.MatchPath = f.MatchPath || least.MatchPath
+	if f.Type == "" || least.Type == "semver" {
+		f.Type = least.Type
 	}
 }
