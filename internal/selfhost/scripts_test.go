@@ -110,6 +110,41 @@ func TestExtractorMayNarrow(t *testing.T) {
 	wantCode(t, "a tool whose runtime lacks the author", err, diag.ValidationFailed)
 }
 
+// T4: an extractor may not ask less of an item than the boot table does, so
+// that no project makes what has no version, or another name, pass as valid.
+func TestExtractorMayNotAskLess(t *testing.T) {
+	const schema = "\nvalidation_schema:\n"
+	body := string(systemBodies(t)[toolExtractor])
+	rules, _, ok := strings.Cut(body, schema)
+	if !ok {
+		t.Fatalf("%s has no validation schema", toolExtractor)
+	}
+	for name, lax := range map[string]string{
+		"no schema":        rules + "\n",
+		"no rules":         rules + schema + "  fields: {}\n",
+		"nothing demanded": rules + schema + "  fields:\n    version: {}\n    description: {required: false}\n    name: {}\n    category: {}\n    executor_id: {nullable: true}\n",
+		"anything goes":    rules + schema + "  fields:\n    version: {type: string, nullable: true}\n    description: {nullable: true}\n    name: {nullable: true}\n",
+	} {
+		w := newWorld(t)
+		w.program("bash")
+		w.put(w.project, toolExtractor, []byte(lax))
+		w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/bash_runtime"))
+		w.house().mustChain(t, tool("acme/probe"))
+		for what, b := range map[string]string{
+			"no version":        "tool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A probe.\n",
+			"a version of null": "version: null\ntool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A probe.\n",
+			"half a version":    "version: '1.0'\ntool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A probe.\n",
+			"no description":    "version: 1.0.0\ntool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\n",
+			"another name":      string(yamlTool("rye/core/runtimes/bash_runtime", "name: other\n")),
+			"another folder":    string(yamlTool("rye/core/runtimes/bash_runtime", "category: rye/core\n")),
+		} {
+			w.put(w.project, "tools/acme/probe.yaml", []byte(b))
+			_, err := w.house().executor.Chain(t.Context(), tool("acme/probe"))
+			wantCode(t, name+", "+what, err, diag.ValidationFailed)
+		}
+	}
+}
+
 // T4: what would widen is refused, with the reason.
 func TestWideningIsRefused(t *testing.T) {
 	const parser = "tools/rye/core/parsers/yaml.yaml"
