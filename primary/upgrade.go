@@ -1,0 +1,85 @@
+package primary
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/legacy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+)
+
+// Upgraded is the state of a file whose earlier signature was good and gave way
+// to one of today's format.
+const Upgraded SignStatus = "upgraded"
+
+// upgrade computes the signed form of an item whose earlier signature is good
+// by its own rules. What that signature never covered is named: the person who
+// upgrades answers for it from now on. Files of today's format stay.
+func (h *House) upgrade(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
+	switch code := it.Verdict.Code; {
+	case code == diag.Legacy:
+		return h.upgradeLegacy(ctx, it, call)
+	case code == diag.Unsigned:
+		rep.findUnsigned(f)
+	case it.Verdict.Signer == (sign.Fingerprint{}) && !it.Verdict.OK():
+		rep.refuse(it.Verdict.Err(it.Path()))
+	}
+	return rep, SignedFile{}, nil
+}
+
+func (r *SignReport) findUnsigned(f signTarget) {
+	r.Status = Refused
+	why := diag.Errorf(diag.Unsigned, 0, 0, "nobody ever signed it, so there is nothing to go by")
+	if f.walked {
+		r.Status, why.Severity = Skipped, diag.SeverityWarning
+	}
+	why.Path, why.Fix = r.Path, "read it, then rye sign "+r.Ref
+	r.Findings = append(r.Findings, why)
+}
+
+func (h *House) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
+	if why := notUpgradable(old, it); why != nil {
+		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{*why}, it.Path())}
+		return rep, SignedFile{}, nil
+	}
+	rep, out, err := h.Prepare(ctx, it, call.Signer)
+	switch {
+	case err != nil:
+	case rep.Status == Signed:
+		rep.Status = Upgraded
+		for _, p := range old.Uncovered {
+			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature never covered %s", hidden.Visible(p.What))
+			f.Fix = "read it: your signature covers it"
+			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
+		}
+	case rep.Status == Refused:
+		f := diag.Warnf(diag.Legacy, 0, 0, "the old signature is good, but the item does not fit as it stands")
+		f.Fix = "change what is named above, read the item, then rye sign " + rep.Ref
+		rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
+	}
+	return rep, out, err
+}
+
+// notUpgradable says why an earlier signature does not carry over, nil when it
+// does.
+func notUpgradable(old legacy.Verdict, it *resolve.Item) *diag.Finding {
+	line, reason := max(old.Line.Number, 1), string(old.Outcome)+": "+hidden.Visible(old.Reason)
+	fix := "read it as if nobody had signed it, then rye sign " + it.Ref.String()
+	switch {
+	case old.Outcome == legacy.UnknownKey:
+		fix = "name the signer's public key with --legacy-key FILE; or " + fix
+	case old.Outcome == legacy.Good && old.Line.Junk != "":
+		reason = "more stands on line " + strconv.Itoa(line) + " than the signature, and nobody signed that"
+		fix = "remove it, or move it to a line of its own, then rye sign " + it.Ref.String()
+	case old.Outcome == legacy.Good:
+		return nil
+	}
+	f := diag.Errorf(diag.Legacy, line, 0, "%s", reason)
+	f.Fix = fix
+	return &f
+}
