@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
 )
 
 // The compiled-in codecs. A parser item chooses one by name.
@@ -89,7 +90,7 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 	if read == nil {
 		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "no codec %q reads files of type %s", t.Codec, t.Ext)}
 	}
-	r := read(src)
+	r := read(sign.WithoutForeignLegacy(src, t.Style))
 	m.Body, m.Fallback = r.body, r.fallback
 	if r.doc != nil {
 		m.Fields, m.Pos = e.apply(r.doc)

@@ -48,7 +48,12 @@ func isRule(line []byte) bool {
 
 func isSignature(line []byte) bool {
 	line = bytes.TrimSpace(line)
-	return bytes.HasPrefix(line, []byte("<!-- rye:signed:")) && bytes.HasSuffix(line, []byte("-->"))
+	for _, mark := range [...]string{"rye:signed:", "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"} { // the last three of older files
+		if bytes.HasPrefix(line, []byte("<!-- "+mark)) {
+			return bytes.HasSuffix(line, []byte("-->"))
+		}
+	}
+	return false
 }
 
 // Title returns the first "# " heading outside blocks and its line, or "" and 0.
