@@ -94,6 +94,7 @@ func (c *call) loadTrust(h *house) (err error) {
 	if h.trustParams, err = c.trustParams(h.dirs, h.spaces.ProjectDir); err != nil {
 		return err
 	}
+	h.trustParams.LegacyDir = legacyDir(h.spaces.UserDir)
 	h.trust, h.badTrust = trust.Load(h.trustParams)
 	for _, fp := range h.trustParams.Roots {
 		if _, known := h.trust.Key(fp); !known {
