@@ -17,6 +17,7 @@ func commands() []*command {
 		runCommand(),
 		signCommand(),
 		verifyCommand(),
+		hookCommand(),
 		listCommand(),
 		showCommand(),
 		chainCommand(),

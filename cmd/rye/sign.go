@@ -13,11 +13,13 @@ import (
 func signCommand() *command {
 	return &command{
 		name: "sign", group: "Items",
-		usage: "validate items and sign them", args: "ID|GLOB|PATH…",
+		usage: "validate items and sign them", args: "[ID|GLOB|PATH…]",
 		long: `A target is a path, a ref such as tool:demo/hello, an id, or a glob over ids;
 '*' is every item of the project. An item that does not fit its schema, or that
 holds hidden characters, is refused and left as it is. Signing twice changes
 nothing. --check changes nothing at all and fails when something would change.
+--staged signs the staged items in git's index, so that the next commit holds them
+signed; a file of the work tree is written only when it equals what is staged.
 
 --upgrade is for items of the Python original: it signs anew those whose old
 signature is good by its own, weaker rules, tells what that never covered, and
@@ -27,10 +29,12 @@ from --legacy-key, never from the project by themselves.`,
 			"rye sign tool:demo/hello",
 			"rye sign '*'",
 			"rye sign .ai/tools/demo --check  # in CI",
+			"rye sign --staged                # what the commit hook does",
 			"rye sign '*' --upgrade --legacy-key old/public_key.pem",
 		},
 		codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
 		flags: []cli.Flag{
+			&cli.BoolFlag{Name: "staged", Usage: "sign the staged items in git's index"},
 			&cli.BoolFlag{Name: "check", Usage: "change nothing; fail when something is not signed by the key"},
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`: a fingerprint, an owner or a file"},
 			&cli.BoolFlag{Name: "upgrade", Usage: "sign only what has a good signature of the Python original"},
@@ -41,6 +45,12 @@ from --legacy-key, never from the project by themselves.`,
 }
 
 func runSign(ctx context.Context, c *call) error {
+	if c.bool("staged") {
+		return runSignStaged(ctx, c)
+	}
+	if len(c.args) == 0 {
+		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithHint("rye sign '*' signs every item of the project")
+	}
 	h, err := c.house(lenient)
 	if err != nil {
 		return err

@@ -67,8 +67,8 @@ type Change struct {
 	Old    Entry // what the tree holds; mode 0 when it is new
 }
 
-// Staged compares the index with a tree-ish, at or below path; "" compares
-// all. Renames are a removal and an addition. No file of the work tree is
+// Staged compares the index with a tree-ish, at or below path, which counts
+// from the folder; "" compares all. Renames are a removal and an addition. No file of the work tree is
 // looked at.
 func (g *Git) Staged(ctx context.Context, tree, path string) ([]Change, error) {
 	args := []string{"diff-index", "--cached", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",

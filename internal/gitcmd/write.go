@@ -78,6 +78,11 @@ func (r *Repo) Skip(ctx context.Context, paths []string) error {
 	return err
 }
 
+// Staged compares the index with a tree-ish; path is relative to the top.
+func (r *Repo) Staged(ctx context.Context, tree, path string) ([]Change, error) {
+	return r.top().Staged(ctx, tree, path)
+}
+
 // top works at the top of the work tree, where paths need no prefix.
 func (r *Repo) top() *Git {
 	g := *r.Git

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/githook"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+)
+
+// agentWait is how long an agent may think: it may ask a person.
+const agentWait = 2 * time.Minute
+
+// runSignStaged is rye sign --staged.
+func runSignStaged(ctx context.Context, c *call) error {
+	if len(c.args) > 0 {
+		return diag.New(diag.Usage, "reading arguments: --staged signs all that is staged, and %q is named besides", c.args[0]).
+			WithHint("give either")
+	}
+	git, err := gitcmd.New(gitcmd.Params{Dir: c.dir, Cwd: c.Dir, Environ: c.Environ()})
+	if err != nil {
+		return err
+	}
+	s, err := c.signStaged(ctx, git, c.bool("check"))
+	if err != nil {
+		return err
+	}
+	c.noteLeft(s)
+	return c.stagedReport(s, "signing")
+}
+
+// stagedReport shows what became of the staged items.
+func (c *call) stagedReport(s *githook.Report, doing string) error {
+	if err := diag.FromFindings(doing, s.Findings); err != nil {
+		data := map[string]any{"files": s.Files, "findings": s.Findings}
+		return c.ui.report(err, data, s.Findings, func() {
+			for _, f := range s.Findings {
+				c.ui.finding(f)
+			}
+		})
+	}
+	return c.signed(s.Files)
+}
+
+func (c *call) noteLeft(s *githook.Report) {
+	for _, path := range s.Left {
+		c.ui.Note("rye: %s has edits that are not staged: the commit holds it signed, the file stays as it is", path)
+	}
+}
+
+// signStaged looks for staged changes first: most commits hold no items, and
+// then nothing else is opened.
+func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*githook.Report, error) {
+	none := &githook.Report{Files: []primary.SignReport{}}
+	changes, repo, err := stagedChanges(ctx, git)
+	if err != nil || len(changes) == 0 {
+		return none, err
+	}
+	h, err := c.house(lenient)
+	if err != nil {
+		return nil, err
+	}
+	merging, err := mergedHeads(repo, c.Environ())
+	if err != nil {
+		return nil, err
+	}
+	bounded, cancel := context.WithTimeout(ctx, agentWait)
+	defer cancel()
+	return githook.Sign(bounded, githook.Params{
+		Repo: repo, Prefix: h.prefixIn(repo), Changes: changes, Merging: merging, Check: check,
+		House: func(project *space.Root) (*resolve.Resolver, *primary.House) {
+			r := h.verifier(h.with(project))
+			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Now: c.Now})
+		},
+		Signer: func(ctx context.Context) (sign.Signer, error) { return c.signer(ctx, h) },
+	})
+}
+
+// stagedChanges compares the index with HEAD while the repository is looked
+// for: each is a process of its own.
+func stagedChanges(ctx context.Context, git *gitcmd.Git) (changes []gitcmd.Change, repo *gitcmd.Repo, err error) {
+	var repoErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { repo, repoErr = git.Repo(ctx) })
+	changes, err = git.Staged(ctx, "HEAD", "")
+	wg.Wait()
+	switch {
+	case repoErr != nil:
+		return nil, nil, repoErr
+	case repo.WorkTree == "":
+		return nil, nil, diag.New(diag.Usage, "signing what is staged: there is no work tree here").WithHint("run it in the work tree of a repository")
+	case err == nil:
+		return changes, repo, nil
+	}
+	head, headErr := repo.Head(ctx) // before the first commit there is no HEAD
+	if headErr != nil {
+		return nil, nil, headErr
+	}
+	changes, err = repo.Staged(ctx, head, "")
+	return changes, repo, err
+}

@@ -1,0 +1,248 @@
+// Package githook signs what is staged: it reads blobs of the index through
+// git plumbing, signs them in memory and puts the signed blobs back, so that a
+// commit holds signed items whatever the work tree holds.
+//
+// It touches a file of the work tree only when it equals its staged blob. It
+// judges nothing by itself (verify and primary do), starts no git (gitcmd
+// does), and prints nothing.
+package githook
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/verify"
+)
+
+// Kept is the state of an item that somebody else signed and nobody changed
+// since. To sign it would vouch for what this person may never have read.
+const Kept primary.SignStatus = "kept"
+
+// Params says what to sign. All but Merging and Check are required.
+type Params struct {
+	Repo    *gitcmd.Repo
+	Prefix  string          // the project's place below the work tree: "" or "a/b/"
+	Changes []gitcmd.Change // how the index differs from HEAD, whole
+	Merging []string        // commits that are being merged
+	Check   bool            // change nothing, report what would change
+	// House returns the rooms over a project root that reads the index.
+	House func(project *space.Root) (*resolve.Resolver, *primary.House)
+	// Signer is asked for once, and only when something is to be signed: it
+	// may cost a passphrase.
+	Signer func(ctx context.Context) (sign.Signer, error)
+}
+
+// Report is what became of the staged items.
+type Report struct {
+	Files []primary.SignReport `json:"files"`
+	// Left are files whose commit is signed and whose work tree is not: they
+	// hold edits that are not staged.
+	Left     []string       `json:"left,omitempty"`
+	Findings []diag.Finding `json:"findings,omitempty"` // of what is staged and no item
+}
+
+// Failed reports whether the commit should not be made.
+func (r *Report) Failed() bool {
+	return diag.Failed(r.Findings) || slices.ContainsFunc(r.Files, func(f primary.SignReport) bool { return diag.Failed(f.Findings) })
+}
+
+// staged is one item on its way.
+type staged struct {
+	it  *resolve.Item
+	old gitcmd.Entry // of the file that is to be replaced; zero OID when it is new
+	out primary.SignedFile
+}
+
+type run struct {
+	Params
+	files  *verify.GitFiles
+	house  *primary.House
+	signer sign.Signer // nil until it is needed
+	report *Report
+	todo   []staged
+}
+
+// Sign signs the staged items. When anything is refused, nothing is changed.
+func Sign(ctx context.Context, p Params) (*Report, error) {
+	r := &run{Params: p, report: &Report{Files: []primary.SignReport{}}}
+	found, err := secrets(ctx, p.Repo, p.Changes, p.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	r.report.Findings = found
+	rels, err := r.candidates(ctx)
+	if err != nil || len(rels) == 0 {
+		return r.report, err
+	}
+	if r.files, err = verify.Index(ctx, p.Repo, p.Prefix); err != nil {
+		return nil, err
+	}
+	defer func() { _ = r.files.Close() }()
+	if err := r.prepare(ctx, rels); err != nil {
+		return nil, err
+	}
+	if r.report.Failed() || p.Check || len(r.todo) == 0 {
+		return r.report, nil
+	}
+	return r.report, r.write(ctx)
+}
+
+// candidates returns the paths below .ai of staged files that may be items.
+// What comes unchanged from a merged commit is not this person's.
+func (r *run) candidates(ctx context.Context) ([]string, error) {
+	top := r.Prefix + space.Dir
+	changes := slices.DeleteFunc(slices.Clone(r.Changes), func(c gitcmd.Change) bool {
+		return c.Status == 'D' || c.Path != top && !strings.HasPrefix(c.Path, top+"/")
+	})
+	for _, commit := range r.Merging {
+		if len(changes) == 0 {
+			break
+		}
+		ours, err := r.Repo.Staged(ctx, commit, top)
+		if err != nil {
+			return nil, err
+		}
+		differs := map[string]bool{}
+		for _, c := range ours {
+			differs[c.Path] = true
+		}
+		changes = slices.DeleteFunc(changes, func(c gitcmd.Change) bool { return !differs[c.Path] })
+	}
+	var rels []string
+	for _, c := range changes {
+		if f, bad := special(c); bad {
+			r.report.Findings = append(r.report.Findings, f)
+			continue
+		}
+		// A staged signature stands for its file.
+		rels = append(rels, strings.TrimSuffix(strings.TrimPrefix(c.Path, top+"/"), extract.DetachedExt))
+	}
+	slices.Sort(rels)
+	return slices.Compact(rels), nil
+}
+
+// special says what is wrong with a staged entry below .ai that is no file.
+func special(c gitcmd.Change) (f diag.Finding, bad bool) {
+	switch {
+	case c.Status == 'U':
+		f = diag.Errorf(diag.NotRegular, 0, 0, "it is not merged")
+		f.Fix = "resolve the conflict and add the file"
+	case c.Mode == gitcmd.ModeLink:
+		f = diag.Errorf(diag.PathEscape, 0, 0, "a symbolic link may not stand below .ai")
+		f.Fix = "replace the link by the file itself"
+	case !c.IsFile():
+		f = diag.Errorf(diag.NotRegular, 0, 0, "a submodule may not stand below .ai")
+		f.Fix = "add its files themselves, or install it as a bundle"
+	default:
+		return f, false
+	}
+	f.Path = c.Path
+	return f, true
+}
+
+// prepare judges every candidate and computes what is to be written.
+func (r *run) prepare(ctx context.Context, rels []string) error {
+	root := r.files.Root()
+	resolver, house := r.House(root)
+	r.house = house
+	table, err := resolver.Table(ctx)
+	if err != nil {
+		return err
+	}
+	for _, rel := range rels {
+		place, _ := table.Place(rel)
+		if _, here := r.files.Entry(rel); !here || place.Ref.IsZero() || extract.Own(rel) {
+			continue
+		}
+		it, err := resolver.File(ctx, root, rel)
+		if err != nil {
+			r.refuse(root.Display(rel), err)
+			continue
+		}
+		if err := r.item(ctx, it); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+func (r *run) refuse(path string, err error) {
+	code := diag.CodeOf(err)
+	if code == "" {
+		code = diag.FileSystemError
+	}
+	f := diag.Errorf(code, 0, 0, "%s", err)
+	f.Path = path
+	r.report.Files = append(r.report.Files, primary.SignReport{Path: path, Status: primary.Refused, Findings: []diag.Finding{f}})
+}
+
+// item signs one item, unless a signature on it holds already.
+func (r *run) item(ctx context.Context, it *resolve.Item) error {
+	rep := primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String()}
+	theirs, err := r.someoneElses(ctx, it)
+	switch {
+	case err != nil:
+		return err
+	case diag.Failed(it.Findings):
+		rep.Status, rep.Signer, rep.Findings = primary.Refused, "", it.Findings
+	case it.Verdict.OK():
+	case theirs:
+		rep.Status = Kept
+		f := diag.Warnf(it.Verdict.Code, 0, 0, "it stays as it is: another key signed these bytes (%s)", it.Verdict.Reason())
+		f.Path, f.Fix = it.Path(), "rye sign "+it.Ref.String()+", once you have read it"
+		rep.Findings = []diag.Finding{f}
+	default:
+		signer, err := r.key(ctx)
+		if err != nil {
+			return err
+		}
+		var out primary.SignedFile
+		if rep, out, err = r.house.Prepare(ctx, it, signer); err != nil {
+			return err
+		}
+		r.plan(&rep, it, out)
+	}
+	r.report.Files = append(r.report.Files, rep)
+	return nil
+}
+
+// key asks for the signer, once.
+func (r *run) key(ctx context.Context) (s sign.Signer, err error) {
+	if r.signer == nil {
+		r.signer, err = r.Signer(ctx)
+	}
+	return r.signer, err
+}
+
+func (r *run) plan(rep *primary.SignReport, it *resolve.Item, out primary.SignedFile) {
+	if rep.Status != primary.Signed {
+		return
+	}
+	if r.Check {
+		rep.Status = primary.Stale
+		return
+	}
+	old, _ := r.files.Entry(out.Rel)
+	r.todo = append(r.todo, staged{it: it, old: old, out: out})
+}
+
+// someoneElses reports whether a key that is not the signer's signed exactly
+// these bytes: the verdict was reached after the hash held.
+func (r *run) someoneElses(ctx context.Context, it *resolve.Item) (bool, error) {
+	switch it.Verdict.Code {
+	case diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale:
+		return true, nil
+	case diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked: // it may be an own key that has ended
+		signer, err := r.key(ctx)
+		return err == nil && it.Verdict.Signer != sign.FingerprintOf(signer.Public()), err
+	}
+	return false, nil
+}
