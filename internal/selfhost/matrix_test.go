@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,16 +88,20 @@ func newer(t *testing.T, body []byte) []byte {
 	return out
 }
 
-// T3: a changed and signed copy in the project wins over the system's, for
-// every item that is not sealed; one in the user space wins over the system's
-// and loses to the project's.
+// T3: a changed and signed copy in the project wins over all others, for every
+// item that is not sealed; one in the user space wins over the system's, and one
+// in an installed system space over the embedded one.
 func TestOverrideMatrix(t *testing.T) {
 	eachItem(t, false, func(t *testing.T, e entry) {
 		w := newWorld(t)
-		user := w.put(w.user, e.rel, newer(t, e.body(t)))
-		wantSupplier(t, w.house(), e.it.Ref, "user", user, "system:rye-core")
-		project := w.put(w.project, e.rel, append(newer(t, e.body(t)), '\n'))
-		wantSupplier(t, w.house(), e.it.Ref, "project", project, "user", "system:rye-core")
+		w.layer = filepath.Join(w.bin, "installed")
+		body := newer(t, e.body(t))
+		layer := w.put(w.layer, e.rel, body)
+		wantSupplier(t, w.house(), e.it.Ref, "system:installed", layer, "system:rye-core")
+		user := w.put(w.user, e.rel, append(body, '\n'))
+		wantSupplier(t, w.house(), e.it.Ref, "user", user, "system:installed", "system:rye-core")
+		project := w.put(w.project, e.rel, append(body, "\n\n"...))
+		wantSupplier(t, w.house(), e.it.Ref, "project", project, "user", "system:installed", "system:rye-core")
 	})
 }
 

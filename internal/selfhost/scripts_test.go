@@ -56,6 +56,12 @@ func TestProjectRuntimeCapturesNobodyElse(t *testing.T) {
 	override(w.user, "9")
 	check("the user overrides too", map[string]string{
 		"rye/extra/probe": "system:rye-core 5m0s", "mine/probe": "user 9s", "acme/probe": "project 7s"})
+	w.layer = filepath.Join(w.bin, "installed")
+	override(w.layer, "11")
+	w.put(w.layer, "tools/corp/probe.yaml", probe("corp"))
+	check("an installed system space overrides too", map[string]string{
+		"rye/extra/probe": "system:rye-core 5m0s", "corp/probe": "system:installed 11s", "mine/probe": "user 9s", "acme/probe": "project 7s"})
+	w.layer = ""
 	w.remove(w.project, bashRuntime)
 	check("only the user overrides", map[string]string{
 		"rye/extra/probe": "system:rye-core 5m0s", "mine/probe": "user 9s", "acme/probe": "user 9s"})
