@@ -41,7 +41,7 @@ func commands() []*command {
 func globalFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"},
-		&cli.StringFlag{Name: "project", Aliases: []string{"C"}, Usage: "work as if started in `DIR`"},
+		&cli.StringFlag{Name: "project", Aliases: []string{"C"}, Usage: "the project is `DIR`; paths are relative to it"},
 		&cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print results and errors only"},
 		&cli.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print more about what happens"},
 		&cli.BoolFlag{Name: "no-color", Usage: "print without colour (as NO_COLOR does)"},
