@@ -44,7 +44,7 @@ func rooms() map[string]map[string]bool {
 		"exec/sandbox":          set("policy"),
 		"verify":                set(found...),
 		"search":                set(found...),
-		"githook":               set(append([]string{"verify"}, found...)...),
+		"githook":               set(append([]string{"verify", "primary"}, found...)...),
 		"provider":              set(run...),
 		"graph":                 set(run...),
 		"threads":               set(append([]string{"provider", "threads/store"}, run...)...),
