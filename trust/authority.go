@@ -2,6 +2,7 @@ package trust
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ryeos/rye/sign"
@@ -57,6 +58,25 @@ func (e *entry) handsOn(kind, id, use string) (Bound, string) {
 		}
 	}
 	return x, part
+}
+
+// limits are the scopes that bind a key besides its own documents, as far as
+// they can be shown without an item.
+func (b *basis) limits() Bounds {
+	switch {
+	case b == nil:
+		return nil
+	case b.rotation != nil:
+		return slices.Concat(b.from.bounds, b.prev.limits())
+	case b.endorser == nil:
+		return nil
+	}
+	out := Bounds{{Scope: b.grant.Scope, Source: quoted(b.grant.Path)}}
+	for _, x := range b.endorser.bounds {
+		s := Scope{Kinds: x.Scope.Kinds, Namespaces: x.Scope.Namespaces, May: b.grant.Scope.May}
+		out = append(out, Bound{Scope: s, Source: x.Source})
+	}
+	return out
 }
 
 // vouched reports whether the endorser vouches now for what it endorsed: as an

@@ -113,6 +113,7 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	}
 	b, code, why := e.best(s, claimed(now), now, nil)
 	k.State = e.state(b, code, now)
+	k.Scope = slices.Concat(k.Scope, b.limits())
 	if b != nil {
 		k.Tier, k.NotBefore, k.NotAfter = b.tier, b.notBefore, b.notAfter
 	} else if len(e.documents) > 0 {

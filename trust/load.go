@@ -77,11 +77,31 @@ func (b *builder) readRoot(path string) {
 	case info.IsDir():
 		b.readDir(TierUser, path)
 	default:
-		b.readFile(TierUser, path)
+		b.readNamed(path)
 	}
 	for _, d := range b.docs[first:] {
 		d.root = true
 	}
+}
+
+// readNamed parses a document that may have any name, under the one that its
+// content demands.
+func (b *builder) readNamed(path string) {
+	data, err := readDocument(TierUser, path)
+	if err != nil {
+		b.unreadable(TierUser, path, err)
+		return
+	}
+	doc, fs := parse(path, data)
+	if doc.Kind != "" && !doc.named {
+		doc, fs = parse(doc.Name(), data)
+		doc.Path = path
+	}
+	for i := range fs {
+		fs[i].Path = path
+	}
+	doc.Tier = TierUser
+	b.take(doc, fs)
 }
 
 // unreadable reports a folder or file that could not be read. Above the

@@ -51,14 +51,27 @@ func (s *Store) sortProposals() {
 		if e == nil || e.weak {
 			continue
 		}
-		for _, x := range e.bases {
-			mine := x.tier == TierProject && x.doc != nil && x.doc.Path == p.Path
-			p.Known = p.Known || !mine
-			p.Counts = p.Counts || mine || x.grant != nil && x.grant.Path == p.Path || x.rotation != nil && x.rotation.Path == p.Path || x.doc != nil && x.doc.root && x.doc.Path == p.Path
-		}
-		p.Counts = p.Counts || slices.ContainsFunc(e.revocations, func(r *Document) bool { return r.Path == p.Path })
+		p.Counts = e.counts(p.Path)
+		p.Known = slices.ContainsFunc(e.bases, func(x *basis) bool { return x.doc == nil || x.tier != TierProject || quoted(p.Path) != x.document })
 	}
 	slices.SortFunc(s.proposals, func(a, b Proposal) int { return cmp.Compare(a.Path, b.Path) })
+}
+
+// counts reports whether the document at that path has an effect: what counts
+// by it, or is the same as what counts elsewhere.
+func (e *entry) counts(path string) bool {
+	is := func(d *Document) bool { return d != nil && d.Path == path }
+	for _, x := range e.bases {
+		if is(x.grant) || is(x.rotation) || is(x.doc) {
+			return true
+		}
+		for _, d := range e.documents {
+			if is(d) && x.doc != nil && x.doc.Digest == d.Digest {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(e.revocations, is) || slices.ContainsFunc(e.rotations, is)
 }
 
 // proposing returns the proposals that bring this key.

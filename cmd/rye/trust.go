@@ -182,7 +182,12 @@ func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, set tru
 	}
 	u.Table(t)
 	for _, p := range proposals {
-		u.Note("proposal, not trusted: %s (%s %s)", p.Path, cmp.Or(p.Owner, p.Kind), p.Fingerprint.Short())
+		if !p.Counts {
+			u.Note("proposal, not trusted: %s (%s %s)", p.Path, cmp.Or(p.Owner, p.Kind), p.Fingerprint.Short())
+		}
+	}
+	if set.State == trust.SetAccepted || set.State == trust.SetChanged {
+		u.Note("the project's trust set: %s (%s)", string(set.State), set.At.Format(time.DateOnly))
 	}
 	for _, f := range bad {
 		u.Warn("%s", f)

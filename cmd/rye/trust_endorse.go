@@ -18,7 +18,7 @@ import (
 func trustEndorseCommand() *command {
 	return &command{
 		name: "endorse", usage: "vouch for another's key to everybody who has you as an anchor", args: "FILE|KEY",
-		long: `Writes the key's document and your endorsement of it into the project's
+		long: `Writes the key's document, yours and your endorsement into the project's
 .ai/trust. It counts for whoever lets your key endorse, within what the document,
 the endorsement and your own scope all allow. KEY is a fingerprint, the beginning
 of one, or an owner, of a key that the project or you know already.`,
@@ -80,6 +80,9 @@ func runTrustEndorse(ctx context.Context, c *call) error {
 	if _, err := trust.AddToProject(dir, doc.Name(), b); err != nil {
 		return err
 	}
+	if err := h.copyAnchor(dir, signer); err != nil {
+		return err
+	}
 	at, err := trust.AddToProject(dir, name, endorsement)
 	if err != nil {
 		return err
@@ -89,6 +92,20 @@ func runTrustEndorse(ctx context.Context, c *call) error {
 		c.ui.Out("endorsement %s", at)
 		c.ui.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
 	})
+}
+
+// copyAnchor puts the endorser's own document beside, so that a machine which
+// knows nothing but its fingerprint finds it.
+func (h *house) copyAnchor(dir string, signer sign.Signer) error {
+	for _, d := range h.trust.Documents(sign.FingerprintOf(signer.Public())) {
+		b, err := os.ReadFile(d.Path)
+		if err != nil {
+			return diag.New(diag.FileSystemError, "reading trust document: %w", err)
+		}
+		_, err = trust.AddToProject(dir, d.Name(), b)
+		return err
+	}
+	return nil
 }
 
 // mustAnchor refuses to write what nobody would heed.
