@@ -156,11 +156,15 @@ func (it *Item) Usable() error {
 	if err := it.Verdict.Err(it.Path()); err != nil {
 		return err
 	}
+	// First, for a file that does not parse names no tool_type either.
+	if err := diag.FromFindings("reading "+it.Ref.String(), it.Findings); err != nil {
+		return err
+	}
 	if it.Support() {
 		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file and no tool", it.Ref, it.Path()).
 			WithHint("add tool_type to make it a tool")
 	}
-	return diag.FromFindings("reading "+it.Ref.String(), it.Findings)
+	return nil
 }
 
 func (r *Resolver) inspect(ctx context.Context, ref item.Ref, roots []*space.Root, missing diag.Code) (*Item, error) {
