@@ -19,13 +19,13 @@ import (
 // lab is a house and a project for tests that start rye as processes of its
 // own and disturb them.
 type lab struct {
-	t    *testing.T
+	t    testing.TB
 	rye  string
 	home string
 	dir  string // the project
 }
 
-func newLab(t *testing.T) *lab {
+func newLab(t testing.TB) *lab {
 	t.Helper()
 	rye, err := exec.LookPath("rye") // TestMain put this test binary on PATH under that name
 	if err != nil {
@@ -125,7 +125,7 @@ func (l *lab) read(path string) []byte {
 }
 
 // leftovers returns the temporary files below dir.
-func leftovers(t *testing.T, dir string) []string {
+func leftovers(t testing.TB, dir string) []string {
 	t.Helper()
 	var out []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
