@@ -46,8 +46,9 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 // repository cannot put a program before the system's.
 func safePath(list, project string) string {
 	var keep []string
+	at := real(project)
 	for _, dir := range filepath.SplitList(list) {
-		if filepath.IsAbs(dir) && !inside(dir, project) {
+		if filepath.IsAbs(dir) && !insideOf(dir, project, at) {
 			keep = append(keep, dir)
 		}
 	}
@@ -57,11 +58,14 @@ func safePath(list, project string) string {
 // inside reports whether an absolute path lies in the project, as it is spelled
 // or with all links followed. A project at the root of the file system has no
 // outside, so it bounds nothing.
-func inside(path, project string) bool {
+func inside(path, project string) bool { return insideOf(path, project, real(project)) }
+
+// insideOf is inside for a project whose links were followed before.
+func insideOf(path, project, at string) bool {
 	if project == "" || filepath.Dir(project) == project {
 		return false
 	}
-	return within(path, project) || within(real(path), real(project))
+	return within(path, project) || within(real(path), at)
 }
 
 func real(path string) string {
