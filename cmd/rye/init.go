@@ -21,12 +21,18 @@ func initCommand() *command {
 		long: `Makes .ai with its folders, rye.yaml, and the lines in .gitattributes and
 .gitignore that keep git from changing signed bytes. Without a key of your own it
 offers to make one at a terminal, and prints the command elsewhere. It is safe to
-repeat: what is there stays.`,
-		examples: []string{"rye init", "rye init support-agents"},
-		codes:    []diag.Code{diag.FileSystemError},
+repeat: what is there stays. --hook installs the git hooks, as rye hook install
+does; --ci writes a workflow that verifies every push with the keys of the variable
+RYE_TRUST_ROOT.`,
+		examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github"},
+		codes:    []diag.Code{diag.FileSystemError, diag.SourceNotFound},
 		// The same flags as rye key new, for the key that it may make.
-		flags: []cli.Flag{&cli.StringFlag{Name: "owner", Usage: "`NAME` on a new key"}},
-		run:   runInit,
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "owner", Usage: "`NAME` on a new key"},
+			&cli.BoolFlag{Name: "hook", Usage: "install the git hooks too"},
+			&cli.StringFlag{Name: "ci", Usage: "write a workflow for `SYSTEM` too: github or gitlab"},
+		},
+		run: runInit,
 	}
 }
 
@@ -43,20 +49,32 @@ func runInit(ctx context.Context, c *call) error {
 	if c.arg(0) != "" {
 		dir = c.path(c.arg(0))
 	}
+	if err := c.checkCI(); err != nil {
+		return err
+	}
 	made, err := initProject(dir)
 	if err != nil {
 		return err
 	}
+	more, hooks, err := c.initExtras(ctx, dir)
+	if err != nil {
+		return err
+	}
+	made = append(made, more...)
 	h, err := c.house(lenient)
 	if err != nil {
 		return err
 	}
 	_, noKey := h.ownKey("")
 	data := map[string]any{"project": dir, "created": made, "has_key": diag.CodeOf(noKey) != diag.AuthRequired}
+	if hooks != nil {
+		data["hooks"] = hooks
+	}
 	err = c.ui.Show(data, func() {
 		for _, f := range made {
 			c.ui.Out("created %s", f)
 		}
+		c.showHooks(hooks)
 		if len(made) == 0 {
 			c.ui.Out("nothing to do: %s is a project", dir)
 		}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/githook"
+	"github.com/ryeos/rye/internal/atomicfile"
+)
+
+// ciSystems are the systems that init writes workflows for.
+func ciSystems() []string { return []string{"github", "gitlab"} }
+
+// checkCI refuses an unknown --ci before anything is written.
+func (c *call) checkCI() error {
+	name := c.str("ci")
+	if !c.isSet("ci") || slices.Contains(ciSystems(), name) {
+		return nil
+	}
+	e := diag.New(diag.Usage, "reading flag --ci: %q is none of %s", name, strings.Join(ciSystems(), ", "))
+	if near := nearest(name, ciSystems()); near != "" {
+		return e.WithHint("did you mean %s?", near)
+	}
+	return e
+}
+
+// initExtras does what --hook and --ci ask for, in the project that init made.
+func (c *call) initExtras(ctx context.Context, dir string) (made []string, hooks []githook.Installed, err error) {
+	at := *c
+	at.dir = dir
+	if c.bool("hook") {
+		if hooks, err = at.installHooks(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	if system := c.str("ci"); system != "" {
+		made, err = at.writeWorkflow(ctx, system)
+	}
+	return made, hooks, err
+}
+
+// writeWorkflow writes the file of a system at the top of the repository, where
+// the system looks for it. A file that is there stays.
+func (c *call) writeWorkflow(ctx context.Context, system string) ([]string, error) {
+	top, project := c.dir, ""
+	repo, err := c.repo(ctx)
+	switch {
+	case err == nil && repo.WorkTree != "":
+		top, project = repo.WorkTree, strings.TrimSuffix(below(repo.WorkTree, c.dir), "/")
+	case err != nil && diag.CodeOf(err) != diag.SourceNotFound:
+		return nil, err
+	}
+	name := map[string]string{"github": ".github/workflows/rye.yml", "gitlab": ".gitlab-ci.yml"}[system]
+	if _, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name))); err == nil && system == "gitlab" {
+		name = ".gitlab/rye.yml" // their pipeline is theirs
+	}
+	text, err := workflow(system, project)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(top, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return nil, diag.New(diag.FileSystemError, "writing a workflow: %w", err)
+	}
+	err = atomicfile.CreateExclusive(file, []byte(text), 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if name == ".gitlab/rye.yml" {
+		c.ui.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
+	}
+	c.ui.Note("set the variable RYE_TRUST_ROOT of %s to the fingerprints that may vouch for this project: rye key list shows yours", system)
+	return []string{name}, nil
+}
+
+// workflow fills the template of a system. project is the folder below the top
+// of the repository, "" for the top.
+func workflow(system, project string) (string, error) {
+	b, err := templates.ReadFile("templates/ci-" + system + ".txt")
+	if err != nil {
+		return "", err
+	}
+	in := ""
+	if project != "" {
+		in = "-C " + shellWord(project) + " "
+	}
+	return strings.NewReplacer("VERSION", releaseVersion("latest"), "PROJECT ", in).Replace(string(b)), nil
+}
+
+// shellWord quotes a word for sh unless it is plain.
+func shellWord(s string) string {
+	plain := strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./") == ""
+	if plain && !strings.HasPrefix(s, "-") {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
