@@ -53,8 +53,7 @@ func (h *House) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 	case rep.Status == Signed:
 		rep.Status = Upgraded
 		for _, p := range old.Uncovered {
-			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature never covered %s", hidden.Visible(p.What))
-			f.Fix = "read it: your signature covers it"
+			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature never covered %s: read it", hidden.Visible(p.What))
 			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
 		}
 	case rep.Status == Refused:

@@ -56,7 +56,7 @@ func (s *Store) earlier(v Verdict, in Input) Verdict {
 	}
 	reason := "a signature of the earlier format, " + v.Earlier + ": " + hidden.Visible(old.Reason)
 	f := diag.Errorf(diag.Legacy, line, 0, "%s", reason)
-	f.Path, f.Fix = in.Path, legacyFix(old.Outcome, in.Subject)
+	f.Path, f.Fix = in.Path, legacyFix(old.Outcome)
 	v.Reasons, v.Findings = nil, []diag.Finding{f}
 	v = v.refuse(diag.Legacy, reason)
 	for _, p := range old.Uncovered {
@@ -72,13 +72,13 @@ func hiddenLegacy(v Verdict, file []byte) bool {
 	return v.Code == diag.Unsigned && bytes.HasPrefix(first, []byte("#!/")) && bytes.Contains(first, []byte("\r# rye:signed:"))
 }
 
-func legacyFix(o legacy.Outcome, sub sign.Subject) string {
-	ref := quoted(sub.Kind + ":" + sub.ID)
+// legacyFix says REF, so that one hint serves many files.
+func legacyFix(o legacy.Outcome) string {
 	switch o {
 	case legacy.Good:
-		return "rye sign --upgrade " + ref
+		return "rye sign --upgrade REF"
 	case legacy.UnknownKey:
-		return "rye sign --upgrade " + ref + " --legacy-key FILE, if you have the signer's public_key.pem from them; else read it, then rye sign " + ref
+		return "rye sign --upgrade REF --legacy-key FILE, if you have the signer's public_key.pem; else read the item, then rye sign REF"
 	}
-	return "read it as if nobody had signed it, then rye sign " + ref
+	return "read the item as if nobody had signed it, then rye sign REF"
 }

@@ -62,8 +62,8 @@ func TestLegacyVerdicts(t *testing.T) {
 		name, file, earlier, reason string
 		line                        int
 	}{
-		{"good, PEM", oldLine(6, "x\n") + "x\n", "legacy-good", ".pem signed", 1},
-		{"good, TOML", oldLine(7, "x\n") + "x\n", "legacy-good", "signed", 1},
+		{"good, PEM", oldLine(6, "x\n") + "x\n", "legacy-good", " signed", 1},
+		{"good, TOML", oldLine(7, "x\n") + "x\n", "legacy-good", " of l\\u{1b}eo signed", 1},
 		{"good, shebang", "#!/bin/sh\n" + oldLine(6, "x\n") + "x\n", "legacy-good", "never covered the first line, #!/bin/sh", 2},
 		{"good, CRLF", strings.ReplaceAll(oldLine(6, "x\n")+"x\n", "\n", "\r\n"), "legacy-good", "signed", 1},
 		{"good, lone CR behind a shebang", "#!/bin/sh\r" + strings.ReplaceAll(oldLine(6, "x\n")+"x\n", "\n", "\r"), "legacy-good", "signed", 2},

@@ -28,8 +28,12 @@ func scriptCommands() map[string]scriptCmd {
 		"unixlink": cmdUnixlink,
 		"append":   cmdAppend,
 
+		"oldkey":    cmdOldKey,
+		"oldsign":   cmdOldSign,
+		"samebody":  cmdSameBody,
 		"bigjson":   cmdBigFile,
 		"mkkey":     cmdMakeKey,
+		"moment":    cmdMoment,
 		"nofiles":   cmdNoFiles,
 		"replace":   cmdReplace,
 		"signwith":  cmdSignWith,

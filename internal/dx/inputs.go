@@ -55,7 +55,9 @@ func (d *directive) parameter(n *node, into map[string]any, path string, known .
 			into[a.name] = d.boolean(option{a.name, a.value, a.off})
 		case "type":
 			if !contains(inputTypes[:], a.value) {
-				near(d.errorf(a.off, diag.ValidationFailed, "unknown type %q", a.value), a.value, inputTypes[:], "", "")
+				f := d.errorf(a.off, diag.ValidationFailed, "unknown type %q", a.value)
+				f.Fix = "write one of " + strings.Join(inputTypes[:], ", ")
+				near(f, a.value, inputTypes[:], "", "")
 			}
 		case "name":
 			d.name(n, a)

@@ -18,7 +18,7 @@ import (
 type Key struct {
 	Public ed25519.PublicKey
 	Prints []string // fingerprints: 16 digits, over the text of a PEM file
-	Owner  string   // as its file labels it, not safe to print
+	Owner  string   // as its file labels it, "" for PEM; not safe to print
 	Path   string   // of its file
 }
 
@@ -37,13 +37,13 @@ func (ks Keys) find(print string) []Key {
 
 func (k Key) label() string {
 	if k.Owner == "" {
-		return "an unnamed owner"
+		return ""
 	}
-	return k.Owner
+	return " of " + k.Owner
 }
 
 // ParseKey reads a public key file of either layout: a PEM file, or TOML with
-// the PEM text inside. file is its path, for the owner of a key that names none.
+// the PEM text inside, by the ending of its path.
 func ParseKey(file string, b []byte) (Key, error) {
 	if strings.HasSuffix(file, ".toml") {
 		return parseTOML(file, b)
@@ -102,7 +102,7 @@ func parsePEM(file string, b []byte) (Key, error) {
 	if len(block.Bytes) != len(prefix)+ed25519.PublicKeySize || !bytes.HasPrefix(block.Bytes, prefix) {
 		return Key{}, bad("it holds a key of another algorithm than Ed25519")
 	}
-	k := Key{Public: block.Bytes[len(prefix):], Owner: path.Base(strings.ReplaceAll(file, `\`, "/")), Path: file}
+	k := Key{Public: block.Bytes[len(prefix):], Path: file}
 	k.Prints = []string{Print(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))}
 	if own := Print(b); own != k.Prints[0] {
 		k.Prints = append(k.Prints, own)

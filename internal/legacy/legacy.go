@@ -78,7 +78,7 @@ func (v Verdict) byKey(keys Keys) Verdict {
 	for _, k := range found {
 		if verifies(k.Public, v.Line) {
 			v.Owner = k.Owner
-			return v.as(Good, "the earlier key %s of %s signed what its signature covers", v.Line.Key, k.label())
+			return v.as(Good, "the earlier key %s%s signed what its signature covers", v.Line.Key, k.label())
 		}
 	}
 	return v.as(Altered, "the content is unchanged, but key %s did not make this signature", v.Line.Key)

@@ -184,8 +184,8 @@ func TestParseKey(t *testing.T) {
 	toml := "# rye:signed:whatever\nfingerprint = \"" + print + "\"\nowner = \"leo\"\nattestation = \"\"\n\n[public_key]\npem = \"\"\"\n" + text + "\"\"\"\n"
 	private := "-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n-----END PRIVATE KEY-----\n"
 	for _, c := range []struct{ name, file, text, prints, owner, fault string }{
-		{"PEM", "/k/leo.pem", text, print, "leo.pem", ""},
-		{"PEM with CRLF has two names", "leo.pem", strings.ReplaceAll(text, "\n", "\r\n"), print + " " + Print([]byte(strings.ReplaceAll(text, "\n", "\r\n"))), "leo.pem", ""},
+		{"PEM", "/k/leo.pem", text, print, "", ""},
+		{"PEM with CRLF has two names", "leo.pem", strings.ReplaceAll(text, "\n", "\r\n"), print + " " + Print([]byte(strings.ReplaceAll(text, "\n", "\r\n"))), "", ""},
 		{"TOML", "x.toml", toml, print, "leo", ""},
 		{"TOML with blanks around", "x.toml", strings.Replace(toml, "\"\"\"\n"+text, "\"\"\"\n\n  "+text+"\n", 1), print, "leo", ""},
 		{"private", "private_key.pem", private, "", "", "private key"},
