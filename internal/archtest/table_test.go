@@ -9,7 +9,7 @@ func leaves() map[string]bool {
 	return set(
 		"internal/atomicfile", "internal/cas", "internal/cond", "internal/dx", "internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpx", "internal/jsonx", "internal/layered", "internal/legacy",
-		"internal/linediff", "internal/mdmeta", "internal/openat", "internal/proc", "internal/pylit",
+		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/proc", "internal/pylit",
 		"internal/schema", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/yamlx",
 	)
