@@ -72,7 +72,7 @@ type Change struct {
 // looked at.
 func (g *Git) Staged(ctx context.Context, tree, path string) ([]Change, error) {
 	args := []string{"diff-index", "--cached", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
-		"--ignore-submodules=none", tree, "--"}
+		"--ignore-submodules=none", "--ita-invisible-in-index", tree, "--"}
 	if path != "" {
 		args = append(args, path)
 	}
