@@ -202,3 +202,5 @@ func wantReason(t testing.TB, v trust.Verdict, text string) {
 		t.Errorf("no reason says %q: %q", text, v.Reasons)
 	}
 }
+
+func newKey(seed []byte) ed25519.PrivateKey { return ed25519.NewKeyFromSeed(seed) }

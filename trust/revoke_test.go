@@ -1,0 +1,308 @@
+package trust_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// revokeBy writes a revocation of another's key.
+func (w *world) revokeBy(dir string, k, by sign.Signer, reason trust.Reason, cutOff time.Time) string {
+	w.t.Helper()
+	name, b, err := trust.NewRevocation(context.Background(), trust.RevocationParams{Key: fp(k), Reason: reason, CutOff: cutOff, Now: w.now}, by)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.write(dir, name, b)
+}
+
+// V50: a revocation by an unrelated key is ignored with a warning, and shown as
+// such; one by an anchor that may revoke counts, wherever it lies.
+func TestV50UnrelatedRevocation(t *testing.T) {
+	for name, by := range map[string]sign.Signer{"unknown": key(9), "a granted key without revoke": key(3), "the victim's friend": key(4)} {
+		w := team(t, "sign", "revoke")
+		w.add(key(3), "ben", everything, everything, key(1))
+		w.add(key(4), "leo", everything, everything, key(1))
+		in := w.tool(key(4), "a/b", w.now)
+		if name == "the victim's friend" {
+			by = key(5)
+			w.propose(key(5), "friend", scopeOf("sign", "revoke"))
+		}
+		at := w.revokeBy(w.project, key(4), by, trust.ReasonCompromised, time.Time{})
+		s, fs := w.load()
+		wantFinding(t, "V50 "+name, fs, diag.KeyUnknown, at, "ignored: ")
+		if diag.Failed(fs) {
+			t.Errorf("V50 %s: more than a warning: %v", name, fs)
+		}
+		v := s.Verify(in)
+		wantCode(t, "V50 "+name, v, "")
+		if text := strings.Join(s.Explain(v, in), "\n"); !strings.Contains(text, "is ignored: ") {
+			t.Errorf("V50 %s: Explain hides it:\n%s", name, text)
+		}
+		at = w.revokeBy(w.project, key(4), key(2), trust.ReasonCompromised, time.Time{})
+		s, _ = w.load()
+		v = s.Verify(in)
+		wantCode(t, "an anchor that may revoke", v, diag.Revoked)
+		wantReason(t, v, at)
+	}
+	w := team(t, "sign", "revoke") // forged: in the anchor's name, by another
+	w.add(key(4), "leo", everything, everything, key(1))
+	_, b, err := trust.NewRevocation(t.Context(), trust.RevocationParams{Key: fp(key(4)), Reason: trust.ReasonCompromised, Now: w.now}, key(9))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := trust.FileNameBy(trust.KindRevocation, fp(key(4)), fp(key(2)))
+	w.write(w.project, name, b)
+	s, fs := w.load()
+	wantFinding(t, "V50 in another's name", fs, diag.ValidationFailed, name, "must be named")
+	wantCode(t, "V50 in another's name", s.Verify(w.tool(key(4), "a/b", w.now)), "")
+}
+
+// A denial cannot be undone from the project: not by narrowing who denied, not
+// by denying him.
+func TestDenialsStay(t *testing.T) {
+	w := team(t, "sign", "revoke")
+	w.add(key(4), "leo", everything, everything, key(1))
+	in := w.tool(key(4), "a/b", w.now)
+	w.revokeBy(w.project, key(4), key(2), trust.ReasonRetired, w.now)
+	wantCode(t, "denied", w.clean().Verify(in), diag.Revoked)
+	w.propose(key(2), "root", trust.Scope{})
+	wantCode(t, "the anchor is narrowed", w.clean().Verify(in), diag.Revoked)
+	w.revoke(w.project, key(2), trust.ReasonCompromised, time.Time{})
+	wantCode(t, "the anchor is revoked", w.clean().Verify(in), diag.Revoked)
+	w.now = w.now.AddDate(0, 11, 0)
+	wantCode(t, "later", w.clean().Verify(in), diag.Revoked)
+	w.revoke(w.project, key(4), trust.ReasonRetired, w.now.Add(time.Hour))
+	s, _ := w.load()
+	wantCode(t, "a later cut-off beside it", s.Verify(in), diag.Revoked)
+}
+
+// V51: a revocation that was seen stays, whoever deletes it, with the anchor
+// that made it too.
+func TestV51SeenRevocation(t *testing.T) {
+	for name, by := range map[string]sign.Signer{"itself": key(4), "an anchor": key(2)} {
+		w := team(t, "sign", "revoke")
+		w.p.StateDir = t.TempDir()
+		w.add(key(4), "leo", everything, everything, key(1))
+		in := w.tool(key(4), "a/b", w.now)
+		at := w.revokeBy(w.project, key(4), by, trust.ReasonSuperseded, w.now)
+		if name == "itself" {
+			at = w.revoke(w.project, key(4), trust.ReasonSuperseded, w.now)
+		}
+		s := w.clean()
+		wantCode(t, "V51 "+name, s.Verify(in), diag.Revoked)
+		if err := trust.Remember(w.p, s); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(at); err != nil {
+			t.Fatal(err)
+		}
+		s = w.clean()
+		v := s.Verify(in)
+		wantCode(t, "V51 deleted, "+name, v, diag.Revoked)
+		if text := strings.Join(s.Explain(v, in), "\n"); !strings.Contains(text, "remembered from an earlier call") {
+			t.Errorf("V51 %s: Explain:\n%s", name, text)
+		}
+		if _, err := trust.RemoveKey(w.userDir, fp(key(2))); err != nil {
+			t.Fatal(err)
+		}
+		wantCode(t, "V51 the anchor is gone, "+name, w.clean().Verify(in), diag.Revoked)
+		if err := trust.Remember(w.p, w.clean()); err != nil {
+			t.Errorf("remembering twice: %v", err)
+		}
+		files, _ := filepath.Glob(filepath.Join(w.p.StateDir, "seen", "*"))
+		if len(files) != 1 {
+			t.Errorf("remembered %v", files)
+		}
+	}
+}
+
+// A stranger's project cannot fill the memory, and what is no revocation is not
+// kept there.
+func TestSeenIsBounded(t *testing.T) {
+	w := newWorld(t)
+	w.own(key(1), everything)
+	w.p.StateDir = t.TempDir()
+	for i := range 600 {
+		seed := make([]byte, 32)
+		seed[0], seed[1], seed[2] = byte(i), byte(i>>8), 7
+		w.revoke(w.project, memSigner{newKey(seed)}, trust.ReasonCompromised, w.now)
+	}
+	w.revoke(w.project, key(1), trust.ReasonRetired, w.now.Add(time.Hour))
+	s, _ := w.load()
+	if err := trust.Remember(w.p, s); err != nil {
+		t.Fatal(err)
+	}
+	files, _ := filepath.Glob(filepath.Join(w.p.StateDir, "seen", "*"))
+	if len(files) < 512 || len(files) > 513 {
+		t.Errorf("%d revocations of strangers are remembered", len(files))
+	}
+	own, _ := filepath.Glob(filepath.Join(w.p.StateDir, "seen", "revocation-"+fp(key(1)).String()+".*"))
+	if len(own) != 1 {
+		t.Errorf("the one that matters is not: %v", own)
+	}
+	w.write(filepath.Join(w.p.StateDir, "seen"), "junk.toml", []byte("x"))
+	name, doc := w.document(key(6), "evil", everything)
+	w.write(filepath.Join(w.p.StateDir, "seen"), name, doc)
+	s, _ = w.load()
+	wantCode(t, "a key document among them", s.Verify(w.tool(key(6), "a/b", w.now)), diag.KeyUnknown)
+}
+
+// Reasons, claims and anchors: what counts before and after a cut-off.
+func TestAnchoredTime(t *testing.T) {
+	w := newWorld(t)
+	w.own(key(1), everything)
+	w.add(key(2), "acme", everything, everything, key(1))
+	start := w.now
+	cut := start.Add(48 * time.Hour)
+	in := w.tool(key(2), "a/b", start.Add(time.Hour))
+	var known trust.Moment
+	w.p.Known = func(d item.Digest) (trust.Moment, bool) {
+		return known, d == item.DigestOf(in.Bytes) && known.Anchor != ""
+	}
+	end := start.AddDate(1, 0, 0)
+	for _, tc := range []struct {
+		name   string
+		reason trust.Reason
+		moment trust.Moment
+		now    time.Time
+		want   diag.Code
+	}{
+		{"compromised, claimed", trust.ReasonCompromised, trust.Moment{}, cut, diag.Revoked},
+		{"compromised, locked before", trust.ReasonCompromised, trust.Moment{Time: start.Add(2 * time.Hour), Anchor: trust.AnchorLock}, cut, diag.Revoked},
+		{"compromised, logged before", trust.ReasonCompromised, trust.Moment{Time: start.Add(2 * time.Hour), Anchor: trust.AnchorLog}, cut, ""},
+		{"compromised, logged after", trust.ReasonCompromised, trust.Moment{Time: cut, Anchor: trust.AnchorLog}, cut, diag.Revoked},
+		{"compromised, logged before it claims", trust.ReasonCompromised, trust.Moment{Time: start, Anchor: trust.AnchorLog}, cut, diag.Revoked},
+		{"retired, claimed before", trust.ReasonRetired, trust.Moment{}, cut, ""},
+		{"retired, logged after", trust.ReasonRetired, trust.Moment{Time: cut.Add(time.Hour), Anchor: trust.AnchorLog}, cut.Add(2 * time.Hour), ""},
+		{"expired, claimed", "", trust.Moment{}, end.Add(time.Hour), diag.Expired},
+		{"expired, locked inside", "", trust.Moment{Time: end.Add(-time.Hour), Anchor: trust.AnchorLock}, end.Add(time.Hour), ""},
+		{"expired, logged inside", "", trust.Moment{Time: end.Add(-time.Hour), Anchor: trust.AnchorLog}, end.Add(time.Hour), ""},
+		{"expired, logged later", "", trust.Moment{Time: end.Add(time.Minute), Anchor: trust.AnchorLog}, end.Add(time.Hour), diag.Expired},
+		{"expired, an unknown sort of anchor", "", trust.Moment{Time: end.Add(-time.Hour), Anchor: "hearsay"}, end.Add(time.Hour), diag.Expired},
+	} {
+		path := filepath.Join(w.userDir, trust.FileName(trust.KindRevocation, fp(key(2))))
+		_ = os.Remove(path)
+		w.now = start
+		if tc.reason != "" {
+			w.revoke(w.userDir, key(2), tc.reason, cut)
+		}
+		w.now, known = tc.now, tc.moment
+		v := w.clean().Verify(in)
+		wantCode(t, tc.name, v, tc.want)
+		if tc.want == "" && tc.moment.Anchor != "" && v.Anchor != tc.moment.Anchor {
+			t.Errorf("%s: anchor %q", tc.name, v.Anchor)
+		}
+		if tc.moment.Anchor == "" && v.Anchor != trust.AnchorClaimed {
+			t.Errorf("%s: anchor %q", tc.name, v.Anchor)
+		}
+	}
+}
+
+func (w *world) list(by sign.Signer, listed ...item.Digest) string {
+	w.t.Helper()
+	name, b, err := trust.NewRevocationList(context.Background(), listed, by, w.now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.write(w.project, name, b)
+}
+
+// Revocation data that is too old, or that somebody took away, is STALE.
+func TestStale(t *testing.T) {
+	w := team(t, "sign", "revoke")
+	w.add(key(3), "ben", everything, everything, key(1))
+	in, own := w.tool(key(3), "a/b", w.now), w.tool(key(1), "a/b", w.now)
+	wantCode(t, "no age is asked for", w.clean().Verify(in), "")
+	w.p.MaxAge = 24 * time.Hour
+	v := w.clean().Verify(in)
+	wantCode(t, "no list", v, diag.Stale)
+	wantReason(t, v, "no anchor says")
+	wantCode(t, "the own key needs none", w.clean().Verify(own), "")
+	if v.Status != trust.Untrusted || !strings.Contains(v.Err("x").(*diag.Error).Hint, "rye trust refresh") {
+		t.Errorf("verdict %+v", v)
+	}
+	w.list(key(3))
+	s, fs := w.load()
+	wantFinding(t, "a list of another", fs, diag.KeyUnknown, trust.FileNameBy(trust.KindRevocations, sign.Fingerprint{}, fp(key(3))), "no anchor that may revoke")
+	wantCode(t, "a list of another", s.Verify(in), diag.Stale)
+	_ = os.Remove(filepath.Join(w.project, trust.FileNameBy(trust.KindRevocations, sign.Fingerprint{}, fp(key(3)))))
+
+	w.list(key(2))
+	wantCode(t, "fresh", w.clean().Verify(in), "")
+	w.now = w.now.Add(24 * time.Hour)
+	wantCode(t, "at its age", w.clean().Verify(in), "")
+	w.now = w.now.Add(time.Second)
+	v = w.clean().Verify(in)
+	wantCode(t, "a second later", v, diag.Stale)
+	wantReason(t, v, "greatest age allowed")
+
+	at := w.revoke(w.project, key(4), trust.ReasonRetired, w.now)
+	s = w.clean()
+	if len(s.ProjectRevocations()) != 1 {
+		t.Fatalf("revocations %v", s.ProjectRevocations())
+	}
+	w.list(key(2), s.ProjectRevocations()...)
+	w.p.MaxAge = 0
+	wantCode(t, "all listed are here", w.clean().Verify(in), "")
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	s, fs = w.load()
+	wantCode(t, "one was taken away", s.Verify(in), diag.Stale)
+	wantFinding(t, "one was taken away", fs, diag.Stale, trust.FileNameBy(trust.KindRevocations, sign.Fingerprint{}, fp(key(2))), "somebody removed it")
+	if text := strings.Join(s.Explain(s.Verify(in), in), "\n"); !strings.Contains(text, "12 revocation: FAILED, STALE") {
+		t.Errorf("Explain:\n%s", text)
+	}
+	// A thief of the anchor vouches for no freshness.
+	w.p.MaxAge = 24 * time.Hour
+	w.list(key(2))
+	w.revoke(w.userDir, key(2), trust.ReasonCompromised, time.Time{})
+	wantCode(t, "the list of a stolen anchor", w.clean().Verify(in), diag.Stale)
+}
+
+// A revocation is made stricter in its place, never weaker.
+func TestRevocationKeepsItsPlace(t *testing.T) {
+	w := newWorld(t)
+	make := func(reason trust.Reason, cut time.Time) (string, []byte) {
+		name, b, err := trust.NewRevocation(t.Context(), trust.RevocationParams{Reason: reason, CutOff: cut, Now: w.now}, key(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return name, b
+	}
+	for _, step := range []struct {
+		what   string
+		reason trust.Reason
+		cut    time.Duration
+		want   diag.Code
+	}{
+		{"first", trust.ReasonRetired, time.Hour, ""},
+		{"the same", trust.ReasonRetired, time.Hour, ""},
+		{"later", trust.ReasonRetired, 2 * time.Hour, diag.ConfigError},
+		{"earlier", trust.ReasonSuperseded, 0, ""},
+		{"compromised", trust.ReasonCompromised, 0, ""},
+		{"retired again", trust.ReasonRetired, -time.Hour, diag.ConfigError},
+	} {
+		name, b := make(step.reason, w.now.Add(step.cut))
+		for _, add := range []func(string, string, []byte) (string, error){trust.AddDocument, trust.AddToProject} {
+			dir := w.project
+			if _, err := add(dir, name, b); diag.CodeOf(err) != step.want {
+				t.Errorf("%s: %v, want %q", step.what, err, step.want)
+			}
+		}
+	}
+	_, doc := w.document(key(2), "x", everything)
+	name, g := w.grant(doc, everything, key(1))
+	if _, err := trust.AddToProject(w.project, name, g); diag.CodeOf(err) != diag.ConfigError {
+		t.Errorf("a grant in a project: %v", err)
+	}
+}
