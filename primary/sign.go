@@ -139,6 +139,12 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		return rep, SignedFile{}, err
 	}
 	rep.Findings = append(diag.WithPath(hidden.Scan(it.Bytes), it.Path()), it.Findings...)
+	if resolve.IsExtractor(it.Ref) {
+		// Signed, it would stop every run.
+		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
+			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{*old}, it.Path())...)
+		}
+	}
 	if diag.Failed(rep.Findings) {
 		rep.Status = Refused
 		return rep, SignedFile{}, nil

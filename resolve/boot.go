@@ -19,6 +19,11 @@ const ExtractorFolder = "rye/core/extractors"
 
 const extractorSuffix = "_extractor"
 
+// IsExtractor reports whether a ref is at the place of an extractor.
+func IsExtractor(ref item.Ref) bool {
+	return ref.Kind == item.Tool && strings.HasPrefix(ref.ID, ExtractorFolder+"/") && strings.HasSuffix(ref.ID, extractorSuffix)
+}
+
 func extractorRef(k item.Kind) item.Ref {
 	return item.Ref{Kind: item.Tool, ID: path.Join(ExtractorFolder, string(k), string(k)+extractorSuffix)}
 }
@@ -49,6 +54,9 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 	ref := extractorRef(k)
 	var ext *extract.Extractor
 	err := r.bootEach(ctx, ref, func(it *Item) (fs []diag.Finding) {
+		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
+			return []diag.Finding{*old}
+		}
 		doc, fs := bootValues(it)
 		if diag.Failed(fs) {
 			return fs
