@@ -71,22 +71,28 @@ func (g *Git) Resolve(ctx context.Context, rev string) (string, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n") {
 		return "", diag.New(diag.Usage, "resolving revision %q: it is no revision", rev)
 	}
-	peeled := rev + "^{tree}"
-	if strings.Contains(rev, ":") {
-		peeled = rev
+	oid, err := rev, error(nil)
+	if strings.Contains(rev, ":") { // what follows the colon is a path to its end
+		oid, err = g.revParse(ctx, rev)
 	}
-	out, err := g.run(ctx, nil, "rev-parse", "--verify", "--end-of-options", peeled)
+	if err == nil {
+		oid, err = g.revParse(ctx, oid+"^{tree}")
+	}
 	if diag.CodeOf(err) == diag.ExecutionFailed {
 		return "", diag.New(diag.VersionNotFound, "resolving revision %q: the repository has no such tree", rev).
 			WithHint("git log --all --oneline lists commits; in CI fetch the whole history")
 	}
-	// Versions of git differ in whether they repeat the option.
-	words := strings.Fields(string(out))
-	if err == nil && len(words) == 0 {
-		err = diag.New(diag.ExecutionFailed, "running git rev-parse: it printed nothing")
-	}
+	return oid, err
+}
+
+func (g *Git) revParse(ctx context.Context, rev string) (string, error) {
+	out, err := g.run(ctx, nil, "rev-parse", "--verify", "--end-of-options", rev)
 	if err != nil {
 		return "", err
+	}
+	words := strings.Fields(string(out)) // some versions of git repeat the option
+	if len(words) == 0 {
+		return "", diag.New(diag.ExecutionFailed, "running git rev-parse: it printed nothing")
 	}
 	return words[len(words)-1], nil
 }
