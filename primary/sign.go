@@ -138,7 +138,11 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}
-	rep.Findings = append(diag.WithPath(hidden.Scan(it.Bytes), it.Path()), it.Findings...)
+	text := hidden.Encoding(it.Bytes)
+	if !diag.Failed(text) {
+		text = append(text, hidden.Scan(it.Bytes)...)
+	}
+	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
 	if resolve.IsExtractor(it.Ref) {
 		// Signed, it would stop every run.
 		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
