@@ -3,7 +3,9 @@ package resolve
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ryeos/rye/bundle"
@@ -72,8 +74,14 @@ func (it *Item) TrustInput() trust.Input {
 }
 
 func readError(path string, err error) error {
-	if code := diag.CodeOf(err); code != "" {
-		return diag.New(code, "reading %s: %w", path, err)
+	var e *diag.Error
+	if errors.As(err, &e) && !space.IsMissing(err) {
+		// The reader names the file by its path below .ai: once is enough.
+		e2 := *e
+		if _, cause, ok := strings.Cut(e.Message, "\": "); ok && strings.HasPrefix(e.Message, "reading \"") {
+			e2.Message = "reading " + path + ": " + cause
+		}
+		return &e2
 	}
 	if space.IsMissing(err) {
 		return diag.New(diag.ItemNotFound, "reading %s: %w", path, err)

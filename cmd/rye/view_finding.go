@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/ryeos/rye/diag"
 )
 
@@ -17,19 +19,41 @@ func (u *ui) finding(f diag.Finding) {
 	u.Out("%s%s: %s", place, u.Style(style, string(f.Code)), f.Message)
 }
 
-// hints prints, once for each, what to do about the findings.
+// hints prints, once for each, what to do about the errors. A hint that is
+// needed for one place only names it.
 func (u *ui) hints(fs []diag.Finding) {
-	seen := map[string]bool{}
+	var order []string
+	places := map[string][]string{}
 	for _, f := range fs {
-		fix := f.Fix
-		if row, ok := diag.Lookup(f.Code); fix == "" && ok {
-			fix = row.Hint
+		if f.Severity != diag.SeverityError {
+			continue
 		}
-		if fix != "" && !seen[fix] && f.Severity == diag.SeverityError {
-			seen[fix] = true
+		fix := fixOf(f)
+		if _, known := places[fix]; !known {
+			order = append(order, fix)
+		}
+		places[fix] = append(places[fix], f.Path)
+	}
+	for _, fix := range order {
+		if at := places[fix]; len(at) == 1 && at[0] != "" {
+			fix = named(fix, at[0])
+		}
+		if fix != "" {
 			u.tell("%s %s", u.errStyle(cyan, "rye: hint:"), fix)
 		}
 	}
+}
+
+// named puts a path in the place of the words REF and PATH of a hint.
+func named(hint, path string) string {
+	words := strings.Split(hint, " ")
+	for i, w := range words {
+		bare := strings.TrimRight(w, ";,.")
+		if bare == "REF" || bare == "PATH" {
+			words[i] = path + w[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // report ends a command that shows findings: data and the human form always,
