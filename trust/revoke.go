@@ -92,7 +92,8 @@ type freshness struct {
 	asOf    time.Time // of the newest list that counts
 	path    string
 	maxAge  time.Duration
-	missing string // what a list names and nothing holds
+	missing string        // what a list names and nothing holds
+	project []item.Digest // the revocations in the project that count
 }
 
 // revocationLists reads the lists that anchors signed. What one names must be
@@ -163,15 +164,17 @@ func (f freshness) stale(now time.Time) string {
 
 // ProjectRevocations returns the digests of the revocations that the project
 // holds and that count, in order.
-func (s *Store) ProjectRevocations() []item.Digest {
-	var out []item.Digest
-	for _, e := range s.keys {
-		for _, d := range e.revocations {
-			if d.Tier == TierProject {
-				out = append(out, d.Digest)
-			}
+func (s *Store) ProjectRevocations() []item.Digest { return slices.Clone(s.fresh.project) }
+
+func (b *builder) projectRevocations() {
+	for _, d := range b.docs {
+		e := b.store.keys[d.Fingerprint]
+		if d.Kind != KindRevocation || d.Tier != TierProject || e == nil {
+			continue
+		}
+		if slices.ContainsFunc(e.revocations, func(r *Document) bool { return r.Digest == d.Digest }) {
+			b.store.fresh.project = append(b.store.fresh.project, d.Digest)
 		}
 	}
-	slices.SortFunc(out, func(a, b item.Digest) int { return bytes.Compare(a[:], b[:]) })
-	return out
+	slices.SortFunc(b.store.fresh.project, func(x, y item.Digest) int { return bytes.Compare(x[:], y[:]) })
 }

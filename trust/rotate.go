@@ -26,7 +26,7 @@ func (b *builder) collectRotations() {
 		slices.SortStableFunc(e.rotations, func(x, y *Document) int { return cmp.Compare(place(x), place(y)) })
 		for _, d := range e.rotations {
 			if !slices.Equal(d.Successor, e.rotations[0].Successor) {
-				b.report(d, diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither counts", quoted(e.rotations[0].Path)))
+				b.report(e.rotations[0], diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither counts", quoted(d.Path)))
 			}
 		}
 	}

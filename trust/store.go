@@ -151,6 +151,7 @@ func (b *builder) build() *Store {
 	b.acceptance()
 	b.follow()
 	b.remember()
+	b.projectRevocations()
 	b.store.sortProposals()
 	return b.store
 }
