@@ -300,5 +300,6 @@ func verdictFinding(it *resolve.Item) diag.Finding {
 func (w *walk) finish() *Report {
 	slices.SortFunc(w.report.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	diag.Sort(w.report.Findings)
+	w.report.Findings = slices.Compact(w.report.Findings) // a parser and the verdict may say the same
 	return &w.report
 }
