@@ -24,7 +24,7 @@ with it is published, so neither the private key nor its passphrase is needed.
 Another's key is revoked with a key of yours that may revoke. Revoking cannot be
 taken back.`,
 		examples: []string{
-			"rye key revoke 4f3a --reason compromised --project",
+			"rye key revoke 4f3a --reason compromised --in-project",
 			"rye key revoke --reason retired --at 2026-12-31",
 			"rye key revoke leo --reason compromised --certificate /media/usb/revocation.toml",
 		},
@@ -34,7 +34,7 @@ taken back.`,
 			&cli.StringFlag{Name: "at", Usage: "from which `TIME` on: a date or a time (default now)"},
 			&cli.StringFlag{Name: "certificate", Usage: "publish the revocation in `FILE`"},
 			&cli.StringFlag{Name: "key", Usage: "sign another's revocation with this own `KEY`"},
-			&cli.BoolFlag{Name: "project", Usage: "write it into the project's .ai/trust as well"},
+			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
 		},
 		run: runKeyRevoke,
 	}
@@ -65,7 +65,7 @@ func runKeyRevoke(ctx context.Context, c *call) error {
 			c.ui.Out("revocation %s", p)
 		}
 		if len(places) == 1 && h.spaces.ProjectDir != "" {
-			c.ui.Note("Others do not know yet: --project writes it into the project's .ai/trust.")
+			c.ui.Note("Others do not know yet: --in-project writes it into the project's .ai/trust.")
 		}
 	})
 }
@@ -83,7 +83,7 @@ func (h *house) revokedKey(word string) (fp sign.Fingerprint, own bool, err erro
 	return fp, info.Own, nil
 }
 
-// publish writes documents into the user's trust folder, and with --project
+// publish writes documents into the user's trust folder, and with --in-project
 // into the project's.
 func (c *call) publish(h *house, files ...trust.File) ([]string, error) {
 	var places []string
@@ -94,7 +94,7 @@ func (c *call) publish(h *house, files ...trust.File) ([]string, error) {
 		}
 		places = append(places, at)
 	}
-	if !c.bool("project") {
+	if !c.bool("in-project") {
 		return places, nil
 	}
 	dir, err := h.projectTrust()

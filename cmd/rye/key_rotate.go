@@ -21,13 +21,13 @@ sign, and a revocation of the old key as superseded from now on: what it signed
 before still counts. Whoever lets the old key rotate follows to the new one, up to
 16 times, within the scope and time he gave the old one; others trust the new key
 anew. What the old key signed in the project is listed, to be signed again.`,
-		examples: []string{"rye key rotate", "rye key rotate 4f3a --expires 2y --project"},
+		examples: []string{"rye key rotate", "rye key rotate 4f3a --expires 2y --in-project"},
 		codes:    []diag.Code{diag.AuthRequired, diag.ConfigError},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "expires", Value: "1y", Usage: "`LENGTH` of validity of the new key, at most 3y"},
 			&cli.StringSliceFlag{Name: "may", Usage: "`USES` of the new key, instead of those of the old one"},
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key unencrypted"},
-			&cli.BoolFlag{Name: "project", Usage: "write the documents into the project's .ai/trust as well"},
+			&cli.BoolFlag{Name: "in-project", Usage: "write the documents into the project's .ai/trust as well"},
 		},
 		run: runKeyRotate,
 	}
@@ -50,7 +50,7 @@ func runKeyRotate(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.bool("project") {
+	if c.bool("in-project") {
 		if _, err := h.projectTrust(); err != nil {
 			return err
 		}
