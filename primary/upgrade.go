@@ -37,13 +37,13 @@ func (r *SignReport) findUnsigned(f signTarget) {
 	if f.walked {
 		r.Status, why.Severity = Skipped, diag.SeverityWarning
 	}
-	why.Path, why.Fix = r.Path, "read it, then rye sign "+r.Ref
+	why.Path, why.Fix = r.Path, "read the item, then rye sign REF"
 	r.Findings = append(r.Findings, why)
 }
 
 func (h *House) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
-	if why := notUpgradable(old, it); why != nil {
+	if why := notUpgradable(old); why != nil {
 		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{*why}, it.Path())}
 		return rep, SignedFile{}, nil
 	}
@@ -58,7 +58,7 @@ func (h *House) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 		}
 	case rep.Status == Refused:
 		f := diag.Warnf(diag.Legacy, 0, 0, "the old signature is good, but the item does not fit as it stands")
-		f.Fix = "change what is named above, read the item, then rye sign " + rep.Ref
+		f.Fix = "change what is named above, read the item, then rye sign REF"
 		rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
 	}
 	return rep, out, err
@@ -66,15 +66,15 @@ func (h *House) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 
 // notUpgradable says why an earlier signature does not carry over, nil when it
 // does.
-func notUpgradable(old legacy.Verdict, it *resolve.Item) *diag.Finding {
+func notUpgradable(old legacy.Verdict) *diag.Finding {
 	line, reason := max(old.Line.Number, 1), string(old.Outcome)+": "+hidden.Visible(old.Reason)
-	fix := "read it as if nobody had signed it, then rye sign " + it.Ref.String()
+	fix := "read the item as if nobody had signed it, then rye sign REF"
 	switch {
 	case old.Outcome == legacy.UnknownKey:
 		fix = "name the signer's public key with --legacy-key FILE; or " + fix
 	case old.Outcome == legacy.Good && old.Line.Junk != "":
 		reason = "more stands on line " + strconv.Itoa(line) + " than the signature, and nobody signed that"
-		fix = "remove it, or move it to a line of its own, then rye sign " + it.Ref.String()
+		fix = "remove it, or move it to a line of its own, then rye sign REF"
 	case old.Outcome == legacy.Good:
 		return nil
 	}

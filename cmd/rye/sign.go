@@ -46,6 +46,9 @@ from --legacy-key, never from the project by themselves.`,
 
 func runSign(ctx context.Context, c *call) error {
 	if c.bool("staged") {
+		if c.bool("upgrade") || len(c.strs("legacy-key")) > 0 {
+			return diag.New(diag.Usage, "signing: --upgrade works on files, not on git's index").WithHint("rye sign --upgrade '*', then stage them")
+		}
 		return runSignStaged(ctx, c)
 	}
 	if len(c.args) == 0 {
@@ -87,7 +90,7 @@ func (c *call) signed(reports []primary.SignReport) error {
 			f := diag.Errorf(diag.Drift, 0, 0, "%s is not signed as it stands", r.Path)
 			f.Fix = "rye sign " + r.Path
 			if c.bool("upgrade") {
-				f.Message, f.Fix = r.Path+" would be upgraded", "rye sign --upgrade "+r.Path
+				f.Message, f.Fix = r.Path+" would be upgraded", "rye sign --upgrade REF"
 			}
 			fs = append(fs, f)
 		}

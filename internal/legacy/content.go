@@ -118,10 +118,10 @@ func uncovered(kind, text string, l Line) []Part {
 	case "directive":
 		from, to, _ := element(text)
 		if first, last, ok := prose(text[l.end:max(l.end, from)], l.Number); ok {
-			add(first, "the text before <directive> (%s)", lines(first, last))
+			add(first, "the text before the XML (%s)", lines(first, last))
 		}
 		if first, last, ok := prose(text[to:], 1+strings.Count(text[:to], "\n")); ok {
-			add(first, "the text after </directive> (%s)", lines(first, last))
+			add(first, "the text after the XML (%s)", lines(first, last))
 		}
 	case "knowledge":
 		skip := knowledgeLine(text)

@@ -16,6 +16,7 @@ func TestFrontMatter(t *testing.T) {
 	}{
 		{"plain", "---\na: 1\n---\nbody\n", "a: 1\n", "body\n", 2, true},
 		{"signed", sig + "---\na: 1\n---\nbody", "a: 1\n", "body", 3, true},
+		{"marked before signatures", "<!-- kiwi-mcp:validated:x -->\n---\na: 1\n---\nbody", "a: 1\n", "body", 3, true},
 		{"crlf", "---\r\na: 1\r\n--- \r\nb", "a: 1\r\n", "b", 2, true},
 		{"empty", "---\n---", "", "", 2, true},
 		{"none", "# T\n---\n", "", "# T\n---\n", 0, false},
