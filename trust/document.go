@@ -87,6 +87,24 @@ func ParseDocument(name string, b []byte) (*Document, []diag.Finding) {
 	return d, fs
 }
 
+// ParseAnyName is ParseDocument for a document that arrived under any name: it
+// is read under the one that its content demands, which Document.Name returns.
+func ParseAnyName(b []byte) (*Document, []diag.Finding) {
+	d, fs := parseAny("document.toml", b)
+	if diag.Failed(fs) {
+		return nil, fs
+	}
+	return d, fs
+}
+
+func parseAny(name string, b []byte) (*Document, []diag.Finding) {
+	d, fs := parse(name, b)
+	if d.Kind == "" || d.named {
+		return d, fs
+	}
+	return parse(d.Name(), b)
+}
+
 // parse returns what could be read next to the findings.
 func parse(name string, b []byte) (*Document, []diag.Finding) {
 	d := &Document{Path: name, Digest: item.DigestOf(b), raw: b}

@@ -92,11 +92,8 @@ func (b *builder) readNamed(path string) {
 		b.unreadable(TierUser, path, err)
 		return
 	}
-	doc, fs := parse(path, data)
-	if doc.Kind != "" && !doc.named {
-		doc, fs = parse(doc.Name(), data)
-		doc.Path = path
-	}
+	doc, fs := parseAny(path, data)
+	doc.Path = path
 	for i := range fs {
 		fs[i].Path = path
 	}

@@ -161,13 +161,18 @@ func certificate(path string, fp sign.Fingerprint) (string, []byte, error) {
 	if err != nil {
 		return "", nil, diag.New(diag.FileSystemError, "reading the revocation certificate: %w", err)
 	}
-	name := trust.FileName(trust.KindRevocation, fp)
-	doc, findings := trust.ParseDocument(name, b)
-	if err := diag.FromFindings("reading the revocation certificate", diag.WithPath(findings, path)); err != nil {
+	doc, findings := trust.ParseAnyName(b)
+	for i := range findings {
+		findings[i].Path = path
+	}
+	if err := diag.FromFindings("reading the revocation certificate", findings); err != nil {
 		return "", nil, err
 	}
-	if doc.Kind != trust.KindRevocation {
+	switch {
+	case doc.Kind != trust.KindRevocation:
 		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it is no revocation", path)
+	case doc.Fingerprint != fp:
+		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it revokes key %s, not %s", path, doc.Fingerprint.Short(), fp.Short())
 	}
-	return name, b, nil
+	return doc.Name(), b, nil
 }
