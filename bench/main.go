@@ -77,7 +77,7 @@ func (b *bench) all() (err error) {
 		return err
 	}
 	fmt.Printf("%s/%s, %d processors, %s; medians (fastest–slowest)\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
-	for _, step := range []func() error{b.verify, b.runTool, b.start} {
+	for _, step := range []func() error{b.verify, b.git, b.runTool, b.start} {
 		if err := step(); err != nil {
 			return err
 		}

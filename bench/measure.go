@@ -74,11 +74,20 @@ func median(d []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// over says how much longer s took than another, in the middle.
-func (s sample) over(other sample) time.Duration { return max(0, median(s.times)-median(other.times)) }
+// over says how much longer s took than another: in the middle, and between
+// the fastest runs of both, which other work on the machine disturbs least.
+func (s sample) over(other sample) string {
+	return fmt.Sprintf("%s, fastest %s", ms(median(s.times)-median(other.times)), ms(slices.Min(s.times)-slices.Min(other.times)))
+}
 
+// ratio compares the middle of two lists of times.
 func ratio(a, b []time.Duration) string {
 	return fmt.Sprintf("%.2f", float64(median(a))/float64(median(b)))
+}
+
+// ratios adds the ratio between the fastest runs.
+func (s sample) ratios(other sample) string {
+	return fmt.Sprintf("%s, fastest %.2f", ratio(s.times, other.times), float64(slices.Min(s.times))/float64(slices.Min(other.times)))
 }
 
 func (s sample) String() string {

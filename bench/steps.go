@@ -24,7 +24,7 @@ func (b *bench) verify() error {
 		}
 		rye, bare := got[0], got[1]
 		fmt.Printf("| %d items | %s | %s | %s | %s | %s | %s |\n", n, rye, bare,
-			ratio(rye.times, bare.times), ratio(rye.cpu, bare.cpu), mb(rye.rss), mb(bare.rss))
+			rye.ratios(bare), ratio(rye.cpu, bare.cpu), mb(rye.rss), mb(bare.rss))
 	}
 	return nil
 }
@@ -69,8 +69,8 @@ func (b *bench) runTool() error {
 		return err
 	}
 	fmt.Printf("\n| run tool | rye | bare | over it | rye, memory |\n|---|---|---|---|---|\n")
-	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], ms(got[0].over(got[1])), mb(got[0].rss))
-	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], ms(first.over(got[1])), mb(first.rss))
+	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
+	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], first.over(got[1]), mb(first.rss))
 	return nil
 }
 
@@ -114,6 +114,6 @@ func (b *bench) start() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n| start | rye version | %s | over it | memory |\n|---|---|---|---|---|\n| process | %s | %s | %s | %s |\n", nothing, got[0], got[1], ms(got[0].over(got[1])), mb(got[0].rss))
+	fmt.Printf("\n| start | rye version | %s | over it | memory |\n|---|---|---|---|---|\n| process | %s | %s | %s | %s |\n", nothing, got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
 	return nil
 }
