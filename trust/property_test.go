@@ -197,7 +197,7 @@ func FuzzParseDocument(f *testing.F) {
 		if d == nil {
 			return
 		}
-		if filepath.Base(name) != trust.FileName(d.Kind, d.Fingerprint) {
+		if filepath.Base(name) != d.Name() {
 			t.Fatalf("accepted under the name %q", name)
 		}
 		if d.Kind != trust.KindRevocation && (d.NotAfter.IsZero() || d.NotAfter.After(d.NotBefore.AddDate(trust.MaxYears, 0, 0))) {

@@ -160,11 +160,11 @@ func (b *basis) carried(s *Store, now time.Time) (ok bool, reason string) {
 	if ok, why := b.prev.stands(s, now); !ok {
 		return false, head + why
 	}
-	if !b.prev.own && !b.from.bounds.may("rotate") {
+	if !b.from.bounds.may("rotate") {
 		return false, head + "that key may not rotate: " + b.from.bounds.String()
 	}
 	when := s.moment(b.rotation.Digest, b.rotation.Signed)
-	if r := b.from.revokedAt(when); r != nil && (r.Reason == ReasonCompromised || !b.rotation.Signed.Equal(r.CutOff)) {
+	if r := b.from.rotationRevoked(when); r != nil {
 		return false, head + fmt.Sprintf("that key is revoked (%s) by %s", r.Reason, quoted(r.Path))
 	}
 	if code, why := b.prev.window(when, now); code != "" {

@@ -76,8 +76,26 @@ func (b *basis) stands(s *Store, now time.Time) (ok bool, reason string) {
 // to choose no more.
 func (e *entry) revokedAt(m moments) *Document {
 	for _, r := range e.revocations {
-		logged := m.anchor.Anchor == AnchorLog && !r.CutOff.IsZero() && m.anchor.Time.Before(r.CutOff)
-		if r.Reason == ReasonCompromised && !logged || r.Reason != ReasonCompromised && !m.claimed.Before(r.CutOff) {
+		if r.voids(m) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (d *Document) voids(m moments) bool {
+	if d.Reason == ReasonCompromised {
+		return m.anchor.Anchor != AnchorLog || d.CutOff.IsZero() || !m.anchor.Time.Before(d.CutOff)
+	}
+	return !m.claimed.Before(d.CutOff)
+}
+
+// rotationRevoked is revokedAt for a rotation, which may be the last that a key
+// signs: at the cut-off it still counts. Every revocation is asked, so that one
+// more never lets it count again.
+func (e *entry) rotationRevoked(m moments) *Document {
+	for _, r := range e.revocations {
+		if r.voids(m) && (r.Reason == ReasonCompromised || !m.claimed.Equal(r.CutOff)) {
 			return r
 		}
 	}

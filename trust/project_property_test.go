@@ -1,0 +1,204 @@
+package trust_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// somebody is one of seven keys.
+func somebody(r *rand.Rand) memSigner { return key(byte(1 + r.IntN(7))) }
+
+// bring writes one random document of any kind into the project, signed by
+// anybody.
+func (w *world) bring(r *rand.Rand) {
+	by, about := somebody(r), somebody(r)
+	when := w.now.Add(time.Duration(r.IntN(5)-2) * time.Hour)
+	_, doc := w.document(about, "project", randomScope(r))
+	switch r.IntN(7) {
+	case 0:
+		w.write(w.project, trust.FileName(trust.KindKey, fp(about)), doc)
+	case 1:
+		w.write(w.project, trust.FileName(trust.KindKey, fp(about)), doc)
+		w.endorse(doc, everything, by)
+	case 2:
+		w.revoke(w.project, by, []trust.Reason{trust.ReasonCompromised, trust.ReasonRetired}[r.IntN(2)], when)
+	case 3:
+		if fp(by) != fp(about) {
+			w.revokeBy(w.project, about, by, trust.ReasonSuperseded, when)
+		}
+	case 4:
+		if fp(by) != fp(about) {
+			w.rotate(w.project, by, about)
+		}
+	case 5:
+		w.list(by, item.DigestOf(doc))
+	case 6:
+		name, g := w.grant(doc, everything, by)
+		w.write(w.project, name, g)
+	}
+}
+
+// Whatever a project brings, of every kind of document and signed by every key,
+// it never turns an untrusted item into a trusted one, and never undoes a
+// refusal as revoked, where no anchor may endorse or rotate.
+func TestProjectNeverWidens(t *testing.T) {
+	trusted, revoked := 0, 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 21))
+		w := randomWorld(t, r)
+		if r.IntN(2) == 0 {
+			w.revoke(w.userDir, key(byte(2+r.IntN(4))), trust.ReasonCompromised, w.now)
+		}
+		in := probes(w)
+		s, _ := w.load()
+		before := codes(s, in)
+		for range 5 {
+			w.bring(r)
+			s, _ = w.load()
+			after := codes(s, in)
+			neverWider(t, fmt.Sprint("seed ", seed), before, after)
+			for i := range before {
+				if before[i] == "" {
+					trusted++
+				}
+				if before[i] == diag.Revoked {
+					revoked++
+				}
+			}
+		}
+	}
+	if trusted < 100 || revoked < 20 {
+		t.Fatalf("%d trusted and %d revoked probes: the test proves too little", trusted, revoked)
+	}
+}
+
+// Denials are a union over all tiers: with a further revocation, in whatever
+// folder and by whomever, nothing counts that did not.
+func TestDenialsAreAUnion(t *testing.T) {
+	fell := 0
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 22))
+		w := newWorld(t)
+		w.own(key(1), everything)
+		for n := byte(2); n < 6; n++ {
+			scope := scopeOf("sign", "revoke", "endorse", "rotate")
+			w.add(key(n), "somebody", scope, scope, key(1))
+		}
+		w.endorse(w.propose(key(6), "endorsed", everything), everything, key(byte(2+r.IntN(4))))
+		w.rotate(w.project, key(5), key(7))
+		in := probes(w)
+		s, _ := w.load()
+		before := codes(s, in)
+		for range 6 {
+			dir := []string{w.sysDir, w.userDir, w.project}[r.IntN(3)]
+			when := w.now.Add(time.Duration(r.IntN(3)-1) * time.Hour)
+			reason := []trust.Reason{trust.ReasonCompromised, trust.ReasonRetired, trust.ReasonSuperseded}[r.IntN(3)]
+			by, about := somebody(r), somebody(r)
+			path := filepath.Join(dir, trust.FileNameBy(trust.KindRevocation, fp(about), fp(by)))
+			if fp(by) == fp(about) {
+				path = filepath.Join(dir, trust.FileName(trust.KindRevocation, fp(by)))
+			}
+			if _, err := os.Stat(path); err == nil {
+				continue // a file in its place is another matter
+			}
+			if fp(by) == fp(about) {
+				w.revoke(dir, by, reason, when)
+			} else {
+				w.revokeBy(dir, about, by, reason, when)
+			}
+			s, _ = w.load()
+			after := codes(s, in)
+			neverWider(t, fmt.Sprint("seed ", seed, " ", path), before, after)
+			for i := range before {
+				if before[i] == "" && after[i] != "" {
+					fell++
+				}
+			}
+			before = after
+		}
+	}
+	if fell < 100 {
+		t.Fatalf("only %d items fell: the test proves too little", fell)
+	}
+}
+
+// What counts by an endorsement is allowed by the document, the endorsement and
+// the endorser's own kinds and ids, each of them.
+func TestEndorsementIntersects(t *testing.T) {
+	counted := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 23))
+		w := newWorld(t)
+		w.own(key(1), everything)
+		root, doc, end := randomScope(r), randomScope(r), randomScope(r)
+		root.May = append(root.May, "endorse")
+		w.add(key(2), "root", root, root, key(1))
+		w.endorse(w.propose(key(3), "ben", doc), end, key(2))
+		s := w.clean()
+		for _, id := range []string{"a/b", "b/c", "c/d/e"} {
+			for _, use := range []string{"sign", "release"} {
+				in := w.tool(key(3), id, w.now)
+				in.Use = use
+				root.May = []string{use}
+				want := doc.Allows("tool", id, use) && end.Allows("tool", id, use) && root.Allows("tool", id, use)
+				if got := s.Verify(in).OK(); got != want {
+					t.Fatalf("seed %d: tool:%s %s is %v; document %v, endorsement %v, endorser %v", seed, id, use, got, doc, end, root)
+				}
+				if want {
+					counted++
+				}
+			}
+		}
+	}
+	if counted < 30 {
+		t.Fatalf("only %d probes count: the test proves too little", counted)
+	}
+}
+
+// FuzzLaterDocuments: the kinds that speak of other keys are returned whole or
+// not at all, under the one name that they may have.
+func FuzzLaterDocuments(f *testing.F) {
+	w := newWorld(f)
+	add := func(name string, b []byte, err error) {
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(name, b)
+	}
+	_, doc := w.document(key(2), "ben", everything)
+	name, b, err := trust.NewEndorsement(f.Context(), trust.GrantParams{Document: doc, Scope: everything, Now: w.now}, key(1))
+	add(name, b, err)
+	name, b, err = trust.NewRotation(f.Context(), trust.RotationParams{Now: w.now}, key(1), key(2))
+	add(name, b, err)
+	name, b, err = trust.NewRevocation(f.Context(), trust.RevocationParams{Key: fp(key(2)), Reason: trust.ReasonRetired, Now: w.now}, key(1))
+	add(name, b, err)
+	name, b, err = trust.NewRevocationList(f.Context(), []item.Digest{item.DigestOf(doc)}, key(1), w.now)
+	add(name, b, err)
+	f.Fuzz(func(t *testing.T, name string, b []byte) {
+		d, fs := trust.ParseDocument(name, b)
+		if (d == nil) != diag.Failed(fs) {
+			t.Fatalf("document %v with findings %v", d, fs)
+		}
+		if d == nil {
+			return
+		}
+		if filepath.Base(name) != d.Name() {
+			t.Fatalf("accepted under the name %q, not %q", name, d.Name())
+		}
+		if d.Signer == (sign.Fingerprint{}) {
+			t.Fatal("accepted without a signature")
+		}
+		if d.Kind == trust.KindRotation && (d.Signer != sign.FingerprintOf(d.Public) || len(d.Successor) != 32) {
+			t.Fatalf("accepted without both keys: %+v", d)
+		}
+	})
+}
