@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -75,8 +76,12 @@ func real(path string) string {
 	return path
 }
 
-// within reports whether path lies in dir, compared by component.
+// within reports whether path lies in dir, compared by component, and without
+// regard to case where most file systems have none.
 func within(path, dir string) bool {
+	if runtime.GOOS == "darwin" { // on Windows filepath.Rel does so itself
+		path, dir = strings.ToLower(path), strings.ToLower(dir)
+	}
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }

@@ -184,7 +184,11 @@ func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 			}
 			return nil
 		})
-		if err != nil {
+		switch {
+		case err == nil:
+		case r.p.Lenient: // a walk of the root says more than this
+			r.passOver("the extractors of "+root.Label(), err)
+		default:
 			return nil, err
 		}
 	}
@@ -206,7 +210,7 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 		switch {
 		case err == nil:
 		case r.p.Lenient:
-			r.passOver(k, err)
+			r.passOver("kind "+string(k), err)
 		default:
 			return nil, err
 		}
@@ -214,10 +218,10 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 	return t, nil
 }
 
-func (r *Resolver) passOver(k item.Kind, err error) {
+func (r *Resolver) passOver(what string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note("passing over kind %s: %s", k, err)
+	r.note("passing over %s: %s", what, err)
 }
 
 // Notes returns why extractors were passed over, for a lenient Resolver.

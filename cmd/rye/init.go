@@ -113,8 +113,14 @@ func initProject(dir string) ([]string, error) {
 		return nil, diag.New(diag.FileSystemError, "making a project: %w", err)
 	}
 	var made []string
-	for _, k := range []string{"directives", "tools", "knowledge", "config"} {
+	for _, k := range []string{"", "directives", "tools", "knowledge", "config"} {
 		p := filepath.Join(dir, space.Dir, k)
+		if fi, err := os.Lstat(p); err == nil && fi.Mode()&os.ModeSymlink != 0 {
+			return nil, diag.New(diag.PathEscape, "making a project: %s is a link", p).WithHint("replace the link by the folder itself")
+		}
+		if k == "" {
+			continue // made with the first folder in it
+		}
 		if _, err := os.Stat(p); err == nil {
 			continue
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -81,18 +82,33 @@ func (c *call) params() (map[string]any, error) {
 	var err error
 	switch {
 	case text == "-":
-		b, err = io.ReadAll(io.LimitReader(c.Stdin, 16<<20))
+		b, err = readParams(c.Stdin)
 	case strings.HasPrefix(text, "@"):
-		b, err = os.ReadFile(c.path(text[1:]))
+		var f *os.File
+		if f, err = os.Open(c.path(text[1:])); err == nil {
+			defer f.Close()
+			b, err = readParams(f)
+		}
 	}
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "reading --params: %w", err)
+		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "reading --params: %w", err)
 	}
 	doc, fs := jsonx.Parse(b)
 	if err := diag.FromFindings("reading --params", fs); err != nil {
 		return nil, err
 	}
 	return doc.Root, nil
+}
+
+// maxParams is the largest document that --params reads, in bytes.
+const maxParams = 16 << 20
+
+func readParams(r io.Reader) ([]byte, error) {
+	b, err := io.ReadAll(io.LimitReader(r, maxParams+1))
+	if len(b) > maxParams {
+		return nil, diag.New(diag.TooLarge, "they have more than %d bytes", maxParams)
+	}
+	return b, err
 }
 
 func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
