@@ -19,9 +19,14 @@ const ExtractorFolder = "rye/core/extractors"
 
 const extractorSuffix = "_extractor"
 
-// IsExtractor reports whether a ref is at the place of an extractor.
-func IsExtractor(ref item.Ref) bool {
-	return ref.Kind == item.Tool && strings.HasPrefix(ref.ID, ExtractorFolder+"/") && strings.HasSuffix(ref.ID, extractorSuffix)
+// ParserFolder is where the parser items of the system live.
+const ParserFolder = "rye/core/parsers"
+
+// IsReader reports whether a ref is at the place of an extractor or a parser,
+// which say how everything else is read.
+func IsReader(ref item.Ref) bool {
+	return ref.Kind == item.Tool && (strings.HasPrefix(ref.ID, ParserFolder+"/") ||
+		strings.HasPrefix(ref.ID, ExtractorFolder+"/") && strings.HasSuffix(ref.ID, extractorSuffix))
 }
 
 func extractorRef(k item.Kind) item.Ref {
@@ -109,6 +114,9 @@ func (r *Resolver) loadParser(ctx context.Context, id string) (codec string, err
 		return "", err
 	}
 	err = r.bootEach(ctx, ref, func(it *Item) []diag.Finding {
+		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
+			return []diag.Finding{*old}
+		}
 		doc, fs := bootValues(it)
 		if diag.Failed(fs) {
 			return fs

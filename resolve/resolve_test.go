@@ -8,10 +8,12 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
@@ -347,5 +349,58 @@ func TestCacheKnowsTheType(t *testing.T) {
 	}
 	if !slices.Equal(got, []string{"2.0.0", "1.0.0"}) {
 		t.Errorf("versions %q", got)
+	}
+}
+
+// release signs a manifest over everything below the project's .ai.
+func release(h *testkit.House, id string, by sign.Signer) {
+	h.T.Helper()
+	tree, err := bundle.Folder(h.Project)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	defer tree.Close()
+	out, err := bundle.Create(h.T.Context(), tree, bundle.Params{ID: id, Version: "1.0.0", Description: "A test."})
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	style, _ := sign.StyleByName("#")
+	if out, _, err = sign.Sign(h.T.Context(), out, style, bundle.Subject(id), by, h.Now); err != nil {
+		h.T.Fatal(err)
+	}
+	h.Write(h.Project, "bundles/"+id+"/manifest.yaml", string(out))
+}
+
+// A manifest vouches for what carries no signature, within the scope of the key
+// that signed it, and never for an item.
+func TestVouch(t *testing.T) {
+	h := testkit.New(t)
+	narrow := testkit.Key(7)
+	h.Own(narrow, "leo", trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/**"}, May: []string{"release"}})
+	h.Write(h.Project, "tools/acme/data.bin", "data")
+	h.Write(h.Project, "tools/acme/helper.py", "x = 1\n")
+	h.Write(h.Project, "tools/acme/tool.yaml", hello)
+	h.Write(h.Project, "tools/other/helper.py", "x = 1\n")
+	h.Write(h.Project, "tools/acme/changed.bin", "data")
+	release(h, "acme/all", narrow)
+	h.Write(h.Project, "tools/acme/changed.bin", "evil")
+	h.Write(h.Project, "tools/acme/extra.bin", "x")
+	r := resolver(h, false)
+	for rel, code := range map[string]diag.Code{
+		"tools/acme/data.bin": "", "tools/acme/helper.py": "", "tools/other/helper.py": diag.Scope,
+		"tools/acme/tool.yaml": diag.Unsigned, "tools/acme/changed.bin": diag.HashMismatch, "tools/acme/extra.bin": diag.Unsigned,
+	} {
+		it, err := r.File(t.Context(), r.Roots()[0], rel)
+		if err != nil || it.Verdict.Code != code || it.Verdict.OK() != (code == "") {
+			t.Errorf("%s: %+v, %v, want %q", rel, it.Verdict, err, code)
+		}
+	}
+	release(h, "other/all", narrow) // beyond the scope itself
+	if err := os.RemoveAll(filepath.Join(h.Project, ".ai/bundles/acme")); err != nil {
+		t.Fatal(err)
+	}
+	r = resolver(h, false)
+	if it, err := r.File(t.Context(), r.Roots()[0], "tools/acme/data.bin"); err != nil || it.Verdict.Code != diag.Unsigned {
+		t.Errorf("%+v, %v", it.Verdict, err)
 	}
 }

@@ -16,8 +16,9 @@ import (
 type voucher map[string]vouched // by path below .ai
 
 type vouched struct {
-	digest  item.Digest
-	verdict trust.Verdict
+	digest item.Digest
+	in     trust.Input // what the manifest was verified as
+	line   sign.Line   // its signature
 }
 
 // vouch returns the verdict of a file that carries no signature of its own:
@@ -32,7 +33,17 @@ func (r *Resolver) vouch(it *Item) trust.Verdict {
 			Expected: v.digest.Hex(), Found: it.Digest.Hex(),
 			Reasons: []string{"the content is not what the bundle manifest lists"}}
 	}
-	return v.verdict
+	return r.p.Trust.Judge(v.about(it.Rel), v.line)
+}
+
+// about asks for the scope over the file itself: a key that counts for one
+// namespace may name its bundle there and list files of another.
+func (v vouched) about(rel string) trust.Input {
+	in := v.in
+	_, below, _ := strings.Cut(rel, "/")
+	in.Subject.ID = strings.TrimSuffix(below, path.Ext(below))
+	in.Bytes, in.Text = nil, false // looked at when the manifest was verified
+	return in
 }
 
 // voucher reads the manifests of a root, once. One that is not trusted, or
@@ -67,15 +78,16 @@ func (r *Resolver) addManifest(out voucher, root *space.Root, rel, id string) {
 		return
 	}
 	style, _ := sign.StyleByName("#")
-	v := r.p.Trust.Verify(trust.Input{
+	in := trust.Input{
 		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(rel), Bytes: b, Style: style,
 		Subject: bundle.Subject(id), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
-	})
+	}
+	sp, err := sign.SplitFile(b, style)
 	m, fs := bundle.Parse(b)
-	if !v.OK() || m == nil || diag.Failed(fs) || m.ID != id {
+	if err != nil || !r.p.Trust.Verify(in).OK() || m == nil || diag.Failed(fs) || m.ID != id {
 		return
 	}
 	for _, f := range m.Files {
-		out[strings.TrimPrefix(f.Path, space.Dir+"/")] = vouched{f.Digest, v}
+		out[strings.TrimPrefix(f.Path, space.Dir+"/")] = vouched{f.Digest, in, sp.Line}
 	}
 }
