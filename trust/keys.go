@@ -87,7 +87,7 @@ func (s *Store) Documents(fp sign.Fingerprint) []*Document {
 }
 
 func (e *entry) outsideProject() bool {
-	above := func(d *Document) bool { return d.Tier != TierProject }
+	above := func(d *Document) bool { return d.Tier != TierProject && !d.seen }
 	return len(e.bases) > 0 || slices.ContainsFunc(e.documents, above) || slices.ContainsFunc(e.revocations, above)
 }
 

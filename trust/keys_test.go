@@ -105,6 +105,7 @@ func TestExplainKnowsEveryCode(t *testing.T) {
 	for _, c := range []diag.Code{
 		diag.TooLarge, diag.Encoding, diag.Unsigned, diag.SigMalformed, diag.Legacy, diag.SigMultiple, diag.HashMismatch, diag.KeyUnknown,
 		diag.KeyWeak, diag.SigInvalid, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked, diag.HiddenChars, diag.Internal, diag.Usage,
+		diag.TrustChanged, diag.Stale,
 	} {
 		text := strings.Join(s.Explain(trust.Verdict{Code: c, Status: trust.Invalid}, in), "\n")
 		if !strings.Contains(text, "FAILED, "+string(c)) {

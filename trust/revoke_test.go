@@ -145,6 +145,10 @@ func TestSeenIsBounded(t *testing.T) {
 	if len(files) < 512 || len(files) > 513 {
 		t.Errorf("%d revocations of strangers are remembered", len(files))
 	}
+	s, _ = w.load()
+	if len(s.Keys()) != 1 {
+		t.Errorf("strangers are listed as keys: %d", len(s.Keys()))
+	}
 	own, _ := filepath.Glob(filepath.Join(w.p.StateDir, "seen", "revocation-"+fp(key(1)).String()+".*"))
 	if len(own) != 1 {
 		t.Errorf("the one that matters is not: %v", own)
