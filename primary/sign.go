@@ -143,7 +143,7 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		text = append(text, hidden.Scan(it.Bytes)...)
 	}
 	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
-	if resolve.IsExtractor(it.Ref) {
+	if resolve.IsReader(it.Ref) {
 		// Signed, it would stop every run.
 		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
 			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{*old}, it.Path())...)

@@ -6,23 +6,28 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// OfOriginal returns the finding that an extractor item is one of the Python
-// original, nil when it is not. Those are Python, or name no kind and one parser
-// for all their files: read as an extractor of today such an item would be a
-// list of faults that nobody can mend one by one.
+// OfOriginal returns the finding that an extractor or parser item is one of the
+// Python original, nil when it is not. Those are Python, or name no kind and one
+// parser for all their files: read as one of today such an item would be a list
+// of faults that nobody can mend one by one.
 func OfOriginal(t FileType, m *item.Metadata) *diag.Finding {
-	pos := diag.Pos{Line: 1, Column: 1}
-	_, kind := m.Fields["kind"]
-	old := t.Codec == CodecPython
-	for _, key := range [...]string{"parser", "signature_format"} {
-		if _, ok := m.Fields[key]; ok && !kind && !old {
-			old, pos = true, (&tree.Doc{Pos: m.Pos}).At(key)
-		}
+	f := diag.Errorf(diag.ConfigError, 1, 1, "this is Python code of the original; rye reads extractors and parsers as data and runs none")
+	f.Fix = "remove it and the built-in one counts; or write it anew in YAML"
+	if t.Codec == CodecPython {
+		return &f
 	}
-	if !old {
+	if _, ok := m.Fields["kind"]; ok {
 		return nil
 	}
-	f := diag.Errorf(diag.ConfigError, max(pos.Line, 1), pos.Column, "this extractor has the format of the Python original, which rye does not read")
-	f.Fix = "remove it and the built-in one counts; or write it anew, with kind, folder and a list of extensions"
-	return &f
+	for _, key := range [...]string{"parser", "signature_format"} {
+		if _, ok := m.Fields[key]; !ok {
+			continue
+		}
+		pos := (&tree.Doc{Pos: m.Pos}).At(key)
+		f.Line, f.Column = max(pos.Line, 1), pos.Column
+		f.Message = "this extractor has the format of the Python original, which rye does not read"
+		f.Fix = "remove it and the built-in one counts; or write it anew, with kind, folder and a list of extensions"
+		return &f
+	}
+	return nil
 }
