@@ -7,7 +7,8 @@ const module = "github.com/ryeos/rye"
 // other and diag. A leaf has one idea and knows no items.
 func leaves() map[string]bool {
 	return set(
-		"internal/atomicfile", "internal/cas", "internal/cond", "internal/dx", "internal/gitcmd", "internal/glob",
+		"internal/atomicfile", "internal/cas", "internal/cond", "internal/dx", "internal/filelock",
+		"internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpx", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/proc", "internal/pylit",
 		"internal/schema", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
@@ -34,9 +35,10 @@ func rooms() map[string]map[string]bool {
 		"internal/extract": set("item", "sign"),
 
 		"bundle":                set("item", "sign"),
-		"source":                set("item", "bundle"),
-		"source/gitsource":      set("item", "bundle", "source"),
-		"registry":              set("item", "sign", "bundle", "source"),
+		"source":                set("item", "bundle", "lock"),
+		"source/gitsource":      set("item", "bundle", "source", "lock"),
+		"source/sourcetest":     set("source", "lock"), // tests only
+		"registry":              set("item", "sign", "bundle", "source", "lock"),
 		"registry/server":       set("item", "sign", "bundle", "registry"),
 		"lock":                  set(base...),
 		"resolve":               set(append([]string{"lock", "bundle"}, base...)...),
@@ -63,7 +65,9 @@ func rooms() map[string]map[string]bool {
 }
 
 // neverImported are rooms that no room may import, not even the top; tests may.
-func neverImported() map[string]bool { return set("cmd/rye", "internal/archtest", "internal/testkit") }
+func neverImported() map[string]bool {
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "source/sourcetest")
+}
 
 // thirdParty maps the path of a module, or of a part of it, to the only rooms
 // that may import it. A module that is not here is a failure.
@@ -72,6 +76,7 @@ func thirdParty() map[string]map[string]bool {
 		"charm.land/lipgloss/v2":                   set("cmd/rye"),
 		"filippo.io/edwards25519":                  set("sign"),
 		"github.com/creack/pty":                    set("internal/testkit"),
+		"github.com/go-git/go-billy/v5":            set("source/gitsource"), // the file system that go-git's storage wants
 		"github.com/go-git/go-git/v5":              set("source/gitsource", "internal/testkit"),
 		"github.com/landlock-lsm/go-landlock":      set("exec/sandbox"),
 		"github.com/modelcontextprotocol/go-sdk":   set("mcpserve", "applet"),

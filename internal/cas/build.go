@@ -112,7 +112,7 @@ func (s *Store) sweepAll() {
 	if s.Now != nil {
 		now = s.Now
 	}
-	for _, kind := range []string{items, trees} {
+	for _, kind := range []string{items, trees, snapshots} {
 		parent := filepath.Join(s.Dir, kind)
 		des, _ := os.ReadDir(parent)
 		for _, de := range des {

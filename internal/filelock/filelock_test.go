@@ -1,0 +1,126 @@
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const childFile = "RYE_FILELOCK_TEST_CHILD"
+
+// TestChild is no test: others run it as processes of their own.
+func TestChild(t *testing.T) {
+	path := os.Getenv(childFile)
+	if path == "" {
+		t.Skip("only in a child process")
+	}
+	for range 50 {
+		add(t, path)
+	}
+}
+
+// add counts one up in a way that loses counts unless callers take turns.
+func add(t *testing.T, path string) {
+	l, err := Acquire(t.Context(), path+".lock")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer l.Release()
+	b, _ := os.ReadFile(path)
+	n, _ := strconv.Atoi(string(b))
+	if err := os.WriteFile(path, []byte(strconv.Itoa(n+1)), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProcessesTakeTurns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sub", "n")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			c := exec.Command(self, "-test.run=^TestChild$")
+			c.Env = append(os.Environ(), childFile+"="+path)
+			if out, err := c.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		})
+	}
+	for range 2 {
+		wg.Go(func() {
+			for range 50 {
+				add(t, path)
+			}
+		})
+	}
+	wg.Wait()
+	if b, err := os.ReadFile(path); err != nil || string(b) != "250" {
+		t.Errorf("counted %q, %v, want 250", b, err)
+	}
+}
+
+func TestWaitingEndsWithContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	held, err := Acquire(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := Acquire(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("while it is held: %v", err)
+	}
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	next, err := Acquire(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Release()
+}
+
+// A holder that is killed lets go.
+func TestKilledHolder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n")
+	self, _ := os.Executable()
+	for i := range 5 {
+		c := exec.Command(self, "-test.run=^TestChild$")
+		c.Env = append(os.Environ(), childFile+"="+path)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(5+3*i) * time.Millisecond)
+		c.Process.Kill()
+		c.Wait()
+	}
+	l, err := Acquire(t.Context(), path+".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
+}
+
+func TestAcquireFails(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "file", "x")} {
+		if _, err := Acquire(t.Context(), path); err == nil || !strings.Contains(err.Error(), "opening lock") {
+			t.Errorf("%s: %v", fmt.Sprint(path), err)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package filelock
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"unsafe"
+)
+
+const (
+	exclusive     = 2
+	failAtOnce    = 1
+	lockViolation = syscall.Errno(33)
+)
+
+func try(f *os.File) error {
+	proc := syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
+	var at syscall.Overlapped
+	ok, _, err := proc.Call(f.Fd(), exclusive|failAtOnce, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+	if ok != 0 {
+		return nil
+	}
+	if errors.Is(err, lockViolation) || errors.Is(err, syscall.ERROR_IO_PENDING) {
+		return errHeld
+	}
+	return err
+}

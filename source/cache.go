@@ -1,0 +1,149 @@
+package source
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cas"
+	"github.com/ryeos/rye/internal/openat"
+)
+
+// MaxTotal is how many bytes the files of one bundle may have together.
+const MaxTotal = 1 << 30
+
+// Cache is the folder that holds what was fetched: cas/h1-… for snapshots,
+// git/ for what git sources keep. Any number of processes may use it at once,
+// and one that is killed leaves nothing that the next has to understand. What
+// lies in it is verified when it is read.
+type Cache struct {
+	Store *cas.Store // Dir is $RYE_CACHE
+}
+
+// NewCache returns the cache in a folder. Now may be nil.
+func NewCache(dir string, now func() time.Time) *Cache {
+	return &Cache{Store: &cas.Store{Dir: dir, Now: now}}
+}
+
+func (c *Cache) now() time.Time {
+	if c.Store.Now != nil {
+		return c.Store.Now()
+	}
+	return time.Now()
+}
+
+// Writer takes the files of one snapshot.
+type Writer struct {
+	c *Cache
+	w pendingSnapshot
+}
+
+// Write starts a snapshot. Discard must follow; after Commit it does nothing.
+func (c *Cache) Write() (*Writer, error) {
+	p, err := c.Store.Begin()
+	if err != nil {
+		return nil, err
+	}
+	return &Writer{c, pendingSnapshot{p: p}}, nil
+}
+
+// Add stores one file.
+func (w *Writer) Add(path string, executable bool, b []byte) error {
+	if len(w.w.files) >= bundle.MaxFiles {
+		return diag.New(diag.TooLarge, "storing files: there are more than %d", bundle.MaxFiles)
+	}
+	return w.w.add(path, executable, b)
+}
+
+// Discard removes what was not committed.
+func (w *Writer) Discard() { w.w.p.Discard() }
+
+// Commit puts the snapshot into its place, which its sum names.
+func (w *Writer) Commit(ctx context.Context, o Origin) (*Snapshot, error) {
+	slices.SortFunc(w.w.files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
+	sum, err := sumOf(w.w.files)
+	if err != nil {
+		return nil, err
+	}
+	key, err := snapshotKey(sum)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.w.p.Add(cas.TreeFile{Rel: indexName, Bytes: renderIndex(w.w.files)}); err != nil {
+		return nil, err
+	}
+	root, err := w.w.p.Commit(ctx, key, func(string) bool { return w.c.intact(ctx, sum) })
+	if err != nil {
+		return nil, err
+	}
+	return &Snapshot{Origin: o, Sum: sum, Files: w.w.files, root: root}, nil
+}
+
+// intact reports whether the snapshot is there and all of it verifies.
+func (c *Cache) intact(ctx context.Context, sum string) bool {
+	s, err := c.Open(sum)
+	return err == nil && s.verify(ctx) == nil
+}
+
+// Open returns the snapshot with a sum. Its index is verified now, its files
+// when they are read. An error that satisfies errors.Is(err, fs.ErrNotExist)
+// means that it is not in the cache.
+func (c *Cache) Open(sum string) (*Snapshot, error) {
+	key, err := snapshotKey(sum)
+	if err != nil {
+		return nil, err
+	}
+	root := c.Store.SnapshotDir(key)
+	b, _, err := openat.Read(root, indexName, maxIndex)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.SourceNotFound, "looking for %s in the cache: %w", sum, fs.ErrNotExist)
+	}
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the cache: %w", err)
+	}
+	files, err := parseIndex(b)
+	if err == nil {
+		var got string
+		if got, err = sumOf(files); err == nil && got != sum {
+			err = errIndex
+		}
+	}
+	if err != nil {
+		return nil, diag.New(diag.HashMismatch, "reading %s from the cache: %w", root, err)
+	}
+	return &Snapshot{Sum: sum, Files: files, root: root}, nil
+}
+
+// verify reads everything and finds what is not in the index.
+func (s *Snapshot) verify(ctx context.Context) error {
+	if err := s.Each(ctx, func(File, []byte) error { return nil }); err != nil {
+		return err
+	}
+	known := map[string]bool{indexName: true}
+	for _, f := range s.Files {
+		known[filesName+"/"+f.Path] = true
+	}
+	return filepath.WalkDir(s.root, func(p string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(s.root, p)
+		if err == nil && !d.IsDir() && !known[filepath.ToSlash(rel)] {
+			err = diag.New(diag.HashMismatch, "reading %s: it holds %s, which was never stored there", s.root, filepath.ToSlash(rel))
+		}
+		return err
+	})
+}
+
+// touch remembers that a folder of the cache was used, which GC asks for. That
+// a cache cannot be written is no reason to fail.
+func (c *Cache) touch(path string) {
+	now := c.now()
+	if fi, err := os.Stat(path); err == nil && now.Sub(fi.ModTime()) > time.Hour {
+		_ = os.Chtimes(path, time.Time{}, now)
+	}
+}

@@ -1,0 +1,201 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/filelock"
+)
+
+// GitDir returns the folder of what git sources keep.
+func (c *Cache) GitDir() string { return filepath.Join(c.Store.Dir, "git") }
+
+// Info says what a cache holds.
+type Info struct {
+	Dir           string `json:"dir"`
+	Snapshots     int    `json:"snapshots"`
+	SnapshotBytes int64  `json:"snapshot_bytes"`
+	Remotes       int    `json:"remotes"`
+	RemoteBytes   int64  `json:"remote_bytes"`
+	OtherBytes    int64  `json:"other_bytes"` // materialised items, abandoned writes
+}
+
+// Info measures the cache. A cache that does not exist is empty.
+func (c *Cache) Info(ctx context.Context) (Info, error) {
+	in := Info{Dir: c.Store.Dir}
+	err := filepath.WalkDir(c.Store.Dir, func(p string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil || ctx.Err() != nil {
+			return errors.Join(err, ctx.Err())
+		}
+		rel, _ := filepath.Rel(c.Store.Dir, p)
+		in.count(strings.Split(filepath.ToSlash(rel), "/"), d)
+		return nil
+	})
+	if err != nil {
+		return in, diag.New(diag.FileSystemError, "measuring the cache: %w", err)
+	}
+	return in, nil
+}
+
+func (in *Info) count(at []string, d fs.DirEntry) {
+	if d.IsDir() {
+		switch {
+		case len(at) == 2 && at[0] == "cas" && sumOfKey(at[1]) != "":
+			in.Snapshots++
+		case len(at) == 2 && at[0] == "git":
+			in.Remotes++
+		}
+		return
+	}
+	fi, err := d.Info()
+	switch {
+	case err != nil:
+	case at[0] == "cas" && sumOfKey(at[1]) != "":
+		in.SnapshotBytes += fi.Size()
+	case at[0] == "git":
+		in.RemoteBytes += fi.Size()
+	default:
+		in.OtherBytes += fi.Size()
+	}
+}
+
+// GCParams says what may go. The zero value removes what nobody used for 30
+// days.
+type GCParams struct {
+	Unused time.Duration       // since when; 0 means 30 days, negative removes what Keep does not name
+	Keep   func(s string) bool // by sum; nil keeps none
+	DryRun bool
+}
+
+// Freed is what GC removed.
+type Freed struct {
+	Snapshots int   `json:"snapshots"`
+	Remotes   int   `json:"remotes"`
+	Bytes     int64 `json:"bytes"`
+}
+
+// GC removes what was not used for long. A snapshot that somebody copies from
+// meanwhile fails their verification and is fetched again; a remote that is in
+// use is left alone.
+func (c *Cache) GC(ctx context.Context, p GCParams) (Freed, error) {
+	if p.Unused == 0 {
+		p.Unused = 30 * 24 * time.Hour
+	}
+	var freed Freed
+	keys, err := c.Store.Snapshots()
+	if err != nil {
+		return freed, diag.New(diag.FileSystemError, "listing the cache: %w", err)
+	}
+	for _, key := range keys {
+		dir, sum := c.Store.SnapshotDir(key), sumOfKey(key)
+		if ctx.Err() != nil {
+			return freed, cancelled(ctx)
+		}
+		if p.Keep != nil && p.Keep(sum) || !c.unused(dir, p.Unused) {
+			continue
+		}
+		size := sizeOf(dir)
+		if !p.DryRun && c.Store.Remove(key) != nil {
+			continue
+		}
+		freed.Snapshots++
+		freed.Bytes += size
+	}
+	return freed, c.gcRemotes(ctx, p, &freed)
+}
+
+func (c *Cache) unused(path string, d time.Duration) bool {
+	fi, err := os.Stat(path)
+	return err == nil && c.now().Sub(fi.ModTime()) > d
+}
+
+func (c *Cache) gcRemotes(ctx context.Context, p GCParams, freed *Freed) error {
+	des, err := os.ReadDir(c.GitDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return diag.New(diag.FileSystemError, "listing the cache: %w", err)
+	}
+	for _, de := range des {
+		dir := filepath.Join(c.GitDir(), de.Name())
+		if !de.IsDir() || !c.unused(dir, p.Unused) {
+			continue
+		}
+		size := sizeOf(dir)
+		if !p.DryRun && c.removeRemote(ctx, dir) != nil {
+			continue
+		}
+		freed.Remotes++
+		freed.Bytes += size
+	}
+	return nil
+}
+
+// removeRemote removes a remote unless somebody holds it. Its lock file stays:
+// another process may be waiting on it.
+func (c *Cache) removeRemote(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	l, err := filelock.Acquire(ctx, dir+".lock")
+	if err != nil {
+		return err
+	}
+	defer l.Release()
+	return os.RemoveAll(dir)
+}
+
+func sizeOf(dir string) (n int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be seen is not counted
+		}
+		if fi, err := d.Info(); err == nil && !d.IsDir() {
+			n += fi.Size()
+		}
+		return nil
+	})
+	return n
+}
+
+// Checked is what Verify looked at.
+type Checked struct {
+	Snapshots int            `json:"snapshots"`
+	Findings  []diag.Finding `json:"findings"`
+}
+
+// Verify reads every snapshot whole. With repair it removes those that are
+// broken, so that they are fetched again.
+func (c *Cache) Verify(ctx context.Context, repair bool) (Checked, error) {
+	var out Checked
+	keys, err := c.Store.Snapshots()
+	if err != nil {
+		return out, diag.New(diag.FileSystemError, "listing the cache: %w", err)
+	}
+	for _, key := range keys {
+		if ctx.Err() != nil {
+			return out, cancelled(ctx)
+		}
+		out.Snapshots++
+		s, err := c.Open(sumOfKey(key))
+		if err == nil {
+			err = s.verify(ctx)
+		}
+		if err == nil {
+			continue
+		}
+		f := diag.Errorf(diag.HashMismatch, 0, 0, "%s", err)
+		f.Path, f.Fix = "cas/"+key, "rye cache verify --repair removes it"
+		if repair && c.Store.Remove(key) == nil {
+			f.Severity, f.Fix = diag.SeverityWarning, "it was removed and will be fetched again"
+		}
+		out.Findings = append(out.Findings, f)
+	}
+	return out, nil
+}

@@ -1,0 +1,227 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cas"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/item"
+)
+
+// The parts of a snapshot's folder.
+const (
+	indexName = "index"
+	filesName = "files"
+	indexHead = "rye snapshot 1\n"
+	maxIndex  = 64 << 20
+)
+
+// File is one file of a snapshot.
+type File struct {
+	Path       string      `json:"path"` // canonical, below the bundle's folder
+	Size       int64       `json:"size"`
+	Executable bool        `json:"executable,omitempty"`
+	Digest     item.Digest `json:"sha256"`
+}
+
+// Snapshot is the files of one commit in the cache. Its Sum is over all of
+// them; each is held against its digest whenever it is read.
+type Snapshot struct {
+	Origin Origin
+	Sum    string // h1:…
+	Files  []File // sorted by path
+	root   string
+}
+
+// Dir returns the folder that holds the files, read-only. Who copies from it
+// verifies what was copied, or uses Read.
+func (s *Snapshot) Dir() string { return filepath.Join(s.root, filesName) }
+
+// Size returns the bytes of all files.
+func (s *Snapshot) Size() (n int64) {
+	for _, f := range s.Files {
+		n += f.Size
+	}
+	return n
+}
+
+// File returns what the snapshot says of a path.
+func (s *Snapshot) File(path string) (File, bool) {
+	for _, f := range s.Files {
+		if f.Path == path {
+			return f, true
+		}
+	}
+	return File{}, false
+}
+
+// Read returns the bytes of one file, which have its digest. A missing file
+// satisfies errors.Is(err, fs.ErrNotExist).
+func (s *Snapshot) Read(path string) ([]byte, error) {
+	f, ok := s.File(path)
+	if !ok {
+		return nil, diag.New(diag.BundleFileMissing, "reading %s of %s %s: %w", path, s.Origin.ID, s.Origin.Version, fs.ErrNotExist)
+	}
+	d, err := openat.Open(s.root)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "opening the cache: %w", err)
+	}
+	defer d.Close()
+	return s.read(d, f)
+}
+
+func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
+	b, _, err := d.Read(filesName+"/"+f.Path, f.Size)
+	if err == nil && item.DigestOf(b) == f.Digest {
+		return b, nil
+	}
+	why := "its bytes are not those that were stored"
+	if err != nil && diag.CodeOf(err) != diag.TooLarge {
+		why = err.Error()
+	}
+	return nil, diag.New(diag.HashMismatch, "reading %s from the cache (%s): %s", f.Path, s.root, why).
+		WithHint("rye cache verify names what is broken; rye sync fetches it again")
+}
+
+// Each reads every file in order, verified, and hands it on.
+func (s *Snapshot) Each(ctx context.Context, fn func(f File, b []byte) error) error {
+	d, err := openat.Open(s.root)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "opening the cache: %w", err)
+	}
+	defer d.Close()
+	for _, f := range s.Files {
+		if ctx.Err() != nil {
+			return cancelled(ctx)
+		}
+		b, err := s.read(d, f)
+		if err != nil {
+			return err
+		}
+		if err := fn(f, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Tree returns the snapshot as bundle.Verify wants it. What lies outside .ai is
+// not in it.
+func (s *Snapshot) Tree() bundle.Tree { return snapshotTree{s} }
+
+type snapshotTree struct{ s *Snapshot }
+
+// Modes implements bundle.Tree: the index keeps modes on every system.
+func (t snapshotTree) Modes() bool { return true }
+
+// Read implements bundle.Tree.
+func (t snapshotTree) Read(path string, limit int64) ([]byte, bool, error) {
+	f, ok := t.s.File(path)
+	if ok && f.Size > limit {
+		return nil, false, diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", path, f.Size, limit)
+	}
+	b, err := t.s.Read(path)
+	return b, f.Executable, err
+}
+
+// Walk implements bundle.Tree.
+func (t snapshotTree) Walk(skip func(string) bool, fn func(string, error)) error {
+	out := map[string]bool{}
+	for _, f := range t.s.Files {
+		if strings.HasPrefix(f.Path, ".ai/") && !skipped(f.Path, skip, out) {
+			fn(f.Path, nil)
+		}
+	}
+	return nil
+}
+
+// skipped reports whether a folder above p is to be left out.
+func skipped(p string, skip func(string) bool, known map[string]bool) bool {
+	for i := 0; i < len(p); i++ {
+		if p[i] != '/' {
+			continue
+		}
+		left, asked := known[p[:i]]
+		if !asked {
+			left = skip(p[:i])
+			known[p[:i]] = left
+		}
+		if left {
+			return true
+		}
+	}
+	return false
+}
+
+// renderIndex writes what a snapshot holds: a line for each file.
+func renderIndex(files []File) []byte {
+	var b bytes.Buffer
+	b.WriteString(indexHead)
+	for _, f := range files {
+		fmt.Fprintf(&b, "%s %d %s %s\n", f.Digest.Hex(), f.Size, mode(f), f.Path)
+	}
+	return b.Bytes()
+}
+
+func mode(f File) string {
+	if f.Executable {
+		return "0755"
+	}
+	return "0644"
+}
+
+var errIndex = errors.New("its index is not readable")
+
+// parseIndex reads what renderIndex wrote, and nothing else.
+func parseIndex(b []byte) ([]File, error) {
+	rest, ok := strings.CutPrefix(string(b), indexHead)
+	if !ok {
+		return nil, errIndex
+	}
+	var files []File
+	for line := range strings.Lines(rest) {
+		words := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 4)
+		if len(words) != 4 {
+			return nil, errIndex
+		}
+		d, err := item.ParseDigest("sha256:" + words[0])
+		size, err2 := strconv.ParseInt(words[1], 10, 64)
+		if err != nil || err2 != nil || size < 0 || size > bundle.MaxFile || openat.CheckRel(words[3]) != nil {
+			return nil, errIndex
+		}
+		files = append(files, File{Path: words[3], Size: size, Executable: words[2] == "0755", Digest: d})
+	}
+	if !bytes.Equal(renderIndex(files), b) {
+		return nil, errIndex
+	}
+	return files, nil
+}
+
+// pendingSnapshot collects files on their way into the cache.
+type pendingSnapshot struct {
+	p     *cas.Pending
+	files []File
+	total int64
+}
+
+func (w *pendingSnapshot) add(path string, executable bool, b []byte) error {
+	f := File{Path: path, Size: int64(len(b)), Executable: executable, Digest: sha256.Sum256(b)}
+	if w.total += f.Size; w.total > MaxTotal {
+		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", int64(MaxTotal))
+	}
+	if err := w.p.Add(cas.TreeFile{Rel: filesName + "/" + path, Bytes: b, Exec: executable}); err != nil {
+		return err
+	}
+	w.files = append(w.files, f)
+	return nil
+}
