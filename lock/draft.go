@@ -1,0 +1,33 @@
+package lock
+
+import (
+	"slices"
+
+	"github.com/ryeos/rye/internal/mvs"
+)
+
+// Draft returns the lock of a selection: every bundle with its version, why it
+// is there and what it needs. Where the bundles come from, their sums and the
+// items are for the caller to fill in.
+func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
+	l := &Lock{Manifest: m.Settings()}
+	own := map[string]bool{}
+	for _, x := range members {
+		own[x.Manifest.Name] = true
+		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.Name,
+			Manifest: x.Manifest.Hash(), Needs: x.Manifest.Requires()})
+	}
+	for _, mod := range g.Selected {
+		if own[mod.ID] {
+			continue
+		}
+		b := Bundle{ID: mod.ID, Version: mod.Version, Require: m.Require[mod.ID], Use: m.Use[mod.ID], Via: g.Via(mod)}
+		if r, ok := m.Replace[mod.ID]; ok {
+			b.Replace = r.String()
+		}
+		b.Needs = slices.DeleteFunc(slices.Clone(g.Edges[mod]), func(to Module) bool { return to.ID == mod.ID })
+		l.Bundles = append(l.Bundles, b)
+	}
+	l.Sort()
+	return l
+}

@@ -1,0 +1,281 @@
+package lock
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/item"
+)
+
+// Edit sets or removes one entry of rye.yaml.
+type Edit struct {
+	Section string   // require, use, prefer, replace or exclude
+	Key     string   // a bundle id, for prefer a ref
+	Value   string   // of require, prefer and replace; "" removes the entry
+	Values  []string // of use and exclude; none removes the entry
+}
+
+// SetRequire requires a bundle in at least a version.
+func SetRequire(id, version string) Edit { return Edit{Section: "require", Key: id, Value: version} }
+
+// SetUse narrows a bundle to items.
+func SetUse(id string, items []string) Edit { return Edit{Section: "use", Key: id, Values: items} }
+
+// SetPrefer names the bundle that provides a ref.
+func SetPrefer(ref, id string) Edit { return Edit{Section: "prefer", Key: ref, Value: id} }
+
+// SetReplace lets a folder or another bundle stand in for a bundle.
+func SetReplace(id, by string) Edit { return Edit{Section: "replace", Key: id, Value: by} }
+
+// SetExclude excludes versions of a bundle.
+func SetExclude(id string, versions []string) Edit {
+	return Edit{Section: "exclude", Key: id, Values: versions}
+}
+
+// Remove returns the edits that take a bundle out of the manifest: what it
+// requires of it and every rule that names it.
+func Remove(m *Manifest, id string) []Edit {
+	out := []Edit{{Section: "require", Key: id}, {Section: "use", Key: id}, {Section: "replace", Key: id}, {Section: "exclude", Key: id}}
+	for _, ref := range slices.Sorted(maps.Keys(m.Prefer)) {
+		if m.Prefer[ref] == id {
+			out = append(out, Edit{Section: "prefer", Key: ref})
+		}
+	}
+	return out
+}
+
+func (e Edit) lists() bool { return e.Section == "use" || e.Section == "exclude" }
+
+func (e Edit) removes() bool { return e.Value == "" && len(e.Values) == 0 }
+
+// canonicalKey returns the form of a key by which entries are compared.
+func canonicalKey(section, key string) (string, error) {
+	if section == "prefer" {
+		ref, err := item.ParseRef(key, "")
+		return ref.String(), err
+	}
+	id, err := ParseID(key)
+	return id.String(), err
+}
+
+// EditManifest changes entries of a manifest and nothing else: comments, order,
+// quoting and blank lines of every other line survive. An empty text begins a
+// manifest. What it returns was read back and says exactly what was asked for.
+func EditManifest(b []byte, edits ...Edit) ([]byte, error) {
+	if len(b) == 0 {
+		b = []byte("rye: 1\n")
+	}
+	want, fs := ParseManifest(b)
+	if want == nil {
+		return nil, diag.FromFindings("reading "+ManifestFile, fs)
+	}
+	out := b
+	for _, e := range edits {
+		key, err := canonicalKey(e.Section, e.Key)
+		if err != nil {
+			return nil, err
+		}
+		e.Key = key
+		if err := want.apply(e); err != nil {
+			return nil, err
+		}
+		if out, err = e.text(out); err != nil {
+			return nil, err
+		}
+	}
+	got, fs := ParseManifest(out)
+	if got == nil {
+		return nil, diag.FromFindings("editing "+ManifestFile, fs)
+	}
+	if got.Hash() != want.Hash() || got.Vendor != want.Vendor {
+		return nil, byHand(edits)
+	}
+	return out, nil
+}
+
+func byHand(edits []Edit) error {
+	e := edits[len(edits)-1]
+	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s is written in a way that only a person can change", ManifestFile, e.Key, e.Section).
+		WithHint("write the entry on one line, as key: value, then run the command again")
+}
+
+// apply makes an edit on the values.
+func (m *Manifest) apply(e Edit) error {
+	switch e.Section {
+	case "require":
+		m.Require = set(m.Require, e.Key, e.Value, e.removes())
+	case "use":
+		m.Use = set(m.Use, e.Key, e.Values, e.removes())
+	case "exclude":
+		m.Exclude = set(m.Exclude, e.Key, e.Values, e.removes())
+	case "prefer":
+		id, err := ParseID(e.Value)
+		if err != nil && !e.removes() {
+			return err
+		}
+		m.Prefer = set(m.Prefer, e.Key, id.String(), e.removes())
+	case "replace":
+		r, err := ParseReplacement(e.Value)
+		if err != nil && !e.removes() {
+			return err
+		}
+		m.Replace = set(m.Replace, e.Key, r, e.removes())
+	default:
+		return diag.New(diag.Internal, "editing %s: no edit knows the section %q", ManifestFile, e.Section)
+	}
+	return nil
+}
+
+func set[T any](m map[string]T, key string, v T, remove bool) map[string]T {
+	m = maps.Clone(m)
+	switch {
+	case remove:
+		delete(m, key)
+		return m
+	case m == nil:
+		m = map[string]T{}
+	}
+	m[key] = v
+	return m
+}
+
+// text makes an edit on the text, which parses.
+func (e Edit) text(b []byte) ([]byte, error) {
+	for range 2 + 2*(len(e.Values)+len(b)) {
+		root, fs := yamlx.Outline(b)
+		if root == nil {
+			return nil, diag.FromFindings("editing "+ManifestFile, fs)
+		}
+		cut, done := e.step(b, root)
+		if !done && cut.bad {
+			return nil, byHand([]Edit{e})
+		}
+		if done {
+			return b, nil
+		}
+		b = cut.apply(b)
+	}
+	return nil, byHand([]Edit{e})
+}
+
+// step returns the next splice that brings the text nearer to the edit. Lists
+// take one step for each element.
+func (e Edit) step(b []byte, root *yamlx.Node) (splice, bool) {
+	section := root.Find(e.Section)
+	if section == nil || section.Value.Kind != yamlx.MappingNode {
+		if e.removes() {
+			return splice{}, true
+		}
+		return e.addSection(b, root, section), false
+	}
+	m := section.Value
+	i := slices.IndexFunc(m.Entries, func(x yamlx.Entry) bool {
+		key, err := canonicalKey(e.Section, x.Key.Text)
+		return err == nil && key == e.Key
+	})
+	switch {
+	case i < 0 && e.removes():
+		return splice{}, true
+	case i < 0:
+		return e.addEntry(b, section), false
+	case e.removes():
+		return removePart(b, m, i), false
+	case e.lists() && m.Entries[i].Value.Kind == yamlx.ListNode:
+		return e.list(b, m.Entries[i].Value)
+	}
+	return e.scalar(m.Entries[i].Value)
+}
+
+func (e Edit) scalar(v *yamlx.Node) (splice, bool) {
+	if v.Kind == yamlx.ScalarNode && v.Text == e.Value {
+		return splice{}, true
+	}
+	text := yamlx.Scalar(e.Value, v.Quote)
+	if e.lists() {
+		text = flowList(e.Values)
+	}
+	if v.Start == v.End {
+		text = " " + text
+	}
+	return splice{start: v.Start, end: v.End, text: text}, false
+}
+
+func (e Edit) list(b []byte, v *yamlx.Node) (splice, bool) {
+	have := make([]string, len(v.Items))
+	for i, n := range v.Items {
+		have[i] = n.Text
+	}
+	for _, want := range e.Values {
+		if !slices.Contains(have, want) {
+			return addPart(b, v, len(v.Items), yamlx.Scalar(want, 0)), false
+		}
+	}
+	for i, s := range have {
+		if !slices.Contains(e.Values, s) {
+			return removePart(b, v, i), false
+		}
+	}
+	return splice{}, true
+}
+
+func flowList(values []string) string {
+	s := "["
+	for i, v := range values {
+		if i > 0 {
+			s += ", "
+		}
+		s += yamlx.Scalar(v, 0)
+	}
+	return s + "]"
+}
+
+func (e Edit) line() string {
+	value := yamlx.Scalar(e.Value, 0)
+	if e.lists() {
+		value = flowList(e.Values)
+	}
+	return yamlx.Scalar(e.Key, 0) + ": " + value
+}
+
+// addEntry adds a line, or a part of a flow mapping, where the order of the
+// keys puts it; behind the last when they have no order.
+func (e Edit) addEntry(b []byte, section *yamlx.Entry) splice {
+	m := section.Value
+	keys := make([]string, len(m.Entries))
+	for i, x := range m.Entries {
+		keys[i] = x.Key.Text
+	}
+	i := len(keys)
+	if slices.IsSorted(keys) {
+		i, _ = slices.BinarySearch(keys, e.Key)
+	}
+	if i == 0 && !m.Flow {
+		return newLine(b, section.Key.End, indentOf(b, m.Entries[0].Key.Start)+e.line())
+	}
+	return addPart(b, m, i, e.line())
+}
+
+// addSection adds the section behind the one that comes before it in the order
+// of sections.
+func (e Edit) addSection(b []byte, root *yamlx.Node, section *yamlx.Entry) splice {
+	if section != nil && section.Value.Start == section.Value.End && !root.Flow {
+		return newLine(b, section.Key.End, "  "+e.line())
+	}
+	if section != nil {
+		return splice{start: section.Value.Start, end: section.Value.End, text: "{" + e.line() + "}"}
+	}
+	order := sectionNames()
+	after := 0
+	for i, x := range root.Entries {
+		if at := slices.Index(order, x.Key.Text); at >= 0 && at < slices.Index(order, e.Section) {
+			after = i + 1
+		}
+	}
+	if root.Flow {
+		return addPart(b, root, after, e.Section+": {"+e.line()+"}")
+	}
+	eol := eolAt(b, root.Start)
+	return addPart(b, root, after, e.Section+":"+eol+"  "+e.line())
+}

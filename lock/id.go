@@ -1,0 +1,144 @@
+package lock
+
+import (
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// MaxID is the longest bundle id, in bytes.
+const MaxID = 512
+
+// IDKind says how a bundle is found.
+type IDKind string
+
+// The kinds of bundle ids.
+const (
+	HostID     IDKind = "host"     // github.com/acme/core-bundle
+	URLID      IDKind = "url"      // ssh://git@host/x, git@host:x, file:///srv/x
+	PathID     IDKind = "path"     // ./bundles/x, a folder of this machine
+	RegistryID IDKind = "registry" // registry:acme/x
+)
+
+// ID is a bundle id in its parts. Equal bundles have equal IDs.
+type ID struct {
+	Kind   IDKind
+	Repo   string // host path, URL, path or name in the registry
+	Subdir string // below the repository, "" for its root
+	Major  string // v2 and up; "" for v0 and v1
+}
+
+// String renders the canonical id, which ParseID reads back.
+func (id ID) String() string {
+	s := id.Repo
+	if id.Kind == RegistryID {
+		s = "registry:" + s
+	}
+	if id.Subdir != "" {
+		s += "//" + id.Subdir
+	}
+	if id.Major != "" {
+		s += "/" + id.Major
+	}
+	return s
+}
+
+// IsZero reports whether id names nothing.
+func (id ID) IsZero() bool { return id == ID{} }
+
+// URL returns the address that the id alone names: https for a host path, ""
+// for a path and for the registry.
+func (id ID) URL() string {
+	switch id.Kind {
+	case HostID:
+		return "https://" + id.Repo
+	case URLID:
+		return id.Repo
+	}
+	return ""
+}
+
+// Tags returns the names of the tags that may hold a version, the best first:
+// that of the subdirectory, then that of the repository.
+func (id ID) Tags(version string) []string {
+	if id.Subdir == "" {
+		return []string{version}
+	}
+	return []string{id.Subdir + "/" + version, version}
+}
+
+// CheckVersion returns nil when v can be a version of this bundle.
+func (id ID) CheckVersion(v string) error {
+	if id.Kind == PathID {
+		if v == LocalVersion {
+			return nil
+		}
+		return diag.New(diag.VersionMismatch, "reading version %q of %s: a folder has the version %s only", v, id, LocalVersion)
+	}
+	if err := CheckVersion(v); err != nil {
+		return err
+	}
+	major, _, _ := strings.Cut(v, ".")
+	switch {
+	case id.Major == "" && major != "v0" && major != "v1":
+		return diag.New(diag.VersionMismatch, "reading version %q of %s: that major version has the id %s/%s", v, id, id, major)
+	case id.Major != "" && id.Major != major:
+		return diag.New(diag.VersionMismatch, "reading version %q of %s: the id names %s", v, id, id.Major)
+	}
+	return nil
+}
+
+// Dir returns the folder below .ai/bundles in which a version is installed.
+// Different bundles have different folders on every file system: capitals are
+// written "!" and the small letter.
+func (id ID) Dir(version string) (string, error) {
+	if id.Kind == PathID {
+		return "", diag.New(diag.Usage, "installing %s: a folder of this machine is used where it is", id)
+	}
+	if err := id.CheckVersion(version); err != nil {
+		return "", err
+	}
+	p := id.Repo
+	switch id.Kind {
+	case RegistryID:
+		p = "+registry/" + p
+	case URLID:
+		p = urlDir(p)
+	}
+	if id.Subdir != "" {
+		p += "/+/" + id.Subdir
+	}
+	return escape(path.Join(p, id.Major) + "@" + version), nil
+}
+
+// urlDir turns a URL into a path. "+" stands in no part of an id.
+func urlDir(u string) string {
+	scheme, rest, found := strings.Cut(u, "://")
+	if !found {
+		scheme, rest = "scp", u
+		rest = strings.Replace(rest, ":", "/", 1)
+	}
+	return "+" + scheme + "/" + strings.TrimPrefix(strings.ReplaceAll(rest, ":", "+"), "/")
+}
+
+func escape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 'A' && c <= 'Z' {
+			b.WriteByte('!')
+			c |= 0x20
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// Within reports whether the id lies below a prefix, element by element:
+// github.com/acme holds github.com/acme/x and not github.com/acme-evil/x.
+func (id ID) Within(prefix string) bool {
+	s, p := id.String(), strings.TrimRight(prefix, "/")
+	rest, ok := strings.CutPrefix(s, p)
+	return ok && p != "" && (rest == "" || rest[0] == '/' || strings.HasSuffix(p, ":"))
+}

@@ -1,0 +1,238 @@
+package lock
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// words returns the n words of a plain field, nil when it is absent or wrong.
+func (f *fieldReader) words(key string, n int) []string {
+	x := f.take(key)
+	if x == nil {
+		return nil
+	}
+	if x.list || len(x.words[0]) != n {
+		f.p.fault(diag.ParsingError, x.at, "%s must be %d words", key, n)
+		return nil
+	}
+	return x.words[0]
+}
+
+// test reports an error value at the entry.
+func (f *fieldReader) test(key string, err error) {
+	if err != nil {
+		f.p.fault(codeOf(err), f.pos, "%s: %s", key, err)
+	}
+}
+
+func codeOf(err error) diag.Code {
+	if diag.CodeOf(err) == diag.LockRepointed {
+		return diag.LockRepointed
+	}
+	return diag.ParsingError
+}
+
+// checked returns the word of a field that passes a check.
+func (f *fieldReader) checked(key string, required bool, check func(string) error) string {
+	x := f.take(key)
+	if x == nil {
+		if required && !f.failed() {
+			f.p.fault(diag.ParsingError, f.pos, "the field %q is missing", key)
+		}
+		return ""
+	}
+	if x.list || len(x.words[0]) != 1 {
+		f.p.fault(diag.ParsingError, x.at, "%s must be one word", key)
+		return ""
+	}
+	if err := check(x.words[0][0]); err != nil {
+		f.p.fault(codeOf(err), x.at, "%s: %s", key, err)
+	}
+	return x.words[0][0]
+}
+
+// failed reports whether the last finding is about this very entry: then one
+// missing field is enough.
+func (f *fieldReader) failed() bool {
+	n := len(f.p.out)
+	return n > 0 && f.p.out[n-1].Line >= f.pos.Line
+}
+
+func (f *fieldReader) digest(key string, required bool) (d item.Digest) {
+	f.checked(key, required, func(s string) (err error) {
+		d, err = item.ParseDigest(s)
+		return err
+	})
+	return d
+}
+
+// elements returns the elements of a list.
+func (f *fieldReader) elements(key string) ([][]string, diag.Pos) {
+	x := f.take(key)
+	if x == nil {
+		return nil, f.pos
+	}
+	if !x.list || len(x.words) == 0 {
+		f.p.fault(diag.ParsingError, x.at, "%s must be a list that is not empty", key)
+		return nil, x.at
+	}
+	return x.words, x.at
+}
+
+func (f *fieldReader) list(key string, check func(string) error) []string {
+	var out []string
+	elements, pos := f.elements(key)
+	for _, words := range elements {
+		if len(words) != 1 {
+			f.p.fault(diag.ParsingError, pos, "%s: %q is more than one word", key, words)
+			continue
+		}
+		if err := check(words[0]); err != nil {
+			f.p.fault(codeOf(err), pos, "%s: %s", key, err)
+		}
+		out = append(out, words[0])
+	}
+	return out
+}
+
+// signers reads one signer, or several.
+func (f *fieldReader) signers() []string {
+	one := f.checked("signer", false, checkSigner)
+	more := f.list("signers", checkSigner)
+	if one == "" {
+		return more
+	}
+	return append([]string{one}, more...)
+}
+
+func (f *fieldReader) modules(key string) []Module {
+	var out []Module
+	elements, pos := f.elements(key)
+	for _, words := range elements {
+		m := Module{ID: words[0]}
+		if len(words) == 2 {
+			m.Version = words[1]
+		}
+		id, why := parseID(m.ID)
+		switch {
+		case len(words) > 2 || why != "" || id.String() != m.ID:
+			f.p.fault(diag.ParsingError, pos, "%s: %q is not a bundle id and a version", key, strings.Join(words, " "))
+		case m.Version != "" && checkRequire(id, m.Version) != nil:
+			f.p.fault(diag.ParsingError, pos, "%s: %s", key, checkRequire(id, m.Version))
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+func (f *fieldReader) links(key string) []Link {
+	var out []Link
+	elements, pos := f.elements(key)
+	for _, words := range elements {
+		if len(words) != 2 {
+			f.p.fault(diag.ParsingError, pos, "%s: %q is not a ref and a digest", key, words)
+			continue
+		}
+		ref, err := item.ParseRef(words[0], "")
+		d, err2 := item.ParseDigest(words[1])
+		if err := errors.Join(err, err2); err != nil {
+			f.p.fault(diag.ParsingError, pos, "%s: %s", key, err)
+		}
+		out = append(out, Link{ref, d})
+	}
+	return out
+}
+
+// checkRequire accepts what a manifest may write as a version.
+func checkRequire(id ID, v string) error {
+	if IsCommit(v) && (id.Kind == HostID || id.Kind == URLID) {
+		return nil
+	}
+	return id.CheckVersion(v)
+}
+
+func checkReplace(s string) error {
+	r, err := ParseReplacement(s)
+	if err == nil && r.String() != s {
+		return errors.New("write " + r.String())
+	}
+	return err
+}
+
+func checkCanonical(s string) error {
+	id, err := ParseID(s)
+	if err == nil && id.String() != s {
+		return errors.New("the canonical id is " + id.String())
+	}
+	return err
+}
+
+func checkObject(s string) error {
+	if !isObject(s) {
+		return errors.New("want 40 or 64 lower-case hexadecimal digits")
+	}
+	return nil
+}
+
+func checkRef(s string) error {
+	if !strings.HasPrefix(s, "refs/") || strings.ContainsFunc(s, func(r rune) bool { return !graphic(r) }) ||
+		strings.ContainsAny(s, `\^~:?*[`) || strings.Contains(s, "..") {
+		return errors.New("want the whole name of a ref, as refs/tags/v1.2.3")
+	}
+	return nil
+}
+
+func checkCapability(s string) error {
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }) {
+		return errors.New("a capability is one word")
+	}
+	return nil
+}
+
+// checkSum accepts h1: and the standard base64 of 32 bytes, in its one
+// spelling.
+func checkSum(s string) error {
+	text, ok := strings.CutPrefix(s, "h1:")
+	b, err := base64.StdEncoding.Strict().DecodeString(text)
+	if !ok || err != nil || len(b) != 32 || strings.ContainsAny(s, "\r\n") {
+		return errors.New("want h1: and the base64 of 32 bytes")
+	}
+	return nil
+}
+
+// checkOrigin accepts an address only when it is that of the id: a lock cannot
+// send anybody to another repository than the manifest names.
+func checkOrigin(id ID, url string) error {
+	u, why := parseID(url)
+	if why == "" && u.Subdir == "" && u.Major == "" && sameRepository(id, u) {
+		return nil
+	}
+	return diag.New(diag.LockRepointed, "the address %q is not that of %s", url, id)
+}
+
+func sameRepository(id, u ID) bool {
+	switch {
+	case id.Kind == RegistryID:
+		return u.Kind == HostID || u.Kind == URLID
+	case id.Kind == u.Kind:
+		return id.Repo == u.Repo
+	case id.Kind != HostID || u.Kind != URLID:
+		return false
+	}
+	rest, ssh := strings.CutPrefix(u.Repo, "ssh://")
+	if !ssh && strings.Contains(rest, "://") {
+		return false
+	}
+	if _, after, has := strings.Cut(rest, "@"); has {
+		rest = after
+	}
+	if !ssh {
+		rest = strings.Replace(rest, ":", "/", 1)
+	}
+	return strings.TrimSuffix(rest, ".git") == id.Repo
+}

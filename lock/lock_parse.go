@@ -1,0 +1,287 @@
+package lock
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/item"
+)
+
+// ParseLock reads rye.lock. The Lock is nil exactly when a finding is an
+// error. Findings have no path. A text that means the same but is not written
+// as Render writes it, as after a merge by hand, is read with a warning.
+func ParseLock(b []byte) (*Lock, []diag.Finding) {
+	if fs := precheck(b, MaxLock, "lock"); len(fs) > 0 {
+		return nil, fs
+	}
+	if line := conflictLine(b); line > 0 {
+		f := diag.Errorf(diag.ParsingError, line, 1, "the file holds the conflict markers of a merge")
+		f.Fix = "rye lock resolves both sides again"
+		return nil, []diag.Finding{f}
+	}
+	p := &lockParser{l: &Lock{}}
+	p.file(scan(string(b)))
+	if !diag.Failed(p.out) {
+		p.canonical(b)
+	}
+	diag.Sort(p.out)
+	if diag.Failed(p.out) {
+		return nil, p.out
+	}
+	return p.l, p.out
+}
+
+// precheck refuses what is no text of ours, before any line is looked at.
+func precheck(b []byte, limit int, name string) []diag.Finding {
+	if len(b) > limit {
+		return []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0, "the %s has %d bytes, at most %d are allowed", name, len(b), limit)}
+	}
+	if len(bytes.TrimSpace(b)) == 0 {
+		return []diag.Finding{diag.Errorf(diag.ParsingError, 1, 1, "the %s is empty", name)}
+	}
+	if fs := hidden.Encoding(b); len(fs) > 0 {
+		return fs
+	}
+	if i := bytes.IndexByte(b, '\r'); i >= 0 {
+		f := at(diag.Encoding, hidden.Position(b, i), "the lines end in CR LF: git changed them when it wrote the file")
+		f.Fix = `put "rye.lock -text" and "rye.sum -text" into .gitattributes and check the file out again`
+		return []diag.Finding{f}
+	}
+	return nil
+}
+
+func at(code diag.Code, pos diag.Pos, format string, args ...any) diag.Finding {
+	return diag.Errorf(code, pos.Line, pos.Column, format, args...)
+}
+
+type lockParser struct {
+	l   *Lock
+	out []diag.Finding
+}
+
+func (p *lockParser) fault(code diag.Code, pos diag.Pos, format string, args ...any) {
+	p.out = append(p.out, at(code, pos, format, args...))
+}
+
+func (p *lockParser) file(records []record) {
+	if !p.format(records[0]) {
+		return
+	}
+	p.head(records[0])
+	lines := map[string]int{}
+	for _, r := range records[1:] {
+		name := r.kind + " " + r.name
+		if first := lines[name]; first > 0 && r.name != "" {
+			p.fault(diag.ParsingError, diag.Pos{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d: rye lock makes one of them", name, first)
+		}
+		lines[name] = r.line
+		p.entry(r)
+	}
+	p.l.Sort()
+}
+
+// format reads the first line.
+func (p *lockParser) format(head record) bool {
+	at := diag.Pos{Line: 1, Column: 1}
+	if len(head.fields) == 0 || head.fields[0].key != "rye-lock" || head.fields[0].at.Line != 1 {
+		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d"`, LockFormat)
+		return false
+	}
+	text := head.fields[0].raw
+	major, minor, _ := strings.Cut(text, ".")
+	n, err := strconv.Atoi(major)
+	m, err2 := strconv.Atoi(minor)
+	switch {
+	case err != nil || n < 1 || minor != "" && (err2 != nil || m < 1) || strings.HasSuffix(text, "."):
+		p.fault(diag.ParsingError, at, "%q is not the number of a format", clip(text))
+		return false
+	case n > LockFormat:
+		p.fault(diag.VersionMismatch, at, "the file has format %d, this rye reads format %d: a newer rye is needed", n, LockFormat)
+		return false
+	}
+	p.l.Minor = m
+	return true
+}
+
+func (p *lockParser) head(r record) {
+	f := p.fields(r)
+	f.take("rye-lock")
+	p.l.Manifest = f.checked("manifest", true, checkSum)
+	if words := f.words("system", 3); words != nil {
+		p.l.System = System{words[0], words[1], words[2]}
+		f.test("system", checkSum(words[2]))
+	}
+	p.l.Revocations = f.digest("revocations", false)
+	p.l.Extra = f.rest()
+}
+
+func (p *lockParser) entry(r record) {
+	f := p.fields(r)
+	switch {
+	case r.kind == "bundle" && r.name != "":
+		p.l.Bundles = append(p.l.Bundles, f.bundle(r.name))
+	case r.kind == "member" && r.name != "":
+		p.l.Members = append(p.l.Members, f.member(r.name))
+	case r.kind == "item" && r.name != "":
+		p.l.Items = append(p.l.Items, f.item(r.name))
+	case r.name == "":
+	case p.l.Minor > LockMinor:
+		p.fault(diag.VersionMismatch, f.pos, "entries of the kind %q came with format %d.%d, this rye reads %d.%d: a newer rye is needed",
+			r.kind, LockFormat, p.l.Minor, LockFormat, LockMinor)
+	default:
+		p.fault(diag.ParsingError, f.pos, "unknown kind of entry %q: the kinds are bundle, member and item", r.kind)
+	}
+}
+
+func (f *fieldReader) bundle(name string) Bundle {
+	b := Bundle{ID: name}
+	id, why := parseID(name)
+	if why == "" && id.String() != name {
+		why = "the canonical id is " + id.String()
+	}
+	if why != "" {
+		f.p.fault(diag.ParsingError, f.pos, "reading bundle id %q: %s", name, why)
+		f.rest()
+		return b
+	}
+	b.Version = f.checked("version", true, id.CheckVersion)
+	b.Require = f.checked("require", false, func(s string) error { return checkRequire(id, s) })
+	b.Use = f.list("use", checkPattern)
+	b.Replace = f.checked("replace", false, checkReplace)
+	f.origin(&b, id)
+	b.Exec = f.list("exec", checkTreePath)
+	b.Manifest = f.digest("manifest", false)
+	b.Signers = f.signers()
+	b.Caps = f.list("caps", checkCapability)
+	b.Needs = f.modules("needs")
+	b.Via = f.modules("via")
+	b.Extra = f.rest()
+	return b
+}
+
+// origin reads where a bundle came from. What has a replacement or is a folder
+// came from nowhere.
+func (f *fieldReader) origin(b *Bundle, id ID) {
+	remote := b.Replace == "" && id.Kind != PathID
+	git := remote && id.Kind != RegistryID
+	b.URL = f.checked("url", git, func(s string) error { return checkOrigin(id, s) })
+	b.Ref = f.checked("ref", false, checkRef)
+	b.Tag = f.checked("tag", false, checkObject)
+	b.Commit = f.checked("commit", git, checkObject)
+	b.Tree = f.checked("tree", git, checkObject)
+	b.Sum = f.checked("sum", remote, checkSum)
+	if !remote && (b.URL != "" || b.Commit != "" || b.Sum != "") {
+		f.p.fault(diag.ParsingError, f.pos, "%s is replaced or is a folder: it has no url, commit and sum", b.ID)
+	}
+}
+
+func (f *fieldReader) member(name string) Member {
+	m := Member{Path: name}
+	if id, why := parseID(name); why != "" || id.Kind != PathID || id.String() != name || !strings.HasPrefix(name, "./") {
+		f.p.fault(diag.ParsingError, f.pos, "%q is not a folder of the workspace, as ./bundles/x", name)
+	}
+	m.ID = f.checked("name", false, checkCanonical)
+	m.Manifest = f.checked("manifest", true, checkSum)
+	m.Needs = f.modules("needs")
+	m.Extra = f.rest()
+	return m
+}
+
+func (f *fieldReader) item(name string) Item {
+	ref, err := item.ParseRef(name, "")
+	if err != nil {
+		f.p.fault(diag.ParsingError, f.pos, "%s", err)
+	}
+	it := Item{Ref: ref, Digest: f.digest("digest", true), Chain: f.links("chain")}
+	switch {
+	case len(it.Chain) == 0:
+		f.p.fault(diag.ParsingError, f.pos, "the chain of %s is missing", name)
+	case it.Chain[0] != Link{it.Ref, it.Digest}:
+		f.p.fault(diag.ParsingError, f.pos, "the chain of %s does not begin with the item itself", name)
+	}
+	it.Extra = f.rest()
+	return it
+}
+
+// canonical warns of a text that Render would write otherwise.
+func (p *lockParser) canonical(b []byte) {
+	want := p.l.Render()
+	if bytes.Equal(want, b) {
+		return
+	}
+	n := 1
+	for i := 0; i < len(b) && i < len(want) && b[i] == want[i]; i++ {
+		if b[i] == '\n' {
+			n++
+		}
+	}
+	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not written as rye writes it: order, quotes or blank lines differ")
+	f.Fix = "rye lock writes it anew"
+	p.out = append(p.out, f)
+}
+
+// fieldReader takes the fields of one record one by one.
+type fieldReader struct {
+	p     *lockParser
+	pos   diag.Pos
+	left  []field
+	known []string
+}
+
+// fields reports the lines that are no fields and the fields that stand twice.
+func (p *lockParser) fields(r record) *fieldReader {
+	f := &fieldReader{p: p, pos: diag.Pos{Line: r.line, Column: 1}}
+	for _, s := range r.stray {
+		p.fault(diag.ParsingError, s.at, "%s", s.fault)
+	}
+	seen := map[string]bool{}
+	for _, x := range r.fields {
+		if seen[x.key] {
+			p.fault(diag.ParsingError, x.at, "the field %q stands twice", x.key)
+			continue
+		}
+		seen[x.key] = true
+		f.left = append(f.left, x)
+	}
+	return f
+}
+
+func (f *fieldReader) take(key string) *field {
+	f.known = append(f.known, key)
+	for i, x := range f.left {
+		if x.key != key {
+			continue
+		}
+		f.left = append(f.left[:i:i], f.left[i+1:]...)
+		if x.fault != "" {
+			f.p.fault(diag.ParsingError, x.at, "%s: %s", key, x.fault)
+			return nil
+		}
+		return &x
+	}
+	return nil
+}
+
+// rest returns the fields that nobody took: those of a later format with a
+// warning, others as errors.
+func (f *fieldReader) rest() []Field {
+	var out []Field
+	for _, x := range f.left {
+		if f.p.l.Minor > LockMinor {
+			f.p.out = append(f.p.out, diag.Warnf(diag.VersionMismatch, x.at.Line, x.at.Column,
+				"the field %q came with format %d.%d, this rye reads %d.%d and passes over it", x.key, LockFormat, f.p.l.Minor, LockFormat, LockMinor))
+			out = append(out, Field{x.key, x.raw})
+			continue
+		}
+		hint := "the fields here are " + strings.Join(f.known, ", ")
+		if near := suggest.Nearest(x.key, f.known); near != "" {
+			hint = "did you mean " + strconv.Quote(near) + "?"
+		}
+		f.p.fault(diag.ParsingError, x.at, "unknown field %q: %s", x.key, hint)
+	}
+	return out
+}

@@ -1,0 +1,159 @@
+package lock
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
+)
+
+// Format is the number that rye.yaml carries as "rye".
+const Format = 1
+
+// Manifest is what rye.yaml says. Every id in it is canonical.
+type Manifest struct {
+	Name      string                 // the bundle id of this project, "" when it has none
+	Require   map[string]string      // bundle id: minimum version, or a commit, or "local"
+	Use       map[string][]string    // bundle id: the only items wanted of it, kind:pattern
+	Prefer    map[string]string      // ref: the bundle that provides it
+	Replace   map[string]Replacement // bundle id: what stands in for it
+	Exclude   map[string][]string    // bundle id: versions that are never chosen
+	Workspace []string               // patterns of folders, each with a manifest of its own
+	Trust     map[string]TrustRule   // pattern of bundle ids: who must have signed
+	Policy    Policy
+	Vendor    bool // installed bundles are committed
+
+	at map[string]diag.Pos // of an entry, by section and canonical key
+}
+
+// Replacement is what stands in for a bundle: a folder, or another bundle.
+type Replacement struct {
+	Path    string // a local path, or ""
+	ID      string // another bundle, or ""
+	Version string // of the other bundle; "" keeps the version that was chosen
+}
+
+// String renders the path, or the id with @version.
+func (r Replacement) String() string {
+	switch {
+	case r.Path != "":
+		return r.Path
+	case r.Version != "":
+		return r.ID + "@" + r.Version
+	}
+	return r.ID
+}
+
+// TrustRule demands signers of the bundles whose ids match. It only restricts.
+type TrustRule struct {
+	Signers   []string // ed25519: and the 64 digits of a fingerprint
+	Threshold int      // of how many of them; at least 1
+}
+
+// Policy says what this project refuses, whoever signed it.
+type Policy struct {
+	Sources  []string      // prefixes of bundle ids; empty: every source
+	MinAge   time.Duration // how long a version must have been seen
+	CapsDeny []string      // patterns of capabilities that no bundle may ask for
+}
+
+// AllowsSource reports whether the policy lets a bundle come from where it
+// comes. Folders of this project are no source.
+func (p Policy) AllowsSource(id ID) bool {
+	return len(p.Sources) == 0 || id.Kind == PathID || slices.ContainsFunc(p.Sources, id.Within)
+}
+
+// TrustRules returns every rule whose pattern matches the id: all must hold.
+func (m *Manifest) TrustRules(id string) []TrustRule {
+	var out []TrustRule
+	for _, pattern := range slices.Sorted(maps.Keys(m.Trust)) {
+		if glob.Match(flat(pattern), flat(id)) {
+			out = append(out, m.Trust[pattern])
+		}
+	}
+	return out
+}
+
+// Place returns where an entry stands in the text that was parsed, zero when
+// it stands in none. Section is a key of the file, key a canonical one below.
+func (m *Manifest) Place(section, key string) diag.Pos {
+	if p, ok := m.at[section+" "+key]; ok {
+		return p
+	}
+	return m.at[section]
+}
+
+// Requires returns what the manifest requires, sorted by id.
+func (m *Manifest) Requires() []Module {
+	out := make([]Module, 0, len(m.Require))
+	for _, id := range slices.Sorted(maps.Keys(m.Require)) {
+		out = append(out, Module{ID: id, Version: m.Require[id]})
+	}
+	return out
+}
+
+// Excludes reports whether the manifest excludes a version.
+func (m *Manifest) Excludes(mod Module) bool { return slices.Contains(m.Exclude[mod.ID], mod.Version) }
+
+// Settings returns the hash of everything that shapes the lock except require
+// and use, which the lock records entry by entry so that branches merge.
+func (m *Manifest) Settings() string { return m.hash(false) }
+
+// Hash returns the hash of everything that shapes the lock.
+func (m *Manifest) Hash() string { return m.hash(true) }
+
+// hash covers one line for each fact, each part of it quoted, lines sorted: the
+// same manifest has one form, two manifests never share one.
+func (m *Manifest) hash(all bool) string {
+	var lines []string
+	add := func(parts ...string) {
+		for i := range parts {
+			parts[i] = strconv.QuoteToASCII(parts[i])
+		}
+		lines = append(lines, strings.Join(parts, " ")+"\n")
+	}
+	m.facts(add)
+	if all {
+		for id, v := range m.Require {
+			add("require", id, v)
+		}
+		for id, items := range m.Use {
+			addEach(add, items, "use", id)
+		}
+	}
+	slices.Sort(lines)
+	sum := sha256.Sum256([]byte("rye-manifest 1\n" + strings.Join(slices.Compact(lines), "")))
+	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+func (m *Manifest) facts(add func(...string)) {
+	add("name", m.Name)
+	for ref, id := range m.Prefer {
+		add("prefer", ref, id)
+	}
+	for id, r := range m.Replace {
+		add("replace", id, r.Path, r.ID, r.Version)
+	}
+	for id, versions := range m.Exclude {
+		addEach(add, versions, "exclude", id)
+	}
+	addEach(add, m.Workspace, "workspace")
+	for pattern, rule := range m.Trust {
+		addEach(add, rule.Signers, "trust", pattern, strconv.Itoa(rule.Threshold))
+	}
+	addEach(add, m.Policy.Sources, "policy", "sources")
+	addEach(add, m.Policy.CapsDeny, "policy", "caps-deny")
+	add("policy", "min-age", m.Policy.MinAge.String())
+}
+
+func addEach(add func(...string), values []string, head ...string) {
+	for _, v := range values {
+		add(append(slices.Clone(head), v)...)
+	}
+}

@@ -1,0 +1,141 @@
+package lock
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/ryeos/rye/item"
+)
+
+// Render writes the lock. The same values give the same bytes on every
+// machine, in every order in which they were gathered.
+func (l *Lock) Render() []byte {
+	c := l.clone()
+	c.Sort()
+	b := c.head().append(nil)
+	for _, x := range c.Bundles {
+		b = x.record().append(b)
+	}
+	for _, x := range c.Members {
+		b = x.record().append(b)
+	}
+	for _, x := range c.Items {
+		b = x.record().append(b)
+	}
+	return b
+}
+
+// clone copies the entries, so that sorting does not show.
+func (l *Lock) clone() *Lock {
+	c := *l
+	c.Bundles, c.Members, c.Items = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Items)
+	return &c
+}
+
+func (l *Lock) head() record {
+	format := strconv.Itoa(LockFormat)
+	if l.Minor > 0 {
+		format += "." + strconv.Itoa(l.Minor)
+	}
+	var r record
+	r.word("rye-lock", format)
+	r.word("manifest", l.Manifest)
+	if l.System != (System{}) {
+		r.fields = append(r.fields, wordField("system", l.System.ID, l.System.Version, l.System.Sum))
+	}
+	r.digest("revocations", l.Revocations)
+	r.extra(l.Extra)
+	return r
+}
+
+func (b Bundle) record() record {
+	r := record{kind: "bundle", name: b.ID}
+	r.word("version", b.Version)
+	r.word("require", b.Require)
+	r.list("use", b.Use)
+	r.word("replace", b.Replace)
+	r.word("url", b.URL)
+	r.word("ref", b.Ref)
+	r.word("tag", b.Tag)
+	r.word("commit", b.Commit)
+	r.word("tree", b.Tree)
+	r.word("sum", b.Sum)
+	r.list("exec", b.Exec)
+	r.digest("manifest", b.Manifest)
+	if len(b.Signers) > 1 {
+		r.list("signers", b.Signers)
+	} else if len(b.Signers) == 1 {
+		r.word("signer", b.Signers[0])
+	}
+	r.list("caps", b.Caps)
+	r.modules("needs", b.Needs)
+	r.modules("via", b.Via)
+	r.extra(b.Extra)
+	return r
+}
+
+func (m Member) record() record {
+	r := record{kind: "member", name: m.Path}
+	r.word("name", m.ID)
+	r.word("manifest", m.Manifest)
+	r.modules("needs", m.Needs)
+	r.extra(m.Extra)
+	return r
+}
+
+func (it Item) record() record {
+	r := record{kind: "item", name: it.Ref.String()}
+	r.digest("digest", it.Digest)
+	chain := field{key: "chain", list: true}
+	for _, l := range it.Chain {
+		chain.words = append(chain.words, []string{l.Ref.String(), l.Digest.String()})
+	}
+	r.fields = append(r.fields, chain)
+	r.extra(it.Extra)
+	return r
+}
+
+// word adds a field, unless it is empty.
+func (r *record) word(key, value string) {
+	if value != "" {
+		r.fields = append(r.fields, wordField(key, value))
+	}
+}
+
+func (r *record) digest(key string, d item.Digest) {
+	if d != (item.Digest{}) {
+		r.word(key, d.String())
+	}
+}
+
+func (r *record) list(key string, values []string) {
+	if len(values) == 0 {
+		return
+	}
+	f := field{key: key, list: true}
+	for _, v := range values {
+		f.words = append(f.words, []string{v})
+	}
+	r.fields = append(r.fields, f)
+}
+
+func (r *record) modules(key string, mods []Module) {
+	if len(mods) == 0 {
+		return
+	}
+	f := field{key: key, list: true}
+	for _, m := range mods {
+		words := []string{m.ID}
+		if m.Version != "" {
+			words = append(words, m.Version)
+		}
+		f.words = append(f.words, words)
+	}
+	r.fields = append(r.fields, f)
+}
+
+func (r *record) extra(fields []Field) {
+	for _, f := range fields {
+		r.fields = append(r.fields, field{key: f.Key, raw: f.Text})
+	}
+}

@@ -1,0 +1,134 @@
+package lock
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// MemberManifest is one folder of the workspace with its manifest.
+type MemberManifest struct {
+	Path     string // ./bundles/x
+	Manifest *Manifest
+}
+
+// Stale returns what the manifest asks for and the lock was not made for, as
+// LOCK_STALE findings at their places in rye.yaml; none means that the lock is
+// current. It needs no network: each entry records what was asked of it, the
+// head a hash of the rest.
+func (l *Lock) Stale(m *Manifest, members ...MemberManifest) []diag.Finding {
+	s := staleness{l: l, m: m}
+	for _, id := range union(m.Require, l.required()) {
+		s.require(id)
+	}
+	for _, id := range union(m.Use, l.used()) {
+		s.use(id)
+	}
+	if m.Settings() != l.Manifest {
+		s.add(diag.Pos{Line: 1}, "name, prefer, replace, exclude, workspace, trust or policy changed since the lock was written")
+	}
+	s.members(members)
+	return diag.WithPath(s.out, ManifestFile)
+}
+
+// CheckStale returns the findings of Stale as one error.
+func (l *Lock) CheckStale(m *Manifest, members ...MemberManifest) error {
+	return diag.FromFindings("checking "+LockFile, l.Stale(m, members...))
+}
+
+type staleness struct {
+	l   *Lock
+	m   *Manifest
+	out []diag.Finding
+}
+
+func (s *staleness) add(at diag.Pos, format string, args ...any) {
+	s.out = append(s.out, diag.Errorf(diag.LockStale, at.Line, at.Column, format, args...))
+}
+
+func (s *staleness) require(id string) {
+	want, asked := s.m.Require[id]
+	entry := s.l.Bundle(id)
+	at := s.m.Place("require", id)
+	switch {
+	case !asked:
+		s.add(diag.Pos{}, "%s is locked because it was required, and is not required any more", id)
+	case entry == nil && !s.l.hasMember(id):
+		s.add(at, "%s %s is required and not locked", id, want)
+	case entry != nil && entry.Require == "":
+		s.add(at, "%s %s is required, the lock holds it for others only", id, want)
+	case entry != nil && entry.Require != want:
+		s.add(at, "%s %s is required, the lock was made for %s", id, want, entry.Require)
+	}
+}
+
+func (s *staleness) use(id string) {
+	want := sortedTexts(s.m.Use[id])
+	entry := s.l.Bundle(id)
+	at := s.m.Place("use", id)
+	switch {
+	case entry == nil:
+		s.add(at, "use names items of %s, which is not locked", id)
+	case !slices.Equal(want, sortedTexts(entry.Use)):
+		s.add(at, "use of %s changed since the lock was written", id)
+	}
+}
+
+func (s *staleness) members(members []MemberManifest) {
+	have := map[string]string{}
+	for _, m := range members {
+		have[m.Path] = m.Manifest.Hash()
+	}
+	locked := map[string]string{}
+	for _, m := range s.l.Members {
+		locked[m.Path] = m.Manifest
+	}
+	for _, path := range union(have, locked) {
+		at := s.m.Place("workspace", "")
+		switch now, was := have[path], locked[path]; {
+		case was == "":
+			s.add(at, "%s is a member of the workspace and not in the lock", path)
+		case now == "":
+			s.add(at, "%s is in the lock and no member of the workspace", path)
+		case now != was:
+			s.add(at, "the manifest of %s changed since the lock was written", path)
+		}
+	}
+}
+
+func (l *Lock) hasMember(id string) bool {
+	return slices.ContainsFunc(l.Members, func(m Member) bool { return m.ID == id })
+}
+
+func (l *Lock) required() map[string]bool {
+	out := map[string]bool{}
+	for _, b := range l.Bundles {
+		if b.Require != "" {
+			out[b.ID] = true
+		}
+	}
+	return out
+}
+
+func (l *Lock) used() map[string]bool {
+	out := map[string]bool{}
+	for _, b := range l.Bundles {
+		if len(b.Use) > 0 {
+			out[b.ID] = true
+		}
+	}
+	return out
+}
+
+func union[A, B any](a map[string]A, b map[string]B) []string {
+	out := slices.AppendSeq(slices.Collect(maps.Keys(a)), maps.Keys(b))
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func sortedTexts(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return list
+}

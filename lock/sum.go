@@ -1,0 +1,168 @@
+package lock
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Sum is what rye.sum says: the hash of every version ever trusted here.
+type Sum struct {
+	entries map[sumKey]sumValue
+}
+
+type sumKey struct{ id, version, scheme string }
+
+type sumValue struct {
+	hash string
+	line int
+}
+
+// SumLine is one line of rye.sum.
+type SumLine struct {
+	Module Module
+	Hash   string // with its scheme: h1:…
+}
+
+// ParseSum reads rye.sum. The Sum is nil exactly when a finding is an error.
+// Findings have no path. Lines may stand twice, as a union merge leaves them;
+// two hashes for one version are a SUM_CONFLICT. An absent file is no bytes.
+func ParseSum(b []byte) (*Sum, []diag.Finding) {
+	s := &Sum{entries: map[sumKey]sumValue{}}
+	if len(b) == 0 {
+		return s, nil
+	}
+	if fs := precheck(b, MaxSum, "sum"); len(fs) > 0 {
+		return nil, fs
+	}
+	if line := conflictLine(b); line > 0 {
+		f := diag.Errorf(diag.ParsingError, line, 1, "the file holds the conflict markers of a merge")
+		f.Fix = `remove the marker lines and keep every other; "rye.sum merge=union" in .gitattributes does so`
+		return nil, []diag.Finding{f}
+	}
+	var out []diag.Finding
+	n := 0
+	for line := range bytes.Lines(b) {
+		n++
+		if text := strings.TrimSuffix(string(line), "\n"); text != "" {
+			out = append(out, s.line(text, n)...)
+		}
+	}
+	if diag.Failed(out) {
+		return nil, out
+	}
+	return s, out
+}
+
+func (s *Sum) line(text string, n int) []diag.Finding {
+	words := strings.Split(text, " ")
+	if len(words) != 3 {
+		return []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, `want "id version h1:…"`)}
+	}
+	l := SumLine{Module{ID: words[0], Version: words[1]}, words[2]}
+	if err := l.check(); err != nil {
+		return []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "%s", err)}
+	}
+	if scheme, _, _ := strings.Cut(l.Hash, ":"); scheme != "h1" {
+		s.entries[l.key()] = sumValue{l.Hash, n}
+		return []diag.Finding{diag.Warnf(diag.VersionMismatch, n, 1, "the hash %q is of a later format, which this rye passes over", scheme)}
+	}
+	if was, known := s.entries[l.key()]; known && was.hash != l.Hash {
+		return []diag.Finding{diag.Errorf(diag.SumConflict, n, 1, "a second hash for %s: %s, line %d has %s", l.Module, l.Hash, was.line, was.hash)}
+	} else if !known {
+		s.entries[l.key()] = sumValue{l.Hash, n}
+	}
+	return nil
+}
+
+func (l SumLine) key() sumKey {
+	scheme, _, _ := strings.Cut(l.Hash, ":")
+	return sumKey{l.Module.ID, l.Module.Version, scheme}
+}
+
+func (l SumLine) check() error {
+	id, err := ParseID(l.Module.ID)
+	if err == nil {
+		err = id.CheckVersion(l.Module.Version)
+	}
+	switch {
+	case err != nil:
+		return err
+	case id.Kind == PathID || id.String() != l.Module.ID:
+		return diag.New(diag.ParsingError, "%q is not the canonical id of something released", l.Module.ID)
+	}
+	scheme, text, _ := strings.Cut(l.Hash, ":")
+	if len(scheme) != 2 || scheme[0] != 'h' || scheme[1] < '1' || scheme[1] > '9' || text == "" {
+		return diag.New(diag.ParsingError, "reading hash %q: want h1: and the base64 of 32 bytes", clip(l.Hash))
+	}
+	if scheme == "h1" {
+		return checkSum(l.Hash)
+	}
+	return nil
+}
+
+// Hash returns the hash that was recorded for a version, or "".
+func (s *Sum) Hash(m Module) string {
+	return s.entries[sumKey{m.ID, m.Version, "h1"}].hash
+}
+
+// Check returns nil when a hash is the recorded one or none is, else a
+// SUM_CONFLICT with both.
+func (s *Sum) Check(m Module, hash string) error {
+	was, known := s.entries[sumKey{m.ID, m.Version, "h1"}]
+	if !known || was.hash == hash {
+		return nil
+	}
+	return diag.New(diag.SumConflict, "checking %s: its files are not those that were trusted here before", m).
+		WithDetail("bundle", m.ID).WithDetail("version", m.Version).
+		WithDetail("expected", was.hash).WithDetail("found", hash).WithDetail("line", was.line)
+}
+
+// Len returns the number of hashes.
+func (s *Sum) Len() int { return len(s.entries) }
+
+// AppendSum returns the text of rye.sum with the lines that it lacks at its
+// end; what stands there is not touched. A second hash for a version is a
+// SUM_CONFLICT and changes nothing.
+func AppendSum(b []byte, lines ...SumLine) ([]byte, error) {
+	s, fs := ParseSum(b)
+	if s == nil {
+		return nil, diag.FromFindings("reading "+SumFile, diag.WithPath(fs, SumFile))
+	}
+	lines = slices.Clone(lines)
+	slices.SortFunc(lines, func(a, b SumLine) int {
+		return cmp.Or(compareModules(a.Module, b.Module), cmp.Compare(a.Hash, b.Hash))
+	})
+	out := slices.Clone(b)
+	if len(out) > 0 && out[len(out)-1] != '\n' {
+		out = append(out, '\n')
+	}
+	for _, l := range lines {
+		if err := l.check(); err != nil {
+			return nil, err
+		}
+		if err := s.Check(l.Module, l.Hash); err != nil {
+			return nil, err
+		}
+		if _, known := s.entries[l.key()]; known {
+			continue
+		}
+		s.entries[l.key()] = sumValue{hash: l.Hash}
+		out = append(out, l.Module.ID+" "+l.Module.Version+" "+l.Hash+"\n"...)
+	}
+	return out, nil
+}
+
+// SumLines returns the lines that a lock adds to rye.sum.
+func (l *Lock) SumLines() []SumLine {
+	var out []SumLine
+	for _, b := range l.Bundles {
+		if b.Sum != "" {
+			out = append(out, SumLine{b.Module(), b.Sum})
+		}
+	}
+	return out
+}

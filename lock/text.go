@@ -1,0 +1,203 @@
+package lock
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// The text of a lock, without meaning: a head and entries of fields. Reading
+// and writing the meaning go through these values, so that there is one syntax.
+
+// record is the head, or one entry.
+type record struct {
+	kind, name string // of an entry: "bundle" and its id
+	line       int
+	fields     []field
+	stray      []field // lines that are no field
+}
+
+// field is one line "key: value". A value is words, or a list of words.
+type field struct {
+	key   string
+	raw   string // the value as it stands in the text
+	list  bool
+	words [][]string // one element for a plain value
+	at    diag.Pos
+	fault string // what is wrong with the value
+}
+
+// word is a field that is not a list.
+func wordField(key string, words ...string) field {
+	return field{key: key, words: [][]string{words}}
+}
+
+// append renders a record.
+func (r record) append(b []byte) []byte {
+	indent := ""
+	if r.kind != "" {
+		b = append(b, "\n- "+r.kind+": "...)
+		b = append(appendWord(b, r.name), '\n')
+		indent = "  "
+	}
+	for _, f := range r.fields {
+		b = append(b, indent+f.key+": "...)
+		b = append(f.append(b), '\n')
+	}
+	return b
+}
+
+func (f field) append(b []byte) []byte {
+	if f.words == nil && !f.list {
+		return append(b, f.raw...)
+	}
+	if f.list {
+		b = append(b, '[')
+	}
+	for i, words := range f.words {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		for j, w := range words {
+			if j > 0 {
+				b = append(b, ' ')
+			}
+			b = appendWord(b, w)
+		}
+	}
+	if f.list {
+		b = append(b, ']')
+	}
+	return b
+}
+
+// appendWord writes a word: as it is when every byte is plain, else quoted in
+// ASCII.
+func appendWord(b []byte, s string) []byte {
+	if s != "" && plainPrefix(s) == len(s) {
+		return append(b, s...)
+	}
+	return strconv.AppendQuoteToASCII(b, s)
+}
+
+// plainPrefix returns how many bytes at the start of s need no quotes.
+func plainPrefix(s string) int {
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-./:@+=~*!", c) >= 0) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// scanValue reads the value of a field.
+func (f *field) scanValue() {
+	s := f.raw
+	if rest, ok := strings.CutPrefix(s, "["); ok {
+		f.list = true
+		f.words = [][]string{}
+		if rest == "]" {
+			return
+		}
+		s = rest
+	}
+	for {
+		words, rest, fault := scanWords(s)
+		if fault != "" {
+			f.fault = fault
+			return
+		}
+		f.words = append(f.words, words)
+		switch {
+		case !f.list && rest == "", f.list && rest == "]":
+			return
+		case f.list && strings.HasPrefix(rest, ", "):
+			s = rest[2:]
+		default:
+			f.fault = "unexpected " + strconv.Quote(clip(rest))
+			if rest == "" {
+				f.fault = `the list does not end in "]"`
+			}
+			return
+		}
+	}
+}
+
+func clip(s string) string { return s[:min(len(s), 20)] }
+
+// scanWords reads words that one space divides.
+func scanWords(s string) (words []string, rest, fault string) {
+	for {
+		var w string
+		if strings.HasPrefix(s, `"`) {
+			q, err := strconv.QuotedPrefix(s)
+			if err != nil {
+				return nil, "", "a quoted word does not end"
+			}
+			w, _ = strconv.Unquote(q)
+			s = s[len(q):]
+		} else {
+			n := plainPrefix(s)
+			w, s = s[:n], s[n:]
+			if n == 0 {
+				return nil, "", "a value is missing or begins with " + strconv.Quote(clip(s))
+			}
+		}
+		words = append(words, w)
+		if !strings.HasPrefix(s, " ") {
+			return words, s, ""
+		}
+		s = s[1:]
+	}
+}
+
+// scan divides a text into its head and entries.
+func scan(text string) []record {
+	records := []record{{line: 1}}
+	n := 0
+	for line := range strings.Lines(text) {
+		n++
+		line = strings.TrimSuffix(line, "\n")
+		r := &records[len(records)-1]
+		switch entry, ok := strings.CutPrefix(line, "- "); {
+		case line == "":
+		case ok:
+			f := scanField(entry, n, 3)
+			name := record{kind: f.key, line: n}
+			if f.fault == "" && !f.list && len(f.words) == 1 && len(f.words[0]) == 1 {
+				name.name = f.words[0][0]
+			} else {
+				f.fault = `want "- kind: name"`
+				name.stray = append(name.stray, f)
+			}
+			records = append(records, name)
+		case r.kind == "" && line[0] != ' ':
+			r.add(scanField(line, n, 1))
+		case r.kind != "" && strings.HasPrefix(line, "  ") && len(line) > 2 && line[2] != ' ':
+			r.add(scanField(line[2:], n, 3))
+		default:
+			r.stray = append(r.stray, field{at: diag.Pos{Line: n, Column: 1}, fault: "the line is neither a field nor an entry"})
+		}
+	}
+	return records
+}
+
+func (r *record) add(f field) {
+	if f.key == "" {
+		r.stray = append(r.stray, f)
+		return
+	}
+	r.fields = append(r.fields, f)
+}
+
+func scanField(s string, line, col int) field {
+	key, raw, ok := strings.Cut(s, ": ")
+	if !ok || key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz-") != "" {
+		return field{at: diag.Pos{Line: line, Column: col}, fault: `want "key: value"`}
+	}
+	f := field{key: key, raw: raw, at: diag.Pos{Line: line, Column: col}}
+	f.scanValue()
+	return f
+}

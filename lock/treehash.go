@@ -1,0 +1,192 @@
+package lock
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/mod/module"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/item"
+)
+
+// Limits of a tree.
+const (
+	MaxTreeFiles = 20_000
+	MaxTreeFile  = 64 << 20
+	MaxTreeSize  = 512 << 20
+	MaxTreePath  = 512
+)
+
+// Mode is the mode of a file as git stores it.
+type Mode uint32
+
+// The modes that a tree may hold.
+const (
+	ModeRegular    Mode = 0o100644
+	ModeExecutable Mode = 0o100755
+)
+
+// TreeFile is one file of a tree.
+type TreeFile struct {
+	Path   string // from the root of the tree, with /
+	Mode   Mode
+	Size   int64
+	Digest item.Digest // of the bytes of the blob
+}
+
+// HashTree returns the hash of a tree: h1: and the base64 of the SHA-256 over
+//
+//	rye-tree 1 LF
+//	MODE SP DIGEST SP PATH LF    for each file, sorted by the bytes of the path
+//
+// with the mode in six octal digits and the digest in 64 hexadecimal ones. No
+// path holds a line end, so different trees have different texts. A tree that
+// CheckTree refuses has no hash.
+func HashTree(files []TreeFile) (string, error) {
+	if err := diag.FromFindings("hashing the tree", CheckTree(files)); err != nil {
+		return "", err
+	}
+	files = slices.Clone(files)
+	slices.SortFunc(files, func(a, b TreeFile) int { return cmp.Compare(a.Path, b.Path) })
+	h := sha256.New()
+	h.Write([]byte("rye-tree 1\n"))
+	for _, f := range files {
+		h.Write(f.line())
+	}
+	return "h1:" + base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
+}
+
+func (f TreeFile) line() []byte {
+	b := append(make([]byte, 0, 80+len(f.Path)), "100644 "...)
+	if f.Mode == ModeExecutable {
+		b = append(b[:0], "100755 "...)
+	}
+	b = hex.AppendEncode(b, f.Digest[:])
+	b = append(b, ' ')
+	b = append(b, f.Path...)
+	return append(b, '\n')
+}
+
+// CheckTree reports every file that a tree may not hold: links, submodules and
+// other modes, names that not every system can hold or that are one where case
+// does not count, and sizes beyond the limits. Findings carry the path.
+func CheckTree(files []TreeFile) []diag.Finding {
+	var out []diag.Finding
+	if len(files) > MaxTreeFiles {
+		out = append(out, diag.Errorf(diag.TooLarge, 0, 0, "the tree has %d files, at most %d are allowed", len(files), MaxTreeFiles))
+		return out
+	}
+	total := int64(0)
+	seen := treeNames{}
+	for _, f := range files {
+		total += max(0, min(f.Size, MaxTreeSize))
+		if code, why := f.wrong(); why != "" {
+			out = append(out, diag.Finding{Severity: diag.SeverityError, Code: code, Path: f.Path, Message: why})
+			continue
+		}
+		if other := seen.add(f.Path); other != "" {
+			out = append(out, diag.Finding{Severity: diag.SeverityError, Code: diag.PathEscape, Path: f.Path,
+				Message: "it and " + other + " are one name where case does not count, or one is a folder of the other"})
+		}
+	}
+	if total > MaxTreeSize {
+		out = append(out, diag.Errorf(diag.TooLarge, 0, 0, "the tree has more than %d bytes", MaxTreeSize))
+	}
+	diag.Sort(out)
+	return out
+}
+
+func (f TreeFile) wrong() (diag.Code, string) {
+	switch {
+	case f.Mode == 0o120000:
+		return diag.NotRegular, "it is a symbolic link"
+	case f.Mode == 0o160000:
+		return diag.NotRegular, "it is a submodule"
+	case f.Mode != ModeRegular && f.Mode != ModeExecutable:
+		return diag.NotRegular, "it is neither a regular file nor an executable one"
+	case f.Size < 0 || f.Size > MaxTreeFile:
+		return diag.TooLarge, "it is larger than a file may be"
+	}
+	return diag.PathEscape, wrongTreePath(f.Path)
+}
+
+func checkTreePath(p string) error {
+	if why := wrongTreePath(p); why != "" {
+		return errors.New(why)
+	}
+	return nil
+}
+
+// wrongTreePath says why a path can be no file of a tree, or "".
+func wrongTreePath(p string) string {
+	switch {
+	case p == "" || len(p) > MaxTreePath:
+		return "its path is empty or too long"
+	case path.Clean(p) != p || p[0] == '/' || p == ".." || strings.HasPrefix(p, "../"):
+		return "its path is not canonical"
+	case len(hidden.Scan([]byte(p))) > 0 || strings.ContainsFunc(p, decomposes):
+		return "its path holds characters that cannot be seen or have two spellings"
+	case module.CheckFilePath(p) != nil:
+		return "its path has a name that not every system can hold"
+	}
+	for elem := range strings.SplitSeq(p, "/") {
+		low := strings.ToLower(elem)
+		short, tilde := strings.CutPrefix(low, "git~")
+		switch {
+		case low == ".git" || tilde && strings.Trim(short, "0123456789") == "":
+			return "its path passes through a git folder"
+		case strings.HasSuffix(elem, " ") || len(elem) > 255:
+			return "an element of its path ends in a space or is too long"
+		}
+	}
+	return ""
+}
+
+// decomposes reports letters with a second encoding that some file systems
+// take for the same name; combining marks are refused already.
+func decomposes(r rune) bool {
+	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff ||
+		r >= 0xf900 && r <= 0xfaff || r >= 0x2f800 && r <= 0x2fa1f
+}
+
+// treeNames maps every path and folder, folded, to how it is written; a folder
+// ends in "/".
+type treeNames map[string]string
+
+// add returns what p or a folder of it collides with, or "".
+func (n treeNames) add(p string) string {
+	if was, taken := n[foldName(p)]; taken {
+		return strings.TrimSuffix(was, "/")
+	}
+	n[foldName(p)] = p
+	for d := path.Dir(p); d != "."; d = path.Dir(d) {
+		was, taken := n[foldName(d)]
+		if taken && was == d+"/" {
+			return ""
+		}
+		if taken {
+			return strings.TrimSuffix(was, "/")
+		}
+		n[foldName(d)] = d + "/"
+	}
+	return ""
+}
+
+func foldName(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return unicode.ToLower(least)
+	}, s)
+}

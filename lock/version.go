@@ -1,0 +1,125 @@
+package lock
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// LocalVersion is the version of a bundle that is a folder on this machine.
+const LocalVersion = "local"
+
+// CheckVersion returns nil when v is a semantic version written in full, with
+// the leading v: v1.2.3 or v1.2.3-pre.1, pseudo-versions among them.
+func CheckVersion(v string) error {
+	if why := wrongVersion(v); why != "" {
+		return diag.New(diag.VersionMismatch, "reading version %q: %s", v, why)
+	}
+	return nil
+}
+
+func wrongVersion(v string) string {
+	switch {
+	case len(v) > 128:
+		return "it is too long"
+	case v == "":
+		return "it is empty"
+	case semver.IsValid("v" + v):
+		return "write v" + v
+	case !semver.IsValid(v):
+		return "it is not vMAJOR.MINOR.PATCH"
+	case semver.Build(v) != "":
+		return "a version here has no + part"
+	case semver.Canonical(v) != v:
+		return "write " + semver.Canonical(v)
+	}
+	return ""
+}
+
+// IsCommit reports whether s is a commit or the beginning of one: 7 to 64
+// lower-case hexadecimal digits.
+func IsCommit(s string) bool {
+	return len(s) >= 7 && len(s) <= 64 && hexDigits(s)
+}
+
+func isObject(s string) bool { return (len(s) == 40 || len(s) == 64) && hexDigits(s) }
+
+func hexDigits(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
+
+// PseudoVersion names a commit that has no version of its own. Older is the
+// newest version among its ancestors, or "".
+func PseudoVersion(id ID, older string, t time.Time, commit string) string {
+	return module.PseudoVersion(id.Major, older, t, commit[:min(12, len(commit))])
+}
+
+// IsPseudo reports whether v names a commit.
+func IsPseudo(v string) bool { return module.IsPseudoVersion(v) }
+
+// PseudoCommit returns the beginning of the commit that a pseudo-version names,
+// or "".
+func PseudoCommit(v string) string {
+	rev, err := module.PseudoVersionRev(v)
+	if err != nil {
+		return ""
+	}
+	return rev
+}
+
+// CompareVersions orders versions of one bundle; it is total.
+func CompareVersions(a, b string) int {
+	if c := semver.Compare(a, b); c != 0 {
+		return c
+	}
+	return strings.Compare(a, b)
+}
+
+// MaxVersion returns the newer of two versions of one bundle.
+func MaxVersion(a, b string) string {
+	if CompareVersions(a, b) < 0 {
+		return b
+	}
+	return a
+}
+
+// Newest returns the version to which a bundle is updated: the newest release
+// of the list that fits the id, is not excluded and is newer than the current
+// one, or else the current one. A pre-release is followed by newer pre-releases
+// of the same release, since only that one was named.
+func Newest(id ID, current string, versions, excluded []string) string {
+	best := current
+	for _, v := range versions {
+		switch {
+		case id.CheckVersion(v) != nil || IsPseudo(v) || slices.Contains(excluded, v):
+		case semver.Prerelease(v) != "" && !sameRelease(v, current):
+		default:
+			best = MaxVersion(best, v)
+		}
+	}
+	return best
+}
+
+// sameRelease reports whether two pre-releases come before one release.
+func sameRelease(v, current string) bool {
+	return !IsPseudo(current) && semver.Prerelease(current) != "" &&
+		strings.TrimSuffix(v, semver.Prerelease(v)) == strings.TrimSuffix(current, semver.Prerelease(current))
+}
+
+// NextVersion returns the oldest version of the list that is newer than v, not
+// excluded and no pre-release, or "": what an excluded version gives way to.
+func NextVersion(id ID, v string, versions, excluded []string) string {
+	best := ""
+	for _, c := range versions {
+		if id.CheckVersion(c) != nil || CompareVersions(c, v) <= 0 || semver.Prerelease(c) != "" || slices.Contains(excluded, c) {
+			continue
+		}
+		if best == "" || CompareVersions(c, best) < 0 {
+			best = c
+		}
+	}
+	return best
+}

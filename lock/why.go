@@ -1,0 +1,127 @@
+package lock
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// Step is one edge of the requirement graph as the lock records it.
+type Step struct {
+	ID       string `json:"id"`                 // what is required
+	Wanted   string `json:"wanted"`             // the version asked for
+	Selected string `json:"selected,omitempty"` // the version locked; "" for a workspace member
+	From     string `json:"from,omitempty"`     // who asks: an id, or the path of a member; "" for the root
+	Dropped  string `json:"dropped,omitempty"`  // the version of From that asks, when another one was selected
+}
+
+// Node is one line of the tree.
+type Node struct {
+	Step
+	Seen     bool   `json:"seen,omitempty"` // its needs are shown where it first stands
+	Children []Node `json:"children,omitempty"`
+}
+
+// Why returns the shortest path of requirements from the root, or a workspace
+// member, to a bundle; nil when the lock does not hold it.
+func (l *Lock) Why(id string) []Step {
+	edges := l.edges()
+	from := map[string]Step{}
+	queue := append([]string{""}, l.memberNames()...)
+	for len(queue) > 0 && from[id].ID == "" {
+		at := queue[0]
+		queue = queue[1:]
+		for _, s := range edges[at] {
+			if _, known := from[s.ID]; !known {
+				from[s.ID] = s
+				queue = append(queue, s.ID)
+			}
+		}
+	}
+	var path []Step
+	for s, ok := from[id]; ok && len(path) <= len(from); s, ok = from[s.From] {
+		path = append(path, s)
+		if s.From == "" {
+			break
+		}
+	}
+	slices.Reverse(path)
+	return path
+}
+
+// memberNames returns how members are named as the origin of a step.
+func (l *Lock) memberNames() []string {
+	var out []string
+	for _, m := range l.Members {
+		out = append(out, m.name())
+	}
+	return out
+}
+
+func (m Member) name() string {
+	if m.ID != "" {
+		return m.ID
+	}
+	return m.Path
+}
+
+// Tree returns what the root and the members require, and so on down; each
+// bundle's own needs stand once, where it is met first from the top.
+func (l *Lock) Tree() []Node {
+	edges := l.edges()
+	seen := map[string]bool{}
+	var out []Node
+	for _, s := range edges[""] {
+		out = append(out, grow(s, edges, seen))
+	}
+	for _, m := range l.Members {
+		if !seen[m.name()] {
+			out = append(out, grow(Step{ID: m.name()}, edges, seen))
+		}
+	}
+	return out
+}
+
+func grow(s Step, edges map[string][]Step, seen map[string]bool) Node {
+	n := Node{Step: s, Seen: seen[s.ID] && len(edges[s.ID]) > 0}
+	if seen[s.ID] {
+		return n
+	}
+	seen[s.ID] = true
+	for _, c := range edges[s.ID] {
+		n.Children = append(n.Children, grow(c, edges, seen))
+	}
+	return n
+}
+
+// edges returns the requirements by who asks, sorted by what is asked for.
+func (l *Lock) edges() map[string][]Step {
+	selected := map[string]string{}
+	for _, b := range l.Bundles {
+		selected[b.ID] = b.Version
+	}
+	out := map[string][]Step{}
+	add := func(from, dropped string, m Module) {
+		out[from] = append(out[from], Step{ID: m.ID, Wanted: m.Version, Selected: selected[m.ID], From: from, Dropped: dropped})
+	}
+	for _, b := range l.Bundles {
+		if b.Require != "" {
+			add("", "", Module{ID: b.ID, Version: b.Require})
+		}
+		for _, need := range b.Needs {
+			add(b.ID, "", need)
+		}
+		for _, via := range b.Via {
+			add(via.ID, via.Version, b.Module())
+		}
+	}
+	for _, m := range l.Members {
+		for _, need := range m.Needs {
+			add(m.name(), "", need)
+		}
+	}
+	for _, from := range slices.Sorted(maps.Keys(out)) {
+		slices.SortStableFunc(out[from], func(a, b Step) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Wanted, b.Wanted)) })
+	}
+	return out
+}
