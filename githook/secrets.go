@@ -16,18 +16,18 @@ const maxKeyFile = 64 << 10
 
 // secrets finds private keys among the staged files, whatever their names:
 // anywhere in a file below .ai, and elsewhere in files that begin with one.
-func secrets(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change, prefix string) (found []diag.Finding, err error) {
+func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.Batch, error)) (found []diag.Finding, err error) {
 	var inside, outside []gitcmd.Change
-	for _, c := range changes {
+	for _, c := range p.Changes {
 		switch {
 		case c.Status == 'D' || c.Status == 'U' || !c.IsFile():
-		case strings.HasPrefix(c.Path, prefix+space.Dir+"/"):
+		case strings.HasPrefix(c.Path, p.Prefix+space.Dir+"/"):
 			inside = append(inside, c)
 		default:
 			outside = append(outside, c)
 		}
 	}
-	small, err := notLarger(ctx, repo.Git, outside)
+	small, err := notLarger(ctx, p.Repo.Git, outside)
 	if err != nil {
 		return nil, err
 	}
@@ -35,11 +35,10 @@ func secrets(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change, pr
 	if len(all) == 0 {
 		return nil, nil
 	}
-	batch, err := repo.Batch(ctx)
+	batch, err := open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = batch.Close() }()
 	oids := make([]string, len(all))
 	for i, c := range all {
 		oids[i] = c.OID

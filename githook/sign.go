@@ -34,7 +34,7 @@ type Params struct {
 	Merging []string        // commits that are being merged
 	Check   bool            // change nothing, report what would change
 	// House returns the rooms over a project root that reads the index.
-	House func(project *space.Root) (*resolve.Resolver, *primary.House)
+	House func(project *space.Root) (*resolve.Resolver, *primary.House, error)
 	// Signer is asked for once, and only when something is to be signed: it
 	// may cost a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
@@ -73,19 +73,36 @@ type run struct {
 // Sign signs the staged items. When anything is refused, nothing is changed.
 func Sign(ctx context.Context, p Params) (*Report, error) {
 	r := &run{Params: p, report: &Report{Files: []primary.SignReport{}}}
-	found, err := secrets(ctx, p.Repo, p.Changes, p.Prefix)
+	rels, err := r.candidates(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r.report.Findings = found
-	rels, err := r.candidates(ctx)
-	if err != nil || len(rels) == 0 {
-		return r.report, err
+	var own *gitcmd.Batch
+	batch := func(ctx context.Context) (b *gitcmd.Batch, err error) {
+		own, err = p.Repo.Batch(ctx)
+		return own, err
 	}
-	if r.files, err = verify.Index(ctx, p.Repo, p.Prefix); err != nil {
+	defer func() {
+		if own != nil {
+			_ = own.Close()
+		}
+	}()
+	if len(rels) > 0 {
+		if r.files, err = verify.Index(ctx, p.Repo, p.Prefix); err != nil {
+			return nil, err
+		}
+		defer func() { _ = r.files.Close() }()
+		r.files.Only(rels)
+		batch = func(context.Context) (*gitcmd.Batch, error) { return r.files.Batch(), nil }
+	}
+	found, err := secrets(ctx, p, batch)
+	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = r.files.Close() }()
+	r.report.Findings = append(r.report.Findings, found...)
+	if len(rels) == 0 || diag.Failed(r.report.Findings) {
+		return r.report, nil
+	}
 	if err := r.prepare(ctx, rels); err != nil {
 		return nil, err
 	}
@@ -151,7 +168,10 @@ func special(c gitcmd.Change) (f diag.Finding, bad bool) {
 // prepare judges every candidate and computes what is to be written.
 func (r *run) prepare(ctx context.Context, rels []string) error {
 	root := r.files.Root()
-	resolver, house := r.House(root)
+	resolver, house, err := r.House(root)
+	if err != nil {
+		return err
+	}
 	r.house = house
 	table, err := resolver.Table(ctx)
 	if err != nil {

@@ -144,14 +144,14 @@ func (r *run) file(disk *space.Root, s staged) (wrote bool, err error) {
 		return false, nil // edited, removed, or what may not be opened
 	}
 	if s.out.Rel == s.it.Rel {
-		return true, disk.Write(s.out.Rel, s.out.Bytes)
+		return true, disk.Replace(s.out.Rel, s.out.Bytes)
 	}
 	sig, err := disk.Read(s.out.Rel, resolve.MaxItem)
 	switch {
 	case space.IsMissing(err) && s.it.Signature == nil:
-		return true, disk.Create(s.out.Rel, s.out.Bytes)
+		return true, disk.Replace(s.out.Rel, s.out.Bytes)
 	case err != nil || !bytes.Equal(sig, s.it.Signature):
 		return false, nil
 	}
-	return true, disk.Write(s.out.Rel, s.out.Bytes)
+	return true, disk.Replace(s.out.Rel, s.out.Bytes)
 }

@@ -17,6 +17,12 @@ func (r *Root) Write(rel string, b []byte) error {
 	return r.write(rel, func(file string) error { return atomicfile.Write(file, b, 0) })
 }
 
+// Replace is Write for content that is stored elsewhere too, such as in git: it
+// does not wait for the disk.
+func (r *Root) Replace(rel string, b []byte) error {
+	return r.write(rel, func(file string) error { return atomicfile.Replace(file, b, 0) })
+}
+
 // Create writes a new file at rel and the folders above it. A file that exists
 // stays and is an error.
 func (r *Root) Create(rel string, b []byte) error {

@@ -30,6 +30,7 @@ type GitFiles struct {
 	double  map[string]bool // paths that a broken tree holds twice
 
 	batch *gitcmd.Batch
+	order []int // what is read ahead, plain files only
 	mu    sync.Mutex
 	ahead map[int][]byte // read and not asked for yet
 }
@@ -38,31 +39,42 @@ type GitFiles struct {
 // tree of a repository, which may be bare.
 func Revision(ctx context.Context, git *gitcmd.Git, tree, prefix string) (*GitFiles, error) {
 	top := prefix + space.Dir
-	list, err := git.Tree(ctx, tree, top)
-	if err != nil {
-		return nil, err
-	}
-	return newGitFiles(ctx, git, list, top)
+	return openGit(ctx, git, top, func() ([]gitcmd.Entry, error) { return git.Tree(ctx, tree, top) })
 }
 
 // Index opens the .ai folder of the project at prefix in the index. Entries
 // that are only intended to be added are not in it.
 func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, error) {
 	top := prefix + space.Dir
-	list, err := repo.Staged(ctx, repo.EmptyTree(), top)
+	return openGit(ctx, repo.Git, top, func() ([]gitcmd.Entry, error) {
+		list, err := repo.Staged(ctx, repo.EmptyTree(), top)
+		entries := make([]gitcmd.Entry, len(list))
+		for i, c := range list {
+			entries[i] = c.Entry
+		}
+		return entries, err
+	})
+}
+
+// openGit starts the helper before it lists: the two take their time together.
+func openGit(ctx context.Context, git *gitcmd.Git, top string, list func() ([]gitcmd.Entry, error)) (*GitFiles, error) {
+	batch, err := git.Batch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	entries := make([]gitcmd.Entry, len(list))
-	for i, c := range list {
-		entries[i] = c.Entry
+	entries, err := list()
+	if err != nil {
+		_ = batch.Close()
+		return nil, err
 	}
-	return newGitFiles(ctx, repo.Git, entries, top)
+	g := newGitFiles(entries, top)
+	g.batch = batch
+	return g, nil
 }
 
-func newGitFiles(ctx context.Context, git *gitcmd.Git, list []gitcmd.Entry, top string) (*GitFiles, error) {
+func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 	g := &GitFiles{entries: list, at: make(map[string]int, len(list)), folders: map[string]bool{".": true},
-		double: map[string]bool{}, ahead: map[int][]byte{}}
+		double: map[string]bool{}, ahead: map[int][]byte{}, order: make([]int, 0, len(list))}
 	for i, e := range list {
 		rel, below := strings.CutPrefix(e.Path, top+"/")
 		if !below {
@@ -74,14 +86,29 @@ func newGitFiles(ctx context.Context, git *gitcmd.Git, list []gitcmd.Entry, top 
 		}
 		if e.IsFile() && below {
 			g.at[rel] = i
+			g.order = append(g.order, i)
 		}
 		for dir := path.Dir(rel); !g.folders[dir]; dir = path.Dir(dir) {
 			g.folders[dir] = true
 		}
 	}
-	var err error
-	g.batch, err = git.Batch(ctx)
-	return g, err
+	return g
+}
+
+// Batch returns the helper that reads the objects, for other objects too.
+func (g *GitFiles) Batch() *gitcmd.Batch { return g.batch }
+
+// Only reads no other files ahead than these.
+func (g *GitFiles) Only(rels []string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.order = g.order[:0]
+	for _, rel := range rels {
+		if i, ok := g.at[rel]; ok {
+			g.order = append(g.order, i)
+		}
+	}
+	slices.Sort(g.order)
 }
 
 // Close ends the helper that reads the objects.
@@ -214,12 +241,16 @@ func (g *GitFiles) object(i int, limit int64) (data []byte, err error) {
 	return data, err
 }
 
-// next returns i and the plain files after it that are not read yet.
+// next returns i and the files after it that are to be read ahead.
 func (g *GitFiles) next(i int) []int {
 	which := []int{i}
-	for j := i + 1; j < len(g.entries) && len(which) < aheadFiles; j++ {
-		if _, read := g.ahead[j]; !read && g.entries[j].IsFile() {
+	from, _ := slices.BinarySearch(g.order, i+1)
+	for _, j := range g.order[from:] {
+		if _, read := g.ahead[j]; !read {
 			which = append(which, j)
+		}
+		if len(which) == aheadFiles {
+			break
 		}
 	}
 	return which

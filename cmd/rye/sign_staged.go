@@ -63,7 +63,7 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 	if err != nil || len(changes) == 0 {
 		return none, err
 	}
-	h, err := c.house(lenient)
+	spaces, err := space.Discover(space.Params{Project: c.project(), Dir: c.dir, Home: c.home(), Getenv: c.Getenv})
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +71,43 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 	if err != nil {
 		return nil, err
 	}
+	rooms := c.houseSoon()
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
 	return githook.Sign(bounded, githook.Params{
-		Repo: repo, Prefix: h.prefixIn(repo), Changes: changes, Merging: merging, Check: check,
-		House: func(project *space.Root) (*resolve.Resolver, *primary.House) {
+		Repo: repo, Prefix: (&house{spaces: spaces}).prefixIn(repo), Changes: changes, Merging: merging, Check: check,
+		House: func(project *space.Root) (*resolve.Resolver, *primary.House, error) {
+			h, err := rooms()
+			if err != nil {
+				return nil, nil, err
+			}
 			r := h.verifier(h.with(project))
-			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Now: c.Now})
+			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Now: c.Now}), nil
 		},
-		Signer: func(ctx context.Context) (sign.Signer, error) { return c.signer(ctx, h) },
+		Signer: func(ctx context.Context) (sign.Signer, error) {
+			h, err := rooms()
+			if err != nil {
+				return nil, err
+			}
+			return c.signer(ctx, h)
+		},
+	})
+}
+
+// houseSoon builds the house while git lists the index.
+func (c *call) houseSoon() func() (*house, error) {
+	type built struct {
+		h   *house
+		err error
+	}
+	soon := make(chan built, 1)
+	go func() {
+		h, err := c.house(lenient)
+		soon <- built{h, err}
+	}()
+	return sync.OnceValues(func() (*house, error) {
+		b := <-soon
+		return b.h, b.err
 	})
 }
 

@@ -24,7 +24,13 @@ const Prefix = ".rye-tmp-"
 // temporary file in the same directory, flushed to the disk, and renamed. perm
 // 0 keeps the permission bits of an existing file and means 0644 for a new
 // one; as with os.WriteFile, the umask applies to bits that are asked for.
-func Write(path string, data []byte, perm fs.FileMode) error {
+func Write(path string, data []byte, perm fs.FileMode) error { return write(path, data, perm, true) }
+
+// Replace is Write without waiting for the disk, for content that is stored
+// elsewhere too: after a loss of power the file may be empty.
+func Replace(path string, data []byte, perm fs.FileMode) error { return write(path, data, perm, false) }
+
+func write(path string, data []byte, perm fs.FileMode, flush bool) error {
 	keep, err := existing(path)
 	if err != nil {
 		return err
@@ -36,11 +42,14 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	}
 	dir := filepath.Dir(path)
 	tmp := filepath.Join(dir, Prefix+rand.Text())
-	if err := create(tmp, data, perm.Perm(), keep.Perm()); err != nil {
+	if err := create(tmp, data, perm.Perm(), keep.Perm(), flush); err != nil {
 		return failed(path, err)
 	}
 	if err := rename(tmp, path); err != nil {
 		return failed(path, errors.Join(err, os.Remove(tmp)))
+	}
+	if !flush {
+		return nil
 	}
 	if err := syncDir(dir); err != nil {
 		return failed(path, err)
@@ -51,7 +60,7 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 // CreateExclusive creates path with data and refuses when anything, a link
 // too, has that name already; the error then wraps fs.ErrExist.
 func CreateExclusive(path string, data []byte, perm fs.FileMode) error {
-	if err := create(path, data, perm.Perm(), 0); err != nil {
+	if err := create(path, data, perm.Perm(), 0, true); err != nil {
 		return failed(path, err)
 	}
 	if err := syncDir(filepath.Dir(path)); err != nil {
@@ -77,7 +86,7 @@ func existing(path string) (fs.FileMode, error) {
 
 // create makes a new file and leaves none behind when it fails. exact bits,
 // unless 0, are set past the umask.
-func create(path string, data []byte, perm, exact fs.FileMode) error {
+func create(path string, data []byte, perm, exact fs.FileMode, flush bool) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
@@ -86,7 +95,7 @@ func create(path string, data []byte, perm, exact fs.FileMode) error {
 	if err == nil && exact != 0 {
 		err = os.Chmod(path, exact)
 	}
-	if err == nil {
+	if err == nil && flush {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
