@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/space"
 )
 
-// Seal is one item, or a folder ending in "/", that only the system space may
-// supply, and why.
+// Seal is one item, or a folder ending in "/", that only the bundle embedded in
+// the program may supply, and why.
 type Seal struct {
 	Ref    string
 	Reason string
@@ -40,5 +40,5 @@ func sealed(ref item.Ref) bool {
 // supplies reports whether a file in root may be the item.
 func supplies(root *space.Root, ref item.Ref) bool { return root.Embedded() || !sealed(ref) }
 
-// Sealed reports whether only the system space may supply ref.
+// Sealed reports whether only the embedded bundle may supply ref.
 func Sealed(ref item.Ref) bool { return sealed(ref) }
