@@ -58,3 +58,28 @@ func TestSignDropsForeignLegacy(t *testing.T) {
 		}
 	}
 }
+
+// FuzzUpgrade holds that signing a file with an earlier line takes that line
+// away, with its line end, and not one byte more.
+func FuzzUpgrade(f *testing.F) {
+	f.Add(true, uint8(0), "print(1)\n")
+	f.Add(false, uint8(5), "\r\nx\r")
+	f.Add(false, uint8(2), "# rye:signed:x\n")
+	f.Add(true, uint8(7), "#!/second\nx")
+	f.Fuzz(func(t *testing.T, shebang bool, form uint8, tail string) {
+		head := ""
+		if shebang {
+			head = "#!/usr/bin/env x\n"
+		}
+		line := [...]string{oldLine("# ", ""), oldLine("// ", ""), oldLine("<!-- ", " -->"), oldLine("# ", "|a@b")}[form%4]
+		end := [...]string{"\n", "\r\n"}[form/4%2]
+		out, changed, err := Sign(context.Background(), []byte(head+line+end+tail), style(t, "#"), tool("a"), golden(), goldenTime())
+		if err != nil {
+			return // not text, or a second line
+		}
+		sp, err := SplitFile(out, style(t, "#"))
+		if err != nil || !sp.Signed || !changed || string(sp.Body()) != head+tail {
+			t.Errorf("%q became %q, %v", head+line+end+tail, out, err)
+		}
+	})
+}
