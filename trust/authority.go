@@ -39,25 +39,15 @@ func (b *basis) heldBefore(use string) bool {
 // handsOn returns the scope that keeps an endorser from handing this on. Who
 // may endorse hands on what new keys have, to sign and to release; every other
 // use only who holds it.
-func (e *entry) handsOn(kind, id, use string) (Bound, string) {
-	x, part := e.bounds.covers(kind, id)
+func (b *basis) handsOn(kind, id, use string) (Bound, string) {
+	x, part := b.endorser.bounds.covers(kind, id)
+	if part == "" && use != "" && use != "sign" && use != "release" {
+		x, part = b.endorser.bounds.denier(kind, id, use)
+	}
 	if part != "" {
 		return x, part
 	}
-	if use != "" && use != "sign" && use != "release" {
-		if x, part = e.bounds.denier(kind, id, use); part != "" {
-			return x, part
-		}
-	}
-	for _, b := range e.bases {
-		if !b.anchored() {
-			continue
-		}
-		if x, part = b.beyond(kind, id, "endorse"); part == "" {
-			return Bound{}, ""
-		}
-	}
-	return x, part
+	return b.prev.beyond(kind, id, "endorse")
 }
 
 // limits are the scopes that bind a key besides its own documents, as far as
@@ -91,23 +81,13 @@ func (b *basis) vouched(s *Store, now time.Time) (ok bool, reason string) {
 	if r := e.revokedAt(when); r != nil {
 		return false, fmt.Sprintf("%s is revoked (%s)", who, r.Reason)
 	}
-	reason = who + " is no anchor of yours"
-	for _, x := range e.bases {
-		if !x.anchored() {
-			continue
-		}
-		ok, why := x.stands(s, now)
-		if !ok {
-			reason = who + " does not count: " + why
-			continue
-		}
-		code, why := x.window(when, now)
-		if code == "" {
-			return true, ""
-		}
-		reason = who + " does not count: " + why
+	if ok, why := b.prev.stands(s, now); !ok {
+		return false, who + " does not count: " + why
 	}
-	return false, reason
+	if code, why := b.prev.window(when, now); code != "" {
+		return false, who + " does not count: " + why
+	}
+	return true, ""
 }
 
 // Anchors reports whether somebody outside the project made the key an anchor

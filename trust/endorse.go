@@ -2,7 +2,9 @@ package trust
 
 import "github.com/ryeos/rye/diag"
 
-// endorsements lets key documents count that an anchor endorsed, by digest.
+// endorsements lets key documents count that an anchor endorsed, by digest, once
+// for every reason to take the endorser for an anchor: what one of them allows
+// must not be mixed with how long another lasts.
 // Whether the anchor still counts is asked whenever something is judged.
 func (b *builder) endorsements() {
 	for _, d := range b.docs {
@@ -13,9 +15,13 @@ func (b *builder) endorsements() {
 		if !b.endorser(d, e, by) {
 			continue
 		}
-		x := granted(e.digest(d.Granted), d)
-		x.tier, x.endorser = TierProject, by
-		e.bases = append(e.bases, x)
+		for _, y := range by.bases {
+			if y.anchored() {
+				x := granted(e.digest(d.Granted), d)
+				x.tier, x.endorser, x.prev = TierProject, by, y
+				e.bases = append(e.bases, x)
+			}
+		}
 	}
 }
 

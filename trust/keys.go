@@ -99,7 +99,7 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	}
 	for _, x := range e.bases {
 		k.Accepted = k.Accepted || x.accepted
-		if x.endorser != nil {
+		if x.endorser != nil && !slices.Contains(k.Endorsements, quoted(x.grant.Path)) {
 			k.Endorsements = append(k.Endorsements, quoted(x.grant.Path))
 		}
 		for y := x; y.rotation != nil && len(k.Rotations) < x.hops; y = y.prev {

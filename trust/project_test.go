@@ -294,3 +294,28 @@ func TestRoots(t *testing.T) {
 	}
 	wantCode(t, "an absent root", s.Verify(mine), diag.KeyUnknown)
 }
+
+// An endorser who is an anchor for two reasons hands on what the one that holds
+// allows, and not what the other did.
+func TestEndorserReasonsDoNotMix(t *testing.T) {
+	w := newWorld(t)
+	w.own(key(1), everything)
+	w.own(key(5), trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}})
+	powers := scopeOf("sign", "endorse", "rotate")
+	w.add(key(10), "old root", powers, powers, key(1))
+	w.add(key(11), "root", powers, powers, key(5)) // for drafts only
+	name, b, err := trust.NewRotation(t.Context(), trust.RotationParams{Now: w.now}, key(10), key(11))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(w.project, name, b)
+	w.endorse(w.propose(key(3), "ben", everything), everything, key(11))
+	drafts, tools := w.tool(key(3), "drafts/x", w.now), w.tool(key(3), "tools/x", w.now)
+	s := w.clean()
+	wantCode(t, "by the old root", s.Verify(tools), "")
+	wantCode(t, "by either", s.Verify(drafts), "")
+	w.revoke(w.userDir, key(10), trust.ReasonCompromised, time.Time{})
+	s = w.clean()
+	wantCode(t, "the old root is gone", s.Verify(tools), diag.Scope)
+	wantCode(t, "the grant is not", s.Verify(drafts), "")
+}

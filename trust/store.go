@@ -63,7 +63,7 @@ type basis struct {
 
 	rotation *Document // from the key before
 	from     *entry
-	prev     *basis // why the key before counts
+	prev     *basis // why the key before counts, or the endorser
 	hops     int
 	followed bool
 }
@@ -96,7 +96,7 @@ func (b *basis) beyond(kind, id, use string) (Bound, string) {
 		if part := b.grant.Scope.denies(kind, id, use); part != "" {
 			return Bound{Scope: b.grant.Scope, Source: b.grant.Path}, part
 		}
-		return b.endorser.handsOn(kind, id, use)
+		return b.handsOn(kind, id, use)
 	case b.granter != nil: // what the granter himself may do is another matter
 		return b.granter.bounds.covers(kind, id)
 	}
