@@ -1,0 +1,331 @@
+package mvs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"reflect"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// graph is a universe of modules: "A 1" requires "B 2".
+type graph struct {
+	edges map[Module][]Module
+	calls sync.Map
+	now   atomic.Int32
+	most  atomic.Int32
+	block chan struct{}
+}
+
+func (g *graph) Max(a, b string) string {
+	x, _ := strconv.Atoi(a)
+	y, _ := strconv.Atoi(b)
+	if x < y {
+		return b
+	}
+	return a
+}
+
+func (g *graph) Required(ctx context.Context, id, version string) ([]Module, error) {
+	if _, twice := g.calls.LoadOrStore(id+" "+version, true); twice {
+		return nil, errors.New("asked twice")
+	}
+	n := g.now.Add(1)
+	defer g.now.Add(-1)
+	for m := g.most.Load(); n > m && !g.most.CompareAndSwap(m, n); m = g.most.Load() {
+	}
+	if g.block != nil {
+		select {
+		case <-g.block:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	to, ok := g.edges[Module{id, version}]
+	if !ok {
+		return nil, errors.New("there is no such version")
+	}
+	return to, nil
+}
+
+// parse reads "A1: B1 C2; B1: C1".
+func parse(s string) map[Module][]Module {
+	out := map[Module][]Module{}
+	for _, line := range strings.Split(s, ";") {
+		from, to, _ := strings.Cut(strings.TrimSpace(line), ":")
+		out[mod(from)] = mods(to)
+	}
+	return out
+}
+
+func mod(s string) Module { return Module{s[:1], s[1:]} }
+
+func mods(s string) []Module {
+	var out []Module
+	for _, w := range strings.Fields(s) {
+		out = append(out, mod(w))
+	}
+	return out
+}
+
+func show(list []Module) string {
+	var out []string
+	for _, m := range list {
+		out = append(out, m.ID+m.Version)
+	}
+	return strings.Join(out, " ")
+}
+
+func TestBuildList(t *testing.T) {
+	for _, tc := range []struct{ name, graph, root, want string }{
+		{"nothing", "A1:", "", ""},
+		{"chain", "A1: B2; B2: C3; C3:", "A1", "A1 B2 C3"},
+		{"diamond", "A1: C1; B1: C2; C1:; C2:", "A1 B1", "A1 B1 C2"},
+		{"not the newest", "A1: C1; C1:; C2:; C9:", "A1", "A1 C1"},
+		{"cycle", "A1: B1; B1: A1", "A1", "A1 B1"},
+		{"cycle that climbs", "A1: B1; B1: A2; A2: B2; B2: A1", "A1", "A2 B2"},
+		{"itself", "A1: A1", "A1", "A1"},
+		{"numbers, not texts", "A9: ; A10: ; B1: A9; C1: A10", "B1 C1", "A10 B1 C1"},
+		{"a version not chosen still counts", "A1: C2; A2: ; B1: A2; C2:", "A1 B1", "A2 B1 C2"},
+		{"majors are ids", "A1: C1 D2; C1:; D2:", "A1", "A1 C1 D2"},
+		{"twice", "A1: B1 B1; B1:", "A1 A1", "A1 B1"},
+	} {
+		g, err := BuildList(t.Context(), Root{Requires: mods(tc.root)}, &graph{edges: parse(tc.graph)})
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if got := show(g.Selected); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestVia(t *testing.T) {
+	g, err := BuildList(t.Context(), Root{Requires: mods("A1 B1")}, &graph{edges: parse("A1: C2 D1; A2: D1; B1: A2; C2: E1; D1:; E1:")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"C2": "A1", "D1": "", "E1": "", "A2": "", "B1": ""} {
+		if got := show(g.Via(mod(id))); got != want {
+			t.Errorf("via of %s: %q, want %q", id, got, want)
+		}
+	}
+	if v, ok := g.Version("A"); v != "2" || !ok {
+		t.Errorf("version of A: %q", v)
+	}
+	if _, ok := g.Version("Z"); ok {
+		t.Error("Z has a version")
+	}
+}
+
+func TestExclude(t *testing.T) {
+	root := Root{Requires: mods("A1"), Excluded: func(m Module) bool { return m.ID == "B" && (m.Version == "1" || m.Version == "2") }}
+	reqs := func() *graph { return &graph{edges: parse("A1: B1; B1: C9; B3: C1; C1:; C9:")} }
+	if _, err := BuildList(t.Context(), root, reqs()); err == nil || !strings.Contains(err.Error(), "B 1") || !strings.Contains(err.Error(), "excluded") {
+		t.Errorf("without a next version: %v", err)
+	}
+	root.Next = func(_ context.Context, m Module) (string, error) {
+		n, _ := strconv.Atoi(m.Version)
+		return strconv.Itoa(n + 1), nil
+	}
+	g, err := BuildList(t.Context(), root, reqs())
+	if err != nil || show(g.Selected) != "A1 B3 C1" || show(g.Edges[mod("A1")]) != "B3" {
+		t.Errorf("%v %v", g, err)
+	}
+	root.Next = func(context.Context, Module) (string, error) { return "0", nil }
+	if _, err := BuildList(t.Context(), root, reqs()); err == nil || !strings.Contains(err.Error(), "not newer") {
+		t.Errorf("an older next version: %v", err)
+	}
+}
+
+func TestMembers(t *testing.T) {
+	root := Root{Requires: mods("A1"), Members: map[string][]Module{"M": mods("B1 N9"), "N": mods("M1 C2")}}
+	g, err := BuildList(t.Context(), root, &graph{edges: parse("A1: M7 C1; B1: N3; C1:; C2:")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := show(g.Selected); got != "A1 B1 C2 M N" {
+		t.Errorf("selected %q", got)
+	}
+	if got := show(g.Edges[mod("A1")]); got != "C1 M" {
+		t.Errorf("edges of A1: %q", got)
+	}
+}
+
+func TestUpgrade(t *testing.T) {
+	u := "A1: B1; A2: B2; B1:; B2:; B3: D1; D1:; D4: A2"
+	g, err := Upgrade(t.Context(), Root{Requires: mods("A1")}, &graph{edges: parse(u)}, mod("B2"))
+	if err != nil || show(g.Selected) != "A1 B2" {
+		t.Errorf("one: %v %v", g, err)
+	}
+	newest := func(_ context.Context, m Module) (string, error) {
+		return map[string]string{"A": "1", "B": "3", "D": "4"}[m.ID], nil
+	}
+	g, err = UpgradeAll(t.Context(), Root{Requires: mods("A1")}, &graph{edges: parse(u)}, newest)
+	if err != nil || show(g.Selected) != "A2 B3 D4" {
+		t.Errorf("all: %v %v", g, err)
+	}
+	if len(g.Edges[mod("B1")]) != 0 {
+		t.Errorf("an upgrade is no requirement: %v", g.Edges[mod("B1")])
+	}
+	broken := func(context.Context, Module) (string, error) { return "", errors.New("no list") }
+	if _, err = UpgradeAll(t.Context(), Root{Requires: mods("A1")}, &graph{edges: parse(u)}, broken); err == nil {
+		t.Error("an upgrade that fails passes")
+	}
+}
+
+// TestErrors wants every module that cannot be had, in one order.
+func TestErrors(t *testing.T) {
+	for range 20 {
+		_, err := BuildList(t.Context(), Root{Requires: mods("A1 X1 Y1")}, &graph{edges: parse("A1: Z2 B1; B1:")})
+		var all Errors
+		if !errors.As(err, &all) || len(all) != 3 {
+			t.Fatalf("%v", err)
+		}
+		got := []Module{all[0].Module, all[1].Module, all[2].Module}
+		if show(got) != "X1 Y1 Z2" || !strings.Contains(err.Error(), "(and 2 more)") {
+			t.Fatalf("%v: %v", got, err)
+		}
+	}
+}
+
+// TestParallel holds the number of calls at one time, exactly.
+func TestParallel(t *testing.T) {
+	edges, roots := map[Module][]Module{}, []Module{}
+	for i := range 50 {
+		m := Module{fmt.Sprint("M", i), "1"}
+		edges[m] = nil
+		roots = append(roots, m)
+	}
+	g := &graph{edges: edges, block: make(chan struct{})}
+	done := make(chan error, 1)
+	go func() {
+		_, err := BuildList(t.Context(), Root{Requires: roots, Parallel: 5}, g)
+		done <- err
+	}()
+	for g.now.Load() < 5 { // ends only when five calls run at one time
+		runtime.Gosched()
+	}
+	for range roots {
+		g.block <- struct{}{}
+	}
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if most := g.most.Load(); most != 5 {
+		t.Errorf("%d calls at one time, want 5", most)
+	}
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	stop := errors.New("enough")
+	g := &graph{edges: parse("A1: B1; B1:"), block: make(chan struct{})}
+	done := make(chan error, 1)
+	go func() {
+		_, err := BuildList(ctx, Root{Requires: mods("A1 C1 D1"), Parallel: 1}, g)
+		done <- err
+	}()
+	cancel(stop)
+	if err := <-done; !errors.Is(err, stop) {
+		t.Errorf("%v", err)
+	}
+}
+
+// endless requires a newer version of itself for ever.
+type endless struct{ graph }
+
+func (*endless) Required(_ context.Context, id, version string) ([]Module, error) {
+	n, _ := strconv.Atoi(version)
+	return []Module{{id, strconv.Itoa(n + 1)}}, nil
+}
+
+func TestEndless(t *testing.T) {
+	_, err := BuildList(t.Context(), Root{Requires: mods("A1")}, &endless{})
+	if err == nil || !strings.Contains(err.Error(), "more than 10000 versions") {
+		t.Errorf("%v", err)
+	}
+}
+
+// naive is the reference: the closure of what is required, then the highest of
+// each.
+func naive(edges map[Module][]Module, roots []Module) []Module {
+	seen, todo := map[Module]bool{}, slices.Clone(roots)
+	for len(todo) > 0 {
+		m := todo[0]
+		todo = todo[1:]
+		if !seen[m] {
+			seen[m] = true
+			todo = append(todo, edges[m]...)
+		}
+	}
+	high := map[string]int{}
+	for m := range seen {
+		v, _ := strconv.Atoi(m.Version)
+		high[m.ID] = max(high[m.ID], v)
+	}
+	var out []Module
+	for id, v := range high {
+		out = append(out, Module{id, strconv.Itoa(v)})
+	}
+	slices.SortFunc(out, Compare)
+	return out
+}
+
+// TestAgainstNaive compares random graphs, cycles among them, with the
+// reference, and two walks of one graph with each other.
+func TestAgainstNaive(t *testing.T) {
+	for seed := range int64(400) {
+		r := rand.New(rand.NewSource(seed))
+		ids, versions := 1+r.Intn(8), 1+r.Intn(12)
+		pick := func() Module {
+			return Module{string(rune('A' + r.Intn(ids))), strconv.Itoa(1 + r.Intn(versions))}
+		}
+		edges := map[Module][]Module{}
+		for i := range ids {
+			for v := range versions {
+				var to []Module
+				for range r.Intn(4) {
+					to = append(to, pick())
+				}
+				edges[Module{string(rune('A' + i)), strconv.Itoa(v + 1)}] = to
+			}
+		}
+		roots := []Module{pick(), pick()}
+		a, err := BuildList(t.Context(), Root{Requires: roots, Parallel: 1 + r.Intn(4)}, &graph{edges: edges})
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if want := naive(edges, roots); !slices.Equal(a.Selected, want) {
+			t.Fatalf("seed %d: %s, want %s", seed, show(a.Selected), show(want))
+		}
+		b, err := BuildList(t.Context(), Root{Requires: []Module{roots[1], roots[0]}}, &graph{edges: edges})
+		if err != nil || !reflect.DeepEqual(a, b) {
+			t.Fatalf("seed %d: another order, another graph: %v", seed, err)
+		}
+		explained(t, seed, a)
+	}
+}
+
+// explained holds that every selected version has a reason: a root, an edge of
+// something selected, or via.
+func explained(t *testing.T, seed int64, g *Graph) {
+	t.Helper()
+	for _, m := range g.Selected {
+		reason := slices.Contains(g.Roots, m) || len(g.Via(m)) > 0
+		for _, from := range g.Selected {
+			reason = reason || slices.Contains(g.Edges[from], m)
+		}
+		if !reason {
+			t.Fatalf("seed %d: nothing explains %s", seed, m)
+		}
+	}
+}
