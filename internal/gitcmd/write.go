@@ -3,41 +3,8 @@ package gitcmd
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-
-	"github.com/ryeos/rye/diag"
 )
-
-// WriteBlobs stores blobs, byte for byte, and returns their names in the same
-// order.
-func (g *Git) WriteBlobs(ctx context.Context, blobs [][]byte) (oids []string, err error) {
-	if len(blobs) == 0 {
-		return nil, nil
-	}
-	dir, err := os.MkdirTemp("", "rye-blobs-") // readable by this user alone
-	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "writing blobs: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	var names strings.Builder
-	for i, b := range blobs {
-		file := filepath.Join(dir, fmt.Sprint(i))
-		if err := os.WriteFile(file, b, 0o600); err != nil {
-			return nil, diag.New(diag.FileSystemError, "writing blobs: %w", err)
-		}
-		names.WriteString(filepath.ToSlash(file) + "\n")
-	}
-	out, err := g.run(ctx, strings.NewReader(names.String()), "hash-object", "-w", "--no-filters", "--stdin-paths")
-	if err != nil {
-		return nil, err
-	}
-	if oids = strings.Fields(string(out)); len(oids) != len(blobs) {
-		return nil, diag.New(diag.ExecutionFailed, "writing blobs: git returned %d names, want %d", len(oids), len(blobs))
-	}
-	return oids, nil
-}
 
 // UpdateIndex puts entries into the index, all or none.
 func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
