@@ -1,0 +1,336 @@
+package gitcmd
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// scratch makes a repository and returns it with a function that runs git as a
+// person would.
+func scratch(t *testing.T, args ...string) (*Repo, func(...string) string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := append(os.Environ(), "HOME="+dir, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.test", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.test")
+	run := func(words ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", words...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %q: %v\n%s", words, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run(append([]string{"init", "-q"}, args...)...)
+	g, err := New(Params{Dir: dir, Environ: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := g.Repo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, run
+}
+
+func put(t *testing.T, r *Repo, name, text string) {
+	t.Helper()
+	file := filepath.Join(r.WorkTree, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestBlobs writes blobs of every length that changes the form of a pack's
+// header, in both formats, and reads them back.
+func TestBlobs(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		r, run := scratch(t, "--object-format="+format)
+		if r.SHA256 != (format == "sha256") {
+			t.Errorf("%s: SHA256 is %v", format, r.SHA256)
+		}
+		var blobs [][]byte
+		for _, n := range []int{0, 1, 15, 16, 17, 2047, 2048, 2049, 1 << 18, 1<<18 + 1} {
+			blobs = append(blobs, bytes.Repeat([]byte{'a', 0, '\r', '\n'}, n/4+1)[:n])
+		}
+		oids, err := r.WriteBlobs(t.Context(), blobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := r.Batch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		err = b.Read(oids, 1<<20, func(i int, o Object) {
+			seen++
+			if o.OID != oids[i] || !bytes.Equal(o.Data, blobs[i]) || o.Size != int64(len(blobs[i])) {
+				t.Errorf("%s: blob %d came back as %s with %d bytes", format, i, o.OID, o.Size)
+			}
+		})
+		if err != nil || seen != len(blobs) {
+			t.Errorf("%s: %d of %d, %v", format, seen, len(blobs), err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		run("fsck", "--strict")
+		run("diff", "--quiet", r.EmptyTree(), r.EmptyTree())
+	}
+}
+
+// TestBatch asks for what is missing, no blob, or too long, and goes on.
+func TestBatch(t *testing.T) {
+	r, run := scratch(t)
+	put(t, r, "a", "short")
+	put(t, r, "b", strings.Repeat("long", 100))
+	run("add", ".")
+	run("commit", "-q", "-m", "x")
+	tree, missing := run("rev-parse", "HEAD^{tree}"), strings.Repeat("0", 39)+"1"
+	b, err := r.Batch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := []string{missing, run("rev-parse", "HEAD:b"), tree, "HEAD:nothing here", run("rev-parse", "HEAD:a")}
+	var got []Object
+	if err := b.Read(ask, 100, func(_ int, o Object) { got = append(got, o) }); err == nil {
+		t.Error("a name with blanks was not refused")
+	}
+	if err := b.Read(ask[:1], 100, func(int, Object) {}); err == nil {
+		t.Error("a broken stream was read again")
+	}
+	_ = b.Close()
+	if b, err = r.Batch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, ask = nil, slices.Delete(ask, 3, 4)
+	if err := b.Read(ask, 100, func(_ int, o Object) { got = append(got, o) }); err != nil {
+		t.Fatal(err)
+	}
+	if got[0].Kind != "missing" || got[1].Data != nil || got[1].Size != 400 || got[2].Kind != "tree" || string(got[3].Data) != "short" {
+		t.Errorf("%+v", got)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := b.Read(ask, 100, func(int, Object) {}); err == nil {
+		t.Error("a closed batch answered")
+	}
+	sizes, err := r.Sizes(t.Context(), []string{ask[3], missing})
+	if err != nil || !slices.Equal(sizes, []int64{5, -1}) {
+		t.Errorf("sizes %v, %v", sizes, err)
+	}
+}
+
+// TestStaged compares the index with HEAD: names with every odd letter, removed
+// files, links, entries that are only intended, and the first commit.
+func TestStaged(t *testing.T) {
+	r, run := scratch(t)
+	names := []string{"-dash", "blank in it", "quote\"s", "star*", ":(top)magic", "umläut", "deep/er/file"}
+	if os.PathSeparator == '/' {
+		names = append(names, "tab\tbed", "line\nfeed", "back\\slash")
+	}
+	for _, n := range names {
+		put(t, r, n, n)
+	}
+	run("add", "-A")
+	head, err := r.Head(t.Context())
+	if err != nil || head != r.EmptyTree() {
+		t.Fatalf("before the first commit HEAD is %q, %v", head, err)
+	}
+	paths := func(tree, below string) (out []string) {
+		t.Helper()
+		list, err := r.Staged(t.Context(), tree, below)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range list {
+			out = append(out, string(c.Status)+" "+c.Path)
+		}
+		return out
+	}
+	want := make([]string, len(names))
+	for i, n := range names {
+		want[i] = "A " + n
+	}
+	slices.Sort(want)
+	if got := paths(head, ""); !slices.Equal(got, want) {
+		t.Errorf("staged %q, want %q", got, want)
+	}
+	for _, n := range names { // a path is never a pattern
+		if got := paths(head, n); !slices.Equal(got, []string{"A " + n}) {
+			t.Errorf("below %q: %q", n, got)
+		}
+	}
+	run("commit", "-q", "-m", "x")
+	put(t, r, "deep/er/file", "changed")
+	put(t, r, "intent", "not yet")
+	run("add", "deep")
+	run("add", "-N", "intent")
+	run("rm", "-q", "--cached", "--", "-dash")
+	if got := paths("HEAD", ""); !slices.Equal(got, []string{"D -dash", "M deep/er/file"}) {
+		t.Errorf("staged %q", got)
+	}
+	tree, err := r.Resolve(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.Tree(t.Context(), tree, "")
+	if err != nil || len(list) != len(names) {
+		t.Errorf("the tree has %d entries, want %d, %v", len(list), len(names), err)
+	}
+	for _, e := range list {
+		if !e.IsFile() || !slices.Contains(names, e.Path) {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// TestUpdateIndex replaces one entry and adds another; the rest stays.
+func TestUpdateIndex(t *testing.T) {
+	r, run := scratch(t)
+	put(t, r, "a", "a")
+	put(t, r, "dir/b", "b")
+	run("add", ".")
+	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("new")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.UpdateIndex(t.Context(), []Entry{{ModeExecutable, oids[0], "dir/b"}, {ModeFile, oids[0], "dir/line\nfeed"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := run("ls-files", "-s")
+	if strings.Count(got, oids[0]) != 2 || !strings.Contains(got, "100755 "+oids[0]+" 0\tdir/b") {
+		t.Errorf("index: %s", got)
+	}
+	if err := r.UpdateIndex(t.Context(), []Entry{{ModeFile, "nonsense", "a"}}); err == nil {
+		t.Error("an entry without an object was taken")
+	}
+	if again := run("ls-files", "-s"); again != got {
+		t.Errorf("a refused update changed the index: %s", again)
+	}
+}
+
+// TestQuiet runs git with everything in place that could change its answers or
+// run a program of the repository.
+func TestQuiet(t *testing.T) {
+	r, run := scratch(t)
+	put(t, r, "a", "a")
+	run("add", ".")
+	bait := filepath.Join(r.WorkTree, "bait")
+	script := "#!/bin/sh\ntouch '" + bait + "'\n"
+	evil := filepath.Join(r.GitDir, "evil")
+	if err := os.WriteFile(evil, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(r.GitDir, "hooks"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(r.GitDir, "hooks", "post-index-change"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"core.fsmonitor", "diff.external", "core.pager", "pager.diff-index", "filter.x.clean", "filter.x.smudge"} {
+		run("config", key, evil)
+	}
+	put(t, r, ".gitattributes", "* filter=x diff=x\n")
+	run("config", "diff.ignoreSubmodules", "all")
+	_ = os.Remove(bait)
+	r.env = append(r.env, "GIT_EXTERNAL_DIFF="+evil, "GIT_PAGER="+evil)
+	list, err := r.Staged(t.Context(), r.EmptyTree(), "")
+	if err != nil || len(list) != 1 {
+		t.Errorf("%v, %v", list, err)
+	}
+	oids, err := r.WriteBlobs(t.Context(), [][]byte{[]byte("b")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.UpdateIndex(t.Context(), []Entry{{ModeFile, oids[0], "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(bait); err == nil {
+		t.Error("a program of the repository was run")
+	}
+	if got, want := oids[0], run("hash-object", "--no-filters", "-t", "blob", "--stdin"); got == want {
+		t.Error("the blob was taken for an empty one")
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	got := environ(Params{Cwd: filepath.FromSlash("/top"), Environ: []string{
+		"GIT_DIR=.git", "GIT_INDEX_FILE=", "GIT_GLOB_PATHSPECS=1", "GIT_EXTERNAL_DIFF=evil", "LC_ALL=de_DE", "PATH=/bin", "GIT_CONFIG_PARAMETERS='a=b'",
+	}})
+	for _, want := range []string{"GIT_DIR=" + filepath.FromSlash("/top/.git"), "GIT_INDEX_FILE=", "LC_ALL=C", "PATH=/bin", "GIT_CONFIG_PARAMETERS='a=b'", "GIT_TERMINAL_PROMPT=0"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+	for _, kv := range got {
+		if strings.HasPrefix(kv, "GIT_GLOB") || strings.HasPrefix(kv, "GIT_EXTERNAL") || kv == "LC_ALL=de_DE" {
+			t.Errorf("%q was handed on", kv)
+		}
+	}
+}
+
+func TestNoRepository(t *testing.T) {
+	r, _ := scratch(t)
+	dir := t.TempDir()
+	env := append(slices.Clone(r.env), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
+	g, err := New(Params{Dir: dir, Environ: env})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Repo(t.Context()); diag.CodeOf(err) != diag.SourceNotFound {
+		t.Errorf("outside a repository: %v", err)
+	}
+	if _, err := New(Params{Dir: dir, Environ: []string{"PATH=" + dir}}); diag.CodeOf(err) != diag.ExecutionFailed {
+		t.Errorf("without git: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := r.run(ctx, nil, "version"); diag.CodeOf(err) != diag.Cancelled {
+		t.Errorf("cancelled: %v", err)
+	}
+	for _, rev := range []string{"", "-x", "a\x00b", "a\nb"} {
+		if _, err := r.Resolve(t.Context(), rev); diag.CodeOf(err) != diag.Usage {
+			t.Errorf("revision %q: %v", rev, err)
+		}
+	}
+}
+
+// FuzzParseChange reads records that no git prints: nothing may be taken for an
+// entry that is none.
+func FuzzParseChange(f *testing.F) {
+	zero, one := strings.Repeat("0", 40), strings.Repeat("1", 40)
+	f.Add(":000000 100644 "+zero+" "+one+" A", "a")
+	f.Add(":100644 000000 "+one+" "+zero+" D", "a\tb")
+	f.Add(":100644 100755 x y", "a")
+	f.Add("100644", "")
+	f.Fuzz(func(t *testing.T, head, path string) {
+		c, ok := parseChange(head, path)
+		if !ok {
+			return
+		}
+		if !strings.HasPrefix(head, ":") || c.Path != path || path == "" || !strings.Contains(head, c.OID) || c.Status == 0 {
+			t.Errorf("%q %q is %+v", head, path, c)
+		}
+	})
+}
