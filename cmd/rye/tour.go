@@ -36,12 +36,14 @@ type tour struct {
 	dir     string // scratch folder
 	project string
 	tool    string // file of the tool, below the project
+	who     string // whose commands run: "" is you
 	Steps   []tourStep
 }
 
 // tourStep is one command of the tour and what it did.
 type tourStep struct {
 	Say     string `json:"say"`
+	Who     string `json:"who,omitempty"` // "" is you
 	Command string `json:"command"`
 	Exit    int    `json:"exit"`
 	Output  string `json:"output"`
@@ -88,7 +90,7 @@ func (t *tour) walk(ctx context.Context) error {
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
 		return diag.New(diag.FileSystemError, "making the scratch project: %w", err)
 	}
-	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next}
+	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.team}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -169,6 +171,39 @@ func (t *tour) next(ctx context.Context) error {
 	)
 }
 
+// team lets a second person in, and out again.
+func (t *tour) team(ctx context.Context) error {
+	_, text := tourTool()
+	rel := filepath.Join(filepath.Dir(t.tool), "report"+filepath.Ext(t.tool))
+	if err := t.write(rel, text); err != nil {
+		return err
+	}
+	t.say("Ada joins the project. She has a machine and a key of her own, and writes the tool demo/report.")
+	err := t.as("ada", func() error {
+		return errors.Join(
+			t.rye(ctx, 0, "Her key.", "key", "new", "--owner", "ada", "--no-passphrase", "--quiet"),
+			t.rye(ctx, 0, "She signs her tool.", "sign", "tool:demo/report"),
+			t.rye(ctx, 0, "She gives you the document of her key. It holds no secret.", "key", "export", ">", "ada.toml"),
+		)
+	})
+	return errors.Join(err,
+		t.rye(ctx, diag.KeyUnknown.Exit(), "A signature of a stranger counts for nothing.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, 0, "You trust her, for tools below demo/ and for no more.", "trust", "add", "ada.toml", "--kinds", "tool", "--namespaces", "demo/**"),
+		t.rye(ctx, 0, "Now it runs.", "run", "tool", "demo/report", "name=team"),
+		t.as("ada", func() error {
+			return t.rye(ctx, 0, "Her laptop is stolen. She says so in the project.", "key", "revoke", "--reason", "compromised", "--in-project")
+		}),
+		t.rye(ctx, diag.Revoked.Exit(), "From that commit on her signatures count nowhere.", "run", "tool", "demo/report", "name=team"),
+	)
+}
+
+// as runs f with the home of another person.
+func (t *tour) as(who string, f func() error) error {
+	t.who = who
+	defer func() { t.who = "" }()
+	return f()
+}
+
 // tourTool returns a tool for the shell that most machines have, or one that
 // needs no interpreter.
 func tourTool() (name, text string) {
@@ -204,6 +239,7 @@ func (t *tour) rye(ctx context.Context, want int, say string, args ...string) er
 	if t.c.Self == "" {
 		return diag.New(diag.FileSystemError, "starting the tour: this program does not know its own path")
 	}
+	args, file := redirected(args)
 	cmd := exec.CommandContext(ctx, t.c.Self, args...)
 	cmd.Dir, cmd.Env, cmd.WaitDelay = t.project, t.env(), 5*time.Second
 	var out bytes.Buffer
@@ -213,7 +249,13 @@ func (t *tour) rye(ctx context.Context, want int, say string, args ...string) er
 	if err != nil && !errors.As(err, &exit) {
 		return diag.New(diag.ExecutionFailed, "running rye %s: %w", args[0], err)
 	}
-	step := tourStep{Say: say, Command: "rye " + strings.Join(args, " "), Exit: cmd.ProcessState.ExitCode(), Output: out.String()}
+	step := tourStep{Say: say, Who: t.who, Command: "rye " + strings.Join(args, " "), Exit: cmd.ProcessState.ExitCode(), Output: out.String()}
+	if file != "" {
+		step.Command, step.Output = step.Command+" > "+file, ""
+		if err := t.write(file, out.String()); err != nil {
+			return err
+		}
+	}
 	t.Steps = append(t.Steps, step)
 	t.show(step)
 	if step.Exit != want {
@@ -222,10 +264,18 @@ func (t *tour) rye(ctx context.Context, want int, say string, args ...string) er
 	return nil
 }
 
+// redirected splits a redirection off the end of a command.
+func redirected(args []string) (rest []string, file string) {
+	if n := len(args); n > 2 && args[n-2] == ">" {
+		return args[:n-2], args[n-1]
+	}
+	return args, ""
+}
+
 func (t *tour) show(s tourStep) {
 	ui := t.c.ui
 	t.say(s.Say)
-	ui.Out("%s", ui.Style(cyan, "$ "+s.Command))
+	ui.Out("%s", ui.Style(cyan, s.Who+"$ "+s.Command))
 	if s.Output != "" {
 		ui.Text(s.Output)
 	}
@@ -238,7 +288,7 @@ func (t *tour) show(s tourStep) {
 // env gives the commands a home of their own and nothing of the caller's keys
 // or agent.
 func (t *tour) env() []string {
-	home := filepath.Join(t.dir, "home")
+	home := filepath.Join(t.dir, "home"+t.who)
 	env := []string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),
 		"XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
 		"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "AppData=" + filepath.Join(home, "AppData"),
