@@ -16,9 +16,6 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// MaxTotal is how many bytes the files of one bundle may have together.
-const MaxTotal = 1 << 30
-
 // Cache is the folder that holds what was fetched: cas/h1-… for snapshots,
 // git/ for what git sources keep. Any number of processes may use it at once,
 // and one that is killed leaves nothing that the next has to understand. What

@@ -2,12 +2,9 @@ package source
 
 import (
 	"path"
-	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ryeos/rye/bundle"
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -73,34 +70,4 @@ func CheckPath(p string) error {
 		p = aiDir + "/" + rest // the rules for any other file hold for it too
 	}
 	return bundle.CheckPath(p)
-}
-
-// Collisions returns a finding for each path that names the same file as
-// another where case does not count.
-func Collisions(paths []string) (out []diag.Finding) {
-	seen := map[string]string{}
-	for _, p := range slices.Sorted(slices.Values(paths)) {
-		for at := p; at != "."; at = path.Dir(at) {
-			if was, taken := seen[fold(at)]; taken && was != at {
-				f := diag.Errorf(diag.PathEscape, 0, 0, "path %q is the same as %q where case does not count", at, was)
-				f.Path = p
-				out = append(out, f)
-				break
-			}
-			seen[fold(at)] = at
-		}
-	}
-	return out
-}
-
-// fold maps names that a case-insensitive file system takes for one name to one
-// string.
-func fold(s string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			least = min(least, f)
-		}
-		return unicode.ToLower(least)
-	}, s)
 }

@@ -142,7 +142,7 @@ func (d Dir) list(t *openat.Dir) (paths []string, err error) {
 	if len(paths)+len(out) == 0 {
 		return nil, NoBundle("the folder")
 	}
-	return paths, diag.FromFindings("listing the folder", append(out, Collisions(paths)...))
+	return paths, diag.FromFindings("listing the folder", out)
 }
 
 // NoBundle is the error for a folder that holds no bundle.

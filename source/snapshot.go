@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 )
 
 // The parts of a snapshot's folder.
@@ -216,8 +217,8 @@ type pendingSnapshot struct {
 
 func (w *pendingSnapshot) add(path string, executable bool, b []byte) error {
 	f := File{Path: path, Size: int64(len(b)), Executable: executable, Digest: sha256.Sum256(b)}
-	if w.total += f.Size; w.total > MaxTotal {
-		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", int64(MaxTotal))
+	if w.total += f.Size; w.total > lock.MaxTreeSize {
+		return diag.New(diag.TooLarge, "storing files: together they have more than %d bytes", lock.MaxTreeSize)
 	}
 	if err := w.p.Add(cas.TreeFile{Rel: filesName + "/" + path, Bytes: b, Exec: executable}); err != nil {
 		return err

@@ -1,14 +1,12 @@
 package source
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"io"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
 )
 
 // snapshotKey turns "h1:<base64>" into a name that every file system can hold.
@@ -29,23 +27,16 @@ func sumOfKey(key string) string {
 	return "h1:" + base64.StdEncoding.EncodeToString(b)
 }
 
-// sumOf is the h1 of golang.org/x/mod's dirhash over files whose names carry
-// their mode, so that no two sets of files with different bytes, names or
-// execute bits have one sum: a line "<sha256>  <mode> <path>" for each, in the
-// order of "<mode> <path>", hashed.
-func sumOf(files []File) (string, error) {
-	lines := make([]string, len(files))
+// sumOf is the hash of a tree that a lock records.
+func sumOf(files []File) (string, error) { return lock.HashTree(treeOf(files)) }
+
+func treeOf(files []File) []lock.TreeFile {
+	out := make([]lock.TreeFile, len(files))
 	for i, f := range files {
-		if strings.ContainsAny(f.Path, "\n\r") {
-			return "", diag.New(diag.PathEscape, "hashing files: the name %q holds a line break", f.Path)
+		out[i] = lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest}
+		if f.Executable {
+			out[i].Mode = lock.ModeExecutable
 		}
-		lines[i] = mode(f) + " " + f.Path + "\x00" + f.Digest.Hex()
 	}
-	slices.Sort(lines)
-	h := sha256.New()
-	for _, line := range lines {
-		name, sum, _ := strings.Cut(line, "\x00")
-		io.WriteString(h, sum+"  "+name+"\n")
-	}
-	return "h1:" + base64.StdEncoding.EncodeToString(h.Sum(nil)), nil
+	return out
 }

@@ -1,0 +1,164 @@
+package gitsource
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/source"
+)
+
+// store is the folder in the cache that belongs to one remote:
+//
+//	url            for people who look
+//	refs.json      what the remote said last, for --offline
+//	sums/…         commit and folder -> tree and sum of the snapshot
+//	files.git      commits with their files, without history
+//	partial.git    the same with the files of some folders only
+//	history.git    all commits, without files
+//	all.git        everything, for remotes that cannot do less
+//
+// Writers hold the lock file beside it. Everything in it can be fetched again.
+type store struct {
+	dir string
+	url string
+}
+
+// The repositories of a store.
+const (
+	filesGit   = "files.git"
+	partialGit = "partial.git"
+	historyGit = "history.git"
+	allGit     = "all.git"
+)
+
+func newStore(c *source.Cache, url string) *store {
+	sum := sha256.Sum256([]byte(url))
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(url[strings.Index(url, "://")+1:]))
+	return &store{dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
+}
+
+// with calls fn while no other process has the store.
+func (s *store) with(ctx context.Context, fn func() error) error {
+	l, err := filelock.Acquire(ctx, s.dir+".lock")
+	if err != nil {
+		if ctx.Err() != nil {
+			return stopped(ctx, "waiting for another process that fetches", s.url)
+		}
+		return s.unwritable(err)
+	}
+	defer l.Release()
+	if err := os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700); err != nil {
+		return s.unwritable(err)
+	}
+	return fn()
+}
+
+func (s *store) unwritable(err error) error {
+	return diag.New(diag.FileSystemError, "writing the cache for %s: %w", s.url, err).
+		WithHint("RYE_CACHE names another folder for the cache; rye cache gc makes room in this one")
+}
+
+// repository returns the path of one of the store's bare repositories, made
+// when it is missing. A process that died while making it left no HEAD, which
+// is written last.
+func (s *store) repository(name string, isSHA256 bool) (string, error) {
+	dir := filepath.Join(s.dir, name)
+	format := "sha1"
+	if isSHA256 {
+		format = "sha256"
+	}
+	config := "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = " + format + "\n"
+	if b, err := os.ReadFile(filepath.Join(dir, "config")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(strings.ToLower(string(b)), "objectformat = "+format) {
+			return dir, nil
+		}
+		if err := os.RemoveAll(dir); err != nil { // the remote has another format now
+			return "", s.unwritable(err)
+		}
+	}
+	for _, sub := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+			return "", s.unwritable(err)
+		}
+	}
+	_ = atomicfile.Write(filepath.Join(s.dir, "url"), []byte(s.url+"\n"), 0o600)
+	err := atomicfile.Write(filepath.Join(dir, "config"), []byte(config), 0o600)
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
+	}
+	if err != nil {
+		return "", s.unwritable(err)
+	}
+	return dir, nil
+}
+
+// discard removes a repository of the store that turned out to be broken.
+func (s *store) discard(name string) error {
+	if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
+		return s.unwritable(err)
+	}
+	return nil
+}
+
+// saveRefs remembers what the remote said. It is a courtesy to later runs.
+func (s *store) saveRefs(r *Refs) {
+	b, err := json.Marshal(r)
+	if err == nil && os.MkdirAll(s.dir, 0o700) == nil {
+		_ = atomicfile.Write(filepath.Join(s.dir, "refs.json"), b, 0o600)
+	}
+}
+
+func (s *store) loadRefs() (*Refs, error) {
+	b, err := os.ReadFile(filepath.Join(s.dir, "refs.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, source.NotCached("the versions of " + s.url)
+	}
+	var r Refs
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the cache for %s: %w", s.url, err)
+	}
+	r.sort()
+	return &r, nil
+}
+
+// fetched is what a store remembers of a snapshot.
+type fetched struct {
+	Tree string `json:"tree"`
+	Sum  string `json:"sum"`
+	Time int64  `json:"time"`
+}
+
+func (s *store) sumFile(o source.Origin) string {
+	sum := sha256.Sum256([]byte(o.TagObject + "\n" + o.Commit + "\n" + o.Subdir))
+	return filepath.Join(s.dir, "sums", hex.EncodeToString(sum[:16]))
+}
+
+func (s *store) saveSum(o source.Origin, f fetched) {
+	if b, err := json.Marshal(f); err == nil && os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700) == nil {
+		_ = atomicfile.Write(s.sumFile(o), b, 0o600)
+	}
+}
+
+func (s *store) loadSum(o source.Origin) (f fetched, ok bool) {
+	b, err := os.ReadFile(s.sumFile(o))
+	return f, err == nil && json.Unmarshal(b, &f) == nil
+}

@@ -1,0 +1,168 @@
+package sourcetest
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Server serves the repositories below a folder, as git hosts do.
+type Server struct {
+	T    testing.TB
+	Root string
+	URL  string
+
+	mu    sync.Mutex
+	fault func(w http.ResponseWriter, r *http.Request, git http.Handler)
+	seen  []Request
+}
+
+// Request is what somebody asked a server.
+type Request struct {
+	Method, Path, Authorization string
+}
+
+// Serve starts a server on this machine that ends with the test.
+func Serve(t testing.TB, root string) *Server {
+	t.Helper()
+	exe, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("there is no git command")
+	}
+	out, err := exec.Command(exe, "--exec-path").Output()
+	backend := filepath.Join(strings.TrimSpace(string(out)), "git-http-backend")
+	if _, missing := os.Stat(backend); err != nil || missing != nil {
+		t.Skip("this git has no http-backend")
+	}
+	s := &Server{T: t, Root: root}
+	git := &cgi.Handler{Path: backend, Env: Environ("GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"), Stderr: discard{}}
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, git) }))
+	t.Cleanup(h.Close)
+	s.URL = h.URL
+	return s
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request, git http.Handler) {
+	s.mu.Lock()
+	s.seen = append(s.seen, Request{r.Method, r.URL.Path, r.Header.Get("Authorization")})
+	fault := s.fault
+	s.mu.Unlock()
+	// CGI knows no body of unknown length.
+	if len(r.TransferEncoding) > 0 && r.TransferEncoding[0] == "chunked" {
+		r.TransferEncoding = nil
+		r.Header.Set("Transfer-Encoding", "")
+	}
+	if fault != nil {
+		fault(w, r, git)
+		return
+	}
+	git.ServeHTTP(w, r)
+}
+
+// Fault puts fn before git; nil takes it away.
+func (s *Server) Fault(fn func(w http.ResponseWriter, r *http.Request, git http.Handler)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fn
+}
+
+// Requests returns what was asked so far, and forgets it.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := s.seen
+	s.seen = nil
+	return out
+}
+
+// Asked counts the requests for the list of refs since Requests was called.
+func (s *Server) Asked() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.seen {
+		if strings.HasSuffix(r.Path, "/info/refs") {
+			n++
+		}
+	}
+	return n
+}
+
+// Redirect sends everybody to another address, path kept.
+func Redirect(to string) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+		http.Redirect(w, r, to+strings.TrimPrefix(r.URL.RequestURI(), "/"), http.StatusMovedPermanently)
+	}
+}
+
+// Status answers everything with a status.
+func Status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+		if code == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", `Basic realm="x"`)
+		}
+		http.Error(w, fmt.Sprint(code), code)
+	}
+}
+
+// Truncate breaks off each pack after n bytes of the answer.
+func Truncate(n int) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, git http.Handler) {
+		if !strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
+			git.ServeHTTP(w, r)
+			return
+		}
+		rec := httptest.NewRecorder()
+		git.ServeHTTP(rec, r)
+		body := rec.Body.Bytes()
+		// Only answers with a pack are cut: the newer protocol lists refs here too.
+		if strings.Contains(string(body), "PACK") {
+			body = body[:min(len(body), strings.Index(string(body), "PACK")+n)]
+		}
+		for k, v := range rec.Header() {
+			w.Header()[k] = v
+		}
+		w.Header().Del("Content-Length")
+		w.WriteHeader(rec.Code)
+		w.Write(body)
+	}
+}
+
+// Replace rewrites the answers to questions for refs, such as to lie.
+func Replace(old, new string) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, git http.Handler) {
+		rec := httptest.NewRecorder()
+		git.ServeHTTP(rec, r)
+		for k, v := range rec.Header() {
+			w.Header()[k] = v
+		}
+		w.Header().Del("Content-Length")
+		w.WriteHeader(rec.Code)
+		body := rec.Body.String()
+		if !strings.Contains(body, "PACK") {
+			body = strings.ReplaceAll(body, old, new)
+		}
+		w.Write([]byte(body))
+	}
+}
+
+// Hang answers nothing until the one who asked goes away.
+func Hang(reached chan<- struct{}) func(http.ResponseWriter, *http.Request, http.Handler) {
+	return func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+		select {
+		case reached <- struct{}{}:
+		default:
+		}
+		<-r.Context().Done()
+	}
+}
