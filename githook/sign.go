@@ -11,6 +11,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -65,7 +67,7 @@ type run struct {
 	Params
 	files  *verify.GitFiles
 	house  *primary.House
-	signer sign.Signer // nil until it is needed
+	signer func() (sign.Signer, error) // asks once, when it is needed
 	report *Report
 	todo   []staged
 }
@@ -177,91 +179,126 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 	if err != nil {
 		return err
 	}
-	for _, rel := range rels {
+	rels = slices.DeleteFunc(rels, func(rel string) bool {
 		place, _ := table.Place(rel)
-		if _, here := r.files.Entry(rel); !here || place.Ref.IsZero() || extract.Own(rel) {
-			continue
+		_, here := r.files.Entry(rel)
+		return !here || place.Ref.IsZero() || extract.Own(rel)
+	})
+	r.signer = sync.OnceValues(func() (sign.Signer, error) {
+		s, err := r.Signer(ctx)
+		return &oneAtATime{Signer: s}, err
+	})
+	results := make([]result, len(rels))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(rels), workers) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(rels) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				results[i] = r.one(ctx, resolver, root, rels[i])
+			}
+		})
+	}
+	wg.Wait()
+	for _, res := range results {
+		if res.err != nil {
+			return res.err
 		}
-		it, err := resolver.File(ctx, root, rel)
-		if err != nil {
-			r.refuse(root.Display(rel), err)
-			continue
-		}
-		if err := r.item(ctx, it); err != nil {
-			return err
+		r.report.Files = append(r.report.Files, res.report)
+		if res.todo != nil {
+			r.todo = append(r.todo, *res.todo)
 		}
 	}
 	return ctx.Err()
 }
 
-func (r *run) refuse(path string, err error) {
+// workers is how many items are judged at once, while an agent signs another.
+const workers = 4
+
+// result is what one candidate came to.
+type result struct {
+	report primary.SignReport
+	todo   *staged // nil when nothing is to be written
+	err    error
+}
+
+// oneAtATime keeps calls of a signer apart.
+type oneAtATime struct {
+	sign.Signer
+	mu sync.Mutex
+}
+
+// Sign implements sign.Signer.
+func (s *oneAtATime) Sign(ctx context.Context, msg []byte) ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Signer.Sign(ctx, msg)
+}
+
+func (r *run) one(ctx context.Context, resolver *resolve.Resolver, root *space.Root, rel string) result {
+	it, err := resolver.File(ctx, root, rel)
+	if err != nil {
+		return result{report: refused(root.Display(rel), err), err: ctx.Err()}
+	}
+	return r.item(ctx, it)
+}
+
+func refused(path string, err error) primary.SignReport {
 	code := diag.CodeOf(err)
 	if code == "" {
 		code = diag.FileSystemError
 	}
 	f := diag.Errorf(code, 0, 0, "%s", err)
 	f.Path = path
-	r.report.Files = append(r.report.Files, primary.SignReport{Path: path, Status: primary.Refused, Findings: []diag.Finding{f}})
+	return primary.SignReport{Path: path, Status: primary.Refused, Findings: []diag.Finding{f}}
 }
 
 // item signs one item, unless a signature on it holds already.
-func (r *run) item(ctx context.Context, it *resolve.Item) error {
-	rep := primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String()}
-	theirs, err := r.someoneElses(ctx, it)
+func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
+	res.report = primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String()}
+	theirs, err := r.someoneElses(it)
 	switch {
 	case err != nil:
-		return err
+		res.err = err
 	case diag.Failed(it.Findings):
-		rep.Status, rep.Signer, rep.Findings = primary.Refused, "", it.Findings
+		res.report.Status, res.report.Signer, res.report.Findings = primary.Refused, "", it.Findings
 	case it.Verdict.OK():
 	case theirs:
-		rep.Status = Kept
+		res.report.Status = Kept
 		f := diag.Warnf(it.Verdict.Code, 0, 0, "it stays as it is: another key signed these bytes (%s)", it.Verdict.Reason())
 		f.Path, f.Fix = it.Path(), "rye sign "+it.Ref.String()+", once you have read it"
-		rep.Findings = []diag.Finding{f}
+		res.report.Findings = []diag.Finding{f}
 	default:
-		signer, err := r.key(ctx)
-		if err != nil {
-			return err
-		}
-		var out primary.SignedFile
-		if rep, out, err = r.house.Prepare(ctx, it, signer); err != nil {
-			return err
-		}
-		r.plan(&rep, it, out)
+		r.sign(ctx, it, &res)
 	}
-	r.report.Files = append(r.report.Files, rep)
-	return nil
+	return res
 }
 
-// key asks for the signer, once.
-func (r *run) key(ctx context.Context) (s sign.Signer, err error) {
-	if r.signer == nil {
-		r.signer, err = r.Signer(ctx)
-	}
-	return r.signer, err
-}
-
-func (r *run) plan(rep *primary.SignReport, it *resolve.Item, out primary.SignedFile) {
-	if rep.Status != primary.Signed {
+func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
+	signer, err := r.signer()
+	if err != nil {
+		res.err = err
 		return
 	}
-	if r.Check {
-		rep.Status = primary.Stale
-		return
+	var out primary.SignedFile
+	res.report, out, res.err = r.house.Prepare(ctx, it, signer)
+	switch {
+	case res.report.Status != primary.Signed:
+	case r.Check:
+		res.report.Status = primary.Stale
+	default:
+		old, _ := r.files.Entry(out.Rel)
+		res.todo = &staged{it: it, old: old, out: out}
 	}
-	old, _ := r.files.Entry(out.Rel)
-	r.todo = append(r.todo, staged{it: it, old: old, out: out})
 }
 
 // someoneElses reports whether a key that is not the signer's signed exactly
 // these bytes: the verdict was reached after the hash held.
-func (r *run) someoneElses(ctx context.Context, it *resolve.Item) (bool, error) {
+func (r *run) someoneElses(it *resolve.Item) (bool, error) {
 	switch it.Verdict.Code {
 	case diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale:
 		return true, nil
 	case diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked: // it may be an own key that has ended
-		signer, err := r.key(ctx)
+		signer, err := r.signer()
 		return err == nil && it.Verdict.Signer != sign.FingerprintOf(signer.Public()), err
 	}
 	return false, nil

@@ -3,10 +3,12 @@ package githook
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/resolve"
@@ -125,17 +127,23 @@ func sameFile(a, b string) bool {
 // workTree writes the signed files over those that equal what was staged.
 func (r *run) workTree() error {
 	disk := r.disk()
-	for _, s := range r.todo {
-		wrote, err := r.file(disk, s)
-		if err != nil {
-			return err
-		}
-		if !wrote {
+	wrote, errs := make([]bool, len(r.todo)), make([]error, len(r.todo))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(len(r.todo), workers) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; int(i) < len(r.todo); i = next.Add(1) - 1 {
+				wrote[i], errs[i] = r.file(disk, r.todo[i])
+			}
+		})
+	}
+	wg.Wait()
+	for i, s := range r.todo {
+		if !wrote[i] {
 			r.report.Left = append(r.report.Left, s.it.Path())
 		}
 	}
-	slices.Sort(r.report.Left)
-	return nil
+	return errors.Join(errs...)
 }
 
 func (r *run) file(disk *space.Root, s staged) (wrote bool, err error) {

@@ -57,7 +57,10 @@ func (r *Repo) pack(blobs [][]byte) ([]byte, error) {
 	out.WriteString("PACK")
 	out.Write(binary.BigEndian.AppendUint32(nil, 2))
 	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(blobs))))
-	z := zlib.NewWriter(&out)
+	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed) // git packs them anew one day
+	if err != nil {
+		return nil, err
+	}
 	for _, b := range blobs {
 		// Four bits of the length stand beside the type, then seven in a byte.
 		n := len(b)

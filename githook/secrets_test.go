@@ -1,0 +1,71 @@
+package githook
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+const material = "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g"
+
+func TestKeyLine(t *testing.T) {
+	pem := func(label string) string {
+		return "-----BEGIN " + label + "-----\n" + material + "\n-----END " + label + "-----\n"
+	}
+	for _, tc := range []struct {
+		name, text string
+		want       int
+	}{
+		{"PKCS 8", pem("PRIVATE KEY"), 1},
+		{"encrypted PKCS 8", pem("ENCRYPTED PRIVATE KEY"), 1},
+		{"RSA with headers", "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0011\n\n" + material, 1},
+		{"EC", pem("EC PRIVATE KEY"), 1},
+		{"sigstore", pem("ENCRYPTED SIGSTORE PRIVATE KEY"), 1},
+		{"cosign", pem("ENCRYPTED COSIGN PRIVATE KEY"), 1},
+		{"OpenSSH", pem("OPENSSH PRIVATE KEY"), 1},
+		{"PGP", "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n" + material, 1},
+		{"PuTTY", "PuTTY-User-Key-File-3: ssh-ed25519\n", 1},
+		{"CRLF", strings.ReplaceAll(pem("PRIVATE KEY"), "\n", "\r\n"), 1},
+		{"indented in YAML", "a: 1\nkey: |\n  -----BEGIN PRIVATE KEY-----\n  " + material, 3},
+		{"in a quoted string", `{"key": "-----BEGIN PRIVATE KEY-----\n` + material + `"}`, 1},
+		{"after a public one", pem("PUBLIC KEY") + pem("PRIVATE KEY"), 4},
+		{"after text about one", "-----BEGIN PRIVATE KEY----- is how it begins.\n" + strings.Repeat("word ", 100) + "\n" + pem("PRIVATE KEY"), 3},
+		{"public", pem("PUBLIC KEY"), 0},
+		{"certificate", pem("CERTIFICATE"), 0},
+		{"text about keys", "A file with -----BEGIN PRIVATE KEY----- is a key.", 0},
+		{"header alone", "-----BEGIN PRIVATE KEY-----", 0},
+		{"header that does not end", "-----BEGIN PRIVATE KEY" + material, 0},
+		{"too long a label", "-----BEGIN " + strings.Repeat("X", 80) + "PRIVATE KEY-----\n" + material, 0},
+		{"nothing", "", 0},
+	} {
+		if got := keyLine([]byte(tc.text)); got != tc.want {
+			t.Errorf("%s: line %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestFirstText(t *testing.T) {
+	for text, want := range map[string]int{"": 1, "a": 1, "\n\na": 3, " \t\r\na": 2, "\xef\xbb\xbfa": 1} {
+		if got := firstText([]byte(text)); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+// FuzzKeyLine plants a key into any text: it is found, and at its line.
+func FuzzKeyLine(f *testing.F) {
+	f.Add([]byte("a\nb\n"), []byte("c"))
+	f.Add([]byte("-----BEGIN "), []byte("-----"))
+	f.Add([]byte("-----BEGIN PRIVATE KEY-----"), []byte{0, 0xff})
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		line := keyLine(before)
+		if n := 1 + bytes.Count(before, []byte{'\n'}); line < 0 || line > n {
+			t.Fatalf("line %d of %d", line, n)
+		}
+		key := []byte("\n-----BEGIN PRIVATE KEY-----\n" + material + "\n")
+		all := append(append(append([]byte{}, before...), key...), after...)
+		if got := keyLine(all); got == 0 || line == 0 && got > 2+bytes.Count(before, []byte{'\n'}) {
+			t.Errorf("a key after %q: line %d", before, got)
+		}
+	})
+}
