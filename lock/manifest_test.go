@@ -1,0 +1,243 @@
+package lock
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// example reads one of the files that docs/format shows.
+func example(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "docs", "format", "examples", "packages", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func manifest(t testing.TB, text string) *Manifest {
+	t.Helper()
+	m, fs := ParseManifest([]byte(text))
+	if m == nil {
+		t.Fatalf("%v in\n%s", fs, text)
+	}
+	return m
+}
+
+const fingerprint = "b600306cfa76723fdec395e53a9b3d9fdb78b1e2d7a23c32fcbcd2dc6d0c4092"
+
+func TestManifest(t *testing.T) {
+	m, fs := ParseManifest(example(t, "rye.yaml"))
+	if m == nil || len(fs) > 0 {
+		t.Fatal(fs)
+	}
+	want := &Manifest{
+		Name: "github.com/acme/support-agents",
+		Require: map[string]string{"github.com/acme/core-bundle": "v1.8.2",
+			"git.acme.io/sec/redact//bundles/pii": "v0.3.0", "github.com/lab/experiments": "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d"},
+		Use:       map[string][]string{"github.com/acme/core-bundle": {"directive:triage/*", "tool:gh/issue"}},
+		Prefer:    map[string]string{"tool:gh/issue": "github.com/acme/core-bundle"},
+		Replace:   map[string]Replacement{"github.com/lab/experiments": {Path: "../experiments"}},
+		Exclude:   map[string][]string{"github.com/acme/core-bundle": {"v1.8.1"}},
+		Workspace: []string{"./bundles/*"},
+		Trust:     map[string]TrustRule{"github.com/acme/*": {Signers: []string{"ed25519:" + fingerprint}, Threshold: 1}},
+		Policy: Policy{Sources: []string{"github.com/acme", "git.acme.io", "github.com/lab"}, MinAge: 72 * time.Hour,
+			CapsDeny: []string{"rye.execute.tool.rye.bash.*"}},
+		Vendor: true,
+	}
+	at := m.at
+	m.at = nil
+	if !reflect.DeepEqual(m, want) {
+		t.Errorf("%+v\nwant\n%+v", m, want)
+	}
+	m.at = at
+	if p := m.Place("require", "github.com/lab/experiments"); p.Line == 0 || p.Column != 3 {
+		t.Errorf("place %v", p)
+	}
+	if p := m.Place("require", "github.com/no/such"); p != at["require"] {
+		t.Errorf("place of nothing: %v", p)
+	}
+}
+
+func TestBadManifests(t *testing.T) {
+	for _, tc := range []struct {
+		text string
+		want string // part of a finding: "line:column: CODE: message"
+	}{
+		{"", "1:1: PARSING_ERROR"},
+		{"\xef\xbb\xbfrye: 1\n", "ENCODING"},
+		{"rye: 1\nname: a\x00b\n", "ENCODING"},
+		{"rye: 1\xff\n", "ENCODING"},
+		{"- a\n", "a mapping is required"},
+		{"name: github.com/a/b\n", `the line "rye: 1" is missing`},
+		{"rye: one\n", "rye must be the number"},
+		{"rye: 0\n", "rye must be the number"},
+		{"rye: 2\nrequires: x\n", "1:1: VERSION_MISMATCH: the file has format 2, this rye reads format 1"},
+		{"rye: 1\nrequires: {}\n", `2:1: VALIDATION_FAILED: unknown key "requires": did you mean "require"?`},
+		{"rye: 1\nzzzzz: {}\n", "the keys here are rye, name"},
+		{"rye: 1\nrye: 1\n", "duplicate key"},
+		{"rye: 1\nname: &x github.com/a/b\n", "anchors"},
+		{"rye: 1\nname: ./x\n", "not a path"},
+		{"rye: 1\nname: 7\n", "must be a bundle id"},
+		{"rye: 1\nrequire: [a]\n", "require must be a mapping"},
+		{"rye: 1\nrequire:\n  core: v1.0.0\n", `3:3: USAGE: reading bundle id "core"`},
+		{"rye: 1\nrequire:\n  github.com/a/b:\n", "needs a version"},
+		{"rye: 1\nrequire:\n  github.com/a/b: 1.2\n", "put it in quotes"},
+		{"rye: 1\nrequire:\n  github.com/a/b: 1234567\n", "put it in quotes"},
+		{"rye: 1\nrequire:\n  github.com/a/b: 1.2.3\n", "3:3: VERSION_MISMATCH: reading version \"1.2.3\": write v1.2.3"},
+		{"rye: 1\nrequire:\n  github.com/a/b: main\n", "not vMAJOR"},
+		{"rye: 1\nrequire:\n  github.com/a/b: v2.0.0\n", "has the id github.com/a/b/v2"},
+		{"rye: 1\nrequire:\n  ./x: v1.0.0\n", "version local only"},
+		{"rye: 1\nrequire:\n  registry:x: abcdef0123\n", "not vMAJOR"},
+		{"rye: 1\nrequire:\n  github.com/a/b: v1.0.0\n  https://github.com/a/b.git: v1.0.0\n", "which stands here already"},
+		{"rye: 1\nrequire:\n  github.com/a/b: v1.0.0\n  github.com/A/b: v1.0.0\n", "differ by case only"},
+		{"rye: 1\nuse:\n  github.com/a/b: tool:x\n", "must be a list"},
+		{"rye: 1\nuse:\n  github.com/a/b: []\n", "names no item"},
+		{"rye: 1\nuse:\n  github.com/a/b: [x]\n", "want kind:id"},
+		{"rye: 1\nuse:\n  github.com/a/b: [\"tool:../x\"]\n", "segment"},
+		{"rye: 1\nuse:\n  github.com/a/b: [\"tool:*/../x\"]\n", "pattern"},
+		{"rye: 1\nuse:\n  github.com/a/b: [tool:x, tool:x]\n", "stands twice"},
+		{"rye: 1\nuse:\n  github.com/a/b: [7]\n", "must hold texts"},
+		{"rye: 1\nprefer: {x: github.com/a/b}\n", "no kind given"},
+		{"rye: 1\nprefer: {\"tool:x\": core}\n", "bundle id"},
+		{"rye: 1\nreplace: {github.com/a/b: core}\n", "bundle id"},
+		{"rye: 1\nreplace: {github.com/a/b: github.com/a/b}\n", "cannot replace itself"},
+		{"rye: 1\nreplace: {github.com/a/b: github.com/c/d@main}\n", "not vMAJOR"},
+		{"rye: 1\nexclude: {github.com/a/b: [1.0.0]}\n", "write v1.0.0"},
+		{"rye: 1\nworkspace: [../x]\n", "below this one"},
+		{"rye: 1\nworkspace: [./a/../../x]\n", "below this one"},
+		{"rye: 1\nworkspace: ./x\n", "must be a list"},
+		{"rye: 1\ntrust: {github.com/a/*: [x]}\n", "must be a mapping with signers"},
+		{"rye: 1\ntrust: {github.com/a/*: {signer: x}}\n", `did you mean "signers"?`},
+		{"rye: 1\ntrust: {github.com/a/*: {signers: [ed25519:4f3a]}}\n", "reading signer"},
+		{"rye: 1\ntrust: {github.com/a/*: {signers: [\"" + fingerprint + "\"]}}\n", "want ed25519:"},
+		{"rye: 1\ntrust: {github.com/a/*: {signers: [ed25519:" + fingerprint + "], threshold: 2}}\n", "threshold must be"},
+		{"rye: 1\ntrust: {github.com/a/*: {signers: [ed25519:" + fingerprint + "], threshold: 0}}\n", "threshold must be"},
+		{"rye: 1\npolicy: {min-age: soon}\n", "must be a duration"},
+		{"rye: 1\npolicy: {min-age: -1h}\n", "must be a duration"},
+		{"rye: 1\npolicy: {min_age: 1h}\n", `did you mean "min-age"?`},
+		{"rye: 1\nvendor: yes\n", "vendor must be true or false"},
+		{"rye: 1\n# \u202e hidden\n", "HIDDEN_CHARS"},
+		{strings.Repeat("[", 10000), "PARSING_ERROR"},
+		{strings.Repeat("#", MaxManifest+1), "TOO_LARGE"},
+	} {
+		m, fs := ParseManifest([]byte(tc.text))
+		var all []string
+		for _, f := range fs {
+			all = append(all, strings.TrimPrefix(f.String(), "line "))
+		}
+		if m != nil || !strings.Contains(strings.Join(all, "\n"), tc.want) {
+			t.Errorf("%.60q: %v %q, want %q", tc.text, m, all, tc.want)
+		}
+	}
+}
+
+// TestAllFindings wants every mistake of a file, in its order.
+func TestAllFindings(t *testing.T) {
+	_, fs := ParseManifest([]byte("rye: 1\nrequire:\n  core: v1.0.0\n  github.com/a/b: 1\nuse: []\nvendor: 7\npolicy: {x: 1}\n"))
+	if len(fs) != 5 {
+		t.Fatalf("%d findings: %v", len(fs), fs)
+	}
+	for i, line := range []int{3, 4, 5, 6, 7} {
+		if fs[i].Line != line || fs[i].Severity != diag.SeverityError {
+			t.Errorf("finding %d: %s", i, fs[i])
+		}
+	}
+}
+
+func TestEmptySections(t *testing.T) {
+	m := manifest(t, "rye: 1\r\nrequire:\r\nuse: {}\r\nworkspace: []\r\npolicy:\r\nexclude:\r\n")
+	if len(m.Require) != 0 || m.Hash() != manifest(t, "rye: 1\n").Hash() {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestManifestHash changes one fact after the other: each has a hash of its
+// own, order and spelling have none.
+func TestManifestHash(t *testing.T) {
+	base := "rye: 1\nrequire: {github.com/a/b: v1.0.0, github.com/c/d: v1.0.0}\nexclude: {github.com/a/b: [v1.1.0, v1.2.0]}\n"
+	same := "# other\nexclude:\n  https://github.com/a/b.git:\n  - v1.2.0\n  - \"v1.1.0\"\nrequire:\n  github.com/c/d: v1.0.0\n  github.com/a/b: 'v1.0.0'\nrye: 1\nvendor: true\n"
+	if manifest(t, base).Hash() != manifest(t, same).Hash() {
+		t.Error("order or spelling change the hash")
+	}
+	hashes := map[string]string{manifest(t, base).Settings(): base}
+	for _, more := range []string{
+		"name: github.com/x/y\n", "prefer: {tool:x: github.com/a/b}\n", "prefer: {tool:y: github.com/a/b}\n", "replace: {github.com/a/b: ./x}\n",
+		"replace: {github.com/a/b: github.com/x/y}\n", "replace: {github.com/a/b: github.com/x/y@v1.0.0}\n", "workspace: [./x]\n", "workspace: [./y]\n",
+		"trust: {github.com/a/*: {signers: [ed25519:" + fingerprint + "]}}\n",
+		"policy: {sources: [x]}\n", "policy: {caps-deny: [x]}\n", "policy: {min-age: 1h}\n", "policy: {min-age: 2d}\n",
+	} {
+		h := manifest(t, base+more).Settings()
+		if other, taken := hashes[h]; taken {
+			t.Errorf("%q and %q share a hash", more, other)
+		}
+		hashes[h] = more
+	}
+	if manifest(t, base).Settings() != manifest(t, strings.Replace(base, "a/b: v1.0.0", "a/b: v1.0.1", 1)).Settings() {
+		t.Error("require is part of the settings")
+	}
+	if manifest(t, base).Hash() == manifest(t, strings.Replace(base, "a/b: v1.0.0", "a/b: v1.0.1", 1)).Hash() {
+		t.Error("require is no part of the hash")
+	}
+	if got, want := manifest(t, "rye: 1\n").Hash(), "h1:"; !strings.HasPrefix(got, want) || checkSum(got) != nil {
+		t.Errorf("%s is no hash", got)
+	}
+}
+
+func TestPolicyAndTrust(t *testing.T) {
+	m := manifest(t, "rye: 1\npolicy: {sources: [github.com/acme, \"registry:\"]}\ntrust:\n  github.com/acme/*: {signers: [ed25519:"+fingerprint+"]}\n  github.com/acme/x//**: {signers: [ed25519:"+fingerprint+"]}\n")
+	for id, want := range map[string]bool{"github.com/acme/x": true, "github.com/other/x": false, "registry:x": true, "./x": true, "git@github.com:acme/x": false} {
+		if got := m.Policy.AllowsSource(mustID(t, id)); got != want {
+			t.Errorf("source %s: %v", id, got)
+		}
+	}
+	for id, want := range map[string]int{"github.com/acme/x": 1, "github.com/acme/x//a/b": 1, "github.com/other/x": 0} {
+		if got := len(m.TrustRules(id)); got < want || want == 0 && got > 0 {
+			t.Errorf("trust rules of %s: %d", id, got)
+		}
+	}
+}
+
+func TestReplacement(t *testing.T) {
+	for in, want := range map[string]Replacement{
+		"../x":                       {Path: "../x"},
+		"./a@b":                      {Path: "./a@b"},
+		"github.com/a/b":             {ID: "github.com/a/b"},
+		"github.com/a/b@v1.0.0":      {ID: "github.com/a/b", Version: "v1.0.0"},
+		"git@github.com:a/b@v1.0.0":  {ID: "git@github.com:a/b", Version: "v1.0.0"},
+		"git@github.com:a/b":         {ID: "git@github.com:a/b"},
+		"github.com/a/b@0123456789a": {ID: "github.com/a/b", Version: "0123456789a"},
+	} {
+		got, err := ParseReplacement(in)
+		if err != nil || got != want || got.String() != in {
+			t.Errorf("%s: %+v %v", in, got, err)
+		}
+	}
+}
+
+// FuzzParseManifest holds that a manifest or an error comes back, and that the
+// hash of a manifest depends on what it says only.
+func FuzzParseManifest(f *testing.F) {
+	f.Add(example(f, "rye.yaml"))
+	f.Add([]byte("rye: 1\nrequire: {github.com/a/b: v1.0.0}\nexclude: {github.com/a/b: []}\n"))
+	f.Add([]byte("{rye: 1, use: {./x: ['tool:a/*']}, vendor: true}"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, fs := ParseManifest(b)
+		if (m == nil) != diag.Failed(fs) {
+			t.Fatalf("%v with %v", m, fs)
+		}
+		if m == nil {
+			return
+		}
+		again, _ := ParseManifest(append([]byte("# more\n"), b...))
+		if again != nil && again.Hash() != m.Hash() {
+			t.Fatal("a comment changes the hash")
+		}
+	})
+}
