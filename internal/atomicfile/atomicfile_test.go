@@ -164,3 +164,31 @@ func TestReadersSeeWholeVersions(t *testing.T) {
 		}
 	}
 }
+
+// TestReplace writes as Write does: whole, with the mode kept, and no
+// link followed; only the disk is not waited for.
+func TestReplace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "a")
+	if err := Replace(file, []byte("one"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Replace(file, []byte("two"), 0); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil || string(b) != "two" {
+		t.Errorf("%q, %v", b, err)
+	}
+	if fi, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", fi, err)
+	}
+	if err := Replace(filepath.Dir(file), nil, 0); diag.CodeOf(err) != diag.NotRegular {
+		t.Errorf("a folder was replaced: %v", err)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+}
