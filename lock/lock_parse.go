@@ -24,6 +24,9 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 		return nil, []diag.Finding{f}
 	}
 	p := &lockParser{l: &Lock{}}
+	if b[len(b)-1] != '\n' {
+		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no end: the file was cut off"))
+	}
 	p.file(scan(string(b)))
 	if !diag.Failed(p.out) {
 		p.canonical(b)
