@@ -264,9 +264,7 @@ func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
 	case it.Verdict.OK():
 	case theirs:
 		res.report.Status = Kept
-		f := diag.Warnf(it.Verdict.Code, 0, 0, "it stays as it is: another key signed these bytes (%s)", it.Verdict.Reason())
-		f.Path, f.Fix = it.Path(), "rye sign "+it.Ref.String()+", once you have read it"
-		res.report.Findings = []diag.Finding{f}
+		res.report.Findings = []diag.Finding{keptFinding(it)}
 	default:
 		r.sign(ctx, it, &res)
 	}
@@ -291,11 +289,25 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 	}
 }
 
+// keptFinding says why an item stays as it is. One of the original may never
+// have been read by who moves it over: rye sign --upgrade tells what to look at.
+func keptFinding(it *resolve.Item) diag.Finding {
+	f := diag.Warnf(it.Verdict.Code, 0, 0, "it stays as it is: another key signed these bytes (%s)", it.Verdict.Reason())
+	f.Fix = "rye sign " + it.Ref.String() + ", once you have read it"
+	if it.Verdict.Code == diag.Legacy {
+		f.Message = "it stays as it is: " + it.Verdict.Reason()
+		f.Fix = "rye sign --upgrade " + it.Ref.String() + " tells what to read and signs it anew"
+	}
+	f.Path = it.Path()
+	return f
+}
+
 // someoneElses reports whether a key that is not the signer's signed exactly
-// these bytes: the verdict was reached after the hash held.
+// these bytes, the verdict being reached after the hash held, or whether the
+// signature is one of the original, which this person may not have made.
 func (r *run) someoneElses(it *resolve.Item) (bool, error) {
 	switch it.Verdict.Code {
-	case diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale:
+	case diag.Legacy, diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale:
 		return true, nil
 	case diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked: // it may be an own key that has ended
 		signer, err := r.signer()
