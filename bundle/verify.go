@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
@@ -81,6 +82,9 @@ func (r *Report) add(code diag.Code, path, format string, args ...any) {
 	r.Findings = append(r.Findings, f)
 }
 
+// fix says what to do about the finding that was added last.
+func (r *Report) fix(what string) { r.Findings[len(r.Findings)-1].Fix = what }
+
 func (r *Report) judge(p VerifyParams, where string, b []byte) {
 	r.Digest = item.DigestOf(b)
 	if p.Judge == nil {
@@ -89,8 +93,24 @@ func (r *Report) judge(p VerifyParams, where string, b []byte) {
 	}
 	r.Verdict = p.Judge(b, Subject(p.ID))
 	if err := r.Verdict.Err(where); err != nil {
-		r.Findings = append(r.Findings, finding(where, err))
+		r.Findings = append(r.Findings, manifestFinding(where, p.ID, err))
 	}
+}
+
+// manifestFinding is what refuses the manifest. Its own command signs it.
+func manifestFinding(where, id string, err error) diag.Finding {
+	f := finding(where, err)
+	f.Message = strings.TrimPrefix(f.Message, "verifying "+where+": ")
+	switch f.Code {
+	case diag.HashMismatch, diag.Unsigned, diag.SigMalformed, diag.SigMultiple, diag.SigInvalid:
+		f.Fix = again(id)
+	}
+	return f
+}
+
+// again says how a manifest comes to list what is there now.
+func again(id string) string {
+	return "look at the change (git diff); if it is yours: rye bundle create " + id
 }
 
 // files compares what is listed with what is there; both lists are sorted.
@@ -104,7 +124,8 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 	for _, path := range there {
 		if !listed(r.Manifest, path) {
 			r.Extra = append(r.Extra, path)
-			r.add(diag.BundleFileExtra, path, "the manifest does not list it")
+			r.add(diag.BundleFileExtra, path, "%s does not list it", ManifestPath(p.ID))
+			r.fix("remove it, or rye bundle create " + p.ID)
 		}
 	}
 	for _, f := range r.Manifest.Files {
@@ -113,7 +134,8 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 		}
 		if _, found := slices.BinarySearch(there, f.Path); !found {
 			r.Missing = append(r.Missing, f.Path)
-			r.add(diag.BundleFileMissing, f.Path, "the manifest lists it, but it does not exist")
+			r.add(diag.BundleFileMissing, f.Path, "%s lists it, but it does not exist", ManifestPath(p.ID))
+			r.fix("restore it, or rye bundle create " + p.ID)
 			continue
 		}
 		r.file(p, f)
@@ -146,9 +168,10 @@ func (r *Report) file(p VerifyParams, f File) {
 		r.Findings = append(r.Findings, finding(f.Path, err))
 		return
 	}
-	if why := f.differs(b, executable, p.Tree.Modes()); why != "" {
+	if why := f.differs(b, executable, p.Tree.Modes(), ManifestPath(p.ID)); why != "" {
 		r.Changed = append(r.Changed, f.Path)
 		r.add(diag.HashMismatch, f.Path, "%s", why)
+		r.fix(again(p.ID))
 		return
 	}
 	if f.Signed != inlineSigned(b) {
@@ -160,18 +183,20 @@ func (r *Report) file(p VerifyParams, f File) {
 }
 
 // differs says how a file is not what the manifest lists, or "".
-func (f File) differs(b []byte, executable, modes bool) string {
+func (f File) differs(b []byte, executable, modes bool, manifest string) string {
 	d := item.DigestOf(b)
 	switch {
 	case int64(len(b)) != f.Size:
-		return fmt.Sprintf("it has %d bytes, the manifest lists %d", len(b), f.Size)
+		return fmt.Sprintf("it has %d bytes, %s lists %d", len(b), manifest, f.Size)
 	case d != f.Digest:
-		return fmt.Sprintf("its content is %s, the manifest lists %s", d, f.Digest)
+		return fmt.Sprintf("its content is %s, %s lists %s", short(d), manifest, short(f.Digest))
 	case modes && executable != f.Executable:
-		return fmt.Sprintf("the manifest lists mode %s, which it does not have", f.Mode())
+		return fmt.Sprintf("%s lists mode %s, which it does not have", manifest, f.Mode())
 	}
 	return ""
 }
+
+func short(d item.Digest) string { return d.String()[:19] }
 
 // Inspection is a manifest that was read and NOT verified: neither its
 // signature nor any file was checked.

@@ -219,6 +219,9 @@ func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extra
 	looked := "there is no space"
 	if len(labels) > 0 {
 		looked = "looked in " + strings.Join(labels, ", ")
+		if len(roots) == len(r.roots) && r.p.Spaces.Of(space.Project) == nil {
+			looked += "; there is no project here"
+		}
 	}
 	err := diag.New(code, "not found in any space: %s (%s)", ref, looked)
 	var ids []string

@@ -117,5 +117,8 @@ func (s *Store) conclusion(v Verdict) string {
 	if !v.OK() {
 		return "verdict: " + string(v.Status) + ", " + string(v.Code)
 	}
+	if v.Tier == TierEmbedded {
+		return "verdict: trusted, by the key inside rye (embedded tier)"
+	}
 	return fmt.Sprintf("verdict: trusted, by %s (%s tier)", v.Document, v.Tier)
 }

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -48,7 +49,7 @@ type KeyInfo struct {
 }
 
 // Keys returns every key that something outside the project speaks of: own keys
-// first, then by fingerprint.
+// first, then by tier, owner and fingerprint.
 func (s *Store) Keys() []KeyInfo {
 	var out []KeyInfo
 	now := s.clockTime()
@@ -58,15 +59,18 @@ func (s *Store) Keys() []KeyInfo {
 		}
 	}
 	slices.SortFunc(out, func(a, b KeyInfo) int {
-		if a.Own != b.Own {
-			if a.Own {
-				return -1
-			}
-			return 1
-		}
-		return bytes.Compare(a.Fingerprint[:], b.Fingerprint[:])
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Owner, b.Owner), bytes.Compare(a.Fingerprint[:], b.Fingerprint[:]))
 	})
 	return out
+}
+
+// rank puts what is nearest to the user first, and what nothing grants last.
+func (k KeyInfo) rank() int {
+	if k.Own {
+		return 0
+	}
+	tiers := []Tier{TierUser, TierSystem, TierProject, TierEmbedded, ""}
+	return 1 + slices.Index(tiers, k.Tier)
 }
 
 // Key returns what is known of one key, of the project's documents too.

@@ -2,9 +2,11 @@ package trust_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,9 +58,13 @@ func TestKeyStates(t *testing.T) {
 	if len(ks) != 6 || !ks[0].Own || !ks[1].Own || ks[2].Own {
 		t.Fatalf("own keys come first: %+v", ks)
 	}
+	tiers := []trust.Tier{trust.TierUser, trust.TierSystem, trust.TierProject, trust.TierEmbedded, ""}
+	place := func(k trust.KeyInfo) string {
+		return fmt.Sprintf("%d %s %s", slices.Index(tiers, k.Tier), k.Owner, k.Fingerprint)
+	}
 	for i := 3; i < len(ks); i++ {
-		if ks[i-1].Fingerprint.String() >= ks[i].Fingerprint.String() {
-			t.Errorf("keys are not in order: %v %v", ks[i-1].Fingerprint, ks[i].Fingerprint)
+		if place(ks[i-1]) >= place(ks[i]) {
+			t.Errorf("keys are not in order: %s before %s", place(ks[i-1]), place(ks[i]))
 		}
 	}
 	docs := s.Documents(fp(key(3)))

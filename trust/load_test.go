@@ -56,16 +56,15 @@ func TestT9ProjectTrustsItself(t *testing.T) {
 	w.own(key(1), everything)
 	in := w.tool(key(6), "demo/evil", w.now)
 	name, doc := w.document(key(6), "nice people", everything)
-	path := w.write(w.project, name, doc)
+	w.write(w.project, name, doc)
 	gname, grant := w.grant(doc, everything, key(6))
 	w.write(w.project, gname, grant)
 	s, _ := w.load()
 	v := s.Verify(in)
 	wantCode(t, "T9", v, diag.KeyUnknown)
-	wantReason(t, v, path)
-	wantReason(t, v, "cannot bring its own trust")
-	if err := v.Err("tool:demo/evil").(*diag.Error); !strings.Contains(err.Hint, "rye trust") {
-		t.Errorf("T9: no hint: %+v", err)
+	wantReason(t, v, "of nice people in .ai/trust, and a project cannot bring its own trust")
+	if err := v.Err("tool:demo/evil").(*diag.Error); err.Hint != "rye trust explain tool:demo/evil; if you know the owner, rye trust add .ai/trust/"+name {
+		t.Errorf("T9: the hint is %q", err.Hint)
 	}
 	ps := s.Proposals()
 	if len(ps) != 2 || ps[1].Fingerprint != fp(key(6)) || !ps[1].Sound || ps[1].Known || ps[1].Owner != "nice people" {

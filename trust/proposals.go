@@ -28,6 +28,21 @@ type Proposal struct {
 // Proposals returns what the project proposes, by path.
 func (s *Store) Proposals() []Proposal { return slices.Clone(s.proposals) }
 
+// folder names where in the project it lies.
+func (p Proposal) folder() string {
+	if p.Legacy {
+		return ".ai/trusted_keys"
+	}
+	return ".ai/trust"
+}
+
+func ofOwner(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " of " + name
+}
+
 // take keeps a parsed document and its findings.
 func (b *builder) take(d *Document, fs []diag.Finding) {
 	b.docs = append(b.docs, d)

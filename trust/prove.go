@@ -122,5 +122,7 @@ func signatureFinding(err error) diag.Finding {
 	if code == "" {
 		code = diag.SigInvalid
 	}
-	return diag.Errorf(code, 1, 1, "%v", err)
+	f := diag.Errorf(code, 1, 1, "%v", err)
+	f.Fix = "get it again from whoever made it: a trust document is never mended by hand, nor signed with rye sign"
+	return f
 }

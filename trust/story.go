@@ -81,6 +81,9 @@ func (b *basis) told() string {
 	case b.doc != nil && b.doc.root:
 		return "anchor named by the call, " + b.document
 	}
+	if b.tier == TierEmbedded {
+		return "the key inside rye, for the items inside rye alone"
+	}
 	return fmt.Sprintf("anchor of the %s tier, %s", b.tier, b.document)
 }
 

@@ -86,7 +86,7 @@ func (v Verdict) Reason() string {
 func (v Verdict) hint(ref string) string {
 	for _, f := range v.Findings {
 		if f.Severity == diag.SeverityError && f.Fix != "" {
-			return f.Fix
+			return named(f.Fix, ref)
 		}
 	}
 	switch v.Code {
@@ -102,6 +102,17 @@ func (v Verdict) hint(ref string) string {
 		return "rye trust explain " + ref + " shows the scope; rye trust add FILE widens your grant"
 	}
 	return ""
+}
+
+// named puts ref in the place of the word REF.
+func named(hint, ref string) string {
+	words := strings.Split(hint, " ")
+	for i, w := range words {
+		if bare := strings.TrimRight(w, ";,."); bare == "REF" {
+			words[i] = ref + w[len(bare):]
+		}
+	}
+	return strings.Join(words, " ")
 }
 
 // statusOf is the status that a code leads to.

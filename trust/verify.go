@@ -237,7 +237,27 @@ func (s *Store) unknown(v Verdict, in Input, now time.Time) Verdict {
 	if why := s.changed(v.Signer); why != "" {
 		return v.refuse(diag.TrustChanged, append([]string{why}, reasons...)...)
 	}
-	return v.refuse(diag.KeyUnknown, reasons...)
+	v = v.refuse(diag.KeyUnknown, reasons...)
+	if fix := s.introduce(e, v.Signer, in); fix != "" {
+		f := diag.Errorf(diag.KeyUnknown, 0, 0, "%s", reasons[0])
+		f.Path, f.Fix = in.Path, fix
+		v.Findings = append(v.Findings, f)
+	}
+	return v
+}
+
+// introduce says what to do about a key that does not count, where that is more
+// than the table's hint knows.
+func (s *Store) introduce(e *entry, fp sign.Fingerprint, in Input) string {
+	if e != nil && e.embeddedOnly {
+		return "if you copied it from the system space: read it, then rye sign " + quoted(in.Path)
+	}
+	for _, p := range s.proposing(fp) {
+		if p.Sound {
+			return "rye trust explain REF; if you know the owner, rye trust add " + p.folder() + "/" + FileName(KindKey, fp)
+		}
+	}
+	return ""
 }
 
 func (e *entry) label() string {
@@ -259,7 +279,7 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 	}
 	var out []string
 	for _, p := range s.proposing(fp) {
-		out = append(out, fmt.Sprintf("the project proposes key %s in %s, and a project cannot bring its own trust; read it, then rye trust add %s if you know the owner", fp.Short(), quoted(p.Path), quoted(p.Path)))
+		out = append(out, fmt.Sprintf("the project proposes key %s%s in %s, and a project cannot bring its own trust", fp.Short(), ofOwner(p.Owner), p.folder()))
 	}
 	if e != nil {
 		out = append(out, e.whyNot(s, now)...)

@@ -239,6 +239,7 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		f.Path = w.root.Display(rel)
+		f.Message = strings.TrimPrefix(f.Message, "reading "+f.Path+": ")
 		return File{Space: w.root.Label(), Path: f.Path}, []diag.Finding{f}
 	}
 	if w.whole && it.Ref.IsZero() && it.Verdict.Code == diag.HashMismatch {
@@ -287,6 +288,9 @@ func verdictFinding(it *resolve.Item) diag.Finding {
 	for _, at := range it.Verdict.Findings {
 		if at.Code == f.Code {
 			f.Line, f.Column, f.Fix = at.Line, at.Column, at.Fix
+			if f.Code == diag.HiddenChars {
+				f.Message = at.Message // the reason names the line
+			}
 			break
 		}
 	}
