@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -71,6 +72,7 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 	if err != nil {
 		return nil, err
 	}
+	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
 	rooms := c.houseSoon()
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
