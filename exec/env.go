@@ -88,6 +88,14 @@ func within(path, dir string) bool {
 
 func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, vars map[string]string) error {
 	ec := el.Meta.EnvConfig
+	if err := checkEnvConfig(el); err != nil {
+		return err
+	}
+	if on, _ := ec["dotenv"].(bool); on {
+		if err := e.dotenv(el, vars); err != nil {
+			return err
+		}
+	}
 	if ic, ok := ec["interpreter"].(map[string]any); ok {
 		in, err := e.interpreter(ctx, el, ic, vars)
 		if err != nil {
@@ -96,15 +104,36 @@ func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, var
 		vars[in.Var] = in.Path
 		p.Interpreters = append(p.Interpreters, in)
 	}
-	env, ok := ec["env"].(map[string]any)
-	if !ok {
-		return nil
-	}
-	texts, all := textMap(env)
-	if !all {
-		return diag.New(diag.ConfigError, "reading env_config.env of %s: every value must be a text", el.Ref)
-	}
+	env, _ := ec["env"].(map[string]any)
+	texts, _ := textMap(env)
 	return expandInto(vars, texts)
+}
+
+// checkEnvConfig finds every key of env_config that is not known or has the
+// wrong form, so that nothing declared is silently ignored.
+func checkEnvConfig(el *resolve.Item) error {
+	var fs []diag.Finding
+	for _, key := range slices.Sorted(maps.Keys(el.Meta.EnvConfig)) {
+		var good bool
+		want := "is not known, only interpreter, env and dotenv are"
+		switch v := el.Meta.EnvConfig[key]; key {
+		case "interpreter":
+			_, good = v.(map[string]any)
+			want = "must be a mapping"
+		case "env":
+			m, ok := v.(map[string]any)
+			_, all := textMap(m)
+			good, want = ok && all, "must be a mapping of texts"
+		case "dotenv":
+			_, good = v.(bool)
+			want = "must be true or false"
+		}
+		if !good {
+			pos := el.Meta.Pos["env_config."+key]
+			fs = append(fs, diag.Errorf(diag.ConfigError, pos.Line, pos.Column, "env_config.%s %s", key, want))
+		}
+	}
+	return diag.FromFindings("reading env_config of "+el.Ref.String(), diag.WithPath(fs, el.Path()))
 }
 
 // expandInto expands each value with the variables known before this block.

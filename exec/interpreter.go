@@ -3,7 +3,9 @@ package exec
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,11 +22,13 @@ import (
 // Interpreter is a program that a runtime's env_config found, or the command
 // itself when that lies inside the project.
 type Interpreter struct {
-	Owner   item.Ref    `json:"owner"`
+	Owner   string      `json:"owner"`         // ref of the element that names it
 	Var     string      `json:"var,omitempty"` // "" for the command itself
 	Path    string      `json:"path"`
-	Local   bool        `json:"local,omitempty"` // inside the project: runs only after consent
-	Digest  item.Digest `json:"digest,omitzero"` // of a local one
+	Local   bool        `json:"local,omitempty"`   // inside the project: runs only after consent
+	Digest  item.Digest `json:"digest,omitzero"`   // of a local one, see DigestProgram
+	Missing string      `json:"missing,omitempty"` // what nothing was found for; Path is empty then
+	Refused string      `json:"refused,omitempty"` // why a local one may not run, only from Programs
 	Project string      `json:"-"`
 }
 
@@ -32,7 +36,7 @@ type Interpreter struct {
 // project needs consent.
 func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic map[string]any, vars map[string]string) (Interpreter, error) {
 	text := func(key string) string { s, _ := ic[key].(string); return s }
-	in := Interpreter{Owner: el.Ref, Var: text("var"), Project: e.p.Project}
+	in := Interpreter{Owner: el.Ref.String(), Var: text("var"), Project: e.p.Project}
 	bad := func(format string, args ...any) error {
 		return diag.New(diag.ConfigError, "reading env_config.interpreter of %s: "+format, append([]any{el.Ref}, args...)...)
 	}
@@ -67,7 +71,7 @@ func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic map[str
 			name = text("binary")
 		}
 		return in, diag.New(diag.ExecutionFailed, "finding the interpreter of %s: %q is not installed", el.Ref, name).
-			WithHint("install %s and have it on PATH", name).WithDetail("return_code", 127)
+			WithHint("install %s and have it on PATH", name).WithDetail("return_code", 127).WithDetail("program", name)
 	}
 	in.Path = absolute(in.Path, e.p.Dir)
 	return in, e.consent(&in)
@@ -88,7 +92,7 @@ func (e *Executor) consent(in *Interpreter) error {
 	}
 	in.Local = true
 	var err error
-	if in.Digest, err = DigestFile(in.Path); err != nil {
+	if in.Digest, err = DigestProgram(in.Path); err != nil {
 		return diag.New(diag.FileSystemError, "reading interpreter %s: %w", in.Path, err)
 	}
 	if e.p.Consent == nil {
@@ -108,7 +112,7 @@ func (e *Executor) program(p *Plan, command string) (string, error) {
 	if path == e.p.Self || slices.ContainsFunc(p.Interpreters, func(in Interpreter) bool { return in.Path == path }) {
 		return path, nil
 	}
-	in := Interpreter{Owner: p.Chain.Tool().Ref, Path: path, Project: e.p.Project}
+	in := Interpreter{Owner: p.Chain.Tool().Ref.String(), Path: path, Project: e.p.Project}
 	if err := e.consent(&in); err != nil {
 		return "", err
 	}
@@ -116,6 +120,42 @@ func (e *Executor) program(p *Plan, command string) (string, error) {
 		p.Interpreters = append(p.Interpreters, in)
 	}
 	return path, nil
+}
+
+// DigestProgram returns what consent to a program remembers: the digest of the
+// file, joined with that of the files beside it that tell a Python where its
+// library lies (pyvenv.cfg, *._pth), when there are any. With another one the
+// same program would load other code.
+func DigestProgram(program string) (item.Digest, error) {
+	d, err := DigestFile(program)
+	if err != nil {
+		return d, err
+	}
+	dir := filepath.Dir(program)
+	beside := []string{filepath.Join(dir, "pyvenv.cfg"), filepath.Join(filepath.Dir(dir), "pyvenv.cfg")}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return d, err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(strings.ToLower(e.Name()), "._pth") {
+			beside = append(beside, filepath.Join(dir, e.Name()))
+		}
+	}
+	text := ""
+	for _, name := range beside {
+		b, err := DigestFile(name)
+		switch {
+		case err == nil:
+			text += filepath.Base(name) + " " + b.String() + "\n"
+		case !errors.Is(err, fs.ErrNotExist):
+			return d, err
+		}
+	}
+	if text == "" {
+		return d, nil
+	}
+	return item.DigestOf([]byte("program " + d.String() + "\n" + text)), nil
 }
 
 // DigestFile hashes a regular file of any size; links are followed.

@@ -29,6 +29,16 @@ type Usage struct {
 	MaxRSS int64 `json:"max_rss"` // bytes
 }
 
+// Dropped counts the bytes that a program wrote beyond what is kept of its
+// outputs.
+type Dropped struct {
+	Stdout int64 `json:"stdout"`
+	Stderr int64 `json:"stderr"`
+}
+
+// Any reports whether anything was dropped.
+func (d Dropped) Any() bool { return d.Stdout+d.Stderr > 0 }
+
 // Result is what a run gave.
 type Result struct {
 	Data       map[string]any
@@ -36,7 +46,7 @@ type Result struct {
 	Signal     string
 	Stdout     []byte
 	Stderr     []byte
-	Truncated  bool
+	Dropped    Dropped // bytes of output beyond what is kept
 	Duration   time.Duration
 	Usage      Usage
 	Sandbox    Sandbox
@@ -54,22 +64,23 @@ func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []
 	}
 	r := &Result{
 		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: res.Stderr,
-		Truncated: res.StdoutDropped+res.StderrDropped > 0, Duration: res.Duration,
+		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
 		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
 		Sandbox: NoSandbox(),
 	}
-	r.Data = resultData(res.Stdout)
+	r.Data = resultData(res.Stdout, res.StdoutDropped > 0)
 	return r, r.failure(p, res)
 }
 
 // resultData reads a tool's stdout: one JSON object as a whole, else its last
-// line if that is one, else {stdout}.
-func resultData(stdout []byte) map[string]any {
+// line if that is one, else {stdout}. Of output that was cut the last line is
+// not there, and a line in its middle is no result.
+func resultData(stdout []byte, cut bool) map[string]any {
 	whole := bytes.TrimSpace(stdout)
-	if m, ok := object(whole); ok {
+	if m, ok := object(whole); ok && !cut {
 		return m
 	}
-	if i := bytes.LastIndexByte(whole, '\n'); i >= 0 {
+	if i := bytes.LastIndexByte(whole, '\n'); i >= 0 && !cut {
 		if m, ok := object(bytes.TrimSpace(whole[i+1:])); ok {
 			return m
 		}

@@ -32,7 +32,7 @@ func TestResultData(t *testing.T) {
 		{"invalid UTF-8", "a\xffb", `{"stdout":"a�b"}`},
 		{"deep", strings.Repeat(`{"a":`, 5000) + "1" + strings.Repeat("}", 5000), ""},
 	} {
-		got, err := json.Marshal(resultData([]byte(c.stdout)))
+		got, err := json.Marshal(resultData([]byte(c.stdout), false))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +57,7 @@ func FuzzResultData(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if data := resultData(b); data == nil {
+		if data := resultData(b, false); data == nil {
 			t.Fatal("nil")
 		} else if _, err := json.Marshal(data); err != nil {
 			t.Fatalf("%v", err)
@@ -84,7 +84,7 @@ func TestFailure(t *testing.T) {
 		{"timeout", `{"success":true}`, proc.Result{TimedOut: true}, diag.Timeout, "5s"},
 		{"cancelled", `{"success":true}`, proc.Result{Cancelled: true, TimedOut: true}, diag.Cancelled, "cancelled"},
 	} {
-		r := &Result{ReturnCode: c.res.ExitCode, Signal: c.res.Signal, Stdout: []byte(c.stdout), Stderr: []byte("why\n"), Data: resultData([]byte(c.stdout))}
+		r := &Result{ReturnCode: c.res.ExitCode, Signal: c.res.Signal, Stdout: []byte(c.stdout), Stderr: []byte("why\n"), Data: resultData([]byte(c.stdout), false)}
 		err := r.failure(p, c.res)
 		if diag.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %v, want %s %q", c.name, err, c.code, c.part)

@@ -54,6 +54,7 @@ type Metadata struct {
 	ReturnCode *int          `json:"return_code,omitempty"`
 	Signal     string        `json:"signal,omitempty"`
 	Truncated  bool          `json:"truncated,omitempty"`
+	Dropped    *exec.Dropped `json:"dropped_bytes,omitempty"` // set when truncated
 	Usage      *exec.Usage   `json:"usage,omitempty"`
 	Sandbox    *exec.Sandbox `json:"sandbox,omitempty"`
 	Chain      []Element     `json:"chain,omitempty"`
@@ -143,7 +144,10 @@ func (r *Run) fill() {
 	}
 	m := r.Metadata
 	r.Data = res.Data
-	m.DurationMS, m.ReturnCode, m.Signal, m.Truncated = res.Duration.Milliseconds(), &res.ReturnCode, res.Signal, res.Truncated
+	m.DurationMS, m.ReturnCode, m.Signal = res.Duration.Milliseconds(), &res.ReturnCode, res.Signal
+	if m.Truncated = res.Dropped.Any(); m.Truncated {
+		m.Dropped = &res.Dropped
+	}
 	m.Usage, m.Sandbox = &res.Usage, &res.Sandbox
 }
 

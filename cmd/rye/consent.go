@@ -76,7 +76,8 @@ func trustInterpreterCommand() *command {
 	return &command{
 		name: "interpreter", usage: "let a program inside a project interpret its tools", args: "PATH",
 		long: `A Python of a project's .venv or a node of its node_modules is code that nobody
-signed. It runs only after this consent, which holds for these very bytes.`,
+signed. It runs only after this consent, which holds for these very bytes, and
+for those of a pyvenv.cfg beside it.`,
 		examples: []string{"rye trust interpreter .venv/bin/python"},
 		codes:    []diag.Code{diag.FileSystemError},
 		run: func(_ context.Context, c *call) error {
@@ -85,7 +86,7 @@ signed. It runs only after this consent, which holds for these very bytes.`,
 				return err
 			}
 			path := c.path(c.arg(0))
-			digest, err := exec.DigestFile(path)
+			digest, err := exec.DigestProgram(path)
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the interpreter: %w", err)
 			}

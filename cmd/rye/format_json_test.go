@@ -32,8 +32,8 @@ func TestFormatJSON(t *testing.T) {
 		status      int
 		args        []string
 	}{
-		{"chain", "", false, 0, []string{"chain", "tool:demo/greet"}},
-		{"chain-project", "", false, 0, []string{"chain", "tool:demo/shout"}},
+		{"chain", "python3", false, 0, []string{"chain", "tool:demo/greet"}},
+		{"chain-project", "perl", false, 0, []string{"chain", "tool:demo/shout"}},
 		{"verify", "", false, 0, []string{"verify"}},
 		{"verify-item", "", false, 0, []string{"verify", "tool:demo/greet"}},
 		{"verify-changed", "", true, 5, []string{"verify", ".ai/tools/demo/greet.py"}},
@@ -90,6 +90,7 @@ func runFormatExample(t *testing.T, damage bool, args []string) ([]byte, int) {
 		Isatty: func(any) bool { return false },
 	})
 	text := strings.ReplaceAll(out.String(), home, "/home/ada")
+	text = regexp.MustCompile(`"path": "/[^"]*/(python3|perl)"`).ReplaceAllString(text, `"path": "/usr/bin/$1"`)
 	measured := regexp.MustCompile(`("(duration_ms|cpu_ms|max_rss)": )[0-9]+`)
 	return []byte(measured.ReplaceAllString(text, "${1}0")), status
 }

@@ -126,6 +126,8 @@ func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
 	if run != nil && run.Result != nil {
 		sb := run.Result.Sandbox
 		c.ui.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
+		c.ui.dropped("stdout", run.Result.Dropped.Stdout)
+		c.ui.dropped("stderr", run.Result.Dropped.Stderr)
 	}
 	if c.ui.json {
 		return c.ui.answer(run, err)
@@ -142,6 +144,13 @@ func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
 	}
 	c.ui.toolResult(run.Result.Data)
 	return nil
+}
+
+// dropped says that an output of a tool is not all there.
+func (u *ui) dropped(stream string, n int64) {
+	if n > 0 {
+		u.Note("warning: %s is cut: %s more than what is kept (config.max_output of the runtime)", stream, plural(int(n), "byte"))
+	}
 }
 
 func orNone(list []string) string {

@@ -161,7 +161,9 @@ func chainCommand() *command {
 	return &command{
 		name: "chain", group: "Items",
 		usage: "print what executes a tool, down to the primitive", args: "REF",
-		long:     "Every element is resolved, verified and validated as a run would do it. All findings are shown.",
+		long: `Every element is resolved, verified and validated as a run would do it. All
+findings are shown, and the interpreter when it is a program of the project; -v
+and --json show every one.`,
 		examples: []string{"rye chain tool:rye/bash/bash", "rye chain demo/hello --json"},
 		codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
 		run:      runChain,
@@ -192,7 +194,31 @@ func runChain(ctx context.Context, c *call) error {
 		}
 		return shown(err, map[string]any{"chain": elements})
 	}
-	return c.ui.Show(map[string]any{"chain": elements}, func() { c.ui.chain(elements) })
+	programs, err := h.executor.Programs(ctx, chain)
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]any{"chain": elements, "interpreters": programs}, func() {
+		c.ui.chain(elements)
+		c.ui.programs(programs)
+	})
+}
+
+// programs lists what interprets a tool: programs of the project always, those
+// of the machine when asked for more.
+func (u *ui) programs(programs []exec.Interpreter) {
+	for _, in := range programs {
+		switch {
+		case in.Missing != "":
+			u.Out("interpreter %s is not installed", in.Missing)
+		case in.Refused != "":
+			u.Out("interpreter %s  of the project, refused: %s", in.Path, in.Refused)
+		case in.Local:
+			u.Out("interpreter %s  of the project, by your consent to %s", in.Path, in.Digest)
+		case u.verbose:
+			u.Out("interpreter %s  of this machine", in.Path)
+		}
+	}
 }
 
 func (u *ui) chain(elements []primary.Element) {

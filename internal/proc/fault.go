@@ -27,7 +27,7 @@ func unstartable(path string, c Cmd, env []string, err error) *diag.Error {
 		return notExecutable(path)
 	case errors.Is(err, syscall.ENOEXEC):
 		return diag.New(diag.ExecutionFailed, "starting program: %q is neither a program of this system nor a script with a #! line", path).
-			WithDetail("exit_code", 126).WithDetail("command", path).WithHint("begin the script with #! and its interpreter")
+			WithDetail("return_code", 126).WithDetail("command", path).WithHint("begin the script with #! and its interpreter")
 	}
 	return diag.New(diag.ExecutionFailed, "starting program %q: %w", path, cause(err)).WithDetail("command", path)
 }
@@ -42,7 +42,7 @@ func absent(path string, c Cmd) *diag.Error {
 		return missing(path)
 	}
 	return diag.New(diag.ExecutionFailed, "starting program: the interpreter that %q names does not exist", path).
-		WithDetail("exit_code", 127).WithDetail("command", path).
+		WithDetail("return_code", 127).WithDetail("command", path).
 		WithHint("look at its first line (#!); a line ending of Windows there is an unknown interpreter too")
 }
 
@@ -68,7 +68,7 @@ func tooBig(path string, argv, env []string) *diag.Error {
 		why = fmt.Sprintf("%s has %d bytes, and the system takes at most %d in one argument", what, most, perString-1)
 	}
 	return diag.New(diag.ExecutionFailed, "starting program %q: %s", path, why).
-		WithDetail("exit_code", 126).WithDetail("command", path).WithDetail("bytes", total).WithDetail("largest", what).
+		WithDetail("return_code", 126).WithDetail("command", path).WithDetail("bytes", total).WithDetail("largest", what).
 		WithHint("hand large data over on stdin or in a file")
 }
 
@@ -96,5 +96,5 @@ func (r Result) Err(what string) error {
 	default:
 		return nil
 	}
-	return e.WithDetail("exit_code", r.ExitCode)
+	return e.WithDetail("return_code", r.ExitCode)
 }

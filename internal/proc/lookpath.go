@@ -15,7 +15,7 @@ import (
 // directory. A name with a separator is returned as it is.
 func LookPath(name string, env []string) (string, error) {
 	if name == "" {
-		return "", diag.New(diag.ExecutionFailed, "looking up program: the name is empty").WithDetail("exit_code", 127)
+		return "", diag.New(diag.ExecutionFailed, "looking up program: the name is empty").WithDetail("return_code", 127)
 	}
 	if strings.ContainsAny(name, separators) {
 		return name, nil
@@ -60,12 +60,12 @@ func executable(file string) error {
 
 func missing(name string) *diag.Error {
 	return diag.New(diag.ExecutionFailed, "starting program: command not found: %q", name).
-		WithDetail("exit_code", 127).WithDetail("command", name).
+		WithDetail("return_code", 127).WithDetail("command", name).
 		WithHint("install %q, or put its folder on PATH", name)
 }
 
 func notExecutable(file string) *diag.Error {
 	return diag.New(diag.ExecutionFailed, "starting program: %q is not executable", file).
-		WithDetail("exit_code", 126).WithDetail("command", file).
+		WithDetail("return_code", 126).WithDetail("command", file).
 		WithHint("make it executable (chmod +x), or run it with its interpreter")
 }

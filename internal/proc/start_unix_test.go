@@ -19,7 +19,7 @@ func TestE2BIG(t *testing.T) {
 	c := sh("exit 0", "small", strings.Repeat("x", 4<<20))
 	_, err := Run(t.Context(), c)
 	var e *diag.Error
-	if !errors.As(err, &e) || e.Code != diag.ExecutionFailed || e.Details["exit_code"] != 126 || !strings.Contains(e.Hint, "stdin") || len(e.Message) > 300 {
+	if !errors.As(err, &e) || e.Code != diag.ExecutionFailed || e.Details["return_code"] != 126 || !strings.Contains(e.Hint, "stdin") || len(e.Message) > 300 {
 		t.Fatalf("%v", err)
 	}
 	if runtime.GOOS == "linux" && !strings.Contains(e.Message, "argument 5 has 4194304 bytes") {
@@ -72,7 +72,7 @@ func TestStartFaults(t *testing.T) {
 	} {
 		_, err := Run(t.Context(), tc.c)
 		var e *diag.Error
-		if !errors.As(err, &e) || e.Code != diag.ExecutionFailed || e.Details["exit_code"] != tc.exit || !strings.Contains(e.Message, tc.want) {
+		if !errors.As(err, &e) || e.Code != diag.ExecutionFailed || e.Details["return_code"] != tc.exit || !strings.Contains(e.Message, tc.want) {
 			t.Errorf("%s: %v, want %q with exit %v", name, err, tc.want, tc.exit)
 			continue
 		}

@@ -1,0 +1,98 @@
+package exec
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/resolve"
+)
+
+// maxDotenv is the largest .env that is read, in bytes.
+const maxDotenv = 64 << 10
+
+// dotenv adds the variables of the project's .env, which nobody signed: they
+// only join what is there, and none of them may choose what code a program
+// loads. A missing file adds nothing.
+func (e *Executor) dotenv(el *resolve.Item, vars map[string]string) error {
+	if e.p.Project == "" {
+		return nil
+	}
+	b, _, err := openat.Read(e.p.Project, ".env", maxDotenv)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return diag.New(diag.CodeOf(err), "reading .env for %s: %w", el.Ref, err)
+	}
+	add, fs := parseDotenv(b)
+	if err := diag.FromFindings("reading .env for "+el.Ref.String(), diag.WithPath(fs, ".env")); err != nil {
+		return err
+	}
+	for name, value := range add {
+		if _, taken := vars[name]; !taken {
+			vars[name] = value
+		}
+	}
+	return nil
+}
+
+// parseDotenv reads NAME=VALUE lines: blank lines, lines that begin with #, and
+// a leading "export" are allowed; a value may stand in single or double quotes.
+// Nothing is expanded. The last of two lines with one name counts.
+func parseDotenv(b []byte) (map[string]string, []diag.Finding) {
+	out, fs := map[string]string{}, []diag.Finding(nil)
+	n := 0
+	for line := range bytes.Lines(b) {
+		n++
+		text := strings.TrimSpace(string(line))
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		name, value, msg := dotenvLine(strings.TrimPrefix(text, "export "))
+		if msg != "" {
+			fs = append(fs, diag.Errorf(diag.ConfigError, n, 1, "%s", msg))
+			continue
+		}
+		out[name] = value
+	}
+	return out, fs
+}
+
+func dotenvLine(text string) (name, value, msg string) {
+	name, value, ok := strings.Cut(text, "=")
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case !ok:
+		return "", "", "a line is NAME=VALUE"
+	case proc.IsLoaderVar(name), steers(name):
+		return "", "", name + " chooses what code programs load or where they look, so an unsigned file may not set it"
+	}
+	if msg := badName(name); msg != "" {
+		return "", "", "variable " + name + ": " + msg
+	}
+	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
+		if len(value) < 2 || value[len(value)-1] != value[0] {
+			return "", "", "the quote of " + name + " is not closed on its line"
+		}
+		value = value[1 : len(value)-1]
+	}
+	if strings.IndexByte(value, 0) >= 0 {
+		return "", "", "the value of " + name + " holds NUL"
+	}
+	return name, value, ""
+}
+
+// steers reports whether a variable says where programs look for their
+// settings, which may name other programs.
+func steers(name string) bool {
+	switch name = strings.ToUpper(name); name {
+	case "HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "PATHEXT", "EDITOR", "VISUAL", "PAGER":
+		return true
+	}
+	return strings.HasPrefix(name, "XDG_")
+}
