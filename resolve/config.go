@@ -13,6 +13,13 @@ import (
 // extendsKey names the configuration that a layer builds on.
 const extendsKey = "extends"
 
+// Limits of a configuration: how deep extends goes, and how many layers come
+// together. Without the second each space could double the layers at each step.
+const (
+	MaxExtends = 10
+	MaxLayers  = 64
+)
+
 // Settings is one configuration with all its layers merged, lowest space
 // first, and the origin of every part.
 type Settings struct {
@@ -40,8 +47,8 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 	if slices.Contains(within, ref) {
 		return nil, diag.New(diag.CircularDependency, "merging %s: extends leads from %s back to %s", s.Ref, within[len(within)-1], ref)
 	}
-	if len(within) >= 10 {
-		return nil, diag.New(diag.ChainTooDeep, "merging %s: extends is more than 10 deep", s.Ref)
+	if len(within) >= MaxExtends {
+		return nil, diag.New(diag.ChainTooDeep, "merging %s: extends is more than %d deep", s.Ref, MaxExtends)
 	}
 	ext, err := r.Extractor(ctx, ref.Kind)
 	if err != nil {
@@ -75,6 +82,10 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 				return nil, err
 			}
 			out = append(out, more...)
+		}
+		if len(s.Layers) == MaxLayers {
+			return nil, diag.New(diag.ChainTooDeep, "merging %s: it has more than %d layers", s.Ref, MaxLayers).
+				WithHint("extend fewer configurations; each counts once for every space that has it")
 		}
 		s.Layers = append(s.Layers, it)
 		out = append(out, layered.Layer{Name: it.Path(), Root: it.Meta.Fields})
