@@ -133,8 +133,12 @@ func (s *Spaces) Of(n Name) *Root {
 }
 
 // From returns the roots that an item of root may depend on: root itself and
-// everything of lower precedence.
+// everything of lower precedence; for a bundle itself, what it needs and the
+// lower spaces.
 func (s *Spaces) From(root *Root) []*Root {
+	if root.Bundled() {
+		return s.from(root)
+	}
 	for i, r := range s.Roots {
 		if r == root {
 			return s.Roots[i:]

@@ -60,6 +60,9 @@ type Root struct {
 	files    Files // of a root that is neither embedded nor on a disk
 	aiDir    string
 	open     func() (*openat.Dir, error)
+
+	layer *Layer // of a bundle below a space's own items
+	show  string // of a bundle: its folder in messages
 }
 
 // NewDir returns a root on disk. followAI allows the .ai folder itself to be a
@@ -88,10 +91,14 @@ func NewEmbedded(layer string, fsys fs.FS) *Root {
 // Embedded reports whether the root is compiled into the binary.
 func (r *Root) Embedded() bool { return r.embedded != nil }
 
-// Label names the root in messages: "project", "system:rye-core".
+// Label names the root in messages: "project", "system:rye-core",
+// "project:github.com/acme/core@v1.8.2".
 func (r *Root) Label() string {
-	if r.Layer == "" {
+	switch {
+	case r.Layer == "":
 		return string(r.Space)
+	case r.Version() != "":
+		return string(r.Space) + ":" + r.Layer + "@" + r.Version()
 	}
 	return string(r.Space) + ":" + r.Layer
 }
@@ -108,6 +115,9 @@ func (r *Root) Path(rel string) string {
 // project, with the root's label elsewhere.
 func (r *Root) Display(rel string) string {
 	p := path.Join(Dir, rel)
+	if r.layer != nil {
+		return path.Join(r.show, p)
+	}
 	if r.Space == Project && r.Layer == "" {
 		return p
 	}
@@ -161,8 +171,18 @@ func (r *Root) Exists(rel string) bool {
 
 // Walk calls fn for everything below rel that is not a directory, sorted by
 // path, never following a link, and for folders that cannot be listed. A
-// missing folder is empty.
+// missing folder is empty. Installed bundles are roots of their own and stay
+// out, unless rel lies in one.
 func (r *Root) Walk(rel string, fn func(Entry) error) error {
+	if !Installed(rel) && r.files != nil {
+		inner := fn
+		fn = func(e Entry) error {
+			if Installed(e.Rel) {
+				return nil
+			}
+			return inner(e)
+		}
+	}
 	if r.Embedded() {
 		return r.walkEmbedded(rel, fn)
 	}
@@ -176,8 +196,12 @@ func (r *Root) Walk(rel string, fn func(Entry) error) error {
 	if err != nil {
 		return err
 	}
+	inside := Installed(rel)
 	err = d.Walk(rel, func(p string, e openat.Entry) error {
 		if e.IsDir() && e.Err == nil {
+			if !inside && Installed(p) {
+				return fs.SkipDir
+			}
 			return nil
 		}
 		return fn(Entry{Rel: p, Type: e.Type, Err: e.Err})

@@ -40,6 +40,10 @@ func (r *Root) write(rel string, do func(file string) error) error {
 	if !r.OnDisk() {
 		return diag.New(diag.PermissionDenied, "writing %s: the %s space is read-only here", r.Display(rel), r.Space)
 	}
+	if r.ReadOnly() {
+		return diag.New(diag.PermissionDenied, "writing %s: the files of an installed bundle are never edited", r.Display(rel)).
+			WithHint("rye load REF --to project makes a copy of one item that is yours")
+	}
 	err := r.linkless(rel)
 	if err == nil {
 		err = do(r.Path(rel))
@@ -79,9 +83,13 @@ func (s *Spaces) Locate(file string) (root *Root, rel string, ok bool) {
 	}
 	for _, file := range spellings {
 		for _, r := range s.Roots {
-			if rel, ok := r.below(file); ok {
-				return r, rel, true
+			// A bundle's folder lies below that of its space: the deepest counts.
+			if at, below := r.below(file); below && (!ok || len(at) < len(rel)) {
+				root, rel, ok = r, at, true
 			}
+		}
+		if ok {
+			return root, rel, true
 		}
 	}
 	return nil, "", false
