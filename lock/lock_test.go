@@ -364,3 +364,28 @@ func FuzzParseLock(f *testing.F) {
 		}
 	})
 }
+
+// TestFieldsAreDocumented fills every field and looks for each in the table of
+// its kind in docs/format/lock.md.
+func TestFieldsAreDocumented(t *testing.T) {
+	l := exampleLock(t)
+	l.Revocations = digestOf("r")
+	l.Bundles = append(l.Bundles[1:2:2], l.Bundles[0])
+	l.Bundles[0].Via, l.Bundles[0].Replace, l.Members[0].ID = l.Bundles[0].Needs, "../x", "github.com/x/y"
+	page := string(docPage(t, "lock.md"))
+	n := 0
+	for name, r := range l.records() {
+		title := strings.ToUpper(name.kind[:1]) + name.kind[1:]
+		_, table, ok := strings.Cut(page, "\n| "+title+" | Value |\n|---|---|\n")
+		table, _, _ = strings.Cut(table, "\n\n")
+		for _, f := range r.fields {
+			n++
+			if f.key != "rye-lock" && (!ok || !strings.Contains(table, "`"+f.key+"`")) {
+				t.Errorf("docs/format/lock.md does not tell of %s of a %s", f.key, name.kind)
+			}
+		}
+	}
+	if n < 25 {
+		t.Errorf("only %d fields", n)
+	}
+}

@@ -190,6 +190,27 @@ func TestManifestHash(t *testing.T) {
 	}
 }
 
+// TestManifestVectors holds the vectors of docs/format/manifest.md.
+func TestManifestVectors(t *testing.T) {
+	page := string(docPage(t, "manifest.md"))
+	for _, text := range []string{"rye: 1", "{rye: 1, name: github.com/x/y, require: {github.com/a/b: v1.0.0}, exclude: {github.com/a/b: [v1.1.0]}}"} {
+		m := manifest(t, text)
+		for _, want := range []string{"`" + text + "`", "`" + m.Hash() + "`"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("docs/format/manifest.md lacks %s", want)
+			}
+		}
+		if m.Hash() != m.Settings() && !strings.Contains(page, "`"+m.Settings()+"`") {
+			t.Errorf("docs/format/manifest.md lacks %s", m.Settings())
+		}
+	}
+	for _, key := range sectionNames() {
+		if !strings.Contains(page, "\n| `"+key+"` |") {
+			t.Errorf("docs/format/manifest.md does not tell of %s", key)
+		}
+	}
+}
+
 func TestPolicyAndTrust(t *testing.T) {
 	m := manifest(t, "rye: 1\npolicy: {sources: [github.com/acme, \"registry:\"]}\ntrust:\n  github.com/acme/*: {signers: [ed25519:"+fingerprint+"]}\n  github.com/acme/x//**: {signers: [ed25519:"+fingerprint+"]}\n")
 	for id, want := range map[string]bool{"github.com/acme/x": true, "github.com/other/x": false, "registry:x": true, "./x": true, "git@github.com:acme/x": false} {
@@ -240,4 +261,14 @@ func FuzzParseManifest(f *testing.F) {
 			t.Fatal("a comment changes the hash")
 		}
 	})
+}
+
+// docPage reads a page of docs/format.
+func docPage(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join("..", "docs", "format", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

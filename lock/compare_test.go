@@ -1,0 +1,216 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/mvs"
+)
+
+func TestCompare(t *testing.T) {
+	old, now := exampleLock(t), exampleLock(t)
+	old.Sort()
+	now.Sort()
+	if c := Compare(old, now); len(c) > 0 {
+		t.Fatalf("equal locks differ: %v", c)
+	}
+	b := *now.Bundle("github.com/acme/core-bundle")
+	b.Version, b.Caps, b.Exec = "v1.9.0", []string{"rye.execute.tool.gh.*", "net:evil.example"}, nil
+	b.Signers = append(b.Signers, "ed25519:"+digestOf("x").Hex())
+	now.SetBundle(b)
+	now.Bundles = slices.DeleteFunc(now.Bundles, func(b Bundle) bool { return b.ID == "github.com/lab/experiments" })
+	now.SetBundle(Bundle{ID: "github.com/new/x", Version: "v0.1.0", Caps: []string{"net:any"}})
+	now.System.Version = "v0.4.0"
+	now.Members[0].Manifest = sumOf(t, "other")
+	now.RemoveItem(ref("tool:triage/label"))
+	changes := Compare(old, now)
+	var lines []string
+	for _, c := range changes {
+		lines = append(lines, c.String())
+	}
+	want := []string{"head changed: system", "bundle github.com/acme/core-bundle v1.8.2 -> v1.9.0",
+		"bundle github.com/lab/experiments v0.0.0-20260214002754-3f2c9d1e0a6b removed", "bundle github.com/new/x v0.1.0 added",
+		"member ./bundles/own tools changed: manifest", "item tool:triage/label removed"}
+	if !slices.Equal(lines, want) {
+		t.Fatalf("%q\nwant\n%q", lines, want)
+	}
+	core := changes[1]
+	if got := core.Field("caps"); !slices.Equal(got.Added(), []string{"net:evil.example"}) || !slices.Equal(got.Removed(), []string{"net:api.github.com"}) {
+		t.Errorf("caps: %+v", got)
+	}
+	if got := core.Field("exec"); len(got.Added()) != 0 || !slices.Equal(got.Removed(), []string{".ai/tools/gh/issue.sh"}) {
+		t.Errorf("exec: %+v", got)
+	}
+	if got := core.Field("signers"); len(got.Added()) != 1 || len(got.Removed()) != 0 {
+		t.Errorf("signers: %+v", got)
+	}
+	if got := changes[3].Field("caps").Added(); !slices.Equal(got, []string{"net:any"}) {
+		t.Errorf("caps of a new bundle: %q", got)
+	}
+	if c := Compare(nil, old); len(c) != 6 || c[1].Op != Added {
+		t.Errorf("from nothing: %v", c)
+	}
+}
+
+// TestCompareProperty holds that locks differ exactly when their bytes do.
+func TestCompareProperty(t *testing.T) {
+	for seed := range int64(300) {
+		a, b := randomLock(rand.New(rand.NewSource(seed))), randomLock(rand.New(rand.NewSource(seed/2)))
+		same := string(a.Render()) == string(b.Render())
+		if changes := Compare(a, b); (len(changes) == 0) != same {
+			t.Fatalf("seed %d: same %v, changes %v", seed, same, changes)
+		}
+	}
+}
+
+func TestStale(t *testing.T) {
+	text := string(example(t, "rye.yaml"))
+	member := MemberManifest{"./bundles/own tools", manifest(t, "rye: 1\nrequire: {github.com/acme/core-bundle: v1.7.0}\n")}
+	l := exampleLock(t)
+	l.Members[0].Manifest = member.Manifest.Hash()
+	l.Sort()
+	if fs := l.Stale(manifest(t, text), member); len(fs) > 0 {
+		t.Fatalf("a current lock is stale: %v", fs)
+	}
+	if err := l.CheckStale(manifest(t, text), member); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, old, new, want string }{
+		{"version", "core-bundle: v1.8.2", "core-bundle: v1.9.0", "rye.yaml:6:3: LOCK_STALE: github.com/acme/core-bundle v1.9.0 is required, the lock was made for v1.8.2"},
+		{"a new one", "require:\n", "require:\n  github.com/new/x: v0.1.0\n", "rye.yaml:6:3: LOCK_STALE: github.com/new/x v0.1.0 is required and not locked"},
+		{"one less", "  git.acme.io/sec/redact//bundles/pii: v0.3.0\n", "", "is not required any more"},
+		{"use", "tool:gh/issue]", "tool:gh/pr]", "use of github.com/acme/core-bundle changed"},
+		{"no use", "use:\n  github.com/acme/core-bundle: [\"directive:triage/*\", tool:gh/issue]\n", "", "use of github.com/acme/core-bundle changed"},
+		{"use of nothing", "use:\n", "use:\n  github.com/new/x: [tool:x]\n", "which is not locked"},
+		{"policy", "72h", "73h", "policy changed"},
+		{"exclude", "[v1.8.1]", "[v1.8.0]", "policy changed"},
+	} {
+		changed := strings.Replace(text, tc.old, tc.new, 1)
+		if changed == text {
+			t.Fatalf("%s changes nothing", tc.name)
+		}
+		fs := l.Stale(manifest(t, changed), member)
+		if len(fs) != 1 || !strings.Contains(fs[0].String(), tc.want) || diag.CodeOf(l.CheckStale(manifest(t, changed), member)) != diag.LockStale {
+			t.Errorf("%s: %v, want %q", tc.name, fs, tc.want)
+		}
+	}
+	for name, tc := range map[string]struct {
+		members []MemberManifest
+		want    string
+	}{
+		"gone":    {nil, "no member of the workspace"},
+		"new":     {[]MemberManifest{member, {"./bundles/z", member.Manifest}}, "not in the lock"},
+		"changed": {[]MemberManifest{{member.Path, manifest(t, "rye: 1\n")}}, "the manifest of ./bundles/own tools changed"},
+	} {
+		if fs := l.Stale(manifest(t, text), tc.members...); len(fs) != 1 || !strings.Contains(fs[0].Message, tc.want) {
+			t.Errorf("%s: %v", name, fs)
+		}
+	}
+	if diag.CodeOf(Missing()) != diag.LockMissing || diag.LockMissing.Exit() != 3 {
+		t.Error("a missing lock has another code")
+	}
+	for _, same := range []string{strings.Replace(text, "vendor: true\n", "", 1), "# note\n" + text} {
+		if fs := l.Stale(manifest(t, same), member); len(fs) > 0 {
+			t.Errorf("what does not shape the lock makes it stale: %v", fs)
+		}
+	}
+}
+
+// universe answers what versions require, for Draft.
+type universe map[string][]Module
+
+func (u universe) Max(a, b string) string { return MaxVersion(a, b) }
+
+func (u universe) Required(_ context.Context, id, version string) ([]Module, error) {
+	to, ok := u[id+" "+version]
+	if !ok {
+		return nil, fmt.Errorf("there is no %s %s", id, version)
+	}
+	return to, nil
+}
+
+func mods(words ...string) []Module {
+	var out []Module
+	for i := 0; i < len(words); i += 2 {
+		out = append(out, Module{ID: words[i], Version: words[i+1]})
+	}
+	return out
+}
+
+// TestDraft locks a diamond in which a version that was not chosen is the only
+// reason for another.
+func TestDraft(t *testing.T) {
+	a, b, c, d, own := "github.com/x/a", "github.com/x/b", "github.com/x/c", "github.com/x/d", "github.com/x/own"
+	u := universe{
+		a + " v1.0.0": mods(c, "v1.5.0", b, "v1.0.0"), a + " v1.1.0": mods(c, "v1.2.0"),
+		b + " v1.0.0": mods(a, "v1.1.0", own, "v3.0.0"), c + " v1.5.0": mods(d, "v1.0.0"), c + " v1.2.0": nil, d + " v1.0.0": nil,
+	}
+	m := manifest(t, "rye: 1\nrequire: {"+a+": v1.0.0, "+b+": v1.0.0}\nuse: {"+a+": [tool:x]}\nreplace: {"+d+": ../d}\n")
+	members := []MemberManifest{{"./own", manifest(t, "rye: 1\nname: "+own+"\nrequire: {"+d+": v1.0.0}\n")}}
+	g, err := mvs.BuildList(t.Context(), mvs.Root{Requires: m.Requires(), Members: map[string][]Module{own: members[0].Manifest.Requires()}}, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := Draft(m, members, g)
+	if fs := l.Stale(m, members...); len(fs) > 0 {
+		t.Errorf("a draft is stale: %v", fs)
+	}
+	var got []string
+	for _, x := range l.Bundles {
+		got = append(got, fmt.Sprintf("%v %s%v%s%v%v", x.Module(), x.Require, x.Use, x.Replace, x.Needs, x.Via))
+	}
+	want := []string{
+		a + " v1.1.0 v1.0.0[tool:x][" + c + " v1.2.0][]",
+		b + " v1.0.0 v1.0.0[][" + a + " v1.1.0 " + own + "][]",
+		c + " v1.5.0 [][" + d + " v1.0.0][" + a + " v1.0.0]",
+		d + " v1.0.0 []../d[][]",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+	path := l.Why(c)
+	if len(path) != 2 || path[0].ID != a || path[1] != (Step{ID: c, Wanted: "v1.2.0", Selected: "v1.5.0", From: a}) {
+		t.Errorf("why: %+v", path)
+	}
+	if path := l.Why(d); len(path) != 1 || path[0].From != own {
+		t.Errorf("why of what a member requires: %+v", path)
+	}
+	if l.Why("github.com/no/x") != nil {
+		t.Error("what is not there has a reason")
+	}
+	tree := show(l.Tree(), "")
+	if want := a + " v1.1.0\n " + c + " v1.5.0\n  " + d + " v1.0.0\n " + c + " v1.5.0 seen\n" + b + " v1.0.0\n " + a + " v1.1.0 seen\n " + own + " \n  " + d + " v1.0.0\n"; tree != want {
+		t.Errorf("tree\n%s\nwant\n%s", tree, want)
+	}
+}
+
+func show(nodes []Node, indent string) string {
+	var b strings.Builder
+	for _, n := range nodes {
+		b.WriteString(indent + n.ID + " " + n.Selected)
+		if n.Seen {
+			b.WriteString(" seen")
+		}
+		b.WriteString("\n" + show(n.Children, indent+" "))
+	}
+	return b.String()
+}
+
+// TestWhyCycle ends.
+func TestWhyCycle(t *testing.T) {
+	l := &Lock{Bundles: []Bundle{
+		{ID: "github.com/x/a", Version: "v1.0.0", Needs: mods("github.com/x/b", "v1.0.0")},
+		{ID: "github.com/x/b", Version: "v1.0.0", Needs: mods("github.com/x/a", "v1.0.0"), Require: "v1.0.0"},
+	}}
+	if path := l.Why("github.com/x/a"); len(path) != 2 || path[0].ID != "github.com/x/b" {
+		t.Errorf("%+v", path)
+	}
+	if tree := l.Tree(); len(tree) != 1 || len(tree[0].Children) != 1 {
+		t.Errorf("%+v", tree)
+	}
+}
