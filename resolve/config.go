@@ -5,9 +5,9 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/layered"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/space"
 )
 
 // extendsKey names the configuration that a layer builds on.
@@ -56,16 +56,13 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 	}
 	var out []layered.Layer
 	found := false
-	for _, root := range slices.Backward(r.roots) {
-		at, rel, err := r.locate(ext, ref, []*space.Root{root})
-		if err != nil {
-			return nil, err
-		}
-		if at == nil {
-			continue
-		}
+	places, err := r.layerPlaces(ext, ref)
+	if err != nil {
+		return nil, err
+	}
+	for _, at := range slices.Backward(places) {
 		found = true
-		it, err := r.Open(ctx, Entry{Ref: ref, Root: root, Rel: rel})
+		it, err := r.Open(ctx, Entry{Ref: ref, Root: at.root, Rel: at.rel})
 		if err == nil {
 			err = it.Usable()
 		}
@@ -92,6 +89,28 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 	}
 	if !found {
 		return nil, r.missing(ctx, ref, ext, r.roots, diag.ItemNotFound)
+	}
+	return out, nil
+}
+
+// layerPlaces returns where the layers of a configuration stand, highest
+// precedence first: at most one in each space's own items and one in its
+// bundles.
+func (r *Resolver) layerPlaces(ext *extract.Extractor, ref item.Ref) ([]place, error) {
+	var out []place
+	for i := 0; i < len(r.roots); {
+		n := 1
+		for i+n < len(r.roots) && layersOfOne(r.roots[i], r.roots[i+n]) {
+			n++
+		}
+		at, err := r.among(ext.Paths(ref.ID), ref, r.roots[i:i+n], false)
+		if err != nil {
+			return nil, err
+		}
+		if at.root != nil {
+			out = append(out, at)
+		}
+		i += n
 	}
 	return out, nil
 }

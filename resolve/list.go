@@ -33,15 +33,21 @@ func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
 func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry {
 	var out []Entry
 	seen := map[item.Ref]bool{}
-	for _, root := range roots {
-		var here []item.Ref
+	var here []item.Ref // of this root, and of the bundles beside it
+	for i, root := range roots {
+		if i > 0 && !layersOfOne(roots[i-1], root) {
+			for _, ref := range here {
+				seen[ref] = true
+			}
+			here = here[:0]
+		}
 		// An unreadable folder lists nothing here; reading an item in it
 		// says why.
 		_ = root.Walk(ext.Folder, func(e space.Entry) error {
 			if path.Ext(e.Rel) == extract.DetachedExt {
 				return nil
 			}
-			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
+			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
 				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref] || !supplies(root, p.Ref)})
 				if supplies(root, p.Ref) {
 					here = append(here, p.Ref)
@@ -49,9 +55,6 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			}
 			return nil
 		})
-		for _, ref := range here {
-			seen[ref] = true
-		}
 	}
 	slices.SortStableFunc(out, func(a, b Entry) int { return cmp.Compare(a.Ref.ID, b.Ref.ID) })
 	return out
@@ -77,7 +80,7 @@ func (r *Resolver) Shadows(ctx context.Context, ref item.Ref) ([]Entry, error) {
 	for _, root := range r.roots {
 		for _, rel := range ext.Paths(ref.ID) {
 			switch {
-			case !root.Exists(rel):
+			case !root.Offers(ref) || !root.Exists(rel):
 			case supplies(root, ref):
 				used = append(used, Entry{Ref: ref, Root: root, Rel: rel, Shadow: len(used) > 0})
 			default:

@@ -41,6 +41,7 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 	it.Bytes, it.Digest = b, item.DigestOf(b)
 	it.Verdict = trust.Verdict{Status: trust.Unsigned, Code: diag.Unsigned, Reasons: []string{"it is neither an item nor listed in a bundle manifest"}}
 	it.Verdict = r.vouch(it)
+	it.Verdict = r.pinned(it)
 	return it, nil
 }
 
@@ -61,6 +62,7 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 	if it.Support() && it.Verdict.Code == diag.Unsigned {
 		it.Verdict = r.vouch(it)
 	}
+	it.Verdict = r.pinned(it)
 	return it, ctx.Err()
 }
 

@@ -9,7 +9,6 @@ package resolve
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -51,6 +50,7 @@ type Resolver struct {
 
 	vouchMu  sync.Mutex
 	vouchers map[*space.Root]voucher
+	pinLists map[*space.Root]func() *pins
 	allKinds func() ([]item.Kind, error)
 }
 
@@ -60,7 +60,7 @@ func New(p Params) *Resolver {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
 	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]parserEntry{},
-		vouchers: map[*space.Root]voucher{}, cache: newMetaCache(4096)}
+		vouchers: map[*space.Root]voucher{}, pinLists: map[*space.Root]func() *pins{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
 	}
@@ -117,6 +117,9 @@ func (r *Resolver) FindFrom(ctx context.Context, ref item.Ref, root *space.Root)
 // verdict.
 func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (*Item, error) {
 	for _, from := range r.p.Spaces.From(root) {
+		if from.Missing() {
+			return nil, from.NotInstalled()
+		}
 		if from.Exists(rel) {
 			return r.File(ctx, from, rel)
 		}
@@ -134,6 +137,17 @@ func (r *Resolver) InspectFrom(ctx context.Context, ref item.Ref, root *space.Ro
 // findings are.
 func (r *Resolver) Inspect(ctx context.Context, ref item.Ref) (*Item, error) {
 	return r.inspect(ctx, ref, r.roots, notFound(ref))
+}
+
+// Holds reports whether a static edge of an item in root reaches anything: two
+// files for one id too. Nothing is read.
+func (r *Resolver) Holds(ctx context.Context, ref item.Ref, root *space.Root) bool {
+	ext, err := r.Extractor(ctx, ref.Kind)
+	if err != nil {
+		return false
+	}
+	at, _, err := r.locate(ext, ref, r.p.Spaces.From(root))
+	return at != nil || err != nil
 }
 
 func notFound(ref item.Ref) diag.Code {
@@ -187,33 +201,12 @@ func typeOf(ext *extract.Extractor, rel string) extract.FileType {
 	return t
 }
 
-// locate returns the first root that holds the ref, and the path there. Two
-// files for one id in one root have no answer.
-func (r *Resolver) locate(ext *extract.Extractor, ref item.Ref, roots []*space.Root) (*space.Root, string, error) {
-	paths := ext.Paths(ref.ID)
-	for _, root := range roots {
-		if !supplies(root, ref) || !root.Embedded() && !root.Exists(path.Dir(paths[0])) {
-			continue // without the folder there is none of its files
-		}
-		found := slices.DeleteFunc(slices.Clone(paths), func(rel string) bool { return !root.Exists(rel) })
-		switch len(found) {
-		case 0:
-			continue
-		case 1:
-			return root, found[0], nil
-		}
-		for i, rel := range found {
-			found[i] = root.Display(rel)
-		}
-		return nil, "", diag.New(diag.AmbiguousItem, "finding %s: %s give the same id", ref, strings.Join(found, " and ")).
-			WithHint("remove or rename one of them")
-	}
-	return nil, "", nil
-}
-
 func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extractor, roots []*space.Root, code diag.Code) error {
 	labels := make([]string, len(roots))
 	for i, root := range roots {
+		if root.Missing() {
+			return root.NotInstalled() // it may be there
+		}
 		labels[i] = root.Label()
 	}
 	looked := "there is no space"

@@ -77,12 +77,8 @@ func (r *Resolver) addManifest(out voucher, root *space.Root, rel, id string) {
 	if err != nil {
 		return
 	}
-	style, _ := sign.StyleByName("#")
-	in := trust.Input{
-		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(rel), Bytes: b, Style: style,
-		Subject: bundle.Subject(id), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
-	}
-	sp, err := sign.SplitFile(b, style)
+	in := manifestInput(root, rel, id, b)
+	sp, err := sign.SplitFile(b, in.Style)
 	m, fs := bundle.Parse(b)
 	if err != nil || !r.p.Trust.Verify(in).OK() || m == nil || diag.Failed(fs) || m.ID != id {
 		return
