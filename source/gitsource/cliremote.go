@@ -84,6 +84,9 @@ func (r *cli) fetch(ctx context.Context, store string, w Want, more []string, ho
 	if err := r.bounded(ctx, store, specs.String(), more, args); err != nil {
 		return err
 	}
+	if err := forgetPromisor(store, w.SHA256); err != nil {
+		return err
+	}
 	if missing, err = r.lacking(ctx, store, w); err == nil && len(missing) > 0 {
 		err = network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, missing[0]))
 	}
@@ -156,6 +159,9 @@ func (r *cli) local() *command {
 // files of the one folder that are missing, in one go.
 func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string) error {
 	noHaves := []string{"-c", "fetch.negotiationAlgorithm=noop"}
+	if err := forgetPromisor(store, w.SHA256); err != nil { // a killed fetch left it
+		return err
+	}
 	if err := r.fetch(ctx, store, w, noHaves, "--depth=1", "--filter=blob:none"); err != nil {
 		return err
 	}
@@ -183,19 +189,25 @@ func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string
 		}
 	}
 	slices.Sort(blobs)
-	return r.fetchBlobs(ctx, store, slices.Compact(blobs), noHaves)
-}
-
-func (r *cli) fetchBlobs(ctx context.Context, store string, blobs []string, noHaves []string) error {
-	if len(blobs) == 0 {
-		return nil
-	}
-	missing, err := r.lacking(ctx, store, Want{OIDs: blobs})
+	missing, err := r.lacking(ctx, store, Want{OIDs: slices.Compact(blobs)})
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	args := append(append([]string{"fetch", "--quiet"}, plainFetch()...), "--filter=blob:none", "--stdin", "--end-of-options", r.url)
-	return r.bounded(ctx, store, strings.Join(missing, "\n")+"\n", noHaves, args)
+	if err := r.bounded(ctx, store, strings.Join(missing, "\n")+"\n", noHaves, args); err != nil {
+		return err
+	}
+	return forgetPromisor(store, w.SHA256)
+}
+
+// forgetPromisor takes out what a partial fetch writes into the settings of a
+// repository. With it git would ask the remote for every single object that is
+// not there, and one that reads does not want that.
+func forgetPromisor(store string, isSHA256 bool) error {
+	if err := plainConfig(store, isSHA256); err != nil {
+		return diag.New(diag.FileSystemError, "writing the cache: %w", err)
+	}
+	return nil
 }
 
 // wrong turns git's last words into an error of ours.

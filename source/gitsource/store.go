@@ -79,13 +79,8 @@ func (s *store) unwritable(err error) error {
 // is written last.
 func (s *store) repository(name string, isSHA256 bool) (string, error) {
 	dir := filepath.Join(s.dir, name)
-	format := "sha1"
-	if isSHA256 {
-		format = "sha256"
-	}
-	config := "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = " + format + "\n"
 	if b, err := os.ReadFile(filepath.Join(dir, "config")); err == nil {
-		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(strings.ToLower(string(b)), "objectformat = "+format) {
+		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
 			return dir, nil
 		}
 		if err := os.RemoveAll(dir); err != nil { // the remote has another format now
@@ -98,7 +93,7 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 		}
 	}
 	_ = atomicfile.Write(filepath.Join(s.dir, "url"), []byte(s.url+"\n"), 0o600)
-	err := atomicfile.Write(filepath.Join(dir, "config"), []byte(config), 0o600)
+	err := plainConfig(dir, isSHA256)
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
 	}
@@ -106,6 +101,20 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 		return "", s.unwritable(err)
 	}
 	return dir, nil
+}
+
+func configOf(isSHA256 bool) string {
+	format := "sha1"
+	if isSHA256 {
+		format = "sha256"
+	}
+	return "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = " + format + "\n"
+}
+
+// plainConfig writes the settings of one of our repositories, which say nothing
+// about any remote.
+func plainConfig(dir string, isSHA256 bool) error {
+	return atomicfile.Write(filepath.Join(dir, "config"), []byte(configOf(isSHA256)), 0o600)
 }
 
 // discard removes a repository of the store that turned out to be broken.

@@ -85,7 +85,7 @@ type file struct {
 func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 	files := []file{}
 	level := []file{{path: "", oid: tree}}
-	for depth := 0; len(level) > 0; depth++ {
+	for len(level) > 0 {
 		var next []file
 		oids := make([]string, len(level))
 		for i, t := range level {
@@ -102,13 +102,15 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 					return diag.New(diag.PathEscape, "reading tree %s: it holds the name %q", oids[i], e.name)
 				}
 				switch {
+				case len(f.path) > bundle.MaxPath && source.Carried(f.path):
+					files = append(files, file{f.path, uint32(lock.ModeRegular), f.oid}) // check refuses it
 				case e.mode == modeTree && source.CarriedFolder(f.path):
 					next = append(next, f)
 				case e.mode != modeTree && (source.Carried(f.path) || f.path == ".ai"):
 					files = append(files, f)
 				}
 			}
-			if len(files) > bundle.MaxFiles || len(next) > bundle.MaxFiles || depth > bundle.MaxPath/2 {
+			if len(files) > bundle.MaxFiles || len(next) > bundle.MaxFiles {
 				return diag.New(diag.TooLarge, "reading tree %s: it has more than %d files", tree, bundle.MaxFiles)
 			}
 			return nil

@@ -101,14 +101,19 @@ func (r *Repo) CommitTo(branch string, files ...File) string {
 			mode = "100644"
 		}
 		if mode == "160000" {
-			fmt.Fprintf(&b, "M 160000 %s %q\n", f.Data, f.Path)
+			fmt.Fprintf(&b, "M 160000 %s %s\n", f.Data, quote(f.Path))
 			continue
 		}
-		fmt.Fprintf(&b, "M %s inline %q\ndata %d\n%s\n", mode, f.Path, len(f.Data), f.Data)
+		fmt.Fprintf(&b, "M %s inline %s\ndata %d\n%s\n", mode, quote(f.Path), len(f.Data), f.Data)
 	}
 	b.WriteString("\ndone\n")
 	r.Git(b.String(), "fast-import", "--quiet", "--done", "--date-format=raw", "--force")
 	return r.Git("", "rev-parse", "refs/heads/"+branch)
+}
+
+// quote writes a path as git fast-import reads it.
+func quote(p string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(p) + `"`
 }
 
 func (r *Repo) has(ref string) bool {
