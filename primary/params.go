@@ -2,6 +2,7 @@ package primary
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -18,26 +19,52 @@ func params(call Call, s *schema.Schema) (map[string]any, error) {
 		out = map[string]any{}
 	}
 	var errs []error
-	said := map[string]bool{}
+	said, bad := map[string]bool{}, map[string]bool{}
 	for _, word := range call.Args {
 		name, v, err := param(word, s)
 		if err == nil && said[name] {
 			err = diag.New(diag.Usage, "reading parameter %q: it is given twice", name)
 		}
 		if err != nil {
-			errs = append(errs, err)
+			errs, bad[name] = append(errs, err), true
 			continue
 		}
 		out[name], said[name] = v, true
 	}
+	if len(errs) > 0 && s != nil {
+		errs = append(errs, others(s, out, bad)...)
+	}
 	return out, diag.Join("reading the parameters of "+call.Ref.String(), errs)
+}
+
+// others returns what else is wrong with parameters of which some could not be
+// read, so that one call tells all. What is told of those already is left out.
+func others(s *schema.Schema, params map[string]any, bad map[string]bool) []error {
+	for name := range bad {
+		delete(params, name)
+	}
+	told := func(v schema.Violation) bool {
+		for name := range bad {
+			if v.Keyword == "required" && strings.HasSuffix(v.Message, " "+strconv.Quote(name)) {
+				return true
+			}
+		}
+		return false
+	}
+	var out []error
+	for _, v := range s.Validate(s.Defaults(params)) {
+		if !told(v) {
+			out = append(out, diag.New(diag.ValidationFailed, "%s %s", v.Path, v.Message))
+		}
+	}
+	return out
 }
 
 // param reads "name=text" or "name:=JSON".
 func param(word string, s *schema.Schema) (string, any, error) {
 	name, text, ok := cut(word)
 	if !ok {
-		return "", nil, diag.New(diag.Usage, "reading parameter %q: it is not name=value", word).
+		return word, nil, diag.New(diag.Usage, "reading parameter %q: it is not name=value", word).
 			WithHint("write name=text, or name:=JSON for numbers, lists and objects")
 	}
 	if raw, isJSON := strings.CutSuffix(name, ":"); isJSON {

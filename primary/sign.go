@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/legacy"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -54,6 +55,7 @@ type SignReport struct {
 	Ref      string         `json:"ref"`
 	Path     string         `json:"path"`
 	Status   SignStatus     `json:"status"`
+	Support  bool           `json:"support,omitempty"` // the file is no item, but verified beside one
 	Signer   string         `json:"signer,omitempty"`
 	Findings []diag.Finding `json:"findings,omitempty"`
 }
@@ -134,7 +136,7 @@ type SignedFile struct {
 // Prepare validates an item and computes its signed form, which the caller
 // writes when the status is Signed. Nothing is written here.
 func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
-	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
+	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support()}
 	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}
@@ -143,6 +145,7 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		text = append(text, hidden.Scan(it.Bytes)...)
 	}
 	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
+	rep.Findings = append(rep.Findings, h.executor(ctx, it)...)
 	if resolve.IsReader(it.Ref) {
 		// Signed, it would stop every run.
 		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
@@ -165,6 +168,20 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		rep.Status = Signed
 	}
 	return rep, SignedFile{rel, out}, ctx.Err()
+}
+
+// executor warns of a tool that nothing can run: to sign is not to run, and
+// the runtime may come later.
+func (h *House) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
+	id := it.Meta.ExecutorID
+	ref, err := item.ParseRef(id, item.Tool)
+	if id == "" || it.Support() || it.Ref.Kind != item.Tool || err != nil || h.p.Resolver.Holds(ctx, ref, it.Root) {
+		return nil
+	}
+	at := (&tree.Doc{Pos: it.Meta.Pos}).At("executor_id")
+	f := diag.Warnf(diag.ExecutorNotFound, max(at.Line, 1), at.Column, "nothing is found at executor_id %q, so it cannot run", id)
+	f.Path, f.Fix = it.Path(), "rye list tool shows every runtime"
+	return []diag.Finding{f}
 }
 
 func (r *SignReport) refuse(err error) {

@@ -216,8 +216,10 @@ func TestParameters(t *testing.T) {
 		{"strict", nil, []string{"n:={"}, "PARSING_ERROR"},
 		{"strict", nil, []string{`n:={"a":1,"a":2}`}, "PARSING_ERROR"},
 		{"strict", nil, []string{"n=1", "n=2"}, "USAGE"},
-		{"strict", nil, []string{"word"}, "USAGE"},
-		{"strict", nil, []string{"=1", ":=1", "::=1"}, "USAGE USAGE USAGE"},
+		{"strict", nil, []string{"word"}, "USAGE VALIDATION_FAILED"}, // n is missing besides
+		{"strict", nil, []string{"n"}, "USAGE"},
+		{"strict", nil, []string{"x=1", "l:=5"}, "UNKNOWN_PARAMETER VALIDATION_FAILED VALIDATION_FAILED"},
+		{"strict", nil, []string{"=1", ":=1", "::=1"}, "USAGE USAGE USAGE VALIDATION_FAILED"},
 		{"strict", nil, []string{"n=x", "y=1", "word"}, "VALIDATION_FAILED UNKNOWN_PARAMETER USAGE"},
 	} {
 		run, err := house(h, policy.Person()).Tool(t.Context(), primary.Call{Ref: ref(item.Tool, c.tool), Args: c.args, Params: c.params, DryRun: true})

@@ -57,12 +57,12 @@ func (c *call) writeWorkflow(ctx context.Context, system string) ([]string, erro
 		return nil, err
 	}
 	name := map[string]string{"github": ".github/workflows/rye.yml", "gitlab": ".gitlab-ci.yml"}[system]
-	if _, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name))); err == nil && system == "gitlab" {
-		name = ".gitlab/rye.yml" // their pipeline is theirs
-	}
 	text, err := workflow(system, project)
 	if err != nil {
 		return nil, err
+	}
+	if b, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name))); err == nil && system == "gitlab" && string(b) != text {
+		name = ".gitlab/rye.yml" // their pipeline is theirs
 	}
 	file := filepath.Join(top, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
@@ -79,7 +79,11 @@ func (c *call) writeWorkflow(ctx context.Context, system string) ([]string, erro
 		c.ui.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
 	}
 	c.ui.Note("set the variable RYE_TRUST_ROOT of %s to the fingerprints that may vouch for this project: rye key list shows yours", system)
-	return []string{name}, nil
+	rel, err := filepath.Rel(c.dir, file)
+	if err != nil {
+		return []string{file}, nil
+	}
+	return []string{filepath.ToSlash(rel)}, nil
 }
 
 // workflow fills the template of a system. project is the folder below the top

@@ -93,24 +93,32 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 	r := read(sign.WithoutForeignLegacy(src, t.Style))
 	m.Body, m.Fallback = r.body, r.fallback
 	if r.doc != nil {
-		m.Fields, m.Pos = e.apply(r.doc)
+		m.Fields, m.Pos, m.Keys = e.apply(r.doc)
 		m.FromFields()
 	}
 	return m, r.findings
 }
 
 // apply maps source keys to fields. A key that feeds a rule keeps no field of
-// its own name; every other key is a field as it stands.
-func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos) {
+// its own name; every other key is a field as it stands. The last result is
+// what the file calls a field, where that differs.
+func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos, map[string]string) {
 	if len(e.Rules) == 0 {
-		return doc.Root, doc.Pos
+		return doc.Root, doc.Pos, nil
 	}
 	out := make(map[string]any, len(doc.Root))
+	var keys map[string]string
 	for _, r := range e.Rules {
 		for _, key := range r.From {
 			if v, ok := doc.Root[key]; ok {
 				out[r.Field] = v
 				copyPos(doc.Pos, key, r.Field)
+				if key != r.Field {
+					if keys == nil {
+						keys = map[string]string{}
+					}
+					keys[r.Field] = key
+				}
 				break
 			}
 		}
@@ -120,7 +128,7 @@ func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos) {
 			out[k] = v
 		}
 	}
-	return out, doc.Pos
+	return out, doc.Pos, keys
 }
 
 // supplies reports whether any rule takes a field from the source key.

@@ -35,7 +35,7 @@ type Field struct {
 
 // Validate returns every finding of m against the extractor's schema.
 func (e *Extractor) Validate(ref item.Ref, m *item.Metadata) []diag.Finding {
-	v := validator{ref: ref, pos: &tree.Doc{Pos: m.Pos}}
+	v := validator{ref: ref, pos: &tree.Doc{Pos: m.Pos}, keys: m.Keys}
 	for i := range e.Schema.Fields {
 		v.field(&e.Schema.Fields[i], m.Fields, "")
 	}
@@ -43,9 +43,22 @@ func (e *Extractor) Validate(ref item.Ref, m *item.Metadata) []diag.Finding {
 }
 
 type validator struct {
-	ref item.Ref
-	pos *tree.Doc
-	out []diag.Finding
+	ref  item.Ref
+	pos  *tree.Doc
+	keys map[string]string
+	out  []diag.Finding
+}
+
+// called returns a field's path with the name that the file uses for it.
+func (v *validator) called(path string) string {
+	top, rest, deeper := strings.Cut(path, ".")
+	if key := v.keys[top]; key != "" {
+		top = key
+	}
+	if deeper {
+		return top + "." + rest
+	}
+	return top
 }
 
 func (v *validator) add(path, fix, format string, args ...any) {
@@ -61,11 +74,11 @@ func (v *validator) field(f *Field, in map[string]any, at string) {
 	switch {
 	case !present:
 		if f.Required {
-			v.add(at, fmt.Sprintf("add %s", f.Name), "missing field %q", path)
+			v.add(at, fmt.Sprintf("add %s", f.Name), "missing field %q", v.called(path))
 		}
 	case val == nil:
 		if !f.Nullable {
-			v.add(path, "", "field %q may not be null", path)
+			v.add(path, "", "field %q may not be null", v.called(path))
 		}
 	default:
 		v.value(f, val, path)
@@ -125,26 +138,26 @@ func (v *validator) typed(f *Field, val any, path string) bool {
 		_, ok = val.([]any)
 	}
 	if !ok {
-		v.add(path, "", "field %q must be %s, is %s", path, want, describe(val))
+		v.add(path, "", "field %q must be %s, is %s", v.called(path), want, describe(val))
 	}
 	return ok
 }
 
 func (v *validator) text(f *Field, s, path string) {
 	if f.Required && strings.TrimSpace(s) == "" && !f.MatchPath {
-		v.add(path, "", "field %q is empty", path)
+		v.add(path, "", "field %q is empty", v.called(path))
 		return
 	}
 	if f.Pattern != nil && !f.Pattern.MatchString(s) {
-		v.add(path, "", "field %q is %q, which does not match %s", path, s, f.Pattern)
+		v.add(path, "", "field %q is %q, which does not match %s", v.called(path), s, f.Pattern)
 	}
 	if f.MatchFilename && s != v.ref.Name() && s != v.ref.ID {
 		v.add(path, fmt.Sprintf("write %q in the file, or rename the file to %s", v.ref.Name(), s),
-			"field %q is %q, but the file's name gives %q", path, s, v.ref.Name())
+			"field %q is %q, but the file's name gives %q", v.called(path), s, v.ref.Name())
 	}
 	if f.MatchPath && s != v.ref.Category() {
 		v.add(path, fmt.Sprintf("write %q in the file, or move the file to folder %q", v.ref.Category(), s),
-			"field %q is %q, but the file's folder gives %q", path, s, v.ref.Category())
+			"field %q is %q, but the file's folder gives %q", v.called(path), s, v.ref.Category())
 	}
 }
 
@@ -164,10 +177,10 @@ func (v *validator) bounds(f *Field, val any, path string) {
 		return
 	}
 	if f.Minimum != nil && n < *f.Minimum {
-		v.add(path, "", "field %q is %v, at least %v is required", path, val, *f.Minimum)
+		v.add(path, "", "field %q is %v, at least %v is required", v.called(path), val, *f.Minimum)
 	}
 	if f.Maximum != nil && n > *f.Maximum {
-		v.add(path, "", "field %q is %v, at most %v is allowed", path, val, *f.Maximum)
+		v.add(path, "", "field %q is %v, at most %v is allowed", v.called(path), val, *f.Maximum)
 	}
 }
 
