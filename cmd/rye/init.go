@@ -72,7 +72,7 @@ func runInit(ctx context.Context, c *call) error {
 	}
 	err = c.ui.Show(data, func() {
 		for _, f := range made {
-			c.ui.Out("created %s", f)
+			c.ui.Out("created %s", c.fromHere(filepath.Join(dir, filepath.FromSlash(f))))
 		}
 		c.showHooks(hooks)
 		if len(made) == 0 {
@@ -83,6 +83,14 @@ func runInit(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.offerKey(ctx, h)
+}
+
+// fromHere returns a path as the user would write it where he stands.
+func (c *call) fromHere(path string) string {
+	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
+		return filepath.ToSlash(rel)
+	}
+	return path
 }
 
 // offerKey makes a key after a yes at the terminal, and tells how elsewhere.

@@ -127,6 +127,9 @@ func (u *ui) signLine(r primary.SignReport) {
 	if name == "" {
 		name = "(no item)"
 	}
+	if r.Support {
+		name += " (support file)"
+	}
 	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(dim, r.Path))
 	for _, f := range r.Findings {
 		u.finding(f)

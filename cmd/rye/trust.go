@@ -97,11 +97,16 @@ func runTrustAdd(ctx context.Context, c *call) error {
 // it may arrive under any.
 func proposedKey(path string, b []byte) (*trust.Document, error) {
 	doc, fs := trust.ParseDocument(keyFileName(path, b), b)
+	if doc != nil && doc.Kind != "" && doc.Kind != trust.KindKey {
+		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document but a %s", path, doc.Kind).
+			WithHint("the owner makes one with rye key export")
+	}
 	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
 		return nil, err
 	}
 	if doc == nil || doc.Kind != trust.KindKey {
-		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document", path)
+		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document", path).
+			WithHint("the owner makes one with rye key export")
 	}
 	return doc, nil
 }
