@@ -150,17 +150,6 @@ func (r *Resolver) Holds(ctx context.Context, ref item.Ref, root *space.Root) bo
 	return at != nil || err != nil
 }
 
-// Holds reports whether a static edge of an item in root reaches anything: two
-// files for one id too. Nothing is read.
-func (r *Resolver) Holds(ctx context.Context, ref item.Ref, root *space.Root) bool {
-	ext, err := r.Extractor(ctx, ref.Kind)
-	if err != nil {
-		return false
-	}
-	at, _, err := r.locate(ext, ref, r.p.Spaces.From(root))
-	return at != nil || err != nil
-}
-
 func notFound(ref item.Ref) diag.Code {
 	if ref.Kind == item.Tool {
 		return diag.ToolNotFound
