@@ -96,11 +96,11 @@ func runTrustAdd(ctx context.Context, c *call) error {
 // proposedKey reads a key document under the name that its key gives, so that
 // it may arrive under any.
 func proposedKey(path string, b []byte) (*trust.Document, error) {
-	doc, fs := trust.ParseDocument(keyFileName(path, b), b)
-	if doc != nil && doc.Kind != "" && doc.Kind != trust.KindKey {
-		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document but a %s", path, doc.Kind).
+	if kind := documentKind(b); kind != "" && kind != trust.KindKey {
+		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document but a %s", path, kind).
 			WithHint("the owner makes one with rye key export")
 	}
+	doc, fs := trust.ParseDocument(keyFileName(path, b), b)
 	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
 		return nil, err
 	}
@@ -109,6 +109,16 @@ func proposedKey(path string, b []byte) (*trust.Document, error) {
 			WithHint("the owner makes one with rye key export")
 	}
 	return doc, nil
+}
+
+// documentKind returns what a document calls itself, "" when it cannot be read.
+func documentKind(b []byte) string {
+	doc, _ := tomlx.Parse(b)
+	if doc == nil {
+		return ""
+	}
+	kind, _ := doc.Root["kind"].(string)
+	return kind
 }
 
 // keyFileName returns the name that the key inside a document demands, or the
