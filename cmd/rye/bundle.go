@@ -65,7 +65,7 @@ func (c *call) openBundle(h *house, arg string) (*bundle.FolderTree, string, err
 }
 
 func runBundleCreate(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func bundleVerifyCommand() *command {
 }
 
 func runBundleVerify(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

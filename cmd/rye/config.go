@@ -35,7 +35,7 @@ else is replaced. --origin shows which file each value comes from.`,
 }
 
 func runConfigShow(ctx context.Context, c *call) error {
-	h, err := c.house(strict)
+	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err
 	}

@@ -80,8 +80,8 @@ signed. It runs only after this consent, which holds for these very bytes, and
 for those of a pyvenv.cfg beside it.`,
 		examples: []string{"rye trust interpreter .venv/bin/python"},
 		codes:    []diag.Code{diag.FileSystemError},
-		run: func(_ context.Context, c *call) error {
-			h, err := c.house(lenient)
+		run: func(ctx context.Context, c *call) error {
+			h, err := c.house(ctx, lenient)
 			if err != nil {
 				return err
 			}

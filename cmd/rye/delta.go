@@ -33,7 +33,7 @@ type shadowing struct {
 }
 
 func runDelta(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

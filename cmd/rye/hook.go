@@ -59,7 +59,7 @@ func (c *call) installHooks(ctx context.Context) ([]githook.Installed, error) {
 	if err != nil {
 		return nil, err
 	}
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (c *call) hookPush(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

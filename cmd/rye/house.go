@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/hex"
 	"io/fs"
 	"os"
@@ -42,7 +43,7 @@ const (
 )
 
 // house builds the rooms for this call.
-func (c *call) house(m mode) (*house, error) {
+func (c *call) house(ctx context.Context, m mode) (*house, error) {
 	h := &house{dirs: c.userDirs()}
 	system, err := c.system()
 	if err != nil {
@@ -55,7 +56,7 @@ func (c *call) house(m mode) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadTrust(h); err != nil {
+	if err := c.loadTrust(ctx, h); err != nil {
 		return nil, err
 	}
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: bool(m)})

@@ -61,7 +61,7 @@ func runInit(ctx context.Context, c *call) error {
 		return err
 	}
 	made = append(made, more...)
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ type newKey struct {
 }
 
 func runKeyNew(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}
@@ -232,8 +232,8 @@ func keyListCommand() *command {
 	return &command{
 		name: "list", usage: "list your own keys",
 		examples: []string{"rye key list"},
-		run: func(_ context.Context, c *call) error {
-			h, err := c.house(lenient)
+		run: func(ctx context.Context, c *call) error {
+			h, err := c.house(ctx, lenient)
 			if err != nil {
 				return err
 			}
@@ -278,8 +278,8 @@ func keyExportCommand() *command {
 		long:     "KEY is a fingerprint, the beginning of one, or an owner. The document holds no secret.",
 		examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
 		codes:    []diag.Code{diag.AuthRequired},
-		run: func(_ context.Context, c *call) error {
-			h, err := c.house(lenient)
+		run: func(ctx context.Context, c *call) error {
+			h, err := c.house(ctx, lenient)
 			if err != nil {
 				return err
 			}
@@ -315,7 +315,7 @@ where it listens.`,
 }
 
 func runKeyAgentAdd(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

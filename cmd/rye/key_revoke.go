@@ -41,7 +41,7 @@ taken back.`,
 }
 
 func runKeyRevoke(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ type rotated struct {
 }
 
 func runKeyRotate(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

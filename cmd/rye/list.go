@@ -35,7 +35,7 @@ type listed struct {
 }
 
 func runList(ctx context.Context, c *call) error {
-	h, err := c.house(strict)
+	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err
 	}

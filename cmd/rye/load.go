@@ -32,7 +32,7 @@ copy keeps its signature, and needs one of yours when you change it.`,
 }
 
 func runLoad(ctx context.Context, c *call) error {
-	h, err := c.house(strict)
+	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (c *call) template(kind item.Kind) (string, error) {
 }
 
 func runNew(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

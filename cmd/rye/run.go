@@ -50,7 +50,7 @@ func runRun(ctx context.Context, c *call) error {
 	// The work before the tool starts takes milliseconds and a few megabytes:
 	// collecting them would take longer than it saves.
 	debug.SetGCPercent(400)
-	h, err := c.house(strict)
+	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err
 	}

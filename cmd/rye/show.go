@@ -39,7 +39,7 @@ type itemView struct {
 }
 
 func runShow(ctx context.Context, c *call) error {
-	h, err := c.house(strict)
+	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ and --json show every one.`,
 }
 
 func runChain(ctx context.Context, c *call) error {
-	h, err := c.house(strict)
+	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func runSign(ctx context.Context, c *call) error {
 	if len(c.args) == 0 {
 		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithHint("rye sign '*' signs every item of the project")
 	}
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 		return nil, err
 	}
 	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
-	rooms := c.houseSoon()
+	rooms := c.houseSoon(ctx)
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
 	return githook.Sign(bounded, githook.Params{
@@ -97,14 +97,14 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 }
 
 // houseSoon builds the house while git lists the index.
-func (c *call) houseSoon() func() (*house, error) {
+func (c *call) houseSoon(ctx context.Context) func() (*house, error) {
 	type built struct {
 		h   *house
 		err error
 	}
 	soon := make(chan built, 1)
 	go func() {
-		h, err := c.house(lenient)
+		h, err := c.house(ctx, lenient)
 		soon <- built{h, err}
 	}()
 	return sync.OnceValues(func() (*house, error) {

@@ -45,7 +45,7 @@ is signed with your own key and lies in your configuration, never in a project.`
 }
 
 func runTrustAdd(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}
@@ -170,8 +170,8 @@ func trustListCommand() *command {
 	return &command{
 		name: "list", usage: "list the keys that count, and what the project proposes",
 		examples: []string{"rye trust list", "rye trust list --json"},
-		run: func(_ context.Context, c *call) error {
-			h, err := c.house(lenient)
+		run: func(ctx context.Context, c *call) error {
+			h, err := c.house(ctx, lenient)
 			if err != nil {
 				return err
 			}
@@ -219,8 +219,8 @@ func trustRemoveCommand() *command {
 	}
 }
 
-func runTrustRemove(_ context.Context, c *call) error {
-	h, err := c.house(lenient)
+func runTrustRemove(ctx context.Context, c *call) error {
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func trustExplainCommand() *command {
 }
 
 func runTrustExplain(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

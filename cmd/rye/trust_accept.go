@@ -34,8 +34,8 @@ type setChange struct {
 	trust.SetDocument
 }
 
-func runTrustAccept(_ context.Context, c *call) error {
-	h, err := c.house(lenient)
+func runTrustAccept(ctx context.Context, c *call) error {
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func vouchFlags(what string) []cli.Flag {
 }
 
 func runTrustEndorse(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ the newest list is older than that.`,
 }
 
 func runTrustRefresh(ctx context.Context, c *call) error {
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

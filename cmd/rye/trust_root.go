@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 
@@ -90,12 +91,14 @@ func within(dir, path string) bool {
 
 // loadTrust reads the documents and remembers the revocations that it meets for
 // the first time.
-func (c *call) loadTrust(h *house) (err error) {
+func (c *call) loadTrust(ctx context.Context, h *house) (err error) {
 	if h.trustParams, err = c.trustParams(h.dirs, h.spaces.ProjectDir); err != nil {
 		return err
 	}
+	brought := c.withoutBroughtTrust(ctx, h)
 	h.trustParams.LegacyDir = legacyDir(h.spaces.UserDir)
 	h.trust, h.badTrust = trust.Load(h.trustParams)
+	h.badTrust = append(h.badTrust, brought...)
 	for _, fp := range h.trustParams.Roots {
 		if _, known := h.trust.Key(fp); !known {
 			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())

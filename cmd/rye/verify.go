@@ -48,7 +48,7 @@ func runVerify(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	h, err := c.house(lenient)
+	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
+)
+
+// withoutBroughtTrust takes away what would be the user's own trust but came
+// with the project. A build machine may have its home inside a checkout: a
+// trust folder there is the user's, unless git tracks a file of it. What cannot
+// be told counts as brought.
+func (c *call) withoutBroughtTrust(ctx context.Context, h *house) (fs []diag.Finding) {
+	for _, dir := range []*string{&h.trustParams.UserDir, &h.dirs.State} {
+		if why := c.brought(ctx, h.spaces.ProjectDir, *dir); why != "" {
+			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so nothing in this folder counts", why)
+			f.Path, f.Fix = *dir, "have HOME or XDG_CONFIG_HOME and XDG_STATE_HOME outside of the repository"
+			fs = append(fs, f)
+			*dir = ""
+		}
+	}
+	if h.dirs.State == "" {
+		h.trustParams.StateDir = ""
+	}
+	return fs
+}
+
+// brought says why a folder may have come with the project, or "".
+func (c *call) brought(ctx context.Context, project, dir string) string {
+	if project == "" || dir == "" || !within(resolved(project), resolved(dir)) {
+		return ""
+	}
+	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+		return ""
+	}
+	switch tracked, err := gitcmd.Tracked(ctx, dir, c.Environ()); {
+	case err != nil && hasGit(dir):
+		return "it lies in a repository, and git does not tell what it tracks"
+	case tracked:
+		return "git tracks files of it"
+	}
+	return ""
+}
+
+// hasGit reports whether a folder lies in a git work tree.
+func hasGit(dir string) bool {
+	for ; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+}
