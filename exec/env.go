@@ -109,13 +109,12 @@ func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, var
 	return expandInto(vars, texts)
 }
 
-// checkEnvConfig finds every key of env_config that is not known or has the
-// wrong form, so that nothing declared is silently ignored.
+// checkEnvConfig finds every known key of env_config that has the wrong form.
+// Other keys are the item's own: items of the original have some.
 func checkEnvConfig(el *resolve.Item) error {
 	var fs []diag.Finding
 	for _, key := range slices.Sorted(maps.Keys(el.Meta.EnvConfig)) {
-		var good bool
-		want := "is not known, only interpreter, env and dotenv are"
+		good, want := true, ""
 		switch v := el.Meta.EnvConfig[key]; key {
 		case "interpreter":
 			_, good = v.(map[string]any)
