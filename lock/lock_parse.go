@@ -27,7 +27,10 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 	if b[len(b)-1] != '\n' {
 		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no end: the file was cut off"))
 	}
-	p.file(scan(string(b)))
+	first, _, _ := bytes.Cut(b, []byte{'\n'})
+	if p.format(scan(string(first))[0]) {
+		p.file(scan(string(b)))
+	}
 	if !diag.Failed(p.out) {
 		p.canonical(b)
 	}
@@ -57,6 +60,10 @@ func precheck(b []byte, limit int, name string) []diag.Finding {
 	return nil
 }
 
+// maxFindings is the number of findings after which a file is not looked at any
+// further: it is no file of ours.
+const maxFindings = 200
+
 func at(code diag.Code, pos diag.Pos, format string, args ...any) diag.Finding {
 	return diag.Errorf(code, pos.Line, pos.Column, format, args...)
 }
@@ -71,9 +78,6 @@ func (p *lockParser) fault(code diag.Code, pos diag.Pos, format string, args ...
 }
 
 func (p *lockParser) file(records []record) {
-	if !p.format(records[0]) {
-		return
-	}
 	p.head(records[0])
 	lines := map[string]int{}
 	for _, r := range records[1:] {
@@ -82,7 +86,9 @@ func (p *lockParser) file(records []record) {
 			p.fault(diag.ParsingError, diag.Pos{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d: rye lock makes one of them", name, first)
 		}
 		lines[name] = r.line
-		p.entry(r)
+		if p.entry(r); len(p.out) >= maxFindings {
+			break
+		}
 	}
 	p.l.Sort()
 }
@@ -238,11 +244,14 @@ type fieldReader struct {
 // fields reports the lines that are no fields and the fields that stand twice.
 func (p *lockParser) fields(r record) *fieldReader {
 	f := &fieldReader{p: p, pos: diag.Pos{Line: r.line, Column: 1}}
-	for _, s := range r.stray {
+	for _, s := range r.stray[:min(len(r.stray), maxFindings)] {
 		p.fault(diag.ParsingError, s.at, "%s", s.fault)
 	}
 	seen := map[string]bool{}
 	for _, x := range r.fields {
+		if len(p.out) >= maxFindings {
+			break
+		}
 		if seen[x.key] {
 			p.fault(diag.ParsingError, x.at, "the field %q stands twice", x.key)
 			continue
@@ -274,6 +283,9 @@ func (f *fieldReader) take(key string) *field {
 func (f *fieldReader) rest() []Field {
 	var out []Field
 	for _, x := range f.left {
+		if len(f.p.out) >= maxFindings && f.p.l.Minor == LockMinor {
+			break
+		}
 		if f.p.l.Minor > LockMinor {
 			f.p.out = append(f.p.out, diag.Warnf(diag.VersionMismatch, x.at.Line, x.at.Column,
 				"the field %q came with format %d.%d, this rye reads %d.%d and passes over it", x.key, LockFormat, f.p.l.Minor, LockFormat, LockMinor))

@@ -389,3 +389,17 @@ func TestFieldsAreDocumented(t *testing.T) {
 		t.Errorf("only %d fields", n)
 	}
 }
+
+// TestHostileSizes reads files that are only large: a bounded number of
+// findings comes back.
+func TestHostileSizes(t *testing.T) {
+	for name, line := range map[string]string{"fields": "a: b\n", "entries": "- a: b\n", "quotes": "a: \"\n", "junk": "x\n"} {
+		l, fs := ParseLock([]byte("rye-lock: 1\n" + strings.Repeat(line, 1<<19)))
+		if l != nil || len(fs) == 0 || len(fs) > maxFindings+10 {
+			t.Errorf("%s: %d findings", name, len(fs))
+		}
+	}
+	if s, fs := ParseSum([]byte(strings.Repeat("x\n", 1<<19))); s != nil || len(fs) > maxFindings+10 {
+		t.Errorf("sum: %d findings", len(fs))
+	}
+}

@@ -195,16 +195,18 @@ func (p *manifestParser) texts(at string, v any, what string) ([]string, bool) {
 		return nil, false
 	}
 	var out []string
+	seen := make(map[string]bool, len(list))
 	for i, v := range list {
 		s, text := v.(string)
 		switch {
 		case !text || s == "":
 			p.bad(tree.Index(at, i), "%s must hold texts", what)
 			ok = false
-		case slices.Contains(out, s):
+		case seen[s]:
 			p.bad(tree.Index(at, i), "%q stands twice", s)
 			ok = false
 		default:
+			seen[s] = true
 			out = append(out, s)
 		}
 	}

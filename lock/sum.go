@@ -50,6 +50,9 @@ func ParseSum(b []byte) (*Sum, []diag.Finding) {
 		if text := strings.TrimSuffix(string(line), "\n"); text != "" {
 			out = append(out, s.line(text, n)...)
 		}
+		if len(out) >= maxFindings && diag.Failed(out) {
+			break
+		}
 	}
 	if diag.Failed(out) {
 		return nil, out
