@@ -152,7 +152,7 @@ func TestDraft(t *testing.T) {
 	}
 	m := manifest(t, "rye: 1\nrequire: {"+a+": v1.0.0, "+b+": v1.0.0}\nuse: {"+a+": [tool:x]}\nreplace: {"+d+": ../d}\n")
 	members := []MemberManifest{{"./own", manifest(t, "rye: 1\nname: "+own+"\nrequire: {"+d+": v1.0.0}\n")}}
-	g, err := mvs.BuildList(t.Context(), mvs.Root{Requires: m.Requires(), Members: map[string][]Module{own: members[0].Manifest.Requires()}}, u)
+	g, err := mvs.BuildList(t.Context(), mvs.Root{Requires: m.Requires(), Members: map[string][]Module{members[0].Key(): members[0].Manifest.Requires()}}, u)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,13 +8,13 @@ import (
 
 // Draft returns the lock of a selection: every bundle with its version, why it
 // is there and what it needs. Where the bundles come from, their sums and the
-// items are for the caller to fill in.
+// items are for the caller to fill in. The graph names members by their Key.
 func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
 	l := &Lock{Manifest: m.Settings()}
 	own := map[string]bool{}
 	for _, x := range members {
-		own[x.Manifest.Name] = true
-		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.Name,
+		own[x.Key()] = true
+		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID(),
 			Manifest: x.Manifest.Hash(), Needs: x.Manifest.Requires()})
 	}
 	for _, mod := range g.Selected {

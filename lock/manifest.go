@@ -18,7 +18,7 @@ const Format = 1
 
 // Manifest is what rye.yaml says. Every id in it is canonical.
 type Manifest struct {
-	Name      string                 // the bundle id of this project, "" when it has none
+	Name      string                 // the bundle id of this project, a label that nobody can require, or ""
 	Require   map[string]string      // bundle id: minimum version, or a commit, or "local"
 	Use       map[string][]string    // bundle id: the only items wanted of it, kind:pattern
 	Prefer    map[string]string      // ref: the bundle that provides it
@@ -87,6 +87,14 @@ func (m *Manifest) Place(section, key string) diag.Pos {
 		return p
 	}
 	return m.at[section]
+}
+
+// ID returns the bundle id under which others can require this, or "".
+func (m *Manifest) ID() string {
+	if isLabel(m.Name) {
+		return ""
+	}
+	return m.Name
 }
 
 // Requires returns what the manifest requires, sorted by id.

@@ -115,6 +115,7 @@ func (p *manifestParser) onlyKeys(m map[string]any, at string, known []string) {
 	}
 }
 
+// name reads a bundle id, or a label that nobody can require.
 func (p *manifestParser) name() {
 	v, present := p.doc.Root["name"]
 	s, ok := v.(string)
@@ -123,12 +124,21 @@ func (p *manifestParser) name() {
 	}
 	id, why := parseID(s)
 	switch {
-	case !ok || why != "":
-		p.bad("name", "the name must be a bundle id, as github.com/acme/tools: %s", why)
+	case !ok:
+		p.bad("name", "the name must be text: put it in quotes")
+	case isLabel(s):
+		p.m.Name = s
+		return
+	case why != "":
+		p.bad("name", "the name must be a bundle id, as github.com/acme/tools, or one word: %s", why)
 	case id.Kind == PathID:
 		p.bad("name", "the name must be what others can require, not a path")
 	}
 	p.m.Name = id.String()
+}
+
+func isLabel(s string) bool {
+	return s != "" && len(s) <= 255 && !strings.ContainsAny(s, "~") && !strings.ContainsFunc(s, notInPath)
 }
 
 // mapping returns a section that may be absent or empty.

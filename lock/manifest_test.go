@@ -84,7 +84,9 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 1\nrye: 1\n", "duplicate key"},
 		{"rye: 1\nname: &x github.com/a/b\n", "anchors"},
 		{"rye: 1\nname: ./x\n", "not a path"},
-		{"rye: 1\nname: 7\n", "must be a bundle id"},
+		{"rye: 1\nname: 7\n", "put it in quotes"},
+		{"rye: 1\nname: a/b\n", "must be a bundle id"},
+		{"rye: 1\nname: \"\"\n", "must be a bundle id"},
 		{"rye: 1\nrequire: [a]\n", "require must be a mapping"},
 		{"rye: 1\nrequire:\n  core: v1.0.0\n", `3:3: USAGE: reading bundle id "core"`},
 		{"rye: 1\nrequire:\n  github.com/a/b:\n", "needs a version"},
@@ -147,6 +149,15 @@ func TestAllFindings(t *testing.T) {
 	for i, line := range []int{3, 4, 5, 6, 7} {
 		if fs[i].Line != line || fs[i].Severity != diag.SeverityError {
 			t.Errorf("finding %d: %s", i, fs[i])
+		}
+	}
+}
+
+// TestLabel reads what rye init writes: the name of a folder.
+func TestLabel(t *testing.T) {
+	for name, id := range map[string]string{"my-project_1.x": "", "github.com/a/b": "github.com/a/b", "-": "", "https://github.com/a/b.git": "github.com/a/b", "registry:x": "registry:x"} {
+		if m := manifest(t, "rye: 1\nname: \""+name+"\"\n"); m.ID() != id || m.Name == "" {
+			t.Errorf("%s: %q %q", name, m.Name, m.ID())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 func (l *Lock) Render() []byte {
 	c := l.clone()
 	c.Sort()
-	b := c.head().append(nil)
+	b := c.head().append(make([]byte, 0, 512+1024*len(c.Bundles)+512*len(c.Items)))
 	for _, x := range c.Bundles {
 		b = x.record().append(b)
 	}

@@ -13,6 +13,14 @@ type MemberManifest struct {
 	Manifest *Manifest
 }
 
+// Key names the member in a selection: its bundle id, or its path.
+func (m MemberManifest) Key() string {
+	if id := m.Manifest.ID(); id != "" {
+		return id
+	}
+	return m.Path
+}
+
 // Stale returns what the manifest asks for and the lock was not made for, as
 // LOCK_STALE findings at their places in rye.yaml; none means that the lock is
 // current. It needs no network: each entry records what was asked of it, the
