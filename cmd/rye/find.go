@@ -3,8 +3,10 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -25,16 +27,46 @@ func (c *call) itemAt(ctx context.Context, h *house, word string) (*resolve.Item
 	}
 	ref, err := h.resolver.Ref(ctx, word)
 	if err != nil {
-		return nil, err
+		return nil, noFile(err, word)
 	}
 	return h.resolver.Inspect(ctx, ref)
+}
+
+// noFile adds to the error about a word that is no id what else it may have
+// been meant to be.
+func noFile(err error, word string) error {
+	var e *diag.Error
+	if errors.As(err, &e) && e.Code == diag.Usage && filepath.Ext(word) != "" {
+		e.Hint = fmt.Sprintf("there is no file %q here; %s", word, e.Hint)
+	}
+	return err
+}
+
+// shown turns a path as messages show it, from the project's folder, into one
+// that counts from where the user stands. Any other word stays as it is.
+func (c *call) shown(h *house, word string) string {
+	if !strings.HasPrefix(filepath.ToSlash(word), space.Dir+"/") || h.spaces.ProjectDir == "" {
+		return word
+	}
+	if exists(c.path(word)) {
+		return word
+	}
+	if p := filepath.Join(h.spaces.ProjectDir, word); exists(p) {
+		return p
+	}
+	return word
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // placeOf returns the root and the relative path of an existing path inside a
 // space.
 func (c *call) placeOf(h *house, word string) (*space.Root, string, bool) {
-	p := c.path(word)
-	if _, err := os.Lstat(p); err != nil {
+	p := c.path(c.shown(h, word))
+	if !exists(p) {
 		return nil, "", false
 	}
 	return h.spaces.Locate(p)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -49,7 +50,7 @@ func runInit(ctx context.Context, c *call) error {
 	if c.arg(0) != "" {
 		dir = c.path(c.arg(0))
 	}
-	if err := c.checkCI(); err != nil {
+	if err := cmp.Or(c.checkCI(), notInside(dir)); err != nil {
 		return err
 	}
 	made, err := initProject(dir)
@@ -83,6 +84,19 @@ func runInit(ctx context.Context, c *call) error {
 		return err
 	}
 	return c.offerKey(ctx, h)
+}
+
+// notInside refuses to make a project inside the .ai folder of another.
+func notInside(dir string) error {
+	outer := dir
+	for filepath.Base(outer) != space.Dir {
+		if filepath.Dir(outer) == outer {
+			return nil
+		}
+		outer = filepath.Dir(outer)
+	}
+	return diag.New(diag.Usage, "making a project: %s lies inside a folder %s", dir, space.Dir).
+		WithHint("rye init %s makes one of the folder around it", filepath.Dir(outer))
 }
 
 // fromHere returns a path as the user would write it where he stands.

@@ -119,6 +119,9 @@ func (c *call) revocation(ctx context.Context, h *house, fp sign.Fingerprint, ow
 	}
 	switch p.Reason {
 	case trust.ReasonCompromised, trust.ReasonSuperseded, trust.ReasonRetired:
+	case "":
+		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason is missing", fp.Short()).
+			WithHint("--reason compromised voids everything the key ever signed; superseded and retired only what it signs from --at on")
 	default:
 		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).
 			WithHint("compromised voids everything the key ever signed; the others only what it signs from --at on")

@@ -66,10 +66,17 @@ func runSign(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	targets := make([]string, len(c.args))
+	for i, word := range c.args {
+		targets[i] = c.shown(h, word)
+	}
 	reports, err := h.primary.Sign(ctx, primary.SignCall{
-		Targets: c.args, Dir: c.dir, Signer: signer, Check: c.bool("check"), Upgrade: c.bool("upgrade"), LegacyKeys: old,
+		Targets: targets, Dir: c.dir, Signer: signer, Check: c.bool("check"), Upgrade: c.bool("upgrade"), LegacyKeys: old,
 	})
 	if err != nil {
+		if len(c.args) == 1 {
+			err = noFile(err, c.arg(0))
+		}
 		return err
 	}
 	for _, note := range h.resolver.Notes() {

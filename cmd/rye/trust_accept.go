@@ -52,8 +52,10 @@ func runTrustAccept(ctx context.Context, c *call) error {
 		return c.ui.Show(data, func() { c.ui.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly)) })
 	}
 	c.ui.setChanges(set, changes)
-	if err := c.confirm("Accept these documents as a whole? [y/N] "); err != nil {
-		return err
+	if len(set.Documents) > 0 { // of none there is nothing to ask
+		if err := c.confirm("Accept these documents as a whole? [y/N] "); err != nil {
+			return err
+		}
 	}
 	file, err := trust.Accept(h.trustParams, set)
 	if err != nil {

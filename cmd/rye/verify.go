@@ -97,7 +97,7 @@ func (c *call) verifyOne(ctx context.Context, src *verifySource, p verify.Params
 	}
 	ref, err := p.Resolver.Ref(ctx, word)
 	if err != nil {
-		return nil, err
+		return nil, noFile(err, word)
 	}
 	it, err := p.Resolver.Inspect(ctx, ref)
 	if err != nil {
