@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
 )
@@ -33,7 +34,12 @@ type Params struct {
 	// Consent says whether a program of the project itself may run. Nil means
 	// never.
 	Consent func(Interpreter) error
-	Now     func() time.Time // nil means time.Now
+	// Lock is the project's lock, nil when there is none. A tool of the project
+	// that it names runs as it was locked or not at all.
+	Lock   *lock.Lock
+	System func() lock.System // the system bundle of this program; nil is none
+	Locked bool               // what the lock does not name is refused too
+	Now    func() time.Time   // nil means time.Now
 }
 
 // Executor builds and runs chains. It is safe for concurrent use.
@@ -65,9 +71,19 @@ func (c *Chain) Tool() *resolve.Item { return c.Elements[0] }
 // Primitive returns the last element.
 func (c *Chain) Primitive() *resolve.Item { return c.Elements[len(c.Elements)-1] }
 
-// Chain resolves, verifies and validates the chain of a tool. When it fails,
-// the error carries every finding of every element that could be read.
+// Chain resolves, verifies and validates the chain of a tool and holds it
+// against the lock. When it fails, the error carries every finding of every
+// element that could be read.
 func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
+	c, err := e.Walk(ctx, ref)
+	if err == nil {
+		err = e.pinned(c)
+	}
+	return c, err
+}
+
+// Walk is Chain without the lock, for who writes one. A tool runs by Chain only.
+func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 	first, err := e.p.Resolver.Inspect(ctx, ref)
 	if err != nil {
 		return nil, err

@@ -172,6 +172,6 @@ func (r *Root) Tree(limit int64, fn func(rel string, b []byte, executable bool) 
 		if err != nil {
 			return err
 		}
-		return fn(p, b, info.Mode&0o100 != 0)
+		return fn(p, b, info.Mode&0o111 != 0)
 	})
 }

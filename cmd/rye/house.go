@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
@@ -27,6 +28,10 @@ type house struct {
 	spaces   *space.Spaces
 	trust    *trust.Store
 	badTrust []diag.Finding // documents that were passed over
+
+	lock     *spaceLock // of the project, nil when there is none
+	lockErrs []error    // what a lenient house could not read
+	system   func() lock.System
 
 	trustParams trust.Params
 	resolver    *resolve.Resolver
@@ -49,11 +54,15 @@ func (c *call) house(ctx context.Context, m mode) (*house, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.spaces, err = space.Discover(space.Params{
-		Project: c.project(), Dir: c.dir, Home: c.home(), Getenv: c.Getenv,
-		System: system, Layer: stdlib.Bundle,
-	})
-	if err != nil {
+	h.system = systemOf(system)
+	p := space.Params{Project: c.project(), Dir: c.dir, Home: c.home(), Getenv: c.Getenv, Layer: stdlib.Bundle}
+	if system != nil {
+		p.System = system.FS
+	}
+	if h.spaces, err = space.Discover(p); err != nil {
+		return nil, err
+	}
+	if err := c.readLocks(h, m); err != nil {
 		return nil, err
 	}
 	if err := c.loadTrust(ctx, h); err != nil {
@@ -70,7 +79,7 @@ func (c *call) house(ctx context.Context, m mode) (*house, error) {
 // system opens the embedded bundle: its manifest's signature and the hash of
 // every file hold before anything of it is used. A binary without a bundle has
 // an empty system space.
-func (c *call) system() (fs.FS, error) {
+func (c *call) system() (*bundle.Opened, error) {
 	if c.Stdlib == nil {
 		return nil, nil
 	}
@@ -79,17 +88,13 @@ func (c *call) system() (fs.FS, error) {
 	}
 	anchors, _ := trust.Load(trust.Params{Anchors: compiledAnchors(), Now: c.Now})
 	style, _ := sign.StyleByName("#")
-	opened, err := bundle.Open(c.Stdlib, stdlib.Bundle, func(manifest []byte) error {
+	return bundle.Open(c.Stdlib, stdlib.Bundle, func(manifest []byte) error {
 		where := bundle.ManifestPath(stdlib.Bundle)
 		return anchors.Verify(trust.Input{
 			Space: string(space.System), Embedded: true, Path: where, Bytes: manifest, Style: style,
 			Subject: bundle.Subject(stdlib.Bundle), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
 		}).Err(where)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return opened.FS, nil
 }
 
 func (c *call) userDirs() userdirs.Dirs { return userdirs.For(c.Getenv, runtime.GOOS) }
@@ -135,9 +140,14 @@ func (c *call) executor(h *house) *exec.Executor {
 	if dir == "" {
 		dir = c.dir
 	}
+	var locked *lock.Lock
+	if h.lock != nil {
+		locked = h.lock.lock
+	}
 	return exec.New(exec.Params{
 		Resolver: h.resolver, Cache: c.cacheDir(h.dirs), Project: h.spaces.ProjectDir, Dir: dir, UserSpace: h.spaces.UserDir,
 		SystemSpace: c.Getenv("RYE_SYSTEM_SPACE"), Environ: c.Environ(), Self: c.Self,
+		Lock: locked, System: h.system, Locked: c.locked(),
 		Consent: c.consent(h), Now: c.Now,
 	})
 }

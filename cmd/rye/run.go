@@ -28,7 +28,10 @@ NAME=VALUE is read as the type that the tool's schema declares; NAME:=JSON is
 JSON. The tool's result goes to stdout, its own messages to stderr. --dry-run
 verifies and validates everything and starts nothing. A directive is prepared
 with --print: inputs checked and filled in, for whoever follows it. Runs have no
-sandbox yet; results say so.`,
+sandbox yet; results say so.
+
+A tool that rye.lock names runs with the chain that was locked or not at all;
+--locked, the default in CI, refuses what the lock does not name, too.`,
 		examples: []string{
 			"rye run tool demo/hello name=world",
 			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
@@ -36,10 +39,11 @@ sandbox yet; results say so.`,
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
 		codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
-			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied},
+			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied, diag.LockMismatch, diag.LockStale, diag.LockMissing},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "params", Usage: "parameters as `JSON`, @FILE, or - for stdin"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "verify and validate, start nothing"},
+			lockedFlag(),
 			&cli.BoolFlag{Name: "print", Usage: "print the prepared directive"},
 		},
 		run: runRun,
@@ -52,6 +56,9 @@ func runRun(ctx context.Context, c *call) error {
 	debug.SetGCPercent(400)
 	h, err := c.house(ctx, strict)
 	if err != nil {
+		return err
+	}
+	if err := c.checkLocked(h); err != nil {
 		return err
 	}
 	ref, rest, err := refArgs(ctx, h, c.args)

@@ -1,0 +1,338 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/space"
+)
+
+// spaceLock is the lock of one space with its manifest, either nil when there
+// is none.
+type spaceLock struct {
+	space    space.Name
+	dir      string // the folder that holds the files
+	lock     *lock.Lock
+	manifest *lock.Manifest
+	notes    []diag.Finding // warnings of the lock
+}
+
+// readLocks reads the lock of every space on disk and puts its bundles below
+// the space's own items. A lock that cannot be read is an error for what runs
+// and shows items; a lenient house remembers it and goes on without.
+func (c *call) readLocks(h *house, m mode) error {
+	for _, root := range slices.Clone(h.spaces.Roots) {
+		if !root.OnDisk() || root.Bundled() {
+			continue
+		}
+		sl, err := readSpaceLock(root)
+		var layers []space.Layer
+		if err == nil && sl != nil {
+			layers, err = sl.layers()
+		}
+		if err != nil && m == strict {
+			return err
+		}
+		if err != nil {
+			h.lockErrs = append(h.lockErrs, err)
+		}
+		if sl != nil && root.Space == space.Project {
+			h.lock = sl
+		}
+		h.spaces.AddLayers(layers...)
+	}
+	return nil
+}
+
+// lockDir returns the folder that holds a space's lock: beside .ai in a
+// project, inside it elsewhere.
+func lockDir(root *space.Root) string {
+	if root.Space == space.Project {
+		return root.Base
+	}
+	return root.Path(".")
+}
+
+// readSpaceLock returns nil when the space has no lock, which costs one stat.
+func readSpaceLock(root *space.Root) (*spaceLock, error) {
+	dir := lockDir(root)
+	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	b, _, err := openat.Read(dir, lock.LockFile, lock.MaxLock)
+	if err != nil {
+		return nil, fileError(lock.LockFile, err)
+	}
+	sl := &spaceLock{space: root.Space, dir: dir}
+	var found []diag.Finding
+	sl.lock, found = lock.ParseLock(b)
+	sl.notes = diag.WithPath(found, lock.LockFile)
+	if err := diag.FromFindings("reading "+filepath.Join(dir, lock.LockFile), sl.notes); err != nil {
+		return nil, err
+	}
+	sl.manifest, err = readManifest(dir)
+	return sl, err
+}
+
+// readManifest returns nil when the folder has no rye.yaml.
+func readManifest(dir string) (*lock.Manifest, error) {
+	b, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fileError(lock.ManifestFile, err)
+	}
+	m, found := lock.ParseManifest(b)
+	return m, diag.FromFindings("reading "+filepath.Join(dir, lock.ManifestFile), diag.WithPath(found, lock.ManifestFile))
+}
+
+func fileError(name string, err error) error {
+	return diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "reading %s: %w", name, err)
+}
+
+// layers returns the bundles and workspace members of a lock.
+func (sl *spaceLock) layers() ([]space.Layer, error) {
+	var out []space.Layer
+	for _, b := range sl.lock.Bundles {
+		l, err := sl.layer(b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	for _, m := range sl.lock.Members {
+		l := space.Layer{Space: sl.space, ID: cmp.Or(m.ID, m.Path), Needs: needed(m.Needs)}
+		l.Base, l.Show = sl.folder(m.Path)
+		out = append(out, l)
+	}
+	prefer := sl.prefer(out)
+	for i, l := range out {
+		var use []string
+		if b := sl.lock.Bundle(l.ID); b != nil {
+			use = b.Use
+		}
+		out[i].Offers = offers(l.ID, use, prefer)
+	}
+	return out, nil
+}
+
+func (sl *spaceLock) layer(b lock.Bundle) (space.Layer, error) {
+	l := space.Layer{Space: sl.space, ID: b.ID, Version: b.Version, Manifest: b.Manifest, Needs: needed(b.Needs)}
+	id, err := lock.ParseID(b.ID)
+	if err != nil {
+		return l, err
+	}
+	r, err := lock.ParseReplacement(b.Replace)
+	switch {
+	case b.Replace == "":
+	case err != nil:
+		return l, err
+	case r.Path != "":
+		id = lock.ID{Kind: lock.PathID, Repo: r.Path}
+	default:
+		if id, err = lock.ParseID(r.ID); err != nil {
+			return l, err
+		}
+	}
+	if id.Kind == lock.PathID {
+		l.Version, l.Manifest = "", item.Digest{} // edited at will
+		l.Base, l.Show = sl.folder(path.Join(id.Repo, id.Subdir))
+		return l, nil
+	}
+	l.Install, err = id.Dir(cmp.Or(r.Version, b.Version))
+	return l, err
+}
+
+// folder returns a path of the manifest as an absolute one, and as it is shown.
+func (sl *spaceLock) folder(p string) (abs, show string) {
+	if filepath.IsAbs(filepath.FromSlash(p)) {
+		return filepath.Clean(filepath.FromSlash(p)), p
+	}
+	return filepath.Join(sl.dir, filepath.FromSlash(p)), path.Clean(p)
+}
+
+func needed(mods []lock.Module) []string {
+	out := make([]string, len(mods))
+	for i, m := range mods {
+		out[i] = m.ID
+	}
+	return out
+}
+
+// prefer returns what rye.yaml prefers among the layers there are.
+func (sl *spaceLock) prefer(layers []space.Layer) map[string]string {
+	out := map[string]string{}
+	if sl.manifest == nil {
+		return out
+	}
+	for _, ref := range slices.Sorted(maps.Keys(sl.manifest.Prefer)) {
+		id := sl.manifest.Prefer[ref]
+		if slices.ContainsFunc(layers, func(l space.Layer) bool { return l.ID == id }) {
+			out[ref] = id
+		}
+	}
+	return out
+}
+
+// offers says which items of a bundle its space sees.
+func offers(id string, use []string, prefer map[string]string) func(item.Ref) bool {
+	if len(use) == 0 && len(prefer) == 0 {
+		return nil
+	}
+	return func(ref item.Ref) bool {
+		if by := prefer[ref.String()]; by != "" && by != id {
+			return false
+		}
+		return len(use) == 0 || slices.ContainsFunc(use, func(pattern string) bool {
+			kind, ids, _ := strings.Cut(pattern, ":")
+			return item.Kind(kind) == ref.Kind && glob.Match(ids, ref.ID)
+		})
+	}
+}
+
+// systemOf returns what a lock records of the system bundle; it is computed
+// when somebody asks.
+func systemOf(opened *bundle.Opened) func() lock.System {
+	return sync.OnceValue(func() lock.System {
+		if opened == nil {
+			return lock.System{}
+		}
+		m := opened.Manifest
+		files := make([]lock.TreeFile, len(m.Files))
+		for i, f := range m.Files {
+			files[i] = lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest}
+		}
+		sum, err := lock.HashTree(files)
+		if err != nil { // the embedded bundle was checked when it was opened
+			return lock.System{}
+		}
+		return lock.System{ID: m.ID, Version: "v" + strings.TrimPrefix(m.Version, "v"), Sum: sum}
+	})
+}
+
+// lockedFlag is --locked of a command.
+func lockedFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "locked", Usage: "use only what rye.lock names (the default in CI)"}
+}
+
+// locked reports whether only what the lock names may be used: --locked, or by
+// default in CI.
+func (c *call) locked() bool { return c.bool("locked") || c.ci() }
+
+func (c *call) ci() bool {
+	switch c.Getenv("CI") {
+	case "", "0", "false":
+		return false
+	}
+	return true
+}
+
+// checkLocked refuses a lock that is missing, does not match the manifest or
+// replaces a bundle by what only this machine has. In CI it has nothing to say
+// of a project that has neither file.
+func (c *call) checkLocked(h *house) error {
+	if !c.locked() {
+		return nil
+	}
+	dir := h.spaces.ProjectDir
+	switch {
+	case dir == "" && !c.bool("locked"):
+		return nil
+	case dir == "":
+		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
+	case h.lock == nil:
+		_, err := os.Lstat(filepath.Join(dir, lock.ManifestFile))
+		if !c.bool("locked") && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return diag.New(diag.LockMissing, "reading %s: it does not exist, and --locked, the default in CI, uses only what it names", lock.LockFile).
+			WithHint("rye lock")
+	}
+	found, err := h.lock.stale()
+	if err != nil {
+		return err
+	}
+	return diag.FromFindings("checking "+lock.LockFile, append(found, h.lock.replaced()...))
+}
+
+// stale returns what the manifest asks for and the lock was not made for.
+func (sl *spaceLock) stale() ([]diag.Finding, error) {
+	if sl.manifest == nil {
+		f := diag.Errorf(diag.LockStale, 0, 0, "%s stands here without %s", lock.LockFile, lock.ManifestFile)
+		f.Path = lock.LockFile
+		if len(sl.lock.Bundles)+len(sl.lock.Members) == 0 {
+			return nil, nil // a lock of items only needs none
+		}
+		return []diag.Finding{f}, nil
+	}
+	members, err := sl.members()
+	if err != nil {
+		return nil, err
+	}
+	return sl.lock.Stale(sl.manifest, members...), nil
+}
+
+// replaced returns a finding for each bundle that something else stands in for.
+func (sl *spaceLock) replaced() []diag.Finding {
+	var out []diag.Finding
+	for _, b := range sl.lock.Bundles {
+		if b.Replace == "" {
+			continue
+		}
+		f := diag.Errorf(diag.PolicyDenied, 0, 0, "%s is replaced by %s, which nobody else has", b.ID, b.Replace)
+		f.Path, f.Fix = lock.LockFile, "remove the replacement and run rye lock, or run without --locked and outside of CI"
+		out = append(out, f)
+	}
+	return out
+}
+
+// members returns the folders of the workspace with their manifests.
+func (sl *spaceLock) members() ([]lock.MemberManifest, error) {
+	var out []lock.MemberManifest
+	for _, pattern := range sl.manifest.Workspace {
+		dirs, err := filepath.Glob(filepath.Join(escapeGlob(sl.dir), filepath.FromSlash(pattern)))
+		if err != nil {
+			return nil, diag.New(diag.ConfigError, "reading workspace %q: %w", pattern, err)
+		}
+		for _, dir := range dirs {
+			rel, err := filepath.Rel(sl.dir, dir)
+			if err != nil {
+				continue
+			}
+			m, err := readManifest(dir)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil {
+				out = append(out, lock.MemberManifest{Path: "./" + filepath.ToSlash(rel), Manifest: m})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b lock.MemberManifest) int { return cmp.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(out, func(a, b lock.MemberManifest) bool { return a.Path == b.Path }), nil
+}
+
+// escapeGlob takes the meaning from the characters of a folder's name.
+func escapeGlob(dir string) string {
+	if filepath.Separator == '\\' {
+		return dir // there is no escape there
+	}
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
+}

@@ -1,0 +1,201 @@
+package verify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// LockParams says what a lock is held against.
+type LockParams struct {
+	Params
+	Lock   *lock.Lock
+	Sum    *lock.Sum        // nil: no rye.sum
+	System lock.System      // the system bundle of this program
+	Items  []lock.Item      // the entries that the project's tools would have now
+	Stale  []diag.Finding   // what the manifest asks for and the lock was not made for
+	Signed map[item.Ref]Who // who signed the elements of the chains, as far as known
+	Locked bool             // staleness and drift are errors too
+}
+
+// Who tells where an element of a chain was found and who signed it.
+type Who struct{ Space, Signer string }
+
+// Lock holds a lock against the project: entries of items against the chains
+// there are now, installed bundles against their manifests and hashes, hashes
+// against rye.sum.
+func Lock(ctx context.Context, p LockParams) (*Report, error) {
+	r := &Report{}
+	for _, f := range p.Stale {
+		r.add(p.soften(f))
+	}
+	p.items(r)
+	for _, root := range p.Resolver.Roots() {
+		if root.Space != space.Project || !root.Bundled() {
+			continue
+		}
+		if err := p.layer(ctx, r, root); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range p.Lock.Bundles {
+		if p.Sum == nil || b.Sum == "" {
+			continue
+		}
+		if err := p.Sum.Check(b.Module(), b.Sum); err != nil {
+			r.fail(lock.SumFile, err)
+		}
+	}
+	diag.Sort(r.Findings)
+	return r, ctx.Err()
+}
+
+func (r *Report) add(f diag.Finding) { r.Findings = append(r.Findings, f) }
+
+// fail adds an error as a finding.
+func (r *Report) fail(path string, err error) {
+	f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
+	f.Path = path
+	var e *diag.Error
+	if errors.As(err, &e) {
+		f.Fix = e.Hint
+		if want, got := e.Details["expected"], e.Details["found"]; want != nil && got != nil {
+			f.Message += fmt.Sprintf(" (expected %v, found %v)", want, got)
+		}
+	}
+	r.add(f)
+}
+
+// soften makes a warning of what only --locked refuses.
+func (p LockParams) soften(f diag.Finding) diag.Finding {
+	if !p.Locked {
+		f.Severity = diag.SeverityWarning
+	}
+	if f.Fix == "" {
+		f.Fix = "rye lock"
+	}
+	return f
+}
+
+// items compares the entries with the chains there are now.
+func (p LockParams) items(r *Report) {
+	stale := func(format string, args ...any) {
+		f := diag.Errorf(diag.LockStale, 0, 0, format, args...)
+		f.Path = lock.LockFile
+		r.add(p.soften(f))
+	}
+	if p.Lock.System != p.System && p.Lock.System != (lock.System{}) {
+		stale("the lock was written with %s %s, this is %s %s", p.Lock.System.ID, p.Lock.System.Version, p.System.ID, p.System.Version)
+	}
+	now := map[item.Ref]bool{}
+	for _, it := range p.Items {
+		now[it.Ref] = true
+		if p.Lock.Item(it.Ref) == nil {
+			stale("%s is not in the lock", it.Ref)
+			continue
+		}
+		if _, err := p.Lock.CheckItem(lock.Found{Chain: p.elements(it), System: p.System}); err != nil {
+			r.fail(lock.LockFile, err)
+		}
+	}
+	for _, it := range p.Lock.Items {
+		if !now[it.Ref] {
+			stale("%s is in the lock, and no tool of the project that can run", it.Ref)
+		}
+	}
+}
+
+func (p LockParams) elements(it lock.Item) []lock.Element {
+	out := make([]lock.Element, len(it.Chain))
+	for i, l := range it.Chain {
+		who := p.Signed[l.Ref]
+		out[i] = lock.Element{Link: l, Space: who.Space, Signer: who.Signer}
+	}
+	return out
+}
+
+// layer verifies one bundle: what stands there, each file of it, the manifest
+// that the lock names, and the hash of all files.
+func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) error {
+	if root.Missing() {
+		r.fail(lock.LockFile, root.NotInstalled())
+		return nil
+	}
+	files, err := Root(ctx, p.Params, root)
+	if err != nil {
+		r.fail(root.Display("."), err)
+		return ctx.Err()
+	}
+	r.Merge(files)
+	if !root.ReadOnly() {
+		return nil
+	}
+	if f := p.manifestOf(root); f != nil {
+		r.add(*f)
+	}
+	if b := p.Lock.Bundle(root.Layer); b != nil && b.Sum != "" {
+		p.sum(r, root, *b)
+	}
+	return nil
+}
+
+// manifestOf compares the manifest of a bundle with the one that is locked.
+func (p LockParams) manifestOf(root *space.Root) *diag.Finding {
+	want := root.Manifest()
+	if want == (item.Digest{}) {
+		return nil
+	}
+	rels := resolve.Manifests(root)
+	var found item.Digest
+	for _, rel := range rels {
+		if b, err := root.Read(rel, bundle.MaxManifest); err == nil {
+			if found = item.DigestOf(b); found == want {
+				return nil
+			}
+		}
+	}
+	f := diag.Errorf(diag.LockMismatch, 0, 0, "its manifest is %s, the lock names %s", found, want)
+	if len(rels) == 0 {
+		f.Message = "it has no manifest, the lock names " + want.String()
+	}
+	f.Path, f.Fix = root.Display("."), "rye sync installs what is locked"
+	return &f
+}
+
+// sum compares the files of an installed bundle with the hash that is locked.
+func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
+	modes := true
+	if t, err := bundle.Folder(root.Base); err == nil {
+		modes = t.Modes()
+		_ = t.Close()
+	}
+	var files []lock.TreeFile
+	err := root.Tree(lock.MaxTreeFile, func(rel string, data []byte, executable bool) error {
+		f := lock.TreeFile{Path: rel, Mode: lock.ModeRegular, Size: int64(len(data)), Digest: item.DigestOf(data)}
+		if modes && executable || !modes && slices.Contains(b.Exec, rel) {
+			f.Mode = lock.ModeExecutable
+		}
+		files = append(files, f)
+		return nil
+	})
+	got := ""
+	if err == nil {
+		got, err = lock.HashTree(files)
+	}
+	switch {
+	case err != nil:
+		r.fail(root.Display("."), err)
+	case got != b.Sum:
+		f := diag.Errorf(diag.HashMismatch, 0, 0, "the files of %s have the hash %s, the lock names %s", root.Label(), got, b.Sum)
+		f.Path, f.Fix = root.Display("."), "rye sync installs what is locked"
+		r.add(f)
+	}
+}
