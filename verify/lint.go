@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 )
 
 // Limits of the anti-hiding lint: what a reviewer scrolls past.
@@ -13,9 +14,9 @@ const (
 )
 
 // lint warns of text that is laid out to stay unseen: long runs of blank lines
-// and very long lines.
+// and very long lines, and of words that mix look-alike letters.
 func lint(b []byte) []diag.Finding {
-	var fs []diag.Finding
+	fs := hidden.MixedWords(b)
 	blank, line := 0, 0
 	for len(b) > 0 {
 		line++

@@ -159,7 +159,7 @@ func TestVisible(t *testing.T) {
 func TestMixedScript(t *testing.T) {
 	for word, want := range map[string]bool{
 		"paypal": false, "pаypal": true, "раура": false, "αβγ": false, "sαy": true, "tооl": true, "naïve": false,
-		"日本": false, "x1": false, "": false, "5µm": false,
+		"日本": false, "x1": false, "": false, "5µm": false, "Δt": false, "σx": false, "xσ2Δоt": true,
 	} {
 		if MixedScript(word) != want {
 			t.Errorf("MixedScript(%q) = %v", word, !want)

@@ -1,6 +1,7 @@
 package hidden
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -17,6 +18,7 @@ func MixedScript(word string) bool {
 			latin = latin || r|0x20 >= 'a' && r|0x20 <= 'z'
 		case unicode.Is(unicode.Latin, r):
 			latin = true
+		case plainlyGreek(r):
 		case unicode.In(r, unicode.Cyrillic, unicode.Greek):
 			other = true
 		}
@@ -24,10 +26,19 @@ func MixedScript(word string) bool {
 	return latin && other
 }
 
+// plainlyGreek reports whether a letter looks like no Latin one, as in the
+// names Δt and σx, which hide nothing.
+func plainlyGreek(r rune) bool {
+	return r > 0x7f && strings.ContainsRune("ΓΔΘΛΞΠΣΦΨΩδεζθλμξπσςφψ", r)
+}
+
 // MixedWords reports each word of b that mixes scripts, as HIDDEN_CHARS
 // warnings; at most MaxFindings of them.
 func MixedWords(b []byte) []diag.Finding {
 	var out []diag.Finding
+	if plain(b, 0) == len(b) {
+		return nil
+	}
 	line, lineStart, start, ascii := 1, 0, -1, true
 	end := func(i int) {
 		if start >= 0 && !ascii && len(out) < MaxFindings && MixedScript(string(b[start:i])) {
