@@ -78,7 +78,7 @@ func findCode(word string) (diag.Row, error) {
 
 func listCodes(u *ui) error {
 	var rows []codeRow
-	t := &table{header: []string{"CODE", "EXIT", "WHEN"}}
+	t := &table{header: []string{"CODE", "EXIT", "WHEN"}, wrap: true}
 	for _, r := range diag.Table() {
 		rows = append(rows, newCodeRow(r))
 		t.add(string(r.Code), itoa(r.Exit), r.When)

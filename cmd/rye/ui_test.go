@@ -50,6 +50,33 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
+// A help text loses no word on a narrow terminal.
+func TestTableWraps(t *testing.T) {
+	for _, c := range []struct {
+		width int
+		text  string
+		want  string
+	}{
+		{20, "one two three four", "ab  one two three\n      four\n"},
+		{20, "  one: two three four", "ab    one: two three\n        four\n"},
+		{20, "aaaaaaaaaaaaaaaaaaaa b", "ab  aaaaaaaaaaaaaaaa\n      aaaa b\n"},
+		{20, "äöü äöü äöü äöü ä", "ab  äöü äöü äöü äöü\n      ä\n"},
+		{20, "fits", "ab  fits\n"},
+		{0, "one two three four five", "ab  one two three four five\n"},
+		{9, "one two three", "ab  one …\n"},
+	} {
+		u, out, _ := testUI()
+		u.width = c.width
+		tab := &table{wrap: true}
+		tab.add("ab", c.text)
+		u.Table(tab)
+		u.out.Flush()
+		if got := out.String(); got != c.want {
+			t.Errorf("%q at %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
 func TestNothingUntrustedReachesTheTerminal(t *testing.T) {
 	u, out, errOut := testUI()
 	evil := "a\x1b]0;title\x07\r\u202e\u200bz"

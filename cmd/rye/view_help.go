@@ -104,7 +104,7 @@ func (u *ui) helpCommands(d commandDoc) {
 			title = "Commands"
 		}
 		u.heading(title)
-		t := &table{}
+		t := &table{wrap: true}
 		for _, c := range g.cmds {
 			t.add("  "+c.Name, c.Summary)
 		}
@@ -117,7 +117,7 @@ func (u *ui) helpFlags(title string, flags []flagDoc) {
 		return
 	}
 	u.heading(title)
-	t := &table{}
+	t := &table{wrap: true}
 	for _, f := range flags {
 		t.add(f.label(), f.text())
 	}
@@ -129,7 +129,7 @@ func (u *ui) helpExits(exits []exitUse) {
 		return
 	}
 	u.heading("Exit codes")
-	t := &table{}
+	t := &table{wrap: true}
 	for _, e := range exits {
 		t.add("  "+itoa(e.Status), e.Meaning)
 		for _, code := range e.Codes {

@@ -11,12 +11,13 @@ import (
 type table struct {
 	header []string
 	rows   [][]any
+	wrap   bool // the last column goes on below instead of being cut
 }
 
 func (t *table) add(cells ...any) { t.rows = append(t.rows, cells) }
 
 // Table prints aligned columns. On a terminal the header is bold and the last
-// column is cut at the edge; elsewhere every cell is whole.
+// column is cut at the edge, or wrapped; elsewhere every cell is whole.
 func (u *ui) Table(t *table) {
 	rows := make([][]cell, 0, len(t.rows)+1)
 	if len(t.header) > 0 {
@@ -31,8 +32,53 @@ func (u *ui) Table(t *table) {
 	}
 	widths := columnWidths(rows)
 	for _, r := range rows {
-		u.Out("%s", styled(u.row(r, widths)))
+		for _, line := range u.wrapped(t, r, widths) {
+			u.Out("%s", styled(u.row(line, widths)))
+		}
 	}
+}
+
+// wrapped returns a row as the rows that it takes: one, or more where its last
+// cell is wrapped between words.
+func (u *ui) wrapped(t *table, r []cell, widths []int) [][]cell {
+	last := len(r) - 1
+	if !t.wrap || u.width == 0 || last < 1 {
+		return [][]cell{r}
+	}
+	room := u.width
+	for _, w := range widths[:last] {
+		room -= w + 2
+	}
+	if r[last].width <= room || room < 12 {
+		return [][]cell{r}
+	}
+	var out [][]cell
+	text := r[last].text
+	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
+	for text != "" {
+		line := cutWords(text, room)
+		text = strings.TrimSpace(text[len(line):])
+		if text != "" {
+			text = indent + "  " + text
+		}
+		out = append(out, append(r[:last:last], cell{line, utf8.RuneCountInString(line)}))
+		r = make([]cell, last)
+	}
+	return out
+}
+
+// cutWords returns the beginning of a text that fits into the room, up to a
+// blank where there is one.
+func cutWords(text string, room int) string {
+	runes := []rune(text)
+	if len(runes) <= room {
+		return text
+	}
+	head := string(runes[:room])
+	if i := strings.LastIndexByte(head, ' '); i > 0 && strings.TrimSpace(head[:i]) != "" && runes[room] != ' ' {
+		return head[:i]
+	}
+	return head
 }
 
 // cell is text as printed and the columns it takes.
