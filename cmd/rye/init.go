@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/space"
 )
@@ -40,7 +41,7 @@ RYE_TRUST_ROOT.`,
 // initLines are the lines that init adds to files of git, if they are missing.
 func initLines() map[string][]string {
 	return map[string][]string{
-		".gitattributes": {space.Dir + "/** -text", "*.lock -text"},
+		".gitattributes": {space.Dir + "/** -text", "*.lock -text", "*.sum -text", "rye.sum merge=union"},
 		".gitignore":     {space.Dir + "/threads/", space.Dir + "/cache/", space.Dir + "/knowledge/threads/", space.Dir + "/knowledge/graphs/"},
 	}
 }
@@ -177,7 +178,7 @@ func newManifest(dir string) string {
 		}
 		return '-'
 	}, filepath.Base(dir))
-	return "rye: 1\nname: " + name + "\n"
+	return "rye: 1\nname: " + yamlx.Scalar(name, 0) + "\n"
 }
 
 // addLines appends the lines that a file lacks.
