@@ -50,6 +50,22 @@ func (b *basis) handsOn(kind, id, use string) (Bound, string) {
 	return b.prev.beyond(kind, id, "endorse")
 }
 
+// withheld says why a use that the key's own documents allow is not its own:
+// what vouches for it leaves the use out, or comes from a key without it. ""
+// means that nothing withholds it.
+func (b *basis) withheld(use string) string {
+	for ; b != nil; b = b.prev {
+		switch {
+		case b.endorser == nil:
+		case !slices.Contains(b.grant.Scope.May, use):
+			return fmt.Sprintf("%s does not let it %s: %s", quoted(b.grant.Path), use, b.grant.Scope)
+		case !b.endorser.bounds.may(use):
+			return fmt.Sprintf("key %s, which endorsed it in %s, may not %s itself", b.endorser.key.Short(), quoted(b.grant.Path), use)
+		}
+	}
+	return ""
+}
+
 // limits are the scopes that bind a key besides its own documents, as far as
 // they can be shown without an item.
 func (b *basis) limits() Bounds {

@@ -289,6 +289,9 @@ func checkNamespace(s string) string {
 	if len(s) > item.MaxID {
 		return "a pattern over ids has at most 255 bytes"
 	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+		return "a pattern over ids holds visible ASCII alone, as ids do"
+	}
 	if strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") {
 		return "a pattern over ids neither begins nor ends with /"
 	}

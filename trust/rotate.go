@@ -163,6 +163,9 @@ func (b *basis) carried(s *Store, now time.Time) (ok bool, reason string) {
 	if !b.from.bounds.may("rotate") {
 		return false, head + "that key may not rotate: " + b.from.bounds.String()
 	}
+	if why := b.prev.withheld("rotate"); why != "" {
+		return false, head + why
+	}
 	when := s.moment(b.rotation.Digest, b.rotation.Signed)
 	if r := b.from.rotationRevoked(when); r != nil {
 		return false, head + fmt.Sprintf("that key is revoked (%s) by %s", r.Reason, quoted(r.Path))
