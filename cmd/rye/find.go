@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
@@ -102,7 +103,8 @@ func (c *call) ask(prompt string) (string, error) {
 	if !c.Isatty(c.Stdin) {
 		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
 	}
-	fmt.Fprint(c.Stderr, prompt)
+	_ = c.ui.out.Flush() // what is asked about is seen before the question
+	fmt.Fprint(c.Stderr, hidden.Visible(prompt))
 	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
 	if err != nil && line == "" {
 		return "", diag.New(diag.Usage, "asking for %s: no answer", strings.TrimSpace(prompt))

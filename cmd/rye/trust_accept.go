@@ -70,6 +70,9 @@ func (c *call) confirm(prompt string) error {
 	if c.bool("yes") {
 		return nil
 	}
+	if c.ui.json {
+		return diag.New(diag.Usage, "accepting: --json shows nothing to decide on before it asks").WithHint("read what it shows without --json, then write --yes")
+	}
 	answer, err := c.ask(prompt)
 	if err != nil {
 		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithHint("read what it shows, then write --yes")
