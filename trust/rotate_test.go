@@ -59,7 +59,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("Key: %+v", info)
 	}
 	text := strings.Join(s.Explain(v, in), "\n")
-	for _, want := range []string{"successor by 1 rotations: holds", "hop 1: ", "granted by your key"} {
+	for _, want := range []string{"successor by one rotation: holds", "hop 1: ", "granted by your key"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("Explain does not say %q:\n%s", want, text)
 		}

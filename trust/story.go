@@ -69,6 +69,9 @@ func (s *Store) tell(x *basis, now time.Time) []string {
 func (b *basis) told() string {
 	switch {
 	case b.rotation != nil:
+		if b.hops == 1 {
+			return "successor by one rotation"
+		}
 		return fmt.Sprintf("successor by %d rotations", b.hops)
 	case b.own:
 		return "your own key, by " + quoted(b.grant.Path)

@@ -178,7 +178,12 @@ func trustListCommand() *command {
 			keys, proposals := h.trust.Keys(), h.trust.Proposals()
 			set := h.trust.ProjectSet()
 			data := map[string]any{"keys": keys, "proposals": proposals, "set": set, "findings": h.badTrust}
-			return c.ui.Show(data, func() { c.ui.trustList(keys, proposals, set, h.badTrust) })
+			return c.ui.Show(data, func() {
+				for i := range proposals {
+					proposals[i].Path = c.fromHere(proposals[i].Path)
+				}
+				c.ui.trustList(keys, proposals, set, h.badTrust)
+			})
 		},
 	}
 }

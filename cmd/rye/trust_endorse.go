@@ -89,7 +89,7 @@ func runTrustEndorse(ctx context.Context, c *call) error {
 	}
 	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": scope, "endorsement": at}, func() {
 		c.ui.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, scope.String())
-		c.ui.Out("endorsement %s", at)
+		c.ui.Out("endorsement %s", c.fromHere(at))
 		c.ui.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
 	})
 }

@@ -50,6 +50,6 @@ func runTrustRefresh(ctx context.Context, c *call) error {
 	}
 	return c.ui.Show(map[string]any{"list": at, "listed": listed}, func() {
 		c.ui.Out("listed %s", plural(len(listed), "revocation"))
-		c.ui.Out("list %s", at)
+		c.ui.Out("list %s", c.fromHere(at))
 	})
 }

@@ -111,7 +111,23 @@ func (c *call) loadTrust(ctx context.Context, h *house) (err error) {
 		f.Path = h.trustParams.StateDir
 		h.badTrust = append(h.badTrust, f)
 	}
+	for i := range h.badTrust {
+		h.badTrust[i].Path = inProject(h.spaces.ProjectDir, h.badTrust[i].Path)
+	}
 	return nil
+}
+
+// inProject returns a path of the project as findings show them, any other as it
+// is.
+func inProject(project, path string) string {
+	if project == "" || !within(project, path) {
+		return path
+	}
+	rel, err := filepath.Rel(project, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
 }
 
 // projectTrust returns the project's trust folder.
