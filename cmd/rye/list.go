@@ -17,10 +17,13 @@ func listCommand() *command {
 		usage: "list items of every space", args: "[KIND]",
 		long: `The item that a run would use comes first; one that it shadows is marked. Support
 files are not items and are left out.`,
-		examples: []string{"rye list", "rye list tool --space project", "rye list --json"},
+		examples: []string{"rye list", "rye list tool --space project", "rye list --bundles", "rye list --json"},
 		codes:    []diag.Code{diag.ItemNotFound},
-		flags:    []cli.Flag{&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"}},
-		run:      runList,
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"},
+			&cli.BoolFlag{Name: "bundles", Usage: "list the bundles of rye.lock and how they are installed"},
+		},
+		run: runList,
 	}
 }
 
@@ -35,6 +38,9 @@ type listed struct {
 }
 
 func runList(ctx context.Context, c *call) error {
+	if c.bool("bundles") {
+		return c.listBundles(ctx)
+	}
 	h, err := c.house(ctx, strict)
 	if err != nil {
 		return err

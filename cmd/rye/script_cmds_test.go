@@ -27,6 +27,7 @@ func scriptCommands() map[string]scriptCmd {
 		"jsonpath": cmdJSONPath,
 		"unixlink": cmdUnixlink,
 		"append":   cmdAppend,
+		"install":  cmdInstall,
 
 		"oldkey":    cmdOldKey,
 		"oldsign":   cmdOldSign,
@@ -35,6 +36,8 @@ func scriptCommands() map[string]scriptCmd {
 		"mkkey":     cmdMakeKey,
 		"moment":    cmdMoment,
 		"nofiles":   cmdNoFiles,
+		"library":   cmdLibrary,
+		"release":   cmdRelease,
 		"replace":   cmdReplace,
 		"signwith":  cmdSignWith,
 		"swaplines": cmdSwapLines,

@@ -38,6 +38,7 @@ func rooms() map[string]map[string]bool {
 		"source":                set("item", "bundle", "lock"),
 		"source/gitsource":      set("item", "bundle", "source", "lock"),
 		"source/sourcetest":     set("source", "lock"), // tests only
+		"packages":              set("item", "sign", "trust", "policy", "bundle", "lock", "source"),
 		"registry":              set("item", "sign", "bundle", "source", "lock"),
 		"registry/server":       set("item", "sign", "bundle", "registry"),
 		"lock":                  set(base...),

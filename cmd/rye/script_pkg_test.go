@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// cmdRelease publishes a bundle as its author would: it signs the items of a
+// folder, writes and signs the manifest, commits everything and tags it. With
+// key= another key signs, with tag=no there is no tag, with manifest=no none is
+// made. Dates and names are those of the script's environment, so that the same
+// files give the same commits on every machine.
+func cmdRelease(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "release DIR VERSION [name= key= tag= manifest=]")
+	dir, version := ts.MkAbs(args[0]), args[1]
+	set := settings(ts, args[2:], "name key tag manifest")
+	name := set["name"]
+	if name == "" {
+		name = filepath.Base(dir)
+	}
+	if _, err := os.Stat(filepath.Join(dir, ".git")); err != nil {
+		mustRun(ts, "git", "init", "-q", dir)
+	}
+	var key []string
+	if set["key"] != "" {
+		key = []string{"--key", ts.MkAbs(set["key"])}
+	}
+	if set["manifest"] != "no" {
+		if found, _ := filepath.Glob(filepath.Join(dir, ".ai", "*", "*", "*.*")); len(found) > 0 {
+			mustRun(ts, "rye", append([]string{"-C", dir, "sign", "*"}, key...)...)
+		}
+		mustRun(ts, "rye", append([]string{"-C", dir, "bundle", "create", name, "--version", version}, key...)...)
+	}
+	mustRun(ts, "git", "-C", dir, "add", "-A", ".")
+	mustRun(ts, "git", "-C", dir, "commit", "-q", "--allow-empty", "-m", "release "+version)
+	if set["tag"] != "no" {
+		mustRun(ts, "git", "-C", dir, "tag", "-a", "v"+version, "-m", "v"+version)
+	}
+}
+
+// cmdLibrary makes the folder of a bundle with one tool NAME/t, and what it
+// requires: DIR=VERSION words name bundles beside it.
+func cmdLibrary(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 1, "library DIR [BUNDLE=VERSION…]")
+	dir := ts.MkAbs(args[0])
+	name := filepath.Base(dir)
+	tool := "# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: " + name +
+		"\n# description: A tool of " + name + ".\necho " + name + "\n"
+	at := filepath.Join(dir, ".ai", "tools", name)
+	ts.Check(os.MkdirAll(at, 0o755))
+	ts.Check(os.WriteFile(filepath.Join(at, "t.sh"), []byte(tool), 0o644))
+	text := "rye: 1\n"
+	for i, need := range args[1:] {
+		if i == 0 {
+			text += "require:\n"
+		}
+		id, version, _ := strings.Cut(need, "=")
+		text += "  file://" + filepath.ToSlash(filepath.Join(filepath.Dir(dir), id)) + ": " + version + "\n"
+	}
+	ts.Check(os.WriteFile(filepath.Join(dir, "rye.yaml"), []byte(text), 0o644))
+}
+
+func mustRun(ts *testscript.TestScript, program string, args ...string) {
+	if err := ts.Exec(program, args...); err != nil {
+		ts.Fatalf("%s %s: %v", program, strings.Join(args, " "), err)
+	}
+}

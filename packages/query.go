@@ -1,0 +1,66 @@
+package packages
+
+import (
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/source"
+)
+
+// Query is what a person asks to add: a bundle, or single items of one.
+type Query struct {
+	ID      lock.ID
+	Version string // a version, a commit, source.Latest or "" for what is locked or newest
+	Item    string // kind:pattern, "" for the whole bundle
+}
+
+// ParseQuery reads SOURCE[@VERSION], or ITEM@SOURCE[@VERSION] for a single item.
+func ParseQuery(s string) (Query, error) {
+	var q Query
+	if ref, rest, ok := strings.Cut(s, "@"); ok && isItem(ref) {
+		if in, err := parseBundle(rest); err == nil {
+			in.Item = ref
+			return in, nil
+		}
+	}
+	if isItem(s) {
+		return q, diag.New(diag.Usage, "reading %q: it does not say of which bundle", s).
+			WithHint("write %s@SOURCE, as in %s@github.com/acme/tools", s, s)
+	}
+	return parseBundle(s)
+}
+
+// isItem reports whether a word names items: a kind, a colon and an id, which
+// may end in a star.
+func isItem(s string) bool {
+	kind, id, ok := strings.Cut(s, ":")
+	if !ok || kind == "registry" || strings.HasPrefix(id, "/") || strings.ContainsAny(kind, "./@") {
+		return false
+	}
+	_, err := item.ParseRef(kind+":"+strings.NewReplacer("**", "x", "*", "x").Replace(id), "")
+	return err == nil
+}
+
+// parseBundle reads SOURCE[@VERSION]. What follows an @ is a version unless it
+// holds what only an address has: git@host:path.
+func parseBundle(s string) (Query, error) {
+	text, version := s, ""
+	if i := strings.LastIndexByte(s, '@'); i > 0 && !strings.ContainsAny(s[i:], ":/") {
+		text, version = s[:i], s[i+1:]
+		if version == "" {
+			return Query{}, diag.New(diag.Usage, "reading %q: no version follows the @", s)
+		}
+	}
+	id, err := lock.ParseID(text)
+	if err != nil {
+		return Query{}, err
+	}
+	if version != "" && version != source.Latest && !lock.IsCommit(version) {
+		if err := id.CheckVersion(version); err != nil {
+			return Query{}, err
+		}
+	}
+	return Query{ID: id, Version: version}, nil
+}

@@ -1,0 +1,233 @@
+package packages
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/source"
+)
+
+// Lock computes the lock again. What is locked stays locked; versions whose
+// remote says something else by now are refused, unless it cannot be asked.
+func (e *Engine) Lock(ctx context.Context) (*Result, error) {
+	if e.p.Locked {
+		return e.CheckLock(ctx)
+	}
+	release, err := e.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	st, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	var notes []string
+	if st.lock != nil && !e.p.Offline {
+		if notes, err = e.revalidate(ctx, st.lock); err != nil {
+			return nil, err
+		}
+	}
+	sol, err := e.solveFor(ctx, st, st.manifest)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.commit(ctx, st, st.manifestText, sol)
+	if r != nil {
+		r.Notes = append(r.Notes, notes...)
+	}
+	return r, err
+}
+
+// revalidate asks each remote once whether what is locked is still there. A
+// remote that gives no answer is a note.
+func (e *Engine) revalidate(ctx context.Context, l *lock.Lock) (notes []string, err error) {
+	errs := each(ctx, l.Bundles, func(b lock.Bundle) error {
+		id, err := lock.ParseID(b.ID)
+		if err != nil || !installs(b) {
+			return err
+		}
+		return e.p.Source.Revalidate(ctx, originOf(id, b))
+	})
+	errs = slices.DeleteFunc(errs, func(err error) bool {
+		if ctx.Err() == nil && silent(err) {
+			notes = append(notes, err.Error())
+			return true
+		}
+		return false
+	})
+	return notes, diag.Join("asking the remotes", errs)
+}
+
+// silent reports whether an error is that of a remote that gave no answer.
+func silent(err error) bool {
+	switch diag.CodeOf(err) {
+	case diag.Network, diag.AuthRequired, diag.AuthFailed:
+		return true
+	}
+	return false
+}
+
+// CheckLock says whether the lock is what the manifest asks for. It writes
+// nothing and asks nobody.
+func (e *Engine) CheckLock(context.Context) (*Result, error) {
+	st, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	return emptyResult(), st.check(e.p.System)
+}
+
+func emptyResult() *Result {
+	return &Result{Changes: []Change{}, Installed: []string{}, Removed: []string{}, Wrote: []string{}}
+}
+
+// check collects what is not as it should be.
+func (st *state) check(system lock.System) error {
+	errs := []error{st.current(), st.replaced()}
+	if st.lock == nil {
+		return diag.Join("checking "+lock.LockFile, some(errs))
+	}
+	for _, l := range st.lock.SumLines() {
+		if err := st.sum.Check(l.Module, l.Hash); err != nil {
+			errs = append(errs, err)
+		} else if st.sum.Hash(l.Module) == "" {
+			errs = append(errs, diag.New(diag.LockStale, "checking %s: it has no line for %s, which is locked", lock.SumFile, l.Module).WithHint("rye lock"))
+		}
+	}
+	if st.theirs == nil && !st.canonical() {
+		errs = append(errs, diag.FromFindings("checking "+lock.LockFile, worse(st.odd)))
+	}
+	if system != (lock.System{}) && st.lock.System != (lock.System{}) && st.lock.System != system {
+		errs = append(errs, diag.New(diag.Drift, "checking %s: it was written with %s %s, this is %s %s", lock.LockFile,
+			st.lock.System.ID, st.lock.System.Version, system.ID, system.Version).
+			WithDetail("expected", st.lock.System.Sum).WithDetail("found", system.Sum).WithHint("rye lock with the version of rye that the project uses"))
+	}
+	return diag.Join("checking "+lock.LockFile, some(errs))
+}
+
+func some(errs []error) []error {
+	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+}
+
+// worse turns warnings into errors: a check fails for what its command would
+// change.
+func worse(fs []diag.Finding) []diag.Finding {
+	out := slices.Clone(fs)
+	for i := range out {
+		out[i].Severity = diag.SeverityError
+	}
+	return out
+}
+
+// replaced refuses replacements where nothing may depend on one machine.
+func (st *state) replaced() error {
+	if len(st.manifest.Replace) == 0 {
+		return nil
+	}
+	var fs []diag.Finding
+	for id, by := range st.manifest.Replace {
+		at := st.manifest.Place("replace", id)
+		f := diag.Errorf(diag.PolicyDenied, at.Line, at.Column, "%s is replaced by %s, which nobody else has", id, by)
+		f.Path, f.Fix = lock.ManifestFile, "remove the replacement, or run without --locked and outside of CI"
+		fs = append(fs, f)
+	}
+	diag.Sort(fs)
+	return diag.FromFindings("checking "+lock.ManifestFile, fs)
+}
+
+// Sync makes what is installed equal to the lock. A stale lock is computed
+// again first, unless it may not change. Frozen takes the lock as it stands,
+// resolves nothing, and needs no network when the cache holds what is missing.
+func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
+	st, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	if e.p.Locked {
+		if err := st.check(lock.System{}); err != nil {
+			return nil, err
+		}
+	}
+	if err := st.current(); err != nil && !frozen {
+		return e.Lock(ctx)
+	}
+	if st.lock == nil || st.theirs != nil {
+		if err := st.current(); err != nil {
+			return nil, err
+		}
+	}
+	return e.restore(ctx, st)
+}
+
+// restore installs what the lock names and removes what it does not.
+func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
+	r := emptyResult()
+	l := st.lock
+	if l == nil {
+		l = &lock.Lock{}
+	}
+	todo, err := e.lacking(ctx, l)
+	if err != nil {
+		return nil, err
+	}
+	extra, err := e.extra(l)
+	if err != nil {
+		return nil, err
+	}
+	if len(todo)+len(extra) == 0 {
+		return r, nil
+	}
+	release, err := e.hold(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	src := source.Memo(e.p.Source)
+	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) { return e.lockedAndJudged(ctx, src, st, b) })
+	if err != nil {
+		return nil, err
+	}
+	if err := t.place(); err != nil {
+		t.undo()
+		return nil, err
+	}
+	t.end()
+	for _, b := range todo {
+		e.tell(Installed, b.Module())
+		r.Installed = append(r.Installed, b.Module().String())
+	}
+	r.Removed, err = e.clear(l)
+	return r, err
+}
+
+// lockedAndJudged returns the files of a locked bundle once this machine's
+// trust and the project's rules agree with what the lock says of them.
+func (e *Engine) lockedAndJudged(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
+	id, err := lock.ParseID(b.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !st.manifest.Policy.AllowsSource(id) {
+		return nil, notAllowed(b.Module(), st.manifest.Policy.Sources)
+	}
+	if err := st.sum.Check(b.Module(), b.Sum); err != nil {
+		return nil, err
+	}
+	snap, err := e.locked(ctx, src, id, b)
+	if err != nil {
+		return nil, err
+	}
+	e.tell(Fetched, b.Module())
+	now := b
+	if err := e.vouch(ctx, &now, snap, st.manifest); err != nil {
+		return nil, err
+	}
+	if now.Manifest != b.Manifest {
+		return nil, diag.New(diag.LockMismatch, "checking %s: its manifest is not the one that %s records", b.Module(), lock.LockFile).
+			WithDetail("expected", b.Manifest.String()).WithDetail("found", now.Manifest.String())
+	}
+	return snap, e.continuity(&b, &now)
+}
