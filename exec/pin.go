@@ -35,14 +35,16 @@ func (e *Executor) pinned(c *Chain) error {
 			return err
 		}
 	}
-	if root := c.Tool().Root; root.Space != space.Project || root.Bundled() {
-		return e.drift(c, found)
+	if root := c.Tool().Root; root.Space == space.Project && !root.Bundled() {
+		if _, err := l.CheckItem(found); err != nil {
+			return err
+		}
 	}
-	_, err := l.CheckItem(found)
-	return err
+	return e.drift(c, found)
 }
 
-// drift refuses another system bundle than the locked one under --locked.
+// drift refuses another system bundle than the locked one under --locked, also
+// when the items of this chain are the same in both.
 func (e *Executor) drift(c *Chain, f lock.Found) error {
 	l := e.p.Lock
 	if !f.Locked || l.System == f.System {

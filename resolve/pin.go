@@ -89,7 +89,7 @@ func (r *Resolver) readPins(root *space.Root) *pins {
 	if p != nil {
 		return p
 	}
-	why, hex := "the manifest of "+root.Label()+" is not the one that the lock names", found.Hex()
+	why, hex := "the manifest of "+root.Label()+" is not the one that the lock names (expected "+want.Hex()+", found "+found.Hex()+")", found.Hex()
 	switch {
 	case err != nil:
 		why, hex = "the manifest of "+root.Label()+" cannot be read: "+err.Error(), ""

@@ -18,16 +18,14 @@ import (
 type LockParams struct {
 	Params
 	Lock   *lock.Lock
-	Sum    *lock.Sum        // nil: no rye.sum
-	System lock.System      // the system bundle of this program
-	Items  []lock.Item      // the entries that the project's tools would have now
-	Stale  []diag.Finding   // what the manifest asks for and the lock was not made for
-	Signed map[item.Ref]Who // who signed the elements of the chains, as far as known
-	Locked bool             // staleness and drift are errors too
+	Sum    *lock.Sum      // nil: no rye.sum
+	System lock.System    // the system bundle of this program
+	Items  []lock.Item    // the entries that the project's tools would have now
+	Stale  []diag.Finding // what the manifest asks for and the lock was not made for
+	// Check holds the chain of a tool against the lock, as a run does.
+	Check  func(ctx context.Context, ref item.Ref) error
+	Locked bool // staleness and drift are errors too
 }
-
-// Who tells where an element of a chain was found and who signed it.
-type Who struct{ Space, Signer string }
 
 // Lock holds a lock against the project: entries of items against the chains
 // there are now, installed bundles against their manifests and hashes, hashes
@@ -37,7 +35,7 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 	for _, f := range p.Stale {
 		r.add(p.soften(f))
 	}
-	p.items(r)
+	p.items(ctx, r)
 	for _, root := range p.Resolver.Roots() {
 		if root.Space != space.Project || !root.Bundled() {
 			continue
@@ -51,7 +49,7 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 			continue
 		}
 		if err := p.Sum.Check(b.Module(), b.Sum); err != nil {
-			r.fail(lock.SumFile, err)
+			r.Fail(lock.SumFile, err)
 		}
 	}
 	diag.Sort(r.Findings)
@@ -60,8 +58,12 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 
 func (r *Report) add(f diag.Finding) { r.Findings = append(r.Findings, f) }
 
-// fail adds an error as a finding.
-func (r *Report) fail(path string, err error) {
+// Fail adds an error about a file: its findings, or itself as one.
+func (r *Report) Fail(path string, err error) {
+	if fs := diag.FindingsOf(err); len(fs) > 0 {
+		r.Findings = append(r.Findings, fs...)
+		return
+	}
 	f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 	f.Path = path
 	var e *diag.Error
@@ -86,7 +88,7 @@ func (p LockParams) soften(f diag.Finding) diag.Finding {
 }
 
 // items compares the entries with the chains there are now.
-func (p LockParams) items(r *Report) {
+func (p LockParams) items(ctx context.Context, r *Report) {
 	stale := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockStale, 0, 0, format, args...)
 		f.Path = lock.LockFile
@@ -102,8 +104,8 @@ func (p LockParams) items(r *Report) {
 			stale("%s is not in the lock", it.Ref)
 			continue
 		}
-		if _, err := p.Lock.CheckItem(lock.Found{Chain: p.elements(it), System: p.System}); err != nil {
-			r.fail(lock.LockFile, err)
+		if err := p.Check(ctx, it.Ref); diag.CodeOf(err) == diag.LockMismatch {
+			r.Fail(lock.LockFile, err)
 		}
 	}
 	for _, it := range p.Lock.Items {
@@ -113,25 +115,16 @@ func (p LockParams) items(r *Report) {
 	}
 }
 
-func (p LockParams) elements(it lock.Item) []lock.Element {
-	out := make([]lock.Element, len(it.Chain))
-	for i, l := range it.Chain {
-		who := p.Signed[l.Ref]
-		out[i] = lock.Element{Link: l, Space: who.Space, Signer: who.Signer}
-	}
-	return out
-}
-
 // layer verifies one bundle: what stands there, each file of it, the manifest
 // that the lock names, and the hash of all files.
 func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) error {
 	if root.Missing() {
-		r.fail(lock.LockFile, root.NotInstalled())
+		r.Fail(lock.LockFile, root.NotInstalled())
 		return nil
 	}
 	files, err := Root(ctx, p.Params, root)
 	if err != nil {
-		r.fail(root.Display("."), err)
+		r.Fail(root.Display("."), err)
 		return ctx.Err()
 	}
 	r.Merge(files)
@@ -192,7 +185,7 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	}
 	switch {
 	case err != nil:
-		r.fail(root.Display("."), err)
+		r.Fail(root.Display("."), err)
 	case got != b.Sum:
 		f := diag.Errorf(diag.HashMismatch, 0, 0, "the files of %s have the hash %s, the lock names %s", root.Label(), got, b.Sum)
 		f.Path, f.Fix = root.Display("."), "rye sync installs what is locked"

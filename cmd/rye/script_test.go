@@ -19,6 +19,7 @@ func TestMain(m *testing.M) {
 		"rye":        func() { os.Exit(runAs(func(*world) {})) },
 		"rye-empty":  func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
 		"rye-panics": func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
+		"rye-lock":   func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), relockCommand()) })) },
 	})
 }
 

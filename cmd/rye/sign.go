@@ -20,6 +20,7 @@ holds hidden characters, is refused and left as it is. Signing twice changes
 nothing. --check changes nothing at all and fails when something would change.
 --staged signs the staged items in git's index, so that the next commit holds them
 signed; a file of the work tree is written only when it equals what is staged.
+Where rye.lock exists, the entries of the tools that were signed follow.
 
 --upgrade is for items of the Python original: it signs anew those whose old
 signature is good by its own, weaker rules, tells what that never covered, and
@@ -81,6 +82,9 @@ func runSign(ctx context.Context, c *call) error {
 	}
 	for _, note := range h.resolver.Notes() {
 		c.ui.Warn("%s", note)
+	}
+	if err := c.refreshLock(ctx, h, reports); err != nil {
+		return err
 	}
 	return c.signed(reports)
 }

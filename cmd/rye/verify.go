@@ -20,6 +20,9 @@ func verifyCommand() *command {
 		long: `Without arguments every file below the project's .ai is verified: signature,
 trust, metadata, hidden characters, colliding ids, links, bundle manifests. All
 files and all findings are shown. Nothing is written and nothing runs.
+rye.lock is held against the project: its tools, its bundles as they are
+installed, rye.yaml and rye.sum. --base compares it with that of a revision: the
+same version from another place is refused, and so is a line that left rye.sum.
 --rev reads a revision from git's objects, in a bare repository too, --staged the
 index: no file of the work tree is opened. The keys that count are yours and the
 machine's in every case; none comes from the revision.`,
@@ -27,14 +30,18 @@ machine's in every case; none comes from the revision.`,
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
 			"rye verify --rev origin/main",
+			"rye verify --base origin/main",
 			"rye verify --format github              # in CI",
 			"rye verify --json | jq '.data.findings[]'",
 		},
-		codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound},
+		codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound,
+			diag.LockMismatch, diag.LockStale, diag.LockRepointed, diag.SumConflict, diag.BundleFileMissing},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "rev", Usage: "verify the revision `REV`, or REV:FOLDER of a project in it"},
 			&cli.BoolFlag{Name: "staged", Usage: "verify what the next commit would hold"},
 			&cli.BoolFlag{Name: "system", Usage: "verify the system space"},
+			&cli.StringFlag{Name: "base", Usage: "refuse what a change since `REV` must not do to rye.lock and rye.sum"},
+			lockedFlag(),
 			&cli.StringFlag{Name: "format", Usage: "print the report as `FORM`: human, json, sarif or github"},
 		},
 		run: runVerify,
@@ -80,6 +87,14 @@ func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, erro
 			}
 			report.Merge(r)
 		}
+		if !c.isSet("rev") && !c.bool("staged") && !c.bool("system") {
+			if err := c.verifyLock(ctx, h, report); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := c.verifyBase(ctx, h, report); err != nil {
+		return nil, err
 	}
 	for _, word := range c.args {
 		r, err := c.verifyOne(ctx, src, p, word)

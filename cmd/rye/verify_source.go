@@ -33,6 +33,8 @@ func (c *call) verifySource(ctx context.Context, h *house) (*verifySource, error
 		}
 	}
 	switch {
+	case chosen > 0 && c.isSet("base"):
+		return nil, diag.New(diag.Usage, "reading arguments: --base compares with the work tree").WithHint("leave out --rev, --staged and --system")
 	case chosen > 1:
 		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged and --system exclude each other").WithHint("give one of them")
 	case c.isSet("rev"):

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/space"
+)
+
+// refreshLock brings the entries of the project's items that were signed up to
+// date. It makes no lock and accepts nothing that was not signed just now.
+func (c *call) refreshLock(ctx context.Context, h *house, reports []primary.SignReport) error {
+	refs := signedRefs(reports)
+	if c.bool("check") || len(refs) == 0 {
+		return nil
+	}
+	for _, err := range h.lockErrs {
+		c.ui.Warn("%s was not brought up to date: %s", lock.LockFile, err)
+	}
+	if h.lock == nil || len(h.lockErrs) > 0 {
+		return nil
+	}
+	// The lock file of everything that changes a space's bundles.
+	held, err := filelock.Acquire(ctx, h.spaces.Of(space.Project).Path("cache/bundles.lock"))
+	if err != nil {
+		return err
+	}
+	defer held.Release()
+	sl, err := readSpaceLock(h.spaces.Of(space.Project)) // as it is now
+	if err != nil || sl == nil {
+		return err
+	}
+	changed, notes, err := h.primary.RefreshLock(ctx, sl.lock, h.system(), refs)
+	for _, f := range notes {
+		c.ui.Warn("%s", f)
+	}
+	if err != nil || !changed {
+		return err
+	}
+	if err := atomicfile.Write(filepath.Join(sl.dir, lock.LockFile), sl.lock.Render(), 0o644); err != nil {
+		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	}
+	c.ui.Note("%s is up to date", lock.LockFile)
+	return nil
+}
+
+// signedRefs returns the items of the project that were signed anew.
+func signedRefs(reports []primary.SignReport) []item.Ref {
+	var out []item.Ref
+	for _, r := range reports {
+		if r.Status != primary.Signed && r.Status != primary.Upgraded || !strings.HasPrefix(r.Path, space.Dir+"/") {
+			continue
+		}
+		if ref, err := item.ParseRef(r.Ref, ""); err == nil {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
