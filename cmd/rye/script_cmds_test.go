@@ -27,7 +27,6 @@ func scriptCommands() map[string]scriptCmd {
 		"jsonpath": cmdJSONPath,
 		"unixlink": cmdUnixlink,
 		"append":   cmdAppend,
-		"install":  cmdInstall,
 
 		"oldkey":    cmdOldKey,
 		"oldsign":   cmdOldSign,
