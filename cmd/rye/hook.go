@@ -267,14 +267,23 @@ func (c *call) verifyPushed(ctx context.Context, h *house, repo *gitcmd.Repo, re
 	return c.verified(r)
 }
 
-// mergedHeads returns the commits that are being merged: those of MERGE_HEAD,
-// and those that git merge names to its hooks before it writes that file.
+// mergedHeads returns the commits whose changes are being taken over: those of
+// a merge, also where git names them to its hooks only, the one that is
+// squashed, and the one that a stopped cherry-pick or rebase was at.
 func mergedHeads(repo *gitcmd.Repo, environ []string) ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(repo.GitDir, "MERGE_HEAD"))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, diag.New(diag.FileSystemError, "reading MERGE_HEAD: %w", err)
+	var heads []string
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "SQUASH_MSG"} {
+		b, err := os.ReadFile(filepath.Join(repo.GitDir, name))
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+		case err != nil:
+			return nil, diag.New(diag.FileSystemError, "reading %s: %w", name, err)
+		case name == "SQUASH_MSG":
+			heads = append(heads, squashed(string(b)))
+		default:
+			heads = append(heads, strings.Fields(string(b))...)
+		}
 	}
-	heads := strings.Fields(string(b))
 	for _, kv := range environ {
 		name, _, _ := strings.Cut(kv, "=")
 		if oid, ok := strings.CutPrefix(name, "GITHEAD_"); ok {
@@ -285,4 +294,15 @@ func mergedHeads(repo *gitcmd.Repo, environ []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Compact(heads), func(oid string) bool {
 		return len(oid) < 40 || strings.Trim(oid, "0123456789abcdef") != ""
 	}), nil
+}
+
+// squashed returns the newest of the commits that git merge --squash lists: it
+// writes no other trace of them. Their messages are indented there.
+func squashed(msg string) string {
+	for line := range strings.Lines(msg) {
+		if oid, ok := strings.CutPrefix(line, "commit "); ok {
+			return strings.TrimSpace(oid)
+		}
+	}
+	return ""
 }
