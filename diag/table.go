@@ -162,7 +162,7 @@ func table() []Row {
 		{Scope, 7, "the key is trusted, but not for this kind, id or use", "rye trust explain REF shows the scope; rye trust add FILE widens your grant"},
 		{NotYetValid, 7, "the signature's time lies before the key's validity, or in the future", "check the clock of both machines"},
 		{Expired, 7, "the key's validity has ended", "ask the owner to renew the key and sign again"},
-		{Revoked, 7, "the key or version was revoked", "do not use it; look for a newer release"},
+		{Revoked, 7, "the key or version was revoked", "do not use it until a key that counts has signed it again, or look for a newer release"},
 		{SignerChanged, 7, "a source is signed by another key than before, without a rotation", "ask the publisher before you accept the new key"},
 		{Threshold, 7, "fewer distinct trusted keys signed than the policy demands", "ask the missing signers"},
 		{TrustChanged, 7, "the project's trust set is not the one you accepted", "review it, then rye trust accept"},

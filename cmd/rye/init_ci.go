@@ -78,7 +78,8 @@ func (c *call) writeWorkflow(ctx context.Context, system string) ([]string, erro
 	if name == ".gitlab/rye.yml" {
 		c.ui.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
 	}
-	c.ui.Note("set the variable RYE_TRUST_ROOT of %s to the fingerprints that may vouch for this project: rye key list shows yours", system)
+	c.ui.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that may vouch for this project (rye key list --json);", system)
+	c.ui.Note("their documents belong into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
 	rel, err := filepath.Rel(c.dir, file)
 	if err != nil {
 		return []string{file}, nil
