@@ -404,3 +404,24 @@ func TestVouch(t *testing.T) {
 		t.Errorf("%+v, %v", it.Verdict, err)
 	}
 }
+
+// A key that may not vouch for tools brings no code by a manifest either: what
+// lies beside a tool, an import may load.
+func TestVouchForNoCodeBeyondKinds(t *testing.T) {
+	h := testkit.New(t)
+	writer := testkit.Key(7)
+	h.Own(writer, "leo", trust.Scope{Kinds: []string{"bundle", "knowledge"}, Namespaces: []string{"acme/**"}, May: []string{"sign", "release"}})
+	h.Write(h.Project, "tools/acme/json.py", "evil = 1\n")
+	h.Write(h.Project, "tools/acme/json.so", "evil")
+	h.Write(h.Project, "knowledge/acme/plan.png", "picture")
+	release(h, "acme/all", writer)
+	r := resolver(h, false)
+	for rel, code := range map[string]diag.Code{
+		"tools/acme/json.py": diag.Scope, "tools/acme/json.so": diag.Scope, "knowledge/acme/plan.png": "",
+	} {
+		it, err := r.File(t.Context(), r.Roots()[0], rel)
+		if err != nil || it.Verdict.Code != code || it.Verdict.OK() != (code == "") {
+			t.Errorf("%s: %+v, %v, want %q", rel, it.Verdict, err, code)
+		}
+	}
+}

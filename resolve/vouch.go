@@ -33,8 +33,19 @@ func (r *Resolver) vouch(it *Item) trust.Verdict {
 			Expected: v.digest.Hex(), Found: it.Digest.Hex(),
 			Reasons: []string{"the content is not what the bundle manifest lists"}}
 	}
-	return r.p.Trust.Judge(v.about(it.Rel), v.line)
+	in := v.about(it.Rel)
+	if strings.HasPrefix(it.Rel, toolFolder) { // a program may load it, whatever it is
+		code := in
+		code.Subject.Kind = string(item.Tool)
+		if verdict := r.p.Trust.Judge(code, v.line); !verdict.OK() {
+			return verdict
+		}
+	}
+	return r.p.Trust.Judge(in, v.line)
 }
+
+// toolFolder holds what runs and what that loads.
+const toolFolder = "tools/"
 
 // about asks for the scope over the file itself: a key that counts for one
 // namespace may name its bundle there and list files of another.
