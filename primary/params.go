@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/suggest"
 )
 
 // params merges a call's words into its parameters. Every bad word is
@@ -40,11 +41,13 @@ func params(call Call, s *schema.Schema) (map[string]any, error) {
 // others returns what else is wrong with parameters of which some could not be
 // read, so that one call tells all. What is told of those already is left out.
 func others(s *schema.Schema, params map[string]any, bad map[string]bool) []error {
+	var names []string // that were told of, or meant by one that was
 	for name := range bad {
 		delete(params, name)
+		names = append(names, name, suggest.Nearest(name, s.Properties()))
 	}
 	told := func(v schema.Violation) bool {
-		for name := range bad {
+		for _, name := range names {
 			if v.Keyword == "required" && strings.HasSuffix(v.Message, " "+strconv.Quote(name)) {
 				return true
 			}
