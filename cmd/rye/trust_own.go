@@ -14,7 +14,8 @@ import (
 // trust folder there is the user's, unless git tracks a file of it. What cannot
 // be told counts as brought.
 func (c *call) withoutBroughtTrust(ctx context.Context, h *house) (fs []diag.Finding) {
-	for _, dir := range []*string{&h.trustParams.UserDir, &h.dirs.State} {
+	h.trustParams.LegacyDir = legacyDir(h.spaces.UserDir)
+	for _, dir := range []*string{&h.trustParams.UserDir, &h.trustParams.LegacyDir, &h.dirs.State} {
 		if why := c.brought(ctx, h.spaces.ProjectDir, *dir); why != "" {
 			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so nothing in this folder counts", why)
 			f.Path, f.Fix = *dir, "have HOME or XDG_CONFIG_HOME and XDG_STATE_HOME outside of the repository"
@@ -30,14 +31,14 @@ func (c *call) withoutBroughtTrust(ctx context.Context, h *house) (fs []diag.Fin
 
 // brought says why a folder may have come with the project, or "".
 func (c *call) brought(ctx context.Context, project, dir string) string {
-	if project == "" || dir == "" || !within(resolved(project), resolved(dir)) {
+	if project == "" || dir == "" || !c.together(ctx, resolved(project), resolved(dir)) {
 		return ""
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 		return ""
 	}
 	switch tracked, err := gitcmd.Tracked(ctx, dir, c.Environ()); {
-	case err != nil && hasGit(dir):
+	case err != nil && worktree(dir) != "":
 		return "it lies in a repository, and git does not tell what it tracks"
 	case tracked:
 		return "git tracks files of it"
@@ -45,14 +46,28 @@ func (c *call) brought(ctx context.Context, project, dir string) string {
 	return ""
 }
 
-// hasGit reports whether a folder lies in a git work tree.
-func hasGit(dir string) bool {
+// together reports whether who brings the project may bring the folder: it lies
+// in the project, or beside it in the repository that tracks the project.
+func (c *call) together(ctx context.Context, project, dir string) bool {
+	if within(project, dir) {
+		return true
+	}
+	if top := worktree(project); top == "" || !within(top, dir) {
+		return false
+	}
+	tracked, err := gitcmd.Tracked(ctx, project, c.Environ())
+	return tracked || err != nil
+}
+
+// worktree returns the nearest folder above that git works in, "" when there is
+// none.
+func worktree(dir string) string {
 	for ; ; dir = filepath.Dir(dir) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
+			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			return false
+			return ""
 		}
 	}
 }

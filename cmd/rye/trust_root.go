@@ -70,7 +70,7 @@ func (c *call) rootPaths(project string) ([]string, error) {
 		return nil, nil
 	}
 	path := c.path(word)
-	if project != "" && within(resolved(project), resolved(path)) {
+	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
 		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q lies in the project, which cannot bring its own trust", word).
 			WithHint("keep it elsewhere, or name the fingerprint in %s", envTrustRoot)
 	}
@@ -96,7 +96,6 @@ func (c *call) loadTrust(ctx context.Context, h *house) (err error) {
 		return err
 	}
 	brought := c.withoutBroughtTrust(ctx, h)
-	h.trustParams.LegacyDir = legacyDir(h.spaces.UserDir)
 	h.trust, h.badTrust = trust.Load(h.trustParams)
 	h.badTrust = append(h.badTrust, brought...)
 	for _, fp := range h.trustParams.Roots {
