@@ -43,7 +43,7 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	}
 	file := File{Space: w.root.Label(), Path: w.root.Display(rel), Bundle: id, Digest: r.Digest}
 	file.Verdict, _ = r.Verdict.(trust.Verdict)
-	w.report.Files = append(w.report.Files, file)
+	w.report.file(file, !w.p.CountOnly)
 	for _, f := range r.Findings {
 		if in, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok && w.root.Bundled() {
 			f.Path = w.root.Display(in)

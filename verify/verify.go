@@ -28,6 +28,8 @@ type Params struct {
 	Resolver *resolve.Resolver
 	Trust    *trust.Store
 	Workers  int // 0 means one for each processor
+	// CountOnly keeps the number of files and of trusted ones, and not Files.
+	CountOnly bool
 }
 
 // File is the judgement of one file.
@@ -43,8 +45,10 @@ type File struct {
 
 // Report is the outcome of a walk.
 type Report struct {
-	Files    []File         `json:"files"`
+	Files    []File         `json:"files"` // empty when only counted
 	Findings []diag.Finding `json:"findings"`
+	Judged   int            `json:"-"` // how many files
+	Trusted  int            `json:"-"` // how many of them are trusted
 }
 
 // Failed reports whether any finding is an error.
@@ -95,15 +99,27 @@ func isFile(root *space.Root, rel string) bool {
 
 // Item reports on one resolved item.
 func Item(it *resolve.Item) *Report {
-	r := &Report{}
-	r.Files, r.Findings = []File{fileOf(it)}, findingsOf(it)
+	r := &Report{Findings: findingsOf(it)}
+	r.file(fileOf(it), true)
 	return r
+}
+
+// file counts one file, and keeps it on request.
+func (r *Report) file(f File, keep bool) {
+	r.Judged++
+	if f.Verdict.Status == trust.Trusted {
+		r.Trusted++
+	}
+	if keep {
+		r.Files = append(r.Files, f)
+	}
 }
 
 // Merge adds what o found.
 func (r *Report) Merge(o *Report) {
 	r.Files = append(r.Files, o.Files...)
 	r.Findings = append(r.Findings, o.Findings...)
+	r.Judged, r.Trusted = r.Judged+o.Judged, r.Trusted+o.Trusted
 }
 
 type walk struct {
@@ -125,8 +141,7 @@ func (w *walk) finding(f diag.Finding, rel string) {
 // collect lists the files and makes the findings that need no reading.
 func (w *walk) collect(ctx context.Context, rel string) error {
 	sigs := map[string]bool{}
-	ids := map[item.Ref]string{}
-	folded := map[string]string{}
+	ids := newCollisions()
 	err := w.root.Walk(rel, func(e space.Entry) error {
 		if extract.Own(e.Rel) {
 			return ctx.Err()
@@ -143,7 +158,7 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 			sigs[strings.TrimSuffix(e.Rel, extract.DetachedExt)] = true
 			return ctx.Err()
 		}
-		w.collide(e.Rel, ids, folded)
+		w.collide(e.Rel, ids)
 		w.add(e)
 		return ctx.Err()
 	})
@@ -166,28 +181,6 @@ func special(e space.Entry) diag.Finding {
 	}
 	f.Fix = "replace it by a plain file, or remove it"
 	return f
-}
-
-// collide finds two files that give one id, or ids that differ by case only.
-func (w *walk) collide(rel string, ids map[item.Ref]string, folded map[string]string) {
-	p, ok := w.table.Place(rel)
-	if !ok || p.Ref.IsZero() {
-		return
-	}
-	if other, taken := ids[p.Ref]; taken {
-		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s gives the same id as %s: %s", w.root.Display(rel), w.root.Display(other), p.Ref)
-		f.Fix = "remove or rename one of them"
-		w.finding(f, rel)
-		return
-	}
-	ids[p.Ref] = rel
-	low := strings.ToLower(p.Ref.String())
-	if other, taken := folded[low]; taken {
-		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s differs from %s only by case: file systems exist that hold one of them", w.root.Display(rel), w.root.Display(other))
-		f.Fix = "rename one of them"
-		w.finding(f, rel)
-	}
-	folded[low] = rel
 }
 
 func (w *walk) add(e space.Entry) {
@@ -217,20 +210,23 @@ func (w *walk) judge(ctx context.Context) error {
 	if err := w.manifests(ctx); err != nil {
 		return err
 	}
-	first := len(w.report.Files)
-	w.report.Files = append(w.report.Files, make([]File, len(w.files))...)
-	files, findings := w.report.Files[first:], make([][]diag.Finding, len(w.files))
+	parts := make([]Report, n)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range n {
+	for i := range parts {
+		part := &parts[i]
 		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(files) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				files[i], findings[i] = w.one(ctx, w.files[i])
+			for i := next.Add(1) - 1; int(i) < len(w.files) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				file, findings := w.one(ctx, w.files[i])
+				part.file(file, !w.p.CountOnly)
+				part.Findings = append(part.Findings, findings...)
 			}
 		})
 	}
 	wg.Wait()
-	w.report.Findings = append(w.report.Findings, slices.Concat(findings...)...)
+	for i := range parts { // finish sorts what they found
+		w.report.Merge(&parts[i])
+	}
 	return ctx.Err()
 }
 

@@ -282,6 +282,11 @@ func TestDeterminism(t *testing.T) {
 		if string(b) != want {
 			t.Fatalf("%d workers report something else", n)
 		}
+		p.CountOnly = true
+		c, err := verify.Root(t.Context(), p, p.Resolver.Spaces().Of(space.Project))
+		if err != nil || len(c.Files) != 0 || c.Judged != 60 || c.Trusted != 30 || !slices.Equal(told(c), told(r)) {
+			t.Fatalf("only counted: %d files, %d judged, %d trusted, %v", len(c.Files), c.Judged, c.Trusted, err)
+		}
 	}
 }
 

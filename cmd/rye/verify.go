@@ -9,7 +9,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -48,9 +47,13 @@ machine's in every case; none comes from the revision.`,
 	}
 }
 
+// verifyMemory is what a walk of many files should stay below, in bytes.
+const verifyMemory = 40 << 20
+
 func runVerify(ctx context.Context, c *call) error {
 	// Most of what a walk allocates is one file's metadata, dead a moment later.
 	debug.SetGCPercent(200)
+	debug.SetMemoryLimit(verifyMemory) // near it, collecting costs less than holding
 	format, err := c.format()
 	if err != nil {
 		return err
@@ -77,7 +80,7 @@ func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, erro
 	}
 	defer src.close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.resolver, Trust: h.trust}
+	p := verify.Params{Resolver: src.resolver, Trust: h.trust, CountOnly: !c.ui.json && !c.ui.verbose}
 	if len(c.args) == 0 {
 		report.Findings = slices.Clone(h.badTrust)
 		for _, root := range src.roots {
@@ -146,12 +149,6 @@ func (c *call) verified(r *verify.Report) error {
 
 // walkSummary counts files by verdict and says whether all is well.
 func walkSummary(r *verify.Report) string {
-	good := 0
-	for _, f := range r.Files {
-		if f.Verdict.Status == trust.Trusted {
-			good++
-		}
-	}
 	errs, warns := 0, 0
 	for _, f := range r.Findings {
 		if f.Severity == diag.SeverityError {
@@ -160,7 +157,7 @@ func walkSummary(r *verify.Report) string {
 			warns++
 		}
 	}
-	s := fmt.Sprintf("%s verified, %d trusted", plural(len(r.Files), "file"), good)
+	s := fmt.Sprintf("%s verified, %d trusted", plural(r.Judged, "file"), r.Trusted)
 	if errs+warns == 0 {
 		return s
 	}
