@@ -51,11 +51,11 @@ func (r *Resolver) among(paths []string, ref item.Ref, roots []*space.Root, wide
 		if !supplies(root, ref) || !wide && !root.Offers(ref) {
 			continue
 		}
-		if root.Missing() {
+		if err := root.Ready(); err != nil {
 			if IsReader(ref) {
 				continue // or nothing could be read before rye sync
 			}
-			return place{}, root.NotInstalled()
+			return place{}, err
 		}
 		rel, err := inRoot(paths, ref, root)
 		if err != nil {

@@ -117,8 +117,8 @@ func (r *Resolver) FindFrom(ctx context.Context, ref item.Ref, root *space.Root)
 // verdict.
 func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (*Item, error) {
 	for _, from := range r.p.Spaces.From(root) {
-		if from.Missing() {
-			return nil, from.NotInstalled()
+		if err := from.Ready(); err != nil {
+			return nil, err
 		}
 		if from.Exists(rel) {
 			return r.File(ctx, from, rel)
@@ -204,8 +204,8 @@ func typeOf(ext *extract.Extractor, rel string) extract.FileType {
 func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extractor, roots []*space.Root, code diag.Code) error {
 	labels := make([]string, len(roots))
 	for i, root := range roots {
-		if root.Missing() {
-			return root.NotInstalled() // it may be there
+		if err := root.Ready(); err != nil {
+			return err // it may be there
 		}
 		labels[i] = root.Label()
 	}

@@ -1,7 +1,10 @@
 package space
 
 import (
+	"io/fs"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -76,17 +79,34 @@ func newLayer(l Layer, own *Root) *Root {
 	}
 	r := NewDir(l.Space, l.ID, base, false)
 	r.layer, r.show = &l, show
-	if l.Install == "" {
-		return r
-	}
 	open := r.open
 	r.open = func() (*openat.Dir, error) {
-		if err := own.linkless(path.Join(BundlesFolder, l.Install)); err != nil {
+		if l.Install != "" {
+			if err := own.linkless(path.Join(BundlesFolder, l.Install)); err != nil {
+				return nil, err
+			}
+		} else if err := inside(own.Base, base, show); err != nil {
 			return nil, err
 		}
 		return open()
 	}
 	return r
+}
+
+// inside refuses a folder below dir that is reached through a link; one that a
+// person placed elsewhere on purpose is looked at as it is.
+func inside(dir, base, show string) error {
+	rel, err := filepath.Rel(dir, base)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil
+	}
+	for at := base; at != dir && len(at) > len(dir); at = filepath.Dir(at) {
+		if fi, err := os.Lstat(at); err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+			return diag.New(diag.PathEscape, "opening %s: it is a link, or lies behind one", show).
+				WithHint("name the folder itself in rye.yaml")
+		}
+	}
+	return nil
 }
 
 // Bundled reports whether the root is a bundle below a space's own items.
@@ -118,18 +138,17 @@ func (r *Root) Offers(ref item.Ref) bool {
 	return r.layer == nil || r.layer.Offers == nil || r.layer.Offers(ref)
 }
 
-// Missing reports whether a bundle is not where it should be.
-func (r *Root) Missing() bool {
+// Ready returns nil when a bundle is where it should be, so that what it does
+// not hold may be looked for elsewhere.
+func (r *Root) Ready() error {
 	if r.layer == nil {
-		return false
+		return nil
 	}
 	_, err := r.open()
-	return IsMissing(err)
-}
-
-// NotInstalled returns the error of a bundle that is missing.
-func (r *Root) NotInstalled() error {
-	if r.ReadOnly() {
+	switch {
+	case err == nil || !IsMissing(err):
+		return err
+	case r.ReadOnly():
 		return diag.New(diag.BundleFileMissing, "opening %s: it is locked and not installed", r.Label()).WithHint("rye sync")
 	}
 	return diag.New(diag.BundleFileMissing, "opening %s: the folder %s holds no %s", r.Label(), r.show, Dir).

@@ -118,8 +118,8 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 // layer verifies one bundle: what stands there, each file of it, the manifest
 // that the lock names, and the hash of all files.
 func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) error {
-	if root.Missing() {
-		r.Fail(lock.LockFile, root.NotInstalled())
+	if err := root.Ready(); err != nil {
+		r.Fail(lock.LockFile, err)
 		return nil
 	}
 	files, err := Root(ctx, p.Params, root)
