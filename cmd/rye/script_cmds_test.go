@@ -27,6 +27,7 @@ func scriptCommands() map[string]scriptCmd {
 		"jsonpath": cmdJSONPath,
 		"unixlink": cmdUnixlink,
 		"append":   cmdAppend,
+		"install":  cmdInstall,
 
 		"oldkey":    cmdOldKey,
 		"oldsign":   cmdOldSign,
