@@ -213,6 +213,13 @@ func (p Params) readAccepted(file string) (*acceptance, error) {
 	if err := mine(info); err != nil {
 		return nil, err
 	}
+	dir := filepath.Dir(file) // who may write there may put another file in its place
+	if info, err = os.Lstat(dir); err != nil {
+		return nil, err
+	}
+	if err := mine(info); err != nil {
+		return nil, diag.New(diag.ConfigError, "its folder: %w", err)
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err

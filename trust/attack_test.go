@@ -1,6 +1,9 @@
 package trust_test
 
 import (
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,4 +43,31 @@ func TestV66NamespacesSteerNoTerminal(t *testing.T) {
 		}
 		wantFinding(t, ns, fs, diag.ValidationFailed, name, "visible ASCII")
 	}
+}
+
+// Another account of the machine accepts nothing in the user's name, neither by
+// a file of its own nor in a folder that it may write.
+func TestAcceptanceByAnotherAccount(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("access lists keep others out")
+	}
+	w := proposing(t)
+	file := w.accept()
+	in := w.tool(key(3), "a/b", w.now)
+	wantCode(t, "accepted", w.clean().Verify(in), "")
+	if err := os.Chmod(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	s, fs := w.load()
+	wantFinding(t, "an open folder", fs, diag.ConfigError, file, "its folder: others may write it")
+	wantCode(t, "an open folder", s.Verify(in), diag.KeyUnknown)
+	if err := os.Chmod(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(file, 12345, -1); err != nil {
+		t.Skip("only root gives files away")
+	}
+	s, fs = w.load()
+	wantFinding(t, "another's file", fs, diag.ConfigError, file, "another account wrote it")
+	wantCode(t, "another's file", s.Verify(in), diag.KeyUnknown)
 }

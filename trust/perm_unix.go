@@ -4,6 +4,8 @@ package trust
 
 import (
 	"io/fs"
+	"os"
+	"syscall"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -22,6 +24,9 @@ func private(tier Tier, info fs.FileInfo) error {
 func mine(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o022 != 0 {
 		return diag.New(diag.ConfigError, "others may write it (mode %04o)", info.Mode().Perm())
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 && int(st.Uid) != os.Getuid() {
+		return diag.New(diag.ConfigError, "another account wrote it")
 	}
 	return nil
 }

@@ -22,9 +22,13 @@ func (h *house) consentFile() string {
 	return filepath.Join(h.dirs.State, "interpreters.json")
 }
 
-// readConsents fails closed: what cannot be read is no consent.
+// readConsents fails closed: what cannot be read, or others may have written, is
+// no consent.
 func (h *house) readConsents() consents {
 	out := consents{}
+	if fi, err := os.Lstat(h.consentFile()); err != nil || !ownFile(fi) {
+		return out
+	}
 	b, err := os.ReadFile(h.consentFile())
 	if err != nil {
 		return out
