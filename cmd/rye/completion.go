@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"embed"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -87,7 +88,11 @@ func (c *call) candidates(ctx context.Context, before []string, last string) []s
 	case l.cmd().complete != nil:
 		sub := *c
 		sub.cmd, sub.args = l.cmd(), l.args
-		return l.cmd().complete(ctx, &sub)
+		words := l.cmd().complete(ctx, &sub)
+		if !strings.Contains(last, ":") { // an id or its ref, not each twice
+			words = slices.DeleteFunc(words, func(w string) bool { word, _, _ := strings.Cut(w, "\t"); return strings.Contains(word, ":") })
+		}
+		return words
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -30,6 +31,7 @@ else is replaced. --origin shows which file each value comes from.`,
 		examples: []string{"rye config show agent/limits", "rye config show agent/limits --origin"},
 		codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
 		flags:    []cli.Flag{&cli.BoolFlag{Name: "origin", Usage: "show where each value comes from"}},
+		complete: completeItems(item.Config),
 		run:      runConfigShow,
 	}
 }

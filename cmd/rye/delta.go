@@ -20,6 +20,7 @@ system space. Every such pair is listed; --diff prints the lines that differ.`,
 		examples: []string{"rye delta", "rye delta tool:rye/core/runtimes/bash_runtime --diff"},
 		codes:    []diag.Code{diag.ItemNotFound},
 		flags:    []cli.Flag{&cli.BoolFlag{Name: "diff", Usage: "print the differing lines"}},
+		complete: completeItems(),
 		run:      runDelta,
 	}
 }

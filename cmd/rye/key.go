@@ -278,6 +278,7 @@ func keyExportCommand() *command {
 		long:     "KEY is a fingerprint, the beginning of one, or an owner. The document holds no secret.",
 		examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
 		codes:    []diag.Code{diag.AuthRequired},
+		complete: completeKeys(true),
 		run: func(ctx context.Context, c *call) error {
 			h, err := c.house(ctx, lenient)
 			if err != nil {
@@ -310,7 +311,8 @@ where it listens.`,
 			&cli.StringFlag{Name: "for", Usage: "forget the key after `LENGTH`"},
 			&cli.BoolFlag{Name: "confirm", Usage: "let the agent ask before each signature"},
 		},
-		run: runKeyAgentAdd,
+		complete: completeKeys(true),
+		run:      runKeyAgentAdd,
 	}
 }
 

@@ -36,7 +36,8 @@ taken back.`,
 			&cli.StringFlag{Name: "key", Usage: "sign another's revocation with this own `KEY`"},
 			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
 		},
-		run: runKeyRevoke,
+		complete: completeKeys(true),
+		run:      runKeyRevoke,
 	}
 }
 

@@ -29,7 +29,8 @@ anew. What the old key signed in the project is listed, to be signed again.`,
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key unencrypted"},
 			&cli.BoolFlag{Name: "in-project", Usage: "write the documents into the project's .ai/trust as well"},
 		},
-		run: runKeyRotate,
+		complete: completeKeys(true),
+		run:      runKeyRotate,
 	}
 }
 

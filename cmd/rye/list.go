@@ -23,7 +23,8 @@ files are not items and are left out.`,
 			&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"},
 			&cli.BoolFlag{Name: "bundles", Usage: "list the bundles of rye.lock and how they are installed"},
 		},
-		run: runList,
+		complete: completeKinds,
+		run:      runList,
 	}
 }
 

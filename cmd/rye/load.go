@@ -27,7 +27,8 @@ copy keeps its signature, and needs one of yours when you change it.`,
 			&cli.StringFlag{Name: "to", Usage: "copy into `SPACE`: project or user"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
 		},
-		run: runLoad,
+		complete: completeItems(),
+		run:      runLoad,
 	}
 }
 

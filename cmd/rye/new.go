@@ -31,7 +31,8 @@ of --lang: python, bash, node, yaml or json.`,
 			&cli.StringFlag{Name: "description", Usage: "one line of `TEXT`"},
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
 		},
-		run: runNew,
+		complete: completeKinds,
+		run:      runNew,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sort"
+	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -46,7 +47,8 @@ A tool that rye.lock names runs with the chain that was locked or not at all;
 			lockedFlag(),
 			&cli.BoolFlag{Name: "print", Usage: "print the prepared directive"},
 		},
-		run: runRun,
+		complete: completeRun,
+		run:      runRun,
 	}
 }
 
@@ -211,7 +213,7 @@ func (u *ui) dryRun(run *primary.Run) {
 	u.Out("%s would run, nothing was started", run.Metadata.Ref)
 	t := &table{}
 	t.add("program", p.Program)
-	t.add("arguments", strings.Join(p.Argv[1:], " "))
+	t.add("arguments", argumentLine(p.Argv[1:]))
 	t.add("folder", p.Dir)
 	t.add("timeout", p.Timeout.String())
 	for _, in := range p.Interpreters {
@@ -228,6 +230,18 @@ func (u *ui) dryRun(run *primary.Run) {
 	}
 	u.Table(t)
 	u.chain(run.Metadata.Chain)
+}
+
+// argumentLine shows where each argument begins and ends: what somebody reads
+// before consenting must not be another command than it looks.
+func argumentLine(argv []string) string {
+	out := make([]string, len(argv))
+	for i, a := range argv {
+		if out[i] = a; a == "" || strings.ContainsAny(a, " \t\n\r\"'`\\") {
+			out[i] = strconv.Quote(a)
+		}
+	}
+	return strings.Join(out, " ")
 }
 
 func (c *call) runDirective(ctx context.Context, h *house, req primary.Call) error {

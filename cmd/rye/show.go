@@ -16,6 +16,7 @@ func showCommand() *command {
 		usage: "print what an item says about itself and who vouches for it", args: "REF",
 		examples: []string{"rye show tool:rye/bash/bash", "rye show demo/hello --json"},
 		codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
+		complete: completeItems(),
 		run:      runShow,
 	}
 }
@@ -166,6 +167,7 @@ findings are shown, and the interpreter when it is a program of the project; -v
 and --json show every one.`,
 		examples: []string{"rye chain tool:rye/bash/bash", "rye chain demo/hello --json"},
 		codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
+		complete: completeItems(item.Tool),
 		run:      runChain,
 	}
 }

@@ -41,7 +41,8 @@ from --legacy-key, never from the project by themselves.`,
 			&cli.BoolFlag{Name: "upgrade", Usage: "sign only what has a good signature of the Python original"},
 			&cli.StringSliceFlag{Name: "legacy-key", Usage: "check old signatures with the public key in this `FILE` too (.pem or .toml)"},
 		},
-		run: runSign,
+		complete: completeItems(),
+		run:      runSign,
 	}
 }
 

@@ -220,6 +220,7 @@ func trustRemoveCommand() *command {
 		long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
 		examples: []string{"rye trust remove 4f3a"},
 		codes:    []diag.Code{diag.ItemNotFound},
+		complete: completeKeys(false),
 		run:      runTrustRemove,
 	}
 }
@@ -254,6 +255,7 @@ func trustExplainCommand() *command {
 		name: "explain", usage: "tell step by step why an item is trusted or not", args: "REF|PATH",
 		examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
 		codes:    []diag.Code{diag.ItemNotFound},
+		complete: completeItems(),
 		run:      runTrustExplain,
 	}
 }

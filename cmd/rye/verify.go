@@ -43,7 +43,8 @@ machine's in every case; none comes from the revision.`,
 			lockedFlag(),
 			&cli.StringFlag{Name: "format", Usage: "print the report as `FORM`: human, json, sarif or github"},
 		},
-		run: runVerify,
+		complete: completeItems(),
+		run:      runVerify,
 	}
 }
 
