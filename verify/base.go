@@ -11,7 +11,7 @@ import (
 // pinFields are the fields of a lock entry that follow from id and version: the
 // same version cannot come from elsewhere or have other bytes.
 func pinFields() []string {
-	return []string{"url", "ref", "tag", "commit", "tree", "sum", "exec", "manifest", "signer", "signers", "caps", "needs"}
+	return []string{"url", "ref", "tag", "commit", "tree", "sum", "exec", "manifest", "signers", "caps", "needs"}
 }
 
 // Base holds a lock against the one of a base revision, without a network. A

@@ -1,0 +1,92 @@
+package exec
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+)
+
+// TestChainPinned runs a chain against a lock that was made for it and then
+// changes one thing.
+func TestChainPinned(t *testing.T) {
+	sys := lock.System{ID: "rye-core", Version: "v1.0.0", Sum: "h1:x"}
+	for name, c := range map[string]struct {
+		change func(h *testkit.House, l *lock.Lock)
+		locked bool
+		run    string // the tool, "" is t
+		want   diag.Code
+		part   string
+	}{
+		"as locked":        {func(*testkit.House, *lock.Lock) {}, true, "", "", ""},
+		"the tool changed": {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x: 1")) }, false, "", diag.LockMismatch, "tool:t has other bytes than were locked; what is there is signed by ada"},
+		"the runtime": {func(h *testkit.House, _ *lock.Lock) {
+			h.Put(h.Project, "tools/rt.yaml", yaml("runtime", Subprocess, "config: {command: rye}"))
+		}, false, "", diag.LockMismatch, "tool:rt has other bytes"},
+		"another runtime":    {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt2")) }, false, "", diag.LockMismatch, "tool:t"},
+		"a system item":      {func(_ *testkit.House, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", diag.LockMismatch, "primitives/subprocess"},
+		"another system":     {func(_ *testkit.House, l *lock.Lock) { l.System.Version = "v2.0.0"; l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", "", ""},
+		"it, locked":         {func(_ *testkit.House, l *lock.Lock) { l.System.Version = "v2.0.0"; l.Items[0].Chain[2].Digest[0] ^= 1 }, true, "", diag.LockStale, "v2.0.0"},
+		"drift of no effect": {func(_ *testkit.House, l *lock.Lock) { l.System.Version = "v2.0.0" }, true, "", diag.LockStale, "v2.0.0"},
+		"no entry":           {func(_ *testkit.House, l *lock.Lock) { l.Items = nil }, false, "", "", ""},
+		"no entry, locked":   {func(_ *testkit.House, l *lock.Lock) { l.Items = nil }, true, "", diag.LockStale, "no entry"},
+		"the user's runtime": {func(h *testkit.House, _ *lock.Lock) {}, false, "u", "", ""},
+		"it is not lockable": {func(h *testkit.House, _ *lock.Lock) {}, true, "u", diag.Unresolvable, "tool:urt of the user space"},
+		"a system tool":      {func(h *testkit.House, _ *lock.Lock) {}, true, "rye/bash/bash", "", ""},
+	} {
+		h := testkit.New(t)
+		h.Put(h.Project, "tools/t.yaml", yaml("script", "rt"))
+		h.Put(h.Project, "tools/u.yaml", yaml("script", "urt"))
+		for _, rt := range []string{"rt", "rt2"} {
+			h.Put(h.Project, "tools/"+rt+".yaml", yaml("runtime", Subprocess, "config: {command: prog}"))
+		}
+		h.Put(h.User, "tools/urt.yaml", yaml("runtime", Subprocess, "config: {command: prog}"))
+		chain, err := executor(h, nil).Walk(t.Context(), tool("t"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry, err := lock.NewItem(Elements(chain))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &lock.Lock{System: sys, Items: []lock.Item{entry}}
+		c.change(h, l)
+		run := c.run
+		if run == "" {
+			run = "t"
+		}
+		e := executor(h, func(p *Params) {
+			p.Lock, p.Locked, p.System = l, c.locked, func() lock.System { return sys }
+		})
+		got, err := e.Chain(t.Context(), tool(run))
+		if diag.CodeOf(err) != c.want || err != nil && !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%s: %v, want %s with %q", name, err, c.want, c.part)
+		}
+		if got == nil {
+			t.Errorf("%s: no chain to show", name)
+		}
+		if _, err := e.Walk(t.Context(), tool(run)); err != nil {
+			t.Errorf("%s: who writes a lock is not held by it: %v", name, err)
+		}
+	}
+}
+
+func TestElements(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "tools/t.yaml", yaml("script", "rt"))
+	h.Put(h.User, "tools/rt.yaml", yaml("runtime", Subprocess, "config: {command: prog}"))
+	c, err := executor(h, nil).Walk(t.Context(), tool("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	es := Elements(c)
+	if len(es) != 3 || es[0].Space != "project" || es[1].Space != "user" || es[2].Space != "system" {
+		t.Fatalf("%v", es)
+	}
+	if es[0].Digest == (item.Digest{}) || es[0].Digest != c.Tool().Digest || !strings.HasPrefix(es[0].Signer, "ada (") {
+		t.Errorf("%v", es[0])
+	}
+}
