@@ -90,9 +90,9 @@ func (r *reader) step() {
 		}
 		r.keep(r.decode(rest[:n], r.i), n)
 	case strings.HasPrefix(rest, "<!--"):
-		r.section("-->", func(int) {})
+		r.section("<!--", "-->", func(int) {}) // "<!-->" opens a comment, it is none
 	case strings.HasPrefix(rest, "<![CDATA["):
-		r.section("]]>", func(n int) { r.keep(newlines(rest[len("<![CDATA["):n]), 0) })
+		r.section("<![CDATA[", "]]>", func(n int) { r.keep(newlines(rest[len("<![CDATA["):n]), 0) })
 	case strings.HasPrefix(rest, "<!") && isDeclaration(rest[2:]):
 		r.stop(r.i, "document type declarations are refused")
 	case strings.HasPrefix(rest, "</") && nameLen(rest[2:]) > 0:
@@ -129,16 +129,17 @@ func (r *reader) flush() {
 }
 
 // section reads a comment or CDATA up to its end mark.
-func (r *reader) section(end string, use func(n int)) {
+func (r *reader) section(begin, end string, use func(n int)) {
 	n := -1
 	if !r.unended[end] {
-		n = strings.Index(r.src[r.i:], end)
+		n = strings.Index(r.src[r.i+len(begin):], end)
 	}
 	if n < 0 {
 		r.unended[end] = true
 		r.less("what begins here is never closed with %s", end)
 		return
 	}
+	n += len(begin)
 	use(n)
 	r.i += n + len(end)
 }

@@ -35,7 +35,11 @@ func Visible(s string) string {
 		done = off + size
 	})
 	text(len(s))
-	return bom(out.String())
+	v := bom(out.String())
+	if done > 0 && plain([]byte(v), 0) < len(v) && len(Scan([]byte(v))) > 0 {
+		return Visible(v) // what was spelled out stood between a joiner and its emoji
+	}
+	return v
 }
 
 // bom spells a byte order mark at the start, which walk passes over.

@@ -59,6 +59,8 @@ func number(s string) (any, problem) {
 		return decimal(s, sign, clean, clean != body)
 	case len(clean) > 2 && clean[0] == '0' && strings.IndexByte("xob", clean[1]) >= 0:
 		return based(s, sign, clean)
+	case len(clean) > 2 && clean[0] == '0' && strings.IndexByte("XOB", clean[1]) >= 0:
+		return s, problem{text: s + " stays text here, but some readers take it for a number: quote it"}
 	case isFloat(clean):
 		return float(s, sign+clean, clean != body)
 	case sexagesimal(clean):
