@@ -226,8 +226,10 @@ func (r *cli) wrong(ctx context.Context, doing string, err error) error {
 		return unauthorised(r.url, true)
 	case s.any("could not read username", "could not read password", "terminal prompts disabled", "returned error: 401", "host key verification failed"):
 		return unauthorised(r.url, false)
-	case s.any("not our ref", "unadvertised object", "did not send all necessary objects"):
+	case s.any("not our ref", "unadvertised object"):
 		return network(ctx, doing, r.url, fmt.Errorf("%w (%w)", errNotOffered, err))
+	case s.any("did not send all necessary objects", "bad object", "corrupt", "packfile "): // theirs or ours: a new store tells
+		return network(ctx, doing, r.url, fmt.Errorf("%w (%w)", errMissing, err))
 	case s.any("repository not found", "returned error: 404", "does not appear to be a git repository", "' not found", "no such file or directory", "project not found"):
 		return notFound(r.url)
 	case s.any("transport '"):

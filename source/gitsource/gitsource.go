@@ -112,7 +112,7 @@ func (s *Source) url(id lock.ID) (string, error) {
 	scheme, rest, ok := strings.Cut(u, "://")
 	if !ok { // git@host:path
 		scheme = "ssh"
-		if i := strings.IndexAny(u, ":/"); i <= 0 || u[i] != ':' || u[0] == '-' {
+		if i := strings.IndexAny(u, ":/"); i <= 0 || u[i] != ':' || u[0] == '-' || !strings.Contains(u[:i], "@") || strings.Contains(u, "::") {
 			return "", diag.New(diag.Usage, "looking for %s: %q is no address", id, u)
 		}
 	}

@@ -147,6 +147,10 @@ func refsOf(adv *packp.AdvRefs) *Refs {
 
 // wrong turns go-git's errors into ours.
 func (r *goHTTP) wrong(ctx context.Context, err error) error {
+	var hidden *plumbing.UnexpectedError
+	if errors.As(err, &hidden) { // it does not unwrap
+		err = hidden.Err
+	}
 	var to *redirected
 	switch {
 	case ctx.Err() != nil:

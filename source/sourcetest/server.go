@@ -2,6 +2,8 @@ package sourcetest
 
 import (
 	"fmt"
+	"io"
+	"log"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -42,16 +44,12 @@ func Serve(t testing.TB, root string) *Server {
 		t.Skip("this git has no http-backend")
 	}
 	s := &Server{T: t, Root: root}
-	git := &cgi.Handler{Path: backend, Env: Environ("GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"), Stderr: discard{}}
+	git := &cgi.Handler{Path: backend, Env: Environ("GIT_PROJECT_ROOT="+root, "GIT_HTTP_EXPORT_ALL=1"), Stderr: io.Discard, Logger: log.New(io.Discard, "", 0)}
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, git) }))
 	t.Cleanup(h.Close)
 	s.URL = h.URL
 	return s
 }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request, git http.Handler) {
 	s.mu.Lock()
@@ -163,6 +161,7 @@ func Hang(reached chan<- struct{}) func(http.ResponseWriter, *http.Request, http
 		case reached <- struct{}{}:
 		default:
 		}
+		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the other side go
 		<-r.Context().Done()
 	}
 }
