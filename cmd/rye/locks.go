@@ -234,15 +234,7 @@ func lockedFlag() cli.Flag {
 
 // locked reports whether only what the lock names may be used: --locked, or by
 // default in CI.
-func (c *call) locked() bool { return c.bool("locked") || c.ci() }
-
-func (c *call) ci() bool {
-	switch c.Getenv("CI") {
-	case "", "0", "false":
-		return false
-	}
-	return true
-}
+func (c *call) locked() bool { return c.bool("locked") || c.inCI() }
 
 // checkLocked refuses a lock that is missing, does not match the manifest or
 // replaces a bundle by what only this machine has. In CI it has nothing to say
