@@ -33,6 +33,7 @@ func checks() []check {
 	return []check{
 		checkVersion,
 		checkSystemBundle,
+		checkChains,
 		checkPrograms,
 		checkUserDirs,
 		checkClock,
@@ -123,6 +124,6 @@ func checkSystemBundle(_ context.Context, c *call) []checkResult {
 // checkSandbox tells which layers of isolation rye can put around a tool.
 func checkSandbox(context.Context, *call) []checkResult {
 	return []checkResult{{"sandbox", statusWarn,
-		"none on " + runtime.GOOS + ": tools run with your own rights, in a process group with a scrubbed environment and limits",
+		"none on " + runtime.GOOS + ": tools run with your own rights, in a process group with a scrubbed environment, a timeout and bounded output",
 		"run only items whose signers you trust"}}
 }

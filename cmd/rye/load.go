@@ -37,6 +37,11 @@ func runLoad(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if to := c.str("to"); to != "" { // what was asked is checked before the item is
+		if _, err := h.target(space.Name(to)); err != nil {
+			return err
+		}
+	}
 	ref, err := h.resolver.Ref(ctx, c.arg(0))
 	if err != nil {
 		return err
