@@ -14,6 +14,8 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	ryexec "github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -152,6 +154,49 @@ func TestChangedExamplesAreRefused(t *testing.T) {
 			t.Errorf("%s: one bit changed and nobody says so", rel)
 		}
 	}
+}
+
+// The layers that items.md shows merge into what it shows, and one that does
+// not verify is an error.
+func TestConfigLayersMerge(t *testing.T) {
+	h := newHouse(t)
+	home := t.TempDir()
+	file := filepath.Join(home, space.Dir, "config", "demo", "limits.yaml")
+	style, _ := sign.StyleByName("#")
+	sub := extract.Subject(item.Ref{Kind: item.Config, ID: "demo/limits"})
+	layer := signedText(t, []byte(marked(t, "layer")), style, sub)
+	write(t, file, layer)
+	settings := func() (*resolve.Settings, error) {
+		spaces, err := space.Discover(space.Params{Project: h.dir, Home: home, System: stdlib.FS(), Layer: stdlib.Bundle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resolve.New(resolve.Params{Spaces: spaces, Trust: h.trust}).Config(t.Context(), "demo/limits")
+	}
+	s, err := settings()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := jsonx.MarshalIndent(s.Root)
+	if err != nil || strings.TrimSpace(string(got)) != strings.TrimSpace(marked(t, "merged")) {
+		t.Errorf("%v: they merge into\n%s", err, got)
+	}
+	write(t, file, []byte(strings.Replace(string(layer), "tokens: 40000", "tokens: 90000", 1)))
+	if _, err := settings(); diag.CodeOf(err) != diag.HashMismatch {
+		t.Errorf("a changed layer: %v", err)
+	}
+}
+
+// marked returns the block of items.md behind a comment.
+func marked(t *testing.T, name string) string {
+	t.Helper()
+	_, after, found := strings.Cut(read(t, "items.md"), "<!-- "+name+" -->\n```")
+	_, body, _ := strings.Cut(after, "\n")
+	body, _, closed := strings.Cut(body, "```\n")
+	if !found || !closed {
+		t.Fatalf("items.md has no block %q", name)
+	}
+	return body
 }
 
 // The revocation of the examples ends the key: nothing counts any more.
