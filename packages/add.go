@@ -30,7 +30,7 @@ func (e *Engine) Add(ctx context.Context, queries []Query) (*Result, error) {
 			found[i], err = s.wanted(ctx, queries[i])
 			return err
 		})
-		if err := diag.Join("adding", errs); err != nil {
+		if err := together("adding", errs); err != nil {
 			return nil, err
 		}
 		return additions(st.manifest, queries, found), nil
@@ -127,7 +127,7 @@ func (e *Engine) Remove(ctx context.Context, ids []string) (*Result, error) {
 			}
 			edits = append(edits, lock.Remove(st.manifest, id)...)
 		}
-		return edits, diag.Join("removing", errs)
+		return edits, together("removing", errs)
 	})
 }
 
@@ -191,20 +191,27 @@ func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, erro
 	if err != nil {
 		return nil, err
 	}
-	text, m := st.manifestText, st.manifest
-	if len(list) > 0 {
-		if text, err = lock.EditManifest(text, list...); err != nil {
-			return nil, err
-		}
-		if m, err = parseManifest(lock.ManifestFile, text); err != nil {
-			return nil, err
-		}
-	}
-	sol, err := e.solveFor(ctx, st, m)
+	text, sol, err := e.solveEdited(ctx, st, list)
 	if err != nil {
 		return nil, err
 	}
 	return e.commit(ctx, st, text, sol)
+}
+
+// solveEdited solves the manifest as edits leave it and returns its text.
+func (e *Engine) solveEdited(ctx context.Context, st *state, edits []lock.Edit) ([]byte, *solution, error) {
+	text, m := st.manifestText, st.manifest
+	if len(edits) > 0 {
+		var err error
+		if text, err = lock.EditManifest(text, edits...); err != nil {
+			return nil, nil, err
+		}
+		if m, err = parseManifest(lock.ManifestFile, text); err != nil {
+			return nil, nil, err
+		}
+	}
+	sol, err := e.solveFor(ctx, st, m)
+	return text, sol, err
 }
 
 func (e *Engine) solveFor(ctx context.Context, st *state, m *lock.Manifest) (*solution, error) {

@@ -233,7 +233,7 @@ func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(loc
 		t.moved[i] = move{staged: filepath.Join(t.stage, name), final: final}
 		return t.prepare(ctx, b, snap, name)
 	})
-	if err := diag.Join("installing bundles", errs); err != nil {
+	if err := together("installing bundles", errs); err != nil {
 		t.end()
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (e *Engine) lacking(ctx context.Context, l *lock.Lock) ([]lock.Bundle, erro
 		bad[i] = e.intact(want[i]) != nil
 		return nil
 	})
-	if err := diag.Join("checking bundles", errs); err != nil {
+	if err := together("checking bundles", errs); err != nil {
 		return nil, err
 	}
 	var out []lock.Bundle

@@ -2,6 +2,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -40,6 +41,22 @@ func each[T any](ctx context.Context, list []T, fn func(T) error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
+// together is diag.Join with the hint of the error that decides the exit status.
+func together(doing string, errs []error) error {
+	err := diag.Join(doing, errs)
+	var whole *diag.Error
+	if len(errs) < 2 || !errors.As(err, &whole) || whole.Hint != "" {
+		return err
+	}
+	for _, one := range errs {
+		var e *diag.Error
+		if errors.As(one, &e) && e.Code == whole.Code && e.Hint != "" {
+			return whole.WithHint("%s", e.Hint)
+		}
+	}
+	return err
+}
+
 // fill completes the entries of a draft: where each bundle comes from, its
 // hash, who signed it, what it brings.
 func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
@@ -70,7 +87,7 @@ func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
 		}
 		return cooled(s.m.Policy.MinAge, s.e.p.Now(), seen[sightKey(*b)], b.Module())
 	})
-	return diag.Join("judging bundles", errs)
+	return together("judging bundles", errs)
 }
 
 // known reports whether a version was accepted here before.

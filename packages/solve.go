@@ -82,7 +82,7 @@ func flatten(ctx context.Context, err error) error {
 		}
 		errs = append(errs, x.Err)
 	}
-	return diag.Join("resolving", errs)
+	return together("resolving", errs)
 }
 
 func (s *solver) root(ctx context.Context) (mvs.Root, error) {
@@ -127,7 +127,7 @@ func (s *solver) versions(ctx context.Context, mods []lock.Module) ([]lock.Modul
 			errs = append(errs, err)
 		}
 	}
-	return out, diag.Join("resolving", errs)
+	return out, together("resolving", errs)
 }
 
 func (s *solver) next(ctx context.Context, m mvs.Module) (string, error) {

@@ -58,7 +58,7 @@ func (e *Engine) revalidate(ctx context.Context, l *lock.Lock) (notes []string, 
 		}
 		return false
 	})
-	return notes, diag.Join("asking the remotes", errs)
+	return notes, together("asking the remotes", errs)
 }
 
 // silent reports whether an error is that of a remote that gave no answer.
@@ -88,7 +88,7 @@ func emptyResult() *Result {
 func (st *state) check(system lock.System) error {
 	errs := []error{st.current(), st.replaced()}
 	if st.lock == nil {
-		return diag.Join("checking "+lock.LockFile, some(errs))
+		return together("checking "+lock.LockFile, some(errs))
 	}
 	for _, l := range st.lock.SumLines() {
 		if err := st.sum.Check(l.Module, l.Hash); err != nil {
@@ -105,7 +105,7 @@ func (st *state) check(system lock.System) error {
 			st.lock.System.ID, st.lock.System.Version, system.ID, system.Version).
 			WithDetail("expected", st.lock.System.Sum).WithDetail("found", system.Sum).WithHint("rye lock with the version of rye that the project uses"))
 	}
-	return diag.Join("checking "+lock.LockFile, some(errs))
+	return together("checking "+lock.LockFile, some(errs))
 }
 
 func some(errs []error) []error {

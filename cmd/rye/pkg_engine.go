@@ -38,13 +38,12 @@ func refusals(more ...diag.Code) []diag.Code {
 // engine is what the verbs about bundles work with.
 type engine struct {
 	*packages.Engine
-	house    *house
-	cache    *source.Cache
-	base     string
-	files    string
-	space    space.Name
-	bar      *progress
-	vendored bool
+	house *house
+	cache *source.Cache
+	base  string
+	files string
+	space space.Name
+	bar   *progress
 }
 
 // engine builds the engine of the space that --space names. Done must follow.
@@ -145,8 +144,9 @@ func (c *call) inCI() bool {
 // keepOut keeps installed bundles out of git, and lets branches add to rye.sum
 // without a conflict, in a project that git looks after.
 func (x *engine) keepOut() error {
-	if x.space != space.Project {
-		return nil
+	vendored, err := x.Vendored()
+	if err != nil || x.space != space.Project {
+		return err
 	}
 	ignore := filepath.Join(x.base, ".gitignore")
 	if !there(ignore) && !there(filepath.Join(x.base, ".git")) {
@@ -156,7 +156,7 @@ func (x *engine) keepOut() error {
 		ignore:                                  {bundlesIgnored},
 		filepath.Join(x.base, ".gitattributes"): {"rye.sum merge=union -text"},
 	} {
-		if x.vendored && file == ignore {
+		if vendored && file == ignore {
 			continue
 		}
 		if _, err := addLines(file, lines); err != nil {

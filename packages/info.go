@@ -1,0 +1,144 @@
+package packages
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
+)
+
+// Info is what is known of one bundle.
+type Info struct {
+	ID       string        `json:"id"`
+	URL      string        `json:"url,omitempty"`
+	Versions []string      `json:"versions"` // oldest first
+	Head     string        `json:"head,omitempty"`
+	Require  string        `json:"require,omitempty"`
+	Locked   string        `json:"locked,omitempty"`
+	State    string        `json:"state,omitempty"`
+	Path     string        `json:"path,omitempty"`
+	Ref      string        `json:"ref,omitempty"`
+	Commit   string        `json:"commit,omitempty"`
+	Sum      string        `json:"sum,omitempty"`
+	Signers  []string      `json:"signers,omitempty"`
+	Caps     []string      `json:"caps,omitempty"`
+	Exec     []string      `json:"exec,omitempty"`
+	Needs    []lock.Module `json:"needs,omitempty"`
+}
+
+// Info returns what the lock and the remote say of a bundle. A locked bundle
+// needs no remote: Versions is empty when it does not answer.
+func (e *Engine) Info(ctx context.Context, word string) (*Info, error) {
+	st, err := e.load()
+	if err != nil {
+		return nil, err
+	}
+	name := word
+	if st.lock != nil {
+		if id, err := st.lockedID(word); err == nil {
+			name = id
+		}
+	}
+	q, err := parseBundle(name)
+	if err != nil {
+		return nil, err
+	}
+	in := &Info{ID: q.ID.String(), Versions: []string{}, Require: st.manifest.Require[q.ID.String()]}
+	b := st.previous(in.ID)
+	if b != nil {
+		e.lockedInfo(in, b)
+	}
+	l, err := e.p.Source.Versions(ctx, q.ID)
+	if err == nil {
+		in.URL, in.Head, in.Versions = l.URL, l.Head, l.Names()
+	} else if b != nil && ctx.Err() == nil {
+		err = nil
+	}
+	return in, err
+}
+
+func (e *Engine) lockedInfo(in *Info, b *lock.Bundle) {
+	in.Locked, in.URL, in.Ref, in.Commit, in.Sum = b.Version, b.URL, b.Ref, b.Commit, b.Sum
+	in.Signers, in.Caps, in.Exec, in.Needs, in.State = b.Signers, b.Caps, b.Exec, b.Needs, StateFolder
+	dir, err := e.place(*b)
+	if err != nil || !installs(*b) {
+		return
+	}
+	in.State = stateOf(e.intact(*b) != nil, exists(dir))
+	if rel, err := filepath.Rel(e.p.Base, dir); err == nil {
+		in.Path = filepath.ToSlash(rel)
+	}
+}
+
+// Vendored reports whether the manifest wants installed bundles committed.
+func (e *Engine) Vendored() (bool, error) {
+	text, err := readFile(e.p.Files, lock.ManifestFile, lock.MaxManifest)
+	if err != nil {
+		return false, err
+	}
+	m, err := parseManifest(lock.ManifestFile, text)
+	return err == nil && m.Vendor, err
+}
+
+// Vendor writes into the manifest whether installed bundles are committed, and
+// installs what is locked.
+func (e *Engine) Vendor(ctx context.Context, on bool) (*Result, error) {
+	if err := e.setVendor(ctx, on); err != nil {
+		return nil, err
+	}
+	r, err := e.Sync(ctx, false)
+	if r != nil && err == nil {
+		r.Notes = append(r.Notes, lock.ManifestFile+" says vendor: "+map[bool]string{true: "true", false: "false"}[on])
+	}
+	return r, err
+}
+
+func (e *Engine) setVendor(ctx context.Context, on bool) error {
+	release, err := e.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	old, err := readFile(e.p.Files, lock.ManifestFile, lock.MaxManifest)
+	if err != nil {
+		return err
+	}
+	was, err := parseManifest(lock.ManifestFile, old)
+	if err != nil || was.Vendor == on {
+		return err
+	}
+	text := vendorText(old, on)
+	now, err := parseManifest(lock.ManifestFile, text)
+	if err != nil {
+		return err
+	}
+	if now.Vendor != on || now.Hash() != was.Hash() {
+		return diag.New(diag.ValidationFailed, "editing %s: vendor is written in a way that only a person can change", lock.ManifestFile).
+			WithHint("write vendor: true on a line of its own")
+	}
+	w := &writer{e: e}
+	w.write(lock.ManifestFile, old, text)
+	return w.err
+}
+
+// vendorText removes the line of vendor, or adds it at the end.
+func vendorText(b []byte, on bool) []byte {
+	if len(b) == 0 {
+		b = []byte("rye: 1\n")
+	}
+	var out []byte
+	for line := range bytes.Lines(b) {
+		if !bytes.HasPrefix(line, []byte("vendor:")) {
+			out = append(out, line...)
+		}
+	}
+	if on {
+		if len(out) > 0 && out[len(out)-1] != '\n' {
+			out = append(out, '\n')
+		}
+		out = append(out, "vendor: true\n"...)
+	}
+	return out
+}
