@@ -1,9 +1,11 @@
 package trust_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,4 +72,30 @@ func TestAcceptanceByAnotherAccount(t *testing.T) {
 	s, fs = w.load()
 	wantFinding(t, "another's file", fs, diag.ConfigError, file, "another account wrote it")
 	wantCode(t, "another's file", s.Verify(in), diag.KeyUnknown)
+}
+
+// T22: a project brings only so much to read. What is passed over keeps the set
+// from being accepted.
+func TestT22ProjectBringsTooMuch(t *testing.T) {
+	w := proposing(t)
+	text := "schema = \"rye.trust/v1\"\nkind = \"key\"\n"
+	for i := range 4000 {
+		text += fmt.Sprintf("k%d = 1\n", i)
+	}
+	for i := range trust.MaxProject/len(text) + 2 {
+		w.write(w.project, fmt.Sprintf("a%04d.toml", i), []byte(text))
+	}
+	s, fs := w.load()
+	if n := len(s.ProjectSet().Documents); n > trust.MaxProject/len(text)+1 {
+		t.Errorf("%d documents were read", n)
+	}
+	if len(fs) > 40*len(s.ProjectSet().Documents) {
+		t.Errorf("%d findings", len(fs))
+	}
+	if !slices.ContainsFunc(fs, func(f diag.Finding) bool { return f.Code == diag.TooLarge }) {
+		t.Errorf("nothing says that documents were passed over: %v", fs[:3])
+	}
+	if _, err := trust.Accept(w.p, s.ProjectSet()); diag.CodeOf(err) != diag.ValidationFailed {
+		t.Errorf("accepted: %v", err)
+	}
 }

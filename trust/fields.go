@@ -39,6 +39,9 @@ func (f *fields) sub(key string) *fields {
 	return s
 }
 
+// maxUnknown is how many unknown fields are named.
+const maxUnknown = 20
+
 // finish reports the fields that nobody asked for.
 func (f *fields) finish() {
 	keys := make([]string, 0, len(f.table))
@@ -48,7 +51,12 @@ func (f *fields) finish() {
 		}
 	}
 	slices.Sort(keys)
-	for _, k := range keys {
+	for i, k := range keys {
+		if i == maxUnknown {
+			at := f.doc.At(f.path)
+			*f.out = append(*f.out, diag.Errorf(diag.ValidationFailed, at.Line, at.Column, "and %d more unknown fields", len(keys)-i))
+			return
+		}
 		at := f.doc.At(tree.Join(f.path, k))
 		d := diag.Errorf(diag.ValidationFailed, at.Line, at.Column, "unknown field %q", tree.Join(f.path, k))
 		if near := suggest.Nearest(k, f.known); near != "" {

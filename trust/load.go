@@ -46,7 +46,12 @@ func (b *builder) readDir(tier Tier, dir string) {
 		b.unreadable(tier, dir, err)
 	}
 	for _, name := range names {
-		b.readFile(tier, filepath.Join(dir, name))
+		path := filepath.Join(dir, name)
+		if tier == TierProject && b.projectBytes > MaxProject {
+			b.unreadable(tier, path, diag.New(diag.TooLarge, "this and what follows is not read: the project's trust documents have more than %d bytes", MaxProject))
+			return
+		}
+		b.readFile(tier, path)
 	}
 }
 
@@ -59,6 +64,9 @@ func (b *builder) readFile(tier Tier, path string) *Document {
 	if err != nil {
 		b.unreadable(tier, path, err)
 		return nil
+	}
+	if tier == TierProject {
+		b.projectBytes += len(data)
 	}
 	doc, fs := parse(path, data)
 	doc.Tier = tier

@@ -110,6 +110,9 @@ func (b *builder) readLegacy(dir string) {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		data, err := readDocument(TierProject, path)
+		if b.projectBytes += len(data); b.projectBytes > MaxProject {
+			return
+		}
 		if err != nil || len(data) > MaxDocument {
 			continue
 		}

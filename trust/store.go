@@ -116,6 +116,8 @@ type builder struct {
 	blind    string
 	broken   []string             // what of the project could not be read
 	seen     map[item.Digest]bool // what is remembered already
+
+	projectBytes int // of the project's documents so far
 }
 
 func newBuilder(p Params) *builder {

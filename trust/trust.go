@@ -37,6 +37,7 @@ const (
 const (
 	MaxDocument    = 64 << 10            // bytes of one document
 	MaxDocuments   = 4096                // documents of one folder
+	MaxProject     = 1 << 20             // bytes of all documents of a project
 	DefaultMaxSize = 1 << 20             // bytes of one item, where Input says nothing
 	MaxListed      = 800                 // revocations in one list
 	MaxHops        = 16                  // rotations that trust follows

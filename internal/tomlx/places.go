@@ -18,7 +18,8 @@ type places struct {
 	at     counter
 	found  []diag.Finding
 
-	stopped bool // a path has grown too long to go on
+	keys    int  // places given to keys
+	stopped bool // a path has grown too long, or the keys too many, to go on
 }
 
 // counter counts lines onward, so that many keys cost one pass.
@@ -88,6 +89,11 @@ func (p *places) key(path string, n *unstable.Node) string {
 	path = tree.Join(path, string(n.Data))
 	if _, ok := p.pos[path]; !ok {
 		p.pos[path] = at
+		p.keys++
+	}
+	if p.keys > MaxKeys {
+		p.stopped = true
+		p.found = append(p.found, diag.Errorf(diag.TooLarge, at.Line, at.Column, "it has more than %d keys", MaxKeys))
 	}
 	return path
 }

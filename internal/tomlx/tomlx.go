@@ -29,6 +29,11 @@ const MaxDepth = 64
 // half a megabyte would carry a copy of it.
 const MaxPath = 1024
 
+// MaxKeys is the largest number of keys of one document: the module compares
+// each new key with those before it, so that a file of a megabyte would take
+// half a minute.
+const MaxKeys = 8192
+
 // Parse reads one TOML document. The Doc is nil exactly when a finding is an
 // error. Times are in UTC; the place of an entry is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {

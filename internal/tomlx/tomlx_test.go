@@ -185,3 +185,26 @@ func BenchmarkParse(b *testing.B) {
 		}
 	}
 }
+
+// T22: the cost of a key grows with the keys before it, however they are given.
+func TestT22ManyKeys(t *testing.T) {
+	many := func(format, join string) string {
+		var b strings.Builder
+		for i := range MaxKeys + 1 {
+			fmt.Fprintf(&b, format+join, i)
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"keys": many("k%d=1", "\n"), "tables": many("[k%d]", "\n"), "dotted": many("k%d.a=1", "\n"),
+		"inline": "a={" + many("k%d=1", ",") + "z=1}\n", "inline in a list": "a=[" + many("{k%d=1}", ",") + "]\n",
+	} {
+		doc, fs := Parse([]byte(text))
+		if doc != nil || len(fs) != 1 || fs[0].Code != diag.TooLarge {
+			t.Errorf("%s: %v, %d findings %v", name, doc != nil, len(fs), fs[:min(1, len(fs))])
+		}
+	}
+	if doc, fs := Parse([]byte(strings.TrimSuffix(many("k%d=1", "\n"), fmt.Sprintf("k%d=1\n", MaxKeys)))); doc == nil {
+		t.Errorf("%d keys: %v", MaxKeys, fs)
+	}
+}
