@@ -125,6 +125,10 @@ func (c *call) documentOf(h *house, word string) (*trust.Document, []byte, error
 	b, err := os.ReadFile(path)
 	if err == nil {
 		doc, err := proposedKey(path, b)
+		if fp, known := h.anyKey(word); err == nil && known == nil && fp != doc.Fingerprint {
+			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, doc.Fingerprint.Short(), fp.Short()).
+				WithHint("name the file as ./%s, or the key by its fingerprint", word)
+		}
 		return doc, b, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
