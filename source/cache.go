@@ -115,6 +115,7 @@ func (c *Cache) Open(sum string) (*Snapshot, error) {
 	if err != nil {
 		return nil, diag.New(diag.HashMismatch, "reading %s from the cache: %w", root, err)
 	}
+	c.touch(root)
 	return &Snapshot{Sum: sum, Files: files, root: root}, nil
 }
 

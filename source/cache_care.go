@@ -115,7 +115,7 @@ func (c *Cache) GC(ctx context.Context, p GCParams) (Freed, error) {
 
 func (c *Cache) unused(path string, d time.Duration) bool {
 	fi, err := os.Stat(path)
-	return err == nil && c.now().Sub(fi.ModTime()) > d
+	return err == nil && (d < 0 || c.now().Sub(fi.ModTime()) > d)
 }
 
 func (c *Cache) gcRemotes(ctx context.Context, p GCParams, freed *Freed) error {
