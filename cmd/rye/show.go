@@ -82,6 +82,9 @@ func (u *ui) item(v *itemView, it *resolve.Item) {
 	row("space", v.Space)
 	row("tool type", v.ToolType)
 	row("executor", it.Meta.ExecutorID)
+	if v.Fallback {
+		row("parse", "fallback: read line by line, for the file does not parse")
+	}
 	row("trust", trustLine(it))
 	row("digest", v.Digest.String())
 	for _, s := range v.Shadows {
