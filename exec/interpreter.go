@@ -3,9 +3,7 @@ package exec
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -120,42 +118,6 @@ func (e *Executor) program(p *Plan, command string) (string, error) {
 		p.Interpreters = append(p.Interpreters, in)
 	}
 	return path, nil
-}
-
-// DigestProgram returns what consent to a program remembers: the digest of the
-// file, joined with that of the files beside it that tell a Python where its
-// library lies (pyvenv.cfg, *._pth), when there are any. With another one the
-// same program would load other code.
-func DigestProgram(program string) (item.Digest, error) {
-	d, err := DigestFile(program)
-	if err != nil {
-		return d, err
-	}
-	dir := filepath.Dir(program)
-	beside := []string{filepath.Join(dir, "pyvenv.cfg"), filepath.Join(filepath.Dir(dir), "pyvenv.cfg")}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return d, err
-	}
-	for _, e := range entries {
-		if strings.HasSuffix(strings.ToLower(e.Name()), "._pth") {
-			beside = append(beside, filepath.Join(dir, e.Name()))
-		}
-	}
-	text := ""
-	for _, name := range beside {
-		b, err := DigestFile(name)
-		switch {
-		case err == nil:
-			text += filepath.Base(name) + " " + b.String() + "\n"
-		case !errors.Is(err, fs.ErrNotExist):
-			return d, err
-		}
-	}
-	if text == "" {
-		return d, nil
-	}
-	return item.DigestOf([]byte("program " + d.String() + "\n" + text)), nil
 }
 
 // DigestFile hashes a regular file of any size; links are followed.
