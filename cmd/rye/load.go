@@ -20,7 +20,8 @@ func loadCommand() *command {
 		usage: "print a verified item, or copy it into a space of yours", args: "REF",
 		long: `Prints the item's text. --to copies it, byte for byte, to the same id in the
 project or user space, where you may edit it; it then shadows the original. The
-copy keeps its signature, and needs one of yours when you change it.`,
+copy keeps its signature. That of a system item counts for the original alone, so
+sign the copy before you use it, and any copy after you changed it.`,
 		examples: []string{"rye load knowledge:rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
 		codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		flags: []cli.Flag{

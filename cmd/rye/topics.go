@@ -65,6 +65,9 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
                        in the project are anchors, for machines without a person
   RYE_REVOCATION_MAX_AGE  how old the newest list of revocations may be, such
                        as 7d; older is STALE
+  CI                   set, and not 0 or false: locks are checked and never changed
+  RYE_GIT              go: fetch without the git program; cli: with it only
+  GIT_TERMINAL_PROMPT  0: nobody is asked in a git hook
   SSH_AUTH_SOCK        where the ssh-agent listens
   SOURCE_DATE_EPOCH    the date that rye bundle create writes
   USER, USERNAME       the owner's name on a new key, without --owner
@@ -80,9 +83,8 @@ With --json stdout holds exactly one JSON document, also when the command fails:
   {"success": false, "error": {"code", "message", "details", "retryable",
    "suggestion"}, "metadata": {"command": …}}
 
-Commands that stream print JSON lines instead. Codes are stable: rye explain
-lists them. Colour is used on a terminal only, and not with --no-color or
-NO_COLOR. Control and hidden characters in names and messages are shown as
+Codes are stable: rye explain lists them. Colour is used on a terminal only, and
+not with --no-color or NO_COLOR. Control and hidden characters in names and messages are shown as
 escapes, so that no file name can paint the terminal.`
 
 func exitCodesTopic() string {
