@@ -54,7 +54,7 @@ func besideProgram(program string) ([]string, error) {
 	for _, dir := range sitePackages(home) {
 		names, err = appendNamed(names, dir, startup)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			return names, err
 		}
 	}
 	return names, nil
@@ -84,7 +84,7 @@ func startup(name string) bool {
 func appendNamed(names []string, dir string, want func(lower string) bool) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, err
+		return names, err
 	}
 	for _, e := range entries {
 		switch lower := strings.ToLower(e.Name()); {
