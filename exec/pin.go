@@ -27,7 +27,7 @@ func (e *Executor) pinned(c *Chain) error {
 		return nil
 	}
 	found := lock.Found{Chain: Elements(c), Locked: e.p.Locked}
-	if e.p.System != nil {
+	if e.p.System != nil && l.System != (lock.System{}) { // one that was not recorded is the same
 		found.System = e.p.System()
 	}
 	if e.p.Locked {

@@ -79,6 +79,9 @@ func (h *House) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 	}
 	fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }) // they are no worse than before
 	before := l.Render()
+	if l.System == (lock.System{}) {
+		l.System = system // no entry can tell another one
+	}
 	for _, it := range now {
 		old := l.Item(it.Ref)
 		switch {

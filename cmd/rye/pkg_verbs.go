@@ -56,6 +56,9 @@ func (c *call) changing(ctx context.Context, do func(x *engine) (*packages.Resul
 	}
 	defer x.done()
 	r, err := do(x)
+	if err == nil {
+		err = c.followBundles(ctx, x, r)
+	}
 	x.done()
 	if err != nil {
 		return err
@@ -101,13 +104,22 @@ for.`,
 
 func runLock(ctx context.Context, c *call) error {
 	if !c.bool("check") && !c.bool("locked") && !c.inCI() {
-		return c.changing(ctx, func(x *engine) (*packages.Result, error) { return x.Lock(ctx) })
+		return c.changing(ctx, func(x *engine) (*packages.Result, error) {
+			r, err := x.Lock(ctx)
+			if err == nil {
+				err = c.lockItems(ctx, x)
+			}
+			return r, err
+		})
 	}
 	x, err := c.engine(ctx)
 	if err != nil {
 		return err
 	}
 	r, err := x.CheckLock(ctx)
+	if err == nil {
+		err = c.checkItems(ctx, x)
+	}
 	if err != nil {
 		return err
 	}

@@ -27,12 +27,11 @@ func (c *call) refreshLock(ctx context.Context, h *house, reports []primary.Sign
 	if h.lock == nil || len(h.lockErrs) > 0 {
 		return nil
 	}
-	// The lock file of everything that changes a space's bundles.
-	held, err := filelock.Acquire(ctx, h.spaces.Of(space.Project).Path("cache/bundles.lock"))
+	release, err := h.hold(ctx)
 	if err != nil {
 		return err
 	}
-	defer held.Release()
+	defer release()
 	sl, err := readSpaceLock(h.spaces.Of(space.Project)) // as it is now
 	if err != nil || sl == nil {
 		return err
@@ -63,4 +62,13 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 		}
 	}
 	return out
+}
+
+// hold waits until nobody else changes the lock of the project.
+func (h *house) hold(ctx context.Context) (release func(), err error) {
+	l, err := filelock.Acquire(ctx, h.spaces.Of(space.Project).Path("cache/bundles.lock")) // the file that packages holds
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w", err)
+	}
+	return func() { _ = l.Release() }, nil
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/space"
+)
+
+// itemLock is the lock of a project before and after its tools were looked at.
+type itemLock struct {
+	house  *house
+	dir    string
+	before []byte
+	lock   *lock.Lock
+}
+
+// openItems reads the lock of the project as it is now, with its bundles as
+// layers; a project without one begins an empty one.
+func (c *call) openItems(ctx context.Context) (*itemLock, error) {
+	h, err := c.house(ctx, strict) // anew: the bundles may be others now
+	if err != nil {
+		return nil, err
+	}
+	x := &itemLock{house: h, dir: h.spaces.ProjectDir, lock: &lock.Lock{}}
+	if h.lock != nil {
+		x.lock, x.before = h.lock.lock, h.lock.lock.Render()
+		return x, nil
+	}
+	m, err := readManifest(x.dir)
+	if m == nil {
+		m = &lock.Manifest{}
+	}
+	x.lock.Manifest = m.Settings()
+	return x, err
+}
+
+// relock takes the tools of the project into the lock as they are. While some
+// tool does not hold, no entry goes. Two bundles that give one id are an error.
+func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, error) {
+	clash, err := x.house.resolver.Collisions(ctx)
+	if err == nil {
+		err = diag.FromFindings("locking items", clash)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	items, notes, err := x.house.primary.LockItems(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	old := *x.lock
+	x.lock.Items, x.lock.System = nil, x.house.system()
+	for _, it := range items {
+		x.lock.SetItem(it)
+	}
+	for _, it := range old.Items {
+		if diag.Failed(notes) && x.lock.Item(it.Ref) == nil {
+			x.lock.SetItem(it)
+		}
+	}
+	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 && x.before == nil {
+		x.lock.System = lock.System{} // there is nothing to lock
+		return nil, notes, nil
+	}
+	return lock.Compare(&old, x.lock), notes, nil
+}
+
+// write writes the lock when it says something else than before.
+func (x *itemLock) write() error {
+	b := x.lock.Render()
+	if bytes.Equal(b, x.before) {
+		return nil
+	}
+	if err := atomicfile.Write(filepath.Join(x.dir, lock.LockFile), b, 0o644); err != nil {
+		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	}
+	return nil
+}
+
+// lockItems is the part of rye lock about the project's own tools: it accepts
+// them as they stand.
+func (c *call) lockItems(ctx context.Context, x *engine) error {
+	if x.space != space.Project {
+		return nil
+	}
+	release, err := x.house.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	it, err := c.openItems(ctx)
+	if err != nil {
+		return err
+	}
+	changes, notes, err := it.relock(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range notes {
+		c.ui.Warn("not locked: %s", f)
+	}
+	for _, ch := range changes {
+		c.ui.Note("%s", ch)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return it.write()
+}
+
+// checkItems is lockItems that writes nothing: what it would change is stale.
+func (c *call) checkItems(ctx context.Context, x *engine) error {
+	if x.space != space.Project {
+		return nil
+	}
+	it, err := c.openItems(ctx)
+	if err != nil {
+		return err
+	}
+	changes, _, err := it.relock(ctx)
+	if err != nil {
+		return err
+	}
+	var fs []diag.Finding
+	for _, ch := range changes {
+		f := diag.Errorf(diag.LockStale, 0, 0, "%s", ch)
+		f.Path, f.Fix = lock.LockFile, "rye lock"
+		fs = append(fs, f)
+	}
+	return diag.FromFindings("checking "+lock.LockFile, fs)
+}
+
+// followBundles brings the entries of tools up to date whose chains pass
+// through bundles that a verb changed. What changed elsewhere stays refused.
+func (c *call) followBundles(ctx context.Context, x *engine, r *packages.Result) error {
+	if x.space != space.Project || r == nil || len(r.Changes) == 0 {
+		return nil
+	}
+	release, err := x.house.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	it, err := c.openItems(ctx)
+	if err != nil || it.before == nil {
+		return err
+	}
+	entries, err := it.house.resolver.All(ctx, item.Tool)
+	if err != nil {
+		return err
+	}
+	var refs []item.Ref
+	for _, e := range entries {
+		if e.Root.Space == space.Project && e.Root.Bundled() {
+			refs = append(refs, e.Ref)
+		}
+	}
+	_, notes, err := it.house.primary.RefreshLock(ctx, it.lock, it.house.system(), refs)
+	for _, f := range notes {
+		c.ui.Warn("%s", f)
+	}
+	if err != nil {
+		return err
+	}
+	return it.write()
+}
