@@ -88,11 +88,20 @@ func dotenvLine(text string) (name, value, msg string) {
 }
 
 // steers reports whether a variable says where programs look for their
-// settings, which may name other programs.
+// settings, which may name other programs or libraries, or names such a program
+// itself.
 func steers(name string) bool {
 	switch name = strings.ToUpper(name); name {
-	case "HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "PATHEXT", "EDITOR", "VISUAL", "PAGER":
+	case "HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "PATHEXT",
+		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "SHELL", "SSH_ASKPASS", "SUDO_ASKPASS",
+		"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG", "CURL_HOME", // may name a program to run
+		"PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH", "GUILE_LOAD_PATH", "GTK_MODULES", "QT_PLUGIN_PATH", "MAKEFLAGS", "TAR_OPTIONS", "GOFLAGS", "RUSTC_WRAPPER":
 		return true
 	}
-	return strings.HasPrefix(name, "XDG_")
+	for _, prefix := range []string{"XDG_", "OPENSSL_", "DOTNET_", "COR_PROFILER", "CORECLR_PROFILER", "R_PROFILE", "R_ENVIRON", "R_LIBS", "R_HOME", "ERL_", "ELIXIR_", "JULIA_", "NPM_CONFIG_", "NODE_REPL_", "KRB5_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }

@@ -26,7 +26,8 @@ func TestParseDotenv(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"A", "=1", "1A=1", "A B=1", "A='x", "A=\"", "PATH=/x", "PYTHONPATH=x", "LD_PRELOAD=x", "BASH_ENV=x",
-		"NODE_OPTIONS=--require ./x", "GIT_SSH_COMMAND=x", "HOME=.", "XDG_CONFIG_HOME=.", "RYE_SELF=x", "RYE_PROJECT=x", "A=\x00", "Ä=1"} {
+		"NODE_OPTIONS=--require ./x", "GIT_SSH_COMMAND=x", "HOME=.", "XDG_CONFIG_HOME=.", "RYE_SELF=x", "RYE_PROJECT=x", "A=\x00",
+		"AWS_CONFIG_FILE=x", "KUBECONFIG=x", "OPENSSL_CONF=x", "DOTNET_STARTUP_HOOKS=x", "npm_config_script_shell=x", "SSH_ASKPASS=x", "R_PROFILE_USER=x", "Ä=1"} {
 		got, fs := parseDotenv([]byte("OK=1\n" + line + "\nALSO=2"))
 		if len(fs) != 1 || fs[0].Line != 2 || len(got) != 2 {
 			t.Errorf("%q gives %q and %v, want one finding in line 2", line, got, fs)
