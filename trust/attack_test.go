@@ -99,3 +99,26 @@ func TestT22ProjectBringsTooMuch(t *testing.T) {
 		t.Errorf("accepted: %v", err)
 	}
 }
+
+// A project whose trust folder is a link into a folder of anchors gains no
+// anchor when somebody endorses in it.
+func TestNoDocumentThroughALink(t *testing.T) {
+	w := newWorld(t)
+	name, doc := w.document(key(3), "eve", everything)
+	for _, linked := range []string{".ai/trust", ".ai"} {
+		root := t.TempDir()
+		link := filepath.Join(root, filepath.FromSlash(linked))
+		if err := os.MkdirAll(filepath.Dir(link), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(w.sysDir, link); err != nil {
+			t.Skip(err)
+		}
+		if at, err := trust.AddToProject(filepath.Join(root, ".ai", "trust"), name, doc); diag.CodeOf(err) != diag.PathEscape {
+			t.Errorf("%s: wrote %s, %v", linked, at, err)
+		}
+	}
+	if s, _ := w.load(); s.Verify(w.tool(key(3), "a/b", w.now)).OK() {
+		t.Error("eve became an anchor")
+	}
+}

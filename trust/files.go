@@ -48,6 +48,12 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 		return "", diag.New(diag.ConfigError, "adding a trust document: %q is a grant, which counts in your own folder only", name).
 			WithHint("rye trust endorse vouches for a key in a project")
 	}
+	for _, at := range []string{filepath.Dir(dir), dir} { // a link would lead the document to where it counts for more
+		if fi, err := os.Lstat(at); err == nil && !fi.IsDir() {
+			return "", diag.New(diag.PathEscape, "adding a trust document: %q is no folder but a link or file", at).
+				WithHint("replace it by a folder")
+		}
+	}
 	if err := keeps(dir, name, d); err != nil {
 		return "", err
 	}
