@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -143,7 +144,7 @@ func (c *call) askSecret(prompt string) ([]byte, error) {
 func span(text string) (time.Duration, error) {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour}
 	for unit, length := range units {
-		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 && n < 100000 {
+		if n, err := strconv.Atoi(strings.TrimSuffix(text, unit)); err == nil && strings.HasSuffix(text, unit) && n > 0 && time.Duration(n) <= math.MaxInt64/length {
 			return time.Duration(n) * length, nil
 		}
 	}
