@@ -30,6 +30,8 @@ type Params struct {
 	Workers  int // 0 means one for each processor
 	// CountOnly keeps the number of files and of trusted ones, and not Files.
 	CountOnly bool
+	// Explain keeps every file that is refused, with the steps of its judgement.
+	Explain bool
 }
 
 // File is the judgement of one file.
@@ -41,6 +43,7 @@ type File struct {
 	Support bool          `json:"support,omitempty"`
 	Bundle  string        `json:"bundle,omitempty"` // when the file is the manifest of one
 	Verdict trust.Verdict `json:"verdict"`
+	Steps   []string      `json:"steps,omitempty"` // of the judgement, where an explanation was asked for
 }
 
 // Report is the outcome of a walk.
@@ -218,7 +221,7 @@ func (w *walk) judge(ctx context.Context) error {
 		wg.Go(func() {
 			for i := next.Add(1) - 1; int(i) < len(w.files) && ctx.Err() == nil; i = next.Add(1) - 1 {
 				file, findings := w.one(ctx, w.files[i])
-				part.file(file, !w.p.CountOnly)
+				part.file(file, !w.p.CountOnly || file.Steps != nil)
 				part.Findings = append(part.Findings, findings...)
 			}
 		})
@@ -241,7 +244,11 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
 	if w.whole && it.Ref.IsZero() && it.Verdict.Code == diag.HashMismatch {
 		return fileOf(it), nil // the manifest that lists it says so
 	}
-	return fileOf(it), findingsOf(it)
+	f := fileOf(it)
+	if w.p.Explain && !it.Verdict.OK() && !it.Ref.IsZero() {
+		f.Steps = w.p.Trust.Explain(it.Verdict, it.TrustInput())
+	}
+	return f, findingsOf(it)
 }
 
 func codeOf(err error) diag.Code {

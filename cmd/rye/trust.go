@@ -271,9 +271,17 @@ func runTrustExplain(ctx context.Context, c *call) error {
 	}
 	lines := h.trust.Explain(it.Verdict, it.TrustInput())
 	return c.ui.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
-		c.ui.Out("%s", it.Path())
-		for _, l := range lines {
-			c.ui.Out("  %s", l)
-		}
+		c.ui.steps(it.Path(), lines)
 	})
+}
+
+// steps prints how a file was judged.
+func (u *ui) steps(path string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	u.Out("%s", path)
+	for _, l := range lines {
+		u.Out("  %s", l)
+	}
 }

@@ -39,6 +39,8 @@ machine's in every case; none comes from the revision.`,
 			&cli.StringFlag{Name: "rev", Usage: "verify the revision `REV`, or REV:FOLDER of a project in it"},
 			&cli.BoolFlag{Name: "staged", Usage: "verify what the next commit would hold"},
 			&cli.BoolFlag{Name: "system", Usage: "verify the system space"},
+			&cli.BoolFlag{Name: "all", Usage: "verify the project, the user's space and the system space"},
+			&cli.BoolFlag{Name: "explain", Usage: "tell of each refused file how it was judged, step by step"},
 			&cli.StringFlag{Name: "base", Usage: "refuse what a change since `REV` must not do to rye.lock and rye.sum"},
 			lockedFlag(),
 			&cli.StringFlag{Name: "format", Usage: "print the report as `FORM`: human, json, sarif or github"},
@@ -81,7 +83,7 @@ func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, erro
 	}
 	defer src.close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.resolver, Trust: h.trust, CountOnly: !c.ui.json && !c.ui.verbose}
+	p := verify.Params{Resolver: src.resolver, Trust: h.trust, CountOnly: !c.ui.json && !c.ui.verbose, Explain: c.bool("explain")}
 	if len(c.args) == 0 {
 		report.Findings = slices.Clone(h.badTrust)
 		for _, root := range src.roots {
@@ -142,6 +144,9 @@ func (c *call) verified(r *verify.Report) error {
 		}
 		for _, f := range r.Findings {
 			c.ui.finding(f)
+		}
+		for _, f := range r.Files {
+			c.ui.steps(f.Path, f.Steps)
 		}
 		c.ui.Out("%s", walkSummary(r))
 	}

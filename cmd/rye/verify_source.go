@@ -27,7 +27,7 @@ type verifySource struct {
 // all of them: none comes from what is verified.
 func (c *call) verifySource(ctx context.Context, h *house) (*verifySource, error) {
 	rev, chosen := c.str("rev"), 0
-	for _, on := range []bool{rev != "" || c.isSet("rev"), c.bool("staged"), c.bool("system")} {
+	for _, on := range []bool{rev != "" || c.isSet("rev"), c.bool("staged"), c.bool("system"), c.bool("all")} {
 		if on {
 			chosen++
 		}
@@ -36,16 +36,21 @@ func (c *call) verifySource(ctx context.Context, h *house) (*verifySource, error
 	case chosen > 0 && c.isSet("base"):
 		return nil, diag.New(diag.Usage, "reading arguments: --base compares with the work tree").WithHint("leave out --rev, --staged and --system")
 	case chosen > 1:
-		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged and --system exclude each other").WithHint("give one of them")
+		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged, --system and --all exclude each other").WithHint("give one of them")
 	case c.isSet("rev"):
 		return c.revisionSource(ctx, h, rev)
 	case c.bool("staged"):
 		return c.stagedSource(ctx, h)
 	case c.bool("system"):
 		return h.systemSource(c)
+	case c.bool("all") && len(c.args) > 0:
+		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything, so nothing can be named beside it")
 	}
 	src := &verifySource{place: func(word string) (*space.Root, string, bool) { return c.placeOf(h, word) }, close: func() {}}
-	if len(c.args) == 0 {
+	switch {
+	case c.bool("all"):
+		src.roots = h.spaces.Roots
+	case len(c.args) == 0:
 		root, err := h.needProject()
 		if err != nil {
 			return nil, err
