@@ -39,6 +39,7 @@ func scriptCommands() map[string]scriptCmd {
 		"library":   cmdLibrary,
 		"release":   cmdRelease,
 		"replace":   cmdReplace,
+		"serve":     cmdServe,
 		"signwith":  cmdSignWith,
 		"swaplines": cmdSwapLines,
 	}

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ryeos/rye/source/sourcetest"
 )
 
 // cmdRelease publishes a bundle as its author would: it signs the items of a
@@ -68,3 +73,37 @@ func mustRun(ts *testscript.TestScript, program string, args ...string) {
 		ts.Fatalf("%s %s: %v", program, strings.Join(args, " "), err)
 	}
 }
+
+// cmdServe serves the repositories of a folder over HTTP until the script ends,
+// and sets a variable to the address. redirect= sends everybody elsewhere,
+// truncate= breaks packs off, status= answers everything with it.
+func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "serve DIR VARIABLE [redirect= truncate= status=]")
+	set := settings(ts, args[2:], "redirect truncate status")
+	s := sourcetest.Serve(&scriptTB{ts: ts}, ts.MkAbs(args[0]))
+	number := func(name string) int {
+		n, err := strconv.Atoi(set[name])
+		ts.Check(err)
+		return n
+	}
+	switch {
+	case set["redirect"] != "":
+		s.Fault(sourcetest.Redirect(set["redirect"]))
+	case set["truncate"] != "":
+		s.Fault(sourcetest.Truncate(number("truncate")))
+	case set["status"] != "":
+		s.Fault(sourcetest.Status(number("status")))
+	}
+	ts.Setenv(args[1], s.URL)
+}
+
+// scriptTB lets a script use what is made for tests.
+type scriptTB struct {
+	testing.TB
+	ts *testscript.TestScript
+}
+
+func (t *scriptTB) Helper()                           {}
+func (t *scriptTB) Cleanup(fn func())                 { t.ts.Defer(fn) }
+func (t *scriptTB) Skip(args ...any)                  { t.ts.Fatalf("%s", fmt.Sprint(args...)) }
+func (t *scriptTB) Fatalf(format string, args ...any) { t.ts.Fatalf(format, args...) }
