@@ -282,7 +282,11 @@ func (e *Engine) extra(l *lock.Lock) ([]string, error) {
 		if err != nil || !d.IsDir() || !strings.Contains(d.Name(), "@") {
 			return err
 		}
-		if !keep[p] {
+		switch {
+		case keep[p]:
+		case above(p, keep):
+			return nil // of git@host.example, below which bundles are
+		default:
 			out = append(out, p)
 		}
 		return fs.SkipDir
@@ -291,6 +295,16 @@ func (e *Engine) extra(l *lock.Lock) ([]string, error) {
 		return nil, diag.New(diag.FileSystemError, "listing installed bundles: %w", err)
 	}
 	return out, nil
+}
+
+// above reports whether a folder holds one of others.
+func above(dir string, others map[string]bool) bool {
+	for p := range others {
+		if strings.HasPrefix(p, dir+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
 }
 
 // removeInstalled removes installed folders, each in one step, and the empty

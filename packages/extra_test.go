@@ -1,0 +1,31 @@
+package packages
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/ryeos/rye/lock"
+)
+
+// A user name in an address puts an "@" into a folder above the bundle's own:
+// that folder is no bundle that the lock does not name.
+func TestExtraBelowUser(t *testing.T) {
+	e := New(Params{Base: t.TempDir()})
+	locked := lock.Bundle{ID: "ssh://git@host.example/x/y", Version: "v1.0.0", Sum: "h1:x"}
+	dir, err := e.place(locked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(filepath.Dir(dir), "y@v0.9.0")
+	for _, d := range []string{dir, old, filepath.Join(e.bundles(), "github.com", "a@v1.0.0"), filepath.Join(e.bundles(), "own")} {
+		if err := os.MkdirAll(filepath.Join(d, ".ai"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := e.extra(&lock.Lock{Bundles: []lock.Bundle{locked}})
+	if want := []string{old, filepath.Join(e.bundles(), "github.com", "a@v1.0.0")}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
