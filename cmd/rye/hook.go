@@ -272,7 +272,7 @@ func (c *call) verifyPushed(ctx context.Context, h *house, repo *gitcmd.Repo, re
 // squashed, and the one that a stopped cherry-pick or rebase was at.
 func mergedHeads(repo *gitcmd.Repo, environ []string) ([]string, error) {
 	var heads []string
-	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "SQUASH_MSG"} {
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "SQUASH_MSG"} {
 		b, err := os.ReadFile(filepath.Join(repo.GitDir, name))
 		switch {
 		case errors.Is(err, os.ErrNotExist):
