@@ -49,7 +49,7 @@ func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.
 			return
 		}
 		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged")
-		f.Path, f.Fix = all[i].Path, "take it out of the commit with git rm --cached "+all[i].Path+", and keep it outside the repository"
+		f.Path, f.Fix = all[i].Path, "take it out of the commit with git rm --cached "+word(all[i].Path)+", and keep it outside the repository"
 		found = append(found, f)
 	})
 	return found, err
@@ -120,4 +120,18 @@ func holdsKey(after []byte) bool {
 func firstText(b []byte) int {
 	blank := b[:len(b)-len(bytes.TrimLeft(b, " \t\r\n\xef\xbb\xbf"))]
 	return 1 + bytes.Count(blank, []byte{'\n'})
+}
+
+// word returns a path as one word of a shell, for a person to paste.
+func word(path string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+,@-", r)
+	}
+	switch {
+	case strings.HasPrefix(path, "-"):
+		return "-- " + word("./"+path)
+	case strings.ContainsFunc(path, func(r rune) bool { return !plain(r) }):
+		return quote(path)
+	}
+	return path
 }
