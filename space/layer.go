@@ -109,6 +109,33 @@ func inside(dir, base, show string) error {
 	return nil
 }
 
+// Installs returns the folders of the bundles that are installed in a space,
+// locked or not, as Layer.Install names them.
+func (r *Root) Installs() []string {
+	var out []string
+	d, err := r.open()
+	if err != nil {
+		return nil
+	}
+	// A folder that cannot be listed is an error of whoever needs it.
+	_ = d.Walk(BundlesFolder, func(p string, e openat.Entry) error {
+		if !e.IsDir() || !strings.Contains(e.Name, "@") || !r.Exists(path.Join(p, Dir)) {
+			return nil
+		}
+		out = append(out, strings.TrimPrefix(p, BundlesFolder+"/"))
+		return fs.SkipDir
+	})
+	return out
+}
+
+// Install returns the folder of an installed bundle, "" for any other root.
+func (r *Root) Install() string {
+	if r.layer == nil {
+		return ""
+	}
+	return r.layer.Install
+}
+
 // Bundled reports whether the root is a bundle below a space's own items.
 func (r *Root) Bundled() bool { return r.layer != nil }
 

@@ -100,6 +100,9 @@ func TestLayerFiles(t *testing.T) {
 	if !slices.Equal(own, []string{"tools/own"}) {
 		t.Errorf("the project's own files are %q: installed bundles are roots of their own", own)
 	}
+	if got := s.Roots[0].Installs(); !slices.Equal(got, []string{"x/a@v1.0.0", "x/b@v1.0.0"}) || s.Roots[1].Install() != got[0] || s.Roots[3].Install() != "" {
+		t.Errorf("installed %q", got)
+	}
 	a, c := s.Roots[1], s.Roots[3]
 	root, rel, ok := s.Locate(a.Path("tools/a"))
 	if !ok || root != a || rel != "tools/a" {

@@ -76,6 +76,26 @@ func (r *Report) Fail(path string, err error) {
 	r.add(f)
 }
 
+// Unlocked warns of bundles that stand in the project and that no lock names:
+// nothing reads them.
+func Unlocked(roots []*space.Root) []diag.Finding {
+	var out []diag.Finding
+	for _, root := range roots {
+		if root.Space != space.Project || root.Bundled() || !root.OnDisk() {
+			continue
+		}
+		for _, dir := range root.Installs() {
+			if slices.ContainsFunc(roots, func(r *space.Root) bool { return r.Space == root.Space && r.Install() == dir }) {
+				continue
+			}
+			f := diag.Warnf(diag.BundleFileExtra, 0, 0, "no lock names this bundle, so nothing uses it")
+			f.Path, f.Fix = root.Display(space.BundlesFolder+"/"+dir), "rye prune"
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // soften makes a warning of what only --locked refuses.
 func (p LockParams) soften(f diag.Finding) diag.Finding {
 	if !p.Locked {

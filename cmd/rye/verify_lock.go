@@ -19,6 +19,9 @@ func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) 
 	for _, err := range h.lockErrs {
 		report.Fail(lock.LockFile, err)
 	}
+	if len(h.lockErrs) == 0 {
+		report.Findings = append(report.Findings, verify.Unlocked(h.spaces.Roots)...)
+	}
 	if h.lock == nil {
 		if len(h.lockErrs) == 0 {
 			c.lockMissing(h, report)
