@@ -259,7 +259,7 @@ func Accept(p Params, set ProjectSet) (string, error) {
 	case file == "":
 		return "", diag.New(diag.FileSystemError, "%s: no folder for the user's state is known", doing).WithHint("set HOME or XDG_STATE_HOME")
 	case len(set.Documents) == 0:
-		return "", diag.New(diag.Usage, "%s: it holds no document", doing)
+		return "", diag.New(diag.Usage, "%s: it holds no document", doing).WithHint("rye trust endorse writes them into .ai/trust, and so does rye key export into a file of the key's name")
 	case len(set.Broken) > 0:
 		return "", diag.New(diag.ValidationFailed, "%s: %s does not hold, and a set is accepted as a whole or not at all", doing, strings.Join(set.Broken, ", ")).
 			WithHint("rye trust list shows what is wrong with it")

@@ -190,7 +190,7 @@ func (c *call) newPassphrase() ([]byte, error) {
 	}
 	again, err := c.askSecret("Again: ")
 	if err == nil && !bytes.Equal(first, again) {
-		err = diag.New(diag.Usage, "making a key: the two passphrases differ")
+		err = diag.New(diag.Usage, "making a key: the two passphrases differ").WithHint("run the command again: nothing was made")
 	}
 	if err == nil && len(first) == 0 {
 		err = diag.New(diag.Usage, "making a key: the passphrase is empty").WithHint("write --no-passphrase to make an unencrypted key")

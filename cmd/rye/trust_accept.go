@@ -78,7 +78,7 @@ func (c *call) confirm(prompt string) error {
 		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithHint("read what it shows, then write --yes")
 	}
 	if !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes") {
-		return diag.New(diag.ApprovalDenied, "accepting: you did not say yes")
+		return diag.New(diag.ApprovalDenied, "accepting: you did not say yes").WithHint("nothing counts by these documents; rye trust accept asks again")
 	}
 	return nil
 }
