@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,12 +59,11 @@ func (s *Snapshot) Size() (n int64) {
 
 // File returns what the snapshot says of a path.
 func (s *Snapshot) File(path string) (File, bool) {
-	for _, f := range s.Files {
-		if f.Path == path {
-			return f, true
-		}
+	i, ok := slices.BinarySearchFunc(s.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
+	if !ok {
+		return File{}, false
 	}
-	return File{}, false
+	return s.Files[i], true
 }
 
 // Read returns the bytes of one file, which have its digest. A missing file
@@ -202,7 +202,8 @@ func parseIndex(b []byte) ([]File, error) {
 		}
 		files = append(files, File{Path: words[3], Size: size, Executable: words[2] == "0755", Digest: d})
 	}
-	if !bytes.Equal(renderIndex(files), b) {
+	sorted := slices.IsSortedFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	if !sorted || !bytes.Equal(renderIndex(files), b) {
 		return nil, errIndex
 	}
 	return files, nil

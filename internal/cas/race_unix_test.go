@@ -157,7 +157,7 @@ func TestKillNine(t *testing.T) {
 			continue
 		}
 		sum := sha256.Sum256(b)
-		if hex.EncodeToString(sum[:]) != de.Name() {
+		if key, _, _ := strings.Cut(de.Name(), "."); hex.EncodeToString(sum[:]) != key { // another name of the same bytes stands in key.tag
 			t.Errorf("%s holds %d other bytes", de.Name(), len(b))
 		}
 		path, err := s.File(sum, "x", b)

@@ -111,6 +111,13 @@ func (s *Source) objects(ctx context.Context, st *store, remote Remote, o source
 	if o.Subdir != "" && byCommand {
 		used = partialGit
 	}
+	if _, inPlace := remote.(*goFile); inPlace {
+		if err := remote.FetchRef(ctx, "", want); err != nil {
+			return nil, used, err
+		}
+		objs, err := remote.Open(ctx, "")
+		return objs, used, err
+	}
 	dir, err := st.repository(used, refs.SHA256)
 	if err != nil {
 		return nil, used, err
