@@ -2,23 +2,39 @@ package gitcmd
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 )
 
-// Tracked reports whether git tracks any file in the folder dir, in whichever
-// repository that folder lies. Without a repository it tracks none.
+// Tracked reports whether git tracks any file in the folder dir, in the work
+// tree that dir lies in. Without one it tracks none. git is asked at the top of
+// the work tree: a folder can be laid out like a bare repository, which git
+// would take for the one that is meant.
 func Tracked(ctx context.Context, dir string, environ []string) (bool, error) {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return false, diag.New(diag.FileSystemError, "looking for a repository: %w", err)
+	}
+	top := dir
+	for ; !hasGit(top); top = filepath.Dir(top) {
+		if top == filepath.Dir(top) {
+			return false, nil
+		}
+	}
 	environ = slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") })
-	g, err := New(Params{Dir: dir, Environ: environ})
+	g, err := New(Params{Dir: top, Environ: environ})
 	if err != nil {
 		return false, err
 	}
-	out, err := g.run(ctx, nil, "ls-files", "-z", "--", ".")
-	if diag.CodeOf(err) == diag.SourceNotFound {
-		return false, nil
-	}
+	out, err := g.run(ctx, nil, "ls-files", "-z", "--", dir)
 	return len(out) > 0, err
+}
+
+func hasGit(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, ".git"))
+	return err == nil
 }
