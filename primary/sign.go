@@ -335,7 +335,11 @@ func (h *House) globbed(ctx context.Context, word string) ([]signTarget, error) 
 			}
 		}
 	}
-	if len(out) == 0 && (word != "*" || !h.hasProject()) {
+	if !h.hasProject() {
+		return nil, diag.New(diag.ItemNotFound, "finding %q: there is no project here", word).
+			WithHint("rye init makes one; items elsewhere are named by their path")
+	}
+	if len(out) == 0 && word != "*" {
 		return nil, diag.New(diag.ItemNotFound, "finding %q: no id in the project matches", word)
 	}
 	return out, nil

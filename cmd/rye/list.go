@@ -67,7 +67,12 @@ func runList(ctx context.Context, c *call) error {
 	if table.Kind(item.Kind(c.arg(0))) == nil && c.arg(0) != "" {
 		return diag.New(diag.ItemNotFound, "listing items: %q is no kind", c.arg(0))
 	}
-	return c.ui.Show(map[string]any{"items": items, "total": len(items)}, func() { c.ui.items(items) })
+	return c.ui.Show(map[string]any{"items": items, "total": len(items)}, func() {
+		c.ui.items(items)
+		if c.str("space") == string(space.Project) && h.spaces.Of(space.Project) == nil {
+			c.ui.Note("There is no project here; rye init makes one.")
+		}
+	})
 }
 
 func (c *call) listKind(ctx context.Context, h *house, k item.Kind) ([]listed, error) {
