@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -72,8 +73,9 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	return lock.Compare(&old, x.lock), notes, nil
 }
 
-// write writes the lock when it says something else than before.
-func (x *itemLock) write() error {
+// write writes the lock when it says something else than before, and says so
+// in the result.
+func (x *itemLock) write(r *packages.Result) error {
 	b := x.lock.Render()
 	if bytes.Equal(b, x.before) {
 		return nil
@@ -81,12 +83,15 @@ func (x *itemLock) write() error {
 	if err := atomicfile.Write(filepath.Join(x.dir, lock.LockFile), b, 0o644); err != nil {
 		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
 	}
+	if !slices.Contains(r.Wrote, lock.LockFile) {
+		r.Wrote = append(r.Wrote, lock.LockFile)
+	}
 	return nil
 }
 
 // lockItems is the part of rye lock about the project's own tools: it accepts
 // them as they stand.
-func (c *call) lockItems(ctx context.Context, x *engine) error {
+func (c *call) lockItems(ctx context.Context, x *engine, r *packages.Result) error {
 	if x.space != space.Project {
 		return nil
 	}
@@ -112,7 +117,7 @@ func (c *call) lockItems(ctx context.Context, x *engine) error {
 	if len(changes) == 0 {
 		return nil
 	}
-	return it.write()
+	return it.write(r)
 }
 
 // checkItems is lockItems that writes nothing: what it would change is stale.
@@ -169,5 +174,5 @@ func (c *call) followBundles(ctx context.Context, x *engine, r *packages.Result)
 	if err != nil {
 		return err
 	}
-	return it.write()
+	return it.write(r)
 }

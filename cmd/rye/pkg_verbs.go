@@ -107,7 +107,7 @@ func runLock(ctx context.Context, c *call) error {
 		return c.changing(ctx, func(x *engine) (*packages.Result, error) {
 			r, err := x.Lock(ctx)
 			if err == nil {
-				err = c.lockItems(ctx, x)
+				err = c.lockItems(ctx, x, r)
 			}
 			return r, err
 		})
