@@ -114,7 +114,7 @@ func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *so
 		text = nil // nothing to lock, and nothing was
 	}
 	w := &writer{e: e}
-	w.write(lock.SumFile, st.sumText, sums)
+	w.write(lock.SumFile, st.sumFile, sums)
 	w.write(lock.ManifestFile, st.manifestText, manifest)
 	w.write(lock.LockFile, st.lockText, text)
 	if w.err != nil {

@@ -18,6 +18,7 @@ import (
 // state is what the files say when a call begins.
 type state struct {
 	manifestText, lockText, sumText []byte
+	sumFile                         []byte // what stands there; sumText may lack a line that is to be replaced
 
 	manifest *lock.Manifest
 	members  []lock.MemberManifest
@@ -40,6 +41,7 @@ func (e *Engine) load() (*state, error) {
 			return nil, err
 		}
 	}
+	st.sumFile = st.sumText
 	if st.manifest, err = parseManifest(lock.ManifestFile, st.manifestText); err != nil {
 		return nil, err
 	}

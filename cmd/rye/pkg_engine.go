@@ -66,7 +66,7 @@ func (c *call) engine(ctx context.Context) (*engine, error) {
 	x.bar = c.newProgress()
 	p := packages.Params{
 		Base: x.base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.trust,
-		Caps: c.bundleCaps(h), Locked: c.bool("locked"), Offline: c.bool("offline"), Now: c.Now, Progress: x.bar.event,
+		Caps: c.bundleCaps(h), System: h.system(), Locked: c.bool("locked"), Offline: c.bool("offline"), Now: c.Now, Progress: x.bar.event,
 	}
 	if h.dirs.State != "" {
 		p.Seen = filepath.Join(h.dirs.State, "bundles-seen.json")
