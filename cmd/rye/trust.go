@@ -23,7 +23,7 @@ func trustCommand() *command {
 		usage: "decide whose signatures count",
 		subs: []*command{
 			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustAcceptCommand(), trustEndorseCommand(),
-			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(),
+			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(), acceptMoveCommand(),
 		},
 	}
 }
