@@ -53,6 +53,11 @@ func runList(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	for _, root := range h.spaces.Roots {
+		if err := root.Ready(); err != nil {
+			c.ui.Warn("what it holds is not listed: %s", err)
+		}
+	}
 	items := []listed{}
 	for _, ext := range table.All() {
 		if want := c.arg(0); want != "" && want != string(ext.Kind) {
