@@ -44,9 +44,13 @@ func isItem(s string) bool {
 }
 
 // parseBundle reads SOURCE[@VERSION]. What follows an @ is a version unless it
-// holds what only an address has: git@host:path.
+// holds what only an address has: git@host:path. A folder has no versions, so
+// an @ in a path is a part of it.
 func parseBundle(s string) (Query, error) {
 	text, version := s, ""
+	if id, err := lock.ParseID(s); err == nil && id.Kind == lock.PathID {
+		return Query{ID: id}, nil
+	}
 	if i := strings.LastIndexByte(s, '@'); i > 0 && !strings.ContainsAny(s[i:], ":/") {
 		text, version = s[:i], s[i+1:]
 		if version == "" {
