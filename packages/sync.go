@@ -162,29 +162,45 @@ func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
 	return e.restore(ctx, st)
 }
 
-// restore installs what the lock names and removes what it does not.
+// restore installs what the lock names and removes what it does not. That there
+// is nothing to do is found without waiting for others; else the lock is read
+// again once nobody else changes it.
 func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
-	r := emptyResult()
-	l := st.lock
-	if l == nil {
-		l = &lock.Lock{}
-	}
-	todo, err := e.lacking(ctx, l)
-	if err != nil {
-		return nil, err
-	}
-	extra, err := e.extra(l)
-	if err != nil {
-		return nil, err
-	}
-	if len(todo)+len(extra) == 0 {
-		return r, nil
+	if todo, extra, err := e.differences(ctx, st.lock); err != nil || len(todo)+len(extra) == 0 {
+		return emptyResult(), err
 	}
 	release, err := e.hold(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
+	if st, err = e.load(); err != nil {
+		return nil, err
+	}
+	if st.theirs != nil {
+		return nil, st.current()
+	}
+	todo, _, err := e.differences(ctx, st.lock)
+	if err != nil {
+		return nil, err
+	}
+	return e.install(ctx, st, todo)
+}
+
+// differences returns what is to be installed and what is to go.
+func (e *Engine) differences(ctx context.Context, l *lock.Lock) ([]lock.Bundle, []string, error) {
+	var todo []lock.Bundle
+	var err error
+	if l != nil {
+		if todo, err = e.lacking(ctx, l); err != nil {
+			return nil, nil, err
+		}
+	}
+	extra, err := e.extra(l)
+	return todo, extra, err
+}
+
+func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*Result, error) {
 	src := source.Memo(e.p.Source)
 	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) { return e.lockedAndJudged(ctx, src, st, b) })
 	if err != nil {
@@ -195,17 +211,31 @@ func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
 		return nil, err
 	}
 	t.end()
+	r := emptyResult()
 	for _, b := range todo {
 		e.tell(Installed, b.Module())
 		r.Installed = append(r.Installed, b.Module().String())
 	}
-	r.Removed, err = e.clear(l)
+	r.Removed, err = e.clear(st.lock)
 	return r, err
 }
 
-// lockedAndJudged returns the files of a locked bundle once this machine's
-// trust and the project's rules agree with what the lock says of them.
+// lockedAndJudged is judgeLocked, which it tries again when it was the cache
+// that gave out broken bytes: what is broken there is removed and fetched anew.
 func (e *Engine) lockedAndJudged(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
+	snap, err := e.judgeLocked(ctx, src, st, b)
+	if diag.CodeOf(err) != diag.HashMismatch || e.p.Offline {
+		return snap, err
+	}
+	if got, bad := e.p.Cache.Verify(ctx, true); bad != nil || len(got.Findings) == 0 {
+		return nil, err
+	}
+	return e.judgeLocked(ctx, src, st, b)
+}
+
+// judgeLocked returns the files of a locked bundle once this machine's trust
+// and the project's rules agree with what the lock says of them.
+func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
 		return nil, err
