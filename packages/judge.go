@@ -3,6 +3,7 @@ package packages
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -41,9 +42,10 @@ func each[T any](ctx context.Context, list []T, fn func(T) error) []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// together is diag.Join with the hint of the error that decides the exit status.
+// together is diag.Join that keeps what each error expected and found, and the
+// hint of the one that decides the exit status.
 func together(doing string, errs []error) error {
-	err := diag.Join(doing, errs)
+	err := diag.Join(doing, told(errs))
 	var whole *diag.Error
 	if len(errs) < 2 || !errors.As(err, &whole) || whole.Hint != "" {
 		return err
@@ -55,6 +57,24 @@ func together(doing string, errs []error) error {
 		}
 	}
 	return err
+}
+
+// told returns several errors with what they expected and found in their
+// messages: joined, they have no details of their own.
+func told(errs []error) []error {
+	if len(errs) < 2 {
+		return errs
+	}
+	out := slices.Clone(errs)
+	for i, err := range out {
+		var e *diag.Error
+		if errors.As(err, &e) && len(e.Findings) == 0 && e.Details["expected"] != nil {
+			full := *e
+			full.Message += fmt.Sprintf(": expected %v, found %v", e.Details["expected"], e.Details["found"])
+			out[i] = &full
+		}
+	}
+	return out
 }
 
 // fill completes the entries of a draft: where each bundle comes from, its

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
@@ -255,6 +256,9 @@ func (s *solver) bring(ctx context.Context, id lock.ID, m lock.Module) (*source.
 // locked returns the files of a locked bundle: from the cache, whose sum says
 // everything, else from where the lock says that they came from.
 func (e *Engine) locked(ctx context.Context, src source.Source, id lock.ID, b lock.Bundle) (*source.Snapshot, error) {
+	if err := consistent(id, b); err != nil {
+		return nil, err
+	}
 	o := originOf(id, b)
 	if snap, err := e.p.Cache.Open(b.Sum); err == nil {
 		snap.Origin = o
@@ -275,6 +279,29 @@ func (e *Engine) locked(ctx context.Context, src source.Source, id lock.ID, b lo
 
 func originOf(id lock.ID, b lock.Bundle) source.Origin {
 	return source.Origin{ID: id, Version: b.Version, URL: b.URL, Ref: b.Ref, TagObject: b.Tag, Commit: b.Commit, Tree: b.Tree, Subdir: id.Subdir}
+}
+
+// consistent refuses an entry whose version is not that of its tag or commit:
+// edited by hand, it could pass any commit of the repository off as a release.
+func consistent(id lock.ID, b lock.Bundle) error {
+	want := "commit " + lock.PseudoCommit(b.Version) + "…"
+	switch {
+	case id.Kind == lock.RegistryID:
+		return nil
+	case lock.IsPseudo(b.Version):
+		if b.Ref == "" && strings.HasPrefix(b.Commit, lock.PseudoCommit(b.Version)) {
+			return nil
+		}
+	default:
+		tags := id.Tags(b.Version)
+		if slices.ContainsFunc(tags, func(tag string) bool { return b.Ref == "refs/tags/"+tag }) {
+			return nil
+		}
+		want = "refs/tags/" + tags[0]
+	}
+	return diag.New(diag.LockRepointed, "reading %s: the entry of %s names %q and commit %s, which is not where that version is", lock.LockFile, b.Module(), b.Ref, b.Commit).
+		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID).
+		WithHint("look at who changed %s (git log -p %s), and take back what nobody meant", lock.LockFile, lock.LockFile)
 }
 
 func notAllowed(m lock.Module, sources []string) error {

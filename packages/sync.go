@@ -49,6 +49,9 @@ func (e *Engine) revalidate(ctx context.Context, l *lock.Lock) (notes []string, 
 		if err != nil || !installs(b) {
 			return err
 		}
+		if err := consistent(id, b); err != nil {
+			return err
+		}
 		return e.p.Source.Revalidate(ctx, originOf(id, b))
 	})
 	errs = slices.DeleteFunc(errs, func(err error) bool {

@@ -274,7 +274,9 @@ func (e *Engine) outdated(ctx context.Context, src source.Source, st *state, b l
 	if newest := lock.Newest(id, b.Version, l.Names(), excluded); newest != x.Newest {
 		x.Held = newest
 	}
-	err = src.Revalidate(ctx, originOf(id, b))
+	if err = consistent(id, b); err == nil {
+		err = src.Revalidate(ctx, originOf(id, b))
+	}
 	x.Alarm = diag.CodeOf(err)
 	return x, err
 }
