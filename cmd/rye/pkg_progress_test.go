@@ -1,0 +1,35 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/packages"
+)
+
+// The bar is one line that is drawn anew and goes; off a terminal nothing is
+// written. Names come from others and are made visible.
+func TestProgress(t *testing.T) {
+	var b bytes.Buffer
+	p := &progress{ui: &ui{errOut: &b}, on: true, begun: map[string]bool{}, ended: map[string]bool{}}
+	p.event(packages.Event{Stage: packages.Fetching, ID: "github.com/a/\x1b[31mb", Version: "v1.0.0"})
+	p.event(packages.Event{Stage: packages.Fetching, ID: "github.com/a/c", Version: "v1.0.0"})
+	p.event(packages.Event{Stage: packages.Fetched, ID: "github.com/a/c", Version: "v1.0.0"})
+	p.clear()
+	p.clear()
+	got := b.String()
+	if strings.Contains(got, "\x1b[31m") || strings.Contains(got, "\n") {
+		t.Errorf("the bar writes %q", got)
+	}
+	if !strings.Contains(got, "] 1/2 fetched github.com/a/c") || !strings.HasSuffix(got, "github.com/a/c\r\x1b[K") {
+		t.Errorf("the bar writes %q", got)
+	}
+	b.Reset()
+	p.on = false
+	p.event(packages.Event{Stage: packages.Fetching, ID: "x"})
+	p.clear()
+	if b.Len() > 0 {
+		t.Errorf("off a terminal: %q", b.String())
+	}
+}
