@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +23,7 @@ func tourCommand() *command {
 		name: "tour", group: "About rye",
 		usage: "see rye work, in a scratch folder that is removed again",
 		long: `Makes a key and a project, writes and signs a tool, verifies and runs it, then
-shows two attacks being refused. Every line below a $ is the real output of the
+shows attacks being refused. Every line below a $ is the real output of the
 real command; nothing outside the scratch folder is read or written.`,
 		examples: []string{"rye tour", "rye tour --keep  # leaves the folder for a look"},
 		codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
@@ -42,7 +44,7 @@ type tour struct {
 
 // tourStep is one command of the tour and what it did.
 type tourStep struct {
-	Say     string `json:"say"`
+	Say     string `json:"say,omitempty"`
 	Who     string `json:"who,omitempty"` // "" is you
 	Command string `json:"command"`
 	Exit    int    `json:"exit"`
@@ -90,7 +92,7 @@ func (t *tour) walk(ctx context.Context) error {
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
 		return diag.New(diag.FileSystemError, "making the scratch project: %w", err)
 	}
-	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.team}
+	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.team, t.packages}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err
@@ -197,6 +199,78 @@ func (t *tour) team(ctx context.Context) error {
 	)
 }
 
+// packages locks a bundle from a git repository, and sees its tag move. A
+// machine without git does without.
+func (t *tour) packages(ctx context.Context) error {
+	git, err := exec.LookPath("git")
+	if err != nil || runtime.GOOS == "windows" {
+		return nil
+	}
+	app, bundle := t.project, filepath.Join(t.dir, "acme-tools")
+	remote := "file://" + filepath.ToSlash(bundle)
+	t.say("A publisher keeps a bundle of signed items in a git repository, here in another folder.")
+	err = t.in(bundle, func() error {
+		return errors.Join(
+			t.rye(ctx, 0, "A project, a tool, and a manifest that lists every file.", "init"),
+			t.publish(ctx),
+			t.rye(ctx, 0, "", "bundle", "create", "acme-tools", "--version", "1.0.0"),
+			t.git(ctx, git, "init", "--quiet", "--initial-branch=main"), t.git(ctx, git, "add", "--all"),
+			t.git(ctx, git, "commit", "--quiet", "--message=one"), t.git(ctx, git, "tag", "v1.0.0"),
+		)
+	})
+	if err != nil {
+		return err
+	}
+	t.project = app
+	err = errors.Join(
+		t.rye(ctx, 0, "Your project takes it in: fetched, verified, installed and locked.", "add", remote),
+		t.rye(ctx, 0, "Its tool runs as the lock pins it.", "run", "tool", "acme/greet", "name=bundle"),
+		t.rye(ctx, 0, "You lock your own tools, too. The one of the stolen key stays out.", "lock"),
+		t.rye(ctx, 0, "CI asks whether the lock is what rye.yaml asks for.", "lock", "--check"),
+	)
+	if err != nil {
+		return err
+	}
+	err = t.in(bundle, func() error {
+		return errors.Join(t.git(ctx, git, "commit", "--quiet", "--allow-empty", "--message=two"), t.git(ctx, git, "tag", "--force", "v1.0.0"))
+	})
+	return errors.Join(err, t.rye(ctx, diag.TagMoved.Exit(), "Upstream, the tag v1.0.0 is moved to another commit. What you locked goes on working; nothing new comes in.", "lock"))
+}
+
+// publish writes and signs the tool of the bundle.
+func (t *tour) publish(ctx context.Context) error {
+	name, text := tourTool()
+	rel := filepath.Join(".ai", "tools", "acme", "greet"+filepath.Ext(name))
+	return errors.Join(t.write(rel, strings.ReplaceAll(text, "category: demo", "category: acme")),
+		t.rye(ctx, 0, "", "sign", "tool:acme/greet"))
+}
+
+// in runs f in another folder.
+func (t *tour) in(dir string, f func() error) error {
+	was := t.project
+	defer func() { t.project = was }()
+	if t.project = dir; os.MkdirAll(dir, 0o755) != nil {
+		return diag.New(diag.FileSystemError, "making %s", dir)
+	}
+	return f()
+}
+
+// git runs one command of git, with nobody's configuration, and shows it.
+func (t *tour) git(ctx context.Context, git string, args ...string) error {
+	t.c.ui.Out("%s", t.c.ui.Style(cyan, "$ git "+strings.Join(args, " ")))
+	cmd := exec.CommandContext(ctx, git, args...)
+	cmd.Dir, cmd.WaitDelay = t.project, 5*time.Second
+	cmd.Env = append(t.env(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=tour", "GIT_AUTHOR_EMAIL=tour@localhost",
+		"GIT_COMMITTER_NAME=tour", "GIT_COMMITTER_EMAIL=tour@localhost")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return diag.New(diag.ExecutionFailed, "running git %s: %w: %s", args[0], err, bytes.TrimSpace(out))
+	}
+	if slices.Contains(args, "tag") {
+		t.c.ui.Out("")
+	}
+	return nil
+}
+
 // as runs f with the home of another person.
 func (t *tour) as(who string, f func() error) error {
 	t.who = who
@@ -274,7 +348,9 @@ func redirected(args []string) (rest []string, file string) {
 
 func (t *tour) show(s tourStep) {
 	ui := t.c.ui
-	t.say(s.Say)
+	if s.Say != "" {
+		t.say(s.Say)
+	}
 	ui.Out("%s", ui.Style(cyan, s.Who+"$ "+s.Command))
 	if s.Output != "" {
 		ui.Text(s.Output)

@@ -106,7 +106,9 @@ func (u *ui) reportAlarm(e *diag.Error, heading string) {
 }
 
 // reportFacts prints the details as aligned rows.
-func (u *ui) reportFacts(details map[string]any) {
+func (u *ui) reportFacts(all map[string]any) {
+	details := maps.Clone(all)
+	maps.DeleteFunc(details, func(_ string, v any) bool { return v == "" }) // what is not there is no fact
 	width := 0
 	for k := range details {
 		width = max(width, len(factName(k)))
