@@ -69,7 +69,7 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
   RYE_GIT              go: fetch without the git program; cli: with it only
   GIT_TERMINAL_PROMPT  0: nobody is asked in a git hook
   SSH_AUTH_SOCK        where the ssh-agent listens
-  SOURCE_DATE_EPOCH    the date that rye bundle create writes
+  SOURCE_DATE_EPOCH    the date that rye bundle create and rye sbom write
   USER, USERNAME       the owner's name on a new key, without --owner
 
 On Windows %AppData% and %LocalAppData% take the place of HOME and XDG.`

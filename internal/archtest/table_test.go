@@ -39,6 +39,7 @@ func rooms() map[string]map[string]bool {
 		"source/gitsource":      set("item", "bundle", "source", "lock"),
 		"source/sourcetest":     set("source", "lock"), // tests only
 		"packages":              set("item", "sign", "trust", "policy", "bundle", "lock", "source"),
+		"sbom":                  set("item", "lock"),
 		"registry":              set("item", "sign", "bundle", "source", "lock"),
 		"registry/server":       set("item", "sign", "bundle", "registry"),
 		"lock":                  set(base...),

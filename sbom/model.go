@@ -1,0 +1,69 @@
+package sbom
+
+// Document is a bill of materials in CycloneDX 1.6. Names and nesting are those
+// of the format, and only what is written here is part of it.
+type Document struct {
+	Schema       string       `json:"$schema"`
+	Format       string       `json:"bomFormat"`
+	Spec         string       `json:"specVersion"`
+	Serial       string       `json:"serialNumber,omitempty"`
+	Version      int          `json:"version"`
+	Metadata     Metadata     `json:"metadata"`
+	Components   []Component  `json:"components"`
+	Dependencies []Dependency `json:"dependencies"`
+}
+
+// Metadata says what the document is about and what wrote it.
+type Metadata struct {
+	Timestamp string    `json:"timestamp,omitempty"`
+	Tools     Tools     `json:"tools"`
+	Component Component `json:"component"`
+}
+
+// Tools are the programs that wrote the document.
+type Tools struct {
+	Components []Component `json:"components"`
+}
+
+// Component is one part: the project, a bundle, a folder of the workspace, the
+// system bundle, or an item.
+type Component struct {
+	Type       string     `json:"type"`
+	Ref        string     `json:"bom-ref,omitempty"`
+	Supplier   *Supplier  `json:"supplier,omitempty"`
+	Name       string     `json:"name"`
+	Version    string     `json:"version,omitempty"`
+	Hashes     []Hash     `json:"hashes,omitempty"`
+	Purl       string     `json:"purl,omitempty"`
+	External   []External `json:"externalReferences,omitempty"`
+	Properties []Property `json:"properties,omitempty"`
+}
+
+// Supplier names who released a component.
+type Supplier struct {
+	Name string `json:"name"`
+}
+
+// Hash is a digest in hexadecimal digits.
+type Hash struct {
+	Algorithm string `json:"alg"`
+	Content   string `json:"content"`
+}
+
+// External points to where a component comes from.
+type External struct {
+	Type string `json:"type"`
+	URL  string `json:"url"`
+}
+
+// Property is one fact that the format has no field for.
+type Property struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Dependency says what a component needs directly.
+type Dependency struct {
+	Ref       string   `json:"ref"`
+	DependsOn []string `json:"dependsOn,omitempty"`
+}

@@ -1,0 +1,193 @@
+// Package sbom writes what a lock says as a bill of materials, CycloneDX 1.6:
+// bundles with their signers and hashes, the folders of the workspace, the
+// system bundle, the executable items with their chains, and what needs what.
+//
+// The same lock gives the same document. It opens no file, asks nobody and
+// judges nothing: that the lock holds is for verify to say.
+package sbom
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+)
+
+// Params is what a document is made from. Lock is required.
+type Params struct {
+	Lock    *lock.Lock
+	Project string // its name, "" when it has none
+	Program string // the version of the program that writes
+	Epoch   string // SOURCE_DATE_EPOCH, seconds; "" writes no time
+	Serial  string // a UUID; "" writes none
+}
+
+// root is the ref of the project itself.
+const root = "project"
+
+// New returns the document of a lock.
+func New(p Params) (*Document, error) {
+	d := &Document{
+		Schema: "http://cyclonedx.org/schema/bom-1.6.schema.json", Format: "CycloneDX", Spec: "1.6", Version: 1,
+		Metadata: Metadata{
+			Tools:     Tools{Components: []Component{{Type: "application", Name: "rye", Version: p.Program}}},
+			Component: Component{Type: "application", Ref: root, Name: cmp.Or(p.Project, root)},
+		},
+		Components: []Component{},
+	}
+	if p.Serial != "" {
+		d.Serial = "urn:uuid:" + p.Serial
+	}
+	var err error
+	if d.Metadata.Timestamp, err = timestamp(p.Epoch); err != nil {
+		return nil, err
+	}
+	w := &writer{Document: d, refs: map[string]string{}, needs: map[string][]string{root: nil}}
+	if err := w.bundles(p.Lock); err != nil {
+		return nil, err
+	}
+	w.system(p.Lock.System)
+	w.members(p.Lock)
+	w.items(p.Lock)
+	w.finish()
+	return d, nil
+}
+
+func timestamp(epoch string) (string, error) {
+	if epoch == "" {
+		return "", nil
+	}
+	n, err := strconv.ParseInt(epoch, 10, 64)
+	if err != nil || n < 0 || n > 253402300799 { // the year 9999
+		return "", diag.New(diag.Usage, "reading SOURCE_DATE_EPOCH %q: it is not a number of seconds", epoch)
+	}
+	return time.Unix(n, 0).UTC().Format(time.RFC3339), nil
+}
+
+// writer adds components and what they need.
+type writer struct {
+	*Document
+	refs  map[string]string // of a bundle, by id
+	needs map[string][]string
+}
+
+func (w *writer) add(c Component, needs ...string) {
+	if _, there := w.needs[c.Ref]; !there {
+		w.Components = append(w.Components, c)
+	}
+	w.needs[c.Ref] = append(w.needs[c.Ref], needs...)
+}
+
+func (w *writer) needed(mods []lock.Module) []string {
+	var out []string
+	for _, m := range mods {
+		if ref := w.refs[m.ID]; ref != "" {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+func (w *writer) bundles(l *lock.Lock) error {
+	for _, m := range l.Members {
+		w.refs[cmp.Or(m.ID, m.Path)] = memberRef(m)
+	}
+	for _, b := range l.Bundles {
+		id, err := lock.ParseID(b.ID)
+		if err != nil {
+			return err
+		}
+		w.refs[b.ID] = purl(b, id)
+	}
+	for _, b := range l.Bundles {
+		w.add(component(b, w.refs[b.ID]), w.needed(b.Needs)...)
+		if b.Require != "" {
+			w.needs[root] = append(w.needs[root], w.refs[b.ID])
+		}
+	}
+	return nil
+}
+
+func component(b lock.Bundle, ref string) Component {
+	c := Component{Type: "library", Ref: ref, Name: b.ID, Version: b.Version, Purl: ref}
+	if len(b.Signers) > 0 {
+		c.Supplier = &Supplier{Name: strings.Join(b.Signers, ", ")}
+	}
+	if b.Manifest != (item.Digest{}) {
+		c.Hashes = []Hash{{"SHA-256", b.Manifest.Hex()}}
+	}
+	if at := repository(b.URL); at != "" {
+		c.External = []External{{"vcs", at}}
+	}
+	for _, f := range []struct {
+		name   string
+		values []string
+	}{
+		{"sum", []string{b.Sum}}, {"ref", []string{b.Ref}}, {"tag", []string{b.Tag}}, {"commit", []string{b.Commit}}, {"tree", []string{b.Tree}},
+		{"replace", []string{b.Replace}}, {"signer", b.Signers}, {"capability", b.Caps}, {"executable", b.Exec}, {"use", b.Use},
+	} {
+		for _, v := range f.values {
+			if v != "" {
+				c.Properties = append(c.Properties, Property{"rye:" + f.name, v})
+			}
+		}
+	}
+	return c
+}
+
+func (w *writer) system(s lock.System) {
+	if s == (lock.System{}) {
+		return
+	}
+	ref := "pkg:generic/" + quotePath(s.ID) + "@" + quote(s.Version) + "?sum=" + quote(s.Sum)
+	w.add(Component{Type: "library", Ref: ref, Name: s.ID, Version: s.Version, Purl: ref, Properties: []Property{{"rye:sum", s.Sum}}})
+	w.needs[root] = append(w.needs[root], ref)
+}
+
+func memberRef(m lock.Member) string { return "member:" + m.Path }
+
+func (w *writer) members(l *lock.Lock) {
+	for _, m := range l.Members {
+		ref := memberRef(m)
+		w.add(Component{Type: "application", Ref: ref, Name: cmp.Or(m.ID, m.Path),
+			Properties: []Property{{"rye:folder", m.Path}, {"rye:manifest", m.Manifest}}}, w.needed(m.Needs)...)
+		w.needs[root] = append(w.needs[root], ref)
+	}
+}
+
+// items adds each item and the elements of its chain, each of which needs the
+// next.
+func (w *writer) items(l *lock.Lock) {
+	for _, it := range l.Items {
+		w.needs[root] = append(w.needs[root], linkRef(lock.Link{Ref: it.Ref, Digest: it.Digest}))
+		for i, link := range it.Chain {
+			var next []string
+			if i+1 < len(it.Chain) {
+				next = []string{linkRef(it.Chain[i+1])}
+			}
+			w.add(element(link), next...)
+		}
+		w.add(element(lock.Link{Ref: it.Ref, Digest: it.Digest}))
+	}
+}
+
+func linkRef(l lock.Link) string { return l.Ref.String() + "@" + l.Digest.String() }
+
+func element(l lock.Link) Component {
+	return Component{Type: "file", Ref: linkRef(l), Name: l.Ref.String(), Hashes: []Hash{{"SHA-256", l.Digest.Hex()}}}
+}
+
+// finish writes what needs what, sorted, each once.
+func (w *writer) finish() {
+	slices.SortFunc(w.Components, func(a, b Component) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Ref, b.Ref)) })
+	for _, c := range append([]Component{w.Metadata.Component}, w.Components...) {
+		on := slices.Clone(w.needs[c.Ref])
+		slices.Sort(on)
+		w.Dependencies = append(w.Dependencies, Dependency{c.Ref, slices.Compact(on)})
+	}
+}
