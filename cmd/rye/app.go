@@ -39,6 +39,7 @@ func commands() []*command {
 		vendorCommand(),
 		cacheCommand(),
 		bundleCommand(),
+		auditCommand(),
 		sbomCommand(),
 		tourCommand(),
 		doctorCommand(),

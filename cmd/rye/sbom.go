@@ -23,7 +23,7 @@ keys that signed them, the system bundle, the folders of the workspace, the item
 that run with their chains, and what needs what. The same lock gives the same
 bytes: a time is written when SOURCE_DATE_EPOCH is set, a serial number with
 --serial. A lock that is not what rye.yaml asks for is refused. Nothing is
-verified: rye verify does that.`,
+verified: rye audit and rye verify do that.`,
 		examples: []string{"rye sbom > sbom.cdx.json", "rye sbom --json"},
 		codes:    []diag.Code{diag.LockMissing, diag.LockStale, diag.ParsingError, diag.ItemNotFound},
 		flags:    []cli.Flag{&cli.BoolFlag{Name: "serial", Usage: "write a random serial number"}},
