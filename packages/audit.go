@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -138,6 +140,9 @@ func (a *auditor) bundle(b lock.Bundle) {
 	a.sources(b)
 	if installs(b) {
 		x.State = a.installed(b)
+		if x.State == StateInstalled {
+			x.Exec = a.executables(b)
+		}
 		x.Signers = a.signers(b, x.State)
 		x.FirstSeen = a.seen[sightKey(b)]
 		a.sum(b)
@@ -174,6 +179,38 @@ func (a *auditor) installed(b lock.Bundle) string {
 		a.add(diag.Errorf(diag.LockMismatch, 0, 0, "%s: what is installed is not what is locked: %s", b.Module(), err), lock.LockFile, "rye sync installs what is locked")
 	}
 	return state
+}
+
+// executables returns the executable files of an intact bundle, and says so when
+// the lock names others: its hash holds the files, and not the list.
+func (a *auditor) executables(b lock.Bundle) []string {
+	out := []string{}
+	dir, err := a.e.place(b)
+	if err != nil || runtime.GOOS == "windows" {
+		return listed(b.Exec)
+	}
+	err = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err == nil && info.Mode()&0o111 != 0 {
+			out = append(out, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	slices.Sort(out)
+	if err != nil {
+		a.add(diag.Errorf(diag.FileSystemError, 0, 0, "%s: reading its files: %s", b.Module(), err), lock.LockFile, "")
+	} else if !slices.Equal(out, b.Exec) {
+		a.add(diag.Errorf(diag.LockMismatch, 0, 0, "%s: the lock names other executables than it has (expected %v, found %v)", b.Module(), b.Exec, out),
+			lock.LockFile, "look at who changed rye.lock")
+	}
+	return out
 }
 
 // signers judges every key that the lock names. The manifest's own signature is
