@@ -100,8 +100,8 @@ func parseHost(s string) (ID, string) {
 		bare = strings.TrimSuffix(bare, ".git")
 	}
 	host = strings.ToLower(host)
-	switch _, last, _ := cutMajor("/"+bare, 0); {
-	case bare != p && last != "":
+	switch _, last, noMajor := cutMajor("/"+bare, 0); {
+	case bare != p && (last != "" || noMajor != ""): // also v1, which no major version is called
 		return ID{}, "a repository cannot be named like a major version"
 	case !strings.Contains(host, "."):
 		return ID{}, strconv.Quote(host) + " is no host: a name in the registry is written registry:" + s
