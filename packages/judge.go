@@ -294,7 +294,7 @@ func demanded(m *lock.Manifest, b *lock.Bundle) error {
 	for _, rule := range m.TrustRules(b.ID) {
 		var have []string
 		for _, s := range rule.Signers {
-			if slices.Contains(b.Signers, s) {
+			if slices.Contains(b.Signers, s) && !slices.Contains(have, s) {
 				have = append(have, s)
 			}
 		}

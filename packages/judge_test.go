@@ -88,10 +88,15 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Protection 5: enough of the named signers, each counted once.
-func TestDemanded(t *testing.T) {
+// Protection 5 and V54: enough of the named signers, each counted once, however
+// often it signed or is named. A revoked one is no signer of the lock's entry:
+// cosigners keeps what counts.
+func TestV54Demanded(t *testing.T) {
 	a, b, c := "ed25519:a", "ed25519:b", "ed25519:c"
-	m := &lock.Manifest{Trust: map[string]lock.TrustRule{"github.com/acme/*": {Signers: []string{a, b}, Threshold: 2}}}
+	m := &lock.Manifest{Trust: map[string]lock.TrustRule{
+		"github.com/acme/*":  {Signers: []string{a, b}, Threshold: 2},
+		"github.com/twice/*": {Signers: []string{a, a}, Threshold: 2},
+	}}
 	for _, x := range []struct {
 		id      string
 		signers []string
@@ -103,6 +108,7 @@ func TestDemanded(t *testing.T) {
 		{"github.com/acme/tools", []string{a, a}, diag.Threshold},
 		{"github.com/acme/tools", []string{a, c}, diag.Threshold},
 		{"github.com/other/tools", []string{c}, ""},
+		{"github.com/twice/tools", []string{a}, diag.Threshold},
 	} {
 		if err := demanded(m, &lock.Bundle{ID: x.id, Signers: x.signers}); diag.CodeOf(err) != x.want {
 			t.Errorf("%s signed by %v: %v, want %q", x.id, x.signers, err, x.want)
