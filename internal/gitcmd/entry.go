@@ -101,7 +101,7 @@ func (g *Git) Staged(ctx context.Context, tree, path string) ([]Change, error) {
 // parseChange reads ":OLDMODE MODE OLDID ID STATUS".
 func parseChange(head, path string) (c Change, ok bool) {
 	words := strings.Fields(strings.TrimPrefix(head, ":"))
-	if len(words) != 5 || !strings.HasPrefix(head, ":") || words[4] == "" || path == "" {
+	if len(words) != 5 || !strings.HasPrefix(head, ":") || words[4][0] < 'A' || words[4][0] > 'Z' || path == "" {
 		return c, false
 	}
 	was, err1 := strconv.ParseUint(words[0], 8, 32)
