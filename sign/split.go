@@ -109,9 +109,6 @@ func atLine(err error, line int) error {
 // Size returns the length of the body.
 func (sp Split) Size() int { return len(sp.Head) + len(sp.Tail) }
 
-// LineOffset returns where the signature line begins, or would begin.
-func (sp Split) LineOffset() int { return len(sp.Head) }
-
 // Digest returns the SHA-256 of the body without building it.
 func (sp Split) Digest() [32]byte {
 	if len(sp.Head) == 0 {

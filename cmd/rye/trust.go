@@ -62,19 +62,9 @@ func runTrustAdd(ctx context.Context, c *call) error {
 		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", doc.Fingerprint.Short(), doc.Owner, doc.NotAfter.Format(time.DateOnly)).
 			WithHint("ask the owner for a new document")
 	}
-	scope, err := c.grantScope(doc)
+	p, signer, err := c.vouching(ctx, h, doc, b)
 	if err != nil {
 		return err
-	}
-	signer, err := c.signer(ctx, h)
-	if err != nil {
-		return err
-	}
-	p := trust.GrantParams{Document: b, Scope: scope, Now: c.Now()}
-	if text := c.str("until"); text != "" {
-		if p.NotAfter, err = until(text, c.Now()); err != nil {
-			return err
-		}
 	}
 	name, grant, err := trust.NewGrant(ctx, p, signer)
 	if err != nil {
@@ -87,10 +77,28 @@ func runTrustAdd(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": scope, "grant": at}, func() {
-		c.ui.Out("trusting %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, scope.String())
+	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "grant": at}, func() {
+		c.ui.Out("trusting %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
 		c.ui.Out("grant %s", at)
 	})
+}
+
+// vouching reads from the flags, or asks at a terminal, how far a document is
+// vouched for, until when, and with which key.
+func (c *call) vouching(ctx context.Context, h *house, doc *trust.Document, b []byte) (trust.GrantParams, sign.Signer, error) {
+	p := trust.GrantParams{Document: b, Now: c.Now()}
+	var err error
+	if p.Scope, err = c.grantScope(doc); err != nil {
+		return p, nil, err
+	}
+	signer, err := c.signer(ctx, h)
+	if err != nil {
+		return p, nil, err
+	}
+	if text := c.str("until"); text != "" {
+		p.NotAfter, err = until(text, c.Now())
+	}
+	return p, signer, err
 }
 
 // proposedKey reads a key document under the name that its key gives, so that

@@ -56,22 +56,12 @@ func runTrustEndorse(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	scope, err := c.grantScope(doc)
-	if err != nil {
-		return err
-	}
-	signer, err := c.signer(ctx, h)
+	p, signer, err := c.vouching(ctx, h, doc, b)
 	if err != nil {
 		return err
 	}
 	if err := h.mustAnchor(signer, "endorse"); err != nil {
 		return err
-	}
-	p := trust.GrantParams{Document: b, Scope: scope, Now: c.Now()}
-	if text := c.str("until"); text != "" {
-		if p.NotAfter, err = until(text, c.Now()); err != nil {
-			return err
-		}
 	}
 	name, endorsement, err := trust.NewEndorsement(ctx, p, signer)
 	if err != nil {
@@ -87,8 +77,8 @@ func runTrustEndorse(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": scope, "endorsement": at}, func() {
-		c.ui.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, scope.String())
+	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "endorsement": at}, func() {
+		c.ui.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
 		c.ui.Out("endorsement %s", c.fromHere(at))
 		c.ui.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
 	})

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -138,18 +137,6 @@ func (u *ui) document(e envelope) error {
 // raw prints a program's own text: made visible, but with its line ends and
 // tabs, and a final line end.
 func (u *ui) raw(s string) { u.Text(s) }
-
-// JSONLine prints one line of a stream and sends it on its way; nothing
-// without --json.
-func (u *ui) JSONLine(v any) error {
-	if !u.json {
-		return nil
-	}
-	u.wrote = true
-	enc := json.NewEncoder(u.out)
-	enc.SetEscapeHTML(false)
-	return errors.Join(enc.Encode(v), u.out.Flush())
-}
 
 // Show prints data as JSON or calls human, whichever was asked for.
 func (u *ui) Show(data any, human func()) error {
