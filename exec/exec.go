@@ -39,13 +39,16 @@ type Params struct {
 	Lock   *lock.Lock
 	System func() lock.System // the system bundle of this program; nil is none
 	Locked bool               // what the lock does not name is refused too
-	Now    func() time.Time   // nil means time.Now
+	// Natives are the functions that tools on NativeStep name in config.func.
+	Natives map[string]Native
+	Now     func() time.Time // nil means time.Now
 }
 
 // Executor builds and runs chains. It is safe for concurrent use.
 type Executor struct {
-	p     Params
-	store *cas.Store
+	p          Params
+	store      *cas.Store
+	primitives map[string]Native // bodies of this process, by the primitive's id
 }
 
 // New returns an Executor over p.
@@ -56,7 +59,9 @@ func New(p Params) *Executor {
 	if p.Dir == "" {
 		p.Dir = p.Project
 	}
-	return &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
+	e := &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
+	e.primitives = map[string]Native{}
+	return e
 }
 
 // Chain is a tool and what executes it, ending in a primitive. Every element
@@ -102,7 +107,7 @@ func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 		case next != nil:
 			c.Elements = append(c.Elements, next)
 		case bad == nil: // what an unusable element says about the end means nothing
-			errs = append(errs, c.end()...)
+			errs = append(errs, e.end(c)...)
 		}
 		it = next
 	}

@@ -34,6 +34,8 @@ type Plan struct {
 	Timeout      time.Duration
 	MaxOutput    int64
 	Interpreters []Interpreter
+	Native       *NativeCall // instead of a program: a function of this process
+	body         Native
 }
 
 // Validate checks the parameters against the tool's schema and returns them
@@ -79,6 +81,9 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 		params = map[string]any{}
 	}
 	p := &Plan{Chain: c, Parameters: params}
+	if c.Primitive().Ref.ID != Subprocess {
+		return e.nativePlan(ctx, p)
+	}
 	cfg, err := mergeConfig(c)
 	if err != nil {
 		return nil, err

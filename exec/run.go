@@ -55,6 +55,9 @@ type Result struct {
 // Run executes a plan. The Result is there whenever the program was started;
 // the error says that the work failed.
 func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	if p.Native != nil {
+		return e.runNative(ctx, p, onLine)
+	}
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
 		Timeout: p.Timeout, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Subprocess is the primitive that this version can execute.
+// Subprocess is the primitive that starts a program.
 const Subprocess = "rye/core/primitives/subprocess"
 
 // pairs checks every adjacent pair.
@@ -22,7 +22,7 @@ func (c *Chain) pairs() []error {
 }
 
 // end checks that the chain ends in a primitive of rye, and holds more than it.
-func (c *Chain) end() []error {
+func (e *Executor) end(c *Chain) []error {
 	last := c.Primitive()
 	fail := func(code diag.Code, hint, format string, args ...any) []error {
 		err := diag.New(code, "walking the chain of %s: "+format, append([]any{c.Tool().Ref}, args...)...)
@@ -38,7 +38,7 @@ func (c *Chain) end() []error {
 			"it ends in %s, which is no primitive of rye", last.Ref)
 	case len(c.Elements) == 1:
 		return []error{diag.New(diag.ValidationFailed, "running %s: a primitive runs only through a tool", last.Ref)}
-	case last.Ref.ID != Subprocess:
+	case last.Ref.ID != Subprocess && last.Ref.ID != NativeStep && e.primitives[last.Ref.ID] == nil:
 		return fail(diag.ExecutorNotFound, "name a runtime that ends in "+Subprocess, "this version cannot execute %s", last.Ref)
 	}
 	return nil

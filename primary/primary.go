@@ -144,14 +144,23 @@ func (r *Run) fill() {
 	}
 	m := r.Metadata
 	r.Data = res.Data
-	m.DurationMS, m.ReturnCode, m.Signal = res.Duration.Milliseconds(), &res.ReturnCode, res.Signal
+	m.DurationMS, m.Signal = res.Duration.Milliseconds(), res.Signal
+	if r.Plan.Native == nil {
+		m.ReturnCode, m.Usage = &res.ReturnCode, &res.Usage
+	}
 	if m.Truncated = res.Dropped.Any(); m.Truncated {
 		m.Dropped = &res.Dropped
 	}
-	m.Usage, m.Sandbox = &res.Usage, &res.Sandbox
+	m.Sandbox = &res.Sandbox
 }
 
 func dryData(p *exec.Plan) map[string]any {
+	if p.Native != nil {
+		return map[string]any{
+			"primitive": p.Chain.Primitive().Ref.String(), "config": p.Native.Config, "parameters": p.Parameters,
+			"timeout_s": int64(p.Timeout / time.Second), "env_names": envNames(p.Env),
+		}
+	}
 	return map[string]any{
 		"argv": p.Argv, "program": p.Program, "cwd": p.Dir, "parameters": p.Parameters,
 		"timeout_s": int64(p.Timeout / time.Second), "interpreters": p.Interpreters, "env_names": envNames(p.Env),

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -212,9 +214,14 @@ func (u *ui) dryRun(run *primary.Run) {
 	p := run.Plan
 	u.Out("%s would run, nothing was started", run.Metadata.Ref)
 	t := &table{}
-	t.add("program", p.Program)
-	t.add("arguments", argumentLine(p.Argv[1:]))
-	t.add("folder", p.Dir)
+	if p.Native != nil {
+		t.add("program", "none: "+p.Chain.Primitive().Ref.ID+" works in this process")
+		addConfig(t, p.Native.Config)
+	} else {
+		t.add("program", p.Program)
+		t.add("arguments", argumentLine(p.Argv[1:]))
+		t.add("folder", p.Dir)
+	}
 	t.add("timeout", p.Timeout.String())
 	for _, in := range p.Interpreters {
 		t.add("interpreter", in.Path)
@@ -230,6 +237,14 @@ func (u *ui) dryRun(run *primary.Run) {
 	}
 	u.Table(t)
 	u.chain(run.Metadata.Chain)
+}
+
+// addConfig shows what a primitive of this process was told, key by key.
+func addConfig(t *table, config map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(config)) {
+		b, _ := jsonx.Marshal(config[key])
+		t.add("config."+key, string(b))
+	}
 }
 
 // argumentLine shows where each argument begins and ends: what somebody reads
