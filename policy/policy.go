@@ -15,12 +15,14 @@ import (
 // Verb is what a call does to an item.
 type Verb string
 
-// The four verbs.
+// The four verbs, and what running an item needs beside Execute when only an
+// agent's key has signed it: nobody has read it yet.
 const (
 	Execute Verb = "execute"
 	Search  Verb = "search"
 	Load    Verb = "load"
 	Sign    Verb = "sign"
+	Draft   Verb = "draft"
 )
 
 // Cap is a capability or a pattern of capabilities, for example

@@ -38,28 +38,6 @@ func New(p Params) *House {
 	return &House{p: p}
 }
 
-// Envelope is the answer to every call: CLI --json, MCP, graphs and threads
-// show the same. Error is set exactly when Success is false.
-type Envelope struct {
-	Success  bool      `json:"success"`
-	Data     any       `json:"data,omitempty"`
-	Metadata *Metadata `json:"metadata,omitempty"`
-}
-
-// Metadata tells how an answer came about.
-type Metadata struct {
-	Ref        string        `json:"ref"`
-	DryRun     bool          `json:"dry_run,omitempty"`
-	DurationMS int64         `json:"duration_ms"`
-	ReturnCode *int          `json:"return_code,omitempty"`
-	Signal     string        `json:"signal,omitempty"`
-	Truncated  bool          `json:"truncated,omitempty"`
-	Dropped    *exec.Dropped `json:"dropped_bytes,omitempty"` // set when truncated
-	Usage      *exec.Usage   `json:"usage,omitempty"`
-	Sandbox    *exec.Sandbox `json:"sandbox,omitempty"`
-	Chain      []Element     `json:"chain,omitempty"`
-}
-
 // Element is one link of a chain as front ends show it.
 type Element struct {
 	Ref     string       `json:"ref"`

@@ -312,7 +312,7 @@ func joinProblems(all []*diag.Error) error {
 	first := *all[0]
 	for _, p := range all {
 		f := diag.Errorf(p.Code, 0, 0, "%s", strings.TrimPrefix(p.Message, "reading arguments: "))
-		f.Fix = hintOf(p)
+		f.Fix = diag.HintOf(p)
 		first.Findings = append(first.Findings, f)
 	}
 	first.Message = fmt.Sprintf("reading arguments: %d things are wrong", len(all))

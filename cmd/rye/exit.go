@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/applet"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/primary"
 )
 
 // exitInterrupted is the status after an interrupt at the terminal.
@@ -57,7 +58,7 @@ func (u *ui) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	e := typed(err)
+	e := primary.Typed(err)
 	status := e.Code.Exit()
 	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
@@ -67,7 +68,7 @@ func (u *ui) finish(ctx context.Context, err error) int {
 	isShown := errors.As(err, &s)
 	switch {
 	case u.json && !u.wrote:
-		doc := envelope{Error: newErrorObject(e)}
+		doc := envelope{Error: primary.NewFailure(e)}
 		if isShown {
 			doc.Data = s.data
 		}
@@ -82,20 +83,6 @@ func (u *ui) finish(ctx context.Context, err error) int {
 	return status
 }
 
-// typed returns the typed error in err's chain, or makes one.
-func typed(err error) *diag.Error {
-	var e *diag.Error
-	switch {
-	case errors.As(err, &e):
-		return e
-	case errors.Is(err, context.Canceled):
-		return diag.New(diag.Cancelled, "%w", err)
-	case errors.Is(err, context.DeadlineExceeded):
-		return diag.New(diag.Timeout, "%w", err)
-	}
-	return diag.New(diag.UnknownError, "%w", err)
-}
-
 // bug reports a panic. The stack is shown with -v only: it is long, and the
 // place where it began is in the message.
 func (u *ui) bug(p any, stack []byte) int {
@@ -106,7 +93,7 @@ func (u *ui) bug(p any, stack []byte) int {
 	}
 	_ = u.out.Flush()
 	if u.json && !u.wrote {
-		_ = u.document(envelope{Error: newErrorObject(e)})
+		_ = u.document(envelope{Error: primary.NewFailure(e)})
 		_ = u.out.Flush()
 		return e.Code.Exit()
 	}

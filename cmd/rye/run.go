@@ -178,7 +178,7 @@ func (u *ui) answer(run *primary.Run, err error) error {
 		doc.Data = run.Data
 		return u.document(doc)
 	}
-	doc.Error = newErrorObject(typed(err))
+	doc.Error = primary.NewFailure(primary.Typed(err))
 	if derr := u.document(doc); derr != nil {
 		return derr
 	}

@@ -11,39 +11,6 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// errorObject is an error in the JSON form.
-type errorObject struct {
-	Code       diag.Code      `json:"code"`
-	Message    string         `json:"message"`
-	Details    map[string]any `json:"details,omitempty"`
-	Retryable  bool           `json:"retryable"`
-	Suggestion string         `json:"suggestion,omitempty"`
-}
-
-func newErrorObject(e *diag.Error) *errorObject {
-	details := maps.Clone(e.Details)
-	if len(e.Findings) > 0 {
-		if details == nil {
-			details = map[string]any{}
-		}
-		details["findings"] = e.Findings
-	}
-	return &errorObject{Code: e.Code, Message: e.Message, Details: details, Retryable: e.Retryable, Suggestion: hintOf(e)}
-}
-
-// hintOf returns the error's own hint, the fix of its only finding, or the
-// table's hint.
-func hintOf(e *diag.Error) string {
-	if e.Hint != "" {
-		return e.Hint
-	}
-	if len(e.Findings) == 1 && e.Findings[0].Fix != "" {
-		return e.Findings[0].Fix
-	}
-	row, _ := diag.Lookup(e.Code)
-	return row.Hint
-}
-
 // reportError prints an error with its hint on stderr.
 func (u *ui) reportError(e *diag.Error) {
 	if heading := alarmHeading(e.Code.Exit()); heading != "" {
@@ -52,7 +19,7 @@ func (u *ui) reportError(e *diag.Error) {
 		u.tell("%s %s", u.errStyle(red, "rye: error:"), e.Message)
 		u.reportFindings(e.Findings)
 	}
-	if hint := hintOf(e); hint != "" {
+	if hint := diag.HintOf(e); hint != "" {
 		u.tell("%s %s", u.errStyle(cyan, "rye: hint:"), hint)
 	}
 }
