@@ -153,14 +153,6 @@ func envNames(env []string) []string {
 	return out
 }
 
-// Load returns a verified item of any kind.
-func (h *House) Load(ctx context.Context, ref item.Ref) (*resolve.Item, error) {
-	if err := h.p.Caller.Check(policy.Load, ref); err != nil {
-		return nil, err
-	}
-	return h.p.Resolver.Find(ctx, ref)
-}
-
 func toolParams(chain *exec.Chain, call Call) (map[string]any, error) {
 	s, err := exec.Schema(chain.Tool())
 	if err != nil {

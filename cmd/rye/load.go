@@ -2,15 +2,11 @@ package main
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/extract"
-	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/space"
 )
 
@@ -25,6 +21,7 @@ sign the copy before you use it, and any copy after you changed it.`,
 		examples: []string{"rye load knowledge:rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
 		codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		flags: []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "read the copy of `SPACE`: project, user or system"},
 			&cli.StringFlag{Name: "to", Usage: "copy into `SPACE`: project or user"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
 		},
@@ -38,8 +35,9 @@ func runLoad(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if to := c.str("to"); to != "" { // what was asked is checked before the item is
-		if _, err := h.target(space.Name(to)); err != nil {
+	to := space.Name(c.str("to"))
+	if to != "" { // what was asked is checked before the item is
+		if _, err := h.primary.Target(to); err != nil {
 			return err
 		}
 	}
@@ -47,15 +45,15 @@ func runLoad(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	it, err := h.primary.Load(ctx, ref)
+	it, err := h.primary.Load(ctx, primary.LoadCall{Ref: ref, Source: space.Name(c.str("from"))})
 	if err != nil {
 		return err
 	}
-	if c.str("to") == "" {
+	if to == "" {
 		data := map[string]any{"ref": ref.String(), "path": it.Path(), "digest": it.Digest, "trust": it.Verdict, "content": string(it.Bytes)}
 		return c.ui.Show(data, func() { c.ui.Text(string(it.Bytes)) })
 	}
-	file, err := c.copyTo(ctx, h, it)
+	file, err := h.primary.Copy(ctx, it, to, c.bool("force"))
 	if err != nil {
 		return err
 	}
@@ -65,61 +63,4 @@ func runLoad(ctx context.Context, c *call) error {
 			c.ui.Note("Its signature counts in the system space only: rye sign %s makes the copy yours.", ref)
 		}
 	})
-}
-
-func (c *call) copyTo(ctx context.Context, h *house, it *resolve.Item) (string, error) {
-	if resolve.Sealed(it.Ref) {
-		return "", diag.New(diag.PermissionDenied, "copying %s: it is sealed, a copy would never be used", it.Ref).
-			WithHint("a runtime of your own may use it: name it in executor_id")
-	}
-	root, err := h.target(space.Name(c.str("to")))
-	if err != nil {
-		return "", err
-	}
-	if root == it.Root {
-		return "", diag.New(diag.AmbiguousItem, "copying %s: it is in the %s space already", it.Ref, root.Space)
-	}
-	if err := c.vacant(ctx, h, it, root); err != nil {
-		return "", err
-	}
-	file := root.Path(it.Rel)
-	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
-		err = atomicfile.Write(file, it.Bytes, 0o644)
-	}
-	if err == nil && it.Signature != nil {
-		err = atomicfile.Write(file+extract.DetachedExt, it.Signature, 0o644)
-	}
-	if err != nil {
-		return "", diag.New(diag.FileSystemError, "copying %s: %w", it.Ref, err)
-	}
-	return root.Display(it.Rel), nil
-}
-
-// target returns the root of a space that may be written.
-func (h *house) target(name space.Name) (*space.Root, error) {
-	switch name {
-	case space.Project:
-		return h.needProject()
-	case space.User:
-		if root := h.spaces.Of(space.User); root != nil {
-			return root, nil
-		}
-		return nil, diag.New(diag.FileSystemError, "finding the user space: the environment names no home folder").WithHint("set HOME")
-	}
-	return nil, diag.New(diag.Usage, "copying an item: %q is no space to copy to", name).WithHint("write --to project or --to user")
-}
-
-// vacant returns nil when the root holds no file for the item's ref, or the
-// user said --force and it stands at the very path.
-func (c *call) vacant(ctx context.Context, h *house, it *resolve.Item, root *space.Root) error {
-	all, err := h.resolver.Shadows(ctx, it.Ref)
-	if err != nil {
-		return err
-	}
-	for _, e := range all {
-		if e.Root == root && !(c.bool("force") && e.Rel == it.Rel) {
-			return diag.New(diag.AmbiguousItem, "copying %s: %s exists", it.Ref, root.Display(e.Rel)).WithHint("--force replaces it")
-		}
-	}
-	return nil
 }

@@ -297,7 +297,7 @@ func (c *call) runText(ctx context.Context, h *house, req primary.Call) error {
 	if len(req.Args) > 0 || len(req.Params) > 0 {
 		return diag.New(diag.UnknownParameter, "reading %s: it takes no parameters", req.Ref)
 	}
-	it, err := h.primary.Load(ctx, req.Ref)
+	it, err := h.primary.Load(ctx, primary.LoadCall{Ref: req.Ref})
 	if err != nil {
 		return err
 	}

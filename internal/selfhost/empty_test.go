@@ -55,7 +55,7 @@ func TestEmptyHouse(t *testing.T) {
 		_, err = h.primary.Directive(ctx, primary.Call{Ref: item.Ref{Kind: item.Directive, ID: id}})
 		notFound(t, "execute directive "+id, err)
 		for _, k := range kinds {
-			_, err = h.primary.Load(ctx, item.Ref{Kind: k, ID: id})
+			_, err = h.primary.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: k, ID: id}})
 			notFound(t, "load "+string(k)+" "+id, err)
 		}
 		_, err = h.resolver.Ref(ctx, id)
@@ -124,7 +124,7 @@ func TestProjectFurnishesAnEmptyHouse(t *testing.T) {
 	}
 	w.program("bash")
 	ctx, h := t.Context(), w.house()
-	if _, err := h.primary.Load(ctx, item.Ref{Kind: item.Knowledge, ID: "rye/core/trust-model"}); err != nil {
+	if _, err := h.primary.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: item.Knowledge, ID: "rye/core/trust-model"}}); err != nil {
 		t.Errorf("load: %v", err)
 	}
 	if _, err := h.primary.Directive(ctx, primary.Call{Ref: item.Ref{Kind: item.Directive, ID: "rye/core/create_knowledge"},

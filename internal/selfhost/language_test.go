@@ -189,7 +189,7 @@ func TestNewKind(t *testing.T) {
 		t.Errorf("signing changed the file itself: %v", err)
 	}
 	h := w.house()
-	it, err := h.primary.Load(ctx, ref)
+	it, err := h.primary.Load(ctx, primary.LoadCall{Ref: ref})
 	if err != nil {
 		t.Fatal(err)
 	}

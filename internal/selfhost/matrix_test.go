@@ -292,7 +292,7 @@ func directiveEffect(t *testing.T, w *world, e entry) {
 
 func knowledgeEffect(t *testing.T, w *world, e entry) {
 	w.put(w.project, e.rel, append(e.body(t), mark...))
-	it, err := w.house().primary.Load(t.Context(), e.it.Ref)
+	it, err := w.house().primary.Load(t.Context(), primary.LoadCall{Ref: e.it.Ref})
 	if err != nil {
 		t.Fatal(err)
 	}

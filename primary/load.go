@@ -1,0 +1,127 @@
+package primary
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// LoadCall is one request to read an item, or to copy it.
+type LoadCall struct {
+	Ref item.Ref
+	// Source is the space whose copy is meant; "" is the one that a run would
+	// use.
+	Source space.Name
+	// Unverified lets an own item of the project or user be read that does not
+	// verify: whoever edits it must be able to. Its verdict says so. Hidden
+	// characters are never let through, and nothing unverified is copied.
+	Unverified bool
+}
+
+// Load returns an item of any kind for reading.
+func (h *House) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) {
+	if err := h.p.Caller.Check(policy.Load, call.Ref); err != nil {
+		return nil, err
+	}
+	it, err := h.inspect(ctx, call)
+	if err != nil || it.Usable() == nil || call.Unverified && readable(it) {
+		return it, err
+	}
+	return nil, it.Usable()
+}
+
+func (h *House) inspect(ctx context.Context, call LoadCall) (*resolve.Item, error) {
+	if call.Source == "" {
+		return h.p.Resolver.Inspect(ctx, call.Ref)
+	}
+	all, err := h.p.Resolver.Shadows(ctx, call.Ref)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range all {
+		if e.Root.Space == call.Source {
+			return h.p.Resolver.Open(ctx, e)
+		}
+	}
+	return nil, diag.New(diag.ItemNotFound, "loading %s: the %s space does not hold it", call.Ref, call.Source).
+		WithHint("leave source out to get the one that a run would use")
+}
+
+// readable reports whether an item that does not verify may be shown to whoever
+// works on it.
+func readable(it *resolve.Item) bool {
+	own := it.Root.Space != space.System && !it.Root.Bundled()
+	return own && it.Verdict.Code != diag.HiddenChars && it.Verdict.Code != diag.Encoding && it.Bytes != nil
+}
+
+// Copy puts a verified item, byte for byte, at the same id of the project or
+// user space, where it shadows the original. It returns the new file's display
+// path. Replace allows the file at that very path to be there.
+func (h *House) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
+	if resolve.Sealed(it.Ref) {
+		return "", diag.New(diag.PermissionDenied, "copying %s: it is sealed, a copy would never be used", it.Ref).
+			WithHint("a runtime of your own may use it: name it in executor_id")
+	}
+	if err := it.Usable(); err != nil {
+		return "", err
+	}
+	root, err := h.Target(to)
+	if err != nil {
+		return "", err
+	}
+	if root == it.Root {
+		return "", diag.New(diag.AmbiguousItem, "copying %s: it is in the %s space already", it.Ref, root.Space)
+	}
+	if err := h.vacant(ctx, it, root, replace); err != nil {
+		return "", err
+	}
+	file := root.Path(it.Rel)
+	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
+		err = atomicfile.Write(file, it.Bytes, 0o644)
+	}
+	if err == nil && it.Signature != nil {
+		err = atomicfile.Write(file+extract.DetachedExt, it.Signature, 0o644)
+	}
+	if err != nil {
+		return "", diag.New(diag.FileSystemError, "copying %s: %w", it.Ref, err)
+	}
+	return root.Display(it.Rel), nil
+}
+
+// Target returns the root of a space that items may be copied to.
+func (h *House) Target(name space.Name) (*space.Root, error) {
+	root := h.p.Resolver.Spaces().Of(name)
+	switch {
+	case name != space.Project && name != space.User:
+		return nil, diag.New(diag.Usage, "copying an item: %q is no space to copy to", name).WithHint("name project or user")
+	case root != nil && (name == space.User || root.Exists(".")):
+		return root, nil
+	case name == space.User:
+		return nil, diag.New(diag.FileSystemError, "finding the user space: the environment names no home folder").WithHint("set HOME")
+	}
+	return nil, diag.New(diag.ItemNotFound, "finding the project: no folder from here upwards holds %s", space.Dir).
+		WithHint("rye init makes a project here")
+}
+
+// vacant returns nil when the root holds no file for the item's ref, or one at
+// the very path that may be replaced.
+func (h *House) vacant(ctx context.Context, it *resolve.Item, root *space.Root, replace bool) error {
+	all, err := h.p.Resolver.Shadows(ctx, it.Ref)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.Root == root && !(replace && e.Rel == it.Rel) {
+			return diag.New(diag.AmbiguousItem, "copying %s: %s exists", it.Ref, root.Display(e.Rel)).WithHint("--force replaces it")
+		}
+	}
+	return nil
+}
