@@ -10,8 +10,9 @@
 //
 // A bundle is what lies below .ai of a folder, without the folders that belong
 // to a machine or a project and not to what is published: bundles, trust,
-// trusted_keys, keys, threads and cache. Its manifest is
-// .ai/bundles/<id>/manifest.yaml, signed on line 1:
+// trusted_keys, keys, threads and cache; and the file rye.yaml beside .ai, which
+// says what the bundle requires. Its manifest is .ai/bundles/<id>/manifest.yaml,
+// signed on line 1:
 //
 //	bundle:
 //	  id: acme-tools
@@ -50,6 +51,7 @@ const (
 const (
 	dir          = ".ai"
 	manifestName = "manifest.yaml"
+	requiresName = "rye.yaml" // beside dir: what the bundle requires
 	defaultType  = "package"
 )
 
@@ -67,12 +69,15 @@ type Manifest struct {
 
 // File is one line of a manifest.
 type File struct {
-	Path       string      `json:"path"` // below the bundle's folder, begins with .ai/
+	Path       string      `json:"path"` // below the bundle's folder: begins with .ai/, or is rye.yaml
 	Digest     item.Digest `json:"sha256"`
 	Size       int64       `json:"size"`
 	Executable bool        `json:"executable,omitempty"`    // mode 0755, else 0644
 	Signed     bool        `json:"inline_signed,omitempty"` // the file carries a signature line of its own
 }
+
+// Lists reports whether the manifest names a file.
+func (m *Manifest) Lists(path string) bool { return listed(m, path) }
 
 // Mode renders the file's mode as the manifest writes it.
 func (f File) Mode() string {

@@ -1,7 +1,11 @@
 package bundle
 
 import (
+	"os"
+	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -83,5 +87,48 @@ func TestCreateRefuses(t *testing.T) {
 		if diag.CodeOf(err) != c.code || b != nil {
 			t.Errorf("%s: %v, want %s", name, err, c.code)
 		}
+	}
+}
+
+// What a bundle requires is under its signature, whatever becomes of the file.
+func TestRequiresIsListed(t *testing.T) {
+	const name = "rye.yaml"
+	root := folder(t)
+	if r := verify(t, root); r.Manifest.Lists(name) {
+		t.Error("a manifest lists a rye.yaml that is not there")
+	}
+	write(t, root, name, "rye: 1\n", 0o644)
+	old := verify(t, root)
+	if !old.OK() || len(old.Extra) != 0 || !slices.Equal(codes(old.Findings), []string{name + " BUNDLE_FILE_EXTRA"}) || old.Findings[0].Severity != diag.SeverityWarning {
+		t.Errorf("a manifest that does not list it: %+v", old)
+	}
+	manifest(t, root)
+	if r := verify(t, root); !r.OK() || !r.Manifest.Lists(name) || len(r.Findings) != 0 {
+		t.Errorf("%+v", r)
+	}
+	write(t, root, ".ai/rye.yaml", "rye: 1\n", 0o644)
+	if r := verify(t, root); !slices.Equal(r.Extra, []string{".ai/rye.yaml"}) {
+		t.Errorf("a file of that name below .ai: %+v", r.Findings)
+	}
+	remove(t, root, ".ai/rye.yaml")
+	write(t, root, name, "rye: 2\n", 0o644)
+	if r := verify(t, root); r.OK() || !slices.Equal(r.Changed, []string{name}) {
+		t.Errorf("changed: %+v", r.Findings)
+	}
+	remove(t, root, name)
+	if r := verify(t, root); r.OK() || !slices.Equal(r.Missing, []string{name}) {
+		t.Errorf("missing: %+v", r.Findings)
+	}
+	if runtime.GOOS == "windows" {
+		return
+	}
+	if err := os.Symlink("elsewhere", filepath.Join(root, name)); err != nil {
+		t.Fatal(err)
+	}
+	if r := verify(t, root); r.OK() {
+		t.Error("a link in its place is accepted")
+	}
+	if _, err := Create(t.Context(), open(t, root), Params{ID: "acme", Version: "1.0.0"}); err == nil {
+		t.Error("a link in its place is listed")
 	}
 }

@@ -20,9 +20,9 @@ func outside(folder string) bool {
 	return false
 }
 
-// CheckPath returns nil when p can be a bundle's file on every system: below
-// .ai, canonical, no name that a system reserves, folds into .git or cannot
-// show, and in no folder that bundles do not carry.
+// CheckPath returns nil when p can be a bundle's file on every system: rye.yaml,
+// or below .ai, canonical, no name that a system reserves, folds into .git or
+// cannot show, and in no folder that bundles do not carry.
 func CheckPath(p string) error {
 	if why := wrongPath(p); why != "" {
 		return diag.New(diag.PathEscape, "reading path %q: %s", p, why)
@@ -34,6 +34,8 @@ func wrongPath(p string) string {
 	first, rest, _ := strings.Cut(p, "/")
 	folder, _, _ := strings.Cut(rest, "/")
 	switch {
+	case p == requiresName:
+		return ""
 	case len(p) > MaxPath:
 		return "it is too long"
 	case first != dir || rest == "":

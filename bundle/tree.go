@@ -18,7 +18,8 @@ type Tree interface {
 	// Walk calls fn for everything below .ai that is no folder, with what is
 	// wrong with it; fn says whether to stay out of a folder.
 	Walk(skip func(path string) bool, fn func(path string, err error)) error
-	// Read returns a file's bytes and whether it is executable.
+	// Read returns the bytes of a file below .ai, or of rye.yaml, and whether it
+	// is executable.
 	Read(path string, limit int64) (b []byte, executable bool, err error)
 	// Modes reports whether executable means anything here.
 	Modes() bool
@@ -119,6 +120,12 @@ func list(t Tree) (paths []string, out []diag.Finding, err error) {
 	})
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, diag.New(diag.FileSystemError, "listing the bundle: there is no %s folder", dir)
+	}
+	switch _, _, fault := t.Read(requiresName, MaxFile); {
+	case fault == nil:
+		paths = append(paths, requiresName)
+	case !errors.Is(fault, fs.ErrNotExist):
+		out = append(out, finding(requiresName, fault))
 	}
 	return paths, out, err
 }

@@ -122,7 +122,11 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 	r.Findings = append(r.Findings, bad...)
 	slices.Sort(there)
 	for _, path := range there {
-		if !listed(r.Manifest, path) {
+		switch {
+		case listed(r.Manifest, path):
+		case path == requiresName:
+			r.Findings = append(r.Findings, unsignedRequires(p.ID))
+		default:
 			r.Extra = append(r.Extra, path)
 			r.add(diag.BundleFileExtra, path, "%s does not list it", ManifestPath(p.ID))
 			r.fix("remove it, or rye bundle create " + p.ID)
@@ -141,6 +145,14 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 		r.file(p, f)
 	}
 	return nil
+}
+
+// unsignedRequires warns of a rye.yaml that the manifest does not list: those
+// who made manifests before it was listed did not mean to refuse theirs.
+func unsignedRequires(id string) diag.Finding {
+	f := diag.Warnf(diag.BundleFileExtra, 0, 0, "%s does not list it: what the bundle requires is not signed", ManifestPath(id))
+	f.Path, f.Fix = requiresName, "rye bundle create "+id
+	return f
 }
 
 func listed(m *Manifest, path string) bool {

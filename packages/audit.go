@@ -260,7 +260,11 @@ func strangers(code diag.Code) string {
 // manifest judges the manifest of an installed bundle, and says so when it is
 // not the one that is locked or nobody's.
 func (a *auditor) manifest(b lock.Bundle) trust.Verdict {
-	v := a.e.manifestVerdict(b)
+	v, m := a.e.manifestVerdict(b)
+	if m != nil && a.e.has(b, lock.ManifestFile) && !m.Lists(lock.ManifestFile) {
+		a.add(diag.Warnf(diag.BundleFileExtra, 0, 0, "%s: its manifest does not list its %s: what it requires is not signed", b.Module(), lock.ManifestFile),
+			lock.LockFile, "ask its publisher for a release whose manifest a newer rye made")
+	}
 	switch {
 	case v.Status == "":
 		a.add(diag.Errorf(diag.LockMismatch, 0, 0, "%s: what is installed holds no manifest %s, which the lock names", b.Module(), b.Manifest), lock.LockFile, "look at who changed rye.lock")
@@ -297,13 +301,19 @@ func (e *Engine) signer(key string) (AuditedSigner, string) {
 	return s, "the key is " + string(info.State)
 }
 
-// manifestVerdict judges the manifest that the lock names, where it stands.
-func (e *Engine) manifestVerdict(b lock.Bundle) trust.Verdict {
+// has reports whether an installed bundle holds a file.
+func (e *Engine) has(b lock.Bundle, name string) bool {
+	dir, err := e.place(b)
+	return err == nil && exists(filepath.Join(dir, name))
+}
+
+// manifestVerdict judges the manifest that the lock names, where it stands, and
+// reads it; nil means that it cannot be read.
+func (e *Engine) manifestVerdict(b lock.Bundle) (v trust.Verdict, m *bundle.Manifest) {
 	dir, err := e.place(b)
 	if err != nil {
-		return trust.Verdict{}
+		return v, nil
 	}
-	var v trust.Verdict
 	top := filepath.Join(dir, aiDir, bundlesDir)
 	_ = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "manifest.yaml" {
@@ -320,9 +330,10 @@ func (e *Engine) manifestVerdict(b lock.Bundle) trust.Verdict {
 		}
 		name := strings.TrimSuffix(strings.TrimPrefix(rel, aiDir+"/"+bundlesDir+"/"), "/manifest.yaml")
 		v = e.verdict(rel, text, nil, bundle.Subject(name))
+		m, _ = bundle.Parse(text)
 		return fs.SkipAll
 	})
-	return v
+	return v, m
 }
 
 // sum holds the lock against rye.sum.

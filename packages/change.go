@@ -92,7 +92,7 @@ func hosts(caps []string) []string {
 // the lock names them, then the sum, the manifest and last the lock. Whatever
 // fails takes back what was done.
 func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *solution) (*Result, error) {
-	r := &Result{Changes: changesOf(st.lock, sol.lock), Installed: []string{}, Removed: []string{}, Wrote: []string{}}
+	r := &Result{Changes: changesOf(st.lock, sol.lock), Installed: []string{}, Removed: []string{}, Wrote: []string{}, Notes: sol.notes}
 	sums, err := lock.AppendSum(st.sumText, sol.lock.SumLines()...)
 	if err != nil {
 		return nil, err

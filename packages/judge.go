@@ -96,9 +96,11 @@ func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
 			return diag.New(diag.Internal, "locking %s: its files were never read", b.Module())
 		}
 		describe(b, snap)
-		if err := s.e.vouch(ctx, b, snap, s.m); err != nil {
+		odd, err := s.e.vouch(ctx, b, snap, s.m)
+		if err != nil {
 			return err
 		}
+		s.note(b.Module(), odd)
 		if err := s.e.continuity(s.st.previous(b.ID), b); err != nil {
 			return err
 		}
@@ -130,11 +132,12 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 
 // vouch demands a signed manifest that counts, that is this bundle's and this
 // version's, and that lists every file, and what the project demands beyond.
-func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, m *lock.Manifest) error {
+// What is only odd about it comes back as findings.
+func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, m *lock.Manifest) (odd []diag.Finding, err error) {
 	mod := b.Module()
 	name, err := manifestID(mod, snap)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	where := bundle.ManifestPath(name)
 	var verdict trust.Verdict
@@ -143,27 +146,36 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 		return verdict
 	}})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.Err(mod.String()); err != nil {
-		return refused(err, mod, verdict)
+		return nil, refused(err, mod, verdict)
 	}
 	if err := bound(mod, r.Manifest); err != nil {
-		return err
+		return nil, err
 	}
 	b.Manifest = r.Digest
 	b.Signers = []string{signerText(verdict.Signer)}
 	more, err := e.cosigners(snap, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	b.Signers = append(b.Signers, more...)
 	slices.Sort(b.Signers)
 	b.Signers = slices.Compact(b.Signers)
 	if err := demanded(m, b); err != nil {
-		return err
+		return nil, err
 	}
-	return e.capabilities(ctx, b, snap, m)
+	return r.Findings, e.capabilities(ctx, b, snap, m)
+}
+
+// note keeps what is odd about a bundle and does not refuse it.
+func (s *solver) note(mod lock.Module, odd []diag.Finding) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range odd {
+		s.notes = append(s.notes, fmt.Sprintf("warning: %s: %s: %s", mod, f.Path, f.Message))
+	}
 }
 
 func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) trust.Verdict {
@@ -185,6 +197,9 @@ func refused(err error, mod lock.Module, v trust.Verdict) error {
 	}
 	if v.Owner != "" {
 		out = out.WithDetail("owner", v.Owner)
+	}
+	if len(out.Findings) == 1 && code.Exit() == diag.HashMismatch.Exit() { // several are listed
+		out = out.WithDetail("found", out.Findings[0].Path+": "+out.Findings[0].Message)
 	}
 	switch code {
 	case diag.KeyUnknown, diag.Scope:

@@ -24,14 +24,16 @@ type solver struct {
 	pins map[lock.Module]lock.Bundle
 	src  source.Source
 
-	mu  sync.Mutex
-	got map[lock.Module]*source.Snapshot
+	mu    sync.Mutex
+	got   map[lock.Module]*source.Snapshot
+	notes []string // what is odd about bundles that are taken all the same
 }
 
 // solution is a lock that was computed, with the files of every bundle in it.
 type solution struct {
 	lock  *lock.Lock
 	snaps map[lock.Module]*source.Snapshot
+	notes []string
 }
 
 func (e *Engine) solver(st *state, m *lock.Manifest) (*solver, error) {
@@ -64,7 +66,8 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		l.System = s.e.p.System
 	}
 	l.Sort()
-	return &solution{lock: l, snaps: s.got}, nil
+	slices.Sort(s.notes)
+	return &solution{lock: l, snaps: s.got, notes: s.notes}, nil
 }
 
 // flatten makes one error of those that mvs gathered.

@@ -255,7 +255,7 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	}
 	e.tell(Fetched, b.Module())
 	now := b
-	if err := e.vouch(ctx, &now, snap, st.manifest); err != nil {
+	if _, err := e.vouch(ctx, &now, snap, st.manifest); err != nil {
 		return nil, err
 	}
 	if now.Manifest != b.Manifest {

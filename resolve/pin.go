@@ -109,7 +109,9 @@ func listOf(b []byte) *pins {
 	}
 	p := &pins{files: make(map[string]item.Digest, len(m.Files))}
 	for _, f := range m.Files {
-		p.files[strings.TrimPrefix(f.Path, space.Dir+"/")] = f.Digest
+		if below, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
+			p.files[below] = f.Digest
+		}
 	}
 	return p
 }

@@ -95,6 +95,8 @@ func (r *Resolver) addManifest(out voucher, root *space.Root, rel, id string) {
 		return
 	}
 	for _, f := range m.Files {
-		out[strings.TrimPrefix(f.Path, space.Dir+"/")] = vouched{f.Digest, in, sp.Line}
+		if below, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
+			out[below] = vouched{f.Digest, in, sp.Line}
+		}
 	}
 }

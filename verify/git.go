@@ -29,6 +29,9 @@ type GitFiles struct {
 	folders map[string]bool
 	double  map[string]bool // paths that a broken tree holds twice
 
+	// beside lists a file that stands beside .ai: asked for when it is read.
+	beside func(name string) ([]gitcmd.Entry, error)
+
 	batch *gitcmd.Batch
 	order []int // what is read ahead, plain files only
 	mu    sync.Mutex
@@ -38,16 +41,14 @@ type GitFiles struct {
 // Revision opens the .ai folder of the project at prefix ("" or "a/b/") in a
 // tree of a repository, which may be bare.
 func Revision(ctx context.Context, git *gitcmd.Git, tree, prefix string) (*GitFiles, error) {
-	top := prefix + space.Dir
-	return openGit(ctx, git, top, func() ([]gitcmd.Entry, error) { return git.Tree(ctx, tree, top) })
+	return openGit(ctx, git, prefix, func(name string) ([]gitcmd.Entry, error) { return git.Tree(ctx, tree, prefix+name) })
 }
 
 // Index opens the .ai folder of the project at prefix in the index. Entries
 // that are only intended to be added are not in it.
 func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, error) {
-	top := prefix + space.Dir
-	return openGit(ctx, repo.Git, top, func() ([]gitcmd.Entry, error) {
-		list, err := repo.Staged(ctx, repo.EmptyTree(), top)
+	return openGit(ctx, repo.Git, prefix, func(name string) ([]gitcmd.Entry, error) {
+		list, err := repo.Staged(ctx, repo.EmptyTree(), prefix+name)
 		entries := make([]gitcmd.Entry, len(list))
 		for i, c := range list {
 			entries[i] = c.Entry
@@ -57,19 +58,40 @@ func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, er
 }
 
 // openGit starts the helper before it lists: the two take their time together.
-func openGit(ctx context.Context, git *gitcmd.Git, top string, list func() ([]gitcmd.Entry, error)) (*GitFiles, error) {
+func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(name string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
 	batch, err := git.Batch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := list()
+	entries, err := list(space.Dir)
 	if err != nil {
 		_ = batch.Close()
 		return nil, err
 	}
-	g := newGitFiles(entries, top)
-	g.batch = batch
+	g := newGitFiles(entries, prefix+space.Dir)
+	g.batch, g.beside = batch, list
 	return g, nil
+}
+
+// Beside returns a file of the same tree that stands beside .ai.
+func (g *GitFiles) Beside(name string, limit int64) (data []byte, executable bool, err error) {
+	list, err := g.beside(name)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(list) != 1 || path.Base(list[0].Path) != name {
+		return nil, false, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
+	}
+	e := list[0]
+	e.Path = name
+	if _, err := g.fault(e); err != nil {
+		return nil, false, err
+	}
+	readErr := g.batch.Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) { data, err = blob(name, o, limit) })
+	if readErr != nil {
+		err = readErr
+	}
+	return data, e.Mode == gitcmd.ModeExecutable, err
 }
 
 func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {

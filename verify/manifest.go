@@ -45,8 +45,8 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	file.Verdict, _ = r.Verdict.(trust.Verdict)
 	w.report.file(file, !w.p.CountOnly)
 	for _, f := range r.Findings {
-		if in, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok && w.root.Bundled() {
-			f.Path = w.root.Display(in)
+		if w.root.Bundled() {
+			f.Path = path.Join(path.Dir(w.root.Display(".")), f.Path)
 		}
 		w.report.Findings = append(w.report.Findings, f)
 	}

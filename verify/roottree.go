@@ -29,7 +29,10 @@ func (t rootTree) Modes() bool { return !t.root.Embedded() }
 
 // Read implements bundle.Tree.
 func (t rootTree) Read(p string, limit int64) ([]byte, bool, error) {
-	rel := strings.TrimPrefix(p, space.Dir+"/")
+	rel, inside := strings.CutPrefix(p, space.Dir+"/")
+	if !inside {
+		return t.root.Beside(p, limit)
+	}
 	b, err := t.root.Read(rel, limit)
 	return b, t.root.Executable(rel), err
 }
