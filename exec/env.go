@@ -104,6 +104,7 @@ func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, var
 		vars[in.Var] = in.Path
 		p.Interpreters = append(p.Interpreters, in)
 	}
+	e.pass(ec, vars)
 	env, _ := ec["env"].(map[string]any)
 	texts, _ := textMap(env)
 	return expandInto(vars, texts)
@@ -126,6 +127,9 @@ func checkEnvConfig(el *resolve.Item) error {
 		case "dotenv":
 			_, good = v.(bool)
 			want = "must be true or false"
+		case "pass":
+			want = badPass(v)
+			good = want == ""
 		}
 		if !good {
 			pos := el.Meta.Pos["env_config."+key]
@@ -157,7 +161,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // Windows knows one spelling
-	case "RYE_SELF", "RYE_PROJECT", "RYE_THREAD_ID":
+	case "RYE_SELF", "RYE_PROJECT", "RYE_THREAD_ID", settingsVar:
 		return "only rye sets it"
 	}
 	return ""

@@ -106,6 +106,9 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if err := a.addPaths(env, vars); err != nil {
 		return nil, err
 	}
+	if err := e.settings(ctx, cfg, env); err != nil {
+		return nil, err
+	}
 	p.Env = proc.Environ(env)
 	return p, e.command(p, cfg, env, vars)
 }
@@ -120,6 +123,7 @@ type config struct {
 	Env       map[string]string
 	ParamEnv  string
 	Applet    string
+	Reads     []string // ids of configurations
 	Timeout   time.Duration
 	MaxOutput int64
 	Lib       []string
@@ -165,6 +169,11 @@ func (c *config) set(key string, v any, whole bool) string {
 	case "applet":
 		c.Applet = text
 		return mustBe(isText, "a text")
+	case "reads":
+		list, ok := v.([]any)
+		ids := textList(list)
+		c.Reads = append(c.Reads, ids...)
+		return mustBe(ok && len(ids) == len(list), "a list of ids of configurations")
 	}
 	if !whole {
 		return "" // a tool's own data, read by the tool

@@ -15,7 +15,8 @@ type collector struct {
 	max     int64
 	kept    []byte
 	dropped int64
-	lines   *lineCutter // nil without a callback
+	lines   *lineCutter  // nil without a callback
+	raw     func([]byte) // nil without a callback
 	done    chan struct{}
 }
 
@@ -33,6 +34,9 @@ func (c *collector) drain() {
 	for {
 		n, err := c.r.Read(buf)
 		c.keep(buf[:n])
+		if c.raw != nil && n > 0 {
+			c.raw(buf[:n])
+		}
 		if c.lines != nil {
 			c.lines.write(buf[:n])
 		}

@@ -52,6 +52,11 @@ type Cmd struct {
 	// pieces. Calls never overlap; line is valid only during the call, and a
 	// slow callback slows the program.
 	OnLine func(s Stream, line []byte)
+
+	// OnStdout, if set, receives what the program writes to stdout as it
+	// arrives, cut nowhere in particular, also beyond MaxStdout. It is valid
+	// only during the call, and a slow callback slows the program.
+	OnStdout func(b []byte)
 }
 
 // Result is what a program that was started did.

@@ -125,6 +125,7 @@ func (r *run) serve(s streams) {
 	}
 	r.out = newCollector(s.out, r.c.MaxStdout, lines(Stdout))
 	r.err = newCollector(s.err, r.c.MaxStderr, lines(Stderr))
+	r.out.raw = r.c.OnStdout
 	go r.out.drain()
 	go r.err.drain()
 	if s.in != nil {

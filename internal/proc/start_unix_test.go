@@ -132,3 +132,15 @@ func TestBusyFile(t *testing.T) {
 		t.Errorf("%q", r.Stdout)
 	}
 }
+
+// TestOnStdout sees everything that stdout got, also what is not kept.
+func TestOnStdout(t *testing.T) {
+	var got []byte
+	res, err := Run(t.Context(), Cmd{
+		Path: "/bin/sh", Argv: []string{"sh", "-c", "printf 'a\\nb'; echo x >&2; printf c"},
+		MaxStdout: -1, OnStdout: func(b []byte) { got = append(got, b...) },
+	})
+	if err != nil || string(got) != "a\nbc" || res.StdoutDropped != 4 || string(res.Stderr) != "x\n" {
+		t.Errorf("%q, %+v, %v", got, res, err)
+	}
+}

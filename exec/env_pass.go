@@ -1,0 +1,38 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// pass adds the variables of the caller's environment that an element names in
+// env_config.pass, such as the key of a service. They reach this chain and no
+// other, and they win over an .env that nobody signed.
+func (e *Executor) pass(ec map[string]any, vars map[string]string) {
+	list, _ := ec["pass"].([]any)
+	for _, name := range textList(list) {
+		if v, set := proc.Lookup(e.p.Environ, name); set {
+			vars[name] = v
+		}
+	}
+}
+
+// badPass says why env_config.pass does not fit, or "". What chooses the code
+// that programs load, and rye's own settings, are never handed on.
+func badPass(v any) string {
+	list, ok := v.([]any)
+	names := textList(list)
+	if !ok || len(names) != len(list) {
+		return "must be a list of names of variables"
+	}
+	for _, name := range names {
+		if msg := badName(name); msg != "" {
+			return "names " + name + ": " + msg
+		}
+		if proc.IsLoaderVar(name) || strings.HasPrefix(strings.ToUpper(name), "RYE_") {
+			return "names " + name + ", which is never handed on: it chooses what code programs load, or it is a setting of rye"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,36 @@
+package exec
+
+import (
+	"context"
+	"crypto/sha256"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// settingsVar names the variable that holds the path of a tool's settings.
+const settingsVar = "RYE_SETTINGS"
+
+// settings hands the program the configurations that its chain names in
+// config.reads: merged over all spaces with each layer verified, as one JSON
+// object by id, in a read-only file. The program needs no trust of its own to
+// read them, and what it reads is what was judged here.
+func (e *Executor) settings(ctx context.Context, cfg *config, env map[string]string) error {
+	if len(cfg.Reads) == 0 {
+		return nil
+	}
+	all := make(map[string]any, len(cfg.Reads))
+	for _, id := range cfg.Reads {
+		s, err := e.p.Resolver.Config(ctx, id)
+		if err != nil {
+			return err
+		}
+		all[id] = s.Root
+	}
+	b, err := jsonx.Marshal(all)
+	if err != nil {
+		return diag.New(diag.ConfigError, "writing settings: %w", err)
+	}
+	env[settingsVar], err = e.store.File(sha256.Sum256(b), "settings.json", b)
+	return err
+}
