@@ -27,6 +27,11 @@ type Layer struct {
 	Install string
 	Base    string // the folder used where it is, absolute; "" when installed
 	Show    string // Base as messages name it
+	// Files is the .ai folder of a bundle that lies on no disk, nil for others.
+	Files Files
+	// At is the space on a disk that holds an installed bundle, when the own
+	// items of its space lie on none; nil means that they are in one place.
+	At *Root
 	// Manifest is the digest that the bundle's manifest must have; zero pins
 	// nothing.
 	Manifest item.Digest
@@ -60,11 +65,11 @@ func (s *Spaces) AddLayers(layers ...Layer) {
 	}
 }
 
-// endOf returns the index after the last root on disk of a space, -1 without
-// one.
+// endOf returns the index after the last root of a space that is not compiled
+// in, -1 without one.
 func (s *Spaces) endOf(n Name) int {
 	for i, r := range slices.Backward(s.Roots) {
-		if r.Space == n && r.OnDisk() {
+		if r.Space == n && !r.Embedded() {
 			return i + 1
 		}
 	}
@@ -74,8 +79,16 @@ func (s *Spaces) endOf(n Name) int {
 func newLayer(l Layer, own *Root) *Root {
 	base, show := l.Base, l.Show
 	if l.Install != "" {
-		base = own.Path(path.Join(BundlesFolder, l.Install))
 		show = own.Display(path.Join(BundlesFolder, l.Install))
+	}
+	if l.Files != nil {
+		return &Root{Space: l.Space, Layer: l.ID, files: l.Files, layer: &l, show: show}
+	}
+	if l.At != nil {
+		own = l.At
+	}
+	if l.Install != "" {
+		base = own.Path(path.Join(BundlesFolder, l.Install))
 	}
 	r := NewDir(l.Space, l.ID, base, false)
 	r.layer, r.show = &l, show
@@ -112,6 +125,9 @@ func inside(dir, base, show string) error {
 // Installs returns the folders of the bundles that are installed in a space,
 // locked or not, as Layer.Install names them.
 func (r *Root) Installs() []string {
+	if r.files != nil {
+		return installsIn(r.files)
+	}
 	var out []string
 	d, err := r.open()
 	if err != nil {
@@ -168,10 +184,13 @@ func (r *Root) Offers(ref item.Ref) bool {
 // Ready returns nil when a bundle is where it should be, so that what it does
 // not hold may be looked for elsewhere.
 func (r *Root) Ready() error {
-	if r.layer == nil {
+	if r.layer == nil || r.files != nil && r.files.Exists(".") {
 		return nil
 	}
-	_, err := r.open()
+	err := fs.ErrNotExist
+	if r.files == nil {
+		_, err = r.open()
+	}
 	switch {
 	case err == nil || !IsMissing(err):
 		return err
@@ -199,6 +218,9 @@ func (s *Spaces) from(root *Root) []*Root {
 // folder that holds .ai, its bytes and whether it is executable. What is no
 // plain file is an error.
 func (r *Root) Tree(limit int64, fn func(rel string, b []byte, executable bool) error) error {
+	if r.files != nil {
+		return treeOf(r.files, limit, fn)
+	}
 	if _, err := r.open(); err != nil {
 		return err
 	}

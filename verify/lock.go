@@ -25,19 +25,26 @@ type LockParams struct {
 	// Check holds the chain of a tool against the lock, as a run does.
 	Check  func(ctx context.Context, ref item.Ref) error
 	Locked bool // staleness and drift are errors too
+	// Vendored says that installed bundles are committed.
+	Vendored bool
+	// Partial says that some bundles are not at hand: an entry whose chain leads
+	// there is held against the project's own items only.
+	Partial bool
 }
 
 // Lock holds a lock against the project: entries of items against the chains
 // there are now, installed bundles against their manifests and hashes, hashes
-// against rye.sum.
+// against rye.sum. Of a project in git's objects, only vendored bundles are its
+// own.
 func Lock(ctx context.Context, p LockParams) (*Report, error) {
 	r := &Report{}
 	for _, f := range p.Stale {
 		r.add(p.soften(f))
 	}
 	p.items(ctx, r)
+	inGit := !p.onDisk()
 	for _, root := range p.Resolver.Roots() {
-		if root.Space != space.Project || !root.Bundled() {
+		if root.Space != space.Project || !root.Bundled() || inGit && (root.OnDisk() || p.elsewhere(root)) {
 			continue
 		}
 		if err := p.layer(ctx, r, root); err != nil {
@@ -81,7 +88,7 @@ func (r *Report) Fail(path string, err error) {
 func Unlocked(roots []*space.Root) []diag.Finding {
 	var out []diag.Finding
 	for _, root := range roots {
-		if root.Space != space.Project || root.Bundled() || !root.OnDisk() {
+		if root.Space != space.Project || root.Bundled() {
 			continue
 		}
 		for _, dir := range root.Installs() {
@@ -129,10 +136,38 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		}
 	}
 	for _, it := range p.Lock.Items {
-		if !now[it.Ref] {
+		if !now[it.Ref] && p.Partial {
+			p.own(ctx, r, it)
+		} else if !now[it.Ref] {
 			stale("%s is in the lock, and no tool of the project that can run", it.Ref)
 		}
 	}
+}
+
+// own holds those elements of an entry that are the project's own against what
+// is there.
+func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
+	for i, link := range entry.Chain {
+		it, err := p.Resolver.Inspect(ctx, link.Ref)
+		switch {
+		case err != nil && i == 0:
+			r.Fail(lock.LockFile, err)
+		case err == nil && it.Root.Space == space.Project && !it.Root.Bundled() && it.Digest != link.Digest:
+			f := diag.Errorf(diag.LockMismatch, 0, 0, "checking %s: %s has other bytes than were locked (expected %s, found %s)", entry.Ref, link.Ref, link.Digest, it.Digest)
+			f.Path, f.Fix = lock.LockFile, "look at the change (git diff); if it is right, rye lock accepts it"
+			r.add(f)
+		}
+	}
+}
+
+// onDisk reports whether the project's own items are files of this machine.
+func (p LockParams) onDisk() bool {
+	return slices.ContainsFunc(p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project && !r.Bundled() && r.OnDisk() })
+}
+
+// elsewhere reports whether a bundle that is not there need not be.
+func (p LockParams) elsewhere(root *space.Root) bool {
+	return !p.Vendored && root.ReadOnly() && root.Ready() != nil
 }
 
 // layer verifies one bundle: what stands there, each file of it, the manifest
@@ -186,9 +221,9 @@ func (p LockParams) manifestOf(root *space.Root) *diag.Finding {
 // sum compares the files of an installed bundle with the hash that is locked.
 func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	modes := true
-	if t, err := bundle.Folder(root.Base); err == nil {
+	if t, done, err := bundleTree(root); err == nil {
 		modes = t.Modes()
-		_ = t.Close()
+		done()
 	}
 	var files []lock.TreeFile
 	err := root.Tree(lock.MaxTreeFile, func(rel string, data []byte, executable bool) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/githook"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -246,16 +247,22 @@ func (c *call) verifyPushed(ctx context.Context, h *house, repo *gitcmd.Repo, re
 	if err != nil {
 		return err
 	}
-	files, err := verify.Revision(ctx, repo.Git, tree, h.prefixIn(repo))
+	p, err := revisionProject(ctx, repo, tree, h.prefixIn(repo))
 	if err != nil {
 		return err
 	}
-	defer func() { _ = files.Close() }()
-	if files.Empty() {
+	defer p.close()
+	if p.Empty() {
 		return nil
 	}
-	root := files.Root()
-	r, err := verify.Root(ctx, verify.Params{Resolver: h.verifier(h.with(root)), Trust: h.trust}, root)
+	x, err := c.openInGit(h, p, rev)
+	if err != nil {
+		return err
+	}
+	r, err := verify.Root(ctx, verify.Params{Resolver: x.verifier(x.spaces), Trust: h.trust}, x.spaces.Of(space.Project))
+	if err == nil {
+		err = c.verifyLock(ctx, x, r)
+	}
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ type house struct {
 	trust    *trust.Store
 	badTrust []diag.Finding // documents that were passed over
 
+	files    lockFiles  // of the project, nil when there is none
 	lock     *spaceLock // of the project, nil when there is none
 	lockErrs []error    // what a lenient house could not read
 	system   func() lock.System

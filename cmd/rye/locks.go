@@ -17,7 +17,6 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
-	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/space"
@@ -27,7 +26,8 @@ import (
 // is none.
 type spaceLock struct {
 	space    space.Name
-	dir      string // the folder that holds the files
+	dir      string    // the folder that holds the files, "" when it is on no disk
+	files    lockFiles // the same
 	lock     *lock.Lock
 	manifest *lock.Manifest
 	notes    []diag.Finding // warnings of the lock
@@ -40,6 +40,9 @@ func (c *call) readLocks(h *house, m mode) error {
 	for _, root := range slices.Clone(h.spaces.Roots) {
 		if !root.OnDisk() || root.Bundled() {
 			continue
+		}
+		if root.Space == space.Project {
+			h.files = diskFiles(lockDir(root))
 		}
 		sl, err := readSpaceLock(root)
 		var layers []space.Layer
@@ -75,32 +78,24 @@ func readSpaceLock(root *space.Root) (*spaceLock, error) {
 	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	b, _, err := openat.Read(dir, lock.LockFile, lock.MaxLock)
+	return parseSpaceLock(&spaceLock{space: root.Space, dir: dir, files: diskFiles(dir)}, dir+string(filepath.Separator))
+}
+
+// parseSpaceLock reads the lock and the manifest; messages put where before
+// their names.
+func parseSpaceLock(sl *spaceLock, where string) (*spaceLock, error) {
+	b, err := sl.files.read(lock.LockFile, lock.MaxLock)
 	if err != nil {
 		return nil, fileError(lock.LockFile, err)
 	}
-	sl := &spaceLock{space: root.Space, dir: dir}
 	var found []diag.Finding
 	sl.lock, found = lock.ParseLock(b)
 	sl.notes = diag.WithPath(found, lock.LockFile)
-	if err := diag.FromFindings("reading "+filepath.Join(dir, lock.LockFile), sl.notes); err != nil {
+	if err := diag.FromFindings("reading "+where+lock.LockFile, sl.notes); err != nil {
 		return nil, err
 	}
-	sl.manifest, err = readManifest(dir)
+	sl.manifest, err = manifestIn(sl.files, ".", where+lock.ManifestFile)
 	return sl, err
-}
-
-// readManifest returns nil when the folder has no rye.yaml.
-func readManifest(dir string) (*lock.Manifest, error) {
-	b, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fileError(lock.ManifestFile, err)
-	}
-	m, found := lock.ParseManifest(b)
-	return m, diag.FromFindings("reading "+filepath.Join(dir, lock.ManifestFile), diag.WithPath(found, lock.ManifestFile))
 }
 
 func fileError(name string, err error) error {
@@ -243,14 +238,13 @@ func (c *call) checkLocked(h *house) error {
 	if !c.locked() {
 		return nil
 	}
-	dir := h.spaces.ProjectDir
 	switch {
-	case dir == "" && !c.bool("locked"):
+	case h.files == nil && !c.bool("locked"):
 		return nil
-	case dir == "":
+	case h.files == nil:
 		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
 	case h.lock == nil:
-		_, err := os.Lstat(filepath.Join(dir, lock.ManifestFile))
+		_, err := h.files.read(lock.ManifestFile, lock.MaxManifest)
 		if !c.bool("locked") && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -274,7 +268,7 @@ func (sl *spaceLock) stale() ([]diag.Finding, error) {
 		}
 		return []diag.Finding{f}, nil
 	}
-	members, err := sl.members()
+	members, err := membersIn(sl.files, sl.manifest)
 	if err != nil {
 		return nil, err
 	}
@@ -293,38 +287,4 @@ func (sl *spaceLock) replaced() []diag.Finding {
 		out = append(out, f)
 	}
 	return out
-}
-
-// members returns the folders of the workspace with their manifests.
-func (sl *spaceLock) members() ([]lock.MemberManifest, error) {
-	var out []lock.MemberManifest
-	for _, pattern := range sl.manifest.Workspace {
-		dirs, err := filepath.Glob(filepath.Join(escapeGlob(sl.dir), filepath.FromSlash(pattern)))
-		if err != nil {
-			return nil, diag.New(diag.ConfigError, "reading workspace %q: %w", pattern, err)
-		}
-		for _, dir := range dirs {
-			rel, err := filepath.Rel(sl.dir, dir)
-			if err != nil {
-				continue
-			}
-			m, err := readManifest(dir)
-			if err != nil {
-				return nil, err
-			}
-			if m != nil {
-				out = append(out, lock.MemberManifest{Path: "./" + filepath.ToSlash(rel), Manifest: m})
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b lock.MemberManifest) int { return cmp.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(out, func(a, b lock.MemberManifest) bool { return a.Path == b.Path }), nil
-}
-
-// escapeGlob takes the meaning from the characters of a folder's name.
-func escapeGlob(dir string) string {
-	if filepath.Separator == '\\' {
-		return dir // there is no escape there
-	}
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 }

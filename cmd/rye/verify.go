@@ -23,8 +23,10 @@ rye.lock is held against the project: its tools, its bundles as they are
 installed, rye.yaml and rye.sum. --base compares it with that of a revision: the
 same version from another place is refused, and so is a line that left rye.sum.
 --rev reads a revision from git's objects, in a bare repository too, --staged the
-index: no file of the work tree is opened. The keys that count are yours and the
-machine's in every case; none comes from the revision.`,
+index, with their own rye.lock and vendored bundles: no file of the work tree is
+opened. Only bundles that git ignores are looked up where they are installed. The
+keys that count are yours and the machine's in every case; none comes from the
+revision.`,
 		examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
@@ -93,8 +95,8 @@ func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, erro
 			}
 			report.Merge(r)
 		}
-		if !c.isSet("rev") && !c.bool("staged") && !c.bool("system") {
-			if err := c.verifyLock(ctx, h, report); err != nil {
+		if src.house != nil {
+			if err := c.verifyLock(ctx, src.house, report); err != nil {
 				return nil, err
 			}
 		}

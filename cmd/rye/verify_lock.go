@@ -2,19 +2,16 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/verify"
 )
 
-// verifyLock adds what the lock says to the report about the work tree.
+// verifyLock adds what the lock of a project says to the report about it.
 func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) error {
 	for _, err := range h.lockErrs {
 		report.Fail(lock.LockFile, err)
@@ -29,13 +26,17 @@ func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) 
 		return nil
 	}
 	report.Findings = append(report.Findings, h.lock.notes...)
-	sum, err := h.lock.sum()
+	sum, err := sumIn(h.files)
 	if err != nil {
 		report.Fail(lock.SumFile, err)
 	}
 	items, bad, err := h.primary.LockItems(ctx)
 	if err != nil {
 		return err
+	}
+	partial := h.partial()
+	if partial { // what leads to a bundle that is elsewhere cannot be followed
+		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Code == diag.BundleFileMissing })
 	}
 	report.Findings = append(report.Findings, unsaid(bad, report.Findings)...)
 	stale, err := h.lock.stale()
@@ -44,7 +45,8 @@ func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) 
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: h.verifier(h.spaces), Trust: h.trust},
-		Lock:   h.lock.lock, Sum: sum, System: h.system(), Items: items, Stale: stale, Locked: c.locked(),
+		Lock:   h.lock.lock, Sum: sum, System: h.system(), Items: items, Stale: stale, Locked: c.locked(), Partial: partial,
+		Vendored: h.lock.manifest != nil && h.lock.manifest.Vendor,
 		Check: func(ctx context.Context, ref item.Ref) error {
 			_, err := h.executor.Chain(ctx, ref)
 			return err
@@ -66,7 +68,10 @@ func (c *call) lockMissing(h *house, report *verify.Report) {
 		report.Fail(lock.LockFile, err)
 		return
 	}
-	m, err := readManifest(h.spaces.ProjectDir)
+	if h.files == nil {
+		return
+	}
+	m, err := manifestIn(h.files, ".", lock.ManifestFile)
 	switch {
 	case err != nil:
 		report.Fail(lock.ManifestFile, err)
@@ -87,21 +92,11 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return failed[f.Path] })
 }
 
-// sum reads rye.sum, which may be absent.
-func (sl *spaceLock) sum() (*lock.Sum, error) {
-	b, _, err := openat.Read(sl.dir, lock.SumFile, lock.MaxSum)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fileError(lock.SumFile, err)
-	}
-	s, found := lock.ParseSum(b)
-	return s, diag.FromFindings("reading "+lock.SumFile, diag.WithPath(found, lock.SumFile))
-}
-
 // verifyBase holds the lock and the sum against those of another revision: what
 // a change that touches nothing else must not do to them. Nothing of it needs a
 // network.
 func (c *call) verifyBase(ctx context.Context, h *house, report *verify.Report) error {
-	if !c.isSet("base") {
+	if !c.isSet("base") || h.files == nil {
 		return nil
 	}
 	repo, err := c.repo(ctx)
@@ -158,7 +153,7 @@ func (c *call) compareBase(h *house, at map[string][]byte, report *verify.Report
 	} else {
 		report.Findings = append(report.Findings, verify.Base(base, h.lock.lock, h.lock.manifest)...)
 	}
-	now, err := (&spaceLock{dir: h.spaces.ProjectDir}).sum()
+	now, err := sumIn(h.files)
 	if err == nil {
 		report.Findings = append(report.Findings, verify.BaseSum(at[lock.SumFile], now)...)
 	}

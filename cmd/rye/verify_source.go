@@ -10,12 +10,12 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
-	"github.com/ryeos/rye/verify"
 )
 
 // verifySource is where the items to verify come from.
 type verifySource struct {
 	roots    []*space.Root // walked when no item is named
+	house    *house        // whose lock is held against them
 	resolver *resolve.Resolver
 	// place finds what a word names by its path; ok is false for a ref.
 	place func(word string) (root *space.Root, rel string, ok bool)
@@ -46,7 +46,7 @@ func (c *call) verifySource(ctx context.Context, h *house) (*verifySource, error
 	case c.bool("all") && len(c.args) > 0:
 		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything, so nothing can be named beside it")
 	}
-	src := &verifySource{place: func(word string) (*space.Root, string, bool) { return c.placeOf(h, word) }, close: func() {}}
+	src := &verifySource{house: h, place: func(word string) (*space.Root, string, bool) { return c.placeOf(h, word) }, close: func() {}}
 	switch {
 	case c.bool("all"):
 		src.roots = h.spaces.Roots
@@ -106,11 +106,11 @@ func (c *call) revisionSource(ctx context.Context, h *house, rev string) (*verif
 	if !strings.Contains(rev, ":") { // COMMIT:FOLDER names the project itself
 		prefix = h.prefixIn(repo)
 	}
-	files, err := verify.Revision(ctx, repo.Git, tree, prefix)
+	p, err := revisionProject(ctx, repo, tree, prefix)
 	if err != nil {
 		return nil, err
 	}
-	return c.gitSource(h, files, repo, prefix, rev)
+	return c.gitSource(h, p, repo, rev)
 }
 
 func (c *call) stagedSource(ctx context.Context, h *house) (*verifySource, error) {
@@ -121,35 +121,47 @@ func (c *call) stagedSource(ctx context.Context, h *house) (*verifySource, error
 	if repo.WorkTree == "" {
 		return nil, diag.New(diag.Usage, "verifying the index: a bare repository has none").WithHint("rye verify --rev HEAD")
 	}
-	prefix := h.prefixIn(repo)
-	files, err := verify.Index(ctx, repo, prefix)
+	p, err := stagedProject(ctx, repo, h.prefixIn(repo))
 	if err != nil {
 		return nil, err
 	}
-	return c.gitSource(h, files, repo, prefix, "the index")
+	return c.gitSource(h, p, repo, "the index")
 }
 
-func (c *call) gitSource(h *house, files *verify.GitFiles, repo *gitcmd.Repo, prefix, what string) (*verifySource, error) {
-	if files.Empty() {
-		_ = files.Close()
-		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s", what, prefix+space.Dir).
-			WithHint("name the project's folder with -C, or as COMMIT:FOLDER")
+func (c *call) gitSource(h *house, p *gitProject, repo *gitcmd.Repo, what string) (*verifySource, error) {
+	x, err := c.openInGit(h, p, what)
+	if err != nil {
+		p.close()
+		return nil, err
 	}
-	root := files.Root()
-	top := path.Join("/", prefix, space.Dir)
+	root := x.spaces.Of(space.Project)
+	top := path.Join("/", p.prefix, space.Dir)
 	return &verifySource{
 		roots:    []*space.Root{root},
-		resolver: h.verifier(h.with(root)),
-		close:    func() { _ = files.Close() },
+		house:    x,
+		resolver: x.verifier(x.spaces),
+		close:    p.close,
 		place: func(word string) (*space.Root, string, bool) {
 			at := path.Join("/", c.prefixBelow(repo), filepath.ToSlash(word))
 			rel, below := strings.CutPrefix(at+"/", top+"/")
 			if rel = strings.TrimSuffix(rel, "/"); rel == "" {
 				rel = "."
 			}
-			return root, rel, below && files.Exists(rel)
+			return root, rel, below && p.Exists(rel)
 		},
 	}, nil
+}
+
+// openInGit returns the house over a project that was found in git's objects.
+func (c *call) openInGit(h *house, p *gitProject, what string) (*house, error) {
+	if p.Empty() {
+		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s", what, p.prefix+space.Dir).
+			WithHint("name the project's folder with -C, or as COMMIT:FOLDER")
+	}
+	if err := p.readFiles(); err != nil {
+		return nil, err
+	}
+	return c.inGit(h, p, what)
 }
 
 // repo finds the repository of the folder that rye works in.

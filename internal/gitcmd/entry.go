@@ -3,6 +3,7 @@ package gitcmd
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +29,10 @@ type Entry struct {
 // IsFile reports whether the entry is a plain file.
 func (e Entry) IsFile() bool { return e.Mode&0o170000 == 0o100000 }
 
-// Tree lists the files at or below path in a tree; "" lists all. They come in
-// the byte order of their paths.
-func (g *Git) Tree(ctx context.Context, tree, path string) ([]Entry, error) {
-	args := []string{"ls-tree", "-r", "-z", "--full-tree", tree}
-	if path != "" {
-		args = append(args, "--", path)
-	}
+// Tree lists the files at or below some paths in a tree; "" lists all. They come
+// in the byte order of their paths.
+func (g *Git) Tree(ctx context.Context, tree string, paths ...string) ([]Entry, error) {
+	args := append([]string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}, named(paths)...)
 	out, err := g.run(ctx, nil, args...)
 	if err != nil {
 		return nil, err
@@ -58,6 +56,11 @@ func (g *Git) Tree(ctx context.Context, tree, path string) ([]Entry, error) {
 	return list, nil
 }
 
+// named leaves out the path that means everything.
+func named(paths []string) []string {
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" })
+}
+
 // Change is how the index differs from a tree at one path. Status is A, M, D,
 // T, or U for an entry that is not merged. Entries that are only intended to be
 // added are no change.
@@ -67,15 +70,13 @@ type Change struct {
 	Old    Entry // what the tree holds; mode 0 when it is new
 }
 
-// Staged compares the index with a tree-ish, at or below path, which counts
-// from the folder; "" compares all. Renames are a removal and an addition. No file of the work tree is
-// looked at.
-func (g *Git) Staged(ctx context.Context, tree, path string) ([]Change, error) {
+// Staged compares the index with a tree-ish, at or below some paths, which count
+// from the folder; "" compares all. Renames are a removal and an addition. No
+// file of the work tree is looked at.
+func (g *Git) Staged(ctx context.Context, tree string, paths ...string) ([]Change, error) {
 	args := []string{"diff-index", "--cached", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
 		"--ignore-submodules=none", "--ita-invisible-in-index", tree, "--"}
-	if path != "" {
-		args = append(args, path)
-	}
+	args = append(args, named(paths)...)
 	out, err := g.run(ctx, nil, args...)
 	if err != nil {
 		return nil, err

@@ -45,9 +45,9 @@ func (r *Repo) Skip(ctx context.Context, paths []string) error {
 	return err
 }
 
-// Staged compares the index with a tree-ish; path is relative to the top.
-func (r *Repo) Staged(ctx context.Context, tree, path string) ([]Change, error) {
-	return r.top().Staged(ctx, tree, path)
+// Staged compares the index with a tree-ish; paths are relative to the top.
+func (r *Repo) Staged(ctx context.Context, tree string, paths ...string) ([]Change, error) {
+	return r.top().Staged(ctx, tree, paths...)
 }
 
 // top works at the top of the work tree, where paths need no prefix.
