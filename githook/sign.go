@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
@@ -28,7 +29,7 @@ import (
 // since. To sign it would vouch for what this person may never have read.
 const Kept primary.SignStatus = "kept"
 
-// Params says what to sign. All but Merging and Check are required.
+// Params says what to sign. All but Merging, Check and Relock are required.
 type Params struct {
 	Repo    *gitcmd.Repo
 	Prefix  string          // the project's place below the work tree: "" or "a/b/"
@@ -40,6 +41,15 @@ type Params struct {
 	// Signer is asked for once, and only when something is to be signed: it
 	// may cost a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
+	// Relock returns what the lock of the index becomes once these tools are
+	// signed, nil when it stays. Signed is the index with their new bytes.
+	Relock func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*LockChange, error)
+}
+
+// LockChange is a lock in the index that follows what was signed.
+type LockChange struct {
+	Entry    gitcmd.Entry // that is to be replaced
+	Was, Now []byte
 }
 
 // Report is what became of the staged items.
@@ -48,6 +58,7 @@ type Report struct {
 	// Left are files whose commit is signed and whose work tree is not: they
 	// hold edits that are not staged.
 	Left     []string       `json:"left,omitempty"`
+	Relocked bool           `json:"relocked,omitempty"` // the lock follows what was signed
 	Findings []diag.Finding `json:"findings,omitempty"` // of what is staged and no item
 }
 
@@ -70,6 +81,7 @@ type run struct {
 	signer func() (sign.Signer, error) // asks once, when it is needed
 	report *Report
 	todo   []staged
+	lock   *LockChange // nil when it stays
 }
 
 // Sign signs the staged items. When anything is refused, nothing is changed.
@@ -110,6 +122,9 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	}
 	if r.report.Failed() || p.Check || len(r.todo) == 0 {
 		return r.report, nil
+	}
+	if err := r.relock(ctx); err != nil {
+		return nil, err
 	}
 	return r.report, r.write(ctx)
 }

@@ -23,11 +23,17 @@ func (r *run) write(ctx context.Context) error {
 	for i, s := range r.todo {
 		blobs[i] = s.out.Bytes
 	}
+	if r.lock != nil {
+		blobs = append(blobs, r.lock.Now)
+	}
 	oids, err := r.Repo.WriteBlobs(ctx, blobs)
 	if err != nil {
 		return err
 	}
 	entries := make([]gitcmd.Entry, len(oids))
+	if r.lock != nil {
+		entries[len(r.todo)] = gitcmd.Entry{Mode: r.lock.Entry.Mode, OID: oids[len(r.todo)], Path: r.lock.Entry.Path}
+	}
 	for i, s := range r.todo {
 		entries[i] = gitcmd.Entry{Mode: gitcmd.ModeFile, OID: oids[i], Path: r.path(s.out.Rel)}
 		if s.old.OID != "" {
@@ -66,6 +72,9 @@ func (r *run) skipped(ctx context.Context) ([]string, error) {
 			absent = append(absent, r.path(s.it.Rel))
 		}
 	}
+	if r.lock != nil && !exists(r.lockFile()) {
+		absent = append(absent, r.lock.Entry.Path)
+	}
 	if len(absent) == 0 {
 		return nil, nil
 	}
@@ -77,6 +86,9 @@ func (r *run) skipped(ctx context.Context) ([]string, error) {
 		if skipped[r.path(s.it.Rel)] {
 			out = append(out, r.path(s.out.Rel))
 		}
+	}
+	if r.lock != nil && skipped[r.lock.Entry.Path] {
+		out = append(out, r.lock.Entry.Path)
 	}
 	return out, nil
 }
@@ -91,7 +103,11 @@ func (r *run) otherIndex(ctx context.Context, entries []gitcmd.Entry) error {
 	}
 	other := *r.Repo
 	other.Git = r.Repo.WithIndex(lock)
-	list, err := other.Staged(ctx, other.EmptyTree(), r.Prefix+space.Dir)
+	paths := []string{r.Prefix + space.Dir}
+	if r.lock != nil {
+		paths = append(paths, r.lock.Entry.Path)
+	}
+	list, err := other.Staged(ctx, other.EmptyTree(), paths...)
 	if err != nil {
 		return err
 	}
@@ -100,6 +116,9 @@ func (r *run) otherIndex(ctx context.Context, entries []gitcmd.Entry) error {
 		there[c.Path] = c.OID
 	}
 	same := func(i int) bool {
+		if i == len(r.todo) {
+			return there[r.lock.Entry.Path] == r.lock.Entry.OID
+		}
 		s := r.todo[i]
 		staged, _ := r.files.Entry(s.it.Rel)
 		return there[r.path(s.it.Rel)] == staged.OID && there[r.path(s.out.Rel)] == s.old.OID
@@ -143,7 +162,7 @@ func (r *run) workTree() error {
 			r.report.Left = append(r.report.Left, s.it.Path())
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.workLock())...)
 }
 
 func (r *run) file(disk *space.Root, s staged) (wrote bool, err error) {

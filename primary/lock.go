@@ -73,11 +73,10 @@ func (h *House) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 	if !slices.ContainsFunc(signed, func(ref item.Ref) bool { return ref.Kind == item.Tool }) {
 		return false, nil, nil
 	}
-	now, fs, err := h.LockItems(ctx)
+	now, fs, err := h.reached(ctx, l, signed)
 	if err != nil {
 		return false, nil, err
 	}
-	fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }) // they are no worse than before
 	before := l.Render()
 	if l.System == (lock.System{}) {
 		l.System = system // no entry can tell another one
@@ -101,6 +100,36 @@ func (h *House) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 		}
 	}
 	return string(before) != string(l.Render()), fs, nil
+}
+
+// reached returns the entries that signing these items can change: their own,
+// and those whose chains held one. What does not hold is no worse than before.
+func (h *House) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
+	entries, err := h.p.Resolver.All(ctx, item.Tool)
+	if err != nil {
+		return nil, nil, err
+	}
+	var out []lock.Item
+	var fs []diag.Finding
+	for _, e := range entries {
+		if !ownItem(e.Root) || e.Shadow || !slices.Contains(signed, e.Ref) && !holds(l.Item(e.Ref), signed) {
+			continue
+		}
+		it, bad, err := h.lockItem(ctx, e)
+		if err != nil {
+			return nil, nil, err
+		}
+		if it != nil {
+			out = append(out, *it)
+		}
+		fs = append(fs, slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Severity == diag.SeverityError })...)
+	}
+	return out, fs, ctx.Err()
+}
+
+// holds reports whether one of the items stands in the chain of an entry.
+func holds(entry *lock.Item, refs []item.Ref) bool {
+	return entry != nil && slices.ContainsFunc(entry.Chain, func(x lock.Link) bool { return slices.Contains(refs, x.Ref) })
 }
 
 // refreshed takes from the chain that was found what was signed, and where that

@@ -168,9 +168,7 @@ func (c *call) followBundles(ctx context.Context, x *engine, r *packages.Result)
 		}
 	}
 	_, notes, err := it.house.primary.RefreshLock(ctx, it.lock, it.house.system(), refs)
-	for _, f := range notes {
-		c.ui.Warn("%s", f)
-	}
+	c.lockNotes(notes)
 	if err != nil {
 		return err
 	}

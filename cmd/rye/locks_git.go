@@ -43,7 +43,13 @@ func (p *gitProject) readFiles() error {
 }
 
 func (p *gitProject) close() {
-	for _, f := range append(p.opened, p.GitFiles) {
+	p.closeOpened()
+	_ = p.Close()
+}
+
+// closeOpened lets go of what was opened besides the project's own .ai.
+func (p *gitProject) closeOpened() {
+	for _, f := range p.opened {
 		_ = f.Close()
 	}
 }
@@ -109,11 +115,12 @@ func (p *gitProject) folders(pattern string) ([]string, error) {
 	return out, err
 }
 
-// inGit returns the house over a project in git's objects: its own lock and
-// bundles in place of those of the work tree, the same users and keys.
-func (c *call) inGit(h *house, p *gitProject, what string) (*house, error) {
+// inGit returns the house over a project in git's objects, whose own items are
+// in root: its own lock and bundles in place of those of the work tree, the same
+// users and keys.
+func (c *call) inGit(h *house, p *gitProject, root *space.Root, what string) (*house, error) {
 	x := *h
-	x.files, x.lock, x.lockErrs, x.spaces = p, nil, nil, h.with(p.Root())
+	x.files, x.lock, x.lockErrs, x.spaces = p, nil, nil, h.with(root)
 	sl, err := parseSpaceLock(&spaceLock{space: space.Project, files: p}, what+":")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -162,6 +169,10 @@ func (sl *spaceLock) gitLayers(disk *space.Root, p *gitProject) ([]space.Layer, 
 	return layers, err
 }
 
+// lockable reports whether the project lies on a disk, where its lock can be
+// held against other processes.
+func (h *house) lockable() bool { return h.files != nil }
+
 // partial reports whether bundles of the lock are neither in git nor installed
 // on this machine.
 func (h *house) partial() bool {
@@ -189,11 +200,16 @@ func stagedProject(ctx context.Context, repo *gitcmd.Repo, prefix string) (*gitP
 	if err != nil {
 		return nil, err
 	}
+	return stagedFiles(ctx, repo, files, prefix), nil
+}
+
+// stagedFiles is stagedProject over an index that is open.
+func stagedFiles(ctx context.Context, repo *gitcmd.Repo, files *verify.GitFiles, prefix string) *gitProject {
 	return &gitProject{
 		GitFiles: files, prefix: prefix,
 		list: func(paths ...string) ([]gitcmd.Entry, error) { return stagedEntries(ctx, repo, paths...) },
 		open: func(dir string) (*verify.GitFiles, error) { return verify.Index(ctx, repo, dir+"/") },
-	}, nil
+	}
 }
 
 func stagedEntries(ctx context.Context, repo *gitcmd.Repo, paths ...string) ([]gitcmd.Entry, error) {

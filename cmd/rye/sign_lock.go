@@ -37,9 +37,7 @@ func (c *call) refreshLock(ctx context.Context, h *house, reports []primary.Sign
 		return err
 	}
 	changed, notes, err := h.primary.RefreshLock(ctx, sl.lock, h.system(), refs)
-	for _, f := range notes {
-		c.ui.Warn("%s", f)
-	}
+	c.lockNotes(notes)
 	if err != nil || !changed {
 		return err
 	}
@@ -48,6 +46,16 @@ func (c *call) refreshLock(ctx context.Context, h *house, reports []primary.Sign
 	}
 	c.ui.Note("%s is up to date", lock.LockFile)
 	return nil
+}
+
+// lockNotes tells of entries that stay as they are.
+func (c *call) lockNotes(notes []diag.Finding) {
+	for _, f := range notes {
+		if f.Fix != "" {
+			f.Message += " (" + f.Fix + ")"
+		}
+		c.ui.Warn("%s", f)
+	}
 }
 
 // signedRefs returns the items of the project that were signed anew.

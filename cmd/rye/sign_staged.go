@@ -9,11 +9,14 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/githook"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/verify"
 )
 
 // agentWait is how long an agent may think: it may ask a person.
@@ -51,8 +54,11 @@ func (c *call) stagedReport(s *githook.Report, doing string) error {
 }
 
 func (c *call) noteLeft(s *githook.Report) {
+	if s.Relocked {
+		c.ui.Note("rye: %s is up to date", lock.LockFile)
+	}
 	for _, path := range s.Left {
-		c.ui.Note("rye: %s has edits that are not staged: the commit holds it signed, the file stays as it is", path)
+		c.ui.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, pick(path == lock.LockFile, "up to date", "signed"))
 	}
 }
 
@@ -76,8 +82,11 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 	rooms := c.houseSoon(ctx)
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
+	prefix := (&house{spaces: spaces}).prefixIn(repo)
+	release := func() {}
+	defer func() { release() }()
 	return githook.Sign(bounded, githook.Params{
-		Repo: repo, Prefix: (&house{spaces: spaces}).prefixIn(repo), Changes: changes, Merging: merging, Check: check,
+		Repo: repo, Prefix: prefix, Changes: changes, Merging: merging, Check: check,
 		House: func(project *space.Root) (*resolve.Resolver, *primary.House, error) {
 			h, err := rooms()
 			if err != nil {
@@ -93,7 +102,50 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 			}
 			return c.signer(ctx, h)
 		},
+		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*githook.LockChange, error) {
+			h, err := rooms()
+			if err != nil {
+				return nil, err
+			}
+			if !h.lockable() {
+				return nil, nil
+			}
+			if release, err = h.hold(ctx); err != nil {
+				return nil, err
+			}
+			return c.relockStaged(ctx, h, stagedFiles(ctx, repo, index, prefix), signed, tools)
+		},
 	})
+}
+
+// relockStaged brings the lock of the index up to date with tools that are
+// being signed. One that cannot be read stays as it is.
+func (c *call) relockStaged(ctx context.Context, h *house, p *gitProject, signed space.Files, tools []item.Ref) (*githook.LockChange, error) {
+	if err := p.readFiles(); err != nil {
+		return nil, err
+	}
+	e, err := p.entry(p.prefix + lock.LockFile)
+	if err != nil || e.OID == "" {
+		return nil, err
+	}
+	defer p.closeOpened()
+	x, err := c.inGit(h, p, space.NewFiles(space.Project, signed), "the index")
+	if err != nil {
+		return nil, err
+	}
+	for _, err := range x.lockErrs {
+		c.ui.Warn("%s was not brought up to date: %s", lock.LockFile, err)
+	}
+	if x.lock == nil {
+		return nil, nil
+	}
+	changed, notes, err := x.primary.RefreshLock(ctx, x.lock.lock, x.system(), tools)
+	c.lockNotes(notes)
+	if err != nil || !changed {
+		return nil, err
+	}
+	was, err := p.read(lock.LockFile, lock.MaxLock)
+	return &githook.LockChange{Entry: e, Was: was, Now: x.lock.lock.Render()}, err
 }
 
 // houseSoon builds the house while git lists the index.

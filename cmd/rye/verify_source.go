@@ -161,7 +161,7 @@ func (c *call) openInGit(h *house, p *gitProject, what string) (*house, error) {
 	if err := p.readFiles(); err != nil {
 		return nil, err
 	}
-	return c.inGit(h, p, what)
+	return c.inGit(h, p, p.Root(), what)
 }
 
 // repo finds the repository of the folder that rye works in.
