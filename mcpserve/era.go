@@ -1,0 +1,153 @@
+package mcpserve
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// streamable answers at /mcp in both eras. The SDK needs a handler for each:
+// the newer revision is served without sessions only, and without sessions the
+// older ones cannot cancel.
+func (s *Server) streamable(server *mcp.Server) http.Handler {
+	get := func(*http.Request) *mcp.Server { return server }
+	return &eras{
+		calls: s.calls,
+		modern: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+			Stateless: true, PropagateRequestCancellation: true, Logger: s.p.Logger,
+			DisableLocalhostProtection: true, // guarded has looked at the name
+		}),
+		legacy: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
+			SessionTimeout: sessionTime, Logger: s.p.Logger, DisableLocalhostProtection: true,
+		}),
+	}
+}
+
+// eras sends a request to the handler of its era.
+type eras struct {
+	calls          *calls
+	modern, legacy http.Handler
+}
+
+func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Accel-Buffering", "no") // proxies hand streams on as they come
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method != http.MethodPost {
+		e.without(w, r)
+		return
+	}
+	body, status, err := readBody(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), status)
+		return
+	}
+	m, refused := peek(body)
+	switch {
+	case refused != nil:
+		answer(w, http.StatusBadRequest, refused)
+	case r.Header.Get("Mcp-Protocol-Version") >= modern, m.modern():
+		e.modern.ServeHTTP(w, r)
+	default:
+		if code, problem := m.outOfTurn(r); problem != "" {
+			answer(w, http.StatusBadRequest, refuse(code, m.ID, problem))
+			return
+		}
+		e.legacy.ServeHTTP(w, r)
+	}
+}
+
+// without serves the methods that only sessions have.
+func (e *eras) without(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Mcp-Protocol-Version") >= modern || r.Header.Get("Mcp-Session-Id") == "" {
+		w.Header().Set("Allow", http.MethodPost)
+		http.Error(w, "without a session there is POST only", http.StatusMethodNotAllowed)
+		return
+	}
+	if r.Method == http.MethodDelete {
+		e.calls.end(r.Header.Get("Mcp-Session-Id"))
+	}
+	e.legacy.ServeHTTP(w, r)
+}
+
+// readBody reads the message, puts it back for the handler, and returns the
+// status of what went wrong.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
+	clock := http.NewResponseController(w)
+	_ = clock.SetReadDeadline(time.Now().Add(bodyTime)) // only a test's recorder has none
+	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	_ = clock.SetReadDeadline(time.Time{})
+	var long *http.MaxBytesError
+	switch {
+	case errors.As(err, &long):
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("a message may have %d bytes", long.Limit)
+	case err != nil:
+		return nil, http.StatusBadRequest, fmt.Errorf("reading the message: %w", err)
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return body, 0, nil
+}
+
+// message is what decides where a message goes.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+}
+
+// peek reads that much of a body, or returns the answer to one that is no
+// message.
+func peek(body []byte) (m message, refused []byte) {
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return m, refuse(jsonrpc.CodeParseError, nil, "the body is empty")
+	case body[0] == '[':
+		return m, refuse(jsonrpc.CodeInvalidRequest, nil, "batches are not supported: send one message a request")
+	}
+	if _, refused := decode(body); refused != nil {
+		return m, refused
+	}
+	_ = json.Unmarshal(body, &m) // decode has read it
+	return m, nil
+}
+
+// modern tells whether a message says of itself that it needs no session.
+func (m message) modern() bool {
+	var params struct {
+		Meta map[string]json.RawMessage `json:"_meta"`
+	}
+	_ = json.Unmarshal(m.Params, &params) // params of another shape have no _meta
+	_, ok := params.Meta[mcp.MetaKeyProtocolVersion]
+	return ok
+}
+
+// outOfTurn tells what is wrong with a message before or after the handshake.
+// The SDK answers these with an error that has no code.
+func (m message) outOfTurn(r *http.Request) (code int64, problem string) {
+	session := r.Header.Get("Mcp-Session-Id") != ""
+	switch {
+	case m.Method == "initialize" && session:
+		return jsonrpc.CodeInvalidRequest, "this session has been initialized"
+	case m.Method == "initialize":
+		var p mcp.InitializeParams
+		if len(m.Params) == 0 || json.Unmarshal(m.Params, &p) != nil {
+			return jsonrpc.CodeInvalidParams, "the params of initialize must be an object with protocolVersion, capabilities and clientInfo"
+		}
+	case !session && m.Method != "ping":
+		return jsonrpc.CodeInvalidRequest, "there is no session: begin with initialize, or name the protocol version in _meta"
+	}
+	return 0, ""
+}
+
+func answer(w http.ResponseWriter, status int, body []byte) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,118 @@
+package mcpserve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/primary"
+)
+
+// gate lets through what the server has said it can do, and answers the
+// questions about prompts and resources from the verbs. The SDK would answer
+// every method it knows, with an empty list where there is nothing.
+func (s *Server) gate(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch params := req.GetParams().(type) {
+		case *mcp.ListPromptsParams:
+			return reply(s.listPrompts(ctx, params))
+		case *mcp.GetPromptParams:
+			return reply(s.getPrompt(ctx, params))
+		case *mcp.ListResourcesParams:
+			return reply(s.listResources(ctx, params))
+		case *mcp.ListResourceTemplatesParams:
+			return &mcp.ListResourceTemplatesResult{ResourceTemplates: []*mcp.ResourceTemplate{}, Cacheable: keep(0)}, nil
+		case *mcp.ReadResourceParams:
+			return reply(s.readResource(ctx, params))
+		}
+		if !declared(method) {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server has no method " + quoted(method)}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// declared tells the methods that the SDK answers.
+func declared(method string) bool {
+	switch method {
+	case "initialize", "ping", "server/discover", "subscriptions/listen", "tools/list", "tools/call":
+		return true
+	}
+	return strings.HasPrefix(method, "notifications/")
+}
+
+// reply drops the typed nil that stands beside an error.
+func reply[R mcp.Result](res R, err error) (mcp.Result, error) {
+	if err != nil {
+		return nil, problem(err)
+	}
+	return res, nil
+}
+
+// problem is an error of the verbs as the protocol tells it: what is wrong with
+// the question is the client's affair, everything else the server's.
+func problem(err error) *jsonrpc.Error {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		return e
+	}
+	code := diag.CodeOf(err)
+	e = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	switch code.Exit() {
+	case diag.Usage.Exit(), diag.ItemNotFound.Exit():
+		e.Code = jsonrpc.CodeInvalidParams
+	}
+	if code != "" {
+		e.Data, _ = jsonx.Marshal(map[string]any{"code": string(code)})
+	}
+	return e
+}
+
+// survive turns a panic in a handler into an answer: it would end the process
+// and every other call with it. It also ends the answers that nobody may have.
+func (s *Server) survive(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (res mcp.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.report(method, p, debug.Stack())
+				res, err = bug(method)
+			}
+			hush(ctx, req)
+		}()
+		return next(ctx, method, req)
+	}
+}
+
+func (s *Server) report(method string, p any, stack []byte) {
+	fmt.Fprintf(s.p.Stderr, "rye: panic in %s: %v\n%s\n", method, p, stack)
+}
+
+// bug is the answer to a request whose handler went wrong. Neither the stack
+// nor the text of the panic leaves the machine.
+func bug(method string) (mcp.Result, error) {
+	const message = "this is a bug in rye; the log of the server has the details"
+	if method != "tools/call" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}
+	}
+	text, err := jsonx.Marshal(primary.Envelope{Error: &primary.Failure{Code: diag.Internal, Message: message}})
+	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, err
+}
+
+// hush closes the stream of a request that its client has cancelled: nothing
+// may follow a cancellation. Where the stream itself is the cancellation, and
+// on stdio, there is no such stream.
+func hush(ctx context.Context, req mcp.Request) {
+	if extra := req.GetExtra(); ctx.Err() != nil && extra != nil && extra.CloseSSEStream != nil {
+		extra.CloseSSEStream(mcp.CloseSSEStreamArgs{})
+	}
+}
+
+func quoted(s string) string { return strconv.Quote(s) }

@@ -1,0 +1,121 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/primary"
+)
+
+// pageSize is the most that one answer lists.
+const pageSize = 500
+
+func (s *Server) listPrompts(ctx context.Context, params *mcp.ListPromptsParams) (*mcp.ListPromptsResult, error) {
+	all, err := s.p.Verbs.Prompts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	part, next, err := page(all, params.Cursor, func(p primary.Prompt) string { return p.Name })
+	if err != nil {
+		return nil, err
+	}
+	res := &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}, NextCursor: next, Cacheable: keep(0)}
+	for _, p := range part {
+		res.Prompts = append(res.Prompts, prompt(p))
+	}
+	return res, nil
+}
+
+func prompt(p primary.Prompt) *mcp.Prompt {
+	out := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
+	for _, a := range p.Arguments {
+		out.Arguments = append(out.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
+	}
+	return out
+}
+
+func (s *Server) getPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
+	text, err := s.p.Verbs.Prompt(ctx, params.Name, params.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	res := finished[mcp.GetPromptResult](params.Meta)
+	res.Description = text.Description
+	res.Messages = []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: text.Text}}}
+	return res, nil
+}
+
+func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesParams) (*mcp.ListResourcesResult, error) {
+	all, err := s.p.Verbs.Resources(ctx)
+	if err != nil {
+		return nil, err
+	}
+	part, next, err := page(all, params.Cursor, func(r primary.Resource) string { return r.URI })
+	if err != nil {
+		return nil, err
+	}
+	res := &mcp.ListResourcesResult{Resources: []*mcp.Resource{}, NextCursor: next, Cacheable: keep(0)}
+	for _, r := range part {
+		res.Resources = append(res.Resources, &mcp.Resource{
+			URI: r.URI, Name: r.Name, Title: r.Title, Description: r.Description, MIMEType: r.MIMEType, Size: r.Size,
+		})
+	}
+	return res, nil
+}
+
+func (s *Server) readResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
+	text, mime, err := s.p.Verbs.Resource(ctx, params.URI)
+	if err != nil {
+		return nil, err
+	}
+	res := finished[mcp.ReadResourceResult](params.Meta)
+	res.Cacheable = keep(0)
+	res.Contents = []*mcp.ResourceContents{{URI: params.URI, MIMEType: mime, Text: text}}
+	return res, nil
+}
+
+// finished returns an empty result that says it is complete, which is what
+// newer clients must be told. The SDK keeps that field to itself and sets it for
+// its own handlers only; reading it from JSON is the door that is left.
+func finished[R any](meta mcp.Meta) *R {
+	res := new(R)
+	if v, _ := meta[mcp.MetaKeyProtocolVersion].(string); v >= modern {
+		_ = json.Unmarshal([]byte(`{"resultType":"complete","messages":[],"contents":[]}`), res)
+	}
+	return res
+}
+
+// cursorMark begins every cursor, so that a text which is none is seen.
+const cursorMark = "after "
+
+// page returns what follows a cursor, sorted by name, and the cursor of what
+// follows that. A cursor holds a name and no position: items come and go.
+func page[T any](all []T, cursor string, name func(T) string) (part []T, next string, err error) {
+	after, ok := "", true
+	if cursor != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(cursor)
+		if after, ok = strings.CutPrefix(string(raw), cursorMark); err != nil || !ok {
+			return nil, "", &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "this cursor is not one of this server"}
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b T) int { return strings.Compare(name(a), name(b)) })
+	from, _ := slices.BinarySearchFunc(all, after, func(t T, s string) int {
+		if name(t) <= s && cursor != "" {
+			return -1
+		}
+		return 1
+	})
+	part = all[from:]
+	if len(part) > pageSize {
+		part = part[:pageSize]
+		next = base64.RawURLEncoding.EncodeToString([]byte(cursorMark + name(part[pageSize-1])))
+	}
+	return part, next, nil
+}

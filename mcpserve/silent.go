@@ -1,0 +1,79 @@
+package mcpserve
+
+import (
+	"context"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// silent makes a transport keep the rules that the SDK leaves to it: a request
+// that was cancelled gets no answer, and every error has a code.
+type silent struct {
+	mcp.Transport
+	open *open
+	conn mcp.Connection
+}
+
+// Connect connects the transport below.
+func (s *silent) Connect(ctx context.Context) (c mcp.Connection, err error) {
+	if s.conn, err = s.Transport.Connect(ctx); err != nil {
+		return nil, err
+	}
+	return &silentConn{s.conn, s.open}, nil
+}
+
+// SupportsProtocolVersion is that of the transport below.
+func (s *silent) SupportsProtocolVersion(version string) bool {
+	t, ok := s.Transport.(mcp.ProtocolVersionSupporter)
+	return !ok || t.SupportsProtocolVersion(version)
+}
+
+// hangUp ends the input: the session cancels what runs, and ends.
+func (s *silent) hangUp() { _ = s.conn.Close() }
+
+type silentConn struct {
+	mcp.Connection
+	open *open
+}
+
+// Read takes note of what arrives.
+func (c *silentConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	msg, err := c.Connection.Read(ctx)
+	if err == nil {
+		c.open.arrived(msg)
+	}
+	return msg, err
+}
+
+// Write sends a message, unless it belongs to a request that was cancelled.
+func (c *silentConn) Write(ctx context.Context, msg jsonrpc.Message) error {
+	if res, ok := msg.(*jsonrpc.Response); ok {
+		defer c.open.answered(res.ID)
+		if c.open.cancelled(res.ID) {
+			return nil
+		}
+		msg = withCode(res)
+	} else if err := ctx.Err(); err != nil {
+		return err // a word about a request that was cancelled
+	}
+	return c.Connection.Write(ctx, msg)
+}
+
+// withCode gives an error without a code the one of an invalid request: the
+// SDK has none for a request before the handshake, and for a second handshake.
+func withCode(res *jsonrpc.Response) jsonrpc.Message {
+	if res.Error == nil || codeOf(res.Error) != 0 {
+		return res
+	}
+	return &jsonrpc.Response{ID: res.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: res.Error.Error()}}
+}
+
+func codeOf(err error) int64 {
+	var e *jsonrpc.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
