@@ -36,6 +36,9 @@ func (h *House) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.readByPerson(it); err != nil {
+		return nil, err
+	}
 	values, err := inputs(it, call)
 	if err != nil {
 		return nil, err

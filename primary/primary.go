@@ -15,16 +15,23 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/search"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
 // Params says what a House works with. Resolver is required, Executor for
-// tools only. A nil Caller holds nothing.
+// tools only, Index for Search only. A nil Caller holds nothing.
 type Params struct {
 	Resolver *resolve.Resolver
 	Executor *exec.Executor
+	Index    *search.Index
 	Caller   policy.Set
-	Now      func() time.Time // nil means time.Now
+	Dir      string // absolute folder that relative paths count from
+	// Agent reports whether a key is an agent's: what only it has signed
+	// nobody has read. Nil means that none is.
+	Agent func(sign.Fingerprint) bool
+	Now   func() time.Time // nil means time.Now
 }
 
 // House dispatches calls.
@@ -97,6 +104,9 @@ func (h *House) Tool(ctx context.Context, call Call) (*Run, error) {
 	if err != nil {
 		return run, err
 	}
+	if err := h.readByPerson(chain.Elements...); err != nil {
+		return run, err
+	}
 	params, err := toolParams(chain, call)
 	if err != nil {
 		return run, err
@@ -151,6 +161,20 @@ func envNames(env []string) []string {
 		out[i], _, _ = cut(kv)
 	}
 	return out
+}
+
+// readByPerson asks for the capability to use what only an agent's key has
+// signed.
+func (h *House) readByPerson(items ...*resolve.Item) error {
+	for _, it := range items {
+		if h.p.Agent == nil || !h.p.Agent(it.Verdict.Signer) {
+			continue
+		}
+		if err := h.p.Caller.Check(policy.Draft, it.Ref); err != nil {
+			return Typed(err).WithHint("only an agent's key has signed %s: a person who has read it signs it with rye sign %s", it.Path(), it.Ref)
+		}
+	}
+	return nil
 }
 
 func toolParams(chain *exec.Chain, call Call) (map[string]any, error) {

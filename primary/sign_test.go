@@ -298,10 +298,10 @@ func TestDirective(t *testing.T) {
 func TestLoad(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "knowledge/k.md", "---\ntitle: T\nversion: 1.0.0\n---\n\nText.\n")
-	if it, err := house(h, policy.Person()).Load(t.Context(), ref(item.Knowledge, "k")); err != nil || string(it.Meta.Body) != "Text." {
+	if it, err := house(h, policy.Person()).Load(t.Context(), primary.LoadCall{Ref: ref(item.Knowledge, "k")}); err != nil || string(it.Meta.Body) != "Text." {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if _, err := house(h, policy.Set{"rye.execute.*"}).Load(t.Context(), ref(item.Knowledge, "k")); diag.CodeOf(err) != diag.PermissionDenied {
+	if _, err := house(h, policy.Set{"rye.execute.*"}).Load(t.Context(), primary.LoadCall{Ref: ref(item.Knowledge, "k")}); diag.CodeOf(err) != diag.PermissionDenied {
 		t.Error(err)
 	}
 }

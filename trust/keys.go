@@ -25,6 +25,10 @@ const (
 	StateWeak        KeyState = "weak"
 )
 
+// Usable reports whether a key of its owner may sign: it is valid, or in the
+// days of grace.
+func (s KeyState) Usable() bool { return s == StateValid || s == StateGrace }
+
 // KeyInfo is what rye trust list and rye key list show of one key. Its strings
 // are safe to print.
 type KeyInfo struct {

@@ -43,6 +43,14 @@ type Verdict struct {
 // OK reports whether the file is trusted.
 func (v Verdict) OK() bool { return v.Status == Trusted && v.Code == "" }
 
+// Word returns the verdict in one word: trusted, or the code of what is wrong.
+func (v Verdict) Word() string {
+	if v.OK() {
+		return string(v.Status)
+	}
+	return string(v.Code)
+}
+
 // Err returns nil when the file is trusted, else an error about ref that
 // carries the code, the reasons and what to do.
 func (v Verdict) Err(ref string) error {

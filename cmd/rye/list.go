@@ -7,7 +7,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
 )
 
@@ -96,17 +95,10 @@ func (c *call) listKind(ctx context.Context, h *house, k item.Kind) ([]listed, e
 			continue
 		}
 		if !it.Support() {
-			out = append(out, listed{e.Ref.String(), e.Root.Label(), it.Meta.Version, trustWord(it), e.Shadow, it.Meta.Description})
+			out = append(out, listed{e.Ref.String(), e.Root.Label(), it.Meta.Version, it.Verdict.Word(), e.Shadow, it.Meta.Description})
 		}
 	}
 	return out, nil
-}
-
-func trustWord(it *resolve.Item) string {
-	if it.Verdict.OK() {
-		return string(it.Verdict.Status)
-	}
-	return string(it.Verdict.Code)
 }
 
 func (u *ui) items(items []listed) {

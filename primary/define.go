@@ -1,0 +1,97 @@
+package primary
+
+import (
+	"context"
+	"maps"
+
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Verbs returns the names of the verbs that surfaces offer, sorted.
+func Verbs() []string {
+	return []string{string(policy.Execute), string(policy.Load), string(policy.Search), string(policy.Sign)}
+}
+
+// Definitions returns what a surface shows of itself: the verbs that the caller
+// holds at least one capability for, in the words of their items.
+func (h *House) Definitions(ctx context.Context, s *Settings) (*Definitions, error) {
+	out := &Definitions{Instructions: s.Instructions}
+	for _, name := range Verbs() {
+		if !h.offers(name, s) {
+			continue
+		}
+		d, err := h.define(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		out.Tools = append(out.Tools, *d)
+	}
+	return out, nil
+}
+
+// offers reports whether the caller may use the verb at all.
+func (h *House) offers(name string, s *Settings) bool {
+	return h.p.Caller.Any(policy.Verb(name)) && (name != string(policy.Sign) || s.Sign != SignDeny)
+}
+
+func (h *House) define(ctx context.Context, name string) (*Definition, error) {
+	it, err := h.p.Resolver.Find(ctx, verbRef(name))
+	if err != nil {
+		return nil, err
+	}
+	d := &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(it)}
+	in, err := h.filledIn(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	if d.InputSchema, err = jsonx.Marshal(in); err != nil {
+		return nil, err
+	}
+	if out, ok := it.Meta.Fields["output_schema"].(map[string]any); ok {
+		d.OutputSchema, err = jsonx.Marshal(out)
+	}
+	return d, err
+}
+
+// schemaOf returns the verb's schema of arguments.
+func (h *House) schemaOf(ctx context.Context, name string) (map[string]any, error) {
+	it, err := h.p.Resolver.Find(ctx, verbRef(name))
+	if err != nil {
+		return nil, err
+	}
+	return h.filledIn(ctx, it)
+}
+
+// filledIn returns an item's schema with the kinds that extractors declare as
+// the values of item_type. Configurations are merged, not used one by one.
+func (h *House) filledIn(ctx context.Context, it *resolve.Item) (map[string]any, error) {
+	out := maps.Clone(it.Meta.Schema)
+	props, _ := out["properties"].(map[string]any)
+	decl, ok := props["item_type"].(map[string]any)
+	if !ok {
+		return out, nil
+	}
+	table, err := h.p.Resolver.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := []any{}
+	for _, ext := range table.All() {
+		if ext.Kind != item.Config {
+			kinds = append(kinds, string(ext.Kind))
+		}
+	}
+	props, decl = maps.Clone(props), maps.Clone(decl)
+	decl["enum"] = kinds
+	props["item_type"], out["properties"] = decl, props
+	return out, nil
+}
+
+func hints(it *resolve.Item) Hints {
+	m, _ := it.Meta.Fields["annotations"].(map[string]any)
+	is := func(name string) bool { v, _ := m[name].(bool); return v }
+	return Hints{ReadOnly: is("readOnlyHint"), Destructive: is("destructiveHint"), Idempotent: is("idempotentHint"), OpenWorld: is("openWorldHint")}
+}

@@ -1,0 +1,66 @@
+package primary
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/search"
+)
+
+// Search finds items. Kinds that the caller may not search are left out; when
+// none is left, the call is refused.
+func (h *House) Search(ctx context.Context, q search.Query) (*search.Result, error) {
+	table, err := h.p.Resolver.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var held []string
+	all := true
+	for _, ext := range table.All() {
+		if h.p.Caller.Holds(policy.Cap("rye.search." + string(ext.Kind))) {
+			held = append(held, "type:"+string(ext.Kind))
+		} else {
+			all = false
+		}
+	}
+	if len(held) == 0 {
+		return nil, diag.New(diag.PermissionDenied, "checking permission to search: no capability below rye.search is held").
+			WithDetail("missing", "rye.search.*")
+	}
+	if !all {
+		q.Text = restricted(q.Text, held)
+	}
+	return h.p.Index.Search(ctx, q)
+}
+
+// restricted returns the query with the kinds that may be found. Operators of
+// the text stay among themselves.
+func restricted(text string, kinds []string) string {
+	only := "(" + strings.Join(kinds, " OR ") + ")"
+	if t := strings.TrimSpace(text); t == "" || t == "*" {
+		return only
+	}
+	return "(" + text + ") " + only
+}
+
+func (p *Place) search(ctx context.Context, args map[string]any) (any, error) {
+	q := search.Query{Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"), Limit: number(args, "limit"), Offset: number(args, "offset")}
+	return p.House.Search(ctx, q)
+}
+
+func text(args map[string]any, name string) string {
+	s, _ := args[name].(string)
+	return s
+}
+
+func number(args map[string]any, name string) int {
+	switch n := args[name].(type) {
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}
