@@ -22,6 +22,9 @@ type VerifyParams struct {
 	ID   string // from where the bundle stands, never from its manifest
 	// Judge decides whether the manifest's signature counts. Nil trusts nobody.
 	Judge func(manifest []byte, sub sign.Subject) Verdict
+	// JudgeBeside decides whether a further signature counts, which stands in a
+	// file beside the manifest and is over its body. Nil looks at none.
+	JudgeBeside func(path string, body, sig []byte, sub sign.Subject) Verdict
 	// CheckFile looks at the bytes of each file that is as the manifest says,
 	// such as at its own signature. Nil looks no further.
 	CheckFile func(f File, b []byte) []diag.Finding
@@ -33,6 +36,7 @@ type Report struct {
 	Manifest     *Manifest      `json:"manifest,omitempty"` // nil when it cannot be read
 	Digest       item.Digest    `json:"digest,omitzero"`    // of the manifest, signature line included
 	Verdict      Verdict        `json:"verdict,omitempty"`  // nil when nobody judged it
+	Signatures   []Signature    `json:"signatures"`         // the manifest's own and those beside it
 	FilesChecked int            `json:"files_checked"`
 	Missing      []string       `json:"missing"`
 	Extra        []string       `json:"extra"`
@@ -53,7 +57,7 @@ func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 	if err := CheckID(p.ID); err != nil {
 		return nil, err
 	}
-	r := &Report{Missing: []string{}, Extra: []string{}, Changed: []string{}}
+	r := &Report{Signatures: []Signature{}, Missing: []string{}, Extra: []string{}, Changed: []string{}}
 	where := ManifestPath(p.ID)
 	b, _, err := p.Tree.Read(where, MaxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +68,9 @@ func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 		r.Findings = append(r.Findings, finding(where, err))
 		return r, nil
 	}
-	r.judge(p, where, b)
+	if err := r.signatures(p, where, b); err != nil {
+		return nil, err
+	}
 	m, bad := Parse(b)
 	r.Findings = append(r.Findings, diag.WithPath(bad, where)...)
 	if m == nil {
@@ -213,9 +219,9 @@ func short(d item.Digest) string { return d.String()[:19] }
 // Inspection is a manifest that was read and NOT verified: neither its
 // signature nor any file was checked.
 type Inspection struct {
-	Manifest *Manifest         `json:"manifest"`
-	Verified bool              `json:"verified"` // always false
-	Claimed  *sign.Fingerprint `json:"claimed_signer,omitempty"`
+	Manifest *Manifest          `json:"manifest"`
+	Verified bool               `json:"verified"`                  // always false
+	Claimed  []sign.Fingerprint `json:"claimed_signers,omitempty"` // who it says has signed it
 }
 
 // Inspect parses a manifest without verifying anything, and says so.
@@ -227,7 +233,7 @@ func Inspect(b []byte) (*Inspection, []diag.Finding) {
 	in := &Inspection{Manifest: m}
 	style, _ := sign.StyleByName("#")
 	if sp, err := sign.SplitFile(b, style); err == nil && sp.Signed {
-		in.Claimed = &sp.Line.Key
+		in.Claimed = append(in.Claimed, sp.Line.Key)
 	}
 	return in, bad
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -35,7 +34,8 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 		return err
 	}
 	defer done()
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: judgeIn(w.p.Trust, w.root, rel)})
+	in := trust.Input{Space: string(w.root.Space), Embedded: w.root.Embedded(), Path: rel}
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeBeside: judgeBeside(w.p.Trust, in)})
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		w.finding(f, rel)
@@ -58,9 +58,17 @@ func JudgeManifest(store *trust.Store, space, where string) func([]byte, sign.Su
 	return judge(store, trust.Input{Space: space, Path: where})
 }
 
-// judgeIn returns the judge of a manifest that stands in a root.
-func judgeIn(store *trust.Store, root *space.Root, rel string) func([]byte, sign.Subject) bundle.Verdict {
-	return judge(store, trust.Input{Space: string(root.Space), Embedded: root.Embedded(), Path: rel})
+// JudgeBeside returns the judge of the further signatures of a manifest.
+func JudgeBeside(store *trust.Store, space string) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
+	return judgeBeside(store, trust.Input{Space: space})
+}
+
+func judgeBeside(store *trust.Store, in trust.Input) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
+	return func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
+		in := in
+		in.Path, in.Detached, in.DetachedOnly = at, sig, true
+		return judge(store, in)(body, sub)
+	}
 }
 
 func judge(store *trust.Store, in trust.Input) func([]byte, sign.Subject) bundle.Verdict {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
@@ -143,7 +144,7 @@ func (w *walk) finding(f diag.Finding, rel string) {
 
 // collect lists the files and makes the findings that need no reading.
 func (w *walk) collect(ctx context.Context, rel string) error {
-	sigs := map[string]bool{}
+	sigs := map[string]string{} // of what: where it stands
 	ids := newCollisions()
 	err := w.root.Walk(rel, func(e space.Entry) error {
 		if extract.Own(e.Rel) {
@@ -157,8 +158,12 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 			w.finding(special(e), e.Rel)
 			return ctx.Err()
 		}
+		if manifest, ok := bundle.CosignedManifest(e.Rel); ok && strings.HasPrefix(e.Rel, space.BundlesFolder+"/") {
+			sigs[manifest] = e.Rel
+			return ctx.Err()
+		}
 		if path.Ext(e.Rel) == extract.DetachedExt {
-			sigs[strings.TrimSuffix(e.Rel, extract.DetachedExt)] = true
+			sigs[strings.TrimSuffix(e.Rel, extract.DetachedExt)] = e.Rel
 			return ctx.Err()
 		}
 		w.collide(e.Rel, ids)
@@ -168,10 +173,10 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 	for _, rel := range w.files {
 		delete(sigs, rel)
 	}
-	for base := range sigs {
+	for base, rel := range sigs {
 		f := diag.Errorf(diag.Unsigned, 0, 0, "a detached signature stands here without its file %s", path.Base(base))
 		f.Fix = "remove it, or restore the file"
-		w.finding(f, base+extract.DetachedExt)
+		w.finding(f, rel)
 	}
 	return err
 }

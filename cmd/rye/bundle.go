@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,15 +12,15 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
-	"github.com/ryeos/rye/verify"
 )
 
 func bundleCommand() *command {
 	return &command{
 		name: "bundle", group: "Packages",
-		usage: "create, verify and inspect signed sets of files",
-		subs:  []*command{bundleCreateCommand(), bundleVerifyCommand(), bundleInspectCommand()},
+		usage: "create, sign, verify and inspect signed sets of files",
+		subs: []*command{
+			bundleCreateCommand(), bundleSignCommand(), bundleVerifyCommand(), bundleListCommand(), bundleInspectCommand(),
+		},
 	}
 }
 
@@ -87,11 +85,39 @@ func runBundleCreate(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	gone, err := removeVoid(tree, dir, id, body)
+	if err != nil {
+		return err
+	}
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
-	return c.ui.Show(map[string]any{"bundle": m, "path": file, "digest": digest}, func() {
+	return c.ui.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": gone}, func() {
 		c.ui.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
+		if len(gone) > 0 {
+			c.ui.Note("%s of the manifest before %s gone: ask for rye bundle sign %s again", plural(len(gone), "signature"), isOrAre(len(gone)), id)
+		}
 	})
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// removeVoid removes the further signatures of a manifest that is no more.
+func removeVoid(tree bundle.Tree, dir, id string, body []byte) ([]string, error) {
+	void, err := bundle.VoidCosignatures(tree, id, body)
+	for _, at := range void {
+		if err == nil {
+			err = os.Remove(filepath.Join(dir, filepath.FromSlash(at)))
+		}
+	}
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "removing signatures of the manifest before: %w", err)
+	}
+	return append([]string{}, void...), nil
 }
 
 // bundleParams starts from the manifest that is there.
@@ -141,67 +167,4 @@ func (c *call) writeManifest(ctx context.Context, dir, id string, body []byte, s
 		return item.Digest{}, diag.New(diag.FileSystemError, "writing the manifest: %w", err)
 	}
 	return item.DigestOf(out), nil
-}
-
-func bundleVerifyCommand() *command {
-	return &command{
-		name: "verify", usage: "verify a bundle's manifest and every file it lists", args: "ID [DIR]",
-		examples: []string{"rye bundle verify acme-tools"},
-		codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
-		run:      runBundleVerify,
-	}
-}
-
-func runBundleVerify(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return err
-	}
-	tree, _, err := c.openBundle(h, c.arg(1))
-	if err != nil {
-		return err
-	}
-	defer tree.Close()
-	id := c.arg(0)
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: verify.JudgeManifest(h.trust, string(space.Project), bundle.ManifestPath(id))})
-	if err != nil {
-		return err
-	}
-	human := func() {
-		for _, f := range r.Findings {
-			c.ui.finding(f)
-		}
-		c.ui.Out("%s: %s checked, %d missing, %d extra, %d changed", id, plural(r.FilesChecked, "file"), len(r.Missing), len(r.Extra), len(r.Changed))
-	}
-	return c.ui.report(r.Err(id), r, r.Findings, human)
-}
-
-func bundleInspectCommand() *command {
-	return &command{
-		name: "inspect", usage: "print what a manifest says, without verifying it", args: "FILE",
-		examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml"},
-		codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed},
-		run:      runBundleInspect,
-	}
-}
-
-func runBundleInspect(_ context.Context, c *call) error {
-	b, err := os.ReadFile(c.path(c.arg(0)))
-	if err != nil {
-		return diag.New(diag.FileSystemError, "reading the manifest: %w", err)
-	}
-	in, fs := bundle.Inspect(b)
-	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, c.arg(0))); err != nil {
-		return err
-	}
-	return c.ui.Show(in, func() {
-		c.ui.Note("Nothing was verified: this is what the file says.")
-		head := fmt.Sprintf("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
-		c.ui.Out("%s", strings.TrimSpace(head))
-		t := &table{}
-		for _, f := range in.Manifest.Files {
-			t.add(f.Path, f.Mode(), f.Digest.String()[:19])
-		}
-		c.ui.Table(t)
-	})
 }
