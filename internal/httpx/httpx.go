@@ -1,0 +1,226 @@
+// Package httpx is an HTTP client for requests whose address somebody else may
+// have chosen: it connects to public addresses only, follows redirects only to
+// hosts it was told of, sends credentials to one origin, and bounds time, size,
+// redirects and retries. It also cuts streams into events.
+//
+// It is mechanism only. Which hosts, addresses, limits and retry rules hold is
+// decided by rooms above; it reads no environment (no proxy variable), keeps no
+// cookies, and no address is checked at one time and looked up again at another.
+package httpx
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Defaults of Params and Request.
+const (
+	DefaultConnectTimeout = 10 * time.Second
+	DefaultMaxBytes       = 10 << 20
+	maxHeader             = 256 << 10
+)
+
+// Params says what a Client may reach. Its zero value reaches every public
+// address directly.
+type Params struct {
+	// Hosts are the hosts that requests and redirects may go to: a name, a name
+	// with a port, or "*." and a domain. Nil means every host.
+	Hosts []string
+	// AllowPrivate are addresses, prefixes and host names that may be reached
+	// although they are not public. An address at which machines tell secrets
+	// about themselves counts only when it is named as a single address.
+	AllowPrivate []string
+	// Proxy is the URL of a proxy; "" means none. Behind a proxy names are
+	// looked up by the proxy, so only addresses in URLs are checked here.
+	Proxy          string
+	ConnectTimeout time.Duration // zero means DefaultConnectTimeout
+
+	Dialer *net.Dialer                                      // copied; nil means a plain one
+	TLS    *tls.Config                                      // cloned; nil means the system's roots
+	Now    func() time.Time                                 // nil means time.Now
+	Sleep  func(ctx context.Context, d time.Duration) error // nil waits, or ends with ctx
+	Random func() float64                                   // from [0,1), for jitter; nil means math/rand
+}
+
+// Client sends requests. It is safe for concurrent use.
+type Client struct {
+	p     Params
+	hosts []hostPattern
+	guard *guard
+	http  *http.Client
+	rt    *http.Transport
+}
+
+// New returns a Client over p, or every finding about p as one error.
+func New(p Params) (*Client, error) {
+	c := &Client{p: p.withDefaults()}
+	var fs []diag.Finding
+	c.hosts, fs = parseHosts(p.Hosts)
+	var more []diag.Finding
+	c.guard, more = newGuard(c.p)
+	fs = append(fs, more...)
+	proxy, err := parseProxy(p.Proxy)
+	if err != nil {
+		fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "proxy %s", err))
+	}
+	if err := diag.FromFindings("reading the limits of a request", fs); err != nil {
+		return nil, err
+	}
+	c.transport(proxy)
+	return c, nil
+}
+
+func (p Params) withDefaults() Params {
+	if p.ConnectTimeout == 0 {
+		p.ConnectTimeout = DefaultConnectTimeout
+	}
+	if p.Dialer == nil {
+		p.Dialer = &net.Dialer{}
+	}
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Sleep == nil {
+		p.Sleep = sleep
+	}
+	if p.Random == nil {
+		p.Random = rand.Float64
+	}
+	return p
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *Client) transport(proxy *url.URL) {
+	tlsConf := c.p.TLS.Clone()
+	if tlsConf == nil {
+		tlsConf = &tls.Config{}
+	}
+	tlsConf.MinVersion = max(tlsConf.MinVersion, tls.VersionTLS12)
+	c.rt = &http.Transport{
+		DialContext: c.guard.dial, TLSClientConfig: tlsConf, TLSHandshakeTimeout: c.p.ConnectTimeout,
+		ForceAttemptHTTP2: true, MaxResponseHeaderBytes: maxHeader, MaxIdleConnsPerHost: 2, IdleConnTimeout: 30 * time.Second,
+	}
+	if proxy != nil {
+		c.rt.Proxy = http.ProxyURL(proxy)
+		c.guard.proxy = proxy.Hostname()
+	}
+	c.http = &http.Client{Transport: c.rt, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse // redirects are followed here, where hosts and credentials are looked at
+	}}
+}
+
+// Close lets go of connections that are not in use.
+func (c *Client) Close() { c.rt.CloseIdleConnections() }
+
+// Request is what to send. Method and URL are required.
+type Request struct {
+	Method       string
+	URL          string
+	Header       http.Header
+	Body         []byte
+	MaxBytes     int64         // of the answer, decompressed; zero means DefaultMaxBytes
+	MaxRedirects int           // zero means none
+	Idle         time.Duration // longest silence of a stream; zero means any
+	Retry        Retry
+}
+
+// Response is an answer, whatever its status is.
+type Response struct {
+	Status     int
+	Header     http.Header
+	Body       []byte
+	Truncated  bool          // the body is longer than Request.MaxBytes
+	URL        string        // the last one
+	Attempts   int           // requests sent for the same work, without redirects
+	RetryAfter time.Duration // what the server asked for, zero when it did not
+	Stream     io.ReadCloser // of Open, instead of Body, when the status is 2xx
+}
+
+// OK reports whether the status is 2xx.
+func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
+
+// Do sends a request and reads the answer. An answer of any status is a
+// Response; an error means that there was none.
+func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
+	return c.persist(ctx, r, func(ctx context.Context) (*Response, error) {
+		live, err := c.follow(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return r.read(ctx, live)
+	})
+}
+
+// Open sends a request and hands out the body of a 2xx answer as it arrives, at
+// most Request.MaxBytes of it. The caller closes Response.Stream.
+func (c *Client) Open(ctx context.Context, r Request) (*Response, error) {
+	return c.persist(ctx, r, func(ctx context.Context) (*Response, error) {
+		ctx, cancel := context.WithCancelCause(ctx)
+		live, err := c.follow(ctx, r)
+		if err != nil {
+			cancel(nil)
+			return nil, err
+		}
+		if live.StatusCode < 200 || live.StatusCode > 299 {
+			defer cancel(nil)
+			return r.read(ctx, live)
+		}
+		res := answer(live)
+		res.Stream = newStream(ctx, cancel, live.Body, r, res.URL)
+		return res, nil
+	})
+}
+
+func answer(live *http.Response) *Response {
+	return &Response{Status: live.StatusCode, Header: live.Header, URL: live.Request.URL.String()}
+}
+
+func (r *Request) max() int64 {
+	if r.MaxBytes > 0 {
+		return r.MaxBytes
+	}
+	return DefaultMaxBytes
+}
+
+// read takes in the whole body, up to the maximum.
+func (r *Request) read(ctx context.Context, live *http.Response) (*Response, error) {
+	defer live.Body.Close()
+	res := answer(live)
+	b, err := io.ReadAll(io.LimitReader(live.Body, r.max()+1))
+	if err != nil {
+		return nil, fault(ctx, "reading the answer of "+Shown(res.URL), err)
+	}
+	if int64(len(b)) > r.max() {
+		b, res.Truncated = b[:r.max()], true
+	}
+	res.Body = b
+	return res, nil
+}
+
+// Shown renders a URL for people and logs: without user, query and fragment,
+// which may hold secrets.
+func Shown(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.Host == "" {
+		return "the URL"
+	}
+	return u.Scheme + "://" + u.Host + u.EscapedPath()
+}
