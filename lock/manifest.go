@@ -56,28 +56,34 @@ type TrustRule struct {
 	Threshold int      // of how many of them; at least 1
 }
 
-// Policy says what this project refuses, whoever signed it.
+// Policy says what is refused, whoever signed it.
 type Policy struct {
-	Sources  []string      // prefixes of bundle ids; empty: every source
-	MinAge   time.Duration // how long a version must have been seen
-	CapsDeny []string      // patterns of capabilities that no bundle may ask for
+	Sources       []string      // prefixes of bundle ids; nil: every source
+	MinAge        time.Duration // how long a version must have been seen
+	CapsDeny      []string      // patterns of capabilities that no bundle may ask for
+	Hosts         []string      // patterns of hosts that a bundle may name; nil: every host
+	RequireSigned bool          // what nobody signed as a whole is no bundle: folders elsewhere, replacements by folders
+	Offline       bool          // bundles come from the cache alone
 }
 
 // AllowsSource reports whether the policy lets a bundle come from where it
 // comes. Folders of this project are no source.
 func (p Policy) AllowsSource(id ID) bool {
-	return len(p.Sources) == 0 || id.Kind == PathID || slices.ContainsFunc(p.Sources, id.Within)
+	return p.Sources == nil || id.Kind == PathID || slices.ContainsFunc(p.Sources, id.Within)
 }
 
 // TrustRules returns every rule whose pattern matches the id: all must hold.
 func (m *Manifest) TrustRules(id string) []TrustRule {
 	var out []TrustRule
-	for _, pattern := range slices.Sorted(maps.Keys(m.Trust)) {
-		if glob.Match(flat(pattern), flat(id)) {
-			out = append(out, m.Trust[pattern])
-		}
+	for _, pattern := range m.TrustPatterns(id) {
+		out = append(out, m.Trust[pattern])
 	}
 	return out
+}
+
+// TrustPatterns returns the patterns of these rules, in order.
+func (m *Manifest) TrustPatterns(id string) []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Trust)), func(pattern string) bool { return !glob.Match(flat(pattern), flat(id)) })
 }
 
 // Place returns where an entry stands in the text that was parsed, zero when
@@ -157,7 +163,13 @@ func (m *Manifest) facts(add func(...string)) {
 	}
 	addEach(add, m.Policy.Sources, "policy", "sources")
 	addEach(add, m.Policy.CapsDeny, "policy", "caps-deny")
+	addEach(add, m.Policy.Hosts, "policy", "hosts")
 	add("policy", "min-age", m.Policy.MinAge.String())
+	for key, on := range map[string]bool{"require-signed": m.Policy.RequireSigned, "offline": m.Policy.Offline} {
+		if on {
+			add("policy", key, "true")
+		}
+	}
 }
 
 func addEach(add func(...string), values []string, head ...string) {

@@ -17,9 +17,14 @@ import (
 // ParseManifest reads rye.yaml. The Manifest is nil exactly when a finding is
 // an error. Findings have no path.
 func ParseManifest(b []byte) (*Manifest, []diag.Finding) {
+	return parseManifest(b, "manifest", sectionNames())
+}
+
+// parseManifest reads a file that may have these sections.
+func parseManifest(b []byte, what string, known []string) (*Manifest, []diag.Finding) {
 	if len(b) > MaxManifest {
 		return nil, []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0,
-			"the manifest has %d bytes, at most %d are allowed", len(b), MaxManifest)}
+			"the %s has %d bytes, at most %d are allowed", what, len(b), MaxManifest)}
 	}
 	doc, fs := yamlx.Parse(b)
 	if diag.Failed(fs) {
@@ -27,7 +32,7 @@ func ParseManifest(b []byte) (*Manifest, []diag.Finding) {
 	}
 	p := &manifestParser{doc: doc, out: append(fs, hidden.Scan(b)...), m: &Manifest{at: map[string]diag.Pos{}}}
 	if p.format() {
-		p.sections()
+		p.sections(known)
 	}
 	diag.Sort(p.out)
 	if diag.Failed(p.out) {
@@ -77,8 +82,8 @@ func (p *manifestParser) format() bool {
 	return true
 }
 
-func (p *manifestParser) sections() {
-	p.onlyKeys(p.doc.Root, "", sectionNames())
+func (p *manifestParser) sections(known []string) {
+	p.onlyKeys(p.doc.Root, "", known)
 	for _, s := range sectionNames() {
 		if pos, ok := p.doc.Pos[s]; ok {
 			p.m.at[s] = pos

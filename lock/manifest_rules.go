@@ -1,9 +1,7 @@
 package lock
 
 import (
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
@@ -27,6 +25,7 @@ func (p *manifestParser) trust() {
 			p.m.Trust = map[string]TrustRule{}
 		}
 		p.m.Trust[key] = p.rule(at, rule)
+		p.m.at["trust "+key] = p.doc.At(at)
 	}
 }
 
@@ -63,33 +62,4 @@ func checkSigner(s string) error {
 		return diag.New(diag.ValidationFailed, "reading signer %q: %w", s, err)
 	}
 	return nil
-}
-
-func (p *manifestParser) policy() {
-	m := p.mapping("policy")
-	p.onlyKeys(m, "policy", []string{"sources", "min-age", "caps-deny"})
-	if v, present := m["sources"]; present {
-		p.m.Policy.Sources, _ = p.texts("policy.sources", v, "sources")
-	}
-	if v, present := m["caps-deny"]; present {
-		p.m.Policy.CapsDeny, _ = p.texts("policy.caps-deny", v, "caps-deny")
-	}
-	if v, present := m["min-age"]; present {
-		s, _ := v.(string)
-		d, ok := parseAge(s)
-		if !ok {
-			p.bad("policy.min-age", "min-age must be a duration, as 72h or 3d")
-		}
-		p.m.Policy.MinAge = d
-	}
-}
-
-// parseAge reads a duration, or whole days.
-func parseAge(s string) (time.Duration, bool) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		return time.Duration(n) * 24 * time.Hour, err == nil
-	}
-	d, err := time.ParseDuration(s)
-	return d, err == nil && d >= 0
 }

@@ -45,9 +45,10 @@ func lockedVerb(verb string) error {
 // wanted returns what to write into require for a query.
 func (s *solver) wanted(ctx context.Context, q Query) (string, error) {
 	id := q.ID.String()
+	if err := s.rules().Source(lock.Module{ID: id, Version: q.Version}, q.ID); err != nil {
+		return "", err
+	}
 	switch {
-	case !s.m.Policy.AllowsSource(q.ID):
-		return "", notAllowed(lock.Module{ID: id, Version: q.Version}, s.m.Policy.Sources)
 	case q.ID.Kind == lock.PathID:
 		return lock.LocalVersion, nil
 	case q.Version == "" && s.m.Require[id] != "":

@@ -25,6 +25,7 @@ import (
 // Audit is what is to be said today of what was locked some day.
 type Audit struct {
 	Bundles  []Audited      `json:"bundles"`
+	Rules    []Rule         `json:"rules"` // that they were held against
 	Findings []diag.Finding `json:"findings"`
 }
 
@@ -56,7 +57,8 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &auditor{e: e, st: st, Audit: &Audit{Bundles: []Audited{}, Findings: []diag.Finding{}}}
+	rules := e.rules(st.manifest)
+	a := &auditor{e: e, st: st, rules: rules, Audit: &Audit{Bundles: []Audited{}, Rules: rules.List(), Findings: []diag.Finding{}}}
 	if len(st.lockText) == 0 {
 		return a.Audit, nil // nothing is required
 	}
@@ -70,7 +72,7 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 		at[i] = i
 	}
 	errs := each(ctx, at, func(i int) error {
-		found[i] = &auditor{e: e, st: st, seen: a.seen, Audit: &Audit{}}
+		found[i] = &auditor{e: e, st: st, rules: rules, seen: a.seen, Audit: &Audit{}}
 		found[i].bundle(st.lock.Bundles[i])
 		return nil
 	})
@@ -86,9 +88,10 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 // auditor gathers what there is to say.
 type auditor struct {
 	*Audit
-	e    *Engine
-	st   *state
-	seen map[string]time.Time
+	e     *Engine
+	st    *state
+	rules Rules
+	seen  map[string]time.Time
 }
 
 func (a *auditor) add(f diag.Finding, path, fix string) {
@@ -161,9 +164,11 @@ func (a *auditor) sources(b lock.Bundle) {
 		a.fail(err, lock.LockFile)
 		return
 	}
-	if !a.st.manifest.Policy.AllowsSource(id) {
-		a.add(diag.Errorf(diag.PolicyDenied, 0, 0, "%s: policy.sources of %s does not allow it", b.Module(), lock.ManifestFile),
-			lock.LockFile, fmt.Sprintf("rye why %s, then remove what wants it, or let a person change policy.sources", b.ID))
+	a.fail(a.rules.Source(b.Module(), id), lock.LockFile)
+	if r, err := lock.ParseReplacement(b.Replace); b.Replace != "" && err == nil && r.Path != "" {
+		a.fail(a.rules.Folder(b.Module(), r.Path), lock.LockFile)
+	} else if id.Kind == lock.PathID {
+		a.fail(a.rules.Folder(b.Module(), id.Repo), lock.LockFile)
 	}
 }
 
@@ -227,8 +232,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 	}
 	main := signerText(v.Signer)
 	named := v.Signer == (sign.Fingerprint{})
-	out, counting := []AuditedSigner{}, b
-	counting.Signers = nil
+	out, counting := []AuditedSigner{}, []string{}
 	for _, key := range b.Signers {
 		s, why := a.e.signer(key)
 		if key == main {
@@ -236,7 +240,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 			s, why = AuditedSigner{Key: key, Owner: v.Owner, Counts: v.OK(), Code: v.Code}, v.Reason()
 		}
 		if out = append(out, s); s.Counts {
-			counting.Signers = append(counting.Signers, key)
+			counting = append(counting, key)
 			continue
 		}
 		a.add(diag.Errorf(s.Code, 0, 0, "%s: signed by %s, which does not count today: %s", b.Module(), key, why), lock.LockFile, strangers(s.Code))
@@ -244,7 +248,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 	if !named {
 		a.add(diag.Errorf(diag.SignerChanged, 0, 0, "%s: the lock does not name %s, which signed its manifest", b.Module(), main), lock.LockFile, "look at who changed rye.lock")
 	}
-	a.fail(demanded(a.st.manifest, &counting), lock.LockFile)
+	a.fail(a.rules.Signers(b.Module(), counting), lock.LockFile)
 	return out
 }
 
@@ -345,26 +349,17 @@ func (a *auditor) sum(b lock.Bundle) {
 	}
 }
 
-func (a *auditor) caps(b lock.Bundle) {
-	for _, deny := range a.st.manifest.Policy.CapsDeny {
-		for _, c := range b.Caps {
-			if overlap(deny, c) {
-				a.add(diag.Errorf(diag.PolicyDenied, 0, 0, "%s: its items ask for %s, which policy.caps-deny of %s refuses (%s)", b.Module(), c, lock.ManifestFile, deny),
-					lock.LockFile, "require a version without it, or let a person change policy.caps-deny")
-			}
-		}
-	}
-}
+func (a *auditor) caps(b lock.Bundle) { a.fail(a.rules.Caps(b.Module(), b.Caps), lock.LockFile) }
 
 // age warns of a version that was accepted before it was as old as it should
 // be: by another machine, or before the rule.
 func (a *auditor) age(b lock.Bundle, seen time.Time) {
-	least := a.st.manifest.Policy.MinAge
-	if old := a.e.p.Now().Sub(seen); seen.IsZero() || old >= least {
+	if seen.IsZero() {
 		return
 	}
-	a.add(diag.Warnf(diag.Cooldown, 0, 0, "%s: it was first seen %s, and policy.min-age of %s is %s", b.Module(), seen.UTC().Format(time.RFC3339), lock.ManifestFile, least),
-		lock.LockFile, "")
+	if err := cooled(a.rules, a.e.p.Now(), seen, b.Module()); err != nil {
+		a.add(diag.Warnf(diag.Cooldown, 0, 0, "%s", err), lock.LockFile, "")
+	}
 }
 
 // seenBefore returns when versions were first seen, without noting any.

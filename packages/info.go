@@ -26,6 +26,7 @@ type Info struct {
 	Caps     []string      `json:"caps,omitempty"`
 	Exec     []string      `json:"exec,omitempty"`
 	Needs    []lock.Module `json:"needs,omitempty"`
+	Rules    []Rule        `json:"rules,omitempty"` // that it is held against
 }
 
 // Info returns what the lock and the remote say of a bundle. A locked bundle
@@ -46,6 +47,7 @@ func (e *Engine) Info(ctx context.Context, word string) (*Info, error) {
 		return nil, err
 	}
 	in := &Info{ID: q.ID.String(), Versions: []string{}, Require: st.manifest.Require[q.ID.String()]}
+	in.Rules = e.rules(st.manifest).About(in.ID)
 	b := st.previous(in.ID)
 	if b != nil {
 		e.lockedInfo(in, b)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
@@ -96,7 +95,7 @@ func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
 			return diag.New(diag.Internal, "locking %s: its files were never read", b.Module())
 		}
 		describe(b, snap)
-		odd, err := s.e.vouch(ctx, b, snap, s.m)
+		odd, err := s.e.vouch(ctx, b, snap, s.rules())
 		if err != nil {
 			return err
 		}
@@ -107,7 +106,7 @@ func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
 		if s.known(b) {
 			return nil
 		}
-		return cooled(s.m.Policy.MinAge, s.e.p.Now(), seen[sightKey(*b)], b.Module())
+		return cooled(s.rules(), s.e.p.Now(), seen[sightKey(*b)], b.Module())
 	})
 	return together("judging bundles", errs)
 }
@@ -133,7 +132,7 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 // vouch demands a signed manifest that counts, that is this bundle's and this
 // version's, and that lists every file, and what the project demands beyond.
 // What is only odd about it comes back as findings.
-func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, m *lock.Manifest) (odd []diag.Finding, err error) {
+func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules) (odd []diag.Finding, err error) {
 	mod := b.Module()
 	name, err := manifestID(mod, snap)
 	if err != nil {
@@ -144,8 +143,6 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
 		verdict = e.verdict(where, text, nil, sub)
 		return verdict
-	}, JudgeBeside: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
-		return e.verdict(at, body, sig, sub)
 	}})
 	if err != nil {
 		return nil, err
@@ -157,14 +154,18 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 		return nil, err
 	}
 	b.Manifest = r.Digest
-	b.Signers = nil
-	for _, fp := range r.Signers() {
-		b.Signers = append(b.Signers, signerText(fp))
-	}
-	if err := demanded(m, b); err != nil {
+	b.Signers = []string{signerText(verdict.Signer)}
+	more, err := e.cosigners(snap, name)
+	if err != nil {
 		return nil, err
 	}
-	return r.Findings, e.capabilities(ctx, b, snap, m)
+	b.Signers = append(b.Signers, more...)
+	slices.Sort(b.Signers)
+	b.Signers = slices.Compact(b.Signers)
+	if err := rs.Signers(mod, b.Signers); err != nil {
+		return nil, err
+	}
+	return r.Findings, e.capabilities(ctx, b, snap, rs)
 }
 
 // note keeps what is odd about a bundle and does not refuse it.
@@ -267,23 +268,38 @@ func hostPath(id lock.ID) string {
 	return path.Join(repo, id.Subdir, id.Major)
 }
 
-// demanded holds the signers against the rules of rye.yaml, which only
-// restrict.
-func demanded(m *lock.Manifest, b *lock.Bundle) error {
-	for _, rule := range m.TrustRules(b.ID) {
-		var have []string
-		for _, s := range rule.Signers {
-			if slices.Contains(b.Signers, s) && !slices.Contains(have, s) {
-				have = append(have, s)
-			}
+// cosigners returns who else signed the manifest: manifest.yaml.NAME.rye-sig
+// beside it holds one bare line over its body. A signature that is not sound
+// refuses the bundle; one of a stranger says nothing.
+func (e *Engine) cosigners(snap *source.Snapshot, name string) ([]string, error) {
+	var out []string
+	where := bundle.ManifestPath(name)
+	for _, f := range snap.Files {
+		if !strings.HasPrefix(f.Path, where+".") || !strings.HasSuffix(f.Path, ".rye-sig") {
+			continue
 		}
-		if len(have) < max(1, rule.Threshold) {
-			return diag.New(diag.Threshold, "verifying %s: trust of %s demands %d of %d signers, %d signed", b.Module(), lock.ManifestFile, max(1, rule.Threshold), len(rule.Signers), len(have)).
-				WithDetail("expected", rule.Signers).WithDetail("found", b.Signers).
-				WithHint("ask its publisher for a release that those keys signed, or let a person change trust in %s", lock.ManifestFile)
+		text, err := snap.Read(where)
+		if err != nil {
+			return nil, err
+		}
+		sig, err := snap.Read(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		style, _ := sign.StyleByName("#")
+		sp, err := sign.SplitFile(text, style)
+		if err != nil {
+			return nil, err
+		}
+		v := e.verdict(f.Path, sp.Body(), sig, bundle.Subject(name))
+		switch {
+		case v.OK():
+			out = append(out, signerText(v.Signer))
+		case v.Status == trust.Invalid:
+			return nil, v.Err(f.Path)
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // continuity refuses a signer that took another one's place, unless both keys
@@ -322,7 +338,7 @@ func (e *Engine) follows(now, was string) bool {
 
 // capabilities notes what the items may ask for and refuses what the project
 // denies to all bundles.
-func (e *Engine) capabilities(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, m *lock.Manifest) error {
+func (e *Engine) capabilities(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules) error {
 	if e.p.Caps == nil {
 		return nil
 	}
@@ -332,22 +348,13 @@ func (e *Engine) capabilities(ctx context.Context, b *lock.Bundle, snap *source.
 	}
 	slices.Sort(caps)
 	b.Caps = slices.Compact(caps)
-	for _, deny := range m.Policy.CapsDeny {
-		for _, c := range b.Caps {
-			if overlap(deny, c) {
-				return diag.New(diag.PolicyDenied, "verifying %s: its items ask for %s, which policy.caps-deny of %s refuses (%s)", b.Module(), c, lock.ManifestFile, deny).
-					WithDetail("capability", c).WithDetail("policy", deny).
-					WithHint("require a version without it, or let a person change policy.caps-deny in %s", lock.ManifestFile)
-			}
-		}
-	}
-	return nil
+	return rs.Caps(b.Module(), b.Caps)
 }
 
 // overlap reports whether a denied pattern and a capability have anything in
 // common; either may be the wider one.
 func overlap(deny, c string) bool {
-	if deny == c || glob.Match(deny, c) {
+	if meet(deny, c) {
 		return true
 	}
 	a, err1 := policy.Parse(deny)

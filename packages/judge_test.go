@@ -24,7 +24,7 @@ func TestFirstSight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cooled(72*time.Hour, clock, seen[key], mod)
+		return cooled(Rules{{"rye.yaml", &lock.Manifest{Policy: lock.Policy{MinAge: 72 * time.Hour}}}}, clock, seen[key], mod)
 	}
 	steps := []struct {
 		after  time.Duration
@@ -42,7 +42,7 @@ func TestFirstSight(t *testing.T) {
 			t.Errorf("after %s, commit %s: %v", s.after, s.commit, err)
 		}
 	}
-	if cooled(0, now, now, mod) != nil {
+	if cooled(nil, now, now, mod) != nil {
 		t.Error("without a policy a version is refused")
 	}
 }
@@ -110,7 +110,7 @@ func TestV54Demanded(t *testing.T) {
 		{"github.com/other/tools", []string{c}, ""},
 		{"github.com/twice/tools", []string{a}, diag.Threshold},
 	} {
-		if err := demanded(m, &lock.Bundle{ID: x.id, Signers: x.signers}); diag.CodeOf(err) != x.want {
+		if err := (Rules{{"rye.yaml", m}}).Signers(lock.Module{ID: x.id}, x.signers); diag.CodeOf(err) != x.want {
 			t.Errorf("%s signed by %v: %v, want %q", x.id, x.signers, err, x.want)
 		}
 	}

@@ -69,12 +69,13 @@ func (e *Engine) sights(ctx context.Context, keys []string) (map[string]time.Tim
 }
 
 // cooled refuses a version that nobody here has known for long enough.
-func cooled(least time.Duration, now, seen time.Time, m lock.Module) error {
+func cooled(rs Rules, now, seen time.Time, m lock.Module) error {
+	r, least := rs.MinAge()
 	if least <= 0 || now.Sub(seen) >= least {
 		return nil
 	}
 	until := seen.Add(least).UTC().Format(time.RFC3339)
-	return diag.New(diag.Cooldown, "verifying %s: it was first seen %s, and policy.min-age of %s is %s", m, seen.UTC().Format(time.RFC3339), lock.ManifestFile, least).
+	return r.detail(diag.New(diag.Cooldown, "verifying %s: it was first seen %s, and %s is %s", m, seen.UTC().Format(time.RFC3339), r, least)).
 		WithDetail("first_seen", seen.UTC().Format(time.RFC3339)).WithDetail("min_age", least.String()).WithDetail("allowed_from", until).
-		WithHint("most bad releases are noticed within days: try again after %s, or let a person lower policy.min-age", until)
+		WithHint("most bad releases are noticed within days: try again after %s, or let a person lower policy.min-age in %s", until, r.File)
 }

@@ -193,6 +193,9 @@ func (s *solver) manifestOf(ctx context.Context, m lock.Module) ([]byte, error) 
 			}
 			dir = r.Path
 		}
+		if err := s.rules().Folder(m, dir); err != nil {
+			return nil, err
+		}
 		return s.e.folderManifest(m, dir)
 	}
 	snap, err := s.fetch(ctx, m)
@@ -224,8 +227,8 @@ func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, er
 	if err != nil {
 		return nil, err
 	}
-	if !s.m.Policy.AllowsSource(id) {
-		return nil, notAllowed(m, s.m.Policy.Sources)
+	if err := s.rules().Source(m, id); err != nil {
+		return nil, err
 	}
 	snap, err := s.bring(ctx, id, m)
 	if err != nil {
@@ -305,10 +308,4 @@ func consistent(id lock.ID, b lock.Bundle) error {
 	return diag.New(diag.LockRepointed, "reading %s: the entry of %s names %q and commit %s, which is not where that version is", lock.LockFile, b.Module(), b.Ref, b.Commit).
 		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID).
 		WithHint("look at who changed %s (git log -p %s), and take back what nobody meant", lock.LockFile, lock.LockFile)
-}
-
-func notAllowed(m lock.Module, sources []string) error {
-	return diag.New(diag.PolicyDenied, "resolving %s: policy.sources of %s does not allow it", m, lock.ManifestFile).
-		WithDetail("allowed", sources).WithDetail("bundle", m.ID).
-		WithHint("rye why %s shows who requires it; a person may widen policy.sources in %s", m.ID, lock.ManifestFile)
 }

@@ -243,8 +243,8 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	if err != nil {
 		return nil, err
 	}
-	if !st.manifest.Policy.AllowsSource(id) {
-		return nil, notAllowed(b.Module(), st.manifest.Policy.Sources)
+	if err := e.rules(st.manifest).Source(b.Module(), id); err != nil {
+		return nil, err
 	}
 	if err := st.sum.Check(b.Module(), b.Sum); err != nil {
 		return nil, err
@@ -255,7 +255,7 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	}
 	e.tell(Fetched, b.Module())
 	now := b
-	if _, err := e.vouch(ctx, &now, snap, st.manifest); err != nil {
+	if _, err := e.vouch(ctx, &now, snap, e.rules(st.manifest)); err != nil {
 		return nil, err
 	}
 	if now.Manifest != b.Manifest {

@@ -217,7 +217,7 @@ func (e *Engine) young(ctx context.Context, st *state, l *source.Listing) ([]str
 	var out []string
 	for i, v := range l.Versions {
 		m := lock.Module{ID: id, Version: v.Version}
-		if st.sum.Hash(m) == "" && cooled(st.manifest.Policy.MinAge, e.p.Now(), seen[keys[i]], m) != nil {
+		if st.sum.Hash(m) == "" && cooled(e.rules(st.manifest), e.p.Now(), seen[keys[i]], m) != nil {
 			out = append(out, v.Version)
 		}
 	}

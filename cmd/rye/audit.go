@@ -15,7 +15,7 @@ func auditCommand() *command {
 		usage: "judge the locked bundles as of today",
 		long: `For each bundle of rye.lock: who signed it and whether that key still counts, its
 executables and the capabilities that its items ask for, since when this account
-knows it. What was revoked or has ended since it was locked, what rye.yaml refuses
+knows it; and the rules of rye.yaml, the machine and your account. What was revoked or has ended since it was locked, what rye.yaml refuses
 or demands by now, what rye.sum denies, and what is installed and not as locked, are
 findings; the worst decides the exit status. Nobody is asked and nothing changes:
 rye outdated asks the remotes.`,
@@ -54,6 +54,11 @@ func (u *ui) audit(a *packages.Audit) {
 			u.Out("    first seen %s", b.FirstSeen.UTC().Format(time.DateOnly))
 		}
 	}
+	t := &table{}
+	for _, r := range a.Rules {
+		t.add("rule", r.Key, r.Value, r.Where())
+	}
+	u.Table(t)
 	errs, warns := 0, 0
 	for _, f := range a.Findings {
 		u.finding(f)

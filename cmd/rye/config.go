@@ -18,7 +18,7 @@ func configCommand() *command {
 	return &command{
 		name: "config", group: "Items",
 		usage: "show settings as they are after all layers",
-		subs:  []*command{configShowCommand()},
+		subs:  []*command{configShowCommand(), configPolicyCommand()},
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
@@ -33,6 +34,7 @@ type house struct {
 	lock     *spaceLock // of the project, nil when there is none
 	lockErrs []error    // what a lenient house could not read
 	system   func() lock.System
+	rules    packages.Rules // of the machine and the user, above every project
 
 	trustParams trust.Params
 	resolver    *resolve.Resolver
@@ -61,6 +63,9 @@ func (c *call) house(ctx context.Context, m mode) (*house, error) {
 		p.System = system.FS
 	}
 	if h.spaces, err = space.Discover(p); err != nil {
+		return nil, err
+	}
+	if h.rules, err = c.policies(h.dirs); err != nil {
 		return nil, err
 	}
 	if err := c.readLocks(h, m); err != nil {
@@ -114,13 +119,10 @@ func (c *call) home() string {
 
 // systemTrust returns the folders of the machine's own trust documents.
 func (c *call) systemTrust() []string {
-	if runtime.GOOS == "windows" {
-		if dir := c.Getenv("ProgramData"); dir != "" {
-			return []string{filepath.Join(dir, "rye", "trust")}
-		}
-		return nil
+	if dir := c.machineDir(); dir != "" {
+		return []string{filepath.Join(dir, "trust")}
 	}
-	return []string{"/etc/rye/trust"}
+	return nil
 }
 
 // compiledAnchors returns the development key, which counts for the embedded

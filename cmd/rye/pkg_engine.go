@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -59,20 +60,34 @@ func (c *call) engine(ctx context.Context) (*engine, error) {
 	if x.cache, err = c.sourceCache(h); err != nil {
 		return nil, err
 	}
-	src, err := c.sources(x)
+	rule, sealed := x.rules().Offline()
+	src, err := c.sources(x, sealed || c.bool("offline"))
 	if err != nil {
 		return nil, err
 	}
+	if sealed {
+		src = packages.Sealed(src, rule)
+	}
 	x.bar = c.newProgress()
 	p := packages.Params{
-		Base: x.base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.trust,
-		Caps: c.bundleCaps(h), System: h.system(), Locked: c.bool("locked"), Offline: c.bool("offline"), Now: c.Now, Progress: x.bar.event,
+		Base: x.base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.trust, Rules: h.rules,
+		Caps: c.bundleCaps(h), System: h.system(), Locked: c.bool("locked"), Offline: sealed || c.bool("offline"), Now: c.Now, Progress: x.bar.event,
 	}
 	if h.dirs.State != "" {
 		p.Seen = filepath.Join(h.dirs.State, "bundles-seen.json")
 	}
 	x.Engine = packages.New(p)
 	return x, nil
+}
+
+// rules returns what is refused in the space. What is wrong with its own file is
+// told by whoever needs it.
+func (x *engine) rules() packages.Rules {
+	m, err := readManifest(x.files)
+	if m == nil || err != nil {
+		return x.house.rules
+	}
+	return append(slices.Clone(x.house.rules), packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
 }
 
 // done takes the progress bar away.
@@ -119,9 +134,9 @@ func (c *call) sourceCache(h *house) (*source.Cache, error) {
 }
 
 // sources is the table of where bundles come from.
-func (c *call) sources(x *engine) (source.Source, error) {
+func (c *call) sources(x *engine, offline bool) (source.Source, error) {
 	git, err := gitsource.New(gitsource.Params{
-		Cache: x.cache, Environ: c.Environ(), Transport: c.Getenv("RYE_GIT"), Offline: c.bool("offline"),
+		Cache: x.cache, Environ: c.Environ(), Transport: c.Getenv("RYE_GIT"), Offline: offline,
 		Interactive: !c.ui.json && c.Isatty(c.Stdin) && c.Isatty(c.Stderr),
 	})
 	if err != nil {

@@ -159,6 +159,9 @@ func runInfo(ctx context.Context, c *call) error {
 		for _, n := range in.Needs {
 			row("needs", n.String())
 		}
+		for _, r := range in.Rules {
+			row("rule", r.Key+" "+r.Value+" ("+r.Where()+")")
+		}
 		c.ui.Table(t)
 	})
 }

@@ -27,6 +27,9 @@ func runAs(change func(*world)) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	w := hostWorld()
+	if work := os.Getenv("WORK"); work != "" {
+		w.Etc = filepath.Join(work, "etc", "rye")
+	}
 	change(w)
 	return run(ctx, w)
 }

@@ -25,6 +25,7 @@ type world struct {
 	Self           string         // path of this executable, "" when it cannot be known
 	Stdlib         fs.FS          // the embedded system space, rooted above .ai
 	Dir            string         // working directory, "" when it cannot be known
+	Etc            string         // folder of the machine's own files; "" means the system's
 	Isatty         func(any) bool // whether a stream is a terminal
 	Commands       []*command     // nil means the shipped table
 }

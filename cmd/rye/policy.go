@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+)
+
+// machineDir returns the folder of what whoever looks after the machine says of
+// rye, "" when there is none.
+func (c *call) machineDir() string {
+	switch {
+	case c.Etc != "":
+		return c.Etc
+	case runtime.GOOS != "windows":
+		return "/etc/rye"
+	}
+	if dir := c.Getenv("ProgramData"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "rye")
+	}
+	return ""
+}
+
+// policies reads the policy files above every project: the machine's, then the
+// user's. One that cannot be read or understood is an error, for it may refuse
+// what is about to be done.
+func (c *call) policies(d userdirs.Dirs) (packages.Rules, error) {
+	var out packages.Rules
+	for _, dir := range []string{c.machineDir(), d.Config} {
+		if dir == "" {
+			continue
+		}
+		path := filepath.Join(dir, lock.PolicyFile)
+		b, err := readPolicy(path)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			continue
+		}
+		m, found := lock.ParsePolicy(b)
+		if err := diag.FromFindings("reading a policy", diag.WithPath(found, path)); err != nil {
+			return nil, err
+		}
+		out = append(out, packages.RuleFile{Path: path, Manifest: m})
+	}
+	return out, nil
+}
+
+// readPolicy returns nil when there is no such file; a link that leads nowhere
+// is a file.
+func readPolicy(path string) ([]byte, error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	unreadable := func(err error) error {
+		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).
+			WithHint("it may refuse what you are about to do, so nothing is done without it: mend it, or let who looks after this machine mend it")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if !ownFile(fi) {
+		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is no plain file that only you, or root, can write (%s)", path, fi.Mode()).
+			WithHint("look at what it says, then chmod go-w %s", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, lock.MaxManifest+1))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return append([]byte{}, b...), nil
+}
+
+func configPolicyCommand() *command {
+	return &command{
+		name: "policy", usage: "show what is refused here, and which file says so",
+		long: `The rules of rye.yaml, and above them those of the machine (/etc/rye/policy.yaml)
+and of your account (policy.yaml in rye's folder of your configuration), which
+hold in every project. Each file can only refuse more: no rule loosens one of
+another file.`,
+		examples: []string{"rye config policy", "rye config policy --json"},
+		codes:    []diag.Code{diag.ValidationFailed, diag.ConfigError, diag.FileSystemError},
+		run:      runConfigPolicy,
+	}
+}
+
+func runConfigPolicy(ctx context.Context, c *call) error {
+	h, err := c.house(ctx, lenient)
+	if err != nil {
+		return err
+	}
+	rules := h.rules
+	if dir := h.spaces.ProjectDir; dir != "" {
+		m, err := readManifest(dir)
+		if err != nil {
+			return err
+		}
+		if m != nil {
+			rules = append(rules, packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
+		}
+	}
+	list := rules.List()
+	return c.ui.Show(map[string]any{"rules": list}, func() {
+		if len(list) == 0 {
+			c.ui.Note("No rules.")
+		}
+		t := &table{}
+		for _, r := range list {
+			t.add(r.Key, r.Value, c.ui.Style(dim, r.Where()))
+		}
+		c.ui.Table(t)
+	})
+}

@@ -1,0 +1,214 @@
+package packages
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
+)
+
+// RuleFile is one file that says what is refused, whoever signed it: rye.yaml,
+// or a policy file of the user or of the machine.
+type RuleFile struct {
+	Path string // as people are told of it
+	*lock.Manifest
+}
+
+// Rules are such files, the most binding first. Each holds by itself, so none
+// can loosen another: lists of what is allowed intersect, denials add up, and of
+// ages and thresholds the greatest counts.
+type Rules []RuleFile
+
+// Rule is one rule and where it stands.
+type Rule struct {
+	Key   string `json:"rule"` // policy.min-age, or trust and a pattern
+	Value string `json:"value"`
+	File  string `json:"file"`
+	Line  int    `json:"line,omitempty"`
+}
+
+// String renders the rule's name and place: policy.min-age of rye.yaml:3.
+func (r Rule) String() string { return r.Key + " of " + r.Where() }
+
+// Where renders the place of the rule: rye.yaml:3.
+func (r Rule) Where() string {
+	if r.Line == 0 {
+		return r.File
+	}
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
+}
+
+// detail adds the rule to a refusal.
+func (r Rule) detail(e *diag.Error) *diag.Error { return e.WithDetail("rule", r.String()) }
+
+// rule returns a rule of the section policy.
+func (f RuleFile) rule(key, value string) Rule {
+	return Rule{"policy." + key, value, f.Path, f.Place("policy", key).Line}
+}
+
+// ruleOf returns the rule about the signers of what a pattern matches.
+func (f RuleFile) ruleOf(pattern string) Rule {
+	r := f.Trust[pattern]
+	return Rule{"trust " + pattern, fmt.Sprintf("%d of %s", max(1, r.Threshold), strings.Join(r.Signers, ", ")), f.Path, f.Place("trust", pattern).Line}
+}
+
+// List returns every rule, file by file.
+func (rs Rules) List() []Rule {
+	out := []Rule{}
+	for _, f := range rs {
+		p := f.Policy
+		for _, x := range []struct {
+			key, value string
+		}{{"sources", strings.Join(p.Sources, ", ")}, {"min-age", age(p.MinAge)}, {"caps-deny", strings.Join(p.CapsDeny, ", ")},
+			{"hosts", strings.Join(p.Hosts, ", ")}, {"require-signed", yes(p.RequireSigned)}, {"offline", yes(p.Offline)}} {
+			if x.value != "" {
+				out = append(out, f.rule(x.key, x.value))
+			}
+		}
+		for _, pattern := range slices.Sorted(maps.Keys(f.Trust)) {
+			out = append(out, f.ruleOf(pattern))
+		}
+	}
+	return out
+}
+
+func age(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+func yes(on bool) string {
+	if on {
+		return "true"
+	}
+	return ""
+}
+
+// About returns the rules that have something to say of a bundle.
+func (rs Rules) About(id string) []Rule {
+	out := []Rule{}
+	for _, f := range rs {
+		matching := f.TrustPatterns(id)
+		for _, r := range (Rules{f}).List() {
+			if pattern, ok := strings.CutPrefix(r.Key, "trust "); !ok || slices.Contains(matching, pattern) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+// Source refuses a bundle that may not come from where it comes.
+func (rs Rules) Source(m lock.Module, id lock.ID) error {
+	for _, f := range rs {
+		if f.Policy.AllowsSource(id) {
+			continue
+		}
+		r := f.rule("sources", strings.Join(f.Policy.Sources, ", "))
+		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s does not allow it", m, r)).
+			WithDetail("allowed", f.Policy.Sources).WithDetail("bundle", m.ID).
+			WithHint("rye why %s shows who requires it; a person may widen policy.sources in %s", m.ID, f.Path)
+	}
+	return nil
+}
+
+// Folder refuses what is used from a folder of this machine that is no part of
+// the project, where only what was signed as a whole may be used.
+func (rs Rules) Folder(m lock.Module, dir string) error {
+	for _, f := range rs {
+		if !f.Policy.RequireSigned || dir == "." || strings.HasPrefix(dir, "./") {
+			continue
+		}
+		r := f.rule("require-signed", "true")
+		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s refuses the folder %s, which nobody signed as a whole", m, r, dir)).
+			WithDetail("bundle", m.ID).
+			WithHint("require a release of it, or move the folder into the project")
+	}
+	return nil
+}
+
+// Signers holds the keys that signed a bundle against every rule that matches
+// its id.
+func (rs Rules) Signers(m lock.Module, signers []string) error {
+	for _, f := range rs {
+		for _, pattern := range f.TrustPatterns(m.ID) {
+			rule, r := f.Trust[pattern], f.ruleOf(pattern)
+			have := slices.DeleteFunc(slices.Clone(rule.Signers), func(s string) bool { return !slices.Contains(signers, s) })
+			slices.Sort(have)
+			have = slices.Compact(have)
+			if need := max(1, rule.Threshold); len(have) < need {
+				return r.detail(diag.New(diag.Threshold, "verifying %s: trust of %s demands %d of %d signers, %d signed", m, r.Where(), need, len(rule.Signers), len(have))).
+					WithDetail("expected", rule.Signers).WithDetail("found", signers).
+					WithHint("ask its publisher for a release that those keys signed, or let a person change trust in %s", f.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// DemandsSigners reports whether any rule speaks of who must have signed it.
+func (rs Rules) DemandsSigners(id string) bool {
+	return slices.ContainsFunc(rs, func(f RuleFile) bool { return len(f.TrustPatterns(id)) > 0 })
+}
+
+// Caps refuses capabilities that no bundle may ask for, and hosts that none may
+// name.
+func (rs Rules) Caps(m lock.Module, caps []string) error {
+	for _, f := range rs {
+		for _, c := range caps {
+			for _, deny := range f.Policy.CapsDeny {
+				if overlap(deny, c) {
+					r := f.rule("caps-deny", deny)
+					return r.detail(diag.New(diag.PolicyDenied, "verifying %s: its items ask for %s, which %s refuses (%s)", m, c, r, deny)).
+						WithDetail("capability", c).WithDetail("policy", deny).
+						WithHint("require a version without it, or let a person change policy.caps-deny in %s", f.Path)
+				}
+			}
+			if host, net := strings.CutPrefix(c, "net:"); net && !f.Policy.AllowsHost(host) {
+				r := f.rule("hosts", strings.Join(f.Policy.Hosts, ", "))
+				return r.detail(diag.New(diag.PolicyDenied, "verifying %s: its items ask for the host %s, which %s does not allow", m, host, r)).
+					WithDetail("host", host).WithDetail("allowed", f.Policy.Hosts).
+					WithHint("require a version without it, or let a person add the host to policy.hosts in %s", f.Path)
+			}
+		}
+	}
+	return nil
+}
+
+// MinAge returns the rule that wants versions to be known for the longest, and
+// how long.
+func (rs Rules) MinAge() (Rule, time.Duration) {
+	var rule Rule
+	var least time.Duration
+	for _, f := range rs {
+		if f.Policy.MinAge > least {
+			least = f.Policy.MinAge
+			rule = f.rule("min-age", least.String())
+		}
+	}
+	return rule, least
+}
+
+// Offline returns the rule that keeps bundles from the network.
+func (rs Rules) Offline() (Rule, bool) {
+	for _, f := range rs {
+		if f.Policy.Offline {
+			return f.rule("offline", "true"), true
+		}
+	}
+	return Rule{}, false
+}
+
+// rules returns the rules for a manifest: those above it and its own.
+func (e *Engine) rules(m *lock.Manifest) Rules {
+	return append(slices.Clone(e.p.Rules), RuleFile{lock.ManifestFile, m})
+}
+
+// rules are those that a solution must follow, where they stand in the files.
+func (s *solver) rules() Rules { return s.e.rules(s.st.manifest) }
