@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -59,7 +60,7 @@ func (h *House) inspect(ctx context.Context, call LoadCall) (*resolve.Item, erro
 // works on it.
 func readable(it *resolve.Item) bool {
 	own := it.Root.Space != space.System && !it.Root.Bundled()
-	return own && it.Verdict.Code != diag.HiddenChars && it.Verdict.Code != diag.Encoding && it.Bytes != nil
+	return own && it.Bytes != nil && !diag.Failed(hidden.Encoding(it.Bytes)) && !diag.Failed(hidden.Scan(it.Bytes))
 }
 
 // Copy puts a verified item, byte for byte, at the same id of the project or

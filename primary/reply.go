@@ -129,10 +129,14 @@ func writeValue(b *bytes.Buffer, v any, sorted bool) {
 	b.WriteByte('}')
 }
 
-// rank puts what a model must read before the rest in front.
+// rank puts what a model must read before the rest in front, and the text of an
+// item at the end.
 func rank(key string) int {
-	if key == "your_directions" {
+	switch key {
+	case "your_directions":
 		return -2
+	case "body", "content":
+		return 2
 	}
 	return 0
 }

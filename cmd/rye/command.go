@@ -100,6 +100,8 @@ type call struct {
 	dash int      // how many of args stood before "--", -1 without one
 	dir  string   // absolute: --project, else the working directory
 
+	named string // the project's folder when --project names it, absolute; "" when it is looked for from dir upwards
+
 	flags *cli.Context
 }
 
@@ -110,19 +112,21 @@ func newCall(w *world, u *ui, l *line, flags *cli.Context) (*call, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.dir = dir
+		c.dir, c.named = dir, dir
 	}
 	return c, nil
 }
 
+// at returns the same call for another project, as --project DIR would.
+func (c *call) at(dir string) *call {
+	other := *c
+	other.dir, other.named = dir, dir
+	return &other
+}
+
 // project returns the folder that --project names as an absolute path, "" when
 // it is not given: then the project is looked for from dir upwards.
-func (c *call) project() string {
-	if c.str("project") == "" {
-		return ""
-	}
-	return c.dir
-}
+func (c *call) project() string { return c.named }
 
 // path returns a path that a user typed as an absolute one.
 func (c *call) path(p string) string { return absolute(c.dir, p) }

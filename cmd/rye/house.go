@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/search"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/stdlib"
@@ -38,6 +39,7 @@ type house struct {
 
 	trustParams trust.Params
 	resolver    *resolve.Resolver
+	index       *search.Index
 	executor    *exec.Executor
 	primary     *primary.House
 }
@@ -75,10 +77,9 @@ func (c *call) house(ctx context.Context, m mode) (*house, error) {
 		return nil, err
 	}
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: bool(m)})
+	h.index = c.index(h)
 	h.executor = c.executor(h)
-	h.primary = primary.New(primary.Params{
-		Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: c.Now,
-	})
+	h.primary = c.primary(h, policy.Person())
 	return h, nil
 }
 
@@ -151,8 +152,20 @@ func (c *call) executor(h *house) *exec.Executor {
 		Resolver: h.resolver, Cache: c.cacheDir(h.dirs), Project: h.spaces.ProjectDir, Dir: dir, UserSpace: h.spaces.UserDir,
 		SystemSpace: c.Getenv("RYE_SYSTEM_SPACE"), Environ: c.Environ(), Self: c.Self,
 		Lock: locked, System: h.system, Locked: c.locked(),
-		Consent: c.consent(h), Now: c.Now,
+		Consent: c.consent(h), Natives: c.natives(h), Now: c.Now,
 	})
+}
+
+// primary returns the verbs over a house, for a caller.
+func (c *call) primary(h *house, caller policy.Set) *primary.House {
+	return primary.New(primary.Params{
+		Resolver: h.resolver, Executor: h.executor, Index: h.index, Caller: caller, Dir: c.dir, Agent: h.agentKey, Now: c.Now,
+	})
+}
+
+// index returns what searches the items. It reads nothing before it is asked.
+func (c *call) index(h *house) *search.Index {
+	return search.New(search.Params{Resolver: h.resolver, CacheDir: c.cacheDir(h.dirs), Build: readVersion().Version, Now: c.Now})
 }
 
 // cacheDir returns the content-addressed store: RYE_CACHE, the user's cache

@@ -79,15 +79,23 @@ func (c *call) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer
 	return s
 }
 
+// agentKey reports whether a key is an agent's.
+func (h *house) agentKey(fp sign.Fingerprint) bool {
+	k, ok := h.trust.Key(fp)
+	return ok && k.Agent()
+}
+
 // ownKey picks one of the user's own keys by fingerprint prefix or owner; the
-// empty word picks the only one.
+// empty word picks the only one that is no agent's.
 func (h *house) ownKey(word string) (sign.Fingerprint, error) {
 	var found, own []trust.KeyInfo
 	for _, k := range h.trust.Keys() {
-		if !k.Own || k.State != trust.StateValid && k.State != trust.StateGrace {
+		if !k.Own || !k.State.Usable() {
 			continue
 		}
-		own = append(own, k)
+		if own = append(own, k); word == "" && k.Agent() {
+			continue
+		}
 		if word == "" || strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(word)) || k.Owner == word {
 			found = append(found, k)
 		}
@@ -96,6 +104,9 @@ func (h *house) ownKey(word string) (sign.Fingerprint, error) {
 	case len(own) == 0:
 		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have no key of your own").
 			WithHint("rye key new makes one; in CI set %s", sign.EnvKeyFile)
+	case len(found) == 0 && word == "":
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have none but an agent's, which signs below %s only", trust.Drafts).
+			WithHint("rye key new makes one of yours; --key names the agent's")
 	case len(found) == 0:
 		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: none of your %d keys is %q", len(own), word).
 			WithHint("rye key list shows them")

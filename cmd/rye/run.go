@@ -294,17 +294,11 @@ func (u *ui) directive(p *primary.Prepared) {
 
 // runText prints knowledge, and every other kind that has nothing to run.
 func (c *call) runText(ctx context.Context, h *house, req primary.Call) error {
-	if len(req.Args) > 0 || len(req.Params) > 0 {
-		return diag.New(diag.UnknownParameter, "reading %s: it takes no parameters", req.Ref)
-	}
-	it, err := h.primary.Load(ctx, primary.LoadCall{Ref: req.Ref})
+	it, err := h.primary.Text(ctx, req)
 	if err != nil {
 		return err
 	}
-	text := string(it.Meta.Body)
-	if text == "" {
-		text = string(it.Bytes)
-	}
+	text := primary.Body(it)
 	data := map[string]any{"ref": it.Ref.String(), "title": it.Meta.Title, "version": it.Meta.Version, "trust": it.Verdict, "body": text}
 	return c.ui.Show(data, func() { c.ui.Text(text) })
 }

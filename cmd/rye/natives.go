@@ -1,0 +1,16 @@
+package main
+
+import (
+	"context"
+	"maps"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/primary"
+)
+
+// natives returns the functions that tools of a house may name in config.func.
+func (c *call) natives(h *house) map[string]exec.Native {
+	out := map[string]exec.Native{}
+	maps.Copy(out, primary.Natives(func(ctx context.Context) (*primary.Place, error) { return c.place(ctx, h) }))
+	return out
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+)
+
+// freshFor is how long a server takes a house for the state of the world: trust
+// documents, locks and bundles that change are seen after it. Items are read
+// for each call.
+const freshFor = 250 * time.Millisecond
+
+// verbs returns what a server offers to agents: the four verbs, directives and
+// knowledge. allowed are the capabilities that the person who starts it names,
+// nil for those of the settings. Places outside within are refused, unless
+// it is "".
+func (c *call) verbs(allowed policy.Set, within string) *primary.Surface {
+	quiet := *c.world
+	quiet.Isatty = func(any) bool { return false } // stdin is the protocol's: nobody is asked there
+	base := *c
+	base.world = &quiet
+	p := &places{base: &base, allowed: allowed, within: within, open: map[string]*opened{}}
+	return primary.NewSurface(primary.SurfaceParams{Open: p.at, Home: c.home()})
+}
+
+// places opens projects for a server and keeps each for a moment.
+type places struct {
+	base    *call
+	allowed policy.Set
+	within  string
+
+	mu   sync.Mutex
+	open map[string]*opened
+}
+
+type opened struct {
+	mu    sync.Mutex
+	since time.Time
+	place *primary.Place
+}
+
+func (p *places) at(ctx context.Context, project string) (*primary.Place, error) {
+	c := p.base
+	if project != "" {
+		if err := p.check(project); err != nil {
+			return nil, err
+		}
+		c = c.at(filepath.Clean(project))
+	}
+	p.mu.Lock()
+	o := p.open[c.named]
+	if o == nil {
+		o = &opened{}
+		p.open[c.named] = o
+	}
+	p.mu.Unlock()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if now := c.Now(); o.place == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
+		place, err := c.agentPlace(ctx, p.allowed)
+		if err != nil {
+			return nil, err
+		}
+		o.place, o.since = place, now
+	}
+	return o.place, nil
+}
+
+// check refuses a project that is none, or that lies where the server may not
+// go.
+func (p *places) check(project string) error {
+	doing := "opening project_path"
+	if fi, err := os.Stat(filepath.Join(project, space.Dir)); err != nil || !fi.IsDir() {
+		return diag.New(diag.ItemNotFound, "%s: %q holds no %s folder", doing, project, space.Dir).
+			WithHint("leave project_path out to use the server's project; rye init makes one")
+	}
+	if p.within == "" {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(project)
+	root, rerr := filepath.EvalSymlinks(p.within)
+	if err == nil && rerr == nil {
+		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
+			return nil
+		}
+	}
+	return diag.New(diag.PermissionDenied, "%s: %q lies outside the folder that this server was started for", doing, project).
+		WithHint("start a server for that project")
+}
+
+// agentPlace builds a house for calls of agents.
+func (c *call) agentPlace(ctx context.Context, allowed policy.Set) (*primary.Place, error) {
+	h, err := c.house(ctx, strict)
+	if err != nil {
+		return nil, err
+	}
+	settings, err := primary.ReadSettings(ctx, h.resolver, allowed)
+	if err != nil {
+		return nil, err
+	}
+	h.primary = c.primary(h, settings.Caller)
+	return c.placeWith(h, settings), nil
+}
+
+// place returns where the verbs work that tools of a house call: with the
+// capabilities of whoever called the tool.
+func (c *call) place(ctx context.Context, h *house) (*primary.Place, error) {
+	settings, err := primary.ReadSettings(ctx, h.resolver, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c.placeWith(h, settings), nil
+}
+
+func (c *call) placeWith(h *house, s *primary.Settings) *primary.Place {
+	return &primary.Place{
+		House: h.primary, Settings: s,
+		Signer: func(ctx context.Context) (sign.Signer, error) { return c.agentsKey(ctx, h) },
+		May: func(fp sign.Fingerprint, ref item.Ref) bool {
+			k, ok := h.trust.Key(fp)
+			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
+		},
+		Signed: func(ctx context.Context, reports []primary.SignReport) error { return c.refreshLock(ctx, h, reports) },
+	}
+}
+
+// agentsKey returns the user's own key that agents may sign with.
+func (c *call) agentsKey(ctx context.Context, h *house) (sign.Signer, error) {
+	for _, k := range h.trust.Keys() {
+		if k.Own && k.Agent() && k.State.Usable() {
+			return c.signerOf(ctx, h, k.Fingerprint)
+		}
+	}
+	return nil, diag.New(diag.AuthRequired, "choosing a key: there is no agent's key, and an agent never signs with a person's").
+		WithHint("a person makes one: rye key new --kind agent --owner agent --no-passphrase")
+}

@@ -1,0 +1,386 @@
+package primary_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/search"
+	signing "github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// agentKey is the key that agents of these tests sign with.
+var agentScope = trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
+
+// place builds where an agent's calls work: the user's settings count, the
+// project's only narrow.
+func place(h *testkit.House, allowed policy.Set) *primary.Place {
+	h.T.Helper()
+	store := h.Store()
+	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: store})
+	settings, err := primary.ReadSettings(h.T.Context(), r, allowed)
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	isAgent := func(fp signing.Fingerprint) bool { k, ok := store.Key(fp); return ok && k.Agent() }
+	p := &primary.Place{Settings: settings}
+	natives := primary.Natives(func(context.Context) (*primary.Place, error) { return p, nil })
+	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Natives: natives, Environ: []string{"PATH=" + os.Getenv("PATH")}})
+	p.House = primary.New(primary.Params{
+		Resolver: r, Executor: e, Index: search.New(search.Params{Resolver: r}), Caller: settings.Caller,
+		Dir: h.Project, Agent: isAgent, Now: h.Clock,
+	})
+	p.Signer = func(context.Context) (signing.Signer, error) { return testkit.Key(7), nil }
+	p.May = func(fp signing.Fingerprint, ref item.Ref) bool {
+		k, ok := store.Key(fp)
+		return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
+	}
+	return p
+}
+
+// surface is the whole way from JSON to JSON.
+func surface(h *testkit.House) *primary.Surface {
+	return primary.NewSurface(primary.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*primary.Place, error) { return place(h, nil), nil }})
+}
+
+// call returns the reply of one call, read back.
+func call(h *testkit.House, name, args string) (map[string]any, *primary.Reply) {
+	h.T.Helper()
+	r := surface(h).Call(h.T.Context(), primary.Request{Name: name, Args: json.RawMessage(args)})
+	var doc map[string]any
+	if err := json.Unmarshal(r.Text, &doc); err != nil && !r.Unknown {
+		h.T.Fatalf("%s %s: %v in %q", name, args, err, r.Text)
+	}
+	return doc, r
+}
+
+// at follows keys and indexes; nil where there is nothing.
+func at(v any, keys ...any) any {
+	for _, k := range keys {
+		switch k := k.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[k]
+		case int:
+			l, _ := v.([]any)
+			if k >= len(l) {
+				return nil
+			}
+			v = l[k]
+		}
+	}
+	return v
+}
+
+func TestSurfaceSearchLoadExecute(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "knowledge/wombat.md", "---\ntitle: Wombats\nversion: 1.2.0\ndescription: Of burrowing animals.\n---\n\nThey dig <deep> & far.\n")
+	h.Put(h.Project, "directives/greet.md", greet)
+	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Says it.\necho said\n")
+
+	doc, r := call(h, "search", `{"query":"burrowing"}`)
+	if at(doc, "data", "results", 0, "id") != "wombat" || r.Structured == nil || r.Failed {
+		t.Errorf("search: %s", r.Text)
+	}
+	doc, r = call(h, "load", `{"item_type":"knowledge","item_id":"wombat"}`)
+	if at(doc, "data", "trust") != "trusted" || !strings.Contains(string(r.Text), "<deep> & far") || r.Structured != nil {
+		t.Errorf("load: %s", r.Text)
+	}
+	doc, r = call(h, "execute", `{"item_id":"tool:echo"}`) // the kind comes with the id
+	if at(doc, "data", "stdout") != "said\n" || !strings.HasPrefix(string(r.Text), `{"success":true,`) {
+		t.Errorf("execute: %s", r.Text)
+	}
+	if strings.Contains(string(r.Text), `"chain"`) || strings.Contains(string(r.Text), "null") {
+		t.Errorf("execute tells what no model needs: %s", r.Text)
+	}
+	doc, r = call(h, "execute", `{"item_type":"directive","item_id":"greet","parameters":"{\"who\":\"Eve\"}"}`)
+	if s := string(r.Text); !strings.Contains(s, `"data":{"your_directions":"`) || !strings.Contains(fmt.Sprint(at(doc, "data", "body")), "Eve") || strings.Index(s, `"body"`) < strings.Index(s, `"inputs"`) {
+		t.Errorf("directive: %s", r.Text)
+	}
+	doc, _ = call(h, "execute", `{"item_type":"tool","item_id":".ai/tools/echo.sh","dry_run":true}`)
+	if at(doc, "metadata", "dry_run") != true || at(doc, "metadata", "ref") != "tool:echo" {
+		t.Errorf("dry run by path: %v", doc)
+	}
+	if _, r := call(h, "delete", `{}`); !r.Unknown {
+		t.Error("a fifth verb is known")
+	}
+}
+
+// TestSurfaceArguments: every problem at once, and the call that would do.
+func TestSurfaceArguments(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Says it.\ntouch ran\n")
+	for _, c := range []struct {
+		name, args string
+		code       diag.Code
+		want       []string
+	}{
+		{"execute", `{"item_type":"tool","item_id":"echo","dryrun":true}`, diag.UnknownParameter, []string{`did you mean \"dry_run\"`, `"corrected_call":{"dry_run":true,"item_id":"echo","item_type":"tool"}`}},
+		{"execute", `{"item_type":"tol","item_id":"echo"}`, diag.ValidationFailed, []string{`"item_type":"tool"`}},
+		{"execute", `{"itemtype":"tool","dry_run":"yes"}`, diag.ValidationFailed, []string{"item_id", "dry_run", "itemtype"}},
+		{"execute", `{"item_type":"directive","item_id":"tool:echo"}`, diag.ValidationFailed, []string{"item_type says"}},
+		{"execute", `{"item_type":"tool","item_id":"echo","parameters":"{oops"}`, diag.ParsingError, []string{"no JSON object"}},
+		{"execute", `{"item_type":"tool","item_id":"../../etc/passwd"}`, "", []string{`"success":false`}},
+		{"execute", `{"item_type":"config","item_id":"agent/mcp"}`, diag.ValidationFailed, []string{"directive"}},
+		{"execute", `[1]`, diag.ParsingError, nil},
+		{"execute", `{"item_type":"tool","item_type":"tool","item_id":"echo"}`, diag.ParsingError, nil},
+		{"execute", `{"item_type":"tool","item_id":"echo","project_path":"relative"}`, diag.ValidationFailed, []string{"absolute path"}},
+		{"search", `{}`, diag.ValidationFailed, []string{"query"}},
+		{"search", `{"query":"x","limit":500}`, diag.ValidationFailed, []string{"50"}},
+		{"search", `{"query":"(a","space":"registry"}`, diag.ValidationFailed, []string{"system"}},
+		{"search", `{"query":"(a"}`, diag.Usage, nil},
+		{"load", `{"item_type":"tool","item_id":"nothing/here"}`, diag.ToolNotFound, []string{"suggestion"}},
+		{"sign", `{"item_type":"tool","item_id":"drafts/*","source":"system"}`, diag.ValidationFailed, nil},
+	} {
+		doc, r := call(h, c.name, c.args)
+		if !r.Failed || c.code != "" && at(doc, "error", "code") != string(c.code) {
+			t.Errorf("%s %s: %s, want %s", c.name, c.args, r.Text, c.code)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(string(r.Text), want) {
+				t.Errorf("%s %s: %s\nlacks %s", c.name, c.args, r.Text, want)
+			}
+		}
+	}
+	if _, err := os.Stat(filepath.Join(h.Project, "ran")); err == nil {
+		t.Error("a call with a mistyped dry_run ran the tool")
+	}
+}
+
+// TestSurfaceSign: only the agent's key signs, only below drafts/, and what it
+// signed does not run by itself (T15).
+func TestSurfaceSign(t *testing.T) {
+	h := testkit.New(t)
+	h.Own(testkit.Key(7), "agent", agentScope)
+	script := "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Does it.\necho did\n"
+	file := h.Write(h.Project, "tools/drafts/do.sh", script)
+	h.Write(h.Project, "tools/prod/do.sh", script)
+	h.Put(h.Project, "tools/drafts/mine.sh", script)
+
+	for _, id := range []string{"prod/do", "prod/*"} {
+		if doc, r := call(h, "sign", `{"item_type":"tool","item_id":"`+id+`"}`); at(doc, "error", "code") != string(diag.PermissionDenied) {
+			t.Errorf("sign %s: %s", id, r.Text)
+		}
+	}
+	doc, r := call(h, "sign", `{"item_type":"tool","item_id":"drafts/*"}`)
+	if at(doc, "data", "signed") != 1.0 || !strings.Contains(string(r.Text), `"unchanged"`) {
+		t.Errorf("sign: %s", r.Text)
+	}
+	b, _ := os.ReadFile(file)
+	if fp := signing.FingerprintOf(testkit.Key(7).Public()); !strings.Contains(string(b), fp.String()) {
+		t.Errorf("signed by another key: %s", b)
+	}
+	doc, r = call(h, "execute", `{"item_type":"tool","item_id":"drafts/do"}`)
+	if at(doc, "error", "code") != string(diag.PermissionDenied) || at(doc, "error", "details", "missing") != "rye.draft.tool.drafts.do" {
+		t.Errorf("a draft ran: %s", r.Text)
+	}
+	if doc, r := call(h, "execute", `{"item_type":"tool","item_id":"drafts/mine"}`); at(doc, "data", "stdout") != "did\n" {
+		t.Errorf("a person's signature does not count: %s", r.Text)
+	}
+	p := place(h, policy.Set{"rye.execute.*", "rye.draft.tool.drafts.*"})
+	if env := p.Do(t.Context(), primary.Request{Name: "execute", Args: json.RawMessage(`{"item_type":"tool","item_id":"drafts/do"}`)}); !env.Success {
+		t.Errorf("with the capability: %+v", env.Error)
+	}
+	h.Write(h.Project, "tools/drafts/broken.sh", "# tool_type: tool\n# version: one\n# executor_id: rye/core/runtimes/bash_runtime\necho\n")
+	if doc, r := call(h, "sign", `{"item_type":"tool","item_id":"drafts/broken"}`); at(doc, "success") != false || at(doc, "error", "details", "findings", 1) == nil {
+		t.Errorf("not every problem is told: %s", r.Text)
+	}
+}
+
+func TestSurfaceSignModes(t *testing.T) {
+	for mode, want := range map[string]string{"deny": "", "ask": string(diag.ApprovalRequired)} {
+		h := testkit.New(t)
+		h.Own(testkit.Key(7), "agent", agentScope)
+		h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: "+mode+"\n")
+		file := h.Write(h.Project, "knowledge/drafts/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nText.\n")
+		doc, r := call(h, "sign", `{"item_type":"knowledge","item_id":"drafts/k"}`)
+		if got, _ := at(doc, "error", "code").(string); got != want || r.Unknown != (want == "") {
+			t.Errorf("%s: %s", mode, r.Text)
+		}
+		defs, err := surface(h).Definitions(t.Context())
+		if err != nil || len(defs.Tools) != map[string]int{"deny": 3, "ask": 4}[mode] {
+			t.Errorf("%s: %d tools, %v", mode, len(defs.Tools), err)
+		}
+		if mode == "deny" {
+			continue
+		}
+		for _, yes := range []bool{false, true} {
+			req := primary.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
+			req.Ask = func(_ context.Context, q string) (bool, error) {
+				if !strings.Contains(q, "knowledge:drafts/k") {
+					t.Errorf("asked %q", q)
+				}
+				return yes, nil
+			}
+			r := surface(h).Call(t.Context(), req)
+			if b, _ := os.ReadFile(file); strings.Contains(string(b), "rye:signed:") != yes || r.Failed == yes {
+				t.Errorf("yes %t: %s", yes, r.Text)
+			}
+		}
+	}
+}
+
+// TestSettingsWiden: a project narrows and never widens; its texts count.
+func TestSettingsWiden(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.User, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: ask\ncapabilities: [rye.load.*, rye.execute.tool.gh.*]\n")
+	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: agent\ninstructions: Ours.\ncapabilities: [rye.execute.*, rye.draft.*, rye.load.tool.*]\n")
+	s := place(h, nil).Settings
+	if fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.* rye.load.tool.*]" || s.Sign != primary.SignAsk || s.Instructions != "Ours." {
+		t.Errorf("%+v", s)
+	}
+	if s := place(h, policy.Set{"rye.search.*", "rye.execute.tool.gh.issue"}).Settings; fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.issue]" {
+		t.Errorf("named at the start: %v", s.Caller)
+	}
+	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: maybe\ncapabilities: [execute]\n")
+	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()})
+	if _, err := primary.ReadSettings(t.Context(), r, nil); diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "mcp.yaml") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestReplyIsBounded: however much a tool prints, in whatever shape.
+func TestReplyIsBounded(t *testing.T) {
+	h := testkit.New(t)
+	tool := "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Prints.\n"
+	for name, c := range map[string]struct{ script, keep string }{
+		"lines":   {"seq 1 60000", `1\n2\n3\n`},
+		"oneline": {"head -c 300000 /dev/zero | tr '\\0' x", "left out"},
+		"wide":    {"yes ü | head -n 60000", "left out"},
+		"list":    {`echo -n '{"all":[0'; seq -f ,%g 1 30000 | tr -d '\n'; echo '],"last":"kept"}'`, `"last":"kept"`},
+		"many":    {`echo -n '{"a":0'; seq -f ',"k%g":"some words in a row"' 1 9000 | tr -d '\n'; echo '}'`, "truncated"},
+		"fails":   {"seq 1 60000; seq 1 60000 >&2; exit 3", "EXECUTION_FAILED"},
+	} {
+		h.Put(h.Project, "tools/big/"+name+".sh", tool+c.script+"\n")
+		doc, r := call(h, "execute", `{"item_type":"tool","item_id":"big/`+name+`"}`)
+		n := utf8.RuneCount(r.Text)
+		if n > primary.MaxReply || !strings.Contains(string(r.Text), c.keep) {
+			t.Errorf("%s: %d characters, %.300s", name, n, r.Text)
+		}
+		if name == "fails" {
+			continue // an error's own details are bounded before
+		}
+		file, _ := at(doc, "truncated", "file").(string)
+		b, err := os.ReadFile(filepath.Join(h.Project, filepath.FromSlash(file)))
+		if err != nil || at(doc, "truncated", "total") != float64(utf8.RuneCount(b)) || !json.Valid(b) {
+			t.Errorf("%s: the whole is not in %q: %v", name, file, err)
+		}
+	}
+}
+
+// TestErrorsTellNoHome: paths of the person's home are nobody's business.
+func TestErrorsTellNoHome(t *testing.T) {
+	h := testkit.New(t)
+	h.Write(h.User, "tools/mine.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: D.\necho\n")
+	for _, c := range []string{`{"item_type":"tool","item_id":"mine"}`, `{"item_type":"tool","item_id":"` + h.User + `/.ai/tools/mine.sh"}`, `{"item_type":"tool","item_id":"` + h.User + `/x"}`} {
+		if _, r := call(h, "execute", c); !r.Failed || strings.Contains(string(r.Text), h.User) {
+			t.Errorf("%s: %s", c, r.Text)
+		}
+	}
+}
+
+func TestLoadForReading(t *testing.T) {
+	h := testkit.New(t)
+	h.Write(h.Project, "knowledge/draft.md", "---\ntitle: D\nversion: 1.0.0\n---\n\nUnsigned.\n")
+	h.Write(h.Project, "knowledge/hidden.md", "---\ntitle: D\nversion: 1.0.0\n---\n\nA\u202eB.\n")
+	doc, r := call(h, "load", `{"item_type":"knowledge","item_id":"draft"}`)
+	if at(doc, "data", "trust") != string(diag.Unsigned) || at(doc, "data", "warning") == nil || !strings.Contains(string(r.Text), "Unsigned.") {
+		t.Errorf("%s", r.Text)
+	}
+	for _, args := range []string{`{"item_type":"knowledge","item_id":"hidden"}`, `{"item_type":"knowledge","item_id":"draft","destination":"user"}`} {
+		if _, r := call(h, "load", args); !r.Failed {
+			t.Errorf("%s: %s", args, r.Text)
+		}
+	}
+	doc, r = call(h, "load", `{"item_type":"knowledge","item_id":"rye/core/trust-model","destination":"project"}`)
+	if at(doc, "data", "copied_to") != ".ai/knowledge/rye/core/trust-model.md" || at(doc, "data", "note") == nil {
+		t.Errorf("%s", r.Text)
+	}
+	if doc, r := call(h, "load", `{"item_type":"knowledge","item_id":"rye/core/trust-model","source":"system"}`); at(doc, "data", "source") != "system:rye-core" {
+		t.Errorf("%s", r.Text)
+	}
+}
+
+func TestPromptsAndResources(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "directives/greet.md", greet)
+	h.Write(h.Project, "directives/foreign.md", strings.ReplaceAll(greet, "greet", "foreign"))
+	s := surface(h)
+	prompts, err := s.Prompts(t.Context())
+	names := map[string]primary.Prompt{}
+	for _, p := range prompts {
+		names[p.Name] = p
+	}
+	if _, unsigned := names["foreign"]; err != nil || unsigned || len(names["greet"].Arguments) == 0 {
+		t.Errorf("%v, %+v", err, prompts)
+	}
+	p, err := s.Prompt(t.Context(), "greet", map[string]string{"who": "Eve"})
+	if err != nil || !strings.Contains(p.Text, "Eve") || !strings.HasPrefix(p.Text, "Carry out") {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := s.Prompt(t.Context(), "greet", map[string]string{"nobody": "x"}); diag.CodeOf(err) != diag.UnknownParameter {
+		t.Error(err)
+	}
+	all, err := s.Resources(t.Context())
+	if err != nil || len(all) < 4 || all[0].Size == 0 {
+		t.Errorf("%v, %+v", err, all)
+	}
+	text, mime, err := s.Resource(t.Context(), "rye://knowledge/rye/core/trust-model")
+	if err != nil || mime != "text/markdown" || !strings.Contains(text, "key") {
+		t.Errorf("%.80s, %s, %v", text, mime, err)
+	}
+	for _, uri := range []string{"rye://knowledge/../../secret", "file:///etc/passwd", "rye://knowledge/none"} {
+		if _, _, err := s.Resource(t.Context(), uri); err == nil {
+			t.Errorf("%s is read", uri)
+		}
+	}
+}
+
+// TestNestedExecution: a tool that calls itself through the verbs ends.
+func TestNestedExecution(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "knowledge/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nDeep.\n")
+	args := map[string]any{"item_type": "knowledge", "item_id": "k"}
+	nest := func(n int) string {
+		v := args
+		for range n {
+			v = map[string]any{"item_type": "tool", "item_id": "rye/primary/execute", "parameters": v}
+		}
+		b, _ := json.Marshal(v)
+		return string(b)
+	}
+	if doc, r := call(h, "execute", nest(3)); at(doc, "data", "body") != "Deep." && !strings.Contains(string(r.Text), "Deep.") {
+		t.Errorf("%s", r.Text)
+	}
+	if doc, r := call(h, "execute", nest(14)); at(doc, "error", "code") != string(diag.LimitExceeded) {
+		t.Errorf("%s", r.Text)
+	}
+}
+
+func FuzzArguments(f *testing.F) {
+	h := testkit.New(f)
+	p := place(h, policy.Set{"rye.load.*"})
+	s := primary.NewSurface(primary.SurfaceParams{Open: func(context.Context, string) (*primary.Place, error) { return p, nil }})
+	for _, seed := range []string{`{}`, `{"item_type":"tool","item_id":"rye/bash/bash"}`, `{"item_id":"tool:a/b","source":"user"}`, `{"parameters":"{\"a\":1}"}`, `null`, `[]`, `{"item_id":"\u0000"}`, `{"project_path":7}`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, args string) {
+		r := s.Call(t.Context(), primary.Request{Name: "load", Args: json.RawMessage(args)})
+		if !json.Valid(r.Text) || utf8.RuneCount(r.Text) > primary.MaxReply {
+			t.Errorf("%q: %q", args, r.Text)
+		}
+	})
+}
