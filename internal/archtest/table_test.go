@@ -7,7 +7,7 @@ const module = "github.com/ryeos/rye"
 // other and diag. A leaf has one idea and knows no items.
 func leaves() map[string]bool {
 	return set(
-		"internal/atomicfile", "internal/cas", "internal/cond", "internal/dx", "internal/filelock",
+		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/cond", "internal/dx", "internal/filelock",
 		"internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpx", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/proc", "internal/pylit",

@@ -1,0 +1,160 @@
+package auditlog
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+)
+
+const recording = "recording the signature"
+
+// Append writes entries down, all or none, and returns when they are on the
+// disk: whoever signed then writes the signed files. Processes take turns.
+//
+// A line that a process did not finish is removed first. A log that was cut or
+// altered at its end is refused: nothing is added to it until somebody looked.
+func (l *Log) Append(ctx context.Context, made []Entry) error {
+	if len(made) == 0 {
+		return nil
+	}
+	if err := l.placed(recording); err != nil {
+		return err
+	}
+	lock, err := filelock.Acquire(ctx, l.path(lockFile))
+	if err != nil {
+		return diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	}
+	defer func() { _ = lock.Release() }()
+	f, err := l.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	h, err := l.settle(f)
+	if err != nil {
+		return err
+	}
+	text, h, err := l.lines(h, made)
+	if err != nil {
+		return err
+	}
+	if err := write(f, text, h.Size-int64(len(text))); err != nil {
+		return err
+	}
+	return l.writeHead(h)
+}
+
+// open opens the log for writing and makes it when there is none.
+func (l *Log) open() (*os.File, error) {
+	name := l.Path()
+	fi, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := atomicfile.CreateExclusive(name, nil, 0o600); err != nil {
+			return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+		}
+	case err == nil && !fi.Mode().IsRegular():
+		return nil, diag.New(diag.NotRegular, "%s: %s is not a regular file", recording, name)
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	}
+	if fi != nil && fi.Mode().Perm()&0o077 != 0 {
+		_ = f.Chmod(0o600) // it tells what a person signs
+	}
+	return f, nil
+}
+
+// settle returns where the log ends, after it held its end against the head and
+// took in what a stopped process wrote and did not get to note there.
+func (l *Log) settle(f *os.File) (head, error) {
+	h, _, err := l.readHead()
+	if err != nil {
+		return h, err
+	}
+	fi, err := f.Stat()
+	if err != nil {
+		return h, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	}
+	last, err := lineBefore(f, min(h.Size, fi.Size()))
+	switch {
+	case err != nil:
+		return h, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	case fi.Size() < h.Size:
+		return h, l.broken("was cut")
+	case h.Size > 0 && digestOf(last) != h.Last:
+		return h, l.broken("was altered")
+	}
+	end, err := follow(io.NewSectionReader(f, h.Size, fi.Size()-h.Size), h)
+	if errors.Is(err, errNoFollower) {
+		return h, l.broken("was altered")
+	}
+	if err == nil && end.Size < fi.Size() {
+		err = f.Truncate(end.Size)
+	}
+	if err != nil {
+		return h, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	}
+	return end, nil
+}
+
+// errNoFollower is what follow returns of a whole line that is no next entry.
+var errNoFollower = errors.New("it does not follow")
+
+// follow goes along the chain from h to the last whole line.
+func follow(r io.Reader, h head) (head, error) {
+	err := eachLine(r, func(line []byte, whole bool) error {
+		if !whole {
+			return nil // nothing comes after it
+		}
+		e, err := parse(line)
+		if err != nil || e.Seq != h.Seq+1 || e.Prev != h.Last {
+			return errNoFollower
+		}
+		h = h.after(e, line)
+		return nil
+	})
+	return h, err
+}
+
+func (l *Log) broken(how string) error {
+	return diag.New(diag.TranscriptBroken, "%s: the log %s %s after it was last written, so nothing was signed", recording, l.Path(), how).
+		WithHint("rye key log --check tells where; once you know why, move %s and %s away: the next signature begins a new log", l.Path(), HeadFile)
+}
+
+// lines renders the entries that follow h.
+func (l *Log) lines(h head, made []Entry) ([]byte, head, error) {
+	var text bytes.Buffer
+	now := l.p.Now().UTC().Format(layout)
+	for _, e := range made {
+		e.Seq, e.Time, e.Prev = h.Seq+1, now, h.Last
+		line, err := e.render()
+		if err != nil {
+			return nil, h, diag.New(diag.Internal, "%s of %s %s: %w", recording, e.Kind, e.ID, err)
+		}
+		text.Write(line)
+		h = h.after(e, line)
+	}
+	return text.Bytes(), h, nil
+}
+
+// write puts text at the end and waits for the disk; what could not be written
+// whole is taken back.
+func write(f *os.File, text []byte, end int64) error {
+	_, err := f.WriteAt(text, end)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err != nil {
+		return diag.New(diag.FileSystemError, "%s: %w", recording, errors.Join(err, f.Truncate(end)))
+	}
+	return nil
+}

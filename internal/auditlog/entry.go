@@ -1,0 +1,107 @@
+package auditlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// Entry is what the log says of one signature. Append fills in Seq, Time and
+// Prev.
+type Entry struct {
+	Seq     int64  `json:"seq"`               // 1, 2, 3, …
+	Time    string `json:"time"`              // when it was written down: UTC, whole seconds
+	Surface string `json:"surface"`           // what asked for the signature, such as cli
+	Use     string `json:"use"`               // what it is good for, such as sign
+	Kind    string `json:"kind"`              // of the item or document
+	ID      string `json:"id"`                // of the item or document
+	Space   string `json:"space"`             // where it lies, such as project
+	Project string `json:"project,omitempty"` // the project's folder, where there is one
+	Digest  string `json:"digest"`            // "sha256:" and the hash of the whole signed file
+	Key     string `json:"key"`               // the fingerprint of the key, 64 digits
+	Prev    string `json:"prev"`              // "sha256:" and the hash of the line before, line feed included
+}
+
+// maxLine is the longest line, in bytes with its line feed.
+const maxLine = 32 << 10
+
+const (
+	layout     = "2006-01-02T15:04:05Z"
+	maxWord    = 64
+	maxName    = 1024
+	digestHead = "sha256:"
+)
+
+// render returns the one line that says e, line feed included. An entry that
+// parse would refuse is not rendered.
+func (e Entry) render() ([]byte, error) {
+	e.Project = strings.ToValidUTF8(e.Project, "\ufffd")
+	b, err := jsonx.Marshal(e)
+	if err != nil {
+		return nil, err
+	}
+	b = append(b, '\n')
+	_, err = parse(b)
+	return b, err
+}
+
+// parse reads a line, line feed included. There is one spelling of each entry:
+// what renders differently is refused.
+func parse(line []byte) (Entry, error) {
+	var e Entry
+	if len(line) > maxLine {
+		return e, fmt.Errorf("it has more than %d bytes", maxLine)
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		return Entry{}, fmt.Errorf("it is no entry: %w", err)
+	}
+	if b, err := jsonx.Marshal(e); err != nil || !bytes.Equal(append(b, '\n'), line) {
+		return Entry{}, fmt.Errorf("it is not spelled as rye spells an entry")
+	}
+	return e, e.check()
+}
+
+// check looks at every field.
+func (e *Entry) check() error {
+	if e.Seq < 1 {
+		return fmt.Errorf("seq is %d", e.Seq)
+	}
+	for _, f := range []struct {
+		name, value string
+		fits        func(string) bool
+	}{
+		{"time", e.Time, isTime}, {"surface", e.Surface, isWord}, {"use", e.Use, isWord}, {"kind", e.Kind, isWord}, {"id", e.ID, isName},
+		{"space", e.Space, isName}, {"digest", e.Digest, isDigest}, {"key", e.Key, isHash}, {"prev", e.Prev, isDigest},
+	} {
+		if !f.fits(f.value) {
+			return fmt.Errorf("%s is %q", f.name, f.value)
+		}
+	}
+	return nil
+}
+
+func isTime(s string) bool {
+	t, err := time.Parse(layout, s)
+	return err == nil && t.Format(layout) == s
+}
+
+// isWord accepts lower-case letters, digits, - and _.
+func isWord(s string) bool {
+	return s != "" && len(s) <= maxWord && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+}
+
+// isName accepts printable ASCII without blanks.
+func isName(s string) bool {
+	return s != "" && len(s) <= maxName && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+func isHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+func isDigest(s string) bool {
+	hash, ok := strings.CutPrefix(s, digestHead)
+	return ok && isHash(hash)
+}

@@ -1,0 +1,64 @@
+package auditlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// head tells how far the log reached when it was last written: without it
+// nobody would miss the last lines.
+type head struct {
+	Seq  int64  `json:"seq"`  // of the last entry
+	Size int64  `json:"size"` // of the log, in bytes
+	Last string `json:"last"` // the hash of the last line
+}
+
+// start is the head of a log without entries.
+func start() head { return head{Last: digestOf([]byte(genesis))} }
+
+// readHead returns what the head says. One that is missing, or was lost with
+// the power, says nothing; the log is then read from its beginning.
+func (l *Log) readHead() (h head, known bool, err error) {
+	name := l.path(HeadFile)
+	if fi, err := os.Lstat(name); err == nil && !fi.Mode().IsRegular() {
+		return h, false, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
+	}
+	b, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return start(), false, nil
+	case err != nil:
+		return h, false, diag.New(diag.FileSystemError, "reading where the log of signatures ends: %w", err)
+	}
+	h, known = parseHead(b)
+	return h, known, nil
+}
+
+func parseHead(b []byte) (h head, known bool) {
+	if json.Unmarshal(b, &h) != nil || h.Seq < 1 || h.Size < 1 || !isDigest(h.Last) || !bytes.Equal(h.render(), b) {
+		return start(), false
+	}
+	return h, true
+}
+
+func (h head) render() []byte {
+	b, _ := jsonx.Marshal(h)
+	return append(b, '\n')
+}
+
+// writeHead does not wait for the disk: an older head is no harm.
+func (l *Log) writeHead(h head) error {
+	return atomicfile.Replace(l.path(HeadFile), h.render(), 0o600)
+}
+
+// after returns the head once line, which is e, stands behind what h tells of.
+func (h head) after(e Entry, line []byte) head {
+	return head{Seq: e.Seq, Size: h.Size + int64(len(line)), Last: digestOf(line)}
+}

@@ -1,0 +1,57 @@
+package auditlog
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// eachLine hands each line to do, with its line feed. The last one may lack it:
+// then it is not whole. Of a line that is too long only the beginning is handed
+// on, which is no entry. The bytes are good until do returns.
+func eachLine(r io.Reader, do func(line []byte, whole bool) error) error {
+	br := bufio.NewReaderSize(r, maxLine+1)
+	for {
+		line, err := br.ReadSlice('\n')
+		whole := err == nil
+		if errors.Is(err, bufio.ErrBufferFull) {
+			line = bytes.Clone(line)
+			whole, err = skipLine(br)
+		}
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if len(line) > 0 {
+			if err := do(line, whole); err != nil {
+				return err
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+	}
+}
+
+// skipLine reads to the end of a line and reports whether it has one.
+func skipLine(br *bufio.Reader) (whole bool, err error) {
+	for {
+		_, err := br.ReadSlice('\n')
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return err == nil, err
+		}
+	}
+}
+
+// lineBefore returns the line that ends at an offset, or as much of it as a
+// line may have.
+func lineBefore(r io.ReaderAt, end int64) ([]byte, error) {
+	b := make([]byte, min(end, maxLine))
+	if len(b) == 0 {
+		return nil, nil
+	}
+	if _, err := r.ReadAt(b, end-int64(len(b))); err != nil && err != io.EOF {
+		return nil, err
+	}
+	return b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:], nil
+}

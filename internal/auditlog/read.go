@@ -1,0 +1,103 @@
+package auditlog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Report is what the log says.
+type Report struct {
+	Path    string  `json:"path"`
+	Total   int     `json:"total"`   // how many entries it holds
+	Entries []Entry `json:"entries"` // the newest of them, oldest first
+	// Findings are where the chain does not hold, by line; a warning is no
+	// break in it.
+	Findings []diag.Finding `json:"findings,omitempty"`
+}
+
+// Err returns an error when the chain does not hold.
+func (r *Report) Err() error { return diag.FromFindings("checking the log of signatures", r.Findings) }
+
+// Read reads the whole log, holds every line against the one before, and keeps
+// the newest entries, at most limit; 0 keeps all. It takes no turn and may run
+// while others write. A log that does not exist is empty.
+func (l *Log) Read(ctx context.Context, limit int) (*Report, error) {
+	if err := l.placed("reading the log of signatures"); err != nil {
+		return nil, err
+	}
+	h, known, err := l.readHead() // before the log, which only grows
+	if err != nil {
+		return nil, err
+	}
+	f, err := l.openToRead()
+	if err != nil {
+		return nil, err
+	}
+	r := io.Reader(f)
+	if f == nil {
+		r = nothing{}
+	} else {
+		defer func() { _ = f.Close() }()
+	}
+	return l.read(ctx, r, h, known, limit)
+}
+
+func (l *Log) read(ctx context.Context, r io.Reader, h head, known bool, limit int) (*Report, error) {
+	c := newChain(h, known)
+	rep := &Report{Path: l.Path(), Entries: []Entry{}}
+	err := eachLine(r, func(line []byte, whole bool) error {
+		if !whole {
+			c.cut()
+			return ctx.Err()
+		}
+		if e, ok := c.add(line); ok {
+			rep.keep(e, limit)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the log of signatures: %w", err)
+	}
+	rep.Findings = diag.WithPath(c.end(), rep.Path)
+	if over := len(rep.Entries) - limit; limit > 0 && over > 0 {
+		rep.Entries = rep.Entries[over:]
+	}
+	return rep, nil
+}
+
+// keep holds at most twice as many entries as are asked for.
+func (r *Report) keep(e Entry, limit int) {
+	r.Total++
+	if limit > 0 && len(r.Entries) >= 2*limit {
+		r.Entries = append(r.Entries[:0], r.Entries[len(r.Entries)-limit:]...)
+	}
+	r.Entries = append(r.Entries, e)
+}
+
+// openToRead returns nil when there is no log.
+func (l *Log) openToRead() (*os.File, error) {
+	name := l.Path()
+	fi, err := os.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err == nil && !fi.Mode().IsRegular():
+		return nil, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the log of signatures: %w", err)
+	}
+	return f, nil
+}
+
+// nothing is a log that does not exist.
+type nothing struct{}
+
+// Read implements io.Reader.
+func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
