@@ -55,6 +55,8 @@ func rooms() map[string]map[string]bool {
 		"threads/store":         set(),
 		"primary":               set(append([]string{"threads", "graph", "search"}, run...)...),
 		"mcpserve":              set(append([]string{"primary"}, run...)...),
+		"mcpclient":             set("item", "resolve", "space", "exec", "policy"),
+		"mcpclient/mcptest":     set(), // tests only
 		"applet":                set("item", "policy", "primary"),
 		"cmd/rye":               nil,   // the top: it may import every room
 		"bench":                 set(), // measures the program from outside
@@ -68,7 +70,7 @@ func rooms() map[string]map[string]bool {
 
 // neverImported are rooms that no room may import, not even the top; tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "source/sourcetest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "source/sourcetest", "mcpclient/mcptest")
 }
 
 // thirdParty maps the path of a module, or of a part of it, to the only rooms
@@ -81,7 +83,7 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/go-git/go-billy/v5":            set("source/gitsource"), // the file system that go-git's storage wants
 		"github.com/go-git/go-git/v5":              set("source/gitsource", "internal/testkit"),
 		"github.com/landlock-lsm/go-landlock":      set("exec/sandbox"),
-		"github.com/modelcontextprotocol/go-sdk":   set("mcpserve", "applet"),
+		"github.com/modelcontextprotocol/go-sdk":   set("mcpserve", "mcpclient"),
 		"github.com/pelletier/go-toml/v2":          set("internal/tomlx"),
 		"github.com/santhosh-tekuri/jsonschema/v6": set("internal/schema"),
 		"github.com/sigstore/sigstore":             set("sign"),

@@ -1,0 +1,135 @@
+package mcpclient
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+)
+
+// call is the body of the runtimes: it calls the tool that the item at the head
+// of the chain stands for.
+func (c *client) call(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+	settings, _ := in.Config["settings"].(map[string]any)
+	transport, _ := settings["transport"].(string)
+	return c.callStub(ctx, in.Chain.Tool(), transport, in.Env, in.Parameters)
+}
+
+// callStub calls the tool that a verified item stands for, if the server still
+// describes it as it was signed.
+func (c *client) callStub(ctx context.Context, it *resolve.Item, transport string, env map[string]string, params map[string]any) (map[string]any, error) {
+	stub, err := ReadStub(it)
+	if err != nil {
+		return nil, err
+	}
+	server, digest, err := c.serverOf(ctx, it, stub)
+	if err != nil {
+		return nil, err
+	}
+	if kind := transportOf(server); transport != "" && transport != kind {
+		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, server.Ref(), server.Transport).
+			WithHint("rye mcp refresh %s", server.Name)
+	}
+	if server, err = server.Expand(env, c.p.Environ); err != nil {
+		return nil, err
+	}
+	session, err := c.checked(ctx, it, stub, server, digest, env)
+	if err != nil {
+		return nil, err
+	}
+	res, err := session.Call(ctx, stub.Tool, params)
+	if err != nil {
+		return nil, err
+	}
+	return res.Data(), nil
+}
+
+// transportOf returns what a runtime calls the way to a server.
+func transportOf(s *Server) string {
+	if s.Transport == SSE {
+		return HTTP
+	}
+	return s.Transport
+}
+
+// serverOf finds the server of a stub by a static edge, verified, and asks
+// whether the caller may use it.
+func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub) (*Server, item.Digest, error) {
+	ref := ServerRef(stub.Server)
+	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
+	if err != nil {
+		if diag.CodeOf(err) == diag.ExecutorNotFound {
+			err = diag.New(diag.ToolNotFound, "%w, named as config.server by %s", err, it.Ref).WithHint("rye mcp add %s", stub.Server)
+		}
+		return nil, item.Digest{}, err
+	}
+	server, err := ReadServer(found)
+	if err == nil {
+		err = c.allowed(server)
+	}
+	return server, found.Digest, err
+}
+
+// checked returns a session whose server describes the tool as it was signed. A
+// server that ended since the last call is started once more, since nothing was
+// asked of it yet.
+func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, digest item.Digest, env map[string]string) (*Session, error) {
+	key := poolKey(s, digest)
+	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, c.options(env), s) }
+	for again := true; ; again = false {
+		session, err := c.p.Pool.Get(ctx, key, dial)
+		if err != nil {
+			return nil, err
+		}
+		tools, err := session.Tools(ctx)
+		if err == nil {
+			return session, unchanged(it, stub, tools)
+		}
+		if !again || session.Alive() || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *client) options(env map[string]string) Options {
+	return Options{
+		Version: c.p.Version, Dir: c.p.Dir, Env: proc.Environ(env), Project: c.p.Project, Consent: c.p.Consent, Offline: c.p.Offline,
+	}
+}
+
+// poolKey tells servers apart: by their items, and by what was filled in.
+func poolKey(s *Server, digest item.Digest) string {
+	b, err := jsonx.Marshal(s)
+	if err != nil { // no server holds what JSON cannot
+		return digest.Hex()
+	}
+	sum := sha256.Sum256(append(digest[:], b...))
+	return s.Name + " " + item.Digest(sum).Hex()
+}
+
+// unchanged compares what a server says about a tool now with what was signed.
+func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
+	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
+	if i < 0 {
+		return diag.New(diag.ToolNotFound, "running %s: MCP server %s offers no tool %s any more", it.Ref, stub.Server, quoted(stub.Tool)).
+			WithHint("rye mcp refresh %s shows what it offers now", stub.Server)
+	}
+	hash, err := tools[i].Hash()
+	if err != nil || hash == stub.Definition {
+		return err
+	}
+	what := "its definition"
+	if parts := Differences(it, tools[i]); len(parts) > 0 {
+		what = strings.Join(parts, ", ")
+	}
+	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool otherwise than when you signed it (%s)", it.Ref, stub.Server, what).
+		WithHint("rye mcp refresh %s shows the change and asks whether you accept it", stub.Server).
+		WithDetail("expected", stub.Definition.String()).WithDetail("found", hash.String()).WithDetail("changed", what)
+}

@@ -1,0 +1,213 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// The revisions of the protocol that divide its two eras: the first of the new
+// one, and what is offered to servers of the old one.
+const (
+	modern = "2026-07-28"
+	legacy = "2025-11-25"
+)
+
+// Options says how servers are started and reached. The zero value starts them
+// with an empty environment.
+type Options struct {
+	Version string   // of this program, told to servers
+	Dir     string   // where programs are started, absolute
+	Env     []string // what a program gets beside what its server item declares
+	Project string   // the project's folder, "" without one
+	// Consent says whether a program of the project itself may serve. Nil means
+	// never.
+	Consent func(exec.Interpreter) error
+	Offline bool              // reach nothing by the network
+	Web     http.RoundTripper // nil is the machine's network
+}
+
+// attempt is one way to begin a conversation.
+type attempt struct {
+	version string
+	probe   time.Duration // how long the newer era's first request may stay unanswered; zero: as all others
+}
+
+// attempts returns the ways to begin, in order. What a server agreed on once is
+// tried first, and the rest only when it refuses that.
+func attempts(s *Server) []attempt {
+	ask := attempt{modern, min(probeTime, s.Timeout/2)}
+	switch {
+	case s.Protocol == "":
+		return []attempt{ask, {legacy, 0}}
+	case s.Protocol >= modern:
+		return []attempt{{modern, 0}}
+	}
+	return []attempt{{s.Protocol, 0}, ask}
+}
+
+// Connect begins a conversation with a server, all of whose variables are filled
+// in, within the server's timeout. The session outlives ctx: it ends with Close.
+func Connect(ctx context.Context, o Options, s *Server) (*Session, error) {
+	within, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	var first error
+	for _, a := range attempts(s) {
+		session, err := connectOnce(within, o, s, a)
+		if err == nil {
+			return session, nil
+		}
+		if diag.CodeOf(first) == "" || diag.CodeOf(first) == diag.Timeout {
+			first = err
+		}
+		if !again(err) || within.Err() != nil {
+			break
+		}
+	}
+	return nil, first
+}
+
+// again reports whether another way to begin may do better.
+func again(err error) bool {
+	var e *diag.Error
+	return errors.As(err, &e) && e.Details[detailAgain] == true
+}
+
+// detailAgain marks an error after which another era is worth a try.
+const detailAgain = "other_protocol"
+
+func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session, error) {
+	// The session's own context ends with the session, or when it cannot begin.
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	session := &Session{server: s, cancel: cancel, ended: make(chan struct{})}
+	t, err := session.transport(own, o, a)
+	if err == nil {
+		if session.web != nil && a.probe > 0 { // a process is asked twice, a web server anew
+			timer := time.AfterFunc(a.probe, cancel)
+			defer timer.Stop()
+		}
+		session.cs, err = session.client(o).Connect(own, t, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+		err = session.began(ctx, err, a)
+	}
+	if !stop() && err == nil {
+		err = session.explain(ctx, "connecting", ctx.Err())
+	}
+	if err != nil {
+		session.abandon()
+		return nil, err
+	}
+	go func() {
+		_ = session.cs.Wait()
+		close(session.ended)
+	}()
+	return session, nil
+}
+
+// began explains why a conversation did not begin, and whether the other era is
+// worth a try.
+func (s *Session) began(ctx context.Context, err error, a attempt) error {
+	if err == nil {
+		return nil
+	}
+	e := s.explain(ctx, "connecting", err)
+	var refused *jsonrpc.Error
+	died := s.program != nil && s.program.dead()
+	unanswered := s.web != nil && a.probe > 0 && ctx.Err() == nil
+	if d := new(diag.Error); errors.As(e, &d) && (died || unanswered || errors.As(err, &refused)) {
+		return d.WithDetail(detailAgain, true)
+	}
+	return e
+}
+
+// transport prepares the way to the server.
+func (s *Session) transport(ctx context.Context, o Options, a attempt) (mcp.Transport, error) {
+	if s.server.Transport != Stdio {
+		if o.Offline {
+			return nil, diag.New(diag.Network, "connecting to MCP server %s: --offline is set, and it is reached by the network", s.server.Name)
+		}
+		var err error
+		if s.web, err = newWeb(s.server, o.Web); err != nil {
+			return nil, err
+		}
+		return s.web.transport(s.server), nil
+	}
+	c, err := o.command(s.server)
+	if err != nil {
+		return nil, err
+	}
+	s.program = startProgram(ctx, c, newProbe(a.probe))
+	return s.program, nil
+}
+
+// command returns the program of a server. One inside the project needs consent.
+func (o Options) command(s *Server) (proc.Cmd, error) {
+	c := proc.Cmd{Argv: append([]string{s.Command}, s.Args...), Dir: o.Dir, Env: proc.Merge(o.Env, proc.Environ(s.Env))}
+	if s.Cwd != "" {
+		c.Dir = s.Cwd
+		if !filepath.IsAbs(c.Dir) {
+			c.Dir = filepath.Join(o.Dir, filepath.FromSlash(s.Cwd))
+		}
+	}
+	path, err := proc.LookPath(s.Command, c.Env)
+	if err != nil {
+		return c, err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Dir, path)
+	}
+	c.Path = path
+	return c, o.consent(s, path)
+}
+
+func (o Options) consent(s *Server, path string) error {
+	if !exec.Local(path, o.Project) {
+		return nil
+	}
+	in := exec.Interpreter{Owner: s.Ref().String(), Path: path, Local: true, Project: o.Project}
+	var err error
+	if in.Digest, err = exec.DigestProgram(path); err != nil {
+		return diag.New(diag.FileSystemError, "reading program %s: %w", path, err)
+	}
+	if o.Consent == nil {
+		return diag.New(diag.ConsentRequired, "running %s: a program of the project needs consent", path)
+	}
+	return o.Consent(in)
+}
+
+// client returns a client that offers servers nothing.
+func (s *Session) client(o Options) *mcp.Client {
+	version := o.Version
+	if version == "" {
+		version = "0"
+	}
+	c := mcp.NewClient(&mcp.Implementation{Name: "rye", Version: version}, &mcp.ClientOptions{
+		Capabilities:   &mcp.ClientCapabilities{},
+		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+	})
+	c.AddReceivingMiddleware(s.receiving)
+	return c
+}
+
+// receiving refuses what a server asks of its client: rye calls tools and does
+// nothing for servers.
+func (s *Session) receiving(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		switch method {
+		case "roots/list", "sampling/createMessage", "elicitation/create":
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "rye answers no " + method}
+		case "notifications/tools/list_changed":
+			s.forget()
+		}
+		return next(ctx, method, req)
+	}
+}

@@ -1,0 +1,103 @@
+package mcpclient
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/tmpl"
+)
+
+// Expand returns the server with every ${VAR} filled in. A variable comes from
+// chain, else from environ, KEY=VALUE, from which nothing is taken that chooses
+// the code programs load, and no setting of rye.
+func (s *Server) Expand(chain map[string]string, environ []string) (*Server, error) {
+	x := &expander{env: map[string]string{}}
+	for _, name := range s.Variables() {
+		v, has := chain[name]
+		if !has && !proc.IsLoaderVar(name) && !strings.HasPrefix(strings.ToUpper(name), "RYE_") {
+			v, _ = proc.Lookup(environ, name)
+		}
+		x.env[name] = v
+	}
+	out := *s
+	out.Command, out.Cwd, out.URL = x.text("command", s.Command), x.text("cwd", s.Cwd), x.text("url", s.URL)
+	out.Args = make([]string, len(s.Args))
+	for i, a := range s.Args {
+		out.Args[i] = x.text("args", a)
+	}
+	out.Env, out.Headers = x.texts("env", s.Env), x.texts("headers", s.Headers)
+	if err := diag.FromFindings("filling in "+s.Ref().String(), x.fs); err != nil {
+		return nil, err
+	}
+	p := &serverParser{s: &out}
+	p.check(nil)
+	return &out, diag.FromFindings("filling in "+s.Ref().String(), p.fs)
+}
+
+type expander struct {
+	env map[string]string
+	fs  []diag.Finding
+}
+
+// text fills in one value. It names what is missing, and never a value.
+func (x *expander) text(key, s string) string {
+	for _, name := range variables(s, false) {
+		if x.env[name] == "" {
+			f := diag.Errorf(diag.ConfigError, 0, 0, "config.%s needs the variable %s, which is not set", key, name)
+			f.Fix = "set " + name + " in the environment of rye"
+			x.fs = append(x.fs, f)
+		}
+	}
+	out, err := tmpl.Expand(s, x.env, nil)
+	if err != nil {
+		x.fs = append(x.fs, diag.Errorf(diag.ConfigError, 0, 0, "config.%s: %s", key, err))
+	}
+	return out
+}
+
+func (x *expander) texts(key string, m map[string]string) map[string]string {
+	out := make(map[string]string, len(m))
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out[name] = x.text(key+"."+name, m[name])
+	}
+	return out
+}
+
+// Variables returns the names of the variables that the server refers to.
+func (s *Server) Variables() []string {
+	all := append([]string{s.Command, s.Cwd, s.URL}, s.Args...)
+	all = slices.AppendSeq(all, maps.Values(s.Env))
+	all = slices.AppendSeq(all, maps.Values(s.Headers))
+	var out []string
+	for _, text := range all {
+		out = append(out, variables(text, true)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// variables returns the names in ${NAME}, and with defaults those in
+// ${NAME:-default} too.
+func variables(text string, defaults bool) []string {
+	var out []string
+	for {
+		_, rest, ok := strings.Cut(text, "${")
+		if !ok {
+			return out
+		}
+		text = rest
+		name, _, closed := strings.Cut(rest, "}")
+		name, _, has := strings.Cut(name, ":-")
+		if closed && (defaults || !has) && upperName(name) {
+			out = append(out, name)
+		}
+	}
+}
+
+// upperName reports whether a template takes s for a variable.
+func upperName(s string) bool {
+	return s != "" && (s[0] < '0' || s[0] > '9') && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+}

@@ -1,0 +1,53 @@
+// Package mcpclient calls tools of external MCP servers: it starts or reaches a
+// server as a signed item says, holds what it offers against what was signed,
+// and makes the items that stand for its tools.
+//
+// It asks no person, signs nothing and writes no file: the command line does. It
+// serves no protocol itself (mcpserve) and decides no permission (policy).
+package mcpclient
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Params says what the functions of this room work with. Resolver is required;
+// a nil Caller holds nothing.
+type Params struct {
+	Resolver *resolve.Resolver
+	Caller   policy.Set
+	// Environ is where the variables come from that a server item names; nil is
+	// empty.
+	Environ []string
+	Dir     string // where servers are started, absolute
+	Version string // of this program, told to servers
+	// Consent says whether a program of the project itself may serve. Nil means
+	// never.
+	Consent func(exec.Interpreter) error
+	Project string // the project's folder, "" without one
+	Offline bool   // reach nothing by the network
+	Pool    *Pool  // required
+	// Execute runs a tool as any caller would; required for mcp_connect.
+	Execute func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error)
+}
+
+// Natives returns the functions that runtimes and tools name in config.func.
+func Natives(p Params) map[string]exec.Native {
+	c := &client{p}
+	return map[string]exec.Native{
+		"mcp_call":     c.call,
+		"mcp_connect":  c.connect,
+		"mcp_discover": c.discover,
+		"mcp_manager":  c.manage,
+	}
+}
+
+// client is what the functions share.
+type client struct{ p Params }
+
+// allowed asks for the capability to start or reach a server.
+func (c *client) allowed(s *Server) error { return c.p.Caller.Check(policy.Execute, s.Ref()) }

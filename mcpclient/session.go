@@ -1,0 +1,281 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Limits of a server's list of tools.
+const (
+	MaxTools = 2000
+	maxPages = 200
+)
+
+// Session is a conversation with one server. It is safe for concurrent use.
+type Session struct {
+	server  *Server
+	cs      *mcp.ClientSession
+	program *program // nil for a server on the web
+	web     *web     // nil for a program
+	cancel  context.CancelFunc
+	ended   chan struct{} // closed when the conversation is over
+
+	mu    sync.Mutex
+	tools []Tool
+	known bool // tools are what the server offers
+}
+
+// Protocol returns the revision agreed on.
+func (s *Session) Protocol() string {
+	if r := s.cs.InitializeResult(); r != nil {
+		return r.ProtocolVersion
+	}
+	return ""
+}
+
+// Software returns what the server calls itself, with its version.
+func (s *Session) Software() string {
+	r := s.cs.InitializeResult()
+	if r == nil || r.ServerInfo == nil {
+		return ""
+	}
+	return strings.TrimSpace(r.ServerInfo.Name + " " + r.ServerInfo.Version)
+}
+
+// Alive reports whether the server still answers.
+func (s *Session) Alive() bool {
+	select {
+	case <-s.ended:
+		return false
+	default:
+		return s.program == nil || !s.program.dead()
+	}
+}
+
+// Close ends the conversation, and the server when it is a process of ours.
+func (s *Session) Close() {
+	if s.program != nil {
+		_ = s.program.Close()
+	}
+	t := time.AfterFunc(stopGrace, s.cancel) // a web server that does not answer holds nobody
+	defer t.Stop()
+	_ = s.cs.Close()
+	s.cancel()
+}
+
+func (s *Session) abandon() {
+	if s.program != nil {
+		_ = s.program.Close()
+	}
+	s.cancel()
+}
+
+func (s *Session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = false
+}
+
+// Tools returns what the server offers. It asks once, and again after the server
+// said that its tools changed.
+func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
+	s.mu.Lock()
+	tools, known := s.tools, s.known
+	s.known = true // what changes from now on is noticed
+	s.mu.Unlock()
+	if known {
+		return tools, nil
+	}
+	within, cancel := context.WithTimeout(ctx, s.server.Timeout)
+	defer cancel()
+	tools, err := s.list(within)
+	if err != nil {
+		s.forget()
+		return nil, s.explain(ctx, "listing the tools", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tools = tools
+	return tools, nil
+}
+
+func (s *Session) list(ctx context.Context) ([]Tool, error) {
+	if r := s.cs.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
+		return nil, nil // it says that it has none
+	}
+	var out []Tool
+	seen := map[string]bool{}
+	for cursor := ""; ; {
+		res, err := s.cs.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range res.Tools {
+			if t == nil {
+				continue
+			}
+			tool, err := toolOf(t)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, tool)
+		}
+		if len(out) > MaxTools {
+			return nil, diag.New(diag.TooLarge, "it offers more than %d tools", MaxTools)
+		}
+		if cursor = res.NextCursor; cursor == "" {
+			return out, nil
+		}
+		if seen[cursor] || len(seen) == maxPages {
+			return nil, diag.New(diag.ExecutionFailed, "its list does not end: page %d leads back to %s", len(seen)+1, quoted(cursor))
+		}
+		seen[cursor] = true
+	}
+}
+
+// Result is what a tool gave.
+type Result struct {
+	Content    []any
+	Structured any // nil: none
+	IsError    bool
+}
+
+// Data returns the result as a tool of rye returns it.
+func (r *Result) Data() map[string]any {
+	m := map[string]any{"success": !r.IsError, "content": r.Content, "isError": r.IsError}
+	if r.Structured != nil {
+		m["structuredContent"] = r.Structured
+	}
+	if r.IsError {
+		m["error"] = r.text()
+	}
+	return m
+}
+
+// text returns the text of the content.
+func (r *Result) text() string {
+	var parts []string
+	for _, c := range r.Content {
+		if m, ok := c.(map[string]any); ok && m["type"] == "text" {
+			s, _ := m["text"].(string)
+			parts = append(parts, s)
+		}
+	}
+	if len(parts) == 0 {
+		return "the server's tool reports an error and says nothing about it"
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Call calls a tool, within the server's timeout.
+func (s *Session) Call(ctx context.Context, tool string, args map[string]any) (*Result, error) {
+	within, cancel := context.WithTimeout(ctx, s.server.Timeout)
+	defer cancel()
+	if args == nil {
+		args = map[string]any{}
+	}
+	res, err := s.cs.CallTool(within, &mcp.CallToolParams{Name: tool, Arguments: args})
+	doing := "calling " + quoted(tool)
+	if err != nil {
+		return nil, s.explain(ctx, doing, err)
+	}
+	if len(res.InputRequests) > 0 || res.RequestState != "" {
+		return nil, s.explain(ctx, doing, errors.New("it asks for input while it works, which rye does not give"))
+	}
+	r := &Result{IsError: res.IsError, Content: []any{}}
+	if res.Content != nil {
+		list, err := plain(res.Content)
+		if err != nil {
+			return nil, s.explain(ctx, doing, err)
+		}
+		r.Content, _ = list.([]any)
+	}
+	if r.Structured, err = plain(res.StructuredContent); err != nil {
+		return nil, s.explain(ctx, doing, err)
+	}
+	return r, nil
+}
+
+// explain makes an error that says what a server did, from what the protocol's
+// library noticed of it. ctx is the caller's.
+func (s *Session) explain(ctx context.Context, doing string, err error) error {
+	what := doing + " " + preposition(doing) + "MCP server " + s.server.Name
+	e := s.cause(ctx, what, err)
+	if s.program == nil {
+		return e
+	}
+	_, stderr, skipped := s.program.state()
+	if stderr != "" {
+		e.WithDetail("stderr", stderr)
+	}
+	if skipped != "" {
+		e.WithDetail("not_a_message", skipped)
+	}
+	return e
+}
+
+func preposition(doing string) string {
+	if doing == "connecting" {
+		return "to "
+	}
+	return "of "
+}
+
+func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error {
+	var known *diag.Error
+	var refused *jsonrpc.Error
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return diag.New(diag.Cancelled, "%s: cancelled", what)
+	case s.program != nil && s.program.gone():
+		why, _, _ := s.program.state()
+		e := diag.New(diag.ExecutionFailed, "%s: %w", what, why)
+		if errors.As(why, &known) && known.Hint != "" {
+			e.Hint = known.Hint
+		}
+		return e
+	case errors.As(err, &known):
+		return diag.New(known.Code, "%s: %s", what, known.Message)
+	case errors.As(err, &refused):
+		return diag.New(diag.ExecutionFailed, "%s: it answers %s", what, quoted(refused.Message)).
+			WithDetail("jsonrpc_code", refused.Code)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), ctx.Err() != nil:
+		return diag.New(diag.Timeout, "%s: no answer within %s", what, s.server.Timeout.Round(time.Millisecond)).
+			WithHint("config.timeout in tool:%s gives it longer", s.server.Ref().ID)
+	case s.web != nil:
+		return s.web.failure(what, err)
+	}
+	return diag.New(diag.ExecutionFailed, "%s: %s", what, clipped(err.Error()))
+}
+
+// failure explains what a server on the web did.
+func (w *web) failure(what string, err error) *diag.Error {
+	switch status := w.refusal(); status {
+	case 0:
+		return diag.New(diag.Network, "%s: %s", what, clipped(err.Error()))
+	case 401, 403:
+		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).
+			WithHint("hand a token over: rye mcp add … --header-env Authorization='Bearer ${TOKEN}'; rye does no OAuth login")
+	case 404, 405:
+		return diag.New(diag.Network, "%s: nothing at %s speaks the protocol (HTTP %d)", what, w.origin.Redacted(), status).
+			WithHint("look at the path of the address; older servers need --transport sse")
+	default:
+		return diag.New(diag.Network, "%s: HTTP %d", what, status)
+	}
+}
+
+func clipped(s string) string {
+	const most = 300
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}

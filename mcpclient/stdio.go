@@ -1,0 +1,241 @@
+package mcpclient
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// Limits of what a server may send.
+const (
+	MaxMessage = 16 << 20 // bytes of one message
+	keptStderr = 8 << 10  // bytes of the end of stderr
+)
+
+// stopGrace is how long a server may take to end after its input has ended, and
+// again after it was asked to.
+const stopGrace = 2 * time.Second
+
+// program is a server that runs as a process of ours. It implements
+// mcp.Transport and mcp.Connection: one message a line. What is no message, such
+// as a banner, is skipped.
+type program struct {
+	stdin  *io.PipeWriter
+	cancel context.CancelFunc
+	ended  chan struct{} // closed when the process is gone, with all its group
+	result proc.Result   // after ended
+	err    error         // after ended: what kept it from starting or ending
+
+	messages chan jsonrpc.Message
+	closed   chan struct{}
+	once     sync.Once
+	write    sync.Mutex
+
+	probe *probe
+
+	mu      sync.Mutex
+	lines   lineReader // of stdout
+	tail    []byte     // the end of stderr
+	skipped string     // the first line of stdout that was no message
+	fault   error      // why its output is not read any more
+}
+
+// startProgram starts a server. It ends with Close, and lives as long as ctx.
+func startProgram(ctx context.Context, c proc.Cmd, ask *probe) *program {
+	ctx, cancel := context.WithCancel(ctx)
+	r, w := io.Pipe()
+	p := &program{
+		stdin: w, cancel: cancel, ended: make(chan struct{}),
+		messages: make(chan jsonrpc.Message), closed: make(chan struct{}), probe: ask,
+	}
+	c.Stdin, c.OnStdout, c.MaxStdout, c.MaxStderr, c.Grace = r, p.output, -1, -1, stopGrace
+	c.OnLine = p.stderr
+	go func() {
+		p.result, p.err = proc.Run(ctx, c)
+		_ = r.CloseWithError(io.ErrClosedPipe) // a write that nobody will read
+		close(p.ended)
+	}()
+	return p
+}
+
+// Connect implements mcp.Transport.
+func (p *program) Connect(context.Context) (mcp.Connection, error) { return p, nil }
+
+// SessionID implements mcp.Connection.
+func (p *program) SessionID() string { return "" }
+
+// Read implements mcp.Connection.
+func (p *program) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m := <-p.messages:
+		return m, nil
+	case m := <-p.probe.answer:
+		return m, nil
+	case <-p.ended:
+	case <-p.closed:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return nil, io.EOF
+}
+
+// Write implements mcp.Connection.
+func (p *program) Write(ctx context.Context, m jsonrpc.Message) error {
+	b, err := jsonrpc.EncodeMessage(m)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return err
+	}
+	p.probe.sent(m)
+	p.write.Lock()
+	defer p.write.Unlock()
+	stop := context.AfterFunc(ctx, func() { // a server that does not read holds nobody
+		_ = p.stdin.CloseWithError(ctx.Err())
+	})
+	defer stop()
+	_, err = p.stdin.Write(append(b, '\n'))
+	return err
+}
+
+// Close ends the server: first its input ends, then it is asked, then killed,
+// with everything it started.
+func (p *program) Close() error {
+	p.once.Do(func() {
+		close(p.closed)
+		_ = p.stdin.Close()
+		t := time.NewTimer(stopGrace)
+		defer t.Stop()
+		select {
+		case <-p.ended:
+		case <-t.C:
+		}
+		p.cancel()
+		<-p.ended
+	})
+	return nil
+}
+
+// output takes what the server writes to stdout.
+func (p *program) output(b []byte) {
+	p.mu.Lock()
+	lines, err := p.lines.add(b)
+	if err != nil && p.fault == nil {
+		p.fault = err
+		p.cancel()
+	}
+	p.mu.Unlock()
+	for _, line := range lines {
+		if m := p.message(line); m != nil {
+			select {
+			case p.messages <- m:
+			case <-p.closed:
+				return
+			}
+		}
+	}
+}
+
+// message returns the message of a line, nil when it holds none that counts.
+func (p *program) message(line []byte) jsonrpc.Message {
+	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
+	if len(line) == 0 {
+		return nil
+	}
+	if m, err := jsonrpc.DecodeMessage(line); err == nil {
+		if p.probe.late(m) {
+			return nil
+		}
+		return m
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.skipped == "" {
+		p.skipped = quoted(string(line))
+	}
+	return nil
+}
+
+// stderr keeps the end of what the server says beside the protocol.
+func (p *program) stderr(s proc.Stream, line []byte) {
+	if s != proc.Stderr {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.tail = append(append(p.tail, line...), '\n')
+	if over := len(p.tail) - keptStderr; over > 0 {
+		p.tail = append(p.tail[:0], p.tail[over:]...)
+	}
+}
+
+// state tells what is known about a server's end: the reason when it has ended
+// or was given up, and the end of its stderr.
+func (p *program) state() (why error, stderr, skipped string) {
+	select {
+	case <-p.ended:
+		why = p.why()
+	default:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fault != nil {
+		why = p.fault
+	}
+	return why, string(bytes.TrimSpace(bytes.ToValidUTF8(p.tail, []byte("\uFFFD")))), p.skipped
+}
+
+// dead reports whether the process is gone.
+func (p *program) dead() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// gone reports whether the process is gone or was given up.
+func (p *program) gone() bool {
+	p.mu.Lock()
+	given := p.fault != nil
+	p.mu.Unlock()
+	return given || p.dead()
+}
+
+func (p *program) why() error {
+	switch {
+	case p.err != nil:
+		return p.err
+	case p.result.Signal != "":
+		return diag.New(diag.ExecutionFailed, "it was ended by %s", p.result.Signal)
+	}
+	return diag.New(diag.ExecutionFailed, "it ended with exit status %d", p.result.ExitCode)
+}
+
+// lineReader cuts lines, each bounded.
+type lineReader struct{ part []byte }
+
+func (l *lineReader) add(b []byte) (lines [][]byte, err error) {
+	for {
+		line, rest, found := bytes.Cut(b, []byte{'\n'})
+		if len(l.part)+len(line) > MaxMessage {
+			l.part = nil
+			return lines, diag.New(diag.TooLarge, "it sent a message of more than %d bytes", MaxMessage)
+		}
+		l.part = append(l.part, line...)
+		if !found {
+			return lines, nil
+		}
+		lines, l.part, b = append(lines, l.part), nil, rest
+	}
+}

@@ -1,0 +1,141 @@
+package mcpclient
+
+import (
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+)
+
+// StubType is the tool_type of an item that stands for a server's tool.
+const StubType = "mcp"
+
+// The runtimes that reach a server, by its transport.
+const (
+	stdioRuntime = "rye/core/runtimes/mcp_stdio_runtime"
+	httpRuntime  = "rye/core/runtimes/mcp_http_runtime"
+)
+
+// Stub is what an item says that stands for a tool of a server.
+type Stub struct {
+	Ref        item.Ref
+	Server     string      // its name
+	Tool       string      // the tool's name at the server
+	Definition item.Digest // of the tool when it was signed
+}
+
+// StubItem returns the text of the item that stands for a tool, unsigned. What
+// the tool's definition says stands in it word for word.
+func StubItem(s *Server, t Tool) ([]byte, error) {
+	hash, err := t.Hash()
+	if err != nil {
+		return nil, err
+	}
+	runtime := httpRuntime
+	if s.Transport == Stdio {
+		runtime = stdioRuntime
+	}
+	m := yamlx.Map{
+		{Key: "version", Value: "1.0.0"},
+		{Key: "tool_type", Value: StubType},
+		{Key: "executor_id", Value: runtime},
+		{Key: "category", Value: path.Join(Folder, s.Name)},
+	}
+	if t.Title != "" {
+		m = append(m, yamlx.Pair{Key: "title", Value: t.Title})
+	}
+	m = append(m,
+		yamlx.Pair{Key: "description", Value: t.described(s.Name)},
+		yamlx.Pair{Key: "config", Value: yamlx.Map{
+			{Key: "server", Value: s.Ref().ID},
+			{Key: "tool_name", Value: t.Name},
+			{Key: "definition", Value: hash.String()},
+		}},
+		yamlx.Pair{Key: "input_schema", Value: t.InputSchema},
+	)
+	if t.OutputSchema != nil {
+		m = append(m, yamlx.Pair{Key: "output_schema", Value: t.OutputSchema})
+	}
+	if len(t.Annotations) > 0 {
+		m = append(m, yamlx.Pair{Key: "annotations", Value: t.Annotations})
+	}
+	b, err := yamlx.Marshal(m)
+	if err != nil {
+		return nil, diag.New(diag.ValidationFailed, "writing the item of tool %q: %w", t.Name, err)
+	}
+	return b, nil
+}
+
+// described returns the description, or what stands for a missing one: an item
+// needs some.
+func (t Tool) described(server string) string {
+	if t.Description != "" {
+		return t.Description
+	}
+	return "Tool " + t.Name + " of the MCP server " + server + ", which describes it with nothing"
+}
+
+// ReadStub returns what a verified item says that stands for a tool.
+func ReadStub(it *resolve.Item) (*Stub, error) {
+	bad := func(format string, args ...any) error {
+		return diag.New(diag.ConfigError, "reading "+it.Ref.String()+": "+format, args...).
+			WithHint("rye mcp add and rye mcp refresh write such items")
+	}
+	server, _ := it.Meta.Config["server"].(string)
+	name := path.Base(server)
+	if path.Dir(server) != ServerFolder || CheckName(name) != nil {
+		return nil, bad("config.server must be %s/NAME", ServerFolder)
+	}
+	s := &Stub{Ref: it.Ref, Server: name}
+	if s.Tool, _ = it.Meta.Config["tool_name"].(string); s.Tool == "" {
+		return nil, bad("config.tool_name is missing")
+	}
+	text, _ := it.Meta.Config["definition"].(string)
+	var err error
+	if s.Definition, err = item.ParseDigest(text); err != nil {
+		return nil, bad("config.definition must be the digest of the tool's definition: %w", err)
+	}
+	return s, nil
+}
+
+// signed returns the definition that the item of a tool holds, as far as the
+// item still says it.
+func signed(it *resolve.Item, tool string) map[string]any {
+	m := map[string]any{"name": tool}
+	for key, field := range map[string]string{
+		"title": "title", "description": "description", "inputSchema": "config_schema", "outputSchema": "output_schema", "annotations": "annotations",
+	} {
+		if v, ok := it.Meta.Fields[field]; ok && v != nil {
+			m[key] = v
+		}
+	}
+	return m
+}
+
+// Differences names the parts in which a live definition differs from what an
+// item holds, in order.
+func Differences(it *resolve.Item, live Tool) []string {
+	was, is := signed(it, live.Name), live.Definition()
+	if live.Description == "" {
+		is["description"] = live.described(path.Base(it.Ref.Category()))
+	}
+	keys := maps.Clone(was)
+	maps.Copy(keys, is)
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if !same(was[key], is[key]) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+func same(a, b any) bool {
+	x, err := yamlx.Marshal(a)
+	y, err2 := yamlx.Marshal(b)
+	return err == nil && err2 == nil && string(x) == string(y)
+}

@@ -1,0 +1,155 @@
+package mcpclient
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+)
+
+// Tool is what a server says about one of its tools: all that a model gets to
+// see of it.
+type Tool struct {
+	Name         string
+	Title        string
+	Description  string
+	InputSchema  map[string]any
+	OutputSchema any
+	Annotations  map[string]any
+}
+
+// Definition returns the tool as plain values under the protocol's names.
+func (t Tool) Definition() map[string]any {
+	m := map[string]any{"name": t.Name, "inputSchema": t.InputSchema}
+	for key, v := range map[string]string{"title": t.Title, "description": t.Description} {
+		if v != "" {
+			m[key] = v
+		}
+	}
+	if t.OutputSchema != nil {
+		m["outputSchema"] = t.OutputSchema
+	}
+	if len(t.Annotations) > 0 {
+		m["annotations"] = t.Annotations
+	}
+	return m
+}
+
+// Hash returns the digest of the definition as canonical JSON: keys in order, no
+// white space. Two definitions that differ in anything a model sees differ in it.
+func (t Tool) Hash() (item.Digest, error) {
+	b, err := jsonx.Marshal(t.Definition())
+	if err != nil {
+		return item.Digest{}, diag.New(diag.ValidationFailed, "hashing the definition of tool %q: %w", t.Name, err)
+	}
+	return sha256.Sum256(b), nil
+}
+
+// toolOf reads what the protocol library decoded. Numbers become whole ones
+// again where they are.
+func toolOf(in *mcp.Tool) (Tool, error) {
+	t := Tool{Name: in.Name, Title: in.Title, Description: in.Description}
+	schema, err := plain(in.InputSchema)
+	if err == nil && in.OutputSchema != nil {
+		t.OutputSchema, err = plain(in.OutputSchema)
+	}
+	if err == nil && in.Annotations != nil {
+		var notes any
+		notes, err = plain(in.Annotations)
+		t.Annotations, _ = notes.(map[string]any)
+	}
+	if err != nil {
+		return t, diag.New(diag.ValidationFailed, "reading tool %q: %w", in.Name, err)
+	}
+	var ok bool
+	if t.InputSchema, ok = schema.(map[string]any); !ok {
+		return t, diag.New(diag.ValidationFailed, "reading tool %q: its inputSchema is no object", in.Name)
+	}
+	return t, nil
+}
+
+// plain turns any value into plain ones: nil, bool, int64, float64, string,
+// []any, map[string]any.
+func plain(v any) (any, error) {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var out any
+	if err := json.Unmarshal(b, &out); err != nil {
+		return nil, err
+	}
+	return whole(out), nil
+}
+
+// whole makes integers of the numbers that are some, as YAML tells them apart.
+func whole(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
+			return int64(v)
+		}
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = whole(v[k])
+		}
+	}
+	return v
+}
+
+// checkTexts finds characters in a definition that a reader cannot see. Those
+// that can carry an instruction past a reader are errors.
+func (t Tool) checkTexts() []diag.Finding {
+	var fs []diag.Finding
+	walkTexts(t.Definition(), "", func(at, text string) {
+		for _, f := range hidden.Scan([]byte(text)) {
+			f.Message = "tool " + quoted(t.Name) + ": " + at + " holds what a reader cannot see: " + f.Message
+			f.Fix, f.Line, f.Column = "", 0, 0
+			fs = append(fs, f)
+		}
+	})
+	return fs
+}
+
+// walkTexts visits every text and every key of a value, in order of keys.
+func walkTexts(v any, at string, fn func(at, text string)) {
+	switch v := v.(type) {
+	case string:
+		fn(at, v)
+	case []any:
+		for _, e := range v {
+			walkTexts(e, at, fn)
+		}
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		for _, k := range keys {
+			below := strings.TrimPrefix(at+"."+k, ".")
+			fn("a key of "+at, k)
+			walkTexts(v[k], below, fn)
+		}
+	}
+}
+
+func quoted(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return `"` + hidden.Visible(s) + `"`
+}
