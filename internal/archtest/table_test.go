@@ -77,26 +77,28 @@ func neverImported() map[string]bool {
 // that may import it. A module that is not here is a failure.
 func thirdParty() map[string]map[string]bool {
 	return map[string]map[string]bool{
-		"charm.land/lipgloss/v2":                   set("cmd/rye"),
-		"filippo.io/edwards25519":                  set("sign"),
-		"github.com/creack/pty":                    set("internal/testkit"),
-		"github.com/go-git/go-billy/v5":            set("source/gitsource"), // the file system that go-git's storage wants
-		"github.com/go-git/go-git/v5":              set("source/gitsource", "internal/testkit"),
-		"github.com/landlock-lsm/go-landlock":      set("exec/sandbox"),
-		"github.com/modelcontextprotocol/go-sdk":   set("mcpserve", "mcpclient"),
-		"github.com/pelletier/go-toml/v2":          set("internal/tomlx"),
-		"github.com/santhosh-tekuri/jsonschema/v6": set("internal/schema"),
-		"github.com/sigstore/sigstore":             set("sign"),
-		"github.com/urfave/cli/v2":                 set("cmd/rye"),
-		"golang.org/x/crypto":                      set("sign"),
-		"golang.org/x/mod":                         set("item", "lock", "bundle", "registry"),
-		"golang.org/x/net":                         set("exec/sandbox"),
-		"golang.org/x/sync":                        set("verify", "search", "source", "threads"),
-		"golang.org/x/sys":                         set("exec/sandbox", "internal/proc", "internal/openat"),
-		"golang.org/x/term":                        set("cmd/rye"),
-		"gopkg.in/yaml.v3":                         set("internal/yamlx"),
-		"modernc.org/sqlite":                       set("threads/store"),
-		"mvdan.cc/sh/v3":                           set("policy"),
+		"charm.land/lipgloss/v2":                          set("cmd/rye"),
+		"filippo.io/edwards25519":                         set("sign"),
+		"github.com/creack/pty":                           set("internal/testkit"),
+		"github.com/go-git/go-billy/v5":                   set("source/gitsource"), // the file system that go-git's storage wants
+		"github.com/go-git/go-git/v5":                     set("source/gitsource", "internal/testkit"),
+		"github.com/landlock-lsm/go-landlock":             set("exec/sandbox"),
+		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "mcpclient"),
+		"github.com/JohannesKaufmann/html-to-markdown/v2": set("applet"),
+		"github.com/sourcegraph/jsonrpc2":                 set("applet"),
+		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),
+		"github.com/santhosh-tekuri/jsonschema/v6":        set("internal/schema"),
+		"github.com/sigstore/sigstore":                    set("sign"),
+		"github.com/urfave/cli/v2":                        set("cmd/rye"),
+		"golang.org/x/crypto":                             set("sign"),
+		"golang.org/x/mod":                                set("item", "lock", "bundle", "registry"),
+		"golang.org/x/net":                                set("exec/sandbox"),
+		"golang.org/x/sync":                               set("verify", "search", "source", "threads"),
+		"golang.org/x/sys":                                set("exec/sandbox", "internal/proc", "internal/openat"),
+		"golang.org/x/term":                               set("cmd/rye"),
+		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
+		"modernc.org/sqlite":                              set("threads/store"),
+		"mvdan.cc/sh/v3":                                  set("policy"),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -150,10 +151,35 @@ func (w *world) build(lenient bool) *house {
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: lenient})
 	h.executor = exec.New(exec.Params{
 		Resolver: h.resolver, Cache: filepath.Join(w.bin, "..", "cache"), Project: w.project, UserSpace: w.user,
-		Environ: w.environ, Self: self, Now: w.clock,
+		Environ: w.environ, Self: self, Natives: natives(w.t), Now: w.clock,
 	})
 	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: w.clock})
 	return h
+}
+
+// natives are functions of the names that items of the bundle say: planned here,
+// never called.
+func natives(t *testing.T) map[string]exec.Native {
+	out := map[string]exec.Native{}
+	called := func(context.Context, exec.NativeCall) (map[string]any, error) {
+		t.Error("a function of the program was called")
+		return nil, nil
+	}
+	names := regexp.MustCompile(`(?m)^  func: (\w+)$`)
+	err := fs.WalkDir(stdlib.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := fs.ReadFile(stdlib.FS(), path)
+		for _, m := range names.FindAllSubmatch(b, -1) {
+			out[string(m[1])] = called
+		}
+		return err
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("no item names a function: %v", err)
+	}
+	return out
 }
 
 func (w *world) clock() time.Time { return w.now }

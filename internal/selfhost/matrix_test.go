@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -114,7 +115,7 @@ func wantSupplier(t *testing.T, h *house, ref item.Ref, label string, b []byte, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if it.Root.Label() != label || it.Digest != item.DigestOf(b) || it.Meta.Version != "1.0.1" {
+	if it.Root.Label() != label || it.Digest != item.DigestOf(b) || it.Meta.Version != "1.0.1" && ref.Kind != item.Config {
 		t.Errorf("%s supplies version %s, %s; want %s, %s", it.Root.Label(), it.Meta.Version, it.Digest, label, item.DigestOf(b))
 	}
 	if el := primary.ElementOf(it); el.Space != label || el.Digest != item.DigestOf(b) {
@@ -205,7 +206,7 @@ func TestBrokenOverrideIsRefused(t *testing.T) {
 			return bytes.Replace(b, []byte("1.0.1"), []byte("1.0.2"), 1)
 		}
 		renamed := func(w *world) []byte {
-			return signed(t, w.key, w.now, strings.Replace(e.rel, "/rye/", "/acme/", 1), body)
+			return signed(t, w.key, w.now, path.Join(path.Dir(e.rel), "another_"+path.Base(e.rel)), body)
 		}
 		for _, c := range []struct {
 			name string
@@ -259,6 +260,8 @@ func TestOverrideTakesEffect(t *testing.T) {
 			directiveEffect(t, w, e)
 		case e.it.Ref.Kind == item.Knowledge:
 			knowledgeEffect(t, w, e)
+		case e.it.Ref.Kind == item.Config:
+			configEffect(t, w, e)
 		case e.it.Meta.ToolType == "extractor":
 			extractorEffect(t, w, e)
 		case e.it.Meta.ToolType == "parser":
@@ -356,6 +359,28 @@ func parserEffect(t *testing.T, w *world, e entry) {
 	}
 	if changed == 0 {
 		t.Errorf("no file type is read by %s", was)
+	}
+}
+
+// configEffect: a layer of the project lies over the system's and hides nothing
+// that it does not say itself.
+func configEffect(t *testing.T, w *world, e entry) {
+	before, err := w.house().resolver.Config(t.Context(), e.it.Ref.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put(w.project, e.rel, []byte("schema_version: 1.0.0\ndescription: The project says so.\n"))
+	after, err := w.house().resolver.Config(t.Context(), e.it.Ref.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.Root["description"] != "The project says so." || after.Origins["description"] == before.Origins["description"] {
+		t.Errorf("the merged value is %v, of %s", after.Root["description"], after.Origins["description"])
+	}
+	for key := range before.Root {
+		if after.Root[key] == nil {
+			t.Errorf("%s is lost", key)
+		}
 	}
 }
 
