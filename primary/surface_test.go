@@ -384,3 +384,57 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// TestDefinitions: what a model reads of the four verbs fits in 1,000 tokens of
+// four bytes, and a project can sharpen it.
+func TestDefinitions(t *testing.T) {
+	h := testkit.New(t)
+	defs, err := surface(h).Definitions(t.Context())
+	if err != nil || len(defs.Tools) != 4 {
+		t.Fatalf("%+v, %v", defs, err)
+	}
+	bytes := 0
+	for _, d := range defs.Tools {
+		bytes += len(d.Name) + len(d.Description) + len(d.InputSchema)
+		for _, bad := range []string{"anyOf", "oneOf", "allOf", "$ref"} {
+			if strings.Contains(string(d.InputSchema), `"`+bad+`"`) {
+				t.Errorf("%s: %s stands in the schema", d.Name, bad)
+			}
+		}
+		if at(read(t, d.InputSchema), "type") != "object" || at(read(t, d.InputSchema), "additionalProperties") != false || d.Title == "" {
+			t.Errorf("%s: %s", d.Name, d.InputSchema)
+		}
+		if (d.OutputSchema != nil) != (d.Name == "search") || d.Hints.ReadOnly != (d.Name == "search") || d.Hints.Destructive != (d.Name == "execute") {
+			t.Errorf("%s: %+v", d.Name, d.Hints)
+		}
+	}
+	if tokens := (bytes + 3) / 4; tokens >= 1000 {
+		t.Errorf("a model reads %d tokens", tokens)
+	}
+	if got := at(read(t, defs.Tools[0].InputSchema), "properties", "item_type", "enum"); fmt.Sprint(got) != "[directive tool knowledge]" {
+		t.Errorf("item_type may be %v", got)
+	}
+	if len(defs.Instructions) == 0 || len(defs.Instructions) > 4096 {
+		t.Errorf("%d bytes of instructions", len(defs.Instructions))
+	}
+
+	own := "title: Find\nversion: \"1.0.1\"\ntool_type: tool\nexecutor_id: rye/core/runtimes/native_step_runtime\ndescription: Look here first.\nconfig: {func: primary_search}\nconfig_schema: {type: object, additionalProperties: false, required: [query], properties: {query: {type: string}}}\n"
+	h.Put(h.Project, "tools/rye/primary/search.yaml", own)
+	defs, err = surface(h).Definitions(t.Context())
+	if err != nil || defs.Tools[2].Description != "Look here first." {
+		t.Errorf("%+v, %v", defs, err)
+	}
+	h.Write(h.Project, "tools/rye/primary/search.yaml", own)
+	if _, err := surface(h).Definitions(t.Context()); diag.CodeOf(err) != diag.Unsigned {
+		t.Errorf("an unsigned text is shown: %v", err)
+	}
+}
+
+func read(t *testing.T, b []byte) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal(b, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
