@@ -126,7 +126,19 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	if err := r.relock(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.record(ctx); err != nil {
+		return nil, err
+	}
 	return r.report, r.write(ctx)
+}
+
+// record writes the signatures down before anything is stored.
+func (r *run) record(ctx context.Context) error {
+	files := make([]primary.SignedFile, len(r.todo))
+	for i, s := range r.todo {
+		files[i] = s.out
+	}
+	return r.house.Record(ctx, files)
 }
 
 // candidates returns the paths below .ai of staged files that may be items.

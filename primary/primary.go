@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -31,7 +32,10 @@ type Params struct {
 	// Agent reports whether a key is an agent's: what only it has signed
 	// nobody has read. Nil means that none is.
 	Agent func(sign.Fingerprint) bool
-	Now   func() time.Time // nil means time.Now
+	// Record writes down what was signed before a signed file is written. What
+	// it refuses is not signed. Nil keeps no record.
+	Record func(ctx context.Context, made []auditlog.Entry) error
+	Now    func() time.Time // nil means time.Now
 }
 
 // House dispatches calls.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
@@ -62,7 +63,7 @@ type SignReport struct {
 
 // Sign validates and signs the targets. A file that does not fit is refused
 // and left alone; the others are signed. Each file is the old or the new one,
-// whole, at every instant.
+// whole, at every instant, and none is new before its signature is recorded.
 func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 	files, err := h.targets(ctx, call)
 	if err != nil {
@@ -71,18 +72,17 @@ func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 	if !call.Check {
 		h.sweep(files)
 	}
-	var out []SignReport
+	b := batch{house: h}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
-			return out, diag.New(diag.Cancelled, "signing: %w", err)
+			return b.settled(), diag.New(diag.Cancelled, "signing: %w", err)
 		}
-		rep, err := h.signFile(ctx, f, call)
-		if err != nil {
-			return out, err
+		if err := b.sign(ctx, f, call); err != nil {
+			return b.settled(), err
 		}
-		out = append(out, rep)
 	}
-	return out, nil
+	err = b.flush(ctx)
+	return b.settled(), err
 }
 
 type signTarget struct {
@@ -91,11 +91,13 @@ type signTarget struct {
 	walked bool // found in a folder or by a glob, not named
 }
 
-func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, error) {
+// signFile signs one file in memory. What is to be written is nil unless the
+// file was signed.
+func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, *signedItem, error) {
 	it, err := h.p.Resolver.File(ctx, f.root, f.rel)
 	if err != nil {
 		path := f.root.Display(f.rel)
-		return SignReport{Path: path, Status: Refused, Findings: []diag.Finding{signFinding(path, err)}}, ctx.Err()
+		return SignReport{Path: path, Status: Refused, Findings: []diag.Finding{signFinding(path, err)}}, nil, ctx.Err()
 	}
 	if it.Ref.IsZero() {
 		rep, why := SignReport{Path: it.Path(), Status: Refused}, asset(it)
@@ -103,20 +105,17 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 			rep.Status, why.Severity = Skipped, diag.SeverityWarning
 		}
 		rep.Findings = []diag.Finding{why}
-		return rep, nil
+		return rep, nil, nil
 	}
 	rep, out, err := h.prepare(ctx, f, it, call)
 	switch {
 	case err != nil || rep.Status != Signed && rep.Status != Upgraded:
-		return rep, err
+		return rep, nil, err
 	case call.Check:
 		rep.Status = Stale
-	default:
-		if err := it.Root.Write(out.Rel, out.Bytes); err != nil {
-			rep.refuse(err)
-		}
+		return rep, nil, ctx.Err()
 	}
-	return rep, ctx.Err()
+	return rep, &signedItem{it, out}, ctx.Err()
 }
 
 func (h *House) prepare(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
@@ -131,10 +130,11 @@ func (h *House) prepare(ctx context.Context, f signTarget, it *resolve.Item, cal
 type SignedFile struct {
 	Rel   string // below the .ai folder of the item's root
 	Bytes []byte
+	Entry auditlog.Entry // what the log of signatures says of it
 }
 
 // Prepare validates an item and computes its signed form, which the caller
-// writes when the status is Signed. Nothing is written here.
+// records and then writes when the status is Signed. Nothing is written here.
 func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support()}
 	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
@@ -166,8 +166,9 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		rep.refuse(err)
 	case changed:
 		rep.Status = Signed
+		return rep, SignedFile{rel, out, entryOf(it, out, rep.Signer)}, ctx.Err()
 	}
-	return rep, SignedFile{rel, out}, ctx.Err()
+	return rep, SignedFile{}, ctx.Err()
 }
 
 // executor warns of a tool that nothing can run: to sign is not to run, and
