@@ -174,8 +174,8 @@ func TestDraft(t *testing.T) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 	path := l.Why(c)
-	if len(path) != 2 || path[0].ID != a || path[1] != (Step{ID: c, Wanted: "v1.2.0", Selected: "v1.5.0", From: a}) {
-		t.Errorf("why: %+v", path)
+	if len(path) != 2 || path[0].ID != a || path[1] != (Step{ID: c, Wanted: "v1.5.0", Selected: "v1.5.0", From: a, Dropped: "v1.0.0"}) {
+		t.Errorf("why that version: %+v", path)
 	}
 	if path := l.Why(d); len(path) != 1 || path[0].From != own {
 		t.Errorf("why of what a member requires: %+v", path)

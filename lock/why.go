@@ -22,31 +22,53 @@ type Node struct {
 	Children []Node `json:"children,omitempty"`
 }
 
-// Why returns the shortest path of requirements from the root, or a workspace
-// member, to a bundle; nil when the lock does not hold it.
+// Why returns a path of requirements from the root, or a workspace member, to a
+// bundle: the shortest to whoever asks for the version that is locked, if anybody
+// does. Nil when the lock does not hold it.
 func (l *Lock) Why(id string) []Step {
 	edges := l.edges()
-	from := map[string]Step{}
+	from, depth := map[string]Step{}, map[string]int{}
 	queue := append([]string{""}, l.memberNames()...)
-	for len(queue) > 0 && from[id].ID == "" {
+	for _, at := range queue {
+		depth[at] = 0
+	}
+	var last []Step // who asks for it
+	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
 		for _, s := range edges[at] {
-			if _, known := from[s.ID]; !known {
-				from[s.ID] = s
+			if s.ID == id {
+				last = append(last, s)
+			}
+			if _, known := depth[s.ID]; !known {
+				from[s.ID], depth[s.ID] = s, depth[at]+1
 				queue = append(queue, s.ID)
 			}
 		}
 	}
-	var path []Step
-	for s, ok := from[id]; ok && len(path) <= len(from); s, ok = from[s.From] {
+	if len(last) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(last, func(a, b Step) int {
+		return cmp.Or(order(a.Wanted == a.Selected, b.Wanted == b.Selected), cmp.Compare(depth[a.From], depth[b.From]))
+	})
+	path := []Step{last[0]}
+	for s, ok := from[last[0].From]; ok && len(path) <= len(from); s, ok = from[s.From] {
 		path = append(path, s)
-		if s.From == "" {
-			break
-		}
 	}
 	slices.Reverse(path)
 	return path
+}
+
+// order puts what is true first.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
 }
 
 // memberNames returns how members are named as the origin of a step.

@@ -104,8 +104,10 @@ func (c *Cache) GC(ctx context.Context, p GCParams) (Freed, error) {
 			continue
 		}
 		size := sizeOf(dir)
-		if !p.DryRun && c.Store.Remove(key) != nil {
-			continue
+		if !p.DryRun {
+			if err := c.Store.Remove(key); err != nil {
+				return freed, diag.New(diag.FileSystemError, "removing from the cache: %w", err)
+			}
 		}
 		freed.Snapshots++
 		freed.Bytes += size
@@ -129,8 +131,12 @@ func (c *Cache) gcRemotes(ctx context.Context, p GCParams, freed *Freed) error {
 			continue
 		}
 		size := sizeOf(dir)
-		if !p.DryRun && c.removeRemote(ctx, dir) != nil {
-			continue
+		if !p.DryRun {
+			if err := c.removeRemote(ctx, dir); errors.Is(err, context.DeadlineExceeded) {
+				continue
+			} else if err != nil {
+				return diag.New(diag.FileSystemError, "removing from the cache: %w", err)
+			}
 		}
 		freed.Remotes++
 		freed.Bytes += size

@@ -25,6 +25,9 @@ type LockParams struct {
 	// Check holds the chain of a tool against the lock, as a run does.
 	Check  func(ctx context.Context, ref item.Ref) error
 	Locked bool // staleness and drift are errors too
+	// Left says which items a sparse checkout leaves out: their entries stand
+	// for them. Nil: none.
+	Left func([]item.Ref) map[item.Ref]bool
 	// Vendored says that installed bundles are committed.
 	Vendored bool
 	// Partial says that some bundles are not at hand: an entry whose chain leads
@@ -135,13 +138,30 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 			r.Fail(lock.LockFile, err)
 		}
 	}
+	left := p.left(now)
 	for _, it := range p.Lock.Items {
-		if !now[it.Ref] && p.Partial {
+		switch {
+		case now[it.Ref] || left[it.Ref]:
+		case p.Partial:
 			p.own(ctx, r, it)
-		} else if !now[it.Ref] {
+		default:
 			stale("%s is in the lock, and no tool of the project that can run", it.Ref)
 		}
 	}
+}
+
+// left asks for the entries whose items are not there.
+func (p LockParams) left(now map[item.Ref]bool) map[item.Ref]bool {
+	if p.Left == nil {
+		return nil
+	}
+	var gone []item.Ref
+	for _, it := range p.Lock.Items {
+		if !now[it.Ref] {
+			gone = append(gone, it.Ref)
+		}
+	}
+	return p.Left(gone)
 }
 
 // own holds those elements of an entry that are the project's own against what

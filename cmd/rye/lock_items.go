@@ -20,6 +20,7 @@ type itemLock struct {
 	dir    string
 	before []byte
 	lock   *lock.Lock
+	left   func([]item.Ref) map[item.Ref]bool // which items the work tree leaves out
 }
 
 // openItems reads the lock of the project as it is now, with its bundles as
@@ -30,6 +31,7 @@ func (c *call) openItems(ctx context.Context) (*itemLock, error) {
 		return nil, err
 	}
 	x := &itemLock{house: h, dir: h.spaces.ProjectDir, lock: &lock.Lock{}}
+	x.left = func(refs []item.Ref) map[item.Ref]bool { return c.leftOut(ctx, h, refs) }
 	if h.lock != nil {
 		x.lock, x.before = h.lock.lock, h.lock.lock.Render()
 		return x, nil
@@ -43,7 +45,8 @@ func (c *call) openItems(ctx context.Context) (*itemLock, error) {
 }
 
 // relock takes the tools of the project into the lock as they are. While some
-// tool does not hold, no entry goes. Two bundles that give one id are an error.
+// tool does not hold, no entry goes, and none of what a sparse checkout leaves
+// out. Two bundles that give one id are an error.
 func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, error) {
 	clash, err := x.house.resolver.Collisions(ctx)
 	if err == nil {
@@ -61,8 +64,10 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	for _, it := range items {
 		x.lock.SetItem(it)
 	}
-	for _, it := range old.Items {
-		if diag.Failed(notes) && x.lock.Item(it.Ref) == nil {
+	gone := slices.DeleteFunc(slices.Clone(old.Items), func(it lock.Item) bool { return x.lock.Item(it.Ref) != nil })
+	left := x.left(refsOf(gone))
+	for _, it := range gone {
+		if diag.Failed(notes) || left[it.Ref] {
 			x.lock.SetItem(it)
 		}
 	}

@@ -57,6 +57,11 @@ func (c *call) engine(ctx context.Context) (*engine, error) {
 	if x.base, x.files, err = c.packageFolders(h, x.space); err != nil {
 		return nil, err
 	}
+	if x.space == space.Project {
+		if err := c.notLeftOut(ctx, h); err != nil {
+			return nil, err
+		}
+	}
 	if x.cache, err = c.sourceCache(h); err != nil {
 		return nil, err
 	}

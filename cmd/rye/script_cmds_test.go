@@ -36,6 +36,7 @@ func scriptCommands() map[string]scriptCmd {
 		"mkkey":     cmdMakeKey,
 		"moment":    cmdMoment,
 		"nofiles":   cmdNoFiles,
+		"plain":     cmdPlain,
 		"library":   cmdLibrary,
 		"release":   cmdRelease,
 		"replace":   cmdReplace,

@@ -76,10 +76,11 @@ func mustRun(ts *testscript.TestScript, program string, args ...string) {
 
 // cmdServe serves the repositories of a folder over HTTP until the script ends,
 // and sets a variable to the address. redirect= sends everybody elsewhere,
-// truncate= breaks packs off, status= answers everything with it.
+// truncate= breaks packs off, status= answers everything with it, hang= answers
+// nothing and makes that file when somebody asks.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) >= 2, "serve DIR VARIABLE [redirect= truncate= status=]")
-	set := settings(ts, args[2:], "redirect truncate status")
+	need(ts, neg, len(args) >= 2, "serve DIR VARIABLE [redirect= truncate= status= hang=]")
+	set := settings(ts, args[2:], "redirect truncate status hang")
 	s := sourcetest.Serve(&scriptTB{ts: ts}, ts.MkAbs(args[0]))
 	number := func(name string) int {
 		n, err := strconv.Atoi(set[name])
@@ -93,6 +94,13 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 		s.Fault(sourcetest.Truncate(number("truncate")))
 	case set["status"] != "":
 		s.Fault(sourcetest.Status(number("status")))
+	case set["hang"] != "":
+		reached := make(chan struct{}, 1)
+		s.Fault(sourcetest.Hang(reached))
+		go func() {
+			<-reached
+			_ = os.WriteFile(ts.MkAbs(set["hang"]), nil, 0o644)
+		}()
 	}
 	ts.Setenv(args[1], s.URL)
 }

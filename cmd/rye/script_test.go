@@ -42,6 +42,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       os.Getenv("RYE_UPDATE_GOLDEN") == "1",
 		Setup:               scriptHome,
 		Cmds:                scriptCommands(),
+		Condition:           scriptConditions(),
 	})
 }
 

@@ -120,11 +120,12 @@ func (s *Store) open(kind string) (*openat.Dir, error) {
 	if !filepath.IsAbs(s.Dir) {
 		return nil, diag.New(diag.ConfigError, "opening cache: %q is not an absolute path", s.Dir)
 	}
-	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
-		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err)
+	err := os.MkdirAll(s.Dir, 0o700)
+	if err == nil {
+		err = os.Mkdir(filepath.Join(s.Dir, kind), 0o755)
 	}
-	if err := os.Mkdir(filepath.Join(s.Dir, kind), 0o755); err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err)
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err).WithHint("make it writable, or let RYE_CACHE name another folder")
 	}
 	return openat.Open(s.Dir)
 }

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/space"
+)
+
+// leftOut returns those of the items that git's index holds and a sparse
+// checkout leaves out of the work tree. Git is asked only when an item is gone.
+func (c *call) leftOut(ctx context.Context, h *house, refs []item.Ref) map[item.Ref]bool {
+	out := map[item.Ref]bool{}
+	if len(refs) == 0 {
+		return out
+	}
+	repo, err := c.repo(ctx)
+	if err != nil || repo.WorkTree == "" { // in no repository, nothing is left out
+		return out
+	}
+	top := h.prefixIn(repo) + space.Dir + "/"
+	var paths []string
+	of := map[string]item.Ref{}
+	for _, ref := range refs {
+		ext, err := h.resolver.Extractor(ctx, ref.Kind)
+		if err != nil {
+			continue
+		}
+		for _, rel := range ext.Paths(ref.ID) {
+			paths = append(paths, top+rel)
+			of[top+rel] = ref
+		}
+	}
+	skipped, err := repo.Skipped(ctx, paths)
+	if err != nil {
+		return out
+	}
+	for path := range skipped {
+		out[of[path]] = true
+	}
+	return out
+}
+
+// notLeftOut refuses a project whose own files a sparse checkout leaves out: it
+// would look as if it required nothing. Git is asked only when one is gone.
+func (c *call) notLeftOut(ctx context.Context, h *house) error {
+	var gone []string
+	for _, name := range []string{lock.ManifestFile, lock.LockFile, lock.SumFile} {
+		if !there(filepath.Join(h.spaces.ProjectDir, name)) {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	repo, err := c.repo(ctx)
+	if err != nil || repo.WorkTree == "" || !there(filepath.Join(repo.GitDir, "info", "sparse-checkout")) {
+		return nil
+	}
+	prefix := h.prefixIn(repo)
+	for i, name := range gone {
+		gone[i] = prefix + name
+	}
+	skipped, err := repo.Skipped(ctx, gone)
+	if err != nil || len(skipped) == 0 {
+		return nil
+	}
+	left := slices.Sorted(maps.Keys(skipped))
+	return diag.New(diag.LockMissing, "reading %s: the sparse checkout leaves it out of this work tree", left[0]).
+		WithHint("git sparse-checkout add %s", cmp.Or(strings.TrimSuffix(prefix, "/"), "/"+strings.Join(left, " /")))
+}
+
+func refsOf(items []lock.Item) []item.Ref {
+	out := make([]item.Ref, len(items))
+	for i, it := range items {
+		out[i] = it.Ref
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// scriptConditions returns what scripts may ask of the machine beside what
+// testscript knows: [mounts], a folder of its own can be mounted, and
+// [modes], plain runs a program as somebody whom file modes bind.
+func scriptConditions() func(string) (bool, error) {
+	mounts := sync.OnceValue(func() bool {
+		return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil
+	})
+	modes := sync.OnceValue(func() bool {
+		return os.Geteuid() > 0 || exec.Command("setpriv", append(unprivileged(), "true")...).Run() == nil
+	})
+	return func(name string) (bool, error) {
+		switch name {
+		case "mounts":
+			return mounts(), nil
+		case "modes":
+			return modes(), nil
+		}
+		return false, fmt.Errorf("there is no condition %q", name)
+	}
+}
+
+// unprivileged are the words with which setpriv takes root's way around modes.
+func unprivileged() []string {
+	return []string{"--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"}
+}
+
+// cmdPlain is exitcode for somebody whom the modes of files bind, which they do
+// not bind root.
+func cmdPlain(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) >= 2, "plain STATUS PROGRAM [ARG…]")
+	if os.Geteuid() == 0 {
+		args = append(append([]string{args[0], "setpriv"}, unprivileged()...), args[1:]...)
+	}
+	cmdExitcode(ts, neg, args)
+}
