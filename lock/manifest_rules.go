@@ -29,8 +29,12 @@ func (p *manifestParser) trust() {
 	}
 }
 
-// flat writes an id so that patterns see the subdirectory as one more level.
-func flat(id string) string { return strings.ReplaceAll(id, "//", "/") }
+// flat writes an id so that patterns see the subdirectory as one more level, and
+// so that no level of a URL is empty.
+func flat(id string) string {
+	id = strings.ReplaceAll(id, "///", "/")
+	return strings.ReplaceAll(id, "//", "/")
+}
 
 func (p *manifestParser) rule(at string, m map[string]any) TrustRule {
 	r := TrustRule{Threshold: 1}

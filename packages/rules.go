@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/sign"
 )
 
 // RuleFile is one file that says what is refused, whoever signed it: rye.yaml,
@@ -179,6 +180,39 @@ func (rs Rules) Caps(m lock.Module, caps []string) error {
 		}
 	}
 	return nil
+}
+
+// Refuse holds what a lock says of a bundle against every rule but those of age
+// and of signers.
+func (rs Rules) Refuse(b lock.Bundle) error {
+	id, err := lock.ParseID(b.ID)
+	if err != nil {
+		return err
+	}
+	if err := rs.Source(b.Module(), id); err != nil {
+		return err
+	}
+	folder := ""
+	if r, err := lock.ParseReplacement(b.Replace); b.Replace != "" && err == nil {
+		folder = r.Path
+	} else if id.Kind == lock.PathID {
+		folder = id.Repo
+	}
+	if folder != "" {
+		if err := rs.Folder(b.Module(), folder); err != nil {
+			return err
+		}
+	}
+	return rs.Caps(b.Module(), b.Caps)
+}
+
+// SignerTexts returns keys as rules and locks name them.
+func SignerTexts(keys []sign.Fingerprint) []string {
+	out := make([]string, len(keys))
+	for i, fp := range keys {
+		out[i] = signerText(fp)
+	}
+	return out
 }
 
 // MinAge returns the rule that wants versions to be known for the longest, and

@@ -24,7 +24,13 @@ type pins struct {
 // that the lock pins: a good signature over other bytes than were locked is no
 // excuse.
 func (r *Resolver) pinned(it *Item) trust.Verdict {
-	if it.Root.Manifest() == (item.Digest{}) || !it.Verdict.OK() {
+	if !it.Verdict.OK() {
+		return it.Verdict
+	}
+	if err := it.Root.Allowed(); err != nil {
+		return forbidden(it.Verdict, err)
+	}
+	if it.Root.Manifest() == (item.Digest{}) {
 		return it.Verdict
 	}
 	p := r.pinsOf(it.Root)
@@ -39,6 +45,13 @@ func (r *Resolver) pinned(it *Item) trust.Verdict {
 		return differs(it.Verdict, diag.HashMismatch, want.Hex(), it.Digest.Hex(), "the content is not what the locked manifest of "+it.Root.Label()+" lists")
 	}
 	return it.Verdict
+}
+
+// forbidden turns a verdict into the refusal of a bundle by a rule.
+func forbidden(v trust.Verdict, err error) trust.Verdict {
+	v.Status, v.Code = trust.Untrusted, diag.CodeOf(err)
+	v.Reasons = append([]string{err.Error()}, v.Reasons...)
+	return v
 }
 
 // differs turns a verdict into a refusal that still tells who signed.

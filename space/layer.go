@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
@@ -39,6 +40,9 @@ type Layer struct {
 	// Offers says which items the space sees. Nil means all. The bundle's own
 	// items, and those of bundles that need it, see all in any case.
 	Offers func(item.Ref) bool
+	// Allowed says why rules refuse the bundle as a whole; it is asked once, when
+	// something of the bundle is first wanted. Nil refuses nothing.
+	Allowed func(*Root) error
 }
 
 // Installed reports whether a path below .ai lies in the folder of an installed
@@ -77,6 +81,14 @@ func (s *Spaces) endOf(n Name) int {
 }
 
 func newLayer(l Layer, own *Root) *Root {
+	r := layerRoot(l, own)
+	if l.Allowed != nil {
+		r.allowed = sync.OnceValue(func() error { return l.Allowed(r) })
+	}
+	return r
+}
+
+func layerRoot(l Layer, own *Root) *Root {
 	base, show := l.Base, l.Show
 	if l.Install != "" {
 		show = own.Display(path.Join(BundlesFolder, l.Install))
@@ -181,9 +193,25 @@ func (r *Root) Offers(ref item.Ref) bool {
 	return r.layer == nil || r.layer.Offers == nil || r.layer.Offers(ref)
 }
 
-// Ready returns nil when a bundle is where it should be, so that what it does
-// not hold may be looked for elsewhere.
+// Allowed returns why rules refuse the root as a whole, or nil.
+func (r *Root) Allowed() error {
+	if r.allowed == nil {
+		return nil
+	}
+	return r.allowed()
+}
+
+// Ready returns nil when a bundle is where it should be and no rule refuses it,
+// so that what it does not hold may be looked for elsewhere.
 func (r *Root) Ready() error {
+	if err := r.there(); err != nil {
+		return err
+	}
+	return r.Allowed()
+}
+
+// there returns nil when a bundle is where it should be.
+func (r *Root) there() error {
 	if r.layer == nil || r.files != nil && r.files.Exists(".") {
 		return nil
 	}

@@ -61,8 +61,9 @@ type Root struct {
 	aiDir    string
 	open     func() (*openat.Dir, error)
 
-	layer *Layer // of a bundle below a space's own items
-	show  string // of a bundle: its folder in messages
+	layer   *Layer       // of a bundle below a space's own items
+	show    string       // of a bundle: its folder in messages
+	allowed func() error // of a bundle: what rules say of it, nil when there are none
 }
 
 // NewDir returns a root on disk. followAI allows the .ai folder itself to be a

@@ -47,7 +47,7 @@ func (c *call) readLocks(h *house, m mode) error {
 		sl, err := readSpaceLock(root)
 		var layers []space.Layer
 		if err == nil && sl != nil {
-			layers, err = sl.layers()
+			layers, err = h.layers(sl)
 		}
 		if err != nil && m == strict {
 			return err

@@ -132,7 +132,7 @@ func (c *call) inGit(h *house, p *gitProject, root *space.Root, what string) (*h
 		if err != nil {
 			return nil, err
 		}
-		x.spaces.AddLayers(layers...)
+		x.spaces.AddLayers(x.ruled(sl, layers)...)
 	}
 	x.resolver = resolve.New(resolve.Params{Spaces: x.spaces, Trust: x.trust, Lenient: true})
 	x.executor = c.executor(&x)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -88,11 +87,8 @@ func (c *call) engine(ctx context.Context) (*engine, error) {
 // rules returns what is refused in the space. What is wrong with its own file is
 // told by whoever needs it.
 func (x *engine) rules() packages.Rules {
-	m, err := readManifest(x.files)
-	if m == nil || err != nil {
-		return x.house.rules
-	}
-	return append(slices.Clone(x.house.rules), packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
+	m, _ := readManifest(x.files)
+	return withManifest(x.house.rules, m)
 }
 
 // done takes the progress bar away.

@@ -8,11 +8,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/verify"
 )
 
 // machineDir returns the folder of what whoever looks after the machine says of
@@ -86,6 +89,48 @@ func readPolicy(path string) ([]byte, error) {
 	return append([]byte{}, b...), nil
 }
 
+// layers returns the layers of a lock, which rules hold.
+func (h *house) layers(sl *spaceLock) ([]space.Layer, error) {
+	layers, err := sl.layers()
+	return h.ruled(sl, layers), err
+}
+
+// ruled lets rules refuse layers wherever they are used: what is vendored, or was
+// installed under other rules, was never judged under these.
+func (h *house) ruled(sl *spaceLock, layers []space.Layer) []space.Layer {
+	rules := withManifest(h.rules, sl.manifest)
+	if len(rules.List()) == 0 {
+		return layers
+	}
+	for i, l := range layers {
+		if b := sl.lock.Bundle(l.ID); b != nil {
+			layers[i].Allowed = func(root *space.Root) error { return h.allowed(rules, *b, root) }
+		}
+	}
+	return layers
+}
+
+// allowed says why rules refuse a locked bundle. Who signed it is asked of its
+// manifest, for the lock is a file that anybody can edit.
+func (h *house) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
+	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) {
+		return err
+	}
+	keys, err := verify.Signers(h.trust, root, b.Manifest)
+	if err != nil {
+		return err
+	}
+	return rules.Signers(b.Module(), packages.SignerTexts(keys))
+}
+
+// withManifest adds the rules of a rye.yaml, which may be absent.
+func withManifest(above packages.Rules, m *lock.Manifest) packages.Rules {
+	if m == nil {
+		return above
+	}
+	return append(slices.Clone(above), packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
+}
+
 func configPolicyCommand() *command {
 	return &command{
 		name: "policy", usage: "show what is refused here, and which file says so",
@@ -104,17 +149,13 @@ func runConfigPolicy(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	rules := h.rules
+	var m *lock.Manifest
 	if dir := h.spaces.ProjectDir; dir != "" {
-		m, err := readManifest(dir)
-		if err != nil {
+		if m, err = readManifest(dir); err != nil {
 			return err
 		}
-		if m != nil {
-			rules = append(rules, packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
-		}
 	}
-	list := rules.List()
+	list := withManifest(h.rules, m).List()
 	return c.ui.Show(map[string]any{"rules": list}, func() {
 		if len(list) == 0 {
 			c.ui.Note("No rules.")

@@ -1,0 +1,32 @@
+package verify
+
+import (
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/trust"
+)
+
+// Signers returns the keys whose signatures of a bundle's manifest count now:
+// of the one that has that digest.
+func Signers(store *trust.Store, root *space.Root, want item.Digest) ([]sign.Fingerprint, error) {
+	tree, done, err := bundleTree(root)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	for _, rel := range resolve.Manifests(root) {
+		in := trust.Input{Space: string(root.Space), Path: root.Display(rel)}
+		id := strings.TrimPrefix(path.Dir(rel), space.BundlesFolder+"/")
+		r, err := bundle.Signed(bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(store, in), JudgeBeside: judgeBeside(store, in)})
+		if err == nil && r.Digest == want {
+			return r.Signers(), nil
+		}
+	}
+	return nil, nil
+}
