@@ -121,7 +121,7 @@ func (s *Session) began(ctx context.Context, err error, a attempt) error {
 	}
 	e := s.explain(ctx, "connecting", err)
 	var refused *jsonrpc.Error
-	died := s.program != nil && s.program.dead()
+	died := s.program != nil && s.program.failed()
 	unanswered := s.web != nil && a.probe > 0 && ctx.Err() == nil
 	if d := new(diag.Error); errors.As(e, &d) && (died || unanswered || errors.As(err, &refused)) {
 		return d.WithDetail(detailAgain, true)

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"errors"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -52,12 +53,7 @@ func (s *Session) Software() string {
 
 // Alive reports whether the server still answers.
 func (s *Session) Alive() bool {
-	select {
-	case <-s.ended:
-		return false
-	default:
-		return s.program == nil || !s.program.dead()
-	}
+	return !isClosed(s.ended) && (s.program == nil || !s.program.dead())
 }
 
 // Close ends the conversation, and the server when it is a process of ours.
@@ -229,13 +225,17 @@ func preposition(doing string) string {
 	return "of "
 }
 
+// notSent is the code of the library's own error about a request that did not
+// reach the server.
+const notSent = -32005
+
 func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error {
 	var known *diag.Error
 	var refused *jsonrpc.Error
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return diag.New(diag.Cancelled, "%s: cancelled", what)
-	case s.program != nil && s.program.gone():
+	case s.program != nil && s.program.failed():
 		why, _, _ := s.program.state()
 		e := diag.New(diag.ExecutionFailed, "%s: %w", what, why)
 		if errors.As(why, &known) && known.Hint != "" {
@@ -244,7 +244,7 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 		return e
 	case errors.As(err, &known):
 		return diag.New(known.Code, "%s: %s", what, known.Message)
-	case errors.As(err, &refused):
+	case errors.As(err, &refused) && refused.Code != notSent:
 		return diag.New(diag.ExecutionFailed, "%s: it answers %s", what, quoted(refused.Message)).
 			WithDetail("jsonrpc_code", refused.Code)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), ctx.Err() != nil:
@@ -260,6 +260,9 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 func (w *web) failure(what string, err error) *diag.Error {
 	switch status := w.refusal(); status {
 	case 0:
+		if u := new(url.Error); errors.As(err, &u) {
+			err = u.Err
+		}
 		return diag.New(diag.Network, "%s: %s", what, clipped(err.Error()))
 	case 401, 403:
 		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).

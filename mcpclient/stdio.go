@@ -33,6 +33,7 @@ type program struct {
 	ended  chan struct{} // closed when the process is gone, with all its group
 	result proc.Result   // after ended
 	err    error         // after ended: what kept it from starting or ending
+	ours   bool          // after ended: it ended because we wanted it to
 
 	messages chan jsonrpc.Message
 	closed   chan struct{}
@@ -60,6 +61,7 @@ func startProgram(ctx context.Context, c proc.Cmd, ask *probe) *program {
 	c.OnLine = p.stderr
 	go func() {
 		p.result, p.err = proc.Run(ctx, c)
+		p.ours = p.result.Cancelled || isClosed(p.closed)
 		_ = r.CloseWithError(io.ErrClosedPipe) // a write that nobody will read
 		close(p.ended)
 	}()
@@ -181,10 +183,8 @@ func (p *program) stderr(s proc.Stream, line []byte) {
 // state tells what is known about a server's end: the reason when it has ended
 // or was given up, and the end of its stderr.
 func (p *program) state() (why error, stderr, skipped string) {
-	select {
-	case <-p.ended:
+	if p.dead() {
 		why = p.why()
-	default:
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -195,21 +195,23 @@ func (p *program) state() (why error, stderr, skipped string) {
 }
 
 // dead reports whether the process is gone.
-func (p *program) dead() bool {
+func (p *program) dead() bool { return isClosed(p.ended) }
+
+// failed reports whether the process ended by itself or was given up.
+func (p *program) failed() bool {
+	p.mu.Lock()
+	given := p.fault != nil
+	p.mu.Unlock()
+	return given || p.dead() && !p.ours
+}
+
+func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-p.ended:
+	case <-ch:
 		return true
 	default:
 		return false
 	}
-}
-
-// gone reports whether the process is gone or was given up.
-func (p *program) gone() bool {
-	p.mu.Lock()
-	given := p.fault != nil
-	p.mu.Unlock()
-	return given || p.dead()
 }
 
 func (p *program) why() error {

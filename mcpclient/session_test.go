@@ -1,0 +1,431 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/mcpclient/mcptest"
+)
+
+// stdio returns the fixture as a server with flags.
+func stdio(args ...string) *Server {
+	return &Server{Name: "fixture", Transport: Stdio, Command: "mcp-fixture", Args: args, Timeout: 20 * time.Second}
+}
+
+func options(t *testing.T) Options {
+	return Options{Dir: t.TempDir(), Env: []string{"PATH=" + os.Getenv("PATH")}, Version: "test"}
+}
+
+func onWeb(t *testing.T, s *mcptest.Server, path string) *Server {
+	srv := httptest.NewServer(s.Handler())
+	t.Cleanup(srv.CloseClientConnections)
+	t.Cleanup(srv.Close)
+	kind := HTTP
+	if path == "/sse" {
+		kind = SSE
+	}
+	return &Server{Name: "fixture", Transport: kind, URL: srv.URL + path, Timeout: 20 * time.Second}
+}
+
+func open(t *testing.T, s *Server) *Session {
+	t.Helper()
+	session, err := Connect(t.Context(), options(t), s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(session.Close)
+	return session
+}
+
+func text(t *testing.T, s *Session, tool string, args map[string]any) string {
+	t.Helper()
+	r, err := s.Call(t.Context(), tool, args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.text()
+}
+
+// Every transport speaks both eras, and a remembered era needs no question.
+func TestEras(t *testing.T) {
+	for name, make := range map[string]func(era string) *Server{
+		"stdio": func(era string) *Server { return stdio("-era", era) },
+		"http":  func(era string) *Server { return onWeb(t, &mcptest.Server{Era: era}, "/mcp") },
+		"sse":   func(era string) *Server { return onWeb(t, &mcptest.Server{Era: era}, "/sse") },
+	} {
+		for era, want := range map[string]string{"both": modern, "modern": modern, "legacy": legacy} {
+			for _, known := range []string{"", want, modern, legacy} {
+				t.Run(name+"/"+era+"/"+known, func(t *testing.T) {
+					s := make(era)
+					s.Protocol = known
+					session := open(t, s)
+					agreed := want
+					if era == "both" && known == legacy {
+						agreed = legacy
+					}
+					if session.Protocol() != agreed || session.Software() != "fixture 1.2.3" && agreed == legacy {
+						t.Errorf("agreed on %q with %q", session.Protocol(), session.Software())
+					}
+					tools, err := session.Tools(t.Context())
+					if err != nil || len(tools) != 8 {
+						t.Fatalf("%d tools, %v", len(tools), err)
+					}
+					if got := text(t, session, "echo", map[string]any{"text": "a\nb <&> ü"}); got != "a\nb <&> ü" {
+						t.Errorf("echo: %q", got)
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestCallResults(t *testing.T) {
+	s := open(t, stdio())
+	r, err := s.Call(t.Context(), "math.add", map[string]any{"a": 1.5, "b": int64(2)})
+	if err != nil || r.IsError || r.Structured.(map[string]any)["sum"] != 3.5 {
+		t.Errorf("%+v %v", r, err)
+	}
+	r, err = s.Call(t.Context(), "fail", nil)
+	if err != nil || !r.IsError || r.Data()["error"] != "this went wrong" || r.Data()["success"] != false {
+		t.Errorf("%+v %v", r, err)
+	}
+	r, err = s.Call(t.Context(), "image", nil)
+	if err != nil || r.Content[0].(map[string]any)["data"] != "iVBORw0KGgo=" {
+		t.Errorf("%+v %v", r, err)
+	}
+	if _, err = s.Call(t.Context(), "nope", nil); diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), `it answers "unknown tool: nope"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What a server asks of its client is refused, and the call goes on.
+func TestServerRequests(t *testing.T) {
+	got := text(t, open(t, stdio("-era", "legacy")), "ask", nil)
+	want := "roots/list: error -32601\nsampling/createMessage: error -32601\nelicitation/create: error -32601\nping: result {}"
+	if got != want {
+		t.Errorf("got\n%s", got)
+	}
+}
+
+// Nothing of our environment reaches a server but what it is given.
+func TestEnvironment(t *testing.T) {
+	t.Setenv("SECRET_KEY", "s3cret")
+	s := stdio()
+	s.Env = map[string]string{"GIVEN": "yes"}
+	s.Cwd = "sub"
+	o := options(t)
+	if err := os.Mkdir(filepath.Join(o.Dir, "sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	session, err := Connect(t.Context(), o, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	for name, want := range map[string]string{"SECRET_KEY": "unset", "HOME": "unset", "GIVEN": "yes"} {
+		if got := text(t, session, "env", map[string]any{"name": name}); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if got := text(t, session, "cwd", nil); got != "sub" {
+		t.Errorf("it works in %q", got)
+	}
+}
+
+// A banner, noise between answers: skipped, in both eras.
+func TestNoise(t *testing.T) {
+	for _, era := range []string{"modern", "legacy"} {
+		s := open(t, stdio("-banner", "-noise", "-era", era))
+		if tools, err := s.Tools(t.Context()); err != nil || len(tools) != 8 {
+			t.Errorf("%d tools, %v", len(tools), err)
+		}
+		if got := text(t, s, "echo", map[string]any{"text": "x"}); got != "x" {
+			t.Errorf("echo: %q", got)
+		}
+		if _, _, skipped := s.program.state(); skipped != `"Welcome to the fixture!"` {
+			t.Errorf("skipped %s", skipped)
+		}
+	}
+}
+
+func detail(err error, key string) string {
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	s, _ := e.Details[key].(string)
+	return s
+}
+
+// A crash is told with its status and the end of stderr.
+func TestCrash(t *testing.T) {
+	for _, at := range []string{"start", "initialize"} {
+		_, err := Connect(t.Context(), options(t), stdio("-crash", at, "-era", "legacy"))
+		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), "connecting to MCP server fixture: it ended with exit status 3") {
+			t.Errorf("%s: %v", at, err)
+		}
+		if got := detail(err, "stderr"); got != "fixture: something is broken\nfixture: giving up at "+at {
+			t.Errorf("%s: stderr %q", at, got)
+		}
+	}
+	s := open(t, stdio("-crash", "tools/call"))
+	_, err := s.Call(t.Context(), "echo", map[string]any{"text": "x"})
+	if !strings.Contains(err.Error(), `calling "echo" of MCP server fixture: it ended with exit status 3`) || s.Alive() {
+		t.Errorf("%v, alive %v", err, s.Alive())
+	}
+}
+
+// A server that ends at the first question of the newer era is asked in the older
+// way.
+func TestCrashAtProbe(t *testing.T) {
+	s := open(t, stdio("-crash", discoverMethod))
+	if s.Protocol() != legacy {
+		t.Errorf("agreed on %s", s.Protocol())
+	}
+}
+
+// A server that says nothing to the first question of the newer era is spoken to
+// in the older way: over stdio in the same process.
+func TestSilentProbe(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	s := stdio("-silent", discoverMethod, "-child", pid)
+	s.Timeout = 4 * time.Second
+	if got := open(t, s).Protocol(); got != legacy {
+		t.Errorf("stdio: agreed on %s", got)
+	}
+	s = onWeb(t, &mcptest.Server{Silent: discoverMethod}, "/mcp")
+	s.Timeout = 4 * time.Second
+	if got := open(t, s).Protocol(); got != legacy {
+		t.Errorf("http: agreed on %s", got)
+	}
+}
+
+// Silence ends with the server's timeout, wherever it begins.
+func TestSilence(t *testing.T) {
+	for _, at := range []string{"initialize", "tools/list", "tools/call"} {
+		for name, s := range map[string]*Server{
+			"stdio": stdio("-silent", at, "-era", "legacy"),
+			"http":  onWeb(t, &mcptest.Server{Silent: at, Era: "legacy"}, "/mcp"),
+		} {
+			s.Timeout = 600 * time.Millisecond
+			err := use(t.Context(), options(t), s)
+			if diag.CodeOf(err) != diag.Timeout || !strings.Contains(err.Error(), "no answer within 600ms") {
+				t.Errorf("%s, silent at %s: %v", name, at, err)
+			}
+		}
+	}
+}
+
+// use does everything once and returns the first error.
+func use(ctx context.Context, o Options, s *Server) error {
+	session, err := Connect(ctx, o, s)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if _, err = session.Tools(ctx); err == nil {
+		_, err = session.Call(ctx, "echo", map[string]any{"text": "x"})
+	}
+	return err
+}
+
+func TestCancel(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := open(t, stdio())
+	time.AfterFunc(100*time.Millisecond, cancel)
+	if _, err := s.Call(ctx, "hang", nil); diag.CodeOf(err) != diag.Cancelled {
+		t.Errorf("%v", err)
+	}
+	if _, err := Connect(ctx, options(t), stdio()); diag.CodeOf(err) != diag.Cancelled {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestLoopingCursor(t *testing.T) {
+	for name, s := range map[string]*Server{"stdio": stdio("-loop"), "http": onWeb(t, &mcptest.Server{Loop: true}, "/mcp")} {
+		_, err := open(t, s).Tools(t.Context())
+		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), `its list does not end: page 2 leads back to "again"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a server started ends with it, though it ignores its input and SIGTERM.
+func TestGroupEnds(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing there tells whether a process runs")
+	}
+	pid := filepath.Join(t.TempDir(), "pid")
+	s := open(t, stdio("-child", pid, "-stay"))
+	if _, err := s.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(pid)
+	if err != nil || !running(string(b)) {
+		t.Fatalf("the child %s does not run: %v", b, err)
+	}
+	s.Close()
+	for running(string(b)) { // killed already; the test's own timeout ends a wait for one that is not
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestWebFailures(t *testing.T) {
+	s := onWeb(t, &mcptest.Server{Token: "t0ken"}, "/mcp")
+	if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.AuthFailed || !strings.Contains(err.Error(), "HTTP 401") {
+		t.Errorf("without a token: %v", err)
+	}
+	s.Headers = map[string]string{"Authorization": "Bearer t0ken"}
+	if err := use(t.Context(), options(t), s); err != nil {
+		t.Errorf("with a token: %v", err)
+	}
+	for path, want := range map[string]string{"/nothing": "HTTP 404", "/elsewhere": "another origin, http://elsewhere.invalid"} {
+		s := onWeb(t, &mcptest.Server{}, path)
+		if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	s = &Server{Name: "gone", Transport: HTTP, URL: "http://127.0.0.1:1/mcp", Timeout: 5 * time.Second}
+	if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("nobody there: %v", err)
+	}
+	o := options(t)
+	o.Offline = true
+	if err := use(t.Context(), o, s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), "--offline") {
+		t.Errorf("offline: %v", err)
+	}
+}
+
+func TestMissingProgram(t *testing.T) {
+	s := stdio()
+	s.Command = "no-such-server"
+	if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), `command not found: "no-such-server"`) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A session ends only with Close: it serves the calls of many contexts.
+func TestPool(t *testing.T) {
+	p := &Pool{}
+	dials := 0
+	dial := func(ctx context.Context) (*Session, error) {
+		dials++
+		return Connect(ctx, options(t), stdio("-crash", "tools/call"))
+	}
+	get := func() *Session {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		s, err := p.Get(ctx, "k", dial)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	first := get()
+	if get() != first || dials != 1 {
+		t.Errorf("%d sessions for one server", dials)
+	}
+	_, _ = first.Call(t.Context(), "echo", nil)
+	if second := get(); second == first || dials != 2 {
+		t.Errorf("after a crash: %d sessions", dials)
+	}
+	p.Close()
+	if _, err := p.Get(t.Context(), "k", dial); diag.CodeOf(err) != diag.Cancelled || dials != 2 {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+func TestSegments(t *testing.T) {
+	for name, want := range map[string]string{
+		"read_file": "read_file", "github.search": "github_x2esearch", "a/b": "a_x2fb", "../x": "_x2e_x2e_x2fx", "-x": "_x2dx", "a-b": "a-b",
+		"_x2e": "_x5fx2e", "ü": "_xc3_xbc", "A": "A", "": "", "__x2": "__x2", "a b": "a_x20b",
+	} {
+		if got := Segment(name); got != want || Original(got) != name {
+			t.Errorf("Segment(%q) = %q, back %q", name, got, Original(got))
+		}
+	}
+}
+
+// No two names share a segment, and every segment is one of an id.
+func FuzzSegment(f *testing.F) {
+	for _, s := range []string{"read_file", "_x2e", "_x", "_x_x2e", "__x41", "-", "../../x", "\x00", "日本"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		seg := Segment(name)
+		if Original(seg) != name {
+			t.Errorf("%q became %q, which is %q", name, seg, Original(seg))
+		}
+		if strings.ContainsFunc(seg, func(r rune) bool {
+			return !strings.ContainsRune("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", r)
+		}) || strings.HasPrefix(seg, "-") {
+			t.Errorf("%q became %q", name, seg)
+		}
+	})
+}
+
+func TestHashSeesWhatAModelSees(t *testing.T) {
+	base := func() Tool {
+		return Tool{Name: "n", Description: "d", InputSchema: map[string]any{"type": "object", "properties": map[string]any{"a": map[string]any{"type": "string"}}}}
+	}
+	was, err := base().Hash()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := base().Hash(); again != was {
+		t.Error("one definition, two hashes")
+	}
+	for name, change := range map[string]func(*Tool){
+		"name":        func(t *Tool) { t.Name = "m" },
+		"title":       func(t *Tool) { t.Title = "T" },
+		"description": func(t *Tool) { t.Description = "d " },
+		"schema":      func(t *Tool) { t.InputSchema["required"] = []any{"a"} },
+		"output":      func(t *Tool) { t.OutputSchema = map[string]any{} },
+		"annotations": func(t *Tool) { t.Annotations = map[string]any{"readOnlyHint": true} },
+	} {
+		c := base()
+		change(&c)
+		if h, err := c.Hash(); h == was || err != nil {
+			t.Errorf("%s: the hash stays, %v", name, err)
+		}
+	}
+}
+
+func TestHostileDefinitions(t *testing.T) {
+	for name, tool := range map[string]Tool{
+		"description": {Name: "n", Description: "Reads.\U000E0049\U000E0067"},
+		"bidi":        {Name: "n", Title: "a\u202Eb"},
+		"schema":      {Name: "n", InputSchema: map[string]any{"properties": map[string]any{"a": map[string]any{"description": "x\u2066y"}}}},
+		"key":         {Name: "n", InputSchema: map[string]any{"properties": map[string]any{"a\u202E": map[string]any{}}}},
+		"name":        {Name: "n\x1b[2J"},
+	} {
+		if fs := tool.checkTexts(); !diag.Failed(fs) || strings.ContainsAny(fs[0].Message, "\x1b\u202e\u2066") {
+			t.Errorf("%s: %v", name, fs)
+		}
+	}
+	if fs := (Tool{Name: "n", Description: "Ünïcode 日本 🙂 is fine.\n\tYes."}).checkTexts(); len(fs) > 0 {
+		t.Errorf("%v", fs)
+	}
+	fs := checkToolNames("s", []Tool{{Name: "Read"}, {Name: "read"}, {Name: "x"}, {Name: "x"}, {Name: ""}, {Name: strings.Repeat("é", 128)}})
+	var got []string
+	for _, f := range fs {
+		got = append(got, f.Message)
+	}
+	for _, want := range []string{`tools "Read" and "read" differ only by case, and some file systems cannot hold both`, `tool "x" is there twice`, "a tool has no name"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+	if len(got) != 4 {
+		t.Errorf("%q", got)
+	}
+}
