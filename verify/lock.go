@@ -241,7 +241,7 @@ func (p LockParams) manifestOf(root *space.Root) *diag.Finding {
 // sum compares the files of an installed bundle with the hash that is locked.
 func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	modes := true
-	if t, done, err := bundleTree(root); err == nil {
+	if t, done, err := BundleTree(root); err == nil {
 		modes = t.Modes()
 		done()
 	}

@@ -29,7 +29,7 @@ func (w *walk) manifests(ctx context.Context) error {
 
 func (w *walk) manifest(ctx context.Context, rel string) error {
 	id := strings.TrimPrefix(path.Dir(rel), "bundles/")
-	tree, done, err := bundleTree(w.root)
+	tree, done, err := BundleTree(w.root)
 	if err != nil {
 		return err
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/ryeos/rye/space"
 )
 
-// bundleTree returns the folder that a root's bundles lie in, and what closes
+// BundleTree returns the folder that a root's bundles lie in, and what closes
 // it.
-func bundleTree(root *space.Root) (bundle.Tree, func(), error) {
+func BundleTree(root *space.Root) (bundle.Tree, func(), error) {
 	if !root.OnDisk() {
 		return rootTree{root}, func() {}, nil
 	}

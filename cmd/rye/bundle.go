@@ -17,9 +17,10 @@ import (
 func bundleCommand() *command {
 	return &command{
 		name: "bundle", group: "Packages",
-		usage: "create, sign, verify and inspect signed sets of files",
+		usage: "create, sign, verify and publish signed sets of files",
 		subs: []*command{
 			bundleCreateCommand(), bundleSignCommand(), bundleVerifyCommand(), bundleListCommand(), bundleInspectCommand(),
+			bundlePublishCommand(),
 		},
 	}
 }

@@ -129,7 +129,11 @@ func failed(ctx context.Context, verb string, err error, said string) error {
 	if strings.Contains(said, "not a git repository") {
 		return diag.New(diag.SourceNotFound, "running git %s: %s", verb, text).WithHint("run it in a git repository")
 	}
-	return diag.New(diag.ExecutionFailed, "running git %s: %s", verb, text)
+	e := diag.New(diag.ExecutionFailed, "running git %s: %s", verb, text)
+	if strings.Contains(said, "tell me who you are") {
+		return e.WithHint("git config --global user.name NAME; git config --global user.email ADDRESS")
+	}
+	return e
 }
 
 // lastLine returns the first fatal line of what git said, else its last line.

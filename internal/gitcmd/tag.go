@@ -1,0 +1,159 @@
+package gitcmd
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Ref is what a tag holds: the object it names, and the commit behind that.
+// They are one for a lightweight tag. The zero Ref means that there is none.
+type Ref struct {
+	Object string
+	Commit string
+}
+
+const tags = "refs/tags/"
+
+// Unclean returns the paths, relative to the top, at or below path that differ
+// between the work tree, the index and the current commit; "" asks for all.
+// Files that git does not know are among them, ignored ones are not.
+func (r *Repo) Unclean(ctx context.Context, path string) ([]string, error) {
+	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"}
+	if path != "" {
+		args = append(args, "--", path)
+	}
+	out, err := r.top().run(ctx, nil, args...)
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for rec := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
+		if len(rec) > 3 {
+			list = append(list, string(rec[3:])) // behind two letters and a space
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
+// Commit returns the commit that a revision names.
+func (g *Git) Commit(ctx context.Context, rev string) (string, error) {
+	oid, err := g.revParse(ctx, rev+"^{commit}")
+	if diag.CodeOf(err) == diag.ExecutionFailed {
+		return "", diag.New(diag.VersionNotFound, "resolving %s: the repository has no such commit", rev).WithHint("commit first")
+	}
+	return oid, err
+}
+
+// Tag returns what a tag of this repository holds.
+func (g *Git) Tag(ctx context.Context, name string) (Ref, error) {
+	out, err := g.run(ctx, nil, "for-each-ref", "--format=%(objectname) %(*objectname)", tags+name)
+	if err != nil {
+		return Ref{}, err
+	}
+	line, _, _ := strings.Cut(string(out), "\n") // the exact name sorts before what lies below it
+	object, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
+	if object == "" {
+		return Ref{}, nil
+	}
+	if got, err := g.revParse(ctx, tags+name); err != nil || got != object {
+		return Ref{}, nil // only names below it exist
+	}
+	if commit == "" {
+		commit = object
+	}
+	return Ref{object, commit}, nil
+}
+
+// RemoteTag returns what a tag of another repository holds: a name that git
+// knows, or an address.
+func (g *Git) RemoteTag(ctx context.Context, remote, name string) (Ref, error) {
+	out, err := g.run(ctx, nil, "ls-remote", "--", remote, tags+name, tags+name+"^{}")
+	if err != nil {
+		return Ref{}, unreached(remote, err)
+	}
+	var ref Ref
+	for line := range strings.Lines(string(out)) {
+		oid, at, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		switch at {
+		case tags + name:
+			ref.Object = oid
+		case tags + name + "^{}":
+			ref.Commit = oid
+		}
+	}
+	if ref.Commit == "" {
+		ref.Commit = ref.Object
+	}
+	return ref, nil
+}
+
+func unreached(remote string, err error) error {
+	if diag.CodeOf(err) == diag.Cancelled {
+		return err
+	}
+	return diag.New(diag.Network, "asking %s: %w", remote, err).WithHint("see that the remote is there and that you may read and write it: git remote -v; git ls-remote %s", remote)
+}
+
+// TagParams says what tag to make.
+type TagParams struct {
+	Name    string
+	Commit  string
+	Message string
+	Sign    bool // even where git is not configured to
+}
+
+// MakeTag makes an annotated tag, signed when git is configured so. It never
+// replaces one. A tag that git was to sign and did not is taken back: git ends
+// well when it finds no key.
+func (g *Git) MakeTag(ctx context.Context, p TagParams) (Ref, error) {
+	args := []string{"tag", "-F", "-"}
+	if p.Sign {
+		args = append(args, "-s")
+	}
+	if _, err := g.run(ctx, strings.NewReader(p.Message), append(args, "--", p.Name, p.Commit)...); err != nil {
+		return Ref{}, err
+	}
+	ref, err := g.Tag(ctx, p.Name)
+	if err != nil || !p.Sign && !g.signsTags(ctx) {
+		return ref, err
+	}
+	if signed, err := g.Signed(ctx, ref.Object); err != nil || signed {
+		return ref, err
+	}
+	if _, err := g.run(ctx, nil, "update-ref", "-d", tags+p.Name, ref.Object); err != nil {
+		return Ref{}, err
+	}
+	return Ref{}, diag.New(diag.ExecutionFailed, "running git tag: it was to sign %s and did not", p.Name).
+		WithHint("see that git can sign: git config user.signingKey, gpg.format; then git tag -s try")
+}
+
+// signsTags reports whether git is configured to sign annotated tags.
+func (g *Git) signsTags(ctx context.Context) bool {
+	for _, name := range []string{"tag.gpgSign", "tag.forceSignAnnotated"} {
+		// An absent name is an error of git's.
+		if out, err := g.run(ctx, nil, "config", "--type=bool", "--get", name); err == nil && strings.TrimSpace(string(out)) == "true" {
+			return true
+		}
+	}
+	return false
+}
+
+// Signed reports whether a tag object carries a signature.
+func (g *Git) Signed(ctx context.Context, object string) (bool, error) {
+	out, err := g.run(ctx, nil, "cat-file", "tag", object)
+	return bytes.Contains(out, []byte("\n-----BEGIN ")), err
+}
+
+// PushTag pushes one tag and nothing else.
+func (g *Git) PushTag(ctx context.Context, remote, name string) error {
+	_, err := g.run(ctx, nil, "push", "--quiet", "--no-follow-tags", "--", remote, tags+name+":"+tags+name)
+	if err != nil {
+		return unreached(remote, err)
+	}
+	return nil
+}
