@@ -143,6 +143,8 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
 		verdict = e.verdict(where, text, nil, sub)
 		return verdict
+	}, JudgeBeside: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
+		return e.verdict(at, body, sig, sub)
 	}})
 	if err != nil {
 		return nil, err
@@ -154,14 +156,10 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 		return nil, err
 	}
 	b.Manifest = r.Digest
-	b.Signers = []string{signerText(verdict.Signer)}
-	more, err := e.cosigners(snap, name)
-	if err != nil {
-		return nil, err
+	b.Signers = nil
+	for _, fp := range r.Signers() {
+		b.Signers = append(b.Signers, signerText(fp))
 	}
-	b.Signers = append(b.Signers, more...)
-	slices.Sort(b.Signers)
-	b.Signers = slices.Compact(b.Signers)
 	if err := rs.Signers(mod, b.Signers); err != nil {
 		return nil, err
 	}
@@ -266,40 +264,6 @@ func hostPath(id lock.ID) string {
 		repo = strings.TrimSuffix(repo, ".git")
 	}
 	return path.Join(repo, id.Subdir, id.Major)
-}
-
-// cosigners returns who else signed the manifest: manifest.yaml.NAME.rye-sig
-// beside it holds one bare line over its body. A signature that is not sound
-// refuses the bundle; one of a stranger says nothing.
-func (e *Engine) cosigners(snap *source.Snapshot, name string) ([]string, error) {
-	var out []string
-	where := bundle.ManifestPath(name)
-	for _, f := range snap.Files {
-		if !strings.HasPrefix(f.Path, where+".") || !strings.HasSuffix(f.Path, ".rye-sig") {
-			continue
-		}
-		text, err := snap.Read(where)
-		if err != nil {
-			return nil, err
-		}
-		sig, err := snap.Read(f.Path)
-		if err != nil {
-			return nil, err
-		}
-		style, _ := sign.StyleByName("#")
-		sp, err := sign.SplitFile(text, style)
-		if err != nil {
-			return nil, err
-		}
-		v := e.verdict(f.Path, sp.Body(), sig, bundle.Subject(name))
-		switch {
-		case v.OK():
-			out = append(out, signerText(v.Signer))
-		case v.Status == trust.Invalid:
-			return nil, v.Err(f.Path)
-		}
-	}
-	return out, nil
 }
 
 // continuity refuses a signer that took another one's place, unless both keys

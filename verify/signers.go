@@ -15,7 +15,7 @@ import (
 // Signers returns the keys whose signatures of a bundle's manifest count now:
 // of the one that has that digest.
 func Signers(store *trust.Store, root *space.Root, want item.Digest) ([]sign.Fingerprint, error) {
-	tree, done, err := bundleTree(root)
+	tree, done, err := BundleTree(root)
 	if err != nil {
 		return nil, err
 	}
