@@ -8,10 +8,14 @@ package search
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
 	"time"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
 )
 
 // Params says what an Index works on. Resolver is required.
@@ -92,7 +96,9 @@ type Result struct {
 // Index answers queries over the items of one resolver. It is safe for
 // concurrent use.
 type Index struct {
-	p Params
+	p     Params
+	store store
+	mem   *memory
 }
 
 // New returns an Index over p. Nothing is read before the first query.
@@ -100,12 +106,89 @@ func New(p Params) *Index {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	return &Index{p: p}
+	x := &Index{p: p, mem: newMemory()}
+	if p.CacheDir != "" {
+		x.store.dir = filepath.Join(p.CacheDir, folderName)
+	}
+	return x
+}
+
+// Over returns an Index over another resolver that shares what this one knows
+// already, for a server that reads trust documents and locks anew.
+func (x *Index) Over(r *resolve.Resolver) *Index {
+	y := *x
+	y.p.Resolver = r
+	return &y
 }
 
 // Search answers q. A query, scope or space that cannot be read is a
 // *diag.Error with the code USAGE and, in Details, the "query" and the "column"
 // that the mistake stands at, counted in characters from 1.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
-	return x.scan(ctx, q)
+	table, err := x.p.Resolver.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := x.mem.fieldsOf(table)
+	roots := x.p.Resolver.Roots()
+	ask, err := q.read(f, roots)
+	if err != nil {
+		return nil, err
+	}
+	lib, notes, err := x.library(ctx, f, roots)
+	if err != nil {
+		return nil, err
+	}
+	res := x.answer(ctx, &shelf{lib, roots, ranks(roots)}, ask)
+	if v, ok := lib.(*view); ok && v.broken() {
+		// The checksum of a segment holds and its content does not: no crash
+		// does that. The answer is read from the items.
+		x.mem.drop()
+		if lib, notes, err = x.scan(ctx, f, roots); err != nil {
+			return nil, err
+		}
+		res = x.answer(ctx, &shelf{lib, roots, ranks(roots)}, ask)
+	}
+	res.Notes = notes
+	return res, ctx.Err()
+}
+
+// question is a query that was read.
+type question struct {
+	Query
+	node    node
+	demands []node
+}
+
+func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
+	switch {
+	case q.Limit < 0 || q.Limit > MaxLimit:
+		return nil, diag.New(diag.Usage, "searching items: the limit %d is not between 1 and %d", q.Limit, MaxLimit)
+	case q.Offset < 0:
+		return nil, diag.New(diag.Usage, "searching items: the offset %d is less than 0", q.Offset)
+	case q.Limit == 0:
+		q.Limit = DefaultLimit
+	}
+	known := names{fields: f.names, kinds: f.kinds}
+	for _, s := range []space.Name{space.Project, space.User, space.System} {
+		known.spaces = append(known.spaces, string(s))
+	}
+	for _, r := range roots {
+		known.spaces = append(known.spaces, rootNames(r)...)
+	}
+	slices.Sort(known.spaces)
+	known.spaces = slices.Compact(known.spaces)
+	node, err := parse(q.Text, known)
+	if err != nil {
+		return nil, err
+	}
+	scope, err := parseScope(q.Scope, f.kinds)
+	if err != nil {
+		return nil, err
+	}
+	in, err := parseSpace(q.Space)
+	if err != nil {
+		return nil, err
+	}
+	return &question{q, node, append(scope, in...)}, nil
 }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/search"
+)
+
+func searchCommand() *command {
+	return &command{
+		name: "search", group: "Items",
+		usage: "find items of every space", args: "[QUERY…]",
+		long: `Words must all be there. AND, OR and NOT in capitals and parentheses combine them;
+"quoted words" stand one after the other, "two words"~5 near each other; * stands
+for any letters, word~1 allows a typing error. field:word looks in one field, such as
+name, title, description, category, tags or body. type:tool, space:user, ns:rye/core
+and signed-by:FINGERPRINT ask what an item is; the last one believes the signature
+line, and TRUST says whether it holds. Without a query, everything is listed.
+
+When nothing matches, words are taken for misspelled, then some of the words will do;
+a note says so. The item that a run would use is shown for each id; "shadowed" marks
+one that another hides and that alone matches.`,
+		examples: []string{
+			`rye search scrape website`,
+			`rye search 'git AND commit NOT rebase' --scope directive`,
+			`rye search 'title:"trust model" OR name:sign*' --json`,
+			`rye search --scope 'tool.rye.core.*'    # everything there`,
+		},
+		codes: []diag.Code{},
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "scope", Usage: "only `SCOPE`: a kind, with a namespace if wanted (tool.rye.core.*)"},
+			&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"},
+			&cli.IntFlag{Name: "limit", Value: search.DefaultLimit, Usage: "show at most `N` items"},
+			&cli.IntFlag{Name: "offset", Usage: "leave out the first `N` items"},
+			&cli.BoolFlag{Name: "no-index", Usage: "read every item instead of the index in the cache"},
+		},
+		run: runSearch,
+	}
+}
+
+func runSearch(ctx context.Context, c *call) error {
+	if c.int("limit") < 1 {
+		return diag.New(diag.Usage, "searching items: --limit must be at least 1")
+	}
+	h, err := c.house(ctx, strict)
+	if err != nil {
+		return err
+	}
+	index := search.New(search.Params{
+		Resolver: h.resolver, CacheDir: c.cacheDir(h.dirs), Build: readVersion().build(), Scan: c.bool("no-index"), Now: c.Now,
+	})
+	res, err := index.Search(ctx, search.Query{
+		Text: strings.Join(c.args, " "), Scope: c.str("scope"), Space: c.str("space"), Limit: c.int("limit"), Offset: c.int("offset"),
+	})
+	if err != nil {
+		c.ui.caret(err)
+		return err
+	}
+	for _, n := range res.Notes {
+		c.ui.Warn("%s", n)
+	}
+	return c.ui.Show(res, func() { c.ui.hits(res, c.int("offset")) })
+}
+
+// build names this build of the program in the cache.
+func (v versionInfo) build() string {
+	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
+}
+
+// caret shows what the user wrote with a mark below the character that an error
+// is about.
+func (u *ui) caret(err error) {
+	var e *diag.Error
+	if u.json || !errors.As(err, &e) {
+		return
+	}
+	text, isText := e.Details["query"].(string)
+	column, isNumber := e.Details["column"].(int)
+	if !isText || !isNumber || text == "" || column > 200 {
+		return
+	}
+	before := []rune(text)[:min(column-1, len([]rune(text)))]
+	u.tell("  %s", text)
+	u.tell("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.errStyle(red, "^"))
+}
+
+// hits prints a page of hits.
+func (u *ui) hits(res *search.Result, offset int) {
+	switch {
+	case res.Total == 0:
+		u.Note("Nothing found.")
+	case len(res.Hits) == 0:
+		u.Note("There are %d items only.", res.Total)
+	case res.Relaxed == search.Fuzzy:
+		u.Note("Nothing matches as it is written; these have words that are spelled much like it.")
+	case res.Relaxed == search.AnyWord:
+		u.Note("Nothing has all of the words; these have some.")
+	}
+	if len(res.Hits) > 0 {
+		u.Table(hitTable(u, res.Hits))
+	}
+	if len(res.Suggestions) > 0 {
+		u.Note("Did you mean: %s?", strings.Join(res.Suggestions, ", "))
+	}
+	if res.NextOffset > 0 {
+		u.Note("%d–%d of %d; --offset %d shows more.", offset+1, offset+len(res.Hits), res.Total, res.NextOffset)
+	}
+}
+
+func hitTable(u *ui, hits []search.Hit) *table {
+	t := &table{header: []string{"ITEM", "VERSION", "SPACE", "TRUST", "SCORE", "DESCRIPTION"}}
+	for _, h := range hits {
+		name := any(h.Ref().String())
+		switch {
+		case h.Shadowed:
+			name = u.Style(dim, h.Ref().String()+" (shadowed)")
+		case len(h.Shadows) > 0:
+			name = h.Ref().String() + " (shadows " + strings.Join(h.Shadows, ", ") + ")"
+		}
+		text := h.Description
+		if text == "" {
+			text = h.Title
+		}
+		t.add(name, h.Version, h.Source, h.Trust, fmt.Sprintf("%.2f", h.Score), text)
+	}
+	return t
+}

@@ -1,0 +1,316 @@
+package search
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/item"
+)
+
+// find implements library.
+func (v *view) find(n node) []match {
+	switch n := n.(type) {
+	case *word:
+		return v.find(n.kid)
+	case *leaf:
+		return v.leaf(n)
+	case or:
+		var out []match
+		for _, kid := range n.kids {
+			out = either(out, v.find(kid))
+		}
+		return out
+	case and:
+		return v.and(n)
+	case not, filter, every:
+		return v.and(and{[]node{n}})
+	}
+	return nil
+}
+
+// and finds what has text first; the demands on what an item is then look at
+// that only.
+func (v *view) and(n and) []match {
+	var out []match
+	first := true
+	for _, kid := range n.kids {
+		switch kid.(type) {
+		case not, filter, every:
+			continue
+		}
+		if list := v.find(kid); first {
+			out, first = list, false
+		} else {
+			out = both(out, list)
+		}
+	}
+	if first {
+		out = v.all()
+	}
+	for _, kid := range n.kids {
+		switch kid := kid.(type) {
+		case filter:
+			out = v.filtered(out, kid)
+		case not:
+			out = without(out, v.find(kid.kid))
+		}
+	}
+	return out
+}
+
+func (v *view) all() []match {
+	out := make([]match, 0, v.stats.items)
+	for i := range v.parts {
+		p := &v.parts[i]
+		p.each(func(doc uint32) { out = append(out, match{doc: p.base + doc}) })
+	}
+	return out
+}
+
+// filtered looks at whole parts where the filter is about their root, and at
+// the number of the kind where it is about that.
+func (v *view) filtered(list []match, f filter) []match {
+	kind := v.fields.kind(item.Kind(f.value))
+	return slices.DeleteFunc(list, func(m match) bool {
+		p := v.at(m.doc)
+		switch f.by {
+		case "type":
+			return p.seg.kind(m.doc-p.base) != kind
+		case "space":
+			return !slices.Contains(v.labels[p.root], f.value)
+		}
+		at := p.seg.place(m.doc - p.base)
+		at.root = p.root
+		return !f.keeps(at, v.labels)
+	})
+}
+
+// leaf finds what has the words, each document with its score.
+func (v *view) leaf(l *leaf) []match {
+	var out []match
+	for i := range v.parts {
+		p := &v.parts[i]
+		switch l.form {
+		case term:
+			out = v.term(out, p, l)
+		case phrase, near:
+			out = v.sequence(out, p, l)
+		case glob, fuzzy:
+			out = v.several(out, p, l)
+		case exists:
+			p.each(func(doc uint32) {
+				if p.seg.length(doc, l.field) > 0 {
+					out = append(out, match{doc: p.base + doc})
+				}
+			})
+		}
+	}
+	rarity := v.stats.rarity(len(out))
+	for i := range out {
+		out[i].score = float64(rarity * out[i].score)
+	}
+	return out
+}
+
+// put adds the score of tf words in one field to the last document of a list,
+// or begins a new one.
+func (v *view) put(list []match, p *part, doc uint32, field int, tf float64) []match {
+	s := v.scorer.part(p.seg.kind(doc), field, tf, p.seg.length(doc, field))
+	if n := len(list); n > 0 && list[n-1].doc == p.base+doc {
+		list[n-1].score += s
+		return list
+	}
+	return append(list, match{p.base + doc, s})
+}
+
+func (v *view) term(out []match, p *part, l *leaf) []match {
+	e, ok := p.seg.find(l.words[0])
+	if !ok {
+		return out
+	}
+	p.seg.read(e, func(at posting) {
+		if p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
+			out = v.put(out, p, at.doc, at.field, float64(at.tf))
+		}
+	})
+	return out
+}
+
+// several finds words of the dictionary and takes them as one: their counts
+// add up, a word with a typing error for less.
+func (v *view) several(out []match, p *part, l *leaf) []match {
+	n := len(v.fields.names)
+	var tf []float32
+	var touched []uint64
+	p.seg.each(l.prefix(), func(e entry) {
+		weight := l.likeness(e.term)
+		if weight == 0 {
+			return
+		}
+		if tf == nil {
+			tf, touched = make([]float32, p.seg.docs*n), newBits(p.seg.docs)
+		}
+		p.seg.read(e, func(at posting) {
+			if l.field < 0 || l.field == at.field {
+				tf[int(at.doc)*n+at.field] += weight * float32(at.tf)
+				setBit(touched, at.doc)
+			}
+		})
+	})
+	if tf == nil {
+		return out
+	}
+	for i := range touched {
+		touched[i] &= p.live[i]
+	}
+	some := part{live: touched}
+	some.each(func(doc uint32) {
+		for f := range n {
+			if c := tf[int(doc)*n+f]; c > 0 {
+				out = v.put(out, p, doc, f, float64(c))
+			}
+		}
+	})
+	return out
+}
+
+// prefix is what all words begin with that the leaf can match.
+func (l *leaf) prefix() string {
+	if l.form != glob {
+		return ""
+	}
+	before, _, _ := strings.Cut(l.words[0], "*")
+	return before
+}
+
+// likeness tells for how much a token counts, 0 when it does not match. An id
+// is matched by what looks like an id only.
+func (l *leaf) likeness(token string) float32 {
+	want := l.words[0]
+	if strings.Contains(token, "/") && !strings.Contains(want, "/") {
+		return 0
+	}
+	if l.form == glob {
+		if fits(want, token) {
+			return 1
+		}
+		return 0
+	}
+	if n := edits(want, token, l.n); n <= l.n {
+		return 1 / float32(int(1)<<n)
+	}
+	return 0
+}
+
+// sequence finds phrases and neighbourhoods.
+func (v *view) sequence(out []match, p *part, l *leaf) []match {
+	words, need := distinct(l.words)
+	lists := make([][]posting, len(words))
+	for i, w := range words {
+		e, ok := p.seg.find(w)
+		if !ok {
+			return out
+		}
+		p.seg.read(e, func(at posting) {
+			if p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
+				lists[i] = append(lists[i], at)
+			}
+		})
+	}
+	at := make([][]uint32, len(words))
+	together(lists, func(found []posting) {
+		for i, f := range found {
+			at[i] = p.seg.positions(f, at[i][:0])
+		}
+		var n uint32
+		if l.form == near {
+			n = windows(at, need, l.n)
+		} else {
+			n = runs(inOrder(l.words, words, at))
+		}
+		if n > 0 {
+			out = v.put(out, p, found[0].doc, found[0].field, float64(n))
+		}
+	})
+	return out
+}
+
+// distinct returns the words once each, and how often each is there.
+func distinct(in []string) (words []string, need []int) {
+	for _, w := range in {
+		if i := slices.Index(words, w); i >= 0 {
+			need[i]++
+			continue
+		}
+		words, need = append(words, w), append(need, 1)
+	}
+	return words, need
+}
+
+// inOrder returns the positions of every word of a phrase.
+func inOrder(phrase, words []string, at [][]uint32) [][]uint32 {
+	out := make([][]uint32, len(phrase))
+	for i, w := range phrase {
+		out[i] = at[slices.Index(words, w)]
+	}
+	return out
+}
+
+// together calls fn for every field of a document that is in all lists.
+func together(lists [][]posting, fn func([]posting)) {
+	next := make([]int, len(lists))
+	found := make([]posting, len(lists))
+	for _, first := range lists[0] {
+		found[0] = first
+		ok := true
+		for i := 1; i < len(lists) && ok; i++ {
+			for next[i] < len(lists[i]) && earlier(lists[i][next[i]], first) {
+				next[i]++
+			}
+			if ok = next[i] < len(lists[i]) && !earlier(first, lists[i][next[i]]); ok {
+				found[i] = lists[i][next[i]]
+			}
+		}
+		if ok {
+			fn(found)
+		}
+	}
+}
+
+func earlier(a, b posting) bool {
+	return a.doc < b.doc || a.doc == b.doc && a.field < b.field
+}
+
+// near implements library.
+func (v *view) near(word string, limit int, fn func(word string, distance, docs int)) {
+	type found struct{ distance, docs int }
+	all := map[string]found{}
+	for i := range v.parts {
+		p := &v.parts[i]
+		p.seg.each("", func(e entry) {
+			if strings.Contains(e.term, "/") {
+				return
+			}
+			if d := edits(word, e.term, limit); d <= limit {
+				all[e.term] = found{d, all[e.term].docs + p.holders(e)}
+			}
+		})
+	}
+	for w, f := range all {
+		if f.docs > 0 {
+			fn(w, f.distance, f.docs)
+		}
+	}
+}
+
+// holders returns how many documents that count have a term.
+func (p *part) holders(e entry) (n int) {
+	last := -1
+	p.seg.read(e, func(at posting) {
+		if int(at.doc) != last && p.alive(at.doc) {
+			n++
+		}
+		last = int(at.doc)
+	})
+	return n
+}

@@ -1,0 +1,126 @@
+package search
+
+import (
+	"context"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// file is one file of a root that gives an item's id.
+type file struct {
+	rel   string
+	place extract.Place
+}
+
+// files lists the files of a root that may be items, by path. What cannot be
+// listed is told by the error; the files found nevertheless come with it.
+func (f *fields) files(root *space.Root) (out []file, err error) {
+	for _, ext := range f.exts {
+		walked := root.Walk(ext.Folder, func(e space.Entry) error {
+			if path.Ext(e.Rel) == extract.DetachedExt {
+				return nil
+			}
+			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
+				out = append(out, file{e.Rel, p})
+			}
+			return nil
+		})
+		if walked != nil && err == nil {
+			err = walked
+		}
+	}
+	slices.SortFunc(out, func(a, b file) int { return strings.Compare(a.rel, b.rel) })
+	return out, err
+}
+
+// content is what was read of one file.
+type content struct {
+	file
+	bytes, sig []byte
+	digest     item.Digest // of both
+	err        error
+}
+
+// read reads a file, and its detached signature where the file type has one.
+func read(root *space.Root, f file) (c content) {
+	c.file = f
+	if c.bytes, c.err = root.Read(f.rel, resolve.MaxItem); c.err != nil {
+		return c
+	}
+	if f.place.Type.Detached {
+		// Without one the item is unsigned: that is for the verdict to say.
+		c.sig, _ = root.Read(f.rel+extract.DetachedExt, 1<<10)
+	}
+	c.digest = item.DigestOf(c.bytes)
+	if c.sig != nil {
+		sum := item.DigestOf(c.sig)
+		c.digest = item.DigestOf(append(c.digest[:], sum[:]...))
+	}
+	return c
+}
+
+// document reads a file as an item, nil when it is none or no longer there.
+func (c *content) document(f *fields) *document {
+	switch {
+	case c.err == nil:
+		d, _ := f.readDocument(c.place, c.rel, c.bytes, c.sig)
+		return d
+	case space.IsMissing(c.err):
+		return nil
+	}
+	return f.blank(c.place.Ref, c.rel)
+}
+
+// batch is the number of files that are read before what they hold is taken
+// in: it bounds the memory of a first reading.
+const batch = 512
+
+// parallel calls work for 0..n-1 on all processors.
+func parallel(ctx context.Context, n int, work func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, runtime.GOMAXPROCS(0)) {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				work(i)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// documents reads files and hands each with its document, which may be nil, to
+// take, in order. skip, when not nil, is asked before a content is parsed.
+func (f *fields) documents(ctx context.Context, root *space.Root, files []file, skip func(i int, c *content) bool, take func(i int, c *content, d *document)) error {
+	for from := 0; from < len(files); from += batch {
+		some := files[from:min(from+batch, len(files))]
+		contents := make([]content, len(some))
+		docs := make([]*document, len(some))
+		parallel(ctx, len(some), func(i int) {
+			contents[i] = read(root, some[i])
+			if skip == nil || !skip(from+i, &contents[i]) {
+				docs[i] = contents[i].document(f)
+			}
+		})
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := range some {
+			take(from+i, &contents[i], docs[i])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package search
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/item"
+)
+
+// Limits of a query.
+const (
+	maxQuery = 2000 // characters
+	maxDepth = 50   // parentheses and negations in each other
+	maxNear  = 100  // words between the words of a neighbourhood
+	maxEdits = 2    // typing errors in a word
+)
+
+// names is what a query may speak of.
+type names struct {
+	fields []string
+	kinds  []item.Kind
+	spaces []string // names of spaces and of bundles
+}
+
+// parser reads a query by recursive descent.
+type parser struct {
+	names
+	text  []rune
+	at    int
+	depth int
+}
+
+// parse reads a query.
+func parse(text string, n names) (node, error) {
+	p := &parser{names: n, text: []rune(text)}
+	if len(p.text) > maxQuery {
+		return nil, p.fail(maxQuery, "the query is longer than %d characters", maxQuery)
+	}
+	p.blank()
+	if p.end() {
+		return every{}, nil
+	}
+	q, err := p.or()
+	if err == nil && !p.end() { // or stops at a parenthesis only
+		err = p.fail(p.at, "this parenthesis was never opened")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return q, nil
+}
+
+// fail returns an error about the character at a place, counted from 0.
+func (p *parser) fail(at int, format string, args ...any) *diag.Error {
+	return faulty("query", string(p.text), at, format, args...)
+}
+
+// faulty is the error about a character of something that the user wrote.
+func faulty(what, text string, at int, format string, args ...any) *diag.Error {
+	e := diag.New(diag.Usage, "reading "+what+", character "+strconv.Itoa(at+1)+": "+format, args...)
+	return e.WithDetail("query", text).WithDetail("column", at+1).
+		WithHint("quote what is meant as text: \"a:b\"; rye search --help shows what a query may hold")
+}
+
+func (p *parser) end() bool { return p.at >= len(p.text) }
+
+func (p *parser) blank() {
+	for !p.end() && unicode.IsSpace(p.text[p.at]) {
+		p.at++
+	}
+}
+
+// keyword reports whether the next word is an operator.
+func (p *parser) keyword(word string) bool {
+	rest := p.text[p.at:]
+	n := len(word)
+	return len(rest) >= n && string(rest[:n]) == word && (len(rest) == n || unicode.IsSpace(rest[n]) || strings.ContainsRune("()\"", rest[n]))
+}
+
+func (p *parser) or() (node, error) {
+	first, err := p.and()
+	if err != nil {
+		return nil, err
+	}
+	kids := []node{first}
+	for p.keyword("OR") {
+		p.at += len("OR")
+		p.blank()
+		kid, err := p.and()
+		if err != nil {
+			return nil, err
+		}
+		kids = append(kids, kid)
+	}
+	if len(kids) == 1 {
+		return first, nil
+	}
+	return or{kids}, nil
+}
+
+func (p *parser) and() (node, error) {
+	var kids []node
+	for {
+		kid, err := p.unary()
+		if err != nil {
+			return nil, err
+		}
+		kids = append(kids, kid)
+		if p.keyword("AND") {
+			p.at += len("AND")
+			p.blank()
+			continue
+		}
+		if p.end() || p.text[p.at] == ')' || p.keyword("OR") {
+			break
+		}
+	}
+	if len(kids) == 1 {
+		return kids[0], nil
+	}
+	return and{kids}, nil
+}
+
+func (p *parser) unary() (node, error) {
+	if p.depth++; p.depth > maxDepth {
+		return nil, p.fail(p.at, "there are more than %d parentheses and NOTs in each other", maxDepth)
+	}
+	defer func() { p.depth-- }()
+	if p.keyword("NOT") {
+		p.at += len("NOT")
+		p.blank()
+		kid, err := p.unary()
+		if err != nil {
+			return nil, err
+		}
+		return not{kid}, nil
+	}
+	n, err := p.primary()
+	p.blank()
+	return n, err
+}
+
+func (p *parser) primary() (node, error) {
+	if p.end() {
+		return nil, p.missing("the query ends where a word should come")
+	}
+	switch c := p.text[p.at]; {
+	case c == '(':
+		return p.group()
+	case c == ')':
+		return nil, p.missing("a word should come before this parenthesis")
+	case c == '"':
+		return p.quoted(-1)
+	case p.keyword("AND") || p.keyword("OR"):
+		return nil, p.missing("a word should come before this operator")
+	}
+	return p.term()
+}
+
+func (p *parser) missing(what string) *diag.Error {
+	return p.fail(p.at, "%s", what).WithHint("AND, OR and NOT in capitals are operators; to search for such a word, quote it")
+}
+
+func (p *parser) group() (node, error) {
+	open := p.at
+	p.at++
+	p.blank()
+	n, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if p.end() {
+		return nil, p.fail(open, "this parenthesis is never closed")
+	}
+	p.at++
+	return n, nil
+}
+
+// quoted reads "words" or "words"~N.
+func (p *parser) quoted(field int) (node, error) {
+	open := p.at
+	n := slices.Index(p.text[open+1:], '"')
+	if n < 0 {
+		return nil, p.fail(open, "this quotation mark is never closed")
+	}
+	parts := wordsOf(string(p.text[open+1 : open+1+n]))
+	if len(parts) == 0 {
+		return nil, p.fail(open, "there is no letter and no digit between the quotation marks")
+	}
+	p.at = open + n + 2
+	l := &leaf{form: phrase, field: field, words: parts}
+	if !p.end() && p.text[p.at] == '~' {
+		tilde := p.at
+		digits := p.digits()
+		num, err := strconv.Atoi(digits)
+		if err != nil || num > maxNear {
+			return nil, p.fail(tilde, "after \"…\"~ comes a number from 0 to %d: how many other words may stand between", maxNear)
+		}
+		l.form, l.n = near, num
+	}
+	if len(parts) == 1 {
+		l.form, l.n = term, 0
+	}
+	return l, nil
+}
+
+// digits reads ~ and the digits after it.
+func (p *parser) digits() string {
+	p.at++
+	from := p.at
+	for !p.end() && '0' <= p.text[p.at] && p.text[p.at] <= '9' {
+		p.at++
+	}
+	return string(p.text[from:p.at])
+}
+
+// term reads a word, with its field if it names one.
+func (p *parser) term() (node, error) {
+	from := p.at
+	for !p.end() && !unicode.IsSpace(p.text[p.at]) && !strings.ContainsRune("()\"", p.text[p.at]) {
+		p.at++
+	}
+	raw := p.text[from:p.at]
+	if colon := slices.Index(raw, ':'); colon > 0 {
+		return p.fielded(from, string(raw[:colon]), from+colon+1)
+	}
+	return p.word(from, p.at, -1)
+}
+
+// fielded reads what comes after the colon of field:… at value.
+func (p *parser) fielded(from int, field string, value int) (node, error) {
+	quoted := value == p.at && !p.end() && p.text[p.at] == '"'
+	switch {
+	case value == p.at && !quoted:
+		return nil, p.fail(value, "after %s: comes a word or a phrase", field).WithHint("write for example %s:word, without a blank; quote a colon that is meant as text", field)
+	case slices.Contains(filters(), field):
+		return p.filter(field, value, quoted)
+	case slices.Contains(p.kinds, item.Kind(field)) && !slices.Contains(p.fields, field) && !quoted:
+		w, err := p.word(value, p.at, -1)
+		if err != nil {
+			return nil, err
+		}
+		return and{[]node{filter{"type", field}, w}}, nil
+	}
+	n := slices.Index(p.fields, field)
+	if n < 0 {
+		return nil, p.unknown(from, "field", field, append(filters(), p.fields...))
+	}
+	if quoted {
+		return p.quoted(n)
+	}
+	return p.word(value, p.at, n)
+}
+
+func (p *parser) unknown(at int, what, name string, known []string) *diag.Error {
+	e := p.fail(at, "there is no %s %q", what, name)
+	if near := suggest.Nearest(name, known); near != "" {
+		return e.WithHint("did you mean %s?", near)
+	}
+	return e.WithHint("known are %s; quote what is meant as text", strings.Join(known, ", "))
+}
+
+// word reads the characters from..end, which hold no blank.
+func (p *parser) word(from, end, field int) (node, error) {
+	text := string(p.text[from:end])
+	if strings.Trim(text, "*") == "" {
+		if field < 0 {
+			return every{}, nil
+		}
+		return &leaf{form: exists, field: field}, nil
+	}
+	if text[0] == '-' && field < 0 {
+		return nil, p.fail(from, "a word does not begin with a hyphen").WithHint("write NOT %s to leave items out, or quote it", strings.TrimLeft(text, "-"))
+	}
+	text, edits, err := p.edits(from, text)
+	if err != nil {
+		return nil, err
+	}
+	switch pattern := strings.Contains(text, "*"); {
+	case len(wordsOf(text)) == 0:
+		return nil, p.fail(from, "there is no letter and no digit in %q", text)
+	case pattern && edits > 0:
+		return nil, p.fail(from, "a word with * takes no ~")
+	case pattern:
+		return &leaf{form: glob, field: field, words: []string{fold(text)}}, nil
+	case edits > 0:
+		return fuzzyNode(text, field, edits), nil
+	}
+	return &word{kid: wordNode(text, field), text: fold(text), field: field, at: from, end: end}, nil
+}
+
+// edits takes ~N from the end of a word.
+func (p *parser) edits(from int, text string) (string, int, error) {
+	base, digits, found := strings.Cut(text, "~")
+	if !found || base == "" {
+		return text, 0, nil
+	}
+	if digits == "" {
+		digits = "1"
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 0 || n > maxEdits {
+		return "", 0, p.fail(from+len([]rune(base)), "after ~ comes a number from 0 to %d: how many typing errors the word may hold", maxEdits)
+	}
+	return base, n, nil
+}

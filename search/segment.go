@@ -1,0 +1,290 @@
+package search
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math/bits"
+	"sort"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ryeos/rye/item"
+)
+
+// A segment is an index of some documents that never changes:
+//
+//	magic, checksum of what follows
+//	header    counts and where each part begins
+//	totals    per field: words in all, documents with any
+//	lengths   per document: hash of the ref, kind, place of its record, words per field
+//	records   per document: id, path, signer
+//	blocks    where each block of the dictionary begins, and its postings
+//	terms     the dictionary in order: term, documents, size of the postings
+//	postings  per term: documents, fields, positions
+//
+// Numbers are little-endian, or variable-length where they stand in a list.
+const (
+	segmentMagic = "rye-seg1"
+	headerSize   = len(segmentMagic) + 4 + 4*8
+	blockTerms   = 32
+)
+
+// segment is a segment in memory. Nothing in it is trusted: a number that
+// leads outside marks it as broken and reads as nothing.
+type segment struct {
+	data   string
+	docs   int
+	fields int
+	kinds  []item.Kind
+	broken atomic.Bool
+
+	lengths, blocks, terms, postings string
+}
+
+// openSegment reads a segment; ok is false when it is damaged or not of this
+// shape.
+func openSegment(data string, f *fields) (s *segment, ok bool) {
+	if len(data) < headerSize || data[:len(segmentMagic)] != segmentMagic {
+		return nil, false
+	}
+	rest := data[len(segmentMagic):]
+	if u32(rest) != crc32.Checksum([]byte(rest[4:]), crc32.MakeTable(crc32.Castagnoli)) {
+		return nil, false
+	}
+	return layOut(data, f)
+}
+
+// layOut finds the parts of a segment.
+func layOut(data string, f *fields) (*segment, bool) {
+	h := data[len(segmentMagic)+4 : headerSize]
+	var n [8]int
+	for i := range n {
+		n[i] = int(u32(h[4*i:]))
+	}
+	s := &segment{data: data, docs: n[0], fields: n[1], kinds: f.kinds}
+	totals, lengths, blocks, terms, postings := headerSize, n[2], n[3], n[4], n[5]
+	fits := s.fields == len(f.names) && n[6] == len(data) && totals+16*s.fields == lengths &&
+		lengths <= blocks && blocks <= terms && terms <= postings && postings <= len(data) &&
+		(blocks-lengths)/s.stride() >= s.docs && (terms-blocks)%blockSize == 0
+	if !fits {
+		return nil, false
+	}
+	s.lengths, s.blocks, s.terms, s.postings = data[lengths:blocks], data[blocks:terms], data[terms:postings], data[postings:]
+	return s, true
+}
+
+const blockSize = 8 // place of a block's terms, place of their postings
+
+// stride is the size of a row of lengths.
+func (s *segment) stride() int { return 8 + 4 + 4 + 4*s.fields }
+
+func u32(s string) uint32 {
+	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
+}
+
+func u64(s string) uint64 { return uint64(u32(s)) | uint64(u32(s[4:]))<<32 }
+
+// row returns the fixed numbers of a document: hash, kind, record, lengths.
+func (s *segment) row(doc uint32) string {
+	n := s.stride()
+	return s.lengths[int(doc)*n : int(doc)*n+n]
+}
+
+func (s *segment) hash(doc uint32) uint64 { return u64(s.row(doc)) }
+
+func (s *segment) kind(doc uint32) int {
+	k := int(u32(s.row(doc)[8:]))
+	if k >= len(s.kinds) {
+		s.broken.Store(true)
+		return 0
+	}
+	return k
+}
+
+func (s *segment) length(doc uint32, field int) uint32 { return u32(s.row(doc)[16+4*field:]) }
+
+// place returns what a document is; its root is for the caller to know.
+func (s *segment) place(doc uint32) (p place) {
+	r := s.cursor(s.data, int(u32(s.row(doc)[12:])))
+	p.ref.Kind = s.kinds[s.kind(doc)]
+	p.ref.ID, p.rel, p.signer = r.text(), r.text(), r.text()
+	return p
+}
+
+// totals returns the statistics of all documents of the segment.
+func (s *segment) totals() statistics {
+	st := newStatistics(s.fields)
+	st.items = s.docs
+	for i := range s.fields {
+		st.lengths[i] = u64(s.data[headerSize+16*i:])
+		st.filled[i] = u64(s.data[headerSize+16*i+8:])
+	}
+	return st
+}
+
+// cursor reads on from a place. seg, when there is one, learns of a fault.
+type cursor struct {
+	s    string
+	seg  *segment
+	over bool
+}
+
+func (s *segment) cursor(in string, at int) cursor {
+	if at > len(in) {
+		s.broken.Store(true)
+		return cursor{seg: s}
+	}
+	return cursor{s: in[at:], seg: s}
+}
+
+func (c *cursor) fail() {
+	c.s, c.over = "", true
+	if c.seg != nil {
+		c.seg.broken.Store(true)
+	}
+}
+
+func (c *cursor) number() uint64 {
+	var v uint64
+	for i := 0; i < len(c.s) && i < binary.MaxVarintLen64; i++ {
+		if x := c.s[i]; x < 0x80 {
+			c.s = c.s[i+1:]
+			return v | uint64(x)<<(7*i)
+		} else {
+			v |= uint64(x&0x7f) << (7 * i)
+		}
+	}
+	c.fail()
+	return 0
+}
+
+func (c *cursor) bytes(n uint64) string {
+	if n > uint64(len(c.s)) {
+		c.fail()
+		return ""
+	}
+	out := c.s[:n]
+	c.s = c.s[n:]
+	return out
+}
+
+func (c *cursor) text() string { return c.bytes(c.number()) }
+
+// entry is one term of the dictionary.
+type entry struct {
+	term     string
+	docs     int
+	postings string
+}
+
+// reader walks the dictionary.
+type reader struct {
+	cursor
+	at uint64 // of the next term's postings
+}
+
+func (r *reader) next() (e entry, ok bool) {
+	if len(r.s) == 0 {
+		return e, false
+	}
+	e.term, e.docs = r.text(), int(r.number())
+	size := r.number()
+	all := r.seg.postings
+	if r.at > uint64(len(all)) || size > uint64(len(all))-r.at {
+		r.fail()
+		return e, false
+	}
+	e.postings = all[r.at : r.at+size]
+	r.at += size
+	return e, true
+}
+
+// block returns a reader that begins at a block of the dictionary.
+func (s *segment) block(i int) *reader {
+	row := s.blocks[i*blockSize:]
+	return &reader{s.cursor(s.terms, int(u32(row))), uint64(u32(row[4:]))}
+}
+
+// seek returns a reader that begins at, or somewhat before, a term.
+func (s *segment) seek(term string) *reader {
+	n := len(s.blocks) / blockSize
+	if n == 0 {
+		return &reader{cursor: cursor{seg: s}}
+	}
+	i := sort.Search(n, func(i int) bool {
+		e, _ := s.block(i).next()
+		return e.term > term
+	})
+	return s.block(max(i-1, 0))
+}
+
+// find returns a term of the dictionary.
+func (s *segment) find(term string) (entry, bool) {
+	for r := s.seek(term); ; {
+		e, ok := r.next()
+		if !ok || e.term > term {
+			return entry{}, false
+		}
+		if e.term == term {
+			return e, true
+		}
+	}
+}
+
+// each calls fn for the terms that begin with prefix, in order.
+func (s *segment) each(prefix string, fn func(entry)) {
+	for r := s.seek(prefix); ; {
+		e, ok := r.next()
+		switch {
+		case !ok:
+			return
+		case strings.HasPrefix(e.term, prefix):
+			fn(e)
+		case e.term > prefix:
+			return
+		}
+	}
+}
+
+// posting is where a term stands in one field of one document.
+type posting struct {
+	doc   uint32
+	field int
+	tf    uint32
+	pos   string // tf positions, each as a difference to the one before
+}
+
+// read calls fn for every posting of a term, by document and field.
+func (s *segment) read(e entry, fn func(posting)) {
+	c := cursor{s: e.postings, seg: s}
+	doc := uint64(0)
+	for len(c.s) > 0 {
+		doc += c.number()
+		mask := c.number()
+		if doc >= uint64(s.docs) || bits.Len64(mask) > s.fields || mask == 0 {
+			c.fail()
+			return
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			p := posting{doc: uint32(doc), field: bits.TrailingZeros64(mask)}
+			p.tf = uint32(c.number())
+			p.pos = c.text()
+			if uint64(p.tf) > uint64(len(p.pos)) { // a position takes a byte or more
+				c.fail()
+				return
+			}
+			fn(p)
+		}
+	}
+}
+
+// positions appends the positions of a posting to out.
+func (s *segment) positions(p posting, out []uint32) []uint32 {
+	c := cursor{s: p.pos, seg: s}
+	at := uint64(0)
+	for range p.tf {
+		at += c.number()
+		out = append(out, uint32(at))
+	}
+	return out
+}

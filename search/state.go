@@ -1,0 +1,93 @@
+package search
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+
+	"github.com/ryeos/rye/item"
+)
+
+// stateMagic begins the file that tells which segments make up a holding, and
+// which file of the root stands where in them.
+const stateMagic = "rye-sts1"
+
+// encodeState writes a holding, without its segments. names are those of the
+// segments' files.
+func encodeState(h *holding, names []string) []byte {
+	out := make([]byte, len(stateMagic)+4, 64+128*len(h.records))
+	copy(out, stateMagic)
+	number := func(v uint64) { out = binary.AppendUvarint(out, v) }
+	number(uint64(len(names)))
+	for _, n := range names {
+		out = appendText(out, n)
+	}
+	number(uint64(len(h.records)))
+	for i := range h.records {
+		r := &h.records[i]
+		out = appendText(out, r.rel)
+		for _, v := range []uint64{uint64(r.stamp.size), uint64(r.stamp.mtime), uint64(r.stamp.changed), r.stamp.inode, uint64(r.stamp.sig), flag(r.again), uint64(r.seg), uint64(r.doc)} {
+			number(v)
+		}
+		out = append(out, r.digest[:]...)
+	}
+	rest := out[len(stateMagic)+4:]
+	binary.LittleEndian.PutUint32(out[len(stateMagic):], crc32.Checksum(rest, crc32.MakeTable(crc32.Castagnoli)))
+	return out
+}
+
+func flag(b bool) uint64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// decodeState reads what encodeState wrote; open loads a segment by its name.
+// ok is false when anything is damaged or missing.
+func decodeState(data string, open func(name string) (*segment, bool)) (h *holding, ok bool) {
+	const head = len(stateMagic) + 4
+	if len(data) < head || data[:len(stateMagic)] != stateMagic ||
+		u32(data[len(stateMagic):]) != crc32.Checksum([]byte(data[head:]), crc32.MakeTable(crc32.Castagnoli)) {
+		return nil, false
+	}
+	c := cursor{s: data[head:]}
+	h = &holding{}
+	for n := c.number(); n > 0 && !c.over; n-- {
+		s, ok := open(c.text())
+		if !ok || c.over {
+			return nil, false
+		}
+		h.segs = append(h.segs, s)
+	}
+	n := c.number()
+	if n > uint64(len(c.s)) {
+		return nil, false
+	}
+	h.records = make([]record, n)
+	for i := range h.records {
+		h.records[i].decode(&c)
+	}
+	return h, !c.over && len(c.s) == 0 && h.sound()
+}
+
+func (r *record) decode(c *cursor) {
+	r.rel = c.text()
+	r.stamp = stamp{size: int64(c.number()), mtime: int64(c.number()), changed: int64(c.number()), inode: c.number(), sig: int64(c.number())}
+	r.again = c.number() != 0
+	r.seg, r.doc = int(c.number()), uint32(c.number())
+	copy(r.digest[:], c.bytes(uint64(len(item.Digest{}))))
+}
+
+// sound reports whether the records are in order and lead into the segments.
+func (h *holding) sound() bool {
+	for i := range h.records {
+		r := &h.records[i]
+		if i > 0 && h.records[i-1].rel >= r.rel {
+			return false
+		}
+		if r.doc != none && (r.seg < 0 || r.seg >= len(h.segs) || int(r.doc) >= h.segs[r.seg].docs) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package search
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+)
+
+// store is the folder of the index in the cache:
+//
+//	KEY/state         what makes up the index of one root
+//	KEY/NAME.seg      its segments, named by their content
+//	KEY.seg           the only segment of a bundle, keyed by the bundle's digest
+//	KEY/lock, lock    held while something is written
+//
+// Readers take no lock: what they open is replaced, never changed, and what is
+// gone is read anew from the items. A writer that finds the lock held writes
+// nothing: its successor will.
+type store struct {
+	dir string // "" keeps nothing
+}
+
+// folderName is the folder of the index in the cache. Another format has
+// another name.
+const folderName = "search-1"
+
+// unused is how old a file of the index may grow before it is removed when
+// another one is written; it is made anew when it is wanted.
+const unused = 60 * 24 * time.Hour
+
+// key returns the name for what depends on all of these words.
+func (s store) key(f *fields, build string, words ...string) string {
+	h := sha256.New()
+	h.Write(f.print[:])
+	for _, w := range append([]string{build}, words...) {
+		h.Write([]byte{0})
+		h.Write([]byte(w))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+func (s store) path(name ...string) string { return filepath.Join(append([]string{s.dir}, name...)...) }
+
+// load returns the holding of a root as it was written last, an empty one
+// when there is none that can be used.
+func (s store) load(f *fields, key string) *holding {
+	if s.dir == "" {
+		return &holding{}
+	}
+	for range 2 { // a writer may have replaced the state since it was read
+		data, err := os.ReadFile(s.path(key, "state"))
+		if err != nil {
+			break
+		}
+		h, ok := decodeState(string(data), func(name string) (*segment, bool) { return s.segment(f, key, name) })
+		if ok {
+			return h
+		}
+	}
+	return &holding{}
+}
+
+// segment opens one segment of a root.
+func (s store) segment(f *fields, key, name string) (*segment, bool) {
+	if name == "" || strings.ContainsAny(name, `/\.`) {
+		return nil, false
+	}
+	return s.open(f, s.path(key, name+".seg"))
+}
+
+func (s store) open(f *fields, path string) (*segment, bool) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, false
+	}
+	return openSegment(string(data), f)
+}
+
+// segmentName names a segment by its content.
+func segmentName(data string) string {
+	sum := sha256.Sum256([]byte(data))
+	return hex.EncodeToString(sum[:16])
+}
+
+// save writes the holding of a root, if nobody else writes at this moment. It
+// reports whether it is written; that it is not is no error.
+func (s store) save(ctx context.Context, key string, h *holding, now time.Time) bool {
+	release, ok := s.lock(ctx, key)
+	if !ok {
+		return false
+	}
+	defer release()
+	dir := s.path(key)
+	names := make([]string, len(h.segs))
+	keep := map[string]bool{}
+	for i, seg := range h.segs {
+		names[i] = segmentName(seg.data)
+		keep[names[i]+".seg"] = true
+		if !writeOnce(filepath.Join(dir, names[i]+".seg"), seg.data) {
+			return false
+		}
+	}
+	if atomicfile.Replace(filepath.Join(dir, "state"), encodeState(h, names), 0o600) != nil {
+		return false
+	}
+	s.clean(dir, keep)
+	s.forget(now)
+	return true
+}
+
+// lock takes the lock of a folder if it is free.
+func (s store) lock(ctx context.Context, key string) (release func(), ok bool) {
+	if s.dir == "" || os.MkdirAll(s.path(key), 0o700) != nil {
+		return nil, false
+	}
+	at, stop := context.WithCancel(ctx)
+	stop() // asks once and does not wait
+	l, err := filelock.Acquire(at, s.path(key, "lock"))
+	if err != nil {
+		return nil, false
+	}
+	return func() { _ = l.Release() }, true
+}
+
+// writeOnce writes a file that is named by its content, unless it is there.
+func writeOnce(path, data string) bool {
+	if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(data)) {
+		return true
+	}
+	return atomicfile.Replace(path, []byte(data), 0o600) == nil
+}
+
+// clean removes the segments that the state no longer names, and what a crash
+// left behind. The lock is held, so nobody else is writing one.
+func (s store) clean(dir string, keep map[string]bool) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if name := e.Name(); atomicfile.Temporary(name) || strings.HasSuffix(name, ".seg") && !keep[name] {
+			_ = os.Remove(filepath.Join(dir, name)) // held open on Windows: the next writer tries again
+		}
+	}
+}
+
+// forget removes what has not been written for long: of projects that are gone
+// and of extractors and programs of another time.
+func (s store) forget(now time.Time) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		last := s.path(e.Name())
+		if e.IsDir() {
+			last = s.path(e.Name(), "state")
+		}
+		fi, err := os.Stat(last)
+		if err != nil || e.Name() == "lock" || now.Sub(fi.ModTime()) < unused {
+			continue
+		}
+		_ = os.RemoveAll(s.path(e.Name()))
+	}
+}
+
+// loadFixed opens the segment of a bundle.
+func (s store) loadFixed(f *fields, key string) (*segment, bool) {
+	if s.dir == "" {
+		return nil, false
+	}
+	return s.open(f, s.path(key+".seg"))
+}
+
+// saveFixed writes the segment of a bundle.
+func (s store) saveFixed(key string, seg *segment) {
+	if s.dir == "" || os.MkdirAll(s.dir, 0o700) != nil {
+		return
+	}
+	_ = atomicfile.Replace(s.path(key+".seg"), []byte(seg.data), 0o600) // not written is not kept
+}
