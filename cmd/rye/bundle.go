@@ -82,7 +82,7 @@ func runBundleCreate(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	digest, err := c.writeManifest(ctx, dir, id, body, signer)
+	digest, err := c.writeManifest(ctx, h, dir, id, body, signer)
 	if err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (c *call) bundleParams(tree bundle.Tree, id string) bundle.Params {
 }
 
 // writeManifest signs the body; the signature of an unchanged body stays.
-func (c *call) writeManifest(ctx context.Context, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
+func (c *call) writeManifest(ctx context.Context, h *house, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
 	file := filepath.Join(dir, filepath.FromSlash(bundle.ManifestPath(id)))
 	style, _ := sign.StyleByName("#")
 	in := body
@@ -156,7 +156,10 @@ func (c *call) writeManifest(ctx context.Context, dir, id string, body []byte, s
 			in = old
 		}
 	}
-	out, _, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, c.Now())
+	out, changed, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, c.Now())
+	if err == nil && changed {
+		err = c.recordManifest(ctx, h, dir, bundle.Subject(id), item.DigestOf(out), s)
+	}
 	if err != nil {
 		return item.Digest{}, err
 	}

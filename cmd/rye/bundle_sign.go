@@ -49,7 +49,7 @@ func runBundleSign(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	status, at, err := c.cosign(ctx, tree, dir, v.id, signer)
+	status, at, err := c.cosign(ctx, h, tree, dir, v.id, signer)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ func (h *house) noBundle(id string) error {
 }
 
 // cosign signs the body of a manifest, unless the key signed it already.
-func (c *call) cosign(ctx context.Context, tree bundle.Tree, dir, id string, signer sign.Signer) (primary.SignStatus, string, error) {
+func (c *call) cosign(ctx context.Context, h *house, tree bundle.Tree, dir, id string, signer sign.Signer) (primary.SignStatus, string, error) {
 	where := bundle.ManifestPath(id)
 	text, _, err := tree.Read(where, bundle.MaxManifest)
 	if err != nil {
@@ -115,6 +115,9 @@ func (c *call) cosign(ctx context.Context, tree bundle.Tree, dir, id string, sig
 	sig, changed, err := sign.SignDetached(ctx, sp.Body(), was, bundle.Subject(id), signer, c.Now())
 	if err != nil || !changed {
 		return primary.Unchanged, at, err
+	}
+	if err := c.recordManifest(ctx, h, dir, bundle.Subject(id), item.DigestOf(text), signer); err != nil {
+		return "", "", err
 	}
 	if err := atomicfile.Write(filepath.Join(dir, filepath.FromSlash(at)), sig, 0o644); err != nil {
 		return "", "", diag.New(diag.FileSystemError, "writing the signature %s: %w", strings.TrimPrefix(at, space.Dir+"/"), err)

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/mcpclient"
 )
 
 // command describes one verb or subcommand: the help text, the completion and
@@ -102,11 +103,15 @@ type call struct {
 
 	named string // the project's folder when --project names it, absolute; "" when it is looked for from dir upwards
 
+	surface string // what asks for signatures; "" is the command line
+
+	servers *mcpclient.Pool // external MCP servers in use; they end with the command
+
 	flags *cli.Context
 }
 
 func newCall(w *world, u *ui, l *line, flags *cli.Context) (*call, error) {
-	c := &call{world: w, ui: u, cmd: l.cmd(), args: l.args, dash: l.dash, dir: w.Dir, flags: flags}
+	c := &call{world: w, ui: u, cmd: l.cmd(), args: l.args, dash: l.dash, dir: w.Dir, servers: &mcpclient.Pool{}, flags: flags}
 	if p := c.str("project"); p != "" {
 		dir, err := projectDir(w.Dir, p)
 		if err != nil {

@@ -142,6 +142,7 @@ an agent that holds the key nobody is asked: the commit fails and says what to d
 func runHook(ctx context.Context, c *call) error {
 	switch name := c.arg(0); name {
 	case "pre-commit", "pre-merge-commit":
+		c.surface = surfaceHook
 		return c.atTerminal(func(c *call) error { return c.hookCommit(ctx) })
 	case "pre-push":
 		return c.hookPush(ctx)

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -20,7 +21,7 @@ func keyCommand() *command {
 	return &command{
 		name: "key", group: "Trust",
 		usage: "make and manage your own keys",
-		subs:  []*command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand()},
+		subs:  []*command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand(), keyLogCommand()},
 	}
 }
 
@@ -116,6 +117,9 @@ func (c *call) makeKeyOf(ctx context.Context, h *house, kind, expires string) (*
 		return nil, err
 	}
 	defer made.wipe()
+	if err := c.recordDocuments(ctx, h, space.User, made.document, made.grant, made.revocation); err != nil {
+		return nil, err
+	}
 	return &made.newKey, made.write(h)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -143,7 +144,11 @@ func (c *call) revocation(ctx context.Context, h *house, fp sign.Fingerprint, ow
 	if err != nil {
 		return "", nil, err
 	}
-	return trust.NewRevocation(ctx, p, signer)
+	name, b, err := trust.NewRevocation(ctx, p, signer)
+	if err == nil {
+		err = c.recordDocuments(ctx, h, space.User, trust.File{Name: name, Data: b})
+	}
+	return name, b, err
 }
 
 // revoker returns what signs: the key itself where it is one's own, else a key

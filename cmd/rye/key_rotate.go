@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/verify"
 )
@@ -76,6 +77,9 @@ func runKeyRotate(ctx context.Context, c *call) error {
 	defer made.wipe()
 	files, err := c.succession(ctx, signer, made)
 	if err != nil {
+		return err
+	}
+	if err := c.recordDocuments(ctx, h, space.User, append([]trust.File{made.grant, made.revocation}, files...)...); err != nil {
 		return err
 	}
 	if err := made.write(h); err != nil {

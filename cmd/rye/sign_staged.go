@@ -93,7 +93,7 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 				return nil, nil, err
 			}
 			r := h.verifier(h.with(project))
-			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Now: c.Now}), nil
+			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: c.record(h), Now: c.Now}), nil
 		},
 		Signer: func(ctx context.Context) (sign.Signer, error) {
 			h, err := rooms()

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tomlx"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -68,6 +69,9 @@ func runTrustAdd(ctx context.Context, c *call) error {
 	}
 	name, grant, err := trust.NewGrant(ctx, p, signer)
 	if err != nil {
+		return err
+	}
+	if err := c.recordDocuments(ctx, h, space.User, trust.File{Name: name, Data: grant}); err != nil {
 		return err
 	}
 	if _, err := trust.AddDocument(h.dirs.Trust(), trust.FileName(trust.KindKey, doc.Fingerprint), b); err != nil {

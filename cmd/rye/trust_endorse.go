@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -65,6 +66,9 @@ func runTrustEndorse(ctx context.Context, c *call) error {
 	}
 	name, endorsement, err := trust.NewEndorsement(ctx, p, signer)
 	if err != nil {
+		return err
+	}
+	if err := c.recordDocuments(ctx, h, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
 		return err
 	}
 	if _, err := trust.AddToProject(dir, doc.Name(), b); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -42,6 +43,9 @@ func runTrustRefresh(ctx context.Context, c *call) error {
 	listed := h.trust.ProjectRevocations()
 	name, b, err := trust.NewRevocationList(ctx, listed, signer, c.Now())
 	if err != nil {
+		return err
+	}
+	if err := c.recordDocuments(ctx, h, space.Project, trust.File{Name: name, Data: b}); err != nil {
 		return err
 	}
 	at, err := trust.AddToProject(dir, name, b)

@@ -28,7 +28,7 @@ func (c *call) verbs(allowed policy.Set, within string) *primary.Surface {
 	quiet := *c.world
 	quiet.Isatty = func(any) bool { return false } // stdin is the protocol's: nobody is asked there
 	base := *c
-	base.world = &quiet
+	base.world, base.surface = &quiet, surfaceMCP
 	p := &places{base: &base, allowed: allowed, within: within, open: map[string]*opened{}}
 	return primary.NewSurface(primary.SurfaceParams{Open: p.at, Home: c.home()})
 }
