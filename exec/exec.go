@@ -60,7 +60,7 @@ func New(p Params) *Executor {
 		p.Dir = p.Project
 	}
 	e := &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
-	e.primitives = map[string]Native{}
+	e.primitives = map[string]Native{HTTPClient: e.httpClient}
 	return e
 }
 

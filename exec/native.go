@@ -41,6 +41,11 @@ func (e *Executor) nativePlan(ctx context.Context, p *Plan) (*Plan, error) {
 	if p.body, err = e.body(p.Chain, in); err != nil {
 		return nil, err
 	}
+	if p.Chain.Primitive().Ref.ID == HTTPClient {
+		if err := e.prepareHTTP(ctx, in); err != nil {
+			return nil, err
+		}
+	}
 	in.Parameters = p.Parameters
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return nil, err
