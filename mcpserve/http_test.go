@@ -1,0 +1,469 @@
+package mcpserve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// site is a server on a port of this machine.
+type site struct {
+	t      *testing.T
+	base   string
+	server *Server
+}
+
+func open8(t *testing.T, s *Server, p HTTPParams) *site {
+	t.Helper()
+	h, err := s.Handler(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := httptest.NewServer(h)
+	t.Cleanup(func() { s.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	return &site{t: t, base: web.URL, server: s}
+}
+
+// ask sends one request; headers are "Name: value".
+func (s *site) ask(ctx context.Context, method, path, body string, headers ...string) *http.Response {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, s.base+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		switch {
+		case name == "Host":
+			req.Host = value
+		case value == "":
+			req.Header.Del(name)
+		default:
+			req.Header.Add(name, value)
+		}
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { res.Body.Close() })
+	return res
+}
+
+func (s *site) post(body string, headers ...string) *http.Response {
+	s.t.Helper()
+	return s.ask(s.t.Context(), http.MethodPost, "/mcp", body, headers...)
+}
+
+// later posts without waiting: nothing of an answer comes before its first
+// event. The channel gets the body.
+func (s *site) later(ctx context.Context, body string, headers ...string) <-chan string {
+	got := make(chan string, 1)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.base+"/mcp", strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, h := range append(headers, "Content-Type: application/json", "Accept: application/json, text/event-stream") {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	go func() {
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		defer res.Body.Close()
+		b, _ := io.ReadAll(res.Body)
+		got <- string(b)
+	}()
+	return got
+}
+
+// message reads the one message of a response: a body, or the last event.
+func message8(t *testing.T, res *http.Response) any {
+	t.Helper()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	if i := strings.LastIndex(text, "data: "); i >= 0 {
+		text = text[i+len("data: "):]
+	}
+	var doc any
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatalf("status %d, body %q: %v", res.StatusCode, b, err)
+	}
+	return doc
+}
+
+// session shakes hands and returns the header of the session.
+func (s *site) session() string {
+	s.t.Helper()
+	res := s.post(hello)
+	demand(s.t, message8(s.t, res), "result.protocolVersion", "2025-11-25")
+	return "Mcp-Session-Id: " + res.Header.Get("Mcp-Session-Id")
+}
+
+const (
+	newer = "MCP-Protocol-Version: 2026-07-28"
+	older = "MCP-Protocol-Version: 2025-11-25"
+)
+
+func newCall(item string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{%s,"name":"execute","arguments":{"item_id":%q}}}`, meta, item)
+}
+
+func newHeaders() []string { return []string{newer, "Mcp-Method: tools/call", "Mcp-Name: execute"} }
+
+func TestHTTPRefusals(t *testing.T) {
+	s := open8(t, newTestServer(newFake()), HTTPParams{Origins: []string{"https://ide.example"}})
+	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", maxBody) + `"}}`
+	for name, c := range map[string]struct {
+		method, path, body string
+		headers            []string
+		want               int
+	}{
+		"ping":               {"POST", "/mcp", ping, nil, 200},
+		"health":             {"GET", "/healthz", "", nil, 200},
+		"health by POST":     {"POST", "/healthz", "", nil, 405},
+		"another path":       {"GET", "/", "", nil, 404},
+		"below mcp":          {"POST", "/mcp/x", ping, nil, 404},
+		"no sse":             {"GET", "/sse", "", nil, 404},
+		"GET":                {"GET", "/mcp", "", nil, 405},
+		"GET, new era":       {"GET", "/mcp", "", []string{newer}, 405},
+		"DELETE":             {"DELETE", "/mcp", "", nil, 405},
+		"PUT":                {"PUT", "/mcp", ping, nil, 405},
+		"PUT with session":   {"PUT", "/mcp", ping, []string{"Mcp-Session-Id: x"}, 405},
+		"OPTIONS":            {"OPTIONS", "/mcp", "", nil, 405},
+		"unknown session":    {"POST", "/mcp", call("1", ""), []string{"Mcp-Session-Id: x", older}, 404},
+		"delete unknown":     {"DELETE", "/mcp", "", []string{"Mcp-Session-Id: x"}, 404},
+		"no session":         {"POST", "/mcp", call("1", ""), []string{older}, 400},
+		"empty":              {"POST", "/mcp", "", nil, 400},
+		"blank":              {"POST", "/mcp", " \n", nil, 400},
+		"no json":            {"POST", "/mcp", "{", nil, 400},
+		"batch":              {"POST", "/mcp", "[" + ping + "]", nil, 400},
+		"4 MiB":              {"POST", "/mcp", long, nil, 413},
+		"other content type": {"POST", "/mcp", ping, []string{"Content-Type: ", "Content-Type: text/plain"}, 415},
+		"accepts html":       {"POST", "/mcp", ping, []string{"Accept: ", "Accept: text/html"}, 400},
+		"version of 1999":    {"POST", "/mcp", ping, []string{"MCP-Protocol-Version: 1999-01-01"}, 400},
+		"version of 2999":    {"POST", "/mcp", newCall(""), []string{"MCP-Protocol-Version: 2999-01-01", "Mcp-Method: tools/call", "Mcp-Name: execute"}, 400},
+
+		"origin of this machine": {"POST", "/mcp", ping, []string{"Origin: http://localhost:6274"}, 200},
+		"origin by address":      {"POST", "/mcp", ping, []string{"Origin: http://127.0.0.1:1"}, 200},
+		"origin by address 6":    {"POST", "/mcp", ping, []string{"Origin: http://[::1]:1"}, 200},
+		"allowed origin":         {"POST", "/mcp", ping, []string{"Origin: https://ide.example"}, 200},
+		"allowed, other scheme":  {"POST", "/mcp", ping, []string{"Origin: http://ide.example"}, 403},
+		"allowed, other port":    {"POST", "/mcp", ping, []string{"Origin: https://ide.example:8443"}, 403},
+		"evil origin":            {"POST", "/mcp", ping, []string{"Origin: https://evil.example"}, 403},
+		"evil origin, GET":       {"GET", "/mcp", "", []string{"Origin: https://evil.example"}, 403},
+		"evil origin, health":    {"GET", "/healthz", "", []string{"Origin: https://evil.example"}, 403},
+		"evil origin, OPTIONS":   {"OPTIONS", "/mcp", "", []string{"Origin: https://evil.example", "Access-Control-Request-Method: POST"}, 403},
+		"null origin":            {"POST", "/mcp", ping, []string{"Origin: null"}, 403},
+		"two origins":            {"POST", "/mcp", ping, []string{"Origin: http://localhost", "Origin: https://evil.example"}, 403},
+		"localhost.evil":         {"POST", "/mcp", ping, []string{"Origin: http://localhost.evil.example"}, 403},
+		"user@ in an origin":     {"POST", "/mcp", ping, []string{"Origin: http://localhost@evil.example"}, 403},
+		"file origin":            {"POST", "/mcp", ping, []string{"Origin: file://localhost"}, 403},
+
+		"localhost":           {"POST", "/mcp", ping, []string{"Host: localhost:7333"}, 200},
+		"name of the origin":  {"POST", "/mcp", ping, []string{"Host: ide.example"}, 200},
+		"rebound name":        {"POST", "/mcp", ping, []string{"Host: evil.example:80"}, 403},
+		"rebound name, GET":   {"GET", "/healthz", "", []string{"Host: evil.example"}, 403},
+		"address of a router": {"POST", "/mcp", ping, []string{"Host: 192.168.0.1"}, 403},
+		"localhost.":          {"POST", "/mcp", ping, []string{"Host: localhost.evil.example"}, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := s.ask(t.Context(), c.method, c.path, c.body, c.headers...)
+			if res.StatusCode != c.want {
+				b, _ := io.ReadAll(res.Body)
+				t.Errorf("status %d, want %d: %s", res.StatusCode, c.want, b)
+			}
+			if res.StatusCode == 405 && res.Header.Get("Allow") == "" {
+				t.Error("405 without Allow")
+			}
+		})
+	}
+	s.post(ping, "Host: ide.example")
+}
+
+// A page of an allowed origin reads the answers, one of this machine does not.
+func TestCrossOrigin(t *testing.T) {
+	s := open8(t, newTestServer(newFake()), HTTPParams{Origins: []string{"https://ide.example"}, Token: "0123456789abcdef"})
+	res := s.ask(t.Context(), "OPTIONS", "/mcp", "", "Origin: https://ide.example", "Access-Control-Request-Method: POST")
+	if res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "https://ide.example" ||
+		!strings.Contains(res.Header.Get("Access-Control-Allow-Headers"), "Authorization") {
+		t.Errorf("preflight: %d %v", res.StatusCode, res.Header)
+	}
+	res = s.post(hello, "Origin: http://localhost:3000", "Authorization: Bearer 0123456789abcdef")
+	if res.StatusCode != 200 || res.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a page of this machine may read: %v", res.Header)
+	}
+}
+
+func TestToken(t *testing.T) {
+	s := open8(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Beyond: true, SSE: true})
+	for header, want := range map[string]int{
+		"": 401, "Authorization: Bearer 0123456789abcdef": 200, "Authorization: bearer 0123456789abcdef": 200,
+		"Authorization: Bearer 0123456789abcdeF": 401, "Authorization: Bearer 0123456789abcde": 401, "Authorization: Bearer ": 401,
+		"Authorization: Basic 0123456789abcdef": 401, "Authorization: 0123456789abcdef": 401, "Cookie: Bearer=0123456789abcdef": 401,
+	} {
+		res := s.post(hello, header, "Host: 192.0.2.7:7333")
+		if res.StatusCode != want {
+			t.Errorf("%q: status %d, want %d", header, res.StatusCode, want)
+		}
+		if want == 401 && !strings.HasPrefix(res.Header.Get("WWW-Authenticate"), "Bearer") {
+			t.Errorf("%q: no WWW-Authenticate", header)
+		}
+	}
+	for _, c := range []struct {
+		method, path, host string
+		want               int
+	}{
+		{"GET", "/sse", "192.0.2.7", 401},
+		{"GET", "/mcp", "192.0.2.7", 401},
+		{"GET", "/healthz", "192.0.2.7", 200},
+		{"GET", "/healthz", "evil.example", 403},
+	} {
+		if res := s.ask(t.Context(), c.method, c.path, "", "Host: "+c.host); res.StatusCode != c.want {
+			t.Errorf("%s %s as %s: status %d, want %d", c.method, c.path, c.host, res.StatusCode, c.want)
+		}
+	}
+}
+
+func TestNoTokenBeyond(t *testing.T) {
+	if _, err := newTestServer(newFake()).Handler(t.Context(), HTTPParams{Beyond: true}); diag.CodeOf(err) != diag.Usage {
+		t.Errorf("Handler: %v", err)
+	}
+}
+
+// The era is told by the header and by the body: a body of the newer one
+// without the header is a mistake of the newer one.
+func TestEras(t *testing.T) {
+	s := open8(t, newTestServer(newFake()), HTTPParams{})
+	res := s.post(newCall(""), newHeaders()...)
+	if res.Header.Get("X-Accel-Buffering") != "no" || res.Header.Get("Mcp-Session-Id") != "" {
+		t.Errorf("headers %v", res.Header)
+	}
+	demand(t, message8(t, res), "result.resultType", "complete")
+	for name, c := range map[string]struct {
+		body    string
+		headers []string
+		status  int
+		code    string
+	}{
+		"no header":        {newCall(""), nil, 400, "-32020"},
+		"old header":       {newCall(""), []string{older}, 400, "-32020"},
+		"no meta":          {call("1", ""), newHeaders(), 400, "-32602"},
+		"no method header": {newCall(""), []string{newer}, 400, "-32020"},
+		"other name":       {newCall(""), []string{newer, "Mcp-Method: tools/call", "Mcp-Name: sign"}, 400, "-32020"},
+		"unknown method":   {strings.Replace(newCall(""), "tools/call", "tools/eat", 1), []string{newer, "Mcp-Method: tools/eat"}, 404, "-32601"},
+		"undeclared":       {`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{` + meta + `}}`, []string{newer, "Mcp-Method: completion/complete"}, 404, "-32601"},
+		"unknown tool":     {strings.Replace(newCall(""), `"execute"`, `"erase"`, 1), []string{newer, "Mcp-Method: tools/call", "Mcp-Name: erase"}, 400, "-32602"},
+		"later revision":   {strings.Replace(newCall(""), "2026-07-28", "2027-01-01", 1), []string{"MCP-Protocol-Version: 2027-01-01", "Mcp-Method: tools/call", "Mcp-Name: execute"}, 400, "-32022"},
+		"before the hands": {call("1", ""), nil, 400, "-32600"},
+		"bad handshake":    {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":[]}`, nil, 400, "-32602"},
+		"id 1.5":           {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, 400, "-32600"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := s.post(c.body, c.headers...)
+			got := message8(t, res)
+			demand(t, got, "error.code", c.code)
+			if res.StatusCode != c.status {
+				t.Errorf("status %d, want %d", res.StatusCode, c.status)
+			}
+		})
+	}
+	session := s.session()
+	res = s.post(hello, session, older)
+	demand(t, message8(t, res), "error.code", "-32600")
+	demand(t, message8(t, s.post(call("2", ""), session, older)), "result.content.0.type", "text")
+}
+
+// A session that was ended is gone, and what runs in it ends with it.
+func TestSessionEnds(t *testing.T) {
+	f := newFake()
+	s := open8(t, newTestServer(f), HTTPParams{})
+	session := s.session()
+	body := s.later(t.Context(), call("2", "wait x"), session, older)
+	<-f.started
+	if res := s.ask(t.Context(), "DELETE", "/mcp", "", session, older); res.StatusCode != 204 {
+		t.Errorf("DELETE: status %d", res.StatusCode)
+	}
+	if err := <-f.ended; !errors.Is(err, errLeaving) {
+		t.Errorf("the call ended with %v", err)
+	}
+	if b := <-body; strings.Contains(b, "data:") {
+		t.Errorf("after the end comes %q", b)
+	}
+	if res := s.post(call("3", ""), session, older); res.StatusCode != 404 {
+		t.Errorf("status %d, want 404", res.StatusCode)
+	}
+}
+
+// Older clients cancel by a notification: the stream ends without an answer.
+func TestHTTPCancelOld(t *testing.T) {
+	f := newFake()
+	s := open8(t, newTestServer(f), HTTPParams{})
+	session := s.session()
+	body := s.later(t.Context(), call("2", "wait x"), session, older)
+	<-f.started
+	if res := s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`, session, older); res.StatusCode != 202 {
+		t.Errorf("status %d, want 202", res.StatusCode)
+	}
+	<-f.ended
+	if b := <-body; b != "" {
+		t.Errorf("after the cancellation comes %q", b)
+	}
+	demand(t, message8(t, s.post(call("2", ""), session, older)), "id", "2")
+}
+
+// Newer clients cancel by closing the stream.
+func TestHTTPCancelNew(t *testing.T) {
+	f := newFake()
+	s := open8(t, newTestServer(f), HTTPParams{})
+	ctx, cancel := context.WithCancel(t.Context())
+	body := s.later(ctx, newCall("wait x"), newHeaders()...)
+	<-f.started
+	cancel()
+	if b := <-body; !strings.Contains(b, "context canceled") {
+		t.Errorf("the request ended with %q", b)
+	}
+	if err := <-f.ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ended with %v", err)
+	}
+}
+
+func TestHTTPPanic(t *testing.T) {
+	s := open8(t, newTestServer(newFake()), HTTPParams{})
+	demand(t, message8(t, s.post(newCall("panic"), newHeaders()...)), "result.isError", "true")
+	session := s.session()
+	demand(t, message8(t, s.post(call("2", "panic"), session, older)), "result.isError", "true")
+	demand(t, message8(t, s.post(call("3", ""), session, older)), "id", "3")
+}
+
+// The SDK's clients of every era, over every transport.
+func TestClients(t *testing.T) {
+	s := open8(t, newTestServer(newFake()), HTTPParams{SSE: true})
+	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
+		t.Run(version, func(t *testing.T) {
+			useClient(t, &mcp.StreamableClientTransport{Endpoint: s.base + "/mcp"}, version)
+			if version < modern {
+				useClient(t, &mcp.SSEClientTransport{Endpoint: s.base + "/sse"}, version)
+			}
+		})
+	}
+}
+
+func useClient(t *testing.T, transport mcp.Transport, version string) {
+	t.Helper()
+	ctx := t.Context()
+	client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, nil)
+	session, err := client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	tools, err := session.ListTools(ctx, nil)
+	if err != nil || len(tools.Tools) != 4 {
+		t.Fatalf("%v, %v", tools, err)
+	}
+	res, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "execute", Arguments: map[string]any{}})
+	if err != nil || !strings.Contains(res.Content[0].(*mcp.TextContent).Text, "<hello>") {
+		t.Errorf("%v, %v", res, err)
+	}
+	prompt, err := session.GetPrompt(ctx, &mcp.GetPromptParams{Name: "demo/greet", Arguments: map[string]string{"name": "Ada"}})
+	if err != nil || prompt.Messages[0].Content.(*mcp.TextContent).Text != "Say hello to Ada" {
+		t.Errorf("%v, %v", prompt, err)
+	}
+	facts, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "rye://knowledge/demo/facts"})
+	if err != nil || facts.Contents[0].Text != "# Facts" {
+		t.Errorf("%v, %v", facts, err)
+	}
+}
+
+// A client that goes away ends what it had started.
+func TestOldStreamGoesAway(t *testing.T) {
+	f := newFake()
+	s := open8(t, newTestServer(f), HTTPParams{SSE: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	res := s.ask(ctx, "GET", "/sse", "")
+	stream := bufio.NewScanner(res.Body)
+	endpoint := ""
+	for endpoint == "" && stream.Scan() {
+		endpoint, _ = strings.CutPrefix(stream.Text(), "data: ")
+		if !strings.HasPrefix(stream.Text(), "data: ") {
+			endpoint = ""
+		}
+	}
+	for _, body := range []string{hello, call("2", "wait x")} {
+		if res := s.ask(t.Context(), "POST", endpoint, body); res.StatusCode != 202 {
+			t.Fatalf("status %d", res.StatusCode)
+		}
+	}
+	<-f.started
+	cancel()
+	<-f.ended
+	if res := s.ask(t.Context(), "POST", "/sse?sessionid=x", hello); res.StatusCode != 404 {
+		t.Errorf("status %d, want 404", res.StatusCode)
+	}
+	if res := s.ask(t.Context(), "PUT", "/sse", hello); res.StatusCode != 405 {
+		t.Errorf("status %d, want 405", res.StatusCode)
+	}
+}
+
+// When the server ends, calls are cancelled and open streams closed.
+func TestServeEnds(t *testing.T) {
+	f := newFake()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	server := newTestServer(f)
+	go func() { ended <- server.Serve(ctx, l, HTTPParams{}) }()
+	s := &site{t: t, base: "http://" + l.Addr().String(), server: server}
+	session := s.session()
+	for _, headers := range [][]string{{session, older}, newHeaders()} {
+		body := newCall("wait new")
+		if headers[0] == session {
+			body = call("2", "wait old")
+		}
+		s.later(t.Context(), body, headers...)
+	}
+	<-f.started
+	<-f.started
+	cancel()
+	for range 2 {
+		if err := <-f.ended; err == nil {
+			t.Error("a call ended by itself")
+		}
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("Serve: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("Serve does not end")
+	}
+}
