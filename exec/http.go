@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
 )
 
@@ -24,7 +24,7 @@ type httpExchange struct {
 	exec   *Executor
 	in     NativeCall
 	config *httpConfig
-	secret *redactor
+	secret *httpfill.Redactor
 	shown  string // the URL without what may be secret
 }
 
@@ -42,7 +42,7 @@ func (e *Executor) httpClient(ctx context.Context, in NativeCall) (map[string]an
 	if data != nil {
 		data["duration_ms"] = e.p.Now().Sub(start).Milliseconds()
 	}
-	return data, x.secret.err(err)
+	return data, x.secret.Err(err)
 }
 
 func (x *httpExchange) run(ctx context.Context) (map[string]any, error) {
@@ -50,8 +50,8 @@ func (x *httpExchange) run(ctx context.Context) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.shown = x.secret.text(httpx.Shown(req.URL))
-	proxy, err := x.fill().plain("proxy", x.config.proxy)
+	x.shown = x.secret.Text(httpx.Shown(req.URL))
+	proxy, err := x.fill().Plain("proxy", x.config.proxy)
 	if err != nil {
 		return nil, err
 	}
@@ -87,15 +87,15 @@ func (x *httpExchange) answer(res *httpx.Response) (map[string]any, error) {
 func (x *httpExchange) outline(res *httpx.Response) map[string]any {
 	headers := map[string]any{}
 	for name, values := range res.Header {
-		text := x.secret.text(strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
+		text := x.secret.Text(strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
 		if strings.HasPrefix(name, "Set-Cookie") {
-			text = redacted
+			text = httpfill.Redacted
 		}
 		headers[name] = text
 	}
 	data := map[string]any{
 		"success": res.OK(), "status_code": int64(res.Status), "headers": headers,
-		"url": x.secret.text(httpx.Shown(res.URL)), "attempts": int64(res.Attempts),
+		"url": x.secret.Text(httpx.Shown(res.URL)), "attempts": int64(res.Attempts),
 	}
 	if res.RetryAfter > 0 {
 		data["retry_after_ms"] = res.RetryAfter.Milliseconds()
@@ -106,7 +106,7 @@ func (x *httpExchange) outline(res *httpx.Response) map[string]any {
 // body reads an answer as what its content type says: JSON as a value, text as
 // it is, anything else in base64.
 func (x *httpExchange) body(res *httpx.Response, data map[string]any) any {
-	raw := x.secret.bytes(res.Body)
+	raw := x.secret.Bytes(res.Body)
 	if isJSON(res.Header.Get("Content-Type")) && !res.Truncated {
 		if v, ok := jsonValue(raw); ok {
 			return v
@@ -165,7 +165,7 @@ func (x *httpExchange) failure(res *httpx.Response, data map[string]any) error {
 			e.WithDetail(key, v)
 		}
 	}
-	if said := tail(x.secret.bytes(res.Body[:min(len(res.Body), 2048)]), 2048); said != "" {
+	if said := tail(x.secret.Bytes(res.Body[:min(len(res.Body), 2048)]), 2048); said != "" {
 		e.WithDetail("body", said)
 	}
 	return e
@@ -232,16 +232,4 @@ func (x *httpExchange) framing(res *httpx.Response) httpx.Framing {
 		return httpx.JSONLines
 	}
 	return ""
-}
-
-// redactedError keeps what a typed error says without its secrets.
-func (r *redactor) err(err error) error {
-	var e *diag.Error
-	if err == nil || !errors.As(err, &e) || len(r.words) == 0 {
-		return err
-	}
-	out := *e
-	out.Message, out.Hint = r.text(e.Message), r.text(e.Hint)
-	out.Err = nil // its text is what was just cleaned
-	return &out
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/layered"
 	"github.com/ryeos/rye/internal/schema"
@@ -95,17 +96,17 @@ func (h *httpConfig) check(c *Chain) error {
 		f.Path = c.Tool().Path()
 		fs = append(fs, f)
 	}
-	shape, msg := splitURL(h.url)
+	shape, msg := httpfill.Split(h.url)
 	if msg != "" {
 		bad("url", "%s", msg)
 	}
-	if h.hosts == nil && strings.Contains(shape.authority, "{") {
+	if h.hosts == nil && strings.Contains(shape.Authority, "{") {
 		bad("url", "leaves its host to a parameter: name the hosts that it may be under config.hosts")
 	}
-	if h.auth != nil && strings.HasPrefix(shape.base+shape.scheme, "http:") && len(h.allowPrivate) == 0 {
+	if h.auth != nil && strings.HasPrefix(shape.Base+shape.Scheme, "http:") && len(h.allowPrivate) == 0 {
 		bad("url", "begins with http:// and would send a credential in the open")
 	}
-	if text, ok := h.body.(string); ok && h.bodyFormat != "text" && wholeName(text) == "" {
+	if text, ok := h.body.(string); ok && h.bodyFormat != "text" && httpfill.WholeName(text) == "" {
 		bad("body", "is a text: write it as a mapping, or set body_format to text")
 	}
 	if _, ok := h.body.(map[string]any); h.hasBody && h.bodyFormat == "form" && !ok {

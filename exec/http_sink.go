@@ -93,7 +93,7 @@ func oneError(err error) error {
 }
 
 func (x *httpExchange) event(e httpx.Event, sinks []sink) error {
-	data := x.secret.bytes(e.Data)
+	data := x.secret.Bytes(e.Data)
 	ev := map[string]any{}
 	if e.Name != "" {
 		ev["event"] = e.Name
@@ -204,7 +204,7 @@ func (s *fileSink) told() (map[string]any, error) {
 
 // openFile opens the file of a sink below the project, through no link.
 func (x *httpExchange) openFile(c sinkConfig) (*fileSink, error) {
-	name, err := x.fill().plain("sinks.path", c.path)
+	name, err := x.fill().Plain("sinks.path", c.path)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ func leaves() map[string]bool {
 	return set(
 		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/cond", "internal/dx", "internal/filelock",
 		"internal/gitcmd", "internal/glob",
-		"internal/header", "internal/hidden", "internal/httpx", "internal/jsonx", "internal/layered", "internal/legacy",
+		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/proc", "internal/pylit",
 		"internal/schema", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/yamlx",
@@ -92,7 +92,8 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/urfave/cli/v2":                        set("cmd/rye"),
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod":                                set("item", "lock", "bundle", "registry"),
-		"golang.org/x/net":                                set("exec/sandbox"),
+		"golang.org/x/net/bpf":                            set("exec/sandbox"),
+		"golang.org/x/net/html":                           set("applet"),
 		"golang.org/x/sync":                               set("verify", "search", "source", "threads"),
 		"golang.org/x/sys":                                set("exec/sandbox", "internal/proc", "internal/openat"),
 		"golang.org/x/term":                               set("cmd/rye"),

@@ -1,4 +1,4 @@
-package exec
+package httpfill
 
 import (
 	"net/url"
@@ -7,25 +7,25 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// urlShape is a URL as an item writes it, cut at the places that are filled in
+// Shape is a URL as an item writes it, cut at the places that are filled in
 // in different ways.
-type urlShape struct {
-	base      string // ${VAR} at the very beginning, which stands as it is
-	scheme    string // "https:" without a base
-	authority string // host and port without a base
+type Shape struct {
+	Base      string // ${VAR} at the very beginning, which stands as it is
+	Scheme    string // "https:" without a base
+	Authority string // host and port without a base
 	path      string // from its slash
 	query     string // behind the question mark
 }
 
-// splitURL cuts a URL, and says what is wrong with its form.
-func splitURL(s string) (u urlShape, msg string) {
+// Split cuts a URL, and says what is wrong with its form.
+func Split(s string) (u Shape, msg string) {
 	rest, _, _ := strings.Cut(s, "#")
 	if strings.HasPrefix(rest, "${") {
 		end := strings.IndexByte(rest, '}')
 		if end < 0 {
 			return u, "has a variable that does not end with }"
 		}
-		u.base, rest = rest[:end+1], rest[end+1:]
+		u.Base, rest = rest[:end+1], rest[end+1:]
 		if rest != "" && rest[0] != '/' && rest[0] != '?' {
 			return u, "must go on with / or ? behind its base"
 		}
@@ -34,13 +34,13 @@ func splitURL(s string) (u urlShape, msg string) {
 		if !ok || scheme != "http" && scheme != "https" {
 			return u, "must begin with https://, http:// or a ${VAR}"
 		}
-		u.scheme = scheme + ":"
+		u.Scheme = scheme + ":"
 		end := strings.IndexAny(outsideBraces(after), "/?")
 		if end < 0 {
 			end = len(after)
 		}
-		u.authority, rest = after[:end], after[end:]
-		if u.authority == "" {
+		u.Authority, rest = after[:end], after[end:]
+		if u.Authority == "" {
 			return u, "names no host"
 		}
 	}
@@ -69,22 +69,21 @@ func outsideBraces(s string) string {
 	return string(b)
 }
 
-// baseVariable is the name of the variable that the URL begins with, or "".
-func baseVariable(config map[string]any) string {
-	s, _ := config["url"].(string)
-	shape, msg := splitURL(s)
-	if msg != "" || shape.base == "" {
+// BaseVariable is the name of the variable that a URL begins with, or "".
+func BaseVariable(raw string) string {
+	shape, msg := Split(raw)
+	if msg != "" || shape.Base == "" {
 		return ""
 	}
-	name, _, _ := strings.Cut(strings.Trim(shape.base, "${}"), ":-")
+	name, _, _ := strings.Cut(strings.Trim(shape.Base, "${}"), ":-")
 	return name
 }
 
-// url fills the URL in, part by part.
-func (f *filler) url(c *httpConfig) (*url.URL, error) {
-	shape, msg := splitURL(c.url)
+// URL fills a URL in, part by part, and adds the values of query.
+func (f *Filler) URL(raw string, query map[string]any) (*url.URL, error) {
+	shape, msg := Split(raw)
 	if msg != "" {
-		return nil, diag.New(diag.ConfigError, "filling in url of %s: it %s", f.tool, msg)
+		return nil, diag.New(diag.ConfigError, "filling in url of %s: it %s", f.For, msg)
 	}
 	head, err := f.head(shape)
 	if err != nil {
@@ -94,16 +93,16 @@ func (f *filler) url(c *httpConfig) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	query, err := f.query(shape.query, c.query)
+	more, err := f.query(shape.query, query)
 	if err != nil {
 		return nil, err
 	}
 	u, err := url.Parse(head + path)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, diag.New(diag.ValidationFailed, "filling in url of %s: what comes out is no URL of a host", f.tool).
-			WithHint("check the parameters and %s", shown(shape.base))
+		return nil, diag.New(diag.ValidationFailed, "filling in url of %s: what comes out is no URL of a host", f.For).
+			WithHint("check the parameters and %s", shown(shape.Base))
 	}
-	u.RawQuery = strings.Trim(u.RawQuery+"&"+query, "&")
+	u.RawQuery = strings.Trim(u.RawQuery+"&"+more, "&")
 	return u, nil
 }
 
@@ -115,14 +114,14 @@ func shown(base string) string {
 }
 
 // head fills in the base, or the host.
-func (f *filler) head(shape urlShape) (string, error) {
-	if shape.base == "" {
-		host, err := f.expand("url", shape.authority, url.PathEscape)
-		return shape.scheme + "//" + host, err
+func (f *Filler) head(shape Shape) (string, error) {
+	if shape.Base == "" {
+		host, err := f.expand("url", shape.Authority, url.PathEscape)
+		return shape.Scheme + "//" + host, err
 	}
-	base, err := f.plain("url", shape.base)
+	base, err := f.Plain("url", shape.Base)
 	if err == nil && base == "" {
-		return "", diag.New(diag.ConfigError, "filling in url of %s: %s is empty", f.tool, shape.base)
+		return "", diag.New(diag.ConfigError, "filling in url of %s: %s is empty", f.For, shape.Base)
 	}
 	if strings.HasPrefix(shape.path, "/") {
 		base = strings.TrimSuffix(base, "/")
@@ -132,7 +131,7 @@ func (f *filler) head(shape urlShape) (string, error) {
 
 // path fills in segments. No value may become an empty one, or one of dots,
 // which would leave the place where the item put it.
-func (f *filler) path(s string) (string, error) {
+func (f *Filler) path(s string) (string, error) {
 	var out []string
 	for i, segment := range strings.Split(s, "/") {
 		filled, err := f.expand("url", segment, url.PathEscape)
@@ -140,7 +139,7 @@ func (f *filler) path(s string) (string, error) {
 			return "", err
 		}
 		if filled != segment && i > 0 && dots(filled) {
-			return "", diag.New(diag.ValidationFailed, "filling in url of %s: %q would be a part of the path that is empty or of dots", f.tool, segment)
+			return "", diag.New(diag.ValidationFailed, "filling in url of %s: %q would be a part of the path that is empty or of dots", f.For, segment)
 		}
 		out = append(out, filled)
 	}
@@ -152,7 +151,7 @@ func dots(segment string) bool {
 }
 
 // query fills in what stands behind the question mark, then the mapping.
-func (f *filler) query(s string, more map[string]any) (string, error) {
+func (f *Filler) query(s string, more map[string]any) (string, error) {
 	out, err := f.expand("url", s, url.QueryEscape)
 	if err != nil {
 		return "", err
