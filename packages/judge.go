@@ -79,6 +79,9 @@ func told(errs []error) []error {
 // fill completes the entries of a draft: where each bundle comes from, its
 // hash, who signed it, what it brings.
 func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
+	if err := s.alike(l); err != nil {
+		return err
+	}
 	var remote []*lock.Bundle
 	for i := range l.Bundles {
 		if !s.local(l.Bundles[i].ID) {
@@ -163,7 +166,11 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	if err := rs.Signers(mod, b.Signers); err != nil {
 		return nil, err
 	}
-	return r.Findings, e.capabilities(ctx, b, snap, rs)
+	odd, err = lint(ctx, snap, mod)
+	if err != nil {
+		return nil, err
+	}
+	return append(odd, r.Findings...), e.capabilities(ctx, b, snap, rs)
 }
 
 // note keeps what is odd about a bundle and does not refuse it.
@@ -171,7 +178,11 @@ func (s *solver) note(mod lock.Module, odd []diag.Finding) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range odd {
-		s.notes = append(s.notes, fmt.Sprintf("warning: %s: %s: %s", mod, f.Path, f.Message))
+		text := f.Message
+		if at := f.Place(); at != "" {
+			text = at + ": " + text
+		}
+		s.notes = append(s.notes, fmt.Sprintf("warning: %s: %s", mod, text))
 	}
 }
 

@@ -246,6 +246,9 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	if err := e.rules(st.manifest).Source(b.Module(), id); err != nil {
 		return nil, err
 	}
+	if _, err := alike(b.ID, required(st.lock), b.Require != ""); err != nil {
+		return nil, err
+	}
 	if err := st.sum.Check(b.Module(), b.Sum); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
@@ -33,6 +35,8 @@ type LockParams struct {
 	// Partial says that some bundles are not at hand: an entry whose chain leads
 	// there is held against the project's own items only.
 	Partial bool
+
+	table *extract.Table // where items stand
 }
 
 // Lock holds a lock against the project: entries of items against the chains
@@ -45,6 +49,11 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 		r.add(p.soften(f))
 	}
 	p.items(ctx, r)
+	p.alike(r)
+	var err error
+	if p.table, err = p.Resolver.Table(ctx); err != nil {
+		return nil, err
+	}
 	inGit := !p.onDisk()
 	for _, root := range p.Resolver.Roots() {
 		if root.Space != space.Project || !root.Bundled() || inGit && (root.OnDisk() || p.elsewhere(root)) {
@@ -247,6 +256,7 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 	}
 	var files []lock.TreeFile
 	err := root.Tree(lock.MaxTreeFile, func(rel string, data []byte, executable bool) error {
+		p.hidden(r, root, hidden.Blob{Path: rel, Bytes: data, Executable: executable})
 		f := lock.TreeFile{Path: rel, Mode: lock.ModeRegular, Size: int64(len(data)), Digest: item.DigestOf(data)}
 		if modes && executable || !modes && slices.Contains(b.Exec, rel) {
 			f.Mode = lock.ModeExecutable

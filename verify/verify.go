@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
@@ -285,7 +286,7 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 	}
 	fs = append(append(fs, it.Findings...), neverCounts(it)...)
 	if it.Type.Ext != "" {
-		fs = append(fs, lint(it.Bytes)...)
+		fs = append(fs, hidden.Layout(it.Bytes)...)
 	}
 	return diag.WithPath(fs, it.Path())
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
@@ -93,8 +94,8 @@ func TestFindings(t *testing.T) {
 		"tools/gone.yaml.rye-sig": "x",
 		"elsewhere/x.yaml":        "x",
 		"top.yaml":                "x",
-		"tools/scroll.yaml":       string(h.Signed("tools/scroll.yaml", body+strings.Repeat("\n", verify.MaxBlankLines+1)+"# end\n", h.Key)),
-		"tools/long.yaml":         string(h.Signed("tools/long.yaml", body+"#"+strings.Repeat("x", verify.MaxLine)+"\n", h.Key)),
+		"tools/scroll.yaml":       string(h.Signed("tools/scroll.yaml", body+strings.Repeat("\n", hidden.MaxBlankLines+1)+"# end\n", h.Key)),
+		"tools/long.yaml":         string(h.Signed("tools/long.yaml", body+"#"+strings.Repeat("x", hidden.MaxLine)+"\n", h.Key)),
 	} {
 		h.Write(h.Project, rel, content)
 	}

@@ -1,22 +1,22 @@
-package verify
+package hidden
 
 import (
 	"bytes"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/hidden"
 )
 
 // Limits of the anti-hiding lint: what a reviewer scrolls past.
 const (
 	MaxBlankLines = 100
-	MaxLine       = 20_000 // bytes
+	MaxLine       = 20_000  // bytes
+	MaxText       = 1 << 20 // bytes
 )
 
-// lint warns of text that is laid out to stay unseen: long runs of blank lines
+// Layout warns of text that is laid out to stay unseen: long runs of blank lines
 // and very long lines, and of words that mix look-alike letters.
-func lint(b []byte) []diag.Finding {
-	fs := hidden.MixedWords(b)
+func Layout(b []byte) []diag.Finding {
+	fs := MixedWords(b)
 	blank, line := 0, 0
 	for len(b) > 0 {
 		line++

@@ -1,0 +1,159 @@
+package hidden
+
+import (
+	"bytes"
+	"encoding/binary"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Blob is one file of a set, as a reader who reviews the set meets it.
+type Blob struct {
+	Path       string // from the top of the set, with "/"
+	Bytes      []byte
+	Executable bool
+}
+
+// Blobs looks at a file of a set for what a reader cannot see or does not open:
+// hidden characters, layout, bytecode, archives. What refuses is an error, what
+// is only odd a warning. Has says whether the set holds a path.
+func Blobs(f Blob, has func(path string) bool) []diag.Finding {
+	fs := f.packed(has)
+	if len(fs) == 0 && f.text() {
+		fs = append(Scan(f.Bytes), Layout(f.Bytes)...)
+		if len(f.Bytes) > MaxText {
+			fs = append(fs, diag.Warnf(diag.HiddenChars, 0, 0, "a text of %d bytes: nobody reads it to its end", len(f.Bytes)))
+		}
+	}
+	return diag.WithPath(fs, f.Path)
+}
+
+// text reports whether the file is read, by people or by an interpreter: that is
+// so for code even where it is no sound UTF-8.
+func (f Blob) text() bool {
+	return f.Executable || slices.Contains(code(), path.Ext(f.Path)) || bytes.HasPrefix(f.Bytes, []byte("#!")) ||
+		utf8.Valid(f.Bytes) && bytes.IndexByte(f.Bytes, 0) < 0
+}
+
+// code are the endings of what interpreters read.
+func code() []string {
+	return []string{".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1", ".lua", ".php"}
+}
+
+// packed says what is inside of a file that no reader sees.
+func (f Blob) packed(has func(string) bool) []diag.Finding {
+	ext := strings.ToLower(path.Ext(f.Path))
+	switch {
+	case sources(ext) != nil:
+		return f.bytecode(ext, has)
+	case pythonBytecode(f.Bytes):
+		return refuse("it is python bytecode under another name: python runs it as such")
+	case archive(f.Bytes, ext) && f.runs(ext):
+		return refuse("it is an archive that an interpreter runs: nobody sees what is in it")
+	case archive(f.Bytes, ext):
+		return warn("it is an archive: nobody sees what is in it")
+	case native(f.Bytes):
+		return warn("it is a compiled program: nobody can read what it does")
+	}
+	return nil
+}
+
+func refuse(why string) []diag.Finding {
+	f := diag.Errorf(diag.HiddenChars, 0, 0, "%s", why)
+	f.Fix = "ship the source instead"
+	return []diag.Finding{f}
+}
+
+func warn(why string) []diag.Finding {
+	return []diag.Finding{diag.Warnf(diag.HiddenChars, 0, 0, "%s", why)}
+}
+
+// sources returns the endings of what bytecode with that ending is made from.
+func sources(ext string) []string {
+	switch ext {
+	case ".pyc", ".pyo":
+		return []string{".py"}
+	case ".class":
+		return []string{".java", ".kt", ".scala"}
+	case ".luac":
+		return []string{".lua"}
+	case ".elc":
+		return []string{".el"}
+	case ".beam":
+		return []string{".erl", ".ex"}
+	}
+	return nil
+}
+
+// bytecode judges compiled code by whether its source lies beside it, and
+// whether the interpreter would use it in its place unasked.
+func (f Blob) bytecode(ext string, has func(string) bool) []diag.Finding {
+	dir, base := path.Split(strings.TrimSuffix(f.Path, path.Ext(f.Path)))
+	if path.Base(dir) == "__pycache__" {
+		dir = path.Dir(path.Clean(dir))
+		base, _, _ = strings.Cut(base, ".") // of x.cpython-313
+	}
+	if !slices.ContainsFunc(sources(ext), func(src string) bool { return has(path.Join(dir, base+src)) }) {
+		return refuse("it is bytecode without its source")
+	}
+	if pythonBytecode(f.Bytes) && binary.LittleEndian.Uint32(f.Bytes[4:])&3 == 1 {
+		return refuse("it is bytecode that python runs without a look at its source")
+	}
+	return warn("it is bytecode: whether it is what its source says, nobody sees")
+}
+
+// pythonBytecode reports whether python takes bytes for bytecode whatever the
+// file is called: a magic number that ends in CR LF, then four bytes of flags.
+func pythonBytecode(b []byte) bool {
+	return len(b) >= 16 && b[2] == '\r' && b[3] == '\n' && binary.LittleEndian.Uint32(b[4:]) < 4
+}
+
+// runs reports whether something runs the file when it is asked to: one among the
+// tools too, when it is not even called an archive.
+func (f Blob) runs(ext string) bool {
+	return f.Executable || slices.Contains(append(code(), runnable()...), ext) ||
+		strings.HasPrefix(f.Path, ".ai/tools/") && !slices.Contains(packs(), ext)
+}
+
+// runnable are the endings of archives that interpreters run, packs those of
+// others.
+func runnable() []string { return []string{".jar", ".pyz", ".whl", ".egg", ".phar"} }
+
+func packs() []string {
+	return []string{".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst", ".cab", ".lzma", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".epub"}
+}
+
+// archive knows archives and compressed files by how they begin, by their
+// ending, and a zip behind something else by its end.
+func archive(b []byte, ext string) bool {
+	for _, magic := range []string{"PK\x03\x04", "PK\x05\x06", "\x1f\x8b", "\xfd7zXZ\x00", "7z\xbc\xaf\x27\x1c", "Rar!\x1a\x07", "\x28\xb5\x2f\xfd", "!<arch>\n"} {
+		if bytes.HasPrefix(b, []byte(magic)) {
+			return true
+		}
+	}
+	if len(b) > 262 && string(b[257:262]) == "ustar" || len(b) > 10 && string(b[:3]) == "BZh" && string(b[4:10]) == "1AY&SY" || zipEnd(b) {
+		return true
+	}
+	return slices.Contains(append(runnable(), packs()...), ext)
+}
+
+// zipEnd finds the end of a zip's directory, behind which only its comment may
+// stand: a program with such an end is one for its system and a zip for others.
+func zipEnd(b []byte) bool {
+	i := bytes.LastIndex(b, []byte("PK\x05\x06"))
+	return i >= 0 && len(b)-i >= 22 && int(binary.LittleEndian.Uint16(b[i+20:])) == len(b)-i-22
+}
+
+// native knows programs of Linux, macOS and Windows, and of WebAssembly.
+func native(b []byte) bool {
+	for _, magic := range []string{"\x7fELF", "MZ\x90\x00", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\x00asm"} {
+		if bytes.HasPrefix(b, []byte(magic)) {
+			return true
+		}
+	}
+	return false
+}
