@@ -164,8 +164,10 @@ func (c *call) primary(h *house, caller policy.Set) *primary.House {
 }
 
 // index returns what searches the items. It reads nothing before it is asked.
-func (c *call) index(h *house) *search.Index {
-	return search.New(search.Params{Resolver: h.resolver, CacheDir: c.cacheDir(h.dirs), Build: readVersion().Version, Now: c.Now})
+func (c *call) index(h *house) *search.Index { return search.New(c.indexParams(h)) }
+
+func (c *call) indexParams(h *house) search.Params {
+	return search.Params{Resolver: h.resolver, CacheDir: c.cacheDir(h.dirs), Build: readVersion().build(), Now: c.Now}
 }
 
 // cacheDir returns the content-addressed store: RYE_CACHE, the user's cache

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/search"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/space"
 )
@@ -47,6 +48,7 @@ type opened struct {
 	mu    sync.Mutex
 	since time.Time
 	place *primary.Place
+	index *search.Index // knows what it read before, whatever house asks it
 }
 
 func (p *places) at(ctx context.Context, project string) (*primary.Place, error) {
@@ -67,7 +69,7 @@ func (p *places) at(ctx context.Context, project string) (*primary.Place, error)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := c.Now(); o.place == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
-		place, err := c.agentPlace(ctx, p.allowed)
+		place, err := c.agentPlace(ctx, o, p.allowed)
 		if err != nil {
 			return nil, err
 		}
@@ -99,11 +101,17 @@ func (p *places) check(project string) error {
 }
 
 // agentPlace builds a house for calls of agents.
-func (c *call) agentPlace(ctx context.Context, allowed policy.Set) (*primary.Place, error) {
+func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set) (*primary.Place, error) {
 	h, err := c.house(ctx, strict)
 	if err != nil {
 		return nil, err
 	}
+	if o.index == nil {
+		p := c.indexParams(h)
+		p.Fresh = freshFor
+		o.index = search.New(p)
+	}
+	h.index = o.index.Over(h.resolver)
 	settings, err := primary.ReadSettings(ctx, h.resolver, allowed)
 	if err != nil {
 		return nil, err
