@@ -47,21 +47,20 @@ func (f *fields) readDocument(p extract.Place, rel string, b, sig []byte) (d *do
 }
 
 // blank returns a document of which only the ref is known, as of a file that
-// cannot be opened.
+// cannot be opened: the words of its name, the name and the id as written, and
+// the category.
 func (f *fields) blank(ref item.Ref, rel string) *document {
 	d := &document{ref: ref, kind: f.kind(ref.Kind), rel: rel, fields: make([]tokens, len(f.names))}
 	if i := f.number("name"); i >= 0 {
-		d.named(i)
+		t := &d.fields[i]
+		t.text(ref.Name())
+		t.whole(ref.Name())
+		t.whole(ref.ID)
+	}
+	if i := f.number("category"); i >= 0 {
+		d.fields[i].text(ref.Category())
 	}
 	return d
-}
-
-// named adds the name: its words, the name as written, and the id as written.
-func (d *document) named(i int) {
-	t := &d.fields[i]
-	t.text(d.ref.Name())
-	t.whole(d.ref.Name())
-	t.whole(d.ref.ID)
 }
 
 func (d *document) read(i int, name string, m *item.Metadata, text []byte) {
@@ -73,10 +72,9 @@ func (d *document) read(i int, name string, m *item.Metadata, text []byte) {
 			t.whole(m.Name)
 		}
 	case "category":
-		if m.Category == "" {
-			m.Category = d.ref.Category()
+		if m.Category != d.ref.Category() {
+			t.text(m.Category)
 		}
-		t.text(m.Category)
 	case "body":
 		t.text(string(m.Body))
 	case "content":

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
@@ -22,6 +23,7 @@ type fields struct {
 	weights [][]float64 // by kind, then field
 	exts    []*extract.Extractor
 	print   [sha256.Size]byte // of everything that decides what is read from a file
+	reads   atomic.Int64      // how many files were read
 }
 
 // everything is what a kind is searched by whose extractor names no field.
@@ -77,6 +79,11 @@ func (f *fields) fingerprint() [sha256.Size]byte {
 		panic(err) // strings and booleans only
 	}
 	return sha256.Sum256(b)
+}
+
+// like reports whether other extractors say the same of the search.
+func (f *fields) like(o *fields) bool {
+	return o != nil && f.print == o.print && slices.EqualFunc(f.weights, o.weights, slices.Equal[[]float64])
 }
 
 // number returns the number of a field, -1 when no extractor declares it.

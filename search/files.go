@@ -111,6 +111,7 @@ func (f *fields) documents(ctx context.Context, root *space.Root, files []file, 
 		docs := make([]*document, len(some))
 		parallel(ctx, len(some), func(i int) {
 			contents[i] = read(root, some[i])
+			f.reads.Add(1)
 			if skip == nil || !skip(from+i, &contents[i]) {
 				docs[i] = contents[i].document(f)
 			}

@@ -46,7 +46,9 @@ func (m *memory) fieldsOf(table *extract.Table) *fields {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.fields == nil || !slices.Equal(m.fields.exts, table.All()) {
-		m.fields = newFields(table)
+		if f := newFields(table); !f.like(m.fields) {
+			m.fields = f
+		}
 	}
 	return m.fields
 }

@@ -37,6 +37,7 @@ type segment struct {
 	fields int
 	kinds  []item.Kind
 	broken atomic.Bool
+	kept   bool // in the cache, when it was looked at last
 
 	lengths, blocks, terms, postings string
 }

@@ -72,7 +72,11 @@ func (s store) segment(f *fields, key, name string) (*segment, bool) {
 	if name == "" || strings.ContainsAny(name, `/\.`) {
 		return nil, false
 	}
-	return s.open(f, s.path(key, name+".seg"))
+	seg, ok := s.open(f, s.path(key, name+".seg"))
+	if ok {
+		seg.kept = true
+	}
+	return seg, ok
 }
 
 func (s store) open(f *fields, path string) (*segment, bool) {
@@ -103,7 +107,7 @@ func (s store) save(ctx context.Context, key string, h *holding, now time.Time) 
 	for i, seg := range h.segs {
 		names[i] = segmentName(seg.data)
 		keep[names[i]+".seg"] = true
-		if !writeOnce(filepath.Join(dir, names[i]+".seg"), seg.data) {
+		if !seg.write(filepath.Join(dir, names[i]+".seg")) {
 			return false
 		}
 	}
@@ -129,12 +133,14 @@ func (s store) lock(ctx context.Context, key string) (release func(), ok bool) {
 	return func() { _ = l.Release() }, true
 }
 
-// writeOnce writes a file that is named by its content, unless it is there.
-func writeOnce(path, data string) bool {
-	if fi, err := os.Lstat(path); err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(data)) {
+// write writes a segment, unless it is known to be there. Another writer may
+// have removed it since.
+func (s *segment) write(path string) bool {
+	if fi, err := os.Lstat(path); s.kept && err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(s.data)) {
 		return true
 	}
-	return atomicfile.Replace(path, []byte(data), 0o600) == nil
+	s.kept = atomicfile.Replace(path, []byte(s.data), 0o600) == nil
+	return s.kept
 }
 
 // clean removes the segments that the state no longer names, and what a crash

@@ -1,0 +1,360 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// reads returns how many files a search reads, the answer included.
+func (k *kit) reads(x *Index, text string) (int64, *Result) {
+	k.T.Helper()
+	before := int64(0)
+	if x.mem.fields != nil {
+		before = x.mem.fields.reads.Load()
+	}
+	res, err := x.Search(k.T.Context(), Query{Text: text, Limit: 50})
+	if err != nil {
+		k.T.Fatal(err)
+	}
+	return x.mem.fields.reads.Load() - before, res
+}
+
+// settledKit has n tools, and a clock so late that stamps are believed.
+func settledKit(t testing.TB, n int) *kit {
+	k := newKit(t)
+	k.p.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	for i := range n {
+		k.Write(k.Project, fmt.Sprintf("tools/many/item_%04d.yaml", i), tool(fmt.Sprintf("Number %d of the zebras.", i), ""))
+	}
+	return k
+}
+
+// A file is read once; an edit, and only that, is seen by the next query.
+func TestEditIsSeen(t *testing.T) {
+	k := settledKit(t, 40)
+	first, res := k.reads(k.index(false), "zebras")
+	if first < 40 || res.Total != 40 {
+		t.Fatalf("%d reads, %d hits", first, res.Total)
+	}
+	stays := k.index(false)
+	step := func(name string, reads int64, text string, total int) {
+		t.Helper()
+		for who, x := range map[string]*Index{"stays": stays, "comes": k.index(false)} {
+			if n, res := k.reads(x, text); res.Total != total || who == "stays" && n != reads || n > reads {
+				t.Errorf("%s, %s: %d reads, %d hits, want %d and %d", name, who, n, res.Total, reads, total)
+			}
+		}
+	}
+	tick := func() { time.Sleep(25 * time.Millisecond) } // the clock of a file system may be slow
+	step("nothing", 0, "zebras", 40)
+	tick()
+	k.Write(k.Project, "tools/many/item_0007.yaml", tool("A giraffe.", ""))
+	step("edit", 1, "giraffe", 1)
+	step("after it", 0, "zebras", 39)
+	tick()
+	file := k.Write(k.Project, "tools/many/item_0007.yaml", tool("A giraffo.", ""))
+	step("edit of the same length", 1, "giraffo", 1)
+	old := time.Now().Add(-time.Hour)
+	tick()
+	if err := os.Chtimes(file, old, old); err != nil {
+		t.Fatal(err)
+	}
+	step("touch", 1, "giraffo", 1)
+	step("after the touch", 0, "giraffo", 1)
+	tick()
+	k.Write(k.Project, "tools/many/new.yaml", tool("An okapi.", ""))
+	step("new", 1, "okapi", 1)
+	if err := os.Rename(file, filepath.Join(filepath.Dir(file), "renamed.yaml")); err != nil {
+		t.Fatal(err)
+	}
+	step("renamed", 1, "giraffo name:renamed", 1)
+	if err := os.RemoveAll(filepath.Join(k.Project, ".ai/tools/many")); err != nil {
+		t.Fatal(err)
+	}
+	step("removed", 0, "zebras", 0)
+	step("empty", 0, "space:project", 0)
+}
+
+// A file whose stamp is so young that the next change may not show is read
+// again, until it is old; one with a future stamp always.
+func TestRacyStamps(t *testing.T) {
+	k := newKit(t)
+	k.Write(k.Project, "tools/many/a.yaml", tool("A zebra.", ""))
+	clock := time.Now()
+	k.p.Now = func() time.Time { return clock }
+	x := k.index(false)
+	k.reads(x, "zebra")
+	for _, c := range []struct {
+		after time.Duration
+		reads int64
+	}{{0, 1}, {time.Second, 1}, {time.Minute, 1}, {2 * time.Minute, 0}, {3 * time.Minute, 0}} {
+		clock = clock.Add(c.after)
+		if n, res := k.reads(x, "zebra"); n != c.reads || res.Total != 1 {
+			t.Errorf("after %s: %d reads, want %d", c.after, n, c.reads)
+		}
+	}
+	future := time.Now().Add(100 * time.Hour)
+	if err := os.Chtimes(filepath.Join(k.Project, ".ai/tools/many/a.yaml"), future, future); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if n, _ := k.reads(x, "zebra"); n != 1 {
+			t.Errorf("a future stamp: %d reads", n)
+		}
+	}
+}
+
+// Equal stamps are not believed where the record says that they may lie.
+func TestStampThatLies(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		k := settledKit(t, 3)
+		x := k.index(false)
+		k.reads(x, "zebras")
+		k.Write(k.Project, "tools/many/item_0001.yaml", tool("An okapi.", ""))
+		for _, known := range x.mem.roots {
+			for i := range known.holding.records {
+				r := &known.holding.records[i]
+				f := file{rel: r.rel}
+				r.stamp, _ = stampOf(x.p.Resolver.Roots()[0], f)
+				r.again = again
+			}
+		}
+		if _, res := k.reads(x, "okapi"); (res.Total == 1) != again {
+			t.Errorf("again %v: %d hits", again, res.Total)
+		}
+	}
+}
+
+// Between two looks at the files a server answers from memory.
+func TestFresh(t *testing.T) {
+	k := settledKit(t, 3)
+	clock := time.Now().Add(time.Hour)
+	k.p.Now, k.p.Fresh = func() time.Time { return clock }, 250*time.Millisecond
+	x := k.index(false)
+	k.reads(x, "zebras")
+	k.Write(k.Project, "tools/many/new.yaml", tool("An okapi.", ""))
+	clock = clock.Add(249 * time.Millisecond)
+	if n, res := k.reads(x, "okapi"); n != 0 || res.Total != 0 {
+		t.Errorf("%d reads, %d hits", n, res.Total)
+	}
+	clock = clock.Add(time.Millisecond)
+	if _, res := k.reads(x, "okapi"); res.Total != 1 {
+		t.Errorf("%d hits", res.Total)
+	}
+	clock = clock.Add(-time.Hour) // a clock that goes back is no reason to answer from memory
+	k.Write(k.Project, "tools/many/other.yaml", tool("A tapir.", ""))
+	if _, res := k.reads(x, "tapir"); res.Total != 1 {
+		t.Errorf("%d hits", res.Total)
+	}
+}
+
+// Over keeps what is known and asks the other resolver about trust.
+func TestOver(t *testing.T) {
+	k := settledKit(t, 3)
+	x := k.index(false)
+	k.reads(x, "zebras")
+	y := x.Over(k.index(false).p.Resolver)
+	if n, res := k.reads(y, "zebras"); n != 0 || res.Total != 3 {
+		t.Errorf("%d reads, %d hits", n, res.Total)
+	}
+}
+
+// files lists the index in the cache.
+func (k *kit) files() (out []string) {
+	err := filepath.WalkDir(k.Cache, func(p string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			out = append(out, p)
+		}
+		return err
+	})
+	if err != nil {
+		k.T.Fatal(err)
+	}
+	return out
+}
+
+// Whatever happens to the index in the cache, the answer is right, and the
+// index is whole again afterwards.
+func TestDamagedCache(t *testing.T) {
+	k := settledKit(t, 30)
+	k.reads(k.index(false), "zebras")
+	for name, damage := range map[string]func(path string) error{
+		"removed": os.Remove,
+		"empty":   func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"short":   func(p string) error { return os.Truncate(p, 9) },
+		"cut":     func(p string) error { fi, _ := os.Stat(p); return os.Truncate(p, fi.Size()-1) },
+		"long":    func(p string) error { b, _ := os.ReadFile(p); return os.WriteFile(p, append(b, 0), 0o600) },
+		"flipped": func(p string) error {
+			b, _ := os.ReadFile(p)
+			if len(b) > 0 {
+				b[len(b)/2] ^= 4
+			}
+			return os.WriteFile(p, b, 0o600)
+		},
+		"noise":     func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("noise ", 5000)), 0o600) },
+		"folder":    func(p string) error { _ = os.Remove(p); return os.MkdirAll(filepath.Join(p, "x"), 0o700) },
+		"exchanged": func(p string) error { return os.WriteFile(p, []byte(segmentMagic+stateMagic), 0o600) },
+	} {
+		for _, path := range k.files() {
+			if err := damage(path); err != nil {
+				t.Fatal(err)
+			}
+			if _, res := k.reads(k.index(false), "zebras"); res.Total != 30 {
+				t.Errorf("%s %s: %d hits", name, filepath.Base(path), res.Total)
+			}
+			if name == "folder" {
+				_ = os.RemoveAll(path)
+			}
+			k.reads(k.index(false), "zebras")
+			if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 30 {
+				t.Errorf("%s %s, afterwards: %d reads, %d hits", name, filepath.Base(path), n, res.Total)
+			}
+		}
+	}
+	if err := os.RemoveAll(k.Cache); err != nil {
+		t.Fatal(err)
+	}
+	if _, res := k.reads(k.index(false), "zebras"); res.Total != 30 {
+		t.Error("without a cache")
+	}
+}
+
+// A cache that cannot be written is no reason to fail.
+func TestNoCache(t *testing.T) {
+	k := settledKit(t, 3)
+	file := filepath.Join(k.Dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"", file, filepath.Join(file, "x")} {
+		k.p.CacheDir = dir
+		x := k.index(false)
+		if _, res := k.reads(x, "zebras"); res.Total != 3 {
+			t.Errorf("%q: %d hits", dir, res.Total)
+		}
+		if n, res := k.reads(x, "zebras"); n != 0 || res.Total != 3 {
+			t.Errorf("%q: %d reads, %d hits", dir, n, res.Total)
+		}
+	}
+}
+
+// Many small changes leave few segments, and nothing of what is gone.
+func TestMerge(t *testing.T) {
+	k := settledKit(t, 64)
+	x := k.index(false)
+	k.reads(x, "zebras")
+	for i := range 40 {
+		k.Write(k.Project, fmt.Sprintf("tools/many/item_%04d.yaml", i%10), tool(fmt.Sprintf("Zebras, %d and %s.", i, strings.Repeat("x", i)), ""))
+		if _, res := k.reads(x, fmt.Sprintf("zebras %d", i)); res.Total == 0 {
+			t.Fatalf("round %d", i)
+		}
+	}
+	for _, known := range x.mem.roots {
+		docs := 0
+		for _, s := range known.holding.segs {
+			docs += s.docs
+		}
+		if len(known.holding.segs) > 8 || docs > 2*64 {
+			t.Errorf("%d segments with %d documents", len(known.holding.segs), docs)
+		}
+	}
+	if x.mem.view.broken() {
+		t.Error("a merged segment is damaged")
+	}
+	segs := 0
+	for _, f := range k.files() {
+		if strings.HasSuffix(f, ".seg") {
+			segs++
+		}
+	}
+	if segs > 9 { // with that of the system space
+		t.Errorf("%d segments in the cache", segs)
+	}
+}
+
+// An extractor that names other fields has other words indexed.
+func TestOtherExtractor(t *testing.T) {
+	k := settledKit(t, 3)
+	k.Put(k.Project, "tools/many/owl.yaml", tool("A bird.", "motto: strix\n"))
+	k.want("strix")
+	rel := "tools/rye/core/extractors/tool/tool_extractor.yaml"
+	b, err := k.System.Open(".ai/" + rel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	text := make([]byte, 1<<16)
+	n, _ := b.Read(text)
+	_, body, _ := strings.Cut(string(text[:n]), "\n")
+	k.Put(k.Project, rel, strings.Replace(body, "search_fields:\n", "search_fields:\n  motto: 9\n", 1))
+	k.want("strix", "tool:many/owl")
+	k.want("motto:strix", "tool:many/owl")
+	k.want("title:* type:tool space:project")
+	// One that is refused refuses the search as it does everything else.
+	k.Write(k.Project, rel, body)
+	if _, err := k.index(false).Search(t.Context(), Query{Text: "zebras"}); diag.CodeOf(err) != diag.Unsigned {
+		t.Error(err)
+	}
+}
+
+// Many goroutines ask one index while files change.
+func TestConcurrent(t *testing.T) {
+	k := settledKit(t, 20)
+	x := k.index(false)
+	var wg sync.WaitGroup
+	for g := range 6 {
+		wg.Go(func() {
+			for i := range 20 {
+				res, err := x.Search(t.Context(), Query{Text: []string{"zebras", "zebr*", "zebras~1", "*"}[(i+g)%4] + " ns:many NOT name:extra", Limit: 50})
+				if err != nil || res.Total != 20 || len(res.Hits) != 20 {
+					t.Errorf("%+v, %v", res, err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 30 {
+		k.Write(k.Project, "tools/many/extra.yaml", tool(fmt.Sprintf("Zebras in round %d.", i), ""))
+	}
+	wg.Wait()
+}
+
+// The segment of a bundle is kept by its digest, and only when it is made of
+// the very files of the bundle.
+func TestFixed(t *testing.T) {
+	k := newKit(t)
+	x := k.index(false)
+	if n, _ := k.reads(x, "bash"); n == 0 {
+		t.Fatal("nothing was read")
+	}
+	if n, res := k.reads(k.index(false), "bash"); n != 0 || res.Total == 0 {
+		t.Errorf("%d reads, %d hits", n, res.Total)
+	}
+	root := x.p.Resolver.Roots()[2]
+	if fixedBy(root) == (item.Digest{}) || fixedBy(x.p.Resolver.Roots()[0]) != (item.Digest{}) {
+		t.Error("what is fixed")
+	}
+	if _, sound, err := x.mem.fields.readFixed(t.Context(), root); !sound || err != nil {
+		t.Errorf("the system space is not sound: %v", err)
+	}
+	k.System = changed{k.System}
+	y := k.index(false)
+	y.store.dir = t.TempDir()
+	if _, sound, err := x.mem.fields.readFixed(t.Context(), y.p.Resolver.Roots()[2]); sound || err != nil {
+		t.Errorf("a changed bundle is sound, %v", err)
+	}
+	if _, res := k.reads(y, "okapi"); res.Total != 1 || res.Hits[0].Trust != "HASH_MISMATCH" {
+		t.Errorf("%+v", res)
+	}
+	if left, _ := os.ReadDir(y.store.dir); len(left) != 0 {
+		t.Errorf("a changed bundle is kept: %v", left)
+	}
+}

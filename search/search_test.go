@@ -1,0 +1,362 @@
+package search
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+)
+
+// kit is a house with an index over it.
+type kit struct {
+	*testkit.House
+	p Params
+}
+
+func newKit(t testing.TB) *kit {
+	h := testkit.New(t)
+	return &kit{h, Params{CacheDir: h.Cache, Now: time.Now}}
+}
+
+// index returns an index as a new process would have it.
+func (k *kit) index(scan bool) *Index {
+	p := k.p
+	p.Resolver, p.Scan = resolve.New(resolve.Params{Spaces: k.Spaces(), Trust: k.Store()}), scan
+	return New(p)
+}
+
+func (k *kit) search(q Query) *Result {
+	k.T.Helper()
+	res, err := k.index(false).Search(k.T.Context(), q)
+	if err != nil {
+		k.T.Fatalf("%q: %v", q.Text, err)
+	}
+	return res
+}
+
+// ids returns the refs of the hits of a query.
+func (k *kit) ids(text string) []string {
+	k.T.Helper()
+	return refs(k.search(Query{Text: text, Limit: 50}))
+}
+
+func refs(r *Result) []string {
+	out := []string{}
+	for _, h := range r.Hits {
+		out = append(out, h.Ref().String())
+	}
+	return out
+}
+
+func (k *kit) want(text string, want ...string) {
+	k.T.Helper()
+	got := k.ids(text)
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		k.T.Errorf("%q finds %q, want %q", text, got, want)
+	}
+}
+
+func tool(description, more string) string {
+	return "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: " + description + "\n" + more
+}
+
+func directive(name, title, description, body string) string {
+	return fmt.Sprintf("# %s\n\n```xml\n<directive name=%q version=\"1.0.0\">\n<metadata><description>%s</description></metadata>\n</directive>\n```\n\n%s\n", title, name, description, body)
+}
+
+func knowledge(title, tags, body string) string {
+	return fmt.Sprintf("---\ntitle: %s\nversion: 1.0.0\ntags: [%s]\n---\n\n%s\n", title, tags, body)
+}
+
+// smallHouse has a few items and no system space but what reads them.
+func smallHouse(t testing.TB) *kit {
+	k := newKit(t)
+	k.Put(k.Project, "tools/web/scrape_page.yaml", tool("Fetch a page and keep its text.", "tags: [http, crawl]\n"))
+	k.Put(k.Project, "directives/web/survey.md", directive("survey", "Survey the web", "Look at many sites.", "Fetch each page twice. Then write a report about the sites."))
+	k.Put(k.Project, "knowledge/web/etiquette.md", knowledge("Crawling etiquette", "crawl, robots", "Read robots.txt first. A page may forbid the crawl. Café zürich."))
+	k.Put(k.User, "tools/notes/append.yaml", tool("Append a line to the notes.", ""))
+	return k
+}
+
+const (
+	scrape    = "tool:web/scrape_page"
+	survey    = "directive:web/survey"
+	etiquette = "knowledge:web/etiquette"
+	notes     = "tool:notes/append"
+)
+
+// here leaves the system space out of a query.
+const here = " NOT space:system"
+
+func TestGrammar(t *testing.T) {
+	k := smallHouse(t)
+	for text, want := range map[string][]string{
+		"page":                                {scrape, survey, etiquette},
+		"page fetch":                          {scrape, survey},
+		"page AND fetch":                      {scrape, survey},
+		"PAGE Fetch":                          {scrape, survey},
+		"page NOT fetch":                      {etiquette},
+		"NOT page":                            {notes},
+		"page fetch OR notes":                 {scrape, survey, notes},
+		"page (fetch OR robots)":              {scrape, survey, etiquette},
+		"page NOT (fetch OR robots)":          {},
+		"NOT NOT page":                        {scrape, survey, etiquette},
+		`"each page"`:                         {survey},
+		`"page each"`:                         {},
+		`"each page twice"`:                   {survey},
+		`"fetch page"`:                        {},
+		`"page fetch"~1`:                      {scrape, survey},
+		`"page fetch"~0`:                      {},
+		`"report sites"~2`:                    {survey},
+		`"report sites"~1`:                    {},
+		`"page page"~9`:                       {},
+		"scrap*":                              {scrape},
+		"*rawl*":                              {scrape, etiquette},
+		"s*e_p*e":                             {scrape},
+		"scrape_page":                         {scrape},
+		"scrape-page":                         {scrape},
+		"web/scrape_page":                     {scrape},
+		"tool:web/scrape_page":                {scrape},
+		"directive:web/scrape_page":           {},
+		"robots.txt":                          {etiquette},
+		"robot~1":                             {etiquette},
+		"robtos~1":                            {etiquette},
+		"robtso~1":                            {},
+		"robtso~2":                            {etiquette},
+		"robots~0":                            {etiquette},
+		"title:web":                           {survey},
+		"title:crawling":                      {etiquette},
+		`tags:"crawl robots"`:                 {}, // two tags
+		"tags:crawl":                          {scrape, etiquette},
+		"body:crawl":                          {etiquette},
+		`body:"robots txt"`:                   {etiquette},
+		`title:"the web"`:                     {survey},
+		`title:"survey web"~1`:                {survey},
+		"category:web":                        {scrape, survey, etiquette},
+		"name:append":                         {notes},
+		"title:*":                             {survey, etiquette},
+		"type:tool":                           {scrape, notes},
+		"type:tool page":                      {scrape},
+		"page NOT type:tool":                  {survey, etiquette},
+		"type:tool OR space:user":             {scrape, notes},
+		"space:user":                          {notes},
+		"ns:web":                              {scrape, survey, etiquette},
+		"ns:web/*":                            {scrape, survey, etiquette},
+		"ns:we":                               {},
+		"ns:web/survey":                       {survey},
+		"*":                                   {scrape, survey, etiquette, notes},
+		"café":                                {etiquette},
+		"CAFÉ ZÜRICH":                         {etiquette},
+		"and":                                 {scrape}, // small, it is a word
+		"(page)":                              {scrape, survey, etiquette},
+		"((page))AND(fetch)":                  {scrape, survey},
+		`page"each page"`:                     {survey},
+		"signed-by:" + k.signer()[:6]:         {scrape, survey, etiquette, notes},
+		"signed-by:" + k.signer() + " append": {notes},
+		"signed-by:ffff0000":                  {},
+	} {
+		res := k.search(Query{Text: "(" + text + ")" + here, Limit: 50})
+		got := refs(res)
+		if res.Relaxed != AsWritten {
+			got = nil
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func (k *kit) signer() string { return sign.FingerprintOf(k.Key.Public()).String() }
+
+func TestEverything(t *testing.T) {
+	k := smallHouse(t)
+	all := k.search(Query{Limit: MaxLimit})
+	if all.Total != len(all.Hits) || all.Total < 30 || all.NextOffset != 0 {
+		t.Fatalf("%d of %d, next %d", len(all.Hits), all.Total, all.NextOffset)
+	}
+	var paged []string
+	for at := 0; ; {
+		res := k.search(Query{Text: "*", Limit: 7, Offset: at})
+		paged = append(paged, refs(res)...)
+		if res.Total != all.Total {
+			t.Fatalf("a page of %d", res.Total)
+		}
+		if at = res.NextOffset; at == 0 {
+			break
+		}
+	}
+	if !slices.Equal(paged, refs(all)) {
+		t.Errorf("pages %q\nwhole %q", paged, refs(all))
+	}
+	if got := refs(all)[:4]; !slices.Equal(got, []string{scrape, survey, etiquette, notes}) {
+		// By space, then id: web/etiquette comes before web/scrape_page.
+		if !slices.Equal(got, []string{etiquette, scrape, survey, notes}) {
+			t.Errorf("order %q", got)
+		}
+	}
+	if res := k.search(Query{Offset: all.Total + 5}); len(res.Hits) != 0 || res.Hits == nil || res.NextOffset != 0 || res.Total != all.Total {
+		t.Errorf("beyond the end: %+v", res)
+	}
+}
+
+func TestScope(t *testing.T) {
+	k := smallHouse(t)
+	for scope, want := range map[string]int{
+		"": 4, "all": 4, "*": 4, "tool": 2, "tool.*": 2, "directive": 1, "tool.web": 1, "tool.web.*": 1, "tool.web.scrape_page": 1, "tool.we": 0,
+		"rye.search.tool.*": 2, "rye.search.*": 4, "rye.search.tool.notes.*": 1, "rye.execute.all": 4, "all.web.*": 3, "tool/web": 1, "tool:web/*": 1, "knowledge.web.x": 0,
+	} {
+		res, err := k.index(false).Search(t.Context(), Query{Text: "NOT space:system", Scope: scope})
+		if err != nil || res.Total != want {
+			t.Errorf("%q: %+v, %v, want %d", scope, res, err, want)
+		}
+	}
+	for scope, column := range map[string]int{"tol": 1, "rye.search.tol": 12, "tool.a b": 6, "tool.é": 6, ".": 1, "rye.core": 1, "type:tool": 1, "ALL": 1} {
+		_, err := k.index(false).Search(t.Context(), Query{Scope: scope})
+		if diag.CodeOf(err) != diag.Usage || columnOf(err) != column {
+			t.Errorf("%q: %v at %d, want %d", scope, err, columnOf(err), column)
+		}
+	}
+	for in, want := range map[string]int{"project": 3, "user": 1, "": 4, "all": 4} {
+		if res := k.search(Query{Text: "NOT space:system", Space: in}); res.Total != want {
+			t.Errorf("space %q: %d, want %d", in, res.Total, want)
+		}
+	}
+	if _, err := k.index(false).Search(t.Context(), Query{Space: "registry"}); diag.CodeOf(err) != diag.Usage {
+		t.Error(err)
+	}
+	for _, q := range []Query{{Limit: -1}, {Limit: MaxLimit + 1}, {Offset: -1}} {
+		if _, err := k.index(false).Search(t.Context(), q); diag.CodeOf(err) != diag.Usage {
+			t.Errorf("%+v: %v", q, err)
+		}
+	}
+}
+
+// An id is shown once: the copy that is used, or a shadowed one that alone
+// matches, marked.
+func TestShadowed(t *testing.T) {
+	k := newKit(t)
+	k.Put(k.Project, "tools/demo/a.yaml", tool("A zebra of the project.", ""))
+	k.Put(k.User, "tools/demo/a.yaml", tool("A zebra and a giraffe.", ""))
+	res := k.search(Query{Text: "zebra"})
+	if res.Total != 1 || res.Hits[0].Source != "project" || res.Hits[0].Shadowed || !slices.Equal(res.Hits[0].Shadows, []string{"user"}) {
+		t.Errorf("%+v", res)
+	}
+	for _, q := range []Query{{Text: "giraffe"}, {Text: "zebra", Space: "user"}, {Text: "zebra space:user"}} {
+		if res := k.search(q); res.Total != 1 || res.Hits[0].Source != "user" || !res.Hits[0].Shadowed || res.Hits[0].Shadows != nil {
+			t.Errorf("%+v: %+v", q, res)
+		}
+	}
+	// What only the embedded bundle may supply is not hidden by a copy.
+	k.Put(k.Project, "tools/rye/core/primitives/subprocess.yaml", tool("A zebra in disguise.", ""))
+	res = k.search(Query{Text: "disguise"})
+	if res.Total != 1 || !res.Hits[0].Shadowed || res.Hits[0].Source != "project" {
+		t.Errorf("%+v", res)
+	}
+	if res = k.search(Query{Text: "name:subprocess"}); res.Total != 1 || res.Hits[0].Shadowed || res.Hits[0].Source != "system:rye-core" || !slices.Equal(res.Hits[0].Shadows, []string{"project"}) {
+		t.Errorf("%+v", res)
+	}
+}
+
+// Whatever is wrong with an item, it is found and told.
+func TestTrustOfHits(t *testing.T) {
+	k := newKit(t)
+	k.Put(k.Project, "tools/zebra/good.yaml", tool("Good.", ""))
+	k.Write(k.Project, "tools/zebra/draft.yaml", tool("Draft.", ""))
+	k.Write(k.Project, "tools/zebra/stranger.yaml", string(k.Signed("tools/zebra/stranger.yaml", tool("Strange.", ""), testkit.Key(9))))
+	k.Write(k.Project, "tools/zebra/changed.yaml", string(k.Signed("tools/zebra/changed.yaml", tool("Changed.", ""), k.Key))+"author: x\n")
+	k.Write(k.Project, "tools/zebra/broken.yaml", tool("Broken.", "a: [\n"))
+	k.Write(k.Project, "tools/zebra/large.yaml", strings.Repeat("#\n", resolve.MaxItem/2+1))
+	k.Write(k.Project, "tools/zebra/support.yaml", "a: zebra\n")
+	k.Write(k.Project, "tools/zebra/binary.sh", "\x00\xff\xfe")
+	k.Write(k.Project, "tools/zebra/__init__.py", "")
+	k.Write(k.Project, "directives/zebra/empty.md", "")
+	k.Write(k.Project, "directives/zebra/noise.md", "```xml\n<directive\n"+strings.Repeat("<a>", 10000)+"\n```")
+	k.Write(k.Project, "knowledge/zebra/bad name.md", "zebra")
+	want := map[string]string{
+		"tool:zebra/good": "trusted", "tool:zebra/draft": "UNSIGNED", "tool:zebra/stranger": "KEY_UNKNOWN", "tool:zebra/changed": "HASH_MISMATCH",
+		"tool:zebra/broken": "UNSIGNED", "tool:zebra/large": "TOO_LARGE", "directive:zebra/empty": "UNSIGNED", "directive:zebra/noise": "UNSIGNED",
+	}
+	if err := os.Symlink("good.yaml", filepath.Join(k.Project, ".ai/tools/zebra/link.yaml")); err == nil {
+		want["tool:zebra/link"] = "PATH_ESCAPE"
+	}
+	for _, scan := range []bool{false, true} {
+		res, err := k.index(scan).Search(t.Context(), Query{Text: "zebra", Limit: 50})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, h := range res.Hits {
+			got[h.Ref().String()] = h.Trust
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("scan %v: %v\nwant %v", scan, got, want)
+		}
+	}
+}
+
+func TestRelaxed(t *testing.T) {
+	k := smallHouse(t)
+	for _, c := range []struct {
+		text        string
+		relaxed     Relaxed
+		first       string
+		suggestions []string
+	}{
+		{"scrpae", Fuzzy, scrape, []string{"scrape"}},
+		{"etiquete", Fuzzy, etiquette, []string{"etiquette"}},
+		{"title:etiquete", Fuzzy, etiquette, []string{"title:etiquette"}},
+		{"(fetch) scrpae_page NOT notes", Fuzzy, scrape, []string{"(fetch) scrape_page NOT notes"}},
+		{"robots giraffe", AnyWord, etiquette, nil},
+		{"robots giraffe type:knowledge", AnyWord, etiquette, nil},
+		{"robots NOT etiquete", AsWritten, etiquette, nil},
+		{"giraffe", AsWritten, "", nil},
+		{`"robots giraffe"`, AsWritten, "", nil},
+		{"etiquete*", AsWritten, "", nil},
+		{"xz", AsWritten, "", nil},
+	} {
+		for _, scan := range []bool{false, true} {
+			res, err := k.index(scan).Search(t.Context(), Query{Text: c.text})
+			if err != nil {
+				t.Fatal(err)
+			}
+			first := ""
+			if len(res.Hits) > 0 {
+				first = res.Hits[0].Ref().String()
+			}
+			if res.Relaxed != c.relaxed || first != c.first || !slices.Equal(res.Suggestions, c.suggestions) {
+				t.Errorf("%s (scan %v): %q %q %q", c.text, scan, res.Relaxed, first, res.Suggestions)
+			}
+		}
+	}
+}
+
+func TestHitFields(t *testing.T) {
+	k := newKit(t)
+	long := strings.Repeat("wörd ", 60)
+	k.Put(k.Project, "knowledge/a/b.md", "---\ntitle: A title\nversion: 2.1.0\ndescription: |\n  first\n  second "+long+"\n---\nbody\n")
+	res := k.search(Query{Text: "ns:a"})
+	h := res.Hits[0]
+	if h.Type != "knowledge" || h.ID != "a/b" || h.Version != "2.1.0" || h.Title != "A title" || h.Source != "project" || h.Score != 0 || h.Path != ".ai/knowledge/a/b.md" {
+		t.Errorf("%+v", h)
+	}
+	if n := len([]rune(h.Description)); n > MaxDescription || !strings.HasPrefix(h.Description, "first second wörd") || !strings.HasSuffix(h.Description, "…") {
+		t.Errorf("%d: %q", n, h.Description)
+	}
+	for text, want := range map[string]string{"": "", " a\n\tb ": "a b", strings.Repeat("x", 160): strings.Repeat("x", 160), strings.Repeat("x", 161): strings.Repeat("x", 159) + "…"} {
+		if got := oneLine(text); got != want {
+			t.Errorf("oneLine(%q) = %q", text, got)
+		}
+	}
+}
