@@ -19,6 +19,7 @@ func commands() []*command {
 		verifyCommand(),
 		hookCommand(),
 		listCommand(),
+		searchCommand(),
 		showCommand(),
 		chainCommand(),
 		loadCommand(),
