@@ -23,11 +23,11 @@ func (s *Server) gate(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch params := req.GetParams().(type) {
 		case *mcp.ListPromptsParams:
-			return reply(s.listPrompts(ctx, params))
+			return reply(s.listPrompts(ctx, given(params)))
 		case *mcp.GetPromptParams:
 			return reply(s.getPrompt(ctx, params))
 		case *mcp.ListResourcesParams:
-			return reply(s.listResources(ctx, params))
+			return reply(s.listResources(ctx, given(params)))
 		case *mcp.ListResourceTemplatesParams:
 			return &mcp.ListResourceTemplatesResult{ResourceTemplates: []*mcp.ResourceTemplate{}, Cacheable: keep(0)}, nil
 		case *mcp.ReadResourceParams:
@@ -38,6 +38,14 @@ func (s *Server) gate(next mcp.MethodHandler) mcp.MethodHandler {
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// given is what a request said, nothing where it had no params at all.
+func given[T any](params *T) *T {
+	if params == nil {
+		return new(T)
+	}
+	return params
 }
 
 // declared tells the methods that the SDK answers.

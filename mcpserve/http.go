@@ -66,9 +66,10 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
 }
 
-// Serve answers on a listener until ctx ends. Calls that still run are then
-// cancelled and waited for, but no longer than LeaveTime.
-func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams) error {
+// Serve answers on a listener until ctx ends, and calls ready when it begins.
+// Calls that still run at the end are cancelled and waited for, but no longer
+// than LeaveTime.
+func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready func()) error {
 	server, err := s.protocol(ctx)
 	if err != nil {
 		return err
@@ -78,6 +79,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams) error 
 		return err
 	}
 	web := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10}
+	ready()
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(l) }()
 	select {

@@ -440,7 +440,7 @@ func TestServeEnds(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	server := newTestServer(f)
-	go func() { ended <- server.Serve(ctx, l, HTTPParams{}) }()
+	go func() { ended <- server.Serve(ctx, l, HTTPParams{}, func() {}) }()
 	s := &site{t: t, base: "http://" + l.Addr().String(), server: server}
 	session := s.session()
 	for _, headers := range [][]string{{session, older}, newHeaders()} {

@@ -228,6 +228,16 @@ func TestStdioPromptsAndResources(t *testing.T) {
 	demand(t, ask("resources/read", `"uri":"file:///etc/passwd"`), "error.code", "-32602")
 	demand(t, ask("resources/templates/list", ""), "result.resourceTemplates", "[]")
 	demand(t, ask("prompts/list", `"cursor":"AAAA"`), "error.code", "-32602")
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+		for _, params := range []string{"", `,"params":null`, `,"params":{}`} {
+			w.send(`{"jsonrpc":"2.0","id":1,"method":%q%s}`, method, params)
+			demand(t, w.next(), "error", "-")
+		}
+	}
+	for _, method := range []string{"prompts/get", "resources/read", "tools/call"} {
+		w.send(`{"jsonrpc":"2.0","id":1,"method":%q}`, method)
+		demand(t, w.next(), "error.code", "-32600")
+	}
 }
 
 // The SDK answers every method it knows, whether declared or not.

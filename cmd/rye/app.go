@@ -40,6 +40,7 @@ func commands() []*command {
 		vendorCommand(),
 		cacheCommand(),
 		bundleCommand(),
+		serveCommand(),
 		auditCommand(),
 		sbomCommand(),
 		tourCommand(),

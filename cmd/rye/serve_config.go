@@ -1,0 +1,134 @@
+package main
+
+import (
+	"cmp"
+	"net/url"
+	"os"
+	"os/exec"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// mcpClients are the clients whose settings are known: each has a template.
+func mcpClients() []string { return []string{"claude", "codex", "cursor", "vscode"} }
+
+// printClient prints what a client needs to start this server, or to find it
+// when --http says where it is.
+func (c *call) printClient(name string) error {
+	if err := oneOf("--print-config", name, mcpClients()); err != nil {
+		return err
+	}
+	kind := ""
+	switch {
+	case c.isSet("token-file"):
+		kind = "-token" // the client has it in its variable RYE_TOKEN
+	case c.isSet("http"):
+		kind = "-http"
+	}
+	b, err := templates.ReadFile("templates/mcp-" + name + kind + ".txt")
+	if err != nil {
+		return err
+	}
+	head, text, _ := strings.Cut(string(b), "\n")
+	where, folder, _ := strings.Cut(head, " ") // the file, and what the client calls its project's folder
+	text = strings.NewReplacer(
+		"@COMMAND@", c.command(), "@ARGS@", jsonText(c.serveWords(folder)), "@URL@", "http://"+listenAddress(c.str("http"))+"/mcp",
+	).Replace(text)
+	return c.ui.Show(map[string]string{"client": name, "file": where, "text": text}, func() {
+		c.ui.Note("write this into %s", where)
+		c.ui.Text(text)
+	})
+}
+
+// oneOf refuses a word that is none of a few.
+func oneOf(flag, word string, words []string) error {
+	for _, w := range words {
+		if w == word {
+			return nil
+		}
+	}
+	e := diag.New(diag.Usage, "reading flag %s: %q is none of %s", flag, word, strings.Join(words, ", "))
+	if near := nearest(word, words); near != "" {
+		return e.WithHint("did you mean %s?", near)
+	}
+	return e
+}
+
+// command is how a client starts this program: by its name where that is what
+// the path holds, as this survives an update.
+func (c *call) command() string {
+	found, err := exec.LookPath("rye")
+	if err == nil && sameFile(found, c.Self) {
+		return "rye"
+	}
+	quoted := jsonText(c.Self)
+	return quoted[1 : len(quoted)-1]
+}
+
+func sameFile(a, b string) bool {
+	fa, err := os.Stat(a)
+	fb, berr := os.Stat(b)
+	return err == nil && berr == nil && os.SameFile(fa, fb)
+}
+
+// serveWords are the words behind the program's name. A client that starts
+// servers elsewhere says where the project is.
+func (c *call) serveWords(folder string) []string {
+	words := []string{"serve"}
+	if dir := cmp.Or(c.project(), folder); dir != "" {
+		words = append(words, "--project", dir)
+	}
+	if list := c.strs("capabilities"); len(list) > 0 {
+		words = append(words, "--capabilities", strings.Join(list, ","))
+	}
+	return words
+}
+
+func jsonText(v any) string {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return `""`
+	}
+	return strings.ReplaceAll(string(b), `","`, `", "`)
+}
+
+// webOrigin checks what --allow-origin names: a scheme and a host.
+func webOrigin(s string) (string, error) {
+	u, err := url.Parse(s)
+	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && path.Clean("/"+u.Path) == "/" && u.RawQuery == "" && u.Fragment == "" {
+		return strings.ToLower(u.Scheme + "://" + u.Host), nil
+	}
+	return "", diag.New(diag.Usage, "reading flag --allow-origin: %q is no origin", s).WithHint("write a scheme and a host, such as https://ide.example")
+}
+
+// minToken is the shortest token, in characters.
+const minToken = 16
+
+// readToken reads the one line of a token file. A token on the command line
+// would be seen by every program of the machine.
+func readToken(file string) (string, error) {
+	fi, err := os.Stat(file)
+	if err != nil {
+		return "", diag.New(diag.Usage, "reading the token: %w", err).
+			WithHint("make one: (umask 077; openssl rand -hex 32 > %s)", shellWord(file))
+	}
+	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
+		return "", diag.New(diag.Usage, "reading the token: others may read %s", file).WithHint("chmod 600 %s", shellWord(file))
+	}
+	if !fi.Mode().IsRegular() || fi.Size() > 4096 {
+		return "", diag.New(diag.Usage, "reading the token: %s is no small file", file)
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", diag.New(diag.FileSystemError, "reading the token: %w", err)
+	}
+	token := strings.TrimSpace(string(b))
+	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", diag.New(diag.Usage, "reading the token: %s must hold one word of %d or more ASCII characters", file, minToken)
+	}
+	return token, nil
+}
