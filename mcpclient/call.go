@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"crypto/sha256"
 	"slices"
 	"strings"
 
@@ -29,18 +28,11 @@ func (c *client) callStub(ctx context.Context, it *resolve.Item, transport strin
 	if err != nil {
 		return nil, err
 	}
-	server, digest, err := c.serverOf(ctx, it, stub)
+	server, err := c.serverOf(ctx, it, stub, transport, env)
 	if err != nil {
 		return nil, err
 	}
-	if kind := transportOf(server); transport != "" && transport != kind {
-		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, server.Ref(), server.Transport).
-			WithHint("rye mcp refresh %s", server.Name)
-	}
-	if server, err = server.Expand(env, c.p.Environ); err != nil {
-		return nil, err
-	}
-	session, err := c.checked(ctx, it, stub, server, digest, env)
+	session, err := c.checked(ctx, it, stub, server, env)
 	if err != nil {
 		return nil, err
 	}
@@ -59,32 +51,53 @@ func transportOf(s *Server) string {
 	return s.Transport
 }
 
-// serverOf finds the server of a stub by a static edge, verified, and asks
-// whether the caller may use it.
-func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub) (*Server, item.Digest, error) {
+// serverOf finds the server of a stub by a static edge, verified, asks whether
+// the caller may use it, and fills its variables in.
+func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, transport string, env map[string]string) (*Server, error) {
 	ref := ServerRef(stub.Server)
 	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
 	if err != nil {
 		if diag.CodeOf(err) == diag.ExecutorNotFound {
 			err = diag.New(diag.ToolNotFound, "%w, named as config.server by %s", err, it.Ref).WithHint("rye mcp add %s", stub.Server)
 		}
-		return nil, item.Digest{}, err
+		return nil, err
 	}
 	server, err := ReadServer(found)
-	if err == nil {
-		err = c.allowed(server)
+	if err != nil {
+		return nil, err
 	}
-	return server, found.Digest, err
+	if kind := transportOf(server); transport != "" && transport != kind {
+		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, ref, server.Transport).
+			WithHint("rye mcp refresh %s", server.Name)
+	}
+	if err := c.allowed(server); err != nil {
+		return nil, err
+	}
+	return c.fill(found, server, env)
+}
+
+// fill fills in the variables of a server. Those that the chain does not declare
+// come from our environment, if whoever signed the server may have them.
+func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Server, error) {
+	environ := c.p.Environ
+	if slices.ContainsFunc(s.Variables(), func(name string) bool { _, has := env[name]; return !has }) {
+		if c.p.Secrets == nil {
+			environ = nil
+		} else if err := c.p.Secrets(it); err != nil {
+			return nil, err
+		}
+	}
+	return s.Expand(env, environ)
 }
 
 // checked returns a session whose server describes the tool as it was signed. A
 // server that ended since the last call is started once more, since nothing was
 // asked of it yet.
-func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, digest item.Digest, env map[string]string) (*Session, error) {
-	key := poolKey(s, digest)
-	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, c.options(env), s) }
+func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, env map[string]string) (*Session, error) {
+	o := c.options(env)
+	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, o, s) }
 	for again := true; ; again = false {
-		session, err := c.p.Pool.Get(ctx, key, dial)
+		session, err := c.p.Pool.Get(ctx, poolKey(s, o), dial)
 		if err != nil {
 			return nil, err
 		}
@@ -104,14 +117,14 @@ func (c *client) options(env map[string]string) Options {
 	}
 }
 
-// poolKey tells servers apart: by their items, and by what was filled in.
-func poolKey(s *Server, digest item.Digest) string {
-	b, err := jsonx.Marshal(s)
-	if err != nil { // no server holds what JSON cannot
-		return digest.Hex()
+// poolKey tells servers apart: by all that was filled in, and where and with what
+// they are started.
+func poolKey(s *Server, o Options) string {
+	b, err := jsonx.Marshal([]any{s, o.Dir, o.Env, o.Project})
+	if err != nil { // nothing of that is what JSON cannot hold
+		return s.Name
 	}
-	sum := sha256.Sum256(append(digest[:], b...))
-	return s.Name + " " + item.Digest(sum).Hex()
+	return item.DigestOf(b).Hex()
 }
 
 // unchanged compares what a server says about a tool now with what was signed.

@@ -33,7 +33,7 @@ func (c *client) manage(ctx context.Context, in exec.NativeCall) (map[string]any
 	}
 	servers := []any{}
 	for _, l := range listed {
-		if c.p.Caller.Check(policy.Load, ServerRef(l.Name)) == nil {
+		if c.p.Caller().Check(policy.Load, ServerRef(l.Name)) == nil {
 			servers = append(servers, l.Data(tools))
 		}
 	}
@@ -113,7 +113,7 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 		s.Transport = guessTransport(s)
 	}
 	if s.Transport == Stdio {
-		if err := c.p.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
+		if err := c.p.Caller().Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +162,13 @@ func (c *client) connect(ctx context.Context, in exec.NativeCall) (map[string]an
 	if err := CheckName(p.text("server")); err != nil {
 		return nil, err
 	}
+	ref := ToolRef(p.text("server"), p.text("tool"))
+	if ctx.Value(connecting{}) != nil { // an item at such a place may itself be made to call this
+		return nil, diag.New(diag.CircularDependency, "calling %s: it calls a tool of a server by name itself", ref)
+	}
 	args, _ := p["arguments"].(map[string]any)
-	return c.p.Execute(ctx, ToolRef(p.text("server"), p.text("tool")), args)
+	return c.p.Execute(context.WithValue(ctx, connecting{}, true), ref, args)
 }
+
+// connecting marks what mcp_connect runs.
+type connecting struct{}

@@ -15,14 +15,17 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Params says what the functions of this room work with. Resolver is required;
-// a nil Caller holds nothing.
+// Params says what the functions of this room work with. Resolver, Caller, Pool
+// and Execute are required.
 type Params struct {
 	Resolver *resolve.Resolver
-	Caller   policy.Set
+	Caller   func() policy.Set // who calls
 	// Environ is where the variables come from that a server item names; nil is
 	// empty.
 	Environ []string
+	// Secrets returns nil when a server may be handed variables of Environ: its
+	// address and its program decide where they go. Nil means never.
+	Secrets func(*resolve.Item) error
 	Dir     string // where servers are started, absolute
 	Version string // of this program, told to servers
 	// Consent says whether a program of the project itself may serve. Nil means
@@ -30,8 +33,8 @@ type Params struct {
 	Consent func(exec.Interpreter) error
 	Project string // the project's folder, "" without one
 	Offline bool   // reach nothing by the network
-	Pool    *Pool  // required
-	// Execute runs a tool as any caller would; required for mcp_connect.
+	Pool    *Pool
+	// Execute runs a tool as the caller would.
 	Execute func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error)
 }
 
@@ -50,4 +53,4 @@ func Natives(p Params) map[string]exec.Native {
 type client struct{ p Params }
 
 // allowed asks for the capability to start or reach a server.
-func (c *client) allowed(s *Server) error { return c.p.Caller.Check(policy.Execute, s.Ref()) }
+func (c *client) allowed(s *Server) error { return c.p.Caller().Check(policy.Execute, s.Ref()) }

@@ -20,6 +20,14 @@ const (
 	httpRuntime  = "rye/core/runtimes/mcp_http_runtime"
 )
 
+// Runtime returns the id of the runtime that reaches the server.
+func (s *Server) Runtime() string {
+	if s.Transport == Stdio {
+		return stdioRuntime
+	}
+	return httpRuntime
+}
+
 // Stub is what an item says that stands for a tool of a server.
 type Stub struct {
 	Ref        item.Ref
@@ -35,14 +43,10 @@ func StubItem(s *Server, t Tool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	runtime := httpRuntime
-	if s.Transport == Stdio {
-		runtime = stdioRuntime
-	}
 	m := yamlx.Map{
 		{Key: "version", Value: "1.0.0"},
 		{Key: "tool_type", Value: StubType},
-		{Key: "executor_id", Value: runtime},
+		{Key: "executor_id", Value: s.Runtime()},
 		{Key: "category", Value: path.Join(Folder, s.Name)},
 	}
 	if t.Title != "" {

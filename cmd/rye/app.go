@@ -40,6 +40,7 @@ func commands() []*command {
 		vendorCommand(),
 		cacheCommand(),
 		bundleCommand(),
+		mcpCommand(),
 		serveCommand(),
 		auditCommand(),
 		sbomCommand(),
@@ -93,6 +94,7 @@ func dispatch(ctx context.Context, w *world, u *ui) error {
 			return err
 		}
 		u.settle(c)
+		defer c.servers.Close()
 		return l.cmd().run(ctx, c)
 	}).RunContext(ctx, l.words())
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/mcpclient"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -12,5 +13,6 @@ import (
 func (c *call) natives(h *house) map[string]exec.Native {
 	out := map[string]exec.Native{}
 	maps.Copy(out, primary.Natives(func(ctx context.Context) (*primary.Place, error) { return c.place(ctx, h) }))
+	maps.Copy(out, mcpclient.Natives(c.mcpParams(h)))
 	return out
 }

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/mcpclient"
+)
+
+func mcpAddCommand() *command {
+	return &command{
+		name: "add", usage: "add an MCP server and its tools", args: "[NAME] [COMMAND…]",
+		long: `Starts or reaches the server, shows the whole command or address and every tool,
+asks, and writes signed items: one for the server, one for each tool. The command
+stands after --. All items are written, or none.
+
+Items hold no secrets. What the server needs is named, and taken from your
+environment when it runs: -e TOKEN hands the variable TOKEN over, -e KEY='${TOKEN}'
+under another name, -e LEVEL='${LEVEL:-info}' with a value for when it is not set.
+A program gets nothing else of your environment but PATH, HOME and their like.
+
+--from reads the servers of a file such as .mcp.json, all of them or the one that
+NAME says; a command that somebody else wrote down is shown before it is started.`,
+		examples: []string{
+			"rye mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
+			"rye mcp add github -e GITHUB_TOKEN -- github-mcp-server stdio",
+			"rye mcp add docs --url https://docs.example.com/mcp",
+			"rye mcp add docs --url https://docs.example.com/mcp --header-env Authorization='Bearer ${DOCS_TOKEN}'",
+			"rye mcp add --from .mcp.json",
+		},
+		codes: []diag.Code{diag.ConsentRequired, diag.AmbiguousItem, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
+			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
+		flags: []cli.Flag{
+			&cli.StringFlag{Name: "url", Usage: "the server is at `URL`"},
+			&cli.StringFlag{Name: "transport", Aliases: []string{"t"}, Usage: "`WAY` to it: stdio for a command; http, or sse for older servers, for a URL"},
+			&cli.StringSliceFlag{Name: "header-env", Usage: "send header `NAME=VAR` with the value of variable VAR, or NAME='text ${VAR}'"},
+			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand variable `NAME` over, or KEY='${NAME}'"},
+			&cli.StringFlag{Name: "cwd", Usage: "start it in this `DIR` of the project"},
+			&cli.DurationFlag{Name: "timeout", Usage: "give it `TIME` to connect, and for each answer", Value: mcpclient.DefaultTimeout},
+			&cli.StringFlag{Name: "from", Usage: "read servers from `FILE`"},
+			scopeFlag(), yesFlag(),
+			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
+		},
+		run: runMCPAdd,
+	}
+}
+
+func runMCPAdd(ctx context.Context, c *call) error {
+	servers, err := c.mcpServers()
+	if err != nil {
+		return err
+	}
+	h, err := c.house(ctx, strict)
+	if err != nil {
+		return err
+	}
+	s, err := c.mcpStore(h)
+	if err != nil {
+		return err
+	}
+	release, err := s.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, server := range servers {
+		if err := s.vacant(ctx, server.Name); err != nil {
+			return err
+		}
+	}
+	done := []any{}
+	for _, server := range servers {
+		added, err := c.mcpAdd(ctx, s, server)
+		if err != nil {
+			return err
+		}
+		done = append(done, added)
+	}
+	if len(done) == 1 {
+		return c.ui.JSON(done[0])
+	}
+	return c.ui.JSON(map[string]any{"servers": done})
+}
+
+// mcpAdd adds one server and returns what was done.
+func (c *call) mcpAdd(ctx context.Context, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
+	if err := s.signer(ctx); err != nil {
+		return nil, err
+	}
+	if c.str("from") != "" { // somebody else wrote this command: it is read before it runs
+		c.ui.mcpServer(server, s.dir())
+		if err := c.mcpConsent("Start it and ask for its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
+			return nil, err
+		}
+	}
+	offer, err := c.mcpAsk(ctx, s, server)
+	if err != nil {
+		return nil, err
+	}
+	if c.str("from") == "" {
+		c.ui.mcpServer(server, s.dir())
+	}
+	c.ui.mcpOffer(offer)
+	if err := c.mcpConsent("Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.tools); err != nil {
+		return nil, err
+	}
+	files, err := offer.files()
+	if err != nil {
+		return nil, err
+	}
+	reports, err := s.write(ctx, server.Name, files)
+	if err != nil {
+		return nil, err
+	}
+	c.ui.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(serverRel(server.Name)), plural(len(offer.tools), "tool"))
+	if len(offer.tools) > 0 {
+		c.ui.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.tools[0].Name))
+	}
+	if err := c.refreshLock(ctx, s.house, reports); err != nil {
+		return nil, err
+	}
+	return map[string]any{
+		"name": server.Name, "scope": string(s.root.Space), "path": s.root.Display(serverRel(server.Name)), "server": server.Data(),
+		"software": offer.software, "tools": toolsData(server.Name, offer.tools), "count": len(offer.tools),
+	}, nil
+}
+
+// mcpServers returns the servers that the words name.
+func (c *call) mcpServers() ([]*mcpclient.Server, error) {
+	if c.str("from") != "" {
+		return c.mcpFrom()
+	}
+	name := c.arg(0)
+	command := c.args
+	if len(command) > 0 {
+		command = command[1:]
+	}
+	s := &mcpclient.Server{Name: name, Transport: c.str("transport"), URL: c.str("url"), Cwd: c.str("cwd"), Timeout: c.duration("timeout")}
+	var errs []error
+	fail := func(format string, args ...any) *diag.Error {
+		e := diag.New(diag.Usage, "adding an MCP server: "+format, args...)
+		errs = append(errs, e)
+		return e
+	}
+	switch {
+	case name == "" || c.dash == 0:
+		return nil, diag.New(diag.Usage, "adding an MCP server: it has no name").WithHint("rye mcp add NAME -- COMMAND, or rye mcp add NAME --url URL")
+	case s.URL == "" && len(command) == 0:
+		fail("%s has neither a command nor --url", name).WithHint("rye mcp add %s -- COMMAND ARGS…", name)
+	case s.URL != "" && len(command) > 0:
+		fail("a server has a command or --url, not both")
+	case len(command) > 0:
+		s.Command, s.Args = command[0], command[1:]
+	}
+	if err := mcpclient.CheckName(name); err != nil {
+		errs = append(errs, err)
+	}
+	if s.Transport == "" {
+		s.Transport = pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
+	}
+	s.Env, s.Headers = map[string]string{}, map[string]string{}
+	for _, word := range c.strs("env") {
+		key, value, given := strings.Cut(word, "=")
+		if !given {
+			value = "${" + key + "}"
+		}
+		s.Env[key] = value
+	}
+	for _, word := range c.strs("header-env") {
+		key, value, given := strings.Cut(word, "=")
+		switch {
+		case !given:
+			fail("--header-env %s names no variable", key).WithHint("--header-env NAME=VARIABLE")
+		case !strings.Contains(value, "${"):
+			value = "${" + value + "}"
+		}
+		s.Headers[key] = value
+	}
+	errs = append(errs, noSecrets(s)...)
+	if err := diag.Join("reading arguments", errs); err != nil {
+		return nil, err
+	}
+	return []*mcpclient.Server{s}, checkServer(s)
+}
+
+// noSecrets refuses values that may be some: items are shared.
+func noSecrets(s *mcpclient.Server) (errs []error) {
+	for what, values := range map[string]map[string]string{"variable": s.Env, "header": s.Headers} {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			if !refersOnly(values[key]) {
+				name := strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
+				errs = append(errs, diag.New(diag.Usage, "adding MCP server %s: the value of %s %s stands in the open, and items are shared", s.Name, what, key).
+					WithHint("put the value into your environment and refer to it: %s='${%s}'; what is no secret may be a default: '${%s:-VALUE}'", key, name, name))
+			}
+		}
+	}
+	return errs
+}
+
+// refersOnly reports whether a value refers to a variable. Words around it, as in
+// "Bearer ${TOKEN}", are no secret.
+func refersOnly(value string) bool {
+	s := mcpclient.Server{Command: value}
+	return len(s.Variables()) > 0
+}
+
+// checkServer holds a server against what its item may say.
+func checkServer(s *mcpclient.Server) error {
+	config := map[string]any{}
+	for key, v := range s.Data() {
+		if list, ok := v.([]string); ok {
+			l := make([]any, len(list))
+			for i, e := range list {
+				l[i] = e
+			}
+			v = l
+		}
+		config[key] = v
+	}
+	_, fs := mcpclient.ParseServer(s.Name, config)
+	for i := range fs {
+		fs[i].Code, fs[i].Path = diag.Usage, ""
+	}
+	return diag.FromFindings("adding MCP server "+s.Name, fs)
+}

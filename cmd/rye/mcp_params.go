@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
+)
+
+// mcpParams returns what the functions for external MCP servers work with.
+func (c *call) mcpParams(h *house) mcpclient.Params {
+	o := c.mcpOptions(h)
+	return mcpclient.Params{
+		Resolver: h.resolver, Caller: func() policy.Set { return h.primary.Caller() }, Environ: c.Environ(), Secrets: h.mayHoldSecrets,
+		Dir: o.Dir, Version: o.Version, Consent: o.Consent, Project: o.Project, Offline: o.Offline, Pool: c.servers,
+		Execute: func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error) {
+			run, err := h.primary.Tool(ctx, primary.Call{Ref: ref, Params: params})
+			if err != nil || run.Result == nil {
+				return nil, err
+			}
+			return run.Result.Data, nil
+		},
+	}
+}
+
+// mcpOptions says how servers are started that no chain leads to.
+func (c *call) mcpOptions(h *house) mcpclient.Options {
+	dir := h.spaces.ProjectDir
+	if dir == "" {
+		dir = c.dir
+	}
+	return mcpclient.Options{
+		Version: readVersion().Version, Dir: dir, Project: h.spaces.ProjectDir, Consent: c.consent(h), Offline: c.bool("offline"),
+		Env: proc.Merge(proc.Base(c.Environ()), []string{"RYE_PROJECT=" + dir}),
+	}
+}
+
+// mayHoldSecrets returns nil when variables of the user's environment may be
+// handed to a server: its program and its address decide where they go, as those
+// of a provider do. The user's own items may, and those of a signer whom the user
+// trusts for that.
+func (h *house) mayHoldSecrets(it *resolve.Item) error {
+	k, ok := h.trust.Key(it.Verdict.Signer)
+	if it.Root.Space == space.User && !it.Root.Bundled() || ok && (k.Own || k.Scope.Allows(string(it.Ref.Kind), it.Ref.ID, "provider")) {
+		return nil
+	}
+	return diag.New(diag.Scope, "filling in the variables of %s: key %s signed it, and variables of your environment go only to servers of your own, or of a signer who may be a provider", it.Ref, it.Verdict.Signer.Short()).
+		WithHint("read it, then sign it yourself: rye sign %s; or trust the signer for that: rye trust add FILE --may sign,provider", it.Ref)
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"path"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/linediff"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+)
+
+func mcpRefreshCommand() *command {
+	return &command{
+		name: "refresh", usage: "compare a server's tools with their items, and accept what changed", args: "NAME",
+		long: `Starts or reaches the server and shows every tool that is new, gone, or described
+otherwise than when you signed its item, line by line. Nothing changes before you
+say yes. Items that still hold stay as they are, with what you changed in them.`,
+		examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json"},
+		codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
+			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
+		flags:    []cli.Flag{scopeFlag(), yesFlag(), &cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"}},
+		complete: completeServers,
+		run:      runMCPRefresh,
+	}
+}
+
+func runMCPRefresh(ctx context.Context, c *call) error {
+	h, err := c.house(ctx, strict)
+	if err != nil {
+		return err
+	}
+	s, err := c.mcpStore(h)
+	if err != nil {
+		return err
+	}
+	release, err := s.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	l, err := s.find(ctx, c.arg(0))
+	if err == nil {
+		err = l.Err
+	}
+	if err == nil {
+		err = s.onlyTools(ctx, l.Name)
+	}
+	if err != nil {
+		return err
+	}
+	server := *l.Server
+	server.Protocol = "" // what it speaks now
+	if err := h.allowsSecrets(l); err != nil {
+		return err
+	}
+	offer, err := c.mcpAsk(ctx, s, &server)
+	if err != nil {
+		return err
+	}
+	diff, err := s.compare(ctx, l, offer)
+	if err != nil {
+		return err
+	}
+	return c.mcpAccept(ctx, s, offer, diff)
+}
+
+// allowsSecrets is mayHoldSecrets for a server that needs any.
+func (h *house) allowsSecrets(l *mcpclient.Listed) error {
+	if len(l.Server.Variables()) == 0 {
+		return nil
+	}
+	return h.mayHoldSecrets(l.Item)
+}
+
+// mcpAccept shows the differences and, after a yes, writes what the server
+// offers now.
+func (c *call) mcpAccept(ctx context.Context, s *mcpStore, offer *mcpOffer, d *mcpDiff) error {
+	name := offer.server.Name
+	if d.empty() {
+		return c.ui.Show(d.data(name), func() {
+			c.ui.Out("MCP server %s offers what it did: %s", name, plural(len(offer.tools), "tool"))
+		})
+	}
+	c.ui.mcpDiff(d)
+	for _, f := range offer.warnings {
+		c.ui.Warn("%s", f.Message)
+	}
+	if err := c.mcpConsent("Accept this, and sign it?", "refreshing MCP server "+name, offer.server, nil); err != nil {
+		if e, ok := err.(*diag.Error); ok {
+			return e.WithDetail("changes", d.data(name))
+		}
+		return err
+	}
+	if err := s.signer(ctx); err != nil {
+		return err
+	}
+	reports, err := s.write(ctx, name, d.files)
+	if err != nil {
+		return err
+	}
+	if err := c.refreshLock(ctx, s.house, reports); err != nil {
+		return err
+	}
+	c.mcpUnlocked(s.house, d.refs(d.removed))
+	return c.ui.Show(d.data(name), func() {
+		c.ui.Out("accepted: %d added, %d changed, %d removed", len(d.added), len(d.changed), len(d.removed))
+	})
+}
+
+// mcpDiff is how the items of a server differ from what it offers now.
+type mcpDiff struct {
+	added   []string // paths below .ai
+	removed []string
+	changed []mcpChange
+	files   map[string][]byte         // all items as they are to be
+	tools   map[string]mcpclient.Tool // those of tools
+}
+
+// mcpChange is one item that says something else from now on.
+type mcpChange struct {
+	rel   string
+	parts []string // of the definition; none when only the item differs
+	was   string   // why the item was not good, "" when it was
+	diff  string
+}
+
+func (d *mcpDiff) empty() bool { return len(d.added)+len(d.removed)+len(d.changed) == 0 }
+
+// compare holds the items of a server against what it offers.
+func (s *mcpStore) compare(ctx context.Context, l *mcpclient.Listed, offer *mcpOffer) (*mcpDiff, error) {
+	files, err := offer.files()
+	if err != nil {
+		return nil, err
+	}
+	tools := map[string]mcpclient.Tool{}
+	for _, t := range offer.tools {
+		tools[toolRel(l.Name, t.Name)] = t
+	}
+	d := &mcpDiff{files: files, tools: tools}
+	items := map[string]*resolve.Item{serverRel(l.Name): l.Item}
+	for _, e := range l.Files {
+		it, err := s.house.resolver.Open(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		items[e.Rel] = it
+	}
+	for _, rel := range slices.Sorted(maps.Keys(files)) {
+		it := items[rel]
+		if it == nil {
+			d.added = append(d.added, rel)
+			continue
+		}
+		tool, isTool := tools[rel]
+		if change := changeOf(it, files[rel], offer.server, tool, isTool); change != nil {
+			d.changed = append(d.changed, *change)
+		} else {
+			files[rel] = it.Bytes
+		}
+	}
+	for _, rel := range slices.Sorted(maps.Keys(items)) {
+		if files[rel] == nil {
+			d.removed = append(d.removed, rel)
+		}
+	}
+	return d, nil
+}
+
+// changeOf returns how an item has to change, nil when it still holds.
+func changeOf(it *resolve.Item, now []byte, server *mcpclient.Server, tool mcpclient.Tool, isTool bool) *mcpChange {
+	before := body(it)
+	bad := it.Usable()
+	if isTool && bad == nil {
+		stub, err := mcpclient.ReadStub(it)
+		hash, herr := tool.Hash()
+		if err == nil && herr == nil && stub.Definition == hash && stub.Tool == tool.Name && it.Meta.ExecutorID == server.Runtime() {
+			return nil // what a person changed in it stays
+		}
+	}
+	if bad == nil && bytes.Equal(before, now) {
+		return nil
+	}
+	c := &mcpChange{rel: it.Rel, diff: linediff.Unified("signed", "now", before, now)}
+	if isTool {
+		c.parts = mcpclient.Differences(it, tool)
+	}
+	if bad != nil {
+		c.was = bad.Error()
+	}
+	return c
+}
+
+// body returns an item's text without its signature line.
+func body(it *resolve.Item) []byte {
+	split, err := sign.SplitFile(it.Bytes, it.Type.Style)
+	if err != nil {
+		return it.Bytes
+	}
+	return split.Body()
+}
+
+func (d *mcpDiff) refs(rels []string) []item.Ref {
+	out := make([]item.Ref, len(rels))
+	for i, rel := range rels {
+		out[i] = item.Ref{Kind: item.Tool, ID: d.id(rel)}
+	}
+	return out
+}
+
+// id returns the id of the item at rel.
+func (d *mcpDiff) id(rel string) string {
+	return path.Join(path.Dir(rel)[len("tools/"):], base(rel))
+}
+
+// base returns the last part of a path without its ending.
+func base(rel string) string {
+	name := path.Base(rel)
+	return name[:len(name)-len(path.Ext(name))]
+}
+
+func (d *mcpDiff) data(name string) map[string]any {
+	ids := func(rels []string) []string {
+		out := []string{}
+		for _, rel := range rels {
+			out = append(out, d.id(rel))
+		}
+		return out
+	}
+	changed := []any{}
+	for _, ch := range d.changed {
+		m := map[string]any{"id": d.id(ch.rel), "diff": ch.diff}
+		if len(ch.parts) > 0 {
+			m["parts"] = ch.parts
+		}
+		if ch.was != "" {
+			m["problem"] = ch.was
+		}
+		changed = append(changed, m)
+	}
+	return map[string]any{"name": name, "added": ids(d.added), "removed": ids(d.removed), "changed": changed}
+}
+
+func (u *ui) mcpDiff(d *mcpDiff) {
+	for _, rel := range d.added {
+		u.Out("%s %s", u.Style(green, "new    "), d.id(rel))
+		u.Text(indented(d.tools[rel].Description))
+	}
+	for _, rel := range d.removed {
+		u.Out("%s %s", u.Style(red, "gone   "), d.id(rel))
+	}
+	for _, ch := range d.changed {
+		u.Out("%s %s", u.Style(yellow, "changed"), d.id(ch.rel))
+		if ch.was != "" {
+			u.Warn("%s", ch.was)
+		}
+		u.diff(ch.diff)
+	}
+}

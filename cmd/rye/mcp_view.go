@@ -1,0 +1,147 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/mcpclient"
+)
+
+// mcpServer shows how a server is reached: the whole command, or the address.
+func (u *ui) mcpServer(s *mcpclient.Server, dir string) {
+	u.Out("%s", u.Style(bold, "MCP server "+s.Name))
+	t := &table{wrap: true}
+	if s.Transport == mcpclient.Stdio {
+		t.add("  command", argumentLine(append([]string{s.Command}, s.Args...)))
+		t.add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
+	} else {
+		t.add("  address", s.URL)
+		t.add("  transport", s.Transport)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		t.add("  variable", name+" = "+s.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		t.add("  header", name+": "+s.Headers[name])
+	}
+	t.add("  timeout", s.Timeout.String())
+	u.Table(t)
+}
+
+// mcpOffer shows what a server offers.
+func (u *ui) mcpOffer(o *mcpOffer) {
+	t := &table{}
+	if o.software != "" {
+		t.add("  software", o.software)
+	}
+	t.add("  protocol", o.server.Protocol)
+	t.add("  tools", plural(len(o.tools), "tool"))
+	u.Table(t)
+	u.mcpTools(o.tools)
+	for _, f := range o.warnings {
+		u.Warn("%s", f.Message)
+	}
+}
+
+// mcpTools shows the first line of what each tool says of itself; with -v, all of
+// it.
+func (u *ui) mcpTools(tools []mcpclient.Tool) {
+	t := &table{wrap: true}
+	more := false
+	for _, tool := range tools {
+		line, rest := firstLineOf(tool.Description)
+		more = more || rest
+		if u.verbose && rest {
+			u.Table(t)
+			u.Out("    %s", tool.Name)
+			u.Text(indented(tool.Description))
+			t = &table{wrap: true}
+			continue
+		}
+		t.add("    "+tool.Name, line+pick(rest, " …", ""))
+	}
+	u.Table(t)
+	if more && !u.verbose {
+		u.Out("  -v shows what they say of themselves in full")
+	}
+}
+
+func indented(text string) string {
+	return "      " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
+}
+
+// firstLineOf returns the first line of a text that says anything, and whether
+// more follows.
+func firstLineOf(text string) (line string, more bool) {
+	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(line), strings.TrimSpace(rest) != ""
+}
+
+// diff shows a unified difference without its two first lines.
+func (u *ui) diff(text string) {
+	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		style := map[byte]string{'+': green, '-': red, '@': cyan}[(line + " ")[0]]
+		switch {
+		case i < 2:
+		case style == "":
+			u.Out("  %s", line)
+		default:
+			u.Out("  %s", u.Style(style, line))
+		}
+	}
+}
+
+func toolsData(server string, tools []mcpclient.Tool) []any {
+	out := []any{}
+	for _, t := range tools {
+		out = append(out, map[string]any{"id": mcpclient.ToolRef(server, t.Name).ID, "name": t.Name, "description": t.Description})
+	}
+	return out
+}
+
+func mcpListData(listed []mcpclient.Listed, tools bool) map[string]any {
+	servers := []any{}
+	for i := range listed {
+		servers = append(servers, listed[i].Data(tools))
+	}
+	return map[string]any{"servers": servers, "count": len(servers)}
+}
+
+func (u *ui) mcpList(listed []mcpclient.Listed, tools bool) {
+	if len(listed) == 0 {
+		u.Note("no MCP server was added; rye mcp add NAME -- COMMAND adds one")
+		return
+	}
+	t := &table{header: []string{"NAME", "SPACE", "TOOLS", "STATE", "REACHED BY"}}
+	for _, l := range listed {
+		how, state := "", u.Style(green, "ok")
+		if s := l.Server; s != nil && s.Transport == mcpclient.Stdio {
+			how = argumentLine(append([]string{s.Command}, s.Args...))
+		} else if s != nil {
+			how = s.URL
+		}
+		switch {
+		case l.Err != nil:
+			state = u.Style(red, "refused")
+		case l.Shadow:
+			state = u.Style(dim, "shadowed")
+		}
+		t.add(l.Name, l.Space, plural(len(l.Files), "tool"), state, how)
+		for _, tool := range l.Tools {
+			line, _ := firstLineOf(tool.Description)
+			t.add("  "+tool.Name, "", "", pick(tool.Err == nil, styled(""), u.Style(red, "refused")), line)
+		}
+	}
+	u.Table(t)
+	for _, l := range listed {
+		if l.Err != nil {
+			u.Warn("%s", l.Err)
+		}
+		for _, tool := range l.Tools {
+			if tool.Err != nil {
+				u.Warn("%s", tool.Err)
+			}
+		}
+	}
+}

@@ -1,0 +1,6 @@
+package primary
+
+import "github.com/ryeos/rye/policy"
+
+// Caller returns what whoever calls holds.
+func (h *House) Caller() policy.Set { return h.p.Caller }
