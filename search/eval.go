@@ -3,8 +3,6 @@ package search
 import (
 	"slices"
 	"strings"
-
-	"github.com/ryeos/rye/item"
 )
 
 // find implements library.
@@ -70,12 +68,15 @@ func (v *view) all() []match {
 // filtered looks at whole parts where the filter is about their root, and at
 // the number of the kind where it is about that.
 func (v *view) filtered(list []match, f filter) []match {
-	kind := v.fields.kind(item.Kind(f.value))
+	wanted := make([]bool, len(v.fields.kinds))
+	for i, k := range v.fields.kinds {
+		wanted[i] = slices.Contains(strings.Fields(f.value), string(k))
+	}
 	return slices.DeleteFunc(list, func(m match) bool {
 		p := v.at(m.doc)
 		switch f.by {
 		case "type":
-			return p.seg.kind(m.doc-p.base) != kind
+			return !wanted[p.seg.kind(m.doc-p.base)]
 		case "space":
 			return !slices.Contains(v.labels[p.root], f.value)
 		}

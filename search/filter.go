@@ -87,7 +87,7 @@ type place struct {
 func (f filter) keeps(at place, labels [][]string) bool {
 	switch f.by {
 	case "type":
-		return string(at.ref.Kind) == f.value
+		return slices.Contains(strings.Fields(f.value), string(at.ref.Kind))
 	case "space":
 		return slices.Contains(labels[at.root], f.value)
 	case "ns":

@@ -170,7 +170,7 @@ func TestOver(t *testing.T) {
 // files lists the index in the cache.
 func (k *kit) files() (out []string) {
 	err := filepath.WalkDir(k.Cache, func(p string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && !d.IsDir() && d.Name() != "lock" {
 			out = append(out, p)
 		}
 		return err

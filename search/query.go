@@ -48,7 +48,7 @@ type word struct {
 // filter is a demand on what an item is, not on its text.
 type filter struct {
 	by    string // type, space, ns, signed-by
-	value string
+	value string // for type, one kind or several
 }
 
 // wordNode is how a plain word is looked up: a name such as edit_lines is the

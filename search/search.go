@@ -10,6 +10,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -37,11 +38,12 @@ type Params struct {
 
 // Query is one question. Its zero value lists the first items of every space.
 type Query struct {
-	Text   string // words, operators and fields; "" or "*" is everything
-	Scope  string // a kind, with a namespace if wanted: "tool.rye.core.*"; "" or "all" is every kind
-	Space  string // "project", "user" or "system"; "" or "all" is every space
-	Limit  int    // at most this many hits; 0 means DefaultLimit
-	Offset int    // hits to leave out before the first
+	Text   string      // words, operators and fields; "" or "*" is everything
+	Scope  string      // a kind, with a namespace if wanted: "tool.rye.core.*"; "" or "all" is every kind
+	Space  string      // "project", "user" or "system"; "" or "all" is every space
+	Kinds  []item.Kind // only these, whatever else is asked, for a caller who may not see others; nil is every kind
+	Limit  int         // at most this many hits; 0 means DefaultLimit
+	Offset int         // hits to leave out before the first
 }
 
 // DefaultLimit is the number of hits of a query that names none; MaxLimit is
@@ -190,5 +192,9 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &question{q, node, append(scope, in...)}, nil
+	demands := append(scope, in...)
+	if q.Kinds != nil {
+		demands = append(demands, filter{"type", strings.Join(kindNames(q.Kinds), " ")})
+	}
+	return &question{q, node, demands}, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 )
@@ -221,6 +222,24 @@ func TestScope(t *testing.T) {
 		if err != nil || res.Total != want {
 			t.Errorf("%q: %+v, %v, want %d", scope, res, err, want)
 		}
+	}
+	for _, c := range []struct {
+		kinds []item.Kind
+		text  string
+		total int
+	}{
+		{nil, "NOT space:system", 4}, {[]item.Kind{"tool"}, "NOT space:system", 2}, {[]item.Kind{"tool", "knowledge"}, "NOT space:system", 3},
+		{[]item.Kind{"tool"}, "type:knowledge OR survey", 0}, {[]item.Kind{}, "*", 0}, {[]item.Kind{"nokind"}, "*", 0},
+	} {
+		for _, scan := range []bool{false, true} {
+			res, err := k.index(scan).Search(t.Context(), Query{Text: c.text, Kinds: c.kinds})
+			if err != nil || res.Total != c.total {
+				t.Errorf("kinds %q, %s: %+v, %v", c.kinds, c.text, res, err)
+			}
+		}
+	}
+	if _, err := k.index(false).Search(t.Context(), Query{Text: "a) OR (b", Kinds: []item.Kind{"tool"}}); columnOf(err) != 2 {
+		t.Error(err)
 	}
 	for scope, column := range map[string]int{"tol": 1, "rye.search.tol": 12, "tool.a b": 6, "tool.é": 6, ".": 1, "rye.core": 1, "type:tool": 1, "ALL": 1} {
 		_, err := k.index(false).Search(t.Context(), Query{Scope: scope})

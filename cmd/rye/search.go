@@ -54,10 +54,13 @@ func runSearch(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	index := search.New(search.Params{
-		Resolver: h.resolver, CacheDir: c.cacheDir(h.dirs), Build: readVersion().build(), Scan: c.bool("no-index"), Now: c.Now,
-	})
-	res, err := index.Search(ctx, search.Query{
+	ask := h.primary.Search
+	if c.bool("no-index") {
+		p := c.indexParams(h)
+		p.Scan = true
+		ask = search.New(p).Search
+	}
+	res, err := ask(ctx, search.Query{
 		Text: strings.Join(c.args, " "), Scope: c.str("scope"), Space: c.str("space"), Limit: c.int("limit"), Offset: c.int("offset"),
 	})
 	if err != nil {
