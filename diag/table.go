@@ -145,7 +145,7 @@ func table() []Row {
 		{Encoding, 5, "a text file is not UTF-8, or holds a byte order mark or NUL", "save it as UTF-8 without a byte order mark"},
 		{BundleFileMissing, 5, "a file that the bundle manifest lists does not exist", "restore the file, or create the manifest again"},
 		{BundleFileExtra, 5, "a file exists that the bundle manifest does not list", "remove the file, or create the manifest again"},
-		{TranscriptBroken, 5, "a transcript's hash chain or checkpoint does not hold", "the thread cannot be trusted from the named line on"},
+		{TranscriptBroken, 5, "the hash chain of a transcript or of the log of signatures, or a checkpoint, does not hold", "what stands from the named line on cannot be relied on"},
 		{TagMoved, 6, "a tag points to another commit than the one locked", "ask the publisher why, before you lock another commit"},
 		{ImpostorCommit, 6, "a commit is not reachable from any branch or tag of its repository", "pin a commit that the repository itself publishes"},
 		{LockRepointed, 6, "a lock entry changed without a change of the manifest that explains it", "review who changed rye.lock and why"},

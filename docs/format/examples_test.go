@@ -88,6 +88,7 @@ func generate(t testing.TB, files map[string][]byte) map[string][]byte {
 	maps.Copy(out, vectors(t))
 	maps.Copy(out, documents(t))
 	out[path.Join("project", bundle.ManifestPath(bundleID))] = manifest(t, out)
+	maps.Copy(out, signatureLog(t, out))
 	return out
 }
 
