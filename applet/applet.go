@@ -1,5 +1,5 @@
 // Package applet holds the native bodies of standard tools: bash, read, write,
-// edit_lines, glob, grep, ls and system. `rye applet NAME` runs one of them in
+// edit_lines, glob, grep, ls, system, webfetch and websearch. `rye applet NAME` runs one of them in
 // a process of its own: one JSON object (the parameters) on stdin, one JSON
 // object (the result) on stdout.
 //
@@ -68,6 +68,8 @@ func Table() map[string]Func {
 		"ls":         runLS,
 		"read":       runRead,
 		"system":     runSystem,
+		"webfetch":   runWebfetch,
+		"websearch":  runWebsearch,
 		"write":      runWrite,
 	}
 }

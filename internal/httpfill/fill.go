@@ -185,3 +185,31 @@ func form(v any) url.Values {
 	}
 	return out
 }
+
+// Variables lists the variables that the texts of v name without a default,
+// sorted, each once.
+func Variables(v any) []string {
+	found := map[string]bool{}
+	variables(v, found)
+	return slices.Sorted(maps.Keys(found))
+}
+
+func variables(v any, into map[string]bool) {
+	switch v := v.(type) {
+	case string:
+		for _, part := range strings.Split(v, "${")[1:] {
+			name, _, ends := strings.Cut(part, "}")
+			if ends && name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == "" {
+				into[name] = true
+			}
+		}
+	case []any:
+		for _, one := range v {
+			variables(one, into)
+		}
+	case map[string]any:
+		for _, one := range v {
+			variables(one, into)
+		}
+	}
+}

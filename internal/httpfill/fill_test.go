@@ -1,6 +1,7 @@
 package httpfill
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -84,5 +85,39 @@ func TestFillValues(t *testing.T) {
 	}
 	if _, err := f.mapping("body", map[string]any{"x": "a {gone}"}); diag.CodeOf(err) != diag.ValidationFailed {
 		t.Errorf("a parameter that is not given, within a text: %v", err)
+	}
+}
+
+func TestVariables(t *testing.T) {
+	v := map[string]any{"a": "${B}x${A}", "l": []any{"${A}", "${WITH:-default}", "${lower}", "${OPEN", int64(1)}, "m": map[string]any{"x": "$C ${C}"}}
+	if got := strings.Join(Variables(v), " "); got != "A B C" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestBodyAndHeaders(t *testing.T) {
+	f := &Filler{Params: map[string]any{"q": "a&b=\"c\"", "l": []any{"x", int64(2)}}, Absent: []string{"gone"}, For: "t"}
+	for _, c := range []struct {
+		v                  any
+		format, body, kind string
+	}{
+		{map[string]any{"q": "{q}"}, "json", `{"q":"a&b=\"c\""}`, "application/json"},
+		{map[string]any{"q": "x {q}", "l": "{l}", "g": "{gone}"}, "form", "l=x&l=2&q=x+a%26b%3D%22c%22", "application/x-www-form-urlencoded"},
+		{"say {q}", "text", `say a&b="c"`, "text/plain; charset=utf-8"},
+		{"{l}", "json", `["x",2]`, "application/json"},
+		{"{gone}", "json", "", ""},
+	} {
+		body, kind, err := f.Body(c.v, c.format)
+		if err != nil || string(body) != c.body || kind != c.kind {
+			t.Errorf("%v as %s: %q %q %v", c.v, c.format, body, kind, err)
+		}
+	}
+	for _, bad := range []string{"a\nb", "a\r\nX: y", "a\x00b", "a\x7f"} {
+		f.Params = map[string]any{"q": bad}
+		f.texts = nil
+		h := http.Header{}
+		if err := f.Headers(map[string]any{"X-Q": "v {q}"}, h); diag.CodeOf(err) != diag.ValidationFailed || len(h) > 0 {
+			t.Errorf("%q: %v %v", bad, h, err)
+		}
 	}
 }
