@@ -39,6 +39,9 @@ type Params struct {
 	Lock   *lock.Lock
 	System func() lock.System // the system bundle of this program; nil is none
 	Locked bool               // what the lock does not name is refused too
+	// Grace is how long a program may take to end that was told to. Zero means
+	// proc.DefaultGrace.
+	Grace time.Duration
 	// Natives are the functions that tools on NativeStep name in config.func.
 	Natives map[string]Native
 	Now     func() time.Time // nil means time.Now

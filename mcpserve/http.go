@@ -94,16 +94,15 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready 
 // close ends calls first, then the sessions that wait for nothing, then the
 // connections.
 func (s *Server) close(ctx context.Context, web *http.Server, server *mcp.Server) error {
-	ctx, cancel := context.WithTimeout(ctx, LeaveTime)
-	defer cancel()
-	s.calls.cancel()
+	s.calls.leave(LeaveTime)
 	for session := range server.Sessions() {
 		go session.Close()
 	}
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
 	err := web.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = web.Close()
 	}
-	s.calls.leave(0)
 	return err
 }

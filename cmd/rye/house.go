@@ -151,7 +151,7 @@ func (c *call) executor(h *house) *exec.Executor {
 	return exec.New(exec.Params{
 		Resolver: h.resolver, Cache: c.cacheDir(h.dirs), Project: h.spaces.ProjectDir, Dir: dir, UserSpace: h.spaces.UserDir,
 		SystemSpace: c.Getenv("RYE_SYSTEM_SPACE"), Environ: c.Environ(), Self: c.Self,
-		Lock: locked, System: h.system, Locked: c.locked(),
+		Lock: locked, System: h.system, Locked: c.locked(), Grace: c.grace(),
 		Consent: c.consent(h), Natives: c.natives(h), Now: c.Now,
 	})
 }

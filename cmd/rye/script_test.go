@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"testing/fstest"
 
@@ -20,11 +21,12 @@ func TestMain(m *testing.M) {
 		"rye-empty":  func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
 		"rye-panics": func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
 		"rye-lock":   func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), relockCommand()) })) },
+		"mcp":        func() { os.Exit(mcpMain(os.Args[1:])) },
 	})
 }
 
 func runAs(change func(*world)) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w := hostWorld()
 	if work := os.Getenv("WORK"); work != "" {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -91,6 +92,15 @@ func quickly(c *call) {
 		debug.SetGCPercent(400)
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+}
+
+// grace is how long a program may take to end that was told to. A server has
+// little time to leave: its client waits for it.
+func (c *call) grace() time.Duration {
+	if c.surface == surfaceMCP {
+		return mcpserve.LeaveTime / 2
+	}
+	return 0
 }
 
 func (c *call) server(v mcpserve.Verbs) *mcpserve.Server {

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// mcpMain is the program mcp of the scripts: a client that plays one file
+// against a server and prints the answers as a JSON list. It is called as
+//
+//	mcp FILE serve [FLAG…]
+//
+// and starts rye with the words after the file. With --http among them it
+// speaks HTTP, else stdio. Each line of the file is one of
+//
+//	TOOL JSON     a call of that tool
+//	METHOD JSON   any other request: the word has a slash or is ping
+//	{…}           a line as it is
+//	& …           the same without waiting for the answer
+//	until FILE    wait until that file is there
+//	cancel        cancel the last request that nobody waits for
+//	term          send SIGTERM; at the end of the file the input is closed
+//
+// An answer to a call is {"failed": …, "answer": the envelope}; anything else
+// is the message itself.
+func mcpMain(args []string) int {
+	if len(args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: mcp FILE serve [FLAG…]")
+		return 2
+	}
+	play, err := os.ReadFile(args[0])
+	if err == nil {
+		err = playMCP(string(play), args[1:])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mcp:", err)
+		return 1
+	}
+	return 0
+}
+
+// player is one run of mcpMain.
+type player struct {
+	rye     *exec.Cmd
+	line    mcpLine
+	id      int
+	loose   int // the last request that nobody waits for
+	answers []any
+}
+
+// mcpLine carries messages. ask returns the answer to a request, tell waits for
+// none.
+type mcpLine interface {
+	ask(id int, message string) (map[string]any, error)
+	tell(message string) error
+	hangUp()
+}
+
+func playMCP(play string, words []string) error {
+	p := &player{rye: exec.Command("rye", words...), answers: []any{}}
+	if err := p.start(strings.Contains(strings.Join(words, " "), "--http")); err != nil {
+		return err
+	}
+	defer p.rye.Process.Kill() // it has ended when all is well
+	if !strings.HasPrefix(play, "{") {
+		if err := p.shake(); err != nil {
+			return err
+		}
+	}
+	for line := range strings.Lines(play) {
+		if err := p.step(strings.TrimSpace(line)); err != nil {
+			return fmt.Errorf("%s: %w", strings.TrimSpace(line), err)
+		}
+	}
+	p.line.hangUp()
+	if err := p.rye.Wait(); err != nil {
+		return fmt.Errorf("the server: %w", err)
+	}
+	enc := json.NewEncoder(os.Stdout)
+	enc.SetEscapeHTML(false)
+	return enc.Encode(p.answers)
+}
+
+// start starts the server and opens the line to it.
+func (p *player) start(web bool) error {
+	if web {
+		l := &webLine{rye: p.rye}
+		p.line = l
+		return l.open()
+	}
+	p.rye.Stderr = os.Stderr
+	in, err := p.rye.StdinPipe()
+	out, oerr := p.rye.StdoutPipe()
+	if err = errors.Join(err, oerr); err != nil {
+		return err
+	}
+	scan := bufio.NewScanner(out)
+	scan.Buffer(nil, 32<<20)
+	p.line = &pipeLine{in: in, out: scan}
+	return p.rye.Start()
+}
+
+func (p *player) shake() error {
+	p.id++
+	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcp","version":"1"}}}`, p.id)
+	if _, err := p.line.ask(p.id, hello); err != nil {
+		return err
+	}
+	return p.line.tell(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+}
+
+func (p *player) step(line string) error {
+	rest, loose := strings.CutPrefix(line, "& ")
+	word, params, _ := strings.Cut(rest, " ")
+	switch {
+	case line == "" || strings.HasPrefix(line, "#"):
+		return nil
+	case word == "until":
+		return waitForFile(params)
+	case word == "cancel":
+		return p.line.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.loose))
+	case word == "term":
+		return p.rye.Process.Signal(syscall.SIGTERM)
+	case strings.HasPrefix(rest, "{"):
+		return p.raw(rest)
+	}
+	p.id++
+	method := word
+	if isTool := !strings.Contains(word, "/") && word != "ping"; isTool {
+		method, params = "tools/call", fmt.Sprintf(`{"name":%q,"arguments":%s}`, word, params)
+	}
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, p.id, method, params)
+	if loose {
+		p.loose = p.id
+		return p.line.tell(message)
+	}
+	answer, err := p.line.ask(p.id, message)
+	p.answers = append(p.answers, readable(answer))
+	return err
+}
+
+// raw sends a line and takes whatever comes next.
+func (p *player) raw(line string) error {
+	answer, err := p.line.ask(0, line)
+	p.answers = append(p.answers, readable(answer))
+	return err
+}
+
+// readable takes the envelope out of the answer to a call.
+func readable(message map[string]any) any {
+	res, _ := message["result"].(map[string]any)
+	blocks, _ := res["content"].([]any)
+	if len(blocks) != 1 {
+		return message
+	}
+	block, _ := blocks[0].(map[string]any)
+	text, _ := block["text"].(string)
+	var envelope any
+	if json.Unmarshal([]byte(text), &envelope) != nil {
+		return message
+	}
+	failed, _ := res["isError"].(bool)
+	out := map[string]any{"failed": failed, "answer": envelope}
+	if s, ok := res["structuredContent"]; ok {
+		out["structured"] = s
+	}
+	return out
+}
+
+func waitForFile(name string) error {
+	for range 6000 {
+		if _, err := os.Stat(name); err == nil {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("it does not come")
+}
+
+// pipeLine speaks lines.
+type pipeLine struct {
+	in  io.WriteCloser
+	out *bufio.Scanner
+}
+
+func (l *pipeLine) tell(message string) error {
+	_, err := io.WriteString(l.in, message+"\n")
+	return err
+}
+
+func (l *pipeLine) ask(id int, message string) (map[string]any, error) {
+	if err := l.tell(message); err != nil {
+		return nil, err
+	}
+	for l.out.Scan() {
+		var answer map[string]any
+		if err := json.Unmarshal(l.out.Bytes(), &answer); err != nil {
+			return nil, fmt.Errorf("stdout holds %q: %w", l.out.Text(), err)
+		}
+		if got, _ := answer["id"].(float64); id == 0 || int(got) == id {
+			return answer, nil
+		}
+	}
+	return nil, errors.New("the server has closed its output")
+}
+
+func (l *pipeLine) hangUp() { l.in.Close() }
+
+// webLine speaks HTTP with a session.
+type webLine struct {
+	rye          *exec.Cmd
+	url, session string
+}
+
+// open starts the server and learns its address from what it says.
+func (l *webLine) open() error {
+	stderr, err := l.rye.StderrPipe()
+	if err == nil {
+		err = l.rye.Start()
+	}
+	if err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(stderr)
+	for lines.Scan() {
+		fmt.Fprintln(os.Stderr, lines.Text())
+		if _, url, ok := strings.Cut(lines.Text(), "serving "); ok {
+			l.url = url
+			go io.Copy(os.Stderr, stderr)
+			return nil
+		}
+	}
+	return fmt.Errorf("the server has not begun: %w", l.rye.Wait())
+}
+
+func (l *webLine) post(message string) (*http.Response, error) {
+	req, err := http.NewRequest(http.MethodPost, l.url, strings.NewReader(message))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+		"Mcp-Session-Id": l.session, "MCP-Protocol-Version": "2025-11-25",
+	} {
+		if value != "" {
+			req.Header.Set(name, value)
+		}
+	}
+	if token := os.Getenv("TOKEN"); token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	return http.DefaultClient.Do(req)
+}
+
+func (l *webLine) tell(message string) error {
+	go func() {
+		if res, err := l.post(message); err == nil {
+			res.Body.Close()
+		}
+	}()
+	return nil
+}
+
+func (l *webLine) ask(_ int, message string) (map[string]any, error) {
+	res, err := l.post(message)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		return nil, err
+	}
+	if s := res.Header.Get("Mcp-Session-Id"); s != "" {
+		l.session = s
+	}
+	if i := bytes.LastIndex(b, []byte("data: ")); i >= 0 {
+		b = b[i+len("data: "):]
+	}
+	answer := map[string]any{}
+	if json.Unmarshal(b, &answer) != nil {
+		answer = map[string]any{"status": res.StatusCode, "body": strings.TrimSpace(string(b))}
+	}
+	return answer, nil
+}
+
+func (l *webLine) hangUp() { _ = l.rye.Process.Signal(syscall.SIGTERM) }
