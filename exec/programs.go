@@ -12,6 +12,9 @@ import (
 // start, and whether those of the project may run. It asks for no consent and
 // starts nothing but a version manager, if the runtime names one.
 func (e *Executor) Programs(ctx context.Context, c *Chain) ([]Interpreter, error) {
+	if c.Primitive().Ref.ID != Subprocess {
+		return nil, nil // the work is done in this process
+	}
 	cfg, err := mergeConfig(c)
 	if err != nil {
 		return nil, err
