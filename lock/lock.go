@@ -18,14 +18,14 @@ const (
 
 // Lock is what rye.lock says. It is rendered in one way only.
 type Lock struct {
-	Minor       int         // of the format of the file
-	Manifest    string      // Manifest.Settings of the manifest it was made for
-	System      System      // the system bundle whose items the chains were locked with
-	Revocations item.Digest // of the revocation state that was current; zero when none was recorded
-	Bundles     []Bundle    // sorted by id
-	Members     []Member    // sorted by path
-	Items       []Item      // sorted by ref
-	Extra       []Field     // of the head, from a later minor format
+	Minor    int      // of the format of the file
+	Manifest string   // Manifest.Settings of the manifest it was made for
+	System   System   // the system bundle whose items the chains were locked with
+	Revoked  Revoked  // the revocations of the project that it was written with
+	Bundles  []Bundle // sorted by id
+	Members  []Member // sorted by path
+	Items    []Item   // sorted by ref
+	Extra    []Field  // of the head, from a later minor format
 }
 
 // System names the system bundle.

@@ -124,7 +124,7 @@ func (p *lockParser) head(r record) {
 		p.l.System = System{words[0], words[1], words[2]}
 		f.test("system", checkSum(words[2]))
 	}
-	p.l.Revocations = f.digest("revocations", false)
+	p.l.Revoked = f.revoked()
 	p.l.Extra = f.rest()
 }
 

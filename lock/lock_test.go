@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
@@ -262,7 +263,8 @@ func randomLock(r *rand.Rand) *Lock {
 	hash := func() string { return manifestHash(text()) }
 	l := &Lock{Manifest: hash(), System: System{"rye-core", "v0.1.0", hash()}}
 	if r.Intn(2) == 0 {
-		l.Revocations = digestOf(text())
+		l.Revoked.Documents = []item.Digest{digestOf(text()), digestOf(text())}
+		l.Revoked.Lists = []RevokedList{{"ed25519:" + digestOf(text()).Hex(), time.Unix(int64(r.Intn(1<<31)), 0)}}
 	}
 	for _, n := range r.Perm(6)[:r.Intn(6)] {
 		b := Bundle{ID: bundleOf(n), Version: "v1.0.0", URL: "https://" + bundleOf(n), Commit: object("a"), Tree: object("b"), Sum: hash()}
@@ -369,7 +371,7 @@ func FuzzParseLock(f *testing.F) {
 // its kind in docs/format/lock.md.
 func TestFieldsAreDocumented(t *testing.T) {
 	l := exampleLock(t)
-	l.Revocations = digestOf("r")
+	l.Revoked.Documents = []item.Digest{digestOf("r")}
 	l.Bundles = append(l.Bundles[1:2:2], l.Bundles[0])
 	l.Bundles[0].Via, l.Bundles[0].Replace, l.Members[0].ID = l.Bundles[0].Needs, "../x", "github.com/x/y"
 	page := string(docPage(t, "lock.md"))

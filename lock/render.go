@@ -43,7 +43,9 @@ func (l *Lock) head() record {
 	if l.System != (System{}) {
 		r.fields = append(r.fields, wordField("system", l.System.ID, l.System.Version, l.System.Sum))
 	}
-	r.digest("revocations", l.Revocations)
+	if words := l.Revoked.words(); words != nil {
+		r.fields = append(r.fields, field{key: "revocations", list: true, words: words})
+	}
 	r.extra(l.Extra)
 	return r
 }

@@ -120,6 +120,7 @@ func (a *auditor) fail(err error, path string) {
 // files judges the files as a whole.
 func (a *auditor) files() {
 	a.fail(a.st.current(), lock.LockFile)
+	a.fail(a.e.rolledBack(a.st), lock.LockFile)
 	for _, f := range diag.FindingsOf(a.st.replaced()) {
 		f.Severity = diag.SeverityWarning
 		a.Findings = append(a.Findings, f)
@@ -230,7 +231,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 	if state == StateInstalled {
 		v = a.manifest(b)
 	}
-	main := signerText(v.Signer)
+	main := SignerText(v.Signer)
 	named := v.Signer == (sign.Fingerprint{})
 	out, counting := []AuditedSigner{}, []string{}
 	for _, key := range b.Signers {

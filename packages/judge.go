@@ -161,7 +161,7 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	b.Manifest = r.Digest
 	b.Signers = nil
 	for _, fp := range r.Signers() {
-		b.Signers = append(b.Signers, signerText(fp))
+		b.Signers = append(b.Signers, SignerText(fp))
 	}
 	if err := rs.Signers(mod, b.Signers); err != nil {
 		return nil, err
@@ -192,7 +192,8 @@ func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) 
 		Style: style, Subject: sub, Use: "release", MaxSize: bundle.MaxManifest, Text: true})
 }
 
-func signerText(fp sign.Fingerprint) string { return "ed25519:" + fp.String() }
+// SignerText returns a key as rules and locks name it.
+func SignerText(fp sign.Fingerprint) string { return "ed25519:" + fp.String() }
 
 // refused says of a manifest's fault whose it is and who can mend it.
 func refused(err error, mod lock.Module, v trust.Verdict) error {
@@ -201,7 +202,7 @@ func refused(err error, mod lock.Module, v trust.Verdict) error {
 	out.Err, out.Findings = err, diag.FindingsOf(err)
 	out = out.WithDetail("bundle", mod.ID).WithDetail("version", mod.Version)
 	if v.Signer != (sign.Fingerprint{}) {
-		out = out.WithDetail("signer", signerText(v.Signer))
+		out = out.WithDetail("signer", SignerText(v.Signer))
 	}
 	if v.Owner != "" {
 		out = out.WithDetail("owner", v.Owner)

@@ -41,7 +41,10 @@ type Params struct {
 	Source source.Source // where bundles come from, folders of this machine too
 	Cache  *source.Cache
 	Trust  *trust.Store // who may sign manifests; nil trusts nobody
-	Rules  Rules        // of the user and the machine, which rye.yaml cannot loosen
+	// Revoked are the revocations that the project holds now; a lock that was
+	// written with others is refused.
+	Revoked lock.Revoked
+	Rules   Rules // of the user and the machine, which rye.yaml cannot loosen
 	// Caps says what the items of a bundle may ask for. Nil: nobody knows.
 	Caps   func(ctx context.Context, s *source.Snapshot) ([]string, error)
 	System lock.System // the system bundle of this program; zero records none

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/sign"
 )
 
 // RuleFile is one file that says what is refused, whoever signed it: rye.yaml,
@@ -204,15 +203,6 @@ func (rs Rules) Refuse(b lock.Bundle) error {
 		}
 	}
 	return rs.Caps(b.Module(), b.Caps)
-}
-
-// SignerTexts returns keys as rules and locks name them.
-func SignerTexts(keys []sign.Fingerprint) []string {
-	out := make([]string, len(keys))
-	for i, fp := range keys {
-		out[i] = signerText(fp)
-	}
-	return out
 }
 
 // MinAge returns the rule that wants versions to be known for the longest, and

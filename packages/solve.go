@@ -37,6 +37,9 @@ type solution struct {
 }
 
 func (e *Engine) solver(st *state, m *lock.Manifest) (*solver, error) {
+	if err := e.rolledBack(st); err != nil {
+		return nil, err
+	}
 	pins, err := st.pins()
 	if err != nil {
 		return nil, err
@@ -59,9 +62,10 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		return nil, err
 	}
 	if old := s.st.lock; old != nil {
-		l.Items, l.Revocations, l.Extra, l.Minor = old.Items, old.Revocations, old.Extra, old.Minor
+		l.Items, l.Extra, l.Minor = old.Items, old.Extra, old.Minor
 		l.System = old.System
 	}
+	l.Revoked = s.e.p.Revoked
 	if len(l.Items) == 0 {
 		l.System = s.e.p.System
 	}

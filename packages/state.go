@@ -134,6 +134,20 @@ func (st *state) current() error {
 	return st.lock.CheckStale(st.manifest, st.members...)
 }
 
+// rolledBack refuses a lock, or a side of one, that was written with revocations
+// which are not there any more.
+func (e *Engine) rolledBack(st *state) error {
+	for _, l := range []*lock.Lock{st.lock, st.theirs} {
+		if l == nil {
+			continue
+		}
+		if err := l.CheckRevoked(e.p.Revoked); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // members reads the manifests of the workspace's folders.
 func (e *Engine) members(m *lock.Manifest) ([]lock.MemberManifest, error) {
 	var out []lock.MemberManifest

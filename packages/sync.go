@@ -80,7 +80,16 @@ func (e *Engine) CheckLock(context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return emptyResult(), st.check(e.p.System)
+	return emptyResult(), e.check(st, e.p.System)
+}
+
+// check is what a lock that may not change must pass.
+func (e *Engine) check(st *state, system lock.System) error {
+	errs := []error{e.rolledBack(st)}
+	if errs[0] == nil && st.lock != nil {
+		errs[0] = st.lock.StaleRevoked(e.p.Revoked)
+	}
+	return together("checking "+lock.LockFile, some(append(errs, st.check(system))))
 }
 
 func emptyResult() *Result {
@@ -149,8 +158,11 @@ func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := e.rolledBack(st); err != nil {
+		return nil, err
+	}
 	if e.p.Locked {
-		if err := st.check(lock.System{}); err != nil {
+		if err := e.check(st, lock.System{}); err != nil {
 			return nil, err
 		}
 	}

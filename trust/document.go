@@ -72,6 +72,8 @@ type Document struct {
 	root  bool  // the call names it as an anchor
 	seen  bool  // it is remembered from an earlier call
 
+	brought bool // it lies in the project, whatever tier it counts for
+
 	accepted string // rotation: the successor's signature line
 }
 

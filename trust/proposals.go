@@ -48,6 +48,7 @@ func (b *builder) take(d *Document, fs []diag.Finding) {
 	b.docs = append(b.docs, d)
 	b.findings = append(b.findings, fs...)
 	if d.Tier == TierProject {
+		d.brought = true
 		b.inSet(d, fs)
 		if d.Kind == KindKey && d.named && slices.Contains(b.p.Roots, d.Fingerprint) {
 			d.Tier, d.root = TierUser, true

@@ -18,6 +18,7 @@ type Store struct {
 	legacy    legacy.Keys // of the earlier format: they check, they never count
 	set       ProjectSet
 	fresh     freshness
+	revoked   Revoked
 	unseen    []File // revocations and rotations of the project that are to be remembered
 	known     func(item.Digest) (Moment, bool)
 	blind     string    // a folder or file that could not be read
@@ -154,6 +155,7 @@ func (b *builder) build() *Store {
 	b.follow()
 	b.remember()
 	b.projectRevocations()
+	b.projectRevoked()
 	b.store.sortProposals()
 	return b.store
 }

@@ -16,14 +16,21 @@ func pinFields() []string {
 
 // Base holds a lock against the one of a base revision, without a network. A
 // version that stayed and points elsewhere is LOCK_REPOINTED: nothing that a
-// person asks for leads there. So is an entry whose version nobody asks for. A
-// nil base has no entries.
+// person asks for leads there. So is an entry whose version nobody asks for. That
+// fewer revocations are recorded is a ROLLBACK. A nil base has no entries.
 func Base(base, now *lock.Lock, m *lock.Manifest) []diag.Finding {
 	var out []diag.Finding
 	add := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockRepointed, 0, 0, format, args...)
 		f.Path, f.Fix = lock.LockFile, "restore the entry from the base, or find out who changed it: an update changes the version"
 		out = append(out, f)
+	}
+	if base != nil {
+		for _, why := range base.Revoked.Behind(now.Revoked) {
+			f := diag.Errorf(diag.Rollback, 0, 0, "%s, which the base was locked with", why)
+			f.Path, f.Fix = lock.LockFile, "restore .ai/trust from the base, then rye lock"
+			out = append(out, f)
+		}
 	}
 	for _, c := range lock.Compare(base, now) {
 		if c.Kind != "bundle" || c.Op == lock.Removed {

@@ -97,3 +97,16 @@ func TestBaseSum(t *testing.T) {
 		}
 	}
 }
+
+// Protection 13: a change takes no revocation back.
+func TestBaseRevoked(t *testing.T) {
+	base, now := baseLock(), baseLock()
+	base.Revoked.Documents = []item.Digest{item.DigestOf([]byte("1"))}
+	if fs := Base(base, now, nil); len(fs) != 1 || fs[0].Code != diag.Rollback || !strings.Contains(fs[0].Message, "is gone, which the base was locked with") {
+		t.Errorf("taken back: %v", fs)
+	}
+	now.Revoked.Documents = append(now.Revoked.Documents, base.Revoked.Documents[0], item.DigestOf([]byte("2")))
+	if fs := Base(base, now, nil); len(fs) > 0 {
+		t.Errorf("one more: %v", fs)
+	}
+}

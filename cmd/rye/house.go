@@ -76,6 +76,9 @@ func (c *call) house(ctx context.Context, m mode) (*house, error) {
 	if err := c.loadTrust(ctx, h); err != nil {
 		return nil, err
 	}
+	if err := h.checkRevoked(m); err != nil {
+		return nil, err
+	}
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: bool(m)})
 	h.index = c.index(h)
 	h.executor = c.executor(h)

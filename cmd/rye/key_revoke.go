@@ -59,13 +59,20 @@ func runKeyRevoke(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	stapled := false
+	if c.bool("in-project") {
+		if stapled, err = c.staple(ctx, h); err != nil {
+			return err
+		}
+	}
 	doc, _ := trust.ParseDocument(name, b)
-	data := map[string]any{"fingerprint": fp, "reason": doc.Reason, "cut_off": doc.CutOff, "files": places}
+	data := map[string]any{"fingerprint": fp, "reason": doc.Reason, "cut_off": doc.CutOff, "files": places, "locked": stapled}
 	return c.ui.Show(data, func() {
 		c.ui.Out("revoked %s as %s", fp.Short(), string(doc.Reason))
 		for _, p := range places {
 			c.ui.Out("revocation %s", p)
 		}
+		c.ui.stapled(stapled)
 		if len(places) == 1 && h.spaces.ProjectDir != "" {
 			c.ui.Note("Others do not know yet: --in-project writes it into the project's .ai/trust.")
 		}

@@ -77,6 +77,9 @@ func (c *call) engine(ctx context.Context) (*engine, error) {
 		Base: x.base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.trust, Rules: h.rules,
 		Caps: c.bundleCaps(h), System: h.system(), Locked: c.bool("locked"), Offline: sealed || c.bool("offline"), Now: c.Now, Progress: x.bar.event,
 	}
+	if x.space == space.Project {
+		p.Revoked = h.revoked()
+	}
 	if h.dirs.State != "" {
 		p.Seen = filepath.Join(h.dirs.State, "bundles-seen.json")
 	}

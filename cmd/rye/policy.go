@@ -120,7 +120,11 @@ func (h *house) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) e
 	if err != nil {
 		return err
 	}
-	return rules.Signers(b.Module(), packages.SignerTexts(keys))
+	var signers []string
+	for _, fp := range keys {
+		signers = append(signers, packages.SignerText(fp))
+	}
+	return rules.Signers(b.Module(), signers)
 }
 
 // withManifest adds the rules of a rye.yaml, which may be absent.

@@ -16,7 +16,8 @@ func trustRefreshCommand() *command {
 		long: `Writes the list of the project's revocations into .ai/trust, signed by a key of
 yours that may revoke. Whoever has that key as an anchor notices when one of them
 is removed, and machines that set RYE_REVOCATION_MAX_AGE refuse with STALE when
-the newest list is older than that.`,
+the newest list is older than that. rye.lock, where there is one, records the list:
+an older one, or none, is ROLLBACK from then on.`,
 		examples: []string{"rye trust refresh", "RYE_REVOCATION_MAX_AGE=7d rye verify  # in CI"},
 		codes:    []diag.Code{diag.ItemNotFound, diag.Scope, diag.AuthRequired},
 		flags:    []cli.Flag{&cli.StringFlag{Name: "key", Usage: "sign the list with this own `KEY`"}},
@@ -52,8 +53,16 @@ func runTrustRefresh(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"list": at, "listed": listed}, func() {
+	if err := h.copyAnchor(dir, signer); err != nil {
+		return err
+	}
+	stapled, err := c.staple(ctx, h)
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]any{"list": at, "listed": listed, "locked": stapled}, func() {
 		c.ui.Out("listed %s", plural(len(listed), "revocation"))
 		c.ui.Out("list %s", c.fromHere(at))
+		c.ui.stapled(stapled)
 	})
 }

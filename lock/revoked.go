@@ -1,0 +1,122 @@
+package lock
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// Revoked is the state of a project's revocations: none may go missing, and no
+// list may be older than it was. The zero Revoked is that of a project without
+// any.
+type Revoked struct {
+	Documents []item.Digest // of revocations
+	Lists     []RevokedList // of revocations, by signer
+}
+
+// RevokedList says as of when a key listed what was revoked: the time of its
+// signature, which is the same wherever the list is read.
+type RevokedList struct {
+	Signer string // ed25519: and the fingerprint
+	At     time.Time
+}
+
+// IsZero reports whether nothing is recorded.
+func (r Revoked) IsZero() bool { return len(r.Documents)+len(r.Lists) == 0 }
+
+// Behind says what of r is missing in what is there now, or older there.
+func (r Revoked) Behind(now Revoked) []string {
+	var out []string
+	for _, d := range r.Documents {
+		if !slices.Contains(now.Documents, d) {
+			out = append(out, "the revocation "+d.String()+" is gone")
+		}
+	}
+	for _, l := range r.Lists {
+		i := slices.IndexFunc(now.Lists, func(x RevokedList) bool { return x.Signer == l.Signer })
+		switch {
+		case i < 0:
+			out = append(out, "the list of revocations of "+l.Signer+" is gone")
+		case now.Lists[i].At.Before(l.At):
+			out = append(out, "the list of revocations of "+l.Signer+" is that of "+stamp(now.Lists[i].At)+", an older one than that of "+stamp(l.At))
+		}
+	}
+	return out
+}
+
+// CheckRevoked returns nil when every revocation that the lock was written with
+// is still there: somebody who takes one back would bring a key back to life.
+func (l *Lock) CheckRevoked(now Revoked) error {
+	var fs []diag.Finding
+	for _, why := range l.Revoked.Behind(now) {
+		f := diag.Errorf(diag.Rollback, 0, 0, "%s", why)
+		f.Path, f.Fix = LockFile, "restore it in .ai/trust (git log -p .ai/trust)"
+		fs = append(fs, f)
+	}
+	err := diag.FromFindings("checking the revocations that "+LockFile+" was written with", fs)
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		return nil
+	}
+	return e.WithHint("restore .ai/trust (git log -p .ai/trust); if a person took it back on purpose, take the line revocations out of %s, then rye lock", LockFile)
+}
+
+// StaleRevoked returns a LOCK_STALE error when there is more than the lock was
+// written with.
+func (l *Lock) StaleRevoked(now Revoked) error {
+	if len(now.Behind(l.Revoked)) == 0 {
+		return nil
+	}
+	return diag.New(diag.LockStale, "checking %s: there are revocations that it was not written with", LockFile).WithHint("rye lock")
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// words are the elements of the field.
+func (r Revoked) words() [][]string {
+	var out [][]string
+	for _, d := range r.Documents {
+		out = append(out, []string{d.String()})
+	}
+	for _, l := range r.Lists {
+		out = append(out, []string{l.Signer, stamp(l.At)})
+	}
+	slices.SortFunc(out, func(a, b []string) int { return cmp.Compare(strings.Join(a, " "), strings.Join(b, " ")) })
+	return slices.CompactFunc(out, slices.Equal)
+}
+
+func (f *fieldReader) revoked() (r Revoked) {
+	elements, pos := f.elements("revocations")
+	for _, words := range elements {
+		switch len(words) {
+		case 1:
+			d, err := item.ParseDigest(words[0])
+			if err != nil {
+				f.p.fault(diag.ParsingError, pos, "revocations: %s", err)
+			}
+			r.Documents = append(r.Documents, d)
+		case 2:
+			t, err := time.Parse(time.RFC3339, words[1])
+			if err = errors.Join(err, checkSigner(words[0])); err == nil && stamp(t) != words[1] {
+				err = errors.New("write the time as " + stamp(t))
+			}
+			if err != nil {
+				f.p.fault(diag.ParsingError, pos, "revocations: %s", err)
+			}
+			r.Lists = append(r.Lists, RevokedList{words[0], t})
+		default:
+			f.p.fault(diag.ParsingError, pos, "revocations: %q is neither a digest nor a signer and a time", strings.Join(words, " "))
+		}
+	}
+	for i, l := range r.Lists {
+		if slices.ContainsFunc(r.Lists[:i], func(x RevokedList) bool { return x.Signer == l.Signer }) {
+			f.p.fault(diag.ParsingError, pos, "revocations: %s stands twice", l.Signer)
+		}
+	}
+	return r
+}
