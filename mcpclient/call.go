@@ -18,7 +18,13 @@ import (
 func (c *client) call(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	settings, _ := in.Config["settings"].(map[string]any)
 	transport, _ := settings["transport"].(string)
-	return c.callStub(ctx, in.Chain.Tool(), transport, in.Env, in.Parameters)
+	data, err := c.callStub(ctx, in.Chain.Tool(), transport, in.Env, in.Parameters)
+	if text := Stderr(err); text != "" && in.OnLine != nil { // only now is it of interest
+		for line := range strings.SplitSeq(text, "\n") {
+			in.OnLine(proc.Stderr, []byte(line))
+		}
+	}
+	return data, err
 }
 
 // callStub calls the tool that a verified item stands for, if the server still

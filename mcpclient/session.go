@@ -210,13 +210,26 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 	}
 	_, stderr, skipped := s.program.state()
 	if stderr != "" {
-		e.WithDetail("stderr", stderr)
+		e.WithDetail(detailStderr, stderr)
 	}
 	if skipped != "" {
 		e.WithDetail("not_a_message", skipped)
 	}
 	return e
 }
+
+// Stderr returns the end of what a server said on stderr before err.
+func Stderr(err error) string {
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	s, _ := e.Details[detailStderr].(string)
+	return s
+}
+
+// detailStderr is the detail of an error that holds the end of stderr.
+const detailStderr = "stderr"
 
 func preposition(doing string) string {
 	if doing == "connecting" {

@@ -20,21 +20,17 @@ type mcpOffer struct {
 // mcpAsk starts or reaches a server and asks for its tools. The server's
 // remembered revision of the protocol becomes the one that was agreed on.
 func (c *call) mcpAsk(ctx context.Context, s *mcpStore, server *mcpclient.Server) (*mcpOffer, error) {
-	o := c.mcpOptions(s.house)
 	filled, err := server.Expand(nil, c.Environ())
 	if err != nil {
 		return nil, err
 	}
 	c.ui.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "reaching"), server.Name)
-	session, err := mcpclient.Connect(ctx, o, filled)
+	session, tools, err := offered(ctx, c.mcpOptions(s.house), filled)
 	if err != nil {
+		c.ui.mcpStderr(err)
 		return nil, err
 	}
 	defer session.Close()
-	tools, err := session.Tools(ctx)
-	if err != nil {
-		return nil, err
-	}
 	server.Protocol = session.Protocol()
 	fs := mcpclient.Check(server, tools, resolve.MaxItem)
 	offer := &mcpOffer{server: server, software: session.Software(), tools: tools}
@@ -45,6 +41,20 @@ func (c *call) mcpAsk(ctx context.Context, s *mcpStore, server *mcpclient.Server
 	}
 	err = diag.FromFindings("adding the tools of MCP server "+server.Name, fs)
 	return offer, err
+}
+
+// offered returns a session and the tools that it offers.
+func offered(ctx context.Context, o mcpclient.Options, s *mcpclient.Server) (*mcpclient.Session, []mcpclient.Tool, error) {
+	session, err := mcpclient.Connect(ctx, o, s)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, err := session.Tools(ctx)
+	if err != nil {
+		session.Close()
+		return nil, nil, err
+	}
+	return session, tools, nil
 }
 
 // files returns the texts of the items, unsigned, by their place.

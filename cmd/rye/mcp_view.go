@@ -67,6 +67,15 @@ func (u *ui) mcpTools(tools []mcpclient.Tool) {
 	}
 }
 
+// mcpStderr shows what a server said before it failed.
+func (u *ui) mcpStderr(err error) {
+	if text := mcpclient.Stderr(err); text != "" {
+		for line := range strings.SplitSeq(text, "\n") {
+			u.Note("  %s", line)
+		}
+	}
+}
+
 func indented(text string) string {
 	return "      " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
 }

@@ -35,6 +35,8 @@ func scriptCommands() map[string]scriptCmd {
 		"samebody":  cmdSameBody,
 		"bigjson":   cmdBigFile,
 		"mkkey":     cmdMakeKey,
+		"mcpserver": cmdMCPServer,
+		"bigtool":   cmdBigTool,
 		"moment":    cmdMoment,
 		"nofiles":   cmdNoFiles,
 		"plain":     cmdPlain,

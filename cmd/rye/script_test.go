@@ -10,6 +10,8 @@ import (
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ryeos/rye/mcpclient/mcptest"
 )
 
 // TestMain lets the scripts run this test binary as rye: a process of its own,
@@ -17,11 +19,12 @@ import (
 // program is set here and never by its environment.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"rye":        func() { os.Exit(runAs(func(*world) {})) },
-		"rye-empty":  func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
-		"rye-panics": func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
-		"rye-lock":   func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), relockCommand()) })) },
-		"mcp":        func() { os.Exit(mcpMain(os.Args[1:])) },
+		"rye":         func() { os.Exit(runAs(func(*world) {})) },
+		"rye-empty":   func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
+		"rye-panics":  func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
+		"mcp-fixture": mcptest.Main,
+		"rye-lock":    func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), relockCommand()) })) },
+		"mcp":         func() { os.Exit(mcpMain(os.Args[1:])) },
 	})
 }
 
