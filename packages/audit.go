@@ -239,6 +239,8 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 		if key == main {
 			named = true
 			s, why = AuditedSigner{Key: key, Owner: v.Owner, Counts: v.OK(), Code: v.Code}, v.Reason()
+		} else if back := a.e.p.Trust.ReleaseRevoked(b.Manifest, signersOf(lock.Bundle{Signers: []string{key}})); back != "" {
+			s.Counts, s.Code, why = false, diag.Revoked, back
 		}
 		if out = append(out, s); s.Counts {
 			counting = append(counting, key)
@@ -253,11 +255,14 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 	return out
 }
 
-// strangers is what to do about a key that nobody vouches for, "" for others:
-// the code's own hint serves them.
+// strangers is what to do about a signature that does not count, "" where the
+// code's own hint serves.
 func strangers(code diag.Code) string {
-	if code == diag.KeyUnknown || code == diag.Scope {
+	switch code {
+	case diag.KeyUnknown, diag.Scope:
 		return "get the publisher's trust document from somebody you know, read it, then rye trust add FILE"
+	case diag.Revoked:
+		return otherRelease
 	}
 	return ""
 }

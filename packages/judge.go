@@ -213,6 +213,8 @@ func refused(err error, mod lock.Module, v trust.Verdict) error {
 	switch code {
 	case diag.KeyUnknown, diag.Scope:
 		return out.WithHint("get the publisher's trust document from somebody you know, read it, then: rye trust add FILE --kinds '*' --namespaces '**'")
+	case diag.Revoked:
+		return out.WithDetail("found", v.Reason()).WithHint("%s; nothing was installed", otherRelease)
 	case diag.Unsigned, diag.HashMismatch, diag.BundleFileMissing, diag.BundleFileExtra:
 		return out.WithHint("tell its author: rye bundle create NAME --version %s, commit, tag %s; nothing was installed", strings.TrimPrefix(mod.Version, "v"), mod.Version)
 	}

@@ -89,7 +89,7 @@ func (e *Engine) check(st *state, system lock.System) error {
 	if errs[0] == nil && st.lock != nil {
 		errs[0] = st.lock.StaleRevoked(e.p.Revoked)
 	}
-	return together("checking "+lock.LockFile, some(append(errs, st.check(system))))
+	return together("checking "+lock.LockFile, some(append(errs, st.check(system), e.takenBack(st.lock))))
 }
 
 func emptyResult() *Result {
@@ -181,6 +181,9 @@ func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
 // is nothing to do is found without waiting for others; else the lock is read
 // again once nobody else changes it.
 func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
+	if err := e.takenBack(st.lock); err != nil {
+		return nil, err
+	}
 	if todo, extra, err := e.differences(ctx, st.lock); err != nil || len(todo)+len(extra) == 0 {
 		return emptyResult(), err
 	}

@@ -94,6 +94,9 @@ func (r *Resolver) readPins(root *space.Root) *pins {
 		}
 		if found = item.DigestOf(b); found == want {
 			p = listOf(b)
+			if why := r.p.Trust.ManifestRevoked(bundle.Subject(id), b); why != "" {
+				p.refused = &trust.Verdict{Status: trust.Untrusted, Code: diag.Revoked, Reasons: []string{why}}
+			}
 		} else {
 			who = r.p.Trust.Verify(manifestInput(root, e.Rel, id, b))
 		}

@@ -27,6 +27,8 @@ const (
 	KindEndorsement = "endorsement" // an anchor vouches for a key document, for everybody who has that anchor
 	KindRotation    = "rotation"    // a key names its successor, and that one agrees
 	KindRevocations = "revocations" // an anchor lists the revocations it knows, as of its signature
+
+	KindReleaseRevocation = "release-revocation" // who signed a release of a bundle takes it back, or an anchor does
 )
 
 // Reason says why a key was revoked.
@@ -61,6 +63,7 @@ type Document struct {
 
 	Successor ed25519.PublicKey `json:"successor,omitempty"` // rotation
 	Listed    []item.Digest     `json:"listed,omitempty"`    // revocations: of every revocation known to the signer
+	Release   *Release          `json:"release,omitempty"`   // release-revocation
 
 	Signer sign.Fingerprint `json:"signer"` // as the signature line names it
 	Signed time.Time        `json:"signed"` // as the signature line claims
@@ -143,7 +146,7 @@ func gate(b []byte) []diag.Finding {
 
 func (d *Document) readFields(f *fields) {
 	f.word("schema", Schema)
-	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations)
+	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation)
 	switch d.Kind {
 	case KindKey:
 		d.readKey(f)
@@ -155,6 +158,8 @@ func (d *Document) readFields(f *fields) {
 		d.readRotation(f)
 	case KindRevocations:
 		d.readRevocations(f)
+	case KindReleaseRevocation:
+		d.readReleaseRevocation(f)
 	default:
 		return
 	}
@@ -177,13 +182,7 @@ func (d *Document) readKey(f *fields) {
 
 func (d *Document) readGrant(f *fields) {
 	d.readKeyName(f)
-	if s, ok := f.str("document", true); ok {
-		digest, err := item.ParseDigest(s)
-		if err != nil {
-			f.bad("document", "document must be sha256: and 64 lower-case hexadecimal digits")
-		}
-		d.Granted = digest
-	}
+	d.Granted = f.digest("document")
 	d.readValidity(f)
 	d.readScope(f)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
 )
 
 // fields reads one table of a document strictly: what it does not ask for is
@@ -110,6 +111,18 @@ func (f *fields) label(key string, required bool, maxBytes int) string {
 		f.bad(key, "%s is empty", tree.Join(f.path, key))
 	}
 	return s
+}
+
+func (f *fields) digest(key string) (d item.Digest) {
+	s, ok := f.str(key, true)
+	if !ok {
+		return d
+	}
+	d, err := item.ParseDigest(s)
+	if err != nil {
+		f.bad(key, "%s must be sha256: and 64 lower-case hexadecimal digits", tree.Join(f.path, key))
+	}
+	return d
 }
 
 func (f *fields) time(key string, required bool) time.Time {

@@ -161,7 +161,7 @@ func (w *world) tool(k sign.Signer, id string, when time.Time) trust.Input {
 func (w *world) signed(kind, stem, text string, k sign.Signer) []byte {
 	w.t.Helper()
 	use := sign.UseTrust
-	if kind == trust.KindRevocation {
+	if kind == trust.KindRevocation || kind == trust.KindReleaseRevocation {
 		use = sign.UseRevocation
 	}
 	b, _, err := sign.Sign(context.Background(), []byte(text), style, sign.Subject{Use: use, Kind: kind, ID: stem}, k, w.now)

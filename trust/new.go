@@ -181,6 +181,20 @@ func NewRevocationList(ctx context.Context, listed []item.Digest, signer sign.Si
 	return w.signAs(ctx, KindRevocations, stemBy(KindRevocations, sign.Fingerprint{}, sign.FingerprintOf(signer.Public())), signer, now)
 }
 
+// NewReleaseRevocation returns the file name and the bytes of the revocation of
+// one release. It counts against the signatures of the signer and of those it
+// succeeds, and against all where the signer is an anchor that may revoke.
+func NewReleaseRevocation(ctx context.Context, r Release, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+	var w writer
+	w.head(KindReleaseRevocation)
+	w.str("bundle", r.Bundle)
+	w.str("version", r.Version)
+	w.str("manifest", r.Manifest.String())
+	w.str("content", r.Content.String())
+	w.str("reason", r.Why)
+	return w.signAs(ctx, KindReleaseRevocation, stemOfRelease(r.Content, sign.FingerprintOf(signer.Public())), signer, now)
+}
+
 // writer writes the TOML of a document.
 type writer struct{ b strings.Builder }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/ed25519"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -15,7 +16,7 @@ func documentStyle() sign.Style { return sign.Style{Name: "#", Open: "# "} }
 func subject(kind, stem string) sign.Subject {
 	use := sign.UseTrust
 	switch kind {
-	case KindRevocation, KindRevocations:
+	case KindRevocation, KindRevocations, KindReleaseRevocation:
 		use = sign.UseRevocation
 	case KindEndorsement:
 		use = sign.UseEndorsement
@@ -47,11 +48,17 @@ func stemBy(kind string, key, by sign.Fingerprint) string {
 	return stemFor(kind, key) + "-by-" + by.String()
 }
 
+func stemOfRelease(content item.Digest, by sign.Fingerprint) string {
+	return KindReleaseRevocation + "-" + content.Hex() + "-by-" + by.String()
+}
+
 // Name returns the only name that the document's file may have.
 func (d *Document) Name() string { return d.wantStem() + ".toml" }
 
 func (d *Document) wantStem() string {
 	switch {
+	case d.Kind == KindReleaseRevocation:
+		return stemOfRelease(d.Release.Content, d.Signer)
 	case d.Kind == KindEndorsement, d.Kind == KindRevocations, d.foreign() && d.Kind == KindRevocation:
 		return stemBy(d.Kind, d.Fingerprint, d.Signer)
 	}

@@ -103,7 +103,7 @@ func (b *builder) revocationLists() {
 	f.maxAge = b.p.MaxAge
 	here := map[item.Digest]bool{}
 	for _, d := range b.docs {
-		if d.Kind == KindRevocation {
+		if d.Kind == KindRevocation || d.Kind == KindReleaseRevocation {
 			here[d.Digest] = true
 		}
 	}
@@ -173,6 +173,11 @@ func (b *builder) projectRevocations() {
 			continue
 		}
 		if slices.ContainsFunc(e.revocations, func(r *Document) bool { return r.Digest == d.Digest }) {
+			b.store.fresh.project = append(b.store.fresh.project, d.Digest)
+		}
+	}
+	for _, d := range b.store.withdrawn.all() {
+		if d.Tier == TierProject {
 			b.store.fresh.project = append(b.store.fresh.project, d.Digest)
 		}
 	}

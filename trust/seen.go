@@ -50,7 +50,7 @@ func (b *builder) readSeen() {
 		stem, _, _ := strings.Cut(name, ".")
 		d, fs := parse(stem+".toml", data)
 		d.Path, d.Tier, d.seen = path, TierUser, true
-		if d.Kind != KindRevocation && d.Kind != KindRotation || diag.Failed(fs) {
+		if d.Kind != KindRevocation && d.Kind != KindRotation && d.Kind != KindReleaseRevocation || diag.Failed(fs) {
 			continue // nothing else is written there, and nothing else counts
 		}
 		b.docs = append(b.docs, d)
@@ -66,7 +66,7 @@ func (b *builder) remember() {
 	}
 	room, unknown := maxSeen-len(b.seen), maxSeenUnknown-len(b.seen)
 	for _, e := range b.sorted() {
-		for _, d := range slices.Concat(e.revocations, e.rotations) {
+		for _, d := range slices.Concat(e.revocations, e.rotations, b.saidBy(e)) {
 			if d.seen || d.Tier != TierProject && !d.root || b.seen[d.Digest] || room <= 0 || len(e.bases) == 0 && unknown <= 0 {
 				continue
 			}
@@ -76,6 +76,13 @@ func (b *builder) remember() {
 			b.store.unseen = append(b.store.unseen, File{Name: d.Stem + "." + d.Digest.Hex()[:16] + ".toml", Data: d.raw})
 		}
 	}
+}
+
+// saidBy returns the releases that a key takes back.
+func (b *builder) saidBy(e *entry) []*Document {
+	out := slices.DeleteFunc(b.store.withdrawn.all(), func(d *Document) bool { return d.Signer != e.key })
+	slices.SortFunc(out, func(x, y *Document) int { return strings.Compare(x.Stem, y.Stem) })
+	return out
 }
 
 // Remember writes the revocations and rotations that the store met for the

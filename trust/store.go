@@ -19,7 +19,8 @@ type Store struct {
 	set       ProjectSet
 	fresh     freshness
 	revoked   Revoked
-	unseen    []File // revocations and rotations of the project that are to be remembered
+	withdrawn withdrawn // releases of bundles
+	unseen    []File    // revocations and rotations of the project that are to be remembered
 	known     func(item.Digest) (Moment, bool)
 	blind     string    // a folder or file that could not be read
 	floor     time.Time // an instant known to have passed
@@ -149,6 +150,7 @@ func (b *builder) build() *Store {
 	b.collectRotations()
 	b.follow()
 	b.foreignRevocations()
+	b.releaseRevocations()
 	b.revocationLists()
 	b.endorsements()
 	b.acceptance()

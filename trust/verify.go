@@ -35,7 +35,7 @@ func (s *Store) Verify(in Input) Verdict {
 		if err != nil {
 			return v.refuseErr(err, in.Path)
 		}
-		return s.judge(v, in, now)
+		return s.judge(v, in, line, now)
 	case diag.KeyUnknown:
 		return s.unknown(v, in, now)
 	case diag.KeyWeak:
@@ -63,7 +63,7 @@ func (s *Store) Judge(in Input, line sign.Line) Verdict {
 	case !ok:
 		return s.unknown(v, in, now)
 	}
-	return s.judge(v, in, now)
+	return s.judge(v, in, line, now)
 }
 
 func (in Input) limit() int64 {
@@ -120,7 +120,7 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 }
 
 // judge runs the steps after the signature.
-func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
+func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdict {
 	e := s.keys[v.Signer]
 	when := claimed(v.Time)
 	if s.known != nil {
@@ -147,6 +147,10 @@ func (s *Store) judge(v Verdict, in Input, now time.Time) Verdict {
 	if r := e.revokedAt(when); r != nil {
 		v.Reasons = nil
 		return v.refuse(diag.Revoked, revokedReason(r))
+	}
+	if why := s.takenBack(in.Subject, line); why != "" {
+		v.Reasons = nil
+		return v.refuse(diag.Revoked, why)
 	}
 	if why := s.fresh.stale(now); why != "" && !b.own && !in.Embedded {
 		v.Reasons = nil

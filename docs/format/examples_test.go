@@ -202,6 +202,10 @@ func otherDocuments(t testing.TB, day time.Time, revocation []byte) map[string][
 	add(name, b, err)
 	name, b, err = trust.NewRevocationList(ctx, []item.Digest{item.DigestOf(revocation)}, testKey, signedAt)
 	add(name, b, err)
+	earlier := trust.Release{Bundle: bundleID, Version: "0.9.0", Why: "the tool demo/upper printed its environment",
+		Manifest: item.DigestOf([]byte("an earlier manifest, signed")), Content: item.DigestOf([]byte("an earlier manifest"))}
+	name, b, err = trust.NewReleaseRevocation(ctx, earlier, testKey, signedAt)
+	add(name, b, err)
 	return out
 }
 

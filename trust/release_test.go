@@ -1,0 +1,205 @@
+package trust_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// manifest returns a signed manifest of a bundle, and the release that it is.
+func (w *world) manifest(k sign.Signer, id string) (trust.Input, trust.Release) {
+	w.t.Helper()
+	body := []byte("bundle:\n  id: " + id + "\n")
+	sub := sign.Subject{Use: sign.UseManifest, Kind: "bundle", ID: id}
+	b, _, err := sign.Sign(w.t.Context(), body, style, sub, k, w.now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return trust.Input{Space: "project", Path: "manifest.yaml", Bytes: b, Style: style, Subject: sub, Use: "release", Text: true},
+		trust.Release{Bundle: id, Version: "1.0.0", Manifest: item.DigestOf(b), Content: item.DigestOf(body), Why: "it leaks"}
+}
+
+// takeBack writes the revocation of a release.
+func (w *world) takeBack(dir string, r trust.Release, by sign.Signer) string {
+	w.t.Helper()
+	name, b, err := trust.NewReleaseRevocation(w.t.Context(), r, by, w.now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return w.write(dir, name, b)
+}
+
+// Protection 13: who signed a release takes it back, wherever that stands, and
+// nothing else of that key ends with it.
+func TestReleaseRevoked(t *testing.T) {
+	for _, tier := range []string{"system", "user", "project"} {
+		w := newWorld(t)
+		w.own(key(1), everything)
+		w.add(key(2), "ben", everything, everything, key(1))
+		in, r := w.manifest(key(2), "core")
+		other, _ := w.manifest(key(2), "other")
+		wantCode(t, "before", w.clean().Verify(in), "")
+		at := w.takeBack(map[string]string{"system": w.sysDir, "user": w.userDir, "project": w.project}[tier], r, key(2))
+		s := w.clean()
+		v := s.Verify(in)
+		wantCode(t, tier, v, diag.Revoked)
+		wantReason(t, v, "it leaks")
+		wantReason(t, v, at)
+		wantCode(t, "another release", s.Verify(other), "")
+		wantCode(t, "an item", s.Verify(w.tool(key(2), "core/t", w.now)), "")
+		if s.ReleaseRevoked(r.Manifest, []sign.Fingerprint{fp(key(2))}) == "" || s.ManifestRevoked(in.Subject, in.Bytes) == "" || !s.RevokesReleases() {
+			t.Errorf("%s: what a lock knows is not enough", tier)
+		}
+		if why := s.ReleaseRevoked(r.Manifest, []sign.Fingerprint{fp(key(3))}); why != "" {
+			t.Errorf("a release that others signed: %s", why)
+		}
+		if got := s.ProjectRevocations(); (len(got) == 1) != (tier == "project") {
+			t.Errorf("%s: the project's revocations are %v", tier, got)
+		}
+		// The same content, signed at another time or beside the manifest, is the same release.
+		w.now = w.now.Add(1e9)
+		again, _ := w.manifest(key(2), "core")
+		wantCode(t, "signed again", s.Verify(again), diag.Revoked)
+		sp, _ := sign.SplitFile(in.Bytes, style)
+		sig, _, err := sign.SignDetached(t.Context(), sp.Body(), nil, in.Subject, key(2), w.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Bytes, in.Detached, in.DetachedOnly = sp.Body(), sig, true
+		wantCode(t, "beside", s.Verify(in), diag.Revoked)
+	}
+}
+
+// V50 for releases: others take nothing back, whatever they say of themselves.
+func TestReleaseRevokedByOthers(t *testing.T) {
+	revoker := trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/**"}, May: []string{"revoke"}}
+	for name, c := range map[string]struct {
+		by      sign.Signer
+		id      string
+		lie     func(*trust.Release)
+		want    diag.Code
+		ignored bool
+	}{
+		"a stranger":                 {by: key(9), id: "acme/a", ignored: true},
+		"a key that may release":     {by: key(3), id: "acme/a"},
+		"an anchor that may revoke":  {by: key(4), id: "acme/a", want: diag.Revoked},
+		"outside its scope":          {by: key(4), id: "other/a"},
+		"outside, and lies about it": {by: key(4), id: "other/a", lie: func(r *trust.Release) { r.Bundle = "acme/a" }},
+		"of another content":         {by: key(4), id: "acme/a", lie: func(r *trust.Release) { r.Content[0] ^= 1 }},
+		"of another manifest":        {by: key(2), id: "acme/a", lie: func(r *trust.Release) { r.Manifest[0] ^= 1 }, want: diag.Revoked},
+	} {
+		w := newWorld(t)
+		w.own(key(1), everything)
+		w.add(key(2), "ben", everything, everything, key(1))
+		w.add(key(3), "eve", everything, everything, key(1))
+		w.add(key(4), "sec", revoker, revoker, key(1))
+		in, r := w.manifest(key(2), c.id)
+		if c.lie != nil {
+			c.lie(&r)
+		}
+		at := w.takeBack(w.userDir, r, c.by)
+		s, fs := w.load()
+		wantCode(t, name, s.Verify(in), c.want)
+		if c.ignored {
+			wantFinding(t, name, fs, diag.KeyUnknown, at, "ignored: ")
+		}
+		if diag.Failed(fs) || len(fs) > 0 != c.ignored {
+			t.Errorf("%s: %v", name, fs)
+		}
+		if got := s.MayRevokeRelease(fp(c.by), in.Subject.ID, []sign.Fingerprint{fp(key(2))}); c.lie == nil && got != (c.want != "") {
+			t.Errorf("%s: MayRevokeRelease is %t", name, got)
+		}
+	}
+}
+
+// The successor of a key takes back what the key signed.
+func TestReleaseRevokedBySuccessor(t *testing.T) {
+	w := newWorld(t)
+	w.own(key(1), everything)
+	w.add(key(2), "ben", everything, everything, key(1))
+	in, r := w.manifest(key(2), "core")
+	name, b, err := trust.NewRotation(t.Context(), trust.RotationParams{From: w.now, Now: w.now}, key(2), key(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.write(w.userDir, name, b)
+	w.takeBack(w.userDir, r, key(3))
+	s, _ := w.load()
+	wantCode(t, "by the successor", s.Verify(in), diag.Revoked)
+}
+
+// V51 for releases: what a project said once is remembered when it is gone.
+func TestV51ReleaseRemembered(t *testing.T) {
+	w := newWorld(t)
+	w.p.StateDir = filepath.Join(t.TempDir(), "state")
+	w.own(key(1), everything)
+	w.add(key(2), "ben", everything, everything, key(1))
+	in, r := w.manifest(key(2), "core")
+	at := w.takeBack(w.project, r, key(2))
+	w.takeBack(w.project, r, key(9)) // of nobody: not remembered
+	s, _ := w.load()
+	if err := trust.Remember(w.p, s); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(filepath.Join(w.p.StateDir, "seen"))
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("remembered %v, %v", entries, err)
+	}
+	if err := os.Remove(at); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = w.load()
+	wantCode(t, "V51 after it is gone", s.Verify(in), diag.Revoked)
+}
+
+// What a document of a release may not be.
+func TestReleaseDocuments(t *testing.T) {
+	w := newWorld(t)
+	_, r := w.manifest(key(2), "core")
+	name, good, err := trust.NewReleaseRevocation(t.Context(), r, key(2), w.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, fs := trust.ParseDocument(name, good); d == nil || d.Release == nil || *d.Release != r {
+		t.Fatalf("%+v, %v", d, fs)
+	}
+	if d, fs := trust.ParseAnyName(good); d == nil || d.Name() != name {
+		t.Errorf("%v, %v", d, fs)
+	}
+	for what, change := range map[string]func(*trust.Release){
+		"no reason":     func(r *trust.Release) { r.Why = "" },
+		"a long reason": func(r *trust.Release) { r.Why = strings.Repeat("x", 513) },
+		"no bundle":     func(r *trust.Release) { r.Bundle = "" },
+		"a version":     func(r *trust.Release) { r.Version = "v1" },
+		"no version":    func(r *trust.Release) { r.Version = "" },
+	} {
+		bad := r
+		change(&bad)
+		if _, _, err := trust.NewReleaseRevocation(t.Context(), bad, key(2), w.now); err == nil {
+			t.Errorf("%s is accepted", what)
+		}
+	}
+	for _, other := range []string{strings.Replace(name, "by-", "by-0", 1), "revocation-" + fp(key(2)).String() + ".toml", "x.toml"} {
+		if d, _ := trust.ParseDocument(other, good); d != nil {
+			t.Errorf("it is read as %s", other)
+		}
+	}
+	text := string(good[strings.IndexByte(string(good), '\n')+1:])
+	for what, edit := range map[string]string{
+		"an unknown field": text + "more = 1\n",
+		"no digest":        strings.Replace(text, r.Content.String(), "sha256:00", 1),
+		"a number":         strings.Replace(text, `"1.0.0"`, "1", 1),
+		"a field twice":    text + "reason = \"x\"\n",
+	} {
+		b := w.signed(trust.KindReleaseRevocation, strings.TrimSuffix(name, ".toml"), edit, key(2))
+		if d, _ := trust.ParseDocument(name, b); d != nil {
+			t.Errorf("%s is accepted", what)
+		}
+	}
+}
