@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/mcpclient"
+)
+
+// agent starts the server and is its client: it finds, reads and runs the tool,
+// and fails to sign another.
+func (t *tour) agent(ctx context.Context) error {
+	t.say("An agent: it starts rye serve and calls its four tools by the Model Context Protocol.")
+	t.c.ui.Out("%s", t.c.ui.Style(cyan, "agent$ rye serve"))
+	server := &mcpclient.Server{Name: "rye", Transport: mcpclient.Stdio, Command: t.c.Self, Args: []string{"serve"}, Timeout: mcpclient.DefaultTimeout}
+	s, err := mcpclient.Connect(ctx, mcpclient.Options{Version: readVersion().Version, Dir: t.project, Env: t.env()}, server)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for _, call := range []struct {
+		tool string
+		args map[string]any
+		fail bool
+	}{
+		{"search", map[string]any{"query": "say hello", "scope": "tool", "space": "project", "limit": int64(1)}, false},
+		{"execute", map[string]any{"item_type": "tool", "item_id": "demo/hello", "parameters": map[string]any{"name": "agent"}}, false},
+		{"execute", map[string]any{"item_type": "tool", "item_id": "demo/hello", "parameters": map[string]any{"nam": "agent"}}, true},
+		{"sign", map[string]any{"item_type": "tool", "item_id": "demo/hello"}, true},
+	} {
+		if err := t.call(ctx, s, call.tool, call.args, call.fail); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// call makes one call and shows it, and fails when it does not end as the tour
+// promises.
+func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args map[string]any, fail bool) error {
+	asked, err := jsonx.Marshal(args)
+	if err != nil {
+		return err
+	}
+	res, err := s.Call(ctx, tool, args)
+	if err != nil {
+		return err
+	}
+	step := tourStep{Who: "agent", Command: tool + " " + string(asked), Output: said(res)}
+	if res.IsError {
+		step.Exit = diag.ExecutionFailed.Exit()
+	}
+	t.Steps = append(t.Steps, step)
+	t.c.ui.Out("%s", t.c.ui.Style(cyan, "agent> "+step.Command))
+	t.c.ui.Text(strings.TrimRight(step.Output, "\n") + "\n")
+	t.c.ui.Out("")
+	if res.IsError != fail {
+		return diag.New(diag.ExecutionFailed, "touring: the agent's call of %s failed: %t", tool, res.IsError)
+	}
+	return nil
+}
+
+// said returns the first text of a result.
+func said(r *mcpclient.Result) string {
+	for _, c := range r.Content {
+		if m, ok := c.(map[string]any); ok {
+			text, _ := m["text"].(string)
+			return text
+		}
+	}
+	return ""
+}
