@@ -47,7 +47,7 @@ func runKeyLog(ctx context.Context, c *call) error {
 		return err
 	}
 	if c.bool("check") {
-		data := map[string]any{"path": rep.Path, "total": rep.Total, "findings": rep.Findings}
+		data := map[string]any{"path": rep.Path, "total": rep.Total, "findings": append([]diag.Finding{}, rep.Findings...)}
 		return c.ui.report(rep.Err(), data, rep.Findings, func() { c.ui.checkedLog(rep) })
 	}
 	return c.ui.Show(rep, func() { c.ui.signatureLog(rep) })
