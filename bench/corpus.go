@@ -29,15 +29,16 @@ func mix() []sort {
 	}
 }
 
-// writeCorpus writes a project of n unsigned items, 50 to a folder.
-func writeCorpus(dir string, n int) error {
+// writeCorpus writes a project of n unsigned items, numbered from first on, 50 to
+// a folder.
+func writeCorpus(dir string, first, n int) error {
 	var order []sort
 	for _, s := range mix() {
 		for range s.share {
 			order = append(order, s)
 		}
 	}
-	for i := range n {
+	for i := first; i < first+n; i++ {
 		if err := writeItem(dir, order[i%len(order)], i); err != nil {
 			return err
 		}

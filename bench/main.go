@@ -33,7 +33,7 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		return writeCorpus(args[1], n)
+		return writeCorpus(args[1], 0, n)
 	}
 	if len(args) == 3 && args[0] == "reference" {
 		public, err := base64.StdEncoding.DecodeString(args[2])
@@ -47,6 +47,7 @@ func run(args []string) error {
 	set.StringVar(&b.rye, "rye", "", "the rye `program`, absolute")
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, run or start")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -67,6 +68,7 @@ type bench struct {
 	sizes          []int
 	rounds, spawns int
 	public         string // of the key that signs, base64
+	only           string // the one step to measure, "" for all
 }
 
 func (b *bench) all() (err error) {
@@ -77,10 +79,21 @@ func (b *bench) all() (err error) {
 		return err
 	}
 	fmt.Printf("%s/%s, %d processors, %s; medians (fastest–slowest)\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
-	for _, step := range []func() error{b.verify, b.git, b.runTool, b.start} {
-		if err := step(); err != nil {
+	known := false
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"run", b.runTool}, {"start", b.start}} {
+		if b.only != "" && b.only != step.name {
+			continue
+		}
+		known = true
+		if err := step.do(); err != nil {
 			return err
 		}
+	}
+	if !known {
+		return fmt.Errorf("there is no step %q", b.only)
 	}
 	return nil
 }

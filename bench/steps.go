@@ -89,8 +89,11 @@ func (b *bench) emptyCache(dir string) (s sample, err error) {
 	return s, nil
 }
 
-// discard removes a folder that holds read-only folders.
+// discard removes a folder that holds read-only folders, if it is there.
 func discard(dir string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
 	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			err = os.Chmod(path, 0o700)

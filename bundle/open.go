@@ -65,7 +65,7 @@ func (r *Report) hash(t Tree) error {
 		b, _, err := t.Read(f.Path, MaxFile)
 		if err != nil {
 			r.add(diag.BundleFileMissing, f.Path, "%s", err)
-		} else if why := f.differs(b, false, false, "the manifest"); why != "" {
+		} else if why := f.differs(int64(len(b)), item.DigestOf(b), false, false, "the manifest"); why != "" {
 			r.add(diag.HashMismatch, f.Path, "%s", why)
 		}
 	}

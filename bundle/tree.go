@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/item"
 )
 
 // Tree is a folder that holds .ai. Its files are read under the open rules:
@@ -23,6 +24,14 @@ type Tree interface {
 	Read(path string, limit int64) (b []byte, executable bool, err error)
 	// Modes reports whether executable means anything here.
 	Modes() bool
+}
+
+// Listing is a Tree whose files are named by what they hold: it refuses to read
+// one whose bytes are others.
+type Listing interface {
+	Tree
+	// Lists returns what a file holds, and whether there is one.
+	Lists(path string) (size int64, d item.Digest, executable, ok bool)
 }
 
 // Folder opens a folder on disk. Close releases it.

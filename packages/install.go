@@ -121,12 +121,17 @@ func unwritable(p string, err error) error {
 	return diag.New(diag.FileSystemError, "writing %s: %w", p, err).WithHint("nothing was changed; see that the disk is not full and the folder can be written, then run the command again")
 }
 
-// prepare writes one bundle aside and looks at what was written.
+// prepare writes one bundle aside. Each file was held against its digest when it
+// was read, and all digests against the sum.
 func (t *transaction) prepare(ctx context.Context, b lock.Bundle, snap *source.Snapshot, at string) error {
 	dir := filepath.Join(t.stage, at)
 	t.e.tell(Installing, b.Module())
+	defer snap.Release()
+	if snap.Sum != b.Sum {
+		return diag.New(diag.Internal, "installing %s: its files have the sum %s, not %s", b.Module(), snap.Sum, b.Sum)
+	}
 	made := map[string]bool{}
-	err := snap.Each(ctx, func(f source.File, text []byte) error {
+	return snap.Each(ctx, func(f source.File, text []byte) error {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
 		if parent := filepath.Dir(p); !made[parent] {
 			if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -136,13 +141,11 @@ func (t *transaction) prepare(ctx context.Context, b lock.Bundle, snap *source.S
 		}
 		return writeSealed(p, text, f.Executable)
 	})
-	if err != nil {
-		return err
-	}
-	return matches(dir, b)
 }
 
-// writeSealed writes a file that nobody edits in place.
+// writeSealed writes a file that nobody edits in place. It does not wait for the
+// disk: what a loss of power takes away is missed by whoever reads it, and rye
+// sync has it again.
 func writeSealed(p string, text []byte, executable bool) error {
 	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -154,11 +157,9 @@ func writeSealed(p string, text []byte, executable bool) error {
 		mode = 0o555
 	}
 	if err == nil {
-		err = f.Sync()
+		err = f.Chmod(mode)
 	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Chmod(p, mode)
-	}
+	err = errors.Join(err, f.Close())
 	if err != nil {
 		return unwritable(p, err)
 	}

@@ -98,7 +98,9 @@ func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
 			return diag.New(diag.Internal, "locking %s: its files were never read", b.Module())
 		}
 		describe(b, snap)
-		odd, err := s.e.vouch(ctx, b, snap, s.rules())
+		defer snap.Release()
+		pin, pinned := s.pins[b.Module()]
+		odd, err := s.e.vouch(ctx, b, snap, s.rules(), pinned && pin.Sum == snap.Sum)
 		if err != nil {
 			return err
 		}
@@ -134,8 +136,11 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 
 // vouch demands a signed manifest that counts, that is this bundle's and this
 // version's, and that lists every file, and what the project demands beyond.
-// What is only odd about it comes back as findings.
-func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules) (odd []diag.Finding, err error) {
+// What is only odd about it comes back as findings. Of a known bundle, whose
+// files were looked at when it was locked, the digests are enough. What was read
+// is kept in the snapshot until the caller releases it.
+func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules, known bool) (odd []diag.Finding, err error) {
+	snap.Keep()
 	mod := b.Module()
 	name, err := manifestID(mod, snap)
 	if err != nil {
@@ -143,7 +148,7 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	}
 	where := bundle.ManifestPath(name)
 	var verdict trust.Verdict
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Listed: known, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
 		verdict = e.verdict(where, text, nil, sub)
 		return verdict
 	}, JudgeBeside: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
@@ -166,9 +171,10 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	if err := rs.Signers(mod, b.Signers); err != nil {
 		return nil, err
 	}
-	odd, err = lint(ctx, snap, mod)
-	if err != nil {
-		return nil, err
+	if !known {
+		if odd, err = lint(ctx, snap, mod); err != nil {
+			return nil, err
+		}
 	}
 	return append(odd, r.Findings...), e.capabilities(ctx, b, snap, rs)
 }

@@ -273,7 +273,7 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	}
 	e.tell(Fetched, b.Module())
 	now := b
-	if _, err := e.vouch(ctx, &now, snap, e.rules(st.manifest)); err != nil {
+	if _, err := e.vouch(ctx, &now, snap, e.rules(st.manifest), false); err != nil {
 		return nil, err
 	}
 	if now.Manifest != b.Manifest {

@@ -115,7 +115,7 @@ func (c *Cache) Open(sum string) (*Snapshot, error) {
 	if err != nil {
 		return nil, diag.New(diag.HashMismatch, "reading %s from the cache: %w", root, err)
 	}
-	c.touch(root)
+	c.Used(root)
 	return &Snapshot{Sum: sum, Files: files, root: root}, nil
 }
 
@@ -137,9 +137,9 @@ func (s *Snapshot) verify(ctx context.Context) error {
 	})
 }
 
-// touch remembers that a folder of the cache was used, which GC asks for. That
+// Used remembers that a folder of the cache was used, which GC asks for. That
 // a cache cannot be written is no reason to fail.
-func (c *Cache) touch(path string) {
+func (c *Cache) Used(path string) {
 	now := c.now()
 	if fi, err := os.Stat(path); err == nil && now.Sub(fi.ModTime()) > time.Hour {
 		_ = os.Chtimes(path, time.Time{}, now)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -43,6 +44,43 @@ type Snapshot struct {
 	Sum    string // h1:…
 	Files  []File // sorted by path
 	root   string
+
+	mu   sync.Mutex
+	kept map[string][]byte // what was read since Keep; nil when nothing is kept
+}
+
+// keepSize is how large a snapshot may be to be kept in memory.
+const keepSize = 8 << 20
+
+// Keep remembers the bytes of what is read until Release, so that who looks at a
+// bundle several times reads it once. A large one is read each time.
+func (s *Snapshot) Keep() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept == nil && s.Size() <= keepSize {
+		s.kept = make(map[string][]byte, len(s.Files))
+	}
+}
+
+// Release lets go of what was kept.
+func (s *Snapshot) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept = nil
+}
+
+func (s *Snapshot) recall(path string) []byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept[path]
+}
+
+func (s *Snapshot) remember(path string, b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.kept != nil {
+		s.kept[path] = b
+	}
 }
 
 // Dir returns the folder that holds the files, read-only. Who copies from it
@@ -73,6 +111,9 @@ func (s *Snapshot) Read(path string) ([]byte, error) {
 	if !ok {
 		return nil, diag.New(diag.BundleFileMissing, "reading %s of %s %s: %w", path, s.Origin.ID, s.Origin.Version, fs.ErrNotExist)
 	}
+	if b := s.recall(path); b != nil {
+		return b, nil
+	}
 	d, err := openat.Open(s.root)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "opening the cache: %w", err)
@@ -82,8 +123,12 @@ func (s *Snapshot) Read(path string) ([]byte, error) {
 }
 
 func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
+	if b := s.recall(f.Path); b != nil {
+		return b, nil
+	}
 	b, _, err := d.Read(filesName+"/"+f.Path, f.Size)
 	if err == nil && item.DigestOf(b) == f.Digest {
+		s.remember(f.Path, b)
 		return b, nil
 	}
 	why := "its bytes are not those that were stored"
@@ -133,6 +178,12 @@ func (t snapshotTree) Read(path string, limit int64) ([]byte, bool, error) {
 	}
 	b, err := t.s.Read(path)
 	return b, f.Executable, err
+}
+
+// Lists implements bundle.Listing.
+func (t snapshotTree) Lists(path string) (size int64, d item.Digest, executable, ok bool) {
+	f, ok := t.s.File(path)
+	return f.Size, f.Digest, f.Executable, ok
 }
 
 // Walk implements bundle.Tree.

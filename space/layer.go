@@ -105,7 +105,7 @@ func layerRoot(l Layer, own *Root) *Root {
 	r := NewDir(l.Space, l.ID, base, false)
 	r.layer, r.show = &l, show
 	open := r.open
-	r.open = func() (*openat.Dir, error) {
+	r.open = sync.OnceValues(func() (*openat.Dir, error) {
 		if l.Install != "" {
 			if err := own.linkless(path.Join(BundlesFolder, l.Install)); err != nil {
 				return nil, err
@@ -114,7 +114,7 @@ func layerRoot(l Layer, own *Root) *Root {
 			return nil, err
 		}
 		return open()
-	}
+	})
 	return r
 }
 

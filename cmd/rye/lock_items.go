@@ -24,11 +24,14 @@ type itemLock struct {
 }
 
 // openItems reads the lock of the project as it is now, with its bundles as
-// layers; a project without one begins an empty one.
-func (c *call) openItems(ctx context.Context) (*itemLock, error) {
-	h, err := c.house(ctx, strict) // anew: the bundles may be others now
-	if err != nil {
-		return nil, err
+// layers; a project without one begins an empty one. The house that is there
+// serves, unless something changed since it was built.
+func (c *call) openItems(ctx context.Context, h *house, changed bool) (*itemLock, error) {
+	if changed || !h.current(ctx) {
+		var err error
+		if h, err = c.house(ctx, strict); err != nil {
+			return nil, err
+		}
 	}
 	x := &itemLock{house: h, dir: h.spaces.ProjectDir, lock: &lock.Lock{}}
 	x.left = func(refs []item.Ref) map[item.Ref]bool { return c.leftOut(ctx, h, refs) }
@@ -42,6 +45,16 @@ func (c *call) openItems(ctx context.Context) (*itemLock, error) {
 	}
 	x.lock.Manifest = m.Settings()
 	return x, err
+}
+
+// current reports whether the lock is the one that the house was built over, and
+// the house as good as a strict one.
+func (h *house) current(ctx context.Context) bool {
+	if _, err := h.resolver.Table(ctx); err != nil || h.lock == nil || len(h.lockErrs)+len(h.resolver.Notes()) > 0 {
+		return false
+	}
+	b, err := h.files.read(lock.LockFile, lock.MaxLock)
+	return err == nil && bytes.Equal(b, h.lock.text)
 }
 
 // relock takes the tools of the project into the lock as they are. While some
@@ -105,7 +118,7 @@ func (c *call) lockItems(ctx context.Context, x *engine, r *packages.Result) err
 		return err
 	}
 	defer release()
-	it, err := c.openItems(ctx)
+	it, err := c.openItems(ctx, x.house, len(r.Installed)+len(r.Removed) > 0)
 	if err != nil {
 		return err
 	}
@@ -130,7 +143,7 @@ func (c *call) checkItems(ctx context.Context, x *engine) error {
 	if x.space != space.Project {
 		return nil
 	}
-	it, err := c.openItems(ctx)
+	it, err := c.openItems(ctx, x.house, false)
 	if err != nil {
 		return err
 	}
@@ -158,7 +171,7 @@ func (c *call) followBundles(ctx context.Context, x *engine, r *packages.Result)
 		return err
 	}
 	defer release()
-	it, err := c.openItems(ctx)
+	it, err := c.openItems(ctx, x.house, true)
 	if err != nil || it.before == nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,11 +19,11 @@ import (
 // checkout leaves out of the work tree. Git is asked only when an item is gone.
 func (c *call) leftOut(ctx context.Context, h *house, refs []item.Ref) map[item.Ref]bool {
 	out := map[item.Ref]bool{}
-	if len(refs) == 0 {
+	if len(refs) == 0 || !maybeSparse(h.spaces.ProjectDir) {
 		return out
 	}
 	repo, err := c.repo(ctx)
-	if err != nil || repo.WorkTree == "" { // in no repository, nothing is left out
+	if err != nil || repo.WorkTree == "" {
 		return out
 	}
 	top := h.prefixIn(repo) + space.Dir + "/"
@@ -49,7 +50,8 @@ func (c *call) leftOut(ctx context.Context, h *house, refs []item.Ref) map[item.
 }
 
 // notLeftOut refuses a project whose own files a sparse checkout leaves out: it
-// would look as if it required nothing. Git is asked only when one is gone.
+// would look as if it required nothing. Git is asked only when one is gone and
+// the repository may have a sparse checkout.
 func (c *call) notLeftOut(ctx context.Context, h *house) error {
 	var gone []string
 	for _, name := range []string{lock.ManifestFile, lock.LockFile, lock.SumFile} {
@@ -57,11 +59,11 @@ func (c *call) notLeftOut(ctx context.Context, h *house) error {
 			gone = append(gone, name)
 		}
 	}
-	if len(gone) == 0 {
+	if len(gone) == 0 || !maybeSparse(h.spaces.ProjectDir) {
 		return nil
 	}
 	repo, err := c.repo(ctx)
-	if err != nil || repo.WorkTree == "" || !there(filepath.Join(repo.GitDir, "info", "sparse-checkout")) {
+	if err != nil || repo.WorkTree == "" {
 		return nil
 	}
 	prefix := h.prefixIn(repo)
@@ -75,6 +77,19 @@ func (c *call) notLeftOut(ctx context.Context, h *house) error {
 	left := slices.Sorted(maps.Keys(skipped))
 	return diag.New(diag.LockMissing, "reading %s: the sparse checkout leaves it out of this work tree", left[0]).
 		WithHint("git sparse-checkout add %s", cmp.Or(strings.TrimSuffix(prefix, "/"), "/"+strings.Join(left, " /")))
+}
+
+// maybeSparse reports whether the repository around a folder has a sparse
+// checkout, or may have one since this is one of several work trees.
+func maybeSparse(dir string) bool {
+	for parent := ""; dir != parent; dir = filepath.Dir(dir) {
+		parent = filepath.Dir(dir)
+		at := filepath.Join(dir, ".git")
+		if fi, err := os.Lstat(at); err == nil {
+			return !fi.IsDir() || there(filepath.Join(at, "info", "sparse-checkout"))
+		}
+	}
+	return false
 }
 
 func refsOf(items []lock.Item) []item.Ref {

@@ -28,6 +28,7 @@ type spaceLock struct {
 	space    space.Name
 	dir      string    // the folder that holds the files, "" when it is on no disk
 	files    lockFiles // the same
+	text     []byte    // of the lock
 	lock     *lock.Lock
 	manifest *lock.Manifest
 	notes    []diag.Finding // warnings of the lock
@@ -89,6 +90,7 @@ func parseSpaceLock(sl *spaceLock, where string) (*spaceLock, error) {
 		return nil, fileError(lock.LockFile, err)
 	}
 	var found []diag.Finding
+	sl.text = b
 	sl.lock, found = lock.ParseLock(b)
 	sl.notes = diag.WithPath(found, lock.LockFile)
 	if err := diag.FromFindings("reading "+where+lock.LockFile, sl.notes); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/verify"
@@ -136,7 +135,7 @@ func (c *call) inGit(h *house, p *gitProject, root *space.Root, what string) (*h
 	}
 	x.resolver = resolve.New(resolve.Params{Spaces: x.spaces, Trust: x.trust, Lenient: true})
 	x.executor = c.executor(&x)
-	x.primary = primary.New(primary.Params{Resolver: x.resolver, Executor: x.executor, Caller: policy.Person(), Now: c.Now})
+	x.primary = c.primary(&x, policy.Person())
 	return &x, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -48,6 +49,7 @@ type engine struct {
 
 // engine builds the engine of the space that --space names. Done must follow.
 func (c *call) engine(ctx context.Context) (*engine, error) {
+	debug.SetGCPercent(400) // a verb is over before collecting would pay
 	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return nil, err
@@ -203,15 +205,11 @@ func (c *call) bundleCaps(h *house) func(context.Context, *source.Snapshot) ([]s
 			return nil, err
 		}
 		var caps []string
-		for _, f := range s.Files {
+		err = s.Each(ctx, func(f source.File, text []byte) error {
 			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
 			place, known := table.Place(rel)
-			if !ok || !known || place.Ref.IsZero() || place.Type.Ext == "" {
-				continue
-			}
-			text, err := s.Read(f.Path)
-			if err != nil {
-				return nil, err
+			if !ok || !known || place.Ref.IsZero() || place.Type.Ext == "" || !place.Extractor.MayHold("permissions", text) {
+				return nil
 			}
 			meta, _ := place.Extractor.Read(place.Type, text)
 			for _, p := range meta.Permissions {
@@ -219,7 +217,8 @@ func (c *call) bundleCaps(h *house) func(context.Context, *source.Snapshot) ([]s
 					caps = append(caps, p)
 				}
 			}
-		}
-		return caps, nil
+			return nil
+		})
+		return caps, err
 	}
 }

@@ -1,6 +1,7 @@
 package gitsource
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,8 +31,9 @@ import (
 //
 // Writers hold the lock file beside it. Everything in it can be fetched again.
 type store struct {
-	dir string
-	url string
+	cache *source.Cache
+	dir   string
+	url   string
 }
 
 // The repositories of a store.
@@ -50,7 +52,7 @@ func newStore(c *source.Cache, url string) *store {
 		}
 		return '_'
 	}, strings.ToLower(url[strings.Index(url, "://")+1:]))
-	return &store{dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
+	return &store{cache: c, dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
 }
 
 // with calls fn while no other process has the store.
@@ -92,7 +94,7 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 			return "", s.unwritable(err)
 		}
 	}
-	_ = atomicfile.Write(filepath.Join(s.dir, "url"), []byte(s.url+"\n"), 0o600)
+	s.remember(filepath.Join(s.dir, "url"), []byte(s.url+"\n"))
 	err := plainConfig(dir, isSHA256)
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
@@ -129,13 +131,23 @@ func (s *store) discard(name string) error {
 func (s *store) saveRefs(r *Refs) {
 	b, err := json.Marshal(r)
 	if err == nil && os.MkdirAll(s.dir, 0o700) == nil {
-		_ = atomicfile.Write(filepath.Join(s.dir, "refs.json"), b, 0o600)
+		s.remember(filepath.Join(s.dir, "refs.json"), b)
 	}
+}
+
+// remember writes a file that may be lost, unless it says the same already. That
+// the store is in use is noted in either case.
+func (s *store) remember(file string, b []byte) {
+	if was, err := os.ReadFile(file); err == nil && bytes.Equal(was, b) {
+		s.cache.Used(s.dir)
+		return
+	}
+	_ = atomicfile.Replace(file, b, 0o600)
 }
 
 func (s *store) loadRefs() (*Refs, error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, "refs.json"))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 { // power was lost
 		return nil, source.NotCached("the versions of " + s.url)
 	}
 	var r Refs
@@ -163,7 +175,7 @@ func (s *store) sumFile(o source.Origin) string {
 
 func (s *store) saveSum(o source.Origin, f fetched) {
 	if b, err := json.Marshal(f); err == nil && os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700) == nil {
-		_ = atomicfile.Write(s.sumFile(o), b, 0o600)
+		s.remember(s.sumFile(o), b)
 	}
 }
 
