@@ -1,24 +1,42 @@
 package search
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // edits returns how many insertions, deletions, changes and swaps of
 // neighbours lead from one word to the other, or more than limit.
 func edits(a, b string, limit int) int {
+	if d := len(a) - len(b); d > utf8.UTFMax*limit || -d > utf8.UTFMax*limit {
+		return limit + 1
+	}
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] && a[0] < utf8.RuneSelf {
 		a, b = a[1:], b[1:]
 	}
-	x, y := []rune(a), []rune(b)
+	if ascii(a) && ascii(b) {
+		return distance([]byte(a), []byte(b), limit)
+	}
+	return distance([]rune(a), []rune(b), limit)
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// distance is edits over the characters of two words.
+func distance[E byte | rune](x, y []E, limit int) int {
 	if len(x) > len(y) {
 		x, y = y, x
 	}
 	if len(y)-len(x) > limit {
 		return limit + 1
 	}
-	return distance(x, y, limit)
-}
-
-func distance(x, y []rune, limit int) int {
 	var buf [3][maxToken + 1]uint8 // no token has more characters
 	before, prev, row := buf[0][:len(y)+1], buf[1][:len(y)+1], buf[2][:len(y)+1]
 	for j := range prev {
@@ -49,25 +67,23 @@ func distance(x, y []rune, limit int) int {
 // fits reports whether a token has the form of a pattern in which * stands for
 // any characters.
 func fits(pattern, s string) bool {
-	star, back := -1, 0
-	i, j := 0, 0
-	for j < len(s) {
-		switch {
-		case i < len(pattern) && pattern[i] == '*':
-			star, back = i, j
-			i++
-		case i < len(pattern) && pattern[i] == s[j]:
-			i++
-			j++
-		case star >= 0:
-			back++
-			i, j = star+1, back
-		default:
+	piece, rest, more := strings.Cut(pattern, "*")
+	if !strings.HasPrefix(s, piece) {
+		return false
+	}
+	s = s[len(piece):]
+	if !more {
+		return s == ""
+	}
+	for {
+		piece, rest, more = strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(s, piece)
+		}
+		i := strings.Index(s, piece)
+		if i < 0 {
 			return false
 		}
+		s = s[i+len(piece):]
 	}
-	for i < len(pattern) && pattern[i] == '*' {
-		i++
-	}
-	return i == len(pattern)
 }

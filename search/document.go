@@ -84,7 +84,8 @@ func (d *document) read(i int, name string, m *item.Metadata, text []byte) {
 	}
 }
 
-// value adds whatever a field may hold.
+// value adds whatever a field may hold, the keys of a mapping in the order of
+// the alphabet.
 func (t *tokens) value(v any, depth int) {
 	switch v := v.(type) {
 	case nil:
@@ -97,10 +98,10 @@ func (t *tokens) value(v any, depth int) {
 			}
 		}
 	case map[string]any:
-		// The keys of a mapping have no order, so their words get none: a
-		// field that is a mapping is searched by its keys only.
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			t.text(k)
+			if t.text(k); depth < 8 {
+				t.value(v[k], depth+1)
+			}
 		}
 	default:
 		t.text(fmt.Sprint(v))

@@ -129,11 +129,11 @@ func (v *view) term(out []match, p *part, l *leaf) []match {
 	if !ok {
 		return out
 	}
-	p.seg.read(e, func(at posting) {
+	for at := p.seg.read(e); at.next(); {
 		if p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
 			out = v.put(out, p, at.doc, at.field, float64(at.tf))
 		}
-	})
+	}
 	return out
 }
 
@@ -151,12 +151,12 @@ func (v *view) several(out []match, p *part, l *leaf) []match {
 		if tf == nil {
 			tf, touched = make([]float32, p.seg.docs*n), newBits(p.seg.docs)
 		}
-		p.seg.read(e, func(at posting) {
+		for at := p.seg.read(e); at.next(); {
 			if l.field < 0 || l.field == at.field {
 				tf[int(at.doc)*n+at.field] += weight * float32(at.tf)
 				setBit(touched, at.doc)
 			}
-		})
+		}
 	})
 	if tf == nil {
 		return out
@@ -175,6 +175,9 @@ func (v *view) several(out []match, p *part, l *leaf) []match {
 	return out
 }
 
+// isID returns 1 for what has the slash of an id, else 0.
+func isID(s string) int { return min(strings.Count(s, "/"), 1) }
+
 // prefix is what all words begin with that the leaf can match.
 func (l *leaf) prefix() string {
 	if l.form != glob {
@@ -188,16 +191,13 @@ func (l *leaf) prefix() string {
 // is matched by what looks like an id only.
 func (l *leaf) likeness(token string) float32 {
 	want := l.words[0]
-	if strings.Contains(token, "/") && !strings.Contains(want, "/") {
-		return 0
-	}
 	if l.form == glob {
-		if fits(want, token) {
+		if fits(want, token) && isID(token) <= isID(want) {
 			return 1
 		}
 		return 0
 	}
-	if n := edits(want, token, l.n); n <= l.n {
+	if n := edits(want, token, l.n); n <= l.n && isID(token) <= isID(want) {
 		return 1 / float32(int(1)<<n)
 	}
 	return 0
@@ -206,22 +206,22 @@ func (l *leaf) likeness(token string) float32 {
 // sequence finds phrases and neighbourhoods.
 func (v *view) sequence(out []match, p *part, l *leaf) []match {
 	words, need := distinct(l.words)
-	lists := make([][]posting, len(words))
+	lists := make([]*postings, len(words))
 	for i, w := range words {
 		e, ok := p.seg.find(w)
 		if !ok {
 			return out
 		}
-		p.seg.read(e, func(at posting) {
-			if p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
-				lists[i] = append(lists[i], at)
-			}
-		})
+		lists[i] = p.seg.read(e)
 	}
 	at := make([][]uint32, len(words))
-	together(lists, func(found []posting) {
-		for i, f := range found {
-			at[i] = p.seg.positions(f, at[i][:0])
+	for together(lists) {
+		doc, field := lists[0].doc, lists[0].field
+		if !p.alive(doc) || l.field >= 0 && l.field != field {
+			continue
+		}
+		for i, f := range lists {
+			at[i] = p.seg.positions(f.posting, at[i][:0])
 		}
 		var n uint32
 		if l.form == near {
@@ -230,9 +230,9 @@ func (v *view) sequence(out []match, p *part, l *leaf) []match {
 			n = runs(inOrder(l.words, words, at))
 		}
 		if n > 0 {
-			out = v.put(out, p, found[0].doc, found[0].field, float64(n))
+			out = v.put(out, p, doc, field, float64(n))
 		}
-	})
+	}
 	return out
 }
 
@@ -257,29 +257,34 @@ func inOrder(phrase, words []string, at [][]uint32) [][]uint32 {
 	return out
 }
 
-// together calls fn for every field of a document that is in all lists.
-func together(lists [][]posting, fn func([]posting)) {
-	next := make([]int, len(lists))
-	found := make([]posting, len(lists))
-	for _, first := range lists[0] {
-		found[0] = first
-		ok := true
-		for i := 1; i < len(lists) && ok; i++ {
-			for next[i] < len(lists[i]) && earlier(lists[i][next[i]], first) {
-				next[i]++
+// together moves all lists on to the next field of a document that is in all
+// of them, and reports whether there is one.
+func together(lists []*postings) bool {
+	if !lists[0].next() {
+		return false
+	}
+	for i := 1; i < len(lists); {
+		switch first := lists[0]; {
+		case lists[i].before(first.posting):
+			if !lists[i].next() {
+				return false
 			}
-			if ok = next[i] < len(lists[i]) && !earlier(first, lists[i][next[i]]); ok {
-				found[i] = lists[i][next[i]]
+		case first.before(lists[i].posting):
+			if !first.next() {
+				return false
 			}
-		}
-		if ok {
-			fn(found)
+			i = 1
+		default:
+			i++
 		}
 	}
+	return true
 }
 
-func earlier(a, b posting) bool {
-	return a.doc < b.doc || a.doc == b.doc && a.field < b.field
+// before reports whether a list stands before a place. One that was not begun
+// stands before everything.
+func (p *postings) before(q posting) bool {
+	return p.pos == "" || p.doc < q.doc || p.doc == q.doc && p.field < q.field
 }
 
 // near implements library.
@@ -289,10 +294,7 @@ func (v *view) near(word string, limit int, fn func(word string, distance, docs 
 	for i := range v.parts {
 		p := &v.parts[i]
 		p.seg.each("", func(e entry) {
-			if strings.Contains(e.term, "/") {
-				return
-			}
-			if d := edits(word, e.term, limit); d <= limit {
+			if d := edits(word, e.term, limit); d <= limit && isID(e.term) == 0 {
 				all[e.term] = found{d, all[e.term].docs + p.holders(e)}
 			}
 		})
@@ -307,11 +309,10 @@ func (v *view) near(word string, limit int, fn func(word string, distance, docs 
 // holders returns how many documents that count have a term.
 func (p *part) holders(e entry) (n int) {
 	last := -1
-	p.seg.read(e, func(at posting) {
+	for at := p.seg.read(e); at.next(); last = int(at.doc) {
 		if int(at.doc) != last && p.alive(at.doc) {
 			n++
 		}
-		last = int(at.doc)
-	})
+	}
 	return n
 }

@@ -255,28 +255,42 @@ type posting struct {
 	pos   string // tf positions, each as a difference to the one before
 }
 
-// read calls fn for every posting of a term, by document and field.
-func (s *segment) read(e entry, fn func(posting)) {
-	c := cursor{s: e.postings, seg: s}
-	doc := uint64(0)
-	for len(c.s) > 0 {
-		doc += c.number()
-		mask := c.number()
-		if doc >= uint64(s.docs) || bits.Len64(mask) > s.fields || mask == 0 {
-			c.fail()
-			return
+// postings walks the places of one term, by document and field.
+type postings struct {
+	cursor
+	docs, fields int
+	mask         uint64
+	posting
+}
+
+// read returns the places of a term.
+func (s *segment) read(e entry) *postings {
+	return &postings{cursor: cursor{s: e.postings, seg: s}, docs: s.docs, fields: s.fields}
+}
+
+// next goes to the next place and reports whether there is one.
+func (p *postings) next() bool {
+	if p.mask == 0 {
+		if len(p.s) == 0 {
+			return false
 		}
-		for ; mask != 0; mask &= mask - 1 {
-			p := posting{doc: uint32(doc), field: bits.TrailingZeros64(mask)}
-			p.tf = uint32(c.number())
-			p.pos = c.text()
-			if uint64(p.tf) > uint64(len(p.pos)) { // a position takes a byte or more
-				c.fail()
-				return
-			}
-			fn(p)
+		doc := uint64(p.doc) + p.number()
+		if p.mask = p.number(); doc >= uint64(p.docs) || bits.Len64(p.mask) > p.fields || p.mask == 0 {
+			p.fail()
+			p.mask = 0
+			return false
 		}
+		p.doc = uint32(doc)
 	}
+	p.field = bits.TrailingZeros64(p.mask)
+	p.mask &= p.mask - 1
+	p.tf = uint32(p.number())
+	if p.pos = p.text(); uint64(p.tf) > uint64(len(p.pos)) { // a position takes a byte or more
+		p.fail()
+		p.mask = 0
+		return false
+	}
+	return true
 }
 
 // positions appends the positions of a posting to out.
