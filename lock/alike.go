@@ -49,6 +49,11 @@ func Alike(a, b ID) Likeness {
 	return Unlike
 }
 
+// OneRepository reports whether two different ids are two addresses of one bundle.
+func OneRepository(a, b ID) bool {
+	return a != b && a.Kind != PathID && b.Kind != PathID && a.Major == b.Major && a.place() == b.place()
+}
+
 // place is where an id leads, whatever way is taken there.
 func (id ID) place() string {
 	repo := strings.ToLower(id.Repo)

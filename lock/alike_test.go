@@ -48,3 +48,27 @@ func TestAlike(t *testing.T) {
 		}
 	}
 }
+
+func TestOneRepository(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"github.com/acme/tools", "git@github.com:acme/tools.git", true},
+		{"github.com/acme/tools", "ssh://git@GitHub.com/Acme/tools", true},
+		{"http://git.acme.io/tools", "http://git.acme.io/tools.git", true},
+		{"file:///srv/tools", "file:///srv/tools.git", true},
+		{"github.com/acme/mono//a", "git@github.com:acme/mono//a", true},
+		{"github.com/acme/tools", "github.com/acme/tools.git", false}, // one id
+		{"github.com/acme/tools", "github.com/acme/tools/v2", false},
+		{"github.com/acme/mono//a", "git@github.com:acme/mono//b", false},
+		{"github.com/acme/tools", "git@gitlab.com:acme/tools", false},
+		{"./tools", "../tools", false},
+	} {
+		a, _ := lock.ParseID(c.a)
+		b, _ := lock.ParseID(c.b)
+		if got := lock.OneRepository(a, b); got != c.want || lock.OneRepository(b, a) != got {
+			t.Errorf("%s and %s: %t, want %t", c.a, c.b, got, c.want)
+		}
+	}
+}

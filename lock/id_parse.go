@@ -15,7 +15,7 @@ import (
 
 // ParseID reads a bundle id as a person may write it and returns it in its
 // canonical form: an https address is its host path, hosts are lower case, a
-// ".git" at the end of a host path is dropped.
+// ".git" at the end of a host path or of an address of ssh is dropped.
 func ParseID(s string) (ID, error) {
 	id, why := parseID(s)
 	if why != "" {
@@ -136,7 +136,11 @@ func parseURL(scheme, rest string) (ID, string) {
 		return parseHost(authority + "/" + p)
 	}
 	p, sub, major, why := cutParts(p, 1)
-	if why == "" {
+	switch {
+	case why != "":
+	case scheme == "ssh":
+		p, why = bareSSH(p)
+	default:
 		why = wrongPath(p)
 	}
 	if why != "" {
@@ -193,12 +197,27 @@ func parseSCP(authority, p string) (ID, string) {
 	}
 	p, sub, major, why := cutParts(p, 1)
 	if why == "" {
-		why = wrongPath(p)
+		p, why = bareSSH(p)
 	}
 	if why != "" {
 		return ID{}, why
 	}
 	return ID{URLID, user + "@" + host + ":" + p, sub, major}, ""
+}
+
+// bareSSH drops the ".git" that every server of git adds by itself when it is
+// asked by ssh.
+func bareSSH(p string) (bare, why string) {
+	for bare = p; strings.HasSuffix(bare, ".git") && len(bare) > len(".git"); {
+		bare = strings.TrimSuffix(bare, ".git")
+	}
+	if strings.HasSuffix(bare, "/") {
+		bare = p // a repository that is called .git
+	}
+	if _, last, noMajor := cutMajor("/"+bare, 0); bare != p && (last != "" || noMajor != "") {
+		return "", "a repository cannot be named like a major version"
+	}
+	return bare, wrongPath(bare)
 }
 
 func validUser(s string) bool {

@@ -351,9 +351,10 @@ func (p *manifestParser) workspace() {
 	p.m.Workspace = list
 }
 
-// collisions finds required ids that differ by case only: a forge takes them
-// for one repository.
+// collisions finds required ids that differ by case only, which a forge takes
+// for one repository, and two addresses of one bundle.
 func (p *manifestParser) collisions() {
+	defer p.twice()
 	seen := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(p.m.Require)) {
 		low := strings.ToLower(id)
@@ -364,5 +365,19 @@ func (p *manifestParser) collisions() {
 			continue
 		}
 		seen[low] = id
+	}
+}
+
+func (p *manifestParser) twice() {
+	var before []ID
+	for _, key := range slices.Sorted(maps.Keys(p.m.Require)) {
+		id, _ := ParseID(key)
+		for _, other := range before {
+			if OneRepository(id, other) && !strings.EqualFold(id.String(), other.String()) {
+				pos := p.m.Place("require", key)
+				p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s and %s are one bundle: keep one address", other, id))
+			}
+		}
+		before = append(before, id)
 	}
 }

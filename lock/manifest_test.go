@@ -124,6 +124,16 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 1\npolicy: {min-age: soon}\n", "must be a duration"},
 		{"rye: 1\npolicy: {min-age: -1h}\n", "must be a duration"},
 		{"rye: 1\npolicy: {min_age: 1h}\n", `did you mean "min-age"?`},
+		{"rye: 1\npolicy: {sources: []}\n", "sources allows nothing"},
+		{"rye: 1\npolicy: {hosts: []}\n", "hosts allows nothing"},
+		{"rye: 1\npolicy: {sources: x}\n", "sources must be a list"},
+		{"rye: 1\npolicy: {sources: [github.com/*]}\n", "no beginning of bundle ids"},
+		{"rye: 1\npolicy: {sources: [\"https://github.com/acme\"]}\n", "no beginning of bundle ids"},
+		{"rye: 1\npolicy: {caps-deny: [\"rye.[\"]}\n", "is no pattern"},
+		{"rye: 1\npolicy: {hosts: [\"https://acme.io\"]}\n", "is no host"},
+		{"rye: 1\npolicy: {hosts: [API.acme.io]}\n", "is no host"},
+		{"rye: 1\npolicy: {offline: 1}\n", "offline must be true or false"},
+		{"rye: 1\nrequire: {\"git@h.io:x\": v1.0.0, h.io/x: v1.0.0}\n", "are one bundle: keep one address"},
 		{"rye: 1\nvendor: yes\n", "vendor must be true or false"},
 		{"rye: 1\n# \u202e hidden\n", "HIDDEN_CHARS"},
 		{strings.Repeat("[", 10000), "PARSING_ERROR"},
@@ -183,6 +193,7 @@ func TestManifestHash(t *testing.T) {
 		"replace: {github.com/a/b: github.com/x/y}\n", "replace: {github.com/a/b: github.com/x/y@v1.0.0}\n", "workspace: [./x]\n", "workspace: [./y]\n",
 		"trust: {github.com/a/*: {signers: [ed25519:" + fingerprint + "]}}\n",
 		"policy: {sources: [x]}\n", "policy: {caps-deny: [x]}\n", "policy: {min-age: 1h}\n", "policy: {min-age: 2d}\n",
+		"policy: {hosts: [x]}\n", "policy: {require-signed: true}\n", "policy: {offline: true}\n",
 	} {
 		h := manifest(t, base+more).Settings()
 		if other, taken := hashes[h]; taken {

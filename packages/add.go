@@ -48,6 +48,12 @@ func (s *solver) wanted(ctx context.Context, q Query) (string, error) {
 	if err := s.rules().Source(lock.Module{ID: id, Version: q.Version}, q.ID); err != nil {
 		return "", err
 	}
+	for _, r := range s.m.Requires() {
+		if other, err := lock.ParseID(r.ID); err == nil && lock.OneRepository(q.ID, other) {
+			return "", diag.New(diag.Usage, "adding %s: it is %s, which is required already", id, r.ID).
+				WithHint("rye add %s@VERSION takes another version; rye remove %s first changes the address", r.ID, r.ID)
+		}
+	}
 	switch {
 	case q.ID.Kind == lock.PathID:
 		return lock.LocalVersion, nil

@@ -76,7 +76,25 @@ func (s *solver) alike(l *lock.Lock) error {
 		}
 		s.note(b.Module(), odd)
 	}
-	return together("comparing ids", errs)
+	return together("comparing ids", append(errs, twice(l)...))
+}
+
+// twice refuses two addresses of one bundle: their versions would be chosen apart
+// from each other.
+func twice(l *lock.Lock) []error {
+	var errs []error
+	for i, b := range l.Bundles {
+		for _, o := range l.Bundles[:i] {
+			x, err := lock.ParseID(b.ID)
+			y, err2 := lock.ParseID(o.ID)
+			if err != nil || err2 != nil || !lock.OneRepository(x, y) {
+				continue
+			}
+			errs = append(errs, diag.New(diag.Unresolvable, "resolving %s: %s is the same bundle under another address", b.ID, o.ID).
+				WithHint("rye why %s shows who requires it so; require one address everywhere", b.ID))
+		}
+	}
+	return errs
 }
 
 // required returns what a lock says that the manifest required.
