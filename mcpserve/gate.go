@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -60,14 +61,14 @@ func declared(method string) bool {
 // reply drops the typed nil that stands beside an error.
 func reply[R mcp.Result](res R, err error) (mcp.Result, error) {
 	if err != nil {
-		return nil, problem(err)
+		return nil, problem(err, nil)
 	}
 	return res, nil
 }
 
 // problem is an error of the verbs as the protocol tells it: what is wrong with
 // the question is the client's affair, everything else the server's.
-func problem(err error) *jsonrpc.Error {
+func problem(err error, facts map[string]any) *jsonrpc.Error {
 	var e *jsonrpc.Error
 	if errors.As(err, &e) {
 		return e
@@ -78,8 +79,10 @@ func problem(err error) *jsonrpc.Error {
 	case diag.Usage.Exit(), diag.ItemNotFound.Exit():
 		e.Code = jsonrpc.CodeInvalidParams
 	}
-	if code != "" {
-		e.Data, _ = jsonx.Marshal(map[string]any{"code": string(code)})
+	data := map[string]any{"code": string(code)}
+	maps.Copy(data, facts)
+	if raw, err := jsonx.Marshal(data); err == nil && code != "" {
+		e.Data = raw
 	}
 	return e
 }

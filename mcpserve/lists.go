@@ -72,7 +72,7 @@ func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesPar
 func (s *Server) readResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	text, mime, err := s.p.Verbs.Resource(ctx, params.URI)
 	if err != nil {
-		return nil, err
+		return nil, problem(err, map[string]any{"uri": params.URI})
 	}
 	res := finished[mcp.ReadResourceResult](params.Meta)
 	res.Cacheable = keep(0)

@@ -225,7 +225,9 @@ func TestStdioPromptsAndResources(t *testing.T) {
 	demand(t, got, "result.resources.0", "map[mimeType:text/markdown name:demo/facts size:7 title:Facts uri:rye://knowledge/demo/facts]")
 	got = ask("resources/read", `"uri":"rye://knowledge/demo/facts"`)
 	demand(t, got, "result.contents.0", "map[mimeType:text/markdown text:# Facts uri:rye://knowledge/demo/facts]")
-	demand(t, ask("resources/read", `"uri":"file:///etc/passwd"`), "error.code", "-32602")
+	got = ask("resources/read", `"uri":"file:///etc/passwd"`)
+	demand(t, got, "error.code", "-32602")
+	demand(t, got, "error.data", "map[code:ITEM_NOT_FOUND uri:file:///etc/passwd]")
 	demand(t, ask("resources/templates/list", ""), "result.resourceTemplates", "[]")
 	demand(t, ask("prompts/list", `"cursor":"AAAA"`), "error.code", "-32602")
 	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
