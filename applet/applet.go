@@ -1,7 +1,7 @@
 // Package applet holds the native bodies of standard tools: bash, read, write,
-// edit_lines, glob, grep, ls, system, webfetch and websearch. `rye applet NAME` runs one of them in
-// a process of its own: one JSON object (the parameters) on stdin, one JSON
-// object (the result) on stdout.
+// edit_lines, glob, grep, ls, lsp, system, webfetch and websearch. `rye applet
+// NAME` runs one of them in a process of its own: one JSON object (the
+// parameters) on stdin, one JSON object (the result) on stdout.
 //
 // It is NOT the judge of what may run: the items that name an applet are
 // resolved, verified and permitted before this package sees a parameter, and
@@ -14,6 +14,12 @@
 // component at a time over open directory handles (os.Root), so a link out of
 // the project, or one swapped in while the work runs, is PATH_ESCAPE. Nothing
 // named .git is ever written to.
+//
+// # Configuration
+//
+// What webfetch, websearch and lsp decide by is configuration, which was merged
+// and verified before this process began (see settings). Web requests reach
+// public addresses only, unless it says otherwise.
 //
 // # Limits
 //
@@ -66,6 +72,7 @@ func Table() map[string]Func {
 		"glob":       runGlob,
 		"grep":       runGrep,
 		"ls":         runLS,
+		"lsp":        runLSP,
 		"read":       runRead,
 		"system":     runSystem,
 		"webfetch":   runWebfetch,

@@ -124,6 +124,12 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	} else {
 		err.Hint = "it wrote nothing to stderr; rye run with --json shows all that it returned"
 	}
+	if said, ok := r.Data["error"].(map[string]any); ok && isBool {
+		if hint, _ := said["suggestion"].(string); hint != "" {
+			err.Hint = hint
+		}
+		err.Retryable, _ = said["retryable"].(bool)
+	}
 	if r.Data["stdout"] == nil || len(r.Data) > 1 {
 		err.WithDetail("data", r.Data)
 	} else if out := tail(r.Stdout, 4096); out != "" {

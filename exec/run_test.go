@@ -95,6 +95,16 @@ func TestFailure(t *testing.T) {
 	}
 }
 
+// What a tool says about its own failure is what people read.
+func TestFailureInTheToolsWords(t *testing.T) {
+	out := []byte(`{"success":false,"error":{"message":"no key","suggestion":"set KEY","retryable":true}}`)
+	r := &Result{ReturnCode: 1, Data: resultData(out, false)}
+	err := r.failure(&Plan{Chain: &Chain{Elements: []*resolve.Item{{Ref: tool("t")}}}}, proc.Result{ExitCode: 1})
+	if e, ok := err.(*diag.Error); !ok || e.Message != "running tool:t: no key" || e.Hint != "set KEY" || !e.Retryable {
+		t.Errorf("%+v", err)
+	}
+}
+
 func TestTail(t *testing.T) {
 	if got := tail([]byte(strings.Repeat("x", 10)+"end"), 5); got != "…xxend" {
 		t.Errorf("%q", got)

@@ -19,6 +19,7 @@ import (
 // program is set here and never by its environment.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
+		"toylsp":      toyLSP,
 		"rye":         func() { os.Exit(runAs(func(*world) {})) },
 		"rye-empty":   func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
 		"rye-panics":  func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
