@@ -93,7 +93,11 @@ func (c *call) releaseRevocation(ctx context.Context, h *house) (trust.File, err
 			WithHint("sign with --key of somebody who signed it; nobody else's revocation would count")
 	}
 	name, b, err := trust.NewReleaseRevocation(ctx, r, signer, c.Now())
-	return trust.File{Name: name, Data: b}, err
+	if err != nil {
+		return trust.File{}, err
+	}
+	made := trust.File{Name: name, Data: b}
+	return made, c.recordDocuments(ctx, h, space.User, made)
 }
 
 // foreignRevocation reads a document that somebody who is known here signed.

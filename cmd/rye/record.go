@@ -60,7 +60,7 @@ func documentUse(kind string) string {
 	switch kind {
 	case trust.KindEndorsement:
 		return "endorse"
-	case trust.KindRevocation, trust.KindRevocations:
+	case trust.KindRevocation, trust.KindRevocations, trust.KindReleaseRevocation:
 		return "revoke"
 	case trust.KindRotation:
 		return "rotate"
