@@ -14,8 +14,12 @@ import (
 // that is not here is a failure: record first, then add it.
 func signers() map[string]string {
 	return map[string]string{
-		"primary.signature":         "Prepare hands the entry on, batch.flush and githook's run.record write it down",
+		"primary.signature":         "Prepare hands the entry on",
+		"primary.prepare":           "batch.flush",
+		"primary.upgradeLegacy":     "batch.flush",
+		"githook.sign":              "run.record",
 		"cmd/rye.writeManifest":     "recordManifest",
+		"cmd/rye.sign":              "Record of the same house",
 		"cmd/rye.cosign":            "recordManifest",
 		"cmd/rye.keyDocuments":      "makeKeyOf and runKeyRotate, with recordDocuments",
 		"cmd/rye.succession":        "runKeyRotate, with recordDocuments",
@@ -31,7 +35,8 @@ func signers() map[string]string {
 	}
 }
 
-// maker reports whether a function of a room makes a signature.
+// maker reports whether a function of a room makes a signature. So does the
+// method Prepare of a primary.House.
 func maker(room, name string) bool {
 	return room == "sign" && (name == "Sign" || name == "SignDetached") || room == "trust" && strings.HasPrefix(name, "New")
 }
@@ -65,7 +70,8 @@ func signing(all []source) map[string]string {
 			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
-					if room, ok := sel.X.(*ast.Ident); ok && maker(room.Name, sel.Sel.Name) {
+					room, _ := sel.X.(*ast.Ident)
+					if sel.Sel.Name == "Prepare" || room != nil && maker(room.Name, sel.Sel.Name) {
 						out[s.room+"."+name] = fmt.Sprint(s.fset.Position(n.Pos()))
 					}
 				}
