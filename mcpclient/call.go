@@ -18,31 +18,35 @@ import (
 func (c *client) call(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	settings, _ := in.Config["settings"].(map[string]any)
 	transport, _ := settings["transport"].(string)
-	data, err := c.callStub(ctx, in.Chain.Tool(), transport, in.Env, in.Parameters)
-	if text := Stderr(err); text != "" && in.OnLine != nil { // only now is it of interest
+	say := func(text string) {
 		for line := range strings.SplitSeq(text, "\n") {
-			in.OnLine(proc.Stderr, []byte(line))
+			if in.OnLine != nil && line != "" {
+				in.OnLine(proc.Stderr, []byte(line))
+			}
 		}
 	}
+	data, err := c.callStub(ctx, &in, transport, say)
+	say(Stderr(err)) // only now is it of interest
 	return data, err
 }
 
 // callStub calls the tool that a verified item stands for, if the server still
 // describes it as it was signed.
-func (c *client) callStub(ctx context.Context, it *resolve.Item, transport string, env map[string]string, params map[string]any) (map[string]any, error) {
+func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport string, say func(string)) (map[string]any, error) {
+	it := in.Chain.Tool()
 	stub, err := ReadStub(it)
 	if err != nil {
 		return nil, err
 	}
-	server, err := c.serverOf(ctx, it, stub, transport, env)
+	server, err := c.serverOf(ctx, it, stub, transport, in.Env)
 	if err != nil {
 		return nil, err
 	}
-	session, err := c.checked(ctx, it, stub, server, env)
+	session, err := c.checked(ctx, it, stub, server, in.Env)
 	if err != nil {
 		return nil, err
 	}
-	res, err := session.Call(ctx, stub.Tool, params)
+	res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, say)
 	if err != nil {
 		return nil, err
 	}

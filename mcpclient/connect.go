@@ -193,6 +193,8 @@ func (s *Session) client(o Options) *mcp.Client {
 	c := mcp.NewClient(&mcp.Implementation{Name: "rye", Version: version}, &mcp.ClientOptions{
 		Capabilities:   &mcp.ClientCapabilities{},
 		MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+
+		ProgressNotificationHandler: s.progress,
 	})
 	c.AddReceivingMiddleware(s.receiving)
 	return c

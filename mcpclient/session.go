@@ -32,6 +32,9 @@ type Session struct {
 	mu    sync.Mutex
 	tools []Tool
 	known bool // tools are what the server offers
+
+	calls    int
+	watchers map[string]func(string) // of calls under way, by token
 }
 
 // Protocol returns the revision agreed on.
@@ -171,14 +174,28 @@ func (r *Result) text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Call calls a tool, within the server's timeout.
+// Call calls a tool. The server may be silent for its timeout.
 func (s *Session) Call(ctx context.Context, tool string, args map[string]any) (*Result, error) {
-	within, cancel := context.WithTimeout(ctx, s.server.Timeout)
+	return s.CallWatched(ctx, tool, args, func(string) {})
+}
+
+// CallWatched is Call for somebody who wants to know how far the server is.
+func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]any, onProgress func(string)) (*Result, error) {
+	within, cancel := context.WithCancel(ctx)
 	defer cancel()
+	silence := time.AfterFunc(s.server.Timeout, cancel)
+	defer silence.Stop()
+	p := &mcp.CallToolParams{Name: tool, Arguments: args}
 	if args == nil {
-		args = map[string]any{}
+		p.Arguments = map[string]any{}
 	}
-	res, err := s.cs.CallTool(within, &mcp.CallToolParams{Name: tool, Arguments: args})
+	token, done := s.watch(func(text string) {
+		silence.Reset(s.server.Timeout)
+		onProgress(text)
+	})
+	defer done()
+	p.SetProgressToken(token)
+	res, err := s.cs.CallTool(within, p)
 	doing := "calling " + quoted(tool)
 	if err != nil {
 		return nil, s.explain(ctx, doing, err)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,7 +77,7 @@ func TestEras(t *testing.T) {
 						t.Errorf("agreed on %q with %q", session.Protocol(), session.Software())
 					}
 					tools, err := session.Tools(t.Context())
-					if err != nil || len(tools) != 8 {
+					if err != nil || len(tools) != 9 {
 						t.Fatalf("%d tools, %v", len(tools), err)
 					}
 					if got := text(t, session, "echo", map[string]any{"text": "a\nb <&> ü"}); got != "a\nb <&> ü" {
@@ -145,7 +146,7 @@ func TestEnvironment(t *testing.T) {
 func TestNoise(t *testing.T) {
 	for _, era := range []string{"modern", "legacy"} {
 		s := open(t, stdio("-banner", "-noise", "-era", era))
-		if tools, err := s.Tools(t.Context()); err != nil || len(tools) != 8 {
+		if tools, err := s.Tools(t.Context()); err != nil || len(tools) != 9 {
 			t.Errorf("%d tools, %v", len(tools), err)
 		}
 		if got := text(t, s, "echo", map[string]any{"text": "x"}); got != "x" {
@@ -236,6 +237,30 @@ func use(ctx context.Context, o Options, s *Server) error {
 		_, err = session.Call(ctx, "echo", map[string]any{"text": "x"})
 	}
 	return err
+}
+
+// A call may take longer than a server may be silent, while it tells how far it is.
+func TestProgress(t *testing.T) {
+	for _, era := range []string{"modern", "legacy"} {
+		s := stdio("-era", era)
+		s.Timeout = 2 * time.Second
+		session := open(t, s)
+		var mu sync.Mutex
+		var got []string
+		r, err := session.CallWatched(t.Context(), "slow", map[string]any{"steps": 12}, func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			got = append(got, text)
+		})
+		if err != nil || r.text() != "done" {
+			t.Errorf("%s: %v", era, err)
+		}
+		mu.Lock()
+		if len(got) == 0 || got[0] != "step 1" {
+			t.Errorf("%s: told %q", era, got)
+		}
+		mu.Unlock()
+	}
 }
 
 func TestCancel(t *testing.T) {

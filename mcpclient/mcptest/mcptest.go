@@ -37,7 +37,8 @@ type Server struct {
 	Token  string // what Authorization must say over HTTP
 	Empty  bool   // offers no tools at all
 
-	ask func(method string) string // asks the client; nil over HTTP
+	ask  func(method string) string      // asks the client; nil over HTTP
+	tell func(method string, params any) // tells the client; nil over HTTP
 }
 
 // Flags returns the flags that set a Server.
@@ -100,6 +101,10 @@ func (s *Server) Stdio(in io.Reader, out io.Writer) {
 				return answerOf(m)
 			}
 		}
+	}
+	s.tell = func(method string, params any) {
+		b, _ := json.Marshal(params)
+		write(out, message{Version: "2.0", Method: method, Params: b})
 	}
 	for {
 		var m message
@@ -258,6 +263,7 @@ func (s *Server) tools() any {
 
 func defaultTools() []any {
 	text := map[string]any{"type": "string"}
+	number := map[string]any{"type": "number"}
 	tool := func(name, description string, props map[string]any, required ...string) map[string]any {
 		schema := map[string]any{"type": "object", "properties": props}
 		if len(required) > 0 {
@@ -265,7 +271,6 @@ func defaultTools() []any {
 		}
 		return map[string]any{"name": name, "description": description, "inputSchema": schema}
 	}
-	number := map[string]any{"type": "number"}
 	sum := tool("math.add", "Add two numbers.", map[string]any{"a": number, "b": number}, "a", "b")
 	sum["title"], sum["annotations"] = "Add", map[string]any{"readOnlyHint": true}
 	sum["outputSchema"] = map[string]any{"type": "object", "properties": map[string]any{"sum": number}, "required": []string{"sum"}}
@@ -276,6 +281,7 @@ func defaultTools() []any {
 		tool("env", "Tell a variable of the environment.", map[string]any{"name": text}, "name"),
 		tool("fail", "Fail.", map[string]any{}),
 		tool("hang", "Never answer.", map[string]any{}),
+		tool("slow", "Take a while, and tell how far it is.", map[string]any{"steps": number}),
 		tool("image", "Show a picture.", map[string]any{}),
 		sum,
 	}
@@ -285,6 +291,7 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 	var p struct {
 		Name      string         `json:"name"`
 		Arguments map[string]any `json:"arguments"`
+		Meta      map[string]any `json:"_meta"`
 	}
 	if err := json.Unmarshal(raw, &p); err != nil {
 		return nil, &problem{Code: -32602, Message: err.Error()}
@@ -310,6 +317,15 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		return out, nil
 	case "hang":
 		time.Sleep(time.Minute)
+	case "slow":
+		steps, _ := p.Arguments["steps"].(float64)
+		for i := range int(steps) {
+			time.Sleep(200 * time.Millisecond)
+			if s.tell != nil {
+				s.tell("notifications/progress", map[string]any{"progressToken": p.Meta["progressToken"], "progress": i + 1, "total": steps, "message": fmt.Sprintf("step %d", i+1)})
+			}
+		}
+		return text("done"), nil
 	case "image":
 		return map[string]any{"resultType": "complete", "content": []any{map[string]any{"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}}}, nil
 	case "math.add":
