@@ -47,7 +47,7 @@ func run(args []string) error {
 	set.StringVar(&b.rye, "rye", "", "the rye `program`, absolute")
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run or start")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, serve or start")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (b *bench) all() (err error) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"start", b.start}} {
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"serve", b.serve}, {"start", b.start}} {
 		if b.only != "" && b.only != step.name {
 			continue
 		}

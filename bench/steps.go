@@ -46,16 +46,8 @@ func (b *bench) runTool() error {
 		fmt.Println("\nrun tool: left out, there is no bash")
 		return nil
 	}
-	dir := filepath.Join(b.work, "tool")
-	file := filepath.Join(dir, ".ai", "tools", "demo", "hello.sh")
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return err
-	}
-	text := "#!/usr/bin/env bash\n# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: demo\n# description: Say hello.\necho hello\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return err
-	}
-	if _, err := b.program(dir, b.rye, "sign", "*").once(); err != nil {
+	dir, file, err := b.hello()
+	if err != nil {
 		return err
 	}
 	bare := b.program(dir, shell, file)
@@ -72,6 +64,21 @@ func (b *bench) runTool() error {
 	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
 	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], first.over(got[1]), mb(first.rss))
 	return nil
+}
+
+// hello writes a project with a signed one-line bash tool.
+func (b *bench) hello() (dir, file string, err error) {
+	dir = filepath.Join(b.work, "tool")
+	file = filepath.Join(dir, ".ai", "tools", "demo", "hello.sh")
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return "", "", err
+	}
+	text := "#!/usr/bin/env bash\n# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: demo\n# description: Say hello.\necho hello\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return "", "", err
+	}
+	_, err = b.program(dir, b.rye, "sign", "*").once()
+	return dir, file, err
 }
 
 // emptyCache measures the first run of a tool: its bytes must reach the disk.

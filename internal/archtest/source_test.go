@@ -108,7 +108,7 @@ func saysNot(doc string) bool {
 func contextProblems(all []source) []string {
 	var out []string
 	for _, s := range all {
-		main := s.room == "cmd/rye" && strings.HasSuffix(s.path, "/main.go")
+		main := s.file.Name.Name == "main" && strings.HasSuffix(s.path, "/main.go")
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			sel, ok := n.(*ast.SelectorExpr)
 			if !ok {

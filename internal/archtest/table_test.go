@@ -58,9 +58,10 @@ func rooms() map[string]map[string]bool {
 		"mcpclient":             set("item", "resolve", "space", "exec", "policy"),
 		"mcpclient/mcptest":     set(), // tests only
 		"applet":                set("item", "policy", "primary"),
-		"cmd/rye":               nil,   // the top: it may import every room
-		"bench":                 set(), // measures the program from outside
-		"docs/format":           set(), // tests only
+		"cmd/rye":               nil,                        // the top: it may import every room
+		"bench":                 set(),                      // measures the program from outside
+		"bench/hello":           set("mcpserve", "primary"), // what it measures serve beside
+		"docs/format":           set(),                      // tests only
 		"internal/archtest":     set(),
 		"internal/selfhost":     set(), // tests only
 		"internal/testkit":      set(append([]string{"bundle", "stdlib"}, base...)...),
@@ -83,7 +84,7 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/go-git/go-billy/v5":                   set("source/gitsource"), // the file system that go-git's storage wants
 		"github.com/go-git/go-git/v5":                     set("source/gitsource", "internal/testkit"),
 		"github.com/landlock-lsm/go-landlock":             set("exec/sandbox"),
-		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "mcpclient"),
+		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "mcpclient", "bench/hello"),
 		"github.com/JohannesKaufmann/html-to-markdown/v2": set("applet"),
 		"github.com/sourcegraph/jsonrpc2":                 set("applet"),
 		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),

@@ -1,0 +1,70 @@
+// Command hello is the least MCP server there can be: one tool that says hello
+// over stdio. "hello sdk" is the SDK alone, "hello rye" the same tool on the
+// transports and through the gates of mcpserve, so that the two can be
+// measured side by side.
+//
+// It is no example of how to use either.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"runtime/debug"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/mcpserve"
+	"github.com/ryeos/rye/primary"
+)
+
+const answer = `{"success":true,"data":"hello"}`
+
+func main() {
+	serve := sdk
+	if len(os.Args) == 2 && os.Args[1] == "rye" {
+		serve = rye
+	}
+	if err := serve(context.Background()); err != nil {
+		fmt.Fprintln(os.Stderr, "hello:", err)
+		os.Exit(1)
+	}
+}
+
+func schema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
+
+func sdk(ctx context.Context) error {
+	s := mcp.NewServer(&mcp.Implementation{Name: "hello", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "hello", Description: "Say hello", InputSchema: schema()},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}}, nil
+		})
+	return s.Run(ctx, &mcp.StdioTransport{})
+}
+
+func rye(ctx context.Context) error {
+	debug.SetGCPercent(400) // as rye serve does
+	return mcpserve.New(mcpserve.Params{Verbs: verbs{}, Name: "hello", Version: "1"}).Stdio(ctx, os.Stdin, os.Stdout)
+}
+
+// verbs says hello.
+type verbs struct{}
+
+func (verbs) Definitions(context.Context) (*primary.Definitions, error) {
+	return &primary.Definitions{Tools: []primary.Definition{{Name: "hello", Description: "Say hello", InputSchema: schema()}}}, nil
+}
+
+func (verbs) Call(context.Context, primary.Request) *primary.Reply {
+	return &primary.Reply{Text: []byte(answer)}
+}
+
+func (verbs) Prompts(context.Context) ([]primary.Prompt, error) { return nil, nil }
+
+func (verbs) Prompt(context.Context, string, map[string]string) (*primary.PromptText, error) {
+	return &primary.PromptText{}, nil
+}
+
+func (verbs) Resources(context.Context) ([]primary.Resource, error) { return nil, nil }
+
+func (verbs) Resource(context.Context, string) (text, mime string, err error) { return "", "", nil }

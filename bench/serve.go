@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"time"
+)
+
+// inFlight is how many calls a client of the benchmark has open.
+const inFlight = 64
+
+const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n" +
+	`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+
+// serve compares the MCP server with the SDK alone: how soon it answers, and
+// how many calls it takes. The hello of both is the same tool; what rye's own
+// verbs cost stands below it.
+func (b *bench) serve() error {
+	dir, _, err := b.hello()
+	if err != nil {
+		return err
+	}
+	if err := b.firstAnswers(dir); err != nil {
+		return err
+	}
+	calls := 20_000
+	if b.rounds < 5 {
+		calls = 2000
+	}
+	fmt.Printf("\n| serve, calls over stdio | one at a time | half within | %d at a time | half within | 99 of 100 within | memory |\n|---|---|---|---|---|---|---|\n", inFlight)
+	hello := `"hello","arguments":{}`
+	item := `"arguments":{"item_type":"tool","item_id":"demo/hello"}`
+	for _, c := range []struct {
+		name, call string
+		n          int
+		argv       []string
+	}{
+		{"hello, the SDK alone", hello, calls, []string{b.beside("hello"), "sdk"}},
+		{"hello, through mcpserve", hello, calls, []string{b.beside("hello"), "rye"}},
+		{"rye: search", `"search","arguments":{"query":"hello","space":"project"}`, calls / 10, []string{b.rye, "serve"}},
+		{"rye: load of a tool", `"load",` + item, calls / 10, []string{b.rye, "serve"}},
+		{"rye: execute of a one-line bash tool", `"execute",` + item, calls / 20, []string{b.rye, "serve"}},
+	} {
+		p := b.program(dir, c.argv...)
+		alone, err := p.calls(c.call, max(1, c.n/4), 1)
+		if err != nil {
+			return err
+		}
+		many, err := p.calls(c.call, c.n, inFlight)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %s | %s a second | %s | %s a second | %s | %s | %s |\n", c.name,
+			rate(alone), ms(alone.at(50)), rate(many), ms(many.at(50)), ms(many.at(99)), mb(many.rss))
+	}
+	return nil
+}
+
+// beside is a program that stands beside this one.
+func (b *bench) beside(name string) string { return b.self + "-" + name }
+
+// firstAnswers measures from the start of the process to its first answer.
+func (b *bench) firstAnswers(dir string) error {
+	programs := []program{b.program(dir, b.rye, "serve"), b.program(dir, b.beside("hello"), "sdk")}
+	for i := range programs {
+		programs[i].stdin = handshake
+	}
+	samples := make([]sample, len(programs))
+	for i := range b.spawns + 1 {
+		for k, p := range programs {
+			took, err := p.firstLine()
+			if err != nil {
+				return err
+			}
+			if i > 0 {
+				samples[k].add(outcome{took: took})
+			}
+		}
+	}
+	fmt.Printf("\n| serve, from the start to the first answer | rye serve | the SDK alone | over it |\n|---|---|---|---|\n| | %s | %s | %s |\n",
+		samples[0], samples[1], samples[0].over(samples[1]))
+	return nil
+}
+
+// firstLine starts a server, says its stdin and waits for one line.
+func (p program) firstLine() (time.Duration, error) {
+	c, err := p.open()
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := c.cmd.Start(); err != nil {
+		return 0, err
+	}
+	_, werr := io.WriteString(c.in, p.stdin)
+	_, rerr := c.out.ReadSlice('\n')
+	took := time.Since(start)
+	if _, err := c.close(); err != nil || werr != nil || rerr != nil {
+		return 0, fmt.Errorf("running %q: %v, %v, %w", p.argv, werr, rerr, err)
+	}
+	return took, nil
+}
+
+// client is the other end of a server.
+type client struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func (p program) open() (*client, error) {
+	cmd := exec.Command(p.argv[0], p.argv[1:]...)
+	cmd.Dir, cmd.Env = p.dir, p.env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	return &client{cmd, in, bufio.NewReaderSize(out, 1<<20)}, err
+}
+
+func (c *client) close() (rss int64, err error) {
+	c.in.Close()
+	_, _ = io.Copy(io.Discard, c.out)
+	err = c.cmd.Wait()
+	return residentSize(c.cmd.ProcessState), err
+}
+
+// load is what many calls took.
+type load struct {
+	took  time.Duration
+	times []time.Duration
+	rss   int64
+}
+
+// at returns the time within which that many of 100 calls were answered.
+func (l load) at(percent int) time.Duration {
+	return l.times[min(len(l.times)-1, len(l.times)*percent/100)]
+}
+
+func rate(l load) string { return fmt.Sprintf("%.0f", float64(len(l.times))/l.took.Seconds()) }
+
+// calls makes n calls of one tool, so many at a time.
+func (p program) calls(call string, n, atOnce int) (l load, err error) {
+	c, err := p.open()
+	if err != nil {
+		return l, err
+	}
+	if err := c.cmd.Start(); err != nil {
+		return l, err
+	}
+	if _, err = io.WriteString(c.in, handshake); err == nil {
+		_, err = c.out.ReadSlice('\n')
+	}
+	if err == nil {
+		l, err = c.pump(call, n, atOnce)
+	}
+	rss, cerr := c.close()
+	if l.rss = rss; err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return l, fmt.Errorf("calling %q: %w", p.argv, err)
+	}
+	slices.Sort(l.times)
+	return l, nil
+}
+
+// pump keeps so many calls open until n are answered. Answers come in any
+// order; the times are those of the requests, in the order of their ids.
+func (c *client) pump(call string, n, atOnce int) (l load, err error) {
+	sent := make([]time.Time, n+1)
+	next := 1
+	send := func() error {
+		sent[next] = time.Now()
+		_, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%s}}`+"\n", next, call)
+		next++
+		return err
+	}
+	start := time.Now()
+	for next <= min(atOnce, n) {
+		if err := send(); err != nil {
+			return l, err
+		}
+	}
+	for range n {
+		line, err := c.out.ReadSlice('\n')
+		if err != nil {
+			return l, err
+		}
+		var id int
+		at := bytes.Index(line, []byte(`"id":`))
+		if at < 0 || bytes.Contains(line, []byte(`"isError":true`)) || bytes.Contains(line, []byte(`"error":{"code":-`)) {
+			return l, fmt.Errorf("the answer is %s", line)
+		}
+		if _, err := fmt.Sscanf(string(line[at:min(len(line), at+20)]), `"id":%d`, &id); err != nil {
+			return l, err
+		}
+		l.times = append(l.times, time.Since(sent[id]))
+		if next <= n {
+			if err := send(); err != nil {
+				return l, err
+			}
+		}
+	}
+	l.took = time.Since(start)
+	return l, nil
+}
