@@ -26,12 +26,13 @@ offers to make one at a terminal, and prints the command elsewhere. It is safe t
 repeat: what is there stays. --hook installs the git hooks, as rye hook install
 does; --ci writes a workflow that verifies every push with the keys of the variable
 RYE_TRUST_ROOT.`,
-		examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github"},
+		examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github", "rye init --mcp claude"},
 		codes:    []diag.Code{diag.FileSystemError, diag.SourceNotFound},
 		// The same flags as rye key new, for the key that it may make.
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "owner", Usage: "`NAME` on a new key"},
 			&cli.BoolFlag{Name: "hook", Usage: "install the git hooks too"},
+			&cli.StringFlag{Name: "mcp", Usage: "write the settings that let `CLIENT` start rye serve here: claude, codex, cursor or vscode"},
 			&cli.StringFlag{Name: "ci", Usage: "write a workflow for `SYSTEM` too: github or gitlab"},
 		},
 		run: runInit,
@@ -51,7 +52,7 @@ func runInit(ctx context.Context, c *call) error {
 	if c.arg(0) != "" {
 		dir = c.path(c.arg(0))
 	}
-	if err := cmp.Or(c.checkCI(), notInside(dir)); err != nil {
+	if err := cmp.Or(c.checkExtras(), notInside(dir)); err != nil {
 		return err
 	}
 	made, err := initProject(dir)

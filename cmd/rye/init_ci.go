@@ -17,20 +17,21 @@ import (
 // ciSystems are the systems that init writes workflows for.
 func ciSystems() []string { return []string{"github", "gitlab"} }
 
-// checkCI refuses an unknown --ci before anything is written.
-func (c *call) checkCI() error {
+// checkExtras refuses an unknown --ci or --mcp before anything is written.
+func (c *call) checkExtras() error {
+	if c.isSet("mcp") {
+		if err := oneOf("--mcp", c.str("mcp"), mcpClients()); err != nil {
+			return err
+		}
+	}
 	name := c.str("ci")
 	if !c.isSet("ci") || slices.Contains(ciSystems(), name) {
 		return nil
 	}
-	e := diag.New(diag.Usage, "reading flag --ci: %q is none of %s", name, strings.Join(ciSystems(), ", "))
-	if near := nearest(name, ciSystems()); near != "" {
-		return e.WithHint("did you mean %s?", near)
-	}
-	return e
+	return oneOf("--ci", name, ciSystems())
 }
 
-// initExtras does what --hook and --ci ask for, in the project that init made.
+// initExtras does what --hook, --ci and --mcp ask for, in the project that init made.
 func (c *call) initExtras(ctx context.Context, dir string) (made []string, hooks []githook.Installed, err error) {
 	at := *c
 	at.dir = dir
@@ -40,9 +41,15 @@ func (c *call) initExtras(ctx context.Context, dir string) (made []string, hooks
 		}
 	}
 	if system := c.str("ci"); system != "" {
-		made, err = at.writeWorkflow(ctx, system)
+		if made, err = at.writeWorkflow(ctx, system); err != nil {
+			return nil, nil, err
+		}
 	}
-	return made, hooks, err
+	if client := c.str("mcp"); client != "" {
+		file, err := at.writeClient(client)
+		return append(made, file...), hooks, err
+	}
+	return made, hooks, nil
 }
 
 // writeWorkflow writes the file of a system at the top of the repository, where

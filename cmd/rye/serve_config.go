@@ -22,6 +22,19 @@ func (c *call) printClient(name string) error {
 	if err := oneOf("--print-config", name, mcpClients()); err != nil {
 		return err
 	}
+	where, text, err := c.clientText(name, c.command())
+	if err != nil {
+		return err
+	}
+	return c.ui.Show(map[string]string{"client": name, "file": where, "text": text}, func() {
+		c.ui.Note("write this into %s", where)
+		c.ui.Text(text)
+	})
+}
+
+// clientText returns the settings that make a client start or reach this server
+// with the flags of the call, and the file in which they stand.
+func (c *call) clientText(name, command string) (where, text string, err error) {
 	kind := ""
 	switch {
 	case c.isSet("token-file"):
@@ -31,17 +44,13 @@ func (c *call) printClient(name string) error {
 	}
 	b, err := templates.ReadFile("templates/mcp-" + name + kind + ".txt")
 	if err != nil {
-		return err
+		return "", "", err
 	}
 	head, text, _ := strings.Cut(string(b), "\n")
 	where, folder, _ := strings.Cut(head, " ") // the file, and what the client calls its project's folder
-	text = strings.NewReplacer(
-		"@COMMAND@", c.command(), "@ARGS@", jsonText(c.serveWords(folder)), "@URL@", "http://"+listenAddress(c.str("http"))+"/mcp",
-	).Replace(text)
-	return c.ui.Show(map[string]string{"client": name, "file": where, "text": text}, func() {
-		c.ui.Note("write this into %s", where)
-		c.ui.Text(text)
-	})
+	return where, strings.NewReplacer(
+		"@COMMAND@", command, "@ARGS@", jsonText(c.serveWords(folder)), "@URL@", "http://"+listenAddress(c.str("http"))+"/mcp",
+	).Replace(text), nil
 }
 
 // oneOf refuses a word that is none of a few.
