@@ -228,8 +228,9 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 		return []AuditedSigner{}
 	}
 	var v trust.Verdict
+	name := ""
 	if state == StateInstalled {
-		v = a.manifest(b)
+		v, name = a.manifest(b)
 	}
 	main := SignerText(v.Signer)
 	named := v.Signer == (sign.Fingerprint{})
@@ -252,6 +253,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 		a.add(diag.Errorf(diag.SignerChanged, 0, 0, "%s: the lock does not name %s, which signed its manifest", b.Module(), main), lock.LockFile, "look at who changed rye.lock")
 	}
 	a.fail(a.rules.Signers(b.Module(), counting), lock.LockFile)
+	a.fail(a.e.published(b.Module(), name, signersOf(lock.Bundle{Signers: counting})), lock.LockFile)
 	return out
 }
 
@@ -267,10 +269,13 @@ func strangers(code diag.Code) string {
 	return ""
 }
 
-// manifest judges the manifest of an installed bundle, and says so when it is
-// not the one that is locked or nobody's.
-func (a *auditor) manifest(b lock.Bundle) trust.Verdict {
+// manifest judges the manifest of an installed bundle and returns how it names
+// the bundle. It says so when it is not the one that is locked or nobody's.
+func (a *auditor) manifest(b lock.Bundle) (v trust.Verdict, name string) {
 	v, m := a.e.manifestVerdict(b)
+	if m != nil {
+		name = m.ID
+	}
 	if m != nil && a.e.has(b, lock.ManifestFile) && !m.Lists(lock.ManifestFile) {
 		a.add(diag.Warnf(diag.BundleFileExtra, 0, 0, "%s: its manifest does not list its %s: what it requires is not signed", b.Module(), lock.ManifestFile),
 			lock.LockFile, "ask its publisher for a release whose manifest a newer rye made")
@@ -281,7 +286,7 @@ func (a *auditor) manifest(b lock.Bundle) trust.Verdict {
 	case v.Signer == (sign.Fingerprint{}):
 		a.add(diag.Errorf(v.Code, 0, 0, "%s: nobody signed its manifest: %s", b.Module(), v.Reason()), lock.LockFile, "")
 	}
-	return v
+	return v, name
 }
 
 // signer says of a key alone whether it counts.

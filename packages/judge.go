@@ -164,11 +164,11 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 		return nil, err
 	}
 	b.Manifest = r.Digest
-	b.Signers = nil
-	for _, fp := range r.Signers() {
-		b.Signers = append(b.Signers, SignerText(fp))
-	}
+	b.Signers = signerTexts(r.Signers())
 	if err := rs.Signers(mod, b.Signers); err != nil {
+		return nil, err
+	}
+	if err := e.published(mod, r.Manifest.ID, r.Signers()); err != nil {
 		return nil, err
 	}
 	if !known {
@@ -200,6 +200,14 @@ func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) 
 
 // SignerText returns a key as rules and locks name it.
 func SignerText(fp sign.Fingerprint) string { return "ed25519:" + fp.String() }
+
+func signerTexts(keys []sign.Fingerprint) []string {
+	out := make([]string, len(keys))
+	for i, fp := range keys {
+		out[i] = SignerText(fp)
+	}
+	return out
+}
 
 // refused says of a manifest's fault whose it is and who can mend it.
 func refused(err error, mod lock.Module, v trust.Verdict) error {

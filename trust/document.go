@@ -28,6 +28,7 @@ const (
 	KindRotation    = "rotation"    // a key names its successor, and that one agrees
 	KindRevocations = "revocations" // an anchor lists the revocations it knows, as of its signature
 
+	KindPublisher         = "publisher"          // who must sign the releases of some bundles, signed by several
 	KindReleaseRevocation = "release-revocation" // who signed a release of a bundle takes it back, or an anchor does
 )
 
@@ -64,6 +65,7 @@ type Document struct {
 	Successor ed25519.PublicKey `json:"successor,omitempty"` // rotation
 	Listed    []item.Digest     `json:"listed,omitempty"`    // revocations: of every revocation known to the signer
 	Release   *Release          `json:"release,omitempty"`   // release-revocation
+	Publisher *Publisher        `json:"publisher,omitempty"` // publisher
 
 	Signer sign.Fingerprint `json:"signer"` // as the signature line names it
 	Signed time.Time        `json:"signed"` // as the signature line claims
@@ -146,7 +148,7 @@ func gate(b []byte) []diag.Finding {
 
 func (d *Document) readFields(f *fields) {
 	f.word("schema", Schema)
-	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation)
+	d.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation, KindPublisher)
 	switch d.Kind {
 	case KindKey:
 		d.readKey(f)
@@ -160,6 +162,8 @@ func (d *Document) readFields(f *fields) {
 		d.readRevocations(f)
 	case KindReleaseRevocation:
 		d.readReleaseRevocation(f)
+	case KindPublisher:
+		d.readPublisher(f)
 	default:
 		return
 	}

@@ -113,6 +113,17 @@ func (f *fields) label(key string, required bool, maxBytes int) string {
 	return s
 }
 
+// integer reads a required whole number.
+func (f *fields) integer(key string, least, most int) int {
+	v, ok := f.get(key, true)
+	n, whole := v.(int64)
+	if ok && (!whole || n < int64(least) || n > int64(most)) {
+		f.bad(key, "%s must be a whole number from %d to %d", tree.Join(f.path, key), least, most)
+		return least
+	}
+	return int(n)
+}
+
 func (f *fields) digest(key string) (d item.Digest) {
 	s, ok := f.str(key, true)
 	if !ok {

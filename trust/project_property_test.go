@@ -185,6 +185,8 @@ func FuzzLaterDocuments(f *testing.F) {
 	add(name, b, err)
 	name, b, err = trust.NewReleaseRevocation(f.Context(), trust.Release{Bundle: "core", Version: "1.0.0", Why: "it leaks"}, key(1), w.now)
 	add(name, b, err)
+	name, b, err = trust.NewPublisher(f.Context(), acme(1), key(5), w.now)
+	add(name, b, err)
 	f.Fuzz(func(t *testing.T, name string, b []byte) {
 		d, fs := trust.ParseDocument(name, b)
 		if (d == nil) != diag.Failed(fs) {

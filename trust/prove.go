@@ -57,6 +57,8 @@ func (d *Document) Name() string { return d.wantStem() + ".toml" }
 
 func (d *Document) wantStem() string {
 	switch {
+	case d.Kind == KindPublisher:
+		return stemOfPublisher(d.Publisher, d.Signer)
 	case d.Kind == KindReleaseRevocation:
 		return stemOfRelease(d.Release.Content, d.Signer)
 	case d.Kind == KindEndorsement, d.Kind == KindRevocations, d.foreign() && d.Kind == KindRevocation:

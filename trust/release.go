@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"crypto/ed25519"
 	"fmt"
 	"slices"
 
@@ -57,6 +58,9 @@ func (b *builder) releaseRevocations() {
 // notSaid says why nobody who is known said this, "" when somebody did.
 func (b *builder) notSaid(d *Document) string {
 	by := b.store.keys[d.Signer]
+	if pub := b.revokerOf(d.Signer); pub != nil && d.signedBy(pub) == nil {
+		return ""
+	}
 	if by == nil || by.public == nil || by.weak || by.embeddedOnly {
 		return "no document that counts names the key " + d.Signer.Short() + " that signed it"
 	}
@@ -64,6 +68,16 @@ func (b *builder) notSaid(d *Document) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// revokerOf returns the key when a publisher lets it revoke.
+func (b *builder) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
+	for _, x := range b.store.publishers {
+		if i := slices.Index(x.Revoke.Fingerprints(), fp); i >= 0 {
+			return x.Revoke.Keys[i]
+		}
+	}
+	return nil
 }
 
 // withdrawn are the revocations of releases, by what was signed.
@@ -105,6 +119,27 @@ func (s *Store) takenBack(sub sign.Subject, line sign.Line) string {
 			return s.takenBackReason(d)
 		}
 	}
+	return s.takenBackTogether(sub.ID, s.withdrawn.content[line.Body])
+}
+
+// takenBackTogether says so when as many keys as a publisher demands of those
+// who revoke for it did so.
+func (s *Store) takenBackTogether(id string, docs []*Document) string {
+	for _, x := range s.publishers {
+		if !x.names(id) || len(x.Revoke.Keys) == 0 {
+			continue
+		}
+		var by []sign.Fingerprint
+		var last *Document
+		for _, d := range docs {
+			if d.Release.Bundle == id && slices.Contains(x.Revoke.Fingerprints(), d.Signer) && !slices.Contains(by, d.Signer) {
+				by, last = append(by, d.Signer), d
+			}
+		}
+		if len(by) >= x.Revoke.Threshold {
+			return s.takenBackReason(last)
+		}
+	}
 	return ""
 }
 
@@ -126,8 +161,8 @@ func (s *Store) mayTakeBack(key sign.Fingerprint, id string) bool {
 
 func (s *Store) takenBackReason(d *Document) string {
 	who := "key " + d.Signer.Short()
-	if owner := s.keys[d.Signer].label(); owner != "" {
-		who += " (" + owner + ")"
+	if e := s.keys[d.Signer]; e != nil && e.label() != "" {
+		who += " (" + e.label() + ")"
 	}
 	return fmt.Sprintf("this release was revoked by %s at %s: %s; %s", who, stamp(d.Signed), hidden.Visible(d.Release.Why), quoted(d.Path))
 }
@@ -164,5 +199,10 @@ func (s *Store) ManifestRevoked(sub sign.Subject, manifest []byte) string {
 // a release of the bundle that these keys signed.
 func (s *Store) MayRevokeRelease(key sign.Fingerprint, id string, signers []sign.Fingerprint) bool {
 	d := &Document{Signer: key}
+	for _, x := range s.publishers {
+		if x.names(id) && slices.Contains(x.Revoke.Fingerprints(), key) {
+			return true
+		}
+	}
 	return s.mayTakeBack(key, id) || slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool { return s.speaksFor(d, fp) })
 }

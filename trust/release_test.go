@@ -158,6 +158,24 @@ func TestV51ReleaseRemembered(t *testing.T) {
 	wantCode(t, "V51 after it is gone", s.Verify(in), diag.Revoked)
 }
 
+// A lock records the revocations of releases that the project holds, as it does
+// those of keys.
+func TestReleaseStapled(t *testing.T) {
+	w := newWorld(t)
+	w.propose(key(2), "ben", everything)
+	_, r := w.manifest(key(2), "core")
+	at := w.takeBack(w.project, r, key(2))
+	w.takeBack(w.project, r, key(9)) // whose key the project does not hold
+	b, err := os.ReadFile(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := w.load()
+	if got := s.ProjectRevoked().Documents; len(got) != 1 || got[0] != item.DigestOf(b) {
+		t.Errorf("stapled %v, want %s", got, item.DigestOf(b))
+	}
+}
+
 // What a document of a release may not be.
 func TestReleaseDocuments(t *testing.T) {
 	w := newWorld(t)

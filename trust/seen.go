@@ -50,7 +50,7 @@ func (b *builder) readSeen() {
 		stem, _, _ := strings.Cut(name, ".")
 		d, fs := parse(stem+".toml", data)
 		d.Path, d.Tier, d.seen = path, TierUser, true
-		if d.Kind != KindRevocation && d.Kind != KindRotation && d.Kind != KindReleaseRevocation || diag.Failed(fs) {
+		if d.Kind != KindRevocation && d.Kind != KindRotation && d.Kind != KindReleaseRevocation && d.Kind != KindPublisher || diag.Failed(fs) {
 			continue // nothing else is written there, and nothing else counts
 		}
 		b.docs = append(b.docs, d)
@@ -65,15 +65,21 @@ func (b *builder) remember() {
 		return
 	}
 	room, unknown := maxSeen-len(b.seen), maxSeenUnknown-len(b.seen)
+	keep := func(d *Document, known bool) {
+		if d.seen || d.Tier != TierProject && !d.root || b.seen[d.Digest] || room <= 0 || !known && unknown <= 0 {
+			return
+		}
+		b.seen[d.Digest] = true
+		room--
+		unknown--
+		b.store.unseen = append(b.store.unseen, File{Name: d.Stem + "." + d.Digest.Hex()[:16] + ".toml", Data: d.raw})
+	}
+	for _, d := range b.kept {
+		keep(d, true)
+	}
 	for _, e := range b.sorted() {
 		for _, d := range slices.Concat(e.revocations, e.rotations, b.saidBy(e)) {
-			if d.seen || d.Tier != TierProject && !d.root || b.seen[d.Digest] || room <= 0 || len(e.bases) == 0 && unknown <= 0 {
-				continue
-			}
-			b.seen[d.Digest] = true
-			room--
-			unknown--
-			b.store.unseen = append(b.store.unseen, File{Name: d.Stem + "." + d.Digest.Hex()[:16] + ".toml", Data: d.raw})
+			keep(d, len(e.bases) > 0)
 		}
 	}
 }

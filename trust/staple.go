@@ -36,7 +36,7 @@ func (b *builder) projectRevoked() {
 			continue
 		}
 		switch d.Kind {
-		case KindRevocation:
+		case KindRevocation, KindReleaseRevocation:
 			out.Documents = append(out.Documents, d.Digest)
 		case KindRevocations:
 			out.Lists = append(out.Lists, ListState{d.Signer, d.Signed.UTC()})

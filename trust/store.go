@@ -20,12 +20,15 @@ type Store struct {
 	fresh     freshness
 	revoked   Revoked
 	withdrawn withdrawn // releases of bundles
-	unseen    []File    // revocations and rotations of the project that are to be remembered
-	known     func(item.Digest) (Moment, bool)
-	blind     string    // a folder or file that could not be read
-	floor     time.Time // an instant known to have passed
-	floorFrom string    // where that is known from
-	now       func() time.Time
+
+	publishers []*edition // that count
+	texts      []PublisherText
+	unseen     []File // revocations and rotations of the project that are to be remembered
+	known      func(item.Digest) (Moment, bool)
+	blind      string    // a folder or file that could not be read
+	floor      time.Time // an instant known to have passed
+	floorFrom  string    // where that is known from
+	now        func() time.Time
 }
 
 // entry is everything known about one key.
@@ -119,7 +122,8 @@ type builder struct {
 	broken   []string             // what of the project could not be read
 	seen     map[item.Digest]bool // what is remembered already
 
-	projectBytes int // of the project's documents so far
+	kept         []*Document // of publishers that count
+	projectBytes int         // of the project's documents so far
 }
 
 func newBuilder(p Params) *builder {
@@ -150,6 +154,7 @@ func (b *builder) build() *Store {
 	b.collectRotations()
 	b.follow()
 	b.foreignRevocations()
+	b.publishers()
 	b.releaseRevocations()
 	b.revocationLists()
 	b.endorsements()

@@ -20,7 +20,7 @@ func bundleCommand() *command {
 		usage: "create, sign, verify and publish signed sets of files",
 		subs: []*command{
 			bundleCreateCommand(), bundleSignCommand(), bundleVerifyCommand(), bundleListCommand(), bundleInspectCommand(),
-			bundlePublishCommand(), bundleRevokeCommand(),
+			bundlePublishCommand(), bundleRevokeCommand(), bundlePublisherCommand(),
 		},
 	}
 }

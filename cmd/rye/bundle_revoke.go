@@ -53,13 +53,20 @@ func runBundleRevoke(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	stapled := false
+	if c.bool("in-project") {
+		if stapled, err = c.staple(ctx, h); err != nil {
+			return err
+		}
+	}
 	doc, _ := trust.ParseDocument(file.Name, file.Data)
 	r := doc.Release
-	return c.ui.Show(map[string]any{"release": r, "signer": doc.Signer, "files": places}, func() {
+	return c.ui.Show(map[string]any{"release": r, "signer": doc.Signer, "files": places, "locked": stapled}, func() {
 		c.ui.Out("revoked %s %s (manifest %s): %s", r.Bundle, r.Version, r.Manifest, r.Why)
 		for _, p := range places {
 			c.ui.Out("revocation %s", c.fromHere(p))
 		}
+		c.ui.stapled(stapled)
 		if len(places) == 1 {
 			c.ui.Note("Others do not know yet: give them the file, for rye bundle revoke --document FILE --in-project")
 		}

@@ -80,6 +80,9 @@ func (h *house) verifyBundle(ctx context.Context, tree bundle.Tree, dir, id stri
 	}
 	v := &verifiedBundle{Report: r, id: id}
 	v.Needs, err = demands(dir, id, r.Signers())
+	for _, rule := range h.trust.PublisherRules(id) {
+		v.Needs = append(v.Needs, demand{From: rule.String(), Threshold: rule.Threshold, Of: len(rule.Keys), Have: rule.Have(r.Signers())})
+	}
 	return v, err
 }
 

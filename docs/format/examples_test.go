@@ -206,6 +206,11 @@ func otherDocuments(t testing.TB, day time.Time, revocation []byte) map[string][
 		Manifest: item.DigestOf([]byte("an earlier manifest, signed")), Content: item.DigestOf([]byte("an earlier manifest"))}
 	name, b, err = trust.NewReleaseRevocation(ctx, earlier, testKey, signedAt)
 	add(name, b, err)
+	two := []ed25519.PublicKey{testKey.Public(), colleague.Public()}
+	publisher := trust.Publisher{Name: "demo", Version: 1, Bundles: []string{"demo-tools", "github.com/acme/demo-tools"},
+		Root: trust.Role{Keys: two, Threshold: 2}, Release: trust.Role{Keys: two, Threshold: 2}, Revoke: trust.Role{Keys: two, Threshold: 1}}
+	name, b, err = trust.NewPublisher(ctx, publisher, testKey, signedAt)
+	add(name, b, err)
 	return out
 }
 

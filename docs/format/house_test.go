@@ -278,7 +278,7 @@ func TestTrustDocuments(t *testing.T) {
 			t.Errorf("%s is read under another name", p)
 		}
 	}
-	for _, k := range []string{trust.KindKey, trust.KindGrant, trust.KindRevocation, trust.KindEndorsement, trust.KindRotation, trust.KindRevocations, trust.KindReleaseRevocation} {
+	for _, k := range []string{trust.KindKey, trust.KindGrant, trust.KindRevocation, trust.KindEndorsement, trust.KindRotation, trust.KindRevocations, trust.KindReleaseRevocation, trust.KindPublisher} {
 		if !kinds[k] {
 			t.Errorf("no example of a %s", k)
 		}
