@@ -1,5 +1,5 @@
 // Package applet holds the native bodies of standard tools: bash, read, write,
-// edit_lines, glob, grep, ls, lsp, system, webfetch and websearch. `rye applet
+// edit_lines, glob, grep, ls, lsp, system, telemetry, webfetch and websearch. `rye applet
 // NAME` runs one of them in a process of its own: one JSON object (the
 // parameters) on stdin, one JSON object (the result) on stdout.
 //
@@ -75,6 +75,7 @@ func Table() map[string]Func {
 		"lsp":        runLSP,
 		"read":       runRead,
 		"system":     runSystem,
+		"telemetry":  runTelemetry,
 		"webfetch":   runWebfetch,
 		"websearch":  runWebsearch,
 		"write":      runWrite,

@@ -115,7 +115,7 @@ func get(t *testing.T, dir, name string) string {
 }
 
 func TestTableIsFreshAndComplete(t *testing.T) {
-	want := []string{"bash", "edit_lines", "glob", "grep", "ls", "lsp", "read", "system", "webfetch", "websearch", "write"}
+	want := []string{"bash", "edit_lines", "glob", "grep", "ls", "lsp", "read", "system", "telemetry", "webfetch", "websearch", "write"}
 	if got := slices.Sorted(maps.Keys(Table())); !slices.Equal(got, want) {
 		t.Fatalf("applets %v, want %v", got, want)
 	}

@@ -10,7 +10,7 @@ func leaves() map[string]bool {
 		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/cond", "internal/dx", "internal/filelock",
 		"internal/gitcmd", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/jsonx", "internal/layered", "internal/legacy",
-		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/proc", "internal/pylit",
+		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/proc", "internal/pylit", "internal/runlog",
 		"internal/schema", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/yamlx",
 	)

@@ -1,0 +1,140 @@
+// Package runlog is the record of runs that this machine keeps for its user: one
+// line of JSON for each, in two files of bounded size.
+//
+// It tells which item ran, when, for how long and how it ended. It never holds
+// parameters, results, messages or paths, it is sent nowhere, and no run fails
+// because a line could not be written.
+package runlog
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// DefaultMax is the size at which the newer file becomes the older one.
+const DefaultMax = 1 << 20
+
+const (
+	newer = "runs.jsonl"
+	older = "runs.1.jsonl"
+)
+
+// maxLine bounds a line: one write of that size is not torn by another.
+const maxLine = 2 << 10
+
+// Entry is one run.
+type Entry struct {
+	Time     time.Time `json:"time"` // when it ended
+	Ref      string    `json:"ref"`
+	Space    string    `json:"space,omitempty"` // where the item came from
+	Version  string    `json:"version,omitempty"`
+	Digest   string    `json:"digest,omitempty"` // of the item's file
+	Surface  string    `json:"surface,omitempty"`
+	Code     diag.Code `json:"code,omitempty"` // "" when it succeeded
+	Duration int64     `json:"duration_ms"`
+	CPU      int64     `json:"cpu_ms,omitempty"`
+}
+
+// Log is a record in a folder. Its zero value with Dir set is ready.
+type Log struct {
+	Dir string // "" keeps no record
+	Max int64  // zero means DefaultMax
+}
+
+func (l *Log) path(name string) string { return filepath.Join(l.Dir, name) }
+
+// Append adds one line. Processes may do so at once: a line is one write at the
+// end of the file.
+func (l *Log) Append(e Entry) error {
+	if l.Dir == "" {
+		return nil
+	}
+	e.Time = e.Time.UTC().Truncate(time.Millisecond)
+	b, err := jsonx.Marshal(e)
+	if err != nil || len(b) >= maxLine {
+		return diag.New(diag.TooLarge, "recording a run: its line has %d bytes", len(b))
+	}
+	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
+		return failed(err)
+	}
+	f, err := l.open()
+	if err != nil {
+		return failed(err)
+	}
+	_, err = f.Write(append(b, '\n'))
+	return failed(errors.Join(err, f.Close()))
+}
+
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return diag.New(diag.FileSystemError, "recording a run: %w", err)
+}
+
+// open opens the newer file, and makes it the older one when it is full. Two
+// processes that do so at once may lose lines, never the bound.
+func (l *Log) open() (*os.File, error) {
+	name := l.path(newer)
+	fi, err := os.Lstat(name)
+	if err == nil && !fi.Mode().IsRegular() {
+		return nil, errors.New(newer + " is no regular file")
+	}
+	limit := l.Max
+	if limit == 0 {
+		limit = DefaultMax
+	}
+	if err == nil && fi.Size() >= limit {
+		if err := os.Rename(name, l.path(older)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+}
+
+// State is what is known of the record itself.
+type State struct {
+	Files   int   `json:"files"`
+	Bytes   int64 `json:"bytes"`
+	Skipped int   `json:"skipped"` // lines that are none
+}
+
+// Read returns every run, the oldest first.
+func (l *Log) Read() ([]Entry, State, error) {
+	var out []Entry
+	var s State
+	if l.Dir == "" {
+		return nil, s, nil
+	}
+	for _, name := range []string{older, newer} {
+		b, err := os.ReadFile(l.path(name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return out, s, diag.New(diag.FileSystemError, "reading the record of runs: %w", err)
+		}
+		s.Files++
+		s.Bytes += int64(len(b))
+		lines := bufio.NewScanner(bytes.NewReader(b))
+		lines.Buffer(nil, len(b)+1)
+		for lines.Scan() {
+			var e Entry
+			if json.Unmarshal(lines.Bytes(), &e) != nil || e.Ref == "" || e.Time.IsZero() {
+				s.Skipped++
+				continue
+			}
+			out = append(out, e)
+		}
+	}
+	return out, s, nil
+}
