@@ -29,6 +29,9 @@ func (f *fields) files(root *space.Root) (out []file, err error) {
 			if path.Ext(e.Rel) == extract.DetachedExt {
 				return nil
 			}
+			if e.Type.IsDir() && err == nil {
+				err = e.Err
+			}
 			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
 				out = append(out, file{e.Rel, p})
 			}

@@ -29,15 +29,15 @@ type holding struct {
 }
 
 // refreshed returns the holding of a root as its files are now. It is h itself
-// when nothing changed.
+// when nothing changed. Beside an error the holding has what could be listed.
 func (h *holding) refreshed(ctx context.Context, f *fields, root *space.Root, now time.Time) (*holding, error) {
 	files, walkErr := f.files(root)
-	if walkErr != nil && len(files) == 0 {
-		return &holding{}, walkErr
-	}
 	u := &update{fields: f, old: h, next: &holding{records: make([]record, len(files))}, files: files}
 	u.before = h.match(files)
 	u.look(ctx, root, now)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	if err := u.read(ctx, root); err != nil {
 		return nil, err
 	}
@@ -243,18 +243,6 @@ func (h *holding) merge(f *fields, from int, live [][]uint64) {
 	if s.docs == 0 {
 		h.segs = h.segs[:from]
 	}
-}
-
-// parts returns the holding as parts of a view. A bundle gives only what its
-// space sees of it.
-func (h *holding) parts(root *space.Root, n int) []part {
-	live := h.live()
-	out := make([]part, len(h.segs))
-	for i, s := range h.segs {
-		out[i] = part{seg: s, root: n, live: live[i]}
-	}
-	offered(out, root)
-	return out
 }
 
 // offered leaves out what a bundle does not give to its space.

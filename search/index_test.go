@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -284,7 +285,9 @@ func TestMerge(t *testing.T) {
 func TestOtherExtractor(t *testing.T) {
 	k := settledKit(t, 3)
 	k.Put(k.Project, "tools/many/owl.yaml", tool("A bird.", "motto: strix\n"))
-	k.want("strix")
+	if _, err := k.index(false).Search(t.Context(), Query{Text: "motto:strix"}); diag.CodeOf(err) != diag.Usage {
+		t.Error(err)
+	}
 	rel := "tools/rye/core/extractors/tool/tool_extractor.yaml"
 	b, err := k.System.Open(".ai/" + rel)
 	if err != nil {
@@ -295,7 +298,6 @@ func TestOtherExtractor(t *testing.T) {
 	n, _ := b.Read(text)
 	_, body, _ := strings.Cut(string(text[:n]), "\n")
 	k.Put(k.Project, rel, strings.Replace(body, "search_fields:\n", "search_fields:\n  motto: 9\n", 1))
-	k.want("strix", "tool:many/owl")
 	k.want("motto:strix", "tool:many/owl")
 	k.want("title:* type:tool space:project")
 	// One that is refused refuses the search as it does everything else.
@@ -356,5 +358,60 @@ func TestFixed(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(y.store.dir); len(left) != 0 {
 		t.Errorf("a changed bundle is kept: %v", left)
+	}
+}
+
+// A folder that cannot be listed is told, and the rest is searched; when it can
+// be listed again, what was known of it is known still.
+func TestUnlistable(t *testing.T) {
+	k := settledKit(t, 3)
+	k.Write(k.Project, "directives/many/zoo.md", directive("zoo", "A zoo", "Zebras.", ""))
+	k.reads(k.index(false), "zebras")
+	folder := filepath.Join(k.Project, ".ai/directives")
+	if err := os.Rename(folder, folder+"2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(folder+"2", folder); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	for _, scan := range []bool{false, true} {
+		res, err := k.index(scan).Search(t.Context(), Query{Text: "zebras"})
+		if err != nil || res.Total != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "not all of project can be listed") {
+			t.Errorf("scan %v: %+v, %v", scan, res, err)
+		}
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(folder+"2", folder); err != nil {
+		t.Fatal(err)
+	}
+	if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 4 || res.Notes != nil {
+		t.Errorf("%d reads, %d hits, %q", n, res.Total, res.Notes)
+	}
+}
+
+// A search that is given up gives no answer and spoils no index.
+func TestCancelled(t *testing.T) {
+	k := settledKit(t, 200)
+	k.reads(k.index(false), "zebras")
+	for i := range 40 {
+		ctx, cancel := context.WithCancel(t.Context())
+		x := k.index(false)
+		if i%2 == 0 { // after a while, for the extractors are read first
+			time.AfterFunc(time.Duration(i)*300*time.Microsecond, cancel)
+		} else if _, err := x.p.Resolver.Table(ctx); err != nil {
+			t.Fatal(err)
+		} else {
+			cancel()
+		}
+		res, err := x.Search(ctx, Query{Text: "zebras"})
+		if err == nil && (res.Total != 200 || i%2 == 1) || err != nil && res != nil {
+			t.Fatalf("%+v, %v", res, err)
+		}
+		cancel()
+		if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 200 {
+			t.Fatalf("afterwards: %d reads, %d hits", n, res.Total)
+		}
 	}
 }

@@ -19,7 +19,8 @@ type memory struct {
 
 	fields *fields
 	view   *view
-	of     []any // what the view was made of
+	of     []source // what the view was made of
+	over   []*space.Root
 }
 
 // known is one root whose files may change.
@@ -28,7 +29,6 @@ type known struct {
 	holding *holding
 	at      time.Time // of the last look
 	saved   bool
-	note    string
 }
 
 func newMemory() *memory { return &memory{roots: map[string]*known{}, fixed: map[string]*segment{}} }
@@ -53,17 +53,41 @@ func (m *memory) fieldsOf(table *extract.Table) *fields {
 	return m.fields
 }
 
-// viewOf returns the view of these parts, that of before if nothing in it
+// source is what a view has of one root: one segment for good, or the holding
+// of this moment.
+type source struct {
+	root    int
+	fixed   *segment
+	holding *holding
+}
+
+// parts returns the source as parts of a view. A bundle gives only what its
+// space sees of it.
+func (s source) parts(root *space.Root) []part {
+	var out []part
+	if s.fixed != nil {
+		out = []part{{seg: s.fixed, root: s.root, live: allBits(s.fixed.docs)}}
+	} else {
+		live := s.holding.live()
+		for i, seg := range s.holding.segs {
+			out = append(out, part{seg: seg, root: s.root, live: live[i]})
+		}
+	}
+	offered(out, root)
+	return out
+}
+
+// viewOf returns the view of these sources, that of before if nothing in it
 // changed.
-func (m *memory) viewOf(f *fields, roots []*space.Root, parts []part, of []any) *view {
+func (m *memory) viewOf(f *fields, roots []*space.Root, of []source) *view {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	of = append(of, f)
-	for _, r := range roots {
-		of = append(of, r)
-	}
-	if m.view == nil || !slices.Equal(m.of, of) {
-		m.view, m.of = newView(f, roots, parts), of
+	if m.view == nil || m.view.fields != f || !slices.Equal(m.of, of) || !slices.Equal(m.over, roots) {
+		var parts []part
+		for _, s := range of {
+			parts = append(parts, s.parts(roots[s.root])...)
+		}
+		m.view, m.of, m.over = newView(f, roots, parts), of, roots
 	}
 	return m.view
 }
@@ -85,41 +109,32 @@ func (x *Index) library(ctx context.Context, f *fields, roots []*space.Root) (li
 		return x.scan(ctx, f, roots)
 	}
 	var notes []string
-	var parts []part
-	var of []any
+	var all []source
 	for i, root := range roots {
-		if why := ready(root); why != "" {
+		why, s := ready(root), source{root: i}
+		if why == "" {
+			var err error
+			if s, why, err = x.source(ctx, f, root, i); err != nil {
+				return nil, nil, err
+			}
+			all = append(all, s)
+		}
+		if why != "" {
 			notes = append(notes, why)
-			continue
 		}
-		some, what, note, err := x.root(ctx, f, root, i)
-		if err != nil {
-			return nil, nil, err
-		}
-		if note != "" {
-			notes = append(notes, note)
-		}
-		parts, of = append(parts, some...), append(of, what)
 	}
-	return x.mem.viewOf(f, roots, parts, of), notes, nil
+	return x.mem.viewOf(f, roots, all), notes, nil
 }
 
-// root returns one root as parts of a view, and what they are made of.
-func (x *Index) root(ctx context.Context, f *fields, root *space.Root, n int) (parts []part, of any, note string, err error) {
+// source returns what there is of one root, and what could not be read of it.
+func (x *Index) source(ctx context.Context, f *fields, root *space.Root, n int) (s source, note string, err error) {
+	s.root = n
 	if d := fixedBy(root); d != (item.Digest{}) {
-		seg, note, err := x.fixed(ctx, f, root, d)
-		if err != nil {
-			return nil, nil, "", err
-		}
-		parts = []part{{seg: seg, root: n, live: allBits(seg.docs)}}
-		offered(parts, root)
-		return parts, seg, note, nil
+		s.fixed, note, err = x.fixed(ctx, f, root, d)
+	} else {
+		s.holding, note, err = x.current(ctx, f, root)
 	}
-	h, note, err := x.current(ctx, f, root)
-	if err != nil {
-		return nil, nil, "", err
-	}
-	return h.parts(root, n), h, note, nil
+	return s, note, err
 }
 
 // fixed returns the segment of a root whose files cannot change.
@@ -160,7 +175,7 @@ func listing(root *space.Root, err error) string {
 func (x *Index) current(ctx context.Context, f *fields, root *space.Root) (*holding, string, error) {
 	if !root.OnDisk() {
 		h, err := (&holding{}).refreshed(ctx, f, root, x.p.Now())
-		return h, "", err
+		return told(ctx, root, h, err)
 	}
 	key := x.store.key(f, x.p.Build, "root", root.Path("."))
 	k := x.mem.root(key)
@@ -168,18 +183,14 @@ func (x *Index) current(ctx context.Context, f *fields, root *space.Root) (*hold
 	defer k.mu.Unlock()
 	now := x.p.Now()
 	if k.holding != nil && x.p.Fresh > 0 && now.Sub(k.at) < x.p.Fresh && !now.Before(k.at) {
-		return k.holding, k.note, nil
+		return k.holding, "", nil
 	}
 	if k.holding == nil {
 		k.holding, k.saved = x.store.load(f, key), true
 	}
 	h, err := k.holding.refreshed(ctx, f, root, now)
-	if h == nil {
-		return nil, "", err
-	}
-	k.note = ""
 	if err != nil {
-		k.note = listing(root, err)
+		return told(ctx, root, h, err) // and look again next time
 	}
 	if h != k.holding {
 		k.holding, k.saved = h, false
@@ -188,5 +199,14 @@ func (x *Index) current(ctx context.Context, f *fields, root *space.Root) (*hold
 		k.saved = x.store.save(ctx, key, h, now)
 	}
 	k.at = now
-	return h, k.note, nil
+	return h, "", nil
+}
+
+// told turns the error of a root that cannot be listed whole into a note: the
+// search goes on without what is missing.
+func told(ctx context.Context, root *space.Root, h *holding, err error) (*holding, string, error) {
+	if err == nil || ctx.Err() != nil {
+		return h, "", ctx.Err()
+	}
+	return h, listing(root, err), nil
 }

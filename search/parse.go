@@ -17,6 +17,7 @@ const (
 	maxDepth = 50   // parentheses and negations in each other
 	maxNear  = 100  // words between the words of a neighbourhood
 	maxEdits = 2    // typing errors in a word
+	maxWide  = 20   // words that are compared with every word there is
 )
 
 // names is what a query may speak of.
@@ -32,6 +33,7 @@ type parser struct {
 	text  []rune
 	at    int
 	depth int
+	wide  int
 }
 
 // parse reads a query.
@@ -280,11 +282,18 @@ func (p *parser) word(from, end, field int) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	switch pattern := strings.Contains(text, "*"); {
+	pattern := strings.Contains(text, "*")
+	switch {
 	case len(wordsOf(text)) == 0:
 		return nil, p.fail(from, "there is no letter and no digit in %q", text)
 	case pattern && edits > 0:
 		return nil, p.fail(from, "a word with * takes no ~")
+	case pattern || edits > 0:
+		if p.wide++; p.wide > maxWide {
+			return nil, p.fail(from, "there are more than %d words with * or ~", maxWide)
+		}
+	}
+	switch {
 	case pattern:
 		return &leaf{form: glob, field: field, words: []string{fold(text)}}, nil
 	case edits > 0:

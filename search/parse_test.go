@@ -33,6 +33,7 @@ func TestMalformed(t *testing.T) {
 		"type:tol": 6, `type:"tool"`: 6, "space:sytem": 7, "ns:a//b": 4, "ns:*": 4, "ns:é": 4, "signed-by:xyz1": 11, "signed-by:abc": 11, "type:": 6, "tool:": 6,
 		"a~3": 2, "é~9": 2, "a~1~1": 2, "a~b": 2, "ab*~1": 1, "~": 1, "...": 1, "a & b": 3, "-a": 1, "a -b": 3, "*.*": 1, "title:.": 7,
 		"é (": 4, "é \"x": 3, "😀 x": 1, "title:-": 7, "\x00": 1,
+		strings.Repeat("a* ", 21):                               61,
 		strings.Repeat("(", 60) + "a" + strings.Repeat(")", 60): 51,
 		strings.Repeat("NOT ", 60) + "a":                        201,
 		strings.Repeat("x", maxQuery+1):                         maxQuery + 1,

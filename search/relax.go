@@ -29,7 +29,8 @@ func answer(lib library, q node, demands []node) ([]match, Relaxed) {
 	if found := ask(q); len(found) > 0 {
 		return found, AsWritten
 	}
-	spelled, changed := respelled(lib, q)
+	wide := maxWide
+	spelled, changed := respelled(lib, q, &wide)
 	if changed {
 		if found := ask(spelled); len(found) > 0 {
 			return found, Fuzzy
@@ -43,26 +44,28 @@ func answer(lib library, q node, demands []node) ([]match, Relaxed) {
 	return nil, AsWritten
 }
 
-// respelled returns the query with every unknown word made fuzzy.
-func respelled(lib library, n node) (node, bool) {
+// respelled returns the query with unknown words made fuzzy, as many as wide
+// says.
+func respelled(lib library, n node, wide *int) (node, bool) {
 	switch n := n.(type) {
 	case *word:
-		if limit := forgiven(n.text); limit > 0 && len(lib.find(n.kid)) == 0 {
+		if limit := forgiven(n.text); limit > 0 && *wide > 0 && len(lib.find(n.kid)) == 0 {
+			*wide--
 			return fuzzyNode(n.text, n.field, limit), true
 		}
 	case and:
-		kids, changed := respelledAll(lib, n.kids)
+		kids, changed := respelledAll(lib, n.kids, wide)
 		return and{kids}, changed
 	case or:
-		kids, changed := respelledAll(lib, n.kids)
+		kids, changed := respelledAll(lib, n.kids, wide)
 		return or{kids}, changed
 	}
 	return n, false // what is left out is not widened
 }
 
-func respelledAll(lib library, kids []node) (out []node, changed bool) {
+func respelledAll(lib library, kids []node, wide *int) (out []node, changed bool) {
 	for _, k := range kids {
-		k, c := respelled(lib, k)
+		k, c := respelled(lib, k, wide)
 		out, changed = append(out, k), changed || c
 	}
 	return out, changed
@@ -94,7 +97,7 @@ func anyOf(n node) (node, bool) {
 func suggestions(lib library, text string, q node) []string {
 	var unknown []*word
 	plainWords(q, func(w *word) {
-		if len(lib.find(w.kid)) == 0 {
+		if len(unknown) < maxWide && len(lib.find(w.kid)) == 0 {
 			unknown = append(unknown, w)
 		}
 	})

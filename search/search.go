@@ -152,7 +152,10 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 		res = x.answer(ctx, &shelf{lib, roots, ranks(roots)}, ask)
 	}
 	res.Notes = notes
-	return res, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return res, nil
 }
 
 // question is a query that was read.
