@@ -111,6 +111,11 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: %v", name, fs)
 		}
 	}
+	l.SetBundle(Bundle{ID: "github.com/nobody/wants", Version: "v1.0.0"})
+	if fs := l.Stale(manifest(t, text), member); len(fs) != 1 || !strings.Contains(fs[0].Message, "is locked and nothing requires it") {
+		t.Errorf("an entry that nothing requires: %v", fs)
+	}
+	l.Bundles = slices.DeleteFunc(l.Bundles, func(b Bundle) bool { return b.ID == "github.com/nobody/wants" })
 	if diag.CodeOf(Missing()) != diag.LockMissing || diag.LockMissing.Exit() != 3 {
 		t.Error("a missing lock has another code")
 	}

@@ -37,6 +37,11 @@ func (l *Lock) Stale(m *Manifest, members ...MemberManifest) []diag.Finding {
 		s.add(diag.Pos{Line: 1}, "name, prefer, replace, exclude, workspace, trust or policy changed since the lock was written")
 	}
 	s.members(members)
+	for _, b := range l.Bundles {
+		if why := l.Underived(m, b); why != "" {
+			s.add(m.Place("require", b.ID), "%s", why)
+		}
+	}
 	return diag.WithPath(s.out, ManifestFile)
 }
 

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/source"
@@ -109,13 +110,34 @@ func (e *Engine) file(name string) string { return filepath.Join(e.p.Files, name
 // that died has left.
 func (e *Engine) hold(ctx context.Context) (release func(), err error) {
 	e.tell(Waiting, lock.Module{})
-	l, err := filelock.Acquire(ctx, filepath.Join(e.p.Base, aiDir, workDir, lockName))
+	if release, err = Hold(ctx, e.p.Base); err != nil {
+		return nil, err
+	}
+	e.sweepStages()
+	atomicfile.Sweep(e.p.Files, e.p.Now().Add(-time.Minute))
+	return release, nil
+}
+
+// Hold waits until no other process changes the bundles of a space or the lock
+// of its project. Base is the folder that holds .ai.
+func Hold(ctx context.Context, base string) (release func(), err error) {
+	dir := filepath.Join(base, aiDir, workDir)
+	l, err := filelock.Acquire(ctx, filepath.Join(dir, lockName))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, diag.New(diag.Cancelled, "waiting for another rye: %w", context.Cause(ctx))
 		}
-		return nil, diag.New(diag.FileSystemError, "locking the bundles of %s: %w", e.p.Base, err)
+		return nil, diag.New(diag.FileSystemError, "locking the bundles of %s: %w", base, err).
+			WithHint("nothing was changed; see that the disk is not full and the folder can be written, then run the command again")
 	}
-	e.sweepStages()
+	hide(dir)
 	return func() { _ = l.Release() }, nil
+}
+
+// hide keeps a folder out of git, whatever the project says about it. That it
+// cannot be is no reason to fail.
+func hide(dir string) {
+	if file := filepath.Join(dir, ".gitignore"); !exists(file) {
+		_ = atomicfile.Replace(file, []byte("*\n"), 0o644)
+	}
 }

@@ -44,7 +44,7 @@ func Base(base, now *lock.Lock, m *lock.Manifest) []diag.Finding {
 				}
 			}
 		}
-		if why := underived(now, m, *b); why != "" {
+		if why := now.Underived(m, *b); why != "" {
 			add("%s", why)
 		}
 	}
@@ -56,50 +56,6 @@ func words(list []string) string {
 		return "nothing"
 	}
 	return strings.Join(list, ", ")
-}
-
-// underived says why the requirements that the lock records do not lead to an
-// entry's version, or "".
-func underived(l *lock.Lock, m *lock.Manifest, b lock.Bundle) string {
-	if m != nil && m.Require[b.ID] != b.Require {
-		return "" // the lock is stale, which is told elsewhere
-	}
-	if len(b.Via) > 0 || len(b.Replace) > 0 || lock.IsPseudo(b.Version) || b.Version == lock.LocalVersion || b.Require != "" && lock.CheckVersion(b.Require) != nil {
-		return "" // a commit leads to a version, not to a minimum
-	}
-	if m != nil && len(m.Exclude[b.ID]) > 0 {
-		return "" // the next one is chosen, which only the remote knows
-	}
-	wanted := []string{b.Require}
-	for _, x := range l.Bundles {
-		wanted = append(wanted, wants(x.Needs, b.ID)...)
-	}
-	for _, x := range l.Members {
-		wanted = append(wanted, wants(x.Needs, b.ID)...)
-	}
-	most := ""
-	for _, v := range wanted {
-		if v != "" && (most == "" || lock.MaxVersion(v, most) == v) {
-			most = v
-		}
-	}
-	switch {
-	case most == "":
-		return b.ID + " " + b.Version + " is locked and nothing requires it"
-	case most != b.Version && lock.CheckVersion(most) == nil:
-		return b.ID + " is locked at " + b.Version + ", the requirements lead to " + most
-	}
-	return ""
-}
-
-func wants(needs []lock.Module, id string) []string {
-	var out []string
-	for _, n := range needs {
-		if n.ID == id {
-			out = append(out, n.Version)
-		}
-	}
-	return out
 }
 
 // BaseSum holds rye.sum against the text it has in a base revision: lines are

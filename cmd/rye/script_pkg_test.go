@@ -89,7 +89,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	switch {
 	case set["redirect"] != "":
-		s.Fault(sourcetest.Redirect(set["redirect"]))
+		s.Fault(sourcetest.Redirect(strings.TrimSuffix(set["redirect"], "/") + "/"))
 	case set["truncate"] != "":
 		s.Fault(sourcetest.Truncate(number("truncate")))
 	case set["status"] != "":

@@ -7,9 +7,9 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/space"
 )
@@ -74,9 +74,5 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 
 // hold waits until nobody else changes the lock of the project.
 func (h *house) hold(ctx context.Context) (release func(), err error) {
-	l, err := filelock.Acquire(ctx, h.spaces.Of(space.Project).Path("cache/bundles.lock")) // the file that packages holds
-	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w", err)
-	}
-	return func() { _ = l.Release() }, nil
+	return packages.Hold(ctx, h.spaces.Of(space.Project).Base)
 }

@@ -241,20 +241,19 @@ func (r *cli) wrong(ctx context.Context, doing string, err error) error {
 }
 
 // home asks the old address, without credentials, where it redirects to: git
-// does not say.
+// does not say. "" when nobody knows.
 func (r *cli) home(ctx context.Context) string {
-	unknown := "an address that git does not tell"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/info/refs?service=git-upload-pack", nil)
 	if err != nil || !strings.HasPrefix(r.url, "http") {
-		return unknown
+		return ""
 	}
 	res, err := r.rt.RoundTrip(req)
 	if err != nil {
-		return unknown
+		return ""
 	}
 	defer res.Body.Close()
 	if res.StatusCode < 300 || res.StatusCode >= 400 {
-		return unknown
+		return ""
 	}
 	return homeOf(req, res)
 }

@@ -58,6 +58,10 @@ func notFound(url string) error {
 }
 
 func moved(url, home string) error {
+	if home == "" {
+		return diag.New(diag.SourceMoved, "asking %s: it redirects to an address that cannot be read", url).WithDetail("url", url).
+			WithHint("ask its owner where the repository is now; nothing was sent there")
+	}
 	e := diag.New(diag.SourceMoved, "asking %s: the repository has moved to %s", url, home).
 		WithDetail("url", url).WithDetail("moved_to", home)
 	return e.WithHint("if that is who you mean, require %s instead; nothing was sent there", strings.TrimPrefix(home, "https://"))

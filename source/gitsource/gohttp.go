@@ -85,11 +85,12 @@ type body struct {
 	io.Closer
 }
 
-// homeOf returns the repository that a redirect points at.
+// homeOf returns the repository that a redirect points at, "" when its address
+// cannot be read.
 func homeOf(req *http.Request, res *http.Response) string {
 	to, err := req.URL.Parse(res.Header.Get("Location"))
 	if err != nil || res.Header.Get("Location") == "" {
-		return "an address that cannot be read"
+		return ""
 	}
 	to.RawQuery, to.Fragment, to.User = "", "", nil
 	for _, tail := range []string{"/info/refs", "/git-upload-pack"} {
