@@ -88,7 +88,7 @@ func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 		part, err := r.ReadSlice('\n')
 		if !long {
 			line = append(line, part...)
-			if len(bytes.TrimRight(line, "\r\n")) > most {
+			if content(line) > most {
 				line, long = nil, true
 			}
 		}
@@ -96,6 +96,13 @@ func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 			return line, long, err
 		}
 	}
+}
+
+// content is the length of a line without what ends it.
+func content(line []byte) int {
+	line, _ = bytes.CutSuffix(line, []byte("\n"))
+	line, _ = bytes.CutSuffix(line, []byte("\r"))
+	return len(line)
 }
 
 // Read returns the next message. A line that is none is answered here.
