@@ -23,7 +23,7 @@ func TestUnderived(t *testing.T) {
 		"for another":          {"require: {" + b + ": v1.0.0}", []Bundle{entry(a, "v1.2.0", ""), entry(b, "v1.0.0", "v1.0.0", mods(a, "v1.2.0")[0])}, ""},
 		"older than another's": {"require: {" + a + ": v1.0.0}", []Bundle{entry(a, "v1.0.0", "v1.0.0"), entry(b, "v1.0.0", "", mods(a, "v1.2.0")[0])}, "lead to v1.2.0"},
 		"for nobody":           {"", []Bundle{entry(a, "v1.2.0", "")}, "nothing requires it"},
-		"stale":                {"require: {" + a + ": v2.0.0}", []Bundle{entry(a, "v1.2.0", "v1.2.0")}, ""},
+		"stale":                {"require: {" + a + ": v1.5.0}", []Bundle{entry(a, "v1.2.0", "v1.2.0")}, ""},
 		"the next one":         {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.2.1", "v1.2.0")}, ""},
 		"before the next one":  {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "lead to v1.2.0"},
 		"a commit":             {"require: {" + a + ": 3f2c9d1e0a}", []Bundle{entry(a, "v1.2.1-0.20260102030405-3f2c9d1e0abc", "3f2c9d1e0a")}, ""},
