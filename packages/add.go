@@ -10,9 +10,18 @@ import (
 	"github.com/ryeos/rye/source"
 )
 
+// AddParams says what to add.
+type AddParams struct {
+	Queries []Query
+	// Approve is asked before bundles that were there, and that nobody named, may
+	// do more than before. Nil approves nothing of the kind.
+	Approve func(changes []Change) error
+}
+
 // Add requires bundles, or single items of them, and locks and installs what
 // they need. Several are one change: all of them or none.
-func (e *Engine) Add(ctx context.Context, queries []Query) (*Result, error) {
+func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
+	queries := p.Queries
 	if e.p.Locked {
 		return nil, lockedVerb("add")
 	}
@@ -34,7 +43,14 @@ func (e *Engine) Add(ctx context.Context, queries []Query) (*Result, error) {
 			return nil, err
 		}
 		return additions(st.manifest, queries, found), nil
+	}, func(changes []Change) error {
+		return approve("adding", p.Approve, slices.DeleteFunc(changes, func(c Change) bool { return named(queries, c.ID) }))
 	})
+}
+
+// named reports whether a person named the bundle.
+func named(queries []Query, id string) bool {
+	return slices.ContainsFunc(queries, func(q Query) bool { return q.ID.String() == id })
 }
 
 func lockedVerb(verb string) error {
@@ -135,7 +151,7 @@ func (e *Engine) Remove(ctx context.Context, ids []string) (*Result, error) {
 			edits = append(edits, lock.Remove(st.manifest, id)...)
 		}
 		return edits, together("removing", errs)
-	})
+	}, func([]Change) error { return nil })
 }
 
 // requiredID returns the id that a word names among what is required: the id
@@ -183,8 +199,9 @@ func join(list []string) string {
 	return out
 }
 
-// edit changes the manifest, solves it and makes the solution true.
-func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, error)) (*Result, error) {
+// edit changes the manifest, solves it and, when agreed says nothing against what
+// that changes, makes the solution true.
+func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, error), agreed func([]Change) error) (*Result, error) {
 	release, err := e.hold(ctx)
 	if err != nil {
 		return nil, err
@@ -200,6 +217,9 @@ func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, erro
 	}
 	text, sol, err := e.solveEdited(ctx, st, list)
 	if err != nil {
+		return nil, err
+	}
+	if err := agreed(changesOf(st.lock, sol.lock)); err != nil {
 		return nil, err
 	}
 	return e.commit(ctx, st, text, sol)

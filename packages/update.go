@@ -53,7 +53,7 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 	if p.Plan {
 		return r, nil
 	}
-	if err := approve(p.Approve, r.Changes); err != nil {
+	if err := approve("updating", p.Approve, r.Changes); err != nil {
 		return nil, err
 	}
 	if r, err = e.commit(ctx, st, text, sol); r != nil {
@@ -62,7 +62,8 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 	return r, err
 }
 
-func approve(ask func([]Change) error, changes []Change) error {
+// approve asks about the bundles that may do more than before.
+func approve(doing string, ask func([]Change) error, changes []Change) error {
 	var wider []Change
 	for _, c := range changes {
 		if c.Widens() {
@@ -75,11 +76,15 @@ func approve(ask func([]Change) error, changes []Change) error {
 	if ask != nil {
 		return ask(wider)
 	}
-	return NotApproved(wider)
+	return NotApproved(doing, wider)
 }
 
 // NotApproved is the error for changes that nobody agreed to.
-func NotApproved(wider []Change) error {
+func NotApproved(doing string, wider []Change) error {
+	read := "rye update --plan"
+	if doing != "updating" {
+		read = "what is listed"
+	}
 	var fs []diag.Finding
 	for _, c := range wider {
 		for _, more := range []struct {
@@ -88,14 +93,16 @@ func NotApproved(wider []Change) error {
 		}{{"asks for", c.NewCaps}, {"brings the executable", c.NewExec}, {"is signed by", c.NewSigners}} {
 			for _, x := range more.list {
 				f := diag.Errorf(diag.ConsentRequired, 0, 0, "%s %s %s, which %s did not", c.ID, c.To, more.what+" "+x, c.From)
-				f.Fix = "rye update --plan shows everything; --yes agrees"
+				f.Fix = "read " + read + "; --yes agrees"
 				fs = append(fs, f)
 			}
 		}
 	}
-	e := diag.New(diag.ConsentRequired, "updating: bundles may do more than before, and nobody agreed to it")
-	e.Findings = fs
-	return e.WithHint("read rye update --plan, then run it at a terminal or with --yes; nothing was changed")
+	e := diag.New(diag.ConsentRequired, "%s: bundles may do more than before, and nobody agreed to it", doing)
+	if e.Findings = fs; len(fs) == 1 {
+		e.Message += ": " + fs[0].Message
+	}
+	return e.WithHint("read %s, then run it at a terminal or with --yes; nothing was changed", read)
 }
 
 // raise returns the edits that raise requirements, and what stays and why.

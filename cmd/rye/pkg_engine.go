@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -194,31 +193,4 @@ const bundlesIgnored = space.Dir + "/bundles/**/*@*/"
 func there(p string) bool {
 	_, err := os.Lstat(p)
 	return err == nil
-}
-
-// bundleCaps says what the items of a bundle may ask for, as their metadata
-// declares it.
-func (c *call) bundleCaps(h *house) func(context.Context, *source.Snapshot) ([]string, error) {
-	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
-		table, err := h.resolver.Table(ctx)
-		if err != nil {
-			return nil, err
-		}
-		var caps []string
-		err = s.Each(ctx, func(f source.File, text []byte) error {
-			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
-			place, known := table.Place(rel)
-			if !ok || !known || place.Ref.IsZero() || place.Type.Ext == "" || !place.Extractor.MayHold("permissions", text) {
-				return nil
-			}
-			meta, _ := place.Extractor.Read(place.Type, text)
-			for _, p := range meta.Permissions {
-				if p = strings.Join(strings.Fields(p), ""); p != "" {
-					caps = append(caps, p)
-				}
-			}
-			return nil
-		})
-		return caps, err
-	}
 }

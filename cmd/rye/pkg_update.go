@@ -27,20 +27,20 @@ that no longer holds what was locked refuses everything.`,
 		),
 		run: func(ctx context.Context, c *call) error {
 			return c.changing(ctx, func(x *engine) (*packages.Result, error) {
-				return x.Update(ctx, packages.UpdateParams{Names: c.args, Plan: c.bool("plan"), Approve: c.approve(x)})
+				return x.Update(ctx, packages.UpdateParams{Names: c.args, Plan: c.bool("plan"), Approve: c.approve(x, "updating")})
 			})
 		},
 	}
 }
 
 // approve asks a person before bundles may do more than before.
-func (c *call) approve(x *engine) func([]packages.Change) error {
+func (c *call) approve(x *engine, doing string) func([]packages.Change) error {
 	return func(wider []packages.Change) error {
 		switch {
 		case c.bool("yes"):
 			return nil
 		case c.ui.json || !c.Isatty(c.Stdin):
-			return packages.NotApproved(wider)
+			return packages.NotApproved(doing, wider)
 		}
 		x.done()
 		for _, w := range wider {
@@ -53,7 +53,7 @@ func (c *call) approve(x *engine) func([]packages.Change) error {
 		if a := strings.ToLower(answer); a == "y" || a == "yes" {
 			return nil
 		}
-		return packages.NotApproved(wider)
+		return packages.NotApproved(doing, wider)
 	}
 }
 

@@ -19,15 +19,16 @@ too. ITEM@SOURCE takes single items: the rest of the bundle stays out of sight.
 Only rye.yaml's own lines change; versions are the least that everybody who
 requires a bundle can live with. A bundle is installed when its manifest is signed
 by a key that you let release, and every file is as it says. Nothing of a bundle
-runs. Several sources are one change: all of them or none.`,
+runs. Several sources are one change: all of them or none. When a bundle that is
+there already is raised by it and may do more than before, that needs a yes.`,
 		examples: []string{
 			"rye add github.com/acme/tools",
 			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",
 			"rye add tool:gh/issue@github.com/acme/tools",
 			"rye add github.com/lab/x --space user",
 		},
-		codes: refusals(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch),
-		flags: packageFlags(),
+		codes: refusals(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired),
+		flags: packageFlags(&cli.BoolFlag{Name: "yes", Usage: "agree to what bundles that nobody named may do more than before"}),
 		run:   runAdd,
 	}
 }
@@ -45,7 +46,9 @@ func runAdd(ctx context.Context, c *call) error {
 	if err := diag.Join("reading arguments", errs); err != nil {
 		return err
 	}
-	return c.changing(ctx, func(x *engine) (*packages.Result, error) { return x.Add(ctx, queries) })
+	return c.changing(ctx, func(x *engine) (*packages.Result, error) {
+		return x.Add(ctx, packages.AddParams{Queries: queries, Approve: c.approve(x, "adding")})
+	})
 }
 
 // changing runs one change of the bundles and shows what came of it.

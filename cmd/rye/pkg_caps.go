@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/space"
+)
+
+// bundleCaps says what the items of a bundle may ask for, as their metadata
+// declares it: permissions, and the hosts that a tool's configuration names.
+func (c *call) bundleCaps(h *house) func(context.Context, *source.Snapshot) ([]string, error) {
+	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
+		table, err := h.resolver.Table(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var caps []string
+		err = s.Each(ctx, func(f source.File, text []byte) error {
+			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
+			place, known := table.Place(rel)
+			if !ok || !known || place.Ref.IsZero() || place.Type.Ext == "" || !mayAsk(place, text) {
+				return nil
+			}
+			meta, _ := place.Extractor.Read(place.Type, text)
+			for _, p := range meta.Permissions {
+				if p = strings.Join(strings.Fields(p), ""); p != "" {
+					caps = append(caps, p)
+				}
+			}
+			if place.Ref.Kind == item.Tool {
+				caps = append(caps, hostCaps(meta.Config)...)
+			}
+			return nil
+		})
+		return caps, err
+	}
+}
+
+// mayAsk is a look at a file that tells most of those that ask for nothing.
+func mayAsk(at extract.Place, text []byte) bool {
+	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
+	return at.Extractor.MayHold("permissions", text) || names && at.Extractor.MayHold("config", text)
+}
+
+// hostCaps returns the hosts that a tool's configuration names: those it lists,
+// else that of its address, which may be any when a parameter decides.
+func hostCaps(config map[string]any) []string {
+	var out []string
+	add := func(v any) {
+		if s, _ := v.(string); s != "" {
+			out = append(out, "net:"+bareHost(s))
+		}
+	}
+	list, listed := config["hosts"].([]any)
+	for _, h := range list {
+		add(h)
+	}
+	address, _ := config["url"].(string)
+	_, rest, absolute := strings.Cut(address, "://")
+	switch {
+	case listed || address == "":
+	case absolute:
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			rest = rest[:i]
+		}
+		add(rest)
+	case strings.Contains(address, "{"):
+		add("*")
+	}
+	return out
+}
+
+// bareHost drops user and port. What a parameter decides may be anything.
+func bareHost(s string) string {
+	s = strings.ToLower(s[strings.LastIndexByte(s, '@')+1:])
+	if v6, _, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok {
+		return v6
+	}
+	if strings.ContainsAny(s, "{}") {
+		return "*"
+	}
+	host, _, _ := strings.Cut(s, ":")
+	return strings.Join(strings.Fields(host), "")
+}
