@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/search"
+	"github.com/ryeos/rye/space"
 )
 
 func searchCommand() *command {
@@ -126,7 +128,7 @@ func hitTable(u *ui, hits []search.Hit) *table {
 		case h.Shadowed:
 			name = u.Style(dim, h.Ref().String()+" (shadowed)")
 		case len(h.Shadows) > 0:
-			name = h.Ref().String() + " (shadows " + strings.Join(h.Shadows, ", ") + ")"
+			name = h.Ref().String() + " (shadows " + owners(h.Shadows) + ")"
 		}
 		text := h.Description
 		if text == "" {
@@ -135,4 +137,19 @@ func hitTable(u *ui, hits []search.Hit) *table {
 		t.add(name, h.Version, h.Source, h.Trust, fmt.Sprintf("%.2f", h.Score), text)
 	}
 	return t
+}
+
+// owners names the spaces of labels in few words, each once.
+func owners(labels []string) string {
+	var out []string
+	for _, l := range labels {
+		name, _, layer := strings.Cut(l, ":")
+		if layer && name != string(space.System) {
+			name = "a bundle"
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return strings.Join(out, ", ")
 }
