@@ -80,6 +80,11 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, ref, server.Transport).
 			WithHint("rye mcp refresh %s", server.Name)
 	}
+	if now := server.Reached(); now != stub.Reached {
+		return nil, diag.New(diag.HashMismatch, "running %s: %s says another way to the server than when the tool was signed", it.Ref, found.Path()).
+			WithHint("rye mcp refresh %s asks the server again, and signs what it says", server.Name).
+			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
+	}
 	if err := c.allowed(server); err != nil {
 		return nil, err
 	}

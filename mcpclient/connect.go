@@ -89,7 +89,7 @@ func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session
 	// The session's own context ends with the session, or when it cannot begin.
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, cancel)
-	session := &Session{server: s, cancel: cancel, ended: make(chan struct{})}
+	session := &Session{server: s, cancel: cancel, ended: make(chan struct{}), listing: make(chan struct{}, 1)}
 	t, err := session.transport(own, o, a)
 	if err == nil {
 		if session.web != nil && a.probe > 0 { // a process is asked twice, a web server anew

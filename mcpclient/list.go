@@ -117,12 +117,3 @@ func (l *Listed) Data(tools bool) map[string]any {
 	}
 	return m
 }
-
-// Data returns how the server is reached, as plain values.
-func (s *Server) Data() map[string]any {
-	m := map[string]any{}
-	for _, p := range s.Config() {
-		m[p.Key] = p.Value
-	}
-	return m
-}

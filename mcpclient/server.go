@@ -1,6 +1,7 @@
 package mcpclient
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -291,6 +293,35 @@ func (s *Server) Config() yamlx.Map {
 	add("headers", anyMap(s.Headers), len(s.Headers) > 0)
 	add("timeout", int64(s.Timeout/time.Second), s.Timeout > 0)
 	add("protocol", s.Protocol, s.Protocol != "")
+	return m
+}
+
+// Reached returns the digest of how the server is started or reached: of all that
+// its item says but for time limits and what was agreed on.
+func (s *Server) Reached() item.Digest {
+	m := s.Data()
+	delete(m, "timeout")
+	delete(m, "protocol")
+	b, err := jsonx.Marshal(m)
+	if err != nil { // texts and lists of texts are always JSON
+		return item.Digest{}
+	}
+	return item.DigestOf(b)
+}
+
+// Same reports whether two servers would be written alike.
+func (s *Server) Same(other *Server) bool {
+	a, err := s.Item()
+	b, err2 := other.Item()
+	return err == nil && err2 == nil && bytes.Equal(a, b)
+}
+
+// Data returns how the server is reached, as plain values.
+func (s *Server) Data() map[string]any {
+	m := map[string]any{}
+	for _, p := range s.Config() {
+		m[p.Key] = p.Value
+	}
 	return m
 }
 

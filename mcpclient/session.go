@@ -29,6 +29,8 @@ type Session struct {
 	cancel  context.CancelFunc
 	ended   chan struct{} // closed when the conversation is over
 
+	listing chan struct{} // holds a token while somebody asks for the tools
+
 	mu    sync.Mutex
 	tools []Tool
 	known bool // tools are what the server offers
@@ -86,6 +88,12 @@ func (s *Session) forget() {
 // Tools returns what the server offers. It asks once, and again after the server
 // said that its tools changed.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
+	select {
+	case s.listing <- struct{}{}:
+		defer func() { <-s.listing }()
+	case <-ctx.Done():
+		return nil, s.explain(ctx, "listing the tools", ctx.Err())
+	}
 	s.mu.Lock()
 	tools, known := s.tools, s.known
 	s.known = true // what changes from now on is noticed
@@ -298,7 +306,7 @@ func (w *web) failure(what string, err error) *diag.Error {
 		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).
 			WithHint("hand a token over: rye mcp add … --header-env Authorization='Bearer ${TOKEN}'; rye does no OAuth login")
 	case 404, 405:
-		return diag.New(diag.Network, "%s: nothing at %s speaks the protocol (HTTP %d)", what, w.origin.Redacted(), status).
+		return diag.New(diag.Network, "%s: nothing at that address of %s speaks the protocol (HTTP %d)", what, w.origin.Host, status).
 			WithHint("look at the path of the address; older servers need --transport sse")
 	default:
 		return diag.New(diag.Network, "%s: HTTP %d", what, status)

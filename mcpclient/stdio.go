@@ -22,7 +22,7 @@ const (
 
 // stopGrace is how long a server may take to end after its input has ended, and
 // again after it was asked to.
-const stopGrace = 2 * time.Second
+const stopGrace = 900 * time.Millisecond
 
 // program is a server that runs as a process of ours. It implements
 // mcp.Transport and mcp.Connection: one message a line. What is no message, such

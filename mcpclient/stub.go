@@ -34,6 +34,7 @@ type Stub struct {
 	Server     string      // its name
 	Tool       string      // the tool's name at the server
 	Definition item.Digest // of the tool when it was signed
+	Reached    item.Digest // of how the server was reached then
 }
 
 // StubItem returns the text of the item that stands for a tool, unsigned. What
@@ -58,6 +59,7 @@ func StubItem(s *Server, t Tool) ([]byte, error) {
 			{Key: "server", Value: s.Ref().ID},
 			{Key: "tool_name", Value: t.Name},
 			{Key: "definition", Value: hash.String()},
+			{Key: "reached", Value: s.Reached().String()},
 		}},
 		yamlx.Pair{Key: "input_schema", Value: t.InputSchema},
 	)
@@ -98,23 +100,33 @@ func ReadStub(it *resolve.Item) (*Stub, error) {
 	if s.Tool, _ = it.Meta.Config["tool_name"].(string); s.Tool == "" {
 		return nil, bad("config.tool_name is missing")
 	}
-	text, _ := it.Meta.Config["definition"].(string)
-	var err error
-	if s.Definition, err = item.ParseDigest(text); err != nil {
-		return nil, bad("config.definition must be the digest of the tool's definition: %w", err)
+	for key, to := range map[string]*item.Digest{"definition": &s.Definition, "reached": &s.Reached} {
+		text, _ := it.Meta.Config[key].(string)
+		var err error
+		if *to, err = item.ParseDigest(text); err != nil {
+			return nil, bad("config.%s must be a digest: %w", key, err)
+		}
 	}
 	return s, nil
+}
+
+// Holds reports whether the item is the one that would be written for the tool of
+// the server as both are now.
+func (s *Stub) Holds(server *Server, t Tool) bool {
+	hash, err := t.Hash()
+	return err == nil && s.Tool == t.Name && s.Definition == hash && s.Reached == server.Reached()
 }
 
 // signed returns the definition that the item of a tool holds, as far as the
 // item still says it.
 func signed(it *resolve.Item, tool string) map[string]any {
 	m := map[string]any{"name": tool}
-	for key, field := range map[string]string{
-		"title": "title", "description": "description", "inputSchema": "config_schema", "outputSchema": "output_schema", "annotations": "annotations",
+	for _, f := range [][2]string{
+		{"title", "title"}, {"description", "description"}, {"annotations", "annotations"}, {"outputSchema", "output_schema"},
+		{"inputSchema", "input_schema"}, {"inputSchema", "config_schema"}, // what extractors call it
 	} {
-		if v, ok := it.Meta.Fields[field]; ok && v != nil {
-			m[key] = v
+		if v := it.Meta.Fields[f[1]]; v != nil {
+			m[f[0]] = v
 		}
 	}
 	return m

@@ -160,6 +160,10 @@ func (s *mcpStore) compare(ctx context.Context, l *mcpclient.Listed, offer *mcpO
 			continue
 		}
 		tool, isTool := tools[rel]
+		if !isTool && l.Server.Same(offer.server) {
+			files[rel] = it.Bytes // written by hand, but says the same
+			continue
+		}
 		if change := changeOf(it, files[rel], offer.server, tool, isTool); change != nil {
 			d.changed = append(d.changed, *change)
 		} else {
@@ -178,22 +182,24 @@ func (s *mcpStore) compare(ctx context.Context, l *mcpclient.Listed, offer *mcpO
 func changeOf(it *resolve.Item, now []byte, server *mcpclient.Server, tool mcpclient.Tool, isTool bool) *mcpChange {
 	before := body(it)
 	bad := it.Usable()
+	c := &mcpChange{rel: it.Rel, diff: linediff.Unified("signed", "now", before, now)}
 	if isTool && bad == nil {
 		stub, err := mcpclient.ReadStub(it)
-		hash, herr := tool.Hash()
-		if err == nil && herr == nil && stub.Definition == hash && stub.Tool == tool.Name && it.Meta.ExecutorID == server.Runtime() {
+		switch {
+		case err != nil:
+			bad = err
+		case it.Meta.ExecutorID == server.Runtime() && stub.Holds(server, tool):
 			return nil // what a person changed in it stays
 		}
 	}
-	if bad == nil && bytes.Equal(before, now) {
+	switch {
+	case bad != nil:
+		c.was = bad.Error()
+	case bytes.Equal(before, now):
 		return nil
 	}
-	c := &mcpChange{rel: it.Rel, diff: linediff.Unified("signed", "now", before, now)}
 	if isTool {
 		c.parts = mcpclient.Differences(it, tool)
-	}
-	if bad != nil {
-		c.was = bad.Error()
 	}
 	return c
 }

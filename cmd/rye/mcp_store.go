@@ -65,6 +65,13 @@ func (s *mcpStore) hold(ctx context.Context) (release func(), err error) {
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w", err)
 	}
+	// What a killed process left there is nobody's: whoever makes such a folder
+	// holds the lock.
+	if left, err := filepath.Glob(s.root.Path("cache/mcp-*")); err == nil {
+		for _, dir := range left {
+			_ = os.RemoveAll(dir)
+		}
+	}
 	return func() { _ = l.Release() }, nil
 }
 
