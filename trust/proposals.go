@@ -54,7 +54,7 @@ func (b *builder) take(d *Document, fs []diag.Finding) {
 			d.Tier, d.root = TierUser, true
 		}
 		b.store.proposals = append(b.store.proposals, Proposal{
-			Path: d.Path, Kind: d.Kind, Fingerprint: d.Fingerprint,
+			Path: d.Path, Kind: d.Kind, Fingerprint: cmp.Or(d.Fingerprint, d.Signer),
 			Owner: hidden.Visible(d.Owner), Sound: !diag.Failed(fs),
 		})
 	}
@@ -67,7 +67,7 @@ func (s *Store) sortProposals() {
 		if e == nil || e.weak {
 			continue
 		}
-		p.Counts = e.counts(p.Path)
+		p.Counts = p.Counts || e.counts(p.Path)
 		p.Known = slices.ContainsFunc(e.bases, func(x *basis) bool { return x.doc == nil || x.tier != TierProject || quoted(p.Path) != x.document })
 	}
 	slices.SortFunc(s.proposals, func(a, b Proposal) int { return cmp.Compare(a.Path, b.Path) })

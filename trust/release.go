@@ -185,6 +185,9 @@ func (s *Store) ReleaseRevoked(manifest item.Digest, signers []sign.Fingerprint)
 // ManifestRevoked is ReleaseRevoked for one whose manifest is at hand: anchors
 // that may revoke are asked as well. Whether the signature holds is not.
 func (s *Store) ManifestRevoked(sub sign.Subject, manifest []byte) string {
+	if !s.RevokesReleases() {
+		return ""
+	}
 	style, _ := sign.StyleByName("#")
 	sp, err := sign.SplitFile(manifest, style)
 	if err != nil || !sp.Signed {

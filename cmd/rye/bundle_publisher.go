@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -174,7 +175,11 @@ func (c *call) signPublisher(ctx context.Context, h *house, p trust.Publisher) e
 	if err != nil {
 		return err
 	}
-	_, err = c.publish(h, trust.File{Name: name, Data: b})
+	made := trust.File{Name: name, Data: b}
+	if err := c.recordDocuments(ctx, h, space.User, made); err != nil {
+		return err
+	}
+	_, err = c.publish(h, made)
 	return err
 }
 
