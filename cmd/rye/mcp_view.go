@@ -154,3 +154,28 @@ func (u *ui) mcpList(listed []mcpclient.Listed, tools bool) {
 		}
 	}
 }
+
+// contentText returns what a tool of an MCP server gave as text: its texts, and a
+// word for everything that is none. What failed is told as an error.
+func contentText(data map[string]any) (string, bool) {
+	content, ok := data["content"].([]any)
+	if failed, known := data["isError"].(bool); !ok || !known || failed {
+		return "", false
+	}
+	var parts []string
+	for _, c := range content {
+		m, _ := c.(map[string]any)
+		if text, ok := m["text"].(string); ok && m["type"] == "text" {
+			parts = append(parts, text)
+			continue
+		}
+		part := []string{}
+		for _, key := range []string{"type", "mimeType", "uri", "name"} {
+			if s, ok := m[key].(string); ok {
+				part = append(part, s)
+			}
+		}
+		parts = append(parts, "["+strings.Join(part, " ")+"; --json shows it]")
+	}
+	return strings.Join(parts, "\n"), true
+}

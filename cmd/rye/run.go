@@ -204,6 +204,9 @@ func (u *ui) toolText(data map[string]any) bool {
 	if !ok || len(data) > 1 {
 		s, ok = data["output"].(string)
 	}
+	if !ok {
+		s, ok = contentText(data)
+	}
 	if ok && s != "" {
 		u.raw(s)
 	}
