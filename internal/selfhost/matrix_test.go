@@ -270,6 +270,8 @@ func TestOverrideTakesEffect(t *testing.T) {
 			runtimeEffect(t, w, e)
 		case e.it.Meta.ToolType == "tool":
 			toolEffect(t, w, e)
+		case e.it.Meta.ToolType == "sink":
+			sinkEffect(t, w, e)
 		default:
 			t.Errorf("no test knows what a %s %s does", e.it.Ref.Kind, e.it.Meta.ToolType)
 		}
@@ -421,10 +423,39 @@ func toolEffect(t *testing.T, w *world, e entry) {
 	}
 }
 
+// sinkEffect streams into a sink that the project says is none.
+func sinkEffect(t *testing.T, w *world, e entry) {
+	probe := tool("acme/probe")
+	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/primitives/http_client",
+		"config: {url: https://acme.test, mode: stream, sinks: [{sink: "+e.it.Ref.ID+settingsOf(e)+"}]}\n"))
+	w.house().mustPlan(t, probe, nil)
+	w.put(w.project, e.rel, replaced(t, e.body(t), `tool_type: sink`, "tool_type: script"))
+	h := w.house()
+	c, err := h.executor.Chain(t.Context(), probe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = h.executor.Plan(t.Context(), c, nil)
+	wantCode(t, "a stream into what the project says is no sink", err, diag.ConfigError)
+}
+
+// settingsOf gives the settings that an item requires.
+func settingsOf(e entry) string {
+	out := ""
+	required, _ := e.it.Meta.Schema["required"].([]any)
+	for _, name := range required {
+		out += ", " + name.(string) + ": x"
+	}
+	return out
+}
+
 // sample is a value that a declared parameter accepts.
 func sample(schema map[string]any, name string) any {
 	props, _ := schema["properties"].(map[string]any)
 	p, _ := props[name].(map[string]any)
+	if enum, _ := p["enum"].([]any); len(enum) > 0 {
+		return enum[0]
+	}
 	switch p["type"] {
 	case "integer", "number":
 		return int64(1)
