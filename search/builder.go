@@ -22,7 +22,7 @@ type builder struct {
 	size   int           // of what is written, about
 
 	hits []hitKey // of the document being added
-	ent  []place2
+	ent  []spot
 }
 
 // postingList is what is written of one term so far.
@@ -35,7 +35,8 @@ type postingList struct {
 
 type hitKey uint64 // number of the term, then the number of the token in the document
 
-type place2 struct {
+// spot is where a token stands.
+type spot struct {
 	field int
 	pos   uint32
 }
@@ -44,9 +45,6 @@ func newBuilder(f *fields) *builder {
 	return &builder{fields: len(f.names), totals: newStatistics(len(f.names)), ids: map[string]uint32{}}
 }
 
-// docs returns how many documents the builder holds.
-func (b *builder) docs() int { return len(b.at) }
-
 // add takes a document in and returns its number.
 func (b *builder) add(d *document) uint32 {
 	doc := b.row(place{ref: d.ref, rel: d.rel, signer: d.signer}, d.kind, func(f int) uint32 { return uint32(len(d.fields[f].list)) })
@@ -54,7 +52,7 @@ func (b *builder) add(d *document) uint32 {
 	for f := range d.fields {
 		for _, t := range d.fields[f].list {
 			b.hits = append(b.hits, hitKey(b.number(t.text))<<32|hitKey(len(b.ent)))
-			b.ent = append(b.ent, place2{f, t.pos})
+			b.ent = append(b.ent, spot{f, t.pos})
 		}
 	}
 	b.size += 8 * len(b.hits)

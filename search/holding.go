@@ -32,7 +32,7 @@ type holding struct {
 // when nothing changed. Beside an error the holding has what could be listed.
 func (h *holding) refreshed(ctx context.Context, f *fields, root *space.Root, now time.Time) (*holding, error) {
 	files, walkErr := f.files(root)
-	u := &update{fields: f, old: h, next: &holding{records: make([]record, len(files))}, files: files}
+	u := &update{fields: f, old: h, next: &holding{records: make([]record, len(files))}, files: files, large: largeSegment}
 	u.before = h.match(files)
 	u.look(ctx, root, now)
 	if err := ctx.Err(); err != nil {
@@ -74,6 +74,7 @@ type update struct {
 	builder *builder
 	fresh   []int // files whose document is in the builder
 	changed bool
+	large   int // size at which another segment is begun
 }
 
 // look compares the stamps and finds the files that must be read.
@@ -157,10 +158,9 @@ const largeSegment = 512 << 20
 
 // split closes a segment that has become large.
 func (u *update) split() {
-	if u.builder.size < largeSegment {
-		return
+	if u.builder.size >= u.large {
+		u.close()
 	}
-	u.close()
 }
 
 // close turns what is in the builder into a segment.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
@@ -202,5 +203,8 @@ func TestTokens(t *testing.T) {
 	}
 	if got := wordsOf(strings.Repeat("é", 100)); len(got) != 1 || got[0] != strings.Repeat("é", maxToken/2) {
 		t.Errorf("a long word: %d bytes", len(got[0]))
+	}
+	if got := clip("a" + strings.Repeat("é", 100)); len(got) != maxToken-1 || !utf8.ValidString(got) {
+		t.Errorf("a word cut within a character: %q", got)
 	}
 }
