@@ -32,6 +32,7 @@ type Server struct {
 	Silent string // the method that it does not answer
 	Loop   bool   // the list's cursor leads back to itself
 	Tools  string // a JSON file with the list of tools, read at each list
+	Log    string // a file that gets a line at each start
 	Child  string // a file for the number of a child that outlives its input
 	Stay   bool   // ends neither with its input nor when it is asked to
 	Token  string // what Authorization must say over HTTP
@@ -52,6 +53,7 @@ func (s *Server) Flags() *flag.FlagSet {
 	f.StringVar(&s.Silent, "silent", "", "")
 	f.BoolVar(&s.Loop, "loop", false, "")
 	f.StringVar(&s.Tools, "tools", "", "")
+	f.StringVar(&s.Log, "log", "", "")
 	f.StringVar(&s.Child, "child", "", "")
 	f.BoolVar(&s.Stay, "stay", false, "")
 	f.StringVar(&s.Token, "token", "", "")
@@ -84,6 +86,9 @@ func (s *Server) Stdio(in io.Reader, out io.Writer) {
 	}
 	if s.Child != "" {
 		s.spawn()
+	}
+	if s.Log != "" {
+		s.log()
 	}
 	s.crash("start")
 	dec := json.NewDecoder(in)
@@ -143,6 +148,17 @@ func (s *Server) spawn() {
 		panic(err)
 	}
 	if err := os.WriteFile(s.Child, []byte(strconv.Itoa(c.Process.Pid)), 0o644); err != nil {
+		panic(err)
+	}
+}
+
+func (s *Server) log() {
+	f, err := os.OpenFile(s.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintln(f, "started")
+	if err := f.Close(); err != nil {
 		panic(err)
 	}
 }
