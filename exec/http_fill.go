@@ -118,7 +118,8 @@ func newRedactor(in NativeCall) *httpfill.Redactor {
 }
 
 // openNames are the variables whose values are no secret: what every program
-// sees, what rye sets, and what an item says in so many words.
+// sees, what rye sets, what an item says in so many words or calls public, and
+// the base of the URL.
 func openNames(in NativeCall) map[string]bool {
 	open := map[string]bool{"RYE_SELF": true, "RYE_PROJECT": true}
 	for _, kv := range proc.Base(proc.Environ(in.Env)) {
@@ -132,6 +133,10 @@ func openNames(in NativeCall) map[string]bool {
 				open[name] = true
 			}
 		}
+	}
+	public, _ := in.Config["public"].([]any)
+	for _, name := range textList(public) {
+		open[name] = true
 	}
 	raw, _ := in.Config["url"].(string)
 	open[httpfill.BaseVariable(raw)] = true

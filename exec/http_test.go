@@ -15,8 +15,8 @@ import (
 func TestRedactor(t *testing.T) {
 	chain := &Chain{Elements: []*resolve.Item{{Ref: tool("t"), Meta: metaEnv(map[string]any{"VERSION": "2023-06-01", "COPY": "${KEY}"})}}}
 	r := newRedactor(NativeCall{
-		Chain: chain, Config: map[string]any{"url": "${BASE:-x}/p"},
-		Env: map[string]string{"PATH": "/usr/bin", "RYE_PROJECT": "/project", "VERSION": "2023-06-01", "KEY": `se"cret/key`, "COPY": "copied-key", "BASE": "https://api.test", "TINY": "abc"},
+		Chain: chain, Config: map[string]any{"url": "${BASE:-x}/p", "public": []any{"REGION"}},
+		Env: map[string]string{"PATH": "/usr/bin", "RYE_PROJECT": "/project", "VERSION": "2023-06-01", "KEY": `se"cret/key`, "COPY": "copied-key", "BASE": "https://api.test", "TINY": "abc", "REGION": "eu-north"},
 	})
 	for in, want := range map[string]string{
 		`a se"cret/key b`:                     "a [redacted] b",
@@ -24,7 +24,7 @@ func TestRedactor(t *testing.T) {
 		"k=" + url.QueryEscape(`se"cret/key`): "k=[redacted]",
 		"c2UiY3JldC9rZXk=":                    "[redacted]",
 		"copied-key":                          "[redacted]",
-		"2023-06-01 /usr/bin /project https://api.test abc": "2023-06-01 /usr/bin /project https://api.test abc",
+		"2023-06-01 /usr/bin /project https://api.test abc eu-north": "2023-06-01 /usr/bin /project https://api.test abc eu-north",
 	} {
 		if got := r.Text(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)

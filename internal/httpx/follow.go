@@ -3,6 +3,7 @@ package httpx
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -79,8 +80,7 @@ func (c *Client) next(h hop, status int, location string) (hop, error) {
 	doing := "following a redirect of " + Shown(h.url.String())
 	u, err := c.target(ref.String())
 	if err != nil {
-		e := diag.New(diag.CodeOf(err), "%s: %w", doing, err)
-		return h, e
+		return h, led(doing, err)
 	}
 	if h.url.Scheme == "https" && u.Scheme != "https" {
 		return h, diag.New(diag.PolicyDenied, "%s: it leads from https to http", doing)
@@ -99,6 +99,16 @@ func (c *Client) next(h hop, status int, location string) (hop, error) {
 	}
 	out.header = keep(out.header, harmless)
 	return out, nil
+}
+
+// led says that a redirect led to what err refuses.
+func led(doing string, err error) error {
+	e := diag.New(diag.CodeOf(err), "%s: %w", doing, err)
+	var inner *diag.Error
+	if errors.As(err, &inner) {
+		e.Hint, e.Details = inner.Hint, inner.Details
+	}
+	return e
 }
 
 // harmless are the headers that another origin may see.

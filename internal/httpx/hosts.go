@@ -94,13 +94,24 @@ func (c *Client) target(raw string) (*url.URL, error) {
 		return nil, diag.New(diag.PolicyDenied, "asking %s: the host is not among those that were declared", Shown(u.String())).
 			WithHint("name it under hosts in the signed item, if it is meant").WithDetail("host", u.Host)
 	}
-	if a, err := netip.ParseAddr(host); err == nil { // a proxy would ask no guard
+	if a, known := c.addressOf(host); known {
 		if err := c.guard.judge(host, a); err != nil {
-			return nil, refusal(Shown(u.String()), err)
+			return nil, refusal("asking "+Shown(u.String()), err)
 		}
 	}
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
+}
+
+// addressOf is the address that a host is without any lookup. A proxy would ask
+// no guard, so behind one that name counts, too, which is the same everywhere.
+func (c *Client) addressOf(host string) (netip.Addr, bool) {
+	name := strings.TrimSuffix(host, ".")
+	if c.guard.proxy != "" && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
+		return netip.AddrFrom4([4]byte{127, 0, 0, 1}), true
+	}
+	a, err := netip.ParseAddr(host)
+	return a, err == nil
 }
 
 func badURL(u *url.URL) string {

@@ -94,6 +94,10 @@ func TestDeclaredProxy(t *testing.T) {
 	}
 	_, err = c.Do(t.Context(), get("http://169.254.169.254/latest/meta-data"))
 	wantCode(t, err, diag.PolicyDenied, "credentials")
+	for _, host := range []string{"localhost", "LOCALHOST.", "x.localhost", "[::1]", "10.0.0.1"} {
+		_, err = c.Do(t.Context(), get("http://"+host+"/"))
+		wantCode(t, err, diag.PolicyDenied, "asking http://")
+	}
 	_, err = New(Params{Proxy: "socks5://user:secret@x"})
 	if e := wantCode(t, err, diag.ConfigError, "proxy"); strings.Contains(e.Message, "secret") {
 		t.Error(e.Message)
