@@ -60,10 +60,10 @@ func (b *builder) versions(list []*edition) {
 			project = d
 		}
 		why := b.follows(x, top, before)
-		b.text(x, top, why)
+		b.text(x, top, why.text)
 		switch {
-		case why != "":
-			b.report(x.docs[0], diag.Errorf(diag.Threshold, 1, 1, "it does not count: %s", why))
+		case why.text != "":
+			b.refuse(x, why)
 			continue
 		case len(top) > 0 && x.Version == top[0].Version:
 			b.report(x.docs[0], diag.Errorf(diag.TrustChanged, 1, 1, "its root keys signed another text of version %d too; both restrict", x.Version))
@@ -91,24 +91,43 @@ func (x *edition) inProject() *Document {
 	return nil
 }
 
-// follows says why a text is not the next version, "" when it is.
-func (b *builder) follows(x *edition, top []*edition, before *edition) string {
+// unfit is why a text does not count, and how bad that is: strangers' documents
+// in a project are none of the reader's business, signatures may be yet to come.
+type unfit struct {
+	text     string
+	stranger bool
+	gap      bool // a version is missing
+}
+
+func (b *builder) refuse(x *edition, why unfit) {
+	f := diag.Warnf(diag.Threshold, 1, 1, "it does not count: %s", why.text)
+	switch {
+	case why.stranger:
+		return
+	case why.gap:
+		f.Severity = diag.SeverityError
+	}
+	b.report(x.docs[0], f)
+}
+
+// follows says why a text is not the next version, nothing when it is.
+func (b *builder) follows(x *edition, top []*edition, before *edition) unfit {
 	if len(top) > 0 && x.Version != top[0].Version {
 		before = top[0]
 	}
 	switch {
 	case !b.signed(x, x.Root, false):
-		return missing(b.signers(x, x.Root, false), x.Root, "root keys")
+		return unfit{text: missing(b.signers(x, x.Root, false), x.Root, "root keys")}
 	case before == nil && x.seen:
-		return "" // it counted when it was remembered
+		return unfit{} // it counted when it was remembered
 	case before == nil && !b.signed(x, x.Root, true):
-		return missing(b.signers(x, x.Root, true), x.Root, "root keys that count here")
+		return unfit{text: missing(b.signers(x, x.Root, true), x.Root, "root keys that count here"), stranger: true}
 	case before != nil && x.Version != before.Version+1:
-		return "version " + strconv.Itoa(before.Version+1) + ", which leads to it, is missing"
+		return unfit{text: "version " + strconv.Itoa(before.Version+1) + ", which leads to it, is missing", gap: true}
 	case before != nil && !slices.ContainsFunc(orOne(top, before, x), func(p *edition) bool { return b.signed(x, p.Root, false) }):
-		return missing(b.signers(x, before.Root, false), before.Root, "root keys of the version before")
+		return unfit{text: missing(b.signers(x, before.Root, false), before.Root, "root keys of the version before")}
 	}
-	return ""
+	return unfit{}
 }
 
 // orOne returns the texts that a new version may follow.

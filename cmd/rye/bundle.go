@@ -41,7 +41,8 @@ an existing manifest has are kept unless a flag changes them.`,
 			&cli.StringFlag{Name: "type", Usage: "`TYPE` of the bundle (default package)"},
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
 		},
-		run: runBundleCreate,
+		complete: completeBundles,
+		run:      runBundleCreate,
 	}
 }
 

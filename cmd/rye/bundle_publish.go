@@ -35,7 +35,8 @@ commit is refused. Only --push sends anything, and only the tag.`,
 			&cli.StringFlag{Name: "push", Usage: "push the tag to `REMOTE`: a name such as origin, or an address"},
 			&cli.BoolFlag{Name: "sign", Usage: "sign the tag even where git is not configured to"},
 		},
-		run: runBundlePublish,
+		complete: completeBundles,
+		run:      runBundlePublish,
 	}
 }
 

@@ -36,7 +36,8 @@ takes over what another made. Revoking cannot be taken back.`,
 			&cli.StringFlag{Name: "document", Usage: "publish the revocation in `FILE`, which another signed"},
 			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
 		},
-		run: runBundleRevoke,
+		complete: completeBundles,
+		run:      runBundleRevoke,
 	}
 }
 

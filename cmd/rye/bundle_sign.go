@@ -27,6 +27,7 @@ is signed anew by everybody.`,
 		examples: []string{"rye bundle sign acme-tools", "rye bundle sign acme-tools --key eve"},
 		codes:    []diag.Code{diag.AuthRequired, diag.ItemNotFound, diag.HashMismatch, diag.BundleFileExtra, diag.BundleFileMissing, diag.SigInvalid},
 		flags:    []cli.Flag{&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"}},
+		complete: completeBundles,
 		run:      runBundleSign,
 	}
 }

@@ -27,6 +27,7 @@ func bundleVerifyCommand() *command {
 is missing, extra or changed. A signature of a key that does not count is shown and
 not counted.`,
 		examples: []string{"rye bundle verify acme-tools"},
+		complete: completeBundles,
 		codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
 		run:      runBundleVerify,
 	}
@@ -198,6 +199,19 @@ func (u *ui) madeBundles(list []madeBundle) {
 		t.add(b.ID, b.Version, strconv.Itoa(b.Files), strings.Join(who, ", "), b.State)
 	}
 	u.Table(t)
+}
+
+// completeBundles offers the bundles that the project makes.
+func completeBundles(ctx context.Context, c *call) []string {
+	h, err := c.house(ctx, lenient)
+	if err != nil || len(c.args) > 0 {
+		return nil
+	}
+	out := h.bundleIDs()
+	for i := range out {
+		out[i] += "\tbundle"
+	}
+	return out
 }
 
 // bundleIDs returns the bundles that the project makes.

@@ -42,7 +42,7 @@ RYE_TRUST_ROOT.`,
 // initLines are the lines that init adds to files of git, if they are missing.
 func initLines() map[string][]string {
 	return map[string][]string{
-		".gitattributes": {space.Dir + "/** -text", "*.lock -text", "*.sum -text", "rye.sum merge=union"},
+		".gitattributes": {space.Dir + "/** -text", "rye.yaml -text", "*.lock -text", "*.sum -text", "rye.sum merge=union"},
 		".gitignore":     {space.Dir + "/threads/", space.Dir + "/cache/", space.Dir + "/knowledge/threads/", space.Dir + "/knowledge/graphs/"},
 	}
 }
