@@ -35,6 +35,8 @@ type LockParams struct {
 	// Partial says that some bundles are not at hand: an entry whose chain leads
 	// there is held against the project's own items only.
 	Partial bool
+	// Caps says what the item in a place asks for. Nil: nobody knows.
+	Caps func(at extract.Place, text []byte) []string
 
 	table *extract.Table // where items stand
 }
@@ -255,8 +257,10 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 		done()
 	}
 	var files []lock.TreeFile
+	var caps []string
 	err := root.Tree(lock.MaxTreeFile, func(rel string, data []byte, executable bool) error {
 		p.hidden(r, root, hidden.Blob{Path: rel, Bytes: data, Executable: executable})
+		caps = append(caps, p.capsOf(rel, data)...)
 		f := lock.TreeFile{Path: rel, Mode: lock.ModeRegular, Size: int64(len(data)), Digest: item.DigestOf(data)}
 		if modes && executable || !modes && slices.Contains(b.Exec, rel) {
 			f.Mode = lock.ModeExecutable
@@ -264,6 +268,7 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 		files = append(files, f)
 		return nil
 	})
+	p.unsaid(r, b, caps)
 	got := ""
 	if err == nil {
 		got, err = lock.HashTree(files)

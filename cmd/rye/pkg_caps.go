@@ -22,23 +22,31 @@ func (c *call) bundleCaps(h *house) func(context.Context, *source.Snapshot) ([]s
 		var caps []string
 		err = s.Each(ctx, func(f source.File, text []byte) error {
 			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
-			place, known := table.Place(rel)
-			if !ok || !known || place.Ref.IsZero() || place.Type.Ext == "" || !mayAsk(place, text) {
-				return nil
-			}
-			meta, _ := place.Extractor.Read(place.Type, text)
-			for _, p := range meta.Permissions {
-				if p = strings.Join(strings.Fields(p), ""); p != "" {
-					caps = append(caps, p)
-				}
-			}
-			if place.Ref.Kind == item.Tool {
-				caps = append(caps, hostCaps(meta.Config)...)
+			if place, known := table.Place(rel); ok && known {
+				caps = append(caps, itemCaps(place, text)...)
 			}
 			return nil
 		})
 		return caps, err
 	}
+}
+
+// itemCaps says what one item may ask for.
+func itemCaps(at extract.Place, text []byte) []string {
+	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
+		return nil
+	}
+	var caps []string
+	meta, _ := at.Extractor.Read(at.Type, text)
+	for _, p := range meta.Permissions {
+		if p = strings.Join(strings.Fields(p), ""); p != "" {
+			caps = append(caps, p)
+		}
+	}
+	if at.Ref.Kind == item.Tool {
+		caps = append(caps, hostCaps(meta.Config)...)
+	}
+	return caps
 }
 
 // mayAsk is a look at a file that tells most of those that ask for nothing.
