@@ -299,7 +299,9 @@ func TestOtherExtractor(t *testing.T) {
 	_, body, _ := strings.Cut(string(text[:n]), "\n")
 	k.Put(k.Project, rel, strings.Replace(body, "search_fields:\n", "search_fields:\n  motto: 9\n", 1))
 	k.want("motto:strix", "tool:many/owl")
-	k.want("title:* type:tool space:project")
+	// The same fields, from elsewhere.
+	k.Put(k.Project, rel, strings.Replace(strings.Replace(body, "search_fields:\n", "search_fields:\n  motto: 9\n", 1), "  description: [", "  description: [motto, ", 1))
+	k.want("description:strix", "tool:many/owl")
 	// One that is refused refuses the search as it does everything else.
 	k.Write(k.Project, rel, body)
 	if _, err := k.index(false).Search(t.Context(), Query{Text: "zebras"}); diag.CodeOf(err) != diag.Unsigned {

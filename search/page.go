@@ -18,7 +18,7 @@ func (x *Index) answer(ctx context.Context, s *shelf, q *question) *Result {
 		res.Suggestions = suggestions(s.library, q.Text, q.node)
 	}
 	upTo := len(found)
-	if q.Offset < len(found) && q.Limit < len(found)-q.Offset {
+	if q.Limit < len(found)-q.Offset {
 		upTo = q.Offset + q.Limit
 	}
 	if q.Offset >= upTo {

@@ -146,6 +146,8 @@ func TestGrammar(t *testing.T) {
 		"category:web":                        {scrape, survey, etiquette},
 		"name:append":                         {notes},
 		"title:*":                             {survey, etiquette},
+		"content:signed":                      {}, // signature lines are no content
+		"content:append":                      {notes},
 		"type:tool":                           {scrape, notes},
 		"type:tool page":                      {scrape},
 		"page NOT type:tool":                  {survey, etiquette},
