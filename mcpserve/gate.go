@@ -76,7 +76,10 @@ func problem(err error, facts map[string]any) *jsonrpc.Error {
 	code := diag.CodeOf(err)
 	e = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
 	switch code.Exit() {
-	case diag.Usage.Exit(), diag.ItemNotFound.Exit():
+	case diag.Usage.Exit(), diag.ItemNotFound.Exit(), diag.PermissionDenied.Exit():
+		e.Code = jsonrpc.CodeInvalidParams
+	}
+	if code == diag.ValidationFailed {
 		e.Code = jsonrpc.CodeInvalidParams
 	}
 	data := map[string]any{"code": string(code)}

@@ -19,7 +19,7 @@ func (p HTTPParams) guarded(next http.Handler) http.Handler {
 		origin := r.Header.Get("Origin")
 		switch {
 		case !p.answersTo(r.Host):
-			http.Error(w, "this server does not answer to the name "+quoted(r.Host), http.StatusForbidden)
+			http.Error(w, "this server does not answer to the name "+quoted(r.Host)+"; see --allow-origin", http.StatusForbidden)
 			return
 		case len(r.Header.Values("Origin")) > 1, origin != "" && !p.listed(origin) && !loopbackOrigin(origin):
 			http.Error(w, "pages of the origin "+quoted(origin)+" may not call this server; see --allow-origin", http.StatusForbidden)

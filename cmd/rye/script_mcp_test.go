@@ -25,8 +25,9 @@ import (
 //
 //	TOOL JSON     a call of that tool
 //	METHOD JSON   any other request: the word has a slash or is ping
-//	{…}           a line as it is
+//	raw TEXT      a line as it is; a file that begins so has no handshake
 //	& …           the same without waiting for the answer
+//	elicit yes    at the beginning: the person at the client says yes to all, or no
 //	until FILE    wait until that file is there
 //	cancel        cancel the last request that nobody waits for
 //	term          send SIGTERM; at the end of the file the input is closed
@@ -55,6 +56,7 @@ type player struct {
 	line    mcpLine
 	id      int
 	loose   int // the last request that nobody waits for
+	person  string
 	answers []any
 }
 
@@ -72,7 +74,11 @@ func playMCP(play string, words []string) error {
 		return err
 	}
 	defer p.rye.Process.Kill() // it has ended when all is well
-	if !strings.HasPrefix(play, "{") {
+	if words, ok := strings.CutPrefix(play, "elicit "); ok {
+		p.person, play, _ = strings.Cut(words, "\n")
+		p.line.(*pipeLine).person = p.person
+	}
+	if !strings.HasPrefix(play, "raw ") {
 		if err := p.shake(); err != nil {
 			return err
 		}
@@ -112,7 +118,11 @@ func (p *player) start(web bool) error {
 
 func (p *player) shake() error {
 	p.id++
-	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"mcp","version":"1"}}}`, p.id)
+	can := "{}"
+	if p.person != "" {
+		can = `{"elicitation":{}}`
+	}
+	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"mcp","version":"1"}}}`, p.id, can)
 	if _, err := p.line.ask(p.id, hello); err != nil {
 		return err
 	}
@@ -131,8 +141,8 @@ func (p *player) step(line string) error {
 		return p.line.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.loose))
 	case word == "term":
 		return p.rye.Process.Signal(syscall.SIGTERM)
-	case strings.HasPrefix(rest, "{"):
-		return p.raw(rest)
+	case word == "raw":
+		return p.raw(params)
 	}
 	p.id++
 	method := word
@@ -189,8 +199,9 @@ func waitForFile(name string) error {
 
 // pipeLine speaks lines.
 type pipeLine struct {
-	in  io.WriteCloser
-	out *bufio.Scanner
+	in     io.WriteCloser
+	out    *bufio.Scanner
+	person string // what the person says to questions
 }
 
 func (l *pipeLine) tell(message string) error {
@@ -207,11 +218,24 @@ func (l *pipeLine) ask(id int, message string) (map[string]any, error) {
 		if err := json.Unmarshal(l.out.Bytes(), &answer); err != nil {
 			return nil, fmt.Errorf("stdout holds %q: %w", l.out.Text(), err)
 		}
+		if answer["method"] == "elicitation/create" {
+			if err := l.say(answer); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if got, _ := answer["id"].(float64); id == 0 || int(got) == id {
 			return answer, nil
 		}
 	}
 	return nil, errors.New("the server has closed its output")
+}
+
+// say answers a question as the person would, and shows it.
+func (l *pipeLine) say(question map[string]any) error {
+	params, _ := question["params"].(map[string]any)
+	fmt.Fprintln(os.Stderr, "asked:", params["message"])
+	return l.tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"confirm":%v}}}`, question["id"], l.person == "yes"))
 }
 
 func (l *pipeLine) hangUp() { l.in.Close() }

@@ -34,8 +34,8 @@ func (s *served) play(lines string) []byte {
 // what it says is policy: a change of it is to be seen.
 func TestServedTools(t *testing.T) {
 	s := newServed(t)
-	out := s.play(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
-{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+	out := s.play(`raw {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
+raw {"jsonrpc":"2.0","id":2,"method":"tools/list"}
 `)
 	var answers []struct {
 		Result struct {
