@@ -253,7 +253,11 @@ func TestMerge(t *testing.T) {
 	x := k.index(false)
 	k.reads(x, "zebras")
 	for i := range 40 {
-		k.Write(k.Project, fmt.Sprintf("tools/many/item_%04d.yaml", i%10), tool(fmt.Sprintf("Zebras, %d and %s.", i, strings.Repeat("x", i)), ""))
+		n := i % 10
+		if i >= 20 {
+			n = 100 + i // a new one
+		}
+		k.Write(k.Project, fmt.Sprintf("tools/many/item_%04d.yaml", n), tool(fmt.Sprintf("Zebras, %d and %s.", i, strings.Repeat("x", i)), ""))
 		if _, res := k.reads(x, fmt.Sprintf("zebras %d", i)); res.Total == 0 {
 			t.Fatalf("round %d", i)
 		}
