@@ -2,9 +2,7 @@ package applet
 
 import (
 	"context"
-	"mime"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -116,9 +114,5 @@ func mediaType(res *httpx.Response) (kind, charset string) {
 	if header == "" {
 		header = http.DetectContentType(res.Body)
 	}
-	kind, params, err := mime.ParseMediaType(header)
-	if err != nil {
-		kind, _, _ = strings.Cut(header, ";")
-	}
-	return strings.ToLower(strings.TrimSpace(kind)), strings.ToLower(params["charset"])
+	return httpx.MediaType(header)
 }

@@ -3,7 +3,6 @@ package applet
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -213,7 +212,7 @@ func (c *searchConfig) ask(ctx context.Context, p Params, b *backend, f *httpfil
 	}
 	limits := b.limits
 	if limits.hosts == nil {
-		limits.hosts = []string{hostOf(u)}
+		limits.hosts = []string{httpx.HostOf(u)}
 	}
 	limits.retry.Methods = []string{b.method} // asking changes nothing
 	res, err := limits.send(ctx, p, c.timeout, r)
@@ -243,13 +242,6 @@ func (b *backend) refused(res *httpx.Response, f *httpfill.Filler) error {
 		}
 	}
 	return e
-}
-
-func hostOf(u *url.URL) string {
-	if u.Port() == "" {
-		return u.Hostname()
-	}
-	return net.JoinHostPort(u.Hostname(), u.Port())
 }
 
 // tidy keeps results that lead somewhere, each once, as plain text.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
-	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -134,16 +133,8 @@ func trimPartialRune(b []byte) []byte {
 	return b
 }
 
-func mediaType(contentType string) string {
-	t, _, err := mime.ParseMediaType(contentType)
-	if err != nil {
-		t, _, _ = strings.Cut(contentType, ";")
-	}
-	return strings.ToLower(strings.TrimSpace(t))
-}
-
 func isJSON(contentType string) bool {
-	t := mediaType(contentType)
+	t, _ := httpx.MediaType(contentType)
 	return t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json")
 }
 
@@ -225,7 +216,8 @@ func (x *httpExchange) framing(res *httpx.Response) httpx.Framing {
 	if x.config.framing != "auto" {
 		return httpx.Framing(x.config.framing)
 	}
-	switch mediaType(res.Header.Get("Content-Type")) {
+	kind, _ := httpx.MediaType(res.Header.Get("Content-Type"))
+	switch kind {
 	case "text/event-stream":
 		return httpx.SSE
 	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines":

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -276,7 +277,9 @@ func (e *Executor) findSink(ctx context.Context, tool *resolve.Item, v any) (map
 	if it.Meta.ToolType != "sink" {
 		return nil, diag.New(diag.ConfigError, "reading the sinks of %s: %s is no sink, its tool_type is %q", tool.Ref, it.Ref, it.Meta.ToolType)
 	}
-	settings := merge(it.Meta.Config, own)
+	settings := map[string]any{}
+	maps.Copy(settings, it.Meta.Config)
+	maps.Copy(settings, own)
 	delete(settings, "sink")
 	s, err := Schema(it)
 	if err != nil {
@@ -293,14 +296,4 @@ func (e *Executor) findSink(ctx context.Context, tool *resolve.Item, v any) (map
 	}
 	settings["sink"] = it.Ref.ID
 	return settings, nil
-}
-
-func merge(a, b map[string]any) map[string]any {
-	out := map[string]any{}
-	for _, m := range []map[string]any{a, b} {
-		for k, v := range m {
-			out[k] = v
-		}
-	}
-	return out
 }

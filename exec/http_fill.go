@@ -2,7 +2,6 @@ package exec
 
 import (
 	"encoding/base64"
-	"net"
 	"net/http"
 	"strings"
 
@@ -48,10 +47,7 @@ func (x *httpExchange) request() (httpx.Request, []string, error) {
 	}
 	hosts := c.hosts
 	if hosts == nil {
-		hosts = []string{u.Hostname()}
-		if u.Port() != "" {
-			hosts = []string{net.JoinHostPort(u.Hostname(), u.Port())}
-		}
+		hosts = []string{httpx.HostOf(u)}
 	}
 	return r, hosts, nil
 }

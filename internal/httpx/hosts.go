@@ -143,6 +143,15 @@ func (c *Client) declared(host, port string) bool {
 	return false
 }
 
+// HostOf is the host of a URL as Params.Hosts names it, with the port if the URL
+// has one.
+func HostOf(u *url.URL) string {
+	if u.Port() == "" {
+		return u.Hostname()
+	}
+	return net.JoinHostPort(u.Hostname(), u.Port())
+}
+
 func portOf(u *url.URL) string {
 	if p := u.Port(); p != "" {
 		return p

@@ -13,9 +13,11 @@ import (
 	"crypto/tls"
 	"io"
 	"math/rand/v2"
+	"mime"
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -223,4 +225,14 @@ func Shown(raw string) string {
 		return "the URL"
 	}
 	return u.Scheme + "://" + u.Host + u.EscapedPath()
+}
+
+// MediaType splits a Content-Type into the type and its character set, both in
+// lower case, "" for what it does not say.
+func MediaType(contentType string) (kind, charset string) {
+	kind, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		kind, _, _ = strings.Cut(contentType, ";")
+	}
+	return strings.ToLower(strings.TrimSpace(kind)), strings.ToLower(params["charset"])
 }

@@ -568,3 +568,18 @@ func TestShown(t *testing.T) {
 		}
 	}
 }
+
+func TestMediaType(t *testing.T) {
+	for in, want := range map[string]string{
+		"text/HTML; charset=UTF-8":    "text/html utf-8",
+		"application/json":            "application/json ",
+		"text/html; charset=\"x":      "text/html ",
+		"text/html;;;":                "text/html ",
+		"":                            " ",
+		"a/b; charset=\"iso-8859-1\"": "a/b iso-8859-1",
+	} {
+		if kind, charset := MediaType(in); kind+" "+charset != want {
+			t.Errorf("%q: %q %q", in, kind, charset)
+		}
+	}
+}
