@@ -3,6 +3,7 @@ package lock
 import (
 	"path"
 	"strings"
+	"sync"
 )
 
 // Likeness says how easily one id is taken for another.
@@ -70,9 +71,11 @@ func (id ID) place() string {
 }
 
 // glance is what a hurried reader sees of an id.
-func glance(s string) string {
-	return strings.NewReplacer("rn", "m", "vv", "w", "cl", "d", "0", "o", "1", "l", "i", "l", "5", "s", "_", "-", ".", "-", "--", "-").Replace(s)
-}
+func glance(s string) string { return hurried().Replace(s) }
+
+var hurried = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("rn", "m", "vv", "w", "cl", "d", "0", "o", "1", "l", "i", "l", "5", "s", "_", "-", ".", "-", "--", "-")
+})
 
 // slip reports whether one letter more, less, other, or swapped with its
 // neighbour makes one word of the other. Numbers count: tools2 is not tools1.

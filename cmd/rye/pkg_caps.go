@@ -52,7 +52,7 @@ func itemCaps(at extract.Place, text []byte) []string {
 // mayAsk is a look at a file that tells most of those that ask for nothing.
 func mayAsk(at extract.Place, text []byte) bool {
 	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
-	return at.Extractor.MayHold("permissions", text) || names && at.Extractor.MayHold("config", text)
+	return at.Extractor.MayHold(at.Type, "permissions", text) || names && at.Extractor.MayHold(at.Type, "config", text)
 }
 
 // hostCaps returns the hosts that a tool's configuration names: those it lists,

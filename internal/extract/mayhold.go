@@ -1,12 +1,17 @@
 package extract
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // MayHold reports whether a file can have a field, from a look that costs next
 // to nothing: no key is read that is not written out in the file, except with
-// escapes. When it says no, Read finds no such field.
-func (e *Extractor) MayHold(field string, src []byte) bool {
-	if bytes.IndexByte(src, '\\') >= 0 || bytes.Contains(src, []byte(field)) {
+// escapes, which the names of programs have none of. When it says no, Read finds
+// no such field.
+func (e *Extractor) MayHold(t FileType, field string, src []byte) bool {
+	program := slices.Contains([]string{CodecPython, CodecHeaderHash, CodecHeaderSlash}, t.Codec)
+	if !program && bytes.IndexByte(src, '\\') >= 0 || bytes.Contains(src, []byte(field)) {
 		return true
 	}
 	for _, r := range e.Rules {

@@ -15,7 +15,7 @@ func escaped() []string {
 		"```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><permissions><execute><tool>a</tool></execute></permissions></metadata></directive>\n```",
 		"```xml\n<directive name=\"a\" version=\"1.0.0\"><metadata><permi&#115;sions><execute><tool>a</tool></execute></permi&#115;sions></metadata></directive>\n```",
 		"---\n\"permi\\u0073sions\": [a]\n---\n", "const permissions = ['a']", "const permi\\u0073sions = ['a']", "needs: [a]", "\"n\\u0065eds\": [a]",
-		"ｐermissions = ['a']", "PERMISSIONS: [a]", "<<: {permissions: [a]}",
+		"ｐermissions = ['a']", "permi\\\nssions = ['a']", "permi\\u{73}sions = ['a']", "# permi\\x73sions: [a]", "// permi\\u0073sions: [a]", "/* @permi\\u0073sions a */", "PERMISSIONS: [a]", "<<: {permissions: [a]}",
 	}
 }
 
@@ -24,8 +24,9 @@ func checkMayHold(t *testing.T, src []byte) {
 	ext := []*Extractor{{Kind: item.Tool}, {Kind: item.Directive, Rules: []Rule{{Field: "permissions", From: []string{"permissions", "needs"}}}}}
 	for _, e := range append(ext, Boot().All()...) {
 		for _, codec := range Codecs() {
-			m, _ := e.Read(FileType{Ext: ".x", Codec: codec}, src)
-			if _, held := m.Fields["permissions"]; held && !e.MayHold("permissions", src) {
+			ft := FileType{Ext: ".x", Codec: codec}
+			m, _ := e.Read(ft, src)
+			if _, held := m.Fields["permissions"]; held && !e.MayHold(ft, "permissions", src) {
 				t.Errorf("%s as %s has permissions, and nobody saw it: %q", codec, e.Kind, src)
 			}
 		}
@@ -38,9 +39,12 @@ func TestMayHold(t *testing.T) {
 	}
 	e := &Extractor{Rules: []Rule{{Field: "permissions", From: []string{"needs"}}}}
 	for src, want := range map[string]bool{"a: 1": false, "needs: [x]": true, "permissions: []": true, `a: "\x61"`: true, "": false} {
-		if got := e.MayHold("permissions", []byte(src)); got != want {
+		if got := e.MayHold(FileType{Codec: CodecYAML}, "permissions", []byte(src)); got != want {
 			t.Errorf("%q: %t", src, got)
 		}
+	}
+	if e.MayHold(FileType{Codec: CodecPython}, "permissions", []byte(`print("a\n")`)) {
+		t.Error("an escape in a program counts")
 	}
 }
 
