@@ -26,7 +26,7 @@ type site struct {
 	server *Server
 }
 
-func open8(t *testing.T, s *Server, p HTTPParams) *site {
+func serveSite(t *testing.T, s *Server, p HTTPParams) *site {
 	t.Helper()
 	h, err := s.Handler(t.Context(), p)
 	if err != nil {
@@ -95,8 +95,8 @@ func (s *site) later(ctx context.Context, body string, headers ...string) <-chan
 	return got
 }
 
-// message reads the one message of a response: a body, or the last event.
-func message8(t *testing.T, res *http.Response) any {
+// oneMessage reads the one message of a response: a body, or the last event.
+func oneMessage(t *testing.T, res *http.Response) any {
 	t.Helper()
 	b, err := io.ReadAll(res.Body)
 	if err != nil {
@@ -117,7 +117,7 @@ func message8(t *testing.T, res *http.Response) any {
 func (s *site) session() string {
 	s.t.Helper()
 	res := s.post(hello)
-	demand(s.t, message8(s.t, res), "result.protocolVersion", "2025-11-25")
+	demand(s.t, oneMessage(s.t, res), "result.protocolVersion", "2025-11-25")
 	return "Mcp-Session-Id: " + res.Header.Get("Mcp-Session-Id")
 }
 
@@ -133,7 +133,7 @@ func newCall(item string) string {
 func newHeaders() []string { return []string{newer, "Mcp-Method: tools/call", "Mcp-Name: execute"} }
 
 func TestHTTPRefusals(t *testing.T) {
-	s := open8(t, newTestServer(newFake()), HTTPParams{Origins: []string{"https://ide.example"}})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{Origins: []string{"https://ide.example"}})
 	ping := `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	long := `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"` + strings.Repeat("x", maxBody) + `"}}`
 	for name, c := range map[string]struct {
@@ -205,7 +205,7 @@ func TestHTTPRefusals(t *testing.T) {
 
 // A page of an allowed origin reads the answers, one of this machine does not.
 func TestCrossOrigin(t *testing.T) {
-	s := open8(t, newTestServer(newFake()), HTTPParams{Origins: []string{"https://ide.example"}, Token: "0123456789abcdef"})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{Origins: []string{"https://ide.example"}, Token: "0123456789abcdef"})
 	res := s.ask(t.Context(), "OPTIONS", "/mcp", "", "Origin: https://ide.example", "Access-Control-Request-Method: POST")
 	if res.StatusCode != 204 || res.Header.Get("Access-Control-Allow-Origin") != "https://ide.example" ||
 		!strings.Contains(res.Header.Get("Access-Control-Allow-Headers"), "Authorization") {
@@ -218,7 +218,7 @@ func TestCrossOrigin(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
-	s := open8(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Beyond: true, SSE: true})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Beyond: true, SSE: true})
 	for header, want := range map[string]int{
 		"": 401, "Authorization: Bearer 0123456789abcdef": 200, "Authorization: bearer 0123456789abcdef": 200,
 		"Authorization: Bearer 0123456789abcdeF": 401, "Authorization: Bearer 0123456789abcde": 401, "Authorization: Bearer ": 401,
@@ -256,12 +256,12 @@ func TestNoTokenBeyond(t *testing.T) {
 // The era is told by the header and by the body: a body of the newer one
 // without the header is a mistake of the newer one.
 func TestEras(t *testing.T) {
-	s := open8(t, newTestServer(newFake()), HTTPParams{})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{})
 	res := s.post(newCall(""), newHeaders()...)
 	if res.Header.Get("X-Accel-Buffering") != "no" || res.Header.Get("Mcp-Session-Id") != "" {
 		t.Errorf("headers %v", res.Header)
 	}
-	demand(t, message8(t, res), "result.resultType", "complete")
+	demand(t, oneMessage(t, res), "result.resultType", "complete")
 	for name, c := range map[string]struct {
 		body    string
 		headers []string
@@ -283,7 +283,7 @@ func TestEras(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			res := s.post(c.body, c.headers...)
-			got := message8(t, res)
+			got := oneMessage(t, res)
 			demand(t, got, "error.code", c.code)
 			if res.StatusCode != c.status {
 				t.Errorf("status %d, want %d", res.StatusCode, c.status)
@@ -292,14 +292,14 @@ func TestEras(t *testing.T) {
 	}
 	session := s.session()
 	res = s.post(hello, session, older)
-	demand(t, message8(t, res), "error.code", "-32600")
-	demand(t, message8(t, s.post(call("2", ""), session, older)), "result.content.0.type", "text")
+	demand(t, oneMessage(t, res), "error.code", "-32600")
+	demand(t, oneMessage(t, s.post(call("2", ""), session, older)), "result.content.0.type", "text")
 }
 
 // A session that was ended is gone, and what runs in it ends with it.
 func TestSessionEnds(t *testing.T) {
 	f := newFake()
-	s := open8(t, newTestServer(f), HTTPParams{})
+	s := serveSite(t, newTestServer(f), HTTPParams{})
 	session := s.session()
 	body := s.later(t.Context(), call("2", "wait x"), session, older)
 	<-f.started
@@ -320,7 +320,7 @@ func TestSessionEnds(t *testing.T) {
 // Older clients cancel by a notification: the stream ends without an answer.
 func TestHTTPCancelOld(t *testing.T) {
 	f := newFake()
-	s := open8(t, newTestServer(f), HTTPParams{})
+	s := serveSite(t, newTestServer(f), HTTPParams{})
 	session := s.session()
 	body := s.later(t.Context(), call("2", "wait x"), session, older)
 	<-f.started
@@ -331,13 +331,13 @@ func TestHTTPCancelOld(t *testing.T) {
 	if b := <-body; b != "" {
 		t.Errorf("after the cancellation comes %q", b)
 	}
-	demand(t, message8(t, s.post(call("2", ""), session, older)), "id", "2")
+	demand(t, oneMessage(t, s.post(call("2", ""), session, older)), "id", "2")
 }
 
 // Newer clients cancel by closing the stream.
 func TestHTTPCancelNew(t *testing.T) {
 	f := newFake()
-	s := open8(t, newTestServer(f), HTTPParams{})
+	s := serveSite(t, newTestServer(f), HTTPParams{})
 	ctx, cancel := context.WithCancel(t.Context())
 	body := s.later(ctx, newCall("wait x"), newHeaders()...)
 	<-f.started
@@ -351,16 +351,16 @@ func TestHTTPCancelNew(t *testing.T) {
 }
 
 func TestHTTPPanic(t *testing.T) {
-	s := open8(t, newTestServer(newFake()), HTTPParams{})
-	demand(t, message8(t, s.post(newCall("panic"), newHeaders()...)), "result.isError", "true")
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{})
+	demand(t, oneMessage(t, s.post(newCall("panic"), newHeaders()...)), "result.isError", "true")
 	session := s.session()
-	demand(t, message8(t, s.post(call("2", "panic"), session, older)), "result.isError", "true")
-	demand(t, message8(t, s.post(call("3", ""), session, older)), "id", "3")
+	demand(t, oneMessage(t, s.post(call("2", "panic"), session, older)), "result.isError", "true")
+	demand(t, oneMessage(t, s.post(call("3", ""), session, older)), "id", "3")
 }
 
 // The SDK's clients of every era, over every transport.
 func TestClients(t *testing.T) {
-	s := open8(t, newTestServer(newFake()), HTTPParams{SSE: true})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{SSE: true})
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"} {
 		t.Run(version, func(t *testing.T) {
 			useClient(t, &mcp.StreamableClientTransport{Endpoint: s.base + "/mcp"}, version)
@@ -401,7 +401,7 @@ func useClient(t *testing.T, transport mcp.Transport, version string) {
 // A client that goes away ends what it had started.
 func TestOldStreamGoesAway(t *testing.T) {
 	f := newFake()
-	s := open8(t, newTestServer(f), HTTPParams{SSE: true})
+	s := serveSite(t, newTestServer(f), HTTPParams{SSE: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	res := s.ask(ctx, "GET", "/sse", "")

@@ -478,27 +478,31 @@ func TestAskNobody(t *testing.T) {
 func TestAsk(t *testing.T) {
 	for _, version := range []string{"2025-06-18", "2025-11-25", "2026-07-28"} {
 		for action, want := range map[string]string{"accept": "true", "decline": "false", "cancel": "false"} {
-			t.Run(version+" "+action, func(t *testing.T) {
-				var asked []string
-				client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
-					ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-						asked = append(asked, req.Params.Message)
-						return &mcp.ElicitResult{Action: action, Content: map[string]any{"confirm": true}}, nil
-					},
-				})
-				session := connect(t, newTestServer(newFake()), client, version)
-				res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "sign", Arguments: map[string]any{"item_id": "ask"}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if text := res.Content[0].(*mcp.TextContent).Text; text != `{"success":true,"data":`+want+`}` {
-					t.Error(text)
-				}
-				if len(asked) != 1 || asked[0] != "Sign drafts/x?" {
-					t.Errorf("asked %q", asked)
-				}
-			})
+			for name, dial := range map[string]func(*testing.T, *Server, *mcp.Client, string) *mcp.ClientSession{"stdio": connect, "http": connectWeb} {
+				t.Run(version+" "+action+" "+name, func(t *testing.T) { askOnce(t, dial, version, action, want) })
+			}
 		}
+	}
+}
+
+func askOnce(t *testing.T, dial func(*testing.T, *Server, *mcp.Client, string) *mcp.ClientSession, version, action, want string) {
+	var asked []string
+	client := mcp.NewClient(&mcp.Implementation{Name: "t", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(_ context.Context, req *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			asked = append(asked, req.Params.Message)
+			return &mcp.ElicitResult{Action: action, Content: map[string]any{"confirm": true}}, nil
+		},
+	})
+	session := dial(t, newTestServer(newFake()), client, version)
+	res, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "sign", Arguments: map[string]any{"item_id": "ask"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := res.Content[0].(*mcp.TextContent).Text; text != `{"success":true,"data":`+want+`}` {
+		t.Error(text)
+	}
+	if len(asked) != 1 || asked[0] != "Sign drafts/x?" {
+		t.Errorf("asked %q", asked)
 	}
 }
 
@@ -510,6 +514,18 @@ func TestAskAnother(t *testing.T) {
 	got := w.next()
 	demand(t, got, "result.resultType", "input_required")
 	demand(t, got, "result.content", "-")
+}
+
+// connectWeb connects an SDK client over HTTP.
+func connectWeb(t *testing.T, s *Server, client *mcp.Client, version string) *mcp.ClientSession {
+	t.Helper()
+	at := &mcp.StreamableClientTransport{Endpoint: serveSite(t, s, HTTPParams{}).base + "/mcp"}
+	session, err := client.Connect(t.Context(), at, &mcp.ClientSessionOptions{ProtocolVersion: version})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { session.Close() })
+	return session
 }
 
 // connect connects an SDK client over pipes.

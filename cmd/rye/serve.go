@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net"
@@ -162,7 +163,11 @@ func (c *call) answer(ctx context.Context, l net.Listener, p mcpserve.HTTPParams
 	if p.Beyond && p.Token != "" {
 		c.ui.Warn("%s is reached from other machines and nothing is encrypted: put something in front that is", l.Addr())
 	}
-	server := c.server(c.verbs(allowed, c.dir))
+	h, err := c.house(ctx, lenient)
+	if err != nil {
+		return err
+	}
+	server := c.server(c.verbs(allowed, cmp.Or(h.spaces.ProjectDir, c.dir)))
 	return server.Serve(ctx, l, p, func() { c.ui.Note("serving http://%s/mcp", l.Addr()) })
 }
 
