@@ -151,7 +151,7 @@ func (c *call) serveHTTP(ctx context.Context, allowed policy.Set) error {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listenAddress(c.str("http")))
 	if err != nil {
-		return diag.New(diag.Network, "serving on %q: %w", c.str("http"), err)
+		return diag.New(diag.Network, "serving on %q: %w", c.str("http"), err).WithHint("write a free port of this machine, such as 7333, or HOST:PORT")
 	}
 	defer l.Close()
 	at, _ := l.Addr().(*net.TCPAddr)
