@@ -42,15 +42,21 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 	if err != nil {
 		return nil, err
 	}
-	session, err := c.checked(ctx, it, stub, server, in.Env)
-	if err != nil {
-		return nil, err
+	for again := true; ; again = false {
+		session, err := c.checked(ctx, it, stub, server, in.Env)
+		if err != nil {
+			return nil, err
+		}
+		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, say)
+		switch {
+		case err == nil:
+			return res.Data(), nil
+		case again && forgotten(err):
+			session.Close() // it did not look at the call
+		default:
+			return nil, err
+		}
 	}
-	res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, say)
-	if err != nil {
-		return nil, err
-	}
-	return res.Data(), nil
 }
 
 // transportOf returns what a runtime calls the way to a server.
@@ -127,9 +133,9 @@ func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *S
 }
 
 func (c *client) options(env map[string]string) Options {
-	return Options{
-		Version: c.p.Version, Dir: c.p.Dir, Env: proc.Environ(env), Project: c.p.Project, Consent: c.p.Consent, Offline: c.p.Offline,
-	}
+	o := c.p.Options()
+	o.Env = proc.Environ(env)
+	return o
 }
 
 // poolKey tells servers apart: by all that was filled in, and where and with what

@@ -15,27 +15,23 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Params says what the functions of this room work with. Resolver, Caller, Pool
-// and Execute are required.
+// Params says what the functions of this room work with. All of it is required
+// but Environ and Secrets.
 type Params struct {
 	Resolver *resolve.Resolver
 	Caller   func() policy.Set // who calls
-	// Environ is where the variables come from that a server item names; nil is
-	// empty.
+	// Options says how servers are started and reached, but for the environment,
+	// which is that of the chain.
+	Options func() Options
+	Pool    *Pool
+	// Execute runs a tool as the caller would.
+	Execute func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error)
+	// Environ is where the variables come from that a server item names and the
+	// chain does not declare; nil is empty.
 	Environ []string
 	// Secrets returns nil when a server may be handed variables of Environ: its
 	// address and its program decide where they go. Nil means never.
 	Secrets func(*resolve.Item) error
-	Dir     string // where servers are started, absolute
-	Version string // of this program, told to servers
-	// Consent says whether a program of the project itself may serve. Nil means
-	// never.
-	Consent func(exec.Interpreter) error
-	Project string // the project's folder, "" without one
-	Offline bool   // reach nothing by the network
-	Pool    *Pool
-	// Execute runs a tool as the caller would.
-	Execute func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error)
 }
 
 // Natives returns the functions that runtimes and tools name in config.func.

@@ -243,6 +243,15 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 	return e
 }
 
+// forgotten reports whether a server refused a request unread, because it does not
+// know the session any more.
+func forgotten(err error) bool {
+	var e *diag.Error
+	return errors.As(err, &e) && e.Details[detailForgotten] == true
+}
+
+const detailForgotten = "session_forgotten"
+
 // Stderr returns the end of what a server said on stderr before err.
 func Stderr(err error) string {
 	var e *diag.Error
@@ -280,6 +289,8 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 			e.Hint = known.Hint
 		}
 		return e
+	case errors.Is(err, mcp.ErrSessionMissing):
+		return diag.New(diag.Network, "%s: it does not know our session any more", what).WithDetail(detailForgotten, true)
 	case errors.As(err, &known):
 		return diag.New(known.Code, "%s: %s", what, known.Message)
 	case errors.As(err, &refused) && refused.Code != notSent:

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"os"
@@ -13,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/mcpclient/mcptest"
 )
 
@@ -58,6 +62,7 @@ func text(t *testing.T, s *Session, tool string, args map[string]any) string {
 
 // Every transport speaks both eras, and a remembered era needs no question.
 func TestEras(t *testing.T) {
+	t.Parallel()
 	for name, make := range map[string]func(era string) *Server{
 		"stdio": func(era string) *Server { return stdio("-era", era) },
 		"http":  func(era string) *Server { return onWeb(t, &mcptest.Server{Era: era}, "/mcp") },
@@ -169,6 +174,7 @@ func detail(err error, key string) string {
 
 // A crash is told with its status and the end of stderr.
 func TestCrash(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"start", "initialize"} {
 		_, err := Connect(t.Context(), options(t), stdio("-crash", at, "-era", "legacy"))
 		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), "connecting to MCP server fixture: it ended with exit status 3") {
@@ -188,6 +194,7 @@ func TestCrash(t *testing.T) {
 // A server that ends at the first question of the newer era is asked in the older
 // way.
 func TestCrashAtProbe(t *testing.T) {
+	t.Parallel()
 	s := open(t, stdio("-crash", discoverMethod))
 	if s.Protocol() != legacy {
 		t.Errorf("agreed on %s", s.Protocol())
@@ -197,6 +204,7 @@ func TestCrashAtProbe(t *testing.T) {
 // A server that says nothing to the first question of the newer era is spoken to
 // in the older way: over stdio in the same process.
 func TestSilentProbe(t *testing.T) {
+	t.Parallel()
 	pid := filepath.Join(t.TempDir(), "pid")
 	s := stdio("-silent", discoverMethod, "-child", pid)
 	s.Timeout = 4 * time.Second
@@ -212,6 +220,7 @@ func TestSilentProbe(t *testing.T) {
 
 // Silence ends with the server's timeout, wherever it begins.
 func TestSilence(t *testing.T) {
+	t.Parallel()
 	for _, at := range []string{"initialize", "tools/list", "tools/call"} {
 		for name, s := range map[string]*Server{
 			"stdio": stdio("-silent", at, "-era", "legacy"),
@@ -241,6 +250,7 @@ func use(ctx context.Context, o Options, s *Server) error {
 
 // A call may take longer than a server may be silent, while it tells how far it is.
 func TestProgress(t *testing.T) {
+	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		s := stdio("-era", era)
 		s.Timeout = 2 * time.Second
@@ -264,6 +274,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	s := open(t, stdio())
 	time.AfterFunc(100*time.Millisecond, cancel)
@@ -286,6 +297,7 @@ func TestLoopingCursor(t *testing.T) {
 
 // What a server started ends with it, though it ignores its input and SIGTERM.
 func TestGroupEnds(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("nothing there tells whether a process runs")
 	}
@@ -327,6 +339,17 @@ func TestWebFailures(t *testing.T) {
 	o.Offline = true
 	if err := use(t.Context(), o, s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), "--offline") {
 		t.Errorf("offline: %v", err)
+	}
+}
+
+// A server that forgot the session says so before it looks at a call.
+func TestForgottenSession(t *testing.T) {
+	s := open(t, onWeb(t, &mcptest.Server{Era: "legacy", Forget: true}, "/mcp"))
+	if _, err := s.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Call(t.Context(), "echo", nil); !forgotten(err) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -422,6 +445,32 @@ func TestHashSeesWhatAModelSees(t *testing.T) {
 		if h, err := c.Hash(); h == was || err != nil {
 			t.Errorf("%s: the hash stays, %v", name, err)
 		}
+	}
+}
+
+// The order of keys and the way numbers are written are no difference.
+func TestHashIsCanonical(t *testing.T) {
+	var hashes []item.Digest
+	for _, text := range []string{
+		`{"name":"n","description":"d","inputSchema":{"type":"object","properties":{"a":{"type":"integer","minimum":1},"b":{}}}}`,
+		`{"inputSchema":{"properties":{"b":{},"a":{"minimum":1.0,"type":"integer"}},"type":"object"},"description":"d","name":"n","icons":[],"_meta":{"at":1}}`,
+	} {
+		var in mcp.Tool
+		if err := json.Unmarshal([]byte(text), &in); err != nil {
+			t.Fatal(err)
+		}
+		tool, err := toolOf(&in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := tool.Hash()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hashes = append(hashes, h)
+	}
+	if hashes[0] != hashes[1] {
+		t.Error("one definition, two hashes")
 	}
 }
 

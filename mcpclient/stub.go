@@ -4,6 +4,7 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/yamlx"
@@ -19,6 +20,10 @@ const (
 	stdioRuntime = "rye/core/runtimes/mcp_stdio_runtime"
 	httpRuntime  = "rye/core/runtimes/mcp_http_runtime"
 )
+
+// patience is how long a server may be silent without its tools being given more
+// time than runtimes give.
+const patience = 4 * time.Minute
 
 // Runtime returns the id of the runtime that reaches the server.
 func (s *Server) Runtime() string {
@@ -53,14 +58,18 @@ func StubItem(s *Server, t Tool) ([]byte, error) {
 	if t.Title != "" {
 		m = append(m, yamlx.Pair{Key: "title", Value: t.Title})
 	}
+	config := yamlx.Map{
+		{Key: "server", Value: s.Ref().ID},
+		{Key: "tool_name", Value: t.Name},
+		{Key: "definition", Value: hash.String()},
+		{Key: "reached", Value: s.Reached().String()},
+	}
+	if s.Timeout > patience {
+		config = append(config, yamlx.Pair{Key: "timeout", Value: int64(s.Timeout / time.Second)})
+	}
 	m = append(m,
 		yamlx.Pair{Key: "description", Value: t.described(s.Name)},
-		yamlx.Pair{Key: "config", Value: yamlx.Map{
-			{Key: "server", Value: s.Ref().ID},
-			{Key: "tool_name", Value: t.Name},
-			{Key: "definition", Value: hash.String()},
-			{Key: "reached", Value: s.Reached().String()},
-		}},
+		yamlx.Pair{Key: "config", Value: config},
 		yamlx.Pair{Key: "input_schema", Value: t.InputSchema},
 	)
 	if t.OutputSchema != nil {

@@ -126,7 +126,7 @@ func (c *call) mcpAdd(ctx context.Context, s *mcpStore, server *mcpclient.Server
 	}
 	return map[string]any{
 		"name": server.Name, "scope": string(s.root.Space), "path": s.root.Display(serverRel(server.Name)), "server": server.Data(),
-		"software": offer.software, "tools": toolsData(server.Name, offer.tools), "count": len(offer.tools),
+		"software": offer.software, "tools": toolsData(server.Name, offer.tools), "count": len(offer.tools), "warnings": offer.warned(),
 	}, nil
 }
 

@@ -57,6 +57,15 @@ func offered(ctx context.Context, o mcpclient.Options, s *mcpclient.Server) (*mc
 	return session, tools, nil
 }
 
+// warned returns the warnings as texts.
+func (o *mcpOffer) warned() []string {
+	out := []string{}
+	for _, f := range o.warnings {
+		out = append(out, f.Message)
+	}
+	return out
+}
+
 // files returns the texts of the items, unsigned, by their place.
 func (o *mcpOffer) files() (map[string][]byte, error) {
 	text, err := o.server.Item()

@@ -15,10 +15,9 @@ import (
 
 // mcpParams returns what the functions for external MCP servers work with.
 func (c *call) mcpParams(h *house) mcpclient.Params {
-	o := c.mcpOptions(h)
 	return mcpclient.Params{
-		Resolver: h.resolver, Caller: func() policy.Set { return h.primary.Caller() }, Environ: c.Environ(), Secrets: h.mayHoldSecrets,
-		Dir: o.Dir, Version: o.Version, Consent: o.Consent, Project: o.Project, Offline: o.Offline, Pool: c.servers,
+		Resolver: h.resolver, Caller: func() policy.Set { return h.primary.Caller() }, Pool: c.servers,
+		Options: func() mcpclient.Options { return c.mcpOptions(h) }, Environ: c.Environ(), Secrets: h.mayHoldSecrets,
 		Execute: func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error) {
 			run, err := h.primary.Tool(ctx, primary.Call{Ref: ref, Params: params})
 			if err != nil || run.Result == nil {

@@ -52,6 +52,10 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if m.Method == "tools/call" && s.Forget && s.forgot.CompareAndSwap(false, true) {
+		http.Error(w, "no such session", http.StatusNotFound)
+		return
+	}
 	if m.Method == s.Silent && m.ID != nil {
 		<-r.Context().Done()
 		return
@@ -63,7 +67,7 @@ func (s *Server) post(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if m.Method == "initialize" {
-		w.Header().Set("Mcp-Session-Id", "s1")
+		w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", s.sessions.Add(1)))
 	}
 	_ = json.NewEncoder(w).Encode(res)
 }

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -37,9 +38,13 @@ type Server struct {
 	Stay   bool   // ends neither with its input nor when it is asked to
 	Token  string // what Authorization must say over HTTP
 	Empty  bool   // offers no tools at all
+	Forget bool   // does not know its session any more at the first call of a tool; over HTTP
 
 	ask  func(method string) string      // asks the client; nil over HTTP
 	tell func(method string, params any) // tells the client; nil over HTTP
+
+	sessions atomic.Int64 // over HTTP
+	forgot   atomic.Bool
 }
 
 // Flags returns the flags that set a Server.
@@ -57,6 +62,7 @@ func (s *Server) Flags() *flag.FlagSet {
 	f.StringVar(&s.Child, "child", "", "")
 	f.BoolVar(&s.Stay, "stay", false, "")
 	f.StringVar(&s.Token, "token", "", "")
+	f.BoolVar(&s.Forget, "forget", false, "")
 	f.BoolVar(&s.Empty, "empty", false, "")
 	return f
 }
