@@ -195,6 +195,15 @@ func NewReleaseRevocation(ctx context.Context, r Release, signer sign.Signer, no
 	return w.signAs(ctx, KindReleaseRevocation, stemOfRelease(r.Content, sign.FingerprintOf(signer.Public())), signer, now)
 }
 
+// NewPublisher returns the file name and the bytes of one root key's copy of a
+// publisher document. It counts once a threshold of root keys signed the same
+// text, each in a file of its own.
+func NewPublisher(ctx context.Context, p Publisher, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
+	var w writer
+	w.b.WriteString(p.text())
+	return w.signAs(ctx, KindPublisher, stemOfPublisher(&p, sign.FingerprintOf(signer.Public())), signer, now)
+}
+
 // writer writes the TOML of a document.
 type writer struct{ b strings.Builder }
 

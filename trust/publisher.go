@@ -2,14 +2,12 @@ package trust
 
 import (
 	"bytes"
-	"context"
 	"crypto/ed25519"
 	"encoding/base64"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
@@ -134,15 +132,6 @@ func (w *writer) role(name string, r Role) {
 	w.b.WriteString("\n[" + name + "]\n")
 	w.list("keys", keys)
 	w.line("threshold", strconv.Itoa(r.Threshold))
-}
-
-// NewPublisher returns the file name and the bytes of one root key's copy of a
-// publisher document. It counts once a threshold of root keys signed the same
-// text, each in a file of its own.
-func NewPublisher(ctx context.Context, p Publisher, signer sign.Signer, now time.Time) (name string, b []byte, err error) {
-	var w writer
-	w.b.WriteString(p.text())
-	return w.signAs(ctx, KindPublisher, stemOfPublisher(&p, sign.FingerprintOf(signer.Public())), signer, now)
 }
 
 // edition is one text of one version, with everybody who signed it.

@@ -47,29 +47,27 @@ an existing manifest has are kept unless a flag changes them.`,
 }
 
 // openBundle opens the folder that holds the bundle's .ai: the one named, or
-// the project.
-func (c *call) openBundle(h *house, arg string) (*bundle.FolderTree, string, error) {
-	dir := c.path(arg)
+// the project. Whoever calls it closes the tree.
+func (c *call) openBundle(ctx context.Context, arg string) (h *house, tree *bundle.FolderTree, dir string, err error) {
+	if h, err = c.house(ctx, lenient); err != nil {
+		return nil, nil, "", err
+	}
+	dir = c.path(arg)
 	if arg == "" {
 		root, err := h.needProject()
 		if err != nil {
-			return nil, "", err
+			return nil, nil, "", err
 		}
 		dir = root.Base
 	}
-	tree, err := bundle.Folder(dir)
-	if err != nil {
-		return nil, "", diag.New(diag.FileSystemError, "opening bundle folder: %w", err)
+	if tree, err = bundle.Folder(dir); err != nil {
+		return nil, nil, "", diag.New(diag.FileSystemError, "opening bundle folder: %w", err)
 	}
-	return tree, dir, nil
+	return h, tree, dir, nil
 }
 
 func runBundleCreate(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return err
-	}
-	tree, dir, err := c.openBundle(h, c.arg(1))
+	h, tree, dir, err := c.openBundle(ctx, c.arg(1))
 	if err != nil {
 		return err
 	}

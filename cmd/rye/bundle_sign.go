@@ -33,11 +33,7 @@ is signed anew by everybody.`,
 }
 
 func runBundleSign(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return err
-	}
-	tree, dir, err := c.openBundle(h, c.arg(1))
+	h, tree, dir, err := c.openBundle(ctx, c.arg(1))
 	if err != nil {
 		return err
 	}

@@ -34,11 +34,7 @@ not counted.`,
 }
 
 func runBundleVerify(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return err
-	}
-	tree, dir, err := c.openBundle(h, c.arg(1))
+	h, tree, dir, err := c.openBundle(ctx, c.arg(1))
 	if err != nil {
 		return err
 	}
@@ -156,11 +152,7 @@ type madeBundle struct {
 }
 
 func runBundleList(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return err
-	}
-	tree, dir, err := c.openBundle(h, "")
+	h, tree, dir, err := c.openBundle(ctx, "")
 	if err != nil {
 		return err
 	}

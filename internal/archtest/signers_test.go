@@ -27,6 +27,7 @@ func signers() map[string]string {
 		"cmd/rye.runTrustEndorse":   "recordDocuments",
 		"cmd/rye.runTrustRefresh":   "recordDocuments",
 		"cmd/rye.releaseRevocation": "recordDocuments",
+		"cmd/rye.signPublisher":     "recordDocuments",
 		"cmd/rye.revocation":        "recordDocuments",
 		"trust.signAs":              "whoever calls what is exported of trust/new.go",
 		"trust.NewRotation":         "whoever calls it",
