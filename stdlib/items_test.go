@@ -187,6 +187,9 @@ func TestSchemasCompile(t *testing.T) {
 			t.Errorf("%s: %v", it.Ref, fs)
 			return
 		}
+		for _, f := range fs { // a comma in a description that is not quoted makes a keyword of its end
+			t.Errorf("%s: %s", it.Ref, f)
+		}
 		for _, v := range s.Validate(s.Defaults(map[string]any{"no such parameter": true})) {
 			if strings.Contains(v.Message, "no such parameter") || v.Keyword == "additionalProperties" {
 				return
