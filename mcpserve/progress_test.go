@@ -1,0 +1,64 @@
+package mcpserve
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ryeos/rye/primary"
+)
+
+func TestProgress(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &printing{fake: newFake()}
+		w := dial(t, New(Params{Verbs: v, Name: "rye"})).shake()
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","_meta":{"progressToken":"p"}}}`)
+		start := time.Now()
+		var said []string
+		for {
+			got := w.next()
+			if field(got, "method") == nil {
+				demand(t, got, "id", "2")
+				break
+			}
+			demand(t, got, "method", "notifications/progress")
+			demand(t, got, "params.progressToken", "p")
+			demand(t, got, "params.progress", fmt.Sprint(len(said)+1))
+			said = append(said, fmt.Sprintf("%v %v", time.Since(start), field(got, "params.message")))
+		}
+		want := []string{"0s started", "1s line 3", "11s line 3", "21s line 3", "23s line 5"}
+		if fmt.Sprint(said) != fmt.Sprint(want) {
+			t.Errorf("said %q\nwant %q", said, want)
+		}
+		w.alive()
+	})
+}
+
+// printing prints three lines, is silent for 22 seconds, prints two and ends.
+type printing struct{ *fake }
+
+func (p *printing) Call(_ context.Context, req primary.Request) *primary.Reply {
+	for i := range 3 {
+		req.Progress(fmt.Sprintf("line %d", i+1))
+	}
+	time.Sleep(22*time.Second + 100*time.Millisecond)
+	req.Progress("line 4")
+	req.Progress("line 5")
+	time.Sleep(time.Second)
+	return &primary.Reply{Text: []byte(`{"success":true}`)}
+}
+
+func TestClip(t *testing.T) {
+	if got := clip(strings.Repeat("é", 300)); len(got) > maxProgress+3 || !strings.HasSuffix(got, "é…") {
+		t.Errorf("clip = %q", got)
+	}
+	if got := clip("short"); got != "short" {
+		t.Error(got)
+	}
+	if got := clip("x" + strings.Repeat("é", 300)); !strings.HasSuffix(got, "é…") {
+		t.Errorf("clip = %q", got)
+	}
+}
