@@ -65,19 +65,10 @@ func mcpRemoveCommand() *command {
 }
 
 func runMCPRemove(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return err
-	}
-	s, err := c.mcpStore(h)
-	if err != nil {
-		return err
-	}
-	release, err := s.hold(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
+	return c.inStore(ctx, lenient, func(s *mcpStore) error { return c.mcpRemove(ctx, s) })
+}
+
+func (c *call) mcpRemove(ctx context.Context, s *mcpStore) error {
 	l, err := s.find(ctx, c.arg(0))
 	if err != nil {
 		return err
@@ -92,7 +83,7 @@ func runMCPRemove(ctx context.Context, c *call) error {
 	for _, e := range l.Files {
 		removed = append(removed, e.Root.Display(e.Rel))
 	}
-	c.mcpUnlocked(h, append(entryRefs(l.Files), mcpclient.ServerRef(l.Name)))
+	c.mcpUnlocked(s.house, append(entryRefs(l.Files), mcpclient.ServerRef(l.Name)))
 	return c.ui.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
 		c.ui.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
 	})

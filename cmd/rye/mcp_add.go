@@ -55,19 +55,10 @@ func runMCPAdd(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	h, err := c.house(ctx, strict)
-	if err != nil {
-		return err
-	}
-	s, err := c.mcpStore(h)
-	if err != nil {
-		return err
-	}
-	release, err := s.hold(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
+	return c.inStore(ctx, strict, func(s *mcpStore) error { return c.mcpAddAll(ctx, s, servers) })
+}
+
+func (c *call) mcpAddAll(ctx context.Context, s *mcpStore, servers []*mcpclient.Server) error {
 	for _, server := range servers {
 		if err := s.vacant(ctx, server.Name); err != nil {
 			return err

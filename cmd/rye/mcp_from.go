@@ -71,7 +71,12 @@ func (c *call) mcpChosen(doing string, all map[string]any) ([]*mcpclient.Server,
 	}
 	var out []*mcpclient.Server
 	var errs []error
+	seen := map[string]string{}
 	for _, name := range names {
+		if other := seen[strings.ToLower(name)]; other != "" {
+			errs = append(errs, diag.New(diag.AmbiguousItem, "servers %s and %s differ only by case", other, name))
+		}
+		seen[strings.ToLower(name)] = name
 		s, err := mcpEntry(name, all[name], c)
 		if err != nil {
 			errs = append(errs, err...)

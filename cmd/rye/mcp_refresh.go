@@ -33,19 +33,10 @@ say yes. Items that still hold stay as they are, with what you changed in them.`
 }
 
 func runMCPRefresh(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, strict)
-	if err != nil {
-		return err
-	}
-	s, err := c.mcpStore(h)
-	if err != nil {
-		return err
-	}
-	release, err := s.hold(ctx)
-	if err != nil {
-		return err
-	}
-	defer release()
+	return c.inStore(ctx, strict, func(s *mcpStore) error { return c.mcpRefresh(ctx, s) })
+}
+
+func (c *call) mcpRefresh(ctx context.Context, s *mcpStore) error {
 	l, err := s.find(ctx, c.arg(0))
 	if err == nil {
 		err = l.Err
@@ -58,7 +49,7 @@ func runMCPRefresh(ctx context.Context, c *call) error {
 	}
 	server := *l.Server
 	server.Protocol = "" // what it speaks now
-	if err := h.allowsSecrets(l); err != nil {
+	if err := s.house.allowsSecrets(l); err != nil {
 		return err
 	}
 	offer, err := c.mcpAsk(ctx, s, &server)

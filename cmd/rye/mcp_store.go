@@ -33,13 +33,24 @@ type mcpStore struct {
 	key   sign.Signer
 }
 
-// mcpStore returns the space that --scope names.
-func (c *call) mcpStore(h *house) (*mcpStore, error) {
+// inStore does something to the servers of the space that --scope names, while
+// nobody else changes them.
+func (c *call) inStore(ctx context.Context, m mode, do func(s *mcpStore) error) error {
+	h, err := c.house(ctx, m)
+	if err != nil {
+		return err
+	}
 	root, err := h.primary.Target(space.Name(c.str("scope")))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return &mcpStore{c: c, house: h, root: root}, nil
+	s := &mcpStore{c: c, house: h, root: root}
+	release, err := s.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return do(s)
 }
 
 // Where a server and its tools lie, below .ai.
