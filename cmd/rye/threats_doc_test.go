@@ -18,7 +18,7 @@ func TestThreatModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := threatRows(string(text))
-	for prefix, n := range map[string]int{"T": 23, "V": 68, "P": 15, "E": 12} {
+	for prefix, n := range map[string]int{"T": 23, "V": 68, "P": 15, "E": 12, "M": 10} {
 		for i := range n {
 			if id := fmt.Sprintf("%s%d", prefix, i+1); len(rows[id]) != 1 {
 				t.Errorf("%s has %d rows", id, len(rows[id]))
@@ -54,7 +54,7 @@ func TestThreatModelFaults(t *testing.T) {
 // threatRows returns the cells of the rows with an id, and those of the faults
 // of the original under "".
 func threatRows(text string) map[string][][]string {
-	id := regexp.MustCompile(`^[TVPE][0-9]+$`)
+	id := regexp.MustCompile(`^[TVPEM][0-9]+$`)
 	out := map[string][][]string{}
 	for line := range strings.Lines(text) {
 		row := threatCells(line)
