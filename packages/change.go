@@ -97,7 +97,7 @@ func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *so
 	if err != nil {
 		return nil, err
 	}
-	todo, err := e.lacking(ctx, sol.lock)
+	todo, err := e.lacking(ctx, sol.lock, sol.read...)
 	if err != nil {
 		return nil, err
 	}

@@ -52,24 +52,9 @@ func (e *Engine) intact(b lock.Bundle) error {
 
 // matches hashes a folder as the lock hashed the tree.
 func matches(dir string, b lock.Bundle) error {
-	d, err := openat.Open(dir)
-	if err != nil {
-		return diag.New(diag.FileSystemError, "opening %s: %w", dir, err)
-	}
-	defer d.Close()
 	var files []lock.TreeFile
-	err = d.Walk(".", func(rel string, x openat.Entry) error {
-		if x.IsDir() && x.Err == nil {
-			return nil
-		}
-		if x.Err != nil {
-			return x.Err
-		}
-		text, info, err := d.Read(rel, lock.MaxTreeFile)
-		if err != nil {
-			return err
-		}
-		files = append(files, lock.TreeFile{Path: rel, Mode: modeOf(rel, info.Mode, b), Size: info.Size, Digest: sha256.Sum256(text)})
+	err := eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
+		files = append(files, lock.TreeFile{Path: rel, Mode: modeOf(rel, mode, b), Size: int64(len(text)), Digest: sha256.Sum256(text)})
 		return nil
 	})
 	if err != nil {
@@ -81,6 +66,59 @@ func matches(dir string, b lock.Bundle) error {
 	}
 	return diag.New(diag.LockMismatch, "checking %s: what is installed is not what %s records", b.Module(), lock.LockFile).
 		WithDetail("expected", b.Sum).WithDetail("found", sum)
+}
+
+// eachInstalled reads every file of a folder.
+func eachInstalled(dir string, fn func(rel string, text []byte, mode fs.FileMode) error) error {
+	d, err := openat.Open(dir)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "opening %s: %w", dir, err)
+	}
+	defer d.Close()
+	return d.Walk(".", func(rel string, x openat.Entry) error {
+		if x.IsDir() && x.Err == nil {
+			return nil
+		}
+		if x.Err != nil {
+			return x.Err
+		}
+		text, info, err := d.Read(rel, lock.MaxTreeFile)
+		if err != nil {
+			return err
+		}
+		return fn(rel, text, info.Mode)
+	})
+}
+
+// maxStanding is how large an installed bundle may be to be read once for all
+// that looks at it.
+const maxStanding = 1 << 20
+
+var errLarge = errors.New("it is large")
+
+// standing returns the files of a bundle as they are installed, nil when that is
+// not exactly what is locked.
+func (e *Engine) standing(id lock.ID, b lock.Bundle) *source.Snapshot {
+	dir, err := e.place(b)
+	if err != nil || !exists(dir) {
+		return nil
+	}
+	files, modes, size := map[string][]byte{}, map[string]fs.FileMode{}, 0
+	err = eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
+		files[rel], modes[rel] = text, mode
+		if size += len(text); size > maxStanding {
+			return errLarge
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	snap, err := source.Held(originOf(id, b), files, func(p string) bool { return modeOf(p, modes[p], b) == lock.ModeExecutable })
+	if err != nil || snap.Sum != b.Sum {
+		return nil
+	}
+	return snap
 }
 
 // modeOf takes the mode from the disk, where disks have one.
@@ -242,8 +280,9 @@ func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(loc
 }
 
 // lacking returns the locked bundles that are not installed as they are locked.
-func (e *Engine) lacking(ctx context.Context, l *lock.Lock) ([]lock.Bundle, error) {
-	want := slices.DeleteFunc(slices.Clone(l.Bundles), func(b lock.Bundle) bool { return !installs(b) })
+// Those that were just read as they are installed are not looked at again.
+func (e *Engine) lacking(ctx context.Context, l *lock.Lock, read ...lock.Module) ([]lock.Bundle, error) {
+	want := slices.DeleteFunc(slices.Clone(l.Bundles), func(b lock.Bundle) bool { return !installs(b) || slices.Contains(read, b.Module()) })
 	bad := make([]bool, len(want))
 	at := make([]int, len(want))
 	for i := range at {

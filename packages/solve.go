@@ -26,13 +26,15 @@ type solver struct {
 
 	mu    sync.Mutex
 	got   map[lock.Module]*source.Snapshot
-	notes []string // what is odd about bundles that are taken all the same
+	read  []lock.Module // pinned, as they are installed
+	notes []string      // what is odd about bundles that are taken all the same
 }
 
 // solution is a lock that was computed, with the files of every bundle in it.
 type solution struct {
 	lock  *lock.Lock
 	snaps map[lock.Module]*source.Snapshot
+	read  []lock.Module // as they are installed
 	notes []string
 }
 
@@ -71,7 +73,7 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 	}
 	l.Sort()
 	slices.Sort(s.notes)
-	return &solution{lock: l, snaps: s.got, notes: s.notes}, nil
+	return &solution{lock: l, snaps: s.got, read: s.read, notes: s.notes}, nil
 }
 
 // flatten makes one error of those that mvs gathered.
@@ -250,6 +252,9 @@ func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, er
 
 func (s *solver) bring(ctx context.Context, id lock.ID, m lock.Module) (*source.Snapshot, error) {
 	if pin, ok := s.pins[m]; ok && pin.Sum != "" {
+		if snap := s.standing(id, pin); snap != nil {
+			return snap, nil
+		}
 		return s.e.locked(ctx, s.src, id, pin)
 	}
 	o, err := s.src.Resolve(ctx, id, m.Version)
@@ -261,6 +266,20 @@ func (s *solver) bring(ctx context.Context, id lock.ID, m lock.Module) (*source.
 	}
 	s.e.tell(Fetching, m)
 	return s.src.Fetch(ctx, o)
+}
+
+// standing is Engine.standing, and remembers what it found.
+func (s *solver) standing(id lock.ID, b lock.Bundle) *source.Snapshot {
+	if consistent(id, b) != nil {
+		return nil
+	}
+	snap := s.e.standing(id, b)
+	if snap != nil {
+		s.mu.Lock()
+		s.read = append(s.read, b.Module())
+		s.mu.Unlock()
+	}
+	return snap
 }
 
 // locked returns the files of a locked bundle: from the cache, whose sum says

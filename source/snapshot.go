@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -66,7 +67,22 @@ func (s *Snapshot) Keep() {
 func (s *Snapshot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.kept = nil
+	if s.root != "" {
+		s.kept = nil
+	}
+}
+
+// Held returns the snapshot of an origin whose files are in memory and in no
+// cache.
+func Held(o Origin, files map[string][]byte, executable func(path string) bool) (*Snapshot, error) {
+	s := &Snapshot{Origin: o, kept: files}
+	for _, p := range slices.Sorted(maps.Keys(files)) {
+		b := files[p]
+		s.Files = append(s.Files, File{Path: p, Size: int64(len(b)), Executable: executable(p), Digest: item.DigestOf(b)})
+	}
+	var err error
+	s.Sum, err = sumOf(s.Files)
+	return s, err
 }
 
 func (s *Snapshot) recall(path string) []byte {
@@ -111,7 +127,7 @@ func (s *Snapshot) Read(path string) ([]byte, error) {
 	if !ok {
 		return nil, diag.New(diag.BundleFileMissing, "reading %s of %s %s: %w", path, s.Origin.ID, s.Origin.Version, fs.ErrNotExist)
 	}
-	if b := s.recall(path); b != nil {
+	if b := s.recall(path); b != nil || s.root == "" {
 		return b, nil
 	}
 	d, err := openat.Open(s.root)
@@ -141,6 +157,9 @@ func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
 
 // Each reads every file in order, verified, and hands it on.
 func (s *Snapshot) Each(ctx context.Context, fn func(f File, b []byte) error) error {
+	if s.root == "" {
+		return s.eachHeld(ctx, fn)
+	}
 	d, err := openat.Open(s.root)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "opening the cache: %w", err)
@@ -155,6 +174,18 @@ func (s *Snapshot) Each(ctx context.Context, fn func(f File, b []byte) error) er
 			return err
 		}
 		if err := fn(f, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Snapshot) eachHeld(ctx context.Context, fn func(f File, b []byte) error) error {
+	for _, f := range s.Files {
+		if ctx.Err() != nil {
+			return cancelled(ctx)
+		}
+		if err := fn(f, s.recall(f.Path)); err != nil {
 			return err
 		}
 	}
