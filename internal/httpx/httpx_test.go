@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -363,9 +365,10 @@ func TestRedirects(t *testing.T) {
 // does not hold.
 func TestRedirectDowngrade(t *testing.T) {
 	plain := server(t, func(http.ResponseWriter, *http.Request) {})
-	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, plain, http.StatusFound) }))
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, plain, http.StatusFound) }))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
 	defer s.Close()
-	s.Config.ErrorLog = nil
 	c := local(t, func(p *Params) { p.TLS = s.Client().Transport.(*http.Transport).TLSClientConfig })
 	_, err := c.Do(t.Context(), Request{Method: "GET", URL: s.URL, MaxRedirects: 1})
 	wantCode(t, err, diag.PolicyDenied, "from https to http")
@@ -430,12 +433,20 @@ func TestTimes(t *testing.T) {
 }
 
 func TestRetry(t *testing.T) {
+	var mu sync.Mutex // the server's goroutine of a broken connection ends by itself
 	var seen int
 	var script []int
 	header := http.Header{}
+	play := func(statuses ...int) {
+		mu.Lock()
+		seen, script = 0, statuses
+		mu.Unlock()
+	}
 	url := server(t, func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
 		status := script[min(seen, len(script)-1)]
 		seen++
+		mu.Unlock()
 		if status == 0 {
 			c, _, _ := w.(http.Hijacker).Hijack()
 			c.Close()
@@ -478,7 +489,8 @@ func TestRetry(t *testing.T) {
 		{"broken connection", "PUT", []int{0, 0, 200}, "", 200, 3, "[750ms 1.5s]", nil},
 		{"no retry", "GET", []int{503}, "", 503, 1, "[]", func(r *Retry) { *r = Retry{} }},
 	} {
-		seen, script, waits = 0, tc.script, []time.Duration{}
+		play(tc.script...)
+		waits = []time.Duration{}
 		header = http.Header{}
 		if tc.after != "" {
 			header.Set("Retry-After", tc.after)
@@ -492,13 +504,14 @@ func TestRetry(t *testing.T) {
 			t.Errorf("%s: %+v, waits %v, %v", tc.name, res, waits, err)
 		}
 	}
-	seen, script = 0, []int{0}
+	play(0)
 	_, err := c.Do(t.Context(), Request{Method: "GET", URL: url, Retry: rule})
 	if e := wantCode(t, err, diag.Network); e.Details["attempts"] != 4 {
 		t.Errorf("%+v", e)
 	}
 	// No wait goes beyond the end of the call.
-	seen, script, waits = 0, []int{503}, nil
+	play(503)
+	waits = nil
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	rule.First, rule.Max = time.Hour, time.Hour
@@ -542,7 +555,7 @@ func TestOpen(t *testing.T) {
 	if got, err := read(get(url)); err != nil || !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q, %v", got, err)
 	}
-	got, err := read(Request{Method: "GET", URL: url + "/silent", Idle: 20 * time.Millisecond})
+	got, err := read(Request{Method: "GET", URL: url + "/silent", Idle: 500 * time.Millisecond})
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q", got)
 	}
