@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/space"
 )
 
 // call is the body of the runtimes: it calls the tool that the item at the head
@@ -59,6 +61,15 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 	}
 }
 
+// refresh returns the command that brings the items of a tool's server up to date.
+func refresh(tool *resolve.Item) string {
+	words := "rye mcp refresh " + path.Base(tool.Ref.Category())
+	if tool.Root.Space == space.User {
+		words += " --scope user"
+	}
+	return words
+}
+
 // transportOf returns what a runtime calls the way to a server.
 func transportOf(s *Server) string {
 	if s.Transport == SSE {
@@ -84,11 +95,11 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 	}
 	if kind := transportOf(server); transport != "" && transport != kind {
 		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, ref, server.Transport).
-			WithHint("rye mcp refresh %s", server.Name)
+			WithHint("%s", refresh(it))
 	}
 	if now := server.Reached(); now != stub.Reached {
 		return nil, diag.New(diag.HashMismatch, "running %s: %s says another way to the server than when the tool was signed", it.Ref, found.Path()).
-			WithHint("rye mcp refresh %s asks the server again, and signs what it says", server.Name).
+			WithHint("%s asks the server again, and signs what it says", refresh(it)).
 			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
 	}
 	if err := c.allowed(server); err != nil {
@@ -153,7 +164,7 @@ func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
 	if i < 0 {
 		return diag.New(diag.ToolNotFound, "running %s: MCP server %s offers no tool %s any more", it.Ref, stub.Server, quoted(stub.Tool)).
-			WithHint("rye mcp refresh %s shows what it offers now", stub.Server)
+			WithHint("%s shows what it offers now", refresh(it))
 	}
 	hash, err := tools[i].Hash()
 	if err != nil || hash == stub.Definition {
@@ -164,6 +175,6 @@ func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 		what = strings.Join(parts, ", ")
 	}
 	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool otherwise than when you signed it (%s)", it.Ref, stub.Server, what).
-		WithHint("rye mcp refresh %s shows the change and asks whether you accept it", stub.Server).
+		WithHint("%s shows the change and asks whether you accept it", refresh(it)).
 		WithDetail("expected", stub.Definition.String()).WithDetail("found", hash.String()).WithDetail("changed", what)
 }

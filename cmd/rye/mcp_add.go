@@ -164,10 +164,11 @@ func (c *call) mcpServers() ([]*mcpclient.Server, error) {
 	}
 	for _, word := range c.strs("header-env") {
 		key, value, given := strings.Cut(word, "=")
-		switch {
-		case !given:
+		if !given {
 			fail("--header-env %s names no variable", key).WithHint("--header-env NAME=VARIABLE")
-		case !strings.Contains(value, "${"):
+			continue
+		}
+		if !strings.Contains(value, "${") {
 			value = "${" + value + "}"
 		}
 		s.Headers[key] = value

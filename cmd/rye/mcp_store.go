@@ -86,26 +86,38 @@ func (s *mcpStore) hold(ctx context.Context) (release func(), err error) {
 	return func() { _ = l.Release() }, nil
 }
 
-// servers returns those of this space, own items only.
-func (s *mcpStore) servers(ctx context.Context) ([]mcpclient.Listed, error) {
+// servers returns those of this space, own items only, and those of others.
+func (s *mcpStore) servers(ctx context.Context) (own, others []mcpclient.Listed, err error) {
 	all, err := mcpclient.List(ctx, s.house.resolver, false)
-	return slices.DeleteFunc(all, func(l mcpclient.Listed) bool { return l.Root != s.root }), err
+	for _, l := range all {
+		if l.Root == s.root {
+			own = append(own, l)
+		} else {
+			others = append(others, l)
+		}
+	}
+	return own, others, err
 }
 
 // find returns a server of this space, whether or not it can be used.
 func (s *mcpStore) find(ctx context.Context, name string) (*mcpclient.Listed, error) {
-	all, err := s.servers(ctx)
+	own, others, err := s.servers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(all))
-	for i := range all {
-		if names[i] = all[i].Name; names[i] == name {
-			return &all[i], nil
+	names := make([]string, len(own))
+	for i := range own {
+		if names[i] = own[i].Name; names[i] == name {
+			return &own[i], nil
 		}
 	}
-	e := diag.New(diag.ItemNotFound, "finding MCP server %q: the %s space holds none of that name", name, s.root.Space)
-	e.Hint = "rye mcp list shows the servers of every space"
+	e := diag.New(diag.ItemNotFound, "finding MCP server %q: the %s space holds none of that name", name, s.root.Space).
+		WithHint("rye mcp list shows the servers of every space")
+	for _, l := range others {
+		if l.Name == name {
+			return nil, e.WithHint("it is in %s; --scope names the space", l.Path)
+		}
+	}
 	if near := nearest(name, names); near != "" {
 		e.Hint = "did you mean " + near + "?"
 	}
@@ -114,11 +126,11 @@ func (s *mcpStore) find(ctx context.Context, name string) (*mcpclient.Listed, er
 
 // vacant refuses a name that is taken, in whatever case.
 func (s *mcpStore) vacant(ctx context.Context, name string) error {
-	all, err := s.servers(ctx)
+	own, _, err := s.servers(ctx)
 	if err != nil {
 		return err
 	}
-	for _, l := range all {
+	for _, l := range own {
 		if strings.EqualFold(l.Name, name) {
 			return diag.New(diag.AmbiguousItem, "adding MCP server %s: %s exists", name, l.Path).
 				WithHint("rye mcp refresh %s asks it again; rye mcp remove %s removes it", l.Name, l.Name)
