@@ -111,7 +111,11 @@ func (p *parser) and() (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		kids = append(kids, kid)
+		if inner, ok := kid.(and); ok {
+			kids = append(kids, inner.kids...)
+		} else {
+			kids = append(kids, kid)
+		}
 		if p.keyword("AND") {
 			p.at += len("AND")
 			p.blank()

@@ -98,6 +98,7 @@ func TestParse(t *testing.T) {
 		"a b":                   "(0/a@-1~0 & 0/b@-1~0)",
 		"a AND b OR c":          "((0/a@-1~0 & 0/b@-1~0) | 0/c@-1~0)",
 		"a OR b c":              "(0/a@-1~0 | (0/b@-1~0 & 0/c@-1~0))",
+		"(a b) (c (d OR e))":    "(0/a@-1~0 & 0/b@-1~0 & 0/c@-1~0 & (0/d@-1~0 | 0/e@-1~0))",
 		"a NOT b":               "(0/a@-1~0 & !0/b@-1~0)",
 		"NOT(a)b":               "(!0/a@-1~0 & 0/b@-1~0)",
 		"ANDROID ORacle NOTes":  "(0/android@-1~0 & 0/oracle@-1~0 & 0/notes@-1~0)",

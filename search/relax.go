@@ -79,10 +79,9 @@ func anyOf(n node) (node, bool) {
 	}
 	var words, rest []node
 	for _, k := range all.kids {
-		switch k.(type) {
-		case not, filter, every:
+		if demand(k) {
 			rest = append(rest, k)
-		default:
+		} else {
 			words = append(words, k)
 		}
 	}
@@ -90,6 +89,21 @@ func anyOf(n node) (node, bool) {
 		return nil, false
 	}
 	return and{append([]node{or{words}}, rest...)}, true
+}
+
+// demand reports whether a part of a query looks for no words, but asks what an
+// item is or leaves some out: it holds whatever else is widened.
+func demand(n node) bool {
+	lookForNone := func(kids []node) bool { return !slices.ContainsFunc(kids, func(k node) bool { return !demand(k) }) }
+	switch n := n.(type) {
+	case not, filter, every:
+		return true
+	case and:
+		return lookForNone(n.kids)
+	case or:
+		return lookForNone(n.kids)
+	}
+	return false
 }
 
 // suggestions returns the query with the unknown words spelled as the closest

@@ -341,6 +341,8 @@ func TestRelaxed(t *testing.T) {
 		{"(fetch) scrpae_page NOT notes", Fuzzy, scrape, []string{"(fetch) scrape_page NOT notes"}},
 		{"robots giraffe", AnyWord, etiquette, nil},
 		{"robots giraffe type:knowledge", AnyWord, etiquette, nil},
+		{"(robots giraffe) (type:knowledge OR type:tool)", AnyWord, etiquette, nil},
+		{"(page giraffe) (type:knowledge OR (space:user NOT type:tool))", AnyWord, etiquette, nil},
 		{"robots NOT etiquete", AsWritten, etiquette, nil},
 		{"giraffe", AsWritten, "", nil},
 		{`"robots giraffe"`, AsWritten, "", nil},
@@ -355,6 +357,9 @@ func TestRelaxed(t *testing.T) {
 			first := ""
 			if len(res.Hits) > 0 {
 				first = res.Hits[0].Ref().String()
+			}
+			if res.Relaxed == AnyWord && res.Total != 1 {
+				t.Errorf("%s (scan %v): %d hits", c.text, scan, res.Total)
 			}
 			if res.Relaxed != c.relaxed || first != c.first || !slices.Equal(res.Suggestions, c.suggestions) {
 				t.Errorf("%s (scan %v): %q %q %q", c.text, scan, res.Relaxed, first, res.Suggestions)
