@@ -3,7 +3,7 @@ package lock
 // Underived says why the requirements that the lock records do not lead to the
 // version of an entry, or "". The manifest may be nil.
 func (l *Lock) Underived(m *Manifest, b Bundle) string {
-	if m != nil && m.Require[b.ID] != b.Require {
+	if m != nil && m.effective().Require[b.ID] != b.Require {
 		return "" // the lock is stale, which is told elsewhere
 	}
 	if len(b.Via) > 0 || len(b.Replace) > 0 || IsPseudo(b.Version) || b.Version == LocalVersion || b.Require != "" && CheckVersion(b.Require) != nil {

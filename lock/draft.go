@@ -11,17 +11,21 @@ import (
 // items are for the caller to fill in. The graph names members by their Key.
 func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
 	l := &Lock{Manifest: m.Settings()}
+	meant := m.effective()
 	own := map[string]bool{}
 	for _, x := range members {
 		own[x.Key()] = true
-		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID(),
-			Manifest: x.Manifest.Hash(), Needs: x.Manifest.Requires()})
+		needs := x.Manifest.Requires()
+		for i := range needs {
+			needs[i] = m.Instead(needs[i])
+		}
+		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID(), Manifest: x.Manifest.Hash(), Needs: needs})
 	}
 	for _, mod := range g.Selected {
 		if own[mod.ID] {
 			continue
 		}
-		b := Bundle{ID: mod.ID, Version: mod.Version, Require: m.Require[mod.ID], Use: m.Use[mod.ID], Via: g.Via(mod)}
+		b := Bundle{ID: mod.ID, Version: mod.Version, Require: meant.Require[mod.ID], Use: meant.Use[mod.ID], Via: g.Via(mod)}
 		if r, ok := m.Replace[mod.ID]; ok {
 			b.Replace = r.String()
 		}

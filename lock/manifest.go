@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"maps"
@@ -110,6 +111,38 @@ func (m *Manifest) Requires() []Module {
 		out = append(out, Module{ID: id, Version: m.Require[id]})
 	}
 	return out
+}
+
+// Instead returns what a requirement means: another bundle where one replaces it,
+// in the version that the replacement names or, when it names none, the same.
+func (m *Manifest) Instead(mod Module) Module {
+	r, ok := m.Replace[mod.ID]
+	if !ok || r.ID == "" {
+		return mod
+	}
+	return Module{ID: r.ID, Version: cmp.Or(r.Version, mod.Version)}
+}
+
+// effective returns the manifest as it is resolved: requirements and what narrows
+// them under the ids of the bundles that are used in their place.
+func (m *Manifest) effective() *Manifest {
+	c := *m
+	c.Require, c.Use, c.at = map[string]string{}, map[string][]string{}, maps.Clone(m.at)
+	for id, v := range m.Require {
+		mod := m.Instead(Module{ID: id, Version: v})
+		c.Require[mod.ID] = mod.Version
+		if at, ok := m.at["require "+id]; ok {
+			c.at["require "+mod.ID] = at
+		}
+	}
+	for id, items := range m.Use {
+		by := m.Instead(Module{ID: id}).ID
+		c.Use[by] = append(c.Use[by], items...)
+		if at, ok := m.at["use "+id]; ok {
+			c.at["use "+by] = at
+		}
+	}
+	return &c
 }
 
 // Excludes reports whether the manifest excludes a version.

@@ -355,6 +355,7 @@ func (p *manifestParser) workspace() {
 // for one repository, and two addresses of one bundle.
 func (p *manifestParser) collisions() {
 	defer p.twice()
+	defer p.standsIn()
 	seen := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(p.m.Require)) {
 		low := strings.ToLower(id)
@@ -379,5 +380,22 @@ func (p *manifestParser) twice() {
 			}
 		}
 		before = append(before, id)
+	}
+}
+
+// standsIn finds bundles that replace another and cannot: one has a requirement
+// and no version of its own to choose.
+func (p *manifestParser) standsIn() {
+	for _, id := range slices.Sorted(maps.Keys(p.m.Replace)) {
+		by := p.m.Replace[id].ID
+		_, again := p.m.Replace[by]
+		pos := p.m.Place("replace", id)
+		switch {
+		case by == "":
+		case again:
+			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s and is replaced itself: name what is used in the end", by, id))
+		case p.m.Require[by] != "" && p.m.Require[id] != "":
+			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s, and both are required: remove one requirement", by, id))
+		}
 	}
 }

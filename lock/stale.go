@@ -26,11 +26,11 @@ func (m MemberManifest) Key() string {
 // current. It needs no network: each entry records what was asked of it, the
 // head a hash of the rest.
 func (l *Lock) Stale(m *Manifest, members ...MemberManifest) []diag.Finding {
-	s := staleness{l: l, m: m}
-	for _, id := range union(m.Require, l.required()) {
+	s := staleness{l: l, m: m.effective()}
+	for _, id := range union(s.m.Require, l.required()) {
 		s.require(id)
 	}
-	for _, id := range union(m.Use, l.used()) {
+	for _, id := range union(s.m.Use, l.used()) {
 		s.use(id)
 	}
 	if m.Settings() != l.Manifest {

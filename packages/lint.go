@@ -69,14 +69,29 @@ func alike(id string, required map[string]string, meant bool) (odd []diag.Findin
 // alike holds every bundle of a solution against what is required.
 func (s *solver) alike(l *lock.Lock) error {
 	var errs []error
+	asked := required(l)
 	for _, b := range l.Bundles {
-		odd, err := alike(b.ID, s.m.Require, s.st.manifest.Require[b.ID] != "")
+		odd, err := alike(b.ID, asked, meant(s.st.manifest, b.ID))
 		if err != nil {
 			errs = append(errs, err)
 		}
 		s.note(b.Module(), odd)
 	}
 	return together("comparing ids", append(errs, twice(l)...))
+}
+
+// meant reports whether a person wrote an id into rye.yaml, as required or as
+// what replaces another.
+func meant(m *lock.Manifest, id string) bool {
+	if m.Require[id] != "" {
+		return true
+	}
+	for _, r := range m.Replace {
+		if r.ID == id {
+			return true
+		}
+	}
+	return false
 }
 
 // twice refuses two addresses of one bundle: their versions would be chosen apart

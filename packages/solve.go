@@ -115,11 +115,32 @@ func (s *solver) root(ctx context.Context) (mvs.Root, error) {
 	return root, nil
 }
 
-// versions turns commits among the requirements into their pseudo-versions.
+// standsIn refuses a version that the bundle which replaces another cannot have.
+func standsIn(m, asked lock.Module) error {
+	id, err := lock.ParseID(m.ID)
+	if err != nil || lock.IsCommit(m.Version) {
+		return err
+	}
+	if err := id.CheckVersion(m.Version); err != nil {
+		return diag.New(diag.Unresolvable, "resolving %s: %s replaces it: %w", asked, m.ID, err).
+			WithHint("name a version behind the id in replace of %s: %s@VERSION", lock.ManifestFile, m.ID)
+	}
+	return nil
+}
+
+// versions puts bundles that replace others in their place, and turns commits
+// among the requirements into their pseudo-versions.
 func (s *solver) versions(ctx context.Context, mods []lock.Module) ([]lock.Module, error) {
 	var errs []error
 	out := slices.Clone(mods)
-	for i, m := range out {
+	for i, m := range mods {
+		if m = s.m.Instead(m); m != mods[i] {
+			out[i] = m
+			if err := standsIn(m, mods[i]); err != nil {
+				errs = append(errs, err)
+				continue
+			}
+		}
 		if !lock.IsCommit(m.Version) {
 			continue
 		}
@@ -181,7 +202,7 @@ func (s *solver) Required(ctx context.Context, id, version string) ([]mvs.Module
 
 // local reports whether a bundle is a folder of this machine.
 func (s *solver) local(id string) bool {
-	if _, ok := s.m.Replace[id]; ok {
+	if r, ok := s.m.Replace[id]; ok && r.Path != "" {
 		return true
 	}
 	x, _ := lock.ParseID(id)
@@ -193,10 +214,6 @@ func (s *solver) manifestOf(ctx context.Context, m lock.Module) ([]byte, error) 
 	if s.local(m.ID) {
 		dir := m.ID
 		if r, ok := s.m.Replace[m.ID]; ok {
-			if r.Path == "" {
-				return nil, diag.New(diag.Unresolvable, "resolving %s: %s replaces it, but only a folder of this machine can stand in for a bundle", m, r).
-					WithHint("require %s under its own name, or clone it and replace %s by the folder", r.ID, m.ID)
-			}
 			dir = r.Path
 		}
 		if err := s.rules().Folder(m, dir); err != nil {

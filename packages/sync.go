@@ -141,6 +141,9 @@ func (st *state) replaced() error {
 	}
 	var fs []diag.Finding
 	for id, by := range st.manifest.Replace {
+		if by.Path == "" {
+			continue // another bundle, which everybody has
+		}
 		at := st.manifest.Place("replace", id)
 		f := diag.Errorf(diag.PolicyDenied, at.Line, at.Column, "%s is replaced by %s, which nobody else has", id, by)
 		f.Path, f.Fix = lock.ManifestFile, "remove the replacement, or run without --locked and outside of CI"

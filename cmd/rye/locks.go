@@ -180,7 +180,7 @@ func (sl *spaceLock) prefer(layers []space.Layer) map[string]string {
 		return out
 	}
 	for _, ref := range slices.Sorted(maps.Keys(sl.manifest.Prefer)) {
-		id := sl.manifest.Prefer[ref]
+		id := sl.manifest.Instead(lock.Module{ID: sl.manifest.Prefer[ref]}).ID
 		if slices.ContainsFunc(layers, func(l space.Layer) bool { return l.ID == id }) {
 			out[ref] = id
 		}

@@ -1,0 +1,63 @@
+package lock_test
+
+import (
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/mvs"
+	"github.com/ryeos/rye/lock"
+)
+
+// A bundle that replaces another is locked under its own id, and the lock is
+// stale when anything of that changes.
+func TestInstead(t *testing.T) {
+	const text = "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nuse: {github.com/a/core: [\"tool:x\"]}\nreplace: {github.com/a/core: github.com/b/fork@v1.2.0}\n"
+	parse := func(text string) *lock.Manifest {
+		m, fs := lock.ParseManifest([]byte(text))
+		if m == nil {
+			t.Fatalf("%s: %v", text, fs)
+		}
+		return m
+	}
+	m := parse(text)
+	fork := lock.Module{ID: "github.com/b/fork", Version: "v1.2.0"}
+	for asked, want := range map[lock.Module]lock.Module{
+		{ID: "github.com/a/core", Version: "v1.0.0"}:  fork,
+		{ID: "github.com/a/core", Version: "v9.0.0"}:  fork,
+		{ID: "github.com/b/fork", Version: "v1.0.0"}:  {ID: "github.com/b/fork", Version: "v1.0.0"},
+		{ID: "github.com/a/other", Version: "v1.0.0"}: {ID: "github.com/a/other", Version: "v1.0.0"},
+	} {
+		if got := m.Instead(asked); got != want {
+			t.Errorf("%s means %s, want %s", asked, got, want)
+		}
+	}
+	l := lock.Draft(m, nil, &mvs.Graph{Selected: []lock.Module{fork}})
+	b := l.Bundle(fork.ID)
+	if len(l.Bundles) != 1 || b == nil || b.Require != "v1.2.0" || len(b.Use) != 1 || b.Replace != "" {
+		t.Fatalf("locked: %+v", l.Bundles)
+	}
+	if fs := l.Stale(m); len(fs) > 0 {
+		t.Errorf("stale at once: %v", fs)
+	}
+	if why := l.Underived(m, *b); why != "" {
+		t.Errorf("underived: %s", why)
+	}
+	for name, other := range map[string]string{
+		"no replacement":  "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nuse: {github.com/a/core: [\"tool:x\"]}\n",
+		"another version": "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nuse: {github.com/a/core: [\"tool:x\"]}\nreplace: {github.com/a/core: github.com/b/fork@v1.3.0}\n",
+		"all of it":       "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nreplace: {github.com/a/core: github.com/b/fork@v1.2.0}\n",
+		"nothing":         "rye: 1\n",
+	} {
+		if fs := l.Stale(parse(other)); diag.Worst(fs) != diag.LockStale {
+			t.Errorf("%s: %v", name, fs)
+		}
+	}
+	for _, bad := range []string{
+		"rye: 1\nreplace: {github.com/a/a: github.com/a/b, github.com/a/b: github.com/a/c}\n",
+		"rye: 1\nrequire: {github.com/a/a: v1.0.0, github.com/a/b: v1.0.0}\nreplace: {github.com/a/a: github.com/a/b}\n",
+	} {
+		if m, fs := lock.ParseManifest([]byte(bad)); m != nil || diag.Worst(fs) != diag.ValidationFailed {
+			t.Errorf("%s: %v", bad, fs)
+		}
+	}
+}
