@@ -17,7 +17,8 @@ type calls struct {
 	leaving bool
 	next    int
 	running map[int]running
-	none    chan struct{} // closed when nothing runs any more, after leave
+	ending  map[string]bool // sessions
+	none    chan struct{}   // closed when nothing runs any more, after leave
 }
 
 type running struct {
@@ -26,7 +27,7 @@ type running struct {
 }
 
 func newCalls() *calls {
-	return &calls{running: map[int]running{}, none: make(chan struct{})}
+	return &calls{running: map[int]running{}, ending: map[string]bool{}, none: make(chan struct{})}
 }
 
 // enter returns the context of one call and what to do when it ends.
@@ -34,7 +35,7 @@ func (c *calls) enter(ctx context.Context, session string) (context.Context, fun
 	ctx, cancel := context.WithCancelCause(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leaving {
+	if c.leaving || c.ending[session] {
 		cancel(errLeaving)
 		return ctx, func() {}
 	}
@@ -83,13 +84,21 @@ func (c *calls) cancel() {
 	}
 }
 
-// end cancels the calls of one session: to close it, the SDK waits for them.
-func (c *calls) end(session string) {
+// end cancels the calls of one session, those that begin now as well, until
+// the function that it returns is called: to close a session, the SDK waits for
+// its calls.
+func (c *calls) end(session string) (closed func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.ending[session] = true
 	for _, r := range c.running {
-		if session != "" && r.session == session {
+		if r.session == session {
 			r.cancel(errLeaving)
 		}
+	}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.ending, session)
 	}
 }

@@ -71,7 +71,7 @@ func (e *eras) without(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodDelete {
-		e.calls.end(r.Header.Get("Mcp-Session-Id"))
+		defer e.calls.end(r.Header.Get("Mcp-Session-Id"))()
 	}
 	e.legacy.ServeHTTP(w, r)
 }

@@ -10,7 +10,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -342,5 +344,50 @@ func TestServeEnds(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Error("Serve does not end")
+	}
+}
+
+// Clients of both eras at once, some of which go away in the middle.
+func TestManyAtOnce(t *testing.T) {
+	f := newFake()
+	s := serveSite(t, newTestServer(f), HTTPParams{})
+	began := make([]chan struct{}, 24)
+	for i := range began {
+		began[i] = make(chan struct{})
+	}
+	go func() {
+		for range 16 {
+			i, _ := strconv.Atoi(<-f.started)
+			close(began[i])
+		}
+	}()
+	var all sync.WaitGroup
+	for i := range began {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			session := s.session()
+			switch {
+			case i%3 == 0: // goes away
+				later := s.later(ctx, newCall(fmt.Sprint("wait ", i)), newHeaders()...)
+				<-began[i]
+				cancel()
+				<-later
+			case i%3 == 1: // ends its session
+				later := s.later(ctx, call("2", fmt.Sprint("wait ", i)), session, older)
+				<-began[i]
+				s.ask(ctx, "DELETE", "/mcp", "", session, older)
+				<-later
+			default:
+				for n := range 10 {
+					demand(t, oneMessage(t, s.post(call(fmt.Sprint(n+2), ""), session, older)), "id", fmt.Sprint(n+2))
+					demand(t, oneMessage(t, s.post(newCall(""), newHeaders()...)), "result.resultType", "complete")
+				}
+			}
+		})
+	}
+	all.Wait()
+	for range 16 {
+		<-f.ended
 	}
 }
