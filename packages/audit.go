@@ -253,7 +253,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 		a.add(diag.Errorf(diag.SignerChanged, 0, 0, "%s: the lock does not name %s, which signed its manifest", b.Module(), main), lock.LockFile, "look at who changed rye.lock")
 	}
 	a.fail(a.rules.Signers(b.Module(), counting), lock.LockFile)
-	a.fail(a.e.published(b.Module(), name, signersOf(lock.Bundle{Signers: counting})), lock.LockFile)
+	a.fail(Published(a.e.p.Trust, b.Module(), name, signersOf(lock.Bundle{Signers: counting})), lock.LockFile)
 	return out
 }
 

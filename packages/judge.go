@@ -168,7 +168,7 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 	if err := rs.Signers(mod, b.Signers); err != nil {
 		return nil, err
 	}
-	if err := e.published(mod, r.Manifest.ID, r.Signers()); err != nil {
+	if err := Published(e.p.Trust, mod, r.Manifest.ID, r.Signers()); err != nil {
 		return nil, err
 	}
 	if !known {

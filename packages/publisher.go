@@ -4,11 +4,12 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
 )
 
-// published holds the keys that signed a release against what publishers demand
-// of it, whichever of its names they use.
-func (e *Engine) published(mod lock.Module, manifest string, signers []sign.Fingerprint) error {
+// Published holds the keys that signed a release against what publishers demand
+// of it, by the id of its module or by that of its manifest, "" when unknown.
+func Published(store *trust.Store, mod lock.Module, manifest string, signers []sign.Fingerprint) error {
 	names := []string{mod.ID}
 	if id, err := lock.ParseID(mod.ID); err == nil {
 		names = append(names, hostPath(id))
@@ -16,7 +17,7 @@ func (e *Engine) published(mod lock.Module, manifest string, signers []sign.Fing
 	if manifest != "" {
 		names = append(names, manifest)
 	}
-	for _, r := range e.p.Trust.PublisherRules(names...) {
+	for _, r := range store.PublisherRules(names...) {
 		if n := r.Have(signers); n < r.Threshold {
 			return diag.New(diag.Threshold, "verifying %s: %s demands %d of %d release keys, %d signed", mod, r, r.Threshold, len(r.Keys), n).
 				WithDetail("expected", signerTexts(r.Keys)).WithDetail("found", signerTexts(signers)).WithDetail("document", r.Document).

@@ -222,6 +222,9 @@ func (s *Store) PublisherRules(ids ...string) []PublisherRule {
 	return out
 }
 
+// Publishes reports whether any publisher document counts.
+func (s *Store) Publishes() bool { return len(s.publishers) > 0 }
+
 // Publisher returns the version of a publisher document that counts, nil when
 // none does.
 func (s *Store) Publisher(name string) *Publisher {

@@ -12,12 +12,12 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Signers returns the keys whose signatures of a bundle's manifest count now:
-// of the one that has that digest.
-func Signers(store *trust.Store, root *space.Root, want item.Digest) ([]sign.Fingerprint, error) {
+// Signers returns the name of a bundle's manifest and the keys whose signatures
+// of it count now: of the one that has that digest.
+func Signers(store *trust.Store, root *space.Root, want item.Digest) (name string, keys []sign.Fingerprint, err error) {
 	tree, done, err := BundleTree(root)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer done()
 	for _, rel := range resolve.Manifests(root) {
@@ -25,8 +25,8 @@ func Signers(store *trust.Store, root *space.Root, want item.Digest) ([]sign.Fin
 		id := strings.TrimPrefix(path.Dir(rel), space.BundlesFolder+"/")
 		r, err := bundle.Signed(bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(store, in), JudgeBeside: judgeBeside(store, in)})
 		if err == nil && r.Digest == want {
-			return r.Signers(), nil
+			return id, r.Signers(), nil
 		}
 	}
-	return nil, nil
+	return "", nil, nil
 }

@@ -27,7 +27,7 @@ commit is refused. Only --push sends anything, and only the tag.`,
 		},
 		codes: []diag.Code{
 			diag.ItemNotFound, diag.AmbiguousItem, diag.VersionMismatch, diag.Drift, diag.HashMismatch, diag.BundleFileMissing,
-			diag.BundleFileExtra, diag.Unsigned, diag.KeyUnknown, diag.Threshold, diag.TagMoved, diag.Network,
+			diag.BundleFileExtra, diag.Unresolvable, diag.Unsigned, diag.KeyUnknown, diag.Threshold, diag.TagMoved, diag.Network,
 		},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "version", Usage: "refuse unless this is the `VERSION` of the manifest"},

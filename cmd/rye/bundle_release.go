@@ -10,6 +10,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -145,6 +147,9 @@ func (r *release) verify(ctx context.Context, h *house) error {
 	if err := diag.FromFindings(doing, unsignedIsWrong(rep.Findings)); err != nil {
 		return err
 	}
+	if err := r.resolvable(root); err != nil {
+		return err
+	}
 	for _, d := range r.Needs {
 		if d.Have < d.Threshold {
 			return diag.New(diag.Threshold, "%s: %s demands %d of %d signers, %d signed", doing, d.From, d.Threshold, d.Of, d.Have).
@@ -152,6 +157,31 @@ func (r *release) verify(ctx context.Context, h *house) error {
 		}
 	}
 	return nil
+}
+
+// resolvable refuses a release that requires folders which nobody else has.
+func (r *release) resolvable(root *space.Root) error {
+	text, _, err := root.Beside(lock.ManifestFile, lock.MaxManifest)
+	if space.IsMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	doing := "publishing " + r.id
+	m, fs := lock.ParseManifest(text)
+	if m == nil {
+		return diag.FromFindings(doing, diag.WithPath(fs, lock.ManifestFile))
+	}
+	for _, need := range m.Requires() {
+		if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
+			at := m.Place("require", need.ID)
+			f := diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the folder %s, which nobody has who adds the bundle", need.ID)
+			f.Path, f.Fix = lock.ManifestFile, "require a release of it, or make it part of this bundle"
+			fs = append(fs, f)
+		}
+	}
+	return diag.FromFindings(doing, fs)
 }
 
 // unsignedIsWrong makes an error of what only old releases are forgiven: a

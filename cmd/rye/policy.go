@@ -95,13 +95,10 @@ func (h *house) layers(sl *spaceLock) ([]space.Layer, error) {
 	return h.ruled(sl, layers), err
 }
 
-// ruled lets rules refuse layers wherever they are used: what is vendored, or was
-// installed under other rules, was never judged under these.
+// ruled lets rules and publishers refuse layers wherever they are used: what is
+// vendored, or was installed under other rules, was never judged under these.
 func (h *house) ruled(sl *spaceLock, layers []space.Layer) []space.Layer {
 	rules := withManifest(h.rules, sl.manifest)
-	if len(rules.List()) == 0 {
-		return layers
-	}
 	for i, l := range layers {
 		if b := sl.lock.Bundle(l.ID); b != nil {
 			layers[i].Allowed = func(root *space.Root) error { return h.allowed(rules, *b, root) }
@@ -110,21 +107,24 @@ func (h *house) ruled(sl *spaceLock, layers []space.Layer) []space.Layer {
 	return layers
 }
 
-// allowed says why rules refuse a locked bundle. Who signed it is asked of its
-// manifest, for the lock is a file that anybody can edit.
+// allowed says why rules or publishers refuse a locked bundle. Who signed it is
+// asked of its manifest, for the lock is a file that anybody can edit.
 func (h *house) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
-	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) {
+	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) && !h.trust.Publishes() {
 		return err
 	}
-	keys, err := verify.Signers(h.trust, root, b.Manifest)
+	name, keys, err := verify.Signers(h.trust, root, b.Manifest)
 	if err != nil {
 		return err
 	}
-	var signers []string
-	for _, fp := range keys {
-		signers = append(signers, packages.SignerText(fp))
+	signers := make([]string, len(keys))
+	for i, fp := range keys {
+		signers[i] = packages.SignerText(fp)
 	}
-	return rules.Signers(b.Module(), signers)
+	if err := rules.Signers(b.Module(), signers); err != nil {
+		return err
+	}
+	return packages.Published(h.trust, b.Module(), name, keys)
 }
 
 // withManifest adds the rules of a rye.yaml, which may be absent.
