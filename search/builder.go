@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"hash/fnv"
 	"slices"
 	"strings"
@@ -165,11 +164,11 @@ func (b *builder) bytes() []byte {
 	for _, l := range b.lists {
 		out = append(out, l.buf...)
 	}
-	head := out[len(segmentMagic)+4:]
+	head := out[frameSize:]
 	for i, n := range append(starts, len(out), 0) {
 		binary.LittleEndian.PutUint32(head[4*i:], uint32(n))
 	}
-	binary.LittleEndian.PutUint32(out[len(segmentMagic):], crc32.Checksum(head, crc32.MakeTable(crc32.Castagnoli)))
+	seal(out)
 	return out
 }
 

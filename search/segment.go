@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 	"math/bits"
 	"sort"
 	"strings"
@@ -25,7 +24,7 @@ import (
 // Numbers are little-endian, or variable-length where they stand in a list.
 const (
 	segmentMagic = "rye-seg1"
-	headerSize   = len(segmentMagic) + 4 + 4*8
+	headerSize   = frameSize + 4*8
 	blockTerms   = 32
 )
 
@@ -45,11 +44,7 @@ type segment struct {
 // openSegment reads a segment; ok is false when it is damaged or not of this
 // shape.
 func openSegment(data string, f *fields) (s *segment, ok bool) {
-	if len(data) < headerSize || data[:len(segmentMagic)] != segmentMagic {
-		return nil, false
-	}
-	rest := data[len(segmentMagic):]
-	if u32(rest) != crc32.Checksum([]byte(rest[4:]), crc32.MakeTable(crc32.Castagnoli)) {
+	if _, ok := unseal(data, segmentMagic); !ok || len(data) < headerSize {
 		return nil, false
 	}
 	return layOut(data, f)
@@ -57,7 +52,7 @@ func openSegment(data string, f *fields) (s *segment, ok bool) {
 
 // layOut finds the parts of a segment.
 func layOut(data string, f *fields) (*segment, bool) {
-	h := data[len(segmentMagic)+4 : headerSize]
+	h := data[frameSize:headerSize]
 	var n [8]int
 	for i := range n {
 		n[i] = int(u32(h[4*i:]))

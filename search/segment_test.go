@@ -1,8 +1,6 @@
 package search
 
 import (
-	"encoding/binary"
-	"hash/crc32"
 	"testing"
 
 	"github.com/ryeos/rye/internal/extract"
@@ -80,8 +78,8 @@ func TestSegment(t *testing.T) {
 
 // sealed gives changed bytes a checksum that holds.
 func sealed(data []byte) []byte {
-	if len(data) > len(segmentMagic)+4 {
-		binary.LittleEndian.PutUint32(data[len(segmentMagic):], crc32.Checksum(data[len(segmentMagic)+4:], crc32.MakeTable(crc32.Castagnoli)))
+	if len(data) > frameSize {
+		seal(data)
 	}
 	return data
 }
@@ -91,7 +89,7 @@ func sealed(data []byte) []byte {
 func TestSegmentBytes(t *testing.T) {
 	f := bootFields()
 	data := sample(f)
-	for i := len(segmentMagic) + 4; i < len(data); i++ {
+	for i := frameSize; i < len(data); i++ {
 		for _, x := range []byte{0, 1, 0x7f, 0x80, 0xff, data[i] + 1, data[i] - 1} {
 			c := append([]byte(nil), data...)
 			c[i] = x

@@ -2,7 +2,6 @@ package search
 
 import (
 	"encoding/binary"
-	"hash/crc32"
 
 	"github.com/ryeos/rye/item"
 )
@@ -14,7 +13,7 @@ const stateMagic = "rye-sts1"
 // encodeState writes a holding, without its segments. names are those of the
 // segments' files.
 func encodeState(h *holding, names []string) []byte {
-	out := make([]byte, len(stateMagic)+4, 64+128*len(h.records))
+	out := make([]byte, frameSize, 64+128*len(h.records))
 	copy(out, stateMagic)
 	number := func(v uint64) { out = binary.AppendUvarint(out, v) }
 	number(uint64(len(names)))
@@ -30,8 +29,7 @@ func encodeState(h *holding, names []string) []byte {
 		}
 		out = append(out, r.digest[:]...)
 	}
-	rest := out[len(stateMagic)+4:]
-	binary.LittleEndian.PutUint32(out[len(stateMagic):], crc32.Checksum(rest, crc32.MakeTable(crc32.Castagnoli)))
+	seal(out)
 	return out
 }
 
@@ -45,12 +43,11 @@ func flag(b bool) uint64 {
 // decodeState reads what encodeState wrote; open loads a segment by its name.
 // ok is false when anything is damaged or missing.
 func decodeState(data string, open func(name string) (*segment, bool)) (h *holding, ok bool) {
-	const head = len(stateMagic) + 4
-	if len(data) < head || data[:len(stateMagic)] != stateMagic ||
-		u32(data[len(stateMagic):]) != crc32.Checksum([]byte(data[head:]), crc32.MakeTable(crc32.Castagnoli)) {
+	content, ok := unseal(data, stateMagic)
+	if !ok {
 		return nil, false
 	}
-	c := cursor{s: data[head:]}
+	c := cursor{s: content}
 	h = &holding{}
 	for n := c.number(); n > 0 && !c.over; n-- {
 		s, ok := open(c.text())

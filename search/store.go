@@ -55,11 +55,11 @@ func (s store) load(f *fields, key string) *holding {
 		return &holding{}
 	}
 	for range 2 { // a writer may have replaced the state since it was read
-		data, err := os.ReadFile(s.path(key, "state"))
+		data, err := readWhole(s.path(key, "state"))
 		if err != nil {
 			break
 		}
-		h, ok := decodeState(string(data), func(name string) (*segment, bool) { return s.segment(f, key, name) })
+		h, ok := decodeState(data, func(name string) (*segment, bool) { return s.segment(f, key, name) })
 		if ok {
 			return h
 		}
@@ -80,11 +80,11 @@ func (s store) segment(f *fields, key, name string) (*segment, bool) {
 }
 
 func (s store) open(f *fields, path string) (*segment, bool) {
-	data, err := os.ReadFile(path)
+	data, err := readWhole(path)
 	if err != nil {
 		return nil, false
 	}
-	return openSegment(string(data), f)
+	return openSegment(data, f)
 }
 
 // segmentName names a segment by its content.
