@@ -27,7 +27,9 @@ func toyLSP() {
 		os.Exit(3)
 	case "silent":
 		child := exec.Command("sleep", "60")
-		child.Start()
+		if child.Start() == nil {
+			os.WriteFile("child.pid", []byte(strconv.Itoa(child.Process.Pid)), 0o644)
+		}
 		time.Sleep(time.Minute)
 	case "huge":
 		fmt.Print("Content-Length: 99999999999\r\n\r\n")
