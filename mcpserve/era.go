@@ -16,10 +16,10 @@ import (
 // streamable answers at /mcp in both eras. The SDK needs a handler for each:
 // the newer revision is served without sessions only, and without sessions the
 // older ones cannot cancel.
-func (s *Server) streamable(server *mcp.Server) http.Handler {
+func (s *Server) streamable(server *mcp.Server) *eras {
 	get := func(*http.Request) *mcp.Server { return server }
 	return &eras{
-		calls: s.calls,
+		calls: s.calls, silence: sayAlive,
 		modern: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, Logger: s.p.Logger,
 			DisableLocalhostProtection: true, // guarded has looked at the name
@@ -34,6 +34,7 @@ func (s *Server) streamable(server *mcp.Server) http.Handler {
 type eras struct {
 	calls          *calls
 	modern, legacy http.Handler
+	silence        time.Duration // of a stream, before it says that it is alive
 }
 
 func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -49,6 +50,11 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, refused := peek(body)
+	if m.Method != "" && m.ID != nil {
+		s, stop := newSteady(w, e.silence)
+		defer stop()
+		w, r = s, r.WithContext(r.Context()) // the SDK changes the request, which the first byte of an answer looks at
+	}
 	switch {
 	case refused != nil:
 		answer(w, http.StatusBadRequest, refused)
@@ -70,7 +76,12 @@ func (e *eras) without(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "without a session there is POST only", http.StatusMethodNotAllowed)
 		return
 	}
-	if r.Method == http.MethodDelete {
+	switch r.Method {
+	case http.MethodGet:
+		s, stop := newSteady(w, e.silence)
+		defer stop()
+		w = s
+	case http.MethodDelete:
 		defer e.calls.end(r.Header.Get("Mcp-Session-Id"))()
 	}
 	e.legacy.ServeHTTP(w, r)

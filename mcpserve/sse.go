@@ -41,6 +41,8 @@ func (o *oldStreams) open(w http.ResponseWriter, r *http.Request) {
 	} {
 		w.Header().Set(name, value)
 	}
+	w, stop := newSteady(w, sayAlive)
+	defer stop()
 	id := rand.Text()
 	t := &mcp.SSEServerTransport{Endpoint: r.URL.Path + "?sessionid=" + id, Response: w, MaxRequestBodyBytes: maxBody}
 	o.put(id, t)
