@@ -20,19 +20,50 @@ const (
 // words.
 const shortest = 5
 
+// Look is an id as it is compared with others.
+type Look struct {
+	ID     ID
+	place  string // where it leads
+	glance string // what a hurried reader sees of that
+}
+
+// LookOf returns how an id looks.
+func LookOf(id ID) Look {
+	p := id.place()
+	return Look{id, p, glance(p)}
+}
+
+// Looks returns how the ids of the bundles look, in their order.
+func (l *Lock) Looks() []Look {
+	out := make([]Look, len(l.Bundles))
+	for i, b := range l.Bundles {
+		id, _ := ParseID(b.ID) // one that cannot be read is like none
+		out[i] = LookOf(id)
+	}
+	return out
+}
+
 // Alike says how easily two ids are taken for each other. Two versions of one
 // bundle, and two addresses of one repository, are not alike but the same.
-func Alike(a, b ID) Likeness {
-	x, y := a.place(), b.place()
-	if x == y || a.Kind == PathID || b.Kind == PathID {
-		return Unlike
-	}
-	if glance(x) == glance(y) {
+func (a Look) Alike(b Look) Likeness {
+	switch {
+	case a.place == b.place || a.ID.Kind == PathID || b.ID.Kind == PathID:
+	case a.glance == b.glance:
 		return Lookalike
+	case a.close(b):
+		return Close
 	}
-	xs, ys := strings.Split(x, "/"), strings.Split(y, "/")
+	return Unlike
+}
+
+// close reports whether one element differs, by a slip.
+func (a Look) close(b Look) bool {
+	if d := len(a.place) - len(b.place); d < -1 || d > 1 {
+		return false
+	}
+	xs, ys := strings.Split(a.place, "/"), strings.Split(b.place, "/")
 	if len(xs) != len(ys) {
-		return Unlike
+		return false
 	}
 	differ := -1
 	for i := range xs {
@@ -40,19 +71,16 @@ func Alike(a, b ID) Likeness {
 			continue
 		}
 		if differ >= 0 {
-			return Unlike
+			return false
 		}
 		differ = i
 	}
-	if slip(xs[differ], ys[differ]) {
-		return Close
-	}
-	return Unlike
+	return slip(xs[differ], ys[differ])
 }
 
-// OneRepository reports whether two different ids are two addresses of one bundle.
-func OneRepository(a, b ID) bool {
-	return a != b && a.Kind != PathID && b.Kind != PathID && a.Major == b.Major && a.place() == b.place()
+// Same reports whether two different ids are two addresses of one bundle.
+func (a Look) Same(b Look) bool {
+	return a.ID != b.ID && a.ID.Kind != PathID && b.ID.Kind != PathID && a.ID.Major == b.ID.Major && a.place == b.place
 }
 
 // place is where an id leads, whatever way is taken there.

@@ -43,13 +43,13 @@ func TestAlike(t *testing.T) {
 		if err != nil || err2 != nil {
 			t.Fatal(err, err2)
 		}
-		if x, y := lock.Alike(a, b), lock.Alike(b, a); x != c.want || y != c.want {
+		if x, y := lock.LookOf(a).Alike(lock.LookOf(b)), lock.LookOf(b).Alike(lock.LookOf(a)); x != c.want || y != c.want {
 			t.Errorf("%s and %s: %d, %d, want %d", c.a, c.b, x, y, c.want)
 		}
 	}
 }
 
-func TestOneRepository(t *testing.T) {
+func TestSame(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want bool
@@ -67,7 +67,7 @@ func TestOneRepository(t *testing.T) {
 	} {
 		a, _ := lock.ParseID(c.a)
 		b, _ := lock.ParseID(c.b)
-		if got := lock.OneRepository(a, b); got != c.want || lock.OneRepository(b, a) != got {
+		if got := lock.LookOf(a).Same(lock.LookOf(b)); got != c.want || lock.LookOf(b).Same(lock.LookOf(a)) != got {
 			t.Errorf("%s and %s: %t, want %t", c.a, c.b, got, c.want)
 		}
 	}

@@ -65,7 +65,7 @@ func (s *solver) wanted(ctx context.Context, q Query) (string, error) {
 		return "", err
 	}
 	for _, r := range s.m.Requires() {
-		if other, err := lock.ParseID(r.ID); err == nil && lock.OneRepository(q.ID, other) {
+		if other, err := lock.ParseID(r.ID); err == nil && lock.LookOf(q.ID).Same(lock.LookOf(other)) {
 			return "", diag.New(diag.Usage, "adding %s: it is %s, which is required already", id, r.ID).
 				WithHint("rye add %s@VERSION takes another version; rye remove %s first changes the address", r.ID, r.ID)
 		}

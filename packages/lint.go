@@ -3,8 +3,6 @@ package packages
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
@@ -43,41 +41,56 @@ func lint(ctx context.Context, snap *source.Snapshot, m lock.Module) (odd []diag
 // alike compares an id with those that are required: one that a hurried reader
 // takes for another refuses, one that is a slip away is odd. An id that a person
 // wrote into rye.yaml is meant.
-func alike(id string, required map[string]string, meant bool) (odd []diag.Finding, err error) {
-	x, err := lock.ParseID(id)
-	if err != nil {
-		return nil, err
-	}
-	for _, other := range slices.Sorted(maps.Keys(required)) {
-		y, err := lock.ParseID(other)
-		if err != nil || other == id {
-			continue
-		}
-		likeness := lock.Alike(x, y)
-		switch {
+func alike(x lock.Look, required []lock.Look, meant bool) (odd []diag.Finding, err error) {
+	for _, y := range required {
+		switch likeness := x.Alike(y); {
 		case likeness == lock.Lookalike && !meant:
-			return nil, diag.New(diag.PolicyDenied, "resolving %s: it looks like %s, which is required", id, other).
-				WithDetail("bundle", id).WithDetail("looks_like", other).
-				WithHint("look at both letter by letter, and ask who wants it (rye why %s); if both are meant, write it into require of %s by hand, then rye lock", id, lock.ManifestFile)
+			return nil, diag.New(diag.PolicyDenied, "resolving %s: it looks like %s, which is required", x.ID, y.ID).
+				WithDetail("bundle", x.ID.String()).WithDetail("looks_like", y.ID.String()).
+				WithHint("look at both letter by letter, and ask who wants it (rye why %s); if both are meant, write it into require of %s by hand, then rye lock", x.ID, lock.ManifestFile)
 		case likeness == lock.Lookalike, likeness == lock.Close && !meant:
-			odd = append(odd, diag.Warnf(diag.HiddenChars, 0, 0, "its id looks like %s, which is required: see that it is the one you mean", other))
+			odd = append(odd, diag.Warnf(diag.HiddenChars, 0, 0, "its id looks like %s, which is required: see that it is the one you mean", y.ID))
 		}
 	}
 	return odd, nil
 }
 
-// alike holds every bundle of a solution against what is required.
+// alike holds every bundle of a solution against what is required, and against
+// each other.
 func (s *solver) alike(l *lock.Lock) error {
 	var errs []error
-	asked := required(l)
-	for _, b := range l.Bundles {
-		odd, err := alike(b.ID, asked, meant(s.st.manifest, b.ID))
+	looks, asked := l.Looks(), required(l)
+	for i, b := range l.Bundles {
+		odd, err := alike(looks[i], asked, meant(s.st.manifest, b.ID))
+		if err == nil {
+			err = twice(looks[i], looks[:i])
+		}
 		if err != nil {
 			errs = append(errs, err)
 		}
 		s.note(b.Module(), odd)
 	}
-	return together("comparing ids", append(errs, twice(l)...))
+	return together("comparing ids", errs)
+}
+
+// strange holds bundles that a lock brings, and that rye.yaml does not require,
+// against those that it does.
+func strange(l *lock.Lock, bundles []lock.Bundle) error {
+	if l == nil {
+		return nil
+	}
+	var errs []error
+	asked := required(l)
+	for _, b := range bundles {
+		id, err := lock.ParseID(b.ID)
+		if err == nil {
+			_, err = alike(lock.LookOf(id), asked, b.Require != "")
+		}
+		if err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return together("comparing ids", errs)
 }
 
 // meant reports whether a person wrote an id into rye.yaml, as required or as
@@ -96,28 +109,22 @@ func meant(m *lock.Manifest, id string) bool {
 
 // twice refuses two addresses of one bundle: their versions would be chosen apart
 // from each other.
-func twice(l *lock.Lock) []error {
-	var errs []error
-	for i, b := range l.Bundles {
-		for _, o := range l.Bundles[:i] {
-			x, err := lock.ParseID(b.ID)
-			y, err2 := lock.ParseID(o.ID)
-			if err != nil || err2 != nil || !lock.OneRepository(x, y) {
-				continue
-			}
-			errs = append(errs, diag.New(diag.Unresolvable, "resolving %s: %s is the same bundle under another address", b.ID, o.ID).
-				WithHint("rye why %s shows who requires it so; require one address everywhere", b.ID))
+func twice(x lock.Look, others []lock.Look) error {
+	for _, y := range others {
+		if x.Same(y) {
+			return diag.New(diag.Unresolvable, "resolving %s: %s is the same bundle under another address", x.ID, y.ID).
+				WithHint("rye why %s shows who requires it so; require one address everywhere, or let replace in %s put one for the other", x.ID, lock.ManifestFile)
 		}
 	}
-	return errs
+	return nil
 }
 
 // required returns what a lock says that the manifest required.
-func required(l *lock.Lock) map[string]string {
-	out := map[string]string{}
-	for _, b := range l.Bundles {
-		if b.Require != "" {
-			out[b.ID] = b.Require
+func required(l *lock.Lock) []lock.Look {
+	var out []lock.Look
+	for i, look := range l.Looks() {
+		if l.Bundles[i].Require != "" {
+			out = append(out, look)
 		}
 	}
 	return out

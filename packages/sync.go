@@ -222,6 +222,9 @@ func (e *Engine) differences(ctx context.Context, l *lock.Lock) ([]lock.Bundle, 
 }
 
 func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*Result, error) {
+	if err := strange(st.lock, todo); err != nil {
+		return nil, err
+	}
 	src := source.Memo(e.p.Source)
 	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) { return e.lockedAndJudged(ctx, src, st, b) })
 	if err != nil {
@@ -262,9 +265,6 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 		return nil, err
 	}
 	if err := e.rules(st.manifest).Source(b.Module(), id); err != nil {
-		return nil, err
-	}
-	if _, err := alike(b.ID, required(st.lock), b.Require != ""); err != nil {
 		return nil, err
 	}
 	if err := st.sum.Check(b.Module(), b.Sum); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/space"
 )
 
@@ -30,13 +31,23 @@ func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 	}
 }
 
+// packed warns of what is in a file of one's own that would refuse a bundle, or be
+// odd in one.
+func packed(it *resolve.Item) []diag.Finding {
+	b := hidden.Blob{Path: path.Join(space.Dir, it.Rel), Bytes: it.Bytes, Executable: it.Root.Executable(it.Rel)}
+	fs := hidden.Blobs(b, func(name string) bool { return it.Root.Exists(strings.TrimPrefix(name, space.Dir+"/")) })
+	for i := range fs {
+		fs[i].Path, fs[i].Severity = it.Path(), diag.SeverityWarning
+	}
+	return fs
+}
+
 // alike warns of bundles whose ids are easily taken for one that is required.
 func (p LockParams) alike(r *Report) {
-	for _, b := range p.Lock.Bundles {
-		for _, q := range p.Lock.Bundles {
-			x, err := lock.ParseID(b.ID)
-			y, err2 := lock.ParseID(q.ID)
-			if err != nil || err2 != nil || q.Require == "" || b.Require != "" && b.ID < q.ID || lock.Alike(x, y) == lock.Unlike {
+	looks := p.Lock.Looks()
+	for i, b := range p.Lock.Bundles {
+		for j, q := range p.Lock.Bundles {
+			if q.Require == "" || b.Require != "" && i < j || looks[i].Alike(looks[j]) == lock.Unlike {
 				continue
 			}
 			f := diag.Warnf(diag.HiddenChars, 0, 0, "%s looks like %s, which is required: see that both are meant", b.ID, q.ID)

@@ -287,6 +287,8 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 	fs = append(append(fs, it.Findings...), neverCounts(it)...)
 	if it.Type.Ext != "" {
 		fs = append(fs, hidden.Layout(it.Bytes)...)
+	} else if !it.Root.Bundled() {
+		fs = append(fs, packed(it)...)
 	}
 	return diag.WithPath(fs, it.Path())
 }

@@ -1,0 +1,59 @@
+package lock
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// collisions finds required ids that differ by case only, which a forge takes
+// for one repository, and two addresses of one bundle.
+func (p *manifestParser) collisions() {
+	defer p.twice()
+	defer p.standsIn()
+	seen := map[string]string{}
+	for _, id := range slices.Sorted(maps.Keys(p.m.Require)) {
+		low := strings.ToLower(id)
+		if other, taken := seen[low]; taken {
+			pos := p.m.Place("require", id)
+			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column,
+				"%s and %s differ by case only: keep the one that the repository uses", id, other))
+			continue
+		}
+		seen[low] = id
+	}
+}
+
+func (p *manifestParser) twice() {
+	var before []Look
+	for _, key := range slices.Sorted(maps.Keys(p.m.Require)) {
+		id, _ := ParseID(key)
+		look := LookOf(id)
+		for _, other := range before {
+			if look.Same(other) && !strings.EqualFold(key, other.ID.String()) {
+				pos := p.m.Place("require", key)
+				p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s and %s are one bundle: keep one address", other.ID, key))
+			}
+		}
+		before = append(before, look)
+	}
+}
+
+// standsIn finds bundles that replace another and cannot: one has a requirement
+// and no version of its own to choose.
+func (p *manifestParser) standsIn() {
+	for _, id := range slices.Sorted(maps.Keys(p.m.Replace)) {
+		by := p.m.Replace[id].ID
+		_, again := p.m.Replace[by]
+		pos := p.m.Place("replace", id)
+		switch {
+		case by == "":
+		case again:
+			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s and is replaced itself: name what is used in the end", by, id))
+		case p.m.Require[by] != "" && p.m.Require[id] != "":
+			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s, and both are required: remove one requirement", by, id))
+		}
+	}
+}
