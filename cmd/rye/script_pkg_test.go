@@ -95,11 +95,11 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	case set["status"] != "":
 		s.Fault(sourcetest.Status(number("status")))
 	case set["hang"] != "":
-		reached := make(chan struct{}, 1)
+		reached, file := make(chan struct{}, 1), ts.MkAbs(set["hang"])
 		s.Fault(sourcetest.Hang(reached))
 		go func() {
 			<-reached
-			_ = os.WriteFile(ts.MkAbs(set["hang"]), nil, 0o644)
+			_ = os.WriteFile(file, nil, 0o644)
 		}()
 	}
 	ts.Setenv(args[1], s.URL)
