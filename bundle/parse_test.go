@@ -207,6 +207,7 @@ func TestCheckID(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	good := example().Render()
 	f.Add(good)
+	f.Add([]byte("bundle:\n  id: a\n  version: \"1.0.0\"\n  type: package\nfiles:\n  rye.yaml: {sha256: \"" + sum + "\", size: 1, mode: \"0644\", inline_signed: false}\n"))
 	f.Add(bytes.Replace(good, []byte(`"0755"`), []byte(`"0644"`), 1))
 	f.Add(bytes.Replace(good, []byte("acme"), []byte("null"), -1))
 	f.Add(bytes.Replace(good, []byte(`\u00e9`), []byte(`\xe9`), 1))
@@ -235,14 +236,14 @@ func FuzzParse(f *testing.F) {
 }
 
 func FuzzCheckPath(f *testing.F) {
-	for _, p := range []string{".ai/tools/a.py", ".ai/../x", ".ai/tools/con", ".ai/\u212a"} {
+	for _, p := range []string{".ai/tools/a.py", ".ai/../x", ".ai/tools/con", ".ai/\u212a", "rye.yaml", "RYE.yaml", "rye.yaml/x", "./rye.yaml", ".ai/rye.yaml"} {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
 		if CheckPath(p) != nil {
 			return
 		}
-		if !strings.HasPrefix(p, ".ai/") || strings.Contains(p, "..\\") || strings.Contains("/"+p+"/", "/../") || strings.ContainsAny(p, "\\:\x00\n") {
+		if !strings.HasPrefix(p, ".ai/") && p != "rye.yaml" || strings.Contains(p, "..\\") || strings.Contains("/"+p+"/", "/../") || strings.ContainsAny(p, "\\:\x00\n") {
 			t.Fatalf("CheckPath accepts %q", p)
 		}
 		m := &Manifest{ID: "a", Version: "1.0.0", Type: "package", Files: []File{{Path: p}}}

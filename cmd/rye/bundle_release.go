@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -88,6 +89,9 @@ func (h *house) theBundle(word string) (string, error) {
 	return ids[0], nil
 }
 
+// maxUnclean is how many files that are not committed are named.
+const maxUnclean = 20
+
 // clean refuses a work tree that is not what is committed: who publishes must
 // see what he publishes.
 func (r *release) clean(ctx context.Context) error {
@@ -95,28 +99,17 @@ func (r *release) clean(ctx context.Context) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	var fs []diag.Finding
-	for _, p := range list {
-		f := diag.Errorf(diag.Drift, 0, 0, "it is not as the commit %s has it", r.commit[:12])
+	what := fmt.Sprintf("%d files differ", len(list))
+	if len(list) == 1 {
+		what = strings.TrimPrefix(list[0], r.prefix) + " differs"
+	}
+	e := diag.New(diag.Drift, "publishing %s: %s from the commit that would be tagged", r.id, what)
+	for _, p := range list[:min(len(list), maxUnclean)] {
+		f := diag.Errorf(diag.Drift, 0, 0, "it is not as commit %s has it", r.commit[:12])
 		f.Path = strings.TrimPrefix(p, r.prefix)
-		fs = append(fs, f)
+		e.Findings = append(e.Findings, f)
 	}
-	e := diag.New(diag.Drift, "publishing %s: %s differ from the commit that would be tagged: %s", r.id, plural(len(list), "file"), some(fs))
-	e.Findings = fs
 	return e.WithHint("commit them, or take them back: git status")
-}
-
-// some names the first files of findings.
-func some(fs []diag.Finding) string {
-	const enough = 3
-	var names []string
-	for i, f := range fs {
-		if i == enough {
-			return strings.Join(names, ", ") + fmt.Sprintf(" and %d more", len(fs)-enough)
-		}
-		names = append(names, f.Path)
-	}
-	return strings.Join(names, ", ")
 }
 
 // verify verifies the bundle and every item of it as they are committed.
@@ -135,24 +128,26 @@ func (r *release) verify(ctx context.Context, h *house) error {
 	if r.verifiedBundle, err = h.verifyBundle(ctx, tree, h.spaces.ProjectDir, r.id); err != nil {
 		return err
 	}
-	doing := "publishing " + r.id
 	if r.Manifest == nil && r.Digest == (item.Digest{}) {
-		return diag.New(diag.BundleFileMissing, "%s: the commit %s does not hold %s", doing, r.commit[:12], bundle.ManifestPath(r.id)).
+		return diag.New(diag.BundleFileMissing, "publishing %s: the commit %s does not hold %s", r.id, r.commit[:12], bundle.ManifestPath(r.id)).
 			WithHint("git add -f .ai/bundles/%s, commit, then publish; a line of .gitignore may keep it out", r.id)
 	}
 	rep, err := verify.Root(ctx, verify.Params{Resolver: h.verifier(h.with(root)), Trust: h.trust, CountOnly: true}, root)
 	if err != nil {
 		return err
 	}
-	if err := diag.FromFindings(doing, unsignedIsWrong(rep.Findings)); err != nil {
+	if err := diag.FromFindings("publishing "+r.id, unsignedIsWrong(rep.Findings)); err != nil {
 		return err
 	}
-	if err := r.resolvable(root); err != nil {
-		return err
-	}
+	return cmp.Or(r.resolvable(root), r.signedByEnough())
+}
+
+// signedByEnough holds the signers against what rules and publishers demand of
+// this bundle.
+func (r *release) signedByEnough() error {
 	for _, d := range r.Needs {
 		if d.Have < d.Threshold {
-			return diag.New(diag.Threshold, "%s: %s demands %d of %d signers, %d signed", doing, d.From, d.Threshold, d.Of, d.Have).
+			return diag.New(diag.Threshold, "publishing %s: %s demands %d of %d signers, %d signed", r.id, d.From, d.Threshold, d.Of, d.Have).
 				WithHint("the others run: rye bundle sign %s; commit what it writes, then publish", r.id)
 		}
 	}

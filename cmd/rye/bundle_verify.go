@@ -52,7 +52,7 @@ func runBundleVerify(ctx context.Context, c *call) error {
 	})
 }
 
-// verified is what was found out about a bundle of this project.
+// verifiedBundle is what was found out about a bundle of this project.
 type verifiedBundle struct {
 	*bundle.Report
 	Needs []demand `json:"needs"`
