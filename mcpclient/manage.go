@@ -9,13 +9,14 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
 
 // shell is the tool that may start any command; who may run that one may have a
-// server started that nobody signed.
+// server started that nobody signed, and reach whatever this machine reaches.
 const shell = "rye/bash/bash"
 
 // manage lists the servers. What changes them is for a person: it tells the
@@ -112,16 +113,23 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 	if s.Transport == "" {
 		s.Transport = guessTransport(s)
 	}
-	if s.Transport == Stdio {
-		if err := c.p.Caller().Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
+	o := c.options(in.Env)
+	if err := c.p.Caller().Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
+		if s.Transport == Stdio {
 			return nil, err
 		}
+		public, err := httpx.New(httpx.Params{})
+		if err != nil {
+			return nil, err
+		}
+		defer public.Close()
+		o.Web = public.Transport()
 	}
 	s, err := s.Expand(in.Env, nil)
 	if err != nil {
 		return nil, err
 	}
-	session, err := Connect(ctx, c.options(in.Env), s)
+	session, err := Connect(ctx, o, s)
 	if err != nil {
 		return nil, err
 	}

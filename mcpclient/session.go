@@ -12,6 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpx"
 )
 
 // Limits of a server's list of tools.
@@ -307,6 +308,10 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 
 // failure explains what a server on the web did.
 func (w *web) failure(what string, err error) *diag.Error {
+	if refused := new(httpx.Refused); errors.As(err, &refused) {
+		return diag.New(diag.PermissionDenied, "%s: %s; only public addresses may be reached here", what, refused).
+			WithHint("a person adds such a server with rye mcp add")
+	}
 	switch status := w.refusal(); status {
 	case 0:
 		if u := new(url.Error); errors.As(err, &u) {

@@ -330,6 +330,11 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 			return text("%s", v), nil
 		}
 		return text("unset"), nil
+	case "announce":
+		if s.tell != nil {
+			s.tell("notifications/tools/list_changed", map[string]any{})
+		}
+		return text("announced"), nil
 	case "cwd":
 		dir, _ := os.Getwd()
 		return text("%s", filepath.Base(dir)), nil
