@@ -35,7 +35,10 @@ type Params struct {
 	// Record writes down what was signed before a signed file is written. What
 	// it refuses is not signed. Nil keeps no record.
 	Record func(ctx context.Context, made []auditlog.Entry) error
-	Now    func() time.Time // nil means time.Now
+	// Ran is told of every call of a tool that was no dry run, after it ended.
+	// Nil tells nobody.
+	Ran func(run *Run, err error)
+	Now func() time.Time // nil means time.Now
 }
 
 // House dispatches calls.
@@ -97,6 +100,14 @@ type Run struct {
 // Tool executes a tool, or stops after validation when the call is dry. The
 // Run carries what is known even when the error is not nil.
 func (h *House) Tool(ctx context.Context, call Call) (*Run, error) {
+	run, err := h.tool(ctx, call)
+	if h.p.Ran != nil && !call.DryRun {
+		h.p.Ran(run, err)
+	}
+	return run, err
+}
+
+func (h *House) tool(ctx context.Context, call Call) (*Run, error) {
 	run := &Run{Envelope: Envelope{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}}
 	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return run, err

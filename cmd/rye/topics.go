@@ -56,6 +56,7 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
                        seen, in rye/ (else ~/.local/state)
   XDG_CACHE_HOME       what may be deleted at any time, in rye/ (else ~/.cache)
   RYE_CACHE            that folder itself, instead of the one above
+  RYE_RUN_LOG          off keeps no record of runs in the state folder
   RYE_USER_SPACE       the folder that holds the user's .ai, instead of HOME;
                        USER_SPACE and USER_PATH are read too, in this order
   RYE_SYSTEM_SPACE     a folder with an .ai of more system items

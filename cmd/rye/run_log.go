@@ -1,0 +1,31 @@
+package main
+
+import (
+	"github.com/ryeos/rye/internal/runlog"
+	"github.com/ryeos/rye/primary"
+)
+
+// ran writes one line about each run to the record in the user's state folder.
+// What cannot be written is not: no run fails because of it. RYE_RUN_LOG=off
+// keeps no record.
+func (c *call) ran(h *house) func(*primary.Run, error) {
+	if c.Getenv("RYE_RUN_LOG") == "off" {
+		return nil
+	}
+	log := &runlog.Log{Dir: h.dirs.State}
+	return func(run *primary.Run, err error) {
+		m := run.Metadata
+		e := runlog.Entry{Time: c.Now(), Ref: m.Ref, Surface: c.ui.command, Duration: m.DurationMS}
+		if err != nil {
+			e.Code = primary.Typed(err).Code
+		}
+		if len(m.Chain) > 0 {
+			tool := m.Chain[0]
+			e.Space, e.Version, e.Digest = tool.Space, tool.Version, tool.Digest.String()
+		}
+		if m.Usage != nil {
+			e.CPU = m.Usage.CPU
+		}
+		_ = log.Append(e)
+	}
+}
