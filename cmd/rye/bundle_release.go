@@ -154,11 +154,13 @@ func (r *release) signedByEnough() error {
 	return nil
 }
 
-// resolvable refuses a release that requires folders which nobody else has.
+// resolvable refuses a release that requires folders which nobody else has, and
+// one that does not say, under its signature, what it requires.
 func (r *release) resolvable(root *space.Root) error {
 	text, _, err := root.Beside(lock.ManifestFile, lock.MaxManifest)
 	if space.IsMissing(err) {
-		return nil
+		return diag.New(diag.BundleFileMissing, "publishing %s: it has no %s, so whoever changes the repository could add one, and with it what the bundle requires", r.id, lock.ManifestFile).
+			WithHint("rye init writes one; then rye bundle create %s, commit, publish", r.id)
 	}
 	if err != nil {
 		return err
