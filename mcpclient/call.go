@@ -52,7 +52,11 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, say)
 		switch {
 		case err == nil:
-			return res.Data(), nil
+			data := res.Data()
+			if odd := misfits(it, res); len(odd) > 0 {
+				data["warnings"] = odd
+			}
+			return data, nil
 		case again && forgotten(err):
 			session.Close() // it did not look at the call
 		default:

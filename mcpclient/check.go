@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/resolve"
 )
 
 // signatureRoom is what a signature line may add to an item, in bytes.
@@ -15,6 +16,10 @@ func Check(s *Server, tools []Tool, limit int) []diag.Finding {
 	fs := checkToolNames(s.Name, tools)
 	for _, t := range tools {
 		fs = append(fs, t.checkTexts()...)
+		if t.Problem != "" {
+			fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "tool %s: %s", quoted(t.Name), t.Problem))
+			continue
+		}
 		if b, err := StubItem(s, t); err != nil {
 			fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "tool %s: %s", quoted(t.Name), err))
 		} else if len(b) > limit-signatureRoom {
@@ -35,4 +40,24 @@ func (t Tool) checkSchema() []diag.Finding {
 		}
 	}
 	return fs
+}
+
+// misfits says where structured content does not fit the schema that the item of
+// its tool holds: at most a few places, as texts.
+func misfits(it *resolve.Item, r *Result) []any {
+	doc := it.Meta.Fields["output_schema"]
+	if doc == nil || r.Structured == nil || r.IsError {
+		return nil
+	}
+	s, _ := schema.Compile(doc)
+	if s == nil {
+		return nil // what cannot be held against it is not judged
+	}
+	var out []any
+	for _, v := range s.Validate(r.Structured) {
+		if len(out) < 5 {
+			out = append(out, "structuredContent does not fit the tool's output schema: "+v.Path+" "+v.Message)
+		}
+	}
+	return out
 }

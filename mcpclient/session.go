@@ -127,14 +127,9 @@ func (s *Session) list(ctx context.Context) ([]Tool, error) {
 			return nil, err
 		}
 		for _, t := range res.Tools {
-			if t == nil {
-				continue
+			if t != nil {
+				out = append(out, toolOf(t))
 			}
-			tool, err := toolOf(t)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, tool)
 		}
 		if len(out) > MaxTools {
 			return nil, diag.New(diag.TooLarge, "it offers more than %d tools", MaxTools)

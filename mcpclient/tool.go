@@ -24,6 +24,7 @@ type Tool struct {
 	InputSchema  map[string]any
 	OutputSchema any
 	Annotations  map[string]any
+	Problem      string // why it cannot be used as it is described, "" when it can
 }
 
 // Definition returns the tool as plain values under the protocol's names.
@@ -40,6 +41,9 @@ func (t Tool) Definition() map[string]any {
 	if len(t.Annotations) > 0 {
 		m["annotations"] = t.Annotations
 	}
+	if t.Problem != "" {
+		m["problem"] = t.Problem
+	}
 	return m
 }
 
@@ -55,7 +59,7 @@ func (t Tool) Hash() (item.Digest, error) {
 
 // toolOf reads what the protocol library decoded. Numbers become whole ones
 // again where they are.
-func toolOf(in *mcp.Tool) (Tool, error) {
+func toolOf(in *mcp.Tool) Tool {
 	t := Tool{Name: in.Name, Title: in.Title, Description: in.Description}
 	schema, err := plain(in.InputSchema)
 	if err == nil && in.OutputSchema != nil {
@@ -66,14 +70,14 @@ func toolOf(in *mcp.Tool) (Tool, error) {
 		notes, err = plain(in.Annotations)
 		t.Annotations, _ = notes.(map[string]any)
 	}
-	if err != nil {
-		return t, diag.New(diag.ValidationFailed, "reading tool %q: %w", in.Name, err)
-	}
 	var ok bool
-	if t.InputSchema, ok = schema.(map[string]any); !ok {
-		return t, diag.New(diag.ValidationFailed, "reading tool %q: its inputSchema is no object", in.Name)
+	switch t.InputSchema, ok = schema.(map[string]any); {
+	case err != nil:
+		t.Problem = err.Error()
+	case !ok:
+		t.Problem = "its inputSchema is no object"
 	}
-	return t, nil
+	return t
 }
 
 // plain turns any value into plain ones: nil, bool, int64, float64, string,

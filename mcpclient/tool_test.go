@@ -79,11 +79,7 @@ func TestHashIsCanonical(t *testing.T) {
 		if err := json.Unmarshal([]byte(text), &in); err != nil {
 			t.Fatal(err)
 		}
-		tool, err := toolOf(&in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := tool.Hash()
+		h, err := toolOf(&in).Hash()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,5 +117,21 @@ func TestHostileDefinitions(t *testing.T) {
 	}
 	if len(got) != 4 {
 		t.Errorf("%q", got)
+	}
+}
+
+// A tool whose schema is none is a finding, and no reason to refuse its siblings
+// when they are called.
+func TestBrokenSchema(t *testing.T) {
+	for _, schema := range []any{nil, "object", []any{}, true} {
+		tool := toolOf(&mcp.Tool{Name: "n", InputSchema: schema})
+		fs := Check(&Server{Name: "s", Transport: Stdio}, []Tool{{Name: "fine", InputSchema: map[string]any{}}, tool}, 1<<20)
+		if len(fs) != 1 || fs[0].Message != `tool "n": its inputSchema is no object` {
+			t.Errorf("%v: %v", schema, fs)
+		}
+	}
+	fs := Check(&Server{Name: "s", Transport: Stdio}, []Tool{{Name: "n", InputSchema: map[string]any{"type": "nothing"}}}, 1<<20)
+	if len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, "cannot be called") {
+		t.Errorf("%v", fs)
 	}
 }
