@@ -106,25 +106,43 @@ func parallel(ctx context.Context, n int, work func(i int)) {
 }
 
 // documents reads files and hands each with its document, which may be nil, to
-// take, in order. skip, when not nil, is asked before a content is parsed.
+// take, in order. skip, when not nil, is asked before a content is parsed. While
+// one batch is taken in, the next one is read.
 func (f *fields) documents(ctx context.Context, root *space.Root, files []file, skip func(i int, c *content) bool, take func(i int, c *content, d *document)) error {
-	for from := 0; from < len(files); from += batch {
-		some := files[from:min(from+batch, len(files))]
-		contents := make([]content, len(some))
-		docs := make([]*document, len(some))
-		parallel(ctx, len(some), func(i int) {
-			contents[i] = read(root, some[i])
-			f.reads.Add(1)
-			if skip == nil || !skip(from+i, &contents[i]) {
-				docs[i] = contents[i].document(f)
+	batches := make(chan []loaded)
+	go func() {
+		defer close(batches)
+		for from := 0; from < len(files); from += batch {
+			b := make([]loaded, min(batch, len(files)-from))
+			parallel(ctx, len(b), func(i int) {
+				b[i].content = read(root, files[from+i])
+				f.reads.Add(1)
+				if skip == nil || !skip(from+i, &b[i].content) {
+					b[i].document = b[i].content.document(f)
+				}
+			})
+			select {
+			case batches <- b:
+			case <-ctx.Done():
+				return
 			}
-		})
-		if err := ctx.Err(); err != nil {
-			return err
 		}
-		for i := range some {
-			take(from+i, &contents[i], docs[i])
+	}()
+	at := 0
+	for b := range batches {
+		if ctx.Err() != nil {
+			continue // the last batch may be half read
+		}
+		for i := range b {
+			take(at, &b[i].content, b[i].document)
+			at++
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// loaded is a file with its document.
+type loaded struct {
+	content  content
+	document *document
 }

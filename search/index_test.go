@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -419,5 +420,41 @@ func TestCancelled(t *testing.T) {
 		if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 200 {
 			t.Fatalf("afterwards: %d reads, %d hits", n, res.Total)
 		}
+	}
+}
+
+// What cannot be read is tried again for each query and written down once.
+func TestUnreadableAgain(t *testing.T) {
+	k := settledKit(t, 2)
+	link := filepath.Join(k.Project, ".ai/tools/many/link.yaml")
+	if err := os.Symlink("item_0000.yaml", link); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	x := k.index(false)
+	_, res := k.reads(x, "name:link")
+	state := func() (out []*holding) {
+		for _, known := range x.mem.roots {
+			out = append(out, known.holding)
+		}
+		return out
+	}
+	before := state()
+	for range 3 {
+		if n, again := k.reads(x, "name:link"); n != 1 || show(again, nil) != show(res, nil) || again.Hits[0].Trust != string(diag.PathEscape) {
+			t.Errorf("%d reads: %+v", n, again)
+		}
+	}
+	slices.SortFunc(before, func(a, b *holding) int { return len(a.records) - len(b.records) })
+	after := state()
+	slices.SortFunc(after, func(a, b *holding) int { return len(a.records) - len(b.records) })
+	if !slices.Equal(before, after) {
+		t.Error("the index was written again")
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	k.Write(k.Project, "tools/many/link.yaml", tool("A zebra at last.", ""))
+	if _, res := k.reads(x, "name:link zebra"); res.Total != 1 || res.Hits[0].Trust != string(diag.Unsigned) {
+		t.Errorf("%+v", res)
 	}
 }
