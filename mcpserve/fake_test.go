@@ -82,6 +82,9 @@ func failed(code, message string) *primary.Reply {
 func (f *fake) Prompts(context.Context) ([]primary.Prompt, error) { return f.prompts, nil }
 
 func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*primary.PromptText, error) {
+	if name == "broken" {
+		return nil, diag.New(diag.FileSystemError, "reading /home/ada/x: permission denied")
+	}
 	if !slices.ContainsFunc(f.prompts, func(p primary.Prompt) bool { return p.Name == name }) {
 		return nil, diag.New(diag.ItemNotFound, "resolving directive %q: there is none", name)
 	}
@@ -100,7 +103,7 @@ func (f *fake) Resource(_ context.Context, uri string) (string, string, error) {
 }
 
 func newTestServer(f *fake) *Server {
-	return New(Params{Verbs: f, Name: "rye", Title: "RYE", Version: "1.2.3"})
+	return New(Params{Verbs: f, Name: "rye", Title: "RYE", Version: "1.2.3", Home: "/home/ada"})
 }
 
 // field follows a dotted path through a JSON value: names, and numbers in lists.

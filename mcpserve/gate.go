@@ -2,7 +2,6 @@ package mcpserve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -61,20 +60,20 @@ func declared(method string) bool {
 // reply drops the typed nil that stands beside an error.
 func reply[R mcp.Result](res R, err error) (mcp.Result, error) {
 	if err != nil {
-		return nil, problem(err, nil)
+		return nil, err
 	}
 	return res, nil
 }
 
 // problem is an error of the verbs as the protocol tells it: what is wrong with
-// the question is the client's affair, everything else the server's.
-func problem(err error, facts map[string]any) *jsonrpc.Error {
-	var e *jsonrpc.Error
-	if errors.As(err, &e) {
-		return e
-	}
+// the question is the client's affair, everything else the server's. Where the
+// person's home is is nobody's.
+func (s *Server) problem(err error, facts map[string]any) *jsonrpc.Error {
 	code := diag.CodeOf(err)
-	e = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	e := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
+	if s.p.Home != "" {
+		e.Message = strings.ReplaceAll(e.Message, s.p.Home, "~")
+	}
 	switch code.Exit() {
 	case diag.Usage.Exit(), diag.ItemNotFound.Exit(), diag.PermissionDenied.Exit():
 		e.Code = jsonrpc.CodeInvalidParams

@@ -19,7 +19,7 @@ const pageSize = 500
 func (s *Server) listPrompts(ctx context.Context, params *mcp.ListPromptsParams) (*mcp.ListPromptsResult, error) {
 	all, err := s.p.Verbs.Prompts(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.problem(err, nil)
 	}
 	part, next, err := page(all, params.Cursor, func(p primary.Prompt) string { return p.Name })
 	if err != nil {
@@ -43,7 +43,7 @@ func prompt(p primary.Prompt) *mcp.Prompt {
 func (s *Server) getPrompt(ctx context.Context, params *mcp.GetPromptParams) (*mcp.GetPromptResult, error) {
 	text, err := s.p.Verbs.Prompt(ctx, params.Name, params.Arguments)
 	if err != nil {
-		return nil, err
+		return nil, s.problem(err, nil)
 	}
 	res := finished[mcp.GetPromptResult](params.Meta)
 	res.Description = text.Description
@@ -54,7 +54,7 @@ func (s *Server) getPrompt(ctx context.Context, params *mcp.GetPromptParams) (*m
 func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesParams) (*mcp.ListResourcesResult, error) {
 	all, err := s.p.Verbs.Resources(ctx)
 	if err != nil {
-		return nil, err
+		return nil, s.problem(err, nil)
 	}
 	part, next, err := page(all, params.Cursor, func(r primary.Resource) string { return r.URI })
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesPar
 func (s *Server) readResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	text, mime, err := s.p.Verbs.Resource(ctx, params.URI)
 	if err != nil {
-		return nil, problem(err, map[string]any{"uri": params.URI})
+		return nil, s.problem(err, map[string]any{"uri": params.URI})
 	}
 	res := finished[mcp.ReadResourceResult](params.Meta)
 	res.Cacheable = keep(0)

@@ -48,6 +48,7 @@ type Params struct {
 
 	Logger *slog.Logger // what happens, never on stdout; nil: nobody hears
 	Stderr io.Writer    // the stack of a panic; nil: nowhere
+	Home   string       // the person's home folder, which errors show as ~; empty: unknown
 }
 
 // Server serves verbs to clients. It may serve several at once.

@@ -112,7 +112,7 @@ func (c *call) server(v mcpserve.Verbs) *mcpserve.Server {
 	out := &visibleWriter{u: c.ui}
 	return mcpserve.New(mcpserve.Params{
 		Verbs: v, Name: "rye", Title: "rye", Version: readVersion().Version,
-		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out,
+		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: c.home(),
 	})
 }
 
