@@ -10,5 +10,5 @@ import (
 
 // TestMain lets this binary be the server, a process of its own on PATH.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mcp-fixture": mcptest.Main})
+	testscript.Main(m, map[string]func(){"mcp-fixture": mcptest.Main, "mcp-conformance-client": conformanceClient})
 }
