@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
 	"github.com/ryeos/rye/diag"
@@ -83,39 +82,33 @@ func (r *goFile) open() (*filesystem.Storage, error) {
 
 // ListRefs implements Remote.
 func (r *goFile) ListRefs(ctx context.Context) (*Refs, error) {
-	st, err := r.open()
+	dir, err := r.gitDir()
 	if err != nil {
 		return nil, network(ctx, "asking", r.url, err)
 	}
+	local, err := readLocalRefs(dir)
+	if err != nil {
+		return nil, network(ctx, "asking", r.url, err)
+	}
+	st := openStorage(dir)
 	defer st.Close()
 	objs := &goObjects{st}
-	out := &Refs{}
-	iter, err := st.IterReferences()
-	if err != nil {
-		return nil, network(ctx, "asking", r.url, err)
-	}
-	err = iter.ForEach(func(ref *plumbing.Reference) error {
-		if ref.Type() != plumbing.HashReference || !carriedRef(ref.Name().String()) {
-			return nil
-		}
-		e := Ref{Name: ref.Name().String(), OID: ref.Hash().String(), Commit: ref.Hash().String()}
-		if strings.HasPrefix(e.Name, "refs/tags/") {
+	out := &Refs{Head: local.head}
+	for name, ref := range local.refs {
+		e := Ref{Name: name, OID: ref.oid, Commit: ref.oid}
+		switch {
+		case ref.peeled != "":
+			e.Commit = ref.peeled
+		case strings.HasPrefix(name, "refs/tags/"):
 			if commit, _, err := peel(ctx, objs, e.OID); err == nil {
 				e.Commit = commit
 			} else if diag.CodeOf(err) != diag.VersionNotFound {
-				return err
+				return nil, network(ctx, "asking", r.url, err)
 			}
 		}
 		out.List = append(out.List, e)
-		return nil
-	})
-	if err != nil {
-		return nil, network(ctx, "asking", r.url, err)
 	}
 	out.sort()
-	if head, err := storer.ResolveReference(st, plumbing.HEAD); err == nil {
-		out.Head = head.Hash().String()
-	}
 	return out, nil
 }
 
