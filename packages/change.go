@@ -101,7 +101,19 @@ func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *so
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) { return sol.snaps[b.Module()], nil })
+	pins, err := st.pins()
+	if err != nil {
+		return nil, err
+	}
+	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) {
+		m := b.Module()
+		if _, pinned := pins[m]; pinned { // nobody here looked into it: the lock may be another's
+			if _, err := lint(ctx, sol.snaps[m], m); err != nil {
+				return nil, err
+			}
+		}
+		return sol.snaps[m], nil
+	})
 	if err != nil {
 		return nil, err
 	}
