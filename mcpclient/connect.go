@@ -73,6 +73,9 @@ func Connect(ctx context.Context, o Options, s *Server) (*Session, error) {
 			break
 		}
 	}
+	if e := new(diag.Error); errors.As(first, &e) {
+		delete(e.Details, detailAgain) // of interest here only
+	}
 	return nil, first
 }
 
@@ -88,21 +91,17 @@ const detailAgain = "other_protocol"
 func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session, error) {
 	// The session's own context ends with the session, or when it cannot begin.
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	stop := context.AfterFunc(ctx, cancel)
 	session := &Session{server: s, cancel: cancel, ended: make(chan struct{}), listing: make(chan struct{}, 1)}
 	t, err := session.transport(own, o, a)
 	if err == nil {
-		if session.web != nil && a.probe > 0 { // a process is asked twice, a web server anew
-			timer := time.AfterFunc(a.probe, cancel)
-			defer timer.Stop()
-		}
-		session.cs, err = session.client(o).Connect(own, t, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
-		err = session.began(ctx, err, a)
+		err = session.begin(ctx, own, o, t, a)
 	}
-	if !stop() && err == nil {
-		err = session.explain(ctx, "connecting", ctx.Err())
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case session.cs != nil:
+		session.Close()
+		return nil, err
+	default:
 		session.abandon()
 		return nil, err
 	}
@@ -111,6 +110,23 @@ func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session
 		close(session.ended)
 	}()
 	return session, nil
+}
+
+// begin connects, as long as ctx and the attempt allow. own is the context that
+// the session keeps.
+func (s *Session) begin(ctx, own context.Context, o Options, t mcp.Transport, a attempt) error {
+	stop := context.AfterFunc(ctx, s.cancel)
+	late := func() bool { return false }
+	if s.web != nil && a.probe > 0 { // a process is asked twice, a web server anew
+		timer := time.AfterFunc(a.probe, s.cancel)
+		late = func() bool { return !timer.Stop() }
+	}
+	var err error
+	s.cs, err = s.client(o).Connect(own, t, &mcp.ClientSessionOptions{ProtocolVersion: a.version})
+	if tooLate := late(); (!stop() || tooLate) && err == nil {
+		err = context.Canceled // too late: own is cancelled
+	}
+	return s.began(ctx, err, a)
 }
 
 // began explains why a conversation did not begin, and whether the other era is

@@ -37,7 +37,7 @@ type Session struct {
 	known bool // tools are what the server offers
 
 	calls    int
-	watchers map[string]func(string) // of calls under way, by token
+	watchers map[string]*watcher // of calls under way, by token
 }
 
 // Protocol returns the revision agreed on.

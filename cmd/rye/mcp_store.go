@@ -72,19 +72,26 @@ func (s *mcpStore) signer(ctx context.Context) (err error) {
 
 // hold waits until nobody else changes the servers of the space.
 func (s *mcpStore) hold(ctx context.Context) (release func(), err error) {
+	if err := s.linkless("cache"); err != nil {
+		return nil, err
+	}
 	l, err := filelock.Acquire(ctx, s.root.Path("cache/mcp.lock"))
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w", err)
 	}
 	// What a killed process left there is nobody's: whoever makes such a folder
 	// holds the lock.
-	if left, err := filepath.Glob(s.root.Path("cache/mcp-*")); err == nil {
-		for _, dir := range left {
-			_ = os.RemoveAll(dir)
+	entries, _ := os.ReadDir(s.root.Path("cache"))
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), stagePrefix) {
+			_ = os.RemoveAll(filepath.Join(s.root.Path("cache"), e.Name()))
 		}
 	}
 	return func() { _ = l.Release() }, nil
 }
+
+// stagePrefix begins the names of folders in which items wait for their place.
+const stagePrefix = "mcp-"
 
 // servers returns those of this space, own items only, and those of others.
 func (s *mcpStore) servers(ctx context.Context) (own, others []mcpclient.Listed, err error) {
@@ -143,7 +150,7 @@ func (s *mcpStore) vacant(ctx context.Context, name string) error {
 // and removed as a whole.
 func (s *mcpStore) onlyTools(ctx context.Context, name string) error {
 	return s.root.Walk(toolFolder(name), func(e space.Entry) error {
-		if e.Err == nil {
+		if e.Err == nil && path.Dir(e.Rel) == toolFolder(name) {
 			it, err := s.house.resolver.File(ctx, s.root, e.Rel)
 			if err == nil && it.Meta.Config["server"] == mcpclient.ServerRef(name).ID {
 				return nil
@@ -178,6 +185,9 @@ func (s *mcpStore) sign(ctx context.Context, files map[string][]byte) ([]primary
 		if err != nil {
 			return nil, nil, err
 		}
+		if it.Verdict.OK() {
+			continue // whoever signed it vouches for it
+		}
 		rep, file, err := house.Prepare(ctx, it, s.key)
 		if err != nil {
 			return nil, nil, err
@@ -209,7 +219,7 @@ func (s *mcpStore) over(root *space.Root) *space.Spaces {
 // there is lost, and a server is known only when its tools are.
 func (s *mcpStore) place(name string, files map[string][]byte) (err error) {
 	server := serverRel(name)
-	stage := s.root.Path("cache/mcp-" + rand.Text())
+	stage := s.root.Path("cache/" + stagePrefix + rand.Text())
 	defer func() { _ = os.RemoveAll(stage) }()
 	if err = s.stage(stage, server, files); err != nil {
 		return placing(name, err)
@@ -244,9 +254,6 @@ func placing(name string, err error) error {
 
 // stage writes the new folder of tools beside the space.
 func (s *mcpStore) stage(stage, server string, files map[string][]byte) error {
-	if err := s.linkless("cache"); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Join(stage, "new"), 0o755); err != nil {
 		return err
 	}
@@ -290,7 +297,7 @@ func (s *mcpStore) remove(l *mcpclient.Listed) error {
 	if err := s.linkless(toolFolder(l.Name)); err != nil {
 		return err
 	}
-	aside := s.root.Path("cache/mcp-" + rand.Text())
+	aside := s.root.Path("cache/" + stagePrefix + rand.Text())
 	err := os.Rename(folder, aside)
 	gone := err == nil
 	if err == nil || os.IsNotExist(err) {
