@@ -217,3 +217,34 @@ func BenchmarkEdit(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkParts takes a cold search over 10,000 items apart: reading the index,
+// looking at the files, putting a view together.
+func BenchmarkParts(b *testing.B) {
+	k := onDisk(b, 10_000)
+	x := k.index(false)
+	if _, err := x.Search(b.Context(), Query{Text: "edited"}); err != nil {
+		b.Fatal(err)
+	}
+	key := x.store.key(x.mem.fields, x.p.Build, "root", x.p.Resolver.Roots()[0].Path("."))
+	b.Run("load", func(b *testing.B) {
+		for b.Loop() {
+			if h := x.store.load(x.mem.fields, key); len(h.records) != 10_000 {
+				b.Fatal(len(h.records))
+			}
+		}
+	})
+	b.Run("look", func(b *testing.B) {
+		for b.Loop() {
+			if _, _, err := x.current(b.Context(), x.mem.fields, x.p.Resolver.Roots()[0]); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("view", func(b *testing.B) {
+		s := source{holding: x.mem.roots[key].holding}
+		for b.Loop() {
+			newView(x.mem.fields, x.p.Resolver.Roots(), s.parts(x.p.Resolver.Roots()[0]))
+		}
+	})
+}
