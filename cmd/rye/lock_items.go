@@ -43,7 +43,7 @@ func (c *call) openItems(ctx context.Context, h *house, changed bool) (*itemLock
 	if m == nil {
 		m = &lock.Manifest{}
 	}
-	x.lock.Manifest = m.Settings()
+	x.lock.Manifest, x.lock.Revoked = m.Settings(), h.revoked()
 	return x, err
 }
 
