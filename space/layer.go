@@ -222,6 +222,9 @@ func (r *Root) there() error {
 	switch {
 	case err == nil || !IsMissing(err):
 		return err
+	case r.ReadOnly() && r.files != nil:
+		return diag.New(diag.BundleFileMissing, "opening %s: it is locked, and was not committed", r.Label()).
+			WithHint("commit .ai/bundles, or keep bundles out of git with rye vendor --off")
 	case r.ReadOnly():
 		return diag.New(diag.BundleFileMissing, "opening %s: it is locked and not installed", r.Label()).WithHint("rye sync")
 	}
