@@ -50,7 +50,8 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
   TERM                 "dumb": print without colour
   HOME                 the user's own items, in .ai/, and where the folders
                        below lie when their variable is unset
-  XDG_CONFIG_HOME      trust documents, in rye/trust/ (else ~/.config)
+  XDG_CONFIG_HOME      trust documents, in rye/trust/, and what you refuse in
+                       every project, in rye/policy.yaml (else ~/.config)
   XDG_DATA_HOME        keys, in rye/keys/ (else ~/.local/share)
   XDG_STATE_HOME       consents, accepted trust sets and revocations once
                        seen, in rye/ (else ~/.local/state)
