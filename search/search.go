@@ -144,8 +144,9 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	res := x.answer(ctx, &shelf{lib, roots, ranks(roots)}, ask)
 	if v, ok := lib.(*view); ok && v.broken() {
 		// The checksum of a segment holds and its content does not: no crash
-		// does that. The answer is read from the items.
+		// does that. The answer is read from the items, and the index is made anew.
 		x.mem.drop()
+		x.store.discard()
 		if lib, notes, err = x.scan(ctx, f, roots); err != nil {
 			return nil, err
 		}

@@ -177,6 +177,13 @@ func (s store) forget(now time.Time) {
 	}
 }
 
+// discard removes the whole index.
+func (s store) discard() {
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir) // what is left is replaced by whoever finds it damaged
+	}
+}
+
 // loadFixed opens the segment of a bundle.
 func (s store) loadFixed(f *fields, key string) (*segment, bool) {
 	if s.dir == "" {

@@ -33,10 +33,13 @@ func TestSealedNonsense(t *testing.T) {
 		}
 	}
 	x := k.index(false)
-	for range 2 {
-		if _, res := k.reads(x, "zebras"); res.Total != 30 {
-			t.Errorf("%d hits", res.Total)
+	for i := range 3 {
+		if n, res := k.reads(x, "zebras"); res.Total != 30 || i == 2 && n != 0 {
+			t.Errorf("query %d: %d reads, %d hits", i, n, res.Total)
 		}
+	}
+	if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 30 {
+		t.Errorf("%d reads, %d hits in the next process", n, res.Total)
 	}
 }
 
