@@ -94,6 +94,7 @@ type draft struct {
 	ref      item.Ref
 	root     *space.Root
 	rel      string
+	digest   item.Digest
 	verified bool
 }
 
@@ -109,7 +110,7 @@ func (p *Place) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]draf
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, draft{it.Ref, t.root, t.rel, it.Usable() == nil})
+		out = append(out, draft{it.Ref, t.root, t.rel, it.Digest, it.Usable() == nil})
 	}
 	return out, nil
 }
@@ -157,11 +158,12 @@ func (p *Place) asked(ctx context.Context, req Request, files []draft) error {
 	if p.Settings.Sign != SignAsk {
 		return nil
 	}
-	var names []string
+	var names, seen []string
 	for _, f := range files {
 		names = append(names, f.ref.String())
+		seen = append(seen, f.ref.String()+" ("+f.digest.Hex()[:12]+")")
 	}
-	what := strings.Join(names, ", ")
+	what := strings.Join(seen, ", ")
 	if req.Ask == nil {
 		return diag.New(diag.ApprovalRequired, "signing %s: a person must say yes, and this client cannot ask", what).
 			WithHint("a person signs it with rye sign %s", strings.Join(names, " "))
@@ -170,5 +172,24 @@ func (p *Place) asked(ctx context.Context, req Request, files []draft) error {
 	if err == nil && !yes {
 		err = diag.New(diag.ApprovalDenied, "signing %s: the person at the client said no", what)
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	return p.unchanged(ctx, files)
+}
+
+// unchanged refuses files that are not what the person was asked about.
+func (p *Place) unchanged(ctx context.Context, files []draft) error {
+	for _, f := range files {
+		it, err := p.House.p.Resolver.File(ctx, f.root, f.rel)
+		if err != nil {
+			return err
+		}
+		if it.Digest != f.digest {
+			return diag.New(diag.HashMismatch, "signing %s: the file changed while the person was asked", f.ref).
+				WithHint("call sign again; the question names the digest of what is signed").
+				WithDetail("expected", f.digest.String()).WithDetail("found", it.Digest.String())
+		}
+	}
+	return nil
 }

@@ -217,6 +217,14 @@ func TestSurfaceSignModes(t *testing.T) {
 		if mode == "deny" {
 			continue
 		}
+		changed := primary.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
+		changed.Ask = func(context.Context, string) (bool, error) {
+			h.Write(h.Project, "knowledge/drafts/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nAnother text.\n")
+			return true, nil
+		}
+		if r := surface(h).Call(t.Context(), changed); !r.Failed || !strings.Contains(string(r.Text), string(diag.HashMismatch)) {
+			t.Errorf("what was not asked about is signed: %s", r.Text)
+		}
 		for _, yes := range []bool{false, true} {
 			req := primary.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
 			req.Ask = func(_ context.Context, q string) (bool, error) {
