@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"runtime"
@@ -23,25 +24,34 @@ type file struct {
 
 // files lists the files of a root that may be items, by path. What cannot be
 // listed is told by the error; the files found nevertheless come with it.
-func (f *fields) files(root *space.Root) (out []file, err error) {
-	for _, ext := range f.exts {
-		walked := root.Walk(ext.Folder, func(e space.Entry) error {
-			if path.Ext(e.Rel) == extract.DetachedExt {
-				return nil
-			}
-			if e.Type.IsDir() && err == nil {
-				err = e.Err
-			}
-			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
-				out = append(out, file{e.Rel, p})
-			}
-			return nil
-		})
-		if walked != nil && err == nil {
-			err = walked
-		}
-	}
+func (f *fields) files(ctx context.Context, root *space.Root) ([]file, error) {
+	lists, errs := make([][]file, len(f.exts)), make([]error, len(f.exts))
+	parallel(ctx, len(f.exts), func(i int) { lists[i], errs[i] = filesOf(root, f.exts[i]) })
+	out := slices.Concat(lists...)
 	slices.SortFunc(out, func(a, b file) int { return strings.Compare(a.rel, b.rel) })
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return out, cmp.Or(errs...) // one tells enough
+}
+
+// filesOf lists the files of one kind.
+func filesOf(root *space.Root, ext *extract.Extractor) (out []file, err error) {
+	walked := root.Walk(ext.Folder, func(e space.Entry) error {
+		if path.Ext(e.Rel) == extract.DetachedExt {
+			return nil
+		}
+		if e.Type.IsDir() && err == nil {
+			err = e.Err
+		}
+		if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
+			out = append(out, file{e.Rel, p})
+		}
+		return nil
+	})
+	if walked != nil {
+		err = walked
+	}
 	return out, err
 }
 

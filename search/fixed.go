@@ -59,7 +59,7 @@ func listed(root *space.Root) map[string]item.Digest {
 // under the manifest's digest: nobody can put other words into the index of a
 // bundle by changing a copy of it.
 func (f *fields) readFixed(ctx context.Context, root *space.Root) (s *segment, sound bool, err error) {
-	files, walkErr := f.files(root)
+	files, walkErr := f.files(ctx, root)
 	b := newBuilder(f)
 	list := listed(root)
 	sound = walkErr == nil && len(files) == f.count(list)

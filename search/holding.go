@@ -31,7 +31,7 @@ type holding struct {
 // refreshed returns the holding of a root as its files are now. It is h itself
 // when nothing changed. Beside an error the holding has what could be listed.
 func (h *holding) refreshed(ctx context.Context, f *fields, root *space.Root, now time.Time) (*holding, error) {
-	files, walkErr := f.files(root)
+	files, walkErr := f.files(ctx, root)
 	u := &update{fields: f, old: h, next: &holding{records: make([]record, len(files))}, files: files, large: largeSegment}
 	u.before = h.match(files)
 	u.look(ctx, root, now)

@@ -46,9 +46,7 @@ func (x *Index) hit(ctx context.Context, s *shelf, m match) Hit {
 		h.Trust = string(diag.CodeOf(err))
 		return h
 	}
-	if h.Trust = string(it.Verdict.Status); !it.Verdict.OK() {
-		h.Trust = string(it.Verdict.Code)
-	}
+	h.Trust = it.Verdict.Word()
 	h.Version, h.Title, h.Description = it.Meta.Version, oneLine(it.Meta.Title), oneLine(it.Meta.Description)
 	return h
 }
@@ -71,9 +69,9 @@ func (x *Index) scan(ctx context.Context, f *fields, roots []*space.Root) (libra
 			notes = append(notes, why)
 			continue
 		}
-		files, err := f.files(root)
+		files, err := f.files(ctx, root)
 		if err != nil {
-			notes = append(notes, "not all of "+root.Label()+" can be listed: "+err.Error())
+			notes = append(notes, listing(root, err))
 		}
 		files = slices.DeleteFunc(files, func(c file) bool { return !root.Offers(c.place.Ref) })
 		err = f.documents(ctx, root, files, nil, func(_ int, _ *content, d *document) {
