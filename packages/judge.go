@@ -99,8 +99,7 @@ func (s *solver) fill(ctx context.Context, l *lock.Lock) error {
 		}
 		describe(b, snap)
 		defer snap.Release()
-		pin, pinned := s.pins[b.Module()]
-		odd, err := s.e.vouch(ctx, b, snap, s.rules(), pinned && pin.Sum == snap.Sum)
+		odd, err := s.e.vouch(ctx, b, snap, s.rules(), slices.Contains(s.read, b.Module()))
 		if err != nil {
 			return err
 		}
@@ -137,7 +136,7 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 // vouch demands a signed manifest that counts, that is this bundle's and this
 // version's, and that lists every file, and what the project demands beyond.
 // What is only odd about it comes back as findings. Of a known bundle, whose
-// files were looked at when it was locked, the digests are enough. What was read
+// files were looked at when it was installed, the digests are enough. What was read
 // is kept in the snapshot until the caller releases it.
 func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules, known bool) (odd []diag.Finding, err error) {
 	snap.Keep()
