@@ -58,12 +58,12 @@ func TestSilentProbe(t *testing.T) {
 	t.Parallel()
 	pid := filepath.Join(t.TempDir(), "pid")
 	s := stdio("-silent", discoverMethod, "-child", pid)
-	s.Timeout = 4 * time.Second
+	s.Timeout = 6 * time.Second
 	if got := open(t, s).Protocol(); got != legacy {
 		t.Errorf("stdio: agreed on %s", got)
 	}
 	s = onWeb(t, &mcptest.Server{Silent: discoverMethod}, "/mcp")
-	s.Timeout = 4 * time.Second
+	s.Timeout = 6 * time.Second
 	if got := open(t, s).Protocol(); got != legacy {
 		t.Errorf("http: agreed on %s", got)
 	}

@@ -162,11 +162,11 @@ func TestProgress(t *testing.T) {
 	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		s := stdio("-era", era)
-		s.Timeout = 2 * time.Second
+		s.Timeout = 3 * time.Second
 		session := open(t, s)
 		var mu sync.Mutex
 		var got []string
-		r, err := session.CallWatched(t.Context(), "slow", map[string]any{"steps": 12}, func(text string) {
+		r, err := session.CallWatched(t.Context(), "slow", map[string]any{"steps": 18}, func(text string) {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, text)
