@@ -107,9 +107,9 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 
 // message is what decides where a message goes.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
 }
 
 // peek reads that much of a body, or returns the answer to one that is no
@@ -122,21 +122,19 @@ func peek(body []byte) (m message, refused []byte) {
 	case body[0] == '[':
 		return m, refuse(jsonrpc.CodeInvalidRequest, nil, "batches are not supported: send one message a request")
 	}
-	if _, refused := decode(body); refused != nil {
+	msg, refused := decode(body)
+	if refused != nil {
 		return m, refused
 	}
-	_ = json.Unmarshal(body, &m) // decode has read it
+	if req, ok := msg.(*jsonrpc.Request); ok {
+		m = message{ID: member(body, "id"), Method: req.Method, Params: req.Params}
+	}
 	return m, nil
 }
 
 // modern tells whether a message says of itself that it needs no session.
 func (m message) modern() bool {
-	var params struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
-	}
-	_ = json.Unmarshal(m.Params, &params) // params of another shape have no _meta
-	_, ok := params.Meta[mcp.MetaKeyProtocolVersion]
-	return ok
+	return member(member(m.Params, "_meta"), mcp.MetaKeyProtocolVersion) != nil
 }
 
 // outOfTurn tells what is wrong with a message before or after the handshake.

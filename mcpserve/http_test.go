@@ -158,6 +158,9 @@ func TestEras(t *testing.T) {
 		"later revision":   {strings.Replace(newCall(""), "2026-07-28", "2027-01-01", 1), []string{"MCP-Protocol-Version: 2027-01-01", "Mcp-Method: tools/call", "Mcp-Name: execute"}, 400, "-32022"},
 		"before the hands": {call("1", ""), nil, 400, "-32600"},
 		"bad handshake":    {`{"jsonrpc":"2.0","id":1,"method":"initialize","params":[]}`, nil, 400, "-32602"},
+		"method twice":     {`{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}`, nil, 400, "-32600"},
+		"name twice":       {strings.Replace(newCall(""), `"name"`, `"name":"sign","name"`, 1), newHeaders(), 400, "-32600"},
+		"another Method":   {strings.Replace(call("1", ""), `"method"`, `"METHOD":"ping","method"`, 1), nil, 400, "-32600"},
 		"id 1.5":           {`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, nil, 400, "-32600"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -298,6 +301,11 @@ func TestOldStreamGoesAway(t *testing.T) {
 		}
 	}
 	<-f.started
+	for _, body := range []string{"", "[]", `{"jsonrpc":"2.0","id":3,"method":"ping","method":"tools/list"}`} {
+		if res := s.ask(t.Context(), "POST", endpoint, body); res.StatusCode != 400 {
+			t.Errorf("%q: status %d", body, res.StatusCode)
+		}
+	}
 	cancel()
 	<-f.ended
 	if res := s.ask(t.Context(), "POST", "/sse?sessionid=x", hello); res.StatusCode != 404 {

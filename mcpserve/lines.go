@@ -158,18 +158,23 @@ func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	case line[0] == '[':
 		return nil, refuse(jsonrpc.CodeInvalidRequest, nil, "batches are not supported: send one message a line")
 	}
-	var head struct {
-		ID json.RawMessage `json:"id"`
+	if !json.Valid(line) {
+		var raw json.RawMessage
+		return nil, refuse(jsonrpc.CodeParseError, nil, "this line is no JSON: "+json.Unmarshal(line, &raw).Error())
 	}
-	if err := json.Unmarshal(line, &head); err != nil && !json.Valid(line) {
-		return nil, refuse(jsonrpc.CodeParseError, nil, "this line is no JSON: "+err.Error())
-	}
-	if head.ID != nil && !validID(head.ID) {
+	id := member(line, "id")
+	key, found := twice(line)
+	switch {
+	case found && key == "id":
+		return nil, refuse(jsonrpc.CodeInvalidRequest, nil, "this message has two ids")
+	case id != nil && !validID(id):
 		return nil, refuse(jsonrpc.CodeInvalidRequest, nil, "an id must be a text or a whole number below 2^53")
+	case found:
+		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "the key "+quoted(key)+" stands twice")
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		return nil, refuse(jsonrpc.CodeInvalidRequest, head.ID, "this is no message of JSON-RPC 2.0: "+err.Error())
+		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "this is no message of JSON-RPC 2.0: "+err.Error())
 	}
 	return msg, nil
 }

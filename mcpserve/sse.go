@@ -78,8 +78,13 @@ func (o *oldStreams) post(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "there is no such session", http.StatusNotFound)
 		return
 	}
-	if _, status, err := readBody(w, r); err != nil {
+	body, status, err := readBody(w, r)
+	if err != nil {
 		http.Error(w, err.Error(), status)
+		return
+	}
+	if _, refused := peek(body); refused != nil {
+		answer(w, http.StatusBadRequest, refused)
 		return
 	}
 	t.ServeHTTP(w, r)
