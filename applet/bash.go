@@ -15,6 +15,9 @@ const (
 	maxBashTimeout = 600
 	maxStream      = 51_200
 	bashGrace      = 2 * time.Second
+	// cancelGrace is shorter than what any caller leaves an applet, which would
+	// otherwise be killed before what it has started.
+	cancelGrace = 400 * time.Millisecond
 )
 
 type bashResult struct {
@@ -61,7 +64,7 @@ func runBash(ctx context.Context, p Params, in map[string]any) (any, error) {
 	var out outputs
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: shell, Argv: []string{"bash", "-c", "--", c.command}, Dir: c.dir, Env: env,
-		Timeout: c.timeout, Grace: bashGrace,
+		Timeout: c.timeout, Grace: bashGrace, CancelGrace: cancelGrace,
 		MaxStdout: maxStream, MaxStderr: maxStream,
 		OnLine: out.line,
 	})

@@ -54,7 +54,7 @@ func (s *lspSession) start(ctx context.Context, p Params, program string) {
 		defer close(s.done)
 		s.result, s.fault = proc.Run(ctx, proc.Cmd{
 			Path: program, Argv: append([]string{s.server.command}, s.server.args...), Dir: s.root, Env: p.Environ(),
-			Stdin: fromUs, MaxStdout: -1, MaxStderr: maxLSPStderr, Grace: bashGrace,
+			Stdin: fromUs, MaxStdout: -1, MaxStderr: maxLSPStderr, Grace: bashGrace, CancelGrace: cancelGrace,
 			OnStdout: func(b []byte) { fromServer.Write(b) }, // an error means that nobody reads any more
 		})
 		fromUs.Close()

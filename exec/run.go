@@ -61,6 +61,7 @@ func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
 		Timeout: p.Timeout, Grace: e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
+		Orderly: p.Program == e.p.Self,
 	})
 	if err != nil {
 		return nil, err

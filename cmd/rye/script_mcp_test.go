@@ -31,6 +31,7 @@ import (
 //	until FILE    wait until that file is there
 //	cancel        cancel the last request that nobody waits for
 //	term          send SIGTERM; at the end of the file the input is closed
+//	kill          send SIGKILL
 //
 // An answer to a call is {"failed": …, "answer": the envelope}; anything else
 // is the message itself.
@@ -141,6 +142,8 @@ func (p *player) step(line string) error {
 		return p.line.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.loose))
 	case word == "term":
 		return p.rye.Process.Signal(syscall.SIGTERM)
+	case word == "kill":
+		return p.rye.Process.Kill()
 	case word == "raw":
 		return p.raw(params)
 	}

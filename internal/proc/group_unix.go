@@ -17,7 +17,11 @@ const separators = "/"
 // group is a process group, led by the program.
 type group struct{ pgid int }
 
-func groupAttr() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+func groupAttr(orderly bool) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Setpgid: true}
+	dieWithUs(attr, orderly)
+	return attr
+}
 
 func newGroup(p *os.Process) group { return group{pgid: p.Pid} }
 

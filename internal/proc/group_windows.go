@@ -20,7 +20,7 @@ type group struct {
 	job windows.Handle
 }
 
-func groupAttr() *syscall.SysProcAttr {
+func groupAttr(bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 

@@ -40,10 +40,16 @@ type Cmd struct {
 	// that can block without end must be closed by the caller after Run.
 	Stdin io.Reader
 
-	Timeout   time.Duration // zero means none but that of ctx
-	Grace     time.Duration // from SIGTERM to SIGKILL; zero means DefaultGrace, negative means none
-	MaxStdout int64         // bytes kept; zero means DefaultMaxOutput, negative keeps none
-	MaxStderr int64         // as MaxStdout
+	Timeout     time.Duration // zero means none but that of ctx
+	Grace       time.Duration // from SIGTERM to SIGKILL; zero means DefaultGrace, negative means none
+	CancelGrace time.Duration // Grace once ctx has ended; zero means Grace
+	MaxStdout   int64         // bytes kept; zero means DefaultMaxOutput, negative keeps none
+	MaxStderr   int64         // as MaxStdout
+
+	// Orderly says that the program ends all that it has started when it gets
+	// SIGTERM. Where the system tells a program of the sudden death of this
+	// process, it gets that then, and any other program SIGKILL.
+	Orderly bool
 
 	ExtraFiles []*os.File // become descriptors 3, 4, ...; not on Windows
 

@@ -25,6 +25,9 @@ const afterKill = 250 * time.Millisecond
 // Grace to finish, then the rest of the group is killed: nothing that stays in
 // the group outlives Run. On Windows the group is a job object, SIGTERM is
 // CTRL_BREAK, and a child started before the job was attached escapes it.
+//
+// When this process is killed, the group ends with it on Windows and the
+// program does on Linux; elsewhere it is left to itself.
 func Run(ctx context.Context, c Cmd) (Result, error) {
 	if ctx.Err() != nil {
 		r := &run{}
@@ -100,7 +103,7 @@ func (c Cmd) resolve() (path string, env []string, err error) {
 // spawn starts the program. A file that was just written can be busy because a
 // process forked elsewhere still holds its descriptor: that passes.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
-	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr()}
+	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
 	for pause := time.Millisecond; ; pause *= 2 {
 		p, err := os.StartProcess(path, c.Argv, attr)
 		if err == nil || !isBusy(err) || pause > 200*time.Millisecond {
@@ -173,7 +176,7 @@ func (r *run) supervise(ctx context.Context) error {
 	}
 	broken := r.await(ctx, late)
 	cut := ctx.Done()
-	deadline := time.Now().Add(r.grace())
+	deadline := time.Now().Add(r.grace(ctx))
 	var stuck error
 	if r.res.TimedOut || r.res.Cancelled || broken != nil {
 		cut, late = nil, nil // what is being stopped already is not stopped again
@@ -212,14 +215,15 @@ func (r *run) ended(ctx context.Context) {
 	r.res.Cancelled = !r.res.TimedOut
 }
 
-func (r *run) grace() time.Duration {
-	switch {
-	case r.c.Grace == 0:
-		return DefaultGrace
-	case r.c.Grace < 0:
-		return 0
+func (r *run) grace(ctx context.Context) time.Duration {
+	grace := r.c.Grace
+	if ctx.Err() != nil && r.c.CancelGrace != 0 {
+		grace = r.c.CancelGrace
 	}
-	return r.c.Grace
+	if grace == 0 {
+		return DefaultGrace
+	}
+	return max(grace, 0)
 }
 
 // stop ends the group, first politely. A program under another user may refuse

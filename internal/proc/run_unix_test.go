@@ -363,3 +363,20 @@ func BenchmarkRun(b *testing.B) {
 		}
 	})
 }
+
+// TestCancelGrace wants what ctx has ended to be killed sooner than what ran
+// out of its own time.
+func TestCancelGrace(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := sh(`trap '' TERM; echo up; while :; do sleep 0.05; done`)
+	c.Grace, c.CancelGrace = 10*time.Hour, 50*time.Millisecond
+	c.OnLine = func(Stream, []byte) { cancel() }
+	if r, err := Run(ctx, c); err != nil || !r.Cancelled || r.Signal != "SIGKILL" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	c = sh(`trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.05; done`)
+	c.Timeout, c.Grace, c.CancelGrace = 300*time.Millisecond, 20*time.Second, time.Nanosecond
+	if r := mustRun(t, c); string(r.Stdout) != "up\nbye\n" || !r.TimedOut {
+		t.Errorf("%+v %s", r, r.Stdout)
+	}
+}
