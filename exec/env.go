@@ -20,6 +20,9 @@ import (
 // elements declare from the primitive to the tool. What rye sets itself nobody
 // overrides.
 func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
+	if err := e.mayHand(p.Chain, p.Chain.Elements...); err != nil {
+		return nil, err
+	}
 	vars := map[string]string{}
 	for _, kv := range proc.Base(e.p.Environ) {
 		k, v, _ := strings.Cut(kv, "=")

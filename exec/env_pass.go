@@ -3,7 +3,9 @@ package exec
 import (
 	"strings"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/resolve"
 )
 
 // pass adds the variables of the caller's environment that an element names in
@@ -16,6 +18,38 @@ func (e *Executor) pass(ec map[string]any, vars map[string]string) {
 			vars[name] = v
 		}
 	}
+}
+
+// handed returns the names of the variables of the caller that the elements of a
+// chain hand on.
+func (c *Chain) handed() []string {
+	var out []string
+	for _, el := range c.Elements {
+		list, _ := el.Meta.EnvConfig["pass"].([]any)
+		out = append(out, textList(list)...)
+	}
+	return out
+}
+
+// mayHand returns nil when nothing of the caller's environment is handed on, or
+// when each of the items, all of which have a say in where it goes, may decide
+// that.
+func (e *Executor) mayHand(c *Chain, items ...*resolve.Item) error {
+	names := c.handed()
+	if len(names) == 0 {
+		return nil
+	}
+	var errs []error
+	for _, it := range items {
+		name := it.Ref.String()
+		if it.Support() {
+			name = c.Tool().Ref.String()
+		}
+		if err := e.p.Resolver.Provider(it, "handing "+strings.Join(names, ", ")+" on to "+name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return diag.Join("handing variables on to "+c.Tool().Ref.String(), errs)
 }
 
 // badPass says why env_config.pass does not fit, or "". What chooses the code
