@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -40,6 +41,10 @@ type eras struct {
 func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Accel-Buffering", "no") // proxies hand streams on as they come
 	w.Header().Set("Cache-Control", "no-store")
+	if name := severalOf(r.Header); name != "" {
+		answer(w, http.StatusBadRequest, refuse(mcp.CodeHeaderMismatch, nil, "the header "+name+" stands twice"))
+		return
+	}
 	if r.Method != http.MethodPost {
 		e.without(w, r)
 		return
@@ -67,6 +72,17 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		e.legacy.ServeHTTP(w, r)
 	}
+}
+
+// severalOf returns a header of the protocol that stands more than once: what
+// is in front of a server may read another one than the server does.
+func severalOf(h http.Header) string {
+	for name, values := range h {
+		if len(values) > 1 && strings.HasPrefix(name, "Mcp-") {
+			return name
+		}
+	}
+	return ""
 }
 
 // without serves the methods that only sessions have.

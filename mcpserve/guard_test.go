@@ -108,6 +108,9 @@ func TestToken(t *testing.T) {
 			t.Errorf("%q: no WWW-Authenticate", header)
 		}
 	}
+	if res := s.post(hello, "Authorization: Bearer 0123456789abcdef", "Authorization: Bearer x"); res.StatusCode != 401 {
+		t.Errorf("two tokens: status %d", res.StatusCode)
+	}
 	for _, c := range []struct {
 		method, path, host string
 		want               int
