@@ -3,14 +3,12 @@ package main
 import (
 	"context"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/mcpclient"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/space"
 )
 
 // mcpParams returns what the functions for external MCP servers work with.
@@ -42,13 +40,7 @@ func (c *call) mcpOptions(h *house) mcpclient.Options {
 
 // mayHoldSecrets returns nil when variables of the user's environment may be
 // handed to a server: its program and its address decide where they go, as those
-// of a provider do. The user's own items may, and those of a signer whom the user
-// trusts for that.
+// of a provider do.
 func (h *house) mayHoldSecrets(it *resolve.Item) error {
-	k, ok := h.trust.Key(it.Verdict.Signer)
-	if it.Root.Space == space.User && !it.Root.Bundled() || ok && (k.Own || k.Scope.Allows(string(it.Ref.Kind), it.Ref.ID, "provider")) {
-		return nil
-	}
-	return diag.New(diag.Scope, "filling in the variables of %s: key %s signed it, and variables of your environment go only to servers of your own, or of a signer who may be a provider", it.Ref, it.Verdict.Signer.Short()).
-		WithHint("read it, then sign it yourself: rye sign %s; or trust the signer for that: rye trust add FILE --may sign,provider", it.Ref)
+	return h.resolver.Provider(it, "filling in the variables of "+it.Ref.String())
 }
