@@ -40,18 +40,23 @@ type silentConn struct {
 
 // Read takes note of what arrives.
 func (c *silentConn) Read(ctx context.Context) (jsonrpc.Message, error) {
-	msg, err := c.Connection.Read(ctx)
-	if err == nil {
-		c.open.arrived(msg)
+	for {
+		msg, err := c.Connection.Read(ctx)
+		if err != nil || c.open.arrived(msg) {
+			return msg, err
+		}
+		refused := &jsonrpc.Response{Error: inUse(msg.(*jsonrpc.Request).ID)}
+		if err := c.Connection.Write(ctx, refused); err != nil {
+			return nil, err
+		}
 	}
-	return msg, err
 }
 
 // Write sends a message, unless it belongs to a request that was cancelled.
 func (c *silentConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 	if res, ok := msg.(*jsonrpc.Response); ok {
-		defer c.open.answered(res.ID)
-		if c.open.cancelled(res.ID) {
+		defer c.open.answered()
+		if c.open.answering(res.ID) {
 			return nil
 		}
 		msg = withCode(res)

@@ -342,6 +342,29 @@ func TestCancelHasNoAnswer(t *testing.T) {
 	w.alive()
 }
 
+// A second request under an id that is in use gets an answer, and the first
+// keeps its own.
+func TestIDInUse(t *testing.T) {
+	f := newFake()
+	w := dial(t, newTestServer(f)).shake()
+	for _, id := range []string{`2`, `"two\u202e"`} {
+		w.send("%s", call(id, "wait x"))
+		<-f.started
+		w.send("%s", call(id, ""))
+		got := w.next()
+		demand(t, got, "error.code", "-32600")
+		demand(t, got, "id", "-")
+		if m := fmt.Sprint(field(got, "error.message")); !strings.Contains(m, strings.Replace(id, "\u202e", `\u202e`, 1)) {
+			t.Errorf("%q does not name the id", m)
+		}
+		w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, id)
+		<-f.ended
+		w.alive()
+		w.send("%s", call(id, ""))
+		demand(t, w.next(), "result.content.0.type", "text")
+	}
+}
+
 // What runs when the input ends may still answer for a moment, then it is
 // cancelled, and the server waits for it, but not for ever.
 func TestEndOfInput(t *testing.T) {
