@@ -26,6 +26,7 @@ type anchor struct {
 	dir  string // of the copy
 	tool string // the tool's file in it
 	env  map[string]envPath
+	with []*resolve.Item // the other files of the copy
 }
 
 // envPath is what env_paths adds to one variable.
@@ -62,16 +63,20 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 		return nil, diag.New(diag.ConfigError, "anchoring %s: its anchor would be all of %s", tool.Ref, tool.Root.Display(base)).
 			WithHint("put the tool and its files into a folder of their own")
 	}
-	files, err := e.anchorFiles(ctx, tool, rules, base)
+	with, err := e.anchorFiles(ctx, tool, rules, base)
 	if err != nil {
 		return nil, err
+	}
+	var files []cas.TreeFile
+	for _, it := range append([]*resolve.Item{tool}, with...) {
+		files = append(files, cas.TreeFile{Rel: strings.TrimPrefix(it.Rel, base+"/"), Bytes: it.Bytes})
 	}
 	dir, err := e.store.Tree(files)
 	if err != nil {
 		return nil, err
 	}
 	rel := strings.TrimPrefix(tool.Rel, base+"/")
-	return &anchor{dir: dir, tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env}, nil
+	return &anchor{dir: dir, tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env, with: with}, nil
 }
 
 // marked reports whether a marker stands in the tool's folder.
@@ -82,11 +87,11 @@ func marked(tool *resolve.Item, markers []string) bool {
 	})
 }
 
-// anchorFiles reads and verifies the files below base. A file of a listed
+// anchorFiles reads and verifies the other files below base. A file of a listed
 // extension that does not verify is refused by name; another one comes along
 // when somebody vouches for it, and stays out of the copy when nobody does.
-func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *anchorRules, base string) ([]cas.TreeFile, error) {
-	files := []cas.TreeFile{{Rel: strings.TrimPrefix(tool.Rel, base+"/"), Bytes: tool.Bytes}}
+func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *anchorRules, base string) ([]*resolve.Item, error) {
+	var files []*resolve.Item
 	if !r.verify {
 		return files, nil
 	}
@@ -99,15 +104,14 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 		if entry.Rel == tool.Rel || path.Ext(entry.Rel) == extract.DetachedExt || r.excludes(strings.TrimPrefix(entry.Rel, base+"/")) {
 			return ctx.Err()
 		}
-		if len(files) == MaxAnchorFiles {
+		if len(files) == MaxAnchorFiles-1 {
 			return diag.New(diag.TooLarge, "anchoring %s: %s holds more than %d files", tool.Ref, tool.Root.Display(scope), MaxAnchorFiles)
 		}
 		f, err := e.anchorFile(ctx, tool.Root, entry, r)
 		if err != nil {
 			bad = append(bad, err)
 		} else if f != nil {
-			f.Rel = strings.TrimPrefix(entry.Rel, base+"/")
-			files = append(files, *f)
+			files = append(files, f)
 		}
 		return ctx.Err()
 	})
@@ -118,7 +122,7 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 }
 
 // anchorFile returns one verified file, nil when it stays out.
-func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space.Entry, r *anchorRules) (*cas.TreeFile, error) {
+func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space.Entry, r *anchorRules) (*resolve.Item, error) {
 	demanded := slices.Contains(r.extensions, path.Ext(entry.Rel))
 	it, err := e.p.Resolver.File(ctx, root, entry.Rel)
 	if err == nil {
@@ -126,7 +130,7 @@ func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space
 	}
 	switch {
 	case err == nil:
-		return &cas.TreeFile{Bytes: it.Bytes}, nil
+		return it, nil
 	case demanded || entry.Type != 0:
 		return nil, err
 	}

@@ -245,7 +245,7 @@ func (e *Executor) findSinks(ctx context.Context, in *NativeCall) error {
 	out := make([]any, 0, len(list))
 	var errs []error
 	for _, v := range list {
-		settings, err := e.findSink(ctx, in.Chain.Tool(), v)
+		settings, err := e.findSink(ctx, in, v)
 		if err != nil {
 			errs = append(errs, err)
 		}
@@ -257,7 +257,8 @@ func (e *Executor) findSinks(ctx context.Context, in *NativeCall) error {
 
 // findSink reads the item of one sink, as a static edge of the tool, and lays
 // the tool's own settings over the item's.
-func (e *Executor) findSink(ctx context.Context, tool *resolve.Item, v any) (map[string]any, error) {
+func (e *Executor) findSink(ctx context.Context, in *NativeCall, v any) (map[string]any, error) {
+	tool := in.Chain.Tool()
 	own, _ := v.(map[string]any)
 	name, isName := v.(string)
 	if !isName {
@@ -277,6 +278,7 @@ func (e *Executor) findSink(ctx context.Context, tool *resolve.Item, v any) (map
 	if it.Meta.ToolType != "sink" {
 		return nil, diag.New(diag.ConfigError, "reading the sinks of %s: %s is no sink, its tool_type is %q", tool.Ref, it.Ref, it.Meta.ToolType)
 	}
+	in.beside = append(in.beside, it)
 	settings := map[string]any{}
 	maps.Copy(settings, it.Meta.Config)
 	maps.Copy(settings, own)

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/resolve"
 )
 
 // NativeStep is the primitive whose body is a function of this program.
@@ -30,6 +31,8 @@ type NativeCall struct {
 	Env        map[string]string
 	Timeout    time.Duration
 	OnLine     func(proc.Stream, []byte) // nil: nobody listens
+
+	beside []*resolve.Item // that it uses besides the chain
 }
 
 // nativePlan completes the plan of a chain that ends in this process.
@@ -50,6 +53,7 @@ func (e *Executor) nativePlan(ctx context.Context, p *Plan) (*Plan, error) {
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return nil, err
 	}
+	p.Beside = in.beside
 	p.Native, p.Timeout, p.Dir, p.Env = in, in.Timeout, e.p.Dir, proc.Environ(in.Env)
 	return p, nil
 }

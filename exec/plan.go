@@ -34,8 +34,11 @@ type Plan struct {
 	Timeout      time.Duration
 	MaxOutput    int64
 	Interpreters []Interpreter
-	Native       *NativeCall // instead of a program: a function of this process
-	body         Native
+	// Beside are the verified files that the run uses besides the chain: those
+	// of the anchor and of the runtime's library, sinks, configurations.
+	Beside []*resolve.Item
+	Native *NativeCall // instead of a program: a function of this process
+	body   Native
 }
 
 // Validate checks the parameters against the tool's schema and returns them
@@ -95,6 +98,9 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if err != nil {
 		return nil, err
 	}
+	if a != nil {
+		p.Beside = append(p.Beside, a.with...)
+	}
 	env, err := e.environment(ctx, p, cfg)
 	if err != nil {
 		return nil, err
@@ -106,7 +112,7 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if err := a.addPaths(env, vars); err != nil {
 		return nil, err
 	}
-	if err := e.settings(ctx, cfg, env); err != nil {
+	if err := e.settings(ctx, p, cfg, env); err != nil {
 		return nil, err
 	}
 	p.Env = proc.Environ(env)
@@ -268,7 +274,7 @@ func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (m
 		vars["tool_path"], vars["tool_dir"], vars["tool_parent"] = file, dir, filepath.Dir(dir)
 	}
 	if strings.Contains(all, "{runtime_lib}") {
-		lib, err := e.library(ctx, cfg)
+		lib, err := e.library(ctx, p, cfg)
 		if err != nil {
 			return nil, err
 		}
@@ -283,7 +289,7 @@ func (e *Executor) materialise(it *resolve.Item) (string, error) {
 }
 
 // library materialises a runtime's support files, each verified, as one tree.
-func (e *Executor) library(ctx context.Context, cfg *config) (string, error) {
+func (e *Executor) library(ctx context.Context, p *Plan, cfg *config) (string, error) {
 	owner := cfg.libOwner
 	if owner == nil || len(cfg.Lib) == 0 {
 		return "", diag.New(diag.ConfigError, "filling in {runtime_lib}: the runtime lists no lib")
@@ -297,6 +303,7 @@ func (e *Executor) library(ctx context.Context, cfg *config) (string, error) {
 		if err != nil {
 			return "", err
 		}
+		p.Beside = append(p.Beside, it)
 		files = append(files, cas.TreeFile{Rel: path.Base(rel), Bytes: it.Bytes})
 	}
 	return e.store.Tree(files)

@@ -15,7 +15,7 @@ const settingsVar = "RYE_SETTINGS"
 // config.reads: merged over all spaces with each layer verified, as one JSON
 // object by id, in a read-only file. The program needs no trust of its own to
 // read them, and what it reads is what was judged here.
-func (e *Executor) settings(ctx context.Context, cfg *config, env map[string]string) error {
+func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[string]string) error {
 	if len(cfg.Reads) == 0 {
 		return nil
 	}
@@ -25,6 +25,7 @@ func (e *Executor) settings(ctx context.Context, cfg *config, env map[string]str
 		if err != nil {
 			return err
 		}
+		p.Beside = append(p.Beside, s.Layers...)
 		all[id] = s.Root
 	}
 	b, err := jsonx.Marshal(all)

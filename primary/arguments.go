@@ -51,7 +51,7 @@ func (h *House) fit(ctx context.Context, name string, args map[string]any) (map[
 	if len(bad) == 0 {
 		return s.Defaults(args), nil
 	}
-	err = diag.FromFindings("reading the arguments of "+name, bad)
+	err = Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithHint("mend each listed argument and call %s again", name)
 	if better, ok := corrected(props, args); ok {
 		e := Typed(err).WithDetail("corrected_call", better)
 		text, _ := jsonx.Marshal(better)
@@ -91,7 +91,10 @@ func unpack(args map[string]any) []diag.Finding {
 func (h *House) identify(ctx context.Context, args map[string]any) []diag.Finding {
 	word, _ := args["item_id"].(string)
 	kind, _ := args["item_type"].(string)
-	ref, ok := h.named(ctx, word)
+	if len(word) > maxName {
+		return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id has %d bytes, no id or path has more than %d", len(word), maxName)}
+	}
+	ref, ok := h.named(ctx, word, kind)
 	if !ok {
 		return nil
 	}
@@ -102,10 +105,18 @@ func (h *House) identify(ctx context.Context, args map[string]any) []diag.Findin
 	return nil
 }
 
-// named returns the ref that a word with a kind, or a path, stands for.
-func (h *House) named(ctx context.Context, word string) (item.Ref, bool) {
+// maxName is the length of the longest item_id, in bytes.
+const maxName = 4096
+
+// named returns the ref that a word with a kind, a path, or an id that one kind
+// alone holds stands for.
+func (h *House) named(ctx context.Context, word, kind string) (item.Ref, bool) {
 	if ref, err := item.ParseRef(word, ""); err == nil {
 		return ref, true
+	}
+	if kind == "" && item.CheckID(word) == nil {
+		ref, err := h.p.Resolver.Ref(ctx, word)
+		return ref, err == nil
 	}
 	if kind, pattern, ok := strings.Cut(word, ":"); ok && strings.ContainsAny(pattern, "*?[") && item.CheckKind(item.Kind(kind)) == nil {
 		return item.Ref{Kind: item.Kind(kind), ID: pattern}, true

@@ -44,7 +44,11 @@ func cutDown(env *Envelope, data any, cut *Truncated) []byte {
 	out = render(env, data, cut)
 	if utf8.RuneCount(out) > MaxReply { // nothing in it can be cut any more
 		cut.Shown = 0
-		return render(&Envelope{Success: env.Success, Metadata: env.Metadata}, nil, cut)
+		last := &Envelope{Success: env.Success, Metadata: env.Metadata}
+		if e := env.Error; e != nil {
+			last.Error = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
+		}
+		return render(last, nil, cut)
 	}
 	return out
 }
@@ -68,8 +72,14 @@ func cutLargest(parts []*any, excess int) bool {
 	case string:
 		best.set(middleOut(v, excess))
 	case []any:
-		keep := len(v) * max(size-excess, 0) / size
-		best.set(slices.Clone(v[:min(max(keep, 0), len(v)-1)]))
+		best.set(slices.Clone(v[:min(len(v)*max(size-excess, 0)/size, len(v)-1)]))
+	case map[string]any:
+		keys := slices.Sorted(maps.Keys(v))
+		kept := map[string]any{}
+		for _, k := range keys[:min(len(v)*max(size-excess, 0)/size, len(v)-1)] {
+			kept[k] = v[k]
+		}
+		best.set(kept)
 	}
 	return true
 }
@@ -80,9 +90,9 @@ type slot struct {
 	set func(any)
 }
 
-// walk visits every text that is worth cutting, and every list, with the
-// characters it takes. A list whose largest element is most of it is left to
-// its element.
+// walk visits every text that is worth cutting, and every list and wide object,
+// with the characters it takes. One whose largest element is most of it is left
+// to its element.
 func walk(s slot, visit func(slot, int)) int {
 	switch v := s.get.(type) {
 	case string:
@@ -102,9 +112,13 @@ func walk(s slot, visit func(slot, int)) int {
 		}
 		return total
 	case map[string]any:
-		total := 2
+		total, largest := 2, 0
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			total += len(k) + 4 + walk(slot{v[k], func(c any) { v[k] = c }}, visit)
+			n := len(k) + 4 + walk(slot{v[k], func(c any) { v[k] = c }}, visit)
+			total, largest = total+n, max(largest, n)
+		}
+		if len(v) > 50 && largest < total/2 {
+			visit(s, total)
 		}
 		return total
 	}

@@ -38,31 +38,73 @@ func (h *House) offers(name string, s *Settings) bool {
 }
 
 func (h *House) define(ctx context.Context, name string) (*Definition, error) {
-	it, err := h.p.Resolver.Find(ctx, verbRef(name))
+	own, it, err := h.verbItems(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(it)}
-	in, err := h.filledIn(ctx, it)
+	d := &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
+	in, err := h.filledIn(ctx, own)
 	if err != nil {
 		return nil, err
 	}
-	if d.InputSchema, err = jsonx.Marshal(in); err != nil {
+	if d.InputSchema, err = jsonx.Marshal(sharpened(in, it)); err != nil {
 		return nil, err
 	}
-	if out, ok := it.Meta.Fields["output_schema"].(map[string]any); ok {
+	if out, ok := own.Meta.Fields["output_schema"].(map[string]any); ok {
 		d.OutputSchema, err = jsonx.Marshal(out)
 	}
 	return d, err
 }
 
+// verbItems returns the item of a verb as this program supplies it, and the one
+// that a project may have put in its place. Only the texts of the latter count:
+// what a verb takes and what it may do is not for a project to say.
+func (h *House) verbItems(ctx context.Context, name string) (own, it *resolve.Item, err error) {
+	ref := verbRef(name)
+	if it, err = h.p.Resolver.Find(ctx, ref); err != nil {
+		return nil, nil, err
+	}
+	all, err := h.p.Resolver.Shadows(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range all {
+		if e.Root.Embedded() {
+			if own, err = h.p.Resolver.Open(ctx, e); err == nil {
+				err = own.Usable()
+			}
+			return own, it, err
+		}
+	}
+	return it, it, nil
+}
+
+// sharpened returns a schema with the descriptions that an item has for its
+// properties.
+func sharpened(in map[string]any, it *resolve.Item) map[string]any {
+	texts, _ := it.Meta.Schema["properties"].(map[string]any)
+	props, _ := in["properties"].(map[string]any)
+	out, better := maps.Clone(in), map[string]any{}
+	for name, decl := range props {
+		d, _ := decl.(map[string]any)
+		other, _ := texts[name].(map[string]any)
+		if text, ok := other["description"].(string); ok && d != nil {
+			d = maps.Clone(d)
+			d["description"] = text
+		}
+		better[name] = d
+	}
+	out["properties"] = better
+	return out
+}
+
 // schemaOf returns the verb's schema of arguments.
 func (h *House) schemaOf(ctx context.Context, name string) (map[string]any, error) {
-	it, err := h.p.Resolver.Find(ctx, verbRef(name))
+	own, _, err := h.verbItems(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	return h.filledIn(ctx, it)
+	return h.filledIn(ctx, own)
 }
 
 // filledIn returns an item's schema with the kinds that extractors declare as

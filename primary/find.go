@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/search"
+	"github.com/ryeos/rye/trust"
 )
 
 // Search finds items. Kinds that the caller may not search are left out; when
@@ -47,7 +48,16 @@ func restricted(text string, kinds []string) string {
 
 func (p *Place) search(ctx context.Context, args map[string]any) (any, error) {
 	q := search.Query{Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"), Limit: number(args, "limit"), Offset: number(args, "offset")}
-	return p.House.Search(ctx, q)
+	res, err := p.House.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Hits {
+		if h := &res.Hits[i]; h.Trust != string(trust.Trusted) && h.Trust != trust.AgentWord {
+			h.Title, h.Description = "", "not shown, for nobody vouches for it: "+h.Trust // it would be read as instructions
+		}
+	}
+	return res, nil
 }
 
 func text(args map[string]any, name string) string {

@@ -1,12 +1,10 @@
 package primary
 
 import (
+	"cmp"
 	"context"
-	"os"
-	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
@@ -84,15 +82,19 @@ func (h *House) Copy(ctx context.Context, it *resolve.Item, to space.Name, repla
 	if err := h.vacant(ctx, it, root, replace); err != nil {
 		return "", err
 	}
-	file := root.Path(it.Rel)
-	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
-		err = atomicfile.Write(file, it.Bytes, 0o644)
+	put := root.Create
+	if root.Exists(it.Rel) {
+		put = root.Write
 	}
+	err = put(it.Rel, it.Bytes)
 	if err == nil && it.Signature != nil {
-		err = atomicfile.Write(file+extract.DetachedExt, it.Signature, 0o644)
+		if put = root.Create; root.Exists(it.Rel + extract.DetachedExt) {
+			put = root.Write
+		}
+		err = put(it.Rel+extract.DetachedExt, it.Signature)
 	}
 	if err != nil {
-		return "", diag.New(diag.FileSystemError, "copying %s: %w", it.Ref, err)
+		return "", diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "copying %s: %w", it.Ref, err)
 	}
 	return root.Display(it.Rel), nil
 }

@@ -3,6 +3,7 @@ package primary
 import (
 	"context"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/proc"
 )
@@ -25,6 +26,10 @@ func Natives(at func(ctx context.Context) (*Place, error)) map[string]exec.Nativ
 }
 
 func (p *Place) native(ctx context.Context, name string, in exec.NativeCall) (map[string]any, error) {
+	if in.Parameters["project_path"] != nil {
+		return nil, diag.New(diag.UnknownParameter, "calling %s: as a tool it works in the project of its caller, so project_path says nothing", name).
+			WithHint("leave project_path out")
+	}
 	args, err := p.House.fit(ctx, name, in.Parameters)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,24 @@ func (p *Place) Do(ctx context.Context, req Request) *Envelope {
 }
 
 func failed(err error, meta *Metadata) *Envelope {
-	return &Envelope{Error: NewFailure(Typed(err)), Metadata: meta}
+	e := *Typed(err)
+	if e.Hint == "" {
+		e.Hint = hintFor(&e)
+	}
+	return &Envelope{Error: NewFailure(&e), Metadata: meta}
+}
+
+// hintFor says what an agent can do, where the table's hint is for somebody at a
+// terminal.
+func hintFor(e *diag.Error) string {
+	missing, _ := e.Details["missing"].(string)
+	switch {
+	case missing != "":
+		return "this server does not give " + missing + ": a person adds it to the configuration " + SettingsID + " of the user space, or starts rye serve with --capabilities"
+	case e.Code == diag.ValidationFailed || e.Code == diag.UnknownParameter:
+		return "mend each listed place and call again; load shows the item with its schema"
+	}
+	return ""
 }
 
 // verb calls one verb with arguments that fit its schema. The envelope is there
@@ -52,7 +69,7 @@ func (p *Place) verb(ctx context.Context, req Request, args map[string]any) (env
 	case policy.Search:
 		env.Data, err = p.search(ctx, args)
 	case policy.Load:
-		env.Data, err = p.load(ctx, args)
+		env.Data, err = p.load(ctx, req, args)
 	case policy.Execute:
 		return p.execute(ctx, req, args)
 	case policy.Sign:
@@ -84,7 +101,7 @@ type loaded struct {
 	Content string      `json:"content,omitempty"`
 }
 
-func (p *Place) load(ctx context.Context, args map[string]any) (any, error) {
+func (p *Place) load(ctx context.Context, req Request, args map[string]any) (any, error) {
 	ref, err := refIn(args)
 	if err != nil {
 		return nil, err
@@ -105,11 +122,31 @@ func (p *Place) load(ctx context.Context, args map[string]any) (any, error) {
 		out.Content = string(it.Bytes)
 		return out, nil
 	}
+	if err := p.mayCopy(ctx, req, ref, to); err != nil {
+		return nil, err
+	}
 	out.CopyTo, err = p.House.Copy(ctx, it, to, false)
 	if it.Root.Embedded() {
 		out.Note = "the copy's signature counts in the system space only: a person signs the copy with rye sign " + ref.String()
 	}
 	return out, err
+}
+
+// mayCopy asks the person before an agent puts something into the user space:
+// there it would stand before the system's items in every project.
+func (p *Place) mayCopy(ctx context.Context, req Request, ref item.Ref, to space.Name) error {
+	if to != space.User {
+		return nil
+	}
+	if req.Ask == nil {
+		return diag.New(diag.ApprovalRequired, "copying %s: a person must agree to what comes into the user space, and this client cannot ask", ref).
+			WithHint("a person runs: rye load %s --to user", ref)
+	}
+	yes, err := req.Ask(ctx, "Copy "+ref.String()+" into your user space, where it counts in every project?")
+	if err == nil && !yes {
+		err = diag.New(diag.ApprovalDenied, "copying %s: the person at the client said no", ref)
+	}
+	return err
 }
 
 func (p *Place) execute(ctx context.Context, req Request, args map[string]any) (*Envelope, error) {
@@ -191,7 +228,11 @@ func (h *House) Text(ctx context.Context, call Call) (*resolve.Item, error) {
 	if len(call.Args) > 0 || len(call.Params) > 0 {
 		return nil, diag.New(diag.UnknownParameter, "reading %s: it takes no parameters", call.Ref)
 	}
-	return h.p.Resolver.Find(ctx, call.Ref)
+	it, err := h.p.Resolver.Find(ctx, call.Ref)
+	if err != nil {
+		return nil, err
+	}
+	return it, h.readByPerson(it)
 }
 
 // Body returns the text of an item without its metadata, or all of it.

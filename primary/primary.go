@@ -17,7 +17,6 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/search"
-	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -29,9 +28,6 @@ type Params struct {
 	Index    *search.Index
 	Caller   policy.Set
 	Dir      string // absolute folder that relative paths count from
-	// Agent reports whether a key is an agent's: what only it has signed
-	// nobody has read. Nil means that none is.
-	Agent func(sign.Fingerprint) bool
 	// Record writes down what was signed before a signed file is written. What
 	// it refuses is not signed. Nil keeps no record.
 	Record func(ctx context.Context, made []auditlog.Entry) error
@@ -129,6 +125,9 @@ func (h *House) tool(ctx context.Context, call Call) (*Run, error) {
 	if run.Plan, err = h.p.Executor.Plan(ctx, chain, params); err != nil {
 		return run, err
 	}
+	if err := h.readByPerson(run.Plan.Beside...); err != nil {
+		return run, err
+	}
 	if call.DryRun {
 		run.Success, run.Data = true, dryData(run.Plan)
 		return run, nil
@@ -182,7 +181,7 @@ func envNames(env []string) []string {
 // signed.
 func (h *House) readByPerson(items ...*resolve.Item) error {
 	for _, it := range items {
-		if h.p.Agent == nil || !h.p.Agent(it.Verdict.Signer) {
+		if !it.Verdict.Agent {
 			continue
 		}
 		if err := h.p.Caller.Check(policy.Draft, it.Ref); err != nil {

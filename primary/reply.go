@@ -2,6 +2,9 @@ package primary
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
+	"io/fs"
 	"maps"
 	"os"
 	"path"
@@ -11,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/space"
@@ -31,7 +34,7 @@ type Truncated struct {
 // last, and no more than MaxReply characters.
 func (h *House) reply(name string, env *Envelope, home string) *Reply {
 	if env.Error != nil {
-		env.Error = withoutHome(env.Error, home)
+		env.Error = presentable(env.Error, home)
 	}
 	data, err := generic(env.Data)
 	if err != nil {
@@ -59,15 +62,36 @@ func (h *House) keep(whole []byte) string {
 	if root == nil || !root.OnDisk() || !root.Exists(".") {
 		return ""
 	}
-	rel := path.Join("cache", "results", item.DigestOf(whole).Hex()[:16]+".json")
-	file := root.Path(rel)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	rel := path.Join(resultsDir, item.DigestOf(whole).Hex()[:16]+".json")
+	if err := root.CreatePrivate(rel, whole); err != nil && !errors.Is(err, fs.ErrExist) {
 		return ""
 	}
-	if err := atomicfile.Write(file, whole, 0o644); err != nil {
-		return ""
-	}
+	forget(root.Path(resultsDir), maxResults)
 	return path.Join(space.Dir, rel)
+}
+
+// resultsDir is where whole replies lie, below .ai, and maxResults how many.
+const (
+	resultsDir = "cache/results"
+	maxResults = 32
+)
+
+// forget removes the oldest files of a folder beyond the newest n.
+func forget(dir string, n int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= n {
+		return
+	}
+	age := func(e fs.DirEntry) int64 {
+		if fi, err := e.Info(); err == nil {
+			return fi.ModTime().UnixNano()
+		}
+		return 0
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(age(a), age(b)) })
+	for _, e := range entries[:len(entries)-n] {
+		_ = os.Remove(filepath.Join(dir, e.Name())) // another server may have done so
+	}
 }
 
 // render writes an envelope in the order of importance.
@@ -161,25 +185,53 @@ func plain(v any) (map[string]any, error) {
 	return m, err
 }
 
-// withoutHome shortens the home folder in what an error says: it is nobody's
-// business, and the path helps no model.
-func withoutHome(f *Failure, home string) *Failure {
-	if home == "" || home == string(filepath.Separator) {
-		return f
-	}
-	b, err := jsonx.Marshal(f)
-	quoted, qerr := jsonx.Marshal(home)
-	if err != nil || qerr != nil {
-		return f
-	}
-	bare := strings.Trim(string(quoted), `"`)
-	out, fs := jsonx.Parse(bytes.ReplaceAll(b, []byte(bare), []byte("~")))
-	if out == nil || diag.Failed(fs) {
-		return f
-	}
+// presentable returns an error in texts that are safe to show and have an end.
+// The home folder is nobody's business, and its path helps no model.
+func presentable(f *Failure, home string) *Failure {
 	short := *f
-	short.Message, _ = out.Root["message"].(string)
-	short.Suggestion, _ = out.Root["suggestion"].(string)
-	short.Details, _ = out.Root["details"].(map[string]any)
+	shown := func(s string) string {
+		if len(home) > 1 {
+			s = strings.ReplaceAll(s, home, "~")
+		}
+		return hidden.Visible(s)
+	}
+	short.Message, short.Suggestion = clipped(shown(f.Message)), clipped(shown(f.Suggestion))
+	details, err := generic(f.Details)
+	if err != nil {
+		details = nil
+	}
+	short.Details, _ = eachText(details, shown).(map[string]any)
 	return &short
+}
+
+// maxMessage is the length of the longest message of an error, in characters.
+const maxMessage = 4000
+
+func clipped(s string) string {
+	runes := []rune(s)
+	if len(runes) <= maxMessage {
+		return s
+	}
+	return string(runes[:maxMessage*2/3]) + " […] " + string(runes[len(runes)-maxMessage/3:])
+}
+
+// eachText maps every line of every text of a document.
+func eachText(v any, f func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		lines := strings.Split(v, "\n")
+		for i, line := range lines {
+			lines[i] = f(line)
+		}
+		return strings.Join(lines, "\n")
+	case []any:
+		for i := range v {
+			v[i] = eachText(v[i], f)
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = eachText(v[k], f)
+		}
+	}
+	return v
 }

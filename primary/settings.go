@@ -81,13 +81,20 @@ func (s *Settings) widen(layer *resolve.Item) error {
 
 func (s *Settings) narrow(layer *resolve.Item) error {
 	mode, caps, err := allowances(layer)
-	if slices.Index(signModes(), mode) > slices.Index(signModes(), s.Sign) {
-		s.Sign = mode
+	if caps == nil {
+		caps = s.Caller
 	}
-	if caps != nil {
-		s.Caller = policy.Narrow(s.Caller, caps)
-	}
+	s.Within(&Settings{Sign: mode, Caller: caps})
 	return err
+}
+
+// Within takes away what others do not allow: those of the server's own project
+// hold in every project that it is asked to work in.
+func (s *Settings) Within(others *Settings) {
+	if slices.Index(signModes(), others.Sign) > slices.Index(signModes(), s.Sign) {
+		s.Sign = others.Sign
+	}
+	s.Caller = policy.Narrow(s.Caller, others.Caller)
 }
 
 // allowances reads what one layer says; "" and nil when it says nothing.

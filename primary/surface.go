@@ -221,6 +221,9 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 		return "", "", err
 	}
 	it, err := at.House.Load(ctx, LoadCall{Ref: ref})
+	if err == nil {
+		err = at.House.readByPerson(it)
+	}
 	if err != nil {
 		return "", "", err
 	}

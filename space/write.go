@@ -25,12 +25,17 @@ func (r *Root) Replace(rel string, b []byte) error {
 
 // Create writes a new file at rel and the folders above it. A file that exists
 // stays and is an error.
-func (r *Root) Create(rel string, b []byte) error {
+func (r *Root) Create(rel string, b []byte) error { return r.create(rel, b, 0o644) }
+
+// CreatePrivate is Create for what only the user may read.
+func (r *Root) CreatePrivate(rel string, b []byte) error { return r.create(rel, b, 0o600) }
+
+func (r *Root) create(rel string, b []byte, perm fs.FileMode) error {
 	return r.write(rel, func(file string) error {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			return err
 		}
-		return atomicfile.CreateExclusive(file, b, 0o644)
+		return atomicfile.CreateExclusive(file, b, perm)
 	})
 }
 

@@ -11,8 +11,10 @@ const Drafts = "drafts/"
 
 // Agent reports whether the key is an agent's: whatever else its scopes say,
 // together they allow nothing outside Drafts.
-func (k KeyInfo) Agent() bool {
-	return slices.ContainsFunc(k.Scope.Namespaces(), func(globs []string) bool {
+func (k KeyInfo) Agent() bool { return k.Scope.draftsOnly() }
+
+func (b Bounds) draftsOnly() bool {
+	return slices.ContainsFunc(b.Namespaces(), func(globs []string) bool {
 		return len(globs) > 0 && !slices.ContainsFunc(globs, func(g string) bool { return !strings.HasPrefix(g, Drafts) })
 	})
 }

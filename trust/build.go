@@ -243,4 +243,5 @@ func (e *entry) bound(anchors []Anchor) {
 		}
 	}
 	e.bounds = slices.Concat(e.above, project)
+	e.agent = e.bounds.draftsOnly()
 }

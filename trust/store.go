@@ -41,6 +41,7 @@ type entry struct {
 	bases        []*basis
 	bounds       Bounds      // of every tier
 	above        Bounds      // without the project's
+	agent        bool        // bounds allow nothing but drafts
 	documents    []*Document // valid key documents, strongest tier first
 	grants       []*Document // grants that an own key signed
 	narrowing    []*Document // every legible grant about it

@@ -32,6 +32,7 @@ type Verdict struct {
 	Document string           `json:"document,omitempty"` // that granted trust
 	Tier     Tier             `json:"tier,omitempty"`     // where that stands
 	Time     time.Time        `json:"time,omitzero"`      // of the signature
+	Agent    bool             `json:"agent,omitempty"`    // an agent's key signed it: nobody has read it yet
 	Anchor   string           `json:"anchor,omitempty"`   // how the time is known
 	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or of what is remarkable
 	Expected string           `json:"expected,omitempty"` // what was recorded, where two things differ
@@ -43,12 +44,19 @@ type Verdict struct {
 // OK reports whether the file is trusted.
 func (v Verdict) OK() bool { return v.Status == Trusted && v.Code == "" }
 
-// Word returns the verdict in one word: trusted, or the code of what is wrong.
+// AgentWord is the verdict in one word about what only an agent's key has signed.
+const AgentWord = "agent"
+
+// Word returns the verdict in one word: trusted, agent for what only an agent's
+// key has signed, or the code of what is wrong.
 func (v Verdict) Word() string {
-	if v.OK() {
-		return string(v.Status)
+	switch {
+	case !v.OK():
+		return string(v.Code)
+	case v.Agent:
+		return AgentWord
 	}
-	return string(v.Code)
+	return string(v.Status)
 }
 
 // Err returns nil when the file is trusted, else an error about ref that

@@ -160,7 +160,7 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 		r := e.revocations[0]
 		v.Reasons = append(v.Reasons, fmt.Sprintf("the key is %s from %s on; this signature claims %s", r.Reason, stamp(r.CutOff), stamp(v.Time)))
 	}
-	v.Status = Trusted
+	v.Status, v.Agent = Trusted, e.agent
 	if !in.Text {
 		return v
 	}

@@ -162,7 +162,7 @@ func (c *call) executor(h *house) *exec.Executor {
 // primary returns the verbs over a house, for a caller.
 func (c *call) primary(h *house, caller policy.Set) *primary.House {
 	return primary.New(primary.Params{
-		Resolver: h.resolver, Executor: h.executor, Index: h.index, Caller: caller, Dir: c.dir, Agent: h.agentKey, Record: c.record(h), Ran: c.ran(h), Now: c.Now,
+		Resolver: h.resolver, Executor: h.executor, Index: h.index, Caller: caller, Dir: c.dir, Record: c.record(h), Ran: c.ran(h), Now: c.Now,
 	})
 }
 

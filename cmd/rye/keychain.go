@@ -79,12 +79,6 @@ func (c *call) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer
 	return s
 }
 
-// agentKey reports whether a key is an agent's.
-func (h *house) agentKey(fp sign.Fingerprint) bool {
-	k, ok := h.trust.Key(fp)
-	return ok && k.Agent()
-}
-
 // ownKey picks one of the user's own keys by fingerprint prefix or owner; the
 // empty word picks the only one that is no agent's.
 func (h *house) ownKey(word string) (sign.Fingerprint, error) {

@@ -21,6 +21,9 @@ import (
 // for each call.
 const freshFor = 250 * time.Millisecond
 
+// maxOpen is how many projects a server remembers.
+const maxOpen = 64
+
 // verbs returns what a server offers to agents: the four verbs, directives and
 // knowledge. allowed are the capabilities that the person who starts it names,
 // nil for those of the settings. Places outside within are refused, unless
@@ -52,14 +55,27 @@ type opened struct {
 }
 
 func (p *places) at(ctx context.Context, project string) (*primary.Place, error) {
-	c := p.base
-	if project != "" {
-		if err := p.check(project); err != nil {
-			return nil, err
-		}
-		c = c.at(filepath.Clean(project))
+	if project == "" {
+		return p.opened(ctx, p.base, nil)
 	}
+	dir, err := p.check(project)
+	if err != nil {
+		return nil, err
+	}
+	own, err := p.opened(ctx, p.base, nil)
+	if err != nil {
+		return nil, err
+	}
+	return p.opened(ctx, p.base.at(dir), own.Settings)
+}
+
+// opened returns the place of a call's project, as it is now or was a moment
+// ago. What within does not allow is not allowed there either.
+func (p *places) opened(ctx context.Context, c *call, within *primary.Settings) (*primary.Place, error) {
 	p.mu.Lock()
+	if len(p.open) > maxOpen {
+		clear(p.open)
+	}
 	o := p.open[c.named]
 	if o == nil {
 		o = &opened{}
@@ -69,7 +85,7 @@ func (p *places) at(ctx context.Context, project string) (*primary.Place, error)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if now := c.Now(); o.place == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
-		place, err := c.agentPlace(ctx, o, p.allowed)
+		place, err := c.agentPlace(ctx, o, p.allowed, within)
 		if err != nil {
 			return nil, err
 		}
@@ -78,30 +94,28 @@ func (p *places) at(ctx context.Context, project string) (*primary.Place, error)
 	return o.place, nil
 }
 
-// check refuses a project that is none, or that lies where the server may not
-// go.
-func (p *places) check(project string) error {
+// check returns the real path of a project, and refuses one that is none, or
+// that lies where the server may not go.
+func (p *places) check(project string) (string, error) {
 	doing := "opening project_path"
-	if fi, err := os.Stat(filepath.Join(project, space.Dir)); err != nil || !fi.IsDir() {
-		return diag.New(diag.ItemNotFound, "%s: %q holds no %s folder", doing, project, space.Dir).
-			WithHint("leave project_path out to use the server's project; rye init makes one")
-	}
-	if p.within == "" {
-		return nil
-	}
 	real, err := filepath.EvalSymlinks(project)
-	root, rerr := filepath.EvalSymlinks(p.within)
-	if err == nil && rerr == nil {
-		if rel, err := filepath.Rel(root, real); err == nil && filepath.IsLocal(rel) {
-			return nil
+	if p.within != "" {
+		root, rerr := filepath.EvalSymlinks(p.within)
+		rel, lerr := filepath.Rel(root, real)
+		if err != nil || rerr != nil || lerr != nil || !filepath.IsLocal(rel) {
+			return "", diag.New(diag.PermissionDenied, "%s: %q lies outside the folder that this server was started for", doing, project).
+				WithHint("start a server for that project")
 		}
 	}
-	return diag.New(diag.PermissionDenied, "%s: %q lies outside the folder that this server was started for", doing, project).
-		WithHint("start a server for that project")
+	if fi, serr := os.Stat(filepath.Join(real, space.Dir)); err != nil || serr != nil || !fi.IsDir() {
+		return "", diag.New(diag.ItemNotFound, "%s: %q holds no %s folder", doing, project, space.Dir).
+			WithHint("leave project_path out to use the server's project; rye init makes one")
+	}
+	return real, nil
 }
 
 // agentPlace builds a house for calls of agents.
-func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set) (*primary.Place, error) {
+func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, within *primary.Settings) (*primary.Place, error) {
 	h, err := c.house(ctx, strict)
 	if err != nil {
 		return nil, err
@@ -115,6 +129,9 @@ func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set) (*
 	settings, err := primary.ReadSettings(ctx, h.resolver, allowed)
 	if err != nil {
 		return nil, err
+	}
+	if within != nil {
+		settings.Within(within)
 	}
 	h.primary = c.primary(h, settings.Caller)
 	return c.placeWith(h, settings), nil
