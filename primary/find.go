@@ -2,9 +2,9 @@ package primary
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/search"
 	"github.com/ryeos/rye/trust"
@@ -17,11 +17,11 @@ func (h *House) Search(ctx context.Context, q search.Query) (*search.Result, err
 	if err != nil {
 		return nil, err
 	}
-	var held []string
+	var held []item.Kind
 	all := true
 	for _, ext := range table.All() {
 		if h.p.Caller.Holds(policy.Cap("rye.search." + string(ext.Kind))) {
-			held = append(held, "type:"+string(ext.Kind))
+			held = append(held, ext.Kind)
 		} else {
 			all = false
 		}
@@ -31,19 +31,9 @@ func (h *House) Search(ctx context.Context, q search.Query) (*search.Result, err
 			WithDetail("missing", "rye.search.*")
 	}
 	if !all {
-		q.Text = restricted(q.Text, held)
+		q.Kinds = held
 	}
 	return h.p.Index.Search(ctx, q)
-}
-
-// restricted returns the query with the kinds that may be found. Operators of
-// the text stay among themselves.
-func restricted(text string, kinds []string) string {
-	only := "(" + strings.Join(kinds, " OR ") + ")"
-	if t := strings.TrimSpace(text); t == "" || t == "*" {
-		return only
-	}
-	return "(" + text + ") " + only
 }
 
 func (p *Place) search(ctx context.Context, args map[string]any) (any, error) {

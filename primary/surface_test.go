@@ -592,3 +592,21 @@ func TestResultsAreBounded(t *testing.T) {
 		t.Errorf("written through a link: %.200s", r.Text)
 	}
 }
+
+// TestSearchWithinCapabilities: no query finds what its caller may not search.
+func TestSearchWithinCapabilities(t *testing.T) {
+	h := testkit.New(t)
+	h.Put(h.Project, "knowledge/secret.md", "---\ntitle: Zebra\nversion: 1.0.0\n---\n\nZebra.\n")
+	p := place(h, policy.Set{"rye.search.tool"})
+	for _, q := range []string{"zebra", "*", "", "a) OR (zebra", "type:knowledge", "NOT nothing OR zebra", "zebr", "knowledge:zebra"} {
+		b, _ := json.Marshal(map[string]string{"query": q})
+		env := p.Do(t.Context(), primary.Request{Name: "search", Args: b})
+		found, _ := json.Marshal(env.Data)
+		if strings.Contains(string(found), "secret") {
+			t.Errorf("%q finds %s", q, found)
+		}
+	}
+	if env := place(h, policy.Set{"rye.load.*"}).Do(t.Context(), primary.Request{Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
+		t.Errorf("%+v", env)
+	}
+}
