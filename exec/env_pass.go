@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -33,19 +35,23 @@ func (c *Chain) handed() []string {
 
 // mayHand returns nil when nothing of the caller's environment is handed on, or
 // when each of the items, all of which have a say in where it goes, may decide
-// that.
+// that: elements of the chain, or what it uses besides.
 func (e *Executor) mayHand(c *Chain, items ...*resolve.Item) error {
 	names := c.handed()
 	if len(names) == 0 {
 		return nil
 	}
+	if more := len(names) - 3; more > 0 {
+		names = append(names[:3], fmt.Sprintf("%d more", more))
+	}
+	handing := "handing " + strings.Join(names, ", ") + " on to "
 	var errs []error
 	for _, it := range items {
-		name := it.Ref.String()
-		if it.Support() {
-			name = c.Tool().Ref.String()
+		doing := handing + it.Ref.String()
+		if !slices.Contains(c.Elements, it) {
+			doing = handing + c.Tool().Ref.String() + ", which uses " + it.Path()
 		}
-		if err := e.p.Resolver.Provider(it, "handing "+strings.Join(names, ", ")+" on to "+name); err != nil {
+		if err := e.p.Resolver.Provider(it, doing); err != nil {
 			errs = append(errs, err)
 		}
 	}

@@ -54,6 +54,9 @@ func (e *Executor) nativePlan(ctx context.Context, p *Plan) (*Plan, error) {
 		return nil, err
 	}
 	p.Beside = in.beside
+	if err := e.mayHand(p.Chain, p.Beside...); err != nil {
+		return nil, err
+	}
 	p.Native, p.Timeout, p.Dir, p.Env = in, in.Timeout, e.p.Dir, proc.Environ(in.Env)
 	return p, nil
 }

@@ -115,6 +115,9 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if err := e.settings(ctx, p, cfg, env); err != nil {
 		return nil, err
 	}
+	if err := e.mayHand(c, p.Beside...); err != nil {
+		return nil, err
+	}
 	p.Env = proc.Environ(env)
 	return p, e.command(p, cfg, env, vars)
 }

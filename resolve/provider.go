@@ -23,12 +23,12 @@ func (r *Resolver) Provider(it *Item, doing string) error {
 	case ok && k.Scope.Allows(string(it.Ref.Kind), it.Ref.ID, "provider"):
 		return nil
 	}
-	who, name := "it", it.Ref.String()
+	name := it.Ref.String()
 	if it.Support() {
-		who, name = it.Path(), it.Path()
+		name = it.Path()
 	}
-	e := diag.New(diag.Scope, "%s: key %s signed %s, and variables of your environment go only to items of your own, or of a signer who may be a provider",
-		doing, it.Verdict.Signer.Short(), who)
+	e := diag.New(diag.Scope, "%s: key %s signed it, and variables of your environment go only to items of your own, or of a signer who may be a provider",
+		doing, it.Verdict.Signer.Short())
 	switch {
 	case it.Root.Bundled():
 		return e.WithHint("trust the signer for that: rye trust add FILE --may sign,release,provider")
