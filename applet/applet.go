@@ -13,7 +13,8 @@
 // Every path of a file applet lies in the project. Links are resolved one
 // component at a time over open directory handles (os.Root), so a link out of
 // the project, or one swapped in while the work runs, is PATH_ESCAPE. Nothing
-// named .git is ever written to.
+// named .git is ever written to, nor what steers rye: settings, keys, bundles
+// and locks (see refuseGuarded).
 //
 // # Configuration
 //

@@ -137,6 +137,38 @@ func TestConfinementOfWriting(t *testing.T) {
 	}
 }
 
+// TestGuarded wants nothing written that stops rye or steers it, in any
+// spelling that some file system folds; drafts of items are.
+func TestGuarded(t *testing.T) {
+	dir := projectWith(t, map[string]string{".ai/config/web.yaml": "a: 1\n", ".ai/tools/t.sh": "x\n"})
+	if err := os.Symlink(".ai/config", filepath.Join(dir, "link")); err != nil && runtime.GOOS != "windows" {
+		t.Fatal(err)
+	}
+	paths := []string{
+		".ai/config/web.yaml", ".ai/config/new.yaml", ".ai/config", ".ai/trust/x.toml", ".ai/trusted_keys/x.pem", ".ai/keys/x",
+		".ai/bundles/b/f", ".ai/cache/f", ".AI/config/x", ".ai/Config/x", ".ai./trust./x", ".ai/trust::$DATA", "ai~1/config/x",
+		".ai/truste~1/x", ".a\u200ci/trust/x", "sub/.ai/trust/x", ".ai/tools/../config/x", "rye.lock", "Rye.Lock", "rye.sum", "sub/rye.lock",
+		dir + "/.ai/trust/x",
+	}
+	if runtime.GOOS != "windows" {
+		paths = append(paths, "link/web.yaml", "link/new.yaml")
+	}
+	for _, path := range paths {
+		fails(t, dir, "write", obj{"file_path": path, "content": "x"}, "POLICY_DENIED", "written")
+	}
+	fails(t, dir, "write", obj{"files": []obj{{"file_path": "good", "content": "x"}, {"file_path": ".ai/trust/x", "content": "x"}}}, "POLICY_DENIED")
+	fails(t, dir, "edit_lines", obj{"file_path": ".ai/config/web.yaml", "changes": []obj{{"line_id": "x", "new_content": ""}}}, "POLICY_DENIED", "rye sign")
+	if _, err := os.Stat(filepath.Join(dir, "good")); err == nil || get(t, dir, ".ai/config/web.yaml") != "a: 1\n" {
+		t.Error("something was written")
+	}
+	ok(t, dir, "read", obj{"file_path": ".ai/config/web.yaml"})
+	for _, path := range []string{
+		".ai/tools/t.sh", ".ai/tools/config/t.sh", ".ai/directives/trust.md", ".ai/knowledge/cache/x.md", "config/x", "trust", "x.ai/config", "rye.yaml", "rye.lock.md",
+	} {
+		ok(t, dir, "write", obj{"file_path": path, "content": "x"})
+	}
+}
+
 // TestSwappedLink swaps a folder and a link to the outside as fast as it can
 // while files are read and written through the name: nothing may come out, and
 // nothing may arrive outside.

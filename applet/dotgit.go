@@ -10,7 +10,7 @@ import (
 // ".git": git's own hooks and configuration run commands.
 func refuseGit(rel, given string) error {
 	for name := range strings.SplitSeq(rel, "/") {
-		if isDotGit(name) {
+		if namesFile(name, ".git") {
 			return diag.New(diag.PolicyDenied, "writing %q: nothing below .git is written", given).
 				WithHint("use git itself, through the bash tool")
 		}
@@ -18,14 +18,22 @@ func refuseGit(rel, given string) error {
 	return nil
 }
 
-// isDotGit knows the spellings that file systems fold into ".git": case,
-// NTFS's trailing dots, spaces and streams, its short name, and the characters
-// that HFS+ ignores.
-func isDotGit(name string) bool {
+// namesFile knows the spellings of name that file systems fold into want: case,
+// NTFS's trailing dots, spaces and streams, its short names, and the characters
+// that HFS+ ignores. want is lower case.
+func namesFile(name, want string) bool {
 	name = strings.Map(dropIgnored, name)
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.ToLower(strings.TrimRight(name, ". "))
-	return name == ".git" || strings.HasPrefix(name, "git~") && digits(name[len("git~"):])
+	if name == want {
+		return true
+	}
+	short := strings.TrimPrefix(want, ".")
+	if len(short) == len(want) && len(want) <= 8 {
+		return false // it needs no short name
+	}
+	rest, ok := strings.CutPrefix(name, short[:min(6, len(short))]+"~")
+	return ok && digits(rest)
 }
 
 func digits(s string) bool {

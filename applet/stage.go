@@ -29,6 +29,9 @@ func (s *spot) checkWritable() error {
 	if err := refuseGit(s.rel, s.given); err != nil {
 		return err
 	}
+	if err := refuseGuarded(s.rel, s.given); err != nil {
+		return err
+	}
 	switch {
 	case strings.HasSuffix(s.given, "/"):
 		return diag.New(diag.NotRegular, "writing %q: the name of a folder", s.given)
