@@ -134,7 +134,10 @@ func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
 		}
 	}
 	run, err := h.primary.Tool(ctx, req)
-	if run != nil && run.Result != nil {
+	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
+		c.ui.Note("only an agent's key has signed %s: read it, and sign it yourself if it is to be used (rye sign %s)", req.Ref, req.Ref)
+	}
+	if run.Result != nil {
 		sb := run.Result.Sandbox
 		c.ui.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
 		c.ui.dropped("stdout", run.Result.Dropped.Stdout)
