@@ -21,23 +21,37 @@ import (
 // every method it knows, with an empty list where there is nothing.
 func (s *Server) gate(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		switch params := req.GetParams().(type) {
-		case *mcp.ListPromptsParams:
-			return reply(s.listPrompts(ctx, given(params)))
-		case *mcp.GetPromptParams:
-			return reply(s.getPrompt(ctx, params))
-		case *mcp.ListResourcesParams:
-			return reply(s.listResources(ctx, given(params)))
+		switch req.GetParams().(type) {
+		case *mcp.ListPromptsParams, *mcp.GetPromptParams, *mcp.ListResourcesParams, *mcp.ReadResourceParams:
+			ctx, done, err := s.calls.enter(ctx, req.GetSession().ID(), nil)
+			if err != nil {
+				return nil, s.problem(err, nil)
+			}
+			defer done()
+			return s.look(ctx, req)
 		case *mcp.ListResourceTemplatesParams:
 			return &mcp.ListResourceTemplatesResult{ResourceTemplates: []*mcp.ResourceTemplate{}, Cacheable: keep(0)}, nil
-		case *mcp.ReadResourceParams:
-			return reply(s.readResource(ctx, params))
 		}
 		if !declared(method) {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server has no method " + quoted(method)}
 		}
 		return next(ctx, method, req)
 	}
+}
+
+// look answers the questions about prompts and resources.
+func (s *Server) look(ctx context.Context, req mcp.Request) (mcp.Result, error) {
+	switch params := req.GetParams().(type) {
+	case *mcp.ListPromptsParams:
+		return reply(s.listPrompts(ctx, given(params)))
+	case *mcp.GetPromptParams:
+		return reply(s.getPrompt(ctx, params))
+	case *mcp.ListResourcesParams:
+		return reply(s.listResources(ctx, given(params)))
+	case *mcp.ReadResourceParams:
+		return reply(s.readResource(ctx, params))
+	}
+	return nil, nil
 }
 
 // given is what a request said, nothing where it had no params at all.

@@ -59,6 +59,13 @@ func (p *progress) line() func(string) {
 	}
 }
 
+// waits tells that a call does not run yet.
+func (p *progress) waits() {
+	if p != nil {
+		p.line()("waiting until other calls have ended")
+	}
+}
+
 // run sends until the call ends.
 func (p *progress) run(ctx context.Context) {
 	defer close(p.gone)

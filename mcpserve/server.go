@@ -65,7 +65,7 @@ func New(p Params) *Server {
 	if p.Stderr == nil {
 		p.Stderr = io.Discard
 	}
-	return &Server{p: p, calls: newCalls()}
+	return &Server{p: p, calls: newCalls(maxRunning, maxWaiting)}
 }
 
 // protocol returns the SDK's server with the verbs as its tools. Their texts

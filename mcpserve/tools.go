@@ -3,10 +3,13 @@ package mcpserve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -31,10 +34,13 @@ func tool(d primary.Definition) *mcp.Tool {
 // they came: the verb tells all that is wrong with them at once.
 func (s *Server) callTool(name string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		ctx, done := s.calls.enter(ctx, req.Session.ID())
-		defer done()
 		report := newProgress(ctx, req)
 		defer report.stop()
+		ctx, done, err := s.calls.enter(ctx, req.Session.ID(), report.waits)
+		if err != nil {
+			return notRun(err), nil
+		}
+		defer done()
 		q := &asking{req: req}
 		reply := s.p.Verbs.Call(ctx, primary.Request{
 			Name: name, Args: arguments(req), Progress: report.line(), Ask: q.ask(),
@@ -47,6 +53,16 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 		}
 		return result(reply), nil
 	}
+}
+
+// notRun is the answer to a call that has not run.
+func notRun(err error) *mcp.CallToolResult {
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		e = diag.New(diag.CodeOf(err), "%w", err)
+	}
+	text, _ := jsonx.Marshal(primary.Envelope{Error: primary.NewFailure(e)}) // of texts only
+	return result(&primary.Reply{Text: text, Failed: true})
 }
 
 func arguments(req *mcp.CallToolRequest) json.RawMessage {
