@@ -29,7 +29,7 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 		vars[k] = v
 	}
 	vars["PATH"] = safePath(vars["PATH"], e.p.Project)
-	vars["RYE_SELF"], vars["RYE_PROJECT"] = e.p.Self, e.p.Dir
+	vars[selfVar], vars["RYE_PROJECT"] = e.p.Self, e.p.Dir
 	for _, el := range slices.Backward(p.Chain.Elements) {
 		if err := e.envConfig(ctx, p, el, vars); err != nil {
 			return nil, err
@@ -44,6 +44,17 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 		}
 	}
 	return vars, nil
+}
+
+// selfVar is where this program lies. Templates of commands may name it;
+// programs are not told.
+const selfVar = "RYE_SELF"
+
+// exported is what a program gets of the variables.
+func exported(vars map[string]string) []string {
+	out := maps.Clone(vars)
+	delete(out, selfVar)
+	return proc.Environ(out)
 }
 
 // safePath drops what is relative or lies inside the project, so that a
@@ -164,7 +175,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // Windows knows one spelling
-	case "RYE_SELF", "RYE_PROJECT", "RYE_THREAD_ID", settingsVar:
+	case selfVar, "RYE_PROJECT", "RYE_THREAD_ID", settingsVar:
 		return "only rye sets it"
 	}
 	return ""

@@ -53,6 +53,7 @@ func (e *Executor) nativePlan(ctx context.Context, p *Plan) (*Plan, error) {
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return nil, err
 	}
+	delete(in.Env, selfVar) // a server that a tool talks to would get it
 	p.Beside = in.beside
 	if err := e.mayHand(p.Chain, p.Beside...); err != nil {
 		return nil, err

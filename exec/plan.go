@@ -12,7 +12,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/resolve"
@@ -118,7 +117,7 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if err := e.mayHand(c, p.Beside...); err != nil {
 		return nil, err
 	}
-	p.Env = proc.Environ(env)
+	p.Env = exported(env)
 	return p, e.command(p, cfg, env, vars)
 }
 
