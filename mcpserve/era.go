@@ -20,7 +20,7 @@ import (
 func (s *Server) streamable(server *mcp.Server) *eras {
 	get := func(*http.Request) *mcp.Server { return server }
 	return &eras{
-		calls: s.calls, silence: sayAlive,
+		calls: s.calls, sessions: newSessions(server, s.calls), silence: sayAlive,
 		modern: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, Logger: s.p.Logger,
 			DisableLocalhostProtection: true, // guarded has looked at the name
@@ -34,6 +34,7 @@ func (s *Server) streamable(server *mcp.Server) *eras {
 // eras sends a request to the handler of its era.
 type eras struct {
 	calls          *calls
+	sessions       *sessions
 	modern, legacy http.Handler
 	silence        time.Duration // of a stream, before it says that it is alive
 }
@@ -70,9 +71,40 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			answer(w, http.StatusBadRequest, refuse(code, m.ID, problem))
 			return
 		}
-		e.legacy.ServeHTTP(w, r)
+		e.inSession(w, r, m)
 	}
 }
+
+// inSession serves a message of an older revision, within the bounds of its
+// sessions.
+func (e *eras) inSession(w http.ResponseWriter, r *http.Request, m message) {
+	id := r.Header.Get("Mcp-Session-Id")
+	if id == "" {
+		if !e.sessions.start() {
+			full(w, m.ID, "this server has as many sessions as it can have, and all are in use")
+			return
+		}
+		defer func() { e.sessions.started(w.Header().Get("Mcp-Session-Id")) }()
+		e.legacy.ServeHTTP(w, r)
+		return
+	}
+	done, free := e.sessions.use(id, m.key)
+	if !free {
+		answer(w, http.StatusBadRequest, refuse(jsonrpc.CodeInvalidRequest, nil, inUse(m.key).Message))
+		return
+	}
+	defer done()
+	e.legacy.ServeHTTP(w, r)
+}
+
+// full tells a client to come again later.
+func full(w http.ResponseWriter, id json.RawMessage, why string) {
+	w.Header().Set("Retry-After", comeAgain)
+	answer(w, http.StatusServiceUnavailable, refuse(codeBusy, id, why))
+}
+
+// codeBusy is the code of an error that is gone after a while.
+const codeBusy = -32000
 
 // severalOf returns a header of the protocol that stands more than once: what
 // is in front of a server may read another one than the server does.
@@ -94,6 +126,8 @@ func (e *eras) without(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodGet:
+		done, _ := e.sessions.use(r.Header.Get("Mcp-Session-Id"), jsonrpc.ID{})
+		defer done()
 		s, stop := newSteady(w, e.silence)
 		defer stop()
 		w = s
@@ -124,6 +158,7 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 // message is what decides where a message goes.
 type message struct {
 	ID     json.RawMessage
+	key    jsonrpc.ID // the same, of a request
 	Method string
 	Params json.RawMessage
 }
@@ -143,7 +178,7 @@ func peek(body []byte) (m message, refused []byte) {
 		return m, refused
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok {
-		m = message{ID: member(body, "id"), Method: req.Method, Params: req.Params}
+		m = message{ID: member(body, "id"), key: req.ID, Method: req.Method, Params: req.Params}
 	}
 	return m, nil
 }

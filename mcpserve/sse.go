@@ -14,13 +14,14 @@ import (
 // session and its stream, a POST brings a message to one.
 type oldStreams struct {
 	server *mcp.Server
+	most   int
 
 	mu       sync.Mutex
 	sessions map[string]*mcp.SSEServerTransport
 }
 
 func newOldStreams(server *mcp.Server) *oldStreams {
-	return &oldStreams{server: server, sessions: map[string]*mcp.SSEServerTransport{}}
+	return &oldStreams{server: server, most: maxStreams, sessions: map[string]*mcp.SSEServerTransport{}}
 }
 
 func (o *oldStreams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -36,6 +37,13 @@ func (o *oldStreams) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (o *oldStreams) open(w http.ResponseWriter, r *http.Request) {
+	id := rand.Text()
+	t := &mcp.SSEServerTransport{Endpoint: r.URL.Path + "?sessionid=" + id, MaxRequestBodyBytes: maxBody}
+	if !o.put(id, t) {
+		full(w, nil, "this server has as many clients at /sse as it can have")
+		return
+	}
+	defer o.drop(id)
 	for name, value := range map[string]string{
 		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "Connection": "keep-alive", "X-Accel-Buffering": "no",
 	} {
@@ -43,10 +51,7 @@ func (o *oldStreams) open(w http.ResponseWriter, r *http.Request) {
 	}
 	w, stop := newSteady(w, sayAlive)
 	defer stop()
-	id := rand.Text()
-	t := &mcp.SSEServerTransport{Endpoint: r.URL.Path + "?sessionid=" + id, Response: w, MaxRequestBodyBytes: maxBody}
-	o.put(id, t)
-	defer o.put(id, nil)
+	t.Response = w
 	quiet := &silent{Transport: t, open: newOpen()}
 	session, err := o.server.Connect(r.Context(), quiet, nil)
 	if err != nil {
@@ -56,14 +61,21 @@ func (o *oldStreams) open(w http.ResponseWriter, r *http.Request) {
 	_ = session.Wait()
 }
 
-func (o *oldStreams) put(id string, t *mcp.SSEServerTransport) {
+// put takes note of a session. It reports whether there is room for it.
+func (o *oldStreams) put(id string, t *mcp.SSEServerTransport) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if t == nil {
-		delete(o.sessions, id)
-		return
+	if len(o.sessions) >= o.most {
+		return false
 	}
 	o.sessions[id] = t
+	return true
+}
+
+func (o *oldStreams) drop(id string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.sessions, id)
 }
 
 func (o *oldStreams) post(w http.ResponseWriter, r *http.Request) {

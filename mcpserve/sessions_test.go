@@ -1,0 +1,159 @@
+package mcpserve
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// crowd is a site for a few sessions.
+func crowd(t *testing.T, most int) (*site, *fake, *sessions) {
+	t.Helper()
+	f := newFake()
+	server := newTestServer(f)
+	proto, err := server.protocol(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := server.streamable(proto)
+	e.sessions.most = most
+	web := httptest.NewServer(e)
+	t.Cleanup(func() { server.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	return &site{t: t, base: web.URL, server: server}, f, e.sessions
+}
+
+// settle waits until no request of a client is on its way, which is a moment
+// after its answer has come.
+func (s *sessions) settle() (known int) {
+	for {
+		s.mu.Lock()
+		known, busy := len(s.all), s.starting
+		for _, one := range s.all {
+			busy += one.busy
+		}
+		s.mu.Unlock()
+		if busy == 0 {
+			return known
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func (s *site) status(session string) int {
+	s.t.Helper()
+	return s.post(call("9", ""), session, older).StatusCode
+}
+
+// Whoever shakes hands too often ends sessions that nobody uses.
+func TestIdleSessionsEnd(t *testing.T) {
+	s, _, held := crowd(t, 3)
+	var three [3]string
+	for i := range three {
+		three[i] = s.session()
+		held.settle()
+	}
+	first, second, third := three[0], three[1], three[2]
+	if got := s.status(first); got != 200 {
+		t.Fatalf("status %d", got)
+	}
+	held.settle()
+	fourth := s.session()
+	for session, want := range map[string]int{first: 200, second: 404, third: 200, fourth: 200} {
+		if got := s.status(session); got != want {
+			t.Errorf("%s: status %d, want %d", session, got, want)
+		}
+	}
+	for range 20 {
+		held.settle()
+		s.session()
+	}
+	known, n := held.settle(), 0
+	for range held.server.Sessions() {
+		n++
+	}
+	if n != 3 || known != 3 {
+		t.Errorf("%d sessions, %d known", n, known)
+	}
+}
+
+// Sessions in use stay: those with a call, and those with an open stream.
+func TestBusySessionsStay(t *testing.T) {
+	s, f, _ := crowd(t, 2)
+	calling, listening := s.session(), s.session()
+	ctx, cancel := context.WithCancel(t.Context())
+	s.later(ctx, call("2", "wait x"), calling, older)
+	<-f.started
+	stream := s.ask(ctx, http.MethodGet, "/mcp", "", listening, older)
+	if stream.StatusCode != 200 {
+		t.Fatalf("status %d", stream.StatusCode)
+	}
+	for range 3 {
+		res := s.post(hello)
+		if got := oneMessage(t, res); res.StatusCode != 503 || res.Header.Get("Retry-After") == "" || field(got, "error.code") == nil {
+			t.Fatalf("status %d: %v", res.StatusCode, got)
+		}
+	}
+	if res := s.post(newCall(""), newHeaders()...); res.StatusCode != 200 {
+		t.Errorf("a call without a session: status %d", res.StatusCode)
+	}
+	if got := s.status(listening); got != 200 {
+		t.Errorf("status %d", got)
+	}
+	s.ask(t.Context(), http.MethodDelete, "/mcp", "", calling, older)
+	<-f.ended
+	s.session() // there is room again
+	cancel()
+}
+
+// A handshake that fails leaves nothing.
+func TestFailedHandshakes(t *testing.T) {
+	s, _, held := crowd(t, 2)
+	session := s.session()
+	for range 5 {
+		s.post(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		held.settle()
+		s.post(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":5}}`)
+		held.settle()
+		s.post(hello, "Accept: ", "Accept: text/html")
+		held.settle()
+	}
+	if got, known := s.status(session), held.settle(); got != 200 || known != 1 {
+		t.Errorf("status %d, %d known", got, known)
+	}
+}
+
+// Over HTTP the answer to a second request under an id in use comes at once.
+func TestHTTPIDInUse(t *testing.T) {
+	s, f, _ := crowd(t, 3)
+	session, other := s.session(), s.session()
+	s.later(t.Context(), call("2", "wait x"), session, older)
+	<-f.started
+	res := s.post(call("2", ""), session, older)
+	if res.StatusCode != 400 {
+		t.Errorf("status %d", res.StatusCode)
+	}
+	demand(t, oneMessage(t, res), "error.code", "-32600")
+	demand(t, oneMessage(t, s.post(call(`"2"`, ""), session, older)), "id", "2")
+	demand(t, oneMessage(t, s.post(call("2", ""), other, older)), "id", "2")
+}
+
+func TestManyOldStreams(t *testing.T) {
+	server := newTestServer(newFake())
+	proto, err := server.protocol(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := newOldStreams(proto)
+	o.most = 2
+	web := httptest.NewServer(o)
+	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
+	s := &site{t: t, base: web.URL, server: server}
+	for _, want := range []int{200, 200, 503, 503} {
+		res := s.ask(t.Context(), http.MethodGet, "/sse", "")
+		if res.StatusCode != want || (want == 503) != (res.Header.Get("Retry-After") != "") {
+			t.Errorf("status %d, want %d, %v", res.StatusCode, want, res.Header)
+		}
+	}
+}
