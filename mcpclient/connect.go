@@ -34,6 +34,8 @@ type Options struct {
 	Consent func(exec.Interpreter) error
 	Offline bool              // reach nothing by the network
 	Web     http.RoundTripper // nil is the machine's network
+	// Discreet tells of errors of a server on the web nothing that it wrote.
+	Discreet bool
 }
 
 // attempt is one way to begin a conversation.
@@ -152,7 +154,7 @@ func (s *Session) transport(ctx context.Context, o Options, a attempt) (mcp.Tran
 			return nil, diag.New(diag.Network, "connecting to MCP server %s: --offline is set, and it is reached by the network", s.server.Name)
 		}
 		var err error
-		if s.web, err = newWeb(s.server, o.Web); err != nil {
+		if s.web, err = newWeb(s.server, o); err != nil {
 			return nil, err
 		}
 		return s.web.transport(s.server), nil

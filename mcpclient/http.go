@@ -1,15 +1,17 @@
 package mcpclient
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/httpx"
 )
 
 // web is how requests reach one server: to its own origin only, whatever a
@@ -19,20 +21,25 @@ type web struct {
 	origin  *url.URL
 	headers map[string]string
 
+	// discreet keeps what the server says of its errors to itself: whoever named
+	// the address did not have to own it.
+	discreet bool
+
 	mu     sync.Mutex
-	status int    // the last answer that was a refusal
-	login  string // what it says about logging in
+	status int    // of the last answer, 0 before there is one
+	media  string // its media type
 }
 
-func newWeb(s *Server, base http.RoundTripper) (*web, error) {
+func newWeb(s *Server, o Options) (*web, error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, diag.New(diag.ConfigError, "reading the address of MCP server %s: %w", s.Name, err)
 	}
+	base := o.Web
 	if base == nil {
 		base = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true}
 	}
-	return &web{base: base, origin: u, headers: s.Headers}, nil
+	return &web{base: base, origin: u, headers: s.Headers, discreet: o.Discreet}, nil
 }
 
 // transport returns the transport of the protocol.
@@ -57,22 +64,29 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if res.StatusCode >= 400 {
-		w.mu.Lock()
-		w.status, w.login = res.StatusCode, res.Header.Get("WWW-Authenticate")
-		w.mu.Unlock()
+	media, _ := httpx.MediaType(res.Header.Get("Content-Type"))
+	w.mu.Lock()
+	if res.StatusCode >= 400 || w.status < 400 { // a refusal is not forgotten
+		w.status, w.media = res.StatusCode, clipped(hidden.Visible(media))
 	}
-	if !strings.HasPrefix(res.Header.Get("Content-Type"), "text/event-stream") { // the library bounds events
+	w.mu.Unlock()
+	if media != "text/event-stream" { // the library bounds events
 		res.Body = &bounded{ReadCloser: res.Body, left: MaxMessage}
 	}
 	return res, nil
 }
 
-// refusal returns the last status that was a refusal, 0 when there was none.
-func (w *web) refusal() int {
+// answered returns the status of the last answer, or of the last that was a
+// refusal, and its outside in words: all that is told of an answer which is not the
+// protocol.
+func (w *web) answered() (status int, outside string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.status
+	outside = fmt.Sprintf("HTTP %d", w.status)
+	if w.media != "" {
+		outside += ", " + w.media
+	}
+	return w.status, outside
 }
 
 // bounded ends a body that is too large with an error.

@@ -16,7 +16,8 @@ import (
 )
 
 // shell is the tool that may start any command; who may run that one may have a
-// server started that nobody signed, and reach whatever this machine reaches.
+// server started that nobody signed, and reach whatever this machine reaches with
+// any header.
 const shell = "rye/bash/bash"
 
 // manage lists the servers. What changes them is for a person: it tells the
@@ -114,8 +115,9 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 		s.Transport = guessTransport(s)
 	}
 	o := c.options(in.Env)
+	o.Discreet = true
 	if err := c.p.Caller().Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
-		if s.Transport == Stdio {
+		if s.Transport == Stdio || len(s.Headers) > 0 {
 			return nil, err
 		}
 		public, err := httpx.New(httpx.Params{})

@@ -227,6 +227,9 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 	what := doing + " " + preposition(doing) + "MCP server " + s.server.Name
 	e := s.cause(ctx, what, err)
 	if s.program == nil {
+		if e.Code == diag.ExecutionFailed && e.Hint == "" {
+			e.Hint = "whoever runs the server can see why"
+		}
 		return e
 	}
 	_, stderr, skipped := s.program.state()
@@ -289,6 +292,9 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 		return diag.New(diag.Network, "%s: it does not know our session any more", what).WithDetail(detailForgotten, true)
 	case errors.As(err, &known):
 		return diag.New(known.Code, "%s: %s", what, known.Message)
+	case errors.As(err, &refused) && refused.Code != notSent && s.web != nil && s.web.discreet:
+		_, outside := s.web.answered()
+		return diag.New(diag.ExecutionFailed, "%s: it answers with an error (%s; JSON-RPC %d)", what, outside, refused.Code)
 	case errors.As(err, &refused) && refused.Code != notSent:
 		return diag.New(diag.ExecutionFailed, "%s: it answers %s", what, quoted(refused.Message)).
 			WithDetail("jsonrpc_code", refused.Code)
@@ -307,20 +313,24 @@ func (w *web) failure(what string, err error) *diag.Error {
 		return diag.New(diag.PermissionDenied, "%s: %s; only public addresses may be reached here", what, refused).
 			WithHint("a person adds such a server with rye mcp add")
 	}
-	switch status := w.refusal(); status {
-	case 0:
+	status, outside := w.answered()
+	switch {
+	case status == 0:
 		if u := new(url.Error); errors.As(err, &u) {
 			err = u.Err
 		}
 		return diag.New(diag.Network, "%s: %s", what, clipped(err.Error()))
-	case 401, 403:
+	case status < 400:
+		return diag.New(diag.Network, "%s: what it answers is not the protocol (%s)", what, outside).
+			WithHint("look at the path of the address; older servers need --transport sse")
+	case status == 401, status == 403:
 		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).
 			WithHint("hand a token over: rye mcp add … --header-env Authorization='Bearer ${TOKEN}'; rye does no OAuth login")
-	case 404, 405:
+	case status == 404, status == 405:
 		return diag.New(diag.Network, "%s: nothing at that address of %s speaks the protocol (HTTP %d)", what, w.origin.Host, status).
 			WithHint("look at the path of the address; older servers need --transport sse")
 	default:
-		return diag.New(diag.Network, "%s: HTTP %d", what, status)
+		return diag.New(diag.Network, "%s: %s", what, outside)
 	}
 }
 
