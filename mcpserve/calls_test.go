@@ -161,6 +161,7 @@ func TestManyCalls(t *testing.T) {
 		demand(t, got, "error.data.code", "LIMIT_EXCEEDED")
 		w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":3}}`)
 		w.alive()
+		time.Sleep(time.Second) // until 3 has gone
 		w.send("%s", call("6", "wait 6"))
 		time.Sleep(time.Second)
 		w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)

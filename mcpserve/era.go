@@ -61,10 +61,16 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer stop()
 		w, r = s, r.WithContext(r.Context()) // the SDK changes the request, which the first byte of an answer looks at
 	}
+	newer := r.Header.Get("Mcp-Protocol-Version") >= modern || m.modern()
+	wrong := wrongParams(m.Method, m.Params)
 	switch {
 	case refused != nil:
 		answer(w, http.StatusBadRequest, refused)
-	case r.Header.Get("Mcp-Protocol-Version") >= modern, m.modern():
+	case wrong != "" && newer:
+		answer(w, http.StatusBadRequest, refuse(jsonrpc.CodeInvalidParams, m.ID, wrong))
+	case wrong != "" && r.Header.Get("Mcp-Session-Id") != "":
+		answer(w, http.StatusOK, refuse(jsonrpc.CodeInvalidParams, m.ID, wrong)) // older clients take 400 for the end of a session
+	case newer:
 		e.modern.ServeHTTP(w, r)
 	default:
 		if code, problem := m.outOfTurn(r); problem != "" {

@@ -85,6 +85,9 @@ func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*
 	if name == "broken" {
 		return nil, diag.New(diag.FileSystemError, "reading /home/ada/x: permission denied")
 	}
+	if name == "raw" {
+		return nil, diag.New(diag.ItemNotFound, "reading %s: there is none", args["x"])
+	}
 	if !slices.ContainsFunc(f.prompts, func(p primary.Prompt) bool { return p.Name == name }) {
 		return nil, diag.New(diag.ItemNotFound, "resolving directive %q: there is none", name)
 	}

@@ -2,6 +2,7 @@ package mcpserve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/primary"
 )
@@ -112,10 +114,27 @@ func (s *Server) survive(next mcp.MethodHandler) mcp.MethodHandler {
 				s.report(method, p, debug.Stack())
 				res, err = bug(method)
 			}
+			err = plainError(err)
 			hush(ctx, req)
 		}()
 		return next(ctx, method, req)
 	}
+}
+
+// plainError is an error as a client may show it: it may quote what came with
+// the request.
+func plainError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var e *jsonrpc.Error
+	if !errors.As(err, &e) {
+		e = &jsonrpc.Error{}
+	}
+	if text := hidden.Visible(err.Error()); text != err.Error() {
+		return &jsonrpc.Error{Code: e.Code, Message: text, Data: e.Data}
+	}
+	return err
 }
 
 func (s *Server) report(method string, p any, stack []byte) {

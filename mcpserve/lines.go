@@ -11,6 +11,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/internal/hidden"
 )
 
 const (
@@ -176,6 +178,9 @@ func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	if err != nil {
 		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "this is no message of JSON-RPC 2.0: "+err.Error())
 	}
+	if req, ok := msg.(*jsonrpc.Request); ok && req.Method != hidden.Visible(req.Method) {
+		return nil, refuse(jsonrpc.CodeMethodNotFound, id, "this server has no method "+quoted(req.Method))
+	}
 	return msg, nil
 }
 
@@ -184,7 +189,7 @@ func refuse(code int64, id json.RawMessage, message string) []byte {
 		Version string          `json:"jsonrpc"`
 		ID      json.RawMessage `json:"id,omitempty"`
 		Error   any             `json:"error"`
-	}{"2.0", id, map[string]any{"code": code, "message": message}})
+	}{"2.0", id, map[string]any{"code": code, "message": hidden.Visible(message)}})
 	return b
 }
 

@@ -2,11 +2,14 @@ package mcpserve
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/ryeos/rye/internal/hidden"
 )
 
 const (
@@ -93,7 +96,7 @@ func (p *progress) take() (message string, fresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh, p.fresh = p.fresh, false
-	return p.last, fresh
+	return shown(p.last), fresh
 }
 
 // stop ends the reports. Nothing is sent once it has returned: the answer is
@@ -104,6 +107,14 @@ func (p *progress) stop() {
 	}
 	close(p.done)
 	<-p.gone
+}
+
+// shown is a line as a client may show it: what a program writes to a terminal
+// would move its cursor there and turn its text around.
+func shown(s string) string {
+	s = strings.TrimRight(s, " \t\r\n")
+	s = s[strings.LastIndexByte(s, '\r')+1:] // what stands there at last
+	return clip(hidden.Visible(strings.ReplaceAll(s, "\t", " ")))
 }
 
 // clip shortens a line to what a client shows.

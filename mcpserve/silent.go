@@ -42,11 +42,22 @@ type silentConn struct {
 func (c *silentConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		msg, err := c.Connection.Read(ctx)
-		if err != nil || c.open.arrived(msg) {
-			return msg, err
+		if err != nil {
+			return nil, err
 		}
-		refused := &jsonrpc.Response{Error: inUse(msg.(*jsonrpc.Request).ID)}
-		if err := c.Connection.Write(ctx, refused); err != nil {
+		free := c.open.arrived(msg)
+		req, ok := msg.(*jsonrpc.Request)
+		switch {
+		case !free:
+			err = c.Connection.Write(ctx, &jsonrpc.Response{Error: inUse(req.ID)})
+		case ok && req.IsCall() && wrongParams(req.Method, req.Params) != "":
+			err = c.Write(ctx, &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
+				Code: jsonrpc.CodeInvalidParams, Message: wrongParams(req.Method, req.Params),
+			}})
+		default:
+			return msg, nil
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +80,11 @@ func (c *silentConn) Write(ctx context.Context, msg jsonrpc.Message) error {
 // withCode gives an error without a code the one of an invalid request: the
 // SDK has none for a request before the handshake, and for a second handshake.
 func withCode(res *jsonrpc.Response) jsonrpc.Message {
-	if res.Error == nil || codeOf(res.Error) != 0 {
+	if res.Error == nil {
+		return res
+	}
+	res.Error = plainError(res.Error)
+	if codeOf(res.Error) != 0 {
 		return res
 	}
 	return &jsonrpc.Response{ID: res.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: res.Error.Error()}}

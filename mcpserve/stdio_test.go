@@ -261,6 +261,34 @@ func TestStdioPromptsAndResources(t *testing.T) {
 	}
 }
 
+// What came with a request comes back without what a terminal obeys, whoever
+// writes the error.
+func TestErrorsAreVisible(t *testing.T) {
+	const bad = "\u001b[31m\u202e\u0007"
+	site := serveSite(t, newTestServer(newFake()), HTTPParams{})
+	session := site.session()
+	for _, params := range []string{
+		`"method":"prompts/get","params":{"name":"raw","arguments":{"x":"BAD"}}`, `"method":"resources/read","params":{"uri":"BAD"}`,
+		`"method":"tools/call","params":{"name":"BAD"}`, `"method":"BAD"`, `"method":"ping","BAD":1,"BAD":2`, `"method":"prompts/get","params":{"name":"BAD"}`,
+		`"method":"prompts/get","params":{"name":"demo/greet","arguments":{"BAD":1}}`, `"method":"prompts/list","params":{"cursor":"BAD"}`,
+		`"method":"prompts/list","params":"BAD"`, `"method":"tools/call","params":{"_meta":"BAD"}`,
+	} {
+		line := `{"jsonrpc":"2.0","id":"x",` + strings.ReplaceAll(params, "BAD", `\u001b[31m\u202e\u0007`) + `}`
+		w := dial(t, newTestServer(newFake())).shake()
+		w.send("%s", line)
+		m := fmt.Sprint(field(w.next(), "error.message"))
+		if strings.ContainsAny(m, bad[:1]+bad[5:]) || m == "<nil>" {
+			t.Errorf("%s: %q", line, m)
+		}
+		b, _ := io.ReadAll(site.post(line, session, older).Body)
+		for _, raw := range []string{"\u001b", "\u202e", "\u0007", `\u001b`, `\u0007`} {
+			if strings.Contains(strings.ReplaceAll(string(b), `\\`, ""), raw) {
+				t.Errorf("%s over HTTP: %q", line, b)
+			}
+		}
+	}
+}
+
 // The SDK answers every method it knows, whether declared or not.
 func TestUndeclaredMethods(t *testing.T) {
 	w := dial(t, newTestServer(newFake())).shake()
