@@ -283,11 +283,7 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 		return diag.New(diag.Cancelled, "%s: cancelled", what)
 	case s.program != nil && s.program.failed():
 		why, _, _ := s.program.state()
-		e := diag.New(diag.ExecutionFailed, "%s: %w", what, why)
-		if errors.As(why, &known) && known.Hint != "" {
-			e.Hint = known.Hint
-		}
-		return e
+		return s.program.ending(what, why, s.cs == nil)
 	case errors.Is(err, mcp.ErrSessionMissing):
 		return diag.New(diag.Network, "%s: it does not know our session any more", what).WithDetail(detailForgotten, true)
 	case errors.As(err, &known):

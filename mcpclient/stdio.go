@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -222,6 +223,23 @@ func (p *program) why() error {
 		return diag.New(diag.ExecutionFailed, "it was ended by %s", p.result.Signal)
 	}
 	return diag.New(diag.ExecutionFailed, "it ended with exit status %d", p.result.ExitCode)
+}
+
+// ending explains why the process is gone, early when it answered nothing before.
+func (p *program) ending(what string, why error, early bool) *diag.Error {
+	e := diag.New(diag.ExecutionFailed, "%s: %w", what, why)
+	var known *diag.Error
+	if errors.As(why, &known) && known.Hint != "" {
+		e.Hint = known.Hint
+	}
+	if !early || !p.dead() || p.err != nil {
+		return e
+	}
+	e.Message += " before it answered"
+	if _, stderr, _ := p.state(); stderr == "" {
+		e.Hint = "is it an MCP server? It said nothing on stderr; a server reads requests from stdin and answers on stdout until stdin ends"
+	}
+	return e
 }
 
 // lineReader cuts lines, each bounded.
