@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -148,8 +149,10 @@ func (c *call) mcpServers() ([]*mcpclient.Server, error) {
 	case len(command) > 0:
 		s.Command, s.Args = command[0], command[1:]
 	}
-	if err := mcpclient.CheckName(name); err != nil {
-		errs = append(errs, err)
+	for _, err := range []error{mcpclient.CheckName(name), checkTypedURL(s.URL)} {
+		if err != nil {
+			errs = append(errs, err)
+		}
 	}
 	if s.Transport == "" {
 		s.Transport = pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
@@ -178,6 +181,25 @@ func (c *call) mcpServers() ([]*mcpclient.Server, error) {
 		return nil, err
 	}
 	return []*mcpclient.Server{s}, checkServer(s)
+}
+
+// checkTypedURL names an address that is none of the web as it was typed. One with
+// variables in it is known when they are filled in.
+func checkTypedURL(typed string) error {
+	u, err := url.Parse(typed)
+	switch {
+	case typed == "" || strings.Contains(typed, "${"):
+		return nil
+	case err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		return nil
+	case err == nil:
+		typed = u.Redacted()
+	}
+	e := diag.New(diag.Usage, "adding an MCP server: --url %q is no http or https address", typed)
+	if err == nil && u.Scheme == "" && !strings.HasPrefix(typed, "/") {
+		return e.WithHint("did you mean --url https://%s?", typed)
+	}
+	return e.WithHint("servers are reached by http and https, for example --url https://docs.example.com/mcp; one on this machine by its command: rye mcp add NAME -- COMMAND")
 }
 
 // noSecrets refuses values that may be some: items are shared.
