@@ -85,6 +85,13 @@ func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*
 	if name == "broken" {
 		return nil, diag.New(diag.FileSystemError, "reading /home/ada/x: permission denied")
 	}
+	if name == "wrong" {
+		var fs []diag.Finding
+		for _, s := range []string{"$.a must be a whole number", "/home/ada/b is none", "$.c is missing"} {
+			fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s", s))
+		}
+		return nil, diag.FromFindings("checking the inputs of directive:wrong", fs)
+	}
 	if name == "raw" {
 		return nil, diag.New(diag.ItemNotFound, "reading %s: there is none", args["x"])
 	}

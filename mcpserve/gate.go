@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -84,12 +85,9 @@ func reply[R mcp.Result](res R, err error) (mcp.Result, error) {
 // problem is an error of the verbs as the protocol tells it: what is wrong with
 // the question is the client's affair, everything else the server's. Where the
 // person's home is is nobody's.
-func (s *Server) problem(err error, facts map[string]any) *jsonrpc.Error {
+func (s *Server) problem(err error, facts map[string]string) *jsonrpc.Error {
 	code := diag.CodeOf(err)
-	e := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: err.Error()}
-	if s.p.Home != "" {
-		e.Message = strings.ReplaceAll(e.Message, s.p.Home, "~")
-	}
+	e := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.withoutHome(everyProblem(err))}
 	switch code.Exit() {
 	case diag.Usage.Exit(), diag.ItemNotFound.Exit(), diag.PermissionDenied.Exit():
 		e.Code = jsonrpc.CodeInvalidParams
@@ -97,12 +95,35 @@ func (s *Server) problem(err error, facts map[string]any) *jsonrpc.Error {
 	if code == diag.ValidationFailed {
 		e.Code = jsonrpc.CodeInvalidParams
 	}
-	data := map[string]any{"code": string(code)}
+	data := map[string]string{"code": string(code)}
 	maps.Copy(data, facts)
 	if raw, err := jsonx.Marshal(data); err == nil && code != "" {
 		e.Data = raw
 	}
 	return e
+}
+
+func (s *Server) withoutHome(text string) string {
+	if s.p.Home == "" || s.p.Home == string(filepath.Separator) {
+		return text
+	}
+	return strings.ReplaceAll(text, s.p.Home, "~")
+}
+
+// everyProblem is the text of an error with all of its findings: that of
+// several tells the first and how many there are.
+func everyProblem(err error) string {
+	var wrong []string
+	for _, f := range diag.FindingsOf(err) {
+		if f.Severity == diag.SeverityError {
+			wrong = append(wrong, f.String())
+		}
+	}
+	text, cut := strings.CutSuffix(err.Error(), fmt.Sprintf(" (and %d more)", len(wrong)-1))
+	if !cut {
+		return text
+	}
+	return text + "; " + strings.Join(wrong[1:], "; ")
 }
 
 // survive turns a panic in a handler into an answer: it would end the process

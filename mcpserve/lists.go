@@ -73,7 +73,7 @@ func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesPar
 func (s *Server) readResource(ctx context.Context, params *mcp.ReadResourceParams) (*mcp.ReadResourceResult, error) {
 	text, mime, err := s.p.Verbs.Resource(ctx, params.URI)
 	if err != nil {
-		return nil, s.problem(err, map[string]any{"uri": hidden.Visible(params.URI)})
+		return nil, s.problem(err, map[string]string{"uri": hidden.Visible(params.URI)})
 	}
 	res := finished[mcp.ReadResourceResult](params.Meta)
 	res.Cacheable = keep(0)

@@ -240,6 +240,8 @@ func TestStdioPromptsAndResources(t *testing.T) {
 	demand(t, got, "result.messages.0", "map[content:map[text:Say hello to Ada type:text] role:user]")
 	demand(t, ask("prompts/get", `"name":"demo/absent"`), "error", `map[code:-32602 data:map[code:ITEM_NOT_FOUND] message:resolving directive "demo/absent": there is none]`)
 	demand(t, ask("prompts/get", `"name":"broken"`), "error", `map[code:-32603 data:map[code:FILE_SYSTEM_ERROR] message:reading ~/x: permission denied]`)
+	demand(t, ask("prompts/get", `"name":"wrong"`), "error", `map[code:-32602 data:map[code:VALIDATION_FAILED] message:checking the inputs of directive:wrong: `+
+		`VALIDATION_FAILED: $.a must be a whole number; VALIDATION_FAILED: ~/b is none; VALIDATION_FAILED: $.c is missing]`)
 	got = ask("resources/list", "")
 	demand(t, got, "result.resources.0", "map[mimeType:text/markdown name:demo/facts size:7 title:Facts uri:rye://knowledge/demo/facts]")
 	got = ask("resources/read", `"uri":"rye://knowledge/demo/facts"`)
