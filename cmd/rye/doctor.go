@@ -38,6 +38,7 @@ func checks() []check {
 		checkUserDirs,
 		checkClock,
 		checkSandbox,
+		checkAgentKeys,
 	}
 }
 
