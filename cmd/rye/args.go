@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -365,8 +367,11 @@ func dashed(name string) string {
 func projectDir(dir, p string) (string, error) {
 	abs := absolute(dir, p)
 	info, err := os.Stat(abs)
-	if err != nil {
-		return "", diag.New(diag.Usage, "reading flag --project: %w", err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", diag.New(diag.Usage, "reading flag --project: there is no folder %q", p).WithHint("look at its spelling, or make it first")
+	case err != nil:
+		return "", diag.New(diag.Usage, "reading flag --project: folder %q cannot be looked at: %w", p, errors.Unwrap(err))
 	}
 	if !info.IsDir() {
 		return "", diag.New(diag.Usage, "reading flag --project: %q is no directory", p)
