@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,9 +20,6 @@ import (
 	"github.com/ryeos/rye/mcpserve"
 	"github.com/ryeos/rye/policy"
 )
-
-// serveAddress is where HTTP is served when nothing but a port is named.
-const serveAddress = "127.0.0.1"
 
 func serveCommand() *command {
 	return &command{
@@ -49,7 +45,7 @@ or vscode.`,
 			"rye serve --http 7333",
 			"rye serve --http 0.0.0.0:7333 --token-file ~/.config/rye/serve.token",
 		},
-		codes: []diag.Code{diag.ConfigError, diag.Network},
+		codes: []diag.Code{diag.ConfigError, diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.Network},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "http", Usage: "serve HTTP at `ADDR`: a port of this machine, or HOST:PORT"},
 			&cli.BoolFlag{Name: "sse", Usage: "serve /sse as well, for clients of 2024 (with --http)"},
@@ -63,6 +59,11 @@ or vscode.`,
 }
 
 func runServe(ctx context.Context, c *call) error {
+	if c.isSet("http") {
+		if err := checkAddress(c.str("http")); err != nil {
+			return err
+		}
+	}
 	if c.isSet("print-config") {
 		return c.printClient(c.str("print-config"))
 	}
@@ -112,7 +113,7 @@ func (c *call) server(v mcpserve.Verbs) *mcpserve.Server {
 	}
 	out := &visibleWriter{u: c.ui}
 	return mcpserve.New(mcpserve.Params{
-		Verbs: v, Name: "rye", Title: "rye", Version: readVersion().Version,
+		Verbs: warner{v, c.ui}, Name: "rye", Title: "rye", Version: readVersion().Version,
 		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: c.home(),
 	})
 }
@@ -152,7 +153,7 @@ func (c *call) serveHTTP(ctx context.Context, allowed policy.Set) error {
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listenAddress(c.str("http")))
 	if err != nil {
-		return diag.New(diag.Network, "serving on %q: %w", c.str("http"), err).WithHint("write a free port of this machine, such as 7333, or HOST:PORT")
+		return diag.New(diag.Network, "serving on %q: %w", c.str("http"), err).WithHint("%s", listenHint(err))
 	}
 	defer l.Close()
 	at, _ := l.Addr().(*net.TCPAddr)
@@ -164,46 +165,13 @@ func (c *call) answer(ctx context.Context, l net.Listener, p mcpserve.HTTPParams
 	if p.Beyond && p.Token != "" {
 		c.ui.Warn("%s is reached from other machines and nothing is encrypted: put something in front that is", l.Addr())
 	}
+	if !p.Beyond && p.Token == "" {
+		c.ui.Note("every user of this machine may call this server, and what they run runs as you; --token-file lets in who can read that file")
+	}
 	h, err := c.house(ctx, lenient)
 	if err != nil {
 		return err
 	}
 	server := c.server(c.verbs(allowed, cmp.Or(h.spaces.ProjectDir, c.dir)))
 	return server.Serve(ctx, l, p, func() { c.ui.Note("serving http://%s/mcp", l.Addr()) })
-}
-
-// listenAddress completes a port to an address of this machine only.
-func listenAddress(s string) string {
-	if s != "" && strings.Trim(s, "0123456789") == "" {
-		return net.JoinHostPort(serveAddress, s)
-	}
-	return s
-}
-
-// capabilityList reads what --capabilities names; nil when it names nothing.
-func capabilityList(lists []string) (policy.Set, error) {
-	var out policy.Set
-	var errs []error
-	for word := range strings.SplitSeq(strings.Join(lists, ","), ",") {
-		if word = strings.TrimSpace(word); word == "" {
-			continue
-		}
-		if slices.Contains(surfaceVerbs(), policy.Verb(word)) {
-			word = "rye." + word + ".*"
-		}
-		capability, err := policy.Parse(word)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		out = append(out, capability)
-	}
-	if len(lists) > 0 && len(out) == 0 && len(errs) == 0 {
-		return nil, diag.New(diag.Usage, "reading flag --capabilities: it names nothing").WithHint("name verbs: search,load,execute,sign")
-	}
-	return out, diag.Join("reading flag --capabilities", errs)
-}
-
-func surfaceVerbs() []policy.Verb {
-	return []policy.Verb{policy.Search, policy.Load, policy.Execute, policy.Sign}
 }
