@@ -17,6 +17,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -86,10 +87,25 @@ func (s *Server) protocol(ctx context.Context) (*mcp.Server, error) {
 			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { *c = keep(cacheTime) },
 		})
 	for _, d := range defs.Tools {
-		server.AddTool(tool(d), s.callTool(d.Name))
+		if err := addTool(server, tool(d), s.callTool(d.Name)); err != nil {
+			return nil, err
+		}
 	}
 	server.AddReceivingMiddleware(s.survive, s.gate)
 	return server, nil
+}
+
+// addTool adds a verb, unless its item holds a schema that no client could read:
+// the SDK panics then.
+func addTool(server *mcp.Server, t *mcp.Tool, h mcp.ToolHandler) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = diag.New(diag.ConfigError, "offering %s: %v", t.Name, p).
+				WithHint("mend the schema of the item that describes %s, or remove it", t.Name)
+		}
+	}()
+	server.AddTool(t, h)
+	return nil
 }
 
 // keep allows one client to keep an answer for a while: what a project holds

@@ -1,0 +1,39 @@
+package mcpserve
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/primary"
+)
+
+// badSchema are verbs with a schema of somebody's own.
+type badSchema struct {
+	*fake
+	in, out string
+}
+
+func (b *badSchema) Definitions(context.Context) (*primary.Definitions, error) {
+	d := primary.Definition{Name: "search", InputSchema: json.RawMessage(b.in)}
+	if b.out != "" {
+		d.OutputSchema = json.RawMessage(b.out)
+	}
+	return &primary.Definitions{Tools: []primary.Definition{d}}, nil
+}
+
+// A schema that no client could read is a mistake of whoever wrote it, not a bug
+// of the server.
+func TestBadSchemas(t *testing.T) {
+	for _, c := range []struct{ in, out string }{
+		{`{"type":"array"}`, ""}, {`{}`, ""}, {`5`, ""}, {`{`, ""}, {`null`, ""}, {`{"type":"object"}`, `{`},
+		{`{"type":"object","properties":{"a":{"type":"string","x-mcp-header":""}}}`, ""},
+	} {
+		err := New(Params{Verbs: &badSchema{newFake(), c.in, c.out}, Name: "rye"}).Stdio(t.Context(), strings.NewReader(""), nil)
+		if diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "offering search") {
+			t.Errorf("%s, %s: %v", c.in, c.out, err)
+		}
+	}
+}
