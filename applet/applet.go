@@ -55,6 +55,7 @@ import (
 type Params struct {
 	Stdin   io.Reader           // the parameters as one JSON object; nil means {}
 	Stdout  io.Writer           // takes the result; nil discards it
+	Stderr  io.Writer           // takes the last line of a command while it runs (proc.LiveMark); nil: nobody watches
 	Getenv  func(string) string // nil means an empty environment
 	Dir     string              // the project; "" means $RYE_PROJECT, then the current directory
 	Now     func() time.Time    // nil means time.Now

@@ -61,13 +61,17 @@ func runBash(ctx context.Context, p Params, in map[string]any) (any, error) {
 		return nil, diag.New(diag.ExecutionFailed, "running command: no bash in PATH").
 			WithHint("install bash, or name a PATH that holds it").WithDetail("exit_code", 127)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var out outputs
+	now := newLive(p.Stderr, cancel)
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: shell, Argv: []string{"bash", "-c", "--", c.command}, Dir: c.dir, Env: env,
 		Timeout: c.timeout, Grace: bashGrace, CancelGrace: cancelGrace,
 		MaxStdout: maxStream, MaxStderr: maxStream,
-		OnLine: out.line,
+		OnLine: func(s proc.Stream, line []byte) { out.line(s, line); now.line(line) },
 	})
+	now.stop()
 	if err != nil {
 		return nil, err
 	}

@@ -58,13 +58,20 @@ func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []
 	if p.Native != nil {
 		return e.runNative(ctx, p, onLine)
 	}
+	ours := p.Program == e.p.Self
+	if ours {
+		onLine = apart(onLine)
+	}
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
 		Timeout: p.Timeout, Grace: e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
-		Orderly: p.Program == e.p.Self,
+		Orderly: ours,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if ours {
+		res.Stderr = withoutLive(res.Stderr)
 	}
 	r := &Result{
 		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: res.Stderr,

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/signal"
 	"runtime/debug"
 	"strings"
+	"syscall"
 
 	"github.com/ryeos/rye/applet"
 	"github.com/ryeos/rye/diag"
@@ -33,9 +36,12 @@ func run(ctx context.Context, w *world) (status int) {
 	return u.finish(ctx, err)
 }
 
+// runApplet runs an applet. A caller that goes away must not end it by SIGPIPE:
+// what it has started would stay.
 func runApplet(ctx context.Context, w *world) int {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return applet.Run(ctx, w.Args[1], applet.Params{
-		Stdin: w.Stdin, Stdout: w.Stdout, Getenv: w.Getenv, Environ: w.Environ, Now: w.Now,
+		Stdin: w.Stdin, Stdout: w.Stdout, Stderr: w.Stderr, Getenv: w.Getenv, Environ: w.Environ, Now: w.Now,
 	})
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 )
@@ -126,14 +125,12 @@ func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
 	if c.bool("print") {
 		return diag.New(diag.Usage, "running %s: --print is for directives", req.Ref)
 	}
+	live := c.newLiveLine()
 	if !c.ui.quiet {
-		req.OnLine = func(s proc.Stream, line []byte) {
-			if s == proc.Stderr {
-				c.ui.Note("%s", string(line))
-			}
-		}
+		req.OnLine = live.line
 	}
 	run, err := h.primary.Tool(ctx, req)
+	live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
 		c.ui.Note("only an agent's key has signed %s: read it, and sign it yourself if it is to be used (rye sign %s)", req.Ref, req.Ref)
 	}

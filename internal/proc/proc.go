@@ -25,7 +25,11 @@ type Stream int
 const (
 	Stdout Stream = 1
 	Stderr Stream = 2
+	Live   Stream = 3 // what only tells how far a program is: no part of its outputs
 )
+
+// LiveMark begins a line that a program of rye writes to stderr for Live.
+const LiveMark = "\x1erye-live "
 
 // Cmd says what to run. Only Argv is required.
 type Cmd struct {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// liveLine is one line at the terminal that shows what a tool does: the last
+// line of a command whose output is the result. It is gone when the result
+// comes. Off a terminal it is silent.
+type liveLine struct {
+	ui    *ui
+	on    bool
+	drawn bool
+}
+
+func (c *call) newLiveLine() *liveLine {
+	return &liveLine{ui: c.ui, on: c.newProgress().on}
+}
+
+// line shows a line of a tool: what it wrote to stderr stays.
+func (l *liveLine) line(s proc.Stream, line []byte) {
+	switch {
+	case s == proc.Stderr:
+		l.clear()
+		l.ui.Note("%s", string(line))
+	case s == proc.Live && l.on:
+		l.draw(hidden.Visible(string(line)))
+	}
+}
+
+func (l *liveLine) draw(text string) {
+	if w := terminalWidth(l.ui.errOut); w > 1 {
+		text = firstRunes(text, w-1)
+	}
+	fmt.Fprintf(l.ui.errOut, "\r\x1b[K%s", text)
+	l.drawn = true
+}
+
+// clear takes the line away.
+func (l *liveLine) clear() {
+	if l.drawn {
+		fmt.Fprint(l.ui.errOut, "\r\x1b[K")
+		l.drawn = false
+	}
+}
+
+func firstRunes(s string, n int) string {
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
