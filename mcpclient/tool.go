@@ -113,6 +113,65 @@ func whole(v any) any {
 	return v
 }
 
+// Said is something that a definition says, and where in it.
+type Said struct{ At, Text string }
+
+// Says returns all that a definition says beside the name and the description of
+// the tool: its title and annotations, and from its schemas every text and every
+// key but the words of their own language.
+func (t Tool) Says() []Said {
+	var out []Said
+	if t.Title != "" {
+		out = append(out, Said{"title", t.Title})
+	}
+	if b, err := jsonx.Marshal(t.Annotations); err == nil && len(t.Annotations) > 0 {
+		out = append(out, Said{"annotations", string(b)})
+	}
+	schemas := map[string]any{"inputSchema": t.InputSchema, "outputSchema": t.OutputSchema}
+	for _, name := range []string{"inputSchema", "outputSchema"} {
+		walkTexts(schemas[name], name, func(at, text string) {
+			key, isKey := strings.CutPrefix(at, keyOf)
+			word := key[strings.LastIndexByte(key, '.')+1:]
+			switch {
+			case isKey && word != "properties" && schemaWord(text), !isKey && word == "type" && typeWord(text):
+				return
+			case isKey || word == "enum" || word == "required": // of one list
+				if i := slices.IndexFunc(out, func(s Said) bool { return s.At == key }); i >= 0 {
+					out[i].Text += ", " + text
+					return
+				}
+			}
+			out = append(out, Said{key, text})
+		})
+	}
+	return out
+}
+
+// schemaWord reports whether a key is one of JSON Schema's own.
+func schemaWord(key string) bool {
+	switch key {
+	case "$schema", "$id", "$ref", "$defs", "$comment", "definitions", "type", "title", "description", "default", "examples", "enum", "const", "format",
+		"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
+		"items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems", "minLength", "maxLength", "pattern",
+		"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "anyOf", "oneOf", "allOf", "not", "if", "then", "else",
+		"deprecated", "readOnly", "writeOnly":
+		return true
+	}
+	return false
+}
+
+// typeWord reports whether a text is one of the types of JSON Schema.
+func typeWord(text string) bool {
+	switch text {
+	case "object", "array", "string", "number", "integer", "boolean", "null":
+		return true
+	}
+	return false
+}
+
+// keyOf begins the place of a key.
+const keyOf = "a key of "
+
 // checkTexts finds characters in a definition that a reader cannot see. Those
 // that can carry an instruction past a reader are errors.
 func (t Tool) checkTexts() []diag.Finding {
@@ -144,7 +203,7 @@ func walkTexts(v any, at string, fn func(at, text string)) {
 		slices.Sort(keys)
 		for _, k := range keys {
 			below := strings.TrimPrefix(at+"."+k, ".")
-			fn("a key of "+at, k)
+			fn(keyOf+at, k)
 			walkTexts(v[k], below, fn)
 		}
 	}

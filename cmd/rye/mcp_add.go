@@ -97,7 +97,7 @@ func (c *call) mcpAdd(ctx context.Context, s *mcpStore, server *mcpclient.Server
 	if c.str("from") == "" {
 		c.ui.mcpServer(server, s.dir())
 	}
-	c.ui.mcpOffer(offer)
+	c.ui.mcpOffer(offer, !c.bool("yes"))
 	if err := c.mcpConsent("Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.tools); err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func (c *call) mcpAccept(ctx context.Context, s *mcpStore, offer *mcpOffer, d *m
 			c.ui.Out("MCP server %s offers what it did: %s", name, plural(len(offer.tools), "tool"))
 		})
 	}
-	c.ui.mcpDiff(d)
+	c.ui.mcpDiff(d, !c.bool("yes"))
 	for _, f := range offer.warnings {
 		c.ui.Warn("%s", f.Message)
 	}
@@ -242,13 +242,25 @@ func (d *mcpDiff) data(name string) map[string]any {
 		}
 		changed = append(changed, m)
 	}
-	return map[string]any{"name": name, "added": ids(d.added), "removed": ids(d.removed), "changed": changed}
+	var tools []mcpclient.Tool // that are new or not as they were
+	for _, rel := range slices.Sorted(maps.Keys(d.tools)) {
+		if slices.Contains(d.added, rel) || slices.ContainsFunc(d.changed, func(ch mcpChange) bool { return ch.rel == rel }) {
+			tools = append(tools, d.tools[rel])
+		}
+	}
+	return map[string]any{"name": name, "added": ids(d.added), "removed": ids(d.removed), "changed": changed, "tools": toolsData(name, tools)}
 }
 
-func (u *ui) mcpDiff(d *mcpDiff) {
+// mcpDiff shows what is different: of a tool that is new all that it says to who is
+// asked, of one that changed the lines of its item, which holds all of that.
+func (u *ui) mcpDiff(d *mcpDiff, asked bool) {
 	for _, rel := range d.added {
 		u.Out("%s %s", u.Style(green, "new    "), d.id(rel))
-		u.Text(indented(d.tools[rel].Description))
+		if asked || u.verbose {
+			u.mcpSays(d.tools[rel], d.tools[rel].Description)
+		} else {
+			u.Text(indented(d.tools[rel].Description))
+		}
 	}
 	for _, rel := range d.removed {
 		u.Out("%s %s", u.Style(red, "gone   "), d.id(rel))

@@ -29,8 +29,8 @@ func (u *ui) mcpServer(s *mcpclient.Server, dir string) {
 	u.Table(t)
 }
 
-// mcpOffer shows what a server offers.
-func (u *ui) mcpOffer(o *mcpOffer) {
+// mcpOffer shows what a server offers: all of it to who is asked.
+func (u *ui) mcpOffer(o *mcpOffer, asked bool) {
 	t := &table{}
 	if o.software != "" {
 		t.add("  software", o.software)
@@ -38,32 +38,46 @@ func (u *ui) mcpOffer(o *mcpOffer) {
 	t.add("  protocol", o.server.Protocol)
 	t.add("  tools", plural(len(o.tools), "tool"))
 	u.Table(t)
-	u.mcpTools(o.tools)
+	if asked || u.verbose {
+		for _, tool := range o.tools {
+			u.mcpTool(tool)
+		}
+	} else {
+		u.mcpTools(o.tools)
+	}
 	for _, f := range o.warnings {
 		u.Warn("%s", f.Message)
 	}
 }
 
-// mcpTools shows the first line of what each tool says of itself; with -v, all of
-// it.
+// mcpTools shows the first line of what each tool says of itself.
 func (u *ui) mcpTools(tools []mcpclient.Tool) {
 	t := &table{wrap: true}
-	more := false
 	for _, tool := range tools {
 		line, rest := firstLineOf(tool.Description)
-		more = more || rest
-		if u.verbose && rest {
-			u.Table(t)
-			u.Out("    %s", tool.Name)
-			u.Text(indented(tool.Description))
-			t = &table{wrap: true}
-			continue
-		}
 		t.add("    "+tool.Name, line+pick(rest, " …", ""))
 	}
 	u.Table(t)
-	if more && !u.verbose {
-		u.Out("  -v shows what they say of themselves in full")
+	if len(tools) > 0 {
+		u.Out("  -v shows all that they say of themselves")
+	}
+}
+
+// mcpTool shows everything of a tool that a model may read.
+func (u *ui) mcpTool(tool mcpclient.Tool) {
+	first, rest, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
+	u.Out("    %s  %s", u.Style(bold, tool.Name), first)
+	u.mcpSays(tool, rest)
+}
+
+// mcpSays shows the rest of a description, and each other text of a definition on a
+// line of its own.
+func (u *ui) mcpSays(tool mcpclient.Tool, description string) {
+	if description != "" {
+		u.Text(indented(description))
+	}
+	for _, said := range tool.Says() {
+		u.Out("      %s %s", u.Style(dim, said.At+":"), said.Text)
 	}
 }
 
@@ -104,7 +118,9 @@ func (u *ui) diff(text string) {
 func toolsData(server string, tools []mcpclient.Tool) []any {
 	out := []any{}
 	for _, t := range tools {
-		out = append(out, map[string]any{"id": mcpclient.ToolRef(server, t.Name).ID, "name": t.Name, "description": t.Description})
+		out = append(out, map[string]any{
+			"id": mcpclient.ToolRef(server, t.Name).ID, "name": t.Name, "description": t.Description, "definition": t.Definition(),
+		})
 	}
 	return out
 }
