@@ -31,10 +31,11 @@ knowledge is resources besides. What it may do is in the configuration agent/mcp
 --capabilities narrows or widens that for this server.
 
 --http serves programs of this machine at http://ADDR/mcp, and /healthz for those
-that watch over it. An address that other machines reach needs a token of
---token-file, which clients show as a bearer token, and something in front of it
-that encrypts. Web pages may not call unless --allow-origin names their origin.
-project_path is then limited to the folder of --project.
+that watch over it. Programs of its other users are served as well, unless
+--token-file names a token, which clients show as a bearer token. An address that
+other machines reach needs one, and something in front of it that encrypts. Web
+pages may not call unless --allow-origin names their origin. project_path is then
+limited to the folder of --project.
 
 --print-config shows what to write into a client's settings: claude, codex, cursor
 or vscode.`,
