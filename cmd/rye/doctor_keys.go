@@ -30,6 +30,9 @@ func checkAgentKeys(ctx context.Context, c *call) []checkResult {
 // warnOfOpenKey says so where a server starts. What is wrong with the house is
 // for the calls to tell.
 func (c *call) warnOfOpenKey(ctx context.Context, allowed policy.Set) {
+	if c.ui.quiet {
+		return
+	}
 	if open, err := c.openToAgents(ctx, allowed); err == nil && open != "" {
 		c.ui.Note("%s %s", c.ui.errStyle(yellow, "rye: warning:"), openKey(open))
 		c.ui.Note("%s %s", c.ui.errStyle(cyan, "rye: hint:"), openKeyFix)
