@@ -131,3 +131,22 @@ func TestNoTokenBeyond(t *testing.T) {
 		t.Errorf("Handler: %v", err)
 	}
 }
+
+// What is in front of a server may read another header than the server does.
+func TestHeadersTwice(t *testing.T) {
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{})
+	session := s.session()
+	for name, headers := range map[string][]string{
+		"names": append(newHeaders(), "Mcp-Name: sign"), "the same name": append(newHeaders(), "Mcp-Name: execute"),
+		"methods": append(newHeaders(), "mcp-method: ping"), "versions": append(newHeaders(), older), "sessions": {older, session, "Mcp-Session-Id: x"},
+	} {
+		for _, method := range []string{"POST", "GET", "DELETE"} {
+			res := s.ask(t.Context(), method, "/mcp", newCall(""), headers...)
+			if got := oneMessage(t, res); res.StatusCode != 400 {
+				t.Errorf("%s, two %s: status %d, %v", method, name, res.StatusCode, got)
+			} else {
+				demand(t, got, "error.code", "-32020")
+			}
+		}
+	}
+}

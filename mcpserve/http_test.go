@@ -173,19 +173,6 @@ func TestEras(t *testing.T) {
 		})
 	}
 	session := s.session()
-	for name, headers := range map[string][]string{
-		"names": append(newHeaders(), "Mcp-Name: sign"), "the same name": append(newHeaders(), "Mcp-Name: execute"),
-		"methods": append(newHeaders(), "mcp-method: ping"), "versions": append(newHeaders(), older), "sessions": {older, session, "Mcp-Session-Id: x"},
-	} {
-		for _, method := range []string{"POST", "GET", "DELETE"} {
-			res := s.ask(t.Context(), method, "/mcp", newCall(""), headers...)
-			if got := oneMessage(t, res); res.StatusCode != 400 {
-				t.Errorf("%s, two %s: status %d, %v", method, name, res.StatusCode, got)
-			} else {
-				demand(t, got, "error.code", "-32020")
-			}
-		}
-	}
 	res = s.post(hello, session, older)
 	demand(t, oneMessage(t, res), "error.code", "-32600")
 	demand(t, oneMessage(t, s.post(call("2", ""), session, older)), "result.content.0.type", "text")
