@@ -23,12 +23,16 @@ func (e *Executor) pass(ec map[string]any, vars map[string]string) {
 }
 
 // handed returns the names of the variables of the caller that the elements of a
-// chain hand on.
+// chain hand on. A request takes what the project's .env holds elsewhere too; a
+// program could read that file by itself.
 func (c *Chain) handed() []string {
 	var out []string
 	for _, el := range c.Elements {
 		list, _ := el.Meta.EnvConfig["pass"].([]any)
 		out = append(out, textList(list)...)
+		if on, _ := el.Meta.EnvConfig["dotenv"].(bool); on && c.Primitive().Ref.ID == HTTPClient {
+			out = append(out, "what .env holds")
+		}
 	}
 	return out
 }
