@@ -317,7 +317,11 @@ func (w *web) failure(what string, err error) *diag.Error {
 		}
 		return diag.New(diag.Network, "%s: %s", what, clipped(err.Error()))
 	case status < 400:
-		return diag.New(diag.Network, "%s: what it answers is not the protocol (%s)", what, outside).
+		said := ""
+		if !w.discreet {
+			said = ": " + clipped(err.Error())
+		}
+		return diag.New(diag.Network, "%s: what it answers is not the protocol (%s)%s", what, outside, said).
 			WithHint("look at the path of the address; older servers need --transport sse")
 	case status == 401, status == 403:
 		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).
