@@ -38,13 +38,15 @@ func wrongParams(method string, params json.RawMessage) string {
 }
 
 // textsOf returns the params of a method that are texts, and whether the method
-// is one of those that rye answers from its items.
+// is one of those that are answered here.
 func textsOf(method string) (params map[string]bool, ok bool) {
 	switch method {
 	case "tools/call", "prompts/get":
 		return map[string]bool{"name": true}, true
 	case "resources/read":
 		return map[string]bool{"uri": true}, true
+	case "initialize":
+		return map[string]bool{"protocolVersion": true}, true
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
 		return map[string]bool{"cursor": true}, true
 	}

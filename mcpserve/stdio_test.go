@@ -269,8 +269,10 @@ func TestOutOfTurn(t *testing.T) {
 	got := w.next()
 	demand(t, got, "error.code", "-32600")
 	demand(t, got, "id", "7")
-	w.send(`{"jsonrpc":"2.0","id":8,"method":"initialize","params":{"protocolVersion":5}}`)
-	demand(t, w.next(), "error.code", "-32600")
+	for _, params := range []string{`{"protocolVersion":5}`, `[]`} {
+		w.send(`{"jsonrpc":"2.0","id":8,"method":"initialize","params":%s}`, params)
+		demand(t, w.next(), "error.code", "-32602")
+	}
 	w.shake().send("%s", hello)
 	demand(t, w.next(), "error.code", "-32600")
 	w.alive()
