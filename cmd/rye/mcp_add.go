@@ -196,8 +196,11 @@ func checkTypedURL(typed string) error {
 		typed = u.Redacted()
 	}
 	e := diag.New(diag.Usage, "adding an MCP server: --url %q is no http or https address", typed)
-	if err == nil && u.Scheme == "" && !strings.HasPrefix(typed, "/") {
+	switch {
+	case err == nil && u.Scheme == "" && !strings.HasPrefix(typed, "/"):
 		return e.WithHint("did you mean --url https://%s?", typed)
+	case err == nil && u.Opaque != "" && u.Opaque[0] >= '0' && u.Opaque[0] <= '9': // HOST:PORT
+		return e.WithHint("did you mean --url http://%s?", typed)
 	}
 	return e.WithHint("servers are reached by http and https, for example --url https://docs.example.com/mcp; one on this machine by its command: rye mcp add NAME -- COMMAND")
 }

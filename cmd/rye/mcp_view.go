@@ -66,6 +66,9 @@ func (u *ui) mcpTools(tools []mcpclient.Tool) {
 // mcpTool shows everything of a tool that a model may read.
 func (u *ui) mcpTool(tool mcpclient.Tool) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
+	if first == "" {
+		first = "says nothing of what it does"
+	}
 	u.Out("    %s  %s", u.Style(bold, tool.Name), first)
 	u.mcpSays(tool, rest)
 }
