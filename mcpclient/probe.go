@@ -71,10 +71,3 @@ func (p *probe) late(m jsonrpc.Message) bool {
 	}
 	return p.gaveUp
 }
-
-// expired reports whether the server left the probe unanswered.
-func (p *probe) expired() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.gaveUp
-}

@@ -127,28 +127,6 @@ func TestMemoSurvivesCancellation(t *testing.T) {
 	}
 }
 
-func TestLimit(t *testing.T) {
-	c := &counting{gate: make(chan struct{})}
-	l := source.Limit(c, 3)
-	var wg sync.WaitGroup
-	for range 10 {
-		wg.Go(func() { all(t.Context(), l, id(t, "github.com/a/b")) })
-	}
-	for c.running.Load() < 3 {
-		runtime.Gosched()
-	}
-	full, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := l.Revalidate(full, source.Origin{}); diag.CodeOf(err) != diag.Cancelled {
-		t.Errorf("waiting for a turn: %v", err)
-	}
-	close(c.gate)
-	wg.Wait()
-	if c.most.Load() != 3 || c.asked.Load() != 40 {
-		t.Errorf("%d at once, %d in all", c.most.Load(), c.asked.Load())
-	}
-}
-
 func TestRetry(t *testing.T) {
 	passing := diag.New(diag.Network, "passing")
 	passing.Retryable = true
@@ -217,7 +195,7 @@ func TestMulti(t *testing.T) {
 func TestHanging(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	for _, err := range all(ctx, source.Memo(source.Limit(source.Retry(sourcetest.Hanging{}, source.RetryParams{}), 2)), lock.ID{}) {
+	for _, err := range all(ctx, source.Memo(source.Retry(sourcetest.Hanging{}, source.RetryParams{})), lock.ID{}) {
 		if diag.CodeOf(err) != diag.Cancelled {
 			t.Errorf("%v", err)
 		}
