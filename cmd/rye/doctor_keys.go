@@ -17,7 +17,14 @@ const shellTool = "rye/bash/bash"
 // user's name.
 func checkAgentKeys(ctx context.Context, c *call) []checkResult {
 	const name = "keys and agents"
-	open, err := c.openToAgents(ctx, nil)
+	open := ""
+	h, err := c.house(ctx, lenient)
+	if err == nil {
+		var s *primary.Settings
+		if s, err = primary.ReadSettings(ctx, h.resolver, nil); err == nil {
+			open = h.openToAgents(s)
+		}
+	}
 	switch {
 	case err != nil:
 		return []checkResult{{name, statusWarn, "what agents may do cannot be read: " + err.Error(), "mend what it names"}}
@@ -27,13 +34,12 @@ func checkAgentKeys(ctx context.Context, c *call) []checkResult {
 	return []checkResult{{name, statusWarn, openKey(open), openKeyFix}}
 }
 
-// warnOfOpenKey says so where a server starts. What is wrong with the house is
-// for the calls to tell.
-func (c *call) warnOfOpenKey(ctx context.Context, allowed policy.Set) {
+// warnOfOpenKey says so where a server begins to answer.
+func (c *call) warnOfOpenKey(h *house, s *primary.Settings) {
 	if c.ui.quiet {
 		return
 	}
-	if open, err := c.openToAgents(ctx, allowed); err == nil && open != "" {
+	if open := h.openToAgents(s); open != "" {
 		c.ui.Note("%s %s", c.ui.errStyle(yellow, "rye: warning:"), openKey(open))
 		c.ui.Note("%s %s", c.ui.errStyle(cyan, "rye: hint:"), openKeyFix)
 	}
@@ -48,20 +54,11 @@ const openKeyFix = "make a key with a passphrase (rye key new) and hand it over 
 
 // openToAgents returns the file of a person's own key that every command of an
 // agent can read and use, "" when there is none or agents run no commands.
-func (c *call) openToAgents(ctx context.Context, allowed policy.Set) (string, error) {
-	h, err := c.house(ctx, lenient)
-	if err != nil {
-		return "", err
+func (h *house) openToAgents(s *primary.Settings) string {
+	if s.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
+		return ""
 	}
-	file := h.openKeyFile()
-	if file == "" {
-		return "", nil
-	}
-	settings, err := primary.ReadSettings(ctx, h.resolver, allowed)
-	if err != nil || settings.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
-		return "", err
-	}
-	return file, nil
+	return h.openKeyFile()
 }
 
 // openKeyFile returns the first file of a usable key of the user's own, no

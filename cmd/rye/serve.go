@@ -73,7 +73,6 @@ func runServe(ctx context.Context, c *call) error {
 		return err
 	}
 	quickly(c)
-	c.warnOfOpenKey(ctx, allowed)
 	if c.isSet("http") {
 		return c.serveHTTP(ctx, allowed)
 	}

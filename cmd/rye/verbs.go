@@ -43,14 +43,16 @@ type places struct {
 	allowed policy.Set
 	within  string
 
-	mu   sync.Mutex
-	open map[string]*opened
+	mu    sync.Mutex
+	open  map[string]*opened
+	warns sync.Once // of a key that agents could use
 }
 
 type opened struct {
 	mu    sync.Mutex
 	since time.Time
 	place *primary.Place
+	house *house
 	index *search.Index // knows what it read before, whatever house asks it
 }
 
@@ -90,6 +92,7 @@ func (p *places) opened(ctx context.Context, c *call, within *primary.Settings) 
 			return nil, err
 		}
 		o.place, o.since = place, now
+		p.warns.Do(func() { c.warnOfOpenKey(o.house, place.Settings) })
 	}
 	return o.place, nil
 }
@@ -125,7 +128,7 @@ func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wi
 		p.Fresh = freshFor
 		o.index = search.New(p)
 	}
-	h.index = o.index.Over(h.resolver)
+	h.index, o.house = o.index.Over(h.resolver), h
 	settings, err := primary.ReadSettings(ctx, h.resolver, allowed)
 	if err != nil {
 		return nil, err
