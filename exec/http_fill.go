@@ -36,6 +36,10 @@ func (x *httpExchange) request() (httpx.Request, []string, error) {
 		return r, nil, err
 	}
 	r.URL = u.String()
+	if c.auth != nil && u.Scheme == "http" && len(c.allowPrivate) == 0 { // a variable may have said so
+		return r, nil, diag.New(diag.ConfigError, "filling in url of %s: it begins with http:// and would send a credential in the open", f.For).
+			WithHint("use https://, or name the address under config.allow_private when it is one of your own network")
+	}
 	if err := f.Headers(c.headers, r.Header); err != nil {
 		return r, nil, err
 	}
