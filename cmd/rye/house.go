@@ -42,6 +42,7 @@ type house struct {
 	index       *search.Index
 	executor    *exec.Executor
 	primary     *primary.House
+	settings    *primary.Settings // of the server that opened it; nil: no server did
 }
 
 // mode says how strict a house is about its own extractors.

@@ -136,21 +136,21 @@ func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wi
 	if within != nil {
 		settings.Within(within)
 	}
-	h.primary = c.primary(h, settings.Caller)
-	return c.placeWith(h, settings), nil
+	h.primary, h.settings = c.primary(h, settings.Caller), settings
+	return c.place(ctx, h)
 }
 
-// place returns where the verbs work that tools of a house call: with the
-// capabilities of whoever called the tool.
+// place returns where the verbs work on a house: under the settings of the
+// server that opened it, also when a tool calls them as tools, else under those
+// of its own layers.
 func (c *call) place(ctx context.Context, h *house) (*primary.Place, error) {
-	settings, err := primary.ReadSettings(ctx, h.resolver, nil)
-	if err != nil {
-		return nil, err
+	s := h.settings
+	if s == nil {
+		var err error
+		if s, err = primary.ReadSettings(ctx, h.resolver, nil); err != nil {
+			return nil, err
+		}
 	}
-	return c.placeWith(h, settings), nil
-}
-
-func (c *call) placeWith(h *house, s *primary.Settings) *primary.Place {
 	return &primary.Place{
 		House: h.primary, Settings: s,
 		Signer: func(ctx context.Context) (sign.Signer, error) { return c.agentsKey(ctx, h) },
@@ -159,7 +159,7 @@ func (c *call) placeWith(h *house, s *primary.Settings) *primary.Place {
 			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 		},
 		Signed: func(ctx context.Context, reports []primary.SignReport) error { return c.refreshLock(ctx, h, reports) },
-	}
+	}, nil
 }
 
 // agentsKey returns the user's own key that agents may sign with.
