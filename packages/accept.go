@@ -15,15 +15,11 @@ func (e *Engine) AcceptMove(ctx context.Context, word string) (*Result, error) {
 	if e.p.Locked {
 		return nil, lockedVerb("trust accept-move")
 	}
-	release, err := e.hold(ctx)
+	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	st, err := e.load()
-	if err != nil {
-		return nil, err
-	}
 	if err := st.current(); err != nil {
 		return nil, err
 	}

@@ -202,15 +202,11 @@ func join(list []string) string {
 // edit changes the manifest, solves it and, when agreed says nothing against what
 // that changes, makes the solution true.
 func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, error), agreed func([]Change) error) (*Result, error) {
-	release, err := e.hold(ctx)
+	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	st, err := e.load()
-	if err != nil {
-		return nil, err
-	}
 	list, err := edits(st)
 	if err != nil {
 		return nil, err

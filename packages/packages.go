@@ -118,6 +118,20 @@ func (e *Engine) hold(ctx context.Context) (release func(), err error) {
 	return release, nil
 }
 
+// holdState is hold, and the state of the space as it is then.
+func (e *Engine) holdState(ctx context.Context) (*state, func(), error) {
+	release, err := e.hold(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := e.load()
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return st, release, nil
+}
+
 // Hold waits until no other process changes the bundles of a space or the lock
 // of its project. Base is the folder that holds .ai.
 func Hold(ctx context.Context, base string) (release func(), err error) {

@@ -15,15 +15,11 @@ func (e *Engine) Lock(ctx context.Context) (*Result, error) {
 	if e.p.Locked {
 		return e.CheckLock(ctx)
 	}
-	release, err := e.hold(ctx)
+	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	st, err := e.load()
-	if err != nil {
-		return nil, err
-	}
 	var notes []string
 	if st.lock != nil && !e.p.Offline {
 		if notes, err = e.revalidate(ctx, st.lock); err != nil {

@@ -26,15 +26,11 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 	if e.p.Locked && !p.Plan {
 		return nil, lockedVerb("update")
 	}
-	release, err := e.hold(ctx)
+	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	st, err := e.load()
-	if err != nil {
-		return nil, err
-	}
 	if st.lock != nil {
 		if _, err := e.revalidate(ctx, st.lock); err != nil {
 			return nil, err
