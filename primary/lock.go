@@ -17,6 +17,11 @@ import (
 // through the user space, which only this machine has, an error for a chain
 // that does not hold.
 func (h *House) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
+	return h.lockEach(ctx, func(resolve.Entry) bool { return true })
+}
+
+// lockEach is LockItems for the tools that are wanted.
+func (h *House) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lock.Item, []diag.Finding, error) {
 	entries, err := h.p.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil, nil, err
@@ -24,7 +29,7 @@ func (h *House) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, err
 	var out []lock.Item
 	var fs []diag.Finding
 	for _, e := range entries {
-		if !ownItem(e.Root) || e.Shadow {
+		if !ownItem(e.Root) || e.Shadow || !wanted(e) {
 			continue
 		}
 		it, bad, err := h.lockItem(ctx, e)
@@ -105,26 +110,10 @@ func (h *House) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 // reached returns the entries that signing these items can change: their own,
 // and those whose chains held one. What does not hold is no worse than before.
 func (h *House) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
-	entries, err := h.p.Resolver.All(ctx, item.Tool)
-	if err != nil {
-		return nil, nil, err
-	}
-	var out []lock.Item
-	var fs []diag.Finding
-	for _, e := range entries {
-		if !ownItem(e.Root) || e.Shadow || !slices.Contains(signed, e.Ref) && !holds(l.Item(e.Ref), signed) {
-			continue
-		}
-		it, bad, err := h.lockItem(ctx, e)
-		if err != nil {
-			return nil, nil, err
-		}
-		if it != nil {
-			out = append(out, *it)
-		}
-		fs = append(fs, slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Severity == diag.SeverityError })...)
-	}
-	return out, fs, ctx.Err()
+	out, fs, err := h.lockEach(ctx, func(e resolve.Entry) bool {
+		return slices.Contains(signed, e.Ref) || holds(l.Item(e.Ref), signed)
+	})
+	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }
 
 // holds reports whether one of the items stands in the chain of an entry.
