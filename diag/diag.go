@@ -33,7 +33,30 @@ type Finding struct {
 	Line     int      `json:"line,omitempty"`
 	Column   int      `json:"column,omitempty"`
 	Message  string   `json:"message"`       // what is wrong, lower case, no period
-	Fix      string   `json:"fix,omitempty"` // what to do about it
+	Fix      string   `json:"fix,omitempty"` // filled in by internal/cli from Reason and Facts
+
+	Reason string         `json:"-"` // the case of the code, a key of the hints in internal/cli
+	Facts  map[string]any `json:"-"` // values that the hint names
+}
+
+// WithReason returns the finding with the case of its code and the facts,
+// given as key, value, …, that its hint names.
+func (f Finding) WithReason(reason string, facts ...any) Finding {
+	f.Reason = reason
+	for i := 0; i+1 < len(facts); i += 2 {
+		if f.Facts == nil {
+			f.Facts = map[string]any{}
+		}
+		f.Facts[facts[i].(string)] = facts[i+1]
+	}
+	return f
+}
+
+// Equal reports whether two findings state the same problem. Facts only serve
+// the hint and are not compared.
+func (f Finding) Equal(g Finding) bool {
+	return f.Severity == g.Severity && f.Code == g.Code && f.Path == g.Path && f.Line == g.Line && f.Column == g.Column &&
+		f.Message == g.Message && f.Fix == g.Fix && f.Reason == g.Reason
 }
 
 // Errorf returns an error finding without a path.
@@ -102,8 +125,9 @@ func Sort(fs []Finding) {
 type Error struct {
 	Code      Code
 	Message   string         // "gerund noun: cause", lower case, no period
-	Hint      string         // a command or step for this very case; overrides the table's
-	Details   map[string]any // facts for the JSON form
+	Hint      string         // Deprecated: set Reason; internal/cli has the hints
+	Reason    string         // the case of the code, a key of the hints in internal/cli; not shown
+	Details   map[string]any // facts for the JSON form and the hint
 	Findings  []Finding      // when several things are wrong
 	Retryable bool
 	Err       error // cause, for errors.Is and errors.As
@@ -118,6 +142,12 @@ func New(code Code, format string, args ...any) *Error {
 // WithHint sets the hint and returns the error.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
+	return e
+}
+
+// WithReason names the case of the code, for the hint, and returns the error.
+func (e *Error) WithReason(reason string) *Error {
+	e.Reason = reason
 	return e
 }
 
@@ -206,13 +236,13 @@ func FindingsOf(err error) []Finding {
 	return nil
 }
 
-// Worst returns the code that decides the exit status of several findings:
-// the first whose exit is 6, else 5, 7, 3, else the first error's own; "" when
-// nothing is an error.
+// Worst returns the code that represents several findings: the first of class
+// history, else integrity, trust or drift, else the first error's own. It
+// returns "" if no finding is an error.
 func Worst(fs []Finding) Code {
-	for _, exit := range []int{6, 5, 7, 3} {
+	for _, class := range []Class{ClassHistory, ClassIntegrity, ClassTrust, ClassDrift} {
 		for _, f := range fs {
-			if f.Severity == SeverityError && f.Code.Exit() == exit {
+			if f.Severity == SeverityError && f.Code.Class() == class {
 				return f.Code
 			}
 		}

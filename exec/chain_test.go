@@ -149,7 +149,7 @@ func TestChainListsEverything(t *testing.T) {
 	if got := strings.Join(codes, " "); got != "EXECUTOR_NOT_FOUND KEY_UNKNOWN UNSIGNED VERSION_MISMATCH" {
 		t.Errorf("findings %s: %v", got, err)
 	}
-	if diag.CodeOf(err).Exit() != 7 || refs(c) != "t a b" {
+	if diag.CodeOf(err).Class() != diag.ClassTrust || refs(c) != "t a b" {
 		t.Errorf("code %s, chain %s", diag.CodeOf(err), refs(c))
 	}
 }

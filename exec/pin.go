@@ -3,7 +3,7 @@ package exec
 import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // Elements returns a chain as a lock sees it.

@@ -68,7 +68,7 @@ func TestCheckItem(t *testing.T) {
 	_, err := l.CheckItem(Found{Chain: chain(func(c []Element) { c[1].Digest = digestOf("x") }), System: system})
 	var e *diag.Error
 	if !errors.As(err, &e) || e.Details["expected"] != "tool:run "+digestOf("run").String() || e.Details["found"] != "tool:run "+digestOf("x").String() ||
-		e.Details["signer"] != "leo" || e.Details["element"] != 1 || e.Details["space"] != "system" || e.Code.Exit() != 5 {
+		e.Details["signer"] != "leo" || e.Details["element"] != 1 || e.Details["space"] != "system" || e.Code.Class() != diag.ClassIntegrity {
 		t.Errorf("details %+v", e)
 	}
 }

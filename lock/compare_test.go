@@ -116,7 +116,7 @@ func TestStale(t *testing.T) {
 		t.Errorf("an entry that nothing requires: %v", fs)
 	}
 	l.Bundles = slices.DeleteFunc(l.Bundles, func(b Bundle) bool { return b.ID == "github.com/nobody/wants" })
-	if diag.CodeOf(Missing()) != diag.LockMissing || diag.LockMissing.Exit() != 3 {
+	if diag.CodeOf(Missing()) != diag.LockMissing || diag.LockMissing.Class() != diag.ClassDrift {
 		t.Error("a missing lock has another code")
 	}
 	for _, same := range []string{strings.Replace(text, "vendor: true\n", "", 1), "# note\n" + text} {

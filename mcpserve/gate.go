@@ -88,8 +88,8 @@ func reply[R mcp.Result](res R, err error) (mcp.Result, error) {
 func (s *Server) problem(err error, facts map[string]string) *jsonrpc.Error {
 	code := diag.CodeOf(err)
 	e := &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: s.withoutHome(everyProblem(err))}
-	switch code.Exit() {
-	case diag.Usage.Exit(), diag.ItemNotFound.Exit(), diag.PermissionDenied.Exit():
+	switch code.Class() {
+	case diag.ClassUsage, diag.ClassNotFound, diag.ClassUnresolvable, diag.ClassDenied:
 		e.Code = jsonrpc.CodeInvalidParams
 	}
 	if code == diag.ValidationFailed {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }

@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/source"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -220,7 +220,7 @@ func refused(err error, mod lock.Module, v trust.Verdict) error {
 	if v.Owner != "" {
 		out = out.WithDetail("owner", v.Owner)
 	}
-	if len(out.Findings) == 1 && code.Exit() == diag.HashMismatch.Exit() { // several are listed
+	if len(out.Findings) == 1 && code.Class() == diag.ClassIntegrity { // several are listed
 		out = out.WithDetail("found", out.Findings[0].Path+": "+out.Findings[0].Message)
 	}
 	switch code {

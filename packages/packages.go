@@ -23,7 +23,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/trust"
 )
 

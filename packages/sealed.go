@@ -6,7 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // Sealed returns a source that works offline because of a rule, and says so

@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/mvs"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // solver answers what versions require: it is mvs.Reqs over sources, folders

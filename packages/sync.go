@@ -6,7 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // Lock computes the lock again. What is locked stays locked; versions whose

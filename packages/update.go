@@ -7,7 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // UpdateParams says what to update.

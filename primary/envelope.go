@@ -36,7 +36,7 @@ func NewFailure(e *diag.Error) *Failure {
 		}
 		details["findings"] = e.Findings
 	}
-	return &Failure{Code: e.Code, Message: e.Message, Details: details, Retryable: e.Retryable, Suggestion: diag.HintOf(e)}
+	return &Failure{Code: e.Code, Message: e.Message, Details: details, Retryable: e.Retryable, Suggestion: e.Hint}
 }
 
 // Typed returns the typed error that err is or becomes.

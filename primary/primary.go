@@ -13,10 +13,10 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/search"
 	"github.com/ryeos/rye/trust"
 )
 

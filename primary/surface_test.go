@@ -15,12 +15,12 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/search"
 	signing "github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )

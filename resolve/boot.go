@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // ExtractorFolder is where extractor items live, below the tools folder.
@@ -173,7 +173,7 @@ func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item
 // note remembers why something was passed over, once; the caller holds r.mu.
 func (r *Resolver) note(format string, args ...any) {
 	n := diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...)
-	if !slices.Contains(r.notes, n) {
+	if !slices.ContainsFunc(r.notes, n.Equal) {
 		r.notes = append(r.notes, n)
 	}
 }

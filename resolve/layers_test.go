@@ -13,8 +13,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
 )
 
 func knowledge(id string) item.Ref { return item.Ref{Kind: item.Knowledge, ID: id} }

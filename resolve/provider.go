@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
 )
 

@@ -17,7 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
 )
 

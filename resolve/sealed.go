@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // Seal is one item, or a folder ending in "/", that only the bundle embedded in

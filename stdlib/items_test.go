@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
 )

@@ -121,7 +121,7 @@ func TestV52SetChanged(t *testing.T) {
 		v := s.Verify(in)
 		wantCode(t, "V52 "+tc.name, v, diag.TrustChanged)
 		wantReason(t, v, "changed since you accepted it")
-		if v.Status != trust.Untrusted || diag.TrustChanged.Exit() != 7 {
+		if v.Status != trust.Untrusted || diag.TrustChanged.Class() != diag.ClassTrust {
 			t.Errorf("V52 %s: %+v", tc.name, v)
 		}
 		if err, _ := v.Err("tool:a/b").(*diag.Error); err == nil || !strings.Contains(err.Hint, "rye trust accept") {

@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // hidden looks into a file of a bundle that is no item for what a reader does

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // BundleTree returns the folder that a root's bundles lie in, and what closes

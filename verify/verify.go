@@ -21,7 +21,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -315,6 +315,6 @@ func verdictFinding(it *resolve.Item) diag.Finding {
 func (w *walk) finish() *Report {
 	slices.SortFunc(w.report.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	diag.Sort(w.report.Findings)
-	w.report.Findings = slices.Compact(w.report.Findings) // a parser and the verdict may say the same
+	w.report.Findings = slices.CompactFunc(w.report.Findings, diag.Finding.Equal) // a parser and the verdict may say the same
 	return &w.report
 }

@@ -1,6 +1,10 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	rcli "github.com/ryeos/rye/internal/cli"
+)
 
 // TestCommandTableIsSound holds what every command of the table owes its user.
 func TestCommandTableIsSound(t *testing.T) {
@@ -20,7 +24,7 @@ func TestCommandTableIsSound(t *testing.T) {
 			t.Errorf("%s: the help has no example", name)
 		}
 		for _, code := range c.codes {
-			if exitMeaning(code.Exit()) == "" {
+			if exitMeaning(rcli.ExitStatus(code)) == "" {
 				t.Errorf("%s: code %s has no exit status", name, code)
 			}
 		}

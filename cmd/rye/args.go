@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 // line is a command line after sorting. The library under it stops reading
@@ -314,7 +315,7 @@ func joinProblems(all []*diag.Error) error {
 	first := *all[0]
 	for _, p := range all {
 		f := diag.Errorf(p.Code, 0, 0, "%s", strings.TrimPrefix(p.Message, "reading arguments: "))
-		f.Fix = diag.HintOf(p)
+		f.Fix = rcli.Hint(p)
 		first.Findings = append(first.Findings, f)
 	}
 	first.Message = fmt.Sprintf("reading arguments: %d things are wrong", len(all))

@@ -13,8 +13,8 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
 )
 
 func bundleSignCommand() *command {

@@ -10,7 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/internal/mcpclient"
 )
 
 // command describes one verb or subcommand: the help text, the completion and

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 // The pages of the documentation are programs: their blocks run in order, in
@@ -188,7 +189,7 @@ func (p *page) run(line string) string {
 	}
 	switch code := cmd.ProcessState.ExitCode(); code {
 	case 0:
-	case diag.Internal.Exit():
+	case rcli.ExitStatus(diag.Internal):
 		p.t.Fatalf("%s: a bug is not documented\n%s", line, text)
 	default:
 		text += "(exit status " + itoa(code) + ")\n"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // checkChains walks the chain of every tool of the system space, as a run would,

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 // golden compares got with a file, or writes it with RYE_UPDATE_GOLDEN=1.
@@ -47,7 +48,7 @@ func errorsDocument() string {
 	}
 	b.WriteString("\n| Code | Exit | When | Hint |\n|---|---|---|---|\n")
 	for _, r := range diag.Table() {
-		fmt.Fprintf(&b, "| [%s](#%s) | %d | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), r.Exit, r.When, r.Hint)
+		fmt.Fprintf(&b, "| [%s](#%s) | %d | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), rcli.ExitStatus(r.Code), r.When, rcli.CodeHint(r.Code))
 	}
 	for _, r := range diag.Table() {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", r.Code, explanation(r.Code))
@@ -62,11 +63,11 @@ func TestEveryCodeIsExplained(t *testing.T) {
 		if len(explanation(r.Code)) < 40 {
 			t.Errorf("%s has no longer text in explanations.txt", r.Code)
 		}
-		if r.Hint == "" || r.When == "" {
+		if rcli.CodeHint(r.Code) == "" || r.When == "" {
 			t.Errorf("%s has an incomplete row", r.Code)
 		}
-		if exitMeaning(r.Exit) == "" {
-			t.Errorf("%s exits with %d, which the list of exit statuses lacks", r.Code, r.Exit)
+		if exitMeaning(rcli.ExitStatus(r.Code)) == "" {
+			t.Errorf("%s exits with %d, which the list of exit statuses lacks", r.Code, rcli.ExitStatus(r.Code))
 		}
 	}
 	for part := range strings.SplitSeq(explanationsText, "\n\n") {

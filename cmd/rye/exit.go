@@ -10,8 +10,9 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/ryeos/rye/applet"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/applet"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -65,7 +66,7 @@ func (u *ui) finish(ctx context.Context, err error) int {
 		return 0
 	}
 	e := primary.Typed(err)
-	status := e.Code.Exit()
+	status := rcli.ExitStatus(e.Code)
 	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
 		status = exitInterrupted
@@ -74,7 +75,7 @@ func (u *ui) finish(ctx context.Context, err error) int {
 	isShown := errors.As(err, &s)
 	switch {
 	case u.json && !u.wrote:
-		doc := envelope{Error: primary.NewFailure(e)}
+		doc := envelope{Error: failure(e)}
 		if isShown {
 			doc.Data = s.data
 		}
@@ -99,9 +100,9 @@ func (u *ui) bug(p any, stack []byte) int {
 	}
 	_ = u.out.Flush()
 	if u.json && !u.wrote {
-		_ = u.document(envelope{Error: primary.NewFailure(e)})
+		_ = u.document(envelope{Error: failure(e)})
 		_ = u.out.Flush()
-		return e.Code.Exit()
+		return rcli.ExitStatus(e.Code)
 	}
 	u.reportError(e)
 	v := readVersion()
@@ -111,7 +112,15 @@ func (u *ui) bug(p any, stack []byte) int {
 			u.tell("%s", strings.ReplaceAll(line, "\t", "  "))
 		}
 	}
-	return e.Code.Exit()
+	return rcli.ExitStatus(e.Code)
+}
+
+// failure renders an error with the hints for people.
+func failure(e *diag.Error) *primary.Failure {
+	rcli.FillFixes(e.Findings)
+	f := primary.NewFailure(e)
+	f.Suggestion = rcli.Hint(e)
+	return f
 }
 
 func reportHint() string {

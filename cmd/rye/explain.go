@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 func explainCommand() *command {
@@ -38,7 +39,7 @@ type codeRow struct {
 }
 
 func newCodeRow(r diag.Row) codeRow {
-	return codeRow{Code: r.Code, Exit: r.Exit, When: r.When, Hint: r.Hint, Meaning: explanation(r.Code)}
+	return codeRow{Code: r.Code, Exit: rcli.ExitStatus(r.Code), When: r.When, Hint: rcli.CodeHint(r.Code), Meaning: explanation(r.Code)}
 }
 
 func runExplain(_ context.Context, c *call) error {
@@ -51,9 +52,9 @@ func runExplain(_ context.Context, c *call) error {
 	}
 	r := newCodeRow(row)
 	return c.ui.Show(r, func() {
-		c.ui.Out("%s (exit %d: %s)", c.ui.Style(bold, string(r.Code)), r.Exit, exitMeaning(r.Exit))
+		c.ui.Out("%s (exit %d: %s)", c.ui.Style(bold, string(r.Code)), rcli.ExitStatus(r.Code), exitMeaning(rcli.ExitStatus(r.Code)))
 		c.ui.Out("  when:  %s", r.When)
-		c.ui.Out("  hint:  %s", r.Hint)
+		c.ui.Out("  hint:  %s", rcli.CodeHint(r.Code))
 		c.ui.Out("")
 		c.ui.Text(r.Meaning)
 	})
@@ -81,7 +82,7 @@ func listCodes(u *ui) error {
 	t := &table{header: []string{"CODE", "EXIT", "WHEN"}, wrap: true}
 	for _, r := range diag.Table() {
 		rows = append(rows, newCodeRow(r))
-		t.add(string(r.Code), itoa(r.Exit), r.When)
+		t.add(string(r.Code), itoa(rcli.ExitStatus(r.Code)), r.When)
 	}
 	return u.Show(map[string]any{"codes": rows}, func() { u.Table(t) })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // itemAt returns the item that a ref, an id or a path names, whatever its

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 func helpCommand() *command {
@@ -175,7 +176,7 @@ func exitsOf(c *command) []exitUse {
 	for _, e := range exitCodes() {
 		use := exitUse{exitCode: e}
 		for _, code := range codes {
-			if code.Exit() == e.Status && !slices.Contains(use.Codes, code) {
+			if rcli.ExitStatus(code) == e.Status && !slices.Contains(use.Codes, code) {
 				use.Codes = append(use.Codes, code)
 			}
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/githook"
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 func initCommand() *command {

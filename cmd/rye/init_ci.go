@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/githook"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/githook"
 )
 
 // ciSystems are the systems that init writes workflows for.

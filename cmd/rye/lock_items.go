@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // itemLock is the lock of a project before and after its tools were looked at.

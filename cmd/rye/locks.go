@@ -19,7 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // spaceLock is the lock of one space with its manifest, either nil when there

@@ -7,9 +7,10 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 func lockOf(t *testing.T, dir string, l *lock.Lock, manifest string) *spaceLock {
@@ -96,7 +97,7 @@ func TestWorkspace(t *testing.T) {
 		t.Error(out)
 	}
 	l.write("bundles/x/rye.yaml", "rye: 1\nname: github.com/acme/x\nprefer: {\"tool:w\": github.com/acme/y}\n")
-	if _, all, status := l.run("run", "w", "--locked"); status != diag.LockStale.Exit() || !strings.Contains(all, "./bundles/x") {
+	if _, all, status := l.run("run", "w", "--locked"); status != rcli.ExitStatus(diag.LockStale) || !strings.Contains(all, "./bundles/x") {
 		t.Errorf("status %d: %s", status, all)
 	}
 	l.must("run", "w")
@@ -107,7 +108,7 @@ func TestWorkspace(t *testing.T) {
 	if err := os.Symlink(aside, filepath.Join(l.dir, "bundles", "x")); err != nil {
 		t.Skip("no links here: ", err)
 	}
-	if _, all, status := l.run("run", "w"); status != diag.PathEscape.Exit() || !strings.Contains(all, "is a link") {
+	if _, all, status := l.run("run", "w"); status != rcli.ExitStatus(diag.PathEscape) || !strings.Contains(all, "is a link") {
 		t.Errorf("status %d: %s", status, all)
 	}
 }

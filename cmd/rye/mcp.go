@@ -8,9 +8,9 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/mcpclient"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 func mcpCommand() *command {

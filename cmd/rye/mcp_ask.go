@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/resolve"
 )
 

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/suggest"
-	"github.com/ryeos/rye/mcpclient"
 )
 
 // maxMCPFile is the largest file that --from reads, in bytes.

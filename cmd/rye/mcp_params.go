@@ -3,9 +3,9 @@ package main
 import (
 	"context"
 
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/mcpclient"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"

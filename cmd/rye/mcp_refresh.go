@@ -11,8 +11,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/linediff"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/mcpclient"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 )

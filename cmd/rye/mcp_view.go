@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/internal/mcpclient"
 )
 
 // mcpServer shows how a server is reached: the whole command, or the address.

@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/ryeos/rye/exec"
-	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/primary"
 )
 

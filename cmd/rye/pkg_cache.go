@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/source"
+	"github.com/ryeos/rye/packages/source"
 )
 
 func vendorCommand() *command {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/source"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // bundleCaps says what the items of a bundle may ask for, as their metadata

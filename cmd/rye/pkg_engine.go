@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/source"
-	"github.com/ryeos/rye/source/gitsource"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/packages/source/git"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 const packagesGroup = "Packages"
@@ -140,14 +140,14 @@ func (c *call) sourceCache(h *house) (*source.Cache, error) {
 
 // sources is the table of where bundles come from.
 func (c *call) sources(x *engine, offline bool) (source.Source, error) {
-	git, err := gitsource.New(gitsource.Params{
+	remoteGit, err := git.New(git.Params{
 		Cache: x.cache, Environ: c.Environ(), Transport: c.Getenv("RYE_GIT"), Offline: offline,
 		Interactive: !c.ui.json && c.Isatty(c.Stdin) && c.Isatty(c.Stderr),
 	})
 	if err != nil {
 		return nil, err
 	}
-	remote := source.Retry(git, source.RetryParams{})
+	remote := source.Retry(remoteGit, source.RetryParams{})
 	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
 }
 

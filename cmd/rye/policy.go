@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 

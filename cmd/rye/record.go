@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/trust"
 )
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
 )
 
@@ -79,7 +80,7 @@ func newSARIF(fs []diag.Finding, place func(string) (string, bool)) sarifLog {
 	for i, row := range diag.Table() {
 		index[row.Code] = i
 		driver.Rules = append(driver.Rules, sarifRule{ID: string(row.Code), ShortDescription: sarifText{row.When},
-			Help: sarifText{row.Hint}, Default: sarifSeverity{"error"}})
+			Help: sarifText{rcli.CodeHint(row.Code)}, Default: sarifSeverity{"error"}})
 	}
 	results := make([]sarifResult, len(fs))
 	for i, f := range fs {

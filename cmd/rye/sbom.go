@@ -11,7 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/sbom"
+	"github.com/ryeos/rye/lock/sbom"
 )
 
 func sbomCommand() *command {

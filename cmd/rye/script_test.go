@@ -11,7 +11,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/ryeos/rye/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 )
 
 // TestMain lets the scripts run this test binary as rye: a process of its own,

@@ -12,8 +12,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/search"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/internal/search"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 func searchCommand() *command {

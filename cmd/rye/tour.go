@@ -16,6 +16,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 func tourCommand() *command {
@@ -120,7 +121,7 @@ func (t *tour) author(ctx context.Context) error {
 	}
 	t.c.ui.Out("")
 	return errors.Join(
-		t.rye(ctx, diag.Unsigned.Exit(), "Nobody vouches for it yet, so it does not run.", "run", "tool", "demo/hello"),
+		t.rye(ctx, rcli.ExitStatus(diag.Unsigned), "Nobody vouches for it yet, so it does not run.", "run", "tool", "demo/hello"),
 		t.rye(ctx, 0, "You read it and sign it.", "sign", "tool:demo/hello"),
 	)
 }
@@ -145,8 +146,8 @@ func (t *tour) tamper(ctx context.Context) error {
 	}
 	t.say("Somebody flips one byte: hello becomes hellO.")
 	err = errors.Join(
-		t.rye(ctx, diag.HashMismatch.Exit(), "It does not run any more.", "run", "tool", "demo/hello", "name=world"),
-		t.rye(ctx, diag.HashMismatch.Exit(), "CI sees it, too.", "verify"),
+		t.rye(ctx, rcli.ExitStatus(diag.HashMismatch), "It does not run any more.", "run", "tool", "demo/hello", "name=world"),
+		t.rye(ctx, rcli.ExitStatus(diag.HashMismatch), "CI sees it, too.", "verify"),
 	)
 	return errors.Join(err, t.write(t.tool, string(good)))
 }
@@ -162,7 +163,7 @@ func (t *tour) impersonate(ctx context.Context) error {
 		return err
 	}
 	t.say("The byte is back. Somebody copies the signed tool to the id demo/deploy.")
-	return t.rye(ctx, diag.SigInvalid.Exit(), "A signature is for one id: it is no passport for another.", "run", "tool", "demo/deploy")
+	return t.rye(ctx, rcli.ExitStatus(diag.SigInvalid), "A signature is for one id: it is no passport for another.", "run", "tool", "demo/deploy")
 }
 
 func (t *tour) next(ctx context.Context) error {
@@ -189,13 +190,13 @@ func (t *tour) team(ctx context.Context) error {
 		)
 	})
 	return errors.Join(err,
-		t.rye(ctx, diag.KeyUnknown.Exit(), "A signature of a stranger counts for nothing.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, rcli.ExitStatus(diag.KeyUnknown), "A signature of a stranger counts for nothing.", "run", "tool", "demo/report", "name=team"),
 		t.rye(ctx, 0, "You trust her, for tools below demo/ and for no more.", "trust", "add", "ada.toml", "--kinds", "tool", "--namespaces", "demo/**"),
 		t.rye(ctx, 0, "Now it runs.", "run", "tool", "demo/report", "name=team"),
 		t.as("ada", func() error {
 			return t.rye(ctx, 0, "Her laptop is stolen. She says so in the project.", "key", "revoke", "--reason", "compromised", "--in-project")
 		}),
-		t.rye(ctx, diag.Revoked.Exit(), "From that commit on her signatures count nowhere.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, rcli.ExitStatus(diag.Revoked), "From that commit on her signatures count nowhere.", "run", "tool", "demo/report", "name=team"),
 	)
 }
 
@@ -234,7 +235,7 @@ func (t *tour) packages(ctx context.Context) error {
 	err = t.in(bundle, func() error {
 		return errors.Join(t.git(ctx, git, "commit", "--quiet", "--allow-empty", "--message=two"), t.git(ctx, git, "tag", "--force", "v1.0.0"))
 	})
-	return errors.Join(err, t.rye(ctx, diag.TagMoved.Exit(), "Upstream, the tag v1.0.0 is moved to another commit. What you locked goes on working; nothing new comes in.", "lock"))
+	return errors.Join(err, t.rye(ctx, rcli.ExitStatus(diag.TagMoved), "Upstream, the tag v1.0.0 is moved to another commit. What you locked goes on working; nothing new comes in.", "lock"))
 }
 
 // publish writes and signs the tool of the bundle.

@@ -5,8 +5,9 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/mcpclient"
+	"github.com/ryeos/rye/internal/mcpclient"
 )
 
 // agent starts the server and is its client: it finds, reads and runs the tool,
@@ -50,7 +51,7 @@ func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args
 	}
 	step := tourStep{Who: "agent", Command: tool + " " + string(asked), Output: said(res)}
 	if res.IsError {
-		step.Exit = diag.ExecutionFailed.Exit()
+		step.Exit = rcli.ExitStatus(diag.ExecutionFailed)
 	}
 	t.Steps = append(t.Steps, step)
 	t.c.ui.Out("%s", t.c.ui.Style(cyan, "agent> "+step.Command))

@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
-	"github.com/ryeos/rye/search"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
 )
 
 // freshFor is how long a server takes a house for the state of the world: trust

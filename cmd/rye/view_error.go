@@ -9,17 +9,18 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 // reportError prints an error with its hint on stderr.
 func (u *ui) reportError(e *diag.Error) {
-	if heading := alarmHeading(e.Code.Exit()); heading != "" {
+	if heading := alarmHeading(rcli.ExitStatus(e.Code)); heading != "" {
 		u.reportAlarm(e, heading)
 	} else {
 		u.tell("%s %s", u.errStyle(red, "rye: error:"), e.Message)
 		u.reportFindings(e.Findings)
 	}
-	if hint := diag.HintOf(e); hint != "" {
+	if hint := rcli.Hint(e); hint != "" {
 		u.tell("%s %s", u.errStyle(cyan, "rye: hint:"), hint)
 	}
 }

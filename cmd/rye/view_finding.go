@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 )
 
 // finding prints one finding: place, code, message, and below it what to do.
@@ -59,6 +60,7 @@ func named(hint, path string) string {
 // report ends a command that shows findings: data and the human form always,
 // the hints and the exit status when err says that something is wrong.
 func (u *ui) report(err error, data any, fs []diag.Finding, human func()) error {
+	rcli.FillFixes(fs)
 	if err == nil {
 		return u.Show(data, human)
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // formats are the forms of a report of findings.
@@ -110,8 +111,7 @@ func fixOf(f diag.Finding) string {
 	if f.Fix != "" {
 		return f.Fix
 	}
-	row, _ := diag.Lookup(f.Code)
-	return row.Hint
+	return rcli.CodeHint(f.Code)
 }
 
 // sarif prints the findings as one document of SARIF 2.1.0.

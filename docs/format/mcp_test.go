@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/mcpclient"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // What mcp.md shows as the canonical forms are those whose digests stand in the

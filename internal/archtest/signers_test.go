@@ -17,7 +17,7 @@ func signers() map[string]string {
 		"primary.signature":         "Prepare hands the entry on",
 		"primary.prepare":           "batch.flush",
 		"primary.upgradeLegacy":     "batch.flush",
-		"githook.sign":              "run.record",
+		"internal/githook.sign":     "run.record",
 		"cmd/rye.writeManifest":     "recordManifest",
 		"cmd/rye.sign":              "Record of the same house",
 		"cmd/rye.cosign":            "recordManifest",

@@ -270,7 +270,7 @@ func TestAppendRefusesBrokenEnd(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var e *diag.Error
-		if !errors.As(err, &e) || !strings.Contains(diag.HintOf(e), "rye key log --check") {
+		if !errors.As(err, &e) || !strings.Contains(e.Hint, "rye key log --check") {
 			t.Errorf("%s: no hint in %v", name, err)
 		}
 		if got := string(content(t, l)); got != c.log {

@@ -77,7 +77,7 @@ func TestCheckNamesTheLine(t *testing.T) {
 			if got := told(rep); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
-			if (rep.Err() != nil) != (c.want != "") || c.want != "" && diag.CodeOf(rep.Err()).Exit() != 5 {
+			if (rep.Err() != nil) != (c.want != "") || c.want != "" && diag.CodeOf(rep.Err()).Class() != diag.ClassIntegrity {
 				t.Errorf("it ends with %v", rep.Err())
 			}
 		})

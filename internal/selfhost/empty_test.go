@@ -10,8 +10,8 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/space"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/verify"
@@ -33,8 +33,8 @@ func notFound(t *testing.T, verb string, err error) {
 		t.Errorf("%s: %v, want: not found in any space: …", verb, err)
 		return
 	}
-	if code := diag.CodeOf(err); code.Exit() != diag.ItemNotFound.Exit() {
-		t.Errorf("%s: code %s has exit status %d", verb, code, code.Exit())
+	if code := diag.CodeOf(err); code.Class() != diag.ClassNotFound {
+		t.Errorf("%s: code %s is of class %s", verb, code, code.Class())
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/space"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
 )
 

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// situation identifies one hint: a code, and the reason that the library set.
+// The empty reason is the code's default.
+type situation struct {
+	code   diag.Code
+	reason string
+}
+
+// hintTables returns every hint for people: a command line or an action. A word
+// in braces is a fact of the error; a hint whose facts are missing is not shown.
+// A code without a row has no hint: its message already says all that helps.
+func hintTables() []map[situation]string {
+	return []map[situation]string{codeHints()}
+}
+
+// Hint returns what a person can do about an error, or "".
+func Hint(e *diag.Error) string {
+	if e.Hint != "" {
+		return e.Hint
+	}
+	if hint := lookUp(e.Code, e.Reason, e.Details); hint != "" && e.Reason != "" {
+		return hint
+	}
+	// An error with one finding is that finding.
+	if len(e.Findings) == 1 {
+		if hint := FindingHint(e.Findings[0]); hint != "" {
+			return hint
+		}
+	}
+	return lookUp(e.Code, "", e.Details)
+}
+
+// FindingHint returns what a person can do about a finding, or "". A finding
+// without a reason has no hint of its own: lists of findings show the default
+// of their code once.
+func FindingHint(f diag.Finding) string {
+	if f.Fix != "" || f.Reason == "" {
+		return f.Fix
+	}
+	facts := map[string]any{"path": f.Path}
+	for k, v := range f.Facts {
+		facts[k] = v
+	}
+	return lookUp(f.Code, f.Reason, facts)
+}
+
+// FillFixes sets the fix of each finding from its hint, for the JSON form.
+func FillFixes(fs []diag.Finding) {
+	for i := range fs {
+		fs[i].Fix = FindingHint(fs[i])
+	}
+}
+
+// CodeHint returns the default hint of a code, or "". Defaults name no facts.
+func CodeHint(c diag.Code) string { return lookUp(c, "", nil) }
+
+func lookUp(code diag.Code, reason string, facts map[string]any) string {
+	for _, table := range hintTables() {
+		if text, ok := table[situation{code, reason}]; ok {
+			return expand(text, facts)
+		}
+	}
+	return ""
+}
+
+// expand fills in the facts of a hint. It returns "" if one is missing.
+func expand(text string, facts map[string]any) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name, after, closed := strings.Cut(rest, "}")
+		value, ok := facts[name]
+		if !closed || !ok || fmt.Sprint(value) == "" {
+			return ""
+		}
+		if list, isList := value.([]string); isList {
+			value = strings.Join(list, ", ")
+		}
+		fmt.Fprint(&b, value)
+		text = after
+	}
+}

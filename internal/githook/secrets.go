@@ -1,0 +1,137 @@
+package githook
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// maxKeyFile is far above any file that is a private key and nothing else.
+const maxKeyFile = 64 << 10
+
+// secrets finds private keys among the staged files, whatever their names:
+// anywhere in a file below .ai, and elsewhere in files that begin with one.
+func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.Batch, error)) (found []diag.Finding, err error) {
+	var inside, outside []gitcmd.Change
+	for _, c := range p.Changes {
+		switch {
+		case c.Status == 'D' || c.Status == 'U' || !c.IsFile():
+		case strings.HasPrefix(c.Path, p.Prefix+space.Dir+"/"):
+			inside = append(inside, c)
+		default:
+			outside = append(outside, c)
+		}
+	}
+	small, err := notLarger(ctx, p.Repo.Git, outside)
+	if err != nil {
+		return nil, err
+	}
+	all := append(inside, small...)
+	if len(all) == 0 {
+		return nil, nil
+	}
+	batch, err := open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	oids := make([]string, len(all))
+	for i, c := range all {
+		oids[i] = c.OID
+	}
+	err = batch.Read(oids, resolve.MaxItem, func(i int, o gitcmd.Object) {
+		line := keyLine(o.Data)
+		if line == 0 || i >= len(inside) && line != firstText(o.Data) {
+			return
+		}
+		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged")
+		f.Path, f.Fix = all[i].Path, "take it out of the commit with git rm --cached "+word(all[i].Path)+", and keep it outside the repository"
+		found = append(found, f)
+	})
+	return found, err
+}
+
+// notLarger returns the changes whose blobs may be key files.
+func notLarger(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]gitcmd.Change, error) {
+	oids := make([]string, len(changes))
+	for i, c := range changes {
+		oids[i] = c.OID
+	}
+	sizes, err := git.Sizes(ctx, oids)
+	if err != nil {
+		return nil, err
+	}
+	var small []gitcmd.Change
+	for i, c := range changes {
+		if sizes[i] <= maxKeyFile {
+			small = append(small, c)
+		}
+	}
+	return small, nil
+}
+
+// keyLine returns the line where a private key begins, 0 when there is none: a
+// PEM header that names one (PKCS, OpenSSH, cosign, PGP) with a key after it,
+// so that a text about keys is no key, or the header of a PuTTY key.
+func keyLine(b []byte) int {
+	const begin = "-----BEGIN "
+	line := 1
+	for rest := b; ; {
+		i := bytes.Index(rest, []byte(begin))
+		if i < 0 {
+			break
+		}
+		line += bytes.Count(rest[:i], []byte{'\n'})
+		rest = rest[i+len(begin):]
+		label, after, ok := bytes.Cut(rest, []byte("-----"))
+		if ok && len(label) < 64 && bytes.Contains(label, []byte("PRIVATE KEY")) && holdsKey(after) {
+			return line
+		}
+	}
+	if bytes.HasPrefix(b, []byte("PuTTY-User-Key-File-")) {
+		return 1
+	}
+	return 0
+}
+
+// holdsKey reports whether base64 of some length follows soon: directly, after
+// headers ("Proc-Type: …"), indented, or behind "\n" in a quoted string.
+func holdsKey(after []byte) bool {
+	const window, least = 400, 32
+	run := 0
+	for _, c := range after[:min(len(after), window)] {
+		switch {
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
+			if run++; run >= least {
+				return true
+			}
+		default:
+			run = 0
+		}
+	}
+	return false
+}
+
+// firstText returns the number of the first line that is not blank.
+func firstText(b []byte) int {
+	blank := b[:len(b)-len(bytes.TrimLeft(b, " \t\r\n\xef\xbb\xbf"))]
+	return 1 + bytes.Count(blank, []byte{'\n'})
+}
+
+// word returns a path as one word of a shell, for a person to paste.
+func word(path string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+,@-", r)
+	}
+	switch {
+	case strings.HasPrefix(path, "-"):
+		return "-- " + word("./"+path)
+	case strings.ContainsFunc(path, func(r rune) bool { return !plain(r) }):
+		return quote(path)
+	}
+	return path
+}

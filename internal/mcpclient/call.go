@@ -1,0 +1,184 @@
+package mcpclient
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// call is the body of the runtimes: it calls the tool that the item at the head
+// of the chain stands for.
+func (c *client) call(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+	settings, _ := in.Config["settings"].(map[string]any)
+	transport, _ := settings["transport"].(string)
+	say := func(text string) {
+		for line := range strings.SplitSeq(text, "\n") {
+			if in.OnLine != nil && line != "" {
+				in.OnLine(proc.Stderr, []byte(line))
+			}
+		}
+	}
+	data, err := c.callStub(ctx, &in, transport, say)
+	say(Stderr(err)) // only now is it of interest
+	return data, err
+}
+
+// callStub calls the tool that a verified item stands for, if the server still
+// describes it as it was signed.
+func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport string, say func(string)) (map[string]any, error) {
+	it := in.Chain.Tool()
+	stub, err := ReadStub(it)
+	if err != nil {
+		return nil, err
+	}
+	server, err := c.serverOf(ctx, it, stub, transport, in.Env)
+	if err != nil {
+		return nil, err
+	}
+	for again := true; ; again = false {
+		session, err := c.checked(ctx, it, stub, server, in.Env)
+		if err != nil {
+			return nil, err
+		}
+		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, say)
+		switch {
+		case err == nil:
+			data := res.Data()
+			if odd := misfits(it, res); len(odd) > 0 {
+				data["warnings"] = odd
+			}
+			return data, nil
+		case again && forgotten(err):
+			session.Close() // it did not look at the call
+		default:
+			return nil, err
+		}
+	}
+}
+
+// refresh returns the command that brings the items of a tool's server up to date.
+func refresh(tool *resolve.Item) string {
+	words := "rye mcp refresh " + path.Base(tool.Ref.Category())
+	if tool.Root.Space == space.User {
+		words += " --scope user"
+	}
+	return words
+}
+
+// transportOf returns what a runtime calls the way to a server.
+func transportOf(s *Server) string {
+	if s.Transport == SSE {
+		return HTTP
+	}
+	return s.Transport
+}
+
+// serverOf finds the server of a stub by a static edge, verified, asks whether
+// the caller may use it, and fills its variables in.
+func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, transport string, env map[string]string) (*Server, error) {
+	ref := ServerRef(stub.Server)
+	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
+	if err != nil {
+		if diag.CodeOf(err) == diag.ExecutorNotFound {
+			err = diag.New(diag.ToolNotFound, "%w, named as config.server by %s", err, it.Ref).WithHint("rye mcp add %s", stub.Server)
+		}
+		return nil, err
+	}
+	server, err := ReadServer(found)
+	if err != nil {
+		return nil, err
+	}
+	if kind := transportOf(server); transport != "" && transport != kind {
+		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, ref, server.Transport).
+			WithHint("%s", refresh(it))
+	}
+	if now := server.Reached(); now != stub.Reached {
+		return nil, diag.New(diag.HashMismatch, "running %s: %s says another way to the server than when the tool was signed", it.Ref, found.Path()).
+			WithHint("%s asks the server again, and signs what it says", refresh(it)).
+			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
+	}
+	if err := c.allowed(server); err != nil {
+		return nil, err
+	}
+	return c.fill(found, server, env)
+}
+
+// fill fills in the variables of a server. Those that the chain does not declare
+// come from our environment, if whoever signed the server may have them.
+func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Server, error) {
+	environ := c.p.Environ
+	if slices.ContainsFunc(s.Variables(), func(name string) bool { _, has := env[name]; return !has }) {
+		if c.p.Secrets == nil {
+			environ = nil
+		} else if err := c.p.Secrets(it); err != nil {
+			return nil, err
+		}
+	}
+	return s.Expand(env, environ)
+}
+
+// checked returns a session whose server describes the tool as it was signed. A
+// server that ended since the last call is started once more, since nothing was
+// asked of it yet.
+func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, env map[string]string) (*Session, error) {
+	o := c.options(env)
+	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, o, s) }
+	for again := true; ; again = false {
+		session, err := c.p.Pool.Get(ctx, poolKey(s, o), dial)
+		if err != nil {
+			return nil, err
+		}
+		tools, err := session.Tools(ctx)
+		if err == nil {
+			return session, unchanged(it, stub, tools)
+		}
+		if !again || session.Alive() || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *client) options(env map[string]string) Options {
+	o := c.p.Options()
+	o.Env = proc.Environ(env)
+	return o
+}
+
+// poolKey tells servers apart: by all that was filled in, and where and with what
+// they are started.
+func poolKey(s *Server, o Options) string {
+	b, err := jsonx.Marshal([]any{s, o.Dir, o.Env, o.Project})
+	if err != nil { // nothing of that is what JSON cannot hold
+		return s.Name
+	}
+	return item.DigestOf(b).Hex()
+}
+
+// unchanged compares what a server says about a tool now with what was signed.
+func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
+	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
+	if i < 0 {
+		return diag.New(diag.ToolNotFound, "running %s: MCP server %s offers no tool %s any more", it.Ref, stub.Server, quoted(stub.Tool)).
+			WithHint("%s shows what it offers now", refresh(it))
+	}
+	hash, err := tools[i].Hash()
+	if err != nil || hash == stub.Definition {
+		return err
+	}
+	what := "its definition"
+	if parts := Differences(it, tools[i]); len(parts) > 0 {
+		what = strings.Join(parts, ", ")
+	}
+	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool otherwise than when you signed it (%s)", it.Ref, stub.Server, what).
+		WithHint("%s shows the change and asks whether you accept it", refresh(it)).
+		WithDetail("expected", stub.Definition.String()).WithDetail("found", hash.String()).WithDetail("changed", what)
+}

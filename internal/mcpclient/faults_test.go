@@ -1,0 +1,167 @@
+package mcpclient
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+)
+
+func detail(err error, key string) string {
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		return ""
+	}
+	s, _ := e.Details[key].(string)
+	return s
+}
+
+// A crash is told with its status and the end of stderr.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"start", "initialize"} {
+		_, err := Connect(t.Context(), options(t), stdio("-crash", at, "-era", "legacy"))
+		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), "connecting to MCP server fixture: it ended with exit status 3") {
+			t.Errorf("%s: %v", at, err)
+		}
+		if got := detail(err, "stderr"); got != "fixture: something is broken\nfixture: giving up at "+at {
+			t.Errorf("%s: stderr %q", at, got)
+		}
+	}
+	s := open(t, stdio("-crash", "tools/call"))
+	_, err := s.Call(t.Context(), "echo", map[string]any{"text": "x"})
+	if !strings.Contains(err.Error(), `calling "echo" of MCP server fixture: it ended with exit status 3`) || s.Alive() {
+		t.Errorf("%v, alive %v", err, s.Alive())
+	}
+}
+
+// A server that ends at the first question of the newer era is asked in the older
+// way.
+func TestCrashAtProbe(t *testing.T) {
+	t.Parallel()
+	s := open(t, stdio("-crash", discoverMethod))
+	if s.Protocol() != legacy {
+		t.Errorf("agreed on %s", s.Protocol())
+	}
+}
+
+// A server that says nothing to the first question of the newer era is spoken to
+// in the older way: over stdio in the same process.
+func TestSilentProbe(t *testing.T) {
+	t.Parallel()
+	pid := filepath.Join(t.TempDir(), "pid")
+	s := stdio("-silent", discoverMethod, "-child", pid)
+	s.Timeout = 6 * time.Second
+	if got := open(t, s).Protocol(); got != legacy {
+		t.Errorf("stdio: agreed on %s", got)
+	}
+	s = onWeb(t, &mcptest.Server{Silent: discoverMethod}, "/mcp")
+	s.Timeout = 6 * time.Second
+	if got := open(t, s).Protocol(); got != legacy {
+		t.Errorf("http: agreed on %s", got)
+	}
+}
+
+// Silence ends with the server's timeout, wherever it begins.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	for _, at := range []string{"initialize", "tools/list", "tools/call"} {
+		for name, s := range map[string]*Server{
+			"stdio": stdio("-silent", at, "-era", "legacy"),
+			"http":  onWeb(t, &mcptest.Server{Silent: at, Era: "legacy"}, "/mcp"),
+		} {
+			s.Timeout = 600 * time.Millisecond
+			err := use(t.Context(), options(t), s)
+			if diag.CodeOf(err) != diag.Timeout || !strings.Contains(err.Error(), "no answer within 600ms") {
+				t.Errorf("%s, silent at %s: %v", name, at, err)
+			}
+		}
+	}
+}
+
+// use does everything once and returns the first error.
+func use(ctx context.Context, o Options, s *Server) error {
+	session, err := Connect(ctx, o, s)
+	if err != nil {
+		return err
+	}
+	defer session.Close()
+	if _, err = session.Tools(ctx); err == nil {
+		_, err = session.Call(ctx, "echo", map[string]any{"text": "x"})
+	}
+	return err
+}
+
+func TestLoopingCursor(t *testing.T) {
+	for name, s := range map[string]*Server{"stdio": stdio("-loop"), "http": onWeb(t, &mcptest.Server{Loop: true}, "/mcp")} {
+		_, err := open(t, s).Tools(t.Context())
+		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), `its list does not end: page 2 leads back to "again"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What a server started ends with it, though it ignores its input and SIGTERM.
+func TestGroupEnds(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("nothing there tells whether a process runs")
+	}
+	pid := filepath.Join(t.TempDir(), "pid")
+	s := open(t, stdio("-child", pid, "-stay"))
+	if _, err := s.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(pid)
+	if err != nil || !running(string(b)) {
+		t.Fatalf("the child %s does not run: %v", b, err)
+	}
+	s.Close()
+	for running(string(b)) { // killed already; the test's own timeout ends a wait for one that is not
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func TestWebFailures(t *testing.T) {
+	s := onWeb(t, &mcptest.Server{Token: "t0ken"}, "/mcp")
+	if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.AuthFailed || !strings.Contains(err.Error(), "HTTP 401") {
+		t.Errorf("without a token: %v", err)
+	}
+	s.Headers = map[string]string{"Authorization": "Bearer t0ken"}
+	if err := use(t.Context(), options(t), s); err != nil {
+		t.Errorf("with a token: %v", err)
+	}
+	for path, want := range map[string]string{"/nothing": "HTTP 404", "/elsewhere": "another origin, http://elsewhere.invalid"} {
+		s := onWeb(t, &mcptest.Server{}, path)
+		if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	s = &Server{Name: "gone", Transport: HTTP, URL: "http://127.0.0.1:1/mcp", Timeout: 5 * time.Second}
+	if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("nobody there: %v", err)
+	}
+	o := options(t)
+	o.Offline = true
+	if err := use(t.Context(), o, s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), "--offline") {
+		t.Errorf("offline: %v", err)
+	}
+}
+
+// A server that forgot the session says so before it looks at a call.
+func TestForgottenSession(t *testing.T) {
+	s := open(t, onWeb(t, &mcptest.Server{Era: "legacy", Forget: true}, "/mcp"))
+	if _, err := s.Tools(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Call(t.Context(), "echo", nil); !forgotten(err) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,101 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// fixedBy returns the digest that fixes all files of a root: of the manifest
+// that the lock names of an installed bundle, which is not even read, or of the
+// embedded bundle. It is zero for a root whose files may change.
+func fixedBy(root *space.Root) item.Digest {
+	switch {
+	case root.Embedded():
+		return item.DigestOf(bytes.Join(manifests(root), nil))
+	case root.ReadOnly():
+		return root.Manifest()
+	}
+	return item.Digest{}
+}
+
+func manifests(root *space.Root) (out [][]byte) {
+	for _, rel := range resolve.Manifests(root) {
+		if b, err := root.Read(rel, bundle.MaxManifest); err == nil {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// listed returns what the manifests of a root say of its files, those only
+// that the lock names if it names one.
+func listed(root *space.Root) map[string]item.Digest {
+	out := map[string]item.Digest{}
+	for _, b := range manifests(root) {
+		m, fs := bundle.Parse(b)
+		if m == nil || diag.Failed(fs) || root.ReadOnly() && item.DigestOf(b) != root.Manifest() {
+			continue
+		}
+		for _, f := range m.Files {
+			if below, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
+				out[below] = f.Digest
+			}
+		}
+	}
+	return out
+}
+
+// readFixed reads all items of a root as one segment. true is whether every
+// file is the one that its manifest lists, so that the segment may be kept
+// under the manifest's digest: nobody can put other words into the index of a
+// bundle by changing a copy of it.
+func (f *fields) readFixed(ctx context.Context, root *space.Root) (s *segment, sound bool, err error) {
+	files, walkErr := f.files(ctx, root)
+	b := newBuilder(f)
+	list := listed(root)
+	sound = walkErr == nil && len(files) == f.count(list)
+	err = f.documents(ctx, root, files, nil, func(_ int, c *content, d *document) {
+		sound = sound && c.isListed(list)
+		if d != nil {
+			b.add(d)
+		}
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	s, ok := openSegment(string(b.bytes()), f)
+	if !ok {
+		panic("search: a segment that was just written cannot be read")
+	}
+	return s, sound, walkErr
+}
+
+// isListed reports whether the bytes that were read are those of a manifest.
+func (c *content) isListed(list map[string]item.Digest) bool {
+	want, ok := list[c.rel]
+	if c.err != nil || !ok || want != item.DigestOf(c.bytes) {
+		return false
+	}
+	return c.sig == nil || list[c.rel+extract.DetachedExt] == item.DigestOf(c.sig)
+}
+
+// count returns how many files of a manifest may be items.
+func (f *fields) count(list map[string]item.Digest) (n int) {
+	for rel := range list {
+		for _, ext := range f.exts {
+			if p, ok := ext.Place(rel); ok && !p.Ref.IsZero() && path.Ext(rel) != extract.DetachedExt {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,84 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Why a transport could not do something that the other one may.
+var (
+	errMissing     = errors.New("the remote did not send an object that it promised")
+	errNotOffered  = errors.New("the remote sends only what a branch or tag holds")
+	errUnsupported = errors.New("this transport cannot read the repository")
+	errAuth        = errors.New("the remote asks who is there")
+)
+
+// network is the error for what the other side did wrong, or for no answer.
+func network(ctx context.Context, doing, url string, err error) error {
+	if ctx.Err() != nil {
+		return stopped(ctx, doing, url)
+	}
+	var e *diag.Error
+	if errors.As(err, &e) {
+		return err
+	}
+	out := diag.New(diag.Network, "%s %s: %w", doing, url, err)
+	out.Retryable = !errors.Is(err, errMissing) && !errors.Is(err, errNotOffered)
+	return out
+}
+
+// stopped is the error for a ctx that ended: its user gave up, or time did.
+func stopped(ctx context.Context, doing, url string) error {
+	if errors.Is(context.Cause(ctx), errTooLong) {
+		e := diag.New(diag.Network, "%s %s: %w", doing, url, errTooLong)
+		e.Retryable = true
+		return e
+	}
+	return diag.New(diag.Cancelled, "%s %s: %w", doing, url, context.Cause(ctx))
+}
+
+var errTooLong = errors.New("it took too long")
+
+func unauthorised(url string, refused bool) error {
+	e := &diag.Error{Code: diag.AuthRequired, Err: errAuth,
+		Message: fmt.Sprintf("asking %s: it does not exist, or may not be read without credentials", url)}
+	if refused {
+		e.Code = diag.AuthFailed
+		e.Message = fmt.Sprintf("asking %s: the credentials that git has are not accepted", url)
+	}
+	return e.WithHint("rye uses what git uses: check that git ls-remote %s works, and set up a credential helper or an ssh key if not", url)
+}
+
+func notFound(url string) error {
+	return diag.New(diag.SourceNotFound, "asking %s: there is no repository", url)
+}
+
+func moved(url, home string) error {
+	if home == "" {
+		return diag.New(diag.SourceMoved, "asking %s: it redirects to an address that cannot be read", url).WithDetail("url", url).
+			WithHint("ask its owner where the repository is now; nothing was sent there")
+	}
+	e := diag.New(diag.SourceMoved, "asking %s: the repository has moved to %s", url, home).
+		WithDetail("url", url).WithDetail("moved_to", home)
+	return e.WithHint("if that is who you mean, require %s instead; nothing was sent there", strings.TrimPrefix(home, "https://"))
+}
+
+// tooLarge is the error for a transfer beyond its limit.
+func tooLarge(url string, limit int64) error {
+	return diag.New(diag.TooLarge, "fetching %s: it sends more than %d bytes", url, limit)
+}
+
+// noGit is the error for what needs the git command where there is none.
+func noGit(url, why string, cause error) error {
+	code := diag.CodeOf(cause)
+	if code == "" || code == diag.Network {
+		code = diag.ExecutionFailed
+	}
+	e := &diag.Error{Code: code, Err: cause,
+		Message: fmt.Sprintf("asking %s: %s, for which the git command is needed, and there is none", url, why)}
+	return e.WithHint("install git, or put its folder into PATH")
+}

@@ -1,0 +1,146 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/storage/filesystem"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// goFile is a Remote that is a repository on this machine, read by go-git where
+// it stands: nothing is copied but the files of bundles.
+type goFile struct{ url string }
+
+// gitDir finds the folder that holds the objects.
+func (r *goFile) gitDir() (string, error) {
+	dir := pathOf(r.url)
+	for _, d := range []string{dir, filepath.Join(dir, ".git"), dir + ".git"} {
+		b, err := os.ReadFile(filepath.Join(d, "config"))
+		if err != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(d, "objects")); err != nil {
+			continue
+		}
+		return d, plain(d, string(b))
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", notFound(r.url)
+	}
+	return "", fmt.Errorf("it is no plain repository: %w", errUnsupported)
+}
+
+// plain returns nil for a repository that needs no more than the first version
+// of the format: no other names of objects, no other store of refs, nothing
+// left out.
+func plain(dir, config string) error {
+	low := strings.ToLower(config)
+	if _, ext, ok := strings.Cut(low, "[extensions]"); ok && strings.ReplaceAll(firstLine(ext), " ", "") != "objectformat=sha1" {
+		return fmt.Errorf("it uses extensions of the format: %w", errUnsupported)
+	}
+	for _, name := range []string{"shallow", "objects/info/alternates", "commondir"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return fmt.Errorf("it has parts elsewhere (%s): %w", name, errUnsupported)
+		}
+	}
+	if strings.Contains(low, "promisor") || strings.Contains(low, "worktreeconfig") {
+		return fmt.Errorf("it has parts elsewhere: %w", errUnsupported)
+	}
+	return nil
+}
+
+// firstLine returns the only line of a section, or all of it when it has more.
+func firstLine(section string) string {
+	section, _, _ = strings.Cut(section, "[")
+	return strings.TrimSpace(section)
+}
+
+// pathOf returns the folder that a file URL names.
+func pathOf(url string) string {
+	p := strings.TrimPrefix(url, "file://")
+	if filepath.Separator == '\\' && len(p) > 2 && p[2] == ':' { // file:///C:/x
+		p = strings.TrimPrefix(p, "/")
+	}
+	return filepath.FromSlash(p)
+}
+
+func (r *goFile) open() (*filesystem.Storage, error) {
+	dir, err := r.gitDir()
+	if err != nil {
+		return nil, err
+	}
+	return openStorage(dir), nil
+}
+
+// ListRefs implements Remote.
+func (r *goFile) ListRefs(ctx context.Context) (*Refs, error) {
+	dir, err := r.gitDir()
+	if err != nil {
+		return nil, network(ctx, "asking", r.url, err)
+	}
+	local, err := readLocalRefs(dir)
+	if err != nil {
+		return nil, network(ctx, "asking", r.url, err)
+	}
+	st := openStorage(dir)
+	defer st.Close()
+	objs := &goObjects{st}
+	out := &Refs{Head: local.head}
+	for name, ref := range local.refs {
+		e := Ref{Name: name, OID: ref.oid, Commit: ref.oid}
+		switch {
+		case ref.peeled != "":
+			e.Commit = ref.peeled
+		case strings.HasPrefix(name, "refs/tags/"):
+			if commit, _, err := peel(ctx, objs, e.OID); err == nil {
+				e.Commit = commit
+			} else if diag.CodeOf(err) != diag.VersionNotFound {
+				return nil, network(ctx, "asking", r.url, err)
+			}
+		}
+		out.List = append(out.List, e)
+	}
+	out.sort()
+	return out, nil
+}
+
+// FetchRef implements Remote: what is wanted must be there, and a repository of
+// another format is somebody else's.
+func (r *goFile) FetchRef(ctx context.Context, _ string, w Want) error {
+	st, err := r.open()
+	if err != nil {
+		return network(ctx, "fetching", r.url, err)
+	}
+	defer st.Close()
+	for _, oid := range w.OIDs {
+		if ctx.Err() != nil {
+			return stopped(ctx, "fetching", r.url)
+		}
+		if st.HasEncodedObject(plumbing.NewHash(oid)) != nil {
+			return network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, oid))
+		}
+	}
+	return nil
+}
+
+// FetchSubtree implements Remote.
+func (r *goFile) FetchSubtree(ctx context.Context, store string, w Want, _ string) error {
+	return r.FetchRef(ctx, store, w)
+}
+
+// Open implements Remote.
+func (r *goFile) Open(ctx context.Context, _ string) (Objects, error) {
+	st, err := r.open()
+	if err != nil {
+		return nil, network(ctx, "reading", r.url, err)
+	}
+	return &goObjects{st}, nil
+}

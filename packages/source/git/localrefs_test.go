@@ -1,0 +1,76 @@
+package git
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The files of a repository say what git would: loose refs stand over packed
+// ones, symbolic refs and refs of other kinds are nobody's version.
+func TestReadLocalRefs(t *testing.T) {
+	a, b, c, d := strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40), strings.Repeat("d", 40)
+	base := map[string]string{
+		"HEAD": "ref: refs/heads/main\n", "refs/heads/main": a + "\n", "refs/heads/deep/er": b, "refs/heads/alias": "ref: refs/heads/main\n",
+		"refs/tags/v1.1.0": c + "\n", "refs/heads/main.lock": "half", "refs/pull/1/head": d,
+		"packed-refs": "# pack-refs with: peeled fully-peeled sorted \n" + b + " refs/heads/main\n" + b + " refs/heads/old\n" + b + " refs/heads/alias\n" + d + " refs/pull/2/head\n^" + c + "\n" + c + " refs/tags/v1.0.0\n^" + d + "\n" + c + " refs/tags/v1.1.0\n^" + a + "\n",
+	}
+	for name, tc := range map[string]struct {
+		change map[string]string
+		want   string
+		bad    bool
+	}{
+		"all":            {nil, "head a; deep/er b, main a, old b, v1.0.0 c d, v1.1.0 c", false},
+		"detached":       {map[string]string{"HEAD": d + "\n"}, "head d; deep/er b, main a, old b, v1.0.0 c d, v1.1.0 c", false},
+		"unborn":         {map[string]string{"HEAD": "ref: refs/heads/none\n"}, "head ; deep/er b, main a, old b, v1.0.0 c d, v1.1.0 c", false},
+		"nothing packed": {map[string]string{"packed-refs": ""}, "head a; deep/er b, main a, v1.1.0 c", false},
+		"line ends":      {map[string]string{"packed-refs": b + " refs/heads/old\r\n"}, "head a; deep/er b, main a, old b, v1.1.0 c", false},
+		"a broken ref":   {map[string]string{"refs/heads/main": "half"}, "", true},
+		"an empty ref":   {map[string]string{"refs/tags/v1.1.0": "\n"}, "", true},
+		"a broken HEAD":  {map[string]string{"HEAD": "half"}, "", true},
+		"a broken line":  {map[string]string{"packed-refs": "nonsense\n"}, "", true},
+		"a short name":   {map[string]string{"packed-refs": a[:39] + " refs/heads/x\n"}, "", true},
+	} {
+		dir := t.TempDir()
+		for _, files := range []map[string]string{base, tc.change} {
+			for rel, text := range files {
+				p := filepath.Join(dir, filepath.FromSlash(rel))
+				if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o755), os.WriteFile(p, []byte(text), 0o644)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		l, err := readLocalRefs(dir)
+		if tc.bad {
+			if !errors.Is(err, errUnsupported) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := tell(l); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// tell writes refs with the first letter of each object.
+func tell(l *localRefs) string {
+	first := func(oid string) string { return oid[:min(1, len(oid))] }
+	refs := &Refs{}
+	for name, r := range l.refs {
+		refs.List = append(refs.List, Ref{Name: name, OID: strings.TrimRight(first(r.oid)+" "+first(r.peeled), " ")})
+	}
+	refs.sort()
+	var out []string
+	for _, r := range refs.List {
+		name := strings.TrimPrefix(strings.TrimPrefix(r.Name, "refs/heads/"), "refs/tags/")
+		out = append(out, name+" "+r.OID)
+	}
+	return "head " + first(l.head) + "; " + strings.Join(out, ", ")
+}

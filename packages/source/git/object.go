@@ -1,0 +1,136 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" // the names of objects are SHA-1; what is trusted is the SHA-256 of their bytes
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Limits of objects that are not files.
+const (
+	maxCommit = 1 << 20
+	maxTree   = 64 << 20
+)
+
+// read reads objects of one kind and holds each against its name, whatever the
+// store is and whoever filled it.
+func read(ctx context.Context, objs Objects, kind string, oids []string, limit int64, each func(i int, data []byte) error) error {
+	if len(oids) == 0 {
+		return nil
+	}
+	return objs.Read(ctx, oids, limit, func(i int, o Object) error {
+		if kind != "" && o.Kind != kind {
+			return diag.New(diag.HashMismatch, "reading object %s: it is a %s, not a %s", oids[i], o.Kind, kind)
+		}
+		if got := name(o, len(oids[i]) == 64); got != oids[i] {
+			return diag.New(diag.HashMismatch, "reading object %s: its bytes have the name %s", oids[i], got)
+		}
+		return each(i, o.Data)
+	})
+}
+
+// name computes the name of an object.
+func name(o Object, isSHA256 bool) string {
+	var h hash.Hash = sha1.New()
+	if isSHA256 {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "%s %d\x00", o.Kind, len(o.Data))
+	h.Write(o.Data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func isOID(s string) bool {
+	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// commit is what a commit says.
+type commit struct {
+	tree    string
+	parents []string
+	time    time.Time
+}
+
+func parseCommit(oid string, data []byte) (commit, error) {
+	var c commit
+	head, _, _ := strings.Cut(string(data), "\n\n")
+	for line := range strings.SplitSeq(head, "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		switch key {
+		case "tree":
+			c.tree = value
+		case "parent":
+			c.parents = append(c.parents, value)
+		case "committer":
+			c.time = timeOf(value)
+		}
+	}
+	if !isOID(c.tree) || len(c.tree) != len(oid) {
+		return c, diag.New(diag.HashMismatch, "reading commit %s: it names no tree", oid)
+	}
+	return c, nil
+}
+
+// timeOf reads "Name <mail> 1700000000 +0100".
+func timeOf(s string) time.Time {
+	words := strings.Fields(s[strings.LastIndexByte(s, '>')+1:])
+	if len(words) == 0 {
+		return time.Unix(0, 0).UTC()
+	}
+	n, err := strconv.ParseInt(words[0], 10, 64)
+	if err != nil || n < 0 || n > 253402300799 { // the end of the year 9999
+		n = 0
+	}
+	return time.Unix(n, 0).UTC()
+}
+
+// parseTag returns what a tag object holds.
+func parseTag(oid string, data []byte) (target, kind string, err error) {
+	head, _, _ := strings.Cut(string(data), "\n\n")
+	for line := range strings.SplitSeq(head, "\n") {
+		switch key, value, _ := strings.Cut(line, " "); key {
+		case "object":
+			target = value
+		case "type":
+			kind = value
+		}
+	}
+	if !isOID(target) || len(target) != len(oid) {
+		return "", "", diag.New(diag.HashMismatch, "reading tag %s: it names no object", oid)
+	}
+	return target, kind, nil
+}
+
+// entry is one line of a tree.
+type entry struct {
+	mode uint32
+	name string
+	oid  string
+}
+
+const modeTree = 0o40000
+
+func parseTree(oid string, data []byte) ([]entry, error) {
+	var out []entry
+	size := len(oid) / 2
+	for len(data) > 0 {
+		head, rest, ok := bytes.Cut(data, []byte{0})
+		mode, name, ok2 := strings.Cut(string(head), " ")
+		n, err := strconv.ParseUint(mode, 8, 32)
+		if !ok || !ok2 || err != nil || len(rest) < size || name == "" || strings.Contains(name, "/") {
+			return nil, diag.New(diag.HashMismatch, "reading tree %s: it is malformed", oid)
+		}
+		out = append(out, entry{uint32(n), name, hex.EncodeToString(rest[:size])})
+		data = rest[size:]
+	}
+	return out, nil
+}

@@ -1,0 +1,160 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages/source"
+)
+
+// Resolve implements source.Source.
+func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.Origin, error) {
+	l, err := s.Versions(ctx, id)
+	if err != nil {
+		return source.Origin{}, err
+	}
+	refs, err := s.listRefs(ctx, l.URL)
+	if err != nil {
+		return source.Origin{}, err
+	}
+	switch {
+	case query == "" || query == source.Latest:
+		if v, ok := newest(l); ok {
+			return l.OriginOf(v), nil
+		}
+		if l.Head == "" {
+			return source.Origin{}, diag.New(diag.VersionNotFound, "resolving %s: %s has neither a version nor a commit", id, l.URL)
+		}
+		return s.pseudo(ctx, l, refs, l.Head, "")
+	case lock.IsCommit(query):
+		return s.pseudo(ctx, l, refs, query, "")
+	case lock.IsPseudo(query):
+		if err := id.CheckVersion(query); err != nil {
+			return source.Origin{}, err
+		}
+		return s.pseudo(ctx, l, refs, lock.PseudoCommit(query), query)
+	}
+	if v, ok := l.Find(query); ok {
+		return l.OriginOf(v), nil
+	}
+	if err := id.CheckVersion(query); err != nil {
+		return source.Origin{}, err
+	}
+	e := diag.New(diag.VersionNotFound, "resolving %s: %s has no version %s", id, l.URL, query)
+	if near := suggest.List(query, l.Names(), 3); len(near) > 0 {
+		e.WithHint("it has %s", strings.Join(near, ", "))
+	}
+	return source.Origin{}, e
+}
+
+// pseudo resolves a commit, or the beginning of one. Want is the pseudo-version
+// that somebody wrote, which must be one that the commit can have, or "".
+func (s *Source) pseudo(ctx context.Context, l *source.Listing, refs *Refs, prefix, want string) (source.Origin, error) {
+	o := source.Origin{ID: l.ID, URL: l.URL, Commit: prefix, Subdir: l.ID.Subdir, TagSum: l.TagSum, Version: want}
+	if o.Version == "" {
+		o.Version = prefix
+	}
+	h, err := s.history(ctx, l.URL, refs)
+	if err != nil {
+		return source.Origin{}, err
+	}
+	switch found := h.find(prefix); len(found) {
+	case 0:
+		return source.Origin{}, impostor(o)
+	case 1:
+		o.Commit = found[0]
+	default:
+		return source.Origin{}, diag.New(diag.AmbiguousItem, "resolving %s: %d commits of %s begin with %s", l.ID, len(found), l.URL, prefix)
+	}
+	return versionOf(h, l, o, want)
+}
+
+// versionOf gives the commit of o its version: that of a tag which holds it, or
+// a pseudo-version after the newest version among its ancestors.
+func versionOf(h *history, l *source.Listing, o source.Origin, want string) (source.Origin, error) {
+	o.Time = h.known[o.Commit].time
+	before := h.ancestors(o.Commit)
+	older := []string{""}
+	for _, v := range l.Versions {
+		if v.Commit == o.Commit && want == "" {
+			tagged := l.OriginOf(v)
+			tagged.Time = o.Time
+			return tagged, nil
+		}
+		if before[v.Commit] && v.Commit != o.Commit {
+			older = append(older, v.Version)
+		}
+	}
+	o.Version = lock.PseudoVersion(l.ID, older[len(older)-1], o.Time, o.Commit)
+	if want == "" || want == o.Version {
+		return o, nil
+	}
+	for _, v := range older { // it was written when there were fewer tags
+		if lock.PseudoVersion(l.ID, v, o.Time, o.Commit) == want {
+			o.Version = want
+			return o, nil
+		}
+	}
+	return source.Origin{}, diag.New(diag.VersionMismatch, "resolving %s at %s: commit %s has the version %s", l.ID, want, o.Commit, o.Version)
+}
+
+// reachable refuses a commit that no branch or tag holds.
+func (s *Source) reachable(ctx context.Context, o source.Origin, refs *Refs) error {
+	if refs.IsTip(o.Commit) {
+		return nil
+	}
+	h, err := s.history(ctx, o.URL, refs)
+	if err == nil && len(h.find(o.Commit)) == 0 {
+		err = impostor(o)
+	}
+	return err
+}
+
+// history brings all commits of a remote, once, without their files if the
+// remote can leave them out. A store that is broken is thrown away once.
+func (s *Source) history(ctx context.Context, url string, refs *Refs) (*history, error) {
+	return s.hist.Do(ctx, url, func() (h *history, err error) {
+		st := newStore(s.p.Cache, url)
+		err = st.with(ctx, func() error {
+			h, err = s.loadHistory(ctx, st, refs)
+			if s.p.Offline || !storeIsBroken(err) {
+				return err
+			}
+			if err := st.discard(historyGit); err != nil {
+				return err
+			}
+			h, err = s.loadHistory(ctx, st, refs)
+			return err
+		})
+		return h, err
+	})
+}
+
+func (s *Source) loadHistory(ctx context.Context, st *store, refs *Refs) (h *history, err error) {
+	dir, err := st.repository(historyGit, refs.SHA256)
+	if err != nil {
+		return nil, err
+	}
+	err = s.repo(st.url).do(ctx, func(ctx context.Context, r Remote) error {
+		if !s.p.Offline {
+			if err := r.FetchRef(ctx, dir, Want{OIDs: refs.Tips(), Depth: Commits, SHA256: refs.SHA256}); err != nil {
+				return err
+			}
+		}
+		objs, err := r.Open(ctx, dir)
+		if err != nil {
+			return err
+		}
+		defer objs.Close()
+		h, err = readHistory(ctx, objs, refs)
+		return err
+	})
+	if s.p.Offline && errors.Is(err, errMissing) {
+		return nil, source.NotCached("the history of " + st.url)
+	}
+	return h, err
+}

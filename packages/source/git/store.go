@@ -1,0 +1,185 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/packages/source"
+)
+
+// store is the folder in the cache that belongs to one remote:
+//
+//	url            for people who look
+//	refs.json      what the remote said last, for --offline
+//	sums/…         commit and folder -> tree and sum of the snapshot
+//	files.git      commits with their files, without history
+//	partial.git    the same with the files of some folders only
+//	history.git    all commits, without files
+//	all.git        everything, for remotes that cannot do less
+//
+// Writers hold the lock file beside it. Everything in it can be fetched again.
+type store struct {
+	cache *source.Cache
+	dir   string
+	url   string
+}
+
+// The repositories of a store.
+const (
+	filesGit   = "files.git"
+	partialGit = "partial.git"
+	historyGit = "history.git"
+	allGit     = "all.git"
+)
+
+func newStore(c *source.Cache, url string) *store {
+	sum := sha256.Sum256([]byte(url))
+	safe := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' || r == '-' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(url[strings.Index(url, "://")+1:]))
+	return &store{cache: c, dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
+}
+
+// with calls fn while no other process has the store.
+func (s *store) with(ctx context.Context, fn func() error) error {
+	l, err := filelock.Acquire(ctx, s.dir+".lock")
+	if err != nil {
+		if ctx.Err() != nil {
+			return stopped(ctx, "waiting for another process that fetches", s.url)
+		}
+		return s.unwritable(err)
+	}
+	defer l.Release()
+	if err := os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700); err != nil {
+		return s.unwritable(err)
+	}
+	return fn()
+}
+
+func (s *store) unwritable(err error) error {
+	return diag.New(diag.FileSystemError, "writing the cache for %s: %w", s.url, err).
+		WithHint("RYE_CACHE names another folder for the cache; rye cache gc makes room in this one")
+}
+
+// repository returns the path of one of the store's bare repositories, made
+// when it is missing. A process that died while making it left no HEAD, which
+// is written last.
+func (s *store) repository(name string, isSHA256 bool) (string, error) {
+	dir := filepath.Join(s.dir, name)
+	if b, err := os.ReadFile(filepath.Join(dir, "config")); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
+			return dir, nil
+		}
+		if err := os.RemoveAll(dir); err != nil { // the remote has another format now
+			return "", s.unwritable(err)
+		}
+	}
+	for _, sub := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+			return "", s.unwritable(err)
+		}
+	}
+	s.remember(filepath.Join(s.dir, "url"), []byte(s.url+"\n"))
+	err := plainConfig(dir, isSHA256)
+	if err == nil {
+		err = atomicfile.Write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
+	}
+	if err != nil {
+		return "", s.unwritable(err)
+	}
+	return dir, nil
+}
+
+func configOf(isSHA256 bool) string {
+	format := "sha1"
+	if isSHA256 {
+		format = "sha256"
+	}
+	return "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = " + format + "\n"
+}
+
+// plainConfig writes the settings of one of our repositories, which say nothing
+// about any remote.
+func plainConfig(dir string, isSHA256 bool) error {
+	return atomicfile.Write(filepath.Join(dir, "config"), []byte(configOf(isSHA256)), 0o600)
+}
+
+// discard removes a repository of the store that turned out to be broken.
+func (s *store) discard(name string) error {
+	if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
+		return s.unwritable(err)
+	}
+	return nil
+}
+
+// saveRefs remembers what the remote said. It is a courtesy to later runs.
+func (s *store) saveRefs(r *Refs) {
+	b, err := json.Marshal(r)
+	if err == nil && os.MkdirAll(s.dir, 0o700) == nil {
+		s.remember(filepath.Join(s.dir, "refs.json"), b)
+	}
+}
+
+// remember writes a file that may be lost, unless it says the same already. That
+// the store is in use is noted in either case.
+func (s *store) remember(file string, b []byte) {
+	if was, err := os.ReadFile(file); err == nil && bytes.Equal(was, b) {
+		s.cache.Used(s.dir)
+		return
+	}
+	_ = atomicfile.Replace(file, b, 0o600)
+}
+
+func (s *store) loadRefs() (*Refs, error) {
+	b, err := os.ReadFile(filepath.Join(s.dir, "refs.json"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 { // power was lost
+		return nil, source.NotCached("the versions of " + s.url)
+	}
+	var r Refs
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the cache for %s: %w", s.url, err)
+	}
+	r.sort()
+	return &r, nil
+}
+
+// fetched is what a store remembers of a snapshot.
+type fetched struct {
+	Tree string `json:"tree"`
+	Sum  string `json:"sum"`
+	Time int64  `json:"time"`
+}
+
+func (s *store) sumFile(o source.Origin) string {
+	sum := sha256.Sum256([]byte(o.TagObject + "\n" + o.Commit + "\n" + o.Subdir))
+	return filepath.Join(s.dir, "sums", hex.EncodeToString(sum[:16]))
+}
+
+func (s *store) saveSum(o source.Origin, f fetched) {
+	if b, err := json.Marshal(f); err == nil && os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700) == nil {
+		s.remember(s.sumFile(o), b)
+	}
+}
+
+func (s *store) loadSum(o source.Origin) (f fetched, ok bool) {
+	b, err := os.ReadFile(s.sumFile(o))
+	return f, err == nil && json.Unmarshal(b, &f) == nil
+}

@@ -1,0 +1,147 @@
+package git
+
+import (
+	"context"
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages/source"
+)
+
+// maxTagDepth is how many tags may stand before a commit.
+const maxTagDepth = 5
+
+// peel follows tags to the commit that they hold.
+func peel(ctx context.Context, objs Objects, oid string) (string, commit, error) {
+	for range maxTagDepth {
+		var c commit
+		next := ""
+		err := objs.Read(ctx, []string{oid}, maxCommit, func(_ int, o Object) (err error) {
+			if got := name(o, len(oid) == 64); got != oid {
+				return diag.New(diag.HashMismatch, "reading object %s: its bytes have the name %s", oid, got)
+			}
+			switch o.Kind {
+			case "commit":
+				c, err = parseCommit(oid, o.Data)
+			case "tag":
+				next, _, err = parseTag(oid, o.Data)
+			default:
+				err = diag.New(diag.VersionNotFound, "reading object %s: it is a %s, not a commit", oid, o.Kind)
+			}
+			return err
+		})
+		if err != nil || next == "" {
+			return oid, c, err
+		}
+		oid = next
+	}
+	return "", commit{}, diag.New(diag.VersionNotFound, "reading tag %s: more than %d tags stand before its commit", oid, maxTagDepth)
+}
+
+// readTree returns the entries of one tree.
+func readTree(ctx context.Context, objs Objects, oid string) (out []entry, err error) {
+	err = read(ctx, objs, "tree", []string{oid}, maxTree, func(_ int, data []byte) (err error) {
+		out, err = parseTree(oid, data)
+		return err
+	})
+	return out, err
+}
+
+// descend returns the tree of a folder below a tree.
+func descend(ctx context.Context, objs Objects, tree, dir string) (string, error) {
+	if dir == "" {
+		return tree, nil
+	}
+	for elem := range strings.SplitSeq(dir, "/") {
+		list, err := readTree(ctx, objs, tree)
+		if err != nil {
+			return "", err
+		}
+		tree = ""
+		for _, e := range list {
+			if e.name == elem && e.mode == modeTree {
+				tree = e.oid
+			}
+		}
+		if tree == "" {
+			return "", diag.New(diag.SourceNotFound, "looking for the folder %q: that commit has none", dir)
+		}
+	}
+	return tree, nil
+}
+
+// file is one file that a bundle carries.
+type file struct {
+	path string
+	mode uint32
+	oid  string
+}
+
+// list returns the files that the bundle in a tree carries, level by level, and
+// refuses the whole when one of them cannot be carried.
+func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
+	files := []file{}
+	level := []file{{path: "", oid: tree}}
+	for len(level) > 0 {
+		var next []file
+		oids := make([]string, len(level))
+		for i, t := range level {
+			oids[i] = t.oid
+		}
+		err := read(ctx, objs, "tree", oids, maxTree, func(i int, data []byte) error {
+			entries, err := parseTree(oids[i], data)
+			if err != nil {
+				return err
+			}
+			for _, e := range entries {
+				f := file{path.Join(level[i].path, e.name), e.mode, e.oid}
+				if level[i].path != "" && path.Base(f.path) != e.name || level[i].path == "" && f.path != e.name {
+					return diag.New(diag.PathEscape, "reading tree %s: it holds the name %q", oids[i], e.name)
+				}
+				switch {
+				case len(f.path) > bundle.MaxPath && source.Carried(f.path):
+					files = append(files, file{f.path, uint32(lock.ModeRegular), f.oid}) // check refuses it
+				case e.mode == modeTree && source.CarriedFolder(f.path):
+					next = append(next, f)
+				case e.mode != modeTree && (source.Carried(f.path) || f.path == ".ai"):
+					files = append(files, f)
+				}
+			}
+			if len(files) > bundle.MaxFiles || len(next) > bundle.MaxFiles {
+				return diag.New(diag.TooLarge, "reading tree %s: it has more than %d files", tree, bundle.MaxFiles)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		level = next
+	}
+	return files, check(files)
+}
+
+// check reports every file that cannot be in a bundle.
+func check(files []file) error {
+	var out []diag.Finding
+	sound := make([]lock.TreeFile, 0, len(files))
+	for i, f := range files {
+		if f.mode == 0o100664 { // what git wrote for a while: it means the same
+			files[i].mode = uint32(lock.ModeRegular)
+		}
+		sound = append(sound, lock.TreeFile{Path: f.path, Mode: lock.Mode(files[i].mode)})
+	}
+	out = lock.CheckTree(sound)
+	if len(out) == 0 {
+		for _, f := range files {
+			if err := source.CheckPath(f.path); err != nil {
+				fd := diag.Errorf(diag.CodeOf(err), 0, 0, "%s", err)
+				fd.Path = f.path
+				out = append(out, fd)
+			}
+		}
+	}
+	return diag.FromFindings("reading the bundle's files", out)
+}
