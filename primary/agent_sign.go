@@ -60,7 +60,7 @@ func (p *Place) signOne(ctx context.Context, f draft, signer sign.Signer) (SignR
 	if f.verified {
 		return SignReport{Ref: f.ref.String(), Path: f.root.Display(f.rel), Status: Unchanged}, nil
 	}
-	reports, err := p.House.Sign(ctx, SignCall{Targets: []string{f.root.Path(f.rel)}, Dir: p.House.p.Dir, Signer: signer})
+	reports, err := p.Verbs.Sign(ctx, SignCall{Targets: []string{f.root.Path(f.rel)}, Dir: p.Verbs.p.Dir, Signer: signer})
 	if err != nil || len(reports) != 1 {
 		return SignReport{}, err
 	}
@@ -100,13 +100,13 @@ type draft struct {
 
 // drafts returns the files of one space that a ref, or a glob over ids, names.
 func (p *Place) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]draft, error) {
-	targets, err := p.House.inOne(ctx, ref, in)
+	targets, err := p.Verbs.inOne(ctx, ref, in)
 	if err != nil {
 		return nil, err
 	}
 	var out []draft
 	for _, t := range targets {
-		it, err := p.House.p.Resolver.File(ctx, t.root, t.rel)
+		it, err := p.Verbs.p.Resolver.File(ctx, t.root, t.rel)
 		if err != nil {
 			return nil, err
 		}
@@ -117,7 +117,7 @@ func (p *Place) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]draf
 
 // inOne returns the files of a space that a ref, or a glob over the project's
 // ids, names.
-func (h *House) inOne(ctx context.Context, ref item.Ref, in space.Name) ([]signTarget, error) {
+func (h *Verbs) inOne(ctx context.Context, ref item.Ref, in space.Name) ([]signTarget, error) {
 	if strings.ContainsAny(ref.ID, "*?[") {
 		if in != space.Project {
 			return nil, diag.New(diag.Usage, "signing %s: patterns are for the project's items", ref).WithHint("name one item")
@@ -181,7 +181,7 @@ func (p *Place) asked(ctx context.Context, req Request, files []draft) error {
 // unchanged refuses files that are not what the person was asked about.
 func (p *Place) unchanged(ctx context.Context, files []draft) error {
 	for _, f := range files {
-		it, err := p.House.p.Resolver.File(ctx, f.root, f.rel)
+		it, err := p.Verbs.p.Resolver.File(ctx, f.root, f.rel)
 		if err != nil {
 			return err
 		}

@@ -18,7 +18,7 @@ import (
 // arguments reads a verb's arguments: what is plainly meant is understood, and
 // everything else that does not fit is reported at once, with the call that
 // would.
-func (h *House) arguments(ctx context.Context, name string, raw json.RawMessage) (map[string]any, error) {
+func (h *Verbs) arguments(ctx context.Context, name string, raw json.RawMessage) (map[string]any, error) {
 	doing := "reading the arguments of " + name
 	if len(strings.TrimSpace(string(raw))) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
@@ -31,7 +31,7 @@ func (h *House) arguments(ctx context.Context, name string, raw json.RawMessage)
 }
 
 // fit checks arguments against the verb's schema and fills its defaults in.
-func (h *House) fit(ctx context.Context, name string, args map[string]any) (map[string]any, error) {
+func (h *Verbs) fit(ctx context.Context, name string, args map[string]any) (map[string]any, error) {
 	props, err := h.schemaOf(ctx, name)
 	if err != nil {
 		return nil, err
@@ -88,7 +88,7 @@ func unpack(args map[string]any) []diag.Finding {
 
 // identify understands "tool:a/b" and paths of files as item_id, and fills
 // item_type in from them.
-func (h *House) identify(ctx context.Context, args map[string]any) []diag.Finding {
+func (h *Verbs) identify(ctx context.Context, args map[string]any) []diag.Finding {
 	word, _ := args["item_id"].(string)
 	kind, _ := args["item_type"].(string)
 	if len(word) > maxName {
@@ -110,7 +110,7 @@ const maxName = 4096
 
 // named returns the ref that a word with a kind, a path, or an id that one kind
 // alone holds stands for.
-func (h *House) named(ctx context.Context, word, kind string) (item.Ref, bool) {
+func (h *Verbs) named(ctx context.Context, word, kind string) (item.Ref, bool) {
 	if ref, err := item.ParseRef(word, ""); err == nil {
 		return ref, true
 	}

@@ -3,4 +3,4 @@ package primary
 import "github.com/ryeos/rye/policy"
 
 // Caller returns what whoever calls holds.
-func (h *House) Caller() policy.Set { return h.p.Caller }
+func (h *Verbs) Caller() policy.Set { return h.p.Caller }

@@ -10,16 +10,16 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Verbs returns the names of the verbs that surfaces offer, sorted.
-func Verbs() []string {
+// VerbNames returns the names of the verbs that surfaces offer, sorted.
+func VerbNames() []string {
 	return []string{string(policy.Execute), string(policy.Load), string(policy.Search), string(policy.Sign)}
 }
 
 // Definitions returns what a surface shows of itself: the verbs that the caller
 // holds at least one capability for, in the words of their items.
-func (h *House) Definitions(ctx context.Context, s *Settings) (*Definitions, error) {
+func (h *Verbs) Definitions(ctx context.Context, s *Settings) (*Definitions, error) {
 	out := &Definitions{Instructions: s.Instructions}
-	for _, name := range Verbs() {
+	for _, name := range VerbNames() {
 		if !h.offers(name, s) {
 			continue
 		}
@@ -33,11 +33,11 @@ func (h *House) Definitions(ctx context.Context, s *Settings) (*Definitions, err
 }
 
 // offers reports whether the caller may use the verb at all.
-func (h *House) offers(name string, s *Settings) bool {
+func (h *Verbs) offers(name string, s *Settings) bool {
 	return h.p.Caller.Any(policy.Verb(name)) && (name != string(policy.Sign) || s.Sign != SignDeny)
 }
 
-func (h *House) define(ctx context.Context, name string) (*Definition, error) {
+func (h *Verbs) define(ctx context.Context, name string) (*Definition, error) {
 	own, it, err := h.verbItems(ctx, name)
 	if err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (h *House) define(ctx context.Context, name string) (*Definition, error) {
 // verbItems returns the item of a verb as this program supplies it, and the one
 // that a project may have put in its place. Only the texts of the latter count:
 // what a verb takes and what it may do is not for a project to say.
-func (h *House) verbItems(ctx context.Context, name string) (own, it *resolve.Item, err error) {
+func (h *Verbs) verbItems(ctx context.Context, name string) (own, it *resolve.Item, err error) {
 	ref := verbRef(name)
 	if it, err = h.p.Resolver.Find(ctx, ref); err != nil {
 		return nil, nil, err
@@ -99,7 +99,7 @@ func sharpened(in map[string]any, it *resolve.Item) map[string]any {
 }
 
 // schemaOf returns the verb's schema of arguments.
-func (h *House) schemaOf(ctx context.Context, name string) (map[string]any, error) {
+func (h *Verbs) schemaOf(ctx context.Context, name string) (map[string]any, error) {
 	own, _, err := h.verbItems(ctx, name)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (h *House) schemaOf(ctx context.Context, name string) (map[string]any, erro
 
 // filledIn returns an item's schema with the kinds that extractors declare as
 // the values of item_type. Configurations are merged, not used one by one.
-func (h *House) filledIn(ctx context.Context, it *resolve.Item) (map[string]any, error) {
+func (h *Verbs) filledIn(ctx context.Context, it *resolve.Item) (map[string]any, error) {
 	out := maps.Clone(it.Meta.Schema)
 	props, _ := out["properties"].(map[string]any)
 	decl, ok := props["item_type"].(map[string]any)

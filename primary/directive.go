@@ -28,7 +28,7 @@ type Prepared struct {
 
 // Directive verifies a directive, checks its inputs and fills them in. No model
 // is called.
-func (h *House) Directive(ctx context.Context, call Call) (*Prepared, error) {
+func (h *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 
 // Search finds items. Kinds that the caller may not search are left out; when
 // none is left, the call is refused.
-func (h *House) Search(ctx context.Context, q search.Query) (*search.Result, error) {
+func (h *Verbs) Search(ctx context.Context, q search.Query) (*search.Result, error) {
 	table, err := h.p.Resolver.Table(ctx)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (h *House) Search(ctx context.Context, q search.Query) (*search.Result, err
 
 func (p *Place) search(ctx context.Context, args map[string]any) (any, error) {
 	q := search.Query{Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"), Limit: number(args, "limit"), Offset: number(args, "offset")}
-	res, err := p.House.Search(ctx, q)
+	res, err := p.Verbs.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // sweep removes what killed writes left beside the targets.
-func (h *House) sweep(files []signTarget) {
+func (h *Verbs) sweep(files []signTarget) {
 	before := h.p.Now().Add(-atomicfile.Abandoned)
 	seen := map[string]bool{}
 	for _, f := range files {

@@ -26,7 +26,7 @@ type LoadCall struct {
 }
 
 // Load returns an item of any kind for reading.
-func (h *House) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) {
+func (h *Verbs) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) {
 	if err := h.p.Caller.Check(policy.Load, call.Ref); err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (h *House) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) 
 	return nil, it.Usable()
 }
 
-func (h *House) inspect(ctx context.Context, call LoadCall) (*resolve.Item, error) {
+func (h *Verbs) inspect(ctx context.Context, call LoadCall) (*resolve.Item, error) {
 	if call.Source == "" {
 		return h.p.Resolver.Inspect(ctx, call.Ref)
 	}
@@ -64,7 +64,7 @@ func readable(it *resolve.Item) bool {
 // Copy puts a verified item, byte for byte, at the same id of the project or
 // user space, where it shadows the original. It returns the new file's display
 // path. Replace allows the file at that very path to be there.
-func (h *House) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
+func (h *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
 	if resolve.Sealed(it.Ref) {
 		return "", diag.New(diag.PermissionDenied, "copying %s: it is sealed, a copy would never be used", it.Ref).
 			WithHint("a runtime of your own may use it: name it in executor_id")
@@ -100,7 +100,7 @@ func (h *House) Copy(ctx context.Context, it *resolve.Item, to space.Name, repla
 }
 
 // Target returns the root of a space that items may be copied to.
-func (h *House) Target(name space.Name) (*space.Root, error) {
+func (h *Verbs) Target(name space.Name) (*space.Root, error) {
 	root := h.p.Resolver.Spaces().Of(name)
 	switch {
 	case name != space.Project && name != space.User:
@@ -116,7 +116,7 @@ func (h *House) Target(name space.Name) (*space.Root, error) {
 
 // vacant returns nil when the root holds no file for the item's ref, or one at
 // the very path that may be replaced.
-func (h *House) vacant(ctx context.Context, it *resolve.Item, root *space.Root, replace bool) error {
+func (h *Verbs) vacant(ctx context.Context, it *resolve.Item, root *space.Root, replace bool) error {
 	all, err := h.p.Resolver.Shadows(ctx, it.Ref)
 	if err != nil {
 		return err

@@ -16,12 +16,12 @@ import (
 // that can run. What cannot be locked is a finding: a warning for a chain
 // through the user space, which only this machine has, an error for a chain
 // that does not hold.
-func (h *House) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
+func (h *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
 	return h.lockEach(ctx, func(resolve.Entry) bool { return true })
 }
 
 // lockEach is LockItems for the tools that are wanted.
-func (h *House) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lock.Item, []diag.Finding, error) {
+func (h *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lock.Item, []diag.Finding, error) {
 	entries, err := h.p.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil, nil, err
@@ -49,7 +49,7 @@ func ownItem(root *space.Root) bool { return root.Space == space.Project && !roo
 
 // lockItem returns the entry of one tool, nil when it is not executable or
 // cannot be locked.
-func (h *House) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []diag.Finding, error) {
+func (h *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []diag.Finding, error) {
 	it, err := h.p.Resolver.Open(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
@@ -74,7 +74,7 @@ func (h *House) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []di
 // of the tools whose chains hold them, and reports whether anything changed.
 // Nothing else that differs from the lock is accepted: such an entry stays and
 // is a warning.
-func (h *House) RefreshLock(ctx context.Context, l *lock.Lock, system lock.System, signed []item.Ref) (bool, []diag.Finding, error) {
+func (h *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.System, signed []item.Ref) (bool, []diag.Finding, error) {
 	if !slices.ContainsFunc(signed, func(ref item.Ref) bool { return ref.Kind == item.Tool }) {
 		return false, nil, nil
 	}
@@ -109,7 +109,7 @@ func (h *House) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 
 // reached returns the entries that signing these items can change: their own,
 // and those whose chains held one. What does not hold is no worse than before.
-func (h *House) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
+func (h *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
 	out, fs, err := h.lockEach(ctx, func(e resolve.Entry) bool {
 		return slices.Contains(signed, e.Ref) || holds(l.Item(e.Ref), signed)
 	})

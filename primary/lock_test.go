@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-func lockHouse(h *testkit.House) *primary.House {
+func lockVerbs(h *testkit.House) *primary.Verbs {
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()})
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Now: h.Clock})
 	return primary.New(primary.Params{Resolver: r, Executor: e, Caller: policy.Person(), Now: h.Clock})
@@ -52,7 +52,7 @@ func TestLockItems(t *testing.T) {
 	h.Put(h.User, "tools/mine.yaml", script("urt", ""))
 	h.Write(h.Project, "tools/unsigned.yaml", script("rt", ""))
 	h.Write(h.Project, "tools/helper.txt", "data")
-	items, fs, err := lockHouse(h).LockItems(t.Context())
+	items, fs, err := lockVerbs(h).LockItems(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +99,14 @@ func TestRefreshLock(t *testing.T) {
 		"the same, tampered":    {func(h *testkit.House, l *lock.Lock) { drift(l); h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, sys, "", "tool:t differs"},
 	} {
 		h := lockedProject(t)
-		items, _, err := lockHouse(h).LockItems(t.Context())
+		items, _, err := lockVerbs(h).LockItems(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		l := &lock.Lock{System: sys, Items: items}
 		c.change(h, l)
 		before := string(l.Render())
-		house := lockHouse(h)
+		house := lockVerbs(h)
 		changed, fs, err := house.RefreshLock(t.Context(), l, c.system, c.signed)
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +132,7 @@ func drift(l *lock.Lock) {
 }
 
 // matching returns the tools whose entries fit the chains there are.
-func matching(t *testing.T, h *primary.House, l *lock.Lock, system lock.System) string {
+func matching(t *testing.T, h *primary.Verbs, l *lock.Lock, system lock.System) string {
 	items, _, err := h.LockItems(t.Context())
 	if err != nil {
 		t.Fatal(err)

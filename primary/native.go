@@ -13,7 +13,7 @@ import (
 // asked when one is made.
 func Natives(at func(ctx context.Context) (*Place, error)) map[string]exec.Native {
 	out := map[string]exec.Native{}
-	for _, name := range Verbs() {
+	for _, name := range VerbNames() {
 		out["primary_"+name] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 			p, err := at(ctx)
 			if err != nil {
@@ -30,7 +30,7 @@ func (p *Place) native(ctx context.Context, name string, in exec.NativeCall) (ma
 		return nil, diag.New(diag.UnknownParameter, "calling %s: as a tool it works in the project of its caller, so project_path says nothing", name).
 			WithHint("leave project_path out")
 	}
-	args, err := p.House.fit(ctx, name, in.Parameters)
+	args, err := p.Verbs.fit(ctx, name, in.Parameters)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // Place is where an agent's calls work: a house with the agent's capabilities,
 // and what the verbs need beside it.
 type Place struct {
-	House    *House
+	Verbs    *Verbs
 	Settings *Settings
 	// Signer returns the agent's key. What it may not sign is for May to say.
 	Signer func(ctx context.Context) (sign.Signer, error)
@@ -28,7 +28,7 @@ type Place struct {
 // Do answers one call of a verb, its arguments as JSON. Whatever goes wrong is
 // in the envelope.
 func (p *Place) Do(ctx context.Context, req Request) *Envelope {
-	args, err := p.House.arguments(ctx, req.Name, req.Args)
+	args, err := p.Verbs.arguments(ctx, req.Name, req.Args)
 	if err != nil {
 		return failed(err, nil)
 	}
@@ -107,7 +107,7 @@ func (p *Place) load(ctx context.Context, req Request, args map[string]any) (any
 		return nil, err
 	}
 	to := space.Name(text(args, "destination"))
-	it, err := p.House.Load(ctx, LoadCall{Ref: ref, Source: space.Name(text(args, "source")), Unverified: to == ""})
+	it, err := p.Verbs.Load(ctx, LoadCall{Ref: ref, Source: space.Name(text(args, "source")), Unverified: to == ""})
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (p *Place) load(ctx context.Context, req Request, args map[string]any) (any
 	if err := p.mayCopy(ctx, req, ref, to); err != nil {
 		return nil, err
 	}
-	out.CopyTo, err = p.House.Copy(ctx, it, to, false)
+	out.CopyTo, err = p.Verbs.Copy(ctx, it, to, false)
 	if it.Root.Embedded() {
 		out.Note = "the copy's signature counts in the system space only: a person signs the copy with rye sign " + ref.String()
 	}
@@ -176,7 +176,7 @@ func (p *Place) tool(ctx context.Context, call Call) (*Envelope, error) {
 	if err := tooDeep(ctx, call.Ref); err != nil {
 		return &Envelope{}, err
 	}
-	run, err := p.House.Tool(deeper(ctx), call)
+	run, err := p.Verbs.Tool(deeper(ctx), call)
 	env := run.Envelope
 	if !call.DryRun && env.Metadata != nil { // what a model need not read
 		env.Metadata.Chain, env.Metadata.Usage, env.Metadata.Sandbox = nil, nil, nil
@@ -196,7 +196,7 @@ type followed struct {
 }
 
 func (p *Place) directive(ctx context.Context, call Call) (any, error) {
-	d, err := p.House.Directive(ctx, call)
+	d, err := p.Verbs.Directive(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func (p *Place) directive(ctx context.Context, call Call) (any, error) {
 }
 
 func (p *Place) knowledge(ctx context.Context, call Call) (any, error) {
-	it, err := p.House.Text(ctx, call)
+	it, err := p.Verbs.Text(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (p *Place) knowledge(ctx context.Context, call Call) (any, error) {
 
 // Text returns an item that has nothing to run: knowledge, and kinds of a
 // project's own. It takes no parameters.
-func (h *House) Text(ctx context.Context, call Call) (*resolve.Item, error) {
+func (h *Verbs) Text(ctx context.Context, call Call) (*resolve.Item, error) {
 	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Params says what a House works with. Resolver is required, Executor for
+// Params says what a Verbs works with. Resolver is required, Executor for
 // tools only, Index for Search only. A nil Caller holds nothing.
 type Params struct {
 	Resolver *resolve.Resolver
@@ -37,15 +37,15 @@ type Params struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// House dispatches calls.
-type House struct{ p Params }
+// Verbs executes the four verbs over one opened project for one caller.
+type Verbs struct{ p Params }
 
-// New returns a House over p.
-func New(p Params) *House {
+// New returns a Verbs over p.
+func New(p Params) *Verbs {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	return &House{p: p}
+	return &Verbs{p: p}
 }
 
 // Element is one link of a chain as front ends show it.
@@ -95,7 +95,7 @@ type Run struct {
 
 // Tool executes a tool, or stops after validation when the call is dry. The
 // Run carries what is known even when the error is not nil.
-func (h *House) Tool(ctx context.Context, call Call) (*Run, error) {
+func (h *Verbs) Tool(ctx context.Context, call Call) (*Run, error) {
 	run, err := h.tool(ctx, call)
 	if h.p.Ran != nil && !call.DryRun {
 		h.p.Ran(run, err)
@@ -103,7 +103,7 @@ func (h *House) Tool(ctx context.Context, call Call) (*Run, error) {
 	return run, err
 }
 
-func (h *House) tool(ctx context.Context, call Call) (*Run, error) {
+func (h *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	run := &Run{Envelope: Envelope{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}}
 	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return run, err
@@ -179,7 +179,7 @@ func envNames(env []string) []string {
 
 // readByPerson asks for the capability to use what only an agent's key has
 // signed.
-func (h *House) readByPerson(items ...*resolve.Item) error {
+func (h *Verbs) readByPerson(items ...*resolve.Item) error {
 	for _, it := range items {
 		if !it.Verdict.Agent {
 			continue

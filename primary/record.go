@@ -14,7 +14,7 @@ import (
 
 // Record writes down what was signed, before the caller writes the files. When
 // it fails the files must not be written: nobody would know of the signatures.
-func (h *House) Record(ctx context.Context, files []SignedFile) error {
+func (h *Verbs) Record(ctx context.Context, files []SignedFile) error {
 	if h.p.Record == nil || len(files) == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ type signedItem struct {
 // batch signs files and holds them back until their signatures are recorded,
 // many at once: to wait for the disk for each would take as long as to sign it.
 type batch struct {
-	house   *House
+	house   *Verbs
 	reports []SignReport
 	done    int // reports up to here hold: nothing is held back that they tell of
 

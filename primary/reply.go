@@ -32,7 +32,7 @@ type Truncated struct {
 
 // reply renders an envelope for a model: what decides comes first, long texts
 // last, and no more than MaxReply characters.
-func (h *House) reply(name string, env *Envelope, home string) *Reply {
+func (h *Verbs) reply(name string, env *Envelope, home string) *Reply {
 	if env.Error != nil {
 		env.Error = presentable(env.Error, home)
 	}
@@ -54,7 +54,7 @@ func (h *House) reply(name string, env *Envelope, home string) *Reply {
 
 // keep writes a whole reply into the project's cache and returns its path
 // there, "" when it could not be written.
-func (h *House) keep(whole []byte) string {
+func (h *Verbs) keep(whole []byte) string {
 	if h.p.Resolver == nil {
 		return ""
 	}

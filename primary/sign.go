@@ -64,7 +64,7 @@ type SignReport struct {
 // Sign validates and signs the targets. A file that does not fit is refused
 // and left alone; the others are signed. Each file is the old or the new one,
 // whole, at every instant, and none is new before its signature is recorded.
-func (h *House) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
+func (h *Verbs) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 	files, err := h.targets(ctx, call)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ type signTarget struct {
 
 // signFile signs one file in memory. What is to be written is nil unless the
 // file was signed.
-func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, *signedItem, error) {
+func (h *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, *signedItem, error) {
 	it, err := h.p.Resolver.File(ctx, f.root, f.rel)
 	if err != nil {
 		path := f.root.Display(f.rel)
@@ -118,7 +118,7 @@ func (h *House) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 	return rep, &signedItem{it, out}, ctx.Err()
 }
 
-func (h *House) prepare(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (h *Verbs) prepare(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	if call.Upgrade {
 		return h.upgrade(ctx, f, it, call)
 	}
@@ -135,7 +135,7 @@ type SignedFile struct {
 
 // Prepare validates an item and computes its signed form, which the caller
 // records and then writes when the status is Signed. Nothing is written here.
-func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
+func (h *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support()}
 	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
@@ -173,7 +173,7 @@ func (h *House) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 
 // executor warns of a tool that nothing can run: to sign is not to run, and
 // the runtime may come later.
-func (h *House) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
+func (h *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
 	id := it.Meta.ExecutorID
 	ref, err := item.ParseRef(id, item.Tool)
 	if id == "" || it.Support() || it.Ref.Kind != item.Tool || err != nil || h.p.Resolver.Holds(ctx, ref, it.Root) {
@@ -190,7 +190,7 @@ func (r *SignReport) refuse(err error) {
 }
 
 // signature computes the new file: the item itself, or its detached signature.
-func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *House) (rel string, out []byte, changed bool, err error) {
+func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *Verbs) (rel string, out []byte, changed bool, err error) {
 	sub := extract.Subject(it.Ref)
 	if it.Type.Detached {
 		out, changed, err = sign.SignDetached(ctx, it.Bytes, it.Signature, sub, s, h.p.Now())
@@ -222,7 +222,7 @@ func asset(it *resolve.Item) diag.Finding {
 }
 
 // targets turns words into files, each once, in order of path.
-func (h *House) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
+func (h *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
 	seen := map[string]bool{}
 	var out []signTarget
 	for _, word := range call.Targets {
@@ -241,7 +241,7 @@ func (h *House) targets(ctx context.Context, call SignCall) ([]signTarget, error
 	return out, nil
 }
 
-func (h *House) target(ctx context.Context, word, dir string) ([]signTarget, error) {
+func (h *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, error) {
 	if root, rel, ok, err := h.inSpace(word, dir); ok || err != nil {
 		return h.below(root, rel), err
 	}
@@ -265,7 +265,7 @@ func (h *House) target(ctx context.Context, word, dir string) ([]signTarget, err
 
 // inSpace finds the space that an existing path lies in. A path that exists
 // outside every space is an error when it can be nothing else than a path.
-func (h *House) inSpace(word, dir string) (*space.Root, string, bool, error) {
+func (h *Verbs) inSpace(word, dir string) (*space.Root, string, bool, error) {
 	p := word
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)
@@ -287,7 +287,7 @@ func (h *House) inSpace(word, dir string) (*space.Root, string, bool, error) {
 
 // below lists the files at or below rel that can carry a signature. What cannot
 // be listed is a target too: signing it says why.
-func (h *House) below(root *space.Root, rel string) []signTarget {
+func (h *Verbs) below(root *space.Root, rel string) []signTarget {
 	if root == nil {
 		return nil
 	}
@@ -309,7 +309,7 @@ func (h *House) below(root *space.Root, rel string) []signTarget {
 
 // globbed lists the project's files whose id matches, of every kind or of the
 // one named before a colon.
-func (h *House) globbed(ctx context.Context, word string) ([]signTarget, error) {
+func (h *Verbs) globbed(ctx context.Context, word string) ([]signTarget, error) {
 	kind, pattern, hasKind := strings.Cut(word, ":")
 	if !hasKind {
 		kind, pattern = "", word
@@ -348,6 +348,6 @@ func (h *House) globbed(ctx context.Context, word string) ([]signTarget, error) 
 
 // hasProject reports whether a project was found: "*" of an empty one is
 // nothing, without one it is a mistake.
-func (h *House) hasProject() bool {
+func (h *Verbs) hasProject() bool {
 	return slices.ContainsFunc(h.p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project })
 }

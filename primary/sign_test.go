@@ -19,7 +19,7 @@ import (
 
 const body = "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/primitives/subprocess\ndescription: A test.\nconfig: {command: prog}\n"
 
-func house(h *testkit.House, caller policy.Set) *primary.House {
+func house(h *testkit.House, caller policy.Set) *primary.Verbs {
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store(), Lenient: true})
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Environ: []string{"PATH=" + filepath.Join(h.Dir, "bin")}})
 	return primary.New(primary.Params{Resolver: r, Executor: e, Caller: caller, Now: h.Clock})

@@ -109,24 +109,24 @@ func (s *Surface) Definitions(ctx context.Context) (*Definitions, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at.House.Definitions(ctx, at.Settings)
+	return at.Verbs.Definitions(ctx, at.Settings)
 }
 
 // Call answers one call. It never fails otherwise than by its reply.
 func (s *Surface) Call(ctx context.Context, req Request) *Reply {
 	args, project, err := withoutProject(req.Args)
 	if err != nil {
-		return (&House{}).reply(req.Name, failed(err, nil), s.p.Home)
+		return (&Verbs{}).reply(req.Name, failed(err, nil), s.p.Home)
 	}
 	at, err := s.p.Open(ctx, project)
 	if err != nil {
-		return (&House{}).reply(req.Name, failed(err, nil), s.p.Home)
+		return (&Verbs{}).reply(req.Name, failed(err, nil), s.p.Home)
 	}
-	if !slices.Contains(Verbs(), req.Name) || !at.House.offers(req.Name, at.Settings) {
+	if !slices.Contains(VerbNames(), req.Name) || !at.Verbs.offers(req.Name, at.Settings) {
 		return &Reply{Unknown: true, Failed: true}
 	}
 	req.Args = args
-	return at.House.reply(req.Name, at.Do(ctx, req), s.p.Home)
+	return at.Verbs.reply(req.Name, at.Do(ctx, req), s.p.Home)
 }
 
 // withoutProject takes project_path, which says where a call works, out of the
@@ -151,7 +151,7 @@ func (s *Surface) Prompts(ctx context.Context) ([]Prompt, error) {
 		return nil, err
 	}
 	out := []Prompt{}
-	err = at.House.offered(ctx, item.Directive, func(it *resolve.Item) {
+	err = at.Verbs.offered(ctx, item.Directive, func(it *resolve.Item) {
 		p := Prompt{Name: it.Ref.ID, Title: it.Meta.Title, Description: it.Meta.Description}
 		for _, in := range it.Meta.Inputs {
 			p.Arguments = append(p.Arguments, PromptArgument{in.Name, in.Description, in.Required && !in.HasDefault})
@@ -172,7 +172,7 @@ func (s *Surface) Prompt(ctx context.Context, name string, args map[string]strin
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		call.Args = append(call.Args, k+"="+args[k])
 	}
-	d, err := at.House.Directive(ctx, call)
+	d, err := at.Verbs.Directive(ctx, call)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (s *Surface) Resources(ctx context.Context) ([]Resource, error) {
 		return nil, err
 	}
 	out := []Resource{}
-	err = at.House.offered(ctx, item.Knowledge, func(it *resolve.Item) {
+	err = at.Verbs.offered(ctx, item.Knowledge, func(it *resolve.Item) {
 		out = append(out, Resource{
 			URI: resourcePrefix + it.Ref.ID, Name: it.Ref.ID, Title: it.Meta.Title, Description: it.Meta.Description,
 			MIMEType: markdown, Size: int64(len(Body(it))),
@@ -220,9 +220,9 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 	if err := item.CheckID(id); err != nil {
 		return "", "", err
 	}
-	it, err := at.House.Load(ctx, LoadCall{Ref: ref})
+	it, err := at.Verbs.Load(ctx, LoadCall{Ref: ref})
 	if err == nil {
-		err = at.House.readByPerson(it)
+		err = at.Verbs.readByPerson(it)
 	}
 	if err != nil {
 		return "", "", err
@@ -232,7 +232,7 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 
 // offered visits the verified items of a kind that a run would use and that the
 // caller may use.
-func (h *House) offered(ctx context.Context, kind item.Kind, visit func(*resolve.Item)) error {
+func (h *Verbs) offered(ctx context.Context, kind item.Kind, visit func(*resolve.Item)) error {
 	verb := policy.Load
 	if kind == item.Directive {
 		verb = policy.Execute

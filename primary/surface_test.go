@@ -41,7 +41,7 @@ func place(h *testkit.House, allowed policy.Set) *primary.Place {
 	p := &primary.Place{Settings: settings}
 	natives := primary.Natives(func(context.Context) (*primary.Place, error) { return p, nil })
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Natives: natives, Environ: []string{"PATH=" + os.Getenv("PATH")}})
-	p.House = primary.New(primary.Params{
+	p.Verbs = primary.New(primary.Params{
 		Resolver: r, Executor: e, Index: search.New(search.Params{Resolver: r}), Caller: settings.Caller,
 		Dir: h.Project, Now: h.Clock,
 	})

@@ -18,7 +18,7 @@ const Upgraded SignStatus = "upgraded"
 // upgrade computes the signed form of an item whose earlier signature is good
 // by its own rules. What that signature never covered is named: the person who
 // upgrades answers for it from now on. Files of today's format stay.
-func (h *House) upgrade(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (h *Verbs) upgrade(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
 	switch code := it.Verdict.Code; {
 	case code == diag.Legacy:
@@ -41,7 +41,7 @@ func (r *SignReport) findUnsigned(f signTarget) {
 	r.Findings = append(r.Findings, why)
 }
 
-func (h *House) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (h *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
 	if why := notUpgradable(old); why != nil {
 		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{*why}, it.Path())}

@@ -116,7 +116,7 @@ func refusal(err error) bool {
 }
 
 // house is what rye run works with, over the lab's own key.
-func (f *flipper) house() *primary.House {
+func (f *flipper) house() *primary.Verbs {
 	f.t.Helper()
 	store, bad := trust.Load(trust.Params{
 		UserDir: filepath.Join(f.home, "config", "rye", "trust"), Anchors: compiledAnchors(), Floor: buildTime(),

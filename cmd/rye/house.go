@@ -41,7 +41,7 @@ type house struct {
 	resolver    *resolve.Resolver
 	index       *search.Index
 	executor    *exec.Executor
-	primary     *primary.House
+	primary     *primary.Verbs
 	settings    *primary.Settings // of the server that opened it; nil: no server did
 }
 
@@ -161,7 +161,7 @@ func (c *call) executor(h *house) *exec.Executor {
 }
 
 // primary returns the verbs over a house, for a caller.
-func (c *call) primary(h *house, caller policy.Set) *primary.House {
+func (c *call) primary(h *house, caller policy.Set) *primary.Verbs {
 	return primary.New(primary.Params{
 		Resolver: h.resolver, Executor: h.executor, Index: h.index, Caller: caller, Dir: c.dir, Record: c.record(h), Ran: c.ran(h), Now: c.Now,
 	})

@@ -87,7 +87,7 @@ func (c *call) signStaged(ctx context.Context, git *gitcmd.Git, check bool) (*gi
 	defer func() { release() }()
 	return githook.Sign(bounded, githook.Params{
 		Repo: repo, Prefix: prefix, Changes: changes, Merging: merging, Check: check,
-		House: func(project *space.Root) (*resolve.Resolver, *primary.House, error) {
+		House: func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error) {
 			h, err := rooms()
 			if err != nil {
 				return nil, nil, err

@@ -152,7 +152,7 @@ func (c *call) place(ctx context.Context, h *house) (*primary.Place, error) {
 		}
 	}
 	return &primary.Place{
-		House: h.primary, Settings: s,
+		Verbs: h.primary, Settings: s,
 		Signer: func(ctx context.Context) (sign.Signer, error) { return c.agentsKey(ctx, h) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
 			k, ok := h.trust.Key(fp)

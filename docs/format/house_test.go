@@ -33,7 +33,7 @@ type house struct {
 	trust    *trust.Store
 	resolver *resolve.Resolver
 	executor *ryexec.Executor
-	primary  *primary.House
+	primary  *primary.Verbs
 }
 
 // newHouse copies the examples and opens them as a user would who holds the

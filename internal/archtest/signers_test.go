@@ -37,7 +37,7 @@ func signers() map[string]string {
 }
 
 // maker reports whether a function of a room makes a signature. So does the
-// method Prepare of a primary.House.
+// method Prepare of a primary.Verbs.
 func maker(room, name string) bool {
 	return room == "sign" && (name == "Sign" || name == "SignDetached") || room == "trust" && strings.HasPrefix(name, "New")
 }

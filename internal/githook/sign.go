@@ -37,7 +37,7 @@ type Params struct {
 	Merging []string        // commits that are being merged
 	Check   bool            // change nothing, report what would change
 	// House returns the rooms over a project root that reads the index.
-	House func(project *space.Root) (*resolve.Resolver, *primary.House, error)
+	House func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
 	// Signer is asked for once, and only when something is to be signed: it
 	// may cost a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
@@ -77,7 +77,7 @@ type staged struct {
 type run struct {
 	Params
 	files  *verify.GitFiles
-	house  *primary.House
+	house  *primary.Verbs
 	signer func() (sign.Signer, error) // asks once, when it is needed
 	report *Report
 	todo   []staged

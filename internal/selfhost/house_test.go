@@ -116,7 +116,7 @@ type house struct {
 	trust    *trust.Store
 	resolver *resolve.Resolver
 	executor *exec.Executor
-	primary  *primary.House
+	primary  *primary.Verbs
 }
 
 func (w *world) house() *house { return w.build(false) }
