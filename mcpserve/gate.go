@@ -169,7 +169,7 @@ func bug(method string) (mcp.Result, error) {
 	if method != "tools/call" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}
 	}
-	text, err := jsonx.Marshal(primary.Envelope{Error: &primary.Failure{Code: diag.Internal, Message: message}})
+	text, err := jsonx.Marshal(primary.Envelope{Error: &diag.Failure{Code: diag.Internal, Message: message}})
 	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, err
 }
 

@@ -61,7 +61,7 @@ func notRun(err error) *mcp.CallToolResult {
 	if !errors.As(err, &e) {
 		e = diag.New(diag.CodeOf(err), "%w", err)
 	}
-	text, _ := jsonx.Marshal(primary.Envelope{Error: primary.NewFailure(e)}) // of texts only
+	text, _ := jsonx.Marshal(primary.Envelope{Error: diag.NewFailure(e)}) // of texts only
 	return result(&primary.Reply{Text: text, Failed: true})
 }
 

@@ -51,9 +51,9 @@ func (h *Verbs) fit(ctx context.Context, name string, args map[string]any) (map[
 	if len(bad) == 0 {
 		return s.Defaults(args), nil
 	}
-	err = Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithHint("mend each listed argument and call %s again", name)
+	err = diag.Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithHint("mend each listed argument and call %s again", name)
 	if better, ok := corrected(props, args); ok {
-		e := Typed(err).WithDetail("corrected_call", better)
+		e := diag.Typed(err).WithDetail("corrected_call", better)
 		text, _ := jsonx.Marshal(better)
 		return nil, e.WithHint("call %s again with %s", name, text)
 	}

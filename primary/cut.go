@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
@@ -24,7 +25,7 @@ func cutDown(env *Envelope, data any, cut *Truncated) []byte {
 		short := *env.Error
 		details, _ = generic(short.Details)
 		parts = append(parts, &details)
-		defer func(e *Failure) { env.Error = e }(env.Error)
+		defer func(e *diag.Failure) { env.Error = e }(env.Error)
 		env.Error = &short
 	}
 	var out []byte
@@ -46,7 +47,7 @@ func cutDown(env *Envelope, data any, cut *Truncated) []byte {
 		cut.Shown = 0
 		last := &Envelope{Success: env.Success, Metadata: env.Metadata}
 		if e := env.Error; e != nil {
-			last.Error = &Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
+			last.Error = &diag.Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
 		}
 		return render(last, nil, cut)
 	}

@@ -41,11 +41,11 @@ func (p *Place) Do(ctx context.Context, req Request) *Envelope {
 }
 
 func failed(err error, meta *Metadata) *Envelope {
-	e := *Typed(err)
+	e := *diag.Typed(err)
 	if e.Hint == "" {
 		e.Hint = hintFor(&e)
 	}
-	return &Envelope{Error: NewFailure(&e), Metadata: meta}
+	return &Envelope{Error: diag.NewFailure(&e), Metadata: meta}
 }
 
 // hintFor says what an agent can do, where the table's hint is for somebody at a
@@ -116,7 +116,7 @@ func (p *Place) load(ctx context.Context, req Request, args map[string]any) (any
 		Trust: it.Verdict.Word(),
 	}
 	if err := it.Usable(); err != nil {
-		out.Warning = "not verified, so execute refuses it, and what it says is nobody's word: " + Typed(err).Message
+		out.Warning = "not verified, so execute refuses it, and what it says is nobody's word: " + diag.Typed(err).Message
 	}
 	if to == "" {
 		out.Content = string(it.Bytes)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/internal/proc"
@@ -185,7 +186,7 @@ func (h *Verbs) readByPerson(items ...*resolve.Item) error {
 			continue
 		}
 		if err := h.p.Caller.Check(policy.Draft, it.Ref); err != nil {
-			return Typed(err).WithHint("only an agent's key has signed %s: a person who has read it signs it with rye sign %s", it.Path(), it.Ref)
+			return diag.Typed(err).WithHint("only an agent's key has signed %s: a person who has read it signs it with rye sign %s", it.Path(), it.Ref)
 		}
 	}
 	return nil

@@ -187,7 +187,7 @@ func plain(v any) (map[string]any, error) {
 
 // presentable returns an error in texts that are safe to show and have an end.
 // The home folder is nobody's business, and its path helps no model.
-func presentable(f *Failure, home string) *Failure {
+func presentable(f *diag.Failure, home string) *diag.Failure {
 	short := *f
 	shown := func(s string) string {
 		if len(home) > 1 {

@@ -13,7 +13,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet"
 	rcli "github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/primary"
 )
 
 // exitInterrupted is the status after an interrupt at the terminal.
@@ -65,7 +64,7 @@ func (u *ui) finish(ctx context.Context, err error) int {
 	if err == nil {
 		return 0
 	}
-	e := primary.Typed(err)
+	e := diag.Typed(err)
 	status := rcli.ExitStatus(e.Code)
 	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
@@ -116,9 +115,9 @@ func (u *ui) bug(p any, stack []byte) int {
 }
 
 // failure renders an error with the hints for people.
-func failure(e *diag.Error) *primary.Failure {
+func failure(e *diag.Error) *diag.Failure {
 	rcli.FillFixes(e.Findings)
-	f := primary.NewFailure(e)
+	f := diag.NewFailure(e)
 	f.Suggestion = rcli.Hint(e)
 	return f
 }

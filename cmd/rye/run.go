@@ -178,7 +178,7 @@ func (u *ui) answer(run *primary.Run, err error) error {
 		doc.Data = run.Data
 		return u.document(doc)
 	}
-	doc.Error = failure(primary.Typed(err))
+	doc.Error = failure(diag.Typed(err))
 	if derr := u.document(doc); derr != nil {
 		return derr
 	}

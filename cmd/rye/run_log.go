@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/runlog"
 	"github.com/ryeos/rye/primary"
 )
@@ -17,7 +18,7 @@ func (c *call) ran(h *house) func(*primary.Run, error) {
 		m := run.Metadata
 		e := runlog.Entry{Time: c.Now(), Ref: m.Ref, Surface: c.ui.command, Duration: m.DurationMS}
 		if err != nil {
-			e.Code = primary.Typed(err).Code
+			e.Code = diag.Typed(err).Code
 		}
 		if len(m.Chain) > 0 {
 			tool := m.Chain[0]

@@ -104,10 +104,10 @@ func (u *ui) tell(format string, args ...any) {
 
 // envelope is the one JSON document of a command.
 type envelope struct {
-	Success  bool             `json:"success"`
-	Error    *primary.Failure `json:"error,omitempty"`
-	Data     any              `json:"data,omitempty"`
-	Metadata metadata         `json:"metadata"`
+	Success  bool          `json:"success"`
+	Error    *diag.Failure `json:"error,omitempty"`
+	Data     any           `json:"data,omitempty"`
+	Metadata metadata      `json:"metadata"`
 
 	Run *primary.Metadata `json:"-"` // what a run adds to the metadata
 }
