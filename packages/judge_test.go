@@ -33,7 +33,9 @@ func TestFirstSight(t *testing.T) {
 	}{
 		{0, "a", false}, {71 * time.Hour, "a", false}, {72 * time.Hour, "a", true},
 		{72 * time.Hour, "b", false}, {143 * time.Hour, "b", false}, {144 * time.Hour, "b", true},
-		{-time.Hour, "a", false}, // a clock that was set back: what was seen later was not seen
+		// A first sight in the future is replaced: with the clock set back by an
+		// hour, the age begins at that hour.
+		{-time.Hour, "a", false}, {70 * time.Hour, "a", false}, {71 * time.Hour, "a", true},
 	}
 	for _, s := range steps {
 		clock = now.Add(s.after)

@@ -106,11 +106,9 @@ func (s *solver) root(ctx context.Context) (mvs.Root, error) {
 		if err != nil {
 			return root, err
 		}
-		if x.Manifest.Name == "" {
-			root.Requires = append(root.Requires, needs...)
-			continue
-		}
-		root.Members[x.Manifest.Name] = needs
+		// lock.Draft leaves members out of the bundles by the same key. Two
+		// members with one id must not lose the needs of one.
+		root.Members[x.Key()] = append(root.Members[x.Key()], needs...)
 	}
 	return root, nil
 }
