@@ -1,17 +1,18 @@
-// Package tree holds plain values with their places in a text: what every
-// metadata reader (YAML, TOML, JSON, Python literals, headers, directive XML)
-// returns, so that one rule can speak of any of them.
+// Package tree represents plain values with their positions in a text: what
+// every metadata reader (YAML, TOML, JSON, Python literals, headers, directive
+// XML) returns. A Reader decodes such values strictly into typed ones.
 //
-// It reads no format itself.
+// It parses no text format.
 package tree
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 )
 
-// Doc is a mapping and where its parts stand.
+// Doc is a mapping and the positions of its parts.
 //
 // Values are nil, bool, int64, float64, string, time.Time (TOML only), []any
 // and map[string]any, nothing else.
@@ -25,7 +26,8 @@ type Doc struct {
 // New returns an empty Doc.
 func New() *Doc { return &Doc{Root: map[string]any{}, Pos: map[string]diag.Pos{}} }
 
-// At returns the place of a path, or of its nearest known ancestor.
+// At returns the position of a path or of its nearest ancestor that has one,
+// else the zero Pos.
 func (d *Doc) At(path string) diag.Pos {
 	for path != "" {
 		if p, ok := d.Pos[path]; ok {
@@ -36,34 +38,31 @@ func (d *Doc) At(path string) diag.Pos {
 	return diag.Pos{}
 }
 
-// parent cuts the last key off a path. Only a "." that no "\\" escapes divides
-// keys, and a "\\" may itself be escaped, so it counts from the start.
+// parent returns a path without its last key.
 func parent(path string) string {
-	cut := 0
+	end := 0
+	// Scan from the start: whether a "." divides two keys depends on the number
+	// of "\" before it.
 	for i := 0; i < len(path); i++ {
 		switch path[i] {
 		case '\\':
 			i++
 		case '.':
-			cut = i
+			end = i
 		}
 	}
-	return path[:cut]
+	return path[:end]
 }
+
+var escaper = strings.NewReplacer(`\`, `\\`, `.`, `\.`)
 
 // Join appends a key to a path.
 func Join(path, key string) string {
-	esc := make([]byte, 0, len(key))
-	for i := 0; i < len(key); i++ {
-		if key[i] == '.' || key[i] == '\\' {
-			esc = append(esc, '\\')
-		}
-		esc = append(esc, key[i])
-	}
+	key = escaper.Replace(key)
 	if path == "" {
-		return string(esc)
+		return key
 	}
-	return path + "." + string(esc)
+	return path + "." + key
 }
 
 // Index appends a list index to a path.

@@ -1,0 +1,302 @@
+package tree
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
+)
+
+// Reader decodes one mapping of a Doc into typed values. Every problem becomes
+// a finding with the position of the value, and decoding goes on, so that one
+// pass reports all of them. The messages begin with the path of the value.
+//
+// A method returns the default or the zero value for a key that is absent or
+// has a wrong value. Null is a wrong value, except for Map.
+type Reader struct {
+	doc    *Doc
+	path   string // of the mapping in Doc.Pos, "" for the root
+	name   string // of the mapping in messages
+	values map[string]any
+	shared *shared
+}
+
+type shared struct {
+	code     diag.Code
+	findings []diag.Finding
+}
+
+// NewReader returns a Reader of the root of doc, whose findings have the code.
+func NewReader(doc *Doc, code diag.Code) *Reader {
+	return &Reader{doc: doc, values: doc.Root, shared: &shared{code: code}}
+}
+
+// Findings returns the findings so far of all Readers of the Doc, in the order
+// of their positions.
+func (r *Reader) Findings() []diag.Finding {
+	diag.Sort(r.shared.findings)
+	return r.shared.findings
+}
+
+// Name returns the path of a key as messages show it: tools[0].args.
+func (r *Reader) Name(key string) string {
+	plain := func(c rune) bool {
+		return c == '_' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	switch {
+	case key == "":
+		return r.name
+	case strings.TrimFunc(key, plain) != "":
+		return r.name + "[" + strconv.Quote(key) + "]"
+	case r.name == "":
+		return key
+	}
+	return r.name + "." + key
+}
+
+// Path returns the path of a key in Doc.Pos. The empty key is the mapping.
+func (r *Reader) Path(key string) string {
+	if key == "" {
+		return r.path
+	}
+	return Join(r.path, key)
+}
+
+// Has reports whether a key is present and not null.
+func (r *Reader) Has(key string) bool { return r.values[key] != nil }
+
+// Keys returns the keys of the mapping, sorted.
+func (r *Reader) Keys() []string { return slices.Sorted(maps.Keys(r.values)) }
+
+// Value returns the value of a key, nil if it is absent.
+func (r *Reader) Value(key string) any { return r.values[key] }
+
+// Reject reports a value: its path, a space and the text. The empty key is the
+// mapping.
+func (r *Reader) Reject(key, format string, args ...any) {
+	r.report(r.Path(key), r.shared.code, strings.TrimSpace(r.Name(key)+" "+fmt.Sprintf(format, args...)))
+}
+
+// RejectErr reports a value for which a function returned an error, under the
+// code of the error if it has one: the path, a colon and the error.
+func (r *Reader) RejectErr(key string, err error) {
+	r.reportErr(r.Path(key), r.Name(key), err)
+}
+
+func (r *Reader) reportErr(path, name string, err error) {
+	code := diag.CodeOf(err)
+	if code == "" {
+		code = r.shared.code
+	}
+	if name != "" {
+		name += ": "
+	}
+	r.report(path, code, name+err.Error())
+}
+
+func (r *Reader) report(path string, code diag.Code, message string) *diag.Finding {
+	pos := r.doc.At(path)
+	if pos.Line == 0 && len(r.doc.Pos) > 0 {
+		pos.Line = 1 // a key that is missing at the root has no position
+	}
+	r.shared.findings = append(r.shared.findings, diag.Errorf(code, pos.Line, pos.Column, "%s", message))
+	return &r.shared.findings[len(r.shared.findings)-1]
+}
+
+// maxUnknown is the largest number of unknown fields that are reported one by
+// one.
+const maxUnknown = 20
+
+// Only reports the keys that are not among the known ones.
+func (r *Reader) Only(known ...string) {
+	unknown := slices.DeleteFunc(r.Keys(), func(k string) bool { return slices.Contains(known, k) })
+	for i, key := range unknown {
+		if i == maxUnknown {
+			r.report(r.path, r.shared.code, fmt.Sprintf("and %d more unknown fields", len(unknown)-i))
+			return
+		}
+		message := fmt.Sprintf("unknown field %q", r.Name(key))
+		near := suggest.Nearest(key, known)
+		if near == "" {
+			message += ": the fields here are " + strings.Join(known, ", ")
+		}
+		f := r.report(r.Path(key), r.shared.code, message)
+		if near != "" {
+			*f = f.WithReason("nearest", "nearest", near)
+		}
+	}
+}
+
+// Require reports the keys that are absent, null or empty strings.
+func (r *Reader) Require(keys ...string) {
+	for _, key := range keys {
+		switch r.values[key] {
+		case nil:
+			r.Reject(key, "is missing")
+		case "":
+			r.Reject(key, "is empty")
+		}
+	}
+}
+
+// Text returns a string.
+func (r *Reader) Text(key string) string {
+	return value[string](r, key, "", "a string")
+}
+
+// Bool returns a truth value, or def.
+func (r *Reader) Bool(key string, def bool) bool {
+	return value(r, key, def, "true or false")
+}
+
+// Int returns a whole number from low to high, or def.
+func (r *Reader) Int(key string, def, low, high int64) int64 {
+	want := fmt.Sprintf("a whole number from %d to %d", low, high)
+	n := value(r, key, def, want)
+	if n != def && (n < low || n > high) {
+		r.Reject(key, "must be %s, not %d", want, n)
+		return def
+	}
+	return n
+}
+
+// Number returns a number from low to high, which may be infinite, or def.
+func (r *Reader) Number(key string, def, low, high float64) float64 {
+	want := "a number"
+	switch {
+	case !math.IsInf(high, 1):
+		want = fmt.Sprintf("a number from %v to %v", low, high)
+	case !math.IsInf(low, -1):
+		want = fmt.Sprintf("a number of at least %v", low)
+	}
+	whole, ok := r.values[key].(int64)
+	n := float64(whole)
+	if !ok {
+		n = value(r, key, def, want)
+	}
+	if n != def && !(n >= low && n <= high) { // true for NaN
+		r.Reject(key, "must be %s, not %v", want, n)
+		return def
+	}
+	return n
+}
+
+// Enum returns one of the allowed strings, or def.
+func (r *Reader) Enum(key, def string, allowed ...string) string {
+	last := len(allowed) - 1
+	want := allowed[last]
+	if last > 0 {
+		want = strings.Join(allowed[:last], ", ") + " or " + want
+	}
+	s := value(r, key, def, want)
+	if s != def && !slices.Contains(allowed, s) {
+		r.Reject(key, "must be %s, not %q", want, s)
+		return def
+	}
+	return s
+}
+
+// Texts returns a list of strings. Entries that are not strings, and those for
+// which check returns an error, are reported and left out; check may be nil.
+// The result is nil only if the key is absent or not a list.
+func (r *Reader) Texts(key string, check func(string) error) []string {
+	list := value[[]any](r, key, nil, "a list of strings")
+	if _, ok := r.values[key].([]any); !ok {
+		return nil
+	}
+	out := make([]string, 0, len(list)) // an empty list is not an absent one
+	for i, v := range list {
+		path, name := Index(r.Path(key), i), fmt.Sprintf("%s[%d]", r.Name(key), i)
+		s, ok := v.(string)
+		if !ok {
+			r.report(path, r.shared.code, name+" must be a string, not "+typeName(v))
+			continue
+		}
+		if check != nil {
+			if err := check(s); err != nil {
+				r.reportErr(path, name, err)
+				continue
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// TextMap returns a mapping of strings, nil if the key is absent.
+func (r *Reader) TextMap(key string) map[string]string {
+	m := r.Map(key)
+	if m.values == nil {
+		return nil
+	}
+	out := make(map[string]string, len(m.values))
+	for _, k := range m.Keys() {
+		out[k] = m.Text(k)
+	}
+	return out
+}
+
+// Map returns a Reader of a mapping. It is empty if the key is absent or null,
+// as of a YAML key without a value.
+func (r *Reader) Map(key string) *Reader {
+	sub := &Reader{doc: r.doc, path: r.Path(key), name: r.Name(key), shared: r.shared}
+	if r.Has(key) {
+		sub.values = value[map[string]any](r, key, nil, "a mapping")
+	}
+	return sub
+}
+
+// Maps returns Readers of a list of mappings. Other entries are reported and
+// left out.
+func (r *Reader) Maps(key string) []*Reader {
+	var out []*Reader
+	for i, v := range value[[]any](r, key, nil, "a list of mappings") {
+		sub := &Reader{doc: r.doc, path: Index(r.Path(key), i), name: fmt.Sprintf("%s[%d]", r.Name(key), i), shared: r.shared}
+		m, ok := v.(map[string]any)
+		if !ok {
+			sub.Reject("", "must be a mapping, not %s", typeName(v))
+			continue
+		}
+		sub.values = m
+		out = append(out, sub)
+	}
+	return out
+}
+
+// value returns the value of a key, or def if the key is absent or its value is
+// not a T, which want describes.
+func value[T any](r *Reader, key string, def T, want string) T {
+	v, present := r.values[key]
+	if !present {
+		return def
+	}
+	t, ok := v.(T)
+	if !ok {
+		r.Reject(key, "must be %s, not %s", want, typeName(v))
+		return def
+	}
+	return t
+}
+
+func typeName(v any) string {
+	switch v.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "a boolean"
+	case string:
+		return "a string"
+	case int64, float64:
+		return "a number"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a mapping"
+	}
+	return "a time"
+}
