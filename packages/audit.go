@@ -252,8 +252,7 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 	if !named {
 		a.add(diag.Errorf(diag.SignerChanged, 0, 0, "%s: the lock does not name %s, which signed its manifest", b.Module(), main), lock.LockFile, "look at who changed rye.lock")
 	}
-	a.fail(a.rules.Signers(b.Module(), counting), lock.LockFile)
-	a.fail(Published(a.e.p.Trust, b.Module(), name, signersOf(lock.Bundle{Signers: counting})), lock.LockFile)
+	a.fail(CheckSigners(b.Module(), a.rules.SignerRules(a.e.p.Trust, b.Module(), name), counting), lock.LockFile)
 	return out
 }
 
@@ -292,7 +291,7 @@ func (a *auditor) manifest(b lock.Bundle) (v trust.Verdict, name string) {
 // signer says of a key alone whether it counts.
 func (e *Engine) signer(key string) (AuditedSigner, string) {
 	s := AuditedSigner{Key: key, Code: diag.KeyUnknown}
-	fp, err := sign.ParseFingerprint(strings.TrimPrefix(key, "ed25519:"))
+	fp, err := parseSigner(key)
 	if err != nil {
 		return s, "it is no fingerprint"
 	}

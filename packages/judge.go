@@ -163,11 +163,8 @@ func (e *Engine) vouch(ctx context.Context, b *lock.Bundle, snap *source.Snapsho
 		return nil, err
 	}
 	b.Manifest = r.Digest
-	b.Signers = signerTexts(r.Signers())
-	if err := rs.Signers(mod, b.Signers); err != nil {
-		return nil, err
-	}
-	if err := Published(e.p.Trust, mod, r.Manifest.ID, r.Signers()); err != nil {
+	b.Signers = SignerTexts(r.Signers())
+	if err := CheckSigners(mod, rs.SignerRules(e.p.Trust, mod, r.Manifest.ID), b.Signers); err != nil {
 		return nil, err
 	}
 	if !known {
@@ -195,17 +192,6 @@ func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) 
 	style, _ := sign.StyleByName("#")
 	return e.p.Trust.Verify(trust.Input{Space: e.p.Space, Path: where, Bytes: text, Detached: detached, DetachedOnly: detached != nil,
 		Style: style, Subject: sub, Use: "release", MaxSize: bundle.MaxManifest, Text: true})
-}
-
-// SignerText returns a key as rules and locks name it.
-func SignerText(fp sign.Fingerprint) string { return "ed25519:" + fp.String() }
-
-func signerTexts(keys []sign.Fingerprint) []string {
-	out := make([]string, len(keys))
-	for i, fp := range keys {
-		out[i] = SignerText(fp)
-	}
-	return out
 }
 
 // refused says of a manifest's fault whose it is and who can mend it.
@@ -322,8 +308,8 @@ func (e *Engine) follows(now, was string) bool {
 	if now == was {
 		return true
 	}
-	a, err1 := sign.ParseFingerprint(strings.TrimPrefix(now, "ed25519:"))
-	b, err2 := sign.ParseFingerprint(strings.TrimPrefix(was, "ed25519:"))
+	a, err1 := parseSigner(now)
+	b, err2 := parseSigner(was)
 	return err1 == nil && err2 == nil && e.p.Trust.Succeeds(a, b)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/trust"
 )
 
 var mod = lock.Module{ID: "github.com/acme/tools", Version: "v1.2.0"}
@@ -112,7 +113,7 @@ func TestV54Demanded(t *testing.T) {
 		{"github.com/other/tools", []string{c}, ""},
 		{"github.com/twice/tools", []string{a}, diag.Threshold},
 	} {
-		if err := (Rules{{"rye.yaml", m}}).Signers(lock.Module{ID: x.id}, x.signers); diag.CodeOf(err) != x.want {
+		if err := CheckSigners(lock.Module{ID: x.id}, Rules{{"rye.yaml", m}}.SignerRules(&trust.Store{}, lock.Module{ID: x.id}, ""), x.signers); diag.CodeOf(err) != x.want {
 			t.Errorf("%s signed by %v: %v, want %q", x.id, x.signers, err, x.want)
 		}
 	}

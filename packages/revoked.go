@@ -1,11 +1,8 @@
 package packages
 
 import (
-	"strings"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/sign"
 )
 
 // takenBack refuses locked bundles whose release was revoked, by what the lock
@@ -31,14 +28,3 @@ func (e *Engine) takenBack(l *lock.Lock) error {
 
 // otherRelease is what to do about a release that was revoked.
 const otherRelease = "rye update takes a later release; rye remove takes the bundle out"
-
-// signersOf returns the keys that the lock names; what is no fingerprint is none.
-func signersOf(b lock.Bundle) []sign.Fingerprint {
-	var out []sign.Fingerprint
-	for _, s := range b.Signers {
-		if fp, err := sign.ParseFingerprint(strings.TrimPrefix(s, "ed25519:")); err == nil {
-			out = append(out, fp)
-		}
-	}
-	return out
-}

@@ -23,12 +23,17 @@ type RuleFile struct {
 // ages and thresholds the greatest counts.
 type Rules []RuleFile
 
-// Rule is one rule and where it stands.
+// Rule is one rule and its position.
 type Rule struct {
-	Key   string `json:"rule"` // policy.min-age, or trust and a pattern
+	Key   string `json:"rule"` // policy.min-age; trust and a pattern; publisher, its name and version
 	Value string `json:"value"`
 	File  string `json:"file"`
 	Line  int    `json:"line,omitempty"`
+
+	// Threshold distinct keys of Signers ("ed25519:…") must have signed a release.
+	// Both are empty in a rule that is not about signers.
+	Signers   []string `json:"-"`
+	Threshold int      `json:"-"`
 }
 
 // String renders the rule's name and place: policy.min-age of rye.yaml:3.
@@ -47,13 +52,7 @@ func (r Rule) detail(e *diag.Error) *diag.Error { return e.WithDetail("rule", r.
 
 // rule returns a rule of the section policy.
 func (f RuleFile) rule(key, value string) Rule {
-	return Rule{"policy." + key, value, f.Path, f.Place("policy", key).Line}
-}
-
-// ruleOf returns the rule about the signers of what a pattern matches.
-func (f RuleFile) ruleOf(pattern string) Rule {
-	r := f.Trust[pattern]
-	return Rule{"trust " + pattern, fmt.Sprintf("%d of %s", max(1, r.Threshold), strings.Join(r.Signers, ", ")), f.Path, f.Place("trust", pattern).Line}
+	return Rule{Key: "policy." + key, Value: value, File: f.Path, Line: f.Place("policy", key).Line}
 }
 
 // List returns every rule, file by file.
@@ -70,7 +69,7 @@ func (rs Rules) List() []Rule {
 			}
 		}
 		for _, pattern := range slices.Sorted(maps.Keys(f.Trust)) {
-			out = append(out, f.ruleOf(pattern))
+			out = append(out, f.signerRule(pattern))
 		}
 	}
 	return out
@@ -131,30 +130,6 @@ func (rs Rules) Folder(m lock.Module, dir string) error {
 			WithHint("require a release of it, or move the folder into the project")
 	}
 	return nil
-}
-
-// Signers holds the keys that signed a bundle against every rule that matches
-// its id.
-func (rs Rules) Signers(m lock.Module, signers []string) error {
-	for _, f := range rs {
-		for _, pattern := range f.TrustPatterns(m.ID) {
-			rule, r := f.Trust[pattern], f.ruleOf(pattern)
-			have := slices.DeleteFunc(slices.Clone(rule.Signers), func(s string) bool { return !slices.Contains(signers, s) })
-			slices.Sort(have)
-			have = slices.Compact(have)
-			if need := max(1, rule.Threshold); len(have) < need {
-				return r.detail(diag.New(diag.Threshold, "verifying %s: trust of %s demands %d of %d signers, %d signed", m, r.Where(), need, len(rule.Signers), len(have))).
-					WithDetail("expected", rule.Signers).WithDetail("found", signers).
-					WithHint("ask its publisher for a release that those keys signed, or let a person change trust in %s", f.Path)
-			}
-		}
-	}
-	return nil
-}
-
-// DemandsSigners reports whether any rule speaks of who must have signed it.
-func (rs Rules) DemandsSigners(id string) bool {
-	return slices.ContainsFunc(rs, func(f RuleFile) bool { return len(f.TrustPatterns(id)) > 0 })
 }
 
 // Caps refuses capabilities that no bundle may ask for, and hosts that none may

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/trust"
 )
 
 // rulesOf reads a policy file for each text.
@@ -85,7 +86,8 @@ func TestRulesSigners(t *testing.T) {
 		for _, s := range strings.Split(c.signers, "") {
 			signers = append(signers, key(s))
 		}
-		err := rs.Signers(lock.Module{ID: "github.com/acme/tools", Version: "v1.0.0"}, signers)
+		m := lock.Module{ID: "github.com/acme/tools", Version: "v1.0.0"}
+		err := CheckSigners(m, rs.SignerRules(&trust.Store{}, m, ""), signers)
 		if (err == nil) != (c.names == "") || err != nil && (diag.CodeOf(err) != diag.Threshold || !strings.Contains(err.Error(), c.names)) {
 			t.Errorf("%q: %v, want %q", c.signers, err, c.names)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -76,36 +76,27 @@ func (h *house) verifyBundle(ctx context.Context, tree bundle.Tree, dir, id stri
 		return nil, err
 	}
 	v := &verifiedBundle{Report: r, id: id}
-	v.Needs, err = demands(dir, id, r.Signers())
-	for _, rule := range h.trust.PublisherRules(id) {
-		v.Needs = append(v.Needs, demand{From: rule.String(), Threshold: rule.Threshold, Of: len(rule.Keys), Have: rule.Have(r.Signers())})
-	}
+	v.Needs, err = h.demands(dir, id, packages.SignerTexts(r.Signers()))
 	return v, err
 }
 
-// demands returns what the rules of rye.yaml beside a bundle demand of those who
-// sign it.
-func demands(dir, id string, have []sign.Fingerprint) ([]demand, error) {
-	out := []demand{}
+// demands returns what the rules of the rye.yaml next to a bundle, and those of
+// its publishers, demand of its signers.
+func (h *house) demands(dir, id string, signers []string) ([]demand, error) {
+	m := &lock.Manifest{}
 	text, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
-	if space.IsMissing(err) {
-		return out, nil
-	}
-	if err != nil {
+	if err != nil && !space.IsMissing(err) {
 		return nil, diag.New(diag.FileSystemError, "reading %s: %w", lock.ManifestFile, err)
 	}
-	m, fs := lock.ParseManifest(text)
-	if m == nil {
-		return nil, diag.FromFindings("reading "+lock.ManifestFile, diag.WithPath(fs, lock.ManifestFile))
-	}
-	for _, rule := range m.TrustRules(id) {
-		n := demand{From: lock.ManifestFile, Threshold: max(1, rule.Threshold), Of: len(rule.Signers)}
-		for _, fp := range have {
-			if slices.Contains(rule.Signers, "ed25519:"+fp.String()) {
-				n.Have++
-			}
+	if err == nil {
+		var fs []diag.Finding
+		if m, fs = lock.ParseManifest(text); m == nil {
+			return nil, diag.FromFindings("reading "+lock.ManifestFile, diag.WithPath(fs, lock.ManifestFile))
 		}
-		out = append(out, n)
+	}
+	out := []demand{}
+	for _, r := range withManifest(nil, m).SignerRules(h.trust, lock.Module{ID: id}, "") {
+		out = append(out, demand{From: r.String(), Threshold: r.Threshold, Of: len(r.Signers), Have: r.Signed(signers)})
 	}
 	return out, nil
 }

@@ -117,14 +117,7 @@ func (h *house) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) e
 	if err != nil {
 		return err
 	}
-	signers := make([]string, len(keys))
-	for i, fp := range keys {
-		signers[i] = packages.SignerText(fp)
-	}
-	if err := rules.Signers(b.Module(), signers); err != nil {
-		return err
-	}
-	return packages.Published(h.trust, b.Module(), name, keys)
+	return packages.CheckSigners(b.Module(), rules.SignerRules(h.trust, b.Module(), name), packages.SignerTexts(keys))
 }
 
 // withManifest adds the rules of a rye.yaml, which may be absent.
