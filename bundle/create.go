@@ -105,7 +105,7 @@ func (p Params) manifest() (*Manifest, error) {
 	}
 	var fs []diag.Finding
 	for _, f := range m.headerFaults() {
-		fs = append(fs, diag.Errorf(diag.Usage, 0, 0, "%s: %s", f.key, f.value))
+		fs = append(fs, diag.Errorf(diag.Usage, 0, 0, "%s: %s", strings.TrimSpace(f.key+" "+f.id), f.err))
 	}
 	return m, diag.FromFindings("creating the manifest of "+p.ID, fs)
 }

@@ -1,9 +1,9 @@
 package bundle
 
 import (
+	"cmp"
 	"encoding/hex"
-	"maps"
-	"slices"
+	"fmt"
 	"strings"
 	"time"
 	"unicode"
@@ -16,9 +16,8 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Parse reads a manifest, signed or not, and judges its form, not its
-// signature. The Manifest is nil exactly when a finding is an error. Findings
-// have no path.
+// Parse reads a manifest and validates its form. It ignores the signature. The
+// Manifest is nil exactly when a finding is an error. Findings have no path.
 func Parse(b []byte) (*Manifest, []diag.Finding) {
 	if len(b) > MaxManifest {
 		return nil, []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0,
@@ -31,169 +30,129 @@ func Parse(b []byte) (*Manifest, []diag.Finding) {
 	if diag.Failed(fs) {
 		return nil, fs
 	}
-	p := parser{doc: doc, out: fs}
-	m := p.manifest()
-	diag.Sort(p.out)
-	if diag.Failed(p.out) {
-		return nil, p.out
+	m, found := readManifest(doc)
+	fs = append(fs, found...)
+	diag.Sort(fs)
+	if diag.Failed(fs) {
+		return nil, fs
 	}
-	return m, p.out
+	return m, fs
 }
 
 // maxDescription is the longest description, in bytes.
 const maxDescription = 4096
 
-type parser struct {
-	doc *tree.Doc
-	out []diag.Finding
-}
-
-func (p *parser) bad(at, format string, args ...any) {
-	p.fault(diag.ValidationFailed, at, format, args...)
-}
-
-func (p *parser) fault(code diag.Code, at, format string, args ...any) {
-	pos := p.doc.At(at)
-	p.out = append(p.out, diag.Errorf(code, max(pos.Line, 1), pos.Column, format, args...))
-}
-
-func (p *parser) manifest() *Manifest {
-	p.onlyKeys(p.doc.Root, "", "bundle", "files")
+func readManifest(doc *tree.Doc) (*Manifest, []diag.Finding) {
+	r := tree.NewReader(doc, diag.ValidationFailed)
+	r.Only("bundle", "files")
+	r.Require("bundle", "files")
 	m := &Manifest{}
-	if h := p.object(p.doc.Root, "", "bundle"); h != nil {
-		p.header(m, h)
+	if r.Has("bundle") {
+		m.readHeader(r.Map("bundle"))
 	}
-	files := p.object(p.doc.Root, "", "files")
-	if len(files) > MaxFiles {
-		p.fault(diag.TooLarge, "files", "the manifest lists %d files, at most %d are allowed", len(files), MaxFiles)
-		return m
+	files := r.Map("files")
+	if n := len(files.Keys()); n > MaxFiles {
+		r.RejectErr("files", diag.New(diag.TooLarge, "the manifest lists %d files, at most %d are allowed", n, MaxFiles))
+		return m, r.Findings()
 	}
-	for _, path := range slices.Sorted(maps.Keys(files)) {
-		m.Files = append(m.Files, p.file(path, files[path]))
+	for _, path := range files.Keys() {
+		m.Files = append(m.Files, readFile(files, path))
 	}
-	p.paths(m.Files)
-	return m
+	checkPaths(files)
+	return m, r.Findings()
 }
 
-func (p *parser) onlyKeys(m map[string]any, at string, known ...string) {
-	for key := range m {
-		if !slices.Contains(known, key) {
-			p.bad(tree.Join(at, key), "unknown field %q", key)
+func (m *Manifest) readHeader(r *tree.Reader) {
+	r.Only("id", "version", "type", "description", "entrypoint", "created_at", "requires")
+	r.Require("id", "version")
+	for _, key := range []string{"type", "description", "entrypoint", "created_at"} {
+		if r.Value(key) == "" {
+			r.Reject(key, "is empty")
 		}
 	}
-}
-
-func (p *parser) object(m map[string]any, at, key string) map[string]any {
-	o, ok := m[key].(map[string]any)
-	if !ok {
-		p.bad(tree.Join(at, key), "field %q must be a mapping", tree.Join(at, key))
-	}
-	return o
-}
-
-func (p *parser) text(m map[string]any, at, key string, required bool) string {
-	v, present := m[key]
-	s, ok := v.(string)
-	if present && (!ok || s == "") || required && !present {
-		p.bad(tree.Join(at, key), "field %q must be a text", tree.Join(at, key))
-	}
-	return s
-}
-
-func (p *parser) header(m *Manifest, h map[string]any) {
-	p.onlyKeys(h, "bundle", "id", "version", "type", "description", "entrypoint", "created_at", "requires")
-	m.ID = p.text(h, "bundle", "id", true)
-	m.Version = p.text(h, "bundle", "version", true)
-	m.Type = p.text(h, "bundle", "type", false)
-	if m.Type == "" {
-		m.Type = defaultType
-	}
-	m.Description = p.text(h, "bundle", "description", false)
-	m.Entrypoint = p.text(h, "bundle", "entrypoint", false)
-	m.CreatedAt = p.text(h, "bundle", "created_at", false)
-	if h["requires"] != nil {
-		need := p.object(h, "bundle", "requires")
-		m.Requires = make(map[string]string, len(need))
-		for id := range need {
-			m.Requires[id] = p.text(need, "bundle.requires", id, true)
-		}
+	m.ID = r.Text("id")
+	m.Version = r.Text("version")
+	m.Type = cmp.Or(r.Text("type"), defaultType)
+	m.Description = r.Text("description")
+	m.Entrypoint = r.Text("entrypoint")
+	m.CreatedAt = r.Text("created_at")
+	requires := r.Map("requires")
+	if r.Has("requires") {
+		requires.Require(requires.Keys()...)
+		m.Requires = r.TextMap("requires")
 	}
 	for _, f := range m.headerFaults() {
-		p.bad("bundle."+f.key, "%s", f.value)
+		if f.id != "" {
+			requires.RejectErr(f.id, f.err)
+			continue
+		}
+		r.RejectErr(f.key, f.err)
 	}
 }
 
-// headerFaults returns what is wrong with the header: the field and why.
-func (m *Manifest) headerFaults() (out []field) {
-	fault := func(key, why string) { out = append(out, field{key, why}) }
+// headerFault is an invalid field of the header. The id is set for an entry of
+// requires.
+type headerFault struct {
+	key, id string
+	err     error
+}
+
+func (m *Manifest) headerFaults() (out []headerFault) {
+	// The errors have no code: an invalid id in a file is not a usage error.
+	fault := func(key, id, format string, args ...any) {
+		out = append(out, headerFault{key, id, fmt.Errorf(format, args...)})
+	}
 	if err := CheckID(m.ID); m.ID != "" && err != nil {
-		fault("id", err.Error())
+		fault("id", "", "%v", err)
 	}
 	if m.Version != "" && !checkVersion(m.Version) {
-		fault("version", "the version is not MAJOR.MINOR.PATCH")
+		fault("version", "", "it is not MAJOR.MINOR.PATCH")
 	}
 	if strings.Trim(m.Type, "abcdefghijklmnopqrstuvwxyz_") != "" {
-		fault("type", "the type must be a lower-case word")
+		fault("type", "", "it must be a lower-case word")
 	}
 	if len(m.Description) > maxDescription || !utf8.ValidString(m.Description) || strings.ContainsFunc(m.Description, unicode.IsControl) || len(hidden.Scan([]byte(m.Description))) > 0 {
-		fault("description", "the description must be one line of at most 4096 bytes that can be seen")
+		fault("description", "", "it must be one line of at most %d bytes without invisible characters", maxDescription)
 	}
 	if _, err := item.ParseRef(m.Entrypoint, item.Directive); m.Entrypoint != "" && err != nil {
-		fault("entrypoint", err.Error())
+		fault("entrypoint", "", "%v", err)
 	}
 	if t, err := time.Parse(time.RFC3339, m.CreatedAt); m.CreatedAt != "" && (err != nil || t.UTC().Format(time.RFC3339) != m.CreatedAt) {
-		fault("created_at", "created_at is not a time written YYYY-MM-DDTHH:MM:SSZ")
+		fault("created_at", "", "it is not a time of the form YYYY-MM-DDTHH:MM:SSZ")
 	}
 	for id, v := range m.Requires {
-		key := tree.Join("requires", id)
 		if err := CheckID(id); err != nil {
-			fault(key, err.Error())
+			fault("requires", id, "%v", err)
 		}
 		if v != "" && !checkRequired(v) {
-			fault(key, "the version is not MAJOR.MINOR.PATCH")
+			fault("requires", id, "the version is not MAJOR.MINOR.PATCH")
 		}
 	}
 	return out
 }
 
-func (p *parser) file(path string, v any) File {
-	at := tree.Join("files", path)
-	f := File{Path: path}
-	m, ok := v.(map[string]any)
-	if !ok {
-		p.bad(at, "file %q must be a mapping with sha256, size, mode and inline_signed", path)
-		return f
+func readFile(files *tree.Reader, path string) File {
+	r := files.Map(path)
+	r.Only("sha256", "size", "mode", "inline_signed")
+	r.Require("sha256", "size", "mode", "inline_signed")
+	f := File{Path: path, Size: r.Int("size", 0, 0, MaxFile), Signed: r.Bool("inline_signed", false)}
+	if sum := r.Text("sha256"); sum != "" && !decodeDigest(&f.Digest, sum) {
+		r.Reject("sha256", "must be 64 lower-case hexadecimal digits")
 	}
-	p.onlyKeys(m, at, "sha256", "size", "mode", "inline_signed")
-	sum, _ := m["sha256"].(string)
-	if !decodeDigest(&f.Digest, sum) {
-		p.bad(tree.Join(at, "sha256"), "sha256 of %q must be 64 lower-case hexadecimal digits, in quotes", path)
-	}
-	f.Size, ok = m["size"].(int64)
-	if !ok || f.Size < 0 || f.Size > MaxFile {
-		p.bad(tree.Join(at, "size"), "size of %q must be a number of bytes up to %d", path, MaxFile)
-	}
-	if mode := m["mode"]; mode != "0644" && mode != "0755" {
-		p.bad(tree.Join(at, "mode"), "mode of %q must be \"0644\" or \"0755\", in quotes", path)
-	}
-	f.Executable = m["mode"] == "0755"
-	if f.Signed, ok = m["inline_signed"].(bool); !ok {
-		p.bad(tree.Join(at, "inline_signed"), "inline_signed of %q must be true or false", path)
-	}
+	f.Executable = r.Enum("mode", "0644", "0644", "0755") == "0755"
 	return f
 }
 
-// paths checks every path and that no two are one where case does not count.
-func (p *parser) paths(files []File) {
-	seen := make(names, 2*len(files))
-	for _, f := range files {
-		at := tree.Join("files", f.Path)
-		if err := CheckPath(f.Path); err != nil {
-			p.fault(diag.CodeOf(err), at, "%s", err)
+// checkPaths reports invalid paths, and paths that differ in case only.
+func checkPaths(files *tree.Reader) {
+	seen := make(names, 2*len(files.Keys()))
+	for _, path := range files.Keys() {
+		if err := CheckPath(path); err != nil {
+			files.RejectErr(path, err)
 			continue
 		}
-		if mine, other := seen.add(f.Path); other != "" {
-			p.fault(diag.PathEscape, at, "path %q and path %q are one where case does not count", mine, other)
+		if mine, other := seen.add(path); other != "" {
+			files.RejectErr(path, diag.New(diag.PathEscape, "path %q and path %q differ in case only", mine, other))
 		}
 	}
 }

@@ -33,12 +33,11 @@ func slow(b []byte) (*Manifest, []diag.Finding) {
 	if doc == nil {
 		return nil, fs
 	}
-	p := parser{doc: doc, out: fs}
-	m := p.manifest()
-	if diag.Failed(p.out) {
-		return nil, p.out
+	m, found := readManifest(doc)
+	if fs = append(fs, found...); diag.Failed(fs) {
+		return nil, fs
 	}
-	return m, p.out
+	return m, fs
 }
 
 func TestBothReadersAgree(t *testing.T) {

@@ -23,6 +23,7 @@ type Reader struct {
 	path   string // of the mapping in Doc.Pos, "" for the root
 	name   string // of the mapping in messages
 	values map[string]any
+	wrong  bool // the value is not a mapping, which is reported
 	shared *shared
 }
 
@@ -134,6 +135,9 @@ func (r *Reader) Only(known ...string) {
 
 // Require reports the keys that are absent, null or empty strings.
 func (r *Reader) Require(keys ...string) {
+	if r.wrong {
+		return
+	}
 	for _, key := range keys {
 		switch r.values[key] {
 		case nil:
@@ -247,6 +251,7 @@ func (r *Reader) Map(key string) *Reader {
 	sub := &Reader{doc: r.doc, path: r.Path(key), name: r.Name(key), shared: r.shared}
 	if r.Has(key) {
 		sub.values = value[map[string]any](r, key, nil, "a mapping")
+		sub.wrong = sub.values == nil
 	}
 	return sub
 }
