@@ -121,7 +121,7 @@ func (a *auditor) fail(err error, path string) {
 func (a *auditor) files() {
 	a.fail(a.st.current(), lock.LockFile)
 	a.fail(a.e.rolledBack(a.st), lock.LockFile)
-	for _, f := range diag.FindingsOf(a.st.replaced()) {
+	for _, f := range lock.Replaced(a.st.manifest, a.st.lock) {
 		f.Severity = diag.SeverityWarning
 		a.Findings = append(a.Findings, f)
 	}

@@ -76,12 +76,8 @@ func (e *Engine) lockedInfo(in *Info, b *lock.Bundle) {
 
 // Vendored reports whether the manifest wants installed bundles committed.
 func (e *Engine) Vendored() (bool, error) {
-	text, err := readFile(e.p.Files, lock.ManifestFile, lock.MaxManifest)
-	if err != nil {
-		return false, err
-	}
-	m, err := parseManifest(lock.ManifestFile, text)
-	return err == nil && m.Vendor, err
+	m, _, err := lock.ReadManifest(lock.Dir(e.p.Files), "")
+	return m != nil && m.Vendor, err
 }
 
 // Vendor writes into the manifest whether installed bundles are committed, and
@@ -103,13 +99,15 @@ func (e *Engine) setVendor(ctx context.Context, on bool) error {
 		return err
 	}
 	defer release()
-	old, err := readFile(e.p.Files, lock.ManifestFile, lock.MaxManifest)
+	was, old, err := lock.ReadManifest(lock.Dir(e.p.Files), "")
 	if err != nil {
 		return err
 	}
-	was, err := parseManifest(lock.ManifestFile, old)
-	if err != nil || was.Vendor == on {
-		return err
+	if was == nil {
+		was = &lock.Manifest{}
+	}
+	if was.Vendor == on {
+		return nil
 	}
 	text := vendorText(old, on)
 	now, err := parseManifest(lock.ManifestFile, text)

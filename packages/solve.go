@@ -182,11 +182,7 @@ func (s *solver) Max(a, b string) string { return lock.MaxVersion(a, b) }
 func (s *solver) Required(ctx context.Context, id, version string) ([]mvs.Module, error) {
 	m := lock.Module{ID: id, Version: version}
 	s.e.tell(Resolving, m)
-	text, err := s.manifestOf(ctx, m)
-	if err != nil {
-		return nil, err
-	}
-	mm, err := parseManifest(lock.ManifestFile+" of "+m.String(), text)
+	mm, err := s.manifestOf(ctx, m)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +203,8 @@ func (s *solver) local(id string) bool {
 	return x.Kind == lock.PathID
 }
 
-// manifestOf returns the text of a version's rye.yaml, nil when it has none.
-func (s *solver) manifestOf(ctx context.Context, m lock.Module) ([]byte, error) {
+// manifestOf returns the project file of a version, empty if it has none.
+func (s *solver) manifestOf(ctx context.Context, m lock.Module) (*lock.Manifest, error) {
 	if s.local(m.ID) {
 		dir := m.ID
 		if r, ok := s.m.Replace[m.ID]; ok {
@@ -224,13 +220,13 @@ func (s *solver) manifestOf(ctx context.Context, m lock.Module) ([]byte, error) 
 		return nil, err
 	}
 	b, err := snap.Read(lock.ManifestFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
 	}
-	return b, err
+	return parseManifest(lock.ManifestFile+" of "+m.String(), b)
 }
 
-func (e *Engine) folderManifest(m lock.Module, dir string) ([]byte, error) {
+func (e *Engine) folderManifest(m lock.Module, dir string) (*lock.Manifest, error) {
 	at := dir
 	if !path.IsAbs(dir) {
 		at = path.Join(e.p.Files, dir)
@@ -238,7 +234,11 @@ func (e *Engine) folderManifest(m lock.Module, dir string) ([]byte, error) {
 	if !exists(at) {
 		return nil, diag.New(diag.SourceNotFound, "resolving %s: there is no folder %s", m, dir)
 	}
-	return readFile(at, lock.ManifestFile, lock.MaxManifest)
+	f, _, err := lock.ReadManifest(lock.Dir(at), dir+"/")
+	if f == nil && err == nil {
+		f = &lock.Manifest{}
+	}
+	return f, err
 }
 
 // fetch brings one version, held against what was locked and what was ever

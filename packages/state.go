@@ -2,16 +2,9 @@ package packages
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -28,45 +21,19 @@ type state struct {
 	sum      *lock.Sum
 }
 
-// load reads the files. An absent rye.yaml asks for nothing.
+// load reads the files. An absent rye.yaml requires nothing.
 func (e *Engine) load() (*state, error) {
-	st := &state{}
-	var err error
-	for _, f := range []struct {
-		name string
-		max  int64
-		to   *[]byte
-	}{{lock.ManifestFile, lock.MaxManifest, &st.manifestText}, {lock.LockFile, lock.MaxLock, &st.lockText}, {lock.SumFile, lock.MaxSum, &st.sumText}} {
-		if *f.to, err = readFile(e.p.Files, f.name, f.max); err != nil {
-			return nil, err
-		}
-	}
-	st.sumFile = st.sumText
-	if st.manifest, err = parseManifest(lock.ManifestFile, st.manifestText); err != nil {
+	s, err := lock.ReadState(lock.Dir(e.p.Files))
+	if err != nil {
 		return nil, err
 	}
-	if err := st.readLock(); err != nil {
-		return nil, err
-	}
-	var fs []diag.Finding
-	if st.sum, fs = lock.ParseSum(st.sumText); st.sum == nil {
-		return nil, diag.FromFindings("reading "+lock.SumFile, diag.WithPath(fs, lock.SumFile))
-	}
-	st.members, err = e.members(st.manifest)
-	return st, err
+	return &state{
+		manifestText: s.ManifestText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
+		manifest: s.Manifest, members: s.Members, lock: s.Lock, theirs: s.Theirs, odd: s.Notes, sum: s.Sum,
+	}, nil
 }
 
-func readFile(dir, name string, limit int64) ([]byte, error) {
-	b, _, err := openat.Read(dir, name, limit)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil && diag.CodeOf(err) == "":
-		return nil, diag.New(diag.FileSystemError, "reading %s: %w", name, err)
-	}
-	return b, err
-}
-
+// parseManifest reads the text of a project file; an empty one requires nothing.
 func parseManifest(where string, b []byte) (*lock.Manifest, error) {
 	if len(b) == 0 {
 		return &lock.Manifest{}, nil
@@ -76,23 +43,6 @@ func parseManifest(where string, b []byte) (*lock.Manifest, error) {
 		return nil, diag.FromFindings("reading "+where, diag.WithPath(fs, where))
 	}
 	return m, nil
-}
-
-func (st *state) readLock() error {
-	if len(st.lockText) == 0 {
-		return nil
-	}
-	var fs []diag.Finding
-	if lock.Conflicted(st.lockText) {
-		st.lock, st.theirs, fs = lock.ParseLockConflict(st.lockText)
-	} else {
-		st.lock, fs = lock.ParseLock(st.lockText)
-	}
-	if st.lock == nil {
-		return diag.FromFindings("reading "+lock.LockFile, diag.WithPath(fs, lock.LockFile))
-	}
-	st.odd = diag.WithPath(fs, lock.LockFile)
-	return nil
 }
 
 // pins returns what the lock, or both sides of a merge, knows of versions.
@@ -146,38 +96,6 @@ func (e *Engine) rolledBack(st *state) error {
 		}
 	}
 	return nil
-}
-
-// members reads the manifests of the workspace's folders.
-func (e *Engine) members(m *lock.Manifest) ([]lock.MemberManifest, error) {
-	var out []lock.MemberManifest
-	for _, pattern := range m.Workspace {
-		found, err := filepath.Glob(filepath.Join(e.p.Files, filepath.FromSlash(pattern)))
-		if err != nil {
-			return nil, diag.New(diag.ValidationFailed, "reading the workspace pattern %q: %w", pattern, err)
-		}
-		for _, dir := range found {
-			rel, err := filepath.Rel(e.p.Files, dir)
-			if err != nil || strings.HasPrefix(rel, "..") {
-				return nil, diag.New(diag.PathEscape, "reading the workspace: %q leaves the project", pattern)
-			}
-			name := "./" + filepath.ToSlash(rel)
-			b, err := readFile(e.p.Files, path.Join(filepath.ToSlash(rel), lock.ManifestFile), lock.MaxManifest)
-			if err != nil {
-				return nil, err
-			}
-			if b == nil {
-				continue // a folder without a manifest asks for nothing
-			}
-			mm, err := parseManifest(name+"/"+lock.ManifestFile, b)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, lock.MemberManifest{Path: name, Manifest: mm})
-		}
-	}
-	slices.SortFunc(out, func(a, b lock.MemberManifest) int { return strings.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(out, func(a, b lock.MemberManifest) bool { return a.Path == b.Path }), nil
 }
 
 // canonical reports whether the lock stands as rye writes it.

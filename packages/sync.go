@@ -94,7 +94,7 @@ func emptyResult() *Result {
 
 // check collects what is not as it should be.
 func (st *state) check(system lock.System) error {
-	errs := []error{st.current(), st.replaced()}
+	errs := []error{st.current(), diag.FromFindings("checking "+lock.ManifestFile, lock.Replaced(st.manifest, st.lock))}
 	if st.lock == nil {
 		return together("checking "+lock.LockFile, some(errs))
 	}
@@ -128,25 +128,6 @@ func worse(fs []diag.Finding) []diag.Finding {
 		out[i].Severity = diag.SeverityError
 	}
 	return out
-}
-
-// replaced refuses replacements where nothing may depend on one machine.
-func (st *state) replaced() error {
-	if len(st.manifest.Replace) == 0 {
-		return nil
-	}
-	var fs []diag.Finding
-	for id, by := range st.manifest.Replace {
-		if by.Path == "" {
-			continue // another bundle, which everybody has
-		}
-		at := st.manifest.Place("replace", id)
-		f := diag.Errorf(diag.PolicyDenied, at.Line, at.Column, "%s is replaced by %s, which nobody else has", id, by)
-		f.Path, f.Fix = lock.ManifestFile, "remove the replacement, or run without --locked and outside of CI"
-		fs = append(fs, f)
-	}
-	diag.Sort(fs)
-	return diag.FromFindings("checking "+lock.ManifestFile, fs)
 }
 
 // Sync makes what is installed equal to the lock. A stale lock is computed

@@ -31,7 +31,7 @@ type house struct {
 	trust    *trust.Store
 	badTrust []diag.Finding // documents that were passed over
 
-	files    lockFiles  // of the project, nil when there is none
+	files    lock.Files // of the project, nil when there is none
 	lock     *spaceLock // of the project, nil when there is none
 	lockErrs []error    // what a lenient house could not read
 	system   func() lock.System

@@ -53,7 +53,7 @@ func (h *house) current(ctx context.Context) bool {
 	if _, err := h.resolver.Table(ctx); err != nil || h.lock == nil || len(h.lockErrs)+len(h.resolver.Notes()) > 0 {
 		return false
 	}
-	b, err := h.files.read(lock.LockFile, lock.MaxLock)
+	b, err := h.files.ReadFile(lock.LockFile, lock.MaxLock)
 	return err == nil && bytes.Equal(b, h.lock.text)
 }
 

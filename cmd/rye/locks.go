@@ -26,9 +26,9 @@ import (
 // is none.
 type spaceLock struct {
 	space    space.Name
-	dir      string    // the folder that holds the files, "" when it is on no disk
-	files    lockFiles // the same
-	text     []byte    // of the lock
+	dir      string     // the folder that holds the files, "" when it is on no disk
+	files    lock.Files // the same
+	text     []byte     // of the lock
 	lock     *lock.Lock
 	manifest *lock.Manifest
 	notes    []diag.Finding // warnings of the lock
@@ -43,7 +43,7 @@ func (c *call) readLocks(h *house, m mode) error {
 			continue
 		}
 		if root.Space == space.Project {
-			h.files = diskFiles(lockDir(root))
+			h.files = lock.Dir(lockDir(root))
 		}
 		sl, err := readSpaceLock(root)
 		var layers []space.Layer
@@ -79,29 +79,18 @@ func readSpaceLock(root *space.Root) (*spaceLock, error) {
 	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return parseSpaceLock(&spaceLock{space: root.Space, dir: dir, files: diskFiles(dir)}, dir+string(filepath.Separator))
+	return parseSpaceLock(&spaceLock{space: root.Space, dir: dir, files: lock.Dir(dir)}, dir+string(filepath.Separator))
 }
 
 // parseSpaceLock reads the lock and the manifest; messages put where before
-// their names.
+// their names. It returns nil if there is no lock.
 func parseSpaceLock(sl *spaceLock, where string) (*spaceLock, error) {
-	b, err := sl.files.read(lock.LockFile, lock.MaxLock)
-	if err != nil {
-		return nil, fileError(lock.LockFile, err)
-	}
-	var found []diag.Finding
-	sl.text = b
-	sl.lock, found = lock.ParseLock(b)
-	sl.notes = diag.WithPath(found, lock.LockFile)
-	if err := diag.FromFindings("reading "+where+lock.LockFile, sl.notes); err != nil {
+	var err error
+	if sl.lock, sl.text, sl.notes, err = lock.ReadLock(sl.files, where); sl.lock == nil {
 		return nil, err
 	}
-	sl.manifest, err = manifestIn(sl.files, ".", where+lock.ManifestFile)
+	sl.manifest, _, err = lock.ReadManifest(sl.files, where)
 	return sl, err
-}
-
-func fileError(name string, err error) error {
-	return diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "reading %s: %w", name, err)
 }
 
 // layers returns the bundles and workspace members of a lock.
@@ -246,7 +235,7 @@ func (c *call) checkLocked(h *house) error {
 	case h.files == nil:
 		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
 	case h.lock == nil:
-		_, err := h.files.read(lock.ManifestFile, lock.MaxManifest)
+		_, err := h.files.ReadFile(lock.ManifestFile, lock.MaxManifest)
 		if !c.bool("locked") && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -257,7 +246,7 @@ func (c *call) checkLocked(h *house) error {
 	if err != nil {
 		return err
 	}
-	return diag.FromFindings("checking "+lock.LockFile, append(found, h.lock.replaced()...))
+	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(h.lock.manifest, h.lock.lock)...))
 }
 
 // stale returns what the manifest asks for and the lock was not made for.
@@ -270,23 +259,9 @@ func (sl *spaceLock) stale() ([]diag.Finding, error) {
 		}
 		return []diag.Finding{f}, nil
 	}
-	members, err := membersIn(sl.files, sl.manifest)
+	members, err := lock.Members(sl.files, sl.manifest)
 	if err != nil {
 		return nil, err
 	}
 	return sl.lock.Stale(sl.manifest, members...), nil
-}
-
-// replaced returns a finding for each bundle that something else stands in for.
-func (sl *spaceLock) replaced() []diag.Finding {
-	var out []diag.Finding
-	for _, b := range sl.lock.Bundles {
-		if b.Replace == "" {
-			continue
-		}
-		f := diag.Errorf(diag.PolicyDenied, 0, 0, "%s is replaced by %s, which nobody else has", b.ID, b.Replace)
-		f.Path, f.Fix = lock.LockFile, "remove the replacement and run rye lock, or run without --locked and outside of CI"
-		out = append(out, f)
-	}
-	return out
 }

@@ -53,8 +53,8 @@ func (p *gitProject) closeOpened() {
 	}
 }
 
-// read implements lockFiles.
-func (p *gitProject) read(name string, limit int64) (b []byte, err error) {
+// ReadFile implements lock.Files.
+func (p *gitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 	e, err := p.entry(p.prefix + path.Clean(name))
 	switch {
 	case err != nil:
@@ -90,8 +90,8 @@ func (p *gitProject) entry(at string) (gitcmd.Entry, error) {
 	return gitcmd.Entry{}, err
 }
 
-// folders implements lockFiles.
-func (p *gitProject) folders(pattern string) ([]string, error) {
+// Glob implements lock.Files: it returns directories with a rye.yaml.
+func (p *gitProject) Glob(pattern string) ([]string, error) {
 	pattern = path.Clean(pattern)
 	literal := pattern
 	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
@@ -122,7 +122,7 @@ func (c *call) inGit(h *house, p *gitProject, root *space.Root, what string) (*h
 	x.files, x.lock, x.lockErrs, x.spaces = p, nil, nil, h.with(root)
 	sl, err := parseSpaceLock(&spaceLock{space: space.Project, files: p}, what+":")
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case sl == nil && err == nil:
 	case err != nil:
 		x.lockErrs = []error{err}
 	default:

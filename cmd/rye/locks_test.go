@@ -20,7 +20,7 @@ func lockOf(t *testing.T, dir string, l *lock.Lock, manifest string) *spaceLock 
 		t.Fatal(fs)
 	}
 	l.Sort()
-	return &spaceLock{space: space.Project, dir: dir, files: diskFiles(dir), lock: l, manifest: m}
+	return &spaceLock{space: space.Project, dir: dir, files: lock.Dir(dir), lock: l, manifest: m}
 }
 
 // TestSpaceLockLayers: where each sort of entry is looked for, and what the

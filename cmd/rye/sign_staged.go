@@ -144,7 +144,7 @@ func (c *call) relockStaged(ctx context.Context, h *house, p *gitProject, signed
 	if err != nil || !changed {
 		return nil, err
 	}
-	was, err := p.read(lock.LockFile, lock.MaxLock)
+	was, err := p.ReadFile(lock.LockFile, lock.MaxLock)
 	return &githook.LockChange{Entry: e, Was: was, Now: x.lock.lock.Render()}, err
 }
 

@@ -26,7 +26,7 @@ func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) 
 		return nil
 	}
 	report.Findings = append(report.Findings, h.lock.notes...)
-	sum, err := sumIn(h.files)
+	sum, _, err := lock.ReadSum(h.files)
 	if err != nil {
 		report.Fail(lock.SumFile, err)
 	}
@@ -58,7 +58,7 @@ func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) 
 		return err
 	}
 	if c.locked() {
-		r.Findings = append(r.Findings, h.lock.replaced()...)
+		r.Findings = append(r.Findings, lock.Replaced(h.lock.manifest, h.lock.lock)...)
 	}
 	report.Merge(r)
 	return nil
@@ -73,7 +73,7 @@ func (c *call) lockMissing(h *house, report *verify.Report) {
 	if h.files == nil {
 		return
 	}
-	m, err := manifestIn(h.files, ".", lock.ManifestFile)
+	m, _, err := lock.ReadManifest(h.files, "")
 	switch {
 	case err != nil:
 		report.Fail(lock.ManifestFile, err)
@@ -155,7 +155,7 @@ func (c *call) compareBase(h *house, at map[string][]byte, report *verify.Report
 	} else {
 		report.Findings = append(report.Findings, verify.Base(base, h.lock.lock, h.lock.manifest)...)
 	}
-	now, err := sumIn(h.files)
+	now, _, err := lock.ReadSum(h.files)
 	if err == nil {
 		report.Findings = append(report.Findings, verify.BaseSum(at[lock.SumFile], now)...)
 	}

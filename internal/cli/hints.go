@@ -18,7 +18,11 @@ type situation struct {
 // in braces is a fact of the error; a hint whose facts are missing is not shown.
 // A code without a row has no hint: its message already says all that helps.
 func hintTables() []map[situation]string {
-	return []map[situation]string{codeHints(), decodersHints()}
+	return []map[situation]string{
+		codeHints(),
+		decodersHints(),
+		lockHints(),
+	}
 }
 
 // Hint returns what a person can do about an error, or "".
