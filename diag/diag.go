@@ -211,7 +211,7 @@ func findingsIn(err error) []Finding {
 		return e.Findings
 	}
 	f := Errorf(e.Code, 0, 0, "%s", err)
-	f.Fix = e.Hint
+	f.Fix, f.Reason, f.Facts = e.Hint, e.Reason, e.Details
 	return append([]Finding{f}, e.Findings...)
 }
 

@@ -36,8 +36,8 @@ func (u *ui) reportFindings(fs []diag.Finding) {
 			mark = "warning: "
 		}
 		u.tell("  %s%s", mark, f.String())
-		if f.Fix != "" {
-			u.tell("    %s", f.Fix)
+		if hint := rcli.FindingHint(f); hint != "" {
+			u.tell("    %s", hint)
 		}
 	}
 }
