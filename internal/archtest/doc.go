@@ -1,7 +1,7 @@
-// Package archtest holds the rules of the house as tests: who may import whom,
-// which room a third-party module lives in, which modules the program links,
-// what a package doc says, and that decisions stand in items rather than in Go.
+// Package archtest has the rules for the source code as tests: which package
+// may import which, which package may use a third-party module, which modules
+// the program links, what a package doc states, and which words texts use.
 //
-// It has no code of its own and nobody imports it. docs/layout.md is the
-// picture of its tables: change both in one commit.
+// It has no code of its own and no package imports it. docs/layout.md is the
+// picture of its tables.
 package archtest

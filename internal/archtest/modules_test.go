@@ -10,8 +10,7 @@ import (
 const modulesGolden = "testdata/modules.txt"
 
 // TestLinkedModules compares the modules that cmd/rye links on any system with
-// the list that was looked at. A new line there is a decision: say why in
-// docs/design/dependencies.md.
+// the reviewed list. State the reason for a new one in docs/design/dependencies.md.
 func TestLinkedModules(t *testing.T) {
 	var all []string
 	for _, goos := range systems() {
@@ -30,12 +29,12 @@ func TestLinkedModules(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got != string(want) {
-		t.Errorf("cmd/rye links other modules than %s lists:\n%s", modulesGolden, lineDiff(string(want), got))
+		t.Errorf("the modules that cmd/rye links differ from %s:\n%s", modulesGolden, lineDiff(string(want), got))
 	}
 }
 
-// TestModulesAreExplained demands a reason for every module that go.mod
-// requires directly.
+// TestModulesAreExplained checks that docs/design/dependencies.md names every
+// direct requirement of go.mod.
 func TestModulesAreExplained(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/design/dependencies.md")
 	if err != nil {
@@ -46,10 +45,10 @@ func TestModulesAreExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range unexplained(string(mod), string(doc)) {
-		t.Errorf("docs/design/dependencies.md does not say why %s is needed", path)
+		t.Errorf("docs/design/dependencies.md has no reason for %s", path)
 	}
 	if got := unexplained("require (\n\texample.test/a v1.0.0\n\texample.test/b v1.0.0 // indirect\n)\nrequire example.test/c v0.1.0\n", "`example.test/c`"); !slices.Equal(got, []string{"example.test/a"}) {
-		t.Errorf("planted fault: %q", got)
+		t.Errorf("requirements without a reason: %q", got)
 	}
 }
 
@@ -69,7 +68,7 @@ func unexplained(mod, doc string) []string {
 	return out
 }
 
-// lineDiff tells which lines one text has and the other lacks.
+// lineDiff returns the lines that are in one text only, marked - and +.
 func lineDiff(want, got string) string {
 	var b strings.Builder
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")

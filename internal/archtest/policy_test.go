@@ -15,16 +15,16 @@ import (
 	"github.com/ryeos/rye/internal/yamlx"
 )
 
-// policyKeys are the keys whose values are decisions: they belong to items, so
-// that a project can override them. A list below such a key counts, a mapping
-// does not: its own keys say what is in it.
+// policyKeys are the keys whose values a project may want to override, so they
+// belong to items. Lists below such a key are included. Mappings are not: their
+// own keys decide.
 func policyKeys() map[string]bool {
 	return set("url", "base_url", "endpoint", "model", "models", "price", "pricing", "command", "interpreter",
 		"binary", "fallback", "pattern", "patterns", "retry_pattern", "prompt", "system_prompt")
 }
 
-// minPolicy is the length of the shortest value that counts: shorter words
-// ("git", "bash") name many other things in code.
+// minPolicy is the minimum length of a value. Shorter words ("git", "bash") have
+// other uses in code.
 const minPolicy = 5
 
 // TestNoPolicyInCode (T2) fails when a value that an item of the system bundle
@@ -48,13 +48,13 @@ func TestNoPolicyInCode(t *testing.T) {
 		return nil
 	})
 	if os.IsNotExist(err) {
-		t.Skip("there is no system bundle to compare with")
+		t.Skip("no system bundle")
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(policy) == 0 {
-		t.Error("the system bundle decides nothing: are the policy keys right?")
+		t.Error("no policy value found in the system bundle: check policyKeys")
 	}
 	for _, p := range policyProblems(sources(t), policy) {
 		t.Error(p)
@@ -79,8 +79,8 @@ func gatherPolicy(v any, under bool, item string, into map[string]string) {
 	}
 }
 
-// policyProblems finds the literals that repeat a policy. Paths of imports and
-// struct tags are no values.
+// policyProblems finds the literals that repeat a policy value. Import paths and
+// struct tags are skipped.
 func policyProblems(all []source, policy map[string]string) []string {
 	var out []string
 	for _, s := range all {
@@ -102,7 +102,7 @@ func policyProblems(all []source, policy map[string]string) []string {
 	return out
 }
 
-// TestPolicyFaults plants policies and literals.
+// TestPolicyFaults checks that repeated values are found.
 func TestPolicyFaults(t *testing.T) {
 	doc, findings := yamlx.Parse([]byte("name: not-policy\nconfig:\n  command: rubyish\n  args: [some-argument]\n  retry:\n    patterns: [overloaded, x]\n  url: ${BASE}/v1\nmodel: large-model\ninterpreter: {type: some-type, fallback: old-ruby}\nparameters: {command: {type: string}}\n"))
 	if doc == nil {
@@ -120,6 +120,6 @@ func TestPolicyFaults(t *testing.T) {
 	}
 	bad := parse(t, "a", "a/a.go", "package a\nimport \"rubyish\"\nvar x = \"rubyish\"\nvar y = `overloaded`\nvar z = \"rubyish2\" // rubyish\n")
 	if got := policyProblems([]source{bad}, policy); len(got) != 2 {
-		t.Errorf("planted literals: %q, want 2", got)
+		t.Errorf("literals: %q, want 2", got)
 	}
 }

@@ -9,17 +9,18 @@ import (
 	"testing"
 )
 
-// signers are the functions that make signatures, and where each is written
-// down in the log of signatures before anything is written by it. A function
-// that is not here is a failure: record first, then add it.
+// signers maps each function that makes signatures to the code that appends
+// them to the audit log. The log entry must precede the write of the signed
+// file: a crash between the two leaves a record without a file, not a file
+// without a record.
 func signers() map[string]string {
 	return map[string]string{
-		"primary.signature":         "Prepare hands the entry on",
+		"primary.signature":         "the caller of Prepare",
 		"primary.prepare":           "batch.flush",
 		"primary.upgradeLegacy":     "batch.flush",
 		"internal/githook.sign":     "run.record",
 		"cmd/rye.writeManifest":     "recordManifest",
-		"cmd/rye.sign":              "Record of the same house",
+		"cmd/rye.sign":              "Record of the same workspace",
 		"cmd/rye.cosign":            "recordManifest",
 		"cmd/rye.keyDocuments":      "makeKeyOf and runKeyRotate, with recordDocuments",
 		"cmd/rye.succession":        "runKeyRotate, with recordDocuments",
@@ -29,38 +30,38 @@ func signers() map[string]string {
 		"cmd/rye.releaseRevocation": "recordDocuments",
 		"cmd/rye.signPublisher":     "recordDocuments",
 		"cmd/rye.revocation":        "recordDocuments",
-		"trust.signAs":              "whoever calls what is exported of trust/new.go",
-		"trust.NewRotation":         "whoever calls it",
+		"trust.signAs":              "the callers of the exported functions of trust/new.go",
+		"trust.NewRotation":         "its callers",
 		"internal/testkit.Own":      "tests only",
 		"internal/testkit.Signed":   "tests only",
 	}
 }
 
-// maker reports whether a function of a room makes a signature. So does the
-// method Prepare of a primary.Verbs.
-func maker(room, name string) bool {
-	return room == "sign" && (name == "Sign" || name == "SignDetached") || room == "trust" && strings.HasPrefix(name, "New")
+// maker reports whether a function of a package makes a signature. The method
+// Prepare of primary.Verbs does so as well; signing checks it by name.
+func maker(pkg, name string) bool {
+	return pkg == "sign" && (name == "Sign" || name == "SignDetached") || pkg == "trust" && strings.HasPrefix(name, "New")
 }
 
 func TestEverySignatureIsRecorded(t *testing.T) {
 	found := signing(sources(t))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
 		if signers()[name] == "" {
-			t.Errorf("%s: %s makes a signature: have it recorded before anything is written by it, then add it to signers", found[name], name)
+			t.Errorf("%s: %s makes a signature: append it to the audit log before writing the file, then add the function to signers", found[name], name)
 		}
 	}
 	for name := range signers() {
 		if found[name] == "" {
-			t.Errorf("signers names %s, which makes no signature", name)
+			t.Errorf("signers has %s, which does not make a signature", name)
 		}
 	}
 	bad := parse(t, "x", "x/x.go", "package x\nfunc a() { sign.Sign() }\nfunc (r *R) b() { func() { trust.NewGrant() }() }\nfunc c() { r.Sign(); sign.Verify() }\nvar d = sign.SignDetached\n")
 	if got := slices.Sorted(maps.Keys(signing([]source{bad}))); !slices.Equal(got, []string{"x.", "x.a", "x.b"}) {
-		t.Errorf("planted makers: %q", got)
+		t.Errorf("makers: %q", got)
 	}
 }
 
-// signing returns the functions that name a maker of signatures, and where.
+// signing maps the functions that use a maker of signatures to the position.
 func signing(all []source) map[string]string {
 	out := map[string]string{}
 	for _, s := range all {
@@ -71,9 +72,9 @@ func signing(all []source) map[string]string {
 			}
 			ast.Inspect(d, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
-					room, _ := sel.X.(*ast.Ident)
-					if sel.Sel.Name == "Prepare" || room != nil && maker(room.Name, sel.Sel.Name) {
-						out[s.room+"."+name] = fmt.Sprint(s.fset.Position(n.Pos()))
+					pkg, _ := sel.X.(*ast.Ident)
+					if sel.Sel.Name == "Prepare" || pkg != nil && maker(pkg.Name, sel.Sel.Name) {
+						out[s.pkg+"."+name] = fmt.Sprint(s.fset.Position(n.Pos()))
 					}
 				}
 				return true

@@ -13,26 +13,26 @@ import (
 	"testing"
 )
 
-// maxLines is where a file surely holds more than one idea.
+// maxLines is the length from which a file has more than one idea.
 const maxLines = 600
 
-// source is one parsed file that is no test.
+// source is one parsed file that is not a test.
 type source struct {
-	path string // as shown
-	room string
+	path string // relative to the module
+	pkg  string
 	text string
 	file *ast.File
 	fset *token.FileSet
 }
 
-func parse(t *testing.T, room, path, text string) source {
+func parse(t *testing.T, pkg, path, text string) source {
 	t.Helper()
 	fset := token.NewFileSet()
 	f, err := parser.ParseFile(fset, path, text, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return source{path, room, text, f, fset}
+	return source{path, pkg, text, f, fset}
 }
 
 // sources parses every file of every system.
@@ -48,7 +48,7 @@ func sources(t *testing.T) []source {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out = append(out, parse(t, p.room(), p.room()+"/"+name, string(b)))
+			out = append(out, parse(t, p.path(), p.path()+"/"+name, string(b)))
 		}
 	}
 	return out
@@ -65,28 +65,29 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// docProblems demands one package doc per room that says what the room is not.
+// docProblems reports packages without exactly one package doc that states a
+// limit of the package.
 func docProblems(all []source) []string {
 	docs := map[string][]string{}
 	for _, s := range all {
-		docs[s.room] = append(docs[s.room], docOf(s)...)
+		docs[s.pkg] = append(docs[s.pkg], docOf(s)...)
 	}
 	var out []string
-	for room, texts := range docs {
+	for name, texts := range docs {
 		switch {
 		case len(texts) == 0:
-			out = append(out, room+" has no package doc")
+			out = append(out, name+" has no package doc")
 		case len(texts) > 1:
-			out = append(out, fmt.Sprintf("%s has %d package docs", room, len(texts)))
-		case !saysNot(texts[0]):
-			out = append(out, room+": the package doc does not say what the package is not")
+			out = append(out, fmt.Sprintf("%s has %d package docs", name, len(texts)))
+		case !statesLimit(texts[0]):
+			out = append(out, name+": the package doc does not state what the package does not do")
 		}
 	}
 	slices.Sort(out)
 	return out
 }
 
-// docOf returns the package doc of a file as a list of none or one.
+// docOf returns the package doc of a file, if it has one.
 func docOf(s source) []string {
 	if s.file.Doc == nil {
 		return nil
@@ -94,7 +95,7 @@ func docOf(s source) []string {
 	return []string{s.file.Doc.Text()}
 }
 
-func saysNot(doc string) bool {
+func statesLimit(doc string) bool {
 	for _, word := range regexp.MustCompile(`[a-z]+`).FindAllString(strings.ToLower(doc), -1) {
 		switch word {
 		case "not", "never", "no", "nothing", "nobody", "none", "without", "only":
@@ -104,7 +105,7 @@ func saysNot(doc string) bool {
 	return false
 }
 
-// contextProblems finds contexts without a parent outside the command's main.
+// contextProblems finds context.Background and context.TODO outside main.go.
 func contextProblems(all []source) []string {
 	var out []string
 	for _, s := range all {
@@ -128,14 +129,14 @@ func sizeProblems(all []source) []string {
 	var out []string
 	for _, s := range all {
 		if n := strings.Count(s.text, "\n"); n > maxLines {
-			out = append(out, fmt.Sprintf("%s has %d lines, more than %d: does it still hold one idea?", s.path, n, maxLines))
+			out = append(out, fmt.Sprintf("%s has %d lines, more than %d: split it", s.path, n, maxLines))
 		}
 	}
 	return out
 }
 
-// initProblems finds work at start-up: init functions and regular expressions
-// compiled for a package variable.
+// initProblems finds code that runs at start-up: init functions, and regular
+// expressions compiled for a package variable.
 func initProblems(all []source) []string {
 	var out []string
 	for _, s := range all {
@@ -143,7 +144,7 @@ func initProblems(all []source) []string {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
 				if d.Recv == nil && d.Name.Name == "init" {
-					out = append(out, fmt.Sprintf("%s: func init is work at start-up", s.fset.Position(d.Pos())))
+					out = append(out, fmt.Sprintf("%s: func init runs at start-up", s.fset.Position(d.Pos())))
 				}
 			case *ast.GenDecl:
 				if d.Tok == token.VAR && compiles(d) {
@@ -155,8 +156,8 @@ func initProblems(all []source) []string {
 	return out
 }
 
-// compiles reports whether a package variable calls regexp directly; inside a
-// function literal, as with sync.OnceValue, it costs nothing until used.
+// compiles reports whether a package variable calls regexp outside a function
+// literal. Inside one, as with sync.OnceValue, nothing is compiled at start-up.
 func compiles(d *ast.GenDecl) (found bool) {
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -171,7 +172,7 @@ func compiles(d *ast.GenDecl) (found bool) {
 	return found
 }
 
-// TestSourceFaults plants a fault of each sort.
+// TestSourceFaults checks that each sort of violation is found.
 func TestSourceFaults(t *testing.T) {
 	good := "// Package a counts. It does not sort.\npackage a\n"
 	for _, tc := range []struct {
@@ -183,7 +184,7 @@ func TestSourceFaults(t *testing.T) {
 		{"doc", []string{good}, docProblems, 0},
 		{"no doc", []string{"package a\n"}, docProblems, 1},
 		{"two docs", []string{good, good}, docProblems, 1},
-		{"doc that promises everything", []string{"// Package a is notable.\npackage a\n"}, docProblems, 1},
+		{"doc without a limit", []string{"// Package a is notable.\npackage a\n"}, docProblems, 1},
 		{"context", []string{good + "import \"context\"\nvar x = context.Background\n"}, contextProblems, 1},
 		{"context to do", []string{good + "import \"context\"\nfunc f() { _ = context.TODO() }\n"}, contextProblems, 1},
 		{"short", []string{good + strings.Repeat("\n", maxLines-2)}, sizeProblems, 0},

@@ -1,10 +1,10 @@
 package archtest
 
-// module is the path in front of every room.
+// module is the import path of the repository.
 const module = "github.com/ryeos/rye"
 
-// leaves are the rooms that everyone may import and that import only each
-// other and diag. A leaf has one idea and knows no items.
+// leaves are the packages that every package may import, and that import only
+// diag and each other. A leaf has one idea and does not know items.
 func leaves() map[string]bool {
 	return set(
 		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/dx", "internal/filelock",
@@ -16,64 +16,97 @@ func leaves() map[string]bool {
 	)
 }
 
-// rooms maps each room above the leaves to the rooms it may import directly,
-// besides diag and the leaves. A room that is not here is a failure: add it
-// with its place in the picture of docs/layout.md.
-func rooms() map[string]map[string]bool {
-	base := []string{"item", "sign", "resolve/space", "trust", "internal/extract"}
-	found := append([]string{"resolve", "lock", "bundle"}, base...)
-	run := append([]string{"exec", "policy"}, found...)
-	return map[string]map[string]bool{
-		"diag":          set(),
-		"item":          set(),
-		"stdlib":        set(),
-		"sign":          set("item"),
-		"resolve/space": set("item"),
-		"trust":         set("item", "sign"),
-		"policy":        set("item"),
+// layer is a group of packages with related jobs.
+type layer struct {
+	name    string
+	entries []entry
+}
 
-		"internal/extract": set("item", "sign"),
+// entry is a package with the packages of the repository that it may import in
+// addition to diag and the leaves.
+type entry struct {
+	path    string
+	imports map[string]bool
+}
 
-		"bundle":                     set("item", "sign"),
-		"packages/source":            set("item", "bundle", "lock"),
-		"packages/source/git":        set("item", "bundle", "packages/source", "lock"),
-		"packages/source/sourcetest": set("packages/source", "lock"), // tests only
-		"packages":                   set("item", "sign", "trust", "policy", "bundle", "lock", "packages/source"),
-		"lock/sbom":                  set("item", "lock"),
-		"lock":                       set(base...),
-		"resolve":                    set(append([]string{"lock", "bundle"}, base...)...),
-		"exec":                       set(append([]string{"policy"}, found...)...),
-		"verify":                     set(found...),
-		"internal/search":            set(found...),
-		"internal/githook":           set(append([]string{"verify", "primary"}, found...)...),
-		"primary":                    set(append([]string{"internal/search"}, run...)...),
-		"mcpserve":                   set(append([]string{"primary"}, run...)...),
-		"internal/mcpclient":         set("item", "resolve", "resolve/space", "exec", "policy"),
-		"internal/mcpclient/mcptest": set(), // tests only
-		"internal/applet":            set("item", "policy", "primary"),
-		"internal/cli":               set(),                      // diag and leaves only
-		"cmd/rye":                    nil,                        // the top: it may import every room
-		"internal/bench":             set(),                      // measures the program from outside
-		"internal/bench/hello":       set("mcpserve", "primary"), // what it measures serve beside
-		"docs/format":                set(),                      // tests only
-		"internal/archtest":          set(),
-		"internal/selfhost":          set(), // tests only
-		"internal/testkit":           set(append([]string{"bundle", "stdlib"}, base...)...),
+// layers are the packages that are not leaves, from top to bottom: an entry
+// names only packages below it. Add the entry in the commit that adds its
+// package.
+func layers() []layer {
+	return []layer{
+		{"Program", []entry{
+			{"cmd/rye", everything()},
+		}},
+		{"Command line", []entry{
+			{"internal/cli", set()},
+		}},
+		{"Surfaces and hooks", []entry{
+			{"mcpserve", set("primary", "policy", "item")},
+			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+		}},
+		{"Verbs", []entry{
+			{"primary", set("exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
+		}},
+		{"Execution", []entry{
+			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "item")},
+			{"exec", set("policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+		}},
+		{"Bodies of standard tools", []entry{
+			{"internal/applet", set("item")},
+		}},
+		{"Bundles of a project", []entry{
+			{"packages", set("packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item")},
+			{"packages/source/git", set("packages/source", "bundle", "lock", "item")},
+			{"packages/source", set("bundle", "lock", "item")},
+		}},
+		{"Verified items", []entry{
+			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
+		}},
+		{"Trust, files and permissions", []entry{
+			{"trust", set("sign", "item")},
+			{"lock/sbom", set("lock", "item")},
+			{"lock", set("sign", "item")},
+			{"bundle", set("sign", "item")},
+			{"internal/extract", set("sign", "item")},
+			{"resolve/space", set("sign", "item")},
+			{"policy", set("item")},
+		}},
+		{"Foundation", []entry{
+			{"sign", set("item")},
+			{"item", set()},
+			{"diag", set()},
+			{"stdlib", set()},
+		}},
+		{"Tests and measurement", []entry{
+			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "internal/extract", "sign", "item")},
+			{"internal/selfhost", set()},
+			{"internal/archtest", set()},
+			{"docs/format", set()},
+			{"packages/source/sourcetest", set("packages/source", "lock")},
+			{"internal/mcpclient/mcptest", set()},
+			{"internal/bench", set()},
+			{"internal/bench/hello", set("mcpserve", "primary")}, // a bare server that rye serve is compared with
+		}},
 	}
 }
 
-// neverImported are rooms that no room may import, not even the top; tests may.
+// everything marks a package that may import all others.
+func everything() map[string]bool { return nil }
+
+// neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
 	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest")
 }
 
-// thirdParty maps the path of a module, or of a part of it, to the only rooms
-// that may import it. A module that is not here is a failure.
+// thirdParty maps the import path of a module, or of a part of it, to the only
+// packages that may import it. A module that is not listed is a failure.
 func thirdParty() map[string]map[string]bool {
 	return map[string]map[string]bool{
 		"filippo.io/edwards25519":                         set("sign"),
 		"github.com/creack/pty":                           set("internal/testkit"),
-		"github.com/go-git/go-billy/v5":                   set("packages/source/git"), // the file system that go-git's storage wants
+		"github.com/go-git/go-billy/v5":                   set("packages/source/git"), // the file system that go-git's storage needs
 		"github.com/go-git/go-git/v5":                     set("packages/source/git", "internal/testkit"),
 		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "internal/mcpclient", "internal/bench/hello"),
 		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet"),
@@ -85,14 +118,14 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod":                                set("item", "lock", "bundle"),
 		"golang.org/x/net/html":                           set("internal/applet"),
-		"golang.org/x/sync":                               set("verify", "internal/search", "packages/source"),
+		"golang.org/x/sync":                               everything(),
 		"golang.org/x/sys":                                set("internal/proc", "internal/openat"),
 		"golang.org/x/term":                               set("cmd/rye"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 	}
 }
 
-// testOnly are modules that any test may import and no room.
+// testOnly are modules that only tests import.
 func testOnly() map[string]bool { return set("github.com/rogpeppe/go-internal") }
 
 func set(words ...string) map[string]bool {

@@ -102,8 +102,8 @@ func findWords(rules []wordRule, sources []wordSource) []wordHit {
 	return out
 }
 
-// TestWords finds the phrases of words.txt in every tracked text. Set
-// RYE_WORDS to a path prefix to list what it finds there.
+// TestWords finds the phrases of words.txt in every tracked text. With RYE_WORDS
+// it fails and lists the phrases below that path instead.
 func TestWords(t *testing.T) {
 	rules := wordRules(t, readFile(t, wordsFile))
 	hits := findWords(rules, wordSources(t, "../.."))
@@ -113,6 +113,8 @@ func TestWords(t *testing.T) {
 				fmt.Printf("%s:%d: %s: %q: write %s\n", h.path, h.line, h.scope, h.phrase, h.write)
 			}
 		}
+		// go test hides the output of a test that passes.
+		t.Fatal("RYE_WORDS is set")
 	}
 	got := map[string]int{}
 	for _, h := range hits {
@@ -207,8 +209,8 @@ func wordSources(t *testing.T, root string) []wordSource {
 	return out
 }
 
-// wordsOf takes a file apart: Go into comments, literals and names, everything
-// else into lines.
+// wordsOf splits a file: Go into comments, literals and names, other files into
+// lines.
 func wordsOf(t *testing.T, name, text string) []wordSource {
 	inTest := strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || strings.Contains(name, "internal/testkit/")
 	switch ext := path.Ext(name); {
@@ -234,7 +236,7 @@ func lineWords(scope, name, text string) []wordSource {
 	return out
 }
 
-// bannedNames are parts of identifiers that name no concept of rye.
+// bannedNames are parts of identifiers that do not name a concept of rye.
 var bannedNames = regexp.MustCompile(`(?i)(house|room|told|stands|vouch)`)
 
 func goWords(t *testing.T, name, text string, inTest bool) []wordSource {
@@ -271,7 +273,7 @@ func goWords(t *testing.T, name, text string, inTest bool) []wordSource {
 	return out
 }
 
-// TestWordFaults plants phrases.
+// TestWordFaults checks that phrases are found in each scope.
 func TestWordFaults(t *testing.T) {
 	rules := wordRules(t, readFile(t, wordsFile))
 	src := "package x\n\n// what stands\n// beside it\nvar house = \"nobody\" // there is no room for it\n"
