@@ -20,7 +20,7 @@ import (
 // elements declare from the primitive to the tool. What rye sets itself nobody
 // overrides.
 func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
-	if err := e.mayHand(p.Chain, p.Chain.Elements...); err != nil {
+	if err := e.mayPass(p.Chain, p.Chain.Elements...); err != nil {
 		return nil, err
 	}
 	vars := map[string]string{}
@@ -29,7 +29,8 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 		vars[k] = v
 	}
 	vars["PATH"] = safePath(vars["PATH"], e.p.Project)
-	vars[selfVar], vars["RYE_PROJECT"] = e.p.Self, e.p.Dir
+	vars[selfVar] = e.p.Self
+	vars[projectVar] = e.p.Dir
 	for _, el := range slices.Backward(p.Chain.Elements) {
 		if err := e.envConfig(ctx, p, el, vars); err != nil {
 			return nil, err
@@ -46,9 +47,13 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 	return vars, nil
 }
 
-// selfVar is where this program lies. Templates of commands may name it;
-// programs are not told.
-const selfVar = "RYE_SELF"
+const (
+	// selfVar names the variable with the path of this program. Templates of
+	// commands may use it; programs do not receive it.
+	selfVar = "RYE_SELF"
+	// projectVar names the variable with the project's directory.
+	projectVar = "RYE_PROJECT"
+)
 
 // exported is what a program gets of the variables.
 func exported(vars map[string]string) []string {
@@ -175,7 +180,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // Windows knows one spelling
-	case selfVar, "RYE_PROJECT", "RYE_THREAD_ID", settingsVar:
+	case selfVar, projectVar, "RYE_THREAD_ID", settingsVar:
 		return "only rye sets it"
 	}
 	return ""

@@ -11,8 +11,8 @@ import (
 )
 
 // pass adds the variables of the caller's environment that an element names in
-// env_config.pass, such as the key of a service. They reach this chain and no
-// other, and they win over an .env that nobody signed.
+// env_config.pass, such as an API key. Only this chain receives them. They
+// override the project's .env, which is not signed.
 func (e *Executor) pass(ec map[string]any, vars map[string]string) {
 	list, _ := ec["pass"].([]any)
 	for _, name := range textList(list) {
@@ -22,48 +22,49 @@ func (e *Executor) pass(ec map[string]any, vars map[string]string) {
 	}
 }
 
-// handed returns the names of the variables of the caller that the elements of a
-// chain hand on. A request takes what the project's .env holds elsewhere too; a
-// program could read that file by itself.
-func (c *Chain) handed() []string {
+// passed returns the names of the caller's variables that a chain passes on. The
+// variables of .env are included for a primitive that can send them elsewhere;
+// a program could read that file itself.
+func (e *Executor) passed(c *Chain) []string {
+	sendsDotenv := e.bodies[c.Primitive().Ref.ID].sendsDotenv()
 	var out []string
 	for _, el := range c.Elements {
 		list, _ := el.Meta.EnvConfig["pass"].([]any)
 		out = append(out, textList(list)...)
-		if on, _ := el.Meta.EnvConfig["dotenv"].(bool); on && c.Primitive().Ref.ID == HTTPClient {
-			out = append(out, "what .env holds")
+		if on, _ := el.Meta.EnvConfig["dotenv"].(bool); on && sendsDotenv {
+			out = append(out, "the variables of .env")
 		}
 	}
 	return out
 }
 
-// mayHand returns nil when nothing of the caller's environment is handed on, or
-// when each of the items, all of which have a say in where it goes, may decide
-// that: elements of the chain, or what it uses besides.
-func (e *Executor) mayHand(c *Chain, items ...*resolve.Item) error {
-	names := c.handed()
+// mayPass returns nil if the chain passes no variable on, or if each item may
+// decide where variables go (resolve.Resolver.Provider). Items are elements of
+// the chain or files that it uses.
+func (e *Executor) mayPass(c *Chain, items ...*resolve.Item) error {
+	names := e.passed(c)
 	if len(names) == 0 {
 		return nil
 	}
 	if more := len(names) - 3; more > 0 {
 		names = append(names[:3], fmt.Sprintf("%d more", more))
 	}
-	handing := "handing " + strings.Join(names, ", ") + " on to "
+	passing := "passing " + strings.Join(names, ", ") + " to "
 	var errs []error
 	for _, it := range items {
-		doing := handing + it.Ref.String()
+		doing := passing + it.Ref.String()
 		if !slices.Contains(c.Elements, it) {
-			doing = handing + c.Tool().Ref.String() + ", which uses " + it.Path()
+			doing = passing + c.Tool().Ref.String() + ", which uses " + it.Path()
 		}
 		if err := e.p.Resolver.Provider(it, doing); err != nil {
 			errs = append(errs, err)
 		}
 	}
-	return diag.Join("handing variables on to "+c.Tool().Ref.String(), errs)
+	return diag.Join("passing variables to "+c.Tool().Ref.String(), errs)
 }
 
-// badPass says why env_config.pass does not fit, or "". What chooses the code
-// that programs load, and rye's own settings, are never handed on.
+// badPass returns why env_config.pass is invalid, or "". Variables that choose
+// the code that programs load, and rye's own settings, may not be passed.
 func badPass(v any) string {
 	list, ok := v.([]any)
 	names := textList(list)
@@ -75,7 +76,7 @@ func badPass(v any) string {
 			return "names " + name + ": " + msg
 		}
 		if proc.IsLoaderVar(name) || strings.HasPrefix(strings.ToUpper(name), "RYE_") {
-			return "names " + name + ", which is never handed on: it chooses what code programs load, or it is a setting of rye"
+			return "names " + name + ", which may not be passed: it chooses the code that programs load, or it is a setting of rye"
 		}
 	}
 	return ""

@@ -19,10 +19,10 @@ func TestBadPass(t *testing.T) {
 		{[]any{"9A"}, "letters"},
 		{[]any{"RYE_SELF"}, "only rye sets it"},
 		{[]any{"RYE_SETTINGS"}, "only rye sets it"},
-		{[]any{"RYE_PASSPHRASE_FILE"}, "never handed on"},
+		{[]any{"RYE_PASSPHRASE_FILE"}, "may not be passed"},
 		{[]any{"OK", "LD_PRELOAD"}, "names LD_PRELOAD"},
-		{[]any{"PATH"}, "never handed on"},
-		{[]any{"PYTHONPATH"}, "never handed on"},
+		{[]any{"PATH"}, "may not be passed"},
+		{[]any{"PYTHONPATH"}, "may not be passed"},
 	} {
 		got := badPass(c.v)
 		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {

@@ -8,6 +8,8 @@ package exec
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -49,9 +51,9 @@ type Params struct {
 
 // Executor builds and runs chains. It is safe for concurrent use.
 type Executor struct {
-	p          Params
-	store      *cas.Store
-	primitives map[string]Native // bodies of this process, by the primitive's id
+	p      Params
+	store  *cas.Store
+	bodies map[string]body // by the primitive's id
 }
 
 // New returns an Executor over p.
@@ -63,7 +65,7 @@ func New(p Params) *Executor {
 		p.Dir = p.Project
 	}
 	e := &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
-	e.primitives = map[string]Native{HTTPClient: e.httpClient}
+	e.bodies = bodies(e)
 	return e
 }
 
@@ -109,8 +111,10 @@ func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 			errs, next = append(errs, err), nil
 		case next != nil:
 			c.Elements = append(c.Elements, next)
-		case bad == nil: // what an unusable element says about the end means nothing
-			errs = append(errs, e.end(c)...)
+		case bad == nil: // an unusable element does not end the chain: its metadata may be wrong
+			if err := e.end(c); err != nil {
+				errs = append(errs, err)
+			}
 		}
 		it = next
 	}
@@ -127,7 +131,7 @@ func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resol
 	if err != nil {
 		return nil, err
 	}
-	if c.index(ref) >= 0 {
+	if slices.ContainsFunc(c.Elements, func(el *resolve.Item) bool { return el.Ref == ref }) {
 		return nil, diag.New(diag.CircularDependency, "walking the chain of %s: %s leads back to %s", c.Tool().Ref, c.path(), ref)
 	}
 	if len(c.Elements) == MaxChain {
@@ -135,30 +139,25 @@ func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resol
 	}
 	next, err := e.p.Resolver.InspectFrom(ctx, ref, it.Root)
 	if code := diag.CodeOf(err); code == diag.ExecutorNotFound {
-		return nil, diag.New(code, "%w, named as executor_id by %s in %s", err, it.Ref, it.Root.Label()).
-			WithHint("a %s item may use runtimes of its own space and of the spaces below it only", it.Root.Space)
+		return nil, diag.New(code, "%w, named as executor_id by %s in %s", err, it.Ref, it.Root.Label()).WithReason("static_edge").
+			WithDetail("space", string(it.Root.Space))
 	}
 	return next, err
 }
 
-func (c *Chain) index(ref item.Ref) int {
+func (c *Chain) path() string {
+	refs := make([]string, len(c.Elements))
 	for i, el := range c.Elements {
-		if el.Ref == ref {
-			return i
-		}
+		refs[i] = el.Ref.String()
 	}
-	return -1
+	return strings.Join(refs, " -> ")
 }
 
-func (c *Chain) path() string {
-	s := ""
-	for i, el := range c.Elements {
-		if i > 0 {
-			s += " -> "
-		}
-		s += el.Ref.String()
-	}
-	return s
+// Programs returns the programs of this machine or of the project that a valid
+// chain would start, and whether those of the project may run. It asks for no
+// consent and starts nothing but a version manager if the runtime names one.
+func (e *Executor) Programs(ctx context.Context, c *Chain) ([]Interpreter, error) {
+	return e.bodies[c.Primitive().Ref.ID].programs(ctx, c)
 }
 
 // lower reports whether an element of space a may depend on one of space b.

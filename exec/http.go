@@ -2,226 +2,185 @@ package exec
 
 import (
 	"context"
-	"encoding/base64"
-	"io"
-	"net/http"
+	"maps"
 	"slices"
 	"strings"
-	"time"
-	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/httpfill"
-	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/exec/httpstep"
+	"github.com/ryeos/rye/internal/layered"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
 )
 
 // HTTPClient is the primitive that sends one HTTP request from this process.
 const HTTPClient = "rye/core/primitives/http_client"
 
-// httpExchange is one call of the primitive.
-type httpExchange struct {
-	exec   *Executor
-	in     NativeCall
-	config *httpConfig
-	secret *httpfill.Redactor
-	shown  string // the URL without what may be secret
-}
+// httpBody is the body of HTTPClient: it completes the configuration that
+// package httpstep carries out.
+type httpBody struct{ e *Executor }
 
-// httpClient is the body of the primitive: config in, one exchange, the answer
-// out. What it was told is verified; parameters only fill the places left for
-// them.
-func (e *Executor) httpClient(ctx context.Context, in NativeCall) (map[string]any, error) {
-	start := e.p.Now()
-	conf, err := readHTTPConfig(in.Config)
+// plan checks what a run would check, so that a dry run refuses the same
+// configurations.
+func (b httpBody) plan(ctx context.Context, p *Plan) error {
+	in, err := nativeConfig(p.Chain)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	x := &httpExchange{exec: e, in: in, config: conf, secret: newRedactor(in)}
-	data, err := x.run(ctx)
-	if data != nil {
-		data["duration_ms"] = e.p.Now().Sub(start).Milliseconds()
+	if err := b.configure(ctx, in); err != nil {
+		return err
 	}
-	return data, x.secret.Err(err)
+	return b.e.planCall(ctx, p, in, b.send)
 }
 
-func (x *httpExchange) run(ctx context.Context) (map[string]any, error) {
-	req, hosts, err := x.request()
-	if err != nil {
-		return nil, err
-	}
-	x.shown = x.secret.Text(httpx.Shown(req.URL))
-	proxy, err := x.fill().Plain("proxy", x.config.proxy)
-	if err != nil {
-		return nil, err
-	}
-	client, err := httpx.New(httpx.Params{
-		Hosts: hosts, AllowPrivate: x.config.allowPrivate, Proxy: proxy, ConnectTimeout: x.config.connectTimeout, Now: x.exec.p.Now,
-	})
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	if x.config.stream {
-		return x.stream(ctx, client, req)
-	}
-	res, err := client.Do(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	return x.answer(res)
+func (b httpBody) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	return b.e.runCall(ctx, p, onLine)
 }
 
-// answer is the result of an exchange whose body was read, and the error that
-// its status or size means.
-func (x *httpExchange) answer(res *httpx.Response) (map[string]any, error) {
-	data := x.outline(res)
-	if res.Truncated {
-		data["truncated"] = true
-	}
-	data["body"] = x.body(res, data)
-	return data, x.failure(res, data)
-}
+func (b httpBody) programs(context.Context, *Chain) ([]Interpreter, error) { return nil, nil }
 
-// outline is what every answer has.
-func (x *httpExchange) outline(res *httpx.Response) map[string]any {
-	headers := map[string]any{}
-	for name, values := range res.Header {
-		text := x.secret.Text(strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD"))
-		if strings.HasPrefix(name, "Set-Cookie") {
-			text = httpfill.Redacted
-		}
-		headers[name] = text
-	}
-	data := map[string]any{
-		"success": res.OK(), "status_code": int64(res.Status), "headers": headers,
-		"url": x.secret.Text(httpx.Shown(res.URL)), "attempts": int64(res.Attempts),
-	}
-	if res.RetryAfter > 0 {
-		data["retry_after_ms"] = res.RetryAfter.Milliseconds()
-	}
-	return data
-}
+// sendsDotenv implements body: a request can send a variable to another host.
+func (b httpBody) sendsDotenv() bool { return true }
 
-// body reads an answer as what its content type says: JSON as a value, text as
-// it is, anything else in base64.
-func (x *httpExchange) body(res *httpx.Response, data map[string]any) any {
-	raw := x.secret.Bytes(res.Body)
-	if isJSON(res.Header.Get("Content-Type")) && !res.Truncated {
-		if v, ok := jsonValue(raw); ok {
-			return v
-		}
+// send is the Native of the primitive.
+func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, error) {
+	call := httpstep.Call{
+		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
+		Public: publicNames(in.Chain), Dir: b.e.p.Dir, OnEvent: in.OnLine, Now: b.e.p.Now,
 	}
-	if !utf8.Valid(raw) && res.Truncated {
-		raw = trimPartialRune(raw)
-	}
-	if utf8.Valid(raw) {
-		return string(raw)
-	}
-	data["body_encoding"] = "base64"
-	return base64.StdEncoding.EncodeToString(raw)
-}
-
-func trimPartialRune(b []byte) []byte {
-	for i := 1; i <= min(utf8.UTFMax, len(b)); i++ {
-		if utf8.RuneStart(b[len(b)-i]) {
-			if !utf8.FullRune(b[len(b)-i:]) {
-				return b[:len(b)-i]
+	// Plan compiled the schema before: it has no error here.
+	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {
+		for _, name := range s.Properties() {
+			if _, given := in.Parameters[name]; !given {
+				call.Absent = append(call.Absent, name)
 			}
-			break
 		}
 	}
-	return b
+	return call.Do(ctx)
 }
 
-func isJSON(contentType string) bool {
-	t, _ := httpx.MediaType(contentType)
-	return t == "application/json" || t == "text/json" || strings.HasSuffix(t, "+json")
-}
-
-// failure types what the status and the size mean.
-func (x *httpExchange) failure(res *httpx.Response, data map[string]any) error {
-	var e *diag.Error
-	switch {
-	case !res.OK():
-		e = x.statusError(res)
-	case res.Truncated:
-		e = diag.New(diag.ResourceExceeded, "asking %s: the answer has more than %d bytes", x.shown, x.config.maxBytes).
-			WithHint("raise max_bytes, or ask for less").WithDetail("limit", "max_bytes")
-	default:
-		return nil
-	}
-	data["success"] = false
-	for _, key := range []string{"status_code", "url", "attempts", "retry_after_ms"} {
-		if v, has := data[key]; has {
-			e.WithDetail(key, v)
+// publicNames returns the variables that rye sets, and those whose value an item
+// of the chain states: every reader of the item knows it.
+func publicNames(c *Chain) []string {
+	public := []string{selfVar, projectVar}
+	for _, el := range c.Elements {
+		env, _ := el.Meta.EnvConfig["env"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(env)) {
+			if text, ok := env[name].(string); ok && !strings.Contains(text, "${") {
+				public = append(public, name)
+			}
 		}
 	}
-	if said := tail(x.secret.Bytes(res.Body[:min(len(res.Body), 2048)]), 2048); said != "" {
-		e.WithDetail("body", said)
-	}
-	return e
+	return public
 }
 
-func (x *httpExchange) statusError(res *httpx.Response) *diag.Error {
-	code, hint := diag.Network, ""
-	switch res.Status {
-	case http.StatusUnauthorized:
-		code, hint = diag.AuthRequired, "the tool sends no credential; its item says what it needs under auth"
-		if x.config.auth != nil {
-			code, hint = diag.AuthFailed, "the server refuses the credential: check "+x.config.auth.source()
+// configure merges the configuration of the chain key by key, adds the defaults
+// of the primitive's schema and the settings of the sinks, and checks it.
+func (b httpBody) configure(ctx context.Context, in *NativeCall) error {
+	c := in.Chain
+	doing := "reading the configuration of " + c.Tool().Ref.String()
+	var layers []layered.Layer
+	for i, el := range slices.Backward(c.Elements) {
+		if i > 0 || len(c.Elements) == 2 {
+			layers = append(layers, layered.Layer{Name: el.Path(), Root: el.Meta.Config})
 		}
-	case http.StatusForbidden:
-		if x.config.auth != nil {
-			code, hint = diag.AuthFailed, "the server knows the credential and does not allow this, or refuses it: check "+x.config.auth.source()
+	}
+	in.Config = layered.Merge(layers).Root
+	s, err := Schema(c.Primitive())
+	if err != nil {
+		return err
+	}
+	if s != nil {
+		in.Config = s.Defaults(in.Config)
+		if err := diag.FromFindings(doing, located(c, s.Validate(in.Config))); err != nil {
+			return err
 		}
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		code = diag.Timeout
 	}
-	e := diag.New(code, "asking %s: the server answers %d %s", x.shown, res.Status, http.StatusText(res.Status))
-	e.Hint = hint
-	e.Retryable = slices.Contains(x.config.retry.Statuses, res.Status) || res.Status >= 500 && res.Status != http.StatusNotImplemented
-	if res.RetryAfter > 0 {
-		e.WithHint("the server asks to wait %s", res.RetryAfter.Round(time.Second))
+	if err := b.findSinks(ctx, in); err != nil {
+		return err
 	}
-	return e
+	fs := httpstep.Check(in.Config, func(key string) diag.Pos { return c.Tool().Meta.Pos[key] })
+	return diag.FromFindings(doing, diag.WithPath(fs, c.Tool().Path()))
 }
 
-// stream reads the events of an answer into the sinks. An answer that is no
-// stream is read as a whole.
-func (x *httpExchange) stream(ctx context.Context, client *httpx.Client, req httpx.Request) (map[string]any, error) {
-	res, err := client.Open(ctx, req)
+// located gives each violation the position in the element that sets the value.
+func located(c *Chain, vs []schema.Violation) []diag.Finding {
+	var fs []diag.Finding
+	for _, v := range vs {
+		path := "config" + strings.TrimPrefix(v.Path, "$")
+		f := diag.Errorf(diag.ConfigError, 0, 0, "%s %s", path, v.Message)
+		f.Path = c.Tool().Path()
+		for key := path; key != ""; key = key[:max(strings.LastIndexAny(key, ".["), 0)] {
+			if i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool { return el.Meta.Pos[key].Line > 0 }); i >= 0 {
+				pos := c.Elements[i].Meta.Pos[key]
+				f.Path, f.Line, f.Column = c.Elements[i].Path(), pos.Line, pos.Column
+				break
+			}
+		}
+		fs = append(fs, f)
+	}
+	return fs
+}
+
+// findSinks replaces the sinks of a stream by the settings of their items.
+func (b httpBody) findSinks(ctx context.Context, in *NativeCall) error {
+	list, _ := in.Config["sinks"].([]any)
+	out := make([]any, 0, len(list))
+	var errs []error
+	for _, v := range list {
+		settings, err := b.findSink(ctx, in, v)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		out = append(out, settings)
+	}
+	in.Config["sinks"] = out
+	return diag.Join("reading the sinks of "+in.Chain.Tool().Ref.String(), errs)
+}
+
+// findSink reads the item of one sink, as a static edge of the tool, and lays
+// the tool's own settings over the item's.
+func (b httpBody) findSink(ctx context.Context, in *NativeCall, v any) (map[string]any, error) {
+	tool := in.Chain.Tool()
+	own, _ := v.(map[string]any)
+	name, isName := v.(string)
+	if !isName {
+		name, _ = own["sink"].(string)
+	}
+	if !strings.Contains(name, "/") {
+		name = "rye/core/sinks/" + name
+	}
+	ref, err := item.ParseRef(name, item.Tool)
 	if err != nil {
 		return nil, err
 	}
-	if res.Stream == nil {
-		return x.answer(res)
+	it, err := b.e.p.Resolver.FindFrom(ctx, ref, tool.Root)
+	if err != nil {
+		return nil, err
 	}
-	defer res.Stream.Close()
-	framing := x.framing(res)
-	if framing == "" {
-		res.Body, err = io.ReadAll(res.Stream)
-		if err != nil {
-			return x.outline(res), err
+	if it.Meta.ToolType != "sink" {
+		return nil, diag.New(diag.ConfigError, "reading the sinks of %s: %s is not a sink: its tool_type is %q", tool.Ref, it.Ref, it.Meta.ToolType)
+	}
+	in.deps = append(in.deps, it)
+	settings := map[string]any{}
+	maps.Copy(settings, it.Meta.Config)
+	maps.Copy(settings, own)
+	delete(settings, "sink")
+	s, err := Schema(it)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		var fs []diag.Finding
+		for _, v := range s.Validate(settings) {
+			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%s %s", v.Path, v.Message))
 		}
-		return x.answer(res)
+		if err := diag.FromFindings("reading the settings of "+it.Ref.String()+" in "+tool.Path(), fs); err != nil {
+			return nil, err
+		}
 	}
-	data := x.outline(res)
-	told, err := x.pour(res.Stream, framing, data)
-	data["stream"] = told
-	return data, err
-}
-
-// framing is how the answer is cut, "" when it is no stream.
-func (x *httpExchange) framing(res *httpx.Response) httpx.Framing {
-	if x.config.framing != "auto" {
-		return httpx.Framing(x.config.framing)
-	}
-	kind, _ := httpx.MediaType(res.Header.Get("Content-Type"))
-	switch kind {
-	case "text/event-stream":
-		return httpx.SSE
-	case "application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/jsonlines":
-		return httpx.JSONLines
-	}
-	return ""
+	settings["sink"] = it.Ref.ID
+	return settings, nil
 }

@@ -69,7 +69,7 @@ func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic map[str
 			name = text("binary")
 		}
 		return in, diag.New(diag.ExecutionFailed, "finding the interpreter of %s: %q is not installed", el.Ref, name).
-			WithHint("install %s and have it on PATH", name).WithDetail("return_code", 127).WithDetail("program", name)
+			WithReason("not_installed").WithDetail("return_code", 127).WithDetail("program", name)
 	}
 	in.Path = absolute(in.Path, e.p.Dir)
 	return in, e.consent(&in)

@@ -6,21 +6,21 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// apart hands on what a program of rye tells of its progress as proc.Live, not
-// as the stderr that it came by.
-func apart(onLine func(proc.Stream, []byte)) func(proc.Stream, []byte) {
+// splitLive returns onLine for a program of rye: the progress that it writes to
+// stderr arrives as proc.Live.
+func splitLive(onLine func(proc.Stream, []byte)) func(proc.Stream, []byte) {
 	if onLine == nil {
 		return nil
 	}
 	return func(s proc.Stream, line []byte) {
-		if told, ok := bytes.CutPrefix(line, []byte(proc.LiveMark)); ok && s == proc.Stderr {
-			s, line = proc.Live, told
+		if live, ok := bytes.CutPrefix(line, []byte(proc.LiveMark)); ok && s == proc.Stderr {
+			s, line = proc.Live, live
 		}
 		onLine(s, line)
 	}
 }
 
-// withoutLive takes the lines of proc.Live out of what came by stderr.
+// withoutLive returns stderr without its lines of progress.
 func withoutLive(stderr []byte) []byte {
 	if !bytes.Contains(stderr, []byte(proc.LiveMark)) {
 		return stderr

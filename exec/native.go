@@ -30,55 +30,58 @@ type NativeCall struct {
 	Parameters map[string]any
 	Env        map[string]string
 	Timeout    time.Duration
-	OnLine     func(proc.Stream, []byte) // nil: nobody listens
+	OnLine     func(proc.Stream, []byte) // receives progress; nil ignores it
 
-	beside []*resolve.Item // that it uses besides the chain
+	deps []*resolve.Item // items that it uses in addition to the chain
 }
 
-// nativePlan completes the plan of a chain that ends in this process.
-func (e *Executor) nativePlan(ctx context.Context, p *Plan) (*Plan, error) {
+// nativeBody is the body of NativeStep.
+type nativeBody struct{ e *Executor }
+
+func (b nativeBody) plan(ctx context.Context, p *Plan) error {
 	in, err := nativeConfig(p.Chain)
 	if err != nil {
-		return nil, err
-	}
-	if p.body, err = e.body(p.Chain, in); err != nil {
-		return nil, err
-	}
-	if p.Chain.Primitive().Ref.ID == HTTPClient {
-		if err := e.prepareHTTP(ctx, in); err != nil {
-			return nil, err
-		}
-	}
-	in.Parameters = p.Parameters
-	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
-		return nil, err
-	}
-	delete(in.Env, selfVar) // a server that a tool talks to would get it
-	p.Beside = in.beside
-	if err := e.mayHand(p.Chain, p.Beside...); err != nil {
-		return nil, err
-	}
-	p.Native, p.Timeout, p.Dir, p.Env = in, in.Timeout, e.p.Dir, proc.Environ(in.Env)
-	return p, nil
-}
-
-// body returns the function that a chain ends in.
-func (e *Executor) body(c *Chain, in *NativeCall) (Native, error) {
-	if c.Primitive().Ref.ID != NativeStep {
-		return e.primitives[c.Primitive().Ref.ID], nil
+		return err
 	}
 	name, _ := in.Config["func"].(string)
 	if name == "" {
 		name, _ = in.Own["func"].(string)
 	}
-	if body := e.p.Natives[name]; body != nil {
-		return body, nil
+	call := b.e.p.Natives[name]
+	if call == nil {
+		err := diag.New(diag.ConfigError, "reading the chain of %s: this program has no function %q", p.Chain.Tool().Ref, name)
+		if near := suggest.Nearest(name, slices.Sorted(maps.Keys(b.e.p.Natives))); near != "" {
+			err.WithReason("nearest").WithDetail("nearest", near)
+		}
+		return err
 	}
-	err := diag.New(diag.ConfigError, "reading the chain of %s: this program has no function %q", c.Tool().Ref, name)
-	if near := suggest.Nearest(name, slices.Sorted(maps.Keys(e.p.Natives))); near != "" {
-		err.Hint = "did you mean " + near + "?"
+	return b.e.planCall(ctx, p, in, call)
+}
+
+func (b nativeBody) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	return b.e.runCall(ctx, p, onLine)
+}
+
+func (b nativeBody) programs(context.Context, *Chain) ([]Interpreter, error) { return nil, nil }
+
+func (b nativeBody) sendsDotenv() bool { return false }
+
+// planCall completes the plan of a chain whose work is a call in this process.
+func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call Native) (err error) {
+	in.Parameters = p.Parameters
+	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
+		return err
 	}
-	return nil, err
+	delete(in.Env, selfVar) // a server that a tool talks to would get it
+	p.Beside = in.deps
+	if err := e.mayPass(p.Chain, p.Beside...); err != nil {
+		return err
+	}
+	p.Native, p.call = in, call
+	p.Timeout = in.Timeout
+	p.Dir = e.p.Dir
+	p.Env = proc.Environ(in.Env)
+	return nil
 }
 
 // nativeConfig merges the elements' config from the primitive to the tool.
@@ -103,14 +106,14 @@ func nativeConfig(c *Chain) (*NativeCall, error) {
 	return in, diag.FromFindings("reading the configuration of "+c.Tool().Ref.String(), fs)
 }
 
-// runNative calls the function of a plan, within its timeout.
-func (e *Executor) runNative(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+// runCall calls the function of a plan, within its timeout.
+func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
 	within, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	in := *p.Native
 	in.OnLine = onLine
 	start := e.p.Now()
-	data, err := p.body(within, in)
+	data, err := p.call(within, in)
 	r := &Result{Data: data, Duration: e.p.Now().Sub(start), Sandbox: NoSandbox()}
 	return r, r.nativeFailure(ctx, within, p, err)
 }

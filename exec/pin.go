@@ -52,5 +52,5 @@ func (e *Executor) drift(c *Chain, f lock.Found) error {
 	}
 	return diag.New(diag.LockStale, "checking %s: the lock was written with %s %s, this is %s %s",
 		c.Tool().Ref, l.System.ID, l.System.Version, f.System.ID, f.System.Version).
-		WithDetail("expected", l.System.Sum).WithDetail("found", f.System.Sum).WithHint("rye lock")
+		WithDetail("expected", l.System.Sum).WithDetail("found", f.System.Sum)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cas"
-	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/resolve"
@@ -36,8 +35,8 @@ type Plan struct {
 	// Beside are the verified files that the run uses besides the chain: those
 	// of the anchor and of the runtime's library, sinks, configurations.
 	Beside []*resolve.Item
-	Native *NativeCall // instead of a program: a function of this process
-	body   Native
+	Native *NativeCall // a call in this process instead of a program
+	call   Native
 }
 
 // Validate checks the parameters against the tool's schema and returns them
@@ -83,42 +82,7 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 		params = map[string]any{}
 	}
 	p := &Plan{Chain: c, Parameters: params}
-	if c.Primitive().Ref.ID != Subprocess {
-		return e.nativePlan(ctx, p)
-	}
-	cfg, err := mergeConfig(c)
-	if err != nil {
-		return nil, err
-	}
-	if p.Stdin, err = jsonx.Marshal(params); err != nil {
-		return nil, diag.New(diag.ValidationFailed, "writing the parameters of %s: %w", c.Tool().Ref, err)
-	}
-	a, err := e.anchor(ctx, c)
-	if err != nil {
-		return nil, err
-	}
-	if a != nil {
-		p.Beside = append(p.Beside, a.with...)
-	}
-	env, err := e.environment(ctx, p, cfg)
-	if err != nil {
-		return nil, err
-	}
-	vars, err := e.vars(ctx, p, cfg, a)
-	if err != nil {
-		return nil, err
-	}
-	if err := a.addPaths(env, vars); err != nil {
-		return nil, err
-	}
-	if err := e.settings(ctx, p, cfg, env); err != nil {
-		return nil, err
-	}
-	if err := e.mayHand(c, p.Beside...); err != nil {
-		return nil, err
-	}
-	p.Env = exported(env)
-	return p, e.command(p, cfg, env, vars)
+	return p, e.bodies[c.Primitive().Ref.ID].plan(ctx, p)
 }
 
 // config is what the elements of a chain say about the command.

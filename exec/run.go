@@ -52,35 +52,10 @@ type Result struct {
 	Sandbox    Sandbox
 }
 
-// Run executes a plan. The Result is there whenever the program was started;
-// the error says that the work failed.
+// Run executes a plan. The Result is not nil if the program was started; the
+// error states why the work failed.
 func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
-	if p.Native != nil {
-		return e.runNative(ctx, p, onLine)
-	}
-	ours := p.Program == e.p.Self
-	if ours {
-		onLine = apart(onLine)
-	}
-	res, err := proc.Run(ctx, proc.Cmd{
-		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
-		Timeout: p.Timeout, Grace: e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
-		Orderly: ours,
-	})
-	if err != nil {
-		return nil, err
-	}
-	if ours {
-		res.Stderr = withoutLive(res.Stderr)
-	}
-	r := &Result{
-		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: res.Stderr,
-		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
-		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
-		Sandbox: NoSandbox(),
-	}
-	r.Data = resultData(res.Stdout, res.StdoutDropped > 0)
-	return r, r.failure(p, res)
+	return e.bodies[p.Chain.Primitive().Ref.ID].run(ctx, p, onLine)
 }
 
 // resultData reads a tool's stdout: one JSON object as a whole, else its last
@@ -130,11 +105,11 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	if tail := tail(r.Stderr, 4096); tail != "" {
 		err.WithDetail("stderr", tail)
 	} else {
-		err.Hint = "it wrote nothing to stderr; rye run with --json shows all that it returned"
+		err.WithReason("no_stderr")
 	}
 	if said, ok := r.Data["error"].(map[string]any); ok && isBool {
 		if hint, _ := said["suggestion"].(string); hint != "" {
-			err.Hint = hint
+			err.WithReason("tool_suggestion").WithDetail("suggestion", hint)
 		}
 		err.Retryable, _ = said["retryable"].(bool)
 	}

@@ -100,7 +100,7 @@ func TestFailureInTheToolsWords(t *testing.T) {
 	out := []byte(`{"success":false,"error":{"message":"no key","suggestion":"set KEY","retryable":true}}`)
 	r := &Result{ReturnCode: 1, Data: resultData(out, false)}
 	err := r.failure(&Plan{Chain: &Chain{Elements: []*resolve.Item{{Ref: tool("t")}}}}, proc.Result{ExitCode: 1})
-	if e, ok := err.(*diag.Error); !ok || e.Message != "running tool:t: no key" || e.Hint != "set KEY" || !e.Retryable {
+	if e, ok := err.(*diag.Error); !ok || e.Message != "running tool:t: no key" || e.Reason != "tool_suggestion" || e.Details["suggestion"] != "set KEY" || !e.Retryable {
 		t.Errorf("%+v", err)
 	}
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Subprocess is the primitive that starts a program.
-const Subprocess = "rye/core/primitives/subprocess"
-
 // pairs checks every adjacent pair.
 func (c *Chain) pairs() []error {
 	var errs []error
@@ -21,25 +18,22 @@ func (c *Chain) pairs() []error {
 	return errs
 }
 
-// end checks that the chain ends in a primitive of rye, and holds more than it.
-func (e *Executor) end(c *Chain) []error {
+// end checks that the chain has a tool and ends in a primitive of rye that this
+// program implements.
+func (e *Executor) end(c *Chain) error {
 	last := c.Primitive()
-	fail := func(code diag.Code, hint, format string, args ...any) []error {
-		err := diag.New(code, "walking the chain of %s: "+format, append([]any{c.Tool().Ref}, args...)...)
-		err.Hint = hint
-		return []error{err}
+	fail := func(code diag.Code, reason, format string, args ...any) error {
+		return diag.New(code, "walking the chain of %s: "+format, append([]any{c.Tool().Ref}, args...)...).WithReason(reason)
 	}
 	switch {
 	case !last.Meta.Primitive():
-		return fail(diag.ExecutorNotFound, "name a runtime in executor_id, for example rye/core/runtimes/python_script_runtime",
-			"%s declares no executor_id", last.Ref)
+		return fail(diag.ExecutorNotFound, "no_executor", "%s declares no executor_id", last.Ref)
 	case !resolve.Sealed(last.Ref):
-		return fail(diag.ExecutorNotFound, "executor_id: null marks a primitive, and only rye supplies those; name a runtime or "+Subprocess,
-			"it ends in %s, which is no primitive of rye", last.Ref)
+		return fail(diag.ExecutorNotFound, "own_primitive", "it ends in %s, which is not a primitive of rye", last.Ref)
 	case len(c.Elements) == 1:
-		return []error{diag.New(diag.ValidationFailed, "running %s: a primitive runs only through a tool", last.Ref)}
-	case last.Ref.ID != Subprocess && last.Ref.ID != NativeStep && e.primitives[last.Ref.ID] == nil:
-		return fail(diag.ExecutorNotFound, "name a runtime that ends in "+Subprocess, "this version cannot execute %s", last.Ref)
+		return diag.New(diag.ValidationFailed, "running %s: a primitive runs only through a tool", last.Ref)
+	case e.bodies[last.Ref.ID] == nil:
+		return fail(diag.ExecutorNotFound, "own_primitive", "this version of rye cannot execute %s", last.Ref)
 	}
 	return nil
 }

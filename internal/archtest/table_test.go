@@ -49,7 +49,8 @@ func layers() []layer {
 		}},
 		{"Execution", []entry{
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "item")},
-			{"exec", set("policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"exec", set("exec/httpstep", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"exec/httpstep", set("policy", "item")},
 		}},
 		{"Bodies of standard tools", []entry{
 			{"internal/applet", set("item")},

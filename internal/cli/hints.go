@@ -22,6 +22,7 @@ func hintTables() []map[situation]string {
 		codeHints(),
 		decodersHints(),
 		lockHints(),
+		execHints(),
 	}
 }
 

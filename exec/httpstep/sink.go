@@ -1,9 +1,8 @@
-package exec
+package httpstep
 
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -18,7 +17,8 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// sinkConfig is where events go, as the sink's item and the tool say.
+// sinkConfig is one destination of events: the settings of the sink's item with
+// those of the tool laid over them.
 type sinkConfig struct {
 	id, kind  string
 	maxEvents int
@@ -43,22 +43,23 @@ func readSinks(v any) ([]sinkConfig, error) {
 		switch s.kind {
 		case "return", "file", "null":
 		default:
-			return nil, diag.New(diag.ConfigError, "reading the sinks: %s has kind %q, this program knows return, file and null", s.id, s.kind)
+			return nil, diag.New(diag.ConfigError, "reading the sinks: %s has kind %q, not one of return, file, null", s.id, s.kind)
 		}
 		out = append(out, s)
 	}
 	return out, nil
 }
 
-// sink takes events.
+// sink receives events.
 type sink interface {
 	put(ev map[string]any, data []byte) error
-	// told ends the work and says what became of the events.
-	told() (map[string]any, error)
+	// close ends the sink and returns a summary of the events it received.
+	close() (map[string]any, error)
 }
 
-// pour reads events into every sink, and says what became of them.
-func (x *httpExchange) pour(r io.Reader, framing httpx.Framing, data map[string]any) (map[string]any, error) {
+// pour passes the events of r to every sink and returns a summary. data is the
+// tool's result: the return sink adds its events there.
+func (x *exchange) pour(r io.Reader, framing httpx.Framing, data map[string]any) (map[string]any, error) {
 	sinks, err := x.openSinks(data)
 	events := int64(0)
 	var cut bool
@@ -68,31 +69,25 @@ func (x *httpExchange) pour(r io.Reader, framing httpx.Framing, data map[string]
 			return x.event(e, sinks)
 		})
 	}
-	told := map[string]any{"framing": string(framing), "events": events, "cut": cut}
-	var where []any
+	var closed []any
 	for i, s := range sinks {
-		m, end := s.told()
+		m, end := s.close()
 		m["sink"] = x.config.sinks[i].id
-		where = append(where, m)
+		closed = append(closed, m)
 		err = errors.Join(err, end)
 	}
-	told["sinks"] = where
 	if err != nil {
 		data["success"] = false
 	}
-	return told, oneError(err)
-}
-
-// oneError keeps the typed error of several that were joined.
-func oneError(err error) error {
-	var e *diag.Error
-	if errors.As(err, &e) {
-		return e
+	// Of joined errors the typed one is kept: it has the code.
+	var typed *diag.Error
+	if errors.As(err, &typed) {
+		err = typed
 	}
-	return err
+	return map[string]any{"framing": string(framing), "events": events, "cut": cut, "sinks": closed}, err
 }
 
-func (x *httpExchange) event(e httpx.Event, sinks []sink) error {
+func (x *exchange) event(e httpx.Event, sinks []sink) error {
 	data := x.secret.Bytes(e.Data)
 	ev := map[string]any{}
 	if e.Name != "" {
@@ -106,8 +101,8 @@ func (x *httpExchange) event(e httpx.Event, sinks []sink) error {
 	} else {
 		ev["data"] = string(bytes.ToValidUTF8(data, []byte("\uFFFD")))
 	}
-	if x.in.OnLine != nil {
-		x.in.OnLine(proc.Stdout, data)
+	if x.call.OnEvent != nil {
+		x.call.OnEvent(proc.Stdout, data)
 	}
 	for _, s := range sinks {
 		if err := s.put(ev, data); err != nil {
@@ -117,12 +112,12 @@ func (x *httpExchange) event(e httpx.Event, sinks []sink) error {
 	return nil
 }
 
-func (x *httpExchange) openSinks(data map[string]any) ([]sink, error) {
+func (x *exchange) openSinks(data map[string]any) ([]sink, error) {
 	var out []sink
 	for _, c := range x.config.sinks {
 		switch c.kind {
 		case "return":
-			out = append(out, &returnSink{max: c.maxEvents, into: data, events: []any{}})
+			out = append(out, &returnSink{limit: c.maxEvents, result: data, events: []any{}})
 		case "file":
 			s, err := x.openFile(c)
 			if err != nil {
@@ -136,22 +131,22 @@ func (x *httpExchange) openSinks(data map[string]any) ([]sink, error) {
 	return out, nil
 }
 
-// nullSink counts.
+// nullSink drops events and counts them.
 type nullSink struct{ n int64 }
 
 func (s *nullSink) put(map[string]any, []byte) error { s.n++; return nil }
-func (s *nullSink) told() (map[string]any, error)    { return map[string]any{"events": s.n}, nil }
+func (s *nullSink) close() (map[string]any, error)   { return map[string]any{"events": s.n}, nil }
 
-// returnSink keeps events for the result.
+// returnSink adds the first events to the tool's result.
 type returnSink struct {
-	max     int
+	limit   int
 	events  []any
 	dropped int64
-	into    map[string]any
+	result  map[string]any
 }
 
 func (s *returnSink) put(ev map[string]any, _ []byte) error {
-	if len(s.events) < s.max {
+	if len(s.events) < s.limit {
 		s.events = append(s.events, ev)
 	} else {
 		s.dropped++
@@ -159,12 +154,12 @@ func (s *returnSink) put(ev map[string]any, _ []byte) error {
 	return nil
 }
 
-func (s *returnSink) told() (map[string]any, error) {
-	s.into["events"] = s.events
+func (s *returnSink) close() (map[string]any, error) {
+	s.result["events"] = s.events
 	return map[string]any{"events": int64(len(s.events)), "dropped": s.dropped}, nil
 }
 
-// fileSink writes events to a file of the project.
+// fileSink writes events to a file of the project, one per line.
 type fileSink struct {
 	f     *os.File
 	w     *bufio.Writer
@@ -184,7 +179,7 @@ func (s *fileSink) put(ev map[string]any, data []byte) error {
 	}
 	n, err := s.w.Write(append(bytes.Clone(line), '\n'))
 	if err == nil {
-		err = s.w.Flush() // who reads along sees whole events
+		err = s.w.Flush() // a program that follows the file reads whole events
 	}
 	s.n++
 	s.bytes += int64(n)
@@ -194,34 +189,34 @@ func (s *fileSink) put(ev map[string]any, data []byte) error {
 	return nil
 }
 
-func (s *fileSink) told() (map[string]any, error) {
-	told := map[string]any{"events": s.n, "bytes": s.bytes, "path": s.path}
+func (s *fileSink) close() (map[string]any, error) {
+	summary := map[string]any{"events": s.n, "bytes": s.bytes, "path": s.path}
 	if err := s.f.Close(); err != nil {
-		return told, diag.New(diag.FileSystemError, "closing %q: %w", s.path, err)
+		return summary, diag.New(diag.FileSystemError, "closing %q: %w", s.path, err)
 	}
-	return told, nil
+	return summary, nil
 }
 
-// openFile opens the file of a sink below the project, through no link.
-func (x *httpExchange) openFile(c sinkConfig) (*fileSink, error) {
-	name, err := x.fill().Plain("sinks.path", c.path)
+// openFile opens the file of a sink in the project. It follows no link.
+func (x *exchange) openFile(c sinkConfig) (*fileSink, error) {
+	name, err := x.filler().Plain("sinks.path", c.path)
 	if err != nil {
 		return nil, err
 	}
 	rel := path.Clean(filepath.ToSlash(name))
 	if !fs.ValidPath(rel) || rel == "." || strings.ContainsAny(rel, "\\:\x00") {
-		return nil, diag.New(diag.PathEscape, "opening %q: it is no file below the project", name)
+		return nil, diag.New(diag.PathEscape, "opening %q: not a path of a file in the project", name)
 	}
 	switch first, _, _ := strings.Cut(strings.ToLower(rel), "/"); first {
 	case ".git", ".ai":
-		return nil, diag.New(diag.PolicyDenied, "opening %q: nothing is written below %s", name, first)
+		return nil, diag.New(diag.PolicyDenied, "opening %q: a sink may not write in %s", name, first)
 	}
-	root, err := os.OpenRoot(x.exec.p.Dir)
+	root, err := os.OpenRoot(x.call.Dir)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "opening the project: %w", err)
 	}
 	defer root.Close()
-	if err := linkless(root, rel); err != nil {
+	if err := makeParents(root, rel); err != nil {
 		return nil, err
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -235,9 +230,9 @@ func (x *httpExchange) openFile(c sinkConfig) (*fileSink, error) {
 	return &fileSink{f: f, w: bufio.NewWriter(f), path: rel, raw: c.raw}, nil
 }
 
-// linkless makes the folders of rel, and refuses a link or special file on the
-// way to it.
-func linkless(root *os.Root, rel string) error {
+// makeParents creates the parent directories of rel. A link or a special file
+// on the path is an error.
+func makeParents(root *os.Root, rel string) error {
 	at := ""
 	parts := strings.Split(rel, "/")
 	for i, part := range parts {
@@ -248,31 +243,15 @@ func linkless(root *os.Root, rel string) error {
 		case errors.Is(err, fs.ErrNotExist) && last:
 		case errors.Is(err, fs.ErrNotExist):
 			if err := root.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-				return diag.New(diag.FileSystemError, "making folder %q: %w", at, err)
+				return diag.New(diag.FileSystemError, "making directory %q: %w", at, err)
 			}
 		case err != nil:
 			return diag.New(diag.FileSystemError, "opening %q: %w", at, err)
 		case info.Mode()&fs.ModeSymlink != 0:
 			return diag.New(diag.PathEscape, "opening %q: %q is a link", rel, at)
 		case last && !info.Mode().IsRegular():
-			return diag.New(diag.NotRegular, "opening %q: it is no regular file", rel)
+			return diag.New(diag.NotRegular, "opening %q: not a regular file", rel)
 		}
 	}
 	return nil
-}
-
-// jsonValue reads a JSON value as strictly as anywhere, and what is JSON all
-// the same (a key twice, a huge number) as it comes.
-func jsonValue(b []byte) (any, bool) {
-	if v, fs := jsonx.ParseValue(b); !diag.Failed(fs) {
-		return v, true
-	}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	var v any
-	if dec.Decode(&v) != nil {
-		return nil, false
-	}
-	_, err := dec.Token()
-	return v, errors.Is(err, io.EOF)
 }

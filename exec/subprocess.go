@@ -1,0 +1,126 @@
+package exec
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/tmpl"
+)
+
+// Subprocess is the primitive that starts a program.
+const Subprocess = "rye/core/primitives/subprocess"
+
+// subprocess is the body of Subprocess.
+type subprocess struct{ e *Executor }
+
+// plan resolves the command. It materialises the verified bytes that the command
+// names, and starts nothing but a version manager if the runtime names one.
+func (b subprocess) plan(ctx context.Context, p *Plan) error {
+	e, c := b.e, p.Chain
+	cfg, err := mergeConfig(c)
+	if err != nil {
+		return err
+	}
+	if p.Stdin, err = jsonx.Marshal(p.Parameters); err != nil {
+		return diag.New(diag.ValidationFailed, "writing the parameters of %s: %w", c.Tool().Ref, err)
+	}
+	a, err := e.anchor(ctx, c)
+	if err != nil {
+		return err
+	}
+	if a != nil {
+		p.Beside = append(p.Beside, a.with...)
+	}
+	env, err := e.environment(ctx, p, cfg)
+	if err != nil {
+		return err
+	}
+	vars, err := e.vars(ctx, p, cfg, a)
+	if err != nil {
+		return err
+	}
+	if err := a.addPaths(env, vars); err != nil {
+		return err
+	}
+	if err := e.settings(ctx, p, cfg, env); err != nil {
+		return err
+	}
+	// Last of the checks: p.Beside is complete only now.
+	if err := e.mayPass(c, p.Beside...); err != nil {
+		return err
+	}
+	p.Env = exported(env)
+	return e.command(p, cfg, env, vars)
+}
+
+func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	ours := p.Program == b.e.p.Self
+	if ours {
+		onLine = splitLive(onLine)
+	}
+	res, err := proc.Run(ctx, proc.Cmd{
+		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
+		Timeout: p.Timeout, Grace: b.e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
+		Orderly: ours,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if ours {
+		res.Stderr = withoutLive(res.Stderr)
+	}
+	r := &Result{
+		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: res.Stderr,
+		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
+		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
+		Sandbox: NoSandbox(),
+	}
+	r.Data = resultData(res.Stdout, res.StdoutDropped > 0)
+	return r, r.failure(p, res)
+}
+
+// programs implements body. It asks for no consent.
+func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, error) {
+	cfg, err := mergeConfig(c)
+	if err != nil {
+		return nil, err
+	}
+	consenting := &Executor{p: b.e.p, store: b.e.store, bodies: b.e.bodies}
+	consenting.p.Consent = func(Interpreter) error { return nil }
+	p := &Plan{Chain: c, Dir: b.e.p.Dir}
+	env, err := consenting.environment(ctx, p, cfg)
+	if d, is := err.(*diag.Error); is && d.Details["program"] != nil {
+		return append(p.Interpreters, Interpreter{Owner: c.Tool().Ref.String(), Missing: d.Details["program"].(string)}), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.Env = proc.Environ(env)
+	// A command that names the tool's own file is part of the chain, and does not
+	// expand here. A missing program is reported by the run.
+	if command, err := tmpl.Expand(cfg.Command, env, nil); err == nil {
+		_, _ = consenting.program(p, command)
+	}
+	for i, in := range p.Interpreters {
+		if in.Local {
+			p.Interpreters[i].Refused = b.e.refusal(in)
+		}
+	}
+	return p.Interpreters, nil
+}
+
+func (subprocess) sendsDotenv() bool { return false }
+
+// refusal returns why a program of the project may not run, or "".
+func (e *Executor) refusal(in Interpreter) string {
+	if e.p.Consent == nil {
+		return "a program of the project needs consent"
+	}
+	if err := e.p.Consent(in); err != nil {
+		return err.Error()
+	}
+	return ""
+}
