@@ -78,6 +78,8 @@ func TestBadIDs(t *testing.T) {
 		"github.com":                         "no path below",
 		"github.com/":                        "no path below",
 		"github.com/.git":                    "empty element",
+		"github.com/acme/.GIT/x":             "git folder",
+		"github.com/acme/x//.Git":            "git folder",
 		"github.com//acme":                   "no path below",
 		"github.com/acme//v2":                "behind the repository",
 		"github.com/acme/x//":                "empty element",
@@ -178,7 +180,7 @@ func TestVersions(t *testing.T) {
 
 func TestNewest(t *testing.T) {
 	id := mustID(t, "github.com/a/x")
-	versions := []string{"v1.0.0", "v1.1.0", "v1.2.0-rc.1", "v1.2.0-rc.2", "v1.3.0", "v1.4.0-beta", "v2.0.0", "nonsense", "v1.9.0-20260102030405-0123456789ab"}
+	versions := []string{"v1.0.0", "v1.1.0", "v1.2.0-rc.1", "v1.2.0-rc.2", "v1.3.0", "v1.4.0-beta", "v2.0.0", "nonsense", "v1.9.0-alpha.0.20260102030405-0123456789ab"}
 	for _, tc := range []struct {
 		current, want string
 		excluded      []string
@@ -189,6 +191,8 @@ func TestNewest(t *testing.T) {
 		{"v1.5.0", "v1.5.0", nil},
 		{"v1.4.0-alpha", "v1.4.0-beta", nil},
 		{"v0.0.0-20260102030405-0123456789ab", "v1.3.0", nil},
+		// A tag shaped like a pseudo-version is newer, and not a release.
+		{"v1.9.0-alpha", "v1.9.0-alpha", nil},
 	} {
 		if got := Newest(id, tc.current, versions, tc.excluded); got != tc.want {
 			t.Errorf("%s without %v: %s, want %s", tc.current, tc.excluded, got, tc.want)

@@ -108,6 +108,11 @@ func TestBadTrees(t *testing.T) {
 		{"bidi", []TreeFile{file("a\u202eb")}, diag.PathEscape, "cannot be seen"},
 		{"zero width", []TreeFile{file("a\u200bb")}, diag.PathEscape, "cannot be seen"},
 		{"two spellings", []TreeFile{file("\u1112\u1161")}, diag.PathEscape, "two spellings"},
+		{"two spellings, extended jamo", []TreeFile{file("\ua960")}, diag.PathEscape, "two spellings"},
+		{"two spellings, last jamo", []TreeFile{file("\ud7fb")}, diag.PathEscape, "two spellings"},
+		{"first compatibility ideograph", []TreeFile{file("\uf900")}, diag.PathEscape, "two spellings"},
+		{"last compatibility ideograph", []TreeFile{file("\ufad9")}, diag.PathEscape, "two spellings"},
+		{"compatibility supplement", []TreeFile{file("\U0002f800")}, diag.PathEscape, "two spellings"},
 	} {
 		fs := CheckTree(tc.files)
 		_, err := HashTree(tc.files)
