@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -40,17 +39,10 @@ func (e *Executor) pinned(c *Chain) error {
 			return err
 		}
 	}
-	return e.drift(c, found)
-}
-
-// drift refuses another system bundle than the locked one under --locked, also
-// when the items of this chain are the same in both.
-func (e *Executor) drift(c *Chain, f lock.Found) error {
-	l := e.p.Lock
-	if !f.Locked || l.System == f.System {
+	if !found.Locked {
 		return nil
 	}
-	return diag.New(diag.LockStale, "checking %s: the lock was written with %s %s, this is %s %s",
-		c.Tool().Ref, l.System.ID, l.System.Version, f.System.ID, f.System.Version).
-		WithDetail("expected", l.System.Sum).WithDetail("found", f.System.Sum)
+	// A --locked run refuses another system bundle also when the items of this
+	// chain are the same in both.
+	return l.CheckSystem(found.System)
 }

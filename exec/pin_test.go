@@ -22,7 +22,7 @@ func TestChainPinned(t *testing.T) {
 		part   string
 	}{
 		"as locked":        {func(*testkit.House, *lock.Lock) {}, true, "", "", ""},
-		"the tool changed": {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x: 1")) }, false, "", diag.LockMismatch, "tool:t has other bytes than were locked; what is there is signed by ada"},
+		"the tool changed": {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x: 1")) }, false, "", diag.LockMismatch, "tool:t has other bytes than were locked; the found bytes are signed by ada"},
 		"the runtime": {func(h *testkit.House, _ *lock.Lock) {
 			h.Put(h.Project, "tools/rt.yaml", yaml("runtime", Subprocess, "config: {command: rye}"))
 		}, false, "", diag.LockMismatch, "tool:rt has other bytes"},

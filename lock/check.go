@@ -5,10 +5,10 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Standing says how an item stands to the lock.
+// Standing is the result of comparing an item with the lock.
 type Standing string
 
-// The standings.
+// The values of Standing.
 const (
 	Matched   Standing = "matched"
 	NotLocked Standing = "not locked" // the lock has no entry for it
@@ -20,26 +20,26 @@ const (
 type Element struct {
 	Link
 	Space  string // project, user or system
-	Signer string // of these bytes, as a person knows it; "" when unknown
+	Signer string // name and short fingerprint of the signer of these bytes; "" if unknown
 }
 
-// Found is what a run is about to use.
+// Found is a chain that is about to run.
 type Found struct {
 	Chain  []Element // from the item to the primitive
 	System System    // the system bundle of this program
 	Locked bool      // --locked: no entry and drift are errors too
 }
 
-// CheckItem compares a chain with its entry. A difference is a LOCK_MISMATCH
-// whose details say which element, what was expected, what was found and who
-// signed that. Another system bundle than the one locked is drift: its items
-// may differ, and only --locked refuses.
+// CheckItem compares a chain with its entry. The first difference is a
+// LOCK_MISMATCH with the details element, expected, found and signer. If the
+// lock was written with another system bundle, items of the system space may
+// differ: the standing is Drifted, which is an error only with Locked.
 func (l *Lock) CheckItem(f Found) (Standing, error) {
 	ref := f.Chain[0].Ref
 	entry := l.Item(ref)
 	switch {
 	case entry == nil && f.Locked:
-		return NotLocked, diag.New(diag.LockStale, "checking %s: %s has no entry for it", ref, LockFile).WithHint("rye lock")
+		return NotLocked, diag.New(diag.LockStale, "checking %s: %s has no entry for it", ref, LockFile)
 	case entry == nil:
 		return NotLocked, nil
 	}
@@ -50,17 +50,30 @@ func (l *Lock) CheckItem(f Found) (Standing, error) {
 		switch {
 		case want == got.Link:
 		case foreign && (standing == Drifted || i > 0 && want.Ref == got.Ref && got.Space == "system"):
-			standing = Drifted // what follows is what the other system item decides
+			standing = Drifted // the other system item decides the rest of the chain
 		default:
 			return Mismatch, mismatch(ref, i, want, got)
 		}
 	}
 	if standing == Drifted && f.Locked {
-		return Drifted, diag.New(diag.LockStale, "checking %s: the lock was written with %s %s, this is %s %s",
-			ref, l.System.ID, l.System.Version, f.System.ID, f.System.Version).
-			WithDetail("expected", l.System.Sum).WithDetail("found", f.System.Sum)
+		return Drifted, l.otherSystem(f.System)
 	}
 	return standing, nil
+}
+
+// CheckSystem returns a LOCK_STALE error if the lock records another system
+// bundle than the given one. A lock that records none passes.
+func (l *Lock) CheckSystem(system System) error {
+	if l.System == (System{}) || l.System == system {
+		return nil
+	}
+	return l.otherSystem(system)
+}
+
+func (l *Lock) otherSystem(system System) error {
+	return diag.New(diag.LockStale, "checking %s: it was written with %s %s, this program has %s %s",
+		LockFile, l.System.ID, l.System.Version, system.ID, system.Version).
+		WithDetail("expected", l.System.Sum).WithDetail("found", system.Sum).WithReason("system")
 }
 
 func linkAt(chain []Link, i int) (l Link) {
@@ -77,21 +90,21 @@ func elementAt(chain []Element, i int) (e Element) {
 	return e
 }
 
-// mismatch tells the first element that differs.
+// mismatch returns the error for the first element that differs.
 func mismatch(ref item.Ref, i int, want Link, got Element) error {
 	var what string
 	switch {
 	case want.Ref == got.Ref:
 		what = got.Ref.String() + " has other bytes than were locked"
 	case want.Ref.IsZero():
-		what = "its chain goes on to " + got.Ref.String() + ", which was not locked with it"
+		what = "its chain continues to " + got.Ref.String() + ", which was not locked with it"
 	case got.Ref.IsZero():
 		what = "its chain ends before " + want.Ref.String() + ", which was locked with it"
 	default:
 		what = "its chain goes to " + got.Ref.String() + " where " + want.Ref.String() + " was locked"
 	}
 	if got.Signer != "" {
-		what += "; what is there is signed by " + got.Signer
+		what += "; the found bytes are signed by " + got.Signer
 	}
 	e := diag.New(diag.LockMismatch, "checking %s: %s", ref, what).WithDetail("item", ref.String()).WithDetail("element", i)
 	if !want.Ref.IsZero() {
@@ -103,18 +116,18 @@ func mismatch(ref item.Ref, i int, want Link, got Element) error {
 	if got.Signer != "" {
 		e = e.WithDetail("signer", got.Signer)
 	}
-	return e.WithHint("look at the change (git diff); if it is right, rye lock accepts it")
+	return e
 }
 
-// NewItem returns the entry of a chain. A chain through the user space is not
-// lockable: other people do not have its items.
+// NewItem returns the entry of a chain, or an UNRESOLVABLE error if the chain
+// passes through the user space, whose items other people do not have.
 func NewItem(chain []Element) (Item, error) {
 	first := chain[0]
 	it := Item{Ref: first.Ref, Digest: first.Digest}
 	for _, e := range chain {
 		if e.Space == "user" {
 			return Item{}, diag.New(diag.Unresolvable, "locking %s: its chain passes through %s of the user space, which is on this machine only", first.Ref, e.Ref).
-				WithHint("rye load %s --to project makes it a part of the project", e.Ref)
+				WithReason("user_item").WithDetail("ref", e.Ref.String())
 		}
 		it.Chain = append(it.Chain, e.Link)
 	}

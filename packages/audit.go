@@ -125,10 +125,10 @@ func (a *auditor) files() {
 		f.Severity = diag.SeverityWarning
 		a.Findings = append(a.Findings, f)
 	}
-	have, want := a.st.lock.System, a.e.p.System
-	if want != (lock.System{}) && have != (lock.System{}) && have != want {
-		a.add(diag.Warnf(diag.Drift, 0, 0, "it was written with %s %s, this is %s %s", have.ID, have.Version, want.ID, want.Version),
-			lock.LockFile, "rye lock with the version of rye that the project uses")
+	if a.e.p.System != (lock.System{}) {
+		if err := a.st.lock.CheckSystem(a.e.p.System); err != nil {
+			a.add(diag.Warnf(diag.CodeOf(err), 0, 0, "%s", err).WithReason("system"), lock.LockFile, "")
+		}
 	}
 	dirs, err := a.e.extra(a.st.lock)
 	a.fail(err, lock.LockFile)

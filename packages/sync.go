@@ -108,10 +108,8 @@ func (st *state) check(system lock.System) error {
 	if st.theirs == nil && !st.canonical() {
 		errs = append(errs, diag.FromFindings("checking "+lock.LockFile, worse(st.odd)))
 	}
-	if system != (lock.System{}) && st.lock.System != (lock.System{}) && st.lock.System != system {
-		errs = append(errs, diag.New(diag.Drift, "checking %s: it was written with %s %s, this is %s %s", lock.LockFile,
-			st.lock.System.ID, st.lock.System.Version, system.ID, system.Version).
-			WithDetail("expected", st.lock.System.Sum).WithDetail("found", system.Sum).WithHint("rye lock with the version of rye that the project uses"))
+	if system != (lock.System{}) {
+		errs = append(errs, st.lock.CheckSystem(system))
 	}
 	return together("checking "+lock.LockFile, some(errs))
 }

@@ -85,16 +85,21 @@ func (r *Report) Fail(path string, err error) {
 		r.Findings = append(r.Findings, fs...)
 		return
 	}
+	r.add(failure(path, err))
+}
+
+// failure returns an error about a file as a finding.
+func failure(path string, err error) diag.Finding {
 	f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 	f.Path = path
 	var e *diag.Error
 	if errors.As(err, &e) {
-		f.Fix = e.Hint
+		f.Fix, f.Reason, f.Facts = e.Hint, e.Reason, e.Details
 		if want, got := e.Details["expected"], e.Details["found"]; want != nil && got != nil {
 			f.Message += fmt.Sprintf(" (expected %v, found %v)", want, got)
 		}
 	}
-	r.add(f)
+	return f
 }
 
 // Unlocked warns of bundles that stand in the project and that no lock names:
@@ -122,9 +127,6 @@ func (p LockParams) soften(f diag.Finding) diag.Finding {
 	if !p.Locked {
 		f.Severity = diag.SeverityWarning
 	}
-	if f.Fix == "" {
-		f.Fix = "rye lock"
-	}
 	return f
 }
 
@@ -135,8 +137,8 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		f.Path = lock.LockFile
 		r.add(p.soften(f))
 	}
-	if p.Lock.System != p.System && p.Lock.System != (lock.System{}) {
-		stale("the lock was written with %s %s, this is %s %s", p.Lock.System.ID, p.Lock.System.Version, p.System.ID, p.System.Version)
+	if err := p.Lock.CheckSystem(p.System); err != nil {
+		r.add(p.soften(failure(lock.LockFile, err)))
 	}
 	now := map[item.Ref]bool{}
 	for _, it := range p.Items {
