@@ -1,14 +1,13 @@
 package lock
 
 import (
-	"maps"
-	"slices"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
@@ -30,15 +29,16 @@ func parseManifest(b []byte, what string, known []string) (*Manifest, []diag.Fin
 	if diag.Failed(fs) {
 		return nil, fs
 	}
-	p := &manifestParser{doc: doc, out: append(fs, hidden.Scan(b)...), m: &Manifest{at: map[string]diag.Pos{}}}
+	p := &manifestParser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), out: append(fs, hidden.Scan(b)...), m: &Manifest{at: map[string]diag.Pos{}}}
 	if p.format() {
 		p.sections(known)
 	}
-	diag.Sort(p.out)
-	if diag.Failed(p.out) {
-		return nil, p.out
+	out := append(p.out, p.r.Findings()...)
+	diag.Sort(out)
+	if diag.Failed(out) {
+		return nil, out
 	}
-	return p.m, p.out
+	return p.m, out
 }
 
 // sectionNames are the keys of the file, in the order in which rye writes them.
@@ -46,207 +46,139 @@ func sectionNames() []string {
 	return []string{"rye", "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "vendor"}
 }
 
+// manifestParser fills in m. It keeps values that are not valid: m is not
+// returned if there is a finding.
 type manifestParser struct {
 	doc *tree.Doc
-	out []diag.Finding
+	r   *tree.Reader
+	out []diag.Finding // besides those of r
 	m   *Manifest
 }
 
-func (p *manifestParser) bad(at, format string, args ...any) {
-	p.fault(diag.ValidationFailed, at, format, args...)
-}
-
-func (p *manifestParser) fault(code diag.Code, at, format string, args ...any) {
-	pos := p.doc.At(at)
-	p.out = append(p.out, diag.Errorf(code, max(pos.Line, 1), pos.Column, format, args...))
-}
-
-// wrong reports an error value at a place.
-func (p *manifestParser) wrong(at string, err error) {
-	p.fault(diag.CodeOf(err), at, "%s", err)
-}
-
-// format reports whether the file has the format that this program reads:
-// nothing else in a later one is worth a finding.
+// format reports whether the file has the format that this program reads. The
+// fields of a newer format are not checked: each would be a finding.
 func (p *manifestParser) format() bool {
-	v, present := p.doc.Root["rye"]
-	switch n, ok := v.(int64); {
-	case !present:
-		p.bad("", `the line "rye: %d" is missing, which names the format`, Format)
+	switch n, ok := p.r.Value("rye").(int64); {
+	case !p.r.Has("rye"):
+		p.r.Reject("rye", `is missing: the file needs a line "rye: %d", the number of its format`, Format)
 	case !ok || n < 1:
-		p.bad("rye", `rye must be the number of the format: "rye: %d"`, Format)
+		p.r.Reject("rye", `must be the number of the format: "rye: %d"`, Format)
 	case n > Format:
-		p.fault(diag.VersionMismatch, "rye", "the file has format %d, this rye reads format %d: a newer rye is needed", n, Format)
+		p.r.RejectErr("rye", diag.New(diag.VersionMismatch, "the file has format %d, this rye reads format %d: a newer rye is needed", n, Format))
 		return false
 	}
 	return true
 }
 
 func (p *manifestParser) sections(known []string) {
-	p.onlyKeys(p.doc.Root, "", known)
+	p.r.Only(known...)
 	for _, s := range sectionNames() {
 		if pos, ok := p.doc.Pos[s]; ok {
 			p.m.at[s] = pos
 		}
 	}
 	p.name()
-	p.m.Require = byID(p, "require", p.requirement)
-	p.m.Use = byID(p, "use", p.patterns)
-	p.m.Replace = byID(p, "replace", p.replacement)
-	p.m.Exclude = byID(p, "exclude", p.excluded)
+	p.m.Require = byID(p, "require", requirement)
+	p.m.Use = byID(p, "use", usePatterns)
+	p.m.Replace = byID(p, "replace", replacement)
+	p.m.Exclude = byID(p, "exclude", excluded)
 	p.prefer()
 	p.workspace()
 	p.trust()
 	p.policy()
-	if v, present := p.doc.Root["vendor"]; present {
-		var ok bool
-		if p.m.Vendor, ok = v.(bool); !ok {
-			p.bad("vendor", "vendor must be true or false")
-		}
-	}
+	p.m.Vendor = p.r.Bool("vendor", false)
 	p.collisions()
 }
 
-func (p *manifestParser) onlyKeys(m map[string]any, at string, known []string) {
-	for key := range m {
-		if slices.Contains(known, key) {
-			continue
-		}
-		if near := suggest.Nearest(key, known); near != "" {
-			p.bad(tree.Join(at, key), "unknown key %q: did you mean %q?", key, near)
-			continue
-		}
-		p.bad(tree.Join(at, key), "unknown key %q: the keys here are %s", key, strings.Join(known, ", "))
-	}
-}
-
-// name reads a bundle id, or a label that nobody can require.
+// name reads a bundle id or a label.
 func (p *manifestParser) name() {
-	v, present := p.doc.Root["name"]
-	s, ok := v.(string)
-	if !present {
-		return
-	}
-	id, why := parseID(s)
-	switch {
-	case !ok:
-		p.bad("name", "the name must be text: put it in quotes")
-	case isLabel(s):
-		p.m.Name = s
-		return
-	case why != "":
-		p.bad("name", "the name must be a bundle id, as github.com/acme/tools, or one word: %s", why)
-	case id.Kind == PathID:
-		p.bad("name", "the name must be what others can require, not a path")
-	}
-	p.m.Name = id.String()
+	p.r.TextFunc("name", func(s string) error {
+		if isLabel(s) {
+			p.m.Name = s
+			return nil
+		}
+		id, why := parseID(s)
+		if why != "" {
+			return fmt.Errorf("it must be a bundle id, for example github.com/acme/tools, or one word: %s", why)
+		}
+		if id.Kind == PathID {
+			return errors.New("it must be a bundle id or one word, not a path")
+		}
+		p.m.Name = id.String()
+		return nil
+	})
 }
 
 func isLabel(s string) bool {
 	return s != "" && len(s) <= 255 && !strings.ContainsAny(s, "~") && !strings.ContainsFunc(s, notInPath)
 }
 
-// mapping returns a section that may be absent or empty.
-func (p *manifestParser) mapping(section string) map[string]any {
-	v := p.doc.Root[section]
-	m, ok := v.(map[string]any)
-	if v != nil && !ok {
-		p.bad(section, "%s must be a mapping", section)
-	}
-	return m
-}
-
-// byID reads a section whose keys are bundle ids, in the order of its text.
-func byID[T any](p *manifestParser, section string, read func(at string, id ID, v any) (T, bool)) map[string]T {
-	m := p.mapping(section)
-	out := make(map[string]T, len(m))
-	for _, key := range slices.Sorted(maps.Keys(m)) {
-		at := tree.Join(section, key)
+// byID reads a section whose keys are bundle ids.
+func byID[T any](p *manifestParser, section string, read func(r *tree.Reader, key string, id ID) T) map[string]T {
+	r := p.r.Map(section)
+	var out map[string]T
+	for _, key := range r.Keys() {
 		id, err := ParseID(key)
 		if err != nil {
-			p.wrong(at, err)
+			r.RejectErr(key, err)
 			continue
 		}
 		canonical := id.String()
 		if _, twice := out[canonical]; twice {
-			p.bad(at, "%q is the bundle %s, which stands here already", key, canonical)
+			r.Reject(key, "is the bundle %s, which is listed already", canonical)
 			continue
 		}
-		if v, ok := read(at, id, m[key]); ok {
-			out[canonical] = v
-			p.m.at[section+" "+canonical] = p.doc.At(at)
+		if out == nil {
+			out = map[string]T{}
 		}
-	}
-	if len(out) == 0 {
-		return nil
+		out[canonical] = read(r, key, id)
+		p.m.at[section+" "+canonical] = p.doc.At(r.Path(key))
 	}
 	return out
 }
 
-func (p *manifestParser) requirement(at string, id ID, v any) (string, bool) {
-	s, ok := v.(string)
-	switch {
-	case !ok && v != nil:
-		p.bad(at, "the version of %s must be text: put it in quotes", id)
-		return "", false
-	case !ok:
-		p.bad(at, "%s needs a version, as v1.2.3, or a commit", id)
-		return "", false
-	case IsCommit(s) && id.Kind != PathID && id.Kind != RegistryID:
-		return s, true
+func requirement(r *tree.Reader, key string, id ID) string {
+	if !r.Has(key) {
+		r.Reject(key, "needs a version, for example v1.2.3, or a commit")
+		return ""
 	}
-	if err := id.CheckVersion(s); err != nil {
-		p.wrong(at, err)
-		return "", false
-	}
-	return s, true
+	return r.TextFunc(key, func(s string) error {
+		if IsCommit(s) && id.Kind != PathID && id.Kind != RegistryID {
+			return nil
+		}
+		return id.CheckVersion(s)
+	})
 }
 
-// texts reads a list of texts without repetition.
-func (p *manifestParser) texts(at string, v any, what string) ([]string, bool) {
-	list, ok := v.([]any)
-	if !ok {
-		p.bad(at, "%s must be a list", what)
-		return nil, false
-	}
-	var out []string
-	seen := make(map[string]bool, len(list))
-	for i, v := range list {
-		s, text := v.(string)
+// distinct returns a check that refuses empty and repeated strings, and those
+// that check refuses.
+func distinct(check func(string) error) func(string) error {
+	seen := map[string]bool{}
+	return func(s string) error {
 		switch {
-		case !text || s == "":
-			p.bad(tree.Index(at, i), "%s must hold texts", what)
-			ok = false
+		case s == "":
+			return errors.New("it is empty")
 		case seen[s]:
-			p.bad(tree.Index(at, i), "%q stands twice", s)
-			ok = false
-		default:
-			seen[s] = true
-			out = append(out, s)
+			return fmt.Errorf("%q is listed twice", s)
 		}
+		seen[s] = true
+		return check(s)
 	}
-	return out, ok
 }
 
-func (p *manifestParser) patterns(at string, id ID, v any) ([]string, bool) {
-	list, ok := p.texts(at, v, "use of "+id.String())
-	for i, s := range list {
-		if err := checkPattern(s); err != nil {
-			p.wrong(tree.Index(at, i), err)
-			ok = false
-		}
+func usePatterns(r *tree.Reader, key string, _ ID) []string {
+	list := r.Texts(key, distinct(checkPattern))
+	if l, ok := r.Value(key).([]any); ok && len(l) == 0 {
+		r.Reject(key, "names no item: remove it to use all, or remove the requirement")
 	}
-	if ok && len(list) == 0 {
-		p.bad(at, "use of %s names no item: remove it to use all, or remove the requirement", id)
-	}
-	return list, ok && len(list) > 0
+	return list
 }
 
 // checkPattern accepts kind:pattern.
 func checkPattern(s string) error {
 	kind, pattern, found := strings.Cut(s, ":")
 	if !found {
-		return diag.New(diag.ValidationFailed, "reading %q: want kind:id, or a pattern as tool:gh/*", s)
+		return diag.New(diag.ValidationFailed, "reading %q: want kind:id, or a pattern such as tool:gh/*", s)
 	}
 	if err := item.CheckKind(item.Kind(kind)); err != nil {
 		return err
@@ -260,18 +192,14 @@ func checkPattern(s string) error {
 	return nil
 }
 
-func (p *manifestParser) replacement(at string, id ID, v any) (Replacement, bool) {
-	s, _ := v.(string)
-	r, err := ParseReplacement(s)
-	if err != nil {
-		p.wrong(at, err)
-		return r, false
-	}
-	if r.ID == id.String() {
-		p.bad(at, "%s cannot replace itself", id)
-		return r, false
-	}
-	return r, true
+func replacement(r *tree.Reader, key string, id ID) (out Replacement) {
+	r.TextFunc(key, func(s string) (err error) {
+		if out, err = ParseReplacement(s); err == nil && out.ID == id.String() {
+			err = fmt.Errorf("%s cannot replace itself", id)
+		}
+		return err
+	})
+	return out
 }
 
 // ParseReplacement reads a local path, or a bundle id with an optional
@@ -297,56 +225,46 @@ func ParseReplacement(s string) (Replacement, error) {
 	return Replacement{ID: id.String(), Version: version}, nil
 }
 
-func (p *manifestParser) excluded(at string, id ID, v any) ([]string, bool) {
-	list, ok := p.texts(at, v, "exclude of "+id.String())
-	for i, s := range list {
-		if err := id.CheckVersion(s); err != nil {
-			p.wrong(tree.Index(at, i), err)
-			ok = false
-		}
-	}
-	return list, ok && len(list) > 0
+func excluded(r *tree.Reader, key string, id ID) []string {
+	return r.Texts(key, distinct(id.CheckVersion))
 }
 
 func (p *manifestParser) prefer() {
-	for key, v := range p.mapping("prefer") {
-		at := tree.Join("prefer", key)
+	r := p.r.Map("prefer")
+	for _, key := range r.Keys() {
 		ref, err := item.ParseRef(key, "")
 		if err != nil {
-			p.wrong(at, err)
+			r.RejectErr(key, err)
 			continue
 		}
-		s, _ := v.(string)
-		id, err := ParseID(s)
-		if err != nil {
-			p.wrong(at, err)
-			continue
-		}
-		if p.m.Prefer == nil {
-			p.m.Prefer = map[string]string{}
-		}
-		p.m.Prefer[ref.String()] = id.String()
-		p.m.at["prefer "+ref.String()] = p.doc.At(at)
+		r.TextFunc(key, func(s string) error {
+			id, err := ParseID(s)
+			if p.m.Prefer == nil {
+				p.m.Prefer = map[string]string{}
+			}
+			p.m.Prefer[ref.String()] = id.String()
+			p.m.at["prefer "+ref.String()] = p.doc.At(r.Path(key))
+			return err
+		})
 	}
 }
 
 func (p *manifestParser) workspace() {
-	v := p.doc.Root["workspace"]
-	if v == nil {
-		return
+	if p.r.Has("workspace") {
+		p.m.Workspace = p.r.Texts("workspace", distinct(checkMember))
 	}
-	list, _ := p.texts("workspace", v, "workspace")
-	for i, s := range list {
-		at := tree.Index("workspace", i)
-		rest, ok := strings.CutPrefix(s, "./")
-		switch {
-		case !ok || strings.Contains("/"+rest+"/", "/../") || strings.Contains(s, `\`):
-			p.bad(at, "a member of the workspace is a folder below this one: ./folder or ./folder/*")
-		case glob.IsPattern(rest):
-			for _, f := range glob.Check(rest) {
-				p.bad(at, "pattern %q: %s", s, f.Message)
-			}
+}
+
+// checkMember accepts a pattern of member directories.
+func checkMember(s string) error {
+	rest, ok := strings.CutPrefix(s, "./")
+	switch {
+	case !ok || strings.Contains("/"+rest+"/", "/../") || strings.Contains(s, `\`):
+		return fmt.Errorf("%q is not a directory below this one, as ./directory or ./directory/*", s)
+	case glob.IsPattern(rest):
+		if fs := glob.Check(rest); len(fs) > 0 {
+			return fmt.Errorf("reading pattern %q: %s", s, fs[0].Message)
 		}
 	}
-	p.m.Workspace = list
+	return nil
 }

@@ -10,22 +10,16 @@ import (
 )
 
 func (p *manifestParser) trust() {
-	for key, v := range p.mapping("trust") {
-		at := tree.Join("trust", key)
+	r := p.r.Map("trust")
+	for _, key := range r.Keys() {
 		for _, f := range glob.Check(flat(key)) {
-			p.bad(at, "pattern %q: %s", key, f.Message)
+			r.Reject(key, "is not a pattern: %s", f.Message)
 		}
-		rule, ok := v.(map[string]any)
-		if !ok {
-			p.bad(at, "trust of %q must be a mapping with signers and threshold", key)
-			continue
-		}
-		p.onlyKeys(rule, at, []string{"signers", "threshold"})
 		if p.m.Trust == nil {
 			p.m.Trust = map[string]TrustRule{}
 		}
-		p.m.Trust[key] = p.rule(at, rule)
-		p.m.at["trust "+key] = p.doc.At(at)
+		p.m.Trust[key] = trustRule(r.Map(key))
+		p.m.at["trust "+key] = p.doc.At(r.Path(key))
 	}
 }
 
@@ -36,23 +30,11 @@ func flat(id string) string {
 	return strings.ReplaceAll(id, "//", "/")
 }
 
-func (p *manifestParser) rule(at string, m map[string]any) TrustRule {
-	r := TrustRule{Threshold: 1}
-	r.Signers, _ = p.texts(tree.Join(at, "signers"), m["signers"], "signers")
-	for i, s := range r.Signers {
-		if err := checkSigner(s); err != nil {
-			p.wrong(tree.Index(tree.Join(at, "signers"), i), err)
-		}
-	}
-	if v, present := m["threshold"]; present {
-		n, ok := v.(int64)
-		if !ok || n < 1 || n > int64(max(1, len(r.Signers))) {
-			p.bad(tree.Join(at, "threshold"), "the threshold must be a number from 1 to that of the signers")
-			return r
-		}
-		r.Threshold = int(n)
-	}
-	return r
+func trustRule(r *tree.Reader) TrustRule {
+	r.Only("signers", "threshold")
+	r.Require("signers")
+	signers := r.Texts("signers", distinct(checkSigner))
+	return TrustRule{Signers: signers, Threshold: int(r.Int("threshold", 1, 1, int64(max(1, len(signers)))))}
 }
 
 // checkSigner accepts ed25519: and a whole fingerprint.

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,12 +12,12 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// PolicyFile is the name of the file in which a person, or whoever looks after
-// a machine, says what is refused in every project: the sections trust and
-// policy of rye.yaml, and nothing else.
+// PolicyFile is the name of the file in which a user or the administrator of a
+// machine refuses bundles for every project. It has the sections trust and
+// policy of rye.yaml only.
 const PolicyFile = "policy.yaml"
 
-// ParsePolicy reads policy.yaml into a manifest that holds its rules only. The
+// ParsePolicy reads policy.yaml into a Manifest that has its rules only. The
 // Manifest is nil exactly when a finding is an error. Findings have no path.
 func ParsePolicy(b []byte) (*Manifest, []diag.Finding) {
 	return parseManifest(b, "policy", []string{"rye", "trust", "policy"})
@@ -28,84 +29,59 @@ func policyKeys() []string {
 }
 
 func (p *manifestParser) policy() {
-	m := p.mapping("policy")
-	p.onlyKeys(m, "policy", policyKeys())
-	for key := range m {
-		p.m.at["policy "+key] = p.doc.At(tree.Join("policy", key))
+	r := p.r.Map("policy")
+	r.Only(policyKeys()...)
+	for _, key := range r.Keys() {
+		p.m.at["policy "+key] = p.doc.At(r.Path(key))
 	}
 	to := &p.m.Policy
-	to.Sources = p.allowed(m, "sources", checkSource)
-	to.CapsDeny = p.checked(m, "caps-deny", checkGlob)
-	to.Hosts = p.allowed(m, "hosts", checkHost)
-	to.RequireSigned, to.Offline = p.flag(m, "require-signed"), p.flag(m, "offline")
-	if v, present := m["min-age"]; present {
-		s, _ := v.(string)
+	to.Sources = allowed(r, "sources", checkSource)
+	to.CapsDeny = r.Texts("caps-deny", distinct(checkGlob))
+	to.Hosts = allowed(r, "hosts", checkHost)
+	to.RequireSigned = r.Bool("require-signed", false)
+	to.Offline = r.Bool("offline", false)
+	r.TextFunc("min-age", func(s string) error {
 		d, ok := parseAge(s)
 		if !ok {
-			p.bad("policy.min-age", "min-age must be a duration, as 72h or 3d")
+			return fmt.Errorf("%q is not a duration, such as 72h or 3d", s)
 		}
 		to.MinAge = d
-	}
-}
-
-// checked reads a list of the policy whose texts all pass a check: what is not
-// understood would refuse nothing.
-func (p *manifestParser) checked(m map[string]any, key string, check func(string) string) []string {
-	v, present := m[key]
-	if !present {
 		return nil
-	}
-	at := tree.Join("policy", key)
-	list, _ := p.texts(at, v, key)
-	for i, s := range list {
-		if why := check(s); why != "" {
-			p.bad(tree.Index(at, i), "%q in %s %s", s, key, why)
-		}
-	}
-	return list
+	})
 }
 
-// allowed reads a list of what alone is allowed.
-func (p *manifestParser) allowed(m map[string]any, key string, check func(string) string) []string {
-	list := p.checked(m, key, check)
-	if l, ok := m[key].([]any); ok && len(l) == 0 {
-		p.bad(tree.Join("policy", key), "%s allows nothing: remove it to allow everything", key)
+// allowed reads a list that permits only its entries. An empty one is refused:
+// a nil list permits everything.
+func allowed(r *tree.Reader, key string, check func(string) error) []string {
+	if l, ok := r.Value(key).([]any); ok && len(l) == 0 {
+		r.Reject(key, "allows nothing: remove it to allow everything")
 	}
-	return list
+	return r.Texts(key, distinct(check))
 }
 
-func (p *manifestParser) flag(m map[string]any, key string) bool {
-	v, present := m[key]
-	on, ok := v.(bool)
-	if present && !ok {
-		p.bad(tree.Join("policy", key), "%s must be true or false", key)
-	}
-	return on
-}
-
-func checkSource(s string) string {
+func checkSource(s string) error {
 	if glob.IsPattern(s) || strings.HasPrefix(s, "https://") {
-		return "is no beginning of bundle ids, as github.com/acme"
+		return fmt.Errorf("%q is not the beginning of bundle ids, such as github.com/acme", s)
 	}
-	return ""
+	return nil
 }
 
-func checkGlob(s string) string {
+func checkGlob(s string) error {
 	if fs := glob.Check(s); diag.Failed(fs) {
-		return "is no pattern: " + fs[0].Message
+		return fmt.Errorf("%q is not a pattern: %s", s, fs[0].Message)
 	}
-	return ""
+	return nil
 }
 
-func checkHost(s string) string {
-	if s != strings.ToLower(s) || strings.ContainsAny(s, "/:?[") || checkGlob(s) != "" {
-		return "is no host, as api.acme.io, nor a pattern of hosts, as *.acme.io"
+func checkHost(s string) error {
+	if s != strings.ToLower(s) || strings.ContainsAny(s, "/:?[") || checkGlob(s) != nil {
+		return fmt.Errorf("%q is not a host, such as api.acme.io, or a pattern of hosts, such as *.acme.io", s)
 	}
-	return ""
+	return nil
 }
 
-// AllowsHost reports whether a bundle may name a host, or a pattern of hosts,
-// of which all must be allowed.
+// AllowsHost reports whether a bundle may name a host, or a pattern of hosts
+// which must all be allowed.
 func (p Policy) AllowsHost(host string) bool {
 	return p.Hosts == nil || slices.ContainsFunc(p.Hosts, func(allowed string) bool { return glob.Match(allowed, strings.ToLower(host)) })
 }

@@ -153,6 +153,19 @@ func (r *Reader) Text(key string) string {
 	return value[string](r, key, "", "a string")
 }
 
+// TextFunc returns a string for which check returns nil.
+func (r *Reader) TextFunc(key string, check func(string) error) string {
+	s := r.Text(key)
+	if _, ok := r.values[key].(string); !ok {
+		return ""
+	}
+	if err := check(s); err != nil {
+		r.RejectErr(key, err)
+		return ""
+	}
+	return s
+}
+
 // Bool returns a truth value, or def.
 func (r *Reader) Bool(key string, def bool) bool {
 	return value(r, key, def, "true or false")
