@@ -1,7 +1,6 @@
 package space
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,7 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Params says where to look for spaces. Its zero value finds nothing.
+// Params are the directories to search for spaces. The zero value finds none.
 type Params struct {
 	Project string                  // --project; "" looks upward from Dir
 	Dir     string                  // working directory, absolute
@@ -22,15 +21,15 @@ type Params struct {
 // Spaces are the roots in order of precedence.
 type Spaces struct {
 	Roots []*Root
-	// ProjectDir is the folder that holds the project's .ai, "" when there is
-	// no project.
+	// ProjectDir is the directory that contains the project's .ai, "" without a
+	// project.
 	ProjectDir string
-	// UserDir is the folder that holds the user's .ai, "" when unknown.
+	// UserDir is the directory that contains the user's .ai, "" if unknown.
 	UserDir string
 }
 
-// Discover finds the spaces. Only a --project that is not a folder is an
-// error: a missing space is simply absent.
+// Discover finds the spaces. A missing space is left out; only a --project that
+// is not a directory is an error.
 func Discover(p Params) (*Spaces, error) {
 	if p.Getenv == nil {
 		p.Getenv = func(string) string { return "" }
@@ -55,8 +54,8 @@ func Discover(p Params) (*Spaces, error) {
 	return s, nil
 }
 
-// absolute returns a path that the environment or the user gave as counted
-// from the working directory, "" when that cannot be told.
+// absolute returns a path of the environment or of the user relative to the
+// working directory, "" if there is none.
 func (p Params) absolute(dir string) string {
 	switch {
 	case filepath.IsAbs(dir):
@@ -76,14 +75,14 @@ func userDir(p Params) string {
 	return p.Home
 }
 
-// projectDir returns the folder of --project, or the nearest ancestor of the
-// working directory with an .ai folder. The search ends at the root of the git
-// work tree, and the user's own .ai never makes a project.
+// projectDir returns the directory of --project, or the nearest ancestor of the
+// working directory with an .ai directory. The search ends at the root of the
+// git work tree. The home directory is not a project: its .ai is the user space.
 func projectDir(p Params, user string) (string, error) {
 	if p.Project != "" {
 		abs := p.absolute(p.Project)
 		if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
-			return "", diag.New(diag.Usage, "finding project %q: it is not a folder", p.Project)
+			return "", diag.New(diag.Usage, "finding project %q: not a directory", p.Project)
 		}
 		if sameDir(abs, user) || sameDir(abs, p.Home) {
 			return "", nil
@@ -94,7 +93,7 @@ func projectDir(p Params, user string) (string, error) {
 		return "", nil
 	}
 	for dir := filepath.Clean(p.Dir); ; dir = filepath.Dir(dir) {
-		if holdsSpace(dir) && !sameDir(dir, user) && !sameDir(dir, p.Home) {
+		if hasSpace(dir) && !sameDir(dir, user) && !sameDir(dir, p.Home) {
 			return dir, nil
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
@@ -103,9 +102,10 @@ func projectDir(p Params, user string) (string, error) {
 	}
 }
 
-// holdsSpace reports whether dir has an .ai folder, or a link of that name,
-// which is refused when something is read.
-func holdsSpace(dir string) bool {
+// hasSpace reports whether dir has an .ai directory, or a link of that name.
+// Reading through the link is an error; skipping it here would use the project
+// of a parent directory instead.
+func hasSpace(dir string) bool {
 	fi, err := os.Lstat(filepath.Join(dir, Dir))
 	return err == nil && !fi.Mode().IsRegular()
 }
@@ -122,7 +122,7 @@ func sameDir(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// Of returns the first root of a space without a layer, or nil.
+// Of returns the root of a space's own items, or nil.
 func (s *Spaces) Of(n Name) *Root {
 	for _, r := range s.Roots {
 		if r.Space == n && r.Layer == "" {
@@ -132,9 +132,9 @@ func (s *Spaces) Of(n Name) *Root {
 	return nil
 }
 
-// From returns the roots that an item of root may depend on: root itself and
-// everything of lower precedence; for a bundle itself, what it needs and the
-// lower spaces.
+// From returns the roots that an item of root may depend on: root itself and all
+// roots of lower precedence. An item of a bundle may depend on the bundle, the
+// bundles it needs and the lower spaces. The result is nil for an unknown root.
 func (s *Spaces) From(root *Root) []*Root {
 	if root.Bundled() {
 		return s.from(root)
@@ -146,6 +146,3 @@ func (s *Spaces) From(root *Root) []*Root {
 	}
 	return nil
 }
-
-// IsMissing reports whether err says that a file does not exist.
-func IsMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

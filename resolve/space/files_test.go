@@ -48,8 +48,8 @@ func (l listed) Walk(rel string, fn func(Entry) error) error {
 	return nil
 }
 
-// Bundles of a project that lies on no disk: one among its files, one that this
-// machine has installed, one that is nowhere, a folder used where it is.
+// Bundles of a project that is not on disk: one among its files, one installed on
+// this machine, one missing, and a member.
 func TestLayersOfFiles(t *testing.T) {
 	dir := tree(t, "p/.ai/tools/own", "p/.ai/bundles/x/b@v1.0.0/.ai/tools/b")
 	disk := NewDir(Project, "", filepath.Join(dir, "p"), false)
@@ -92,7 +92,7 @@ func TestLayersOfFiles(t *testing.T) {
 		t.Errorf("walked %q, whole %q", walked, all)
 	}
 	if text, _, err := a.Beside("rye.yaml", 100); err != nil || string(text) != "rye: 1\n" {
-		t.Errorf("beside it: %q, %v", text, err)
+		t.Errorf("next to it: %q, %v", text, err)
 	}
 	if err := m.Tree(100, func(string, []byte, bool) error { return nil }); err == nil {
 		t.Error("a folder used where it is has a tree of its own")

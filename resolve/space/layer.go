@@ -10,51 +10,51 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 )
 
-// BundlesFolder is where bundles are installed and manifests stand, below .ai.
+// BundlesFolder is the directory of installed bundles and of manifests, below
+// .ai.
 const BundlesFolder = "bundles"
 
-// Layer is a bundle below a space's own items: installed in the space, or a
-// folder of this machine that is used where it is.
+// Layer is a bundle below a space's own items: installed in the space, or used
+// from another directory of this machine (a member or a replacement).
 type Layer struct {
 	Space   Name
 	ID      string
-	Version string // "" for a folder used where it is
-	// Install is the folder below .ai/bundles that holds the bundle, as
-	// github.com/acme/core@v1.8.2; "" for a folder used where it is.
+	Version string // "" if not installed
+	// Install is the install directory below .ai/bundles, for example
+	// github.com/acme/core@v1.8.2; "" if not installed.
 	Install string
-	Base    string // the folder used where it is, absolute; "" when installed
-	Show    string // Base as messages name it
-	// Files is the .ai folder of a bundle that lies on no disk, nil for others.
+	Base    string // directory that contains .ai, absolute; "" if installed
+	Show    string // Base, for messages
+	// Files is the .ai directory of a bundle that is not on disk, else nil.
 	Files Files
-	// At is the space on a disk that holds an installed bundle, when the own
-	// items of its space lie on none; nil means that they are in one place.
+	// At is the root on disk that contains the installed bundle if the own items
+	// of its space are not on disk, for example in a git tree. Nil means that
+	// both are in the same root.
 	At *Root
-	// Manifest is the digest that the bundle's manifest must have; zero pins
-	// nothing.
+	// Manifest is the digest that the bundle's manifest must have; zero permits
+	// any.
 	Manifest item.Digest
 	Needs    []string // ids of the bundles that its items may depend on
-	// Offers says which items the space sees. Nil means all. The bundle's own
-	// items, and those of bundles that need it, see all in any case.
+	// Offers reports whether the space sees an item of the bundle. Nil means all.
+	// Items of this bundle, and of bundles that need it, see all items.
 	Offers func(item.Ref) bool
-	// Allowed says why rules refuse the bundle as a whole; it is asked once, when
-	// something of the bundle is first wanted. Nil refuses nothing.
+	// Allowed returns why rules refuse the bundle. It is called once, when an
+	// item of the bundle is first needed. Nil permits the bundle.
 	Allowed func(*Root) error
 }
 
-// Installed reports whether a path below .ai lies in the folder of an installed
-// bundle, or is that folder: bundles/HOST/PATH@VERSION. The folder of a
-// manifest never has an "@" in its name.
+// Installed reports whether a path below .ai is an install directory or in one:
+// bundles/HOST/PATH@VERSION. The id of a manifest has no "@".
 func Installed(rel string) bool {
 	rest, below := strings.CutPrefix(rel, BundlesFolder+"/")
 	return below && strings.Contains(rest, "@")
 }
 
-// AddLayers puts bundles below the own items of their spaces, in the order
-// given. A bundle of a space that does not exist is left out.
+// AddLayers adds bundles below the own items of their spaces, in the given order.
+// It skips a bundle whose space does not exist.
 func (s *Spaces) AddLayers(layers ...Layer) {
 	for _, l := range layers {
 		at := s.endOf(l.Space)
@@ -103,60 +103,33 @@ func layerRoot(l Layer, own *Root) *Root {
 		base = own.Path(path.Join(BundlesFolder, l.Install))
 	}
 	r := NewDir(l.Space, l.ID, base, false)
-	r.layer, r.show = &l, show
-	open := r.open
-	r.open = sync.OnceValues(func() (*openat.Dir, error) {
+	r.layer = &l
+	r.show = show
+	r.disk.check = func() error {
 		if l.Install != "" {
-			if err := own.linkless(path.Join(BundlesFolder, l.Install)); err != nil {
-				return nil, err
-			}
-		} else if err := inside(own.Base, base, show); err != nil {
-			return nil, err
+			return own.linkless(path.Join(BundlesFolder, l.Install))
 		}
-		return open()
-	})
+		return checkInside(own.Base, base, show)
+	}
 	return r
 }
 
-// inside refuses a folder below dir that is reached through a link; one that a
-// person placed elsewhere on purpose is looked at as it is.
-func inside(dir, base, show string) error {
+// checkInside returns an error if base is below dir and the path between them has
+// a link: a commit could add the link. A base outside dir is the user's choice.
+func checkInside(dir, base, show string) error {
 	rel, err := filepath.Rel(dir, base)
 	if err != nil || !filepath.IsLocal(rel) {
 		return nil
 	}
 	for at := base; at != dir && len(at) > len(dir); at = filepath.Dir(at) {
 		if fi, err := os.Lstat(at); err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
-			return diag.New(diag.PathEscape, "opening %s: it is a link, or lies behind one", show).
-				WithHint("name the folder itself in rye.yaml")
+			return diag.New(diag.PathEscape, "opening %s: it is a link or below a link", show).WithReason("linked_bundle")
 		}
 	}
 	return nil
 }
 
-// Installs returns the folders of the bundles that are installed in a space,
-// locked or not, as Layer.Install names them.
-func (r *Root) Installs() []string {
-	if r.files != nil {
-		return installsIn(r.files)
-	}
-	var out []string
-	d, err := r.open()
-	if err != nil {
-		return nil
-	}
-	// A folder that cannot be listed is an error of whoever needs it.
-	_ = d.Walk(BundlesFolder, func(p string, e openat.Entry) error {
-		if !e.IsDir() || !strings.Contains(e.Name, "@") || !r.Exists(path.Join(p, Dir)) {
-			return nil
-		}
-		out = append(out, strings.TrimPrefix(p, BundlesFolder+"/"))
-		return fs.SkipDir
-	})
-	return out
-}
-
-// Install returns the folder of an installed bundle, "" for any other root.
+// Install returns the install directory of a bundle, "" for any other root.
 func (r *Root) Install() string {
 	if r.layer == nil {
 		return ""
@@ -167,8 +140,8 @@ func (r *Root) Install() string {
 // Bundled reports whether the root is a bundle below a space's own items.
 func (r *Root) Bundled() bool { return r.layer != nil }
 
-// ReadOnly reports whether the root is an installed bundle, whose files are
-// never edited in place.
+// ReadOnly reports whether the root is an installed bundle. Its files are not
+// edited in place: they must match the lock.
 func (r *Root) ReadOnly() bool { return r.layer != nil && r.layer.Install != "" }
 
 // Version returns the version of an installed bundle.
@@ -179,8 +152,8 @@ func (r *Root) Version() string {
 	return r.layer.Version
 }
 
-// Manifest returns the digest that the manifest of a bundle must have, zero
-// when nothing is pinned.
+// Manifest returns the digest that the manifest of a bundle must have, zero if
+// any is permitted.
 func (r *Root) Manifest() (d item.Digest) {
 	if r.layer != nil {
 		d = r.layer.Manifest
@@ -193,7 +166,7 @@ func (r *Root) Offers(ref item.Ref) bool {
 	return r.layer == nil || r.layer.Offers == nil || r.layer.Offers(ref)
 }
 
-// Allowed returns why rules refuse the root as a whole, or nil.
+// Allowed returns why rules refuse the root, or nil.
 func (r *Root) Allowed() error {
 	if r.allowed == nil {
 		return nil
@@ -201,39 +174,38 @@ func (r *Root) Allowed() error {
 	return r.allowed()
 }
 
-// Ready returns nil when a bundle is where it should be and no rule refuses it,
-// so that what it does not hold may be looked for elsewhere.
+// Ready returns nil if a bundle is present and no rule refuses it. Only then may
+// a search for an item continue in other roots: an absent bundle could contain
+// it.
 func (r *Root) Ready() error {
-	if err := r.there(); err != nil {
+	if err := r.present(); err != nil {
 		return err
 	}
 	return r.Allowed()
 }
 
-// there returns nil when a bundle is where it should be.
-func (r *Root) there() error {
-	if r.layer == nil || r.files != nil && r.files.Exists(".") {
+// present returns nil if the .ai directory of a bundle exists.
+func (r *Root) present() error {
+	if r.layer == nil || r.disk == nil && r.files.Exists(".") {
 		return nil
 	}
 	err := fs.ErrNotExist
-	if r.files == nil {
-		_, err = r.open()
+	if r.disk != nil {
+		_, err = r.disk.open()
 	}
 	switch {
 	case err == nil || !IsMissing(err):
 		return err
-	case r.ReadOnly() && r.files != nil:
-		return diag.New(diag.BundleFileMissing, "opening %s: it is locked, and was not committed", r.Label()).
-			WithHint("commit .ai/bundles, or keep bundles out of git with rye vendor --off")
+	case r.ReadOnly() && r.disk == nil:
+		return diag.New(diag.BundleFileMissing, "opening %s: it is locked and not committed", r.Label()).WithReason("not_committed")
 	case r.ReadOnly():
-		return diag.New(diag.BundleFileMissing, "opening %s: it is locked and not installed", r.Label()).WithHint("rye sync")
+		return diag.New(diag.BundleFileMissing, "opening %s: it is locked and not installed", r.Label()).WithReason("not_installed")
 	}
-	return diag.New(diag.BundleFileMissing, "opening %s: the folder %s holds no %s", r.Label(), r.show, Dir).
-		WithHint("correct replace or workspace in rye.yaml, then rye lock")
+	return diag.New(diag.BundleFileMissing, "opening %s: the directory %s has no %s", r.Label(), r.show, Dir).WithReason("no_items")
 }
 
-// from returns the roots that an item of a bundle may depend on: the bundle,
-// what it needs, and the lower spaces; never the space's own items.
+// from is From for a bundle. It leaves out the space's own items: a bundle must
+// work the same in every project.
 func (s *Spaces) from(root *Root) []*Root {
 	out := []*Root{root}
 	for _, r := range s.Roots {
@@ -243,34 +215,4 @@ func (s *Spaces) from(root *Root) []*Root {
 		}
 	}
 	return out
-}
-
-// Tree calls fn for every file of an installed bundle, with its path from the
-// folder that holds .ai, its bytes and whether it is executable. What is no
-// plain file is an error.
-func (r *Root) Tree(limit int64, fn func(rel string, b []byte, executable bool) error) error {
-	if r.files != nil {
-		return treeOf(r.files, limit, fn)
-	}
-	if _, err := r.open(); err != nil {
-		return err
-	}
-	d, err := openat.Open(r.Base)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Walk(".", func(p string, e openat.Entry) error {
-		switch {
-		case e.Err != nil:
-			return e.Err
-		case e.IsDir():
-			return nil
-		}
-		b, info, err := d.Read(p, limit)
-		if err != nil {
-			return err
-		}
-		return fn(p, b, info.Mode&0o111 != 0)
-	})
 }

@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// nothingThere reports whether an error of the system says that no file can
-// have that name: a part of the path is missing, is no folder, or is longer
-// than names can be.
+// nothingThere reports whether an error means that no file can have that name: a
+// part of the path is missing, is not a directory, or is too long.
 func nothingThere(err error) bool {
 	return IsMissing(err) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }

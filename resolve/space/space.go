@@ -1,21 +1,16 @@
-// Package space says where items live: the ordered roots project > user >
-// system, how they are found, and how a file below them is read and written.
+// Package space finds the roots that contain items, in the order project, user,
+// system, and reads and writes the files below them. A root is the own items of
+// a space or one bundle layer of it; its files are on disk, compiled in, or
+// supplied by the caller.
 //
-// It reads and writes bytes under the open rules (no links, regular files, one
-// link, bounded size). It does not know what an item is, checks no signature
-// and grants no trust.
+// Files on disk are read under the open rules: no symbolic links, regular files
+// with one hard link, bounded size. The package does not parse items, checks no
+// signature and grants no trust.
 package space
 
 import (
 	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"strings"
-	"sync"
-
-	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/openat"
 )
 
 // Name is the name of a space.
@@ -28,7 +23,7 @@ const (
 	System  Name = "system"
 )
 
-// Dir is the folder of a space below its base.
+// Dir is the directory of a space below its base.
 const Dir = ".ai"
 
 // Rank orders spaces: 0 is the highest precedence.
@@ -44,53 +39,31 @@ func (n Name) Rank() int {
 
 // Entry is one name found by Walk.
 type Entry struct {
-	Rel  string      // below the root's .ai folder, slash-separated
-	Type fs.FileMode // type bits only; fs.ModeDir for a folder that cannot be listed
-	Err  error       // what is wrong with it, a *diag.Error; nil for plain files
+	Rel  string      // below the root's .ai directory, slash-separated
+	Type fs.FileMode // type bits only; fs.ModeDir for a directory that cannot be listed
+	Err  error       // why it cannot be read, a *diag.Error; nil for regular files
 }
 
-// Root is one place that holds items: the own items of a space or one bundle
-// layer of it.
+// Root is the own items of a space or one bundle layer of it.
 type Root struct {
 	Space Name
 	Layer string // bundle id, "" for the space's own items
-	Base  string // absolute folder that holds .ai; "" when embedded
+	Base  string // directory that contains .ai, absolute; "" if not on disk
 
-	embedded fs.FS // rooted at the base: paths begin with .ai/
-	files    Files // of a root that is neither embedded nor on a disk
-	aiDir    string
-	open     func() (*openat.Dir, error)
+	files    Files
+	disk     *diskFiles // files, if the root is on disk; else nil
+	embedded bool       // files are compiled in
 
 	layer   *Layer       // of a bundle below a space's own items
-	show    string       // of a bundle: its folder in messages
-	allowed func() error // of a bundle: what rules say of it, nil when there are none
-}
-
-// NewDir returns a root on disk. followAI allows the .ai folder itself to be a
-// symbolic link, which only the user space may.
-func NewDir(name Name, layer, base string, followAI bool) *Root {
-	r := &Root{Space: name, Layer: layer, Base: base, aiDir: filepath.Join(base, Dir)}
-	r.open = sync.OnceValues(func() (*openat.Dir, error) {
-		fi, err := os.Lstat(r.aiDir)
-		if err != nil {
-			return nil, err
-		}
-		if fi.Mode()&fs.ModeSymlink != 0 && !followAI {
-			return nil, diag.New(diag.PathEscape, "opening %s: it is a symbolic link", r.aiDir).
-				WithHint("replace the link by the folder itself")
-		}
-		return openat.Open(r.aiDir)
-	})
-	return r
-}
-
-// NewEmbedded returns a root whose files are compiled in. fsys holds .ai.
-func NewEmbedded(layer string, fsys fs.FS) *Root {
-	return &Root{Space: System, Layer: layer, embedded: fsys}
+	show    string       // of a bundle: its directory in messages
+	allowed func() error // of a bundle: the verdict of the rules, nil without rules
 }
 
 // Embedded reports whether the root is compiled into the binary.
-func (r *Root) Embedded() bool { return r.embedded != nil }
+func (r *Root) Embedded() bool { return r.embedded }
+
+// OnDisk reports whether the root's files have paths.
+func (r *Root) OnDisk() bool { return r.disk != nil }
 
 // Label names the root in messages: "project", "system:rye-core",
 // "project:github.com/acme/core@v1.8.2".
@@ -106,10 +79,10 @@ func (r *Root) Label() string {
 
 // Path returns the absolute path of rel, or "" when the root is not on disk.
 func (r *Root) Path(rel string) string {
-	if !r.OnDisk() {
+	if r.disk == nil {
 		return ""
 	}
-	return filepath.Join(r.aiDir, filepath.FromSlash(rel))
+	return r.disk.path(rel)
 }
 
 // Display returns a short path for messages: relative to the base in the
@@ -126,102 +99,4 @@ func (r *Root) Display(rel string) string {
 		return "~/" + p
 	}
 	return r.Label() + "/" + p
-}
-
-// Read returns the bytes of rel in one read under the open rules. A missing
-// file or root satisfies errors.Is(err, fs.ErrNotExist).
-func (r *Root) Read(rel string, limit int64) ([]byte, error) {
-	if r.Embedded() {
-		return r.readEmbedded(rel, limit)
-	}
-	if r.files != nil {
-		return r.files.Read(rel, limit)
-	}
-	d, err := r.open()
-	if err != nil {
-		return nil, err
-	}
-	b, _, err := d.Read(rel, limit)
-	return b, err
-}
-
-func (r *Root) readEmbedded(rel string, limit int64) ([]byte, error) {
-	b, err := fs.ReadFile(r.embedded, path.Join(Dir, rel))
-	if err == nil && int64(len(b)) > limit {
-		return nil, diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", r.Display(rel), len(b), limit)
-	}
-	return b, err
-}
-
-// Exists reports whether anything stands at rel: a link and what cannot be
-// looked at included, so that nothing of lower precedence takes its place.
-func (r *Root) Exists(rel string) bool {
-	if r.Embedded() {
-		fi, err := fs.Stat(r.embedded, path.Join(Dir, rel))
-		return err == nil && !fi.IsDir()
-	}
-	if r.files != nil {
-		return r.files.Exists(rel)
-	}
-	if _, err := r.open(); IsMissing(err) {
-		return false
-	}
-	_, err := os.Lstat(r.Path(rel))
-	return err == nil || !nothingThere(err)
-}
-
-// Walk calls fn for everything below rel that is not a directory, sorted by
-// path, never following a link, and for folders that cannot be listed. A
-// missing folder is empty. Installed bundles are roots of their own and stay
-// out, unless rel lies in one.
-func (r *Root) Walk(rel string, fn func(Entry) error) error {
-	if !Installed(rel) && r.files != nil {
-		inner := fn
-		fn = func(e Entry) error {
-			if Installed(e.Rel) {
-				return nil
-			}
-			return inner(e)
-		}
-	}
-	if r.Embedded() {
-		return r.walkEmbedded(rel, fn)
-	}
-	if r.files != nil {
-		return r.files.Walk(rel, fn)
-	}
-	d, err := r.open()
-	if IsMissing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	inside := Installed(rel)
-	err = d.Walk(rel, func(p string, e openat.Entry) error {
-		if e.IsDir() && e.Err == nil {
-			if !inside && Installed(p) {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		return fn(Entry{Rel: p, Type: e.Type, Err: e.Err})
-	})
-	if IsMissing(err) {
-		return nil
-	}
-	return err
-}
-
-func (r *Root) walkEmbedded(rel string, fn func(Entry) error) error {
-	err := fs.WalkDir(r.embedded, path.Join(Dir, rel), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		return fn(Entry{Rel: strings.TrimPrefix(p, Dir+"/"), Type: d.Type()})
-	})
-	if IsMissing(err) {
-		return nil
-	}
-	return err
 }

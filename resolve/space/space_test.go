@@ -68,7 +68,7 @@ func TestDiscover(t *testing.T) {
 	}{
 		{"here", "home/work", "", "home", nil, "home/work", "home", []string{"project", "user", "system:b"}},
 		{"above", "home/work/sub/deep", "", "home", nil, "home/work", "home", []string{"project", "user", "system:b"}},
-		{"home is no project", "home/other/x", "", "home", nil, "", "home", []string{"user", "system:b"}},
+		{"the home directory", "home/other/x", "", "home", nil, "", "home", []string{"user", "system:b"}},
 		{"nor under another name", "homelink/other/x", "", "home", nil, "", "home", []string{"user", "system:b"}},
 		{"nor when it is named", "repo", "home", "home", nil, "", "home", []string{"user", "system:b"}},
 		{"nor is the user space", "outer", "", "home", map[string]string{"RYE_USER_SPACE": dir + "/outer"}, "", "outer", []string{"user", "system:b"}},
@@ -161,11 +161,11 @@ func TestReadRules(t *testing.T) {
 	}
 }
 
-// What cannot be looked at may be there: nothing of lower precedence may take
-// its place.
+// A file that cannot be inspected exists: an item of lower precedence must not
+// replace it.
 func TestExistsWithoutPermission(t *testing.T) {
 	if runtime.GOOS == "windows" || os.Getuid() == 0 {
-		t.Skip("everything may be looked at here")
+		t.Skip("no permission stops this user")
 	}
 	dir := tree(t, ".ai/tools/d/b.py")
 	closed := filepath.Join(dir, ".ai/tools/d")

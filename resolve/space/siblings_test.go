@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// A file beside .ai is read as strictly as those below it, wherever a root lies.
+// A file next to .ai is read as strictly as those below it, in every storage.
 func TestBeside(t *testing.T) {
 	base := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(base, Dir), 0o755); err != nil {

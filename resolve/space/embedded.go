@@ -1,0 +1,65 @@
+package space
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// NewEmbedded returns a root whose files are compiled in. fsys contains .ai.
+func NewEmbedded(layer string, fsys fs.FS) *Root {
+	r := &Root{Space: System, Layer: layer, embedded: true}
+	r.files = embeddedFiles{fsys, r.Label()}
+	return r
+}
+
+// embeddedFiles are files that are compiled in. They need no open rules: the
+// program itself is as trusted as its files.
+type embeddedFiles struct {
+	fsys  fs.FS  // its paths begin with .ai/
+	label string // of the root, for messages
+}
+
+// Read implements Files.
+func (f embeddedFiles) Read(rel string, limit int64) ([]byte, error) {
+	return f.read(path.Join(Dir, rel), limit)
+}
+
+func (f embeddedFiles) read(name string, limit int64) ([]byte, error) {
+	b, err := fs.ReadFile(f.fsys, name)
+	if err == nil && int64(len(b)) > limit {
+		return nil, diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", path.Join(f.label, name), len(b), limit)
+	}
+	return b, err
+}
+
+// Exists implements Files, for files only.
+func (f embeddedFiles) Exists(rel string) bool {
+	fi, err := fs.Stat(f.fsys, path.Join(Dir, rel))
+	return err == nil && !fi.IsDir()
+}
+
+// Executable implements Files: embedded files have no mode.
+func (f embeddedFiles) Executable(string) bool { return false }
+
+// Walk implements Files.
+func (f embeddedFiles) Walk(rel string, fn func(Entry) error) error {
+	err := fs.WalkDir(f.fsys, path.Join(Dir, rel), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return fn(Entry{Rel: strings.TrimPrefix(p, Dir+"/"), Type: d.Type()})
+	})
+	if IsMissing(err) {
+		return nil
+	}
+	return err
+}
+
+// Beside implements siblings.
+func (f embeddedFiles) Beside(name string, limit int64) ([]byte, bool, error) {
+	b, err := f.read(name, limit)
+	return b, false, err
+}
