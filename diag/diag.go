@@ -1,9 +1,8 @@
-// Package diag is the vocabulary of what can be wrong: stable codes, findings
-// with a place, and the one typed error every room returns.
+// Package diag defines the errors of rye: stable codes, findings with a
+// position, and the one typed error that every package returns.
 //
-// It holds facts only. Hints and exit codes stand in the table (table.go) and
-// are rendered by cmd/rye; no other room prints them. It reads no files and
-// knows no items.
+// It contains facts only. Exit statuses and hints for people are made in
+// internal/cli. It does not read files and does not know items.
 package diag
 
 import (
@@ -14,7 +13,7 @@ import (
 	"strings"
 )
 
-// Severity says whether a finding refuses or only warns.
+// Severity is error for a finding that makes an operation fail, else warning.
 type Severity string
 
 // Severities.
@@ -23,16 +22,15 @@ const (
 	SeverityWarning Severity = "warning"
 )
 
-// Finding is one thing that is wrong at one place. Path is relative to what
-// the user named; Line and Column count from 1, 0 means unknown. Column counts
-// bytes.
+// Finding is one problem at one position. Path is relative to the argument that
+// the user typed. Line and Column count from 1, Column in bytes; 0 is unknown.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Code     Code     `json:"code"`
 	Path     string   `json:"path,omitempty"`
 	Line     int      `json:"line,omitempty"`
 	Column   int      `json:"column,omitempty"`
-	Message  string   `json:"message"`       // what is wrong, lower case, no period
+	Message  string   `json:"message"`       // lower case, no period
 	Fix      string   `json:"fix,omitempty"` // filled in by internal/cli from Reason and Facts
 
 	Reason string         `json:"-"` // the case of the code, a key of the hints in internal/cli
@@ -71,7 +69,7 @@ func Warnf(code Code, line, col int, format string, args ...any) Finding {
 	return f
 }
 
-// Place renders path:line:column as far as it is known.
+// Place renders the known parts of path:line:column.
 func (f Finding) Place() string {
 	var b strings.Builder
 	b.WriteString(f.Path)
@@ -89,7 +87,7 @@ func (f Finding) Place() string {
 	return b.String()
 }
 
-// String renders "place: CODE: message".
+// String renders "path:line:column: CODE: message".
 func (f Finding) String() string {
 	s := string(f.Code) + ": " + f.Message
 	if p := f.Place(); p != "" {
@@ -113,7 +111,7 @@ func Failed(fs []Finding) bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.Severity == SeverityError })
 }
 
-// Sort orders findings by place, then severity, code and message.
+// Sort orders findings by path, line, column, severity, code and message.
 func Sort(fs []Finding) {
 	slices.SortStableFunc(fs, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
@@ -121,14 +119,14 @@ func Sort(fs []Finding) {
 	})
 }
 
-// Error is the typed error of every room: a code with facts.
+// Error is the typed error of every package: a code with facts.
 type Error struct {
 	Code      Code
 	Message   string         // "gerund noun: cause", lower case, no period
 	Hint      string         // Deprecated: set Reason; internal/cli has the hints
 	Reason    string         // the case of the code, a key of the hints in internal/cli; not shown
 	Details   map[string]any // facts for the JSON form and the hint
-	Findings  []Finding      // when several things are wrong
+	Findings  []Finding      // the problems, if there are several
 	Retryable bool
 	Err       error // cause, for errors.Is and errors.As
 }
@@ -160,8 +158,8 @@ func (e *Error) WithDetail(key string, value any) *Error {
 	return e
 }
 
-// FromFindings returns an Error that carries the findings, its code that of
-// the first error by exit precedence, or nil when none is an error.
+// FromFindings returns an Error with the findings and the code of Worst, or nil
+// if no finding is an error. The message starts with doing.
 func FromFindings(doing string, fs []Finding) error {
 	code := Worst(fs)
 	if code == "" {
@@ -184,9 +182,9 @@ func FromFindings(doing string, fs []Finding) error {
 	return &Error{Code: code, Message: msg, Findings: fs}
 }
 
-// Join returns one error for several: nil for none, the only one as it is, else
-// an Error with a finding for each and every finding that they carry. No error
-// is lost, whatever its findings say.
+// Join returns nil for no error, a single error unchanged, and for several an
+// Error with all their findings. An error whose findings are only warnings is
+// added as a finding of its own, so that no error is lost.
 func Join(doing string, errs []error) error {
 	switch len(errs) {
 	case 0:
@@ -255,5 +253,5 @@ func Worst(fs []Finding) Code {
 	return ""
 }
 
-// Pos is a place in a text: line and column count from 1, the column in bytes.
+// Pos is a position in a text. Line and Column count from 1, Column in bytes.
 type Pos struct{ Line, Column int }

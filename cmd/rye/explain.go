@@ -54,7 +54,9 @@ func runExplain(_ context.Context, c *call) error {
 	return c.ui.Show(r, func() {
 		c.ui.Out("%s (exit %d: %s)", c.ui.Style(bold, string(r.Code)), rcli.ExitStatus(r.Code), exitMeaning(rcli.ExitStatus(r.Code)))
 		c.ui.Out("  when:  %s", r.When)
-		c.ui.Out("  hint:  %s", rcli.CodeHint(r.Code))
+		if hint := rcli.CodeHint(r.Code); hint != "" {
+			c.ui.Out("  hint:  %s", hint)
+		}
 		c.ui.Out("")
 		c.ui.Text(r.Meaning)
 	})
