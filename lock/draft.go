@@ -19,7 +19,7 @@ func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
 		for i := range needs {
 			needs[i] = m.Instead(needs[i])
 		}
-		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID(), Manifest: x.Manifest.Hash(), Needs: needs})
+		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID, Manifest: x.Manifest.Hash(), Needs: needs})
 	}
 	for _, mod := range g.Selected {
 		if own[mod.ID] {

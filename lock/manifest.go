@@ -19,7 +19,8 @@ const Format = 1
 
 // Manifest is what rye.yaml says. Every id in it is canonical.
 type Manifest struct {
-	Name      string                 // the bundle id of this project, a label that nobody can require, or ""
+	ID        string                 // the bundle id by which others can require this project, or ""
+	Label     string                 // a name that is not an id, or ""; ID or Label is empty
 	Require   map[string]string      // bundle id: minimum version, or a commit, or "local"
 	Use       map[string][]string    // bundle id: the only items wanted of it, kind:pattern
 	Prefer    map[string]string      // ref: the bundle that provides it
@@ -96,13 +97,8 @@ func (m *Manifest) Place(section, key string) diag.Pos {
 	return m.at[section]
 }
 
-// ID returns the bundle id under which others can require this, or "".
-func (m *Manifest) ID() string {
-	if isLabel(m.Name) {
-		return ""
-	}
-	return m.Name
-}
+// Name returns the name of the file: ID, Label or "".
+func (m *Manifest) Name() string { return cmp.Or(m.ID, m.Label) }
 
 // Requires returns what the manifest requires, sorted by id.
 func (m *Manifest) Requires() []Module {
@@ -180,7 +176,7 @@ func (m *Manifest) hash(all bool) string {
 }
 
 func (m *Manifest) facts(add func(...string)) {
-	add("name", m.Name)
+	add("name", m.Name())
 	for ref, id := range m.Prefer {
 		add("prefer", ref, id)
 	}

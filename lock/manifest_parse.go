@@ -94,7 +94,7 @@ func (p *manifestParser) sections(known []string) {
 func (p *manifestParser) name() {
 	p.r.TextFunc("name", func(s string) error {
 		if isLabel(s) {
-			p.m.Name = s
+			p.m.Label = s
 			return nil
 		}
 		id, why := parseID(s)
@@ -104,7 +104,7 @@ func (p *manifestParser) name() {
 		if id.Kind == PathID {
 			return errors.New("it must be a bundle id or one word, not a path")
 		}
-		p.m.Name = id.String()
+		p.m.ID = id.String()
 		return nil
 	})
 }

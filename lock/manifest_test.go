@@ -38,7 +38,7 @@ func TestManifest(t *testing.T) {
 		t.Fatal(fs)
 	}
 	want := &Manifest{
-		Name: "github.com/acme/support-agents",
+		ID: "github.com/acme/support-agents",
 		Require: map[string]string{"github.com/acme/core-bundle": "v1.8.2",
 			"git.acme.io/sec/redact//bundles/pii": "v0.3.0", "github.com/lab/experiments": "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d"},
 		Use:       map[string][]string{"github.com/acme/core-bundle": {"directive:triage/*", "tool:gh/issue"}},
@@ -166,8 +166,8 @@ func TestAllFindings(t *testing.T) {
 // TestLabel reads what rye init writes: the name of a folder.
 func TestLabel(t *testing.T) {
 	for name, id := range map[string]string{"my-project_1.x": "", "github.com/a/b": "github.com/a/b", "-": "", "https://github.com/a/b.git": "github.com/a/b", "registry:x": "registry:x"} {
-		if m := manifest(t, "rye: 1\nname: \""+name+"\"\n"); m.ID() != id || m.Name == "" {
-			t.Errorf("%s: %q %q", name, m.Name, m.ID())
+		if m := manifest(t, "rye: 1\nname: \""+name+"\"\n"); m.ID != id || m.Name() == "" {
+			t.Errorf("%s: %q %q", name, m.Name(), m.ID)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -15,10 +16,7 @@ type MemberManifest struct {
 
 // Key names the member in a selection: its bundle id, or its path.
 func (m MemberManifest) Key() string {
-	if id := m.Manifest.ID(); id != "" {
-		return id
-	}
-	return m.Path
+	return cmp.Or(m.Manifest.ID, m.Path)
 }
 
 // Stale returns what the manifest asks for and the lock was not made for, as

@@ -157,7 +157,7 @@ func FuzzPolicy(f *testing.F) {
 		if m == nil {
 			return
 		}
-		if len(m.Require)+len(m.Replace)+len(m.Prefer)+len(m.Use)+len(m.Workspace) > 0 || m.Name != "" || m.Vendor {
+		if len(m.Require)+len(m.Replace)+len(m.Prefer)+len(m.Use)+len(m.Workspace) > 0 || m.Name() != "" || m.Vendor {
 			t.Fatalf("%q says more than rules", b)
 		}
 		for _, r := range (Rules{{"p", m}}).List() {

@@ -38,7 +38,7 @@ func runSBOM(ctx context.Context, c *call) error {
 	}
 	p := sbom.Params{Lock: sl.lock, Program: readVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
 	if sl.manifest != nil {
-		p.Project = sl.manifest.Name
+		p.Project = sl.manifest.Name()
 	}
 	if c.bool("serial") {
 		if p.Serial, err = uuid(c.Rand); err != nil {
