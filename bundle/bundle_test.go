@@ -6,7 +6,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -244,26 +243,6 @@ func TestVerifyRefusesLinks(t *testing.T) {
 				t.Errorf("%s link: %s", name, f)
 			}
 		}
-	}
-}
-
-func TestVerifyHandsFilesToTheCaller(t *testing.T) {
-	root := folder(t)
-	write(t, root, ".ai/tools/acme/run.sh", "changed", 0o755)
-	seen := map[string]bool{}
-	r, err := Verify(t.Context(), VerifyParams{Tree: open(t, root), ID: "acme", Judge: judge(newKey('k')),
-		CheckFile: func(f File, b []byte) []diag.Finding {
-			seen[f.Path] = int64(len(b)) == f.Size
-			return []diag.Finding{diag.Warnf(diag.HiddenChars, 1, 1, "look")}
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := map[string]bool{".ai/tools/acme/a.yaml": true, ".ai/knowledge/acme/logo.png": true}; !reflect.DeepEqual(seen, want) {
-		t.Errorf("handed over %v, want %v", seen, want)
-	}
-	if len(r.Findings) != 3 || r.Findings[0].Path == "" {
-		t.Errorf("findings %v", r.Findings)
 	}
 }
 

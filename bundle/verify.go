@@ -28,9 +28,6 @@ type VerifyParams struct {
 	// Listed lets a tree that knows what its files hold (Listing) say so, in place
 	// of reading each: for a bundle that was verified whole before.
 	Listed bool
-	// CheckFile looks at the bytes of each file that is as the manifest says,
-	// such as at its own signature. Nil looks no further.
-	CheckFile func(f File, b []byte) []diag.Finding
 }
 
 // Report is the outcome of Verify. Missing, Extra and Changed each have an
@@ -183,7 +180,7 @@ func compare(a, b string) int {
 
 func (r *Report) file(p VerifyParams, f File) {
 	r.FilesChecked++
-	if l, ok := p.Tree.(Listing); ok && p.Listed && p.CheckFile == nil {
+	if l, ok := p.Tree.(Listing); ok && p.Listed {
 		if size, d, executable, there := l.Lists(f.Path); there {
 			r.same(p, f, size, d, executable)
 			return
@@ -200,9 +197,6 @@ func (r *Report) file(p VerifyParams, f File) {
 	}
 	if f.Signed != inlineSigned(b) {
 		r.add(diag.ValidationFailed, f.Path, "the manifest says inline_signed: %t, which it is not", f.Signed)
-	}
-	if p.CheckFile != nil {
-		r.Findings = append(r.Findings, diag.WithPath(p.CheckFile(f, b), f.Path)...)
 	}
 }
 

@@ -23,17 +23,6 @@ func SetRequire(id, version string) Edit { return Edit{Section: "require", Key: 
 // SetUse narrows a bundle to items.
 func SetUse(id string, items []string) Edit { return Edit{Section: "use", Key: id, Values: items} }
 
-// SetPrefer names the bundle that provides a ref.
-func SetPrefer(ref, id string) Edit { return Edit{Section: "prefer", Key: ref, Value: id} }
-
-// SetReplace lets a folder or another bundle stand in for a bundle.
-func SetReplace(id, by string) Edit { return Edit{Section: "replace", Key: id, Value: by} }
-
-// SetExclude excludes versions of a bundle.
-func SetExclude(id string, versions []string) Edit {
-	return Edit{Section: "exclude", Key: id, Values: versions}
-}
-
 // Remove returns the edits that take a bundle out of the manifest: what it
 // requires of it and every rule that names it.
 func Remove(m *Manifest, id string) []Edit {

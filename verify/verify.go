@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -23,13 +22,13 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
+	"golang.org/x/sync/errgroup"
 )
 
 // Params says what to walk. Resolver is required and should be lenient.
 type Params struct {
 	Resolver *resolve.Resolver
 	Trust    *trust.Store
-	Workers  int // 0 means one for each processor
 	// CountOnly keeps the number of files and of trusted ones, and not Files.
 	CountOnly bool
 	// Explain keeps every file that is refused, with the steps of its judgement.
@@ -212,31 +211,26 @@ func manifest(rel string) bool {
 
 // judge reads every file, several at once, and keeps only the judgement.
 func (w *walk) judge(ctx context.Context) error {
-	n := w.p.Workers
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
 	if err := w.manifests(ctx); err != nil {
 		return err
 	}
-	parts := make([]Report, n)
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for i := range parts {
-		part := &parts[i]
-		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(w.files) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				file, findings := w.one(ctx, w.files[i])
-				part.file(file, !w.p.CountOnly || file.Steps != nil)
-				part.Findings = append(part.Findings, findings...)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	var mu sync.Mutex // of w.report
+	for _, rel := range w.files {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			file, findings := w.one(ctx, rel)
+			mu.Lock()
+			defer mu.Unlock()
+			w.report.file(file, !w.p.CountOnly || file.Steps != nil)
+			w.report.Findings = append(w.report.Findings, findings...)
+			return nil
 		})
 	}
-	wg.Wait()
-	for i := range parts { // finish sorts what they found
-		w.report.Merge(&parts[i])
-	}
-	return ctx.Err()
+	return g.Wait() // finish sorts what they found
 }
 
 func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
