@@ -89,8 +89,7 @@ func (c *calls) admit(session string, cancel context.CancelCauseFunc) (int, erro
 	case c.leaving || c.ending[session]:
 		return 0, diag.New(diag.Cancelled, "starting a call: %w", errLeaving)
 	case len(c.running) >= c.most:
-		e := diag.New(diag.LimitExceeded, "starting a call: %d calls run and %d wait already", cap(c.slots), c.most-cap(c.slots)).
-			WithHint("wait until some have ended, then call again")
+		e := diag.New(diag.LimitExceeded, "starting a call: %d calls run and %d wait already", cap(c.slots), c.most-cap(c.slots)).WithReason("busy")
 		e.Retryable = true
 		return 0, e
 	}

@@ -9,36 +9,36 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // fake are verbs whose "execute" does what its item_id says.
 type fake struct {
 	started chan string // hears of calls that wait
 	ended   chan error  // hears why one has ended
-	prompts []primary.Prompt
+	prompts []agent.Prompt
 }
 
 func newFake() *fake {
-	return &fake{started: make(chan string, 100), ended: make(chan error, 100), prompts: []primary.Prompt{{
+	return &fake{started: make(chan string, 100), ended: make(chan error, 100), prompts: []agent.Prompt{{
 		Name: "demo/greet", Title: "Greet", Description: "Greet somebody",
-		Arguments: []primary.PromptArgument{{Name: "name", Description: "whom", Required: true}},
+		Arguments: []agent.PromptArgument{{Name: "name", Description: "whom", Required: true}},
 	}}}
 }
 
-func (f *fake) Definitions(context.Context) (*primary.Definitions, error) {
-	d := &primary.Definitions{Instructions: "Search, load, execute."}
+func (f *fake) Definitions(context.Context) (*agent.Definitions, error) {
+	d := &agent.Definitions{Instructions: "Search, load, execute."}
 	for _, name := range []string{"execute", "load", "search", "sign"} {
-		d.Tools = append(d.Tools, primary.Definition{
+		d.Tools = append(d.Tools, agent.Definition{
 			Name: name, Title: strings.ToUpper(name), Description: "The verb " + name,
 			InputSchema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{"item_id":{"type":"string"}}}`),
-			Hints:       primary.Hints{ReadOnly: name == "search", Destructive: name == "execute"},
+			Hints:       agent.Hints{ReadOnly: name == "search", Destructive: name == "execute"},
 		})
 	}
 	return d, nil
 }
 
-func (f *fake) Call(ctx context.Context, req primary.Request) *primary.Reply {
+func (f *fake) Call(ctx context.Context, req agent.Request) *agent.Reply {
 	var args struct {
 		ItemID string `json:"item_id"`
 	}
@@ -48,7 +48,7 @@ func (f *fake) Call(ctx context.Context, req primary.Request) *primary.Reply {
 	what, rest, _ := strings.Cut(args.ItemID, " ")
 	switch what {
 	case "":
-		return &primary.Reply{Text: []byte(`{"success":true,"data":"<hello> & co"}`), Structured: json.RawMessage(`{"total":0}`)}
+		return &agent.Reply{Text: []byte(`{"success":true,"data":"<hello> & co"}`), Structured: json.RawMessage(`{"total":0}`)}
 	case "wait":
 		f.started <- rest
 		<-ctx.Done()
@@ -57,14 +57,14 @@ func (f *fake) Call(ctx context.Context, req primary.Request) *primary.Reply {
 	case "panic":
 		panic("the handler of a test goes wrong in /home/ada")
 	case "gone":
-		return &primary.Reply{Unknown: true}
+		return &agent.Reply{Unknown: true}
 	case "ask":
 		return f.askFirst(ctx, req)
 	}
 	return failed("UNKNOWN_PARAMETER", "unknown key, did you mean item_id?")
 }
 
-func (f *fake) askFirst(ctx context.Context, req primary.Request) *primary.Reply {
+func (f *fake) askFirst(ctx context.Context, req agent.Request) *agent.Reply {
 	if req.Ask == nil {
 		return failed("APPROVAL_REQUIRED", "nobody can be asked")
 	}
@@ -72,16 +72,16 @@ func (f *fake) askFirst(ctx context.Context, req primary.Request) *primary.Reply
 	if err != nil {
 		return failed("APPROVAL_DENIED", err.Error())
 	}
-	return &primary.Reply{Text: fmt.Appendf(nil, `{"success":true,"data":%v}`, yes)}
+	return &agent.Reply{Text: fmt.Appendf(nil, `{"success":true,"data":%v}`, yes)}
 }
 
-func failed(code, message string) *primary.Reply {
-	return &primary.Reply{Failed: true, Text: fmt.Appendf(nil, `{"success":false,"error":{"code":%q,"message":%q}}`, code, message)}
+func failed(code, message string) *agent.Reply {
+	return &agent.Reply{Failed: true, Text: fmt.Appendf(nil, `{"success":false,"error":{"code":%q,"message":%q}}`, code, message)}
 }
 
-func (f *fake) Prompts(context.Context) ([]primary.Prompt, error) { return f.prompts, nil }
+func (f *fake) Prompts(context.Context) ([]agent.Prompt, error) { return f.prompts, nil }
 
-func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*primary.PromptText, error) {
+func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*agent.PromptText, error) {
 	if name == "broken" {
 		return nil, diag.New(diag.FileSystemError, "reading /home/ada/x: permission denied")
 	}
@@ -95,14 +95,14 @@ func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*
 	if name == "raw" {
 		return nil, diag.New(diag.ItemNotFound, "reading %s: there is none", args["x"])
 	}
-	if !slices.ContainsFunc(f.prompts, func(p primary.Prompt) bool { return p.Name == name }) {
+	if !slices.ContainsFunc(f.prompts, func(p agent.Prompt) bool { return p.Name == name }) {
 		return nil, diag.New(diag.ItemNotFound, "resolving directive %q: there is none", name)
 	}
-	return &primary.PromptText{Description: "Greet somebody", Text: "Say hello to " + args["name"]}, nil
+	return &agent.PromptText{Description: "Greet somebody", Text: "Say hello to " + args["name"]}, nil
 }
 
-func (f *fake) Resources(context.Context) ([]primary.Resource, error) {
-	return []primary.Resource{{URI: "rye://knowledge/demo/facts", Name: "demo/facts", Title: "Facts", MIMEType: "text/markdown", Size: 7}}, nil
+func (f *fake) Resources(context.Context) ([]agent.Resource, error) {
+	return []agent.Resource{{URI: "rye://knowledge/demo/facts", Name: "demo/facts", Title: "Facts", MIMEType: "text/markdown", Size: 7}}, nil
 }
 
 func (f *fake) Resource(_ context.Context, uri string) (string, string, error) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // Every line is a message or gets an answer, and an id comes back as it was.
@@ -85,11 +85,11 @@ func FuzzReadLine(f *testing.F) {
 
 // Every entry is listed once, also when the list changes between two pages.
 func TestPages(t *testing.T) {
-	var all []primary.Prompt
+	var all []agent.Prompt
 	for i := range 2*pageSize + 3 {
-		all = append(all, primary.Prompt{Name: fmt.Sprintf("p/%04d", (i*7919)%(2*pageSize+3))})
+		all = append(all, agent.Prompt{Name: fmt.Sprintf("p/%04d", (i*7919)%(2*pageSize+3))})
 	}
-	name := func(p primary.Prompt) string { return p.Name }
+	name := func(p agent.Prompt) string { return p.Name }
 	var seen []string
 	cursor, pages := "", 0
 	for {
@@ -102,7 +102,7 @@ func TestPages(t *testing.T) {
 		}
 		pages++
 		if pages == 1 { // what the cursor names goes away
-			all = slices.DeleteFunc(all, func(p primary.Prompt) bool { return p.Name == part[pageSize-1].Name })
+			all = slices.DeleteFunc(all, func(p agent.Prompt) bool { return p.Name == part[pageSize-1].Name })
 		}
 		if cursor = next; next == "" {
 			break
@@ -111,10 +111,10 @@ func TestPages(t *testing.T) {
 	if pages != 3 || len(seen) != 2*pageSize+3 || !slices.IsSorted(seen) || len(slices.Compact(seen)) != len(seen) {
 		t.Errorf("%d pages with %d entries", pages, len(seen))
 	}
-	if part, next, err := page([]primary.Prompt{}, "", name); err != nil || len(part) != 0 || next != "" {
+	if part, next, err := page([]agent.Prompt{}, "", name); err != nil || len(part) != 0 || next != "" {
 		t.Errorf("page of nothing = %v, %q, %v", part, next, err)
 	}
-	if part, _, err := page([]primary.Prompt{{Name: ""}}, "", name); err != nil || len(part) != 1 {
+	if part, _, err := page([]agent.Prompt{{Name: ""}}, "", name); err != nil || len(part) != 1 {
 		t.Errorf("an entry without a name = %v, %v", part, err)
 	}
 	for _, cursor := range []string{"AAAA", "%%", "YWZ0ZXI", "after x"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // gate lets through what the server has said it can do, and answers the
@@ -169,8 +169,7 @@ func bug(method string) (mcp.Result, error) {
 	if method != "tools/call" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}
 	}
-	text, err := jsonx.Marshal(primary.Envelope{Error: &diag.Failure{Code: diag.Internal, Message: message}})
-	return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}}, err
+	return result(agent.ErrorReply(diag.New(diag.Internal, message))), nil
 }
 
 // hush closes the stream of a request that its client has cancelled: nothing

@@ -49,8 +49,7 @@ func (s *Server) Handler(ctx context.Context, p HTTPParams) (http.Handler, error
 // tools, prompts and resources that rye does not have.
 func (s *Server) handler(server *mcp.Server, p HTTPParams) (http.Handler, error) {
 	if p.Beyond && p.Token == "" {
-		return nil, diag.New(diag.Usage, "serving beyond this machine: there is no token").
-			WithHint("write a random text to a file that only you can read, and name it with --token-file")
+		return nil, diag.New(diag.Usage, "serving beyond this machine: there is no token").WithReason("no_token")
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)

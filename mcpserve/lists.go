@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // pageSize is the most that one answer lists.
@@ -22,7 +22,7 @@ func (s *Server) listPrompts(ctx context.Context, params *mcp.ListPromptsParams)
 	if err != nil {
 		return nil, s.problem(err, nil)
 	}
-	part, next, err := page(all, params.Cursor, func(p primary.Prompt) string { return p.Name })
+	part, next, err := page(all, params.Cursor, func(p agent.Prompt) string { return p.Name })
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (s *Server) listPrompts(ctx context.Context, params *mcp.ListPromptsParams)
 	return res, nil
 }
 
-func prompt(p primary.Prompt) *mcp.Prompt {
+func prompt(p agent.Prompt) *mcp.Prompt {
 	out := &mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description}
 	for _, a := range p.Arguments {
 		out.Arguments = append(out.Arguments, &mcp.PromptArgument{Name: a.Name, Description: a.Description, Required: a.Required})
@@ -57,7 +57,7 @@ func (s *Server) listResources(ctx context.Context, params *mcp.ListResourcesPar
 	if err != nil {
 		return nil, s.problem(err, nil)
 	}
-	part, next, err := page(all, params.Cursor, func(r primary.Resource) string { return r.URI })
+	part, next, err := page(all, params.Cursor, func(r agent.Resource) string { return r.URI })
 	if err != nil {
 		return nil, err
 	}

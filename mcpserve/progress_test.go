@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 func TestProgress(t *testing.T) {
@@ -40,7 +40,7 @@ func TestProgress(t *testing.T) {
 // printing prints three lines, is silent for 22 seconds, prints two and ends.
 type printing struct{ *fake }
 
-func (p *printing) Call(_ context.Context, req primary.Request) *primary.Reply {
+func (p *printing) Call(_ context.Context, req agent.Request) *agent.Reply {
 	for i := range 3 {
 		req.Progress(fmt.Sprintf("line %d", i+1))
 	}
@@ -48,7 +48,7 @@ func (p *printing) Call(_ context.Context, req primary.Request) *primary.Reply {
 	req.Progress("line 4")
 	req.Progress("line 5")
 	time.Sleep(time.Second)
-	return &primary.Reply{Text: []byte(`{"success":true}`)}
+	return &agent.Reply{Text: []byte(`{"success":true}`)}
 }
 
 func TestClip(t *testing.T) {

@@ -18,16 +18,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // Verbs is what a server serves.
 type Verbs interface {
-	Definitions(ctx context.Context) (*primary.Definitions, error)
-	Call(ctx context.Context, req primary.Request) *primary.Reply
-	Prompts(ctx context.Context) ([]primary.Prompt, error)
-	Prompt(ctx context.Context, name string, args map[string]string) (*primary.PromptText, error)
-	Resources(ctx context.Context) ([]primary.Resource, error)
+	Definitions(ctx context.Context) (*agent.Definitions, error)
+	Call(ctx context.Context, req agent.Request) *agent.Reply
+	Prompts(ctx context.Context) ([]agent.Prompt, error)
+	Prompt(ctx context.Context, name string, args map[string]string) (*agent.PromptText, error)
+	Resources(ctx context.Context) ([]agent.Resource, error)
 	Resource(ctx context.Context, uri string) (text string, mime string, err error)
 }
 
@@ -100,8 +100,7 @@ func (s *Server) protocol(ctx context.Context) (*mcp.Server, error) {
 func addTool(server *mcp.Server, t *mcp.Tool, h mcp.ToolHandler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = diag.New(diag.ConfigError, "offering %s: %v", t.Name, p).
-				WithHint("mend the schema of the item that describes %s, or remove it", t.Name)
+			err = diag.New(diag.ConfigError, "offering %s: the MCP library does not accept the schema of its item: %v", t.Name, p)
 		}
 	}()
 	server.AddTool(t, h)

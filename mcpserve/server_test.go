@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // badSchema are verbs with a schema of somebody's own.
@@ -16,12 +16,12 @@ type badSchema struct {
 	in, out string
 }
 
-func (b *badSchema) Definitions(context.Context) (*primary.Definitions, error) {
-	d := primary.Definition{Name: "search", InputSchema: json.RawMessage(b.in)}
+func (b *badSchema) Definitions(context.Context) (*agent.Definitions, error) {
+	d := agent.Definition{Name: "search", InputSchema: json.RawMessage(b.in)}
 	if b.out != "" {
 		d.OutputSchema = json.RawMessage(b.out)
 	}
-	return &primary.Definitions{Tools: []primary.Definition{d}}, nil
+	return &agent.Definitions{Tools: []agent.Definition{d}}, nil
 }
 
 // A schema that no client could read is a mistake of whoever wrote it, not a bug

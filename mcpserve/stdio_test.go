@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 const (
@@ -402,7 +402,7 @@ type deaf struct {
 	release chan struct{}
 }
 
-func (d *deaf) Call(context.Context, primary.Request) *primary.Reply {
+func (d *deaf) Call(context.Context, agent.Request) *agent.Reply {
 	d.started <- ""
 	<-d.release
 	return failed("CANCELLED", "late")

@@ -3,19 +3,16 @@ package mcpserve
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // tool is a verb as clients read it. All four hints are always said: what is
 // left out means the worst to some clients and the best to others.
-func tool(d primary.Definition) *mcp.Tool {
+func tool(d agent.Definition) *mcp.Tool {
 	t := &mcp.Tool{
 		Meta: mcp.Meta{"anthropic/alwaysLoad": true}, // four tools are worth their place in every context
 		Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: d.InputSchema,
@@ -38,11 +35,11 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 		defer report.stop()
 		ctx, done, err := s.calls.enter(ctx, req.Session.ID(), report.waits)
 		if err != nil {
-			return notRun(err), nil
+			return result(agent.ErrorReply(err)), nil
 		}
 		defer done()
 		q := &asking{req: req}
-		reply := s.p.Verbs.Call(ctx, primary.Request{
+		reply := s.p.Verbs.Call(ctx, agent.Request{
 			Name: name, Args: arguments(req), Progress: report.line(), Ask: q.ask(),
 		})
 		switch {
@@ -55,16 +52,6 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 	}
 }
 
-// notRun is the answer to a call that has not run.
-func notRun(err error) *mcp.CallToolResult {
-	var e *diag.Error
-	if !errors.As(err, &e) {
-		e = diag.New(diag.CodeOf(err), "%w", err)
-	}
-	text, _ := jsonx.Marshal(primary.Envelope{Error: diag.NewFailure(e)}) // of texts only
-	return result(&primary.Reply{Text: text, Failed: true})
-}
-
 func arguments(req *mcp.CallToolRequest) json.RawMessage {
 	if len(req.Params.Arguments) == 0 {
 		return json.RawMessage("{}")
@@ -72,7 +59,7 @@ func arguments(req *mcp.CallToolRequest) json.RawMessage {
 	return req.Params.Arguments
 }
 
-func result(r *primary.Reply) *mcp.CallToolResult {
+func result(r *agent.Reply) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Text)}}, IsError: r.Failed}
 	if r.Structured != nil {
 		res.StructuredContent = r.Structured

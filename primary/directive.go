@@ -36,7 +36,7 @@ func (h *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := h.readByPerson(it); err != nil {
+	if err := h.CheckDraft(it); err != nil {
 		return nil, err
 	}
 	values, err := inputs(it, call)

@@ -50,8 +50,32 @@ func (h *Verbs) inspect(ctx context.Context, call LoadCall) (*resolve.Item, erro
 			return h.p.Resolver.Open(ctx, e)
 		}
 	}
-	return nil, diag.New(diag.ItemNotFound, "loading %s: the %s space does not hold it", call.Ref, call.Source).
-		WithHint("leave source out to get the one that a run would use")
+	return nil, diag.New(diag.ItemNotFound, "loading %s: the %s space does not hold it", call.Ref, call.Source).WithReason("not_in_space")
+}
+
+// Text returns an item that has nothing to run: knowledge, or an item of a kind
+// that the project declares. It takes no parameters.
+func (h *Verbs) Text(ctx context.Context, call Call) (*resolve.Item, error) {
+	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+		return nil, err
+	}
+	if len(call.Args) > 0 || len(call.Params) > 0 {
+		return nil, diag.New(diag.UnknownParameter, "reading %s: it takes no parameters", call.Ref)
+	}
+	it, err := h.p.Resolver.Find(ctx, call.Ref)
+	if err != nil {
+		return nil, err
+	}
+	return it, h.CheckDraft(it)
+}
+
+// Body returns the text of an item without its metadata, or the whole file if
+// the metadata is a part of it.
+func Body(it *resolve.Item) string {
+	if len(it.Meta.Body) > 0 {
+		return string(it.Meta.Body)
+	}
+	return string(it.Bytes)
 }
 
 // readable reports whether an item that does not verify may be shown to whoever
@@ -66,8 +90,7 @@ func readable(it *resolve.Item) bool {
 // path. Replace allows the file at that very path to be there.
 func (h *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
 	if resolve.Sealed(it.Ref) {
-		return "", diag.New(diag.PermissionDenied, "copying %s: it is sealed, a copy would never be used", it.Ref).
-			WithHint("a runtime of your own may use it: name it in executor_id")
+		return "", diag.New(diag.PermissionDenied, "copying %s: it is sealed, a copy would never be used", it.Ref).WithReason("copy_sealed")
 	}
 	if err := it.Usable(); err != nil {
 		return "", err
@@ -104,14 +127,14 @@ func (h *Verbs) Target(name space.Name) (*space.Root, error) {
 	root := h.p.Resolver.Spaces().Of(name)
 	switch {
 	case name != space.Project && name != space.User:
-		return nil, diag.New(diag.Usage, "copying an item: %q is no space to copy to", name).WithHint("name project or user")
+		return nil, diag.New(diag.Usage, "copying an item: %q is not project or user", name)
 	case root != nil && (name == space.User || root.Exists(".")):
 		return root, nil
 	case name == space.User:
-		return nil, diag.New(diag.FileSystemError, "finding the user space: the environment names no home folder").WithHint("set HOME")
+		return nil, diag.New(diag.FileSystemError, "finding the user space: no home directory is set in the environment")
 	}
-	return nil, diag.New(diag.ItemNotFound, "finding the project: no folder from here upwards holds %s", space.Dir).
-		WithHint("rye init makes a project here")
+	return nil, diag.New(diag.ItemNotFound, "finding the project: no %s directory in this directory or its parents", space.Dir).
+		WithReason("no_project")
 }
 
 // vacant returns nil when the root holds no file for the item's ref, or one at
@@ -123,7 +146,7 @@ func (h *Verbs) vacant(ctx context.Context, it *resolve.Item, root *space.Root, 
 	}
 	for _, e := range all {
 		if e.Root == root && !(replace && e.Rel == it.Rel) {
-			return diag.New(diag.AmbiguousItem, "copying %s: %s exists", it.Ref, root.Display(e.Rel)).WithHint("--force replaces it")
+			return diag.New(diag.AmbiguousItem, "copying %s: %s exists", it.Ref, root.Display(e.Rel)).WithReason("copy_exists")
 		}
 	}
 	return nil

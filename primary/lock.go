@@ -99,8 +99,8 @@ func (h *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 				l.SetItem(fresh)
 			} else {
 				f := diag.Warnf(diag.LockMismatch, 0, 0, "%s differs from its entry in more than what was signed, so the entry stays", it.Ref)
-				f.Path, f.Fix = lock.LockFile, "look at the change; rye lock accepts it"
-				fs = append(fs, f)
+				f.Path = lock.LockFile
+				fs = append(fs, f.WithReason("entry_kept"))
 			}
 		}
 	}

@@ -67,8 +67,7 @@ func others(s *schema.Schema, params map[string]any, bad map[string]bool) []erro
 func param(word string, s *schema.Schema) (string, any, error) {
 	name, text, ok := cut(word)
 	if !ok {
-		return word, nil, diag.New(diag.Usage, "reading parameter %q: it is not name=value", word).
-			WithHint("write name=text, or name:=JSON for numbers, lists and objects")
+		return word, nil, diag.New(diag.Usage, "reading parameter %q: it is not name=value", word).WithReason("not_name_value")
 	}
 	if raw, isJSON := strings.CutSuffix(name, ":"); isJSON {
 		if s != nil {

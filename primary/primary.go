@@ -49,6 +49,15 @@ func New(p Params) *Verbs {
 	return &Verbs{p: p}
 }
 
+// Resolver returns the resolver of the opened project.
+func (h *Verbs) Resolver() *resolve.Resolver { return h.p.Resolver }
+
+// Caller returns the capabilities of the caller.
+func (h *Verbs) Caller() policy.Set { return h.p.Caller }
+
+// Dir returns the absolute directory that relative paths start from.
+func (h *Verbs) Dir() string { return h.p.Dir }
+
 // Element is one link of a chain as front ends show it.
 type Element struct {
 	Ref     string       `json:"ref"`
@@ -116,7 +125,7 @@ func (h *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if err != nil {
 		return run, err
 	}
-	if err := h.readByPerson(chain.Elements...); err != nil {
+	if err := h.CheckDraft(chain.Elements...); err != nil {
 		return run, err
 	}
 	params, err := toolParams(chain, call)
@@ -126,7 +135,7 @@ func (h *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if run.Plan, err = h.p.Executor.Plan(ctx, chain, params); err != nil {
 		return run, err
 	}
-	if err := h.readByPerson(run.Plan.Beside...); err != nil {
+	if err := h.CheckDraft(run.Plan.Beside...); err != nil {
 		return run, err
 	}
 	if call.DryRun {
@@ -178,15 +187,15 @@ func envNames(env []string) []string {
 	return out
 }
 
-// readByPerson asks for the capability to use what only an agent's key has
-// signed.
-func (h *Verbs) readByPerson(items ...*resolve.Item) error {
+// CheckDraft returns an error if one of the items is signed by an agent's key
+// only and the caller lacks the capability to use such an item.
+func (h *Verbs) CheckDraft(items ...*resolve.Item) error {
 	for _, it := range items {
 		if !it.Verdict.Agent {
 			continue
 		}
 		if err := h.p.Caller.Check(policy.Draft, it.Ref); err != nil {
-			return diag.Typed(err).WithHint("only an agent's key has signed %s: a person who has read it signs it with rye sign %s", it.Path(), it.Ref)
+			return diag.Typed(err).WithReason("agent_signed").WithDetail("path", it.Path()).WithDetail("ref", it.Ref.String())
 		}
 	}
 	return nil

@@ -181,8 +181,8 @@ func (h *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
 	}
 	at := (&tree.Doc{Pos: it.Meta.Pos}).At("executor_id")
 	f := diag.Warnf(diag.ExecutorNotFound, max(at.Line, 1), at.Column, "nothing is found at executor_id %q, so it cannot run", id)
-	f.Path, f.Fix = it.Path(), "rye list tool shows every runtime"
-	return []diag.Finding{f}
+	f.Path = it.Path()
+	return []diag.Finding{f.WithReason("runtime_missing")}
 }
 
 func (r *SignReport) refuse(err error) {
@@ -198,7 +198,7 @@ func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *Verbs) (
 	}
 	if it.Signature != nil {
 		return "", nil, false, diag.New(diag.SigMultiple, "signing %s: a detached signature stands beside a file that carries its own", it.Path()).
-			WithHint("remove %s", it.Path()+extract.DetachedExt)
+			WithReason("two_signatures").WithDetail("detached", it.Path()+extract.DetachedExt)
 	}
 	out, changed, err = sign.Sign(ctx, it.Bytes, it.Type.Style, sub, s, h.p.Now())
 	return it.Rel, out, changed, err
@@ -217,8 +217,7 @@ func signFinding(path string, err error) diag.Finding {
 func asset(it *resolve.Item) diag.Finding {
 	f := diag.Errorf(diag.Usage, 0, 0, "%s is no item: its name or ending is outside the grammar of ids", it.Path())
 	f.Path = it.Path()
-	f.Fix = "rename it, or list it in a bundle manifest with rye bundle create"
-	return f
+	return f.WithReason("not_an_item")
 }
 
 // targets turns words into files, each once, in order of path.
@@ -246,7 +245,12 @@ func (h *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, err
 		return h.below(root, rel), err
 	}
 	if strings.ContainsAny(word, "*?[") {
-		return h.globbed(ctx, word)
+		entries, err := h.Match(ctx, word)
+		var out []signTarget
+		for _, e := range entries {
+			out = append(out, signTarget{root: e.Root, rel: e.Rel, walked: true})
+		}
+		return out, err
 	}
 	ref, err := h.p.Resolver.Ref(ctx, word)
 	if err != nil {
@@ -257,8 +261,7 @@ func (h *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, err
 		return nil, err
 	}
 	if it.Root.Space == space.System {
-		return nil, diag.New(diag.PermissionDenied, "signing %s: it belongs to the system space, which is read-only", ref).
-			WithHint("copy it into the project first, then sign the copy")
+		return nil, diag.New(diag.PermissionDenied, "signing %s: it belongs to the system space, which is read-only", ref).WithReason("system_read_only")
 	}
 	return []signTarget{{root: it.Root, rel: it.Rel}}, nil
 }
@@ -276,11 +279,9 @@ func (h *Verbs) inSpace(word, dir string) (*space.Root, string, bool, error) {
 	root, rel, ok := h.p.Resolver.Spaces().Locate(p)
 	switch {
 	case ok && root.Space == space.System:
-		return nil, "", false, diag.New(diag.PermissionDenied, "signing %q: it belongs to the system space, which is read-only", word).
-			WithHint("copy it into the project first, then sign the copy")
+		return nil, "", false, diag.New(diag.PermissionDenied, "signing %q: it belongs to the system space, which is read-only", word).WithReason("system_read_only")
 	case !ok && item.CheckID(word) != nil:
-		return nil, "", false, diag.New(diag.Usage, "signing %q: it lies in no space", word).
-			WithHint("items lie below the %s folder of the project or of your home", space.Dir)
+		return nil, "", false, diag.New(diag.Usage, "signing %q: it lies in no space", word).WithReason("outside_spaces").WithDetail("directory", space.Dir)
 	}
 	return root, rel, ok, nil
 }
@@ -307,9 +308,10 @@ func (h *Verbs) below(root *space.Root, rel string) []signTarget {
 	return out
 }
 
-// globbed lists the project's files whose id matches, of every kind or of the
-// one named before a colon.
-func (h *Verbs) globbed(ctx context.Context, word string) ([]signTarget, error) {
+// Match returns the project's own files whose id matches a pattern, of every
+// kind, or of the kind named before a colon. "*" matches every id and may match
+// none.
+func (h *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error) {
 	kind, pattern, hasKind := strings.Cut(word, ":")
 	if !hasKind {
 		kind, pattern = "", word
@@ -321,7 +323,7 @@ func (h *Verbs) globbed(ctx context.Context, word string) ([]signTarget, error) 
 	if err != nil {
 		return nil, err
 	}
-	var out []signTarget
+	var out []resolve.Entry
 	for _, ext := range table.All() {
 		if kind != "" && string(ext.Kind) != kind {
 			continue
@@ -332,13 +334,12 @@ func (h *Verbs) globbed(ctx context.Context, word string) ([]signTarget, error) 
 		}
 		for _, e := range entries {
 			if e.Root.Space == space.Project && e.Root.Layer == "" && glob.Match(pattern, e.Ref.ID) {
-				out = append(out, signTarget{root: e.Root, rel: e.Rel, walked: true})
+				out = append(out, e)
 			}
 		}
 	}
 	if !h.hasProject() {
-		return nil, diag.New(diag.ItemNotFound, "finding %q: there is no project here", word).
-			WithHint("rye init makes one; items elsewhere are named by their path")
+		return nil, diag.New(diag.ItemNotFound, "finding %q: there is no project here", word).WithReason("no_project")
 	}
 	if len(out) == 0 && word != "*" {
 		return nil, diag.New(diag.ItemNotFound, "finding %q: no id in the project matches", word)

@@ -37,14 +37,14 @@ func (r *SignReport) findUnsigned(f signTarget) {
 	if f.walked {
 		r.Status, why.Severity = Skipped, diag.SeverityWarning
 	}
-	why.Path, why.Fix = r.Path, "read the item, then rye sign REF"
-	r.Findings = append(r.Findings, why)
+	why.Path = r.Path
+	r.Findings = append(r.Findings, why.WithReason("never_signed", "ref", r.Ref))
 }
 
 func (h *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
 	if why := notUpgradable(old); why != nil {
-		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{*why}, it.Path())}
+		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path())}
 		return rep, SignedFile{}, nil
 	}
 	rep, out, err := h.Prepare(ctx, it, call.Signer)
@@ -58,8 +58,8 @@ func (h *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 		}
 	case rep.Status == Refused:
 		f := diag.Warnf(diag.Legacy, 0, 0, "the old signature is good, but the item does not fit as it stands")
-		f.Fix = "change what is named above, read the item, then rye sign REF"
-		rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
+		f.Path = rep.Path
+		rep.Findings = append(rep.Findings, f.WithReason("legacy_invalid", "ref", rep.Ref))
 	}
 	return rep, out, err
 }
@@ -67,18 +67,18 @@ func (h *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 // notUpgradable says why an earlier signature does not carry over, nil when it
 // does.
 func notUpgradable(old legacy.Verdict) *diag.Finding {
-	line, reason := max(old.Line.Number, 1), string(old.Outcome)+": "+hidden.Visible(old.Reason)
-	fix := "read the item as if nobody had signed it, then rye sign REF"
+	line := max(old.Line.Number, 1)
+	message := string(old.Outcome) + ": " + hidden.Visible(old.Reason)
+	reason := "legacy_untrusted"
 	switch {
 	case old.Outcome == legacy.UnknownKey:
-		fix = "name the signer's public key with --legacy-key FILE; or " + fix
+		reason = "legacy_unknown_key"
 	case old.Outcome == legacy.Good && old.Line.Junk != "":
-		reason = "more stands on line " + strconv.Itoa(line) + " than the signature, and nobody signed that"
-		fix = "remove it, or move it to a line of its own, then rye sign REF"
+		message = "line " + strconv.Itoa(line) + " has text after the signature, which the signature does not cover"
+		reason = "legacy_rest"
 	case old.Outcome == legacy.Good:
 		return nil
 	}
-	f := diag.Errorf(diag.Legacy, line, 0, "%s", reason)
-	f.Fix = fix
+	f := diag.Errorf(diag.Legacy, line, 0, "%s", message).WithReason(reason)
 	return &f
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -20,8 +20,8 @@ func checkAgentKeys(ctx context.Context, c *call) []checkResult {
 	open := ""
 	h, err := c.house(ctx, lenient)
 	if err == nil {
-		var s *primary.Settings
-		if s, err = primary.ReadSettings(ctx, h.resolver, nil); err == nil {
+		var s *agent.Settings
+		if s, err = agent.ReadSettings(ctx, h.resolver, nil); err == nil {
 			open = h.openToAgents(s)
 		}
 	}
@@ -35,7 +35,7 @@ func checkAgentKeys(ctx context.Context, c *call) []checkResult {
 }
 
 // warnOfOpenKey says so where a server begins to answer.
-func (c *call) warnOfOpenKey(h *house, s *primary.Settings) {
+func (c *call) warnOfOpenKey(h *house, s *agent.Settings) {
 	if c.ui.quiet {
 		return
 	}
@@ -50,11 +50,11 @@ func openKey(file string) string {
 }
 
 const openKeyFix = "make a key with a passphrase (rye key new) and hand it over with rye key agent-add --confirm, " +
-	"or name what agents may execute without " + shellTool + " (--capabilities, or capabilities in " + primary.SettingsID + ")"
+	"or name what agents may execute without " + shellTool + " (--capabilities, or capabilities in " + agent.SettingsID + ")"
 
 // openToAgents returns the file of a person's own key that every command of an
 // agent can read and use, "" when there is none or agents run no commands.
-func (h *house) openToAgents(s *primary.Settings) string {
+func (h *house) openToAgents(s *agent.Settings) string {
 	if s.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
 		return ""
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -42,7 +43,7 @@ type house struct {
 	index       *search.Index
 	executor    *exec.Executor
 	primary     *primary.Verbs
-	settings    *primary.Settings // of the server that opened it; nil: no server did
+	settings    *agent.Settings // of the server that opened it; nil: no server did
 }
 
 // mode says how strict a house is about its own extractors.

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/mcpserve"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // serveAddress is where HTTP is served when nothing but a port is named.
@@ -58,7 +58,7 @@ type warner struct {
 }
 
 // Definitions is that of the verbs.
-func (w warner) Definitions(ctx context.Context) (*primary.Definitions, error) {
+func (w warner) Definitions(ctx context.Context) (*agent.Definitions, error) {
 	defs, err := w.Verbs.Definitions(ctx)
 	if err == nil && len(defs.Tools) == 0 {
 		w.ui.Warn("this server offers no tool: --capabilities and the configuration agent/mcp have no verb in common; rye config show agent/mcp")

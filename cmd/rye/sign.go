@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/ryeos/rye/diag"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -97,6 +98,7 @@ func (c *call) signed(reports []primary.SignReport) error {
 	var fs []diag.Finding
 	for _, r := range reports {
 		counts[r.Status]++
+		rcli.FillFixes(r.Findings)
 		fs = append(fs, r.Findings...)
 		if r.Status == primary.Stale {
 			f := diag.Errorf(diag.Drift, 0, 0, "%s is not signed as it stands", r.Path)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	rcli "github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -51,8 +52,8 @@ func (c *call) refreshLock(ctx context.Context, h *house, reports []primary.Sign
 // lockNotes tells of entries that stay as they are.
 func (c *call) lockNotes(notes []diag.Finding) {
 	for _, f := range notes {
-		if f.Fix != "" {
-			f.Message += " (" + f.Fix + ")"
+		if hint := rcli.FindingHint(f); hint != "" {
+			f.Message += " (" + hint + ")"
 		}
 		c.ui.Warn("%s", f)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 )
@@ -28,13 +29,13 @@ const maxOpen = 64
 // knowledge. allowed are the capabilities that the person who starts it names,
 // nil for those of the settings. Places outside within are refused, unless
 // it is "".
-func (c *call) verbs(allowed policy.Set, within string) *primary.Surface {
+func (c *call) verbs(allowed policy.Set, within string) *agent.Surface {
 	quiet := *c.world
 	quiet.Isatty = func(any) bool { return false } // stdin is the protocol's: nobody is asked there
 	base := *c
 	base.world, base.surface = &quiet, surfaceMCP
 	p := &places{base: &base, allowed: allowed, within: within, open: map[string]*opened{}}
-	return primary.NewSurface(primary.SurfaceParams{Open: p.at, Home: c.home()})
+	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: c.home()})
 }
 
 // places opens projects for a server and keeps each for a moment.
@@ -51,12 +52,12 @@ type places struct {
 type opened struct {
 	mu    sync.Mutex
 	since time.Time
-	place *primary.Place
+	place *agent.Workspace
 	house *house
 	index *search.Index // knows what it read before, whatever house asks it
 }
 
-func (p *places) at(ctx context.Context, project string) (*primary.Place, error) {
+func (p *places) at(ctx context.Context, project string) (*agent.Workspace, error) {
 	if project == "" {
 		return p.opened(ctx, p.base, nil)
 	}
@@ -73,7 +74,7 @@ func (p *places) at(ctx context.Context, project string) (*primary.Place, error)
 
 // opened returns the place of a call's project, as it is now or was a moment
 // ago. What within does not allow is not allowed there either.
-func (p *places) opened(ctx context.Context, c *call, within *primary.Settings) (*primary.Place, error) {
+func (p *places) opened(ctx context.Context, c *call, within *agent.Settings) (*agent.Workspace, error) {
 	p.mu.Lock()
 	if len(p.open) > maxOpen {
 		clear(p.open)
@@ -106,19 +107,17 @@ func (p *places) check(project string) (string, error) {
 		root, rerr := filepath.EvalSymlinks(p.within)
 		rel, lerr := filepath.Rel(root, real)
 		if err != nil || rerr != nil || lerr != nil || !filepath.IsLocal(rel) {
-			return "", diag.New(diag.PermissionDenied, "%s: %q lies outside the folder that this server was started for", doing, project).
-				WithHint("start a server for that project")
+			return "", diag.New(diag.PermissionDenied, "%s: %q lies outside the folder that this server was started for", doing, project).WithReason("project_outside")
 		}
 	}
 	if fi, serr := os.Stat(filepath.Join(real, space.Dir)); err != nil || serr != nil || !fi.IsDir() {
-		return "", diag.New(diag.ItemNotFound, "%s: %q holds no %s folder", doing, project, space.Dir).
-			WithHint("leave project_path out to use the server's project; rye init makes one")
+		return "", diag.New(diag.ItemNotFound, "%s: %q holds no %s folder", doing, project, space.Dir).WithReason("project_path")
 	}
 	return real, nil
 }
 
 // agentPlace builds a house for calls of agents.
-func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, within *primary.Settings) (*primary.Place, error) {
+func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, within *agent.Settings) (*agent.Workspace, error) {
 	h, err := c.house(ctx, strict)
 	if err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wi
 		o.index = search.New(p)
 	}
 	h.index, o.house = o.index.Over(h.resolver), h
-	settings, err := primary.ReadSettings(ctx, h.resolver, allowed)
+	settings, err := agent.ReadSettings(ctx, h.resolver, allowed)
 	if err != nil {
 		return nil, err
 	}
@@ -143,15 +142,15 @@ func (c *call) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wi
 // place returns where the verbs work on a house: under the settings of the
 // server that opened it, also when a tool calls them as tools, else under those
 // of its own layers.
-func (c *call) place(ctx context.Context, h *house) (*primary.Place, error) {
+func (c *call) place(ctx context.Context, h *house) (*agent.Workspace, error) {
 	s := h.settings
 	if s == nil {
 		var err error
-		if s, err = primary.ReadSettings(ctx, h.resolver, nil); err != nil {
+		if s, err = agent.ReadSettings(ctx, h.resolver, nil); err != nil {
 			return nil, err
 		}
 	}
-	return &primary.Place{
+	return &agent.Workspace{
 		Verbs: h.primary, Settings: s,
 		Signer: func(ctx context.Context) (sign.Signer, error) { return c.agentsKey(ctx, h) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
@@ -169,6 +168,5 @@ func (c *call) agentsKey(ctx context.Context, h *house) (sign.Signer, error) {
 			return c.signerOf(ctx, h, k.Fingerprint)
 		}
 	}
-	return nil, diag.New(diag.AuthRequired, "choosing a key: there is no agent's key, and an agent never signs with a person's").
-		WithHint("a person makes one: rye key new --kind agent --owner agent --no-passphrase")
+	return nil, diag.New(diag.AuthRequired, "choosing a key: there is no agent's key, and an agent never signs with a person's").WithReason("no_agent_key")
 }

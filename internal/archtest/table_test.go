@@ -41,10 +41,11 @@ func layers() []layer {
 			{"internal/cli", set()},
 		}},
 		{"Surfaces and hooks", []entry{
-			{"mcpserve", set("primary", "policy", "item")},
+			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 		}},
 		{"Verbs", []entry{
+			{"primary/agent", set("primary", "exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 			{"primary", set("exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Execution", []entry{
@@ -88,7 +89,7 @@ func layers() []layer {
 			{"packages/source/sourcetest", set("packages/source", "lock")},
 			{"internal/mcpclient/mcptest", set()},
 			{"internal/bench", set()},
-			{"internal/bench/hello", set("mcpserve", "primary")}, // a bare server that rye serve is compared with
+			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
 		}},
 	}
 }

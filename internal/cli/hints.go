@@ -23,6 +23,7 @@ func hintTables() []map[situation]string {
 		decodersHints(),
 		lockHints(),
 		execHints(),
+		agentHints(),
 	}
 }
 

@@ -2,7 +2,6 @@ package mcpclient
 
 import (
 	"context"
-	"path"
 	"slices"
 	"strings"
 
@@ -65,13 +64,13 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 	}
 }
 
-// refresh returns the command that brings the items of a tool's server up to date.
-func refresh(tool *resolve.Item) string {
-	words := "rye mcp refresh " + path.Base(tool.Ref.Category())
+// staleReason returns the reason of an error about a tool that no longer matches
+// its server. The user refreshes the server in the space of the tool.
+func staleReason(tool *resolve.Item) string {
 	if tool.Root.Space == space.User {
-		words += " --scope user"
+		return "mcp_stale_user"
 	}
-	return words
+	return "mcp_stale"
 }
 
 // transportOf returns what a runtime calls the way to a server.
@@ -89,7 +88,8 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
 	if err != nil {
 		if diag.CodeOf(err) == diag.ExecutorNotFound {
-			err = diag.New(diag.ToolNotFound, "%w, named as config.server by %s", err, it.Ref).WithHint("rye mcp add %s", stub.Server)
+			err = diag.New(diag.ToolNotFound, "%w, named as config.server by %s", err, it.Ref).
+				WithReason("mcp_server_missing").WithDetail("server", stub.Server)
 		}
 		return nil, err
 	}
@@ -99,11 +99,11 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 	}
 	if kind := transportOf(server); transport != "" && transport != kind {
 		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, ref, server.Transport).
-			WithHint("%s", refresh(it))
+			WithReason(staleReason(it)).WithDetail("server", stub.Server)
 	}
 	if now := server.Reached(); now != stub.Reached {
 		return nil, diag.New(diag.HashMismatch, "running %s: %s says another way to the server than when the tool was signed", it.Ref, found.Path()).
-			WithHint("%s asks the server again, and signs what it says", refresh(it)).
+			WithReason(staleReason(it)).WithDetail("server", stub.Server).
 			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
 	}
 	if err := c.allowed(server); err != nil {
@@ -168,7 +168,7 @@ func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
 	if i < 0 {
 		return diag.New(diag.ToolNotFound, "running %s: MCP server %s offers no tool %s any more", it.Ref, stub.Server, quoted(stub.Tool)).
-			WithHint("%s shows what it offers now", refresh(it))
+			WithReason(staleReason(it)).WithDetail("server", stub.Server)
 	}
 	hash, err := tools[i].Hash()
 	if err != nil || hash == stub.Definition {
@@ -179,6 +179,6 @@ func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 		what = strings.Join(parts, ", ")
 	}
 	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool otherwise than when you signed it (%s)", it.Ref, stub.Server, what).
-		WithHint("%s shows the change and asks whether you accept it", refresh(it)).
+		WithReason(staleReason(it)).WithDetail("server", stub.Server).
 		WithDetail("expected", stub.Definition.String()).WithDetail("found", hash.String()).WithDetail("changed", what)
 }

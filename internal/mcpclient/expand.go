@@ -47,8 +47,7 @@ func (x *expander) text(key, s string) string {
 	for _, name := range variables(s, false) {
 		if x.env[name] == "" {
 			f := diag.Errorf(diag.ConfigError, 0, 0, "config.%s needs the variable %s, which is not set", key, name)
-			f.Fix = "set " + name + " in the environment of rye"
-			x.fs = append(x.fs, f)
+			x.fs = append(x.fs, f.WithReason("variable", "variable", name))
 		}
 	}
 	out, err := tmpl.Expand(s, x.env, nil)

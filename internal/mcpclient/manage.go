@@ -26,7 +26,7 @@ func (c *client) manage(ctx context.Context, in exec.NativeCall) (map[string]any
 	p := params(in.Parameters)
 	if action := p.text("action"); action != "list" {
 		return nil, diag.New(diag.ConsentRequired, "changing MCP servers (%s): that is for a person", action).
-			WithHint("%s", p.command(action)).WithDetail("command", p.command(action))
+			WithReason("mcp_change").WithDetail("command", p.command(action))
 	}
 	tools, _ := p["include_tools"].(bool)
 	listed, err := List(ctx, c.p.Resolver, tools)

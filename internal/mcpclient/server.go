@@ -61,8 +61,7 @@ func (s *Server) Ref() item.Ref { return ServerRef(s.Name) }
 // and not that of the folder in which the servers' own items lie.
 func CheckName(name string) error {
 	bad := func(why string) error {
-		return diag.New(diag.Usage, "naming an MCP server %q: %s", name, why).
-			WithHint("write letters, digits, _ and -, for example github")
+		return diag.New(diag.Usage, "naming an MCP server %q: %s", name, why)
 	}
 	switch {
 	case strings.Contains(name, "/"):

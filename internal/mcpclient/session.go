@@ -227,8 +227,8 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 	what := doing + " " + preposition(doing) + "MCP server " + s.server.Name
 	e := s.cause(ctx, what, err)
 	if s.program == nil {
-		if e.Code == diag.ExecutionFailed && e.Hint == "" {
-			e.Hint = "whoever runs the server can see why"
+		if e.Code == diag.ExecutionFailed && e.Reason == "" {
+			e.Reason = "mcp_remote"
 		}
 		return e
 	}
@@ -296,7 +296,7 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 			WithDetail("jsonrpc_code", refused.Code)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), ctx.Err() != nil:
 		return diag.New(diag.Timeout, "%s: no answer within %s", what, s.server.Timeout.Round(time.Millisecond)).
-			WithHint("config.timeout in tool:%s gives it longer", s.server.Ref().ID)
+			WithReason("mcp_timeout").WithDetail("server", s.server.Ref().String())
 	case s.web != nil:
 		return s.web.failure(what, err)
 	}
@@ -307,7 +307,7 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 func (w *web) failure(what string, err error) *diag.Error {
 	if refused := new(httpx.Refused); errors.As(err, &refused) {
 		return diag.New(diag.PermissionDenied, "%s: %s; only public addresses may be reached here", what, refused).
-			WithHint("a person adds such a server with rye mcp add")
+			WithReason("mcp_private_address")
 	}
 	status, outside := w.answered()
 	switch {
@@ -322,13 +322,13 @@ func (w *web) failure(what string, err error) *diag.Error {
 			said = ": " + clipped(err.Error())
 		}
 		return diag.New(diag.Network, "%s: what it answers is not the protocol (%s)%s", what, outside, said).
-			WithHint("look at the path of the address; older servers need --transport sse")
+			WithReason("not_mcp")
 	case status == 401, status == 403:
 		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).
-			WithHint("hand a token over: rye mcp add … --header-env Authorization='Bearer ${TOKEN}'; rye does no OAuth login")
+			WithReason("mcp_token")
 	case status == 404, status == 405:
 		return diag.New(diag.Network, "%s: nothing at that address of %s speaks the protocol (HTTP %d)", what, w.origin.Host, status).
-			WithHint("look at the path of the address; older servers need --transport sse")
+			WithReason("not_mcp")
 	default:
 		return diag.New(diag.Network, "%s: %s", what, outside)
 	}

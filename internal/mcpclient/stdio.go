@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"sync"
 	"time"
 
@@ -229,15 +230,16 @@ func (p *program) why() error {
 func (p *program) ending(what string, why error, early bool) *diag.Error {
 	e := diag.New(diag.ExecutionFailed, "%s: %w", what, why)
 	var known *diag.Error
-	if errors.As(why, &known) && known.Hint != "" {
-		e.Hint = known.Hint
+	if errors.As(why, &known) {
+		e.Reason = known.Reason
+		e.Details = maps.Clone(known.Details)
 	}
 	if !early || !p.dead() || p.err != nil {
 		return e
 	}
 	e.Message += " before it answered"
 	if _, stderr, _ := p.state(); stderr == "" {
-		e.Hint = "is it an MCP server? It said nothing on stderr; a server reads requests from stdin and answers on stdout until stdin ends"
+		e.Reason = "not_mcp"
 	}
 	return e
 }

@@ -97,8 +97,7 @@ func (t Tool) described(server string) string {
 // ReadStub returns what a verified item says that stands for a tool.
 func ReadStub(it *resolve.Item) (*Stub, error) {
 	bad := func(format string, args ...any) error {
-		return diag.New(diag.ConfigError, "reading "+it.Ref.String()+": "+format, args...).
-			WithHint("rye mcp add and rye mcp refresh write such items")
+		return diag.New(diag.ConfigError, "reading "+it.Ref.String()+": "+format, args...)
 	}
 	server, _ := it.Meta.Config["server"].(string)
 	name := path.Base(server)

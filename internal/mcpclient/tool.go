@@ -179,7 +179,7 @@ func (t Tool) checkTexts() []diag.Finding {
 	walkTexts(t.Definition(), "", func(at, text string) {
 		for _, f := range hidden.Scan([]byte(text)) {
 			f.Message = "tool " + quoted(t.Name) + ": " + at + " holds what a reader cannot see: " + f.Message
-			f.Fix, f.Line, f.Column = "", 0, 0
+			f.Line, f.Column = 0, 0
 			fs = append(fs, f)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/mcpserve"
-	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 const answer = `{"success":true,"data":"hello"}`
@@ -51,20 +51,20 @@ func rye(ctx context.Context) error {
 // verbs says hello.
 type verbs struct{}
 
-func (verbs) Definitions(context.Context) (*primary.Definitions, error) {
-	return &primary.Definitions{Tools: []primary.Definition{{Name: "hello", Description: "Say hello", InputSchema: schema()}}}, nil
+func (verbs) Definitions(context.Context) (*agent.Definitions, error) {
+	return &agent.Definitions{Tools: []agent.Definition{{Name: "hello", Description: "Say hello", InputSchema: schema()}}}, nil
 }
 
-func (verbs) Call(context.Context, primary.Request) *primary.Reply {
-	return &primary.Reply{Text: []byte(answer)}
+func (verbs) Call(context.Context, agent.Request) *agent.Reply {
+	return &agent.Reply{Text: []byte(answer)}
 }
 
-func (verbs) Prompts(context.Context) ([]primary.Prompt, error) { return nil, nil }
+func (verbs) Prompts(context.Context) ([]agent.Prompt, error) { return nil, nil }
 
-func (verbs) Prompt(context.Context, string, map[string]string) (*primary.PromptText, error) {
-	return &primary.PromptText{}, nil
+func (verbs) Prompt(context.Context, string, map[string]string) (*agent.PromptText, error) {
+	return &agent.PromptText{}, nil
 }
 
-func (verbs) Resources(context.Context) ([]primary.Resource, error) { return nil, nil }
+func (verbs) Resources(context.Context) ([]agent.Resource, error) { return nil, nil }
 
 func (verbs) Resource(context.Context, string) (text, mime string, err error) { return "", "", nil }

@@ -1,4 +1,4 @@
-package primary_test
+package agent_test
 
 import (
 	"context"
@@ -20,26 +20,30 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	signing "github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
+
+const greet = "# Greet\n\n```xml\n<directive name=\"greet\" version=\"1.0.0\">\n  <metadata>\n    <description>Greets.</description>\n  </metadata>\n  <inputs>\n" +
+	"    <input name=\"who\" type=\"string\" required=\"true\">Whom.</input>\n  </inputs>\n</directive>\n```\n\nGreet {input:who}.\n"
 
 // agentKey is the key that agents of these tests sign with.
 var agentScope = trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
 
 // place builds where an agent's calls work: the user's settings count, the
 // project's only narrow.
-func place(h *testkit.House, allowed policy.Set) *primary.Place {
+func place(h *testkit.House, allowed policy.Set) *agent.Workspace {
 	h.T.Helper()
 	store := h.Store()
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: store})
-	settings, err := primary.ReadSettings(h.T.Context(), r, allowed)
+	settings, err := agent.ReadSettings(h.T.Context(), r, allowed)
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	p := &primary.Place{Settings: settings}
-	natives := primary.Natives(func(context.Context) (*primary.Place, error) { return p, nil })
+	p := &agent.Workspace{Settings: settings}
+	natives := agent.Natives(func(context.Context) (*agent.Workspace, error) { return p, nil })
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Natives: natives, Environ: []string{"PATH=" + os.Getenv("PATH")}})
 	p.Verbs = primary.New(primary.Params{
 		Resolver: r, Executor: e, Index: search.New(search.Params{Resolver: r}), Caller: settings.Caller,
@@ -54,14 +58,14 @@ func place(h *testkit.House, allowed policy.Set) *primary.Place {
 }
 
 // surface is the whole way from JSON to JSON.
-func surface(h *testkit.House) *primary.Surface {
-	return primary.NewSurface(primary.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*primary.Place, error) { return place(h, nil), nil }})
+func surface(h *testkit.House) *agent.Surface {
+	return agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return place(h, nil), nil }})
 }
 
 // call returns the reply of one call, read back.
-func call(h *testkit.House, name, args string) (map[string]any, *primary.Reply) {
+func call(h *testkit.House, name, args string) (map[string]any, *agent.Reply) {
 	h.T.Helper()
-	r := surface(h).Call(h.T.Context(), primary.Request{Name: name, Args: json.RawMessage(args)})
+	r := surface(h).Call(h.T.Context(), agent.Request{Name: name, Args: json.RawMessage(args)})
 	var doc map[string]any
 	if err := json.Unmarshal(r.Text, &doc); err != nil && !r.Unknown {
 		h.T.Fatalf("%s %s: %v in %q", name, args, err, r.Text)
@@ -133,8 +137,8 @@ func TestSurfaceArguments(t *testing.T) {
 		{"execute", `{"item_type":"tool","item_id":"echo","dryrun":true}`, diag.UnknownParameter, []string{`did you mean \"dry_run\"`, `"corrected_call":{"dry_run":true,"item_id":"echo","item_type":"tool"}`}},
 		{"execute", `{"item_type":"tol","item_id":"echo"}`, diag.ValidationFailed, []string{`"item_type":"tool"`}},
 		{"execute", `{"itemtype":"tool","dry_run":"yes"}`, diag.ValidationFailed, []string{"item_id", "dry_run", "itemtype"}},
-		{"execute", `{"item_type":"directive","item_id":"tool:echo"}`, diag.ValidationFailed, []string{"item_type says"}},
-		{"execute", `{"item_type":"tool","item_id":"echo","parameters":"{oops"}`, diag.ParsingError, []string{"no JSON object"}},
+		{"execute", `{"item_type":"directive","item_id":"tool:echo"}`, diag.ValidationFailed, []string{"but item_type is"}},
+		{"execute", `{"item_type":"tool","item_id":"echo","parameters":"{oops"}`, diag.ParsingError, []string{"not a JSON object"}},
 		{"execute", `{"item_type":"tool","item_id":"../../etc/passwd"}`, "", []string{`"success":false`}},
 		{"execute", `{"item_type":"config","item_id":"agent/mcp"}`, diag.ValidationFailed, []string{"directive"}},
 		{"execute", `[1]`, diag.ParsingError, nil},
@@ -193,7 +197,7 @@ func TestSurfaceSign(t *testing.T) {
 		t.Errorf("a person's signature does not count: %s", r.Text)
 	}
 	p := place(h, policy.Set{"rye.execute.*", "rye.draft.tool.drafts.*"})
-	if env := p.Do(t.Context(), primary.Request{Name: "execute", Args: json.RawMessage(`{"item_type":"tool","item_id":"drafts/do"}`)}); !env.Success {
+	if env := p.Do(t.Context(), agent.Request{Name: "execute", Args: json.RawMessage(`{"item_type":"tool","item_id":"drafts/do"}`)}); !env.Success {
 		t.Errorf("with the capability: %+v", env.Error)
 	}
 	h.Write(h.Project, "tools/drafts/broken.sh", "# tool_type: tool\n# version: one\n# executor_id: rye/core/runtimes/bash_runtime\necho\n")
@@ -219,7 +223,7 @@ func TestSurfaceSignModes(t *testing.T) {
 		if mode == "deny" {
 			continue
 		}
-		changed := primary.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
+		changed := agent.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
 		changed.Ask = func(context.Context, string) (bool, error) {
 			h.Write(h.Project, "knowledge/drafts/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nAnother text.\n")
 			return true, nil
@@ -228,7 +232,7 @@ func TestSurfaceSignModes(t *testing.T) {
 			t.Errorf("what was not asked about is signed: %s", r.Text)
 		}
 		for _, yes := range []bool{false, true} {
-			req := primary.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
+			req := agent.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
 			req.Ask = func(_ context.Context, q string) (bool, error) {
 				if !strings.Contains(q, "knowledge:drafts/k") {
 					t.Errorf("asked %q", q)
@@ -249,7 +253,7 @@ func TestSettingsWiden(t *testing.T) {
 	h.Put(h.User, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: ask\ncapabilities: [rye.load.*, rye.execute.tool.gh.*]\n")
 	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: agent\ninstructions: Ours.\ncapabilities: [rye.execute.*, rye.draft.*, rye.load.tool.*]\n")
 	s := place(h, nil).Settings
-	if fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.* rye.load.tool.*]" || s.Sign != primary.SignAsk || s.Instructions != "Ours." {
+	if fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.* rye.load.tool.*]" || s.Sign != agent.SignAsk || s.Instructions != "Ours." {
 		t.Errorf("%+v", s)
 	}
 	if s := place(h, policy.Set{"rye.search.*", "rye.execute.tool.gh.issue"}).Settings; fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.issue]" {
@@ -257,7 +261,7 @@ func TestSettingsWiden(t *testing.T) {
 	}
 	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: maybe\ncapabilities: [execute]\n")
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()})
-	if _, err := primary.ReadSettings(t.Context(), r, nil); diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "mcp.yaml") {
+	if _, err := agent.ReadSettings(t.Context(), r, nil); diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "mcp.yaml") {
 		t.Errorf("%v", err)
 	}
 }
@@ -277,7 +281,7 @@ func TestReplyIsBounded(t *testing.T) {
 		h.Put(h.Project, "tools/big/"+name+".sh", tool+c.script+"\n")
 		doc, r := call(h, "execute", `{"item_type":"tool","item_id":"big/`+name+`"}`)
 		n := utf8.RuneCount(r.Text)
-		if n > primary.MaxReply || !strings.Contains(string(r.Text), c.keep) {
+		if n > agent.MaxReply || !strings.Contains(string(r.Text), c.keep) {
 			t.Errorf("%s: %d characters, %.300s", name, n, r.Text)
 		}
 		if name == "fails" {
@@ -330,7 +334,7 @@ func TestPromptsAndResources(t *testing.T) {
 	h.Write(h.Project, "directives/foreign.md", strings.ReplaceAll(greet, "greet", "foreign"))
 	s := surface(h)
 	prompts, err := s.Prompts(t.Context())
-	names := map[string]primary.Prompt{}
+	names := map[string]agent.Prompt{}
 	for _, p := range prompts {
 		names[p.Name] = p
 	}
@@ -383,13 +387,13 @@ func TestNestedExecution(t *testing.T) {
 func FuzzArguments(f *testing.F) {
 	h := testkit.New(f)
 	p := place(h, policy.Set{"rye.load.*"})
-	s := primary.NewSurface(primary.SurfaceParams{Open: func(context.Context, string) (*primary.Place, error) { return p, nil }})
+	s := agent.NewSurface(agent.SurfaceParams{Open: func(context.Context, string) (*agent.Workspace, error) { return p, nil }})
 	for _, seed := range []string{`{}`, `{"item_type":"tool","item_id":"rye/bash/bash"}`, `{"item_id":"tool:a/b","source":"user"}`, `{"parameters":"{\"a\":1}"}`, `null`, `[]`, `{"item_id":"\u0000"}`, `{"project_path":7}`} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, args string) {
-		r := s.Call(t.Context(), primary.Request{Name: "load", Args: json.RawMessage(args)})
-		if !json.Valid(r.Text) || utf8.RuneCount(r.Text) > primary.MaxReply {
+		r := s.Call(t.Context(), agent.Request{Name: "load", Args: json.RawMessage(args)})
+		if !json.Valid(r.Text) || utf8.RuneCount(r.Text) > agent.MaxReply {
 			t.Errorf("%q: %q", args, r.Text)
 		}
 	})
@@ -508,7 +512,7 @@ func TestCopyToUser(t *testing.T) {
 	}
 	for _, yes := range []bool{false, true} {
 		ask := func(context.Context, string) (bool, error) { return yes, nil }
-		r := surface(h).Call(t.Context(), primary.Request{Name: "load", Args: args, Ask: ask})
+		r := surface(h).Call(t.Context(), agent.Request{Name: "load", Args: args, Ask: ask})
 		if _, err := os.Stat(copied); (err == nil) != yes || r.Failed == yes {
 			t.Errorf("yes %t: %s", yes, r.Text)
 		}
@@ -559,7 +563,7 @@ func TestRepliesAreWhole(t *testing.T) {
 		}
 	}
 	doc, r := call(h, "execute", `{"item_id":"wide"}`) // one kind alone has it
-	if at(doc, "success") != true || at(doc, "data", "a") == nil || at(doc, "truncated", "total") == nil || len(r.Text) > primary.MaxReply {
+	if at(doc, "success") != true || at(doc, "data", "a") == nil || at(doc, "truncated", "total") == nil || len(r.Text) > agent.MaxReply {
 		t.Errorf("%.300s", r.Text)
 	}
 }
@@ -600,13 +604,13 @@ func TestSearchWithinCapabilities(t *testing.T) {
 	p := place(h, policy.Set{"rye.search.tool"})
 	for _, q := range []string{"zebra", "*", "", "a) OR (zebra", "type:knowledge", "NOT nothing OR zebra", "zebr", "knowledge:zebra"} {
 		b, _ := json.Marshal(map[string]string{"query": q})
-		env := p.Do(t.Context(), primary.Request{Name: "search", Args: b})
+		env := p.Do(t.Context(), agent.Request{Name: "search", Args: b})
 		found, _ := json.Marshal(env.Data)
 		if strings.Contains(string(found), "secret") {
 			t.Errorf("%q finds %s", q, found)
 		}
 	}
-	if env := place(h, policy.Set{"rye.load.*"}).Do(t.Context(), primary.Request{Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
+	if env := place(h, policy.Set{"rye.load.*"}).Do(t.Context(), agent.Request{Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
 		t.Errorf("%+v", env)
 	}
 }

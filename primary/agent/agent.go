@@ -1,0 +1,107 @@
+// Package agent offers the verbs of primary to models: search, load, execute and
+// sign with arguments as JSON, the texts that describe them, replies of bounded
+// length, and suggestions that a model can follow.
+//
+// It narrows what an agent may do to the settings of agent/mcp. It does not know
+// the protocol by which calls arrive (see mcpserve), and it never uses a
+// person's key.
+package agent
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/search"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// Workspace is an opened project as one agent may use it: the verbs with the
+// agent's capabilities, its settings and its key.
+type Workspace struct {
+	Verbs    *primary.Verbs
+	Settings *Settings
+	// Signer returns the agent's key.
+	Signer func(ctx context.Context) (sign.Signer, error)
+	// May reports whether that key may sign an item. Nil permits nothing.
+	May func(fp sign.Fingerprint, ref item.Ref) bool
+	// Signed is called with the reports of a sign call, so that the lock can
+	// follow. It may be nil.
+	Signed func(ctx context.Context, reports []primary.SignReport) error
+}
+
+// Do executes one call. An error is in the envelope.
+func (w *Workspace) Do(ctx context.Context, req Request) *primary.Envelope {
+	args, err := w.arguments(ctx, req.Name, req.Args)
+	if err != nil {
+		return failed(err, nil)
+	}
+	env, err := w.call(ctx, req, args)
+	if err != nil {
+		return failed(err, env.Metadata)
+	}
+	env.Success = true
+	return env
+}
+
+// call executes a verb with arguments that fit its schema. The envelope is not
+// nil when the error is not.
+func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) (env *primary.Envelope, err error) {
+	env = &primary.Envelope{}
+	switch policy.Verb(req.Name) {
+	case policy.Search:
+		env.Data, err = w.search(ctx, args)
+	case policy.Load:
+		env.Data, err = w.load(ctx, req, args)
+	case policy.Execute:
+		return w.execute(ctx, req, args)
+	case policy.Sign:
+		env.Data, err = w.sign(ctx, req, args)
+	default:
+		err = diag.New(diag.ToolNotFound, "calling %q: the tools are execute, load, search and sign", req.Name)
+	}
+	return env, err
+}
+
+func failed(err error, meta *primary.Metadata) *primary.Envelope {
+	e := diag.Typed(err)
+	return &primary.Envelope{Error: newFailure(e), Metadata: meta}
+}
+
+func (w *Workspace) search(ctx context.Context, args map[string]any) (any, error) {
+	res, err := w.Verbs.Search(ctx, search.Query{
+		Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"),
+		Limit: number(args, "limit"), Offset: number(args, "offset"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range res.Hits {
+		hit := &res.Hits[i]
+		if hit.Trust != string(trust.Trusted) && hit.Trust != trust.AgentWord {
+			// A model reads descriptions as instructions.
+			hit.Title, hit.Description = "", "not shown, because the item is not trusted: "+hit.Trust
+		}
+	}
+	return res, nil
+}
+
+// text returns a text argument, or "".
+func text(args map[string]any, name string) string {
+	s, _ := args[name].(string)
+	return s
+}
+
+// number returns a whole number argument, or 0.
+func number(args map[string]any, name string) int {
+	switch n := args[name].(type) {
+	case int64:
+		return int(n)
+	case float64:
+		return int(n)
+	}
+	return 0
+}

@@ -1,0 +1,188 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/item"
+)
+
+// maxName is the length of the longest item_id, in bytes.
+const maxName = 4096
+
+// arguments parses the arguments of a verb and checks them with fit.
+func (w *Workspace) arguments(ctx context.Context, name string, raw json.RawMessage) (map[string]any, error) {
+	if len(strings.TrimSpace(string(raw))) == 0 || string(raw) == "null" {
+		raw = json.RawMessage("{}")
+	}
+	doc, fs := jsonx.Parse(raw)
+	if err := diag.FromFindings("reading the arguments of "+name, fs); err != nil {
+		return nil, err
+	}
+	return w.fit(ctx, name, doc.Root)
+}
+
+// fit checks arguments against the verb's schema and returns them with the
+// schema's defaults. Unambiguous variants are accepted: a ref or a path as
+// item_id, parameters as a text of JSON. Everything else is reported in one
+// error, with the corrected call if there is one.
+func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (map[string]any, error) {
+	own, _, err := w.verbItems(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	props, err := w.schemaOf(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	s, fs := schema.Compile(props)
+	if err := diag.FromFindings("reading the schema of "+own.Ref.String(), fs); err != nil {
+		return nil, err
+	}
+	args = maps.Clone(args)
+	bad := unpack(args)
+	if s.Known("item_type") == nil {
+		bad = append(bad, w.identify(ctx, args)...)
+	}
+	for _, v := range s.Validate(args) {
+		code := diag.ValidationFailed
+		if v.Keyword == "additionalProperties" {
+			code = diag.UnknownParameter
+		}
+		bad = append(bad, diag.Errorf(code, 0, 0, "%s %s", v.Path, v.Message))
+	}
+	if len(bad) == 0 {
+		return s.Defaults(args), nil
+	}
+	e := diag.Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithReason("arguments").WithDetail("tool", name)
+	if better, ok := corrected(props, args); ok {
+		e.WithReason("arguments_corrected").WithDetail("corrected_call", better)
+	}
+	return nil, e
+}
+
+// unpack replaces parameters that are a text of JSON, as some clients send
+// them, by the object.
+func unpack(args map[string]any) []diag.Finding {
+	text, ok := args["parameters"].(string)
+	if !ok {
+		return nil
+	}
+	doc, fs := jsonx.Parse([]byte(text))
+	if doc == nil {
+		delete(args, "parameters")
+		for i := range fs {
+			fs[i].Message = "$.parameters is a text that is not a JSON object: " + fs[i].Message
+		}
+		return fs
+	}
+	args["parameters"] = doc.Root
+	return nil
+}
+
+// identify replaces a ref or a path in item_id by the id, and sets item_type.
+func (w *Workspace) identify(ctx context.Context, args map[string]any) []diag.Finding {
+	word := text(args, "item_id")
+	kind := text(args, "item_type")
+	if len(word) > maxName {
+		return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id has %d bytes, more than %d", len(word), maxName)}
+	}
+	ref, ok := w.find(ctx, word, kind)
+	if !ok {
+		return nil
+	}
+	if kind != "" && kind != string(ref.Kind) {
+		return []diag.Finding{diag.Errorf(diag.ValidationFailed, 0, 0, "$.item_id %q is a %s, but item_type is %q", word, ref.Kind, kind)}
+	}
+	args["item_type"], args["item_id"] = string(ref.Kind), ref.ID
+	return nil
+}
+
+// find returns the ref of an item_id that is a ref, a kind with a pattern, an id
+// that only one kind has, or the path of an item's file.
+func (w *Workspace) find(ctx context.Context, word, kind string) (item.Ref, bool) {
+	if ref, err := item.ParseRef(word, ""); err == nil {
+		return ref, true
+	}
+	if kind == "" && item.CheckID(word) == nil {
+		ref, err := w.Verbs.Resolver().Ref(ctx, word)
+		return ref, err == nil
+	}
+	if kind, pattern, ok := strings.Cut(word, ":"); ok && strings.ContainsAny(pattern, "*?[") && item.CheckKind(item.Kind(kind)) == nil {
+		return item.Ref{Kind: item.Kind(kind), ID: pattern}, true
+	}
+	if !strings.ContainsAny(word, "./\\") || word == "" {
+		return item.Ref{}, false
+	}
+	path := word
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(w.Verbs.Dir(), filepath.FromSlash(path))
+	}
+	root, rel, ok := w.Verbs.Resolver().Spaces().Locate(path)
+	if !ok || !root.Exists(rel) {
+		return item.Ref{}, false
+	}
+	it, err := w.Verbs.Resolver().File(ctx, root, rel)
+	if err != nil || it.Ref.IsZero() {
+		return item.Ref{}, false
+	}
+	return it.Ref, true
+}
+
+// corrected returns the arguments with misspelled names and misspelled values of
+// closed sets replaced by the nearest allowed ones. ok is false if that leaves
+// an unknown name or a required one is missing, or if nothing changed.
+func corrected(props map[string]any, args map[string]any) (out map[string]any, ok bool) {
+	declared, _ := props["properties"].(map[string]any)
+	names := slices.Sorted(maps.Keys(declared))
+	out = map[string]any{}
+	changed := false
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		to := name
+		if declared[name] == nil {
+			to = suggest.Nearest(name, names)
+			if to == "" || args[to] != nil {
+				return nil, false
+			}
+			changed = true
+		}
+		v, better := nearestValue(declared[to], args[name])
+		out[to] = v
+		changed = changed || better
+	}
+	required, _ := props["required"].([]any)
+	for _, name := range required {
+		if text, _ := name.(string); out[text] == nil {
+			return nil, false
+		}
+	}
+	return out, changed
+}
+
+// nearestValue returns the allowed value of a closed set that is nearest to v,
+// or v and false.
+func nearestValue(decl, v any) (any, bool) {
+	m, _ := decl.(map[string]any)
+	enum, _ := m["enum"].([]any)
+	text, isText := v.(string)
+	if !isText || len(enum) == 0 || slices.Contains(enum, v) {
+		return v, false
+	}
+	var words []string
+	for _, e := range enum {
+		word, _ := e.(string)
+		words = append(words, word)
+	}
+	if near := suggest.Nearest(text, words); near != "" {
+		return near, true
+	}
+	return v, false
+}

@@ -1,0 +1,155 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Definition is one of the four verbs as a model reads it. The texts and the
+// schema come from the item tool:rye/primary/NAME.
+type Definition struct {
+	Name         string
+	Title        string
+	Description  string
+	InputSchema  json.RawMessage // root: type object, no further properties
+	OutputSchema json.RawMessage // nil: none
+	Hints        Hints
+}
+
+// Hints describe the effects of a verb to a client; all four are always sent.
+type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
+
+// Definitions are the instructions and tools that a server shows.
+type Definitions struct {
+	Instructions string
+	Tools        []Definition // the verbs that the agent may use, sorted by name
+}
+
+// Names returns the names of the four verbs, sorted.
+func Names() []string {
+	return []string{string(policy.Execute), string(policy.Load), string(policy.Search), string(policy.Sign)}
+}
+
+// Definitions returns the verbs for which the agent holds at least one
+// capability.
+func (w *Workspace) Definitions(ctx context.Context) (*Definitions, error) {
+	out := &Definitions{Instructions: w.Settings.Instructions}
+	for _, name := range Names() {
+		if !w.offers(name) {
+			continue
+		}
+		d, err := w.define(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		out.Tools = append(out.Tools, *d)
+	}
+	return out, nil
+}
+
+// offers reports whether the agent may use the verb for any item.
+func (w *Workspace) offers(name string) bool {
+	return w.Verbs.Caller().Any(policy.Verb(name)) && (name != string(policy.Sign) || w.Settings.Sign != SignDeny)
+}
+
+func (w *Workspace) define(ctx context.Context, name string) (*Definition, error) {
+	own, it, err := w.verbItems(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	d := &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
+	in, err := w.schemaOf(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	if d.InputSchema, err = jsonx.Marshal(withDescriptions(in, it)); err != nil {
+		return nil, err
+	}
+	if out, ok := own.Meta.Fields["output_schema"].(map[string]any); ok {
+		d.OutputSchema, err = jsonx.Marshal(out)
+	}
+	return d, err
+}
+
+// verbItems returns the embedded item of a verb and the item that overrides it,
+// or the embedded one twice. An override changes texts only: a project must not
+// change the arguments of a verb, nor the effects that a client is told of.
+func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, err error) {
+	ref := item.Ref{Kind: item.Tool, ID: "rye/primary/" + name}
+	if override, err = w.Verbs.Resolver().Find(ctx, ref); err != nil {
+		return nil, nil, err
+	}
+	all, err := w.Verbs.Resolver().Shadows(ctx, ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, e := range all {
+		if e.Root.Embedded() {
+			if own, err = w.Verbs.Resolver().Open(ctx, e); err == nil {
+				err = own.Usable()
+			}
+			return own, override, err
+		}
+	}
+	return override, override, nil
+}
+
+// withDescriptions returns a schema with the descriptions that an item has for
+// the same properties.
+func withDescriptions(in map[string]any, it *resolve.Item) map[string]any {
+	texts, _ := it.Meta.Schema["properties"].(map[string]any)
+	declared, _ := in["properties"].(map[string]any)
+	props := map[string]any{}
+	for name, v := range declared {
+		d, _ := v.(map[string]any)
+		other, _ := texts[name].(map[string]any)
+		if text, ok := other["description"].(string); ok && d != nil {
+			d = maps.Clone(d)
+			d["description"] = text
+		}
+		props[name] = d
+	}
+	out := maps.Clone(in)
+	out["properties"] = props
+	return out
+}
+
+// schemaOf returns the argument schema of a verb's item, with the kinds that
+// extractors declare as the values of item_type. Config is not one of them:
+// configurations are merged and not used one by one.
+func (w *Workspace) schemaOf(ctx context.Context, own *resolve.Item) (map[string]any, error) {
+	out := maps.Clone(own.Meta.Schema)
+	props, _ := out["properties"].(map[string]any)
+	decl, ok := props["item_type"].(map[string]any)
+	if !ok {
+		return out, nil
+	}
+	table, err := w.Verbs.Resolver().Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kinds := []any{}
+	for _, ext := range table.All() {
+		if ext.Kind != item.Config {
+			kinds = append(kinds, string(ext.Kind))
+		}
+	}
+	decl = maps.Clone(decl)
+	decl["enum"] = kinds
+	props = maps.Clone(props)
+	props["item_type"] = decl
+	out["properties"] = props
+	return out, nil
+}
+
+func hints(it *resolve.Item) Hints {
+	m, _ := it.Meta.Fields["annotations"].(map[string]any)
+	is := func(name string) bool { v, _ := m[name].(bool); return v }
+	return Hints{ReadOnly: is("readOnlyHint"), Destructive: is("destructiveHint"), Idempotent: is("idempotentHint"), OpenWorld: is("openWorldHint")}
+}

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+)
+
+func (w *Workspace) execute(ctx context.Context, req Request, args map[string]any) (*primary.Envelope, error) {
+	env := &primary.Envelope{}
+	ref, err := refOf(args)
+	if err != nil {
+		return env, err
+	}
+	call := primary.Call{Ref: ref}
+	call.Params, _ = args["parameters"].(map[string]any)
+	call.DryRun, _ = args["dry_run"].(bool)
+	if req.Progress != nil {
+		call.OnLine = func(_ proc.Stream, line []byte) { req.Progress(string(line)) }
+	}
+	switch ref.Kind {
+	case item.Tool:
+		return w.tool(ctx, call)
+	case item.Directive:
+		env.Data, err = w.directive(ctx, call)
+	default:
+		env.Data, err = w.knowledge(ctx, call)
+	}
+	return env, err
+}
+
+func (w *Workspace) tool(ctx context.Context, call primary.Call) (*primary.Envelope, error) {
+	depth, _ := ctx.Value(depthKey{}).(int)
+	if depth >= maxDepth {
+		return &primary.Envelope{}, diag.New(diag.LimitExceeded, "executing %s: tools call tools more than %d deep", call.Ref, maxDepth)
+	}
+	run, err := w.Verbs.Tool(context.WithValue(ctx, depthKey{}, depth+1), call)
+	env := run.Envelope
+	if !call.DryRun && env.Metadata != nil { // these cost a model tokens and do not help it
+		env.Metadata.Chain, env.Metadata.Usage, env.Metadata.Sandbox = nil, nil, nil
+	}
+	return &env, err
+}
+
+// maxDepth is the number of nested calls of tools by tools through the verbs.
+const maxDepth = 10
+
+// depthKey is the key of that number in a context: a nested call reaches the
+// verbs as a native step of the executor, which passes the context only.
+type depthKey struct{}
+
+// prepared is the result of executing a directive.
+type prepared struct {
+	Directions  string         `json:"your_directions,omitempty"`
+	ID          string         `json:"id"`
+	Title       string         `json:"title,omitempty"`
+	Inputs      map[string]any `json:"inputs,omitempty"`
+	Outputs     []item.Input   `json:"outputs,omitempty"`
+	Permissions []string       `json:"permissions,omitempty"`
+	Body        string         `json:"body,omitempty"`
+}
+
+func (w *Workspace) directive(ctx context.Context, call primary.Call) (any, error) {
+	d, err := w.Verbs.Directive(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	out := prepared{ID: d.Item.Ref.ID, Title: d.Title, Inputs: d.Inputs, Outputs: d.Outputs, Permissions: d.Permissions}
+	if !call.DryRun {
+		out.Directions, out.Body = w.Settings.Directions, d.Body
+	}
+	return out, nil
+}
+
+func (w *Workspace) knowledge(ctx context.Context, call primary.Call) (any, error) {
+	it, err := w.Verbs.Text(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]any{"id": it.Ref.ID, "title": it.Meta.Title, "version": it.Meta.Version}
+	if !call.DryRun {
+		out["body"] = primary.Body(it)
+	}
+	return out, nil
+}

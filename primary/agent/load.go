@@ -1,0 +1,79 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// loaded is the result of load.
+type loaded struct {
+	Type    item.Kind   `json:"type"`
+	ID      string      `json:"id"`
+	Source  string      `json:"source"`
+	Version string      `json:"version,omitempty"`
+	Path    string      `json:"path"`
+	Digest  item.Digest `json:"digest"`
+	Trust   string      `json:"trust"`
+	Warning string      `json:"warning,omitempty"`
+	CopyTo  string      `json:"copied_to,omitempty"`
+	Note    string      `json:"note,omitempty"`
+	Content string      `json:"content,omitempty"`
+}
+
+func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) (any, error) {
+	ref, err := refOf(args)
+	if err != nil {
+		return nil, err
+	}
+	to := space.Name(text(args, "destination"))
+	it, err := w.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Source: space.Name(text(args, "source")), Unverified: to == ""})
+	if err != nil {
+		return nil, err
+	}
+	out := loaded{
+		Type: it.Ref.Kind, ID: it.Ref.ID, Source: it.Root.Label(), Version: it.Meta.Version,
+		Path: it.Path(), Digest: it.Digest, Trust: it.Verdict.Word(),
+	}
+	if err := it.Usable(); err != nil {
+		out.Warning = "not trusted: execute refuses this item, and its text is unverified: " + diag.Typed(err).Message
+	}
+	if to == "" {
+		out.Content = string(it.Bytes)
+		return out, nil
+	}
+	if err := confirmCopy(ctx, req, ref, to); err != nil {
+		return nil, err
+	}
+	out.CopyTo, err = w.Verbs.Copy(ctx, it, to, false)
+	if it.Root.Embedded() {
+		out.Note = "the copy's signature is valid in the system space only: ask the user to review and sign the copy"
+	}
+	return out, err
+}
+
+// confirmCopy asks the user before an agent copies an item into the user space,
+// where it would override the system's items in every project.
+func confirmCopy(ctx context.Context, req Request, ref item.Ref, to space.Name) error {
+	if to != space.User {
+		return nil
+	}
+	if req.Ask == nil {
+		return diag.New(diag.ApprovalRequired, "copying %s: the user must confirm a copy into the user space, and this client cannot ask", ref).
+			WithReason("copy_to_user").WithDetail("ref", ref.String())
+	}
+	yes, err := req.Ask(ctx, "Copy "+ref.String()+" into your user space, where every project uses it?")
+	if err == nil && !yes {
+		err = diag.New(diag.ApprovalDenied, "copying %s: the user declined", ref)
+	}
+	return err
+}
+
+// refOf returns the item that the arguments name.
+func refOf(args map[string]any) (item.Ref, error) {
+	ref := item.Ref{Kind: item.Kind(text(args, "item_type")), ID: text(args, "item_id")}
+	return ref, item.CheckID(ref.ID)
+}

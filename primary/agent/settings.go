@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// SettingsID is the id of the configuration of what agents see and may do.
+const SettingsID = "agent/mcp"
+
+// SignMode states whether an agent may sign.
+type SignMode string
+
+// The modes, from the most to the least permissive.
+const (
+	SignAgent SignMode = "agent" // with the agent's key
+	SignAsk   SignMode = "ask"   // the same, after the user confirmed it
+	SignDeny  SignMode = "deny"
+)
+
+func signModes() []SignMode { return []SignMode{SignAgent, SignAsk, SignDeny} }
+
+// Settings is the merged configuration SettingsID. The zero value permits
+// nothing once Sign is SignDeny.
+type Settings struct {
+	Instructions string
+	Directions   string // precede the text of a directive
+	Sign         SignMode
+	Caller       policy.Set
+}
+
+// ReadSettings merges the layers of SettingsID. Texts are overridden as in any
+// configuration. Permissions are not: layers of the system and of the user's own
+// items override each other, a layer of the project or of a bundle only narrows
+// them. If allowed is not nil it replaces the capabilities of the former: the
+// user named it when starting the server.
+func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) (*Settings, error) {
+	cfg, err := r.Config(ctx, SettingsID)
+	if err != nil {
+		return nil, err
+	}
+	s := &Settings{Sign: SignDeny}
+	s.Instructions, _ = cfg.Root["instructions"].(string)
+	s.Directions, _ = cfg.Root["your_directions"].(string)
+	var errs []error
+	var narrowing []*resolve.Item
+	for _, layer := range cfg.Layers {
+		if layer.Root.Space == space.Project || layer.Root.Bundled() && !layer.Root.Embedded() {
+			narrowing = append(narrowing, layer)
+			continue
+		}
+		mode, caps, err := permissions(layer)
+		if mode != "" {
+			s.Sign = mode
+		}
+		if caps != nil {
+			s.Caller = caps
+		}
+		errs = append(errs, err)
+	}
+	if allowed != nil {
+		s.Caller = allowed
+	}
+	// The order of layers is system, user, project: narrowing must come after
+	// every layer that may widen, and after allowed.
+	for _, layer := range narrowing {
+		mode, caps, err := permissions(layer)
+		if caps == nil {
+			caps = s.Caller
+		}
+		s.Within(&Settings{Sign: mode, Caller: caps})
+		errs = append(errs, err)
+	}
+	return s, diag.Join("reading "+cfg.Ref.String(), slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
+}
+
+// Within narrows s to what bound permits. A server applies the settings of its
+// own project to every other project that it opens.
+func (s *Settings) Within(bound *Settings) {
+	if slices.Index(signModes(), bound.Sign) > slices.Index(signModes(), s.Sign) {
+		s.Sign = bound.Sign
+	}
+	s.Caller = policy.Narrow(s.Caller, bound.Caller)
+}
+
+// permissions returns the sign mode and the capabilities of one layer; "" and
+// nil if it does not set them.
+func permissions(layer *resolve.Item) (SignMode, policy.Set, error) {
+	var fs []diag.Finding
+	fail := func(key, format string, args ...any) {
+		pos := layer.Meta.Pos[key]
+		f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, format, args...)
+		f.Path = layer.Path()
+		fs = append(fs, f)
+	}
+	text, isText := layer.Meta.Fields["sign"].(string)
+	mode := SignMode(text)
+	if layer.Meta.Fields["sign"] != nil && (!isText || !slices.Contains(signModes(), mode)) {
+		fail("sign", "sign must be agent, ask or deny")
+		mode = ""
+	}
+	var caps policy.Set
+	if value := layer.Meta.Fields["capabilities"]; value != nil {
+		caps = policy.Set{} // not nil: an invalid list permits nothing
+		list, ok := value.([]any)
+		if !ok {
+			fail("capabilities", "capabilities must be a list of capabilities such as rye.execute.tool.gh.*")
+		}
+		for _, v := range list {
+			word, _ := v.(string)
+			c, err := policy.Parse(word)
+			if err != nil {
+				fail("capabilities", "%s", err)
+				continue
+			}
+			caps = append(caps, c)
+		}
+	}
+	return mode, caps, diag.FromFindings("reading "+layer.Path(), fs)
+}

@@ -1,0 +1,189 @@
+package agent
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// situation identifies one suggestion: a code and the reason that the library
+// set. Without a code it applies to every code, without a reason it is the
+// default of its code.
+type situation struct {
+	code   diag.Code
+	reason string
+}
+
+// suggestions are what a model can do about an error: call one of the four
+// tools, or ask the user. They never name a command line: a model that has a
+// shell would run it, and signing and trusting are decisions of a person. A word
+// in braces is a fact of the error; a row whose facts are missing is not used.
+func suggestions() map[situation]string {
+	return map[situation]string{
+		// The arguments of a call.
+		{"", "arguments"}:           "fix each listed argument and call {tool} again",
+		{"", "arguments_corrected"}: "call {tool} again with {corrected_call}",
+		{"", "nearest"}:             "did you mean {nearest}?",
+		{"", "tool_suggestion"}:     "{suggestion}",
+
+		// Signing and copying.
+		{diag.PermissionDenied, "sign_disabled"}:    "ask the user to review and sign {refs}",
+		{diag.PermissionDenied, "drafts_only"}:      "keep what you write below drafts/, or ask the user to review and sign {refs}",
+		{diag.PermissionDenied, "agent_signed"}:     "only the agent's key has signed {path}: ask the user to review and sign it",
+		{diag.PermissionDenied, "system_read_only"}: "call load with destination project, then change the copy",
+		{diag.ApprovalRequired, "sign_ask"}:         "ask the user to review and sign {refs}",
+		{diag.ApprovalRequired, "copy_to_user"}:     "ask the user to copy {ref} into the user space",
+		{diag.HashMismatch, "changed_while_asking"}: "call sign again: the question names the digest of what is signed",
+		{diag.ItemNotFound, "sign_not_found"}:       "write the file below {directory} of the {space} space first",
+		{diag.ItemNotFound, "not_in_space"}:         "leave source out to load the item that execute would use",
+		{diag.AmbiguousItem, "copy_exists"}:         "edit the existing file",
+		{diag.AuthRequired, "no_agent_key"}:         "ask the user to make a key for agents",
+
+		// project_path.
+		{diag.PermissionDenied, "project_outside"}: "ask the user to start a server for that project",
+		{diag.ItemNotFound, "project_path"}:        "leave project_path out to use the server's project",
+
+		// File tools.
+		{diag.PolicyDenied, "git_directory"}:  "use git itself, through the bash tool",
+		{diag.PolicyDenied, "protected_path"}: "ask the user to change the file",
+
+		// MCP servers.
+		{"", "mcp_server_missing"}:                     "ask the user to add the MCP server {server}",
+		{"", "mcp_stale"}:                              "ask the user to refresh the MCP server {server} and to review what changed",
+		{"", "mcp_stale_user"}:                         "ask the user to refresh the MCP server {server} of the user space and to review what changed",
+		{diag.ConsentRequired, "mcp_change"}:           "ask the user: only the user adds, refreshes and removes MCP servers",
+		{diag.ConfigError, "variable"}:                 "ask the user to set {variable} in the environment of the server",
+		{diag.PermissionDenied, "mcp_private_address"}: "ask the user to add the server",
+		{diag.Timeout, "mcp_timeout"}:                  "ask the user to raise config.timeout in {server}",
+
+		// Capabilities and limits.
+		{diag.PermissionDenied, ""}:  "this server does not grant {missing}: ask the user to add it to capabilities in the configuration " + SettingsID + " of the user space",
+		{diag.LimitExceeded, "busy"}: "wait until some calls have ended, then call again",
+
+		// Items and their signatures.
+		{diag.Unsigned, ""}:     "ask the user to review and sign the item; an item of your own below drafts/ is signed with the tool sign",
+		{diag.HashMismatch, ""}: "the item changed after it was signed: ask the user to review and sign it; an item of your own below drafts/ is signed with the tool sign",
+		{diag.KeyUnknown, ""}:   "ask the user whether to trust the signer",
+		{diag.LockMismatch, ""}: "the item differs from the project's lock: ask the user to review the change and update the lock",
+
+		// Runs.
+		{diag.Timeout, ""}:  "give it less to do, or ask the user to raise the timeout of the item",
+		{diag.Internal, ""}: "report the message to the user: it is a defect of rye",
+	}
+}
+
+// classSuggestions are the defaults for codes that have no row.
+func classSuggestions() map[diag.Class]string {
+	return map[diag.Class]string{
+		diag.ClassUsage:     "fix what the message names and call again; load shows the item with its schema",
+		diag.ClassInvalid:   "fix what the message names and call again; load shows the item with its schema",
+		diag.ClassNotFound:  "call search to find the id",
+		diag.ClassDrift:     "ask the user to update the lock of the project",
+		diag.ClassIntegrity: "do not work around this check: report the message to the user",
+		diag.ClassHistory:   "stop, and report the message to the user",
+		diag.ClassTrust:     "ask the user to review the item and its signer",
+		diag.ClassDenied:    "ask the user to permit it",
+		diag.ClassRemote:    "try again later",
+		diag.ClassAuth:      "ask the user to set up the key or credential that the message names",
+		diag.ClassLimit:     "give it less to do, or ask the user to raise the limit",
+		diag.ClassFailed:    "read the details, fix the parameters and call execute again",
+	}
+}
+
+// newFailure renders an error with the suggestions for agents.
+func newFailure(e *diag.Error) *diag.Failure {
+	shown := *e
+	shown.Findings = nil
+	for _, f := range e.Findings {
+		f.Fix = findingSuggestion(f)
+		shown.Findings = append(shown.Findings, f)
+	}
+	out := diag.NewFailure(&shown)
+	out.Suggestion = suggestion(e)
+	return out
+}
+
+// suggestion returns what a model can do about an error, or "".
+func suggestion(e *diag.Error) string {
+	code := e.Code
+	facts := e.Details
+	text := reasonText(code, e.Reason, facts)
+	if text == "" && len(e.Findings) == 1 {
+		text = findingSuggestion(e.Findings[0])
+	}
+	if text == "" {
+		// A tool of rye that failed returns the code and facts of its own error.
+		if inner := toolError(e); inner != nil {
+			code, facts = inner.Code, inner.Details
+			text = reasonText(code, inner.Reason, facts)
+		}
+	}
+	if text == "" {
+		text = expand(suggestions()[situation{code, ""}], facts)
+	}
+	if text == "" {
+		text = classSuggestions()[code.Class()]
+	}
+	return text
+}
+
+// toolError returns the error in the document of a failed tool, or nil.
+func toolError(e *diag.Error) *diag.Error {
+	data, _ := e.Details["data"].(map[string]any)
+	inner, _ := data["error"].(map[string]any)
+	code, _ := inner["code"].(string)
+	if _, known := diag.Lookup(diag.Code(code)); !known {
+		return nil
+	}
+	reason, _ := inner["reason"].(string)
+	details, _ := inner["details"].(map[string]any)
+	return &diag.Error{Code: diag.Code(code), Reason: reason, Details: details}
+}
+
+// findingSuggestion returns what a model can do about a finding, or "". A
+// finding without a reason has none of its own.
+func findingSuggestion(f diag.Finding) string {
+	facts := map[string]any{"path": f.Path}
+	maps.Copy(facts, f.Facts)
+	return reasonText(f.Code, f.Reason, facts)
+}
+
+// reasonText returns the row of a code and reason, or of the reason alone.
+func reasonText(code diag.Code, reason string, facts map[string]any) string {
+	if reason == "" {
+		return ""
+	}
+	table := suggestions()
+	if text := expand(table[situation{code, reason}], facts); text != "" {
+		return text
+	}
+	return expand(table[situation{"", reason}], facts)
+}
+
+// expand fills in the facts of a row. It returns "" if one is missing.
+func expand(text string, facts map[string]any) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		switch v := facts[name].(type) {
+		case nil:
+			return ""
+		case []string:
+			b.WriteString(strings.Join(v, ", "))
+		case map[string]any:
+			doc, _ := jsonx.Marshal(v)
+			b.Write(doc)
+		default:
+			fmt.Fprint(&b, v)
+		}
+		text = after
+	}
+}
