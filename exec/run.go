@@ -104,10 +104,17 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	err.WithDetail("return_code", r.ReturnCode)
 	if tail := tail(r.Stderr, 4096); tail != "" {
 		err.WithDetail("stderr", tail)
-	} else {
+	} else if r.Data["error"] == nil {
 		err.WithReason("no_stderr")
 	}
 	if said, ok := r.Data["error"].(map[string]any); ok && isBool {
+		// The prefix keeps a tool from choosing a hint that is not for tools.
+		if reason, _ := said["reason"].(string); reason != "" {
+			err.WithReason("tool:" + reason)
+			if details, _ := said["details"].(map[string]any); details["config"] != nil {
+				err.WithDetail("config", details["config"]) // named by the hint
+			}
+		}
 		if hint, _ := said["suggestion"].(string); hint != "" {
 			err.WithReason("tool_suggestion").WithDetail("suggestion", hint)
 		}

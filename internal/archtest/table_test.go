@@ -54,7 +54,14 @@ func layers() []layer {
 			{"exec/httpstep", set("policy", "item")},
 		}},
 		{"Bodies of standard tools", []entry{
-			{"internal/applet", set("item")},
+			{"internal/applet", set("internal/applet/fs", "internal/applet/lsp", "internal/applet/shell", "internal/applet/telemetry", "internal/applet/web", "internal/applet/wire")},
+			{"internal/applet/fs", set("internal/applet/files", "internal/applet/wire", "item")},
+			{"internal/applet/lsp", set("internal/applet/files", "internal/applet/wire", "item")},
+			{"internal/applet/shell", set("internal/applet/files", "internal/applet/wire", "item")},
+			{"internal/applet/telemetry", set("internal/applet/files", "internal/applet/wire", "item")},
+			{"internal/applet/web", set("internal/applet/wire", "item")},
+			{"internal/applet/files", set("internal/applet/wire")},
+			{"internal/applet/wire", set()},
 		}},
 		{"Bundles of a project", []entry{
 			{"packages", set("packages/source", "resolve/space", "bundle", "lock", "trust", "sign", "policy", "item")},
@@ -88,6 +95,7 @@ func layers() []layer {
 			{"docs/format", set()},
 			{"packages/source/sourcetest", set("packages/source", "lock")},
 			{"internal/mcpclient/mcptest", set()},
+			{"internal/applet/wiretest", set("internal/applet/wire")},
 			{"internal/bench", set()},
 			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
 		}},
@@ -99,7 +107,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only
@@ -111,15 +119,15 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/go-git/go-billy/v5":                   set("packages/source/git"), // the file system that go-git's storage needs
 		"github.com/go-git/go-git/v5":                     set("packages/source/git", "internal/testkit"),
 		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "internal/mcpclient", "internal/bench/hello"),
-		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet"),
-		"github.com/sourcegraph/jsonrpc2":                 set("internal/applet"),
+		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet/web"),
+		"github.com/sourcegraph/jsonrpc2":                 set("internal/applet/lsp"),
 		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),
 		"github.com/santhosh-tekuri/jsonschema/v6":        set("internal/schema"),
 		"github.com/sigstore/sigstore":                    set("sign"),
 		"github.com/urfave/cli/v2":                        set("cmd/rye"),
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod":                                set("item", "lock", "bundle"),
-		"golang.org/x/net/html":                           set("internal/applet"),
+		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
 		"golang.org/x/sys":                                set("internal/proc", "internal/openat"),
 		"golang.org/x/term":                               set("cmd/rye"),

@@ -24,6 +24,7 @@ func hintTables() []map[situation]string {
 		lockHints(),
 		execHints(),
 		agentHints(),
+		appletHints(),
 	}
 }
 

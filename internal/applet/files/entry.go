@@ -1,0 +1,139 @@
+package files
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/applet/wire"
+)
+
+// MaxSize is the size of the largest file that is read or written, in bytes.
+const MaxSize = 10 << 20
+
+// Entry is a file or directory of the project, or a name where there is none
+// yet: an open handle on the real directory that contains it, and its name.
+type Entry struct {
+	Dir   *os.Root
+	Base  string      // "." for Dir itself
+	Rel   string      // real path below the project, with slashes
+	Info  fs.FileInfo // nil if it does not exist
+	Given string      // the path as the user typed it
+
+	missing []string // directories between Dir and Base that do not exist
+}
+
+// Close closes the handle.
+func (e *Entry) Close() { e.Dir.Close() }
+
+// Read returns the content of a regular file.
+func (e *Entry) Read() ([]byte, error) {
+	switch {
+	case e.Info == nil:
+		return nil, PathError("reading", e.Given, fs.ErrNotExist)
+	case e.Info.IsDir():
+		return nil, diag.New(diag.NotRegular, "reading %q: it is a directory", e.Given)
+	case !e.Info.Mode().IsRegular():
+		return nil, NotRegular("reading", e.Given)
+	}
+	return Read(e.Dir, e.Base, e.Given)
+}
+
+// ReadText returns the lines of a text file.
+func (e *Entry) ReadText() (Text, error) {
+	data, err := e.Read()
+	if err != nil {
+		return Text{}, err
+	}
+	return ParseText(e.Given, data)
+}
+
+// OpenDir returns a handle on the directory that the entry is.
+func (e *Entry) OpenDir() (*os.Root, error) {
+	if e.Info == nil {
+		return nil, PathError("opening", e.Given, fs.ErrNotExist)
+	}
+	root, err := e.Dir.OpenRoot(e.Base)
+	if err != nil {
+		return nil, PathError("opening", e.Given, err)
+	}
+	return root, nil
+}
+
+// MakeDirs creates the missing directories and moves Dir to the last one.
+func (e *Entry) MakeDirs() error {
+	for _, name := range e.missing {
+		if err := e.Dir.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			return PathError("creating the directory of", e.Given, err)
+		}
+		// As in walk.enter: the opened directory must be the one that Lstat saw.
+		seen, err := e.Dir.Lstat(name)
+		if err == nil && !seen.IsDir() {
+			return diag.New(diag.PathEscape, "writing %q: %q was replaced while it was created", e.Given, name)
+		}
+		child, openErr := e.Dir.OpenRoot(name)
+		if err = errors.Join(err, openErr); err != nil {
+			return PathError("creating the directory of", e.Given, err)
+		}
+		now, err := child.Stat(".")
+		if err != nil || !os.SameFile(seen, now) {
+			child.Close()
+			return diag.New(diag.PathEscape, "writing %q: %q was replaced while it was created", e.Given, name)
+		}
+		e.Dir.Close()
+		e.Dir = child
+	}
+	e.missing = nil
+	return nil
+}
+
+// Read returns the content of a regular file below an open directory. given is
+// its name in errors.
+func Read(dir *os.Root, name, given string) ([]byte, error) {
+	f, err := dir.OpenFile(name, os.O_RDONLY|OpenFlags, 0)
+	if err != nil {
+		return nil, PathError("reading", given, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, PathError("reading", given, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, NotRegular("reading", given)
+	}
+	if info.Size() > MaxSize {
+		return nil, tooLarge(given, info.Size())
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	if err != nil {
+		return nil, PathError("reading", given, err)
+	}
+	if len(data) > MaxSize { // it grew after Stat
+		return nil, tooLarge(given, int64(len(data)))
+	}
+	return data, nil
+}
+
+// NotRegular returns the error for devices, sockets and pipes.
+func NotRegular(doing, given string) error {
+	return diag.New(diag.NotRegular, "%s %q: it is not a regular file or directory", doing, given)
+}
+
+func tooLarge(given string, size int64) error {
+	return diag.New(diag.TooLarge, "reading %q: %d bytes, more than %d", given, size, MaxSize)
+}
+
+// PathError returns an error of the operating system without absolute paths.
+func PathError(doing, given string, err error) error {
+	if strings.Contains(err.Error(), "path escapes from parent") {
+		return escape(given) // package os does not export this error
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return diag.New(diag.FileSystemError, "%s %q: %w", doing, given, fs.ErrNotExist)
+	}
+	return diag.New(diag.FileSystemError, "%s %q: %w", doing, given, wire.Cause(err))
+}
