@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -154,102 +155,34 @@ func readAnchor(c *Chain) (*anchorRules, error) {
 	if i < 0 {
 		return nil, nil
 	}
-	p := &anchorParser{el: c.Elements[i]}
-	r := p.rules()
-	return r, diag.FromFindings("reading the anchor of "+p.el.Ref.String(), p.out)
+	el := c.Elements[i]
+	r := fieldsOf(el)
+	anchor, deps := r.Map("anchor"), r.Map("verify_deps")
+	anchor.Only("mode", "markers_any", "root", "env_paths")
+	deps.Only("enabled", "scope", "extensions", "exclude_dirs")
+	rules := &anchorRules{
+		owner:      el,
+		mode:       anchor.Enum("mode", "auto", "auto", "always", "never"),
+		markers:    anchor.Texts("markers_any", nil),
+		root:       anchor.Enum("root", "tool_dir", "tool_dir", "tool_parent"),
+		env:        readEnvPaths(anchor.Map("env_paths")),
+		verify:     deps.Bool("enabled", true),
+		scope:      deps.Enum("scope", "anchor", "anchor", "tool_dir"),
+		extensions: deps.Texts("extensions", nil),
+		exclude:    deps.Texts("exclude_dirs", nil),
+	}
+	return rules, decodeError("reading the anchor of "+el.Ref.String(), el, r)
 }
 
-type anchorParser struct {
-	el  *resolve.Item
-	out []diag.Finding
-}
-
-func (p *anchorParser) bad(key, format string, args ...any) {
-	pos := p.el.Meta.Pos[key]
-	f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, format, args...)
-	f.Path = p.el.Path()
-	p.out = append(p.out, f)
-}
-
-func (p *anchorParser) rules() *anchorRules {
-	a, v := p.el.Meta.Anchor, p.el.Meta.VerifyDeps
-	p.known(a, "anchor", "mode", "markers_any", "root", "env_paths")
-	p.known(v, "verify_deps", "enabled", "scope", "extensions", "exclude_dirs")
-	r := &anchorRules{
-		owner:   p.el,
-		mode:    p.word(a, "anchor", "mode", "auto", "always", "never"),
-		markers: p.list(a, "anchor", "markers_any"),
-		root:    p.word(a, "anchor", "root", "tool_dir", "tool_parent"),
-		env:     p.envPaths(a["env_paths"]),
-		verify:  true,
-		scope:   p.word(v, "verify_deps", "scope", "anchor", "tool_dir"),
-	}
-	r.extensions, r.exclude = p.list(v, "verify_deps", "extensions"), p.list(v, "verify_deps", "exclude_dirs")
-	if enabled, given := v["enabled"]; given {
-		on, ok := enabled.(bool)
-		if r.verify = on; !ok {
-			p.bad("verify_deps.enabled", "verify_deps.enabled must be true or false")
-		}
-	}
-	return r
-}
-
-func (p *anchorParser) known(m map[string]any, at string, keys ...string) {
-	for _, k := range slices.Sorted(maps.Keys(m)) {
-		if !slices.Contains(keys, k) {
-			p.bad(at+"."+k, "%s.%s is not known, only %s are", at, k, strings.Join(keys, ", "))
-		}
-	}
-}
-
-// word reads one of the allowed words; the first is the default.
-func (p *anchorParser) word(m map[string]any, at, key string, allowed ...string) string {
-	v, given := m[key]
-	if !given {
-		return allowed[0]
-	}
-	s, _ := v.(string)
-	if !slices.Contains(allowed, s) {
-		p.bad(at+"."+key, "%s.%s must be one of %s", at, key, strings.Join(allowed, ", "))
-	}
-	return s
-}
-
-func (p *anchorParser) list(m map[string]any, at, key string) []string {
-	v, given := m[key]
-	if !given {
-		return nil
-	}
-	l, ok := v.([]any)
-	out := textList(l)
-	if !ok || len(out) != len(l) {
-		p.bad(at+"."+key, "%s.%s must be a list of texts", at, key)
-	}
-	return out
-}
-
-func (p *anchorParser) envPaths(v any) map[string]envPath {
-	if v == nil {
-		return nil
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		p.bad("anchor.env_paths", "anchor.env_paths must be a mapping of variables")
-		return nil
-	}
+func readEnvPaths(r *tree.Reader) map[string]envPath {
 	out := map[string]envPath{}
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		at := "anchor.env_paths." + name
+	for _, name := range r.Keys() {
 		if msg := badName(name); msg != "" {
-			p.bad(at, "%s: %s", at, msg)
+			r.Reject(name, "is not the name of a variable: %s", msg)
 		}
-		e, ok := m[name].(map[string]any)
-		if !ok {
-			p.bad(at, "%s must be a mapping with prepend or append", at)
-			continue
-		}
-		p.known(e, at, "prepend", "append")
-		out[name] = envPath{p.list(e, at, "prepend"), p.list(e, at, "append")}
+		e := r.Map(name)
+		e.Only("prepend", "append")
+		out[name] = envPath{e.Texts("prepend", nil), e.Texts("append", nil)}
 	}
 	return out
 }

@@ -106,17 +106,18 @@ func within(path, dir string) bool {
 }
 
 func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, vars map[string]string) error {
-	ec := el.Meta.EnvConfig
-	if err := checkEnvConfig(el); err != nil {
+	fields := fieldsOf(el)
+	ec := readEnvConfig(fields)
+	if err := decodeError("reading env_config of "+el.Ref.String(), el, fields); err != nil {
 		return err
 	}
-	if on, _ := ec["dotenv"].(bool); on {
+	if ec.dotenv {
 		if err := e.dotenv(el, vars); err != nil {
 			return err
 		}
 	}
-	if ic, ok := ec["interpreter"].(map[string]any); ok {
-		in, err := e.interpreter(ctx, el, ic, vars)
+	if ec.interpreter != nil {
+		in, err := e.interpreter(ctx, el, ec.interpreter, vars)
 		if err != nil {
 			return err
 		}
@@ -124,38 +125,7 @@ func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, var
 		p.Interpreters = append(p.Interpreters, in)
 	}
 	e.pass(ec, vars)
-	env, _ := ec["env"].(map[string]any)
-	texts, _ := textMap(env)
-	return expandInto(vars, texts)
-}
-
-// checkEnvConfig finds every known key of env_config that has the wrong form.
-// Other keys are the item's own: items of the original have some.
-func checkEnvConfig(el *resolve.Item) error {
-	var fs []diag.Finding
-	for _, key := range slices.Sorted(maps.Keys(el.Meta.EnvConfig)) {
-		good, want := true, ""
-		switch v := el.Meta.EnvConfig[key]; key {
-		case "interpreter":
-			_, good = v.(map[string]any)
-			want = "must be a mapping"
-		case "env":
-			m, ok := v.(map[string]any)
-			_, all := textMap(m)
-			good, want = ok && all, "must be a mapping of texts"
-		case "dotenv":
-			_, good = v.(bool)
-			want = "must be true or false"
-		case "pass":
-			want = badPass(v)
-			good = want == ""
-		}
-		if !good {
-			pos := el.Meta.Pos["env_config."+key]
-			fs = append(fs, diag.Errorf(diag.ConfigError, pos.Line, pos.Column, "env_config.%s %s", key, want))
-		}
-	}
-	return diag.FromFindings("reading env_config of "+el.Ref.String(), diag.WithPath(fs, el.Path()))
+	return expandInto(vars, ec.env)
 }
 
 // expandInto expands each value with the variables known before this block.

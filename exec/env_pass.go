@@ -13,9 +13,8 @@ import (
 // pass adds the variables of the caller's environment that an element names in
 // env_config.pass, such as an API key. Only this chain receives them. They
 // override the project's .env, which is not signed.
-func (e *Executor) pass(ec map[string]any, vars map[string]string) {
-	list, _ := ec["pass"].([]any)
-	for _, name := range textList(list) {
+func (e *Executor) pass(ec *envConfig, vars map[string]string) {
+	for _, name := range ec.pass {
 		if v, set := proc.Lookup(e.p.Environ, name); set {
 			vars[name] = v
 		}
@@ -29,9 +28,9 @@ func (e *Executor) passed(c *Chain) []string {
 	sendsDotenv := e.bodies[c.Primitive().Ref.ID].sendsDotenv()
 	var out []string
 	for _, el := range c.Elements {
-		list, _ := el.Meta.EnvConfig["pass"].([]any)
-		out = append(out, textList(list)...)
-		if on, _ := el.Meta.EnvConfig["dotenv"].(bool); on && sendsDotenv {
+		ec := readEnvConfig(fieldsOf(el)) // environment reports its errors
+		out = append(out, ec.pass...)
+		if ec.dotenv && sendsDotenv {
 			out = append(out, "the variables of .env")
 		}
 	}
@@ -61,23 +60,4 @@ func (e *Executor) mayPass(c *Chain, items ...*resolve.Item) error {
 		}
 	}
 	return diag.Join("passing variables to "+c.Tool().Ref.String(), errs)
-}
-
-// badPass returns why env_config.pass is invalid, or "". Variables that choose
-// the code that programs load, and rye's own settings, may not be passed.
-func badPass(v any) string {
-	list, ok := v.([]any)
-	names := textList(list)
-	if !ok || len(names) != len(list) {
-		return "must be a list of names of variables"
-	}
-	for _, name := range names {
-		if msg := badName(name); msg != "" {
-			return "names " + name + ": " + msg
-		}
-		if proc.IsLoaderVar(name) || strings.HasPrefix(strings.ToUpper(name), "RYE_") {
-			return "names " + name + ", which may not be passed: it chooses the code that programs load, or it is a setting of rye"
-		}
-	}
-	return ""
 }

@@ -66,9 +66,9 @@ func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, erro
 func publicNames(c *Chain) []string {
 	public := []string{selfVar, projectVar}
 	for _, el := range c.Elements {
-		env, _ := el.Meta.EnvConfig["env"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(env)) {
-			if text, ok := env[name].(string); ok && !strings.Contains(text, "${") {
+		ec := readEnvConfig(fieldsOf(el)) // environment reports its errors
+		for _, name := range slices.Sorted(maps.Keys(ec.env)) {
+			if !strings.Contains(ec.env[name], "${") {
 				public = append(public, name)
 			}
 		}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"io"
@@ -30,44 +31,26 @@ type Interpreter struct {
 	Project string      `json:"-"`
 }
 
-// interpreter finds a program as the runtime's data says. A program inside the
-// project needs consent.
-func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic map[string]any, vars map[string]string) (Interpreter, error) {
-	text := func(key string) string { s, _ := ic[key].(string); return s }
-	in := Interpreter{Owner: el.Ref.String(), Var: text("var"), Project: e.p.Project}
-	bad := func(format string, args ...any) error {
-		return diag.New(diag.ConfigError, "reading env_config.interpreter of %s: "+format, append([]any{el.Ref}, args...)...)
-	}
-	if in.Var == "" {
-		return in, bad("var is missing")
-	}
-	if msg := badName(in.Var); msg != "" {
-		return in, bad("var %q: %s", in.Var, msg)
-	}
+// interpreter finds the program that ic describes. A program inside the project
+// needs consent.
+func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic *interpreterConfig, vars map[string]string) (Interpreter, error) {
+	in := Interpreter{Owner: el.Ref.String(), Var: ic.variable, Project: e.p.Project}
 	env := proc.Environ(vars)
-	switch kind := text("type"); kind {
+	switch ic.kind {
 	case "venv_python":
-		in.Path = e.venv(text("venv_path"))
+		in.Path = e.venv(ic.venvPath)
 	case "node_modules":
-		in.Path = e.nodeModules(ic)
+		in.Path = e.nodeModules(ic.searchPaths)
 	case "system_binary", "command":
-		in.Path, _ = proc.LookPath(text("binary"), env)
+		in.Path, _ = proc.LookPath(ic.binary, env)
 	case "version_manager":
-		if strings.ContainsAny(text("manager"), `/\`) {
-			return in, bad("manager %q is a path, it must be a name on PATH", text("manager"))
-		}
-		in.Path = versionManager(ctx, text("manager"), text("binary"), text("version"), e.p.Dir, env)
-	default:
-		return in, bad("type %q is not known", kind)
+		in.Path = versionManager(ctx, ic.manager, ic.binary, ic.version, e.p.Dir, env)
 	}
-	if in.Path == "" && text("fallback") != "" {
-		in.Path, _ = proc.LookPath(text("fallback"), env)
+	if in.Path == "" && ic.fallback != "" {
+		in.Path, _ = proc.LookPath(ic.fallback, env)
 	}
 	if in.Path == "" {
-		name := text("fallback")
-		if name == "" {
-			name = text("binary")
-		}
+		name := cmp.Or(ic.fallback, ic.binary)
 		return in, diag.New(diag.ExecutionFailed, "finding the interpreter of %s: %q is not installed", el.Ref, name).
 			WithReason("not_installed").WithDetail("return_code", 127).WithDetail("program", name)
 	}
@@ -151,13 +134,12 @@ func (e *Executor) venv(dir string) string {
 	return e.firstFile(dir, names)
 }
 
-func (e *Executor) nodeModules(ic map[string]any) string {
-	list, _ := ic["search_paths"].([]any)
+func (e *Executor) nodeModules(dirs []string) string {
 	names := []string{"node"}
 	if runtime.GOOS == "windows" {
 		names = []string{"node.exe"}
 	}
-	for _, dir := range textList(list) {
+	for _, dir := range dirs {
 		if p := e.firstFile(dir, names); p != "" {
 			return p
 		}

@@ -87,22 +87,16 @@ func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call N
 // nativeConfig merges the elements' config from the primitive to the tool.
 func nativeConfig(c *Chain) (*NativeCall, error) {
 	in := &NativeCall{Chain: c, Config: map[string]any{}, Own: c.Tool().Meta.Config}
-	timeouts := &config{Timeout: 300 * time.Second}
+	in.Timeout = 300 * time.Second
 	var fs []diag.Finding
 	for i, el := range slices.Backward(c.Elements) {
-		if v, has := el.Meta.Config["timeout"]; has {
-			if msg := timeouts.set("timeout", v, true); msg != "" {
-				pos := el.Meta.Pos["config.timeout"]
-				f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, "config.timeout %s", msg)
-				f.Path = el.Path()
-				fs = append(fs, f)
-			}
-		}
+		r := fieldsOf(el)
+		in.Timeout = readTimeout(r.Map("config"), in.Timeout)
+		fs = append(fs, diag.WithPath(r.Findings(), el.Path())...)
 		if i > 0 || len(c.Elements) == 2 {
 			maps.Copy(in.Config, el.Meta.Config)
 		}
 	}
-	in.Timeout = timeouts.Timeout
 	return in, diag.FromFindings("reading the configuration of "+c.Tool().Ref.String(), fs)
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"maps"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -110,17 +112,12 @@ func mergeConfig(c *Chain) (*config, error) {
 	var fs []diag.Finding
 	for i, el := range slices.Backward(c.Elements) {
 		whole := i > 0 || len(c.Elements) == 2
-		for _, key := range slices.Sorted(maps.Keys(el.Meta.Config)) {
-			if msg := cfg.set(key, el.Meta.Config[key], whole); msg != "" {
-				pos := el.Meta.Pos["config."+key]
-				f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, "config.%s %s", key, msg)
-				f.Path = el.Path()
-				fs = append(fs, f)
-			}
+		r := fieldsOf(el)
+		cfg.merge(r.Map("config"), whole)
+		if lib := r.Texts("lib", nil); lib != nil && i > 0 {
+			cfg.Lib, cfg.libOwner = lib, el
 		}
-		if lib, ok := el.Meta.Fields["lib"].([]any); ok && i > 0 {
-			cfg.Lib, cfg.libOwner = textList(lib), el
-		}
+		fs = append(fs, diag.WithPath(r.Findings(), el.Path())...)
 	}
 	if cfg.Command == "" && len(fs) == 0 {
 		return nil, diag.New(diag.ConfigError, "reading the chain of %s: no element sets config.command", c.Tool().Ref)
@@ -128,82 +125,34 @@ func mergeConfig(c *Chain) (*config, error) {
 	return cfg, diag.FromFindings("reading the configuration of "+c.Tool().Ref.String(), fs)
 }
 
-func (c *config) set(key string, v any, whole bool) string {
-	text, isText := v.(string)
-	switch key {
-	case "timeout":
-		n, ok := v.(int64)
-		if !ok || n < 1 || n > 24*3600 {
-			return "must be whole seconds from 1 to 86400"
+// merge lays the config of one element over c.
+func (c *config) merge(r *tree.Reader, whole bool) {
+	text := func(to *string, key string) {
+		if s := r.Text(key); r.Has(key) {
+			*to = s
 		}
-		c.Timeout = time.Duration(n) * time.Second
-		return ""
-	case "applet":
-		c.Applet = text
-		return mustBe(isText, "a text")
-	case "reads":
-		list, ok := v.([]any)
-		ids := textList(list)
-		c.Reads = append(c.Reads, ids...)
-		return mustBe(ok && len(ids) == len(list), "a list of ids of configurations")
 	}
+	c.Timeout = readTimeout(r, c.Timeout)
+	text(&c.Applet, "applet")
+	c.Reads = append(c.Reads, r.Texts("reads", nil)...)
 	if !whole {
-		return "" // a tool's own data, read by the tool
+		return // the other keys are the tool's own data
 	}
-	switch key {
-	case "command":
-		c.Command = text
-		return mustBe(isText, "a text")
-	case "args":
-		list, ok := v.([]any)
-		c.Args = textList(list)
-		return mustBe(ok && len(c.Args) == len(list), "a list of texts")
-	case "cwd":
-		c.Cwd = text
-		return mustBe(isText, "a text")
-	case "input_data":
-		c.Input, c.HasInput = text, true
-		return mustBe(isText, "a text")
-	case "param_env":
-		c.ParamEnv = text
-		return mustBe(isText, "a text")
-	case "max_output":
-		n, ok := v.(int64)
-		c.MaxOutput = n
-		return mustBe(ok && n > 0, "a positive number of bytes")
-	case "env":
-		m, ok := v.(map[string]any)
-		env, all := textMap(m)
-		c.Env = merged(c.Env, env)
-		return mustBe(ok && all, "a mapping of texts")
+	r.Only("timeout", "applet", "reads", "command", "args", "cwd", "input_data", "param_env", "max_output", "env")
+	text(&c.Command, "command")
+	text(&c.Cwd, "cwd")
+	text(&c.Input, "input_data")
+	c.HasInput = c.HasInput || r.Has("input_data")
+	text(&c.ParamEnv, "param_env")
+	c.MaxOutput = r.Int("max_output", c.MaxOutput, 1, math.MaxInt64)
+	c.Env = merged(c.Env, r.TextMap("env"))
+	if args := r.Texts("args", nil); args != nil {
+		c.Args = args
 	}
-	return "is not known to the subprocess primitive"
 }
 
-func mustBe(ok bool, what string) string {
-	if ok {
-		return ""
-	}
-	return "must be " + what
-}
-
-func textList(list []any) []string {
-	out := []string{}
-	for _, v := range list {
-		if s, ok := v.(string); ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func textMap(m map[string]any) (out map[string]string, all bool) {
-	out, all = map[string]string{}, true
-	for k, v := range m {
-		s, ok := v.(string)
-		out[k], all = s, all && ok
-	}
-	return out, all
+func readTimeout(r *tree.Reader, def time.Duration) time.Duration {
+	return r.Seconds("timeout", def, time.Second, 24*time.Hour)
 }
 
 func merged(a, b map[string]string) map[string]string {

@@ -267,7 +267,8 @@ func TestInterpreter(t *testing.T) {
 	}{
 		"on PATH":           {"{type: system_binary, binary: prog, var: X}", ""},
 		"fallback":          {"{type: venv_python, fallback: prog, var: X}", ""},
-		"node fallback":     {"{type: node_modules, search_paths: [a, 1], fallback: prog, var: X}", ""},
+		"node fallback":     {"{type: node_modules, search_paths: [a, b], fallback: prog, var: X}", ""},
+		"paths of numbers":  {"{type: node_modules, search_paths: [a, 1], fallback: prog, var: X}", diag.ConfigError},
 		"not installed":     {"{type: system_binary, binary: nix, var: X}", diag.ExecutionFailed},
 		"nothing named":     {"{type: system_binary, var: X}", diag.ExecutionFailed},
 		"unknown type":      {"{type: magic, var: X}", diag.ConfigError},

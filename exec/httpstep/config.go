@@ -1,12 +1,15 @@
 package httpstep
 
 import (
+	"cmp"
+	"math"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // config is the request of a chain with its templates unfilled. The
@@ -20,6 +23,7 @@ type config struct {
 	auth           *auth
 	hosts          []string // nil: the host of url
 	allowPrivate   []string
+	public         []string // variables that are not secret
 	proxy          string
 	redirects      int
 	maxBytes       int64
@@ -34,11 +38,7 @@ type config struct {
 // Check returns the errors in a merged configuration that the primitive's schema
 // cannot express. pos returns the position of a key such as "config.url".
 func Check(conf map[string]any, pos func(key string) diag.Pos) []diag.Finding {
-	h, err := readConfig(conf)
-	if err != nil {
-		return []diag.Finding{diag.Errorf(diag.CodeOf(err), 0, 0, "%s", err)}
-	}
-	var fs []diag.Finding
+	h, fs := readConfig(conf)
 	bad := func(key, format string, args ...any) {
 		p := pos("config." + key)
 		fs = append(fs, diag.Errorf(diag.ConfigError, p.Line, p.Column, "config."+key+" "+format, args...))
@@ -81,68 +81,56 @@ func reservedHeader(name string) bool {
 	return strings.HasPrefix(strings.ToLower(name), "proxy-")
 }
 
-// readConfig decodes a configuration that satisfies the primitive's schema.
-func readConfig(m map[string]any) (*config, error) {
-	text := func(key string) string { s, _ := m[key].(string); return s }
-	number := func(key string) int64 { n, _ := asInt(m[key]); return n }
+// readConfig decodes a merged configuration.
+func readConfig(conf map[string]any) (*config, []diag.Finding) {
+	r := tree.NewReader(&tree.Doc{Root: map[string]any{"config": conf}}, diag.ConfigError).Map("config")
 	h := &config{
-		method: text("method"), url: text("url"), bodyFormat: text("body_format"), body: m["body"], proxy: text("proxy"),
-		redirects: int(number("redirects")), maxBytes: number("max_bytes"), framing: text("framing"), stream: text("mode") == "stream",
-		connectTimeout: time.Duration(number("connect_timeout")) * time.Second, idle: time.Duration(number("idle_timeout")) * time.Second,
+		method:         r.Text("method"),
+		url:            r.Text("url"),
+		body:           conf["body"],
+		hasBody:        r.Has("body"),
+		bodyFormat:     r.Text("body_format"),
+		hosts:          r.Texts("hosts", nil),
+		allowPrivate:   r.Texts("allow_private", nil),
+		public:         r.Texts("public", nil),
+		proxy:          r.Text("proxy"),
+		redirects:      int(r.Int("redirects", 0, 0, math.MaxInt32)),
+		maxBytes:       r.Int("max_bytes", 0, 0, math.MaxInt64),
+		connectTimeout: r.Seconds("connect_timeout", 0, 0, maxTimeout),
+		idle:           r.Seconds("idle_timeout", 0, 0, maxTimeout),
+		retry:          readRetry(r.Map("retry")),
+		stream:         r.Text("mode") == "stream",
+		framing:        r.Text("framing"),
 	}
-	h.hasBody = h.body != nil
-	h.query, _ = m["query"].(map[string]any)
-	h.headers, _ = m["headers"].(map[string]any)
-	if list, ok := m["hosts"].([]any); ok {
-		h.hosts = textList(list)
+	h.query, _ = conf["query"].(map[string]any)
+	h.headers, _ = conf["headers"].(map[string]any)
+	if r.Has("auth") {
+		h.auth = readAuth(r.Map("auth"))
 	}
-	if list, ok := m["allow_private"].([]any); ok {
-		h.allowPrivate = textList(list)
+	for _, sink := range r.Maps("sinks") {
+		h.sinks = append(h.sinks, readSink(sink))
 	}
-	if a, ok := m["auth"].(map[string]any); ok {
-		h.auth = readAuth(a)
-	}
-	if r, ok := m["retry"].(map[string]any); ok {
-		h.retry = readRetry(r)
-	}
-	var err error
-	h.sinks, err = readSinks(m["sinks"])
-	return h, err
+	return h, r.Findings()
 }
 
-func readRetry(m map[string]any) httpx.Retry {
-	number := func(key string) int64 { n, _ := asInt(m[key]); return n }
-	r := httpx.Retry{
-		Attempts: int(number("max_attempts")),
-		First:    time.Duration(number("first_wait_ms")) * time.Millisecond,
-		Max:      time.Duration(number("max_wait_ms")) * time.Millisecond,
+// maxTimeout bounds a timeout, so that the duration does not overflow.
+const maxTimeout = 24 * time.Hour
+
+func readRetry(r *tree.Reader) httpx.Retry {
+	retry := httpx.Retry{
+		Attempts: int(r.Int("max_attempts", 0, 0, math.MaxInt32)),
+		First:    time.Duration(r.Int("first_wait_ms", 0, 0, math.MaxInt32)) * time.Millisecond,
+		Max:      time.Duration(r.Int("max_wait_ms", 0, 0, math.MaxInt32)) * time.Millisecond,
+		Jitter:   r.Number("jitter", 0, 0, 1),
+		Methods:  r.Texts("methods", nil),
 	}
-	switch v := m["jitter"].(type) {
-	case float64:
-		r.Jitter = v
-	case int64:
-		r.Jitter = float64(v)
-	}
-	statuses, _ := m["statuses"].([]any)
+	statuses, _ := r.Value("statuses").([]any)
 	for _, v := range statuses {
-		n, _ := asInt(v)
-		r.Statuses = append(r.Statuses, int(n))
+		if n, ok := v.(int64); ok {
+			retry.Statuses = append(retry.Statuses, int(n))
+		}
 	}
-	methods, _ := m["methods"].([]any)
-	r.Methods = textList(methods)
-	return r
-}
-
-func asInt(v any) (int64, bool) {
-	switch v := v.(type) {
-	case int64:
-		return v, true
-	case int:
-		return int64(v), true
-	case float64:
-		return int64(v), v == float64(int64(v))
-	}
-	return 0, false
+	return retry
 }
 
 // auth is one credential, with its templates unfilled.
@@ -152,16 +140,13 @@ type auth struct {
 	header string
 }
 
-func readAuth(m map[string]any) *auth {
-	a := &auth{fields: map[string]string{}, header: "Authorization"}
-	a.kind, _ = m["type"].(string)
+func readAuth(r *tree.Reader) *auth {
+	a := &auth{kind: r.Text("type"), fields: map[string]string{}, header: "Authorization"}
 	for _, key := range a.keys() {
-		a.fields[key], _ = m[key].(string)
+		a.fields[key] = r.Text(key)
 	}
 	if a.kind == "api_key" {
-		if a.header, _ = m["header"].(string); a.header == "" {
-			a.header = "X-API-Key"
-		}
+		a.header = cmp.Or(r.Text("header"), "X-API-Key")
 	}
 	return a
 }

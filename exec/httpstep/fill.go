@@ -95,9 +95,9 @@ func (x *exchange) credential(f *httpfill.Filler, out http.Header) error {
 
 // newRedactor returns a redactor for the values of all variables that are not
 // public: the chain passes those on from its caller.
-func newRedactor(c Call) *httpfill.Redactor {
+func newRedactor(c Call, conf *config) *httpfill.Redactor {
 	r := &httpfill.Redactor{}
-	public := publicNames(c)
+	public := publicNames(c, conf)
 	for name, value := range c.Env {
 		if !public[name] {
 			r.Add(value)
@@ -109,7 +109,7 @@ func newRedactor(c Call) *httpfill.Redactor {
 // publicNames returns the variables whose values are not secret: those of the
 // base environment, those in c.Public and config.public, and the variable that
 // supplies the base of the URL.
-func publicNames(c Call) map[string]bool {
+func publicNames(c Call, conf *config) map[string]bool {
 	public := map[string]bool{}
 	for _, kv := range proc.Base(proc.Environ(c.Env)) {
 		name, _, _ := strings.Cut(kv, "=")
@@ -118,22 +118,9 @@ func publicNames(c Call) map[string]bool {
 	for _, name := range c.Public {
 		public[name] = true
 	}
-	declared, _ := c.Config["public"].([]any)
-	for _, name := range textList(declared) {
+	for _, name := range conf.public {
 		public[name] = true
 	}
-	raw, _ := c.Config["url"].(string)
-	public[httpfill.BaseVariable(raw)] = true
+	public[httpfill.BaseVariable(conf.url)] = true
 	return public
-}
-
-// textList returns the texts of a list and skips other values.
-func textList(list []any) []string {
-	out := []string{}
-	for _, v := range list {
-		if s, ok := v.(string); ok {
-			out = append(out, s)
-		}
-	}
-	return out
 }

@@ -12,6 +12,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/proc"
@@ -45,11 +46,11 @@ type exchange struct {
 // secret appears in either.
 func (c Call) Do(ctx context.Context) (map[string]any, error) {
 	start := c.Now()
-	conf, err := readConfig(c.Config)
-	if err != nil {
+	conf, fs := readConfig(c.Config)
+	if err := diag.FromFindings("reading the configuration of the request", fs); err != nil {
 		return nil, err
 	}
-	x := &exchange{call: c, config: conf, secret: newRedactor(c)}
+	x := &exchange{call: c, config: conf, secret: newRedactor(c, conf)}
 	data, err := x.run(ctx)
 	if data != nil {
 		data["duration_ms"] = c.Now().Sub(start).Milliseconds()

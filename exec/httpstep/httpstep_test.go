@@ -9,10 +9,11 @@ import (
 )
 
 func TestRedactor(t *testing.T) {
+	conf := &config{url: "${BASE:-x}/p", public: []string{"REGION"}}
 	r := newRedactor(Call{
-		Public: []string{"RYE_PROJECT", "VERSION"}, Config: map[string]any{"url": "${BASE:-x}/p", "public": []any{"REGION"}},
-		Env: map[string]string{"PATH": "/usr/bin", "RYE_PROJECT": "/project", "VERSION": "2023-06-01", "KEY": `se"cret/key`, "COPY": "copied-key", "BASE": "https://api.test", "TINY": "abc", "REGION": "eu-north"},
-	})
+		Public: []string{"RYE_PROJECT", "VERSION"},
+		Env:    map[string]string{"PATH": "/usr/bin", "RYE_PROJECT": "/project", "VERSION": "2023-06-01", "KEY": `se"cret/key`, "COPY": "copied-key", "BASE": "https://api.test", "TINY": "abc", "REGION": "eu-north"},
+	}, conf)
 	for in, want := range map[string]string{
 		`a se"cret/key b`:                     "a [redacted] b",
 		`{"k":"se\"cret/key"}`:                `{"k":"[redacted]"}`,

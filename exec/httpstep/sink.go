@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // sinkConfig is one destination of events: the settings of the sink's item with
@@ -27,27 +29,16 @@ type sinkConfig struct {
 	appends   bool
 }
 
-func readSinks(v any) ([]sinkConfig, error) {
-	list, _ := v.([]any)
-	var out []sinkConfig
-	for _, v := range list {
-		m, _ := v.(map[string]any)
-		s := sinkConfig{}
-		s.id, _ = m["sink"].(string)
-		s.kind, _ = m["kind"].(string)
-		s.path, _ = m["path"].(string)
-		n, _ := asInt(m["max_events"])
-		s.maxEvents = int(n)
-		s.raw = m["format"] == "raw"
-		s.appends, _ = m["append"].(bool)
-		switch s.kind {
-		case "return", "file", "null":
-		default:
-			return nil, diag.New(diag.ConfigError, "reading the sinks: %s has kind %q, not one of return, file, null", s.id, s.kind)
-		}
-		out = append(out, s)
+func readSink(r *tree.Reader) sinkConfig {
+	r.Require("kind")
+	return sinkConfig{
+		id:        r.Text("sink"),
+		kind:      r.Enum("kind", "", "return", "file", "null"),
+		maxEvents: int(r.Int("max_events", 0, 0, math.MaxInt32)),
+		path:      r.Text("path"),
+		raw:       r.Text("format") == "raw",
+		appends:   r.Bool("append", false),
 	}
-	return out, nil
 }
 
 // sink receives events.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/suggest"
@@ -150,13 +151,14 @@ func (r *Reader) Require(keys ...string) {
 
 // Text returns a string.
 func (r *Reader) Text(key string) string {
-	return value[string](r, key, "", "a string")
+	s, _ := value[string](r, key, "a string")
+	return s
 }
 
 // TextFunc returns a string for which check returns nil.
 func (r *Reader) TextFunc(key string, check func(string) error) string {
-	s := r.Text(key)
-	if _, ok := r.values[key].(string); !ok {
+	s, ok := value[string](r, key, "a string")
+	if !ok {
 		return ""
 	}
 	if err := check(s); err != nil {
@@ -168,14 +170,33 @@ func (r *Reader) TextFunc(key string, check func(string) error) string {
 
 // Bool returns a truth value, or def.
 func (r *Reader) Bool(key string, def bool) bool {
-	return value(r, key, def, "true or false")
+	if b, ok := value[bool](r, key, "true or false"); ok {
+		return b
+	}
+	return def
 }
 
 // Int returns a whole number from low to high, or def.
 func (r *Reader) Int(key string, def, low, high int64) int64 {
-	want := fmt.Sprintf("a whole number from %d to %d", low, high)
-	n := value(r, key, def, want)
-	if n != def && (n < low || n > high) {
+	if high == math.MaxInt64 {
+		return r.integer(key, def, low, high, fmt.Sprintf("a whole number of at least %d", low))
+	}
+	return r.integer(key, def, low, high, fmt.Sprintf("a whole number from %d to %d", low, high))
+}
+
+// Seconds returns a duration that is written as whole seconds, or def.
+func (r *Reader) Seconds(key string, def, low, high time.Duration) time.Duration {
+	from, to := int64(low/time.Second), int64(high/time.Second)
+	n := r.integer(key, int64(def/time.Second), from, to, fmt.Sprintf("whole seconds from %d to %d", from, to))
+	return time.Duration(n) * time.Second
+}
+
+func (r *Reader) integer(key string, def, low, high int64, want string) int64 {
+	n, ok := value[int64](r, key, want)
+	if !ok {
+		return def
+	}
+	if n < low || n > high {
 		r.Reject(key, "must be %s, not %d", want, n)
 		return def
 	}
@@ -191,12 +212,13 @@ func (r *Reader) Number(key string, def, low, high float64) float64 {
 	case !math.IsInf(low, -1):
 		want = fmt.Sprintf("a number of at least %v", low)
 	}
-	whole, ok := r.values[key].(int64)
-	n := float64(whole)
-	if !ok {
-		n = value(r, key, def, want)
+	var n float64
+	if whole, ok := r.values[key].(int64); ok {
+		n = float64(whole)
+	} else if n, ok = value[float64](r, key, want); !ok {
+		return def
 	}
-	if n != def && !(n >= low && n <= high) { // true for NaN
+	if !(n >= low && n <= high) { // true for NaN
 		r.Reject(key, "must be %s, not %v", want, n)
 		return def
 	}
@@ -210,8 +232,11 @@ func (r *Reader) Enum(key, def string, allowed ...string) string {
 	if last > 0 {
 		want = strings.Join(allowed[:last], ", ") + " or " + want
 	}
-	s := value(r, key, def, want)
-	if s != def && !slices.Contains(allowed, s) {
+	s, ok := value[string](r, key, want)
+	if !ok {
+		return def
+	}
+	if !slices.Contains(allowed, s) {
 		r.Reject(key, "must be %s, not %q", want, s)
 		return def
 	}
@@ -222,8 +247,8 @@ func (r *Reader) Enum(key, def string, allowed ...string) string {
 // which check returns an error, are reported and left out; check may be nil.
 // The result is nil only if the key is absent or not a list.
 func (r *Reader) Texts(key string, check func(string) error) []string {
-	list := value[[]any](r, key, nil, "a list of strings")
-	if _, ok := r.values[key].([]any); !ok {
+	list, ok := value[[]any](r, key, "a list of strings")
+	if !ok {
 		return nil
 	}
 	out := make([]string, 0, len(list)) // an empty list is not an absent one
@@ -245,7 +270,8 @@ func (r *Reader) Texts(key string, check func(string) error) []string {
 	return out
 }
 
-// TextMap returns a mapping of strings, nil if the key is absent.
+// TextMap returns a mapping of strings without the values that are not, nil if
+// the key is absent.
 func (r *Reader) TextMap(key string) map[string]string {
 	m := r.Map(key)
 	if m.values == nil {
@@ -253,7 +279,9 @@ func (r *Reader) TextMap(key string) map[string]string {
 	}
 	out := make(map[string]string, len(m.values))
 	for _, k := range m.Keys() {
-		out[k] = m.Text(k)
+		if s, ok := value[string](m, k, "a string"); ok {
+			out[k] = s
+		}
 	}
 	return out
 }
@@ -263,8 +291,9 @@ func (r *Reader) TextMap(key string) map[string]string {
 func (r *Reader) Map(key string) *Reader {
 	sub := &Reader{doc: r.doc, path: r.Path(key), name: r.Name(key), shared: r.shared}
 	if r.Has(key) {
-		sub.values = value[map[string]any](r, key, nil, "a mapping")
-		sub.wrong = sub.values == nil
+		var ok bool
+		sub.values, ok = value[map[string]any](r, key, "a mapping")
+		sub.wrong = !ok
 	}
 	return sub
 }
@@ -272,8 +301,9 @@ func (r *Reader) Map(key string) *Reader {
 // Maps returns Readers of a list of mappings. Other entries are reported and
 // left out.
 func (r *Reader) Maps(key string) []*Reader {
+	list, _ := value[[]any](r, key, "a list of mappings")
 	var out []*Reader
-	for i, v := range value[[]any](r, key, nil, "a list of mappings") {
+	for i, v := range list {
 		sub := &Reader{doc: r.doc, path: Index(r.Path(key), i), name: fmt.Sprintf("%s[%d]", r.Name(key), i), shared: r.shared}
 		m, ok := v.(map[string]any)
 		if !ok {
@@ -286,19 +316,17 @@ func (r *Reader) Maps(key string) []*Reader {
 	return out
 }
 
-// value returns the value of a key, or def if the key is absent or its value is
-// not a T, which want describes.
-func value[T any](r *Reader, key string, def T, want string) T {
+// value returns the value of a key. It reports a value that is not a T, which
+// want describes.
+func value[T any](r *Reader, key, want string) (t T, ok bool) {
 	v, present := r.values[key]
 	if !present {
-		return def
+		return t, false
 	}
-	t, ok := v.(T)
-	if !ok {
+	if t, ok = v.(T); !ok {
 		r.Reject(key, "must be %s, not %s", want, typeName(v))
-		return def
 	}
-	return t
+	return t, ok
 }
 
 func typeName(v any) string {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -36,6 +37,8 @@ func TestReaderValues(t *testing.T) {
 		{r.Bool("absent", true), true},
 		{r.Int("n", 1, 0, 3), int64(3)},
 		{r.Int("absent", 7, 0, 3), int64(7)},
+		{r.Seconds("n", 0, 0, time.Minute), 3 * time.Second},
+		{r.Seconds("absent", time.Hour, 0, time.Minute), time.Hour},
 		{r.Number("f", 0, 0, 1), 0.5},
 		{r.Number("n", 0, 0, math.Inf(1)), 3.0},
 		{r.Enum("word", "a", "a", "b"), "b"},
@@ -67,6 +70,9 @@ func TestReaderFindings(t *testing.T) {
 		"v must be true or false, not a mapping":                func(r *Reader) { r.Bool("v", false) },
 		"v must be a whole number from 1 to 3, not a mapping":   func(r *Reader) { r.Int("v", 1, 1, 3) },
 		"n must be a whole number from 1 to 3, not 4":           func(r *Reader) { r.Int("n", 1, 1, 3) },
+		"n must be a whole number of at least 5, not 4":         func(r *Reader) { r.Int("n", 5, 5, math.MaxInt64) },
+		"zero must be a whole number from 1 to 3, not 0":        func(r *Reader) { r.Int("zero", 0, 1, 3) },
+		"n must be whole seconds from 1 to 3, not 4":            func(r *Reader) { r.Seconds("n", time.Second, time.Second, 3*time.Second) },
 		"n must be a number from 0 to 1, not 4":                 func(r *Reader) { r.Number("n", 0, 0, 1) },
 		"v must be a number of at least 0, not a mapping":       func(r *Reader) { r.Number("v", 0, 0, math.Inf(1)) },
 		"nan must be a number, not NaN":                         func(r *Reader) { r.Number("nan", 0, math.Inf(-1), math.Inf(1)) },
@@ -91,7 +97,7 @@ func TestReaderFindings(t *testing.T) {
 		`unknown field "m[\"a.b\"]": the fields here are other`: func(r *Reader) { r.Map("m").Only("other") },
 	} {
 		r := readerOf(map[string]any{
-			"v": mapping, "n": int64(4), "nan": math.NaN(), "s": "d", "l": []any{nil}, "strings": []any{"a", "b"}, "null": nil, "empty": "",
+			"v": mapping, "n": int64(4), "zero": int64(0), "nan": math.NaN(), "s": "d", "l": []any{nil}, "strings": []any{"a", "b"}, "null": nil, "empty": "",
 			"m": map[string]any{"a.b": map[string]any{"c": int64(1)}},
 		})
 		read(r)

@@ -1,0 +1,91 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/resolve"
+)
+
+// fieldsOf returns a Reader of the metadata of an item.
+func fieldsOf(it *resolve.Item) *tree.Reader {
+	return tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)
+}
+
+// decodeError returns the findings of a Reader of an item as one error, or nil.
+func decodeError(doing string, it *resolve.Item, r *tree.Reader) error {
+	return diag.FromFindings(doing, diag.WithPath(r.Findings(), it.Path()))
+}
+
+// envConfig is the env_config of an element.
+type envConfig struct {
+	dotenv      bool
+	pass        []string           // names of the caller's variables
+	interpreter *interpreterConfig // nil without one
+	env         map[string]string  // templates by variable
+}
+
+// interpreterConfig is how an element finds its interpreter.
+type interpreterConfig struct {
+	kind, variable           string
+	venvPath                 string
+	searchPaths              []string
+	binary, manager, version string
+	fallback                 string
+}
+
+// readEnvConfig decodes the env_config of an element, without the values that
+// are not valid. Other keys are ignored: items written for the Python version of
+// rye have some.
+func readEnvConfig(fields *tree.Reader) *envConfig {
+	r := fields.Map("env_config")
+	ec := &envConfig{
+		dotenv: r.Bool("dotenv", false),
+		pass:   r.Texts("pass", checkPass),
+		env:    r.TextMap("env"),
+	}
+	if r.Has("interpreter") {
+		ec.interpreter = readInterpreter(r.Map("interpreter"))
+	}
+	return ec
+}
+
+func readInterpreter(r *tree.Reader) *interpreterConfig {
+	r.Require("type", "var")
+	return &interpreterConfig{
+		kind: r.Enum("type", "", "venv_python", "node_modules", "system_binary", "command", "version_manager"),
+		variable: r.TextFunc("var", func(s string) error {
+			if msg := badName(s); s != "" && msg != "" {
+				return errors.New(msg)
+			}
+			return nil
+		}),
+		venvPath:    r.Text("venv_path"),
+		searchPaths: r.Texts("search_paths", nil),
+		binary:      r.Text("binary"),
+		manager: r.TextFunc("manager", func(s string) error {
+			if strings.ContainsAny(s, `/\`) {
+				return errors.New("it must be a name on PATH, not a path")
+			}
+			return nil
+		}),
+		version:  r.Text("version"),
+		fallback: r.Text("fallback"),
+	}
+}
+
+// checkPass refuses variables that choose the code that programs load, and
+// rye's own settings.
+func checkPass(name string) error {
+	if msg := badName(name); msg != "" {
+		return fmt.Errorf("%q: %s", name, msg)
+	}
+	if proc.IsLoaderVar(name) || strings.HasPrefix(strings.ToUpper(name), "RYE_") {
+		return fmt.Errorf("%q may not be passed: it chooses the code that programs load, or it is a setting of rye", name)
+	}
+	return nil
+}
