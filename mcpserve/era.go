@@ -56,7 +56,10 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	m, refused := peek(body)
-	if m.Method != "" && m.ID != nil {
+	// The answer to initialize carries the session's id in a header that the SDK
+	// sets when it answers. A comment sent before would send the headers without
+	// it, and the session would be lost.
+	if m.Method != "" && m.ID != nil && m.Method != "initialize" {
 		s, stop := newSteady(w, e.silence)
 		defer stop()
 		w, r = s, r.WithContext(r.Context()) // the SDK changes the request, which the first byte of an answer looks at

@@ -22,7 +22,6 @@ func TestHTTPRefusals(t *testing.T) {
 		"health by POST":     {"POST", "/healthz", "", nil, 405},
 		"another path":       {"GET", "/", "", nil, 404},
 		"below mcp":          {"POST", "/mcp/x", ping, nil, 404},
-		"no sse":             {"GET", "/sse", "", nil, 404},
 		"GET":                {"GET", "/mcp", "", nil, 405},
 		"GET, new era":       {"GET", "/mcp", "", []string{newer}, 405},
 		"DELETE":             {"DELETE", "/mcp", "", nil, 405},
@@ -94,7 +93,7 @@ func TestCrossOrigin(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
-	s := serveSite(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Beyond: true, SSE: true})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Beyond: true})
 	for header, want := range map[string]int{
 		"": 401, "Authorization: Bearer 0123456789abcdef": 200, "Authorization: bearer 0123456789abcdef": 200,
 		"Authorization: Bearer 0123456789abcdeF": 401, "Authorization: Bearer 0123456789abcde": 401, "Authorization: Bearer ": 401,
@@ -115,7 +114,6 @@ func TestToken(t *testing.T) {
 		method, path, host string
 		want               int
 	}{
-		{"GET", "/sse", "192.0.2.7", 401},
 		{"GET", "/mcp", "192.0.2.7", 401},
 		{"GET", "/healthz", "192.0.2.7", 200},
 		{"GET", "/healthz", "evil.example", 403},

@@ -32,8 +32,6 @@ type HTTPParams struct {
 	// Beyond says that the server can be reached from other machines. Then a
 	// token is needed, and a client may use any address of this one.
 	Beyond bool
-	// SSE adds the endpoint of clients older than March 2025.
-	SSE bool
 }
 
 // Handler returns what answers at /mcp and /healthz.
@@ -54,9 +52,6 @@ func (s *Server) handler(server *mcp.Server, p HTTPParams) (http.Handler, error)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)
 	mux.Handle("/mcp", p.authorized(s.streamable(server)))
-	if p.SSE {
-		mux.Handle("/sse", p.authorized(newOldStreams(server)))
-	}
 	return p.guarded(mux), nil
 }
 

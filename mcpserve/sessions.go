@@ -11,8 +11,6 @@ const (
 	// maxSessions is how many sessions there are at once over HTTP; each takes
 	// some 30 KB.
 	maxSessions = 256
-	// maxStreams is how many clients /sse has at once.
-	maxStreams = 64
 	// comeAgain is how many seconds a client waits that was refused for that.
 	comeAgain = "30"
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 )
@@ -139,21 +140,40 @@ func TestHTTPIDInUse(t *testing.T) {
 	demand(t, oneMessage(t, s.post(call("2", ""), other, older)), "id", "2")
 }
 
-func TestManyOldStreams(t *testing.T) {
-	server := newTestServer(newFake())
-	proto, err := server.protocol(t.Context())
-	if err != nil {
-		t.Fatal(err)
+// A session whose client has gone away is not idle while a call of it runs: the
+// client may connect again and read the result.
+func TestSessionWithCallStays(t *testing.T) {
+	s, f, all := crowd(t, 1)
+	session := s.session()
+	ctx, cancel := context.WithCancel(t.Context())
+	gone := s.later(ctx, call("2", "wait x"), session, older)
+	<-f.started
+	cancel()
+	<-gone
+	all.settle()
+	if res := s.post(hello); res.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("a second session: status %d", res.StatusCode)
 	}
-	o := newOldStreams(proto)
-	o.most = 2
-	web := httptest.NewServer(o)
-	t.Cleanup(func() { web.CloseClientConnections(); web.Close() })
-	s := &site{t: t, base: web.URL, server: server}
-	for _, want := range []int{200, 200, 503, 503} {
-		res := s.ask(t.Context(), http.MethodGet, "/sse", "")
-		if res.StatusCode != want || (want == 503) != (res.Header.Get("Retry-After") != "") {
-			t.Errorf("status %d, want %d, %v", res.StatusCode, want, res.Header)
+	select {
+	case err := <-f.ended:
+		t.Fatalf("the call ended: %v", err)
+	default:
+	}
+	s.server.calls.end(strings.TrimPrefix(session, "Mcp-Session-Id: "))()
+	<-f.ended
+	s.server.calls.settle()
+	s.session()
+}
+
+// settle waits until no call runs.
+func (c *calls) settle() {
+	for {
+		c.mu.Lock()
+		n := len(c.running)
+		c.mu.Unlock()
+		if n == 0 {
+			return
 		}
+		time.Sleep(time.Millisecond)
 	}
 }

@@ -13,25 +13,16 @@ import (
 type silent struct {
 	mcp.Transport
 	open *open
-	conn mcp.Connection
 }
 
 // Connect connects the transport below.
-func (s *silent) Connect(ctx context.Context) (c mcp.Connection, err error) {
-	if s.conn, err = s.Transport.Connect(ctx); err != nil {
+func (s *silent) Connect(ctx context.Context) (mcp.Connection, error) {
+	conn, err := s.Transport.Connect(ctx)
+	if err != nil {
 		return nil, err
 	}
-	return &silentConn{s.conn, s.open}, nil
+	return &silentConn{conn, s.open}, nil
 }
-
-// SupportsProtocolVersion is that of the transport below.
-func (s *silent) SupportsProtocolVersion(version string) bool {
-	t, ok := s.Transport.(mcp.ProtocolVersionSupporter)
-	return !ok || t.SupportsProtocolVersion(version)
-}
-
-// hangUp ends the input: the session cancels what runs, and ends.
-func (s *silent) hangUp() { _ = s.conn.Close() }
 
 type silentConn struct {
 	mcp.Connection

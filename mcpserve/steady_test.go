@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 func TestSteady(t *testing.T) {
@@ -96,4 +98,32 @@ func TestSilentStreams(t *testing.T) {
 		cancel()
 	}
 	demand(t, oneMessage(t, s.post(call("3", ""), session, older)), "result.content.0.type", "text")
+}
+
+// A slow handshake keeps its session: the first byte of its response is sent
+// with the session's id.
+func TestSlowInitialize(t *testing.T) {
+	server := newTestServer(newFake())
+	proto, err := server.protocol(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	proto.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "initialize" {
+				time.Sleep(20 * time.Millisecond)
+			}
+			return next(ctx, method, req)
+		}
+	})
+	e := server.streamable(proto)
+	e.silence = time.Millisecond
+	web := httptest.NewServer(e)
+	t.Cleanup(func() { server.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	s := &site{t: t, base: web.URL, server: server}
+	session := s.session()
+	if session == "Mcp-Session-Id: " {
+		t.Fatal("the session has no id")
+	}
+	demand(t, oneMessage(t, s.post(call("2", ""), session, older)), "id", "2")
 }

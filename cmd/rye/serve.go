@@ -49,7 +49,6 @@ or vscode.`,
 		codes: []diag.Code{diag.ConfigError, diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.Network},
 		flags: []cli.Flag{
 			&cli.StringFlag{Name: "http", Usage: "serve HTTP at `ADDR`: a port of this machine, or HOST:PORT"},
-			&cli.BoolFlag{Name: "sse", Usage: "serve /sse as well, for clients of 2024 (with --http)"},
 			&cli.StringSliceFlag{Name: "allow-origin", Usage: "let pages of `ORIGIN` call, such as https://ide.example (with --http)"},
 			&cli.StringFlag{Name: "token-file", Usage: "demand the token in `FILE` (with --http)"},
 			&cli.StringSliceFlag{Name: "capabilities", Usage: "allow `LIST`: verbs, or capabilities such as rye.execute.tool.gh.*, joined by commas"},
@@ -76,7 +75,7 @@ func runServe(ctx context.Context, c *call) error {
 	if c.isSet("http") {
 		return c.serveHTTP(ctx, allowed)
 	}
-	for _, name := range []string{"sse", "allow-origin", "token-file"} {
+	for _, name := range []string{"allow-origin", "token-file"} {
 		if c.isSet(name) {
 			return diag.New(diag.Usage, "reading flag --%s: it belongs to --http", name)
 		}
@@ -137,7 +136,7 @@ func (w *visibleWriter) Write(b []byte) (int, error) {
 }
 
 func (c *call) serveHTTP(ctx context.Context, allowed policy.Set) error {
-	p := mcpserve.HTTPParams{SSE: c.bool("sse")}
+	p := mcpserve.HTTPParams{}
 	for _, origin := range c.strs("allow-origin") {
 		o, err := webOrigin(origin)
 		if err != nil {
