@@ -8,28 +8,29 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// pinFields are the fields of a lock entry that follow from id and version: the
-// same version cannot come from elsewhere or have other bytes.
-func pinFields() []string {
+// fixedFields returns the fields of a lock entry that id and version determine:
+// the same version has one source and one content.
+func fixedFields() []string {
 	return []string{"url", "ref", "tag", "commit", "tree", "sum", "exec", "manifest", "signers", "caps", "needs"}
 }
 
-// Base holds a lock against the one of a base revision, without a network. A
-// version that stayed and points elsewhere is LOCK_REPOINTED: nothing that a
-// person asks for leads there. So is an entry whose version nobody asks for. That
-// fewer revocations are recorded is a ROLLBACK. A nil base has no entries.
+// Base compares a lock with the one of a base revision, without a network. A
+// bundle whose version is the same and whose source or content differs is
+// LOCK_REPOINTED: no requirement of the project file causes that. So is an entry
+// whose version follows from no requirement. Fewer recorded revocations are a
+// ROLLBACK. A nil base has no entries.
 func Base(base, now *lock.Lock, m *lock.Manifest) []diag.Finding {
 	var out []diag.Finding
 	add := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockRepointed, 0, 0, format, args...)
-		f.Path, f.Fix = lock.LockFile, "restore the entry from the base, or find out who changed it: an update changes the version"
-		out = append(out, f)
+		f.Path = lock.LockFile
+		out = append(out, f.WithReason("base"))
 	}
 	if base != nil {
 		for _, why := range base.Revoked.Behind(now.Revoked) {
-			f := diag.Errorf(diag.Rollback, 0, 0, "%s, which the base was locked with", why)
-			f.Path, f.Fix = lock.LockFile, "restore .ai/trust from the base, then rye lock"
-			out = append(out, f)
+			f := diag.Errorf(diag.Rollback, 0, 0, "%s, which the lock of the base records", why)
+			f.Path = lock.LockFile
+			out = append(out, f.WithReason("base"))
 		}
 	}
 	for _, c := range lock.Compare(base, now) {
@@ -39,8 +40,8 @@ func Base(base, now *lock.Lock, m *lock.Manifest) []diag.Finding {
 		b := now.Bundle(c.Name)
 		if c.Op == lock.Changed && c.Field("version").Name == "" && b.Replace == "" && c.Field("replace").Name == "" {
 			for _, f := range c.Fields {
-				if slices.Contains(pinFields(), f.Name) {
-					add("%s %s stayed, its %s changed from %s to %s", b.ID, b.Version, f.Name, words(f.Old), words(f.New))
+				if slices.Contains(fixedFields(), f.Name) {
+					add("%s %s has the same version, and its %s changed from %s to %s", b.ID, b.Version, f.Name, joined(f.Old), joined(f.New))
 				}
 			}
 		}
@@ -51,15 +52,15 @@ func Base(base, now *lock.Lock, m *lock.Manifest) []diag.Finding {
 	return out
 }
 
-func words(list []string) string {
+func joined(list []string) string {
 	if len(list) == 0 {
 		return "nothing"
 	}
 	return strings.Join(list, ", ")
 }
 
-// BaseSum holds rye.sum against the text it has in a base revision: lines are
-// added and never changed or removed.
+// BaseSum compares rye.sum with its text in a base revision: lines are added and
+// never changed or removed.
 func BaseSum(base []byte, now *lock.Sum) []diag.Finding {
 	var out []diag.Finding
 	for line := range strings.Lines(string(base)) {
@@ -70,9 +71,9 @@ func BaseSum(base []byte, now *lock.Sum) []diag.Finding {
 		switch hash := now.Hash(lock.Module{ID: old[0], Version: old[1]}); hash {
 		case old[2]:
 		case "":
-			out = append(out, sumFinding("%s %s was trusted with %s, and the line was removed", old[0], old[1], old[2]))
+			out = append(out, sumFinding("the line %s %s %s was removed", old[0], old[1], old[2]))
 		default:
-			out = append(out, sumFinding("%s %s was trusted with %s, and is %s now", old[0], old[1], old[2], hash))
+			out = append(out, sumFinding("the line of %s %s changed from %s to %s", old[0], old[1], old[2], hash))
 		}
 	}
 	return out
@@ -80,6 +81,6 @@ func BaseSum(base []byte, now *lock.Sum) []diag.Finding {
 
 func sumFinding(format string, args ...any) diag.Finding {
 	f := diag.Errorf(diag.SumConflict, 0, 0, format, args...)
-	f.Path, f.Fix = lock.SumFile, "restore the line from the base; rye.sum only ever grows"
-	return f
+	f.Path = lock.SumFile
+	return f.WithReason("base")
 }

@@ -40,7 +40,7 @@ func TestBase(t *testing.T) {
 		"signer":     {edit(idCore, func(b *lock.Bundle) { b.Signers = []string{"ed25519:ee"} }), "its signers changed"},
 		"capability": {edit(idCore, func(b *lock.Bundle) { b.Caps = []string{"x"} }), "its caps changed from nothing to x"},
 		"need gone":  {edit(idCore, func(b *lock.Bundle) { b.Needs = nil }), "its needs changed"},
-		"indirect":   {edit("github.com/acme/pii", func(b *lock.Bundle) { b.Commit = "99" }), "github.com/acme/pii v0.2.1 stayed"},
+		"indirect":   {edit("github.com/acme/pii", func(b *lock.Bundle) { b.Commit = "99" }), "github.com/acme/pii v0.2.1 has the same version"},
 		"newer":      {edit(idCore, func(b *lock.Bundle) { b.Version, b.Commit = "v1.9.0", "99" }), "is locked at v1.9.0, the requirements lead to v1.8.2"},
 		"older":      {edit(idCore, func(b *lock.Bundle) { b.Version, b.Commit = "v1.8.0", "99" }), "the requirements lead to v1.8.2"},
 		"an update":  {edit(idCore, func(b *lock.Bundle) { b.Version, b.Require, b.Commit = "v1.9.0", "v1.9.0", "99" }), ""},
@@ -60,7 +60,7 @@ func TestBase(t *testing.T) {
 		switch {
 		case c.part == "" && len(fs) > 0:
 			t.Errorf("%s: %v", name, fs)
-		case c.part != "" && (len(fs) != 1 || fs[0].Code != diag.LockRepointed || !strings.Contains(fs[0].Message, c.part) || fs[0].Fix == ""):
+		case c.part != "" && (len(fs) != 1 || fs[0].Code != diag.LockRepointed || !strings.Contains(fs[0].Message, c.part) || fs[0].Reason == ""):
 			t.Errorf("%s: %v, want one with %q", name, fs, c.part)
 		}
 	}
@@ -71,7 +71,7 @@ func TestBase(t *testing.T) {
 	now := baseLock()
 	now.Bundle(idCore).Version = "v1.9.0"
 	if fs := Base(baseLock(), now, m); len(fs) > 0 {
-		t.Errorf("a stale entry is told elsewhere: %v", fs)
+		t.Errorf("a stale entry is reported elsewhere: %v", fs)
 	}
 }
 
@@ -81,8 +81,8 @@ func TestBaseSum(t *testing.T) {
 	more := strings.Replace(one, "a/b", "c/d", 1)
 	for _, c := range []struct{ base, now, part string }{
 		{"", "", ""}, {one, one, ""}, {"", one, ""}, {one, one + more, ""},
-		{one, "", "the line was removed"}, {one, more, "the line was removed"},
-		{one, other, "and is h1:B"},
+		{one, "", "was removed"}, {one, more, "was removed"},
+		{one, other, "to h1:B"},
 	} {
 		s, found := lock.ParseSum([]byte(c.now))
 		if s == nil {
@@ -102,7 +102,7 @@ func TestBaseSum(t *testing.T) {
 func TestBaseRevoked(t *testing.T) {
 	base, now := baseLock(), baseLock()
 	base.Revoked.Documents = []item.Digest{item.DigestOf([]byte("1"))}
-	if fs := Base(base, now, nil); len(fs) != 1 || fs[0].Code != diag.Rollback || !strings.Contains(fs[0].Message, "is gone, which the base was locked with") {
+	if fs := Base(base, now, nil); len(fs) != 1 || fs[0].Code != diag.Rollback || !strings.Contains(fs[0].Message, "is gone, which the lock of the base records") {
 		t.Errorf("taken back: %v", fs)
 	}
 	now.Revoked.Documents = append(now.Revoked.Documents, base.Revoked.Documents[0], item.DigestOf([]byte("2")))

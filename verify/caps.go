@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// capsOf returns what the item at a path of a bundle asks for.
+// capsOf returns the capabilities that the item at a path of a bundle requests.
 func (p LockParams) capsOf(name string, text []byte) []string {
 	rel, below := strings.CutPrefix(name, space.Dir+"/")
 	at, known := p.table.Place(rel)
@@ -19,16 +19,16 @@ func (p LockParams) capsOf(name string, text []byte) []string {
 	return p.Caps(at, text)
 }
 
-// unsaid reports capabilities that items of a bundle ask for and that its entry
-// does not name: rules are held against the entry where items are used.
-func (p LockParams) unsaid(r *Report, b lock.Bundle, caps []string) {
+// undeclaredCaps reports capabilities that items of a bundle request and its lock
+// entry does not list. Policies are checked against the entry when an item runs.
+func (p LockParams) undeclaredCaps(r *Report, b lock.Bundle, caps []string) {
 	slices.Sort(caps)
 	for _, c := range slices.Compact(caps) {
 		if slices.Contains(b.Caps, c) {
 			continue
 		}
-		f := diag.Errorf(diag.LockMismatch, 0, 0, "items of %s ask for %s, which its entry does not name", b.Module(), c)
-		f.Path, f.Fix = lock.LockFile, "look at who changed rye.lock (git log -p rye.lock); rye lock writes what is so"
-		r.add(f)
+		f := diag.Errorf(diag.LockMismatch, 0, 0, "items of %s request %s, which its entry does not list", b.Module(), c)
+		f.Path = lock.LockFile
+		r.add(f.WithReason("caps"))
 	}
 }

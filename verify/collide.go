@@ -7,9 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// collisions remembers which file gave an id, and an id without regard to case,
-// as indexes into the files of a walk: a hundred thousand refs as texts would be
-// most of what a walk holds.
+// collisions maps the hashes of ids, and of ids in lower case, to the files that
+// give them, as indexes into the files of a walk. With 100,000 items the refs
+// themselves would need most of the memory of a walk.
 type collisions struct {
 	seed      maphash.Seed
 	ids, fold map[uint64]int32
@@ -19,8 +19,8 @@ func newCollisions() *collisions {
 	return &collisions{maphash.MakeSeed(), map[uint64]int32{}, map[uint64]int32{}}
 }
 
-// collide finds two files that give one id, or ids that differ by case only. It
-// is asked before the file joins the others.
+// collide reports a file that gives the id of an earlier file, or an id that
+// differs from it only by case. It must run before the file is added to w.files.
 func (w *walk) collide(rel string, c *collisions) {
 	p, ok := w.table.Place(rel)
 	if !ok || p.Ref.IsZero() {
@@ -29,15 +29,13 @@ func (w *walk) collide(rel string, c *collisions) {
 	ref, at := p.Ref.String(), int32(len(w.files))
 	if other, taken := w.taken(c.ids, c.hash(ref)); taken {
 		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s gives the same id as %s: %s", w.root.Display(rel), w.root.Display(other), p.Ref)
-		f.Fix = "remove or rename one of them"
 		w.finding(f, rel)
 		return
 	}
 	c.ids[c.hash(ref)] = at
 	low := c.hash(strings.ToLower(ref))
 	if other, taken := w.taken(c.fold, low); taken {
-		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s differs from %s only by case: file systems exist that hold one of them", w.root.Display(rel), w.root.Display(other))
-		f.Fix = "rename one of them"
+		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s differs from %s only by case: some file systems can store only one of them", w.root.Display(rel), w.root.Display(other))
 		w.finding(f, rel)
 	}
 	c.fold[low] = at

@@ -14,28 +14,28 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// How far GitFiles reads ahead: a walk asks for files in order, and one answer
-// for many costs git as little as one for one.
+// Limits of reading ahead. A walk reads files in order, and one request to git for
+// many objects costs as much as a request for one.
 const (
 	aheadFiles = 256
 	aheadBytes = 8 << 20
 )
 
-// GitFiles is the .ai folder of a revision or of the index, read from git's
-// objects: no file of a work tree is opened. It is safe for concurrent use.
+// GitFiles is the .ai directory of a revision or of the index, read from git
+// objects. It opens no file of a work tree and is safe for concurrent use.
 type GitFiles struct {
-	entries []gitcmd.Entry // Path is below .ai, "." when .ai itself is no folder
-	at      map[string]int // path to index, of plain files
+	entries []gitcmd.Entry // Path is below .ai, "." if .ai is not a directory
+	at      map[string]int // path to index, of regular files
 	folders map[string]bool
-	double  map[string]bool // paths that a broken tree holds twice
+	double  map[string]bool // paths that a broken tree contains twice
 
-	// beside lists a file that stands beside .ai: asked for when it is read.
+	// beside lists a file next to .ai when it is read.
 	beside func(name string) ([]gitcmd.Entry, error)
 
 	batch *gitcmd.Batch
-	order []int // what is read ahead, plain files only
+	order []int // of reading ahead, regular files only
 	mu    sync.Mutex
-	ahead map[int][]byte // read and not asked for yet
+	ahead map[int][]byte // read ahead and not returned yet
 }
 
 // Revision opens the .ai folder of the project at prefix ("" or "a/b/") in a
@@ -57,7 +57,8 @@ func Index(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitFiles, er
 	})
 }
 
-// openGit starts the helper before it lists: the two take their time together.
+// openGit starts git cat-file before git lists the entries, so that both start at
+// the same time.
 func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(name string) ([]gitcmd.Entry, error)) (*GitFiles, error) {
 	batch, err := git.Batch(ctx)
 	if err != nil {
@@ -73,7 +74,7 @@ func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(name
 	return g, nil
 }
 
-// Beside returns a file of the same tree that stands beside .ai.
+// Beside returns a file of the same tree next to .ai.
 func (g *GitFiles) Beside(name string, limit int64) (data []byte, executable bool, err error) {
 	list, err := g.beside(name)
 	if err != nil {
@@ -117,10 +118,10 @@ func newGitFiles(list []gitcmd.Entry, top string) *GitFiles {
 	return g
 }
 
-// Batch returns the helper that reads the objects, for other objects too.
+// Batch returns the git process that reads the objects. It can read others.
 func (g *GitFiles) Batch() *gitcmd.Batch { return g.batch }
 
-// Only reads no other files ahead than these.
+// Only limits reading ahead to these files.
 func (g *GitFiles) Only(rels []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -133,16 +134,16 @@ func (g *GitFiles) Only(rels []string) {
 	slices.Sort(g.order)
 }
 
-// Close ends the helper that reads the objects.
+// Close stops the git process.
 func (g *GitFiles) Close() error { return g.batch.Close() }
 
 // Root returns the files as a root of the project space.
 func (g *GitFiles) Root() *space.Root { return space.NewFiles(space.Project, g) }
 
-// Empty reports whether there is no .ai folder.
+// Empty reports whether the .ai directory does not exist.
 func (g *GitFiles) Empty() bool { return len(g.entries) == 0 }
 
-// Entry returns what git says of a plain file.
+// Entry returns the entry of a regular file.
 func (g *GitFiles) Entry(rel string) (gitcmd.Entry, bool) {
 	i, ok := g.at[rel]
 	if !ok {
@@ -169,8 +170,8 @@ func (g *GitFiles) Walk(rel string, fn func(space.Entry) error) error {
 	return nil
 }
 
-// below returns the entries at or below a folder. Those in the folder stand
-// together; names such as "a.b" may stand between "a" and "a/".
+// below returns the entries at or below a directory. Entries in the directory are
+// contiguous; names such as "a.b" may sort between "a" and "a/".
 func (g *GitFiles) below(rel string) []gitcmd.Entry {
 	if rel == "." {
 		return g.entries
@@ -187,8 +188,8 @@ func (g *GitFiles) below(rel string) []gitcmd.Entry {
 	return g.entries[from:to]
 }
 
-// fault returns what is wrong with an entry: a tree can hold what no work tree
-// of ours may.
+// fault returns the error for an entry that rye does not read: a git tree can
+// contain entries that a work tree may not.
 func (g *GitFiles) fault(e gitcmd.Entry) (fs.FileMode, error) {
 	switch {
 	case e.Mode == gitcmd.ModeLink:
@@ -198,9 +199,9 @@ func (g *GitFiles) fault(e gitcmd.Entry) (fs.FileMode, error) {
 	case e.Mode == 0:
 		return fs.ModeIrregular, diag.New(diag.NotRegular, "reading %s: it is not merged", e.Path)
 	case !e.IsFile() || e.Path == ".":
-		return fs.ModeIrregular, diag.New(diag.NotRegular, "reading %s: it is no plain file", e.Path)
+		return fs.ModeIrregular, diag.New(diag.NotRegular, "reading %s: it is not a regular file", e.Path)
 	case g.double[e.Path]:
-		return 0, diag.New(diag.AmbiguousItem, "reading %s: the tree holds it twice", e.Path)
+		return 0, diag.New(diag.AmbiguousItem, "reading %s: the tree contains it twice", e.Path)
 	}
 	return 0, openat.CheckRel(e.Path)
 }
@@ -231,7 +232,7 @@ func tooLarge(rel string, size, limit int64) error {
 	return diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", rel, size, limit)
 }
 
-// object returns the bytes of entry i, and reads those that follow it as well.
+// object returns the bytes of entry i and reads the following entries ahead.
 func (g *GitFiles) object(i int, limit int64) (data []byte, err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -239,7 +240,7 @@ func (g *GitFiles) object(i int, limit int64) (data []byte, err error) {
 		delete(g.ahead, i)
 		return b, nil
 	}
-	if len(g.ahead) > 4*aheadFiles { // nobody came for them
+	if len(g.ahead) > 4*aheadFiles { // the walk skipped them
 		clear(g.ahead)
 	}
 	which := g.next(i)
@@ -247,14 +248,14 @@ func (g *GitFiles) object(i int, limit int64) (data []byte, err error) {
 	for k, j := range which {
 		oids[k] = g.entries[j].OID
 	}
-	room := int64(aheadBytes)
+	budget := int64(aheadBytes)
 	readErr := g.batch.Read(oids, limit, func(k int, o gitcmd.Object) {
 		switch {
 		case k == 0:
 			data, err = blob(g.entries[i].Path, o, limit)
-		case o.Data != nil && o.Size <= room:
+		case o.Data != nil && o.Size <= budget:
 			g.ahead[which[k]] = o.Data
-			room -= o.Size
+			budget -= o.Size
 		}
 	})
 	if readErr != nil {
@@ -263,7 +264,7 @@ func (g *GitFiles) object(i int, limit int64) (data []byte, err error) {
 	return data, err
 }
 
-// next returns i and the files after it that are to be read ahead.
+// next returns i and the indexes after it to read ahead.
 func (g *GitFiles) next(i int) []int {
 	which := []int{i}
 	from, _ := slices.BinarySearch(g.order, i+1)
@@ -281,10 +282,9 @@ func (g *GitFiles) next(i int) []int {
 func blob(rel string, o gitcmd.Object, limit int64) ([]byte, error) {
 	switch {
 	case o.Kind == "missing":
-		return nil, diag.New(diag.FileSystemError, "reading %s: the repository lacks object %s", rel, o.OID).
-			WithHint("fetch it: a partial clone holds no contents")
+		return nil, diag.New(diag.FileSystemError, "reading %s: the repository lacks object %s", rel, o.OID).WithReason("no_object")
 	case o.Kind != "blob":
-		return nil, diag.New(diag.NotRegular, "reading %s: object %s is a %s, no file", rel, o.OID, o.Kind)
+		return nil, diag.New(diag.NotRegular, "reading %s: object %s is a %s, not a file", rel, o.OID, o.Kind)
 	case o.Size > limit:
 		return nil, tooLarge(rel, o.Size, limit)
 	}

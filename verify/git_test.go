@@ -74,7 +74,7 @@ func TestHostileTree(t *testing.T) {
 		}
 	}
 	if !g.Exists("link") || !g.Exists("module") || g.Exists("nothing") || !g.Executable("run") || g.Executable("a") {
-		t.Error("what exists, and what runs, is not what the tree says")
+		t.Error("existing and executable files differ from the tree")
 	}
 	if _, err := g.Read("a", 3); diag.CodeOf(err) != diag.TooLarge {
 		t.Errorf("above the limit: %v", err)

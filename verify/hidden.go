@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// hidden looks into a file of a bundle that is no item for what a reader does
-// not see; items were looked at when they were verified.
+// hidden reports hidden content of a bundle file that is not an item. Items are
+// scanned when they are verified.
 func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 	rel, below := strings.CutPrefix(b.Path, space.Dir+"/")
 	if at, known := p.table.Place(rel); below && known && at.Type.Ext != "" {
@@ -31,9 +31,9 @@ func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 	}
 }
 
-// packed warns of what is in a file of one's own that would refuse a bundle, or be
-// odd in one.
-func packed(it *resolve.Item) []diag.Finding {
+// unfitForBundle warns about content of a project's own file that would make rye
+// refuse or question a bundle that contains it.
+func unfitForBundle(it *resolve.Item) []diag.Finding {
 	b := hidden.Blob{Path: path.Join(space.Dir, it.Rel), Bytes: it.Bytes, Executable: it.Root.Executable(it.Rel)}
 	fs := hidden.Blobs(b, func(name string) bool { return it.Root.Exists(strings.TrimPrefix(name, space.Dir+"/")) })
 	for i := range fs {
@@ -42,7 +42,7 @@ func packed(it *resolve.Item) []diag.Finding {
 	return fs
 }
 
-// alike warns of bundles whose ids are easily taken for one that is required.
+// alike warns about bundles whose ids are easily mistaken for a required one.
 func (p LockParams) alike(r *Report) {
 	looks := p.Lock.Looks()
 	for i, b := range p.Lock.Bundles {
@@ -50,7 +50,7 @@ func (p LockParams) alike(r *Report) {
 			if q.Require == "" || b.Require != "" && i < j || looks[i].Alike(looks[j]) == lock.Unlike {
 				continue
 			}
-			f := diag.Warnf(diag.HiddenChars, 0, 0, "%s looks like %s, which is required: see that both are meant", b.ID, q.ID)
+			f := diag.Warnf(diag.HiddenChars, 0, 0, "%s looks like %s, which is required: check that both are intended", b.ID, q.ID)
 			f.Path = lock.LockFile
 			r.add(f)
 		}

@@ -8,14 +8,12 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// leftover is the finding about what a killed write left behind: a warning,
-// since no id leads to such a name and nobody reads it. Only plain files of
-// exactly that shape of name are meant.
+// leftover returns a warning for the temporary file of an interrupted write. It is
+// not an error, because no id has such a name. Only regular files match.
 func leftover(e space.Entry) (diag.Finding, bool) {
 	if e.Type != 0 || !atomicfile.Temporary(path.Base(e.Rel)) {
 		return diag.Finding{}, false
 	}
-	f := diag.Warnf(diag.FileSystemError, 0, 0, "an interrupted write left this file behind; nothing reads it")
-	f.Fix = "remove it; rye sign does so for those older than five minutes"
-	return f, true
+	f := diag.Warnf(diag.FileSystemError, 0, 0, "an interrupted write left this temporary file")
+	return f.WithReason("leftover"), true
 }

@@ -30,7 +30,7 @@ func TestLeftover(t *testing.T) {
 		if is != tc.want {
 			t.Errorf("%s (%s): %t, want %t", tc.entry.Rel, tc.entry.Type, is, tc.want)
 		}
-		if is && (f.Severity != diag.SeverityWarning || f.Fix == "") {
+		if is && (f.Severity != diag.SeverityWarning || f.Reason == "") {
 			t.Errorf("%s: finding %+v, want a warning with a fix", tc.entry.Rel, f)
 		}
 	}

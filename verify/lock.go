@@ -16,35 +16,34 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// LockParams says what a lock is held against.
+// LockParams is the state that a lock is compared with.
 type LockParams struct {
 	Params
 	Lock   *lock.Lock
 	Sum    *lock.Sum      // nil: no rye.sum
 	System lock.System    // the system bundle of this program
-	Items  []lock.Item    // the entries that the project's tools would have now
-	Stale  []diag.Finding // what the manifest asks for and the lock was not made for
-	// Check holds the chain of a tool against the lock, as a run does.
+	Items  []lock.Item    // the entries of the project's tools as they are now
+	Stale  []diag.Finding // differences between the project file and the lock
+	// Check compares the chain of a tool with the lock, as a run does.
 	Check  func(ctx context.Context, ref item.Ref) error
-	Locked bool // staleness and drift are errors too
-	// Left says which items a sparse checkout leaves out: their entries stand
-	// for them. Nil: none.
-	Left func([]item.Ref) map[item.Ref]bool
-	// Vendored says that installed bundles are committed.
+	Locked bool // staleness is an error, not a warning
+	// Sparse returns the items that a sparse checkout leaves out: their entries
+	// are valid without them. Nil: none.
+	Sparse func([]item.Ref) map[item.Ref]bool
+	// Vendored reports that installed bundles are committed.
 	Vendored bool
-	// Partial says that some bundles are not at hand: an entry whose chain leads
-	// there is held against the project's own items only.
+	// Partial reports that some bundles are not installed: of an entry whose chain
+	// leads there only the project's own items are compared.
 	Partial bool
-	// Caps says what the item in a place asks for. Nil: nobody knows.
+	// Caps returns the capabilities that an item requests. Nil: not compared.
 	Caps func(at extract.Place, text []byte) []string
 
-	table *extract.Table // where items stand
+	table *extract.Table // maps paths to items
 }
 
-// Lock holds a lock against the project: entries of items against the chains
-// there are now, installed bundles against their manifests and hashes, hashes
-// against rye.sum. Of a project in git's objects, only vendored bundles are its
-// own.
+// Lock compares a lock with the project: entries of items with their current
+// chains, installed bundles with their manifests and hashes, hashes with rye.sum.
+// Of a project in git objects it verifies only vendored bundles.
 func Lock(ctx context.Context, p LockParams) (*Report, error) {
 	r := &Report{}
 	for _, f := range p.Stale {
@@ -79,7 +78,7 @@ func Lock(ctx context.Context, p LockParams) (*Report, error) {
 
 func (r *Report) add(f diag.Finding) { r.Findings = append(r.Findings, f) }
 
-// Fail adds an error about a file: its findings, or itself as one.
+// Fail adds the findings of an error about a file, or the error as a finding.
 func (r *Report) Fail(path string, err error) {
 	if fs := diag.FindingsOf(err); len(fs) > 0 {
 		r.Findings = append(r.Findings, fs...)
@@ -102,8 +101,8 @@ func failure(path string, err error) diag.Finding {
 	return f
 }
 
-// Unlocked warns of bundles that stand in the project and that no lock names:
-// nothing reads them.
+// Unlocked warns about bundles that are installed in the project and not in its
+// lock. They are not used.
 func Unlocked(roots []*space.Root) []diag.Finding {
 	var out []diag.Finding
 	for _, root := range roots {
@@ -114,15 +113,15 @@ func Unlocked(roots []*space.Root) []diag.Finding {
 			if slices.ContainsFunc(roots, func(r *space.Root) bool { return r.Space == root.Space && r.Install() == dir }) {
 				continue
 			}
-			f := diag.Warnf(diag.BundleFileExtra, 0, 0, "no lock names this bundle, so nothing uses it")
-			f.Path, f.Fix = root.Display(space.BundlesFolder+"/"+dir), "rye prune"
-			out = append(out, f)
+			f := diag.Warnf(diag.BundleFileExtra, 0, 0, "the bundle is not in the lock, so it is not used")
+			f.Path = root.Display(space.BundlesFolder + "/" + dir)
+			out = append(out, f.WithReason("not_locked"))
 		}
 	}
 	return out
 }
 
-// soften makes a warning of what only --locked refuses.
+// soften turns a finding into a warning unless --locked is set.
 func (p LockParams) soften(f diag.Finding) diag.Finding {
 	if !p.Locked {
 		f.Severity = diag.SeverityWarning
@@ -130,7 +129,7 @@ func (p LockParams) soften(f diag.Finding) diag.Finding {
 	return f
 }
 
-// items compares the entries with the chains there are now.
+// items compares the entries with the current chains.
 func (p LockParams) items(ctx context.Context, r *Report) {
 	stale := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockStale, 0, 0, format, args...)
@@ -151,21 +150,22 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 			r.Fail(lock.LockFile, err)
 		}
 	}
-	left := p.left(now)
+	sparse := p.sparse(now)
 	for _, it := range p.Lock.Items {
 		switch {
-		case now[it.Ref] || left[it.Ref]:
+		case now[it.Ref] || sparse[it.Ref]:
 		case p.Partial:
 			p.own(ctx, r, it)
 		default:
-			stale("%s is in the lock, and no tool of the project that can run", it.Ref)
+			stale("%s is in the lock and is not a runnable tool of the project", it.Ref)
 		}
 	}
 }
 
-// left asks for the entries whose items are not there.
-func (p LockParams) left(now map[item.Ref]bool) map[item.Ref]bool {
-	if p.Left == nil {
+// sparse returns the locked items that do not exist because a sparse checkout
+// leaves them out.
+func (p LockParams) sparse(now map[item.Ref]bool) map[item.Ref]bool {
+	if p.Sparse == nil {
 		return nil
 	}
 	var gone []item.Ref
@@ -174,11 +174,11 @@ func (p LockParams) left(now map[item.Ref]bool) map[item.Ref]bool {
 			gone = append(gone, it.Ref)
 		}
 	}
-	return p.Left(gone)
+	return p.Sparse(gone)
 }
 
-// own holds those elements of an entry that are the project's own against what
-// is there.
+// own compares the elements of an entry that are the project's own items with
+// the files.
 func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
 	for i, link := range entry.Chain {
 		it, err := p.Resolver.Inspect(ctx, link.Ref)
@@ -187,7 +187,7 @@ func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
 			r.Fail(lock.LockFile, err)
 		case err == nil && it.Root.Space == space.Project && !it.Root.Bundled() && it.Digest != link.Digest:
 			f := diag.Errorf(diag.LockMismatch, 0, 0, "checking %s: %s has other bytes than were locked (expected %s, found %s)", entry.Ref, link.Ref, link.Digest, it.Digest)
-			f.Path, f.Fix = lock.LockFile, "look at the change (git diff); if it is right, rye lock accepts it"
+			f.Path = lock.LockFile
 			r.add(f)
 		}
 	}
@@ -198,13 +198,13 @@ func (p LockParams) onDisk() bool {
 	return slices.ContainsFunc(p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project && !r.Bundled() && r.OnDisk() })
 }
 
-// elsewhere reports whether a bundle that is not there need not be.
+// elsewhere reports whether a bundle is not installed and does not have to be.
 func (p LockParams) elsewhere(root *space.Root) bool {
 	return !p.Vendored && root.ReadOnly() && root.Ready() != nil
 }
 
-// layer verifies one bundle: what stands there, each file of it, the manifest
-// that the lock names, and the hash of all files.
+// layer verifies one bundle: its directory, each file, the manifest that the lock
+// names, and the hash of all files.
 func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) error {
 	if err := root.Ready(); err != nil {
 		r.Fail(lock.LockFile, err)
@@ -247,7 +247,8 @@ func (p LockParams) manifestOf(root *space.Root) *diag.Finding {
 	if len(rels) == 0 {
 		f.Message = "it has no manifest, the lock names " + want.String()
 	}
-	f.Path, f.Fix = root.Display("."), "rye sync installs what is locked"
+	f.Path = root.Display(".")
+	f = f.WithReason("installed")
 	return &f
 }
 
@@ -270,7 +271,7 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 		files = append(files, f)
 		return nil
 	})
-	p.unsaid(r, b, caps)
+	p.undeclaredCaps(r, b, caps)
 	got := ""
 	if err == nil {
 		got, err = lock.HashTree(files)
@@ -280,7 +281,7 @@ func (p LockParams) sum(r *Report, root *space.Root, b lock.Bundle) {
 		r.Fail(root.Display("."), err)
 	case got != b.Sum:
 		f := diag.Errorf(diag.HashMismatch, 0, 0, "the files of %s have the hash %s, the lock names %s", root.Label(), got, b.Sum)
-		f.Path, f.Fix = root.Display("."), "rye sync installs what is locked"
-		r.add(f)
+		f.Path = root.Display(".")
+		r.add(f.WithReason("installed"))
 	}
 }

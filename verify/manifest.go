@@ -12,8 +12,8 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// manifests verifies every bundle manifest of the walk, with all that it lists,
-// and takes them out of the files to judge.
+// manifests verifies every bundle manifest of the walk with the files it lists, and
+// removes the manifests from the files to judge.
 func (w *walk) manifests(ctx context.Context) error {
 	for _, rel := range w.files {
 		if !manifest(rel) {
@@ -53,12 +53,12 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	return nil
 }
 
-// JudgeManifest returns the judge of a bundle manifest's signature.
+// JudgeManifest returns a function that judges the signature of a bundle manifest.
 func JudgeManifest(store *trust.Store, space, where string) func([]byte, sign.Subject) bundle.Verdict {
 	return judge(store, trust.Input{Space: space, Path: where})
 }
 
-// JudgeBeside returns the judge of the further signatures of a manifest.
+// JudgeBeside returns a function that judges a co-signature of a bundle manifest.
 func JudgeBeside(store *trust.Store, space string) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
 	return judgeBeside(store, trust.Input{Space: space})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// BundleTree returns the folder that a root's bundles lie in, and what closes
-// it.
+// BundleTree returns the directory of a root's .ai as a tree, and a function that
+// closes it.
 func BundleTree(root *space.Root) (bundle.Tree, func(), error) {
 	if !root.OnDisk() {
 		return rootTree{root}, func() {}, nil

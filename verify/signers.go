@@ -12,8 +12,9 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Signers returns the name of a bundle's manifest and the keys whose signatures
-// of it count now: of the one that has that digest.
+// Signers returns the name of the manifest of a bundle that has the wanted digest,
+// and the keys whose signatures of it are trusted now. Without such a manifest
+// both are empty.
 func Signers(store *trust.Store, root *space.Root, want item.Digest) (name string, keys []sign.Fingerprint, err error) {
 	tree, done, err := BundleTree(root)
 	if err != nil {

@@ -1,8 +1,8 @@
 // Package verify walks a space and judges every file in it: signatures, trust,
 // metadata, hidden characters, collisions, links and bundle manifests.
 //
-// It uses the same reading as every run (resolve), so it cannot disagree with
-// it. It writes nothing, runs nothing and renders nothing.
+// It reads items through resolve, as every run does, so both give the same
+// verdict. It does not write files, run items or render output.
 package verify
 
 import (
@@ -25,13 +25,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Params says what to walk. Resolver is required and should be lenient.
+// Params configures a walk. Resolver is required and should be lenient.
 type Params struct {
 	Resolver *resolve.Resolver
 	Trust    *trust.Store
-	// CountOnly keeps the number of files and of trusted ones, and not Files.
+	// CountOnly leaves Report.Files empty; Judged and Trusted are set.
 	CountOnly bool
-	// Explain keeps every file that is refused, with the steps of its judgement.
+	// Explain keeps every refused file with the steps of its judgement.
 	Explain bool
 }
 
@@ -42,23 +42,23 @@ type File struct {
 	Path    string        `json:"path"`
 	Digest  item.Digest   `json:"digest"`
 	Support bool          `json:"support,omitempty"`
-	Bundle  string        `json:"bundle,omitempty"` // when the file is the manifest of one
+	Bundle  string        `json:"bundle,omitempty"` // the bundle whose manifest the file is, or ""
 	Verdict trust.Verdict `json:"verdict"`
-	Steps   []string      `json:"steps,omitempty"` // of the judgement, where an explanation was asked for
+	Steps   []string      `json:"steps,omitempty"` // of the judgement, with Params.Explain
 }
 
 // Report is the outcome of a walk.
 type Report struct {
-	Files    []File         `json:"files"` // empty when only counted
+	Files    []File         `json:"files"` // empty with Params.CountOnly
 	Findings []diag.Finding `json:"findings"`
-	Judged   int            `json:"-"` // how many files
-	Trusted  int            `json:"-"` // how many of them are trusted
+	Judged   int            `json:"-"` // number of files
+	Trusted  int            `json:"-"` // number of trusted files
 }
 
 // Failed reports whether any finding is an error.
 func (r *Report) Failed() bool { return diag.Failed(r.Findings) }
 
-// Root verifies everything below the .ai folder of a root.
+// Root verifies everything below the .ai directory of a root.
 func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 	w := &walk{p: p, root: root}
 	var err error
@@ -76,8 +76,8 @@ func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 	return w.finish(), nil
 }
 
-// Below verifies everything at or below rel in a root; a detached signature
-// stands for its file.
+// Below verifies everything at or below rel in a root. If rel is a detached
+// signature, it verifies the signed file.
 func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report, error) {
 	w := &walk{p: p, root: root}
 	var err error
@@ -95,7 +95,7 @@ func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report
 	return w.finish(), nil
 }
 
-// isFile reports whether something else than a folder stands at rel.
+// isFile reports whether rel exists on disk and is not a directory.
 func isFile(root *space.Root, rel string) bool {
 	fi, err := os.Lstat(root.Path(rel))
 	return root.OnDisk() && err == nil && !fi.IsDir()
@@ -108,7 +108,7 @@ func Item(it *resolve.Item) *Report {
 	return r
 }
 
-// file counts one file, and keeps it on request.
+// file counts one file and, if keep is set, adds it to Files.
 func (r *Report) file(f File, keep bool) {
 	r.Judged++
 	if f.Verdict.Status == trust.Trusted {
@@ -119,7 +119,7 @@ func (r *Report) file(f File, keep bool) {
 	}
 }
 
-// Merge adds what o found.
+// Merge adds the files, findings and counts of o.
 func (r *Report) Merge(o *Report) {
 	r.Files = append(r.Files, o.Files...)
 	r.Findings = append(r.Findings, o.Findings...)
@@ -131,7 +131,7 @@ type walk struct {
 	root  *space.Root
 	table *extract.Table
 
-	whole bool // the root from its top, so that its manifests are in the walk
+	whole bool // the walk starts at the top of the root and includes the manifests
 
 	files  []string // to judge
 	report Report
@@ -142,9 +142,9 @@ func (w *walk) finding(f diag.Finding, rel string) {
 	w.report.Findings = append(w.report.Findings, f)
 }
 
-// collect lists the files and makes the findings that need no reading.
+// collect lists the files and reports problems that need no content.
 func (w *walk) collect(ctx context.Context, rel string) error {
-	sigs := map[string]string{} // of what: where it stands
+	sigs := map[string]string{} // signed file: its detached signature
 	ids := newCollisions()
 	err := w.root.Walk(rel, func(e space.Entry) error {
 		if extract.Own(e.Rel) {
@@ -155,7 +155,7 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 			return ctx.Err()
 		}
 		if e.Type != 0 || e.Err != nil {
-			w.finding(special(e), e.Rel)
+			w.finding(irregular(e), e.Rel)
 			return ctx.Err()
 		}
 		if manifest, ok := bundle.CosignedManifest(e.Rel); ok && strings.HasPrefix(e.Rel, space.BundlesFolder+"/") {
@@ -174,20 +174,18 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 		delete(sigs, rel)
 	}
 	for base, rel := range sigs {
-		f := diag.Errorf(diag.Unsigned, 0, 0, "a detached signature stands here without its file %s", path.Base(base))
-		f.Fix = "remove it, or restore the file"
-		w.finding(f, rel)
+		f := diag.Errorf(diag.Unsigned, 0, 0, "the detached signature has no file %s", path.Base(base))
+		w.finding(f.WithReason("no_file"), rel)
 	}
 	return err
 }
 
-// special says what is wrong with what is no plain file.
-func special(e space.Entry) diag.Finding {
-	f := diag.Errorf(diag.NotRegular, 0, 0, "it is no plain file (%s)", e.Type)
+// irregular returns the finding for an entry that is not a regular file.
+func irregular(e space.Entry) diag.Finding {
+	f := diag.Errorf(diag.NotRegular, 0, 0, "it is not a regular file (%s)", e.Type)
 	if e.Err != nil {
 		f = diag.Errorf(codeOf(e.Err), 0, 0, "%s", e.Err)
 	}
-	f.Fix = "replace it by a plain file, or remove it"
 	return f
 }
 
@@ -195,12 +193,11 @@ func (w *walk) add(e space.Entry) {
 	p, known := w.table.Place(e.Rel)
 	switch {
 	case strings.HasPrefix(path.Base(e.Rel), ".git") || path.Base(e.Rel) == ".keep":
-	case !p.Ref.IsZero(), manifest(e.Rel), known: // known: no item, so a manifest must list it
+	case !p.Ref.IsZero(), manifest(e.Rel), known: // a known file that is not an item must be in a manifest
 		w.files = append(w.files, e.Rel)
 	default:
-		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor claims this place, so it is not verified")
-		f.Fix = "move it to a folder of a kind, or out of .ai"
-		w.finding(f, e.Rel)
+		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor matches this path, so the file is not verified")
+		w.finding(f.WithReason("no_extractor"), e.Rel)
 	}
 }
 
@@ -209,7 +206,7 @@ func manifest(rel string) bool {
 	return strings.HasPrefix(rel, "bundles/") && path.Base(rel) == "manifest.yaml"
 }
 
-// judge reads every file, several at once, and keeps only the judgement.
+// judge verifies every file, GOMAXPROCS at a time.
 func (w *walk) judge(ctx context.Context) error {
 	if err := w.manifests(ctx); err != nil {
 		return err
@@ -242,7 +239,7 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
 		return File{Space: w.root.Label(), Path: f.Path}, []diag.Finding{f}
 	}
 	if w.whole && it.Ref.IsZero() && it.Verdict.Code == diag.HashMismatch {
-		return fileOf(it), nil // the manifest that lists it says so
+		return fileOf(it), nil // manifests reported the file already
 	}
 	f := fileOf(it)
 	if w.p.Explain && !it.Verdict.OK() && !it.Ref.IsZero() {
@@ -266,8 +263,8 @@ func fileOf(it *resolve.Item) File {
 	return File{Ref: ref, Space: it.Root.Label(), Path: it.Path(), Digest: it.Digest, Support: it.Support(), Verdict: it.Verdict}
 }
 
-// findingsOf returns the verdict, when it refuses, then warnings, metadata and
-// lints.
+// findingsOf returns the reason of a refusing verdict, then warnings, findings
+// about metadata, and lints.
 func findingsOf(it *resolve.Item) []diag.Finding {
 	var fs []diag.Finding
 	if !it.Verdict.OK() {
@@ -278,37 +275,38 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 			fs = append(fs, f)
 		}
 	}
-	fs = append(append(fs, it.Findings...), neverCounts(it)...)
+	fs = append(append(fs, it.Findings...), sealedCopy(it)...)
 	if it.Type.Ext != "" {
 		fs = append(fs, hidden.Layout(it.Bytes)...)
 	} else if !it.Root.Bundled() {
-		fs = append(fs, packed(it)...)
+		fs = append(fs, unfitForBundle(it)...)
 	}
 	return diag.WithPath(fs, it.Path())
 }
 
-// verdictFinding says why an item is refused, at the place where it shows.
+// verdictFinding returns the reason of a refusal at the position of its cause.
 func verdictFinding(it *resolve.Item) diag.Finding {
 	f := diag.Errorf(it.Verdict.Code, 0, 0, "%s", it.Verdict.Reason())
 	for _, at := range it.Verdict.Findings {
 		if at.Code == f.Code {
-			f.Line, f.Column, f.Fix = at.Line, at.Column, at.Fix
+			f.Line, f.Column = at.Line, at.Column
+			f.Fix, f.Reason, f.Facts = at.Fix, at.Reason, at.Facts
 			if f.Code == diag.HiddenChars {
-				f.Message = at.Message // the reason names the line
+				f.Message = at.Message // the reason repeats the line number
 			}
 			break
 		}
 	}
 	if it.Ref.IsZero() && f.Code == diag.Unsigned {
-		f.Fix = "rename it into the grammar of ids and sign it, list it with rye bundle create, or move it out of .ai"
+		return f.WithReason("not_an_item")
 	}
 	return f
 }
 
-// finish sorts the report, so that it is the same for every number of workers.
+// finish sorts the report, so that it does not depend on the order of judging.
 func (w *walk) finish() *Report {
 	slices.SortFunc(w.report.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	diag.Sort(w.report.Findings)
-	w.report.Findings = slices.CompactFunc(w.report.Findings, diag.Finding.Equal) // a parser and the verdict may say the same
+	w.report.Findings = slices.CompactFunc(w.report.Findings, diag.Finding.Equal) // a parser and the verdict may report the same
 	return &w.report
 }

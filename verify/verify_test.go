@@ -39,8 +39,8 @@ func walk(h *testkit.House) *verify.Report {
 	return r
 }
 
-// told renders findings as "path CODE", warnings in lower case.
-func told(r *verify.Report) []string {
+// rendered returns findings as "path CODE", warnings in lower case.
+func rendered(r *verify.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
 		code := string(f.Code)
@@ -62,7 +62,7 @@ func TestClean(t *testing.T) {
 	}
 	r := walk(h)
 	if r.Failed() || len(r.Files) != 3 || !r.Files[2].Support {
-		t.Errorf("%v\n%+v", told(r), r.Files)
+		t.Errorf("%v\n%+v", rendered(r), r.Files)
 	}
 	empty := testkit.New(t)
 	if r := walk(empty); len(r.Files) != 0 || len(r.Findings) != 0 {
@@ -107,7 +107,7 @@ func TestFindings(t *testing.T) {
 		".ai/tools/upper.YAML UNSIGNED", ".ai/top.yaml schema_not_found",
 	}
 	r := walk(h)
-	got := told(r)
+	got := rendered(r)
 	for _, line := range want {
 		if !slices.Contains(got, line) {
 			t.Errorf("not found: %s", line)
@@ -122,11 +122,11 @@ func TestFindings(t *testing.T) {
 		t.Error("V29: a file with other line ends passes")
 	}
 	if slices.Sort(got); len(slices.Compact(slices.Clone(got))) != len(got) {
-		t.Errorf("something is said twice: %q", got)
+		t.Errorf("a finding is repeated: %q", got)
 	}
 }
 
-// V35, V36, V38: what is no plain file.
+// V35, V36, V38: entries that are not regular files.
 func TestSpecialFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("links need rights")
@@ -149,8 +149,8 @@ func TestSpecialFiles(t *testing.T) {
 		}
 	}
 	want := []string{".ai/knowledge PATH_ESCAPE", ".ai/tools/hard.yaml NOT_REGULAR", ".ai/tools/link.yaml PATH_ESCAPE", ".ai/tools/loop PATH_ESCAPE", `.ai/tools/odd\name PATH_ESCAPE`}
-	if r := walk(h); !slices.Equal(told(r), want) {
-		t.Errorf("%q, want %q", told(r), want)
+	if r := walk(h); !slices.Equal(rendered(r), want) {
+		t.Errorf("%q, want %q", rendered(r), want)
 	}
 	p := params(h)
 	root := p.Resolver.Spaces().Of(space.Project)
@@ -174,7 +174,7 @@ func TestBelow(t *testing.T) {
 		"tools": "3 [.ai/tools/b/data.bin UNSIGNED .ai/tools/b/y.yaml UNSIGNED]", "none": "0 []",
 	} {
 		r, err := verify.Below(t.Context(), p, root, rel)
-		if got := fmt.Sprint(len(r.Files), " ", told(r)); err != nil || got != want {
+		if got := fmt.Sprint(len(r.Files), " ", rendered(r)); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", rel, got, err, want)
 		}
 	}
@@ -210,11 +210,11 @@ func TestManifest(t *testing.T) {
 	}
 	good := fresh(testkit.Key(42))
 	if r := walk(good); r.Failed() || len(r.Files) != 3 || r.Files[0].Bundle != "acme" {
-		t.Errorf("%q %+v", told(r), r.Files)
+		t.Errorf("%q %+v", rendered(r), r.Files)
 	}
 	p := params(good) // a folder without the manifest in it
 	if r, err := verify.Below(t.Context(), p, p.Resolver.Spaces().Of(space.Project), "tools/pkg"); err != nil || r.Failed() || len(r.Files) != 2 {
-		t.Errorf("%q, %v", told(r), err)
+		t.Errorf("%q, %v", rendered(r), err)
 	}
 	for name, c := range map[string]struct {
 		by     sign.Signer
@@ -232,8 +232,8 @@ func TestManifest(t *testing.T) {
 	} {
 		h := fresh(c.by)
 		c.change(h)
-		if r := walk(h); !slices.Equal(told(r), c.want) {
-			t.Errorf("%s: %q, want %q", name, told(r), c.want)
+		if r := walk(h); !slices.Equal(rendered(r), c.want) {
+			t.Errorf("%s: %q, want %q", name, rendered(r), c.want)
 		}
 	}
 }
@@ -245,7 +245,7 @@ func TestNotes(t *testing.T) {
 	h.Put(h.Project, "tools/a.yaml", body)
 	h.Write(h.Project, "tools/"+resolve.ExtractorFolder+"/tool/tool_extractor.yaml", body)
 	r := walk(h)
-	got := strings.Join(told(r), "; ")
+	got := strings.Join(rendered(r), "; ")
 	if !strings.Contains(got, "tool_extractor.yaml UNSIGNED") || !strings.Contains(got, "schema_not_found") {
 		t.Errorf("%s", got)
 	}
@@ -286,7 +286,7 @@ func TestDeterminism(t *testing.T) {
 		}
 		p.CountOnly = true
 		c, err := verify.Root(t.Context(), p, p.Resolver.Spaces().Of(space.Project))
-		if err != nil || len(c.Files) != 0 || c.Judged != 60 || c.Trusted != 30 || !slices.Equal(told(c), told(r)) {
+		if err != nil || len(c.Files) != 0 || c.Judged != 60 || c.Trusted != 30 || !slices.Equal(rendered(c), rendered(r)) {
 			t.Fatalf("only counted: %d files, %d judged, %d trusted, %v", len(c.Files), c.Judged, c.Trusted, err)
 		}
 	}

@@ -46,7 +46,7 @@ func (c *call) verifyLock(ctx context.Context, h *house, report *verify.Report) 
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: h.verifier(h.spaces), Trust: h.trust},
 		Lock:   h.lock.lock, Sum: sum, System: h.system(), Items: items, Stale: stale, Locked: c.locked(), Partial: partial,
-		Left:     func(refs []item.Ref) map[item.Ref]bool { return c.leftOut(ctx, h, refs) },
+		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return c.leftOut(ctx, h, refs) },
 		Vendored: h.lock.manifest != nil && h.lock.manifest.Vendor,
 		Caps:     itemCaps,
 		Check: func(ctx context.Context, ref item.Ref) error {

@@ -5,8 +5,21 @@ import "github.com/ryeos/rye/diag"
 // lockHints are those of packages lock, bundle and verify.
 func lockHints() map[situation]string {
 	return map[situation]string{
-		{diag.LockStale, "system"}:       "run rye lock, or use the version of rye that wrote the lock",
-		{diag.Unresolvable, "user_item"}: "rye load {ref} --to project",
-		{diag.PolicyDenied, "replaced"}:  "remove the replacement from rye.yaml and run rye lock, or run without --locked outside CI",
+		{diag.LockRepointed, "base"}:          "restore the entry from the base revision, or review who changed it",
+		{diag.Rollback, "base"}:               "restore .ai/trust from the base revision, then run `rye lock`",
+		{diag.SumConflict, "base"}:            "restore the line from the base revision",
+		{diag.LockMismatch, "caps"}:           "review who changed rye.lock with `git log -p rye.lock`, then run `rye lock`",
+		{diag.LockMismatch, "installed"}:      "rye sync",
+		{diag.HashMismatch, "installed"}:      "rye sync",
+		{diag.BundleFileExtra, "not_locked"}:  "rye prune",
+		{diag.FileSystemError, "no_object"}:   "fetch the missing objects: a partial clone has no file contents",
+		{diag.FileSystemError, "leftover"}:    "remove the file",
+		{diag.ConfigError, "sealed"}:          "remove the file, or give it another id",
+		{diag.Unsigned, "no_file"}:            "remove the signature, or restore the file",
+		{diag.Unsigned, "not_an_item"}:        "give the file a valid id and sign it, list it in a bundle manifest, or move it out of .ai",
+		{diag.SchemaNotFound, "no_extractor"}: "move it to a directory of a kind, or out of .ai",
+		{diag.LockStale, "system"}:            "run rye lock, or use the version of rye that wrote the lock",
+		{diag.Unresolvable, "user_item"}:      "rye load {ref} --to project",
+		{diag.PolicyDenied, "replaced"}:       "remove the replacement from rye.yaml and run rye lock, or run without --locked outside CI",
 	}
 }
