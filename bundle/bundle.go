@@ -87,8 +87,20 @@ func (f File) Mode() string {
 	return "0644"
 }
 
-// ManifestPath returns where the manifest of a bundle stands.
-func ManifestPath(id string) string { return path.Join(dir, "bundles", id, manifestName) }
+// bundlesDir contains manifests, and the installed bundles of a space.
+const bundlesDir = dir + "/bundles/"
+
+// ManifestPath returns the path of a bundle's manifest, from the directory that
+// contains .ai.
+func ManifestPath(id string) string { return bundlesDir + id + "/" + manifestName }
+
+// ManifestID is the inverse of ManifestPath. ok is false if p is not the path of
+// a manifest. The id is not checked.
+func ManifestID(p string) (id string, ok bool) {
+	id, ok = strings.CutSuffix(p, "/"+manifestName)
+	rest, below := strings.CutPrefix(id, bundlesDir)
+	return rest, ok && below && rest != ""
+}
 
 // Subject returns what the signature of a bundle's manifest is about. The id
 // comes from where the manifest stands.

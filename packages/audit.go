@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ryeos/rye/bundle"
@@ -330,7 +329,7 @@ func (e *Engine) manifestVerdict(b lock.Bundle) (v trust.Verdict, m *bundle.Mani
 	}
 	top := filepath.Join(dir, aiDir, bundlesDir)
 	_ = filepath.WalkDir(top, func(p string, d fs.DirEntry, err error) error {
-		if err != nil || d.Name() != "manifest.yaml" {
+		if err != nil || d.IsDir() {
 			return err
 		}
 		rel, err := filepath.Rel(dir, p)
@@ -338,11 +337,14 @@ func (e *Engine) manifestVerdict(b lock.Bundle) (v trust.Verdict, m *bundle.Mani
 			return err
 		}
 		rel = filepath.ToSlash(rel)
+		name, ok := bundle.ManifestID(rel)
+		if !ok {
+			return nil
+		}
 		text, _, err := openat.Read(dir, rel, bundle.MaxManifest)
 		if err != nil || item.DigestOf(text) != b.Manifest {
 			return nil
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(rel, aiDir+"/"+bundlesDir+"/"), "/manifest.yaml")
 		v = e.verdict(rel, text, nil, bundle.Subject(name))
 		m, _ = bundle.Parse(text)
 		return fs.SkipAll

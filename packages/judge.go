@@ -225,8 +225,7 @@ func refused(err error, mod lock.Module, v trust.Verdict) error {
 func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 	var names []string
 	for _, f := range snap.Files {
-		rest, ok := strings.CutPrefix(f.Path, path.Join(aiDir, bundlesDir)+"/")
-		if name, isManifest := strings.CutSuffix(rest, "/manifest.yaml"); ok && isManifest {
+		if name, ok := bundle.ManifestID(f.Path); ok {
 			names = append(names, name)
 		}
 	}
@@ -241,7 +240,7 @@ func manifestID(mod lock.Module, snap *source.Snapshot) (string, error) {
 	}
 	return "", diag.New(diag.Unsigned, "verifying %s: it has no manifest, so nobody vouches for its files", mod).
 		WithDetail("bundle", mod.ID).WithDetail("version", mod.Version).
-		WithDetail("expected", path.Join(aiDir, bundlesDir, "NAME", "manifest.yaml")+", signed").WithDetail("found", "none").
+		WithDetail("expected", bundle.ManifestPath("NAME")+", signed").WithDetail("found", "none").
 		WithHint("tell its author: rye bundle create NAME --version %s, commit, tag %s; nothing was installed", strings.TrimPrefix(mod.Version, "v"), mod.Version)
 }
 

@@ -14,16 +14,16 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// ExtractorFolder is where extractor items live, below the tools folder.
+// ExtractorFolder is the directory of extractor items, below tools/.
 const ExtractorFolder = "rye/core/extractors"
 
 const extractorSuffix = "_extractor"
 
-// ParserFolder is where the parser items of the system live.
+// ParserFolder is the directory of parser items, below tools/.
 const ParserFolder = "rye/core/parsers"
 
-// IsReader reports whether a ref is at the place of an extractor or a parser,
-// which say how everything else is read.
+// IsReader reports whether a ref has the id of an extractor or a parser. Other
+// items cannot be read without them.
 func IsReader(ref item.Ref) bool {
 	return ref.Kind == item.Tool && (strings.HasPrefix(ref.ID, ParserFolder+"/") ||
 		strings.HasPrefix(ref.ID, ExtractorFolder+"/") && strings.HasSuffix(ref.ID, extractorSuffix))
@@ -68,7 +68,7 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		}
 		ext, fs = extract.Parse(doc, func(id string) (string, error) { return r.codec(ctx, id) })
 		if ext.Kind != k {
-			// First, for it explains the others.
+			// First, because it explains the findings that follow.
 			fs = append([]diag.Finding{diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind)}, fs...)
 		}
 		return fs
@@ -83,8 +83,8 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 	return nil, err
 }
 
-// bootValues returns the values of a boot file, which load has read already
-// when the file is YAML; any other must be YAML all the same.
+// bootValues returns the values of a boot file. load has parsed a YAML file; any
+// other file must contain YAML too, because no extractor exists yet to read it.
 func bootValues(it *Item) (*tree.Doc, []diag.Finding) {
 	if it.Type.Codec == extract.CodecYAML {
 		return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, nil
@@ -97,8 +97,8 @@ type parserEntry struct {
 	err   error
 }
 
-// codec returns the codec that a parser item chooses. Each parser item is read
-// once; the caller holds r.mu.
+// codec returns the codec of a parser item. It reads each parser item once; the
+// caller holds r.mu.
 func (r *Resolver) codec(ctx context.Context, id string) (string, error) {
 	e, ok := r.parsers[id]
 	if !ok {
@@ -131,8 +131,8 @@ func (r *Resolver) loadParser(ctx context.Context, id string) (codec string, err
 	return codec, err
 }
 
-// bootEach reads a tool in the boot format and hands it to use. When the
-// Resolver is lenient it goes on to the next root after a refusal.
+// bootEach reads a tool in the boot format and passes it to use. A lenient
+// Resolver continues with the next root after an error.
 func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) []diag.Finding) error {
 	ext := extract.Boot().Kind(item.Tool)
 	roots := r.roots
@@ -154,7 +154,7 @@ func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) [
 		if first == nil {
 			first = err
 		}
-		r.note("passing over %s: %s", root.Display(rel), err)
+		r.note("skipping %s: %s", root.Display(rel), err)
 		roots = roots[slices.Index(roots, root)+1:]
 	}
 }
@@ -170,7 +170,7 @@ func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item
 	return diag.FromFindings("reading "+ref.String(), diag.WithPath(use(it), it.Path()))
 }
 
-// note remembers why something was passed over, once; the caller holds r.mu.
+// note adds a reason for Notes, once; the caller holds r.mu.
 func (r *Resolver) note(format string, args ...any) {
 	n := diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...)
 	if !slices.ContainsFunc(r.notes, n.Equal) {
@@ -178,8 +178,8 @@ func (r *Resolver) note(format string, args ...any) {
 	}
 }
 
-// discoverKinds lists the kinds that any root declares an extractor for,
-// together with the boot kinds in their order.
+// discoverKinds returns the boot kinds and then the kinds for which a root has an
+// extractor.
 func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 	boot := extract.Boot()
 	kinds := []item.Kind{item.Directive, item.Tool, item.Knowledge, item.Config}
@@ -194,8 +194,8 @@ func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 		})
 		switch {
 		case err == nil:
-		case r.p.Lenient: // a walk of the root says more than this
-			r.passOver("the extractors of "+root.Label(), err)
+		case r.p.Lenient: // the walk of the root reports the error in detail
+			r.skip("the extractors of "+root.Label(), err)
 		default:
 			return nil, err
 		}
@@ -218,7 +218,7 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 		switch {
 		case err == nil:
 		case r.p.Lenient:
-			r.passOver("kind "+string(k), err)
+			r.skip("kind "+string(k), err)
 		default:
 			return nil, err
 		}
@@ -226,13 +226,13 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 	return t, nil
 }
 
-func (r *Resolver) passOver(what string, err error) {
+func (r *Resolver) skip(what string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note("passing over %s: %s", what, err)
+	r.note("skipping %s: %s", what, err)
 }
 
-// Notes returns why extractors were passed over, for a lenient Resolver.
+// Notes returns why a lenient Resolver skipped extractors.
 func (r *Resolver) Notes() []diag.Finding {
 	r.mu.Lock()
 	defer r.mu.Unlock()

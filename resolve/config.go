@@ -10,18 +10,19 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// extendsKey names the configuration that a layer builds on.
+// extendsKey is the key of the configuration that a layer extends.
 const extendsKey = "extends"
 
-// Limits of a configuration: how deep extends goes, and how many layers come
-// together. Without the second each space could double the layers at each step.
+// Limits of a configuration: the depth of extends and the number of layers. The
+// second bound is needed because each space can double the layers at each step
+// of extends.
 const (
 	MaxExtends = 10
 	MaxLayers  = 64
 )
 
-// Settings is one configuration with all its layers merged, lowest space
-// first, and the origin of every part.
+// Settings is one configuration with all its layers merged, lowest space first,
+// and the layer that each value comes from.
 type Settings struct {
 	Ref    item.Ref
 	Layers []*Item // lowest precedence first, each verified by itself
@@ -29,7 +30,7 @@ type Settings struct {
 }
 
 // Config merges the layers of a configuration. A layer that does not verify is
-// an error: it never silently counts, and is never silently left out.
+// an error: leaving it out would change settings without notice.
 func (r *Resolver) Config(ctx context.Context, id string) (*Settings, error) {
 	s := &Settings{Ref: item.Ref{Kind: item.Config, ID: id}}
 	layers, err := r.configLayers(ctx, s, s.Ref, nil)
@@ -54,14 +55,15 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 	if err != nil {
 		return nil, err
 	}
-	var out []layered.Layer
-	found := false
-	places, err := r.layerPlaces(ext, ref)
+	files, err := r.layerFiles(ext, ref)
 	if err != nil {
 		return nil, err
 	}
-	for _, at := range slices.Backward(places) {
-		found = true
+	if len(files) == 0 {
+		return nil, r.missing(ctx, ref, ext, r.roots, diag.ItemNotFound)
+	}
+	var out []layered.Layer
+	for _, at := range slices.Backward(files) {
 		it, err := r.Open(ctx, Entry{Ref: ref, Root: at.root, Rel: at.rel})
 		if err == nil {
 			err = it.Usable()
@@ -81,23 +83,18 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 			out = append(out, more...)
 		}
 		if len(s.Layers) == MaxLayers {
-			return nil, diag.New(diag.ChainTooDeep, "merging %s: it has more than %d layers", s.Ref, MaxLayers).
-				WithHint("extend fewer configurations; each counts once for every space that has it")
+			return nil, diag.New(diag.ChainTooDeep, "merging %s: it has more than %d layers (each extended configuration has one for every space)", s.Ref, MaxLayers)
 		}
 		s.Layers = append(s.Layers, it)
 		out = append(out, layered.Layer{Name: it.Path(), Root: it.Meta.Fields})
 	}
-	if !found {
-		return nil, r.missing(ctx, ref, ext, r.roots, diag.ItemNotFound)
-	}
 	return out, nil
 }
 
-// layerPlaces returns where the layers of a configuration stand, highest
-// precedence first: at most one in each space's own items and one in its
-// bundles.
-func (r *Resolver) layerPlaces(ext *extract.Extractor, ref item.Ref) ([]place, error) {
-	var out []place
+// layerFiles returns the files of a configuration, highest precedence first: at
+// most one in each space's own items and one in its bundles.
+func (r *Resolver) layerFiles(ext *extract.Extractor, ref item.Ref) ([]file, error) {
+	var out []file
 	for i := 0; i < len(r.roots); {
 		n := 1
 		for i+n < len(r.roots) && layersOfOne(r.roots[i], r.roots[i+n]) {

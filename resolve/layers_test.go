@@ -19,7 +19,7 @@ import (
 
 func knowledge(id string) item.Ref { return item.Ref{Kind: item.Knowledge, ID: id} }
 
-// entry is a knowledge item whose title says where it stands.
+// entry is a knowledge item whose title is its root.
 func entry(where, id string) string {
 	return fmt.Sprintf("---\nid: %s\ntitle: %s\nversion: 1.0.0\ncategory: \"\"\n---\ntext\n", id, where)
 }
@@ -76,7 +76,7 @@ func rootNamed(r *Resolver, label string) *space.Root {
 	return nil
 }
 
-// TestLayerOrder gives ids to random places and asks for them from everywhere:
+// TestLayerOrder puts ids into random roots and resolves them from each root:
 // what is found is the first by the rules, written down here a second time.
 func TestLayerOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -221,10 +221,10 @@ func TestPinned(t *testing.T) {
 	}{
 		"as locked": {func(*testkit.House, string, *space.Layer) {}, "", ""},
 		"no pin":    {func(h *testkit.House, dir string, l *space.Layer) { l.Manifest = item.Digest{} }, "", ""},
-		"signed anew": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"signed again": {func(h *testkit.House, dir string, _ *space.Layer) {
 			h.Put(dir, "knowledge/x.md", entry("other", "x"))
 		}, diag.HashMismatch, "is signed by ada"},
-		"by a key that does not count": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"by an untrusted key": {func(h *testkit.House, dir string, _ *space.Layer) {
 			h.Write(dir, "knowledge/x.md", string(h.Signed("knowledge/x.md", entry("other", "x"), testkit.Key(9))))
 		}, diag.KeyUnknown, ""},
 		"other manifest": {func(h *testkit.House, dir string, _ *space.Layer) {
@@ -236,7 +236,7 @@ func TestPinned(t *testing.T) {
 				h.T.Fatal(err)
 			}
 		}, diag.LockMismatch, "has no manifest"},
-		"a manifest beside it": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"another manifest": {func(h *testkit.House, dir string, _ *space.Layer) {
 			h.Write(dir, "bundles/a/manifest.yaml", "bundle: {id: a, version: 1.0.0, type: package}\nfiles: {}\n")
 		}, "", ""},
 		"not listed": {func(h *testkit.House, dir string, l *space.Layer) {
@@ -251,7 +251,7 @@ func TestPinned(t *testing.T) {
 		h := testkit.New(t)
 		l := install(h, h.Project, space.Project, "a", "x")
 		c.change(h, filepath.Join(h.Project, ".ai", "bundles", l.Install), &l)
-		h.Put(h.User, "knowledge/x.md", entry("user", "x")) // never takes its place
+		h.Put(h.User, "knowledge/x.md", entry("user", "x")) // never used instead
 		it, err := layeredResolver(h, l).Find(t.Context(), knowledge("x"))
 		if diag.CodeOf(err) != c.want || err != nil && !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %v, want %s with %q", name, err, c.want, c.part)
@@ -278,7 +278,7 @@ func manifestOfNothing(h *testkit.House, dir string) item.Digest {
 	return d
 }
 
-// TestLayerConfig: a bundle's configuration lies below the project's own.
+// TestLayerConfig: a bundle's configuration has lower precedence than the project's own.
 func TestLayerConfig(t *testing.T) {
 	h := testkit.New(t)
 	a := install(h, h.Project, space.Project, "a")

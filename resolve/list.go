@@ -13,12 +13,12 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Entry is one file that gives an item's id, not read yet.
+// Entry is one file that defines an item's id. It is not read.
 type Entry struct {
 	Ref    item.Ref
 	Root   *space.Root
 	Rel    string
-	Shadow bool // another root supplies the ref, so this file is not used
+	Shadow bool // another root defines the ref, so this file is not used
 }
 
 // All lists the items of a kind in every space, by id, then precedence.
@@ -33,7 +33,7 @@ func (r *Resolver) All(ctx context.Context, k item.Kind) ([]Entry, error) {
 func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry {
 	var out []Entry
 	seen := map[item.Ref]bool{}
-	var here []item.Ref // of this root, and of the bundles beside it
+	var here []item.Ref // of this root and the bundles of the same rank
 	for i, root := range roots {
 		if i > 0 && !layersOfOne(roots[i-1], root) {
 			for _, ref := range here {
@@ -41,8 +41,7 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			}
 			here = here[:0]
 		}
-		// An unreadable folder lists nothing here; reading an item in it
-		// says why.
+		// A directory that cannot be read is an error of reading an item in it.
 		_ = root.Walk(ext.Folder, func(e space.Entry) error {
 			if path.Ext(e.Rel) == extract.DetachedExt {
 				return nil
@@ -69,7 +68,7 @@ func (r *Resolver) Open(ctx context.Context, e Entry) (*Item, error) {
 	return r.load(ctx, e.Root, e.Rel, extract.Place{Extractor: ext, Type: typeOf(ext, e.Rel), Ref: e.Ref})
 }
 
-// Shadows returns every file that holds the ref: first the one that Find uses,
+// Shadows returns every file that defines the ref: first the one that Find uses,
 // then the shadowed ones by precedence, then copies of a sealed item.
 func (r *Resolver) Shadows(ctx context.Context, ref item.Ref) ([]Entry, error) {
 	ext, err := r.Extractor(ctx, ref.Kind)
@@ -91,7 +90,7 @@ func (r *Resolver) Shadows(ctx context.Context, ref item.Ref) ([]Entry, error) {
 	return append(used, unused...), nil
 }
 
-// Ref reads "kind:id", or a bare id that exactly one kind holds in any space.
+// Ref parses "kind:id", or an id alone that exactly one kind has in any space.
 func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
 	if strings.Contains(word, ":") {
 		return item.ParseRef(word, "")
@@ -120,6 +119,6 @@ func (r *Resolver) Ref(ctx context.Context, word string) (item.Ref, error) {
 	case 0:
 		return item.Ref{}, r.missing(ctx, item.Ref{Kind: item.Tool, ID: word}, table.Kind(item.Tool), r.roots, diag.ItemNotFound)
 	}
-	return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %q: it may be %s", word, strings.Join(found, " or ")).
-		WithHint("name the kind, for example %s", found[0])
+	return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %q: it can be %s", word, strings.Join(found, " or ")).
+		WithReason("kind").WithDetail("ref", found[0])
 }

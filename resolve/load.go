@@ -16,9 +16,9 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// File reads, judges and extracts the file at rel below root, whatever it is:
-// an item, a support file, or a file in no extractor's grammar, which comes
-// back with a zero Ref and the verdict of the bundle manifest that lists it.
+// File reads and verifies the file at rel below root and extracts its metadata.
+// It may be an item, a support file, or a file that no extractor reads. The last
+// has a zero Ref and the verdict of the bundle manifest that lists it.
 func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Item, error) {
 	table, err := r.Table(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Ite
 	return r.load(ctx, root, rel, p)
 }
 
-// asset reads a file that cannot carry a signature.
+// asset reads a file that cannot have a signature of its own.
 func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 	it := &Item{Root: root, Rel: rel}
 	b, err := root.Read(rel, bundle.MaxFile)
@@ -39,14 +39,14 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 		return nil, readError(it.Path(), err)
 	}
 	it.Bytes, it.Digest = b, item.DigestOf(b)
-	it.Verdict = trust.Verdict{Status: trust.Unsigned, Code: diag.Unsigned, Reasons: []string{"it is neither an item nor listed in a bundle manifest"}}
-	it.Verdict = r.vouch(it)
-	it.Verdict = r.pinned(it)
+	it.Verdict = trust.Verdict{Status: trust.Unsigned, Code: diag.Unsigned, Reasons: []string{"it is not an item and no trusted bundle manifest lists it"}}
+	it.Verdict = r.byManifest(it)
+	it.Verdict = r.lockedVerdict(it)
 	return it, nil
 }
 
-// load is the one reading: the bytes it reads are the bytes it judges, and the
-// bytes that every later step uses.
+// load reads a file once. The verdict is on these bytes, and every later step
+// uses them: a file that changes meanwhile cannot get the verdict of another.
 func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Place) (*Item, error) {
 	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
 	b, err := root.Read(rel, MaxItem)
@@ -60,13 +60,13 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 	it.Verdict = r.p.Trust.Verify(it.TrustInput())
 	it.Meta, it.Findings = r.metadata(it)
 	if it.Support() && it.Verdict.Code == diag.Unsigned {
-		it.Verdict = r.vouch(it)
+		it.Verdict = r.byManifest(it)
 	}
-	it.Verdict = r.pinned(it)
+	it.Verdict = r.lockedVerdict(it)
 	return it, ctx.Err()
 }
 
-// TrustInput returns what the verdict about the item is made from.
+// TrustInput returns the input of the verdict on the item.
 func (it *Item) TrustInput() trust.Input {
 	return trust.Input{
 		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(),
@@ -78,7 +78,7 @@ func (it *Item) TrustInput() trust.Input {
 func readError(path string, err error) error {
 	var e *diag.Error
 	if errors.As(err, &e) && !space.IsMissing(err) {
-		// The reader names the file by its path below .ai: once is enough.
+		// The message names the file by its path below .ai: replace that path.
 		e2 := *e
 		if _, cause, ok := strings.Cut(e.Message, "\": "); ok && strings.HasPrefix(e.Message, "reading \"") {
 			e2.Message = "reading " + path + ": " + cause
@@ -99,8 +99,8 @@ func readOptional(root *space.Root, rel string) ([]byte, error) {
 	return b, err
 }
 
-// metadata extracts and validates, from the cache when these bytes were read
-// before under the same id.
+// metadata extracts and validates the metadata of an item. It uses the cache if
+// the same bytes were read before with the same id.
 func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 	key := metaKey{it.Ref, it.Digest, it.Extractor, it.Type.Ext}
 	if e, ok := r.cache.get(key); ok {
@@ -111,7 +111,7 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 	case it.Ref.Kind != item.Tool || m.ToolType != "":
 		fs = append(fs, it.Extractor.Validate(it.Ref, &m)...)
 	case !diag.Failed(fs) || !bytes.Contains(it.Bytes, []byte("tool_type")):
-		fs = nil // a support file's content is nobody's metadata
+		fs = nil // a support file has no metadata, so parse errors in it are not findings
 	}
 	r.cache.put(key, metaEntry{m, slices.Clone(fs)})
 	return m, diag.WithPath(fs, it.Path())
@@ -129,8 +129,8 @@ type metaEntry struct {
 	findings []diag.Finding
 }
 
-// metaCache is bounded: when full it starts anew. Content decides, so an entry
-// is never stale.
+// metaCache holds at most max entries; when full it is emptied. An entry is never
+// stale, because its key contains the digest of the content.
 type metaCache struct {
 	mu           sync.Mutex
 	max          int
@@ -166,8 +166,7 @@ func (c *metaCache) put(k metaKey, e metaEntry) {
 	c.m[k] = e
 }
 
-// CacheStats returns how often metadata came from the cache and how often it
-// was read.
+// CacheStats returns the hits and misses of the metadata cache.
 func (r *Resolver) CacheStats() (hits, misses int64) {
 	r.cache.mu.Lock()
 	defer r.cache.mu.Unlock()

@@ -8,11 +8,12 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Provider returns nil when a verified item may decide where variables of the
-// user's environment go, as the address and the program of a provider do: the
-// system's items may, those that a person signed with a key of their own, and
-// those of a signer whose scope says provider. Where the item lies counts for
-// nothing else, for a copy is no decision. doing is what is refused otherwise.
+// Provider returns nil if a verified item may decide where variables of the
+// user's environment are sent, for example by naming a URL or a program. Items
+// of the system space may, and items signed with a key of the user (not of an
+// agent) or with a key whose scope permits use provider. Otherwise the space of
+// the item does not matter: copying an item is not a decision of the user. doing
+// begins the error.
 func (r *Resolver) Provider(it *Item, doing string) error {
 	k, ok := r.p.Trust.Key(it.Verdict.Signer)
 	switch {
@@ -27,17 +28,20 @@ func (r *Resolver) Provider(it *Item, doing string) error {
 	if it.Support() {
 		name = it.Path()
 	}
-	e := diag.New(diag.Scope, "%s: key %s signed it, and variables of your environment go only to items of your own, or of a signer who may be a provider",
-		doing, it.Verdict.Signer.Short())
+	e := diag.New(diag.Scope, "%s: key %s signed it, and only the user's own keys and keys with permission provider may receive variables of the environment",
+		doing, it.Verdict.Signer.Short()).WithDetail("item", name)
 	switch {
 	case it.Root.Bundled():
-		return e.WithHint("trust the signer for that: rye trust add FILE --may sign,release,provider")
+		e.WithReason("provider_bundle")
 	case k.Own:
-		return e.WithHint("an agent signed it: read it, then sign it yourself: rye sign %s", name)
+		e.WithReason("provider_agent")
 	case slices.ContainsFunc(k.Scope, func(b trust.Bound) bool {
 		return slices.Contains(k.Documents, b.Source) && !slices.Contains(b.Scope.May, "provider")
 	}):
-		return e.WithHint("read it, then sign it yourself: rye sign %s; the document of the signer's own key does not say that it may be a provider", name)
+		// A grant cannot widen what the key document states.
+		e.WithReason("provider_sign")
+	default:
+		e.WithReason("provider")
 	}
-	return e.WithHint("read it, then sign it yourself: rye sign %s; or trust the signer for that: rye trust add FILE --may sign,provider", name)
+	return e
 }

@@ -1,14 +1,14 @@
-// Package resolve turns a ref into a verified item: it finds the file through
-// the spaces, reads it once, judges it, and reads its metadata with the
-// extractor of its kind, which it resolves the same way.
+// Package resolve turns a ref into a verified item. It finds the file in the
+// spaces, reads it once, verifies it, and reads its metadata with the extractor
+// of its kind, which it resolves in the same way.
 //
-// It follows dynamic edges (from the project down) and static edges (from the
-// owner's space down). It does not walk chains, run anything or write files.
+// A dynamic edge, such as a command's argument, is searched from the project
+// space down; a static edge, such as executor_id, from the space of the item that
+// contains it. The package does not walk chains, run programs or write files.
 package resolve
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -24,13 +24,12 @@ import (
 // MaxItem is the largest item, in bytes.
 const MaxItem = 1 << 20
 
-// Params says what a Resolver works on. Nil Spaces hold nothing; a nil Trust
-// trusts nothing.
+// Params configures a Resolver. Nil Spaces are empty; a nil Trust trusts no key.
 type Params struct {
 	Spaces *space.Spaces
 	Trust  *trust.Store
-	// Lenient passes over extractors that do not verify and falls back to
-	// the boot table, as sign, verify and trust must.
+	// Lenient skips extractors that do not verify and falls back to the boot
+	// table. sign, verify and trust need it: they repair such extractors.
 	Lenient bool
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
@@ -45,13 +44,13 @@ type Resolver struct {
 	mu      sync.Mutex
 	kinds   map[item.Kind]*kindEntry
 	parsers map[string]parserEntry
-	notes   []diag.Finding // why an extractor was passed over
+	notes   []diag.Finding // why an extractor was skipped
 	cache   *metaCache
 
-	vouchMu  sync.Mutex
-	vouchers map[*space.Root]voucher
-	pinLists map[*space.Root]func() *pins
-	allKinds func() ([]item.Kind, error)
+	manifestMu sync.Mutex
+	listed     map[*space.Root]map[string]listing
+	locked     map[*space.Root]func() *lockedFiles
+	allKinds   func() ([]item.Kind, error)
 }
 
 // New returns a Resolver over p.
@@ -60,7 +59,7 @@ func New(p Params) *Resolver {
 		p.Trust, _ = trust.Load(trust.Params{})
 	}
 	r := &Resolver{p: p, kinds: map[item.Kind]*kindEntry{}, parsers: map[string]parserEntry{},
-		vouchers: map[*space.Root]voucher{}, pinLists: map[*space.Root]func() *pins{}, cache: newMetaCache(4096)}
+		listed: map[*space.Root]map[string]listing{}, locked: map[*space.Root]func() *lockedFiles{}, cache: newMetaCache(4096)}
 	if p.NoCache {
 		r.cache.max = 0
 	}
@@ -72,13 +71,13 @@ func New(p Params) *Resolver {
 	return r
 }
 
-// Spaces returns what the Resolver works on, never nil.
+// Spaces returns the spaces of the Resolver, never nil.
 func (r *Resolver) Spaces() *space.Spaces { return r.p.Spaces }
 
 // Roots returns the roots in order of precedence.
 func (r *Resolver) Roots() []*space.Root { return r.roots }
 
-// Item is one resolved item: the bytes that were judged, and the judgement.
+// Item is one resolved file: its bytes and the verdict on them.
 type Item struct {
 	Ref       item.Ref
 	Root      *space.Root
@@ -96,25 +95,24 @@ type Item struct {
 // Path returns the item's display path.
 func (it *Item) Path() string { return it.Root.Display(it.Rel) }
 
-// Support reports whether the file is no item but verified beside one.
+// Support reports whether the file is not an item but a file that a tool uses.
 func (it *Item) Support() bool { return it.Ref.Kind == item.Tool && it.Meta.ToolType == "" }
 
-// Find returns the item that a dynamic edge reaches: the first of all spaces,
-// verified and valid, or an error. It never falls back to a lower space when a
-// higher one holds a file that does not verify.
+// Find returns the item of a dynamic edge: the first of all spaces, verified and
+// valid. It does not fall back to a lower space if the file of a higher one does
+// not verify: an attacker could then choose the version by breaking a signature.
 func (r *Resolver) Find(ctx context.Context, ref item.Ref) (*Item, error) {
 	return r.find(ctx, ref, r.roots, notFound(ref))
 }
 
-// FindFrom returns the item that a static edge of an item in root reaches:
-// searched in root and the spaces below it.
+// FindFrom returns the item of a static edge of an item in root. It searches root
+// and the spaces below it.
 func (r *Resolver) FindFrom(ctx context.Context, ref item.Ref, root *space.Root) (*Item, error) {
 	return r.find(ctx, ref, r.p.Spaces.From(root), diag.ExecutorNotFound)
 }
 
-// FileFrom returns the support file that a static edge of an item in root
-// reaches: the first at rel in root and the spaces below it, whatever its
-// verdict.
+// FileFrom returns the support file of a static edge of an item in root: the
+// first at rel in root and the spaces below it, with any verdict.
 func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (*Item, error) {
 	for _, from := range r.p.Spaces.From(root) {
 		if err := from.Ready(); err != nil {
@@ -127,20 +125,18 @@ func (r *Resolver) FileFrom(ctx context.Context, rel string, root *space.Root) (
 	return r.File(ctx, root, rel)
 }
 
-// InspectFrom finds like FindFrom but returns the item whatever its verdict and
-// findings are.
+// InspectFrom is FindFrom for items with any verdict and findings.
 func (r *Resolver) InspectFrom(ctx context.Context, ref item.Ref, root *space.Root) (*Item, error) {
 	return r.inspect(ctx, ref, r.p.Spaces.From(root), diag.ExecutorNotFound)
 }
 
-// Inspect finds like Find but returns the item whatever its verdict and
-// findings are.
+// Inspect is Find for items with any verdict and findings.
 func (r *Resolver) Inspect(ctx context.Context, ref item.Ref) (*Item, error) {
 	return r.inspect(ctx, ref, r.roots, notFound(ref))
 }
 
-// Holds reports whether a static edge of an item in root reaches anything: two
-// files for one id too. Nothing is read.
+// Holds reports whether a static edge of an item in root has a target, without
+// reading it. Two files for one id are a target.
 func (r *Resolver) Holds(ctx context.Context, ref item.Ref, root *space.Root) bool {
 	ext, err := r.Extractor(ctx, ref.Kind)
 	if err != nil {
@@ -170,13 +166,12 @@ func (it *Item) Usable() error {
 	if err := it.Verdict.Err(it.Path()); err != nil {
 		return err
 	}
-	// First, for a file that does not parse names no tool_type either.
+	// Before Support: a file that does not parse has no tool_type either.
 	if err := diag.FromFindings("reading "+it.Ref.String(), it.Findings); err != nil {
 		return err
 	}
 	if it.Support() {
-		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file and no tool", it.Ref, it.Path()).
-			WithHint("add tool_type to make it a tool")
+		return diag.New(diag.ToolNotFound, "finding %s: %s has no tool_type, so it is a support file, not a tool", it.Ref, it.Path())
 	}
 	return nil
 }
@@ -205,26 +200,26 @@ func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extra
 	labels := make([]string, len(roots))
 	for i, root := range roots {
 		if err := root.Ready(); err != nil {
-			return err // it may be there
+			return err // the ref may be in this root
 		}
 		labels[i] = root.Label()
 	}
-	looked := "there is no space"
+	searched := "there is no space"
 	if len(labels) > 0 {
-		looked = "looked in " + strings.Join(labels, ", ")
+		searched = "looked in " + strings.Join(labels, ", ")
 		if len(roots) == len(r.roots) && r.p.Spaces.Of(space.Project) == nil {
-			looked += "; there is no project here"
+			searched += "; there is no project here"
 		}
 	}
-	err := diag.New(code, "not found in any space: %s (%s)", ref, looked)
+	err := diag.New(code, "not found in any space: %s (%s)", ref, searched)
 	var ids []string
 	for _, e := range r.entries(ext, roots) {
 		ids = append(ids, e.Ref.ID)
 	}
 	if near := suggest.Nearest(ref.ID, ids); near != "" {
-		err.Hint = fmt.Sprintf("did you mean %s:%s?", ref.Kind, near)
+		err.WithReason("nearest").WithDetail("nearest", string(ref.Kind)+":"+near)
 	} else if i := slices.IndexFunc(ids, func(id string) bool { return strings.HasSuffix(id, "/"+ref.Name()) }); i >= 0 {
-		err.Hint = fmt.Sprintf("did you mean %s:%s?", ref.Kind, ids[i])
+		err.WithReason("nearest").WithDetail("nearest", string(ref.Kind)+":"+ids[i])
 	}
 	return err.WithDetail("ref", ref.String()).WithDetail("searched", labels)
 }

@@ -7,15 +7,15 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Seal is one item, or a folder ending in "/", that only the bundle embedded in
-// the program may supply, and why.
+// Seal is one item, or a directory ending in "/", that resolves from the embedded
+// bundle only, and the reason.
 type Seal struct {
 	Ref    string
 	Reason string
 }
 
-// Seals returns the sealed items. docs/design/sealed.md shows the same list;
-// a test compares them.
+// Seals returns the sealed items. docs/design/sealed.md has the same list; a test
+// compares them.
 func Seals() []Seal {
 	return []Seal{
 		{"tool:rye/core/primitives/", "a primitive is kernel code: an override could name it, not replace it, and would only mislead"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/hidden"
@@ -234,17 +233,18 @@ func (p LockParams) manifestOf(root *space.Root) *diag.Finding {
 	if want == (item.Digest{}) {
 		return nil
 	}
-	rels := resolve.Manifests(root)
+	manifests, _ := resolve.Manifests(root)
 	var found item.Digest
-	for _, rel := range rels {
-		if b, err := root.Read(rel, bundle.MaxManifest); err == nil {
-			if found = item.DigestOf(b); found == want {
-				return nil
-			}
+	for _, m := range manifests {
+		if m.Digest == want {
+			return nil
+		}
+		if m.Err == nil {
+			found = m.Digest
 		}
 	}
 	f := diag.Errorf(diag.LockMismatch, 0, 0, "its manifest is %s, the lock names %s", found, want)
-	if len(rels) == 0 {
+	if len(manifests) == 0 {
 		f.Message = "it has no manifest, the lock names " + want.String()
 	}
 	f.Path = root.Display(".")

@@ -4,10 +4,10 @@ import (
 	"context"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
@@ -28,7 +28,7 @@ func (w *walk) manifests(ctx context.Context) error {
 }
 
 func (w *walk) manifest(ctx context.Context, rel string) error {
-	id := strings.TrimPrefix(path.Dir(rel), "bundles/")
+	id, _ := bundle.ManifestID(path.Join(space.Dir, rel))
 	tree, done, err := BundleTree(w.root)
 	if err != nil {
 		return err

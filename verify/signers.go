@@ -1,9 +1,6 @@
 package verify
 
 import (
-	"path"
-	"strings"
-
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -21,12 +18,12 @@ func Signers(store *trust.Store, root *space.Root, want item.Digest) (name strin
 		return "", nil, err
 	}
 	defer done()
-	for _, rel := range resolve.Manifests(root) {
-		in := trust.Input{Space: string(root.Space), Path: root.Display(rel)}
-		id := strings.TrimPrefix(path.Dir(rel), space.BundlesFolder+"/")
-		r, err := bundle.Signed(bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(store, in), JudgeBeside: judgeBeside(store, in)})
+	manifests, _ := resolve.Manifests(root)
+	for _, m := range manifests {
+		in := trust.Input{Space: string(root.Space), Path: root.Display(m.Rel)}
+		r, err := bundle.Signed(bundle.VerifyParams{Tree: tree, ID: m.ID, Judge: judge(store, in), JudgeBeside: judgeBeside(store, in)})
 		if err == nil && r.Digest == want {
-			return id, r.Signers(), nil
+			return m.ID, r.Signers(), nil
 		}
 	}
 	return "", nil, nil

@@ -203,7 +203,8 @@ func (w *walk) add(e space.Entry) {
 
 // manifest reports whether rel is a bundle manifest: bundles/NAME/manifest.yaml.
 func manifest(rel string) bool {
-	return strings.HasPrefix(rel, "bundles/") && path.Base(rel) == "manifest.yaml"
+	_, ok := bundle.ManifestID(path.Join(space.Dir, rel))
+	return ok
 }
 
 // judge verifies every file, GOMAXPROCS at a time.

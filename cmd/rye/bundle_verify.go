@@ -204,8 +204,9 @@ func (h *house) bundleIDs() []string {
 		return nil
 	}
 	var out []string
-	for _, rel := range resolve.Manifests(root) {
-		out = append(out, strings.TrimSuffix(strings.TrimPrefix(rel, space.BundlesFolder+"/"), "/manifest.yaml"))
+	manifests, _ := resolve.Manifests(root)
+	for _, m := range manifests {
+		out = append(out, m.ID)
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/item"
 )
 
@@ -63,15 +64,12 @@ func readVersion() versionInfo {
 	return v
 }
 
-// systemManifest is where the embedded bundle lists its files.
-const systemManifest = ".ai/bundles/rye-core/manifest.yaml"
-
 // systemBundle returns the digest of the embedded manifest, "" without one.
 func systemBundle(stdlib fs.FS) string {
 	if stdlib == nil {
 		return ""
 	}
-	b, err := fs.ReadFile(stdlib, systemManifest)
+	b, err := fs.ReadFile(stdlib, bundle.ManifestPath("rye-core"))
 	if err != nil {
 		return ""
 	}

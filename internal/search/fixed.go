@@ -1,13 +1,10 @@
 package search
 
 import (
-	"bytes"
 	"context"
+	"maps"
 	"path"
-	"strings"
 
-	"github.com/ryeos/rye/bundle"
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -20,36 +17,29 @@ import (
 func fixedBy(root *space.Root) item.Digest {
 	switch {
 	case root.Embedded():
-		return item.DigestOf(bytes.Join(manifests(root), nil))
+		manifests, _ := resolve.Manifests(root)
+		var all []byte
+		for _, m := range manifests {
+			all = append(all, m.Bytes...)
+		}
+		return item.DigestOf(all)
 	case root.ReadOnly():
 		return root.Manifest()
 	}
 	return item.Digest{}
 }
 
-func manifests(root *space.Root) (out [][]byte) {
-	for _, rel := range resolve.Manifests(root) {
-		if b, err := root.Read(rel, bundle.MaxManifest); err == nil {
-			out = append(out, b)
-		}
-	}
-	return out
-}
-
-// listed returns what the manifests of a root say of its files, those only
-// that the lock names if it names one.
+// listed returns the files that the manifests of a root list. Of an installed
+// bundle only the locked manifest is used.
 func listed(root *space.Root) map[string]item.Digest {
 	out := map[string]item.Digest{}
-	for _, b := range manifests(root) {
-		m, fs := bundle.Parse(b)
-		if m == nil || diag.Failed(fs) || root.ReadOnly() && item.DigestOf(b) != root.Manifest() {
+	manifests, _ := resolve.Manifests(root)
+	for _, m := range manifests {
+		if root.ReadOnly() && m.Digest != root.Manifest() {
 			continue
 		}
-		for _, f := range m.Files {
-			if below, ok := strings.CutPrefix(f.Path, space.Dir+"/"); ok {
-				out[below] = f.Digest
-			}
-		}
+		files, _ := m.Files()
+		maps.Copy(out, files)
 	}
 	return out
 }

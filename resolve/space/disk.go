@@ -95,8 +95,8 @@ func (d *diskFiles) Walk(rel string, fn func(Entry) error) error {
 	return err
 }
 
-// Beside implements siblings.
-func (d *diskFiles) Beside(name string, limit int64) ([]byte, bool, error) {
+// readSibling implements siblings.
+func (d *diskFiles) readSibling(name string, limit int64) ([]byte, bool, error) {
 	b, info, err := openat.Read(d.base, path.Clean(name), limit)
 	return b, info.Mode&0o111 != 0, err
 }

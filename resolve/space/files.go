@@ -28,9 +28,9 @@ type Files interface {
 
 // siblings are Files that can also read the directory that contains .ai.
 type siblings interface {
-	// Beside returns a file's bytes and whether it is executable. Errors are
+	// readSibling returns a file's bytes and whether it is executable. Errors are
 	// those of Read.
-	Beside(name string, limit int64) (b []byte, executable bool, err error)
+	readSibling(name string, limit int64) (b []byte, executable bool, err error)
 }
 
 // installation are Files of an installed bundle, which owns the directory that
@@ -76,7 +76,7 @@ func (r *Root) Walk(rel string, fn func(Entry) error) error {
 // rye.yaml, and whether it is executable. A missing file satisfies IsMissing.
 func (r *Root) Beside(name string, limit int64) (b []byte, executable bool, err error) {
 	if files, ok := r.files.(siblings); ok {
-		return files.Beside(name, limit)
+		return files.readSibling(name, limit)
 	}
 	return nil, false, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
 }
@@ -150,8 +150,8 @@ func (b bundleFiles) Walk(rel string, fn func(Entry) error) error {
 	})
 }
 
-// Beside implements siblings.
-func (b bundleFiles) Beside(name string, limit int64) (text []byte, executable bool, err error) {
+// readSibling implements siblings.
+func (b bundleFiles) readSibling(name string, limit int64) (text []byte, executable bool, err error) {
 	at := path.Join(b.top, name)
 	text, err = b.in.Read(at, limit)
 	return text, b.in.Executable(at), err

@@ -118,7 +118,7 @@ func TestLayerFiles(t *testing.T) {
 		t.Errorf("tree %q", files)
 	}
 	if !a.Offers(item.Ref{}) || a.Manifest() != (item.Digest{}) || !strings.Contains(s.Roots[7].Ready().Error(), "x/e@v1.0.0") {
-		t.Error("what a layer says of itself")
+		t.Error("the properties of a layer")
 	}
 }
 
