@@ -15,16 +15,16 @@ import (
 
 const recording = "recording the signature"
 
-// Append writes entries down, all or none, and returns when they are on the
-// disk: whoever signed then writes the signed files. Processes take turns.
+// Append appends all entries or none, and returns when they are on the disk. The
+// caller writes the signed files afterwards. A lock file serialises processes.
 //
-// A line that a process did not finish is removed first. A log that was cut or
-// altered at its end is refused: nothing is added to it until somebody looked.
+// A line that a stopped process did not finish is removed first. Append returns
+// TRANSCRIPT_BROKEN if the end of the log was cut or altered.
 func (l *Log) Append(ctx context.Context, made []Entry) error {
 	if len(made) == 0 {
 		return nil
 	}
-	if err := l.placed(recording); err != nil {
+	if err := l.requireDir(recording); err != nil {
 		return err
 	}
 	lock, err := filelock.Acquire(ctx, l.path(lockFile))
@@ -51,7 +51,7 @@ func (l *Log) Append(ctx context.Context, made []Entry) error {
 	return l.writeHead(h)
 }
 
-// open opens the log for writing and makes it when there is none.
+// open opens the log for writing. It creates the file if it does not exist.
 func (l *Log) open() (*os.File, error) {
 	name := l.Path()
 	fi, err := os.Lstat(name)
@@ -68,13 +68,14 @@ func (l *Log) open() (*os.File, error) {
 		return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
 	}
 	if fi != nil && fi.Mode().Perm()&0o077 != 0 {
-		_ = f.Chmod(0o600) // it tells what a person signs
+		_ = f.Chmod(0o600) // the entries are private: they list what the user signs
 	}
 	return f, nil
 }
 
-// settle returns where the log ends, after it held its end against the head and
-// took in what a stopped process wrote and did not get to note there.
+// settle compares the end of the log with the head and returns the actual end.
+// Whole lines after the head are accepted: a process was stopped between writing
+// them and writing the head. An unfinished last line is removed.
 func (l *Log) settle(f *os.File) (head, error) {
 	h, _, err := l.readHead()
 	if err != nil {
@@ -106,14 +107,14 @@ func (l *Log) settle(f *os.File) (head, error) {
 	return end, nil
 }
 
-// errNoFollower is what follow returns of a whole line that is no next entry.
-var errNoFollower = errors.New("it does not follow")
+// errNoFollower is returned by follow for a whole line that is not the next entry.
+var errNoFollower = errors.New("not the next entry")
 
-// follow goes along the chain from h to the last whole line.
+// follow reads the chain from h to the last whole line and returns its head.
 func follow(r io.Reader, h head) (head, error) {
 	err := eachLine(r, func(line []byte, whole bool) error {
 		if !whole {
-			return nil // nothing comes after it
+			return nil // an unfinished line is the last one
 		}
 		e, err := parse(line)
 		if err != nil || e.Seq != h.Seq+1 || e.Prev != h.Last {
@@ -127,7 +128,7 @@ func follow(r io.Reader, h head) (head, error) {
 
 func (l *Log) broken(how string) error {
 	return diag.New(diag.TranscriptBroken, "%s: the log %s %s after it was last written, so nothing was signed", recording, l.Path(), how).
-		WithHint("rye key log --check tells where; once you know why, move %s and %s away: the next signature begins a new log", l.Path(), HeadFile)
+		WithReason("log_changed")
 }
 
 // lines renders the entries that follow h.
@@ -146,8 +147,8 @@ func (l *Log) lines(h head, made []Entry) ([]byte, head, error) {
 	return text.Bytes(), h, nil
 }
 
-// write puts text at the end and waits for the disk; what could not be written
-// whole is taken back.
+// write appends text at end and flushes it to the disk. After an error it
+// truncates the file to its former length.
 func write(f *os.File, text []byte, end int64) error {
 	_, err := f.WriteAt(text, end)
 	if err == nil {

@@ -1,10 +1,10 @@
-// Package auditlog keeps the user's log of signatures: one line for each, each
-// line naming the hash of the one before it, so that a line that was altered,
-// removed or moved shows.
+// Package auditlog keeps the user's log of signatures: one line per signature,
+// with the hash of the line before it, so that an altered, removed or moved line
+// is found.
 //
-// It writes down what it is told: it makes and verifies no signature and knows
-// no key. Whoever may write the log may also write all of it anew, and the file
-// beside it that tells where it ends; against that a chain is no defence.
+// It does not make or verify signatures and has no keys. A process that can
+// write the log can also replace the whole log together with its head file; the
+// chain does not detect that.
 package auditlog
 
 import (
@@ -16,26 +16,26 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// The files of the log in the user's state folder.
+// The files of the log in the user's state directory.
 const (
 	File     = "signatures.jsonl"
 	HeadFile = "signatures.head"
 	lockFile = "signatures.lock"
 )
 
-// genesis is the line before the first one; it stands in no file.
+// genesis takes the place of the line before the first one. It is not in the file.
 const genesis = "rye.dev/signatures/v1\n"
 
-// Params says where a log is. The zero value has no place for one.
+// Params configures a log. With the zero value every call fails.
 type Params struct {
-	Dir string           // the user's state folder for rye; "": unknown, every call fails
+	Dir string           // rye's state directory of the user; "" if unknown
 	Now func() time.Time // nil means time.Now
 }
 
-// Log is the log in one state folder. It holds no file open between calls.
+// Log is the log in one state directory. No file is open between calls.
 type Log struct{ p Params }
 
-// New returns the log of a state folder. Nothing is read or made.
+// New returns the log of a state directory. It does not access the disk.
 func New(p Params) *Log {
 	if p.Now == nil {
 		p.Now = time.Now
@@ -43,7 +43,7 @@ func New(p Params) *Log {
 	return &Log{p}
 }
 
-// Path returns the name of the log's file, "" when the state folder is unknown.
+// Path returns the name of the log's file, "" if the state directory is unknown.
 func (l *Log) Path() string { return l.path(File) }
 
 func (l *Log) path(name string) string {
@@ -53,13 +53,13 @@ func (l *Log) path(name string) string {
 	return filepath.Join(l.p.Dir, name)
 }
 
-// placed returns an error when there is no folder to keep a log in.
-func (l *Log) placed(doing string) error {
+// requireDir returns an error if the state directory is unknown.
+func (l *Log) requireDir(doing string) error {
 	if l.p.Dir != "" {
 		return nil
 	}
-	return diag.New(diag.FileSystemError, "%s: the environment names no state folder that is the user's own", doing).
-		WithHint("set HOME, or have XDG_STATE_HOME name a folder outside of the project")
+	return diag.New(diag.FileSystemError, "%s: the environment names no state directory that is the user's own", doing).
+		WithReason("no_state_directory")
 }
 
 func digestOf(line []byte) string {

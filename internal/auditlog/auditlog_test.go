@@ -22,7 +22,7 @@ func newLog(t testing.TB) *Log {
 	return New(Params{Dir: filepath.Join(t.TempDir(), "state", "rye"), Now: clock})
 }
 
-// made is what somebody says who signed n items.
+// made returns the entries of n signed items.
 func made(n int) []Entry {
 	out := make([]Entry, n)
 	for i := range out {
@@ -64,22 +64,22 @@ func look(t testing.TB, l *Log) *Report {
 	return rep
 }
 
-// sound fails unless the chain holds over n entries without a remark.
+// sound fails unless the log has n entries and no findings.
 func sound(t testing.TB, l *Log, n int) {
 	t.Helper()
 	rep := look(t, l)
 	if rep.Total != n || len(rep.Entries) != n || len(rep.Findings) > 0 {
-		t.Fatalf("%d entries, want %d; %s", rep.Total, n, told(rep))
+		t.Fatalf("%d entries, want %d; %s", rep.Total, n, list(rep))
 	}
 	for i, e := range rep.Entries {
 		if e.Seq != int64(i+1) {
-			t.Fatalf("entry %d stands at %d", e.Seq, i+1)
+			t.Fatalf("entry %d is at %d", e.Seq, i+1)
 		}
 	}
 }
 
-// told renders findings as "line severity message".
-func told(rep *Report) string {
+// list renders findings as "line severity message".
+func list(rep *Report) string {
 	var out []string
 	for _, f := range rep.Findings {
 		out = append(out, fmt.Sprintf("%d %s %s", f.Line, f.Severity, f.Message))
@@ -87,7 +87,7 @@ func told(rep *Report) string {
 	return strings.Join(out, "; ")
 }
 
-// The bytes are those of docs/format: a hand can check them.
+// The bytes are those of docs/format.
 func TestBytes(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 2)
@@ -111,7 +111,7 @@ func TestAppendGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Lstat(l.Path()); !os.IsNotExist(err) {
-		t.Errorf("nothing was signed, and there is a log: %v", err)
+		t.Errorf("a log without a signature: %v", err)
 	}
 	add(t, l, 1)
 	add(t, l, 3)
@@ -138,21 +138,21 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-func TestNoPlace(t *testing.T) {
+func TestNoDirectory(t *testing.T) {
 	l := New(Params{})
 	err := l.Append(t.Context(), made(1))
-	if diag.CodeOf(err) != diag.FileSystemError || !strings.Contains(err.Error(), "names no state folder") {
+	if diag.CodeOf(err) != diag.FileSystemError || !strings.Contains(err.Error(), "names no state directory") {
 		t.Errorf("append: %v", err)
 	}
 	if _, err := l.Read(t.Context(), 0); diag.CodeOf(err) != diag.FileSystemError {
 		t.Errorf("read: %v", err)
 	}
 	if l.Path() != "" {
-		t.Errorf("it lies at %q", l.Path())
+		t.Errorf("path %q", l.Path())
 	}
 }
 
-// What cannot be read back is not written.
+// An entry that cannot be read back is not written.
 func TestAppendRefusesBadEntries(t *testing.T) {
 	for name, change := range map[string]func(*Entry){
 		"empty":       func(e *Entry) { *e = Entry{} },
@@ -178,7 +178,7 @@ func TestAppendRefusesBadEntries(t *testing.T) {
 	}
 }
 
-// Folders may have any name.
+// A directory may have any name.
 func TestStrangeProjects(t *testing.T) {
 	l := newLog(t)
 	want := []string{"/a b", "/\xff\xfe", "/\u202e\x1b[31m", `C:\x\"y"`, "/<&>", "/\u2028\u2029", "/\ufffd", "/line\nbreak", "/" + strings.Repeat("\x01", 4096)}
@@ -197,7 +197,7 @@ func TestStrangeProjects(t *testing.T) {
 	}
 }
 
-// What a stopped process leaves is taken in or removed, never built upon.
+// Whole lines of a stopped process are accepted, an unfinished one is removed.
 func TestStoppedProcess(t *testing.T) {
 	full := newLog(t)
 	add(t, full, 3)
@@ -227,7 +227,7 @@ func TestStoppedProcess(t *testing.T) {
 			put(t, l, HeadFile, []byte(c.head))
 			rep := look(t, l)
 			if rep.Err() != nil || (len(rep.Findings) > 0) != c.warns || rep.Total != c.kept {
-				t.Errorf("%d entries, %s", rep.Total, told(rep))
+				t.Errorf("%d entries, %s", rep.Total, list(rep))
 			}
 			add(t, l, 2)
 			sound(t, l, c.kept+2)
@@ -245,7 +245,7 @@ func headOf(lines [][]byte) string {
 	return string(h.render())
 }
 
-// Nothing is added to a log that somebody cut or altered at its end.
+// Append refuses a log that was cut or altered at its end.
 func TestAppendRefusesBrokenEnd(t *testing.T) {
 	good := newLog(t)
 	add(t, good, 4)
@@ -270,19 +270,19 @@ func TestAppendRefusesBrokenEnd(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		var e *diag.Error
-		if !errors.As(err, &e) || !strings.Contains(e.Hint, "rye key log --check") {
-			t.Errorf("%s: no hint in %v", name, err)
+		if !errors.As(err, &e) || !strings.Contains(e.Reason, "log_changed") {
+			t.Errorf("%s: no reason in %v", name, err)
 		}
 		if got := string(content(t, l)); got != c.log {
 			t.Errorf("%s: the evidence was changed", name)
 		}
 		if look(t, l).Err() == nil {
-			t.Errorf("%s: the check is content", name)
+			t.Errorf("%s: Read reports no error", name)
 		}
 	}
 }
 
-// Moved away, as the hint says, the log begins anew.
+// After the log was moved away, Append starts a new one.
 func TestNewLogAfterMoving(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 2)

@@ -8,32 +8,32 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// maxFaults is how many places are told of one log.
+// maxFaults is the maximum number of faults that a report lists.
 const maxFaults = 50
 
-// chain holds each line against the one before it. A line that was altered is
-// noticed by the next one, or by the head, so the blame for a line that does
-// not fit waits until it is known which of the two still is what others say.
+// chain compares each line with the one before it. If the hash in a line differs
+// from that of the line before, either of the two may have been altered. The
+// next line, or the head, decides: the line whose hash it names is intact.
 type chain struct {
 	head  head
-	known bool // there is a head
+	known bool // the head file was readable
 
 	line int     // lines so far
 	seq  int64   // of the last one
 	last string  // the hash of the last one
 	seqs []int64 // of every entry
 
-	blamed  bool   // the last line was told of: what follows cannot be held against it
+	blamed  bool   // the last line has a fault: the next one is not compared with it
 	suspect bool   // the last line does not fit the one before it
-	atHead  string // the hash of the line that the head tells of, "" before it came
+	atHead  string // the hash of the line with the head's sequence number, "" before it was read
 	topLine int    // its number
 
 	faults []fault // the first of them
 	more   int     // how many were left out
 }
 
-// fault is one place where the chain does not hold. A fault in the order is
-// put into words at the end, when all sequence numbers are known.
+// fault is one position where the chain is broken. The text of a fault in the
+// order of lines is made at the end, when all sequence numbers are known.
 type fault struct {
 	line       int
 	text       string
@@ -57,7 +57,8 @@ func (c *chain) altered(line int, by string) {
 	c.fault(fault{line: line, text: "it was altered: " + by + " names the hash of another line here"})
 }
 
-// add takes the next whole line, and returns the entry that it is.
+// add checks the next whole line and returns its entry. ok is false if the line
+// is not an entry.
 func (c *chain) add(line []byte) (Entry, bool) {
 	e, err := parse(line)
 	fits, inOrder := e.Prev == c.last, err == nil && e.Seq == c.seq+1
@@ -95,8 +96,8 @@ func (c *chain) note(e Entry) {
 	}
 }
 
-// judge settles which of the last two lines was altered, if they do not fit:
-// the last one is intact when it is what comes next says.
+// judge decides which of the last two lines was altered if they do not fit. The
+// last one is intact if the hash named by next is its own.
 func (c *chain) judge(intact bool, next string) {
 	if !c.suspect {
 		return
@@ -110,33 +111,34 @@ func (c *chain) judge(intact bool, next string) {
 	c.blamed = true
 }
 
-// cut tells of a last line without an end. Nobody signed by it: a signature is
-// made after its line is whole, and the head tells of whole lines only.
+// cut reports a last line without a line feed. It does not represent a signature:
+// a signature is made after its line is complete, and the head covers complete
+// lines only.
 func (c *chain) cut() {
 	if c.known && c.seq < c.head.Seq {
 		c.fault(fault{line: c.line + 1, text: "it was cut"})
 		return
 	}
-	c.fault(fault{line: c.line + 1, text: "it has no end, for a process was stopped while it wrote; the next signature removes it", warning: true})
+	c.fault(fault{line: c.line + 1, text: "it is incomplete because a process was stopped while writing; the next signature removes it", warning: true})
 }
 
-// end holds the last lines against the head and returns what was found.
+// end compares the last lines with the head and returns all findings.
 func (c *chain) end() []diag.Finding {
 	top := c.atHead == "" || c.atHead == c.head.Last
 	c.judge(top || c.topLine != c.line, HeadFile)
 	switch {
 	case !c.known && c.line > 0:
-		c.fault(fault{line: c.line, warning: true, text: "nothing tells whether it is the last one: " + HeadFile + " is missing or damaged"})
+		c.fault(fault{line: c.line, warning: true, text: "it may not be the last one: " + HeadFile + " is missing or damaged"})
 	case !c.known:
 	case c.seq < c.head.Seq:
 		c.fault(fault{line: max(c.line, 1), text: "the log ends here: " + missing(c.seq+1, c.head.Seq) + " removed"})
-	case !top && !c.told(c.topLine):
+	case !top && !c.reported(c.topLine):
 		c.altered(c.topLine, HeadFile)
 	}
 	return c.findings()
 }
 
-func (c *chain) told(line int) bool {
+func (c *chain) reported(line int) bool {
 	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.line == line && !f.warning })
 }
 
@@ -146,7 +148,7 @@ func (c *chain) findings() []diag.Finding {
 		out = append(out, c.finding(f))
 	}
 	if c.more > 0 {
-		out = append(out, diag.Errorf(diag.TranscriptBroken, c.line, 0, "%d more places up to here are not told", c.more))
+		out = append(out, diag.Errorf(diag.TranscriptBroken, c.line, 0, "%d more faults up to here are not listed", c.more))
 	}
 	return out
 }
@@ -159,17 +161,15 @@ func (c *chain) finding(f fault) diag.Finding {
 	if f.warning {
 		return diag.Warnf(diag.TranscriptBroken, f.line, 0, "%s", text)
 	}
-	out := diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text)
-	out.Fix = "keep the log and " + HeadFile + " as they are, and find out who wrote there; moved away, the next signature begins a new log"
-	return out
+	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).WithReason("log_line", "head", HeadFile)
 }
 
-// order says what is wrong with a sequence number.
+// order describes a wrong sequence number.
 func (c *chain) order(want, have int64) string {
 	if have > want && !slices.Contains(c.seqs, want) {
 		return missing(want, have-1) + " removed before it"
 	}
-	return fmt.Sprintf("entry %d stands where entry %d belongs: lines were moved or copied", have, want)
+	return fmt.Sprintf("entry %d is in the position of entry %d: lines were moved or copied", have, want)
 }
 
 func missing(from, to int64) string {

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// TestCheckNamesTheLine holds what is told of each kind of damage.
+// TestCheckNamesTheLine checks the findings of each kind of damage.
 func TestCheckNamesTheLine(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 5)
@@ -37,54 +37,54 @@ func TestCheckNamesTheLine(t *testing.T) {
 		{"what a line names", swap(digestOf([]byte(line[1])), digestOf(nil)), "3 error it was altered: line 4 names the hash of another line here"},
 		{"what the last names", swap(digestOf([]byte(line[3])), digestOf(nil)), "5 error it was altered: signatures.head names the hash of another line here"},
 		{"the number of a line", swap(`"seq":3`, `"seq":7`), "3 error it was altered: it follows entry 2 and calls itself 7"},
-		{"no JSON", swap(`{"seq":3`, `["seq":3`), "3 error it is no entry: invalid character ':' after array element"},
-		{"spelled otherwise", swap(`"seq":3,`, `"seq": 3,`), "3 error it is not spelled as rye spells an entry"},
-		{"a field twice", swap(`"seq":3,`, `"seq":3,"seq":3,`), "3 error it is not spelled as rye spells an entry"},
-		{"a field more", swap(`"seq":3,`, `"seq":3,"note":"",`), "3 error it is not spelled as rye spells an entry"},
-		{"a field of another case", swap(`"seq":3,`, `"Seq":3,`), "3 error it is not spelled as rye spells an entry"},
+		{"no JSON", swap(`{"seq":3`, `["seq":3`), "3 error it is not an entry: invalid character ':' after array element"},
+		{"spelled otherwise", swap(`"seq":3,`, `"seq": 3,`), "3 error it is not in the spelling of rye"},
+		{"a field twice", swap(`"seq":3,`, `"seq":3,"seq":3,`), "3 error it is not in the spelling of rye"},
+		{"a field more", swap(`"seq":3,`, `"seq":3,"note":"",`), "3 error it is not in the spelling of rye"},
+		{"a field of another case", swap(`"seq":3,`, `"Seq":3,`), "3 error it is not in the spelling of rye"},
 		{"first line removed", join(2, 3, 4, 5), "1 error entry 1 was removed before it"},
 		{"middle lines removed", join(1, 4, 5), "2 error entries 2 to 3 were removed before it"},
 		{"last line removed", join(1, 2, 3, 4), "4 error the log ends here: entry 5 was removed"},
 		{"last lines removed", join(1, 2), "2 error the log ends here: entries 3 to 5 were removed"},
 		{"all removed", "", "1 error the log ends here: entries 1 to 5 were removed"},
 		{"two lines exchanged", join(1, 3, 2, 4, 5),
-			"2 error entry 3 stands where entry 2 belongs: lines were moved or copied; 3 error entry 2 stands where entry 4 belongs: lines were moved or copied; " +
-				"4 error entry 4 stands where entry 3 belongs: lines were moved or copied"},
+			"2 error entry 3 is in the position of entry 2: lines were moved or copied; 3 error entry 2 is in the position of entry 4: lines were moved or copied; " +
+				"4 error entry 4 is in the position of entry 3: lines were moved or copied"},
 		{"the last two exchanged", join(1, 2, 3, 5, 4),
-			"4 error entry 5 stands where entry 4 belongs: lines were moved or copied; 5 error entry 4 stands where entry 6 belongs: lines were moved or copied; " +
+			"4 error entry 5 is in the position of entry 4: lines were moved or copied; 5 error entry 4 is in the position of entry 6: lines were moved or copied; " +
 				"5 error the log ends here: entry 5 was removed"},
-		{"a line twice", join(1, 2, 2, 3, 4, 5), "3 error entry 2 stands where entry 3 belongs: lines were moved or copied"},
+		{"a line twice", join(1, 2, 2, 3, 4, 5), "3 error entry 2 is in the position of entry 3: lines were moved or copied"},
 		{"cut in the last line", whole[:len(whole)-7], "5 error it was cut; 4 error the log ends here: entry 5 was removed"},
 		{"cut before the line feed", whole[:len(whole)-1], "5 error it was cut; 4 error the log ends here: entry 5 was removed"},
 		{"cut in the middle", whole[:len(whole)/2], "3 error it was cut; 2 error the log ends here: entries 3 to 5 were removed"},
-		{"other line ends", strings.Replace(whole, "\n", "\r\n", 1), "1 error it is not spelled as rye spells an entry"},
-		{"byte order mark", "\xef\xbb\xbf" + whole, "1 error it is no entry: invalid character 'ï' looking for beginning of value"},
-		{"NUL", swap("t2", "t\x00"), "3 error it is no entry: invalid character '\\x00' in string literal"},
+		{"other line ends", strings.Replace(whole, "\n", "\r\n", 1), "1 error it is not in the spelling of rye"},
+		{"byte order mark", "\xef\xbb\xbf" + whole, "1 error it is not an entry: invalid character 'ï' looking for beginning of value"},
+		{"NUL", swap("t2", "t\x00"), "3 error it is not an entry: invalid character '\\x00' in string literal"},
 		{"hidden character", swap("demo/t2", "demo/t\u202e"), "3 error id is \"demo/t\\u202e\""},
-		{"not UTF-8", swap("hello", "hell\xff"), "1 error it is not spelled as rye spells an entry"},
-		{"a time that is none", swap("2026-02-14T00:27:54Z", "2026-02-30T00:27:54Z"), "1 error time is \"2026-02-30T00:27:54Z\""},
+		{"not UTF-8", swap("hello", "hell\xff"), "1 error it is not in the spelling of rye"},
+		{"an invalid time", swap("2026-02-14T00:27:54Z", "2026-02-30T00:27:54Z"), "1 error time is \"2026-02-30T00:27:54Z\""},
 		{"a time of another zone", swap("2026-02-14T00:27:54Z", "2026-02-14T01:27:54+01:00"), "1 error time is \"2026-02-14T01:27:54+01:00\""},
 		{"a time with a fraction", swap("2026-02-14T00:27:54Z", "2026-02-14T00:27:54.5Z"), "1 error time is \"2026-02-14T00:27:54.5Z\""},
-		{"an empty line", join(1) + "\n" + join(2, 3, 4, 5), "2 error it is no entry: unexpected end of JSON input; 3 error entry 2 stands where entry 3 belongs: lines were moved or copied"},
+		{"an empty line", join(1) + "\n" + join(2, 3, 4, 5), "2 error it is not an entry: unexpected end of JSON input; 3 error entry 2 is in the position of entry 3: lines were moved or copied"},
 		{"a huge line", join(1) + strings.Repeat("x", 1<<20) + "\n" + join(2, 3, 4, 5),
-			"2 error it has more than 32768 bytes; 3 error entry 2 stands where entry 3 belongs: lines were moved or copied"},
-		{"deep", join(1) + strings.Repeat("[", 30000) + "\n" + join(3, 4, 5), "2 error it is no entry: invalid character '[' exceeded max depth"},
-		{"one more, forged with care", whole + forged(t, line[4]), ""}, // nothing can tell it from a line of a stopped process
+			"2 error it has more than 32768 bytes; 3 error entry 2 is in the position of entry 3: lines were moved or copied"},
+		{"deep", join(1) + strings.Repeat("[", 30000) + "\n" + join(3, 4, 5), "2 error it is not an entry: invalid character '[' exceeded max depth"},
+		{"one more, forged with care", whole + forged(t, line[4]), ""}, // the same as a line of a stopped process
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			put(t, l, File, []byte(c.log))
 			rep := look(t, l)
-			if got := told(rep); got != c.want {
+			if got := list(rep); got != c.want {
 				t.Errorf("\n got %s\nwant %s", got, c.want)
 			}
 			if (rep.Err() != nil) != (c.want != "") || c.want != "" && diag.CodeOf(rep.Err()).Class() != diag.ClassIntegrity {
-				t.Errorf("it ends with %v", rep.Err())
+				t.Errorf("Err returns %v", rep.Err())
 			}
 		})
 	}
 }
 
-// forged returns the line that would follow.
+// forged returns a valid next line.
 func forged(t testing.TB, last string) string {
 	t.Helper()
 	e := made(1)[0]
@@ -97,7 +97,7 @@ func forged(t testing.TB, last string) string {
 }
 
 // TestEveryBit flips every bit of a log, removes and copies every line and cuts
-// it at every byte: all of it shows.
+// it at every byte: every change is found.
 func TestEveryBit(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 4)
@@ -109,7 +109,7 @@ func TestEveryBit(t *testing.T) {
 	shows := func(b []byte, what string, at int) {
 		rep, err := l.read(t.Context(), bytes.NewReader(b), h, known, 1)
 		if err != nil || rep.Err() == nil {
-			t.Errorf("%s %d: %v, %s", what, at, err, told(rep))
+			t.Errorf("%s %d: %v, %s", what, at, err, list(rep))
 		}
 	}
 	for i := range whole {
@@ -138,19 +138,19 @@ func TestEveryBit(t *testing.T) {
 	}
 }
 
-// A log of garbage is told of in bounded space.
+// The report of a log of garbage is bounded.
 func TestGarbage(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 1)
 	put(t, l, File, bytes.Repeat([]byte("\n"), 10_000))
 	rep := look(t, l)
-	if len(rep.Findings) != maxFaults+1 || rep.Findings[maxFaults].Message != "9950 more places up to here are not told" {
+	if len(rep.Findings) != maxFaults+1 || rep.Findings[maxFaults].Message != "9950 more faults up to here are not listed" {
 		t.Errorf("%d findings, the last: %v", len(rep.Findings), rep.Findings[len(rep.Findings)-1])
 	}
 }
 
-// Without the head nobody can tell whether the last lines are missing, and the
-// report says so.
+// Without the head the removal of the last lines cannot be found, and the report
+// has a warning.
 func TestHeadRemoved(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 3)
@@ -158,13 +158,13 @@ func TestHeadRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep := look(t, l)
-	if rep.Err() != nil || !strings.HasPrefix(told(rep), "3 warning nothing tells whether it is the last one") {
-		t.Errorf("%s", told(rep))
+	if rep.Err() != nil || !strings.HasPrefix(list(rep), "3 warning it may not be the last one") {
+		t.Errorf("%s", list(rep))
 	}
 }
 
-// FuzzRead feeds any log and any head: reading ends, and a chain that is called
-// sound is sound by a second, simpler reading, and can be gone on with.
+// FuzzRead reads any log with any head. A chain without findings is valid by a
+// second, simpler reading, and can be continued.
 func FuzzRead(f *testing.F) {
 	l := newLog(f)
 	add(f, l, 3)
@@ -196,19 +196,19 @@ func FuzzRead(f *testing.F) {
 		end := int64(bytes.LastIndexByte(log, '\n') + 1)
 		simple(t, log[:end], rep.Total)
 		if h, err := follow(bytes.NewReader(log), start()); err != nil || h.Size != end || h.Seq != int64(rep.Total) {
-			t.Fatalf("it goes on from %+v, %v", h, err)
+			t.Fatalf("it continues from %+v, %v", h, err)
 		}
 	})
 }
 
-// simple follows a chain the shortest way.
+// simple checks a chain in the simplest way.
 func simple(t *testing.T, log []byte, want int) {
 	t.Helper()
 	prev, n := digestOf([]byte(genesis)), 0
 	for line := range bytes.Lines(log) {
 		n++
 		if e, err := parse(line); err != nil || e.Seq != int64(n) || e.Prev != prev {
-			t.Fatalf("line %d is called sound: %v", n, err)
+			t.Fatalf("line %d has no finding: %v", n, err)
 		}
 		prev = digestOf(line)
 	}
@@ -217,8 +217,8 @@ func simple(t *testing.T, log []byte, want int) {
 	}
 }
 
-// TestRandomDamage applies several changes at once: what is not the same log
-// never passes as sound.
+// TestRandomDamage applies several changes at once: every changed log has a
+// finding.
 func TestRandomDamage(t *testing.T) {
 	l := newLog(t)
 	add(t, l, 6)
@@ -253,7 +253,7 @@ func TestRandomDamage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Behind the end that the head knows there may be a torn line.
+		// After the end that the head records an unfinished line is permitted.
 		if rep.Err() == nil && !bytes.HasPrefix(b, whole) {
 			t.Fatalf("this passes:\n%s", b)
 		}

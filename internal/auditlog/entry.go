@@ -10,17 +10,16 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// Entry is what the log says of one signature. Append fills in Seq, Time and
-// Prev.
+// Entry is the record of one signature. Append sets Seq, Time and Prev.
 type Entry struct {
 	Seq     int64  `json:"seq"`               // 1, 2, 3, …
-	Time    string `json:"time"`              // when it was written down: UTC, whole seconds
-	Surface string `json:"surface"`           // what asked for the signature, such as cli
-	Use     string `json:"use"`               // what it is good for, such as sign
+	Time    string `json:"time"`              // when it was appended: UTC, whole seconds
+	Surface string `json:"surface"`           // the caller's surface, such as cli
+	Use     string `json:"use"`               // the use of the signature, such as sign
 	Kind    string `json:"kind"`              // of the item or document
 	ID      string `json:"id"`                // of the item or document
-	Space   string `json:"space"`             // where it lies, such as project
-	Project string `json:"project,omitempty"` // the project's folder, where there is one
+	Space   string `json:"space"`             // such as project
+	Project string `json:"project,omitempty"` // the project's directory, if there is one
 	Digest  string `json:"digest"`            // "sha256:" and the hash of the whole signed file
 	Key     string `json:"key"`               // the fingerprint of the key, 64 digits
 	Prev    string `json:"prev"`              // "sha256:" and the hash of the line before, line feed included
@@ -36,8 +35,8 @@ const (
 	digestHead = "sha256:"
 )
 
-// render returns the one line that says e, line feed included. An entry that
-// parse would refuse is not rendered.
+// render returns the line of e with its line feed. It returns an error for an
+// entry that parse would refuse.
 func (e Entry) render() ([]byte, error) {
 	e.Project = strings.ToValidUTF8(e.Project, "\ufffd")
 	b, err := jsonx.Marshal(e)
@@ -49,23 +48,23 @@ func (e Entry) render() ([]byte, error) {
 	return b, err
 }
 
-// parse reads a line, line feed included. There is one spelling of each entry:
-// what renders differently is refused.
+// parse reads a line with its line feed. Each entry has one spelling: a line that
+// render would write differently is refused.
 func parse(line []byte) (Entry, error) {
 	var e Entry
 	if len(line) > maxLine {
 		return e, fmt.Errorf("it has more than %d bytes", maxLine)
 	}
 	if err := json.Unmarshal(line, &e); err != nil {
-		return Entry{}, fmt.Errorf("it is no entry: %w", err)
+		return Entry{}, fmt.Errorf("it is not an entry: %w", err)
 	}
 	if b, err := jsonx.Marshal(e); err != nil || !bytes.Equal(append(b, '\n'), line) {
-		return Entry{}, fmt.Errorf("it is not spelled as rye spells an entry")
+		return Entry{}, fmt.Errorf("it is not in the spelling of rye")
 	}
 	return e, e.check()
 }
 
-// check looks at every field.
+// check validates every field.
 func (e *Entry) check() error {
 	if e.Seq < 1 {
 		return fmt.Errorf("seq is %d", e.Seq)

@@ -12,8 +12,8 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// head tells how far the log reached when it was last written: without it
-// nobody would miss the last lines.
+// head records the end of the log after the last append. Without it the removal
+// of the last lines would not be noticed.
 type head struct {
 	Seq  int64  `json:"seq"`  // of the last entry
 	Size int64  `json:"size"` // of the log, in bytes
@@ -23,8 +23,8 @@ type head struct {
 // start is the head of a log without entries.
 func start() head { return head{Last: digestOf([]byte(genesis))} }
 
-// readHead returns what the head says. One that is missing, or was lost with
-// the power, says nothing; the log is then read from its beginning.
+// readHead reads the head file. known is false if the file is missing or was
+// damaged by a power loss; the log is then read from its beginning.
 func (l *Log) readHead() (h head, known bool, err error) {
 	name := l.path(HeadFile)
 	if fi, err := os.Lstat(name); err == nil && !fi.Mode().IsRegular() {
@@ -53,12 +53,13 @@ func (h head) render() []byte {
 	return append(b, '\n')
 }
 
-// writeHead does not wait for the disk: an older head is no harm.
+// writeHead does not flush to the disk. After a power loss an older head is
+// accepted: settle reads the lines that follow it.
 func (l *Log) writeHead(h head) error {
 	return atomicfile.Replace(l.path(HeadFile), h.render(), 0o600)
 }
 
-// after returns the head once line, which is e, stands behind what h tells of.
+// after returns the head after line, whose entry is e, was appended.
 func (h head) after(e Entry, line []byte) head {
 	return head{Seq: e.Seq, Size: h.Size + int64(len(line)), Last: digestOf(line)}
 }

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// eachLine hands each line to do, with its line feed. The last one may lack it:
-// then it is not whole. Of a line that is too long only the beginning is handed
-// on, which is no entry. The bytes are good until do returns.
+// eachLine calls do for each line with its line feed. whole is false for a last
+// line without one. Of a line longer than maxLine only the beginning is passed,
+// which is not a valid entry. line is valid until do returns.
 func eachLine(r io.Reader, do func(line []byte, whole bool) error) error {
 	br := bufio.NewReaderSize(r, maxLine+1)
 	for {
@@ -43,8 +43,8 @@ func skipLine(br *bufio.Reader) (whole bool, err error) {
 	}
 }
 
-// lineBefore returns the line that ends at an offset, or as much of it as a
-// line may have.
+// lineBefore returns the line that ends at an offset, at most its last maxLine
+// bytes.
 func lineBefore(r io.ReaderAt, end int64) ([]byte, error) {
 	b := make([]byte, min(end, maxLine))
 	if len(b) == 0 {

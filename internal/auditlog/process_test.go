@@ -17,7 +17,7 @@ import (
 
 const childDir = "RYE_AUDITLOG_TEST_CHILD"
 
-// TestChild is no test: others run it as processes of their own.
+// TestChild is not a test: other tests run it in a process.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -40,7 +40,7 @@ func child(t *testing.T, l *Log) *exec.Cmd {
 	return c
 }
 
-// Processes that sign at once lose nothing and share one chain.
+// Processes that append at once lose no entry and share one chain.
 func TestManyProcesses(t *testing.T) {
 	l := newLog(t)
 	var wg sync.WaitGroup
@@ -51,7 +51,7 @@ func TestManyProcesses(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { // and one that only looks
+	wg.Go(func() { // a reader
 		for range 50 {
 			if rep, err := l.Read(t.Context(), 5); err != nil || rep.Err() != nil {
 				t.Errorf("while others write: %v, %v", err, rep)
@@ -62,8 +62,8 @@ func TestManyProcesses(t *testing.T) {
 	sound(t, l, 4*40*3)
 }
 
-// A process that is killed at any instant leaves a chain that holds and that
-// others go on with.
+// A process that is killed at any instant leaves a valid chain that others can
+// continue.
 func TestKilledProcesses(t *testing.T) {
 	l := newLog(t)
 	n := 0
@@ -77,7 +77,7 @@ func TestKilledProcesses(t *testing.T) {
 		_ = c.Wait()
 		rep := look(t, l)
 		if rep.Err() != nil || rep.Total < n || rep.Total%3 != 0 {
-			t.Fatalf("after kill %d: %d entries, %s", i, rep.Total, told(rep))
+			t.Fatalf("after kill %d: %d entries, %s", i, rep.Total, list(rep))
 		}
 		n = rep.Total
 	}
@@ -98,8 +98,8 @@ func TestWaitingEndsWithContext(t *testing.T) {
 	}
 }
 
-// What stands where the files should be is refused, not opened: a pipe would
-// wait, a link lead elsewhere.
+// A directory, link or pipe with the name of a file is refused and not opened: a
+// pipe would block, a link would lead elsewhere.
 func TestOddFiles(t *testing.T) {
 	for _, name := range []string{File, HeadFile, lockFile} {
 		l := newLog(t)
@@ -107,10 +107,10 @@ func TestOddFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := l.Append(t.Context(), made(1)); err == nil {
-			t.Errorf("a folder %s: it was written", name)
+			t.Errorf("a directory %s: it was written", name)
 		}
 		if _, err := l.Read(t.Context(), 0); name != lockFile && diag.CodeOf(err) != diag.NotRegular {
-			t.Errorf("a folder %s: %v", name, err)
+			t.Errorf("a directory %s: %v", name, err)
 		}
 	}
 	if runtime.GOOS == "windows" {
@@ -138,11 +138,11 @@ func TestOddFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := l.Append(t.Context(), made(1)); diag.CodeOf(err) != diag.FileSystemError || !strings.HasPrefix(err.Error(), "recording the signature: ") {
-		t.Errorf("a file in place of the folder: %v", err)
+		t.Errorf("a file in place of the directory: %v", err)
 	}
 }
 
-// Only the person who signs may read what was signed.
+// Only the user may read the log.
 func TestModes(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no modes")
@@ -157,7 +157,7 @@ func TestModes(t *testing.T) {
 		return fi.Mode().Perm()
 	}
 	if got := mode(l.p.Dir); got != 0o700 {
-		t.Errorf("the folder has mode %o", got)
+		t.Errorf("the directory has mode %o", got)
 	}
 	if err := os.Chmod(l.Path(), 0o666); err != nil {
 		t.Fatal(err)

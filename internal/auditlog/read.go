@@ -10,27 +10,30 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Report is what the log says.
+// Report is the content of a log and its faults.
 type Report struct {
 	Path    string  `json:"path"`
-	Total   int     `json:"total"`   // how many entries it holds
+	Total   int     `json:"total"`   // number of entries
 	Entries []Entry `json:"entries"` // the newest of them, oldest first
-	// Findings are where the chain does not hold, by line; a warning is no
-	// break in it.
+	// Findings are the faults of the chain in the order of lines. A warning is
+	// not a break.
 	Findings []diag.Finding `json:"findings,omitempty"`
 }
 
-// Err returns an error when the chain does not hold.
+// Err returns an error if the chain is broken.
 func (r *Report) Err() error { return diag.FromFindings("checking the log of signatures", r.Findings) }
 
-// Read reads the whole log, holds every line against the one before, and keeps
-// the newest entries, at most limit; 0 keeps all. It takes no turn and may run
-// while others write. A log that does not exist is empty.
+// Read reads the whole log, compares every line with the one before it, and
+// returns at most limit of the newest entries, all if limit is 0. It does not
+// take the lock and may run while other processes append. A log that does not
+// exist is empty.
 func (l *Log) Read(ctx context.Context, limit int) (*Report, error) {
-	if err := l.placed("reading the log of signatures"); err != nil {
+	if err := l.requireDir("reading the log of signatures"); err != nil {
 		return nil, err
 	}
-	h, known, err := l.readHead() // before the log, which only grows
+	// The head must be read before the log: the log only grows, so it then has at
+	// least the lines that the head covers.
+	h, known, err := l.readHead()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +73,7 @@ func (l *Log) read(ctx context.Context, r io.Reader, h head, known bool, limit i
 	return rep, nil
 }
 
-// keep holds at most twice as many entries as are asked for.
+// keep adds an entry. At most 2*limit entries are in memory.
 func (r *Report) keep(e Entry, limit int) {
 	r.Total++
 	if limit > 0 && len(r.Entries) >= 2*limit {
@@ -79,7 +82,7 @@ func (r *Report) keep(e Entry, limit int) {
 	r.Entries = append(r.Entries, e)
 }
 
-// openToRead returns nil when there is no log.
+// openToRead returns a nil file if there is no log.
 func (l *Log) openToRead() (*os.File, error) {
 	name := l.Path()
 	fi, err := os.Lstat(name)

@@ -25,6 +25,7 @@ func hintTables() []map[situation]string {
 		execHints(),
 		agentHints(),
 		appletHints(),
+		leavesHints(),
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package filelock makes processes take turns: one holder of a lock file at a
-// time, and a holder that dies lets go.
+// Package filelock serialises processes by a lock file: one process holds it at
+// a time, and the operating system releases it when the holder dies.
 //
 // The lock is advisory and per open file, so two holders in one process wait
 // for each other too. The file itself stays: it has no content and no meaning.
@@ -18,11 +18,11 @@ import (
 // Lock is a held lock file.
 type Lock struct{ f *os.File }
 
-// errHeld is what the system's call returns when somebody else holds the lock.
+// errHeld is the error of the system call if another process holds the lock.
 var errHeld = errors.New("another process holds it")
 
-// Acquire waits until it holds the lock file at path, which it creates with its
-// folder, or until ctx ends. There is no order among those who wait.
+// Acquire waits until it holds the lock file at path or ctx ends. It creates the
+// file and its directory. The order among waiting processes is not defined.
 func Acquire(ctx context.Context, path string) (*Lock, error) {
 	f, err := open(path)
 	if err != nil {
@@ -66,5 +66,5 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Release lets the next one in.
+// Release releases the lock.
 func (l *Lock) Release() error { return l.f.Close() }

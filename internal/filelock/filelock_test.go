@@ -16,7 +16,7 @@ import (
 
 const childFile = "RYE_FILELOCK_TEST_CHILD"
 
-// TestChild is no test: others run it as processes of their own.
+// TestChild is not a test: other tests run it in a process.
 func TestChild(t *testing.T) {
 	path := os.Getenv(childFile)
 	if path == "" {
@@ -92,7 +92,7 @@ func TestWaitingEndsWithContext(t *testing.T) {
 	next.Release()
 }
 
-// A holder that is killed lets go.
+// The lock of a killed process is released.
 func TestKilledHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "n")
 	self, _ := os.Executable()

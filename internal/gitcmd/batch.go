@@ -13,18 +13,17 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Batch is one git cat-file that answers for as long as it is open. Its
-// process ends with Close or with the ctx it was started with. Calls wait for
-// each other.
+// Batch is a running git cat-file. Its process ends with Close or with the ctx
+// it was started with. Concurrent calls are serialised.
 type Batch struct {
 	mu   sync.Mutex
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
-	fail error // once the stream is broken, nothing more can be read from it
+	fail error // set once the stream is broken; every later Read returns it
 }
 
-// Batch starts a helper that reads objects.
+// Batch starts git cat-file to read objects.
 func (g *Git) Batch(ctx context.Context) (*Batch, error) {
 	b := &Batch{cmd: g.command(ctx, "cat-file", "--batch")}
 	in, err := b.cmd.StdinPipe()
@@ -42,20 +41,20 @@ func (g *Git) Batch(ctx context.Context) (*Batch, error) {
 	return b, nil
 }
 
-// Close ends the helper.
+// Close ends the process.
 func (b *Batch) Close() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fail == nil {
-		b.fail = errors.New("it is closed")
+		b.fail = errors.New("closed")
 	}
 	err := b.in.Close()
-	_ = b.cmd.Wait() // how it ends after its last answer tells nothing
+	_ = b.cmd.Wait() // its exit status after the last object does not matter
 	return err
 }
 
-// Object is one answer. Data is nil when the object is missing, is no blob, or
-// is longer than was asked for.
+// Object is an object of the repository. Data is nil if the object is missing, is
+// not a blob, or is longer than the limit of Read.
 type Object struct {
 	OID  string
 	Kind string // "blob", "tree", "commit", "tag", or "missing"
@@ -63,30 +62,30 @@ type Object struct {
 	Data []byte
 }
 
-// Read asks for objects by name, all in one go, and hands them to each in the
-// same order. Blobs above limit bytes come without their data.
+// Read requests objects by name and calls each for them in the same order. Blobs
+// of more than limit bytes have no data.
 func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fail != nil {
 		return broken(b.fail)
 	}
-	asked := make(chan error, 1)
-	go func() { // git answers while it is asked: who only writes would block it
+	written := make(chan error, 1)
+	go func() { // git writes while it reads: without a reader both pipes would fill up
 		_, err := io.WriteString(b.in, strings.Join(oids, "\n")+"\n")
-		asked <- err
+		written <- err
 	}()
 	for i := range oids {
 		o, err := b.next(limit)
 		if err != nil {
 			b.fail = err
 			_ = b.in.Close()
-			<-asked
+			<-written
 			return broken(err)
 		}
 		each(i, o)
 	}
-	if b.fail = <-asked; b.fail != nil {
+	if b.fail = <-written; b.fail != nil {
 		return broken(b.fail)
 	}
 	return nil
@@ -107,7 +106,7 @@ func (b *Batch) next(limit int64) (Object, error) {
 		return Object{OID: words[0], Kind: words[1]}, nil
 	}
 	if len(words) != 3 {
-		return Object{}, diag.New(diag.ExecutionFailed, "%q is no answer", head)
+		return Object{}, diag.New(diag.ExecutionFailed, "invalid output %q", head)
 	}
 	size, err := strconv.ParseInt(words[2], 10, 64)
 	if err != nil {
@@ -126,7 +125,7 @@ func (b *Batch) next(limit int64) (Object, error) {
 	return o, err
 }
 
-// Sizes returns the length of each object, -1 for one that is missing.
+// Sizes returns the length of each object in bytes, -1 if it is missing.
 func (g *Git) Sizes(ctx context.Context, oids []string) ([]int64, error) {
 	if len(oids) == 0 {
 		return nil, nil

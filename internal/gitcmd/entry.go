@@ -19,20 +19,20 @@ const (
 )
 
 // Entry is one file of a tree or of the index. Path is relative to the top of
-// the work tree, slash-separated, as it stands there: nobody has checked it.
+// the work tree, slash-separated and not validated.
 type Entry struct {
 	Mode uint32
 	OID  string
 	Path string
 }
 
-// IsFile reports whether the entry is a plain file.
+// IsFile reports whether the entry is a regular file.
 func (e Entry) IsFile() bool { return e.Mode&0o170000 == 0o100000 }
 
-// Tree lists the files at or below some paths in a tree; "" lists all. They come
-// in the byte order of their paths.
+// Tree lists the files at or below some paths in a tree, in the byte order of
+// their paths; "" lists all.
 func (g *Git) Tree(ctx context.Context, tree string, paths ...string) ([]Entry, error) {
-	args := append([]string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}, named(paths)...)
+	args := append([]string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}, withoutRoot(paths)...)
 	out, err := g.run(ctx, nil, args...)
 	if err != nil {
 		return nil, err
@@ -56,27 +56,26 @@ func (g *Git) Tree(ctx context.Context, tree string, paths ...string) ([]Entry, 
 	return list, nil
 }
 
-// named leaves out the path that means everything.
-func named(paths []string) []string {
+// withoutRoot removes the path "", which means everything.
+func withoutRoot(paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == "" })
 }
 
-// Change is how the index differs from a tree at one path. Status is A, M, D,
-// T, or U for an entry that is not merged. Entries that are only intended to be
-// added are no change.
+// Change is a difference between the index and a tree at one path. Status is A,
+// M, D, T, or U for an unmerged entry. Intent-to-add entries are not changes.
 type Change struct {
-	Entry  // what the index holds; mode 0 when it was removed
+	Entry  // in the index; mode 0 if it was removed
 	Status byte
-	Old    Entry // what the tree holds; mode 0 when it is new
+	Old    Entry // in the tree; mode 0 if it is new
 }
 
-// Staged compares the index with a tree-ish, at or below some paths, which count
-// from the folder; "" compares all. Renames are a removal and an addition. No
-// file of the work tree is looked at.
+// Staged compares the index with a tree-ish, at or below some paths relative to
+// the directory; "" compares all. A rename is a removal and an addition. The work
+// tree is not read.
 func (g *Git) Staged(ctx context.Context, tree string, paths ...string) ([]Change, error) {
 	args := []string{"diff-index", "--cached", "-r", "--raw", "-z", "--no-renames", "--no-abbrev", "--no-ext-diff",
 		"--ignore-submodules=none", "--ita-invisible-in-index", tree, "--"}
-	args = append(args, named(paths)...)
+	args = append(args, withoutRoot(paths)...)
 	out, err := g.run(ctx, nil, args...)
 	if err != nil {
 		return nil, err
@@ -118,5 +117,5 @@ func parseChange(head, path string) (c Change, ok bool) {
 }
 
 func unreadable(verb, rec string) error {
-	return diag.New(diag.ExecutionFailed, "reading what git %s printed: %q is no entry", verb, rec)
+	return diag.New(diag.ExecutionFailed, "reading the output of git %s: invalid entry %q", verb, rec)
 }

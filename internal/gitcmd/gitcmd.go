@@ -1,9 +1,9 @@
-// Package gitcmd runs git plumbing: it finds git, gives it an environment in
-// which neither the repository nor the person's configuration changes what
-// comes out, and reads what it prints.
+// Package gitcmd runs git plumbing: it finds git, sets an environment in which
+// the configuration of repository and user does not change the output, and
+// parses that output.
 //
-// It is the only place that runs git. It never runs hooks, filters, pagers or
-// external diffs, asks nobody, and knows nothing of items and signatures.
+// It does not run hooks, filters, pagers or external diffs, does not prompt, and
+// does not know items or signatures.
 package gitcmd
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// Params says where to work. Dir is required.
+// Params configures where git runs. Dir is required.
 type Params struct {
-	Dir     string   // a folder of the work tree, or a bare repository
-	Cwd     string   // what relative paths in GIT_… variables count from; "" means Dir
-	Environ []string // nil means an empty environment, in which no git is found
+	Dir     string   // a directory of the work tree, or a bare repository
+	Cwd     string   // the base of relative paths in GIT_… variables; "" means Dir
+	Environ []string // nil is an empty environment, in which git is not found
 }
 
-// Git runs git in one folder with one environment. It is safe for concurrent
+// Git runs git in one directory with one environment. It is safe for concurrent
 // use.
 type Git struct {
 	path string
@@ -37,24 +37,24 @@ type Git struct {
 	env  []string
 }
 
-// New finds git. Nothing is started.
+// New finds git. It does not start it.
 func New(p Params) (*Git, error) {
 	if p.Cwd == "" {
 		p.Cwd = p.Dir
 	}
 	path, err := proc.LookPath("git", p.Environ)
 	if err != nil {
-		return nil, diag.New(diag.ExecutionFailed, "looking for git: %w", err).WithHint("install git, or put its folder into PATH")
+		return nil, diag.New(diag.ExecutionFailed, "finding git: %w", err).WithReason("not_installed").WithDetail("program", "git")
 	}
 	g := &Git{path: path, dir: p.Dir, env: environ(p)}
 	if _, set := proc.Lookup(g.env, "GIT_DIR"); set {
-		g.dir = p.Cwd // with GIT_DIR and no GIT_WORK_TREE, the folder is the work tree
+		g.dir = p.Cwd // with GIT_DIR and without GIT_WORK_TREE, git uses the current directory as work tree
 	}
 	return g, nil
 }
 
-// environ keeps what tells git where the repository is, and drops what changes
-// how it lists.
+// environ keeps the variables that locate the repository and removes those that
+// change the output.
 func environ(p Params) []string {
 	var out []string
 	for _, kv := range p.Environ {
@@ -73,12 +73,12 @@ func environ(p Params) []string {
 		"GIT_NO_REPLACE_OBJECTS=1", "GIT_NO_LAZY_FETCH=1", "GIT_ADVICE=0")
 }
 
-// located are the variables that hold paths.
+// located are the variables with paths.
 func located() []string {
 	return []string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"}
 }
 
-// dropped are the variables that change what plumbing prints, or that clash
+// dropped are the variables that change the output of plumbing, or that conflict
 // with literal pathspecs.
 func dropped() []string {
 	return []string{"LC_ALL", "LANGUAGE", "GIT_PAGER", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS",
@@ -93,7 +93,7 @@ func (g *Git) WithIndex(file string) *Git {
 	return &c
 }
 
-// command returns a git command that reads no hooks.
+// command returns a git command that runs no hooks.
 func (g *Git) command(ctx context.Context, args ...string) *exec.Cmd {
 	fixed := []string{"--no-pager", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false",
 		"-c", "core.hooksPath=" + os.DevNull}
@@ -103,21 +103,21 @@ func (g *Git) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run returns what git printed. The error carries git's own last words.
+// run returns the standard output of git. The error contains git's last message.
 func (g *Git) run(ctx context.Context, stdin io.Reader, args ...string) ([]byte, error) {
 	return output(ctx, g.command(ctx, args...), stdin, args[0])
 }
 
 func output(ctx context.Context, cmd *exec.Cmd, stdin io.Reader, verb string) ([]byte, error) {
-	var out, said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &out, &stderr
 	if err := cmd.Run(); err != nil {
-		return out.Bytes(), failed(ctx, verb, err, said.String())
+		return out.Bytes(), failed(ctx, verb, err, stderr.String())
 	}
 	return out.Bytes(), nil
 }
 
-func failed(ctx context.Context, verb string, err error, said string) error {
+func failed(ctx context.Context, verb string, err error, stderr string) error {
 	if ctx.Err() != nil {
 		return diag.New(diag.Cancelled, "running git %s: %w", verb, ctx.Err())
 	}
@@ -125,21 +125,22 @@ func failed(ctx context.Context, verb string, err error, said string) error {
 	if !errors.As(err, &exit) {
 		return diag.New(diag.ExecutionFailed, "running git %s: %w", verb, err)
 	}
-	text := lastLine(said)
-	if strings.Contains(said, "not a git repository") {
-		return diag.New(diag.SourceNotFound, "running git %s: %s", verb, text).WithHint("run it in a git repository")
+	text := lastLine(stderr)
+	if strings.Contains(stderr, "not a git repository") {
+		return diag.New(diag.SourceNotFound, "running git %s: %s", verb, text).WithReason("not_a_git_repository")
 	}
 	e := diag.New(diag.ExecutionFailed, "running git %s: %s", verb, text)
-	if strings.Contains(said, "tell me who you are") {
-		return e.WithHint("git config --global user.name NAME; git config --global user.email ADDRESS")
+	if strings.Contains(stderr, "tell me who you are") {
+		return e.WithReason("git_identity")
 	}
 	return e
 }
 
-// lastLine returns the first fatal line of what git said, else its last line.
-func lastLine(said string) string {
-	last := "it failed and said nothing"
-	for line := range strings.Lines(said) {
+// lastLine returns the first fatal line of git's standard error, else the last
+// line.
+func lastLine(stderr string) string {
+	last := "it failed without a message"
+	for line := range strings.Lines(stderr) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}

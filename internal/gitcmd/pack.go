@@ -15,8 +15,8 @@ import (
 )
 
 // WriteBlobs stores blobs, byte for byte, and returns their names in the same
-// order. They go to git as one pack on stdin: one process and no file of ours,
-// where hash-object would want a file for each.
+// order. They are sent to git as one pack on stdin, which needs one process; hash-object
+// would need a file for each blob.
 func (r *Repo) WriteBlobs(ctx context.Context, blobs [][]byte) ([]string, error) {
 	if len(blobs) == 0 {
 		return nil, nil
@@ -57,12 +57,12 @@ func (r *Repo) pack(blobs [][]byte) ([]byte, error) {
 	out.WriteString("PACK")
 	out.Write(binary.BigEndian.AppendUint32(nil, 2))
 	out.Write(binary.BigEndian.AppendUint32(nil, uint32(len(blobs))))
-	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed) // git packs them anew one day
+	z, err := zlib.NewWriterLevel(&out, zlib.BestSpeed) // git repacks them later
 	if err != nil {
 		return nil, err
 	}
 	for _, b := range blobs {
-		// Four bits of the length stand beside the type, then seven in a byte.
+		// Four bits of the length are in the byte of the type, then seven per byte.
 		n := len(b)
 		c := byte(typeBlob<<4 | n&15)
 		for n >>= 4; n > 0; n >>= 7 {

@@ -9,20 +9,20 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// Repo says where the parts of a repository are. Paths are absolute.
+// Repo has the paths of a repository. They are absolute.
 type Repo struct {
 	*Git
 	GitDir    string // of this work tree
 	CommonDir string // shared by all work trees
 	WorkTree  string // "" for a bare repository, and inside a GitDir
-	Prefix    string // the folder below WorkTree that was asked from, "" or ending in "/"
+	Prefix    string // the directory of Git below WorkTree, "" or ending in "/"
 	SHA256    bool
 }
 
-// Repo finds the repository of the folder. SOURCE_NOT_FOUND means there is
-// none.
+// Repo finds the repository of the directory. The error is SOURCE_NOT_FOUND if
+// there is none.
 func (g *Git) Repo(ctx context.Context) (*Repo, error) {
-	// The last word fails outside a work tree; what stands before it is printed.
+	// --show-toplevel fails outside a work tree; the values before it are printed.
 	out, err := g.run(ctx, nil, "rev-parse", "--absolute-git-dir", "--path-format=absolute", "--git-common-dir",
 		"--show-object-format", "--show-prefix", "--show-toplevel")
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
@@ -39,7 +39,7 @@ func (g *Git) Repo(ctx context.Context) (*Repo, error) {
 	return r, nil
 }
 
-// Index returns the path of the index that is worked on.
+// Index returns the path of the index in use.
 func (r *Repo) Index() string {
 	if file, ok := proc.Lookup(r.env, "GIT_INDEX_FILE"); ok && file != "" {
 		return file
@@ -47,12 +47,12 @@ func (r *Repo) Index() string {
 	return filepath.Join(r.GitDir, "index")
 }
 
-// HooksDir returns the folder whose hooks git runs.
+// HooksDir returns the directory of the hooks that git runs.
 func (r *Repo) HooksDir(ctx context.Context) (string, error) {
 	cmd := r.command(ctx)
 	cmd.Args = []string{r.path, "rev-parse", "--git-path", "hooks"} // without our own core.hooksPath
 	if r.WorkTree != "" {
-		cmd.Dir = r.WorkTree // where git runs hooks, and what a relative path counts from
+		cmd.Dir = r.WorkTree // where git runs hooks, and the base of a relative path
 	}
 	out, err := output(ctx, cmd, nil, "rev-parse")
 	if err != nil {
@@ -66,13 +66,13 @@ func (r *Repo) HooksDir(ctx context.Context) (string, error) {
 }
 
 // Resolve returns the tree that a revision names: a commit, a tag, a tree, or
-// COMMIT:FOLDER. VERSION_NOT_FOUND means that there is none.
+// COMMIT:DIRECTORY. The error is VERSION_NOT_FOUND if there is none.
 func (g *Git) Resolve(ctx context.Context, rev string) (string, error) {
 	if rev == "" || strings.HasPrefix(rev, "-") || strings.ContainsAny(rev, "\x00\n") {
-		return "", diag.New(diag.Usage, "resolving revision %q: it is no revision", rev)
+		return "", diag.New(diag.Usage, "resolving revision %q: not a revision", rev)
 	}
 	oid, err := rev, error(nil)
-	if strings.Contains(rev, ":") { // what follows the colon is a path to its end
+	if strings.Contains(rev, ":") { // the text after the colon is a path
 		oid, err = g.revParse(ctx, rev)
 	}
 	if err == nil {
@@ -80,7 +80,7 @@ func (g *Git) Resolve(ctx context.Context, rev string) (string, error) {
 	}
 	if diag.CodeOf(err) == diag.ExecutionFailed {
 		return "", diag.New(diag.VersionNotFound, "resolving revision %q: the repository has no such tree", rev).
-			WithHint("git log --all --oneline lists commits; in CI fetch the whole history")
+			WithReason("no_revision")
 	}
 	return oid, err
 }
@@ -107,8 +107,8 @@ func (r *Repo) Head(ctx context.Context) (string, error) {
 	return tree, err
 }
 
-// EmptyTree returns the name of the tree that holds nothing, which git knows
-// without having it.
+// EmptyTree returns the name of the empty tree, which git accepts in every
+// repository.
 func (r *Repo) EmptyTree() string {
 	if r.SHA256 {
 		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"

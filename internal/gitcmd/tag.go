@@ -9,8 +9,8 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Ref is what a tag holds: the object it names, and the commit behind that.
-// They are one for a lightweight tag. The zero Ref means that there is none.
+// Ref is the target of a tag: the object it names, and the commit of that object.
+// They are equal for a lightweight tag. The zero Ref is an absent tag.
 type Ref struct {
 	Object string
 	Commit string
@@ -19,8 +19,8 @@ type Ref struct {
 const tags = "refs/tags/"
 
 // Unclean returns the paths, relative to the top, at or below path that differ
-// between the work tree, the index and the current commit; "" asks for all.
-// Files that git does not know are among them, ignored ones are not.
+// between the work tree, the index and the current commit; "" compares all.
+// Untracked files are included, ignored ones are not.
 func (r *Repo) Unclean(ctx context.Context, path string) ([]string, error) {
 	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"}
 	if path != "" {
@@ -33,7 +33,7 @@ func (r *Repo) Unclean(ctx context.Context, path string) ([]string, error) {
 	var list []string
 	for rec := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 		if len(rec) > 3 {
-			list = append(list, string(rec[3:])) // behind two letters and a space
+			list = append(list, string(rec[3:])) // after two letters and a space
 		}
 	}
 	slices.Sort(list)
@@ -44,18 +44,18 @@ func (r *Repo) Unclean(ctx context.Context, path string) ([]string, error) {
 func (g *Git) Commit(ctx context.Context, rev string) (string, error) {
 	oid, err := g.revParse(ctx, rev+"^{commit}")
 	if diag.CodeOf(err) == diag.ExecutionFailed {
-		return "", diag.New(diag.VersionNotFound, "resolving %s: the repository has no such commit", rev).WithHint("commit first")
+		return "", diag.New(diag.VersionNotFound, "resolving %s: the repository has no such commit", rev).WithReason("no_commit")
 	}
 	return oid, err
 }
 
-// Tag returns what a tag of this repository holds.
+// Tag returns the target of a tag of this repository.
 func (g *Git) Tag(ctx context.Context, name string) (Ref, error) {
 	out, err := g.run(ctx, nil, "for-each-ref", "--format=%(objectname) %(*objectname)", tags+name)
 	if err != nil {
 		return Ref{}, err
 	}
-	line, _, _ := strings.Cut(string(out), "\n") // the exact name sorts before what lies below it
+	line, _, _ := strings.Cut(string(out), "\n") // the exact name sorts before the names below it
 	object, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
 	if object == "" {
 		return Ref{}, nil
@@ -69,8 +69,8 @@ func (g *Git) Tag(ctx context.Context, name string) (Ref, error) {
 	return Ref{object, commit}, nil
 }
 
-// RemoteTag returns what a tag of another repository holds: a name that git
-// knows, or an address.
+// RemoteTag returns the target of a tag of another repository, which is the name
+// of a remote or an address.
 func (g *Git) RemoteTag(ctx context.Context, remote, name string) (Ref, error) {
 	out, err := g.run(ctx, nil, "ls-remote", "--", remote, tags+name, tags+name+"^{}")
 	if err != nil {
@@ -96,20 +96,20 @@ func unreached(remote string, err error) error {
 	if diag.CodeOf(err) == diag.Cancelled {
 		return err
 	}
-	return diag.New(diag.Network, "asking %s: %w", remote, err).WithHint("see that the remote is there and that you may read and write it: git remote -v; git ls-remote %s", remote)
+	return diag.New(diag.Network, "connecting to %s: %w", remote, err).WithReason("git_remote").WithDetail("remote", remote)
 }
 
-// TagParams says what tag to make.
+// TagParams describes a tag to create.
 type TagParams struct {
 	Name    string
 	Commit  string
 	Message string
-	Sign    bool // even where git is not configured to
+	Sign    bool // sign it even if git is not configured to
 }
 
-// MakeTag makes an annotated tag, signed when git is configured so. It never
-// replaces one. A tag that git was to sign and did not is taken back: git ends
-// well when it finds no key.
+// MakeTag creates an annotated tag, signed if git is configured to sign tags. It
+// does not replace a tag. An unsigned tag is removed again if it had to be
+// signed: git exits with 0 when it finds no key.
 func (g *Git) MakeTag(ctx context.Context, p TagParams) (Ref, error) {
 	args := []string{"tag", "-F", "-"}
 	if p.Sign {
@@ -128,14 +128,14 @@ func (g *Git) MakeTag(ctx context.Context, p TagParams) (Ref, error) {
 	if _, err := g.run(ctx, nil, "update-ref", "-d", tags+p.Name, ref.Object); err != nil {
 		return Ref{}, err
 	}
-	return Ref{}, diag.New(diag.ExecutionFailed, "running git tag: it was to sign %s and did not", p.Name).
-		WithHint("see that git can sign: git config user.signingKey, gpg.format; then git tag -s try")
+	return Ref{}, diag.New(diag.ExecutionFailed, "running git tag: git did not sign %s", p.Name).
+		WithReason("tag_unsigned")
 }
 
 // signsTags reports whether git is configured to sign annotated tags.
 func (g *Git) signsTags(ctx context.Context) bool {
 	for _, name := range []string{"tag.gpgSign", "tag.forceSignAnnotated"} {
-		// An absent name is an error of git's.
+		// git exits with 1 if the name is absent.
 		if out, err := g.run(ctx, nil, "config", "--type=bool", "--get", name); err == nil && strings.TrimSpace(string(out)) == "true" {
 			return true
 		}
@@ -143,13 +143,13 @@ func (g *Git) signsTags(ctx context.Context) bool {
 	return false
 }
 
-// Signed reports whether a tag object carries a signature.
+// Signed reports whether a tag object has a signature.
 func (g *Git) Signed(ctx context.Context, object string) (bool, error) {
 	out, err := g.run(ctx, nil, "cat-file", "tag", object)
 	return bytes.Contains(out, []byte("\n-----BEGIN ")), err
 }
 
-// PushTag pushes one tag and nothing else.
+// PushTag pushes one tag only.
 func (g *Git) PushTag(ctx context.Context, remote, name string) error {
 	_, err := g.run(ctx, nil, "push", "--quiet", "--no-follow-tags", "--", remote, tags+name+":"+tags+name)
 	if err != nil {

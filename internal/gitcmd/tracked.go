@@ -10,14 +10,14 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Tracked reports whether git tracks any file in the folder dir, in the work
-// tree that dir lies in. Without one it tracks none. git is asked at the top of
-// the work tree: a folder can be laid out like a bare repository, which git
-// would take for the one that is meant.
+// Tracked reports whether git tracks a file in dir, in the work tree that
+// contains dir. It is false outside a work tree. git runs at the top of the work
+// tree: a directory can have the layout of a bare repository, and git would use
+// that one.
 func Tracked(ctx context.Context, dir string, environ []string) (bool, error) {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		return false, diag.New(diag.FileSystemError, "looking for a repository: %w", err)
+		return false, diag.New(diag.FileSystemError, "finding the repository: %w", err)
 	}
 	top := dir
 	for ; !hasGit(top); top = filepath.Dir(top) {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// UpdateIndex puts entries into the index, all or none.
+// UpdateIndex adds or replaces entries of the index, all or none.
 func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (r *Repo) Staged(ctx context.Context, tree string, paths ...string) ([]Chan
 	return r.top().Staged(ctx, tree, paths...)
 }
 
-// top works at the top of the work tree, where paths need no prefix.
+// top returns a Git at the top of the work tree, where paths have no prefix.
 func (r *Repo) top() *Git {
 	g := *r.Git
 	if r.WorkTree != "" {

@@ -17,22 +17,22 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 )
 
-// Names returns the hooks that rye serves.
+// Names returns the hooks that rye installs.
 func Names() []string { return []string{"pre-commit", "pre-merge-commit", "pre-push"} }
 
-// kept ends the name of the hook that stood there before ours.
+// kept is the suffix of the hook that existed before.
 const kept = ".before-rye"
 
 const marker = "# rye hook 1 "
 
-// InstallParams says what to install.
+// InstallParams describes the hooks.
 type InstallParams struct {
 	Repo   *gitcmd.Repo
-	Prefix string // the project's place below the work tree
-	Self   string // this program, "" to find it in PATH each time
+	Prefix string // the project's path below the work tree
+	Self   string // the path of this program, "" to search PATH on each run
 }
 
-// Installed is what became of one hook.
+// Installed is the result for one hook.
 type Installed struct {
 	Name   string `json:"name"`
 	Path   string `json:"path"`
@@ -40,9 +40,9 @@ type Installed struct {
 	Chains string `json:"chains,omitempty"`
 }
 
-// Install writes the hooks. A hook that is there already is kept beside ours,
-// byte for byte, and runs first; one of ours that somebody edited is refused.
-// All is checked before anything is written.
+// Install writes the hooks. An existing hook is renamed and runs first. Install
+// refuses if a hook written by rye was edited. All hooks are checked before one
+// is written.
 func Install(ctx context.Context, p InstallParams) ([]Installed, error) {
 	dir, err := hooksDir(ctx, p.Repo)
 	if err != nil {
@@ -50,7 +50,7 @@ func Install(ctx context.Context, p InstallParams) ([]Installed, error) {
 	}
 	self := p.Self
 	if p.Repo.WorkTree != "" && within(p.Repo.WorkTree, dir) && !within(p.Repo.CommonDir, dir) {
-		self = "" // the hooks are part of the repository: others have rye elsewhere
+		self = "" // the hooks are part of the repository: the path of rye differs for other users
 	}
 	for _, name := range Names() {
 		if err := installable(filepath.Join(dir, name)); err != nil {
@@ -78,21 +78,22 @@ func hooksDir(ctx context.Context, repo *gitcmd.Repo) (string, error) {
 	}
 	switch {
 	case filepath.Base(dir) == "_" && filepath.Base(filepath.Dir(dir)) == ".husky":
-		return "", diag.New(diag.Usage, "installing hooks: husky owns %s and writes it anew", dir).
-			WithHint("rye hook install --print husky")
+		return "", diag.New(diag.Usage, "installing hooks: husky rewrites the hooks in %s", dir).
+			WithReason("husky")
 	case within(repo.CommonDir, dir), repo.WorkTree != "" && within(repo.WorkTree, dir):
 		return dir, nil
 	}
-	return "", diag.New(diag.Usage, "installing hooks: core.hooksPath is %s, which serves other repositories too", dir).
-		WithHint("set core.hooksPath for this repository, or call rye hook run from your own hooks: rye hook install --print husky")
+	return "", diag.New(diag.Usage, "installing hooks: core.hooksPath is %s, which other repositories use too", dir).
+		WithReason("shared_hooks")
 }
 
-// within reports whether path is dir or lies below it.
+// within reports whether path is dir or is below it.
 func within(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
+// state is the owner of a hook.
 type state int
 
 const (
@@ -102,12 +103,12 @@ const (
 	foreign
 )
 
-// look says whose hook stands at a path.
-func look(file string) (state, []byte, error) {
+// inspect returns the state and the content of a hook.
+func inspect(file string) (state, []byte, error) {
 	b, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(file); err == nil {
-			return foreign, nil, nil // a link to nowhere is somebody's
+			return foreign, nil, nil // a dangling link was made by the user
 		}
 		return absent, nil, nil
 	}
@@ -127,7 +128,7 @@ func look(file string) (state, []byte, error) {
 }
 
 func installable(file string) error {
-	s, _, err := look(file)
+	s, _, err := inspect(file)
 	switch {
 	case err != nil:
 		return err
@@ -137,21 +138,21 @@ func installable(file string) error {
 		return nil
 	}
 	if _, err := os.Lstat(file + kept); err == nil {
-		return diag.New(diag.FileSystemError, "installing hook %s: there is a hook, and %s from an earlier one", file, filepath.Base(file)+kept).
-			WithHint("join the two by hand, then run rye hook install again")
+		return diag.New(diag.FileSystemError, "installing hook %s: it exists, and so does %s", file, filepath.Base(file)+kept).
+			WithReason("two_hooks")
 	}
 	return nil
 }
 
 func editedError(file string) error {
-	return diag.New(diag.FileSystemError, "changing hook %s: somebody edited what rye wrote", file).
-		WithHint("move the additions to %s, which runs first, and delete the hook", file+kept)
+	return diag.New(diag.FileSystemError, "changing hook %s: it was edited after rye wrote it", file).
+		WithReason("edited_hook").WithDetail("kept", file+kept)
 }
 
-// install expects what installable accepts.
+// install writes a hook that installable accepted.
 func install(file string, want []byte) (Installed, error) {
 	done := Installed{Name: filepath.Base(file), Path: file, Status: "installed"}
-	s, b, err := look(file)
+	s, b, err := inspect(file)
 	if err != nil {
 		return done, err
 	}
@@ -179,14 +180,14 @@ func install(file string, want []byte) (Installed, error) {
 	return done, err
 }
 
-// Uninstall removes our hooks and puts back what stood there before.
+// Uninstall removes the hooks of rye and restores those that existed before.
 func Uninstall(ctx context.Context, repo *gitcmd.Repo) ([]Installed, error) {
 	dir, err := hooksDir(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range Names() {
-		if s, _, err := look(filepath.Join(dir, name)); err != nil {
+		if s, _, err := inspect(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		} else if s == edited {
 			return nil, editedError(filepath.Join(dir, name))
@@ -205,7 +206,7 @@ func Uninstall(ctx context.Context, repo *gitcmd.Repo) ([]Installed, error) {
 
 func uninstall(file string) (Installed, error) {
 	done := Installed{Name: filepath.Base(file), Path: file, Status: "absent"}
-	s, _, err := look(file)
+	s, _, err := inspect(file)
 	if err != nil || s != ours {
 		return done, err
 	}
@@ -225,7 +226,7 @@ func digest(body []byte) string {
 // script returns the text of a hook.
 func script(name, prefix, self string) []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Written by rye hook install; rye hook uninstall removes it. What stood here\n# before is %s and runs first.\n", name+kept)
+	fmt.Fprintf(&b, "# Written by rye hook install; rye hook uninstall removes it. The hook that was\n# here before is %s and runs first.\n", name+kept)
 	call := `"$rye" hook run ` + name + ` "$@"`
 	if prefix != "" {
 		dir := quote(strings.TrimSuffix(prefix, "/"))

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// relock asks what becomes of the lock, when tools were signed.
+// relock computes the new lock if tools were signed.
 func (r *run) relock(ctx context.Context) (err error) {
 	index := signedIndex{r.files, map[string][]byte{}}
 	var tools []item.Ref
@@ -31,7 +31,7 @@ func (r *run) relock(ctx context.Context) (err error) {
 	return err
 }
 
-// signedIndex is the index as it will be.
+// signedIndex is the index with the signed bytes.
 type signedIndex struct {
 	*verify.GitFiles
 	signed map[string][]byte // by path below .ai
@@ -45,7 +45,7 @@ func (x signedIndex) Read(rel string, limit int64) ([]byte, error) {
 	return x.GitFiles.Read(rel, limit)
 }
 
-// Exists implements space.Files: a detached signature may be new.
+// Exists implements space.Files. A detached signature may be new.
 func (x signedIndex) Exists(rel string) bool {
 	_, ok := x.signed[rel]
 	return ok || x.GitFiles.Exists(rel)
@@ -57,17 +57,16 @@ func (r *run) lockFile() string {
 	return filepath.Join(r.Repo.WorkTree, filepath.FromSlash(r.lock.Entry.Path))
 }
 
-// workLock writes the lock over one in the work tree that equals what was
-// staged.
+// workLock updates the lock in the work tree if it equals the staged one.
 func (r *run) workLock() error {
 	if r.lock == nil {
 		return nil
 	}
 	file := r.lockFile()
 	b, _, err := openat.Read(filepath.Dir(file), filepath.Base(file), int64(len(r.lock.Was)))
-	if err != nil || !bytes.Equal(b, r.lock.Was) { // edited, removed, or what may not be opened
+	if err != nil || !bytes.Equal(b, r.lock.Was) { // edited, removed, or not a regular file
 		r.report.Left = append(r.report.Left, path.Base(r.lock.Entry.Path))
 		return nil
 	}
-	return atomicfile.Replace(file, r.lock.Now, 0) // git has it too
+	return atomicfile.Replace(file, r.lock.Now, 0) // not flushed: git has the content too
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// maxKeyFile is far above any file that is a private key and nothing else.
+// maxKeyFile is the maximum size in bytes of a file that can be only a private
+// key. Real ones are much smaller.
 const maxKeyFile = 64 << 10
 
 // secrets finds private keys among the staged files, whatever their names:
@@ -48,14 +49,14 @@ func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.
 		if line == 0 || i >= len(inside) && line != firstText(o.Data) {
 			return
 		}
-		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged")
-		f.Path, f.Fix = all[i].Path, "take it out of the commit with git rm --cached "+word(all[i].Path)+", and keep it outside the repository"
+		f := diag.Errorf(diag.PolicyDenied, line, 1, "a private key is staged").WithReason("private_key", "path", word(all[i].Path))
+		f.Path = all[i].Path
 		found = append(found, f)
 	})
 	return found, err
 }
 
-// notLarger returns the changes whose blobs may be key files.
+// notLarger returns the changes whose blobs have at most maxKeyFile bytes.
 func notLarger(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([]gitcmd.Change, error) {
 	oids := make([]string, len(changes))
 	for i, c := range changes {
@@ -74,9 +75,9 @@ func notLarger(ctx context.Context, git *gitcmd.Git, changes []gitcmd.Change) ([
 	return small, nil
 }
 
-// keyLine returns the line where a private key begins, 0 when there is none: a
-// PEM header that names one (PKCS, OpenSSH, cosign, PGP) with a key after it,
-// so that a text about keys is no key, or the header of a PuTTY key.
+// keyLine returns the line where a private key begins, 0 if there is none. A key
+// is a PEM header of a private key (PKCS, OpenSSH, cosign, PGP) followed by
+// base64, so that a text about keys does not match, or the header of a PuTTY key.
 func keyLine(b []byte) int {
 	const begin = "-----BEGIN "
 	line := 1
@@ -98,15 +99,16 @@ func keyLine(b []byte) int {
 	return 0
 }
 
-// holdsKey reports whether base64 of some length follows soon: directly, after
-// headers ("Proc-Type: …"), indented, or behind "\n" in a quoted string.
+// holdsKey reports whether the first 400 bytes have a run of at least 32 letters
+// of base64: directly, after headers ("Proc-Type: …"), indented, or after "\n" in
+// a quoted string.
 func holdsKey(after []byte) bool {
-	const window, least = 400, 32
+	const window, minRun = 400, 32
 	run := 0
 	for _, c := range after[:min(len(after), window)] {
 		switch {
 		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
-			if run++; run >= least {
+			if run++; run >= minRun {
 				return true
 			}
 		default:
@@ -122,7 +124,7 @@ func firstText(b []byte) int {
 	return 1 + bytes.Count(blank, []byte{'\n'})
 }
 
-// word returns a path as one word of a shell, for a person to paste.
+// word quotes a path as one argument of a shell command.
 func word(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/+,@-", r)

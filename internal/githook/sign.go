@@ -1,10 +1,10 @@
-// Package githook signs what is staged: it reads blobs of the index through
-// git plumbing, signs them in memory and puts the signed blobs back, so that a
-// commit holds signed items whatever the work tree holds.
+// Package githook signs staged items: it reads blobs of the index through git
+// plumbing, signs them in memory and writes the signed blobs to the index, so
+// that a commit has signed items even if the work tree differs.
 //
-// It touches a file of the work tree only when it equals its staged blob. It
-// judges nothing by itself (verify and primary do), starts no git (gitcmd
-// does), and prints nothing.
+// It changes a file of the work tree only if that equals its staged blob. It does
+// not decide whether an item is valid (verify and primary do), does not start git
+// (gitcmd does), and does not print.
 package githook
 
 import (
@@ -25,66 +25,67 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// Kept is the state of an item that somebody else signed and nobody changed
-// since. To sign it would vouch for what this person may never have read.
+// Kept is the state of an item with an intact signature of another key. It is not
+// signed again: the user may not have read it.
 const Kept primary.SignStatus = "kept"
 
-// Params says what to sign. All but Merging, Check and Relock are required.
+// Params describes what to sign. All fields but Merging, Check and Relock are
+// required.
 type Params struct {
 	Repo    *gitcmd.Repo
-	Prefix  string          // the project's place below the work tree: "" or "a/b/"
+	Prefix  string          // the project's path below the work tree: "" or "a/b/"
 	Changes []gitcmd.Change // how the index differs from HEAD, whole
 	Merging []string        // commits that are being merged
 	Check   bool            // change nothing, report what would change
-	// House returns the rooms over a project root that reads the index.
+	// House returns a resolver and the verbs over a project root that reads the index.
 	House func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
-	// Signer is asked for once, and only when something is to be signed: it
-	// may cost a passphrase.
+	// Signer is called at most once, and only if something must be signed: it
+	// may prompt for a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
-	// Relock returns what the lock of the index becomes once these tools are
-	// signed, nil when it stays. Signed is the index with their new bytes.
+	// Relock returns the new lock of the index after these tools were signed, nil
+	// if it does not change. Signed is the index with their new bytes.
 	Relock func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*LockChange, error)
 }
 
-// LockChange is a lock in the index that follows what was signed.
+// LockChange is an update of the lock in the index.
 type LockChange struct {
-	Entry    gitcmd.Entry // that is to be replaced
+	Entry    gitcmd.Entry // the entry to replace
 	Was, Now []byte
 }
 
-// Report is what became of the staged items.
+// Report is the result for the staged items.
 type Report struct {
 	Files []primary.SignReport `json:"files"`
-	// Left are files whose commit is signed and whose work tree is not: they
-	// hold edits that are not staged.
+	// Left are files that are signed in the index and not in the work tree,
+	// because they have unstaged edits.
 	Left     []string       `json:"left,omitempty"`
-	Relocked bool           `json:"relocked,omitempty"` // the lock follows what was signed
-	Findings []diag.Finding `json:"findings,omitempty"` // of what is staged and no item
+	Relocked bool           `json:"relocked,omitempty"` // the lock in the index was updated
+	Findings []diag.Finding `json:"findings,omitempty"` // of staged files that are not items
 }
 
-// Failed reports whether the commit should not be made.
+// Failed reports whether the commit must be refused.
 func (r *Report) Failed() bool {
 	return diag.Failed(r.Findings) || slices.ContainsFunc(r.Files, func(f primary.SignReport) bool { return diag.Failed(f.Findings) })
 }
 
-// staged is one item on its way.
+// staged is one item to sign.
 type staged struct {
 	it  *resolve.Item
-	old gitcmd.Entry // of the file that is to be replaced; zero OID when it is new
+	old gitcmd.Entry // the file to replace; its OID is "" if it is new
 	out primary.SignedFile
 }
 
 type run struct {
 	Params
 	files  *verify.GitFiles
-	house  *primary.Verbs
-	signer func() (sign.Signer, error) // asks once, when it is needed
+	verbs  *primary.Verbs
+	signer func() (sign.Signer, error) // calls Params.Signer once, when it is needed
 	report *Report
 	todo   []staged
-	lock   *LockChange // nil when it stays
+	lock   *LockChange // nil if it does not change
 }
 
-// Sign signs the staged items. When anything is refused, nothing is changed.
+// Sign signs the staged items. If one is refused, nothing changes.
 func Sign(ctx context.Context, p Params) (*Report, error) {
 	r := &run{Params: p, report: &Report{Files: []primary.SignReport{}}}
 	rels, err := r.candidates(ctx)
@@ -132,17 +133,19 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	return r.report, r.write(ctx)
 }
 
-// record writes the signatures down before anything is stored.
+// record appends the signatures to the audit log. This precedes write: a signature
+// must not exist without its record.
 func (r *run) record(ctx context.Context) error {
 	files := make([]primary.SignedFile, len(r.todo))
 	for i, s := range r.todo {
 		files[i] = s.out
 	}
-	return r.house.Record(ctx, files)
+	return r.verbs.Record(ctx, files)
 }
 
 // candidates returns the paths below .ai of staged files that may be items.
-// What comes unchanged from a merged commit is not this person's.
+// Files that come unchanged from a merged commit are left out: their author signs
+// them.
 func (r *run) candidates(ctx context.Context) ([]string, error) {
 	top := r.Prefix + space.Dir
 	changes := slices.DeleteFunc(slices.Clone(r.Changes), func(c gitcmd.Change) bool {
@@ -168,25 +171,23 @@ func (r *run) candidates(ctx context.Context) ([]string, error) {
 			r.report.Findings = append(r.report.Findings, f)
 			continue
 		}
-		// A staged signature stands for its file.
+		// A staged detached signature means that its file is checked.
 		rels = append(rels, strings.TrimSuffix(strings.TrimPrefix(c.Path, top+"/"), extract.DetachedExt))
 	}
 	slices.Sort(rels)
 	return slices.Compact(rels), nil
 }
 
-// special says what is wrong with a staged entry below .ai that is no file.
+// special returns the finding of a staged entry below .ai that is not a regular
+// file.
 func special(c gitcmd.Change) (f diag.Finding, bad bool) {
 	switch {
 	case c.Status == 'U':
-		f = diag.Errorf(diag.NotRegular, 0, 0, "it is not merged")
-		f.Fix = "resolve the conflict and add the file"
+		f = diag.Errorf(diag.NotRegular, 0, 0, "it is not merged").WithReason("unmerged")
 	case c.Mode == gitcmd.ModeLink:
-		f = diag.Errorf(diag.PathEscape, 0, 0, "a symbolic link may not stand below .ai")
-		f.Fix = "replace the link by the file itself"
+		f = diag.Errorf(diag.PathEscape, 0, 0, "a symbolic link below .ai")
 	case !c.IsFile():
-		f = diag.Errorf(diag.NotRegular, 0, 0, "a submodule may not stand below .ai")
-		f.Fix = "add its files themselves, or install it as a bundle"
+		f = diag.Errorf(diag.NotRegular, 0, 0, "a submodule below .ai").WithReason("submodule")
 	default:
 		return f, false
 	}
@@ -194,26 +195,26 @@ func special(c gitcmd.Change) (f diag.Finding, bad bool) {
 	return f, true
 }
 
-// prepare judges every candidate and computes what is to be written.
+// prepare verifies every candidate and computes the files to write.
 func (r *run) prepare(ctx context.Context, rels []string) error {
 	root := r.files.Root()
-	resolver, house, err := r.House(root)
+	resolver, verbs, err := r.House(root)
 	if err != nil {
 		return err
 	}
-	r.house = house
+	r.verbs = verbs
 	table, err := resolver.Table(ctx)
 	if err != nil {
 		return err
 	}
 	rels = slices.DeleteFunc(rels, func(rel string) bool {
-		place, _ := table.Place(rel)
+		at, _ := table.Place(rel)
 		_, here := r.files.Entry(rel)
-		return !here || place.Ref.IsZero() || extract.Own(rel)
+		return !here || at.Ref.IsZero() || extract.Own(rel)
 	})
 	r.signer = sync.OnceValues(func() (sign.Signer, error) {
 		s, err := r.Signer(ctx)
-		return &oneAtATime{Signer: s}, err
+		return &serialSigner{Signer: s}, err
 	})
 	results := make([]result, len(rels))
 	var next atomic.Int64
@@ -238,24 +239,25 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 	return ctx.Err()
 }
 
-// workers is how many items are judged at once, while an agent signs another.
+// workers is the number of items processed concurrently. More than one is useful
+// because an ssh or gpg agent takes time to sign.
 const workers = 4
 
-// result is what one candidate came to.
+// result is the outcome for one candidate.
 type result struct {
 	report primary.SignReport
-	todo   *staged // nil when nothing is to be written
+	todo   *staged // nil if nothing is to be written
 	err    error
 }
 
-// oneAtATime keeps calls of a signer apart.
-type oneAtATime struct {
+// serialSigner serialises the calls of a signer.
+type serialSigner struct {
 	sign.Signer
 	mu sync.Mutex
 }
 
 // Sign implements sign.Signer.
-func (s *oneAtATime) Sign(ctx context.Context, msg []byte) ([]byte, error) {
+func (s *serialSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Signer.Sign(ctx, msg)
@@ -279,10 +281,10 @@ func refused(path string, err error) primary.SignReport {
 	return primary.SignReport{Path: path, Status: primary.Refused, Findings: []diag.Finding{f}}
 }
 
-// item signs one item, unless a signature on it holds already.
+// item signs one item, unless it has a trusted signature already.
 func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
 	res.report = primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String()}
-	theirs, err := r.someoneElses(it)
+	theirs, err := r.signedByOther(it)
 	switch {
 	case err != nil:
 		res.err = err
@@ -305,7 +307,7 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 		return
 	}
 	var out primary.SignedFile
-	res.report, out, res.err = r.house.Prepare(ctx, it, signer)
+	res.report, out, res.err = r.verbs.Prepare(ctx, it, signer)
 	switch {
 	case res.report.Status != primary.Signed:
 	case r.Check:
@@ -316,27 +318,27 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 	}
 }
 
-// keptFinding says why an item stays as it is. One of the original may never
-// have been read by who moves it over: rye sign --upgrade tells what to look at.
+// keptFinding is the warning for an item that is not signed again. For one with
+// a legacy signature the reason is another: rye sign --upgrade prints what that
+// signature did not cover.
 func keptFinding(it *resolve.Item) diag.Finding {
-	f := diag.Warnf(it.Verdict.Code, 0, 0, "it stays as it is: another key signed these bytes (%s)", it.Verdict.Reason())
-	f.Fix = "rye sign " + it.Ref.String() + ", once you have read it"
+	f := diag.Warnf(it.Verdict.Code, 0, 0, "not signed again: another key signed these bytes (%s)", it.Verdict.Reason()).
+		WithReason("other_signer", "ref", it.Ref.String())
 	if it.Verdict.Code == diag.Legacy {
-		f.Message = "it stays as it is: " + it.Verdict.Reason()
-		f.Fix = "rye sign --upgrade " + it.Ref.String() + " tells what to read and signs it anew"
+		f.Message = "not signed again: " + it.Verdict.Reason()
 	}
 	f.Path = it.Path()
 	return f
 }
 
-// someoneElses reports whether a key that is not the signer's signed exactly
-// these bytes, the verdict being reached after the hash held, or whether the
-// signature is one of the original, which this person may not have made.
-func (r *run) someoneElses(it *resolve.Item) (bool, error) {
+// signedByOther reports whether another key than the signer's signed exactly
+// these bytes. The listed codes are set only after the hash was found to match.
+// A legacy signature is included: the user may not have made it.
+func (r *run) signedByOther(it *resolve.Item) (bool, error) {
 	switch it.Verdict.Code {
 	case diag.Legacy, diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale:
 		return true, nil
-	case diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked: // it may be an own key that has ended
+	case diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked: // it may be an expired key of the user
 		signer, err := r.signer()
 		return err == nil && it.Verdict.Signer != sign.FingerprintOf(signer.Public()), err
 	}

@@ -15,9 +15,9 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// write stores the signed blobs, puts them into the index, then into the work
-// tree where that holds what was staged. What fails midway leaves a signed
-// index and an unchanged work tree, which loses nothing.
+// write stores the signed blobs, then updates the index, then the files of the
+// work tree that equal the staged ones. A failure in between leaves a signed index
+// and an unchanged work tree, so no content is lost.
 func (r *run) write(ctx context.Context) error {
 	blobs := make([][]byte, len(r.todo))
 	for i, s := range r.todo {
@@ -47,7 +47,7 @@ func (r *run) write(ctx context.Context) error {
 	if err := r.Repo.UpdateIndex(ctx, entries); err != nil {
 		return err
 	}
-	if err := r.Repo.Skip(ctx, skipped); err != nil { // an entry that is put anew forgets it
+	if err := r.Repo.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
 		return err
 	}
 	if err := r.otherIndex(ctx, entries); err != nil {
@@ -63,7 +63,7 @@ func (r *run) disk() *space.Root {
 	return space.NewDir(space.Project, "", base, false)
 }
 
-// skipped returns which of the files the work tree leaves out on purpose.
+// skipped returns the files that a sparse checkout leaves out of the work tree.
 func (r *run) skipped(ctx context.Context) ([]string, error) {
 	var absent, out []string
 	disk := r.disk()
@@ -82,7 +82,7 @@ func (r *run) skipped(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range r.todo { // a new signature is left out like its file
+	for _, s := range r.todo { // a new detached signature is left out like its file
 		if skipped[r.path(s.it.Rel)] {
 			out = append(out, r.path(s.out.Rel))
 		}
@@ -143,7 +143,7 @@ func sameFile(a, b string) bool {
 	return a == b || errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// workTree writes the signed files over those that equal what was staged.
+// workTree replaces the files of the work tree that equal the staged ones.
 func (r *run) workTree() error {
 	disk := r.disk()
 	wrote, errs := make([]bool, len(r.todo)), make([]error, len(r.todo))
@@ -168,7 +168,7 @@ func (r *run) workTree() error {
 func (r *run) file(disk *space.Root, s staged) (wrote bool, err error) {
 	b, err := disk.Read(s.it.Rel, resolve.MaxItem)
 	if err != nil || !bytes.Equal(b, s.it.Bytes) {
-		return false, nil // edited, removed, or what may not be opened
+		return false, nil // edited, removed, or not a regular file
 	}
 	if s.out.Rel == s.it.Rel {
 		return true, disk.Replace(s.out.Rel, s.out.Bytes)

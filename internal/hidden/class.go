@@ -2,7 +2,7 @@ package hidden
 
 import "unicode"
 
-// class is a sort of hidden character; 0 is a character like any other.
+// class is a sort of hidden character; 0 is an ordinary character.
 type class uint8
 
 const (
@@ -57,22 +57,23 @@ func (c class) name() string {
 	return "characters"
 }
 
-func (c class) fix() string {
+// reason returns the reason of a finding.
+func (c class) reason() string {
 	switch c {
 	case classInvalid:
-		return "save the file as UTF-8"
+		return "invalid_utf8"
 	case classReturn:
-		return "end lines with LF"
+		return "carriage_return"
 	}
-	return "remove them, or write an escape of the language instead"
+	return "invisible"
 }
 
-// critical reports whether the class refuses rather than warns; a selector
-// refuses only in a run.
+// critical reports whether the class is an error. A selector is an error only in
+// a run, which selector decides.
 func (c class) critical() bool { return c >= classInvalid && c <= classFormat && c != classSelector }
 
-// classOf tells the class of a decoded rune by itself; neighbours (CRLF,
-// joiners, selectors) are weighed by walk.
+// classOf returns the class of a single rune. Adjacent runes (CRLF, joiners,
+// selectors) are considered by walk.
 func classOf(r rune) class {
 	switch {
 	case r < 0x20 && r != '\n' && r != '\t', r >= 0x7f && r <= 0x9f:
@@ -155,12 +156,12 @@ func classHigh(r rune) class {
 	return classNone
 }
 
-// supplement reports whether r is a selector of the supplementary block, which
-// carries whole bytes and refuses even alone.
+// supplement reports whether r is a selector of the supplementary block, which can
+// encode whole bytes and is an error even alone.
 func supplement(r rune) bool { return r >= 0xE0100 && r <= 0xE01EF }
 
-// emoji reports whether r may begin an emoji. The standard library has no
-// emoji table; these blocks hold them all, besides other visible symbols.
+// emoji reports whether r may begin an emoji. The standard library has no emoji
+// table; these blocks contain all of them, and other visible symbols.
 func emoji(r rune) bool {
 	switch {
 	case r < 0xA9:
@@ -173,10 +174,10 @@ func emoji(r rune) bool {
 		r >= 0x2B00 && r <= 0x2BFF || r >= 0x1F000 && r <= 0x1FAFF
 }
 
-// skinTone reports whether r only colours the emoji before it.
+// skinTone reports whether r changes the colour of the emoji before it.
 func skinTone(r rune) bool { return r >= 0x1F3FB && r <= 0x1F3FF }
 
-// joining reports whether r belongs to a script that writes with joiners.
+// joining reports whether r belongs to a script that uses joiners.
 func joining(r rune) bool {
 	if r < 0x600 {
 		return false

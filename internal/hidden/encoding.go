@@ -7,9 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Encoding reports what keeps b from being plain UTF-8 text, as ENCODING
-// errors: a byte order mark of any UTF, else the first NUL and the first
-// invalid byte.
+// Encoding returns ENCODING errors if b is not plain UTF-8 text: one for a byte
+// order mark of any UTF, else one for the first NUL and one for the first invalid
+// byte.
 func Encoding(b []byte) []diag.Finding {
 	if name := mark(b); name != "" {
 		return []diag.Finding{diag.Errorf(diag.Encoding, 1, 1, "the text begins with a %s byte order mark", name)}
@@ -53,8 +53,7 @@ func invalid(b []byte) int {
 	return -1
 }
 
-// Position returns the place of an offset: lines end with LF, columns count
-// bytes.
+// Position returns the position of an offset. Lines end with LF.
 func Position(b []byte, off int) diag.Pos {
 	head := b[:min(off, len(b))]
 	return diag.Pos{Line: bytes.Count(head, []byte{'\n'}) + 1, Column: len(head) - bytes.LastIndexByte(head, '\n')}

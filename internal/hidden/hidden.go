@@ -1,7 +1,8 @@
 // Package hidden finds characters that a reader cannot see, and makes them
 // visible.
 //
-// It looks at bytes only: it knows no item, decides no trust and prints nothing.
+// It reads bytes only: it does not know items, does not decide about trust, and
+// does not print.
 package hidden
 
 import (
@@ -12,11 +13,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// MaxFindings is the number of runs that Scan reports one by one; what lies
-// beyond is counted in one last finding.
+// MaxFindings is the maximum number of runs that Scan reports one by one. One
+// last finding has the number of further runs.
 const MaxFindings = 1000
 
-// run is a row of neighbouring characters of one class.
+// run is a sequence of adjacent characters of one class.
 type run struct {
 	class     class
 	start     int
@@ -24,7 +25,7 @@ type run struct {
 	critical  bool
 	first     []string // the first code points, rendered
 	count     int
-	smuggled  []byte // ASCII that tag characters spell
+	tagText   []byte // the ASCII text that tag characters encode
 	lineStart int
 	line      int
 }
@@ -54,11 +55,11 @@ type scanner struct {
 	moreError bool
 }
 
-// add takes one hidden character into the current run or begins the next.
+// add adds one hidden character to the current run or starts a new one.
 func (s *scanner) add(off, size int, r rune, c class, critical bool) {
 	if s.run.count == 0 || s.run.class != c || s.run.critical != critical || s.run.end != off {
 		s.flush()
-		s.place(off)
+		s.countLines(off)
 		s.run = run{class: c, start: off, critical: critical, line: s.line, lineStart: s.lineStart}
 	}
 	s.run.end = off + size
@@ -66,13 +67,13 @@ func (s *scanner) add(off, size int, r rune, c class, critical bool) {
 	if len(s.run.first) < 4 {
 		s.run.first = append(s.run.first, codePoint(s.b[off], r, c))
 	}
-	if c == classTag && r >= 0xE0020 && r < 0xE007F && len(s.run.smuggled) < 60 {
-		s.run.smuggled = append(s.run.smuggled, byte(r-0xE0000))
+	if c == classTag && r >= 0xE0020 && r < 0xE007F && len(s.run.tagText) < 60 {
+		s.run.tagText = append(s.run.tagText, byte(r-0xE0000))
 	}
 }
 
-// place counts lines up to off.
-func (s *scanner) place(off int) {
+// countLines counts the lines up to off.
+func (s *scanner) countLines(off int) {
 	part := s.b[s.counted:off]
 	if n := bytes.Count(part, []byte{'\n'}); n > 0 {
 		s.line += n
@@ -92,11 +93,10 @@ func (s *scanner) flush() {
 		s.moreError = s.moreError || r.critical
 		return
 	}
-	f := diag.Warnf(diag.HiddenChars, r.line, r.start-r.lineStart+1, "%s", r.message())
+	f := diag.Warnf(diag.HiddenChars, r.line, r.start-r.lineStart+1, "%s", r.message()).WithReason(r.class.reason())
 	if r.critical {
 		f.Severity = diag.SeverityError
 	}
-	f.Fix = r.class.fix()
 	s.out = append(s.out, f)
 }
 
@@ -108,8 +108,8 @@ func (r run) message() string {
 	if r.count > len(r.first) {
 		fmt.Fprintf(&b, " … (%d in a row)", r.count)
 	}
-	if len(r.smuggled) > 0 {
-		fmt.Fprintf(&b, " spelling %q", r.smuggled)
+	if len(r.tagText) > 0 {
+		fmt.Fprintf(&b, " spelling %q", r.tagText)
 	}
 	return b.String()
 }

@@ -92,7 +92,7 @@ func TestScan(t *testing.T) {
 }
 
 // TestScanEveryCriticalRune places each refused code point alone between
-// letters: none may pass, wherever it stands in the eight-byte stride.
+// letters: each is found at every offset of the eight-byte stride.
 func TestScanEveryCriticalRune(t *testing.T) {
 	ranges := [][2]rune{{0, 8}, {0xB, 0x1F}, {0x7F, 0x9F}, {0x61C, 0x61C}, {0x200E, 0x200F}, {0x2028, 0x202E},
 		{0x2066, 0x206F}, {0xFDD0, 0xFDEF}, {0xFFF9, 0xFFFB}, {0xFFFE, 0xFFFF}, {0xE0000, 0xE007F}, {0xE0100, 0xE01EF}, {0x10FFFE, 0x10FFFF}}

@@ -11,68 +11,67 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Blob is one file of a set, as a reader who reviews the set meets it.
+// Blob is one file of a set of files that a person reviews.
 type Blob struct {
 	Path       string // from the top of the set, with "/"
 	Bytes      []byte
 	Executable bool
 }
 
-// Blobs looks at a file of a set for what a reader cannot see or does not open:
-// hidden characters, layout, bytecode, archives. What refuses is an error, what
-// is only odd a warning. Has says whether the set holds a path.
+// Blobs checks a file of a set for content that a reviewer cannot see or does not
+// open: hidden characters, layout, bytecode, archives. A finding is an error if
+// the file must be refused. has reports whether the set contains a path.
 func Blobs(f Blob, has func(path string) bool) []diag.Finding {
 	fs := f.packed(has)
 	if len(fs) == 0 && f.text() {
 		fs = append(Scan(f.Bytes), Layout(f.Bytes)...)
 		if len(f.Bytes) > MaxText {
-			fs = append(fs, diag.Warnf(diag.HiddenChars, 0, 0, "a text of %d bytes: nobody reads it to its end", len(f.Bytes)))
+			fs = append(fs, diag.Warnf(diag.HiddenChars, 0, 0, "a text of %d bytes: reviewers rarely read it to its end", len(f.Bytes)))
 		}
 	}
 	return diag.WithPath(fs, f.Path)
 }
 
-// text reports whether the file is read, by people or by an interpreter: that is
-// so for code even where it is no sound UTF-8.
+// text reports whether people or interpreters read the file as text. Code is text
+// even if it is not valid UTF-8.
 func (f Blob) text() bool {
 	return f.Executable || slices.Contains(code(), path.Ext(f.Path)) || bytes.HasPrefix(f.Bytes, []byte("#!")) ||
 		utf8.Valid(f.Bytes) && bytes.IndexByte(f.Bytes, 0) < 0
 }
 
-// code are the endings of what interpreters read.
+// code are the extensions of files that interpreters read.
 func code() []string {
 	return []string{".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1", ".lua", ".php"}
 }
 
-// packed says what is inside of a file that no reader sees.
+// packed returns a finding for a file whose content a reader cannot see.
 func (f Blob) packed(has func(string) bool) []diag.Finding {
 	ext := strings.ToLower(path.Ext(f.Path))
 	switch {
 	case sources(ext) != nil:
 		return f.bytecode(ext, has)
 	case pythonBytecode(f.Bytes):
-		return refuse("it is python bytecode under another name: python runs it as such")
+		return refuse("it is python bytecode under another name, and python runs it")
 	case archive(f.Bytes, ext) && f.runs(ext):
-		return refuse("it is an archive that an interpreter runs: nobody sees what is in it")
+		return refuse("it is an archive that an interpreter runs, and reviewers do not see its content")
 	case archive(f.Bytes, ext):
-		return warn("it is an archive: nobody sees what is in it")
+		return warn("it is an archive: reviewers do not see its content")
 	case native(f.Bytes):
-		return warn("it is a compiled program: nobody can read what it does")
+		return warn("it is a compiled program: reviewers cannot read it")
 	}
 	return nil
 }
 
 func refuse(why string) []diag.Finding {
-	f := diag.Errorf(diag.HiddenChars, 0, 0, "%s", why)
-	f.Fix = "ship the source instead"
-	return []diag.Finding{f}
+	return []diag.Finding{diag.Errorf(diag.HiddenChars, 0, 0, "%s", why).WithReason("packed")}
 }
 
 func warn(why string) []diag.Finding {
 	return []diag.Finding{diag.Warnf(diag.HiddenChars, 0, 0, "%s", why)}
 }
 
-// sources returns the endings of what bytecode with that ending is made from.
+// sources returns the extensions of the sources of bytecode with the extension
+// ext, nil if ext is not one of bytecode.
 func sources(ext string) []string {
 	switch ext {
 	case ".pyc", ".pyo":
@@ -89,8 +88,8 @@ func sources(ext string) []string {
 	return nil
 }
 
-// bytecode judges compiled code by whether its source lies beside it, and
-// whether the interpreter would use it in its place unasked.
+// bytecode returns a finding for bytecode: an error if the set lacks its source,
+// or if the interpreter uses it without checking the source.
 func (f Blob) bytecode(ext string, has func(string) bool) []diag.Finding {
 	dir, base := path.Split(strings.TrimSuffix(f.Path, path.Ext(f.Path)))
 	if path.Base(dir) == "__pycache__" {
@@ -101,34 +100,34 @@ func (f Blob) bytecode(ext string, has func(string) bool) []diag.Finding {
 		return refuse("it is bytecode without its source")
 	}
 	if pythonBytecode(f.Bytes) && binary.LittleEndian.Uint32(f.Bytes[4:])&3 == 1 {
-		return refuse("it is bytecode that python runs without a look at its source")
+		return refuse("it is bytecode that python runs without checking its source")
 	}
-	return warn("it is bytecode: whether it is what its source says, nobody sees")
+	return warn("it is bytecode: reviewers cannot see whether it matches its source")
 }
 
-// pythonBytecode reports whether python takes bytes for bytecode whatever the
-// file is called: a magic number that ends in CR LF, then four bytes of flags.
+// pythonBytecode reports whether python runs b as bytecode under any file name: a
+// magic number that ends in CR LF, then four bytes of flags.
 func pythonBytecode(b []byte) bool {
 	return len(b) >= 16 && b[2] == '\r' && b[3] == '\n' && binary.LittleEndian.Uint32(b[4:]) < 4
 }
 
-// runs reports whether something runs the file when it is asked to: one among the
-// tools too, when it is not even called an archive.
+// runs reports whether an interpreter runs the file. That includes a file below
+// .ai/tools without the extension of an archive.
 func (f Blob) runs(ext string) bool {
 	return f.Executable || slices.Contains(append(code(), runnable()...), ext) ||
 		strings.HasPrefix(f.Path, ".ai/tools/") && !slices.Contains(packs(), ext)
 }
 
-// runnable are the endings of archives that interpreters run, packs those of
-// others.
+// runnable are the extensions of archives that interpreters run, packs those of
+// other archives.
 func runnable() []string { return []string{".jar", ".pyz", ".whl", ".egg", ".phar"} }
 
 func packs() []string {
 	return []string{".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar", ".zst", ".cab", ".lzma", ".docx", ".xlsx", ".pptx", ".odt", ".ods", ".epub"}
 }
 
-// archive knows archives and compressed files by how they begin, by their
-// ending, and a zip behind something else by its end.
+// archive reports whether the file is an archive or compressed: by its first
+// bytes, its extension, or the end of a zip file after other content.
 func archive(b []byte, ext string) bool {
 	for _, magic := range []string{"PK\x03\x04", "PK\x05\x06", "\x1f\x8b", "\xfd7zXZ\x00", "7z\xbc\xaf\x27\x1c", "Rar!\x1a\x07", "\x28\xb5\x2f\xfd", "!<arch>\n"} {
 		if bytes.HasPrefix(b, []byte(magic)) {
@@ -141,14 +140,15 @@ func archive(b []byte, ext string) bool {
 	return slices.Contains(append(runnable(), packs()...), ext)
 }
 
-// zipEnd finds the end of a zip's directory, behind which only its comment may
-// stand: a program with such an end is one for its system and a zip for others.
+// zipEnd reports whether b ends with the directory of a zip file and its comment.
+// A program with such an end is a program for the operating system and a zip file
+// for an interpreter.
 func zipEnd(b []byte) bool {
 	i := bytes.LastIndex(b, []byte("PK\x05\x06"))
 	return i >= 0 && len(b)-i >= 22 && int(binary.LittleEndian.Uint16(b[i+20:])) == len(b)-i-22
 }
 
-// native knows programs of Linux, macOS and Windows, and of WebAssembly.
+// native reports whether b is a program for Linux, macOS, Windows or WebAssembly.
 func native(b []byte) bool {
 	for _, magic := range []string{"\x7fELF", "MZ\x90\x00", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe", "\x00asm"} {
 		if bytes.HasPrefix(b, []byte(magic)) {

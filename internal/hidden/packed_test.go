@@ -21,8 +21,8 @@ func TestBlobs(t *testing.T) {
 	for _, c := range []struct {
 		name, path, bytes string
 		executable        bool
-		beside            []string
-		want, says        string
+		others            []string
+		want, message     string
 	}{
 		{"a text", "README.md", "# Tools\n", false, nil, plain, ""},
 		{"Arabic and an emoji", "README.md", "\u0645\u0631\u062d\u0628\u0627 \U0001F469\u200D\U0001F4BB\n", false, nil, plain, ""},
@@ -35,7 +35,7 @@ func TestBlobs(t *testing.T) {
 		{"a script that is no text", "run", "#!/bin/sh\necho \xff\n", false, nil, refused, "invalid UTF-8"},
 		{"blank lines", "x.txt", "a" + strings.Repeat("\n", 300) + "b\n", false, nil, odd, "299 blank lines"},
 		{"a long line", "x.txt", strings.Repeat("x", hidden.MaxLine+1), false, nil, odd, "this line has"},
-		{"a huge text", "x.txt", strings.Repeat("x\n", hidden.MaxText/2+1), false, nil, odd, "nobody reads it to its end"},
+		{"a huge text", "x.txt", strings.Repeat("x\n", hidden.MaxText/2+1), false, nil, odd, "reviewers rarely read it"},
 		{"two alphabets", "x.sh", "\u0440aypal=1\n", false, nil, odd, "different alphabets"},
 
 		{"bytecode alone", "lib/x.pyc", pyc(0), false, nil, refused, "without its source"},
@@ -43,7 +43,7 @@ func TestBlobs(t *testing.T) {
 		{"bytecode in the cache folder alone", "lib/__pycache__/x.cpython-313.pyc", pyc(0), false, []string{"lib/__pycache__/x.py"}, refused, "without its source"},
 		{"bytecode with its source", "lib/__pycache__/x.cpython-313.pyc", pyc(0), false, []string{"lib/x.py"}, odd, "bytecode"},
 		{"bytecode at the top with its source", "__pycache__/x.cpython-313.pyc", pyc(3), false, []string{"x.py"}, odd, "bytecode"},
-		{"bytecode that is not compared", "lib/__pycache__/x.cpython-313.pyc", pyc(1), false, []string{"lib/x.py"}, refused, "without a look"},
+		{"bytecode that is not compared", "lib/__pycache__/x.cpython-313.pyc", pyc(1), false, []string{"lib/x.py"}, refused, "without checking"},
 		{"bytecode under another name", "lib/data.bin", pyc(0), false, nil, refused, "under another name"},
 		{"two lines of a text", "x.txt", "ab\r\ncdefghijklmnopqrs\r\n", false, nil, plain, ""},
 		{"a class alone", "A.class", "\xca\xfe\xba\xbe", false, nil, refused, "without its source"},
@@ -63,7 +63,7 @@ func TestBlobs(t *testing.T) {
 		{"a program", "bin/x", "\x7fELF\x02\x01", true, nil, odd, "compiled"},
 		{"nothing", "empty.py", "", true, nil, plain, ""},
 	} {
-		has := func(p string) bool { return slices.Contains(c.beside, p) }
+		has := func(p string) bool { return slices.Contains(c.others, p) }
 		fs := hidden.Blobs(hidden.Blob{Path: c.path, Bytes: []byte(c.bytes), Executable: c.executable}, has)
 		got := plain
 		for _, f := range fs {
@@ -74,8 +74,8 @@ func TestBlobs(t *testing.T) {
 				got = string(f.Severity)
 			}
 		}
-		if got != c.want || !slices.ContainsFunc(fs, func(f diag.Finding) bool { return strings.Contains(f.Message, c.says) }) && c.want != plain {
-			t.Errorf("%s: %q %v, want %q with %q", c.name, got, fs, c.want, c.says)
+		if got != c.want || !slices.ContainsFunc(fs, func(f diag.Finding) bool { return strings.Contains(f.Message, c.message) }) && c.want != plain {
+			t.Errorf("%s: %q %v, want %q with %q", c.name, got, fs, c.want, c.message)
 		}
 	}
 }

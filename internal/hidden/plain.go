@@ -9,11 +9,11 @@ const (
 )
 
 // plain returns the index of the first byte at or after i that is not
-// printable ASCII, TAB or LF, or len(b). It looks at eight bytes at a time:
-// nearly all text of nearly all projects ends here.
+// printable ASCII, TAB or LF, or len(b). It checks eight bytes at a time: most
+// files of most projects contain nothing else.
 func plain(b []byte, i int) int {
 	for ; i+8 <= len(b); i += 8 {
-		if odd(binary.LittleEndian.Uint64(b[i:])) {
+		if unusual(binary.LittleEndian.Uint64(b[i:])) {
 			break
 		}
 	}
@@ -25,10 +25,10 @@ func plain(b []byte, i int) int {
 	return i
 }
 
-// odd reports whether any of the eight bytes in x needs a closer look. Within
-// seven bits no sum carries into the next byte; with a high bit set the answer
-// is true anyway.
-func odd(x uint64) bool {
+// unusual reports whether any of the eight bytes in x may not be plain. Within
+// seven bits no sum carries into the next byte; with a high bit set the result is
+// true.
+func unusual(x uint64) bool {
 	if x&high1 != 0 {
 		return true
 	}

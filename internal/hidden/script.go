@@ -26,8 +26,8 @@ func MixedScript(word string) bool {
 	return latin && other
 }
 
-// plainlyGreek reports whether a letter looks like no Latin one, as in the
-// names Δt and σx, which hide nothing.
+// plainlyGreek reports whether a letter does not look like a Latin one, as in the
+// names Δt and σx.
 func plainlyGreek(r rune) bool {
 	return r > 0x7f && strings.ContainsRune("ΓΔΘΛΞΠΣΦΨΩδεζθλμξπσςφψ", r)
 }

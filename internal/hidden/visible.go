@@ -37,12 +37,12 @@ func Visible(s string) string {
 	text(len(s))
 	v := bom(out.String())
 	if done > 0 && plain([]byte(v), 0) < len(v) && len(Scan([]byte(v))) > 0 {
-		return Visible(v) // what was spelled out stood between a joiner and its emoji
+		return Visible(v) // the escaped character was between a joiner and its emoji
 	}
 	return v
 }
 
-// bom spells a byte order mark at the start, which walk passes over.
+// bom escapes a byte order mark at the start, which walk skips.
 func bom(s string) string {
 	if rest, ok := strings.CutPrefix(s, "\ufeff"); ok {
 		return `\u{feff}` + rest

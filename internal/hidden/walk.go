@@ -28,7 +28,7 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 		} else {
 			selectors = 0
 		}
-		c, critical := s.weigh(c, r, prev, before, i, n, selectors)
+		c, critical := s.inContext(c, r, prev, before, i, n, selectors)
 		if c != classNone {
 			found(i, n, r, c, critical)
 		}
@@ -39,8 +39,8 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 	}
 }
 
-// weigh looks at the neighbours of a character that is hidden by itself.
-func (s *scanner) weigh(c class, r, prev, before rune, i, n, selectors int) (class, bool) {
+// inContext returns the class of a character with regard to the adjacent ones.
+func (s *scanner) inContext(c class, r, prev, before rune, i, n, selectors int) (class, bool) {
 	rest := s.b[i+n:]
 	switch {
 	case c == classNone:
@@ -60,8 +60,8 @@ func (s *scanner) weigh(c class, r, prev, before rune, i, n, selectors int) (cla
 	return c, c.critical()
 }
 
-// selector judges a variation selector: runs and the supplementary block carry
-// hidden bytes, one emoji or Mongolian selector is ordinary writing.
+// selector returns the class of a variation selector. Runs and the supplementary
+// block can encode hidden bytes; one emoji or Mongolian selector is ordinary text.
 func (s *scanner) selector(r, prev rune, selectors int, rest []byte) (class, bool) {
 	next, _ := utf8.DecodeRune(rest)
 	switch {
@@ -73,8 +73,8 @@ func (s *scanner) selector(r, prev rune, selectors int, rest []byte) (class, boo
 	return classSelector, false
 }
 
-// joiner reports whether a joiner does what it is for: between emoji, or
-// within a script that writes with it.
+// joiner reports whether a joiner has its intended use: between emoji, or within
+// a script that uses joiners.
 func joiner(r, prev, before rune, rest []byte) bool {
 	next, _ := utf8.DecodeRune(rest)
 	if r == zwj && prev > 0x7f && next > 0x7f && emoji(prev) && emoji(next) {

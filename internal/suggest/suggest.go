@@ -1,6 +1,6 @@
 // Package suggest finds the word a user most likely meant.
 //
-// It only compares words: callers phrase the hint.
+// It does not word the hint: it only compares words.
 package suggest
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxWord bounds the words that are compared: longer ones are no slip of a
-// finger, and comparing costs the product of the lengths.
+// maxWord is the maximum length in bytes of a compared word. Longer words are not
+// typing errors, and a comparison costs the product of the lengths.
 const maxWord = 256
 
 // Nearest returns the candidate closest to word, or "" when none is close.
@@ -72,7 +72,7 @@ func score(word, cand string) (int, bool) {
 	return 2*d + 1, true
 }
 
-// limit is the number of slips forgiven in a word of n letters.
+// limit is the maximum number of typing errors in a word of n letters.
 func limit(n int) int {
 	switch {
 	case n <= 2:
@@ -85,7 +85,7 @@ func limit(n int) int {
 	return n / 3
 }
 
-// distance counts insertions, deletions, changes and swaps of neighbours.
+// distance counts insertions, deletions, changes and swaps of adjacent letters.
 func distance(a, b []rune) int {
 	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range prev {

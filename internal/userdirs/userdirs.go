@@ -1,18 +1,18 @@
-// Package userdirs says where a user's files of rye live on each system:
+// Package userdirs returns the directories of a user's files of rye:
 // configuration, data, state and cache, after the XDG rules on Unix (macOS
 // included) and %AppData% on Windows.
 //
-// It computes names only: it reads no disk, creates no folder and asks no
-// environment but the one handed in.
+// It computes names only. It does not access the disk and uses no environment
+// but the one passed in.
 package userdirs
 
 import "strings"
 
-// App is the folder of rye inside each base folder.
+// App is the name of rye's directory in each base directory.
 const App = "rye"
 
-// Dirs are rye's own folders. A field is "" when the environment does not say
-// where it would be; nothing may be written then.
+// Dirs are rye's own directories. A field is "" if the environment does not name
+// it; nothing may be written then.
 type Dirs struct {
 	Config string // settings and trust documents
 	Data   string // keys
@@ -20,8 +20,8 @@ type Dirs struct {
 	Cache  string // what may be deleted at any time
 }
 
-// For returns the folders that the environment and the operating system (a
-// GOOS value) name. A nil getenv knows no variable.
+// For returns the directories that the environment and the operating system (a
+// GOOS value) name. A nil getenv has no variables.
 func For(getenv func(string) string, goos string) Dirs {
 	if getenv == nil {
 		getenv = func(string) string { return "" }
@@ -32,10 +32,10 @@ func For(getenv func(string) string, goos string) Dirs {
 	return xdg(getenv)
 }
 
-// Trust is the folder of the user's trust documents, "" when unknown.
+// Trust is the directory of the user's trust documents, "" when unknown.
 func (d Dirs) Trust() string { return below(d.Config, "trust") }
 
-// Keys is the folder of the user's key files, "" when unknown.
+// Keys is the directory of the user's key files, "" when unknown.
 func (d Dirs) Keys() string { return below(d.Data, "keys") }
 
 func xdg(getenv func(string) string) Dirs {

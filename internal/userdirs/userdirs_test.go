@@ -23,7 +23,7 @@ func TestFor(t *testing.T) {
 		{"XDG wins, relative is ignored", "linux", map[string]string{
 			"HOME": "/h", "XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative", "XDG_CACHE_HOME": "../x"}, userdirs.Dirs{
 			Config: "/c/rye", Data: "/h/.local/share/rye", State: "/h/.local/state/rye", Cache: "/h/.cache/rye"}},
-		{"relative home is no home", "linux", map[string]string{"HOME": "."}, userdirs.Dirs{}},
+		{"relative not a home", "linux", map[string]string{"HOME": "."}, userdirs.Dirs{}},
 		{"windows", "windows", map[string]string{"AppData": `C:\Users\leo\AppData\Roaming`, "USERPROFILE": `C:\Users\leo`}, userdirs.Dirs{
 			Config: `C:\Users\leo\AppData\Roaming\rye\config`, Data: `C:\Users\leo\AppData\Roaming\rye\data`,
 			State: `C:\Users\leo\AppData\Local\rye\state`, Cache: `C:\Users\leo\AppData\Local\rye\cache`}},

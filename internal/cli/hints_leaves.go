@@ -1,0 +1,39 @@
+package cli
+
+import "github.com/ryeos/rye/diag"
+
+// leavesHints are those of the log of signatures, git, the commit hook and
+// hidden characters.
+func leavesHints() map[situation]string {
+	out := map[situation]string{
+		{diag.TranscriptBroken, "log_changed"}:       "rye key log --check",
+		{diag.TranscriptBroken, "log_line"}:          "find out who changed the log; to start a new one, move it and {head} away",
+		{diag.FileSystemError, "no_state_directory"}: "set HOME, or set XDG_STATE_HOME to a directory outside the project",
+
+		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository",
+		{diag.ExecutionFailed, "git_identity"}:        "set user.name and user.email with `git config --global`",
+		{diag.VersionNotFound, "no_revision"}:         "choose a commit that `git log --all --oneline` lists; in CI, fetch the whole history",
+		{diag.VersionNotFound, "no_commit"}:           "commit first",
+		{diag.Network, "git_remote"}:                  "git ls-remote {remote}",
+		{diag.ExecutionFailed, "tag_unsigned"}:        "check user.signingKey and gpg.format with `git config --list`",
+
+		{diag.Usage, "husky"}:                 "rye hook install --print husky",
+		{diag.Usage, "shared_hooks"}:          "set core.hooksPath for this repository",
+		{diag.FileSystemError, "two_hooks"}:   "merge the two by hand, then run `rye hook install` again",
+		{diag.FileSystemError, "edited_hook"}: "move the additions to {kept}, which runs first, and delete the hook",
+		{diag.PolicyDenied, "private_key"}:    "run `git rm --cached {path}` and keep the key outside the repository",
+		{diag.NotRegular, "unmerged"}:         "resolve the conflict and add the file",
+		{diag.NotRegular, "submodule"}:        "add its files, or install it as a bundle",
+		{diag.Legacy, "other_signer"}:         "rye sign --upgrade {ref}",
+
+		{diag.HiddenChars, "invalid_utf8"}:    "save the file as UTF-8",
+		{diag.HiddenChars, "carriage_return"}: "end lines with LF",
+		{diag.HiddenChars, "invisible"}:       "remove them, or write an escape sequence instead",
+		{diag.HiddenChars, "packed"}:          "ship the source instead",
+	}
+	for _, code := range []diag.Code{diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale,
+		diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked} {
+		out[situation{code, "other_signer"}] = "review it, then run `rye sign {ref}`"
+	}
+	return out
+}
