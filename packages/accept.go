@@ -8,38 +8,40 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// AcceptMove takes what the tag of a locked version holds now for what it held
-// before, in the lock and in rye.sum. Signature, signer and policy are judged as
-// for any other version: a person accepts the move and nothing else.
-func (e *Engine) AcceptMove(ctx context.Context, word string) (*Result, error) {
+// AcceptMove replaces the commit of a locked version by the one that its tag has
+// now, in rye.lock and rye.sum. Signatures, signers and rules are judged as for
+// any other version: only the move is accepted.
+func (e *Engine) AcceptMove(ctx context.Context, name string) (*Result, error) {
 	if e.p.Locked {
-		return nil, lockedVerb("trust accept-move")
+		return nil, lockedError("trust accept-move")
 	}
 	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if err := st.current(); err != nil {
+	if err := st.checkCurrent(); err != nil {
 		return nil, err
 	}
 	if st.lock == nil {
-		return nil, diag.New(diag.SourceNotFound, "accepting a move of %q: nothing is locked", word)
+		return nil, diag.New(diag.SourceNotFound, "accepting a move of %q: nothing is locked", name)
 	}
-	name, err := st.lockedID(word)
+	id, err := st.lockedID(name)
 	if err != nil {
 		return nil, err
 	}
-	b := st.lock.Bundle(name)
+	b := st.lock.Bundle(id)
 	if b == nil || !installs(*b) {
-		return nil, diag.New(diag.SourceNotFound, "accepting a move of %s: it is a folder of this machine", name)
+		return nil, diag.New(diag.SourceNotFound, "accepting a move of %s: it is a folder of this machine", id)
 	}
-	kept := *st
-	kept.sumText = forget(st.sumText, b.Module())
-	if kept.sum, _ = lock.ParseSum(kept.sumText); kept.sum == nil {
-		return nil, diag.New(diag.Internal, "accepting a move of %s: %s cannot be read any more", name, lock.SumFile)
+	// Both records of the old commit must go before the solver runs: the line of
+	// rye.sum and the pin of the lock. Either would refuse the new files.
+	without := *st
+	without.sumText = removeSum(st.sumText, b.Module())
+	if without.sum, _ = lock.ParseSum(without.sumText); without.sum == nil {
+		return nil, diag.New(diag.Internal, "accepting a move of %s: %s without its line is not valid", id, lock.SumFile)
 	}
-	s, err := e.solver(&kept, st.manifest)
+	s, err := e.solver(&without, st.project)
 	if err != nil {
 		return nil, err
 	}
@@ -48,14 +50,14 @@ func (e *Engine) AcceptMove(ctx context.Context, word string) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if now := sol.lock.Bundle(name); now != nil && now.Commit == b.Commit && now.Tag == b.Tag {
+	if now := sol.lock.Bundle(id); now != nil && now.Commit == b.Commit && now.Tag == b.Tag {
 		return emptyResult(), nil
 	}
-	return e.commit(ctx, &kept, st.manifestText, sol)
+	return e.commit(ctx, &without, st.projectText, sol)
 }
 
-// forget removes what the sum remembers of one version.
-func forget(b []byte, m lock.Module) []byte {
+// removeSum removes the line of one version from the text of rye.sum.
+func removeSum(b []byte, m lock.Module) []byte {
 	var out []byte
 	for line := range bytes.Lines(b) {
 		if !bytes.HasPrefix(line, []byte(m.ID+" "+m.Version+" ")) {

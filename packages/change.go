@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -13,39 +12,41 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
-// Result is what a call did.
+// Result lists what a call changed.
 type Result struct {
 	Changes   []Change `json:"changes"`   // of the lock
 	Installed []string `json:"installed"` // "id version", written to the space
-	Removed   []string `json:"removed"`   // folders taken out of the space
+	Removed   []string `json:"removed"`   // install directories removed from the space
 	Wrote     []string `json:"wrote"`     // files that changed
 	Notes     []string `json:"notes,omitempty"`
 }
 
-// Change is what becomes of one bundle.
+func emptyResult() *Result {
+	return &Result{Changes: []Change{}, Installed: []string{}, Removed: []string{}, Wrote: []string{}}
+}
+
+// Change is the change of one lock entry.
 type Change struct {
 	ID         string   `json:"id"`
-	From       string   `json:"from,omitempty"` // "" when it is new
-	To         string   `json:"to,omitempty"`   // "" when it goes
+	From       string   `json:"from,omitempty"` // "" if the entry is new
+	To         string   `json:"to,omitempty"`   // "" if the entry is removed
 	Direct     bool     `json:"direct,omitempty"`
 	Commit     string   `json:"commit,omitempty"`
 	Signers    []string `json:"signers,omitempty"`
 	Caps       []string `json:"caps,omitempty"`
-	NewCaps    []string `json:"new_caps,omitempty"`  // that the version before did not ask for
-	NewHosts   []string `json:"new_hosts,omitempty"` // among them, those of the network
+	NewCaps    []string `json:"new_caps,omitempty"`  // not asked for by the version before
+	NewHosts   []string `json:"new_hosts,omitempty"` // the network hosts among NewCaps
 	NewExec    []string `json:"new_exec,omitempty"`
 	GoneCaps   []string `json:"gone_caps,omitempty"`
 	NewSigners []string `json:"new_signers,omitempty"`
 }
 
-// Widens reports whether a bundle that was there may do more than before.
+// Widens reports whether a bundle that was locked before may do more now.
 func (c Change) Widens() bool {
 	return c.From != "" && c.To != "" && len(c.NewCaps)+len(c.NewExec)+len(c.NewSigners) > 0
 }
 
-// changesOf compares two locks, bundle by bundle.
+// changesOf compares two locks, bundle by bundle. A nil old lock is empty.
 func changesOf(old, new *lock.Lock) []Change {
 	out := []Change{}
 	if old == nil {
@@ -56,48 +57,42 @@ func changesOf(old, new *lock.Lock) []Change {
 			continue
 		}
 		x := Change{ID: c.Name}
-		was, now := old.Bundle(c.Name), new.Bundle(c.Name)
+		was := old.Bundle(c.Name)
+		now := new.Bundle(c.Name)
 		if was != nil {
 			x.From = was.Version
 		}
 		if now != nil {
-			x.To, x.Direct, x.Commit = now.Version, now.Require != "", now.Commit
-			x.Signers, x.Caps = now.Signers, now.Caps
+			x.To = now.Version
+			x.Direct = now.Require != ""
+			x.Commit = now.Commit
+			x.Signers = now.Signers
+			x.Caps = now.Caps
 		}
 		if was != nil && now != nil {
-			x.NewCaps, x.GoneCaps, x.NewExec = c.Field("caps").Added(), c.Field("caps").Removed(), c.Field("exec").Added()
-			x.NewSigners = less(now.Signers, was.Signers)
-			x.NewHosts = hosts(x.NewCaps)
+			x.NewCaps = c.Field("caps").Added()
+			x.GoneCaps = c.Field("caps").Removed()
+			x.NewExec = c.Field("exec").Added()
+			x.NewSigners = slices.DeleteFunc(slices.Clone(now.Signers), func(s string) bool { return slices.Contains(was.Signers, s) })
+			for _, capability := range x.NewCaps {
+				if host, ok := strings.CutPrefix(capability, "net:"); ok {
+					x.NewHosts = append(x.NewHosts, host)
+				}
+			}
 		}
 		out = append(out, x)
 	}
 	return out
 }
 
-func less(a, b []string) []string {
-	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
-}
-
-func hosts(caps []string) []string {
-	var out []string
-	for _, c := range caps {
-		if host, ok := strings.CutPrefix(c, "net:"); ok {
-			out = append(out, host)
-		}
-	}
-	return out
-}
-
-// commit makes a solution true: bundles first, which count for nothing until
-// the lock names them, then the sum, the manifest and last the lock. Whatever
-// fails takes back what was done.
-func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *solution) (*Result, error) {
-	r := &Result{Changes: changesOf(st.lock, sol.lock), Installed: []string{}, Removed: []string{}, Wrote: []string{}, Notes: sol.notes}
+// commit installs a solution and writes rye.yaml (project is its text), rye.sum
+// and rye.lock. If a step fails, it takes back those before it.
+func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *solution) (*Result, error) {
 	sums, err := lock.AppendSum(st.sumText, sol.lock.SumLines()...)
 	if err != nil {
 		return nil, err
 	}
-	todo, err := e.lacking(ctx, sol.lock, sol.read...)
+	todo, err := e.outdated(ctx, sol.lock, sol.verified...)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +100,11 @@ func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *so
 	if err != nil {
 		return nil, err
 	}
-	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) {
+	stage, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) {
 		m := b.Module()
-		if _, pinned := pins[m]; pinned { // nobody here looked into it: the lock may be another's
+		// The lock may come from another machine: a version that is locked and not
+		// installed here was not linted here. The solver lints new versions.
+		if _, pinned := pins[m]; pinned {
 			if _, err := lint(ctx, sol.snaps[m], m); err != nil {
 				return nil, err
 			}
@@ -117,55 +114,47 @@ func (e *Engine) commit(ctx context.Context, st *state, manifest []byte, sol *so
 	if err != nil {
 		return nil, err
 	}
-	if err := t.place(); err != nil {
-		t.undo()
-		return nil, err
+	defer stage.Close()
+	// Order: bundles are used only once the lock names them, so they come first.
+	// The lock is last: until it is written, everything before it can be undone
+	// and a killed process leaves the old lock valid.
+	if err := stage.Commit(); err != nil {
+		return nil, unwritable(err)
 	}
 	text := sol.lock.Render()
 	if st.lock == nil && len(sol.lock.Bundles)+len(sol.lock.Members)+len(sol.lock.Items) == 0 {
-		text = nil // nothing to lock, and nothing was
+		text = nil // an empty lock is not created
 	}
 	w := &writer{e: e}
 	w.write(lock.SumFile, st.sumFile, sums)
-	w.write(lock.ManifestFile, st.manifestText, manifest)
+	w.write(lock.ManifestFile, st.projectText, project)
 	w.write(lock.LockFile, st.lockText, text)
 	if w.err != nil {
 		w.restore()
-		t.undo()
+		stage.Undo()
 		return nil, w.err
 	}
-	t.end()
-	for _, b := range todo {
-		e.tell(Installed, b.Module())
-		r.Installed = append(r.Installed, b.Module().String())
-	}
+	r := emptyResult()
+	r.Changes = changesOf(st.lock, sol.lock)
+	r.Notes = sol.notes
+	r.Installed = e.reportInstalled(todo)
 	r.Wrote = w.names()
-	r.Removed, err = e.clear(sol.lock)
+	r.Removed, err = e.removeUnlocked(sol.lock)
 	return r, err
 }
 
-// clear removes the installed folders that the lock does not name.
-func (e *Engine) clear(l *lock.Lock) ([]string, error) {
-	dirs, err := e.extra(l)
-	if err != nil {
-		return []string{}, err
+// reportInstalled reports bundles as installed and returns their names.
+func (e *Engine) reportInstalled(bundles []lock.Bundle) []string {
+	names := []string{}
+	for _, b := range bundles {
+		e.report(Installed, b.Module())
+		names = append(names, b.Module().String())
 	}
-	if err := e.removeInstalled(dirs); err != nil {
-		return []string{}, err
-	}
-	return e.shown(dirs), nil
+	return names
 }
 
-// shown returns folders as they stand below the folder of bundles.
-func (e *Engine) shown(dirs []string) []string {
-	out := make([]string, len(dirs))
-	for i, d := range dirs {
-		out[i] = strings.ReplaceAll(strings.TrimPrefix(strings.TrimPrefix(d, e.bundles()), "/"), "\\", "/")
-	}
-	return out
-}
-
-// writer writes the files of the project one after the other.
+// writer writes the files of the project one after the other. After the first
+// error it writes nothing.
 type writer struct {
 	e    *Engine
 	done []written
@@ -177,15 +166,16 @@ type written struct {
 	old  []byte
 }
 
+// write replaces a file unless its text is the same or nil.
 func (w *writer) write(name string, old, text []byte) {
 	if w.err != nil || bytes.Equal(old, text) || text == nil {
 		return
 	}
-	if w.err = atomicfile.Write(w.e.file(name), text, 0); w.err == nil {
-		w.done = append(w.done, written{name, old})
-	} else {
-		w.err = unwritable(w.e.file(name), w.err)
+	if err := atomicfile.Write(w.e.file(name), text, 0); err != nil {
+		w.err = unwritable(err)
+		return
 	}
+	w.done = append(w.done, written{name, old})
 }
 
 func (w *writer) names() []string {
@@ -196,8 +186,8 @@ func (w *writer) names() []string {
 	return out
 }
 
-// restore puts back the files that were written before one failed. rye.sum
-// stays: a line in it is a memory and asks for nothing.
+// restore writes the old text of the files that were written before one failed.
+// rye.sum keeps its new lines: they record hashes and require nothing.
 func (w *writer) restore() {
 	for _, x := range w.done {
 		switch {

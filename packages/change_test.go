@@ -31,40 +31,12 @@ func read(t *testing.T, p string) string {
 	return string(b)
 }
 
-// Protection 14: what was placed goes, and what stood there comes back.
-func TestUndo(t *testing.T) {
-	e := New(Params{Base: t.TempDir()})
-	tx, err := e.begin()
-	if err != nil {
-		t.Fatal(err)
-	}
-	was, fresh := filepath.Join(e.bundles(), "h", "a@v1.0.0"), filepath.Join(e.bundles(), "h", "x", "b@v1.0.0")
-	write(t, filepath.Join(was, "f"), "old")
-	for i, final := range []string{was, fresh} {
-		staged := filepath.Join(tx.stage, "b"+itoa(i))
-		write(t, filepath.Join(staged, "f"), "new")
-		tx.moved = append(tx.moved, move{staged: staged, final: final})
-	}
-	if err := tx.place(); err != nil {
-		t.Fatal(err)
-	}
-	if a, b := read(t, filepath.Join(was, "f")), read(t, filepath.Join(fresh, "f")); a != "new" || b != "new" {
-		t.Fatalf("placed: %q and %q", a, b)
-	}
-	tx.undo()
-	if a, b := read(t, filepath.Join(was, "f")), read(t, filepath.Join(fresh, "f")); a != "old" || b != "(none)" {
-		t.Errorf("after undo: %q and %q", a, b)
-	}
-	if exists(filepath.Dir(fresh)) || exists(tx.stage) {
-		t.Error("undo leaves folders")
-	}
-}
-
-// A file that cannot be written takes back those that were; the sum stays.
+// Protection 14: if one file cannot be written, those before it get their old
+// text, except rye.sum.
 func TestRestore(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
 	write(t, e.file(lock.ManifestFile), "old manifest\n")
-	if err := os.Mkdir(e.file(lock.LockFile), 0o755); err != nil { // in the way
+	if err := os.Mkdir(e.file(lock.LockFile), 0o755); err != nil { // blocks the file
 		t.Fatal(err)
 	}
 	w := &writer{e: e}
@@ -80,11 +52,10 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// What a killed process was preparing goes with the next one that holds the
-// lock; nothing else does.
+// hold removes the staging directories of killed processes and nothing else.
 func TestSweep(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
-	work := filepath.Join(e.p.Base, aiDir, workDir)
+	work := e.workDir()
 	write(t, filepath.Join(work, stagePrefix+"X", "b0", "f"), "half")
 	write(t, filepath.Join(work, "other", "f"), "whole")
 	release, err := e.hold(t.Context())
@@ -93,7 +64,7 @@ func TestSweep(t *testing.T) {
 	}
 	release()
 	if exists(filepath.Join(work, stagePrefix+"X")) || !exists(filepath.Join(work, "other", "f")) {
-		t.Error("the wrong folder was swept")
+		t.Error("hold removed the wrong directory")
 	}
 }
 
@@ -114,15 +85,15 @@ func TestVendorText(t *testing.T) {
 	}
 }
 
-func TestForget(t *testing.T) {
+func TestRemoveSum(t *testing.T) {
 	text := "github.com/a/b v1.0.0 h1:x\ngithub.com/a/b v1.0.0-rc.1 h1:y\ngithub.com/a/bb v1.0.0 h1:z\n"
-	got := string(forget([]byte(text), lock.Module{ID: "github.com/a/b", Version: "v1.0.0"}))
+	got := string(removeSum([]byte(text), lock.Module{ID: "github.com/a/b", Version: "v1.0.0"}))
 	if strings.Contains(got, "h1:x") || !strings.Contains(got, "h1:y") || !strings.Contains(got, "h1:z") {
 		t.Errorf("%q", got)
 	}
 }
 
-// Protection 6: only what a bundle that was there may do more is asked about.
+// Protection 6: only a bundle that was locked before can widen its permissions.
 func TestChangesOf(t *testing.T) {
 	old := &lock.Lock{Bundles: []lock.Bundle{
 		{ID: "github.com/a/a", Version: "v1.0.0", Caps: []string{"rye.execute.tool.x"}},

@@ -3,13 +3,14 @@ package packages
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 )
 
-// Info is what is known of one bundle.
+// Info describes one bundle.
 type Info struct {
 	ID       string        `json:"id"`
 	URL      string        `json:"url,omitempty"`
@@ -26,19 +27,18 @@ type Info struct {
 	Caps     []string      `json:"caps,omitempty"`
 	Exec     []string      `json:"exec,omitempty"`
 	Needs    []lock.Module `json:"needs,omitempty"`
-	Rules    []Rule        `json:"rules,omitempty"` // that it is held against
+	Rules    []Rule        `json:"rules,omitempty"` // that apply to it
 }
 
-// Info returns what the lock and the remote say of a bundle. A locked bundle
-// needs no remote: Versions is empty when it does not answer.
-func (e *Engine) Info(ctx context.Context, word string) (*Info, error) {
+// Info returns the lock entry and the versions of a bundle. If the remote of a
+// locked bundle does not answer, Versions is empty and there is no error.
+func (e *Engine) Info(ctx context.Context, name string) (*Info, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
 	}
-	name := word
 	if st.lock != nil {
-		if id, err := st.lockedID(word); err == nil {
+		if id, err := st.lockedID(name); err == nil {
 			name = id
 		}
 	}
@@ -46,8 +46,8 @@ func (e *Engine) Info(ctx context.Context, word string) (*Info, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := &Info{ID: q.ID.String(), Versions: []string{}, Require: st.manifest.Require[q.ID.String()]}
-	in.Rules = e.rules(st.manifest).About(in.ID)
+	in := &Info{ID: q.ID.String(), Versions: []string{}, Require: st.project.Require[q.ID.String()]}
+	in.Rules = e.rules(st.project).About(in.ID)
 	b := st.previous(in.ID)
 	if b != nil {
 		e.lockedInfo(in, b)
@@ -62,33 +62,40 @@ func (e *Engine) Info(ctx context.Context, word string) (*Info, error) {
 }
 
 func (e *Engine) lockedInfo(in *Info, b *lock.Bundle) {
-	in.Locked, in.URL, in.Ref, in.Commit, in.Sum = b.Version, b.URL, b.Ref, b.Commit, b.Sum
-	in.Signers, in.Caps, in.Exec, in.Needs, in.State = b.Signers, b.Caps, b.Exec, b.Needs, StateFolder
-	dir, err := e.place(*b)
+	in.Locked = b.Version
+	in.URL = b.URL
+	in.Ref = b.Ref
+	in.Commit = b.Commit
+	in.Sum = b.Sum
+	in.Signers = b.Signers
+	in.Caps = b.Caps
+	in.Exec = b.Exec
+	in.Needs = b.Needs
+	in.State = StateFolder
+	dir, err := e.installDir(*b)
 	if err != nil || !installs(*b) {
 		return
 	}
-	in.State = stateOf(e.intact(*b) != nil, exists(dir))
+	in.State = stateOf(e.checkInstalled(*b) != nil, exists(dir))
 	if rel, err := filepath.Rel(e.p.Base, dir); err == nil {
 		in.Path = filepath.ToSlash(rel)
 	}
 }
 
-// Vendored reports whether the manifest wants installed bundles committed.
+// Vendored reports whether rye.yaml has vendor: true, installed bundles in git.
 func (e *Engine) Vendored() (bool, error) {
 	m, _, err := lock.ReadManifest(lock.Dir(e.p.Files), "")
 	return m != nil && m.Vendor, err
 }
 
-// Vendor writes into the manifest whether installed bundles are committed, and
-// installs what is locked.
+// Vendor sets vendor in rye.yaml and installs the locked bundles.
 func (e *Engine) Vendor(ctx context.Context, on bool) (*Result, error) {
 	if err := e.setVendor(ctx, on); err != nil {
 		return nil, err
 	}
 	r, err := e.Sync(ctx, false)
 	if r != nil && err == nil {
-		r.Notes = append(r.Notes, lock.ManifestFile+" says vendor: "+map[bool]string{true: "true", false: "false"}[on])
+		r.Notes = append(r.Notes, fmt.Sprintf("%s has vendor: %t", lock.ManifestFile, on))
 	}
 	return r, err
 }
@@ -110,20 +117,20 @@ func (e *Engine) setVendor(ctx context.Context, on bool) error {
 		return nil
 	}
 	text := vendorText(old, on)
-	now, err := parseManifest(lock.ManifestFile, text)
+	now, err := parseProject(lock.ManifestFile, text)
 	if err != nil {
 		return err
 	}
 	if now.Vendor != on || now.Hash() != was.Hash() {
-		return diag.New(diag.ValidationFailed, "editing %s: vendor is written in a way that only a person can change", lock.ManifestFile).
-			WithHint("write vendor: true on a line of its own")
+		return diag.New(diag.ValidationFailed, "editing %s: vendor is not on a line of its own", lock.ManifestFile).WithReason("vendor_line")
 	}
 	w := &writer{e: e}
 	w.write(lock.ManifestFile, old, text)
 	return w.err
 }
 
-// vendorText removes the line of vendor, or adds it at the end.
+// vendorText removes the line vendor, or adds it at the end. An empty text becomes
+// a whole project file.
 func vendorText(b []byte, on bool) []byte {
 	if len(b) == 0 {
 		b = []byte("rye: 1\n")

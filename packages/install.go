@@ -2,7 +2,6 @@ package packages
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"io/fs"
@@ -14,18 +13,19 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/stagedir"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
 
 const stagePrefix = "bundles-"
 
-// installs reports whether a locked bundle is installed: folders of this
-// machine are used where they are.
+// installs reports whether a locked bundle is installed. Directories of this
+// machine are used in place: their entries have no sum.
 func installs(b lock.Bundle) bool { return b.Sum != "" }
 
-// place returns where a locked bundle is installed.
-func (e *Engine) place(b lock.Bundle) (string, error) {
+// installDir returns the absolute install directory of a locked bundle.
+func (e *Engine) installDir(b lock.Bundle) (string, error) {
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
 		return "", err
@@ -37,23 +37,18 @@ func (e *Engine) place(b lock.Bundle) (string, error) {
 	return filepath.Join(e.bundles(), filepath.FromSlash(dir)), nil
 }
 
-// intact returns nil when what is installed is the locked tree: every file, its
-// bytes and its mode, and nothing else.
-func (e *Engine) intact(b lock.Bundle) error {
-	dir, err := e.place(b)
+// checkInstalled returns nil if the install directory has exactly the locked
+// tree: the same files, bytes and modes.
+func (e *Engine) checkInstalled(b lock.Bundle) error {
+	dir, err := e.installDir(b)
 	if err != nil {
 		return err
 	}
 	if !exists(dir) {
 		return diag.New(diag.BundleFileMissing, "checking %s: it is not installed: %w", b.Module(), fs.ErrNotExist)
 	}
-	return matches(dir, b)
-}
-
-// matches hashes a folder as the lock hashed the tree.
-func matches(dir string, b lock.Bundle) error {
 	var files []lock.TreeFile
-	err := eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
+	err = eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
 		files = append(files, lock.TreeFile{Path: rel, Mode: modeOf(rel, mode, b), Size: int64(len(text)), Digest: sha256.Sum256(text)})
 		return nil
 	})
@@ -64,11 +59,11 @@ func matches(dir string, b lock.Bundle) error {
 	if err == nil && sum == b.Sum {
 		return nil
 	}
-	return diag.New(diag.LockMismatch, "checking %s: what is installed is not what %s records", b.Module(), lock.LockFile).
+	return diag.New(diag.LockMismatch, "checking %s: the installed files differ from %s", b.Module(), lock.LockFile).
 		WithDetail("expected", b.Sum).WithDetail("found", sum)
 }
 
-// eachInstalled reads every file of a folder.
+// eachInstalled reads every file of a directory.
 func eachInstalled(dir string, fn func(rel string, text []byte, mode fs.FileMode) error) error {
 	d, err := openat.Open(dir)
 	if err != nil {
@@ -90,38 +85,43 @@ func eachInstalled(dir string, fn func(rel string, text []byte, mode fs.FileMode
 	})
 }
 
-// maxStanding is how large an installed bundle may be to be read once for all
-// that looks at it.
-const maxStanding = 1 << 20
+// maxInMemory is the size, in bytes, up to which an installed bundle is kept in
+// memory while a lock is solved.
+const maxInMemory = 1 << 20
 
-var errLarge = errors.New("it is large")
+var errTooLarge = errors.New("larger than maxInMemory")
 
-// standing returns the files of a bundle as they are installed, nil when that is
-// not exactly what is locked.
-func (e *Engine) standing(id lock.ID, b lock.Bundle) *source.Snapshot {
-	dir, err := e.place(b)
+// installedSnapshot returns the files of an installed bundle, or nil if they
+// differ from the lock or are too large. It reads less than the cache would: a
+// small bundle is read once for its sum, its rye.yaml and its manifest.
+func (e *Engine) installedSnapshot(id lock.ID, b lock.Bundle) *source.Snapshot {
+	dir, err := e.installDir(b)
 	if err != nil || !exists(dir) {
 		return nil
 	}
-	files, modes, size := map[string][]byte{}, map[string]fs.FileMode{}, 0
+	files := map[string][]byte{}
+	modes := map[string]fs.FileMode{}
+	size := 0
 	err = eachInstalled(dir, func(rel string, text []byte, mode fs.FileMode) error {
-		files[rel], modes[rel] = text, mode
-		if size += len(text); size > maxStanding {
-			return errLarge
+		files[rel] = text
+		modes[rel] = mode
+		if size += len(text); size > maxInMemory {
+			return errTooLarge
 		}
 		return nil
 	})
 	if err != nil {
 		return nil
 	}
-	snap, err := source.Held(originOf(id, b), files, func(p string) bool { return modeOf(p, modes[p], b) == lock.ModeExecutable })
+	snap, err := source.InMemory(originOf(id, b), files, func(p string) bool { return modeOf(p, modes[p], b) == lock.ModeExecutable })
 	if err != nil || snap.Sum != b.Sum {
 		return nil
 	}
 	return snap
 }
 
-// modeOf takes the mode from the disk, where disks have one.
+// modeOf returns the mode of an installed file. Windows file systems have no
+// executable bit; there the lock's list decides.
 func modeOf(rel string, m fs.FileMode, b lock.Bundle) lock.Mode {
 	executable := m&0o111 != 0
 	if runtime.GOOS == "windows" {
@@ -133,61 +133,77 @@ func modeOf(rel string, m fs.FileMode, b lock.Bundle) lock.Mode {
 	return lock.ModeRegular
 }
 
-// transaction is bundles that are written aside and then put into place
-// together.
-type transaction struct {
-	e     *Engine
-	stage string
-	moved []move
-}
-
-type move struct {
-	staged, final, aside string
-	done                 bool
-}
-
-// begin makes the folder in which everything is prepared.
-func (e *Engine) begin() (*transaction, error) {
-	stage := filepath.Join(e.p.Base, aiDir, workDir, stagePrefix+rand.Text())
-	if err := os.MkdirAll(stage, 0o755); err != nil {
-		return nil, unwritable(stage, err)
+// newStage creates a staging directory. The caller holds the lock of the space.
+func (e *Engine) newStage() (*stagedir.Stage, error) {
+	st, err := stagedir.New(e.workDir(), stagePrefix)
+	if err != nil {
+		return nil, unwritable(err)
 	}
-	return &transaction{e: e, stage: stage}, nil
+	return st, nil
 }
 
-func unwritable(p string, err error) error {
-	return diag.New(diag.FileSystemError, "writing %s: %w", p, err).WithHint("nothing was changed; see that the disk is not full and the folder can be written, then run the command again")
+// unwritable is the error for a failed write; the caller undoes the others.
+func unwritable(err error) error {
+	return diag.New(diag.FileSystemError, "changing the bundles: %w; nothing changed", err).WithReason("disk")
 }
 
-// prepare writes one bundle aside. Each file was held against its digest when it
-// was read, and all digests against the sum.
-func (t *transaction) prepare(ctx context.Context, b lock.Bundle, snap *source.Snapshot, at string) error {
-	dir := filepath.Join(t.stage, at)
-	t.e.tell(Installing, b.Module())
-	defer snap.Release()
+// stage writes bundles into a staging directory, from the snapshots that open
+// returns. On success the caller closes the stage.
+func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(lock.Bundle) (*source.Snapshot, error)) (*stagedir.Stage, error) {
+	st, err := e.newStage()
+	if err != nil {
+		return nil, err
+	}
+	staged := make([]string, len(bundles))
+	for i, b := range bundles {
+		final, err := e.installDir(b)
+		if err != nil {
+			st.Close()
+			return nil, err
+		}
+		staged[i] = st.Replace(final)
+	}
+	errs := each(ctx, len(bundles), func(i int) error {
+		snap, err := open(bundles[i])
+		if err != nil {
+			return err
+		}
+		defer snap.Release()
+		return e.writeBundle(ctx, bundles[i], snap, staged[i])
+	})
+	if err := joinErrors("installing bundles", errs); err != nil {
+		st.Close()
+		return nil, err
+	}
+	return st, nil
+}
+
+// writeBundle writes the files of one bundle below dir. The snapshot verifies
+// each file as it is read; its sum covers all of them.
+func (e *Engine) writeBundle(ctx context.Context, b lock.Bundle, snap *source.Snapshot, dir string) error {
+	e.report(Installing, b.Module())
 	if snap.Sum != b.Sum {
 		return diag.New(diag.Internal, "installing %s: its files have the sum %s, not %s", b.Module(), snap.Sum, b.Sum)
 	}
-	made := map[string]bool{}
+	created := map[string]bool{}
 	return snap.Each(ctx, func(f source.File, text []byte) error {
 		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if parent := filepath.Dir(p); !made[parent] {
+		if parent := filepath.Dir(p); !created[parent] {
 			if err := os.MkdirAll(parent, 0o755); err != nil {
-				return unwritable(parent, err)
+				return unwritable(err)
 			}
-			made[parent] = true
+			created[parent] = true
 		}
-		return writeSealed(p, text, f.Executable)
+		return writeReadOnly(p, text, f.Executable)
 	})
 }
 
-// writeSealed writes a file that nobody edits in place. It does not wait for the
-// disk: what a loss of power takes away is missed by whoever reads it, and rye
-// sync has it again.
-func writeSealed(p string, text []byte, executable bool) error {
+// writeReadOnly creates a read-only file. It does not fsync: after a power loss
+// the lock check finds missing files, and rye sync installs them again.
+func writeReadOnly(p string, text []byte, executable bool) error {
 	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return unwritable(p, err)
+		return unwritable(err)
 	}
 	_, err = f.Write(text)
 	mode := fs.FileMode(0o444)
@@ -197,119 +213,39 @@ func writeSealed(p string, text []byte, executable bool) error {
 	if err == nil {
 		err = f.Chmod(mode)
 	}
-	err = errors.Join(err, f.Close())
-	if err != nil {
-		return unwritable(p, err)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return unwritable(err)
 	}
 	return nil
 }
 
-// place renames everything that was prepared.
-func (t *transaction) place() error {
-	for i := range t.moved {
-		m := &t.moved[i]
-		if err := os.MkdirAll(filepath.Dir(m.final), 0o755); err != nil {
-			return unwritable(m.final, err)
-		}
-		if err := t.put(m); err != nil {
-			return unwritable(m.final, err)
-		}
-		m.done = true
-	}
-	return nil
-}
-
-func (t *transaction) put(m *move) error {
-	if !exists(m.final) {
-		return os.Rename(m.staged, m.final)
-	}
-	m.aside = m.staged + ".old"
-	return openat.Swap(m.staged, m.final, m.aside)
-}
-
-// undo takes back what was placed.
-func (t *transaction) undo() {
-	for _, m := range slices.Backward(t.moved) {
-		if !m.done {
-			continue
-		}
-		if m.aside != "" {
-			_ = openat.Swap(m.aside, m.final, m.staged)
-			continue
-		}
-		if os.Rename(m.final, m.staged) == nil {
-			t.e.pruneEmpty(filepath.Dir(m.final))
-		}
-	}
-	t.end()
-}
-
-// end removes the folder of the preparations.
-func (t *transaction) end() { _ = os.RemoveAll(t.stage) }
-
-// stage prepares the bundles that are not installed as they are locked.
-func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(lock.Bundle) (*source.Snapshot, error)) (*transaction, error) {
-	t, err := e.begin()
-	if err != nil {
-		return nil, err
-	}
-	t.moved = make([]move, len(bundles))
-	at := make([]int, len(bundles))
-	for i := range at {
-		at[i] = i
-	}
-	errs := each(ctx, at, func(i int) error {
-		b := bundles[i]
-		final, err := e.place(b)
-		if err != nil {
-			return err
-		}
-		snap, err := open(b)
-		if err != nil {
-			return err
-		}
-		name := "b" + itoa(i)
-		t.moved[i] = move{staged: filepath.Join(t.stage, name), final: final}
-		return t.prepare(ctx, b, snap, name)
-	})
-	if err := together("installing bundles", errs); err != nil {
-		t.end()
-		return nil, err
-	}
-	return t, nil
-}
-
-// lacking returns the locked bundles that are not installed as they are locked.
-// Those that were just read as they are installed are not looked at again.
-func (e *Engine) lacking(ctx context.Context, l *lock.Lock, read ...lock.Module) ([]lock.Bundle, error) {
-	want := slices.DeleteFunc(slices.Clone(l.Bundles), func(b lock.Bundle) bool { return !installs(b) || slices.Contains(read, b.Module()) })
-	bad := make([]bool, len(want))
-	at := make([]int, len(want))
-	for i := range at {
-		at[i] = i
-	}
-	errs := each(ctx, at, func(i int) error {
-		bad[i] = e.intact(want[i]) != nil
+// outdated returns the locked bundles whose installed files are missing or
+// differ from the lock. Those in verified are taken as installed.
+func (e *Engine) outdated(ctx context.Context, l *lock.Lock, verified ...lock.Module) ([]lock.Bundle, error) {
+	want := slices.DeleteFunc(slices.Clone(l.Bundles), func(b lock.Bundle) bool { return !installs(b) || slices.Contains(verified, b.Module()) })
+	differs := make([]bool, len(want))
+	errs := each(ctx, len(want), func(i int) error {
+		differs[i] = e.checkInstalled(want[i]) != nil
 		return nil
 	})
-	if err := together("checking bundles", errs); err != nil {
+	if err := joinErrors("checking bundles", errs); err != nil {
 		return nil, err
 	}
 	var out []lock.Bundle
 	for i, b := range want {
-		if bad[i] {
+		if differs[i] {
 			out = append(out, b)
 		}
 	}
 	return out, nil
 }
 
-// extra returns the installed folders that the lock does not name.
-func (e *Engine) extra(l *lock.Lock) ([]string, error) {
+// unlocked returns the install directories that the lock does not name.
+func (e *Engine) unlocked(l *lock.Lock) ([]string, error) {
 	keep := map[string]bool{}
 	if l != nil {
 		for _, b := range l.Bundles {
-			if dir, err := e.place(b); err == nil && installs(b) {
+			if dir, err := e.installDir(b); err == nil && installs(b) {
 				keep[dir] = true
 			}
 		}
@@ -319,13 +255,14 @@ func (e *Engine) extra(l *lock.Lock) ([]string, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
+		// Directories without "@" hold manifests of the project's own bundles.
 		if err != nil || !d.IsDir() || !strings.Contains(d.Name(), "@") {
 			return err
 		}
 		switch {
 		case keep[p]:
-		case above(p, keep):
-			return nil // of git@host.example, below which bundles are
+		case isAbove(p, keep):
+			return nil // a user name in an address: git@host.example has bundles below it
 		default:
 			out = append(out, p)
 		}
@@ -337,9 +274,9 @@ func (e *Engine) extra(l *lock.Lock) ([]string, error) {
 	return out, nil
 }
 
-// above reports whether a folder holds one of others.
-func above(dir string, others map[string]bool) bool {
-	for p := range others {
+// isAbove reports whether one of the paths is below dir.
+func isAbove(dir string, paths map[string]bool) bool {
+	for p := range paths {
 		if strings.HasPrefix(p, dir+string(filepath.Separator)) {
 			return true
 		}
@@ -347,27 +284,40 @@ func above(dir string, others map[string]bool) bool {
 	return false
 }
 
-// removeInstalled removes installed folders, each in one step, and the empty
-// folders above them.
-func (e *Engine) removeInstalled(dirs []string) error {
-	if len(dirs) == 0 {
-		return nil
+// removeUnlocked removes the install directories that the lock does not name,
+// and the empty directories above them. It returns what it removed, relative to
+// the directory of bundles.
+func (e *Engine) removeUnlocked(l *lock.Lock) ([]string, error) {
+	dirs, err := e.unlocked(l)
+	if err != nil || len(dirs) == 0 {
+		return []string{}, err
 	}
-	t, err := e.begin()
+	if err := e.removeInstalled(dirs); err != nil {
+		return []string{}, err
+	}
+	return e.relative(dirs), nil
+}
+
+func (e *Engine) removeInstalled(dirs []string) error {
+	st, err := e.newStage()
 	if err != nil {
 		return err
 	}
-	defer t.end()
-	for i, dir := range dirs {
-		if err := os.Rename(dir, filepath.Join(t.stage, itoa(i))); err != nil {
-			return diag.New(diag.FileSystemError, "removing %s: %w", dir, err)
-		}
+	defer st.Close()
+	for _, dir := range dirs {
+		st.Remove(dir)
+	}
+	if err := st.Commit(); err != nil {
+		return diag.New(diag.FileSystemError, "removing bundles: %w", err)
+	}
+	for _, dir := range dirs {
 		e.pruneEmpty(filepath.Dir(dir))
 	}
 	return nil
 }
 
-// pruneEmpty removes a folder and those above it while they are empty.
+// pruneEmpty removes a directory and those above it, up to the directory of
+// bundles, while they are empty.
 func (e *Engine) pruneEmpty(dir string) {
 	for root := e.bundles(); dir != root && strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
@@ -376,14 +326,12 @@ func (e *Engine) pruneEmpty(dir string) {
 	}
 }
 
-// sweepStages removes what a process that died was preparing. Whoever calls it
-// holds the lock, so nobody is preparing anything.
-func (e *Engine) sweepStages() {
-	work := filepath.Join(e.p.Base, aiDir, workDir)
-	des, _ := os.ReadDir(work)
-	for _, d := range des {
-		if strings.HasPrefix(d.Name(), stagePrefix) && d.IsDir() {
-			_ = os.RemoveAll(filepath.Join(work, d.Name()))
-		}
+// relative returns install directories relative to the directory of bundles,
+// with forward slashes.
+func (e *Engine) relative(dirs []string) []string {
+	out := make([]string, len(dirs))
+	for i, dir := range dirs {
+		out[i] = filepath.ToSlash(strings.TrimPrefix(dir, e.bundles()+string(filepath.Separator)))
 	}
+	return out
 }

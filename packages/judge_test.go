@@ -13,8 +13,8 @@ import (
 
 var mod = lock.Module{ID: "github.com/acme/tools", Version: "v1.2.0"}
 
-// Protection 3: the age counts from the first sight, whatever dates a commit
-// claims, and begins again for a tag that holds another commit.
+// Protection 3: the age of a version begins at its first sight here, and again for
+// a tag that moved to another commit.
 func TestFirstSight(t *testing.T) {
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	clock := now
@@ -25,7 +25,7 @@ func TestFirstSight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return cooled(Rules{{"rye.yaml", &lock.Manifest{Policy: lock.Policy{MinAge: 72 * time.Hour}}}}, clock, seen[key], mod)
+		return checkAge(Rules{{"rye.yaml", &lock.Manifest{Policy: lock.Policy{MinAge: 72 * time.Hour}}}}, clock, seen[key], mod)
 	}
 	steps := []struct {
 		after  time.Duration
@@ -45,12 +45,12 @@ func TestFirstSight(t *testing.T) {
 			t.Errorf("after %s, commit %s: %v", s.after, s.commit, err)
 		}
 	}
-	if cooled(nil, now, now, mod) != nil {
+	if checkAge(nil, now, now, mod) != nil {
 		t.Error("without a policy a version is refused")
 	}
 }
 
-func TestBound(t *testing.T) {
+func TestCheckManifest(t *testing.T) {
 	for _, c := range []struct {
 		id, version, manifest, of string
 		want                      diag.Code
@@ -66,14 +66,15 @@ func TestBound(t *testing.T) {
 		{"git.acme.io/sec/redact//bundles/pii", "v0.3.0", "git.acme.io/sec/redact/bundles/pii", "0.3.0", ""},
 		{"github.com/acme/tools", "v0.0.0-20260214002754-3f2c9d1e0a6b", "tools", "9.9.9", ""},
 	} {
-		err := bound(lock.Module{ID: c.id, Version: c.version}, &bundle.Manifest{ID: c.manifest, Version: c.of})
+		err := checkManifest(lock.Module{ID: c.id, Version: c.version}, &bundle.Manifest{ID: c.manifest, Version: c.of})
 		if diag.CodeOf(err) != c.want {
 			t.Errorf("%s %s with the manifest of %s %s: %v, want %q", c.id, c.version, c.manifest, c.of, err, c.want)
 		}
 	}
 }
 
-// Protection 6: a denied capability is refused whichever of both is the wider.
+// Protection 6: a capability is denied if it and the rule overlap, whichever is the
+// wider one.
 func TestOverlap(t *testing.T) {
 	for _, c := range []struct {
 		deny, asks string
@@ -91,9 +92,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Protection 5 and V54: enough of the named signers, each counted once, however
-// often it signed or is named. A revoked one is no signer of the lock's entry:
-// cosigners keeps what counts.
+// Protection 5 and V54: a key counts once for a rule, however often it signed or
+// is named.
 func TestV54Demanded(t *testing.T) {
 	a, b, c := "ed25519:a", "ed25519:b", "ed25519:c"
 	m := &lock.Manifest{Trust: map[string]lock.TrustRule{
@@ -119,7 +119,7 @@ func TestV54Demanded(t *testing.T) {
 	}
 }
 
-// Protection 4: a signer neither comes nor goes without a rotation.
+// Protection 4: the set of signers changes only by a rotation.
 func TestContinuity(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
 	a, b := "ed25519:a", "ed25519:b"
@@ -130,7 +130,7 @@ func TestContinuity(t *testing.T) {
 		{nil, []string{a}, ""}, {[]string{a}, []string{a}, ""}, {[]string{a}, []string{b}, diag.SignerChanged},
 		{[]string{a}, []string{a, b}, diag.SignerChanged}, {[]string{a, b}, []string{a}, diag.SignerChanged},
 	} {
-		err := e.continuity(&lock.Bundle{Signers: x.old}, &lock.Bundle{ID: mod.ID, Signers: x.now})
+		err := e.checkContinuity(&lock.Bundle{Signers: x.old}, &lock.Bundle{ID: mod.ID, Signers: x.now})
 		if diag.CodeOf(err) != x.want {
 			t.Errorf("%v then %v: %v, want %q", x.old, x.now, err, x.want)
 		}

@@ -10,96 +10,90 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// lint refuses a bundle that holds what no reader sees: characters, bytecode,
-// archives that run. What is only odd comes back.
-func lint(ctx context.Context, snap *source.Snapshot, m lock.Module) (odd []diag.Finding, err error) {
+// lint refuses a bundle with content that a reader cannot see: hidden characters,
+// bytecode, executable archives. It returns the warnings of an accepted one.
+func lint(ctx context.Context, snap *source.Snapshot, m lock.Module) (warnings []diag.Finding, err error) {
 	has := func(path string) bool {
 		_, ok := snap.File(path)
 		return ok
 	}
-	var bad []diag.Finding
+	var refused []diag.Finding
 	err = snap.Each(ctx, func(f source.File, b []byte) error {
 		for _, x := range hidden.Blobs(hidden.Blob{Path: f.Path, Bytes: b, Executable: f.Executable}, has) {
 			if x.Severity == diag.SeverityError {
-				bad = append(bad, x)
+				refused = append(refused, x)
 			} else {
-				odd = append(odd, x)
+				warnings = append(warnings, x)
 			}
 		}
 		return nil
 	})
-	if err != nil || len(bad) == 0 {
-		return odd, err
+	if err != nil || len(refused) == 0 {
+		return warnings, err
 	}
-	diag.Sort(bad)
+	diag.Sort(refused)
 	var e *diag.Error
-	errors.As(diag.FromFindings("looking into "+m.String(), bad), &e)
-	return nil, e.WithDetail("bundle", m.ID).WithDetail("version", m.Version).
-		WithHint("do not use it before its author told you what that is for; nothing was installed")
+	errors.As(diag.FromFindings("checking the files of "+m.String(), refused), &e)
+	return nil, e.WithReason("bundle").WithDetail("bundle", m.ID).WithDetail("version", m.Version)
 }
 
-// alike compares an id with those that are required: one that a hurried reader
-// takes for another refuses, one that is a slip away is odd. An id that a person
-// wrote into rye.yaml is meant.
-func alike(x lock.Look, required []lock.Look, meant bool) (odd []diag.Finding, err error) {
+// compareID compares an id with the required ones. An id that looks the same as
+// one of them is an error, one that differs by a typing error a warning. An id in
+// rye.yaml was written by a user and is accepted with a warning at most.
+func compareID(x lock.Look, required []lock.Look, inProject bool) (warnings []diag.Finding, err error) {
 	for _, y := range required {
 		switch likeness := x.Alike(y); {
-		case likeness == lock.Lookalike && !meant:
+		case likeness == lock.Lookalike && !inProject:
 			return nil, diag.New(diag.PolicyDenied, "resolving %s: it looks like %s, which is required", x.ID, y.ID).
-				WithDetail("bundle", x.ID.String()).WithDetail("looks_like", y.ID.String()).
-				WithHint("look at both letter by letter, and ask who wants it (rye why %s); if both are meant, write it into require of %s by hand, then rye lock", x.ID, lock.ManifestFile)
-		case likeness == lock.Lookalike, likeness == lock.Close && !meant:
-			odd = append(odd, diag.Warnf(diag.HiddenChars, 0, 0, "its id looks like %s, which is required: see that it is the one you mean", y.ID))
+				WithReason("lookalike").WithDetail("bundle", x.ID.String()).WithDetail("looks_like", y.ID.String())
+		case likeness == lock.Lookalike, likeness == lock.Close && !inProject:
+			warnings = append(warnings, diag.Warnf(diag.HiddenChars, 0, 0, "its id looks like %s, which is required", y.ID))
 		}
 	}
-	return odd, nil
+	return warnings, nil
 }
 
-// alike holds every bundle of a solution against what is required, and against
-// each other.
-func (s *solver) alike(l *lock.Lock) error {
-	var errs []error
-	looks, asked := l.Looks(), required(l)
+// compareIDs compares the id of every bundle of a draft with the required ones
+// and with those before it.
+func (s *solver) compareIDs(l *lock.Lock) error {
+	looks := l.Looks()
+	required := requiredLooks(l)
+	errs := make([]error, len(looks))
 	for i, b := range l.Bundles {
-		odd, err := alike(looks[i], asked, meant(s.st.manifest, b.ID))
+		warnings, err := compareID(looks[i], required, inProject(s.st.project, b.ID))
 		if err == nil {
-			err = twice(looks[i], looks[:i])
+			err = checkAddress(looks[i], looks[:i])
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
-		s.note(b.Module(), odd)
+		errs[i] = err
+		s.note(b.Module(), warnings)
 	}
-	return together("comparing ids", errs)
+	return joinErrors("comparing ids", errs)
 }
 
-// strange holds bundles that a lock brings, and that rye.yaml does not require,
-// against those that it does.
-func strange(l *lock.Lock, bundles []lock.Bundle) error {
+// checkLookalikes refuses bundles of a lock that rye.yaml does not require and
+// that look like required ones.
+func checkLookalikes(l *lock.Lock, bundles []lock.Bundle) error {
 	if l == nil {
 		return nil
 	}
-	var errs []error
-	asked := required(l)
-	for _, b := range bundles {
+	required := requiredLooks(l)
+	errs := make([]error, len(bundles))
+	for i, b := range bundles {
 		id, err := lock.ParseID(b.ID)
 		if err == nil {
-			_, err = alike(lock.LookOf(id), asked, b.Require != "")
+			_, err = compareID(lock.LookOf(id), required, b.Require != "")
 		}
-		if err != nil {
-			errs = append(errs, err)
-		}
+		errs[i] = err
 	}
-	return together("comparing ids", errs)
+	return joinErrors("comparing ids", errs)
 }
 
-// meant reports whether a person wrote an id into rye.yaml, as required or as
-// what replaces another.
-func meant(m *lock.Manifest, id string) bool {
-	if m.Require[id] != "" {
+// inProject reports whether rye.yaml requires an id or names it as a replacement.
+func inProject(project *lock.Manifest, id string) bool {
+	if project.Require[id] != "" {
 		return true
 	}
-	for _, r := range m.Replace {
+	for _, r := range project.Replace {
 		if r.ID == id {
 			return true
 		}
@@ -107,20 +101,20 @@ func meant(m *lock.Manifest, id string) bool {
 	return false
 }
 
-// twice refuses two addresses of one bundle: their versions would be chosen apart
-// from each other.
-func twice(x lock.Look, others []lock.Look) error {
+// checkAddress refuses a second address of a bundle: its version would be selected
+// separately.
+func checkAddress(x lock.Look, others []lock.Look) error {
 	for _, y := range others {
 		if x.Same(y) {
 			return diag.New(diag.Unresolvable, "resolving %s: %s is the same bundle under another address", x.ID, y.ID).
-				WithHint("rye why %s shows who requires it so; require one address everywhere, or let replace in %s put one for the other", x.ID, lock.ManifestFile)
+				WithReason("same_bundle").WithDetail("bundle", x.ID.String())
 		}
 	}
 	return nil
 }
 
-// required returns what a lock says that the manifest required.
-func required(l *lock.Lock) []lock.Look {
+// requiredLooks returns the ids that rye.yaml required when the lock was written.
+func requiredLooks(l *lock.Lock) []lock.Look {
 	var out []lock.Look
 	for i, look := range l.Looks() {
 		if l.Bundles[i].Require != "" {

@@ -1,10 +1,11 @@
 package packages
 
-// meet reports whether any text fits both patterns, in which * is any text, ? one
-// character and [...] is taken for any one: when in doubt they meet.
+// meet reports whether a text can match both patterns: * matches any text, ? one
+// character. A set [...] counts as any text, so the answer errs towards true.
 func meet(a, b string) bool {
-	x, y := wild(a), wild(b)
-	// now[j]: what was read of x and the first j of y can be the same text.
+	x := parsePattern(a)
+	y := parsePattern(b)
+	// now[j]: the part of x that was read, and the first j of y, can match one text.
 	now := make([]bool, len(y)+1)
 	now[0] = true
 	for j := 0; j < len(y) && y[j] == star; j++ {
@@ -25,13 +26,13 @@ func meet(a, b string) bool {
 	return now[len(y)]
 }
 
-// What is special in a pattern, beyond every byte.
+// Wildcards, above the values of bytes.
 const (
 	star = iota + 256
 	anyOne
 )
 
-func wild(s string) []int {
+func parsePattern(s string) []int {
 	var out []int
 	for i := 0; i < len(s); i++ {
 		switch s[i] {
@@ -40,7 +41,7 @@ func wild(s string) []int {
 		case '?':
 			out = append(out, anyOne)
 		case '[':
-			out = append(out, star) // a set that may not even end
+			out = append(out, star) // also a set without an end
 			for i+1 < len(s) && s[i] != ']' {
 				i++
 			}

@@ -1,17 +1,19 @@
-// Package packages is the engine of a project's bundles: it decides which
-// versions a project needs, brings and judges them, installs them into the
-// space, and keeps rye.yaml, rye.lock and rye.sum in step.
+// Package packages manages the bundles of a project: it selects the versions
+// that rye.yaml requires, fetches and judges them, installs them into the space,
+// and keeps rye.yaml, rye.lock and rye.sum consistent.
 //
-// It joins rooms that each know one thing: lock the files, source the remotes,
-// bundle the manifests, trust the keys. It does NOT speak git, parse items, run
-// anything of a bundle, print, or make installed bundles layers of their space.
+// It joins packages with one job each: lock reads and writes the files, source
+// fetches, bundle verifies manifests, trust judges keys. It does not use git,
+// parse items, run anything of a bundle, print, or make installed bundles layers
+// of their space.
 //
-// # What is where
+// # Directories
 //
-// A locked bundle is installed at <base>/.ai/bundles/<lock.ID.Dir(version)>,
-// the whole tree whose hash the lock records, with an .ai of its own. Folders
-// below .ai/bundles whose name holds "@" are installed bundles and nothing else
-// is. Whatever is being written lies in <base>/.ai/cache until it is whole.
+// The install directory of a locked bundle is
+// <base>/.ai/bundles/<lock.ID.Dir(version)>. It has the whole tree whose hash the
+// lock records, with an .ai directory of its own. A directory below .ai/bundles
+// is an install directory if and only if its name contains "@". Files are
+// written below <base>/.ai/cache first and renamed when they are complete.
 package packages
 
 import (
@@ -22,39 +24,41 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/stagedir"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
 )
 
+// Below .ai: the directory of staged files and the lock file in it.
 const (
-	aiDir      = ".ai"
-	bundlesDir = "bundles"
-	workDir    = "cache"
-	lockName   = "bundles.lock"
+	cacheDir = "cache"
+	lockName = "bundles.lock"
 )
 
-// Params is what an engine works with. Base, Source and Cache are required.
+// Params configures an engine. Base, Source and Cache are required.
 type Params struct {
-	Base   string        // absolute: the folder that holds .ai
-	Files  string        // absolute: the folder of rye.yaml, rye.lock and rye.sum; "" is Base
+	Base   string        // absolute: the directory that contains .ai
+	Files  string        // absolute: the directory of rye.yaml, rye.lock and rye.sum; "" is Base
 	Space  string        // the name of the space, for reasons only
-	Source source.Source // where bundles come from, folders of this machine too
+	Source source.Source // of bundles in repositories and of directories on this machine
 	Cache  *source.Cache
-	Trust  *trust.Store // who may sign manifests; nil trusts nobody
-	// Revoked are the revocations that the project holds now; a lock that was
-	// written with others is refused.
+	Trust  *trust.Store // who may sign manifests; nil trusts no key
+	// Revoked are the revocations that the project has now. A lock that was
+	// written with revocations which are missing now is refused.
 	Revoked lock.Revoked
-	Rules   Rules // of the user and the machine, which rye.yaml cannot loosen
-	// Caps says what the items of a bundle may ask for. Nil: nobody knows.
+	Rules   Rules // of the user and the machine; rye.yaml cannot weaken them
+	// Caps returns the capabilities that the items of a bundle may ask for. Nil
+	// records none.
 	Caps   func(ctx context.Context, s *source.Snapshot) ([]string, error)
 	System lock.System // the system bundle of this program; zero records none
-	Seen   string      // the file that remembers when versions were first seen; "" remembers nothing
+	Seen   string      // the file that records when versions were first seen; "" records nothing
 
-	Locked  bool             // refuse what would change the lock
+	Locked  bool             // refuse every change of the lock
 	Offline bool             // use no network
 	Now     func() time.Time // nil means time.Now
-	// Progress hears what happens, from several goroutines. Nil: nobody.
+	// Progress is called for every event, from several goroutines. Nil ignores them.
 	Progress func(Event)
 }
 
@@ -65,10 +69,10 @@ type Event struct {
 	Version string
 }
 
-// Stage says what is done.
+// Stage names a step.
 type Stage string
 
-// The stages of a bundle.
+// The steps of the work on a bundle.
 const (
 	Waiting    Stage = "waiting" // for another process
 	Resolving  Stage = "resolving"
@@ -78,7 +82,7 @@ const (
 	Installed  Stage = "installed"
 )
 
-// Engine works on the bundles of one space. Each call stands for itself.
+// Engine works on the bundles of one space. It keeps no state between calls.
 type Engine struct{ p Params }
 
 // New returns an engine.
@@ -95,30 +99,33 @@ func New(p Params) *Engine {
 	return &Engine{p}
 }
 
-func (e *Engine) tell(stage Stage, m lock.Module) {
+func (e *Engine) report(stage Stage, m lock.Module) {
 	if e.p.Progress != nil {
 		e.p.Progress(Event{stage, m.ID, m.Version})
 	}
 }
 
-// bundles returns the folder of installed bundles.
-func (e *Engine) bundles() string { return filepath.Join(e.p.Base, aiDir, bundlesDir) }
+// bundles returns the directory of install directories.
+func (e *Engine) bundles() string { return filepath.Join(e.p.Base, space.Dir, space.BundlesFolder) }
+
+// workDir returns the directory of staged files.
+func (e *Engine) workDir() string { return filepath.Join(e.p.Base, space.Dir, cacheDir) }
 
 func (e *Engine) file(name string) string { return filepath.Join(e.p.Files, name) }
 
-// hold waits until no other process changes this space, and removes what one
-// that died has left.
+// hold locks the space against other processes and removes what killed processes
+// left there.
 func (e *Engine) hold(ctx context.Context) (release func(), err error) {
-	e.tell(Waiting, lock.Module{})
+	e.report(Waiting, lock.Module{})
 	if release, err = Hold(ctx, e.p.Base); err != nil {
 		return nil, err
 	}
-	e.sweepStages()
+	stagedir.Sweep(e.workDir(), stagePrefix)
 	atomicfile.Sweep(e.p.Files, e.p.Now().Add(-time.Minute))
 	return release, nil
 }
 
-// holdState is hold, and the state of the space as it is then.
+// holdState is hold, then load: the state cannot change until release.
 func (e *Engine) holdState(ctx context.Context) (*state, func(), error) {
 	release, err := e.hold(ctx)
 	if err != nil {
@@ -133,25 +140,20 @@ func (e *Engine) holdState(ctx context.Context) (*state, func(), error) {
 }
 
 // Hold waits until no other process changes the bundles of a space or the lock
-// of its project. Base is the folder that holds .ai.
+// of its project. Base is the directory that contains .ai.
 func Hold(ctx context.Context, base string) (release func(), err error) {
-	dir := filepath.Join(base, aiDir, workDir)
+	dir := filepath.Join(base, space.Dir, cacheDir)
 	l, err := filelock.Acquire(ctx, filepath.Join(dir, lockName))
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, diag.New(diag.Cancelled, "waiting for another rye: %w", context.Cause(ctx))
 		}
-		return nil, diag.New(diag.FileSystemError, "locking the bundles of %s: %w", base, err).
-			WithHint("nothing was changed; see that the disk is not full and the folder can be written, then run the command again")
+		return nil, diag.New(diag.FileSystemError, "locking the bundles of %s: %w; nothing changed", base, err).WithReason("disk")
 	}
-	hide(dir)
-	return func() { _ = l.Release() }, nil
-}
-
-// hide keeps a folder out of git, whatever the project says about it. That it
-// cannot be is no reason to fail.
-func hide(dir string) {
+	// git must not see the directory, whatever the project's .gitignore has. A
+	// directory that cannot be written is reported by the next write, not here.
 	if file := filepath.Join(dir, ".gitignore"); !exists(file) {
 		_ = atomicfile.Replace(file, []byte("*\n"), 0o644)
 	}
+	return func() { _ = l.Release() }, nil
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// Query is what a person asks to add: a bundle, or single items of one.
+// Query is an argument of rye add: a bundle, or single items of one.
 type Query struct {
 	ID      lock.ID
-	Version string // a version, a commit, source.Latest or "" for what is locked or newest
+	Version string // a version, a commit, source.Latest or "" for the locked or the newest
 	Item    string // kind:pattern, "" for the whole bundle
 }
 
@@ -26,14 +26,13 @@ func ParseQuery(s string) (Query, error) {
 		}
 	}
 	if isItem(s) {
-		return q, diag.New(diag.Usage, "reading %q: it does not say of which bundle", s).
-			WithHint("write %s@SOURCE, as in %s@github.com/acme/tools", s, s)
+		return q, diag.New(diag.Usage, "reading %q: it names an item and no bundle", s).WithReason("item_source").WithDetail("item", s)
 	}
 	return parseBundle(s)
 }
 
-// isItem reports whether a word names items: a kind, a colon and an id, which
-// may end in a star.
+// isItem reports whether an argument names items: a kind, a colon and an id, which
+// may end in "*".
 func isItem(s string) bool {
 	kind, id, ok := strings.Cut(s, ":")
 	if !ok || kind == "registry" || strings.HasPrefix(id, "/") || strings.ContainsAny(kind, "./@") {
@@ -43,9 +42,9 @@ func isItem(s string) bool {
 	return err == nil
 }
 
-// parseBundle reads SOURCE[@VERSION]. What follows an @ is a version unless it
-// holds what only an address has: git@host:path. A folder has no versions, so
-// an @ in a path is a part of it.
+// parseBundle reads SOURCE[@VERSION]. The text after the last "@" is a version
+// unless it has ":" or "/", as in git@host:path. A directory has no versions, so
+// an "@" in its path is part of it.
 func parseBundle(s string) (Query, error) {
 	text, version := s, ""
 	if id, err := lock.ParseID(s); err == nil && id.Kind == lock.PathID {

@@ -11,16 +11,16 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// RuleFile is one file that says what is refused, whoever signed it: rye.yaml,
-// or a policy file of the user or of the machine.
+// RuleFile is one file with rules that no signature overrides: rye.yaml, or a
+// policy file of the user or of the machine.
 type RuleFile struct {
-	Path string // as people are told of it
+	Path string // as messages name it
 	*lock.Manifest
 }
 
-// Rules are such files, the most binding first. Each holds by itself, so none
-// can loosen another: lists of what is allowed intersect, denials add up, and of
-// ages and thresholds the greatest counts.
+// Rules are such files, the most binding first. Each applies on its own, so no
+// file weakens another: allow lists intersect, denials add up, and the greatest
+// age and threshold decide.
 type Rules []RuleFile
 
 // Rule is one rule and its position.
@@ -36,10 +36,10 @@ type Rule struct {
 	Threshold int      `json:"-"`
 }
 
-// String renders the rule's name and place: policy.min-age of rye.yaml:3.
+// String renders the rule and its position: policy.min-age of rye.yaml:3.
 func (r Rule) String() string { return r.Key + " of " + r.Where() }
 
-// Where renders the place of the rule: rye.yaml:3.
+// Where renders the position of the rule: rye.yaml:3.
 func (r Rule) Where() string {
 	if r.Line == 0 {
 		return r.File
@@ -60,13 +60,22 @@ func (rs Rules) List() []Rule {
 	out := []Rule{}
 	for _, f := range rs {
 		p := f.Policy
-		for _, x := range []struct {
-			key, value string
-		}{{"sources", strings.Join(p.Sources, ", ")}, {"min-age", age(p.MinAge)}, {"caps-deny", strings.Join(p.CapsDeny, ", ")},
-			{"hosts", strings.Join(p.Hosts, ", ")}, {"require-signed", yes(p.RequireSigned)}, {"offline", yes(p.Offline)}} {
-			if x.value != "" {
-				out = append(out, f.rule(x.key, x.value))
+		add := func(key, value string) {
+			if value != "" {
+				out = append(out, f.rule(key, value))
 			}
+		}
+		add("sources", strings.Join(p.Sources, ", "))
+		if p.MinAge != 0 {
+			add("min-age", p.MinAge.String())
+		}
+		add("caps-deny", strings.Join(p.CapsDeny, ", "))
+		add("hosts", strings.Join(p.Hosts, ", "))
+		if p.RequireSigned {
+			add("require-signed", "true")
+		}
+		if p.Offline {
+			add("offline", "true")
 		}
 		for _, pattern := range slices.Sorted(maps.Keys(f.Trust)) {
 			out = append(out, f.signerRule(pattern))
@@ -75,21 +84,7 @@ func (rs Rules) List() []Rule {
 	return out
 }
 
-func age(d time.Duration) string {
-	if d == 0 {
-		return ""
-	}
-	return d.String()
-}
-
-func yes(on bool) string {
-	if on {
-		return "true"
-	}
-	return ""
-}
-
-// About returns the rules that have something to say of a bundle.
+// About returns the rules that apply to a bundle.
 func (rs Rules) About(id string) []Rule {
 	out := []Rule{}
 	for _, f := range rs {
@@ -103,7 +98,7 @@ func (rs Rules) About(id string) []Rule {
 	return out
 }
 
-// Source refuses a bundle that may not come from where it comes.
+// Source refuses a bundle whose source policy.sources does not list.
 func (rs Rules) Source(m lock.Module, id lock.ID) error {
 	for _, f := range rs {
 		if f.Policy.AllowsSource(id) {
@@ -111,29 +106,27 @@ func (rs Rules) Source(m lock.Module, id lock.ID) error {
 		}
 		r := f.rule("sources", strings.Join(f.Policy.Sources, ", "))
 		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s does not allow it", m, r)).
-			WithDetail("allowed", f.Policy.Sources).WithDetail("bundle", m.ID).
-			WithHint("rye why %s shows who requires it; a person may widen policy.sources in %s", m.ID, f.Path)
+			WithReason("sources").WithDetail("allowed", f.Policy.Sources).WithDetail("bundle", m.ID)
 	}
 	return nil
 }
 
-// Folder refuses what is used from a folder of this machine that is no part of
-// the project, where only what was signed as a whole may be used.
+// Folder refuses a directory outside the project where a rule has
+// require-signed: no manifest covers its files.
 func (rs Rules) Folder(m lock.Module, dir string) error {
 	for _, f := range rs {
 		if !f.Policy.RequireSigned || dir == "." || strings.HasPrefix(dir, "./") {
 			continue
 		}
 		r := f.rule("require-signed", "true")
-		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s refuses the folder %s, which nobody signed as a whole", m, r, dir)).
-			WithDetail("bundle", m.ID).
-			WithHint("require a release of it, or move the folder into the project")
+		return r.detail(diag.New(diag.PolicyDenied, "resolving %s: %s refuses the folder %s, which has no signed release", m, r, dir)).
+			WithReason("require_signed").WithDetail("bundle", m.ID)
 	}
 	return nil
 }
 
-// Caps refuses capabilities that no bundle may ask for, and hosts that none may
-// name.
+// Caps refuses capabilities that policy.caps-deny denies, and network hosts that
+// policy.hosts does not list.
 func (rs Rules) Caps(m lock.Module, caps []string) error {
 	for _, f := range rs {
 		for _, c := range caps {
@@ -141,23 +134,21 @@ func (rs Rules) Caps(m lock.Module, caps []string) error {
 				if overlap(deny, c) {
 					r := f.rule("caps-deny", deny)
 					return r.detail(diag.New(diag.PolicyDenied, "verifying %s: its items ask for %s, which %s refuses (%s)", m, c, r, deny)).
-						WithDetail("capability", c).WithDetail("policy", deny).
-						WithHint("require a version without it, or let a person change policy.caps-deny in %s", f.Path)
+						WithDetail("capability", c).WithDetail("policy", deny)
 				}
 			}
 			if host, net := strings.CutPrefix(c, "net:"); net && !f.Policy.AllowsHost(host) {
 				r := f.rule("hosts", strings.Join(f.Policy.Hosts, ", "))
 				return r.detail(diag.New(diag.PolicyDenied, "verifying %s: its items ask for the host %s, which %s does not allow", m, host, r)).
-					WithDetail("host", host).WithDetail("allowed", f.Policy.Hosts).
-					WithHint("require a version without it, or let a person add the host to policy.hosts in %s", f.Path)
+					WithDetail("host", host).WithDetail("allowed", f.Policy.Hosts)
 			}
 		}
 	}
 	return nil
 }
 
-// Refuse holds what a lock says of a bundle against every rule but those of age
-// and of signers.
+// Refuse checks a lock entry against every rule except those about age and
+// signers.
 func (rs Rules) Refuse(b lock.Bundle) error {
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
@@ -180,21 +171,20 @@ func (rs Rules) Refuse(b lock.Bundle) error {
 	return rs.Caps(b.Module(), b.Caps)
 }
 
-// MinAge returns the rule that wants versions to be known for the longest, and
-// how long.
+// MinAge returns the rule with the greatest min-age, and that age; 0 without one.
 func (rs Rules) MinAge() (Rule, time.Duration) {
 	var rule Rule
-	var least time.Duration
+	var age time.Duration
 	for _, f := range rs {
-		if f.Policy.MinAge > least {
-			least = f.Policy.MinAge
-			rule = f.rule("min-age", least.String())
+		if f.Policy.MinAge > age {
+			age = f.Policy.MinAge
+			rule = f.rule("min-age", age.String())
 		}
 	}
-	return rule, least
+	return rule, age
 }
 
-// Offline returns the rule that keeps bundles from the network.
+// Offline returns the rule that forbids the network for bundles.
 func (rs Rules) Offline() (Rule, bool) {
 	for _, f := range rs {
 		if f.Policy.Offline {
@@ -204,10 +194,11 @@ func (rs Rules) Offline() (Rule, bool) {
 	return Rule{}, false
 }
 
-// rules returns the rules for a manifest: those above it and its own.
-func (e *Engine) rules(m *lock.Manifest) Rules {
-	return append(slices.Clone(e.p.Rules), RuleFile{lock.ManifestFile, m})
+// rules returns the rules of the user and the machine, then those of rye.yaml.
+func (e *Engine) rules(project *lock.Manifest) Rules {
+	return append(slices.Clone(e.p.Rules), RuleFile{lock.ManifestFile, project})
 }
 
-// rules are those that a solution must follow, where they stand in the files.
-func (s *solver) rules() Rules { return s.e.rules(s.st.manifest) }
+// rules are those of rye.yaml on the disk: positions in it must be right, and
+// edits never change rules.
+func (s *solver) rules() Rules { return s.e.rules(s.st.project) }

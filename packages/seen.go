@@ -15,27 +15,29 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// sightKey names a version with the commit that it is: a tag that moved is seen
-// for the first time again.
+// firstSeen is when each version, by its sight key, was first seen here.
+type firstSeen map[string]time.Time
+
+// sightKey names a version and its commit: a tag that moved is a new version.
 func sightKey(b lock.Bundle) string { return b.ID + " " + b.Version + " " + b.Commit }
 
-// firstSights notes versions that are seen for the first time and returns when
-// each was. What a commit says of its own time can be forged and counts nothing.
-func (e *Engine) firstSights(ctx context.Context, bundles []*lock.Bundle, got map[lock.Module]*source.Snapshot) (map[string]time.Time, error) {
+// firstSights records bundles that are seen for the first time and returns when
+// each was first seen. The date in a commit is not used: anyone can choose it.
+func (e *Engine) firstSights(ctx context.Context, bundles []*lock.Bundle, snaps map[lock.Module]*source.Snapshot) (firstSeen, error) {
 	var keys []string
 	for _, b := range bundles {
-		if snap := got[b.Module()]; snap != nil {
+		if snap := snaps[b.Module()]; snap != nil {
 			keys = append(keys, sightKey(lock.Bundle{ID: b.ID, Version: b.Version, Commit: snap.Origin.Commit}))
 		}
 	}
 	return e.sights(ctx, keys)
 }
 
-// sights returns when each key was first seen, which is now for a new one.
-func (e *Engine) sights(ctx context.Context, keys []string) (map[string]time.Time, error) {
+// sights returns when each key was first seen and records new keys as seen now.
+func (e *Engine) sights(ctx context.Context, keys []string) (firstSeen, error) {
 	now := e.p.Now().UTC().Truncate(time.Second)
-	all := map[string]time.Time{}
 	if e.p.Seen == "" || len(keys) == 0 {
+		all := firstSeen{}
 		for _, k := range keys {
 			all[k] = now
 		}
@@ -43,9 +45,38 @@ func (e *Engine) sights(ctx context.Context, keys []string) (map[string]time.Tim
 	}
 	l, err := filelock.Acquire(ctx, e.p.Seen+".lock")
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "noting when versions were first seen: %w", err)
+		return nil, diag.New(diag.FileSystemError, "recording when versions were first seen: %w", err)
 	}
 	defer l.Release()
+	all, err := e.readSights()
+	if err != nil {
+		return nil, err
+	}
+	changed := false
+	for _, k := range keys {
+		// A sight in the future was recorded under a wrong clock: it would make the
+		// version too young for as long as the clock was wrong.
+		if at, known := all[k]; !known || at.After(now) {
+			all[k] = now
+			changed = true
+		}
+	}
+	if !changed {
+		return all, nil
+	}
+	b, err := json.MarshalIndent(all, "", "\t")
+	if err == nil {
+		err = atomicfile.Write(e.p.Seen, append(b, '\n'), 0o600)
+	}
+	return all, err
+}
+
+// readSights returns the recorded sights, without recording any.
+func (e *Engine) readSights() (firstSeen, error) {
+	all := firstSeen{}
+	if e.p.Seen == "" {
+		return all, nil
+	}
 	b, err := os.ReadFile(e.p.Seen)
 	if err == nil {
 		err = json.Unmarshal(b, &all)
@@ -53,29 +84,17 @@ func (e *Engine) sights(ctx context.Context, keys []string) (map[string]time.Tim
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.FileSystemError, "reading when versions were first seen (%s): %w", e.p.Seen, err)
 	}
-	changed := false
-	for _, k := range keys {
-		if at, known := all[k]; !known || at.After(now) {
-			all[k], changed = now, true
-		}
-	}
-	if !changed {
-		return all, nil
-	}
-	if b, err = json.MarshalIndent(all, "", "\t"); err == nil {
-		err = atomicfile.Write(e.p.Seen, append(b, '\n'), 0o600)
-	}
-	return all, err
+	return all, nil
 }
 
-// cooled refuses a version that nobody here has known for long enough.
-func cooled(rs Rules, now, seen time.Time, m lock.Module) error {
-	r, least := rs.MinAge()
-	if least <= 0 || now.Sub(seen) >= least {
+// checkAge refuses a version that was first seen more recently than the rules
+// allow.
+func checkAge(rs Rules, now, seen time.Time, m lock.Module) error {
+	r, minAge := rs.MinAge()
+	if minAge <= 0 || now.Sub(seen) >= minAge {
 		return nil
 	}
-	until := seen.Add(least).UTC().Format(time.RFC3339)
-	return r.detail(diag.New(diag.Cooldown, "verifying %s: it was first seen %s, and %s is %s", m, seen.UTC().Format(time.RFC3339), r, least)).
-		WithDetail("first_seen", seen.UTC().Format(time.RFC3339)).WithDetail("min_age", least.String()).WithDetail("allowed_from", until).
-		WithHint("most bad releases are noticed within days: try again after %s, or let a person lower policy.min-age in %s", until, r.File)
+	first := seen.UTC().Format(time.RFC3339)
+	return r.detail(diag.New(diag.Cooldown, "verifying %s: it was first seen %s, and %s is %s", m, first, r, minAge)).WithReason("min_age").
+		WithDetail("first_seen", first).WithDetail("min_age", minAge.String()).WithDetail("allowed_from", seen.Add(minAge).UTC().Format(time.RFC3339))
 }

@@ -15,41 +15,41 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// solver answers what versions require: it is mvs.Reqs over sources, folders
-// and the cache. What was locked is taken as locked.
+// solver computes a lock. It answers mvs.Reqs from sources, directories and the
+// cache; a version that is locked keeps its locked origin.
 type solver struct {
-	e    *Engine
-	st   *state
-	m    *lock.Manifest
-	pins map[lock.Module]lock.Bundle
-	src  source.Source
+	e       *Engine
+	st      *state
+	project *lock.Manifest // what to solve; st.project, or that after edits
+	pins    map[lock.Module]lock.Bundle
+	src     source.Source
 
-	mu    sync.Mutex
-	got   map[lock.Module]*source.Snapshot
-	read  []lock.Module // pinned, as they are installed
-	notes []string      // what is odd about bundles that are taken all the same
+	mu       sync.Mutex
+	snaps    map[lock.Module]*source.Snapshot
+	verified []lock.Module // read from their install directories, as locked
+	notes    []string      // warnings about accepted bundles
 }
 
-// solution is a lock that was computed, with the files of every bundle in it.
+// solution is a computed lock with the files of every bundle in it.
 type solution struct {
-	lock  *lock.Lock
-	snaps map[lock.Module]*source.Snapshot
-	read  []lock.Module // as they are installed
-	notes []string
+	lock     *lock.Lock
+	snaps    map[lock.Module]*source.Snapshot
+	verified []lock.Module // installed exactly as locked
+	notes    []string
 }
 
-func (e *Engine) solver(st *state, m *lock.Manifest) (*solver, error) {
-	if err := e.rolledBack(st); err != nil {
+func (e *Engine) solver(st *state, project *lock.Manifest) (*solver, error) {
+	if err := e.checkRevocations(st); err != nil {
 		return nil, err
 	}
 	pins, err := st.pins()
 	if err != nil {
 		return nil, err
 	}
-	return &solver{e: e, st: st, m: m, pins: pins, src: source.Memo(e.p.Source), got: map[lock.Module]*source.Snapshot{}}, nil
+	return &solver{e: e, st: st, project: project, pins: pins, src: source.Memo(e.p.Source), snaps: map[lock.Module]*source.Snapshot{}}, nil
 }
 
-// solve selects versions, brings and judges them.
+// solve selects versions, fetches the bundles and judges them.
 func (s *solver) solve(ctx context.Context) (*solution, error) {
 	root, err := s.root(ctx)
 	if err != nil {
@@ -57,10 +57,10 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 	}
 	g, err := mvs.BuildList(ctx, root, s)
 	if err != nil {
-		return nil, flatten(ctx, err)
+		return nil, selectionError(ctx, err)
 	}
-	l := lock.Draft(s.m, s.st.members, g)
-	if err := s.fill(ctx, l); err != nil {
+	l := lock.Draft(s.project, s.st.members, g)
+	if err := s.judge(ctx, l); err != nil {
 		return nil, err
 	}
 	if old := s.st.lock; old != nil {
@@ -68,16 +68,18 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		l.System = old.System
 	}
 	l.Revoked = s.e.p.Revoked
+	// The system bundle is recorded for the chains of locked items: it changes only
+	// together with them.
 	if len(l.Items) == 0 {
 		l.System = s.e.p.System
 	}
 	l.Sort()
 	slices.Sort(s.notes)
-	return &solution{lock: l, snaps: s.got, read: s.read, notes: s.notes}, nil
+	return &solution{lock: l, snaps: s.snaps, verified: s.verified, notes: s.notes}, nil
 }
 
-// flatten makes one error of those that mvs gathered.
-func flatten(ctx context.Context, err error) error {
+// selectionError returns one typed error for the errors that mvs collected.
+func selectionError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return diag.New(diag.Cancelled, "resolving: %w", context.Cause(ctx))
 	}
@@ -92,13 +94,13 @@ func flatten(ctx context.Context, err error) error {
 		}
 		errs = append(errs, x.Err)
 	}
-	return together("resolving", errs)
+	return joinErrors("resolving", errs)
 }
 
 func (s *solver) root(ctx context.Context) (mvs.Root, error) {
-	root := mvs.Root{Members: map[string][]mvs.Module{}, Excluded: s.m.Excludes, Next: s.next}
+	root := mvs.Root{Members: map[string][]mvs.Module{}, Excluded: s.project.Excludes, Next: s.next}
 	var err error
-	if root.Requires, err = s.versions(ctx, s.m.Requires()); err != nil {
+	if root.Requires, err = s.versions(ctx, s.project.Requires()); err != nil {
 		return root, err
 	}
 	for _, x := range s.st.members {
@@ -106,35 +108,37 @@ func (s *solver) root(ctx context.Context) (mvs.Root, error) {
 		if err != nil {
 			return root, err
 		}
-		// lock.Draft leaves members out of the bundles by the same key. Two
-		// members with one id must not lose the needs of one.
+		// The key must be that of lock.Draft, which leaves members out of the
+		// bundles by it. Members may share an id: no requirement may be lost.
 		root.Members[x.Key()] = append(root.Members[x.Key()], needs...)
 	}
 	return root, nil
 }
 
-// standsIn refuses a version that the bundle which replaces another cannot have.
-func standsIn(m, asked lock.Module) error {
+// checkReplacement refuses a version of asked that m, which replaces it, cannot
+// have.
+func checkReplacement(m, asked lock.Module) error {
 	id, err := lock.ParseID(m.ID)
 	if err != nil || lock.IsCommit(m.Version) {
 		return err
 	}
 	if err := id.CheckVersion(m.Version); err != nil {
 		return diag.New(diag.Unresolvable, "resolving %s: %s replaces it: %w", asked, m.ID, err).
-			WithHint("name a version behind the id in replace of %s: %s@VERSION", lock.ManifestFile, m.ID)
+			WithReason("replacement_version").WithDetail("replacement", m.ID)
 	}
 	return nil
 }
 
-// versions puts bundles that replace others in their place, and turns commits
-// among the requirements into their pseudo-versions.
-func (s *solver) versions(ctx context.Context, mods []lock.Module) ([]lock.Module, error) {
+// versions applies replacements to requirements, and turns commits among them
+// into pseudo-versions.
+func (s *solver) versions(ctx context.Context, required []lock.Module) ([]lock.Module, error) {
 	var errs []error
-	out := slices.Clone(mods)
-	for i, m := range mods {
-		if m = s.m.Instead(m); m != mods[i] {
-			out[i] = m
-			if err := standsIn(m, mods[i]); err != nil {
+	out := slices.Clone(required)
+	for i, asked := range required {
+		m := s.project.Instead(asked)
+		out[i] = m
+		if m != asked {
+			if err := checkReplacement(m, asked); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -142,23 +146,26 @@ func (s *solver) versions(ctx context.Context, mods []lock.Module) ([]lock.Modul
 		if !lock.IsCommit(m.Version) {
 			continue
 		}
+		// A locked commit keeps its pseudo-version, which needs no network.
 		if b := s.st.previous(m.ID); b != nil && b.Require == m.Version {
 			out[i].Version = b.Version
 			continue
 		}
 		id, err := lock.ParseID(m.ID)
-		if err == nil {
-			var o source.Origin
-			o, err = s.src.Resolve(ctx, id, m.Version)
-			out[i].Version = o.Version
+		if err != nil {
+			errs = append(errs, err)
+			continue
 		}
+		o, err := s.src.Resolve(ctx, id, m.Version)
 		if err != nil {
 			errs = append(errs, err)
 		}
+		out[i].Version = o.Version
 	}
-	return out, together("resolving", errs)
+	return out, joinErrors("resolving", errs)
 }
 
+// next returns the version that is taken for an excluded one.
 func (s *solver) next(ctx context.Context, m mvs.Module) (string, error) {
 	id, err := lock.ParseID(m.ID)
 	if err != nil {
@@ -168,11 +175,10 @@ func (s *solver) next(ctx context.Context, m mvs.Module) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if v := lock.NextVersion(id, m.Version, l.Names(), s.m.Exclude[m.ID]); v != "" {
+	if v := lock.NextVersion(id, m.Version, l.Names(), s.project.Exclude[m.ID]); v != "" {
 		return v, nil
 	}
-	return "", diag.New(diag.Unresolvable, "resolving %s: the version is excluded, and there is no newer one", m).
-		WithHint("remove the version from exclude in %s, or require another one", lock.ManifestFile)
+	return "", diag.New(diag.Unresolvable, "resolving %s: the version is excluded, and there is no newer one", m).WithReason("excluded")
 }
 
 // Max implements mvs.Reqs.
@@ -181,39 +187,39 @@ func (s *solver) Max(a, b string) string { return lock.MaxVersion(a, b) }
 // Required implements mvs.Reqs.
 func (s *solver) Required(ctx context.Context, id, version string) ([]mvs.Module, error) {
 	m := lock.Module{ID: id, Version: version}
-	s.e.tell(Resolving, m)
-	mm, err := s.manifestOf(ctx, m)
+	s.e.report(Resolving, m)
+	project, err := s.projectOf(ctx, m)
 	if err != nil {
 		return nil, err
 	}
-	for need := range mm.Require {
-		if nid, _ := lock.ParseID(need); nid.Kind == lock.PathID && !s.local(id) {
+	for need := range project.Require {
+		if nid, _ := lock.ParseID(need); nid.Kind == lock.PathID && !s.isDirectory(id) {
 			return nil, diag.New(diag.Unresolvable, "resolving %s: it requires the folder %s, which exists for its author only", m, need)
 		}
 	}
-	return s.versions(ctx, mm.Requires())
+	return s.versions(ctx, project.Requires())
 }
 
-// local reports whether a bundle is a folder of this machine.
-func (s *solver) local(id string) bool {
-	if r, ok := s.m.Replace[id]; ok && r.Path != "" {
+// isDirectory reports whether a bundle is used from a directory of this machine.
+func (s *solver) isDirectory(id string) bool {
+	if r, ok := s.project.Replace[id]; ok && r.Path != "" {
 		return true
 	}
 	x, _ := lock.ParseID(id)
 	return x.Kind == lock.PathID
 }
 
-// manifestOf returns the project file of a version, empty if it has none.
-func (s *solver) manifestOf(ctx context.Context, m lock.Module) (*lock.Manifest, error) {
-	if s.local(m.ID) {
+// projectOf returns the project file of a version, empty if it has none.
+func (s *solver) projectOf(ctx context.Context, m lock.Module) (*lock.Manifest, error) {
+	if s.isDirectory(m.ID) {
 		dir := m.ID
-		if r, ok := s.m.Replace[m.ID]; ok {
+		if r, ok := s.project.Replace[m.ID]; ok {
 			dir = r.Path
 		}
 		if err := s.rules().Folder(m, dir); err != nil {
 			return nil, err
 		}
-		return s.e.folderManifest(m, dir)
+		return s.e.projectOfDirectory(m, dir)
 	}
 	snap, err := s.fetch(ctx, m)
 	if err != nil {
@@ -223,10 +229,10 @@ func (s *solver) manifestOf(ctx context.Context, m lock.Module) (*lock.Manifest,
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return parseManifest(lock.ManifestFile+" of "+m.String(), b)
+	return parseProject(lock.ManifestFile+" of "+m.String(), b)
 }
 
-func (e *Engine) folderManifest(m lock.Module, dir string) (*lock.Manifest, error) {
+func (e *Engine) projectOfDirectory(m lock.Module, dir string) (*lock.Manifest, error) {
 	at := dir
 	if !path.IsAbs(dir) {
 		at = path.Join(e.p.Files, dir)
@@ -241,17 +247,18 @@ func (e *Engine) folderManifest(m lock.Module, dir string) (*lock.Manifest, erro
 	return f, err
 }
 
-// fetch brings one version, held against what was locked and what was ever
-// trusted here.
+// fetch returns the files of one version and compares them with rye.lock and
+// with rye.sum, which has the hash of every version that was ever locked here.
 func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, error) {
 	id, err := lock.ParseID(m.ID)
 	if err != nil {
 		return nil, err
 	}
+	// The rules come first: a source that they refuse is not contacted.
 	if err := s.rules().Source(m, id); err != nil {
 		return nil, err
 	}
-	snap, err := s.bring(ctx, id, m)
+	snap, err := s.snapshot(ctx, id, m)
 	if err != nil {
 		return nil, err
 	}
@@ -259,18 +266,26 @@ func (s *solver) fetch(ctx context.Context, m lock.Module) (*source.Snapshot, er
 		return nil, err
 	}
 	s.mu.Lock()
-	s.got[m] = snap
+	s.snaps[m] = snap
 	s.mu.Unlock()
-	s.e.tell(Fetched, m)
+	s.e.report(Fetched, m)
 	return snap, nil
 }
 
-func (s *solver) bring(ctx context.Context, id lock.ID, m lock.Module) (*source.Snapshot, error) {
+// snapshot returns the files of a version: a locked one from its install
+// directory, the cache or its recorded origin, any other from its source.
+func (s *solver) snapshot(ctx context.Context, id lock.ID, m lock.Module) (*source.Snapshot, error) {
 	if pin, ok := s.pins[m]; ok && pin.Sum != "" {
-		if snap := s.standing(id, pin); snap != nil {
+		if err := checkEntry(id, pin); err != nil {
+			return nil, err
+		}
+		if snap := s.e.installedSnapshot(id, pin); snap != nil {
+			s.mu.Lock()
+			s.verified = append(s.verified, m)
+			s.mu.Unlock()
 			return snap, nil
 		}
-		return s.e.locked(ctx, s.src, id, pin)
+		return s.e.fetchLocked(ctx, s.src, id, pin)
 	}
 	o, err := s.src.Resolve(ctx, id, m.Version)
 	if err != nil {
@@ -279,28 +294,14 @@ func (s *solver) bring(ctx context.Context, id lock.ID, m lock.Module) (*source.
 	if o.Version != m.Version {
 		return nil, diag.New(diag.VersionMismatch, "resolving %s: the source calls it %s", m, o.Version)
 	}
-	s.e.tell(Fetching, m)
+	s.e.report(Fetching, m)
 	return s.src.Fetch(ctx, o)
 }
 
-// standing is Engine.standing, and remembers what it found.
-func (s *solver) standing(id lock.ID, b lock.Bundle) *source.Snapshot {
-	if consistent(id, b) != nil {
-		return nil
-	}
-	snap := s.e.standing(id, b)
-	if snap != nil {
-		s.mu.Lock()
-		s.read = append(s.read, b.Module())
-		s.mu.Unlock()
-	}
-	return snap
-}
-
-// locked returns the files of a locked bundle: from the cache, whose sum says
-// everything, else from where the lock says that they came from.
-func (e *Engine) locked(ctx context.Context, src source.Source, id lock.ID, b lock.Bundle) (*source.Snapshot, error) {
-	if err := consistent(id, b); err != nil {
+// fetchLocked returns the files of a locked bundle: from the cache, by their sum,
+// else from the origin that the lock records.
+func (e *Engine) fetchLocked(ctx context.Context, src source.Source, id lock.ID, b lock.Bundle) (*source.Snapshot, error) {
+	if err := checkEntry(id, b); err != nil {
 		return nil, err
 	}
 	o := originOf(id, b)
@@ -308,15 +309,15 @@ func (e *Engine) locked(ctx context.Context, src source.Source, id lock.ID, b lo
 		snap.Origin = o
 		return snap, nil
 	}
-	e.tell(Fetching, b.Module())
+	e.report(Fetching, b.Module())
 	snap, err := src.Fetch(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	if snap.Sum != b.Sum {
-		return nil, diag.New(diag.LockMismatch, "fetching %s: its files are not those that %s records", b.Module(), lock.LockFile).
-			WithDetail("expected", b.Sum).WithDetail("found", snap.Sum).WithDetail("commit", b.Commit).WithDetail("url", b.URL).
-			WithHint("look at the last change of %s (git log -p %s); rye lock --check compares it with %s", lock.LockFile, lock.LockFile, lock.SumFile)
+		return nil, diag.New(diag.LockMismatch, "fetching %s: the fetched files differ from %s", b.Module(), lock.LockFile).
+			WithReason("lock_edited").
+			WithDetail("expected", b.Sum).WithDetail("found", snap.Sum).WithDetail("commit", b.Commit).WithDetail("url", b.URL)
 	}
 	return snap, nil
 }
@@ -325,9 +326,10 @@ func originOf(id lock.ID, b lock.Bundle) source.Origin {
 	return source.Origin{ID: id, Version: b.Version, URL: b.URL, Ref: b.Ref, TagObject: b.Tag, Commit: b.Commit, Tree: b.Tree, Subdir: id.Subdir}
 }
 
-// consistent refuses an entry whose version is not that of its tag or commit:
-// edited by hand, it could pass any commit of the repository off as a release.
-func consistent(id lock.ID, b lock.Bundle) error {
+// checkEntry refuses a lock entry whose version does not belong to its tag or
+// commit. An edited entry could otherwise present any commit of the repository as
+// a release.
+func checkEntry(id lock.ID, b lock.Bundle) error {
 	want := "commit " + lock.PseudoCommit(b.Version) + "…"
 	switch {
 	case id.Kind == lock.RegistryID:
@@ -343,7 +345,6 @@ func consistent(id lock.ID, b lock.Bundle) error {
 		}
 		want = "refs/tags/" + tags[0]
 	}
-	return diag.New(diag.LockRepointed, "reading %s: the entry of %s names %q and commit %s, which is not where that version is", lock.LockFile, b.Module(), b.Ref, b.Commit).
-		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID).
-		WithHint("look at who changed %s (git log -p %s), and take back what nobody meant", lock.LockFile, lock.LockFile)
+	return diag.New(diag.LockRepointed, "reading %s: the entry of %s has %q and commit %s, which is not that version", lock.LockFile, b.Module(), b.Ref, b.Commit).
+		WithDetail("expected", want).WithDetail("found", strings.TrimSpace(b.Ref+" "+b.Commit)).WithDetail("bundle", b.ID)
 }

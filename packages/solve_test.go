@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// Protection 7: an entry says of its version what its tag and commit say.
-func TestConsistent(t *testing.T) {
+// Protection 7: the version of a lock entry belongs to its tag or commit.
+func TestCheckEntry(t *testing.T) {
 	commit := "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d"
 	for _, c := range []struct {
 		id, version, ref, commit string
@@ -30,7 +30,7 @@ func TestConsistent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = consistent(id, lock.Bundle{ID: c.id, Version: c.version, Ref: c.ref, Commit: c.commit})
+		err = checkEntry(id, lock.Bundle{ID: c.id, Version: c.version, Ref: c.ref, Commit: c.commit})
 		if (err == nil) != c.ok || err != nil && diag.CodeOf(err) != diag.LockRepointed {
 			t.Errorf("%s %s at %q %s: %v", c.id, c.version, c.ref, c.commit, err)
 		}

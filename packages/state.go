@@ -8,17 +8,19 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// state is what the files say when a call begins.
+// state is the content of the project's files when a call begins.
 type state struct {
-	manifestText, lockText, sumText []byte
-	sumFile                         []byte // what stands there; sumText may lack a line that is to be replaced
+	projectText, lockText, sumText []byte
+	// sumFile is the text of rye.sum on the disk. AcceptMove removes a line from
+	// sumText, which must not hide that the file changed.
+	sumFile []byte
 
-	manifest *lock.Manifest
-	members  []lock.MemberManifest
-	lock     *lock.Lock     // nil when there is none
-	theirs   *lock.Lock     // the other side of a merge that left its markers
-	odd      []diag.Finding // warnings about the text of the lock
-	sum      *lock.Sum
+	project *lock.Manifest
+	members []lock.MemberManifest
+	lock    *lock.Lock     // nil if there is none
+	theirs  *lock.Lock     // the other side of an unresolved merge
+	notes   []diag.Finding // warnings about the text of the lock
+	sum     *lock.Sum
 }
 
 // load reads the files. An absent rye.yaml requires nothing.
@@ -28,40 +30,40 @@ func (e *Engine) load() (*state, error) {
 		return nil, err
 	}
 	return &state{
-		manifestText: s.ManifestText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
-		manifest: s.Manifest, members: s.Members, lock: s.Lock, theirs: s.Theirs, odd: s.Notes, sum: s.Sum,
+		projectText: s.ManifestText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
+		project: s.Manifest, members: s.Members, lock: s.Lock, theirs: s.Theirs, notes: s.Notes, sum: s.Sum,
 	}, nil
 }
 
-// parseManifest reads the text of a project file; an empty one requires nothing.
-func parseManifest(where string, b []byte) (*lock.Manifest, error) {
+// parseProject parses the text of a project file. An empty text requires nothing.
+func parseProject(name string, b []byte) (*lock.Manifest, error) {
 	if len(b) == 0 {
 		return &lock.Manifest{}, nil
 	}
-	m, fs := lock.ParseManifest(b)
-	if m == nil {
-		return nil, diag.FromFindings("reading "+where, diag.WithPath(fs, where))
+	f, fs := lock.ParseManifest(b)
+	if f == nil {
+		return nil, diag.FromFindings("reading "+name, diag.WithPath(fs, name))
 	}
-	return m, nil
+	return f, nil
 }
 
-// pins returns what the lock, or both sides of a merge, knows of versions.
-func (st *state) pins() (map[lock.Module]lock.Bundle, error) {
-	var all []*lock.Lock
+// locks returns the lock, or both sides of an unresolved merge.
+func (st *state) locks() []*lock.Lock {
+	var out []*lock.Lock
 	for _, l := range []*lock.Lock{st.lock, st.theirs} {
 		if l != nil {
-			all = append(all, l)
+			out = append(out, l)
 		}
 	}
-	return lock.Pins(all...)
+	return out
 }
 
-// previous returns what was locked of a bundle before, whatever its version.
+// pins returns the lock entry of every locked version.
+func (st *state) pins() (map[lock.Module]lock.Bundle, error) { return lock.Pins(st.locks()...) }
+
+// previous returns the lock entry of a bundle, whatever its version, or nil.
 func (st *state) previous(id string) *lock.Bundle {
-	for _, l := range []*lock.Lock{st.lock, st.theirs} {
-		if l == nil {
-			continue
-		}
+	for _, l := range st.locks() {
 		if b := l.Bundle(id); b != nil {
 			return b
 		}
@@ -69,28 +71,29 @@ func (st *state) previous(id string) *lock.Bundle {
 	return nil
 }
 
-// current returns nil when the lock is what the manifest asks for.
-func (st *state) current() error {
+// checkCurrent returns an error if the lock is missing, unmerged, or stale with
+// respect to rye.yaml and the members.
+func (st *state) checkCurrent() error {
 	if st.lock == nil {
-		if len(st.manifest.Require) == 0 && len(st.members) == 0 {
+		if len(st.project.Require) == 0 && len(st.members) == 0 {
 			return nil
 		}
 		return lock.Missing()
 	}
 	if st.theirs != nil {
-		return diag.New(diag.LockStale, "reading %s: it holds the conflict markers of a merge", lock.LockFile).
-			WithHint("rye lock resolves both sides again")
+		return unmerged()
 	}
-	return st.lock.CheckStale(st.manifest, st.members...)
+	return st.lock.CheckStale(st.project, st.members...)
 }
 
-// rolledBack refuses a lock, or a side of one, that was written with revocations
-// which are not there any more.
-func (e *Engine) rolledBack(st *state) error {
-	for _, l := range []*lock.Lock{st.lock, st.theirs} {
-		if l == nil {
-			continue
-		}
+func unmerged() error {
+	return diag.New(diag.LockStale, "reading %s: it has the conflict markers of a merge", lock.LockFile)
+}
+
+// checkRevocations refuses a lock that was written with revocations which the
+// project has no longer.
+func (e *Engine) checkRevocations(st *state) error {
+	for _, l := range st.locks() {
 		if err := l.CheckRevoked(e.p.Revoked); err != nil {
 			return err
 		}
@@ -98,12 +101,12 @@ func (e *Engine) rolledBack(st *state) error {
 	return nil
 }
 
-// canonical reports whether the lock stands as rye writes it.
+// canonical reports whether the text of the lock is exactly as rye writes it.
 func (st *state) canonical() bool {
 	return st.lock != nil && st.theirs == nil && bytes.Equal(st.lock.Render(), st.lockText)
 }
 
-// exists reports whether anything has that name.
+// exists reports whether a path exists. A dangling link exists.
 func exists(p string) bool {
 	_, err := os.Lstat(p)
 	return err == nil

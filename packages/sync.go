@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/stagedir"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
 
-// Lock computes the lock again. What is locked stays locked; versions whose
-// remote says something else by now are refused, unless it cannot be asked.
+// Lock computes the lock again. Locked versions stay. A remote that now has
+// another commit for one of them is an error; a remote that does not answer is a
+// note.
 func (e *Engine) Lock(ctx context.Context) (*Result, error) {
 	if e.p.Locked {
 		return e.CheckLock(ctx)
@@ -26,42 +28,43 @@ func (e *Engine) Lock(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
-	sol, err := e.solveFor(ctx, st, st.manifest)
+	sol, err := e.solveFor(ctx, st, st.project)
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.commit(ctx, st, st.manifestText, sol)
+	r, err := e.commit(ctx, st, st.projectText, sol)
 	if r != nil {
 		r.Notes = append(r.Notes, notes...)
 	}
 	return r, err
 }
 
-// revalidate asks each remote once whether what is locked is still there. A
-// remote that gives no answer is a note.
+// revalidate asks each remote once whether the locked versions are unchanged. A
+// remote that does not answer is a note.
 func (e *Engine) revalidate(ctx context.Context, l *lock.Lock) (notes []string, err error) {
-	errs := each(ctx, l.Bundles, func(b lock.Bundle) error {
+	errs := each(ctx, len(l.Bundles), func(i int) error {
+		b := l.Bundles[i]
 		id, err := lock.ParseID(b.ID)
 		if err != nil || !installs(b) {
 			return err
 		}
-		if err := consistent(id, b); err != nil {
+		if err := checkEntry(id, b); err != nil {
 			return err
 		}
 		return e.p.Source.Revalidate(ctx, originOf(id, b))
 	})
 	errs = slices.DeleteFunc(errs, func(err error) bool {
-		if ctx.Err() == nil && silent(err) {
+		if ctx.Err() == nil && isUnanswered(err) {
 			notes = append(notes, err.Error())
 			return true
 		}
 		return false
 	})
-	return notes, together("asking the remotes", errs)
+	return notes, joinErrors("asking the remotes", errs)
 }
 
-// silent reports whether an error is that of a remote that gave no answer.
-func silent(err error) bool {
+// isUnanswered reports whether an error is that of a remote that gave no answer.
+func isUnanswered(err error) bool {
 	switch diag.CodeOf(err) {
 	case diag.Network, diag.AuthRequired, diag.AuthFailed:
 		return true
@@ -69,8 +72,8 @@ func silent(err error) bool {
 	return false
 }
 
-// CheckLock says whether the lock is what the manifest asks for. It writes
-// nothing and asks nobody.
+// CheckLock returns an error if rye.lock is not what rye lock would write. It
+// changes nothing and uses no network.
 func (e *Engine) CheckLock(context.Context) (*Result, error) {
 	st, err := e.load()
 	if err != nil {
@@ -79,64 +82,54 @@ func (e *Engine) CheckLock(context.Context) (*Result, error) {
 	return emptyResult(), e.check(st, e.p.System)
 }
 
-// check is what a lock that may not change must pass.
+// check collects the errors in a lock that may not change. A zero system is not
+// compared.
 func (e *Engine) check(st *state, system lock.System) error {
-	errs := []error{e.rolledBack(st)}
-	if errs[0] == nil && st.lock != nil {
-		errs[0] = st.lock.StaleRevoked(e.p.Revoked)
+	rollback := e.checkRevocations(st)
+	if rollback == nil && st.lock != nil {
+		rollback = st.lock.StaleRevoked(e.p.Revoked)
 	}
-	return together("checking "+lock.LockFile, some(append(errs, st.check(system), e.takenBack(st.lock))))
+	return joinErrors("checking "+lock.LockFile, []error{rollback, st.check(system), e.checkReleases(st.lock)})
 }
 
-func emptyResult() *Result {
-	return &Result{Changes: []Change{}, Installed: []string{}, Removed: []string{}, Wrote: []string{}}
-}
-
-// check collects what is not as it should be.
+// check collects the differences between the files of the project.
 func (st *state) check(system lock.System) error {
-	errs := []error{st.current(), diag.FromFindings("checking "+lock.ManifestFile, lock.Replaced(st.manifest, st.lock))}
+	doing := "checking " + lock.LockFile
+	errs := []error{st.checkCurrent(), diag.FromFindings("checking "+lock.ManifestFile, lock.Replaced(st.project, st.lock))}
 	if st.lock == nil {
-		return together("checking "+lock.LockFile, some(errs))
+		return joinErrors(doing, errs)
 	}
 	for _, l := range st.lock.SumLines() {
 		if err := st.sum.Check(l.Module, l.Hash); err != nil {
 			errs = append(errs, err)
 		} else if st.sum.Hash(l.Module) == "" {
-			errs = append(errs, diag.New(diag.LockStale, "checking %s: it has no line for %s, which is locked", lock.SumFile, l.Module).WithHint("rye lock"))
+			errs = append(errs, diag.New(diag.LockStale, "checking %s: it has no line for %s, which is locked", lock.SumFile, l.Module))
 		}
 	}
 	if st.theirs == nil && !st.canonical() {
-		errs = append(errs, diag.FromFindings("checking "+lock.LockFile, worse(st.odd)))
+		// rye lock would write the text again: each warning about it is an error here.
+		notes := slices.Clone(st.notes)
+		for i := range notes {
+			notes[i].Severity = diag.SeverityError
+		}
+		errs = append(errs, diag.FromFindings(doing, notes))
 	}
 	if system != (lock.System{}) {
 		errs = append(errs, st.lock.CheckSystem(system))
 	}
-	return together("checking "+lock.LockFile, some(errs))
+	return joinErrors(doing, errs)
 }
 
-func some(errs []error) []error {
-	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
-}
-
-// worse turns warnings into errors: a check fails for what its command would
-// change.
-func worse(fs []diag.Finding) []diag.Finding {
-	out := slices.Clone(fs)
-	for i := range out {
-		out[i].Severity = diag.SeverityError
-	}
-	return out
-}
-
-// Sync makes what is installed equal to the lock. A stale lock is computed
-// again first, unless it may not change. Frozen takes the lock as it stands,
-// resolves nothing, and needs no network when the cache holds what is missing.
+// Sync installs what the lock names and removes what it does not. A stale lock is
+// computed again first, unless it may not change. With frozen, the lock is used
+// as it is: nothing is resolved, and no network is used if the cache has every
+// missing bundle.
 func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
 	}
-	if err := e.rolledBack(st); err != nil {
+	if err := e.checkRevocations(st); err != nil {
 		return nil, err
 	}
 	if e.p.Locked {
@@ -144,37 +137,34 @@ func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
 			return nil, err
 		}
 	}
-	if err := st.current(); err != nil && !frozen {
-		return e.Lock(ctx)
-	}
-	if st.lock == nil || st.theirs != nil {
-		if err := st.current(); err != nil {
-			return nil, err
+	if err := st.checkCurrent(); err != nil {
+		if !frozen {
+			return e.Lock(ctx)
+		}
+		if st.lock == nil || st.theirs != nil {
+			return nil, err // there is no one lock to use
 		}
 	}
 	return e.restore(ctx, st)
 }
 
-// restore installs what the lock names and removes what it does not. That there
-// is nothing to do is found without waiting for others; else the lock is read
-// again once nobody else changes it.
+// restore makes the installed bundles equal to the lock. Without differences it
+// does not wait for other processes.
 func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
-	if err := e.takenBack(st.lock); err != nil {
+	if err := e.checkReleases(st.lock); err != nil {
 		return nil, err
 	}
-	if todo, extra, err := e.differences(ctx, st.lock); err != nil || len(todo)+len(extra) == 0 {
+	if todo, unlocked, err := e.differences(ctx, st.lock); err != nil || len(todo)+len(unlocked) == 0 {
 		return emptyResult(), err
 	}
-	release, err := e.hold(ctx)
+	// Another process may have changed the lock while this one waited.
+	st, release, err := e.holdState(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	if st, err = e.load(); err != nil {
-		return nil, err
-	}
 	if st.theirs != nil {
-		return nil, st.current()
+		return nil, unmerged()
 	}
 	todo, _, err := e.differences(ctx, st.lock)
 	if err != nil {
@@ -183,80 +173,77 @@ func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
 	return e.install(ctx, st, todo)
 }
 
-// differences returns what is to be installed and what is to go.
-func (e *Engine) differences(ctx context.Context, l *lock.Lock) ([]lock.Bundle, []string, error) {
-	var todo []lock.Bundle
-	var err error
+// differences returns the bundles to install and the install directories to
+// remove.
+func (e *Engine) differences(ctx context.Context, l *lock.Lock) (todo []lock.Bundle, unlocked []string, err error) {
 	if l != nil {
-		if todo, err = e.lacking(ctx, l); err != nil {
+		if todo, err = e.outdated(ctx, l); err != nil {
 			return nil, nil, err
 		}
 	}
-	extra, err := e.extra(l)
-	return todo, extra, err
+	unlocked, err = e.unlocked(l)
+	return todo, unlocked, err
 }
 
 func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*Result, error) {
-	if err := strange(st.lock, todo); err != nil {
+	if err := checkLookalikes(st.lock, todo); err != nil {
 		return nil, err
 	}
-	src := source.Memo(e.p.Source)
-	t, err := e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) { return e.lockedAndJudged(ctx, src, st, b) })
+	stage, err := e.stageLocked(ctx, st, todo)
 	if err != nil {
 		return nil, err
 	}
-	if err := t.place(); err != nil {
-		t.undo()
-		return nil, err
+	defer stage.Close()
+	if err := stage.Commit(); err != nil {
+		return nil, unwritable(err)
 	}
-	t.end()
 	r := emptyResult()
-	for _, b := range todo {
-		e.tell(Installed, b.Module())
-		r.Installed = append(r.Installed, b.Module().String())
-	}
-	r.Removed, err = e.clear(st.lock)
+	r.Installed = e.reportInstalled(todo)
+	r.Removed, err = e.removeUnlocked(st.lock)
 	return r, err
 }
 
-// lockedAndJudged is judgeLocked, which it tries again when it was the cache
-// that gave out broken bytes: what is broken there is removed and fetched anew.
-func (e *Engine) lockedAndJudged(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
-	snap, err := e.judgeLocked(ctx, src, st, b)
-	if diag.CodeOf(err) != diag.HashMismatch || e.p.Offline {
-		return snap, err
-	}
-	if got, bad := e.p.Cache.Verify(ctx, true); bad != nil || len(got.Findings) == 0 {
-		return nil, err
-	}
-	return e.judgeLocked(ctx, src, st, b)
+func (e *Engine) stageLocked(ctx context.Context, st *state, todo []lock.Bundle) (*stagedir.Stage, error) {
+	src := source.Memo(e.p.Source)
+	return e.stage(ctx, todo, func(b lock.Bundle) (*source.Snapshot, error) {
+		snap, err := e.judgeLocked(ctx, src, st, b)
+		if diag.CodeOf(err) != diag.HashMismatch || e.p.Offline {
+			return snap, err
+		}
+		// The cache may be damaged: remove the damaged snapshots and fetch once more.
+		checked, cacheErr := e.p.Cache.Verify(ctx, true)
+		if cacheErr != nil || len(checked.Findings) == 0 {
+			return nil, err
+		}
+		return e.judgeLocked(ctx, src, st, b)
+	})
 }
 
-// judgeLocked returns the files of a locked bundle once this machine's trust
-// and the project's rules agree with what the lock says of them.
+// judgeLocked returns the files of a locked bundle after checking them against
+// the rules, the trust of this machine, rye.sum and the lock entry.
 func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, b lock.Bundle) (*source.Snapshot, error) {
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.rules(st.manifest).Source(b.Module(), id); err != nil {
+	if err := e.rules(st.project).Source(b.Module(), id); err != nil {
 		return nil, err
 	}
 	if err := st.sum.Check(b.Module(), b.Sum); err != nil {
 		return nil, err
 	}
-	snap, err := e.locked(ctx, src, id, b)
+	snap, err := e.fetchLocked(ctx, src, id, b)
 	if err != nil {
 		return nil, err
 	}
-	e.tell(Fetched, b.Module())
+	e.report(Fetched, b.Module())
 	now := b
-	if _, err := e.vouch(ctx, &now, snap, e.rules(st.manifest), false); err != nil {
+	if _, err := e.judgeRelease(ctx, &now, snap, e.rules(st.project), false); err != nil {
 		return nil, err
 	}
 	if now.Manifest != b.Manifest {
 		return nil, diag.New(diag.LockMismatch, "checking %s: its manifest is not the one that %s records", b.Module(), lock.LockFile).
 			WithDetail("expected", b.Manifest.String()).WithDetail("found", now.Manifest.String())
 	}
-	return snap, e.continuity(&b, &now)
+	return snap, e.checkContinuity(&b, &now)
 }

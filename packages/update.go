@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -10,21 +11,20 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// UpdateParams says what to update.
+// UpdateParams configures Update.
 type UpdateParams struct {
-	Names []string // bundles that are required or locked; none: everything required
+	Names []string // required or locked bundles; none means everything required
 	Plan  bool     // write nothing
-	// Approve is asked before bundles that were there may do more than before.
-	// Nil approves nothing of the kind.
+	// Approve is called before locked bundles get more permissions. Nil refuses.
 	Approve func(changes []Change) error
 }
 
-// Update raises what is required to the newest version allowed: not excluded,
-// no pre-release unless one is required, and old enough for the policy. What
-// others require follows by their own manifests.
+// Update raises requirements to the newest allowed version: not excluded, a
+// pre-release only if one is required already, and old enough for the policy.
+// Indirect bundles follow from the rye.yaml files of those that require them.
 func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 	if e.p.Locked && !p.Plan {
-		return nil, lockedVerb("update")
+		return nil, lockedError("update")
 	}
 	st, release, err := e.holdState(ctx)
 	if err != nil {
@@ -45,7 +45,8 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 		return nil, err
 	}
 	r := emptyResult()
-	r.Changes, r.Notes = changesOf(st.lock, sol.lock), notes
+	r.Changes = changesOf(st.lock, sol.lock)
+	r.Notes = notes
 	if p.Plan {
 		return r, nil
 	}
@@ -58,52 +59,43 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 	return r, err
 }
 
-// approve asks about the bundles that may do more than before.
+// approve calls ask with the changes that widen permissions, if there are any.
 func approve(doing string, ask func([]Change) error, changes []Change) error {
-	var wider []Change
-	for _, c := range changes {
-		if c.Widens() {
-			wider = append(wider, c)
-		}
-	}
-	if len(wider) == 0 {
+	wider := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.Widens() })
+	switch {
+	case len(wider) == 0:
 		return nil
+	case ask == nil:
+		return NotApproved(doing, wider)
 	}
-	if ask != nil {
-		return ask(wider)
-	}
-	return NotApproved(doing, wider)
+	return ask(wider)
 }
 
-// NotApproved is the error for changes that nobody agreed to.
+// NotApproved is the error for changes that widen permissions and were not
+// approved. Doing is "updating" or "adding".
 func NotApproved(doing string, wider []Change) error {
-	read := "rye update --plan"
-	if doing != "updating" {
-		read = "what is listed"
-	}
 	var fs []diag.Finding
 	for _, c := range wider {
 		for _, more := range []struct {
 			what string
 			list []string
-		}{{"asks for", c.NewCaps}, {"brings the executable", c.NewExec}, {"is signed by", c.NewSigners}} {
+		}{{"asks for", c.NewCaps}, {"has the executable", c.NewExec}, {"is signed by", c.NewSigners}} {
 			for _, x := range more.list {
-				f := diag.Errorf(diag.ConsentRequired, 0, 0, "%s %s %s, which %s did not", c.ID, c.To, more.what+" "+x, c.From)
-				f.Fix = "read " + read + "; --yes agrees"
-				fs = append(fs, f)
+				fs = append(fs, diag.Errorf(diag.ConsentRequired, 0, 0, "%s %s %s %s, which %s did not", c.ID, c.To, more.what, x, c.From))
 			}
 		}
 	}
-	e := diag.New(diag.ConsentRequired, "%s: bundles may do more than before, and nobody agreed to it", doing)
+	e := diag.New(diag.ConsentRequired, "%s: no user approved the new permissions", doing).WithReason(doing)
 	if e.Findings = fs; len(fs) == 1 {
 		e.Message += ": " + fs[0].Message
 	}
-	return e.WithHint("read %s, then run it at a terminal or with --yes; nothing was changed", read)
+	return e
 }
 
-// raise returns the edits that raise requirements, and what stays and why.
-func (e *Engine) raise(ctx context.Context, st *state, words []string) ([]lock.Edit, []string, error) {
-	ids, err := st.targets(words)
+// raise returns the edits that raise requirements, and notes about those that
+// stay.
+func (e *Engine) raise(ctx context.Context, st *state, names []string) ([]lock.Edit, []string, error) {
+	ids, err := st.targets(names)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,8 +103,8 @@ func (e *Engine) raise(ctx context.Context, st *state, words []string) ([]lock.E
 	var mu sync.Mutex
 	var edits []lock.Edit
 	var notes []string
-	errs := each(ctx, ids, func(id string) error {
-		edit, note, err := e.raiseOne(ctx, src, st, id)
+	errs := each(ctx, len(ids), func(i int) error {
+		edit, note, err := e.raiseOne(ctx, src, st, ids[i])
 		mu.Lock()
 		defer mu.Unlock()
 		if edit != nil {
@@ -123,28 +115,15 @@ func (e *Engine) raise(ctx context.Context, st *state, words []string) ([]lock.E
 		}
 		return err
 	})
-	slices.SortFunc(edits, func(a, b lock.Edit) int { return compare(a.Key, b.Key) })
+	slices.SortFunc(edits, func(a, b lock.Edit) int { return cmp.Compare(a.Key, b.Key) })
 	slices.Sort(notes)
-	return edits, notes, together("updating", errs)
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	return edits, notes, joinErrors("updating", errs)
 }
 
 // targets returns the ids to update.
-func (st *state) targets(words []string) ([]string, error) {
-	var all []string
-	for _, m := range st.manifest.Requires() {
-		all = append(all, m.ID)
-	}
-	if len(words) == 0 {
+func (st *state) targets(names []string) ([]string, error) {
+	all := st.requiredIDs()
+	if len(names) == 0 {
 		return all, nil
 	}
 	if st.lock != nil {
@@ -154,60 +133,58 @@ func (st *state) targets(words []string) ([]string, error) {
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
-	var out []string
-	var errs []error
-	for _, w := range words {
-		id, err := pick(w, all, "required or locked")
-		if err != nil {
-			errs = append(errs, err)
-		}
-		out = append(out, id)
+	out := make([]string, len(names))
+	errs := make([]error, len(names))
+	for i, name := range names {
+		out[i], errs[i] = pick(name, all, "required or locked")
 	}
-	return out, together("updating", errs)
+	return out, joinErrors("updating", errs)
 }
 
-func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, word string) (*lock.Edit, string, error) {
-	id, err := lock.ParseID(word)
+// raiseOne returns the edit that raises one bundle, nil if it stays, and a note if
+// there is a reason to name.
+func (e *Engine) raiseOne(ctx context.Context, src source.Source, st *state, name string) (*lock.Edit, string, error) {
+	id, err := lock.ParseID(name)
 	if err != nil {
 		return nil, "", err
 	}
-	asked := st.manifest.Require[word]
-	_, replaced := st.manifest.Replace[word]
+	required := st.project.Require[name]
+	_, replaced := st.project.Replace[name]
 	switch {
 	case id.Kind == lock.PathID || replaced:
 		return nil, "", nil
-	case lock.IsCommit(asked):
-		return nil, word + " stays at the commit that is required", nil
+	case lock.IsCommit(required):
+		return nil, name + " stays at the commit that is required", nil
 	}
-	at := asked
-	if b := st.previous(word); b != nil {
-		at = lock.MaxVersion(asked, b.Version)
+	current := required
+	if b := st.previous(name); b != nil {
+		current = lock.MaxVersion(required, b.Version)
 	}
-	e.tell(Resolving, lock.Module{ID: word})
+	e.report(Resolving, lock.Module{ID: name})
 	l, err := src.Versions(ctx, id)
 	if err != nil {
 		return nil, "", err
 	}
-	young, err := e.young(ctx, st, l)
+	young, err := e.tooYoung(ctx, st, l)
 	if err != nil {
 		return nil, "", err
 	}
-	newest := lock.Newest(id, at, l.Names(), st.manifest.Exclude[word])
-	v := lock.Newest(id, at, l.Names(), append(young, st.manifest.Exclude[word]...))
+	newest := lock.Newest(id, current, l.Names(), st.project.Exclude[name])
+	allowed := lock.Newest(id, current, l.Names(), append(young, st.project.Exclude[name]...))
 	note := ""
-	if v != newest {
-		note = word + " " + newest + " is younger than policy.min-age allows"
+	if allowed != newest {
+		note = name + " " + newest + " is younger than policy.min-age allows"
 	}
-	if v == at || v == asked {
+	if allowed == current || allowed == required {
 		return nil, note, nil
 	}
-	edit := lock.SetRequire(word, v)
+	edit := lock.SetRequire(name, allowed)
 	return &edit, note, nil
 }
 
-// young returns the versions that were not seen for long enough, and notes
-// those that are new.
-func (e *Engine) young(ctx context.Context, st *state, l *source.Listing) ([]string, error) {
+// tooYoung returns the versions of a listing that the policy refuses by their age,
+// and records those that are seen for the first time.
+func (e *Engine) tooYoung(ctx context.Context, st *state, l *source.Listing) ([]string, error) {
 	id := l.ID.String()
 	var keys []string
 	for _, v := range l.Versions {
@@ -220,45 +197,42 @@ func (e *Engine) young(ctx context.Context, st *state, l *source.Listing) ([]str
 	var out []string
 	for i, v := range l.Versions {
 		m := lock.Module{ID: id, Version: v.Version}
-		if st.sum.Hash(m) == "" && cooled(e.rules(st.manifest), e.p.Now(), seen[keys[i]], m) != nil {
+		// A version in rye.sum was accepted before and is not judged again.
+		if st.sum.Hash(m) == "" && checkAge(e.rules(st.project), e.p.Now(), seen[keys[i]], m) != nil {
 			out = append(out, v.Version)
 		}
 	}
 	return out, nil
 }
 
-// Outdated is one locked bundle and what its remote has.
+// Outdated is one locked bundle and the newest version of its remote.
 type Outdated struct {
 	ID     string    `json:"id"`
 	Locked string    `json:"locked"`
 	Newest string    `json:"newest"`
-	Held   string    `json:"held,omitempty"` // newer still, but too young for the policy
+	Held   string    `json:"held,omitempty"` // newer, but too young for the policy
 	Direct bool      `json:"direct"`
-	Alarm  diag.Code `json:"alarm,omitempty"` // the remote denies what is locked
+	Alarm  diag.Code `json:"alarm,omitempty"` // why the remote contradicts the lock
 }
 
-// Outdated asks each remote once for newer versions and whether what is locked
-// still stands. The list is whole even when the error tells of an alarm.
+// Outdated asks each remote once for newer versions, and whether the locked one is
+// unchanged. The list is complete even if the error reports an alarm.
 func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
-	st, err := e.read()
+	st, err := e.loadLocked()
 	if err != nil {
 		return nil, err
 	}
 	src := source.Memo(e.p.Source)
 	bundles := slices.DeleteFunc(slices.Clone(st.lock.Bundles), func(b lock.Bundle) bool { return !installs(b) })
 	out := make([]Outdated, len(bundles))
-	at := make([]int, len(bundles))
-	for i := range at {
-		at[i] = i
-	}
-	errs := each(ctx, at, func(i int) (err error) {
-		out[i], err = e.outdated(ctx, src, st, bundles[i])
+	errs := each(ctx, len(bundles), func(i int) (err error) {
+		out[i], err = e.newest(ctx, src, st, bundles[i])
 		return err
 	})
-	return out, together("asking the remotes", errs)
+	return out, joinErrors("asking the remotes", errs)
 }
 
-func (e *Engine) outdated(ctx context.Context, src source.Source, st *state, b lock.Bundle) (Outdated, error) {
+func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b lock.Bundle) (Outdated, error) {
 	x := Outdated{ID: b.ID, Locked: b.Version, Newest: b.Version, Direct: b.Require != ""}
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
@@ -268,16 +242,16 @@ func (e *Engine) outdated(ctx context.Context, src source.Source, st *state, b l
 	if err != nil {
 		return x, err
 	}
-	young, err := e.young(ctx, st, l)
+	young, err := e.tooYoung(ctx, st, l)
 	if err != nil {
 		return x, err
 	}
-	excluded := st.manifest.Exclude[b.ID]
+	excluded := st.project.Exclude[b.ID]
 	x.Newest = lock.Newest(id, b.Version, l.Names(), append(young, excluded...))
 	if newest := lock.Newest(id, b.Version, l.Names(), excluded); newest != x.Newest {
 		x.Held = newest
 	}
-	if err = consistent(id, b); err == nil {
+	if err = checkEntry(id, b); err == nil {
 		err = src.Revalidate(ctx, originOf(id, b))
 	}
 	x.Alarm = diag.CodeOf(err)

@@ -5,11 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 )
 
-// Listed is one bundle of a lock and how it stands in the space.
+// Listed is one locked bundle and its state in the space.
 type Listed struct {
 	ID      string   `json:"id"`
 	Version string   `json:"version"`
@@ -26,11 +25,11 @@ type Listed struct {
 const (
 	StateInstalled = "installed"
 	StateMissing   = "missing"
-	StateChanged   = "changed" // what is installed is not what is locked
-	StateFolder    = "folder"  // of this machine
+	StateChanged   = "changed" // the installed files differ from the lock
+	StateFolder    = "folder"  // used from a directory of this machine
 )
 
-// List returns the locked bundles. It asks nobody and changes nothing.
+// List returns the locked bundles. It changes nothing and uses no network.
 func (e *Engine) List(ctx context.Context) ([]Listed, error) {
 	st, err := e.load()
 	if err != nil {
@@ -40,18 +39,18 @@ func (e *Engine) List(ctx context.Context) ([]Listed, error) {
 	if st.lock == nil {
 		return out, nil
 	}
-	bad, err := e.lacking(ctx, st.lock)
+	list, err := e.outdated(ctx, st.lock)
 	if err != nil {
 		return nil, err
 	}
-	broken := map[string]bool{}
-	for _, b := range bad {
-		broken[b.ID] = true
+	outdated := map[string]bool{}
+	for _, b := range list {
+		outdated[b.ID] = true
 	}
 	for _, b := range st.lock.Bundles {
 		x := Listed{ID: b.ID, Version: b.Version, Direct: b.Require != "", State: StateFolder, Signers: b.Signers, Caps: b.Caps, Use: b.Use, Replace: b.Replace}
-		if dir, err := e.place(b); err == nil && installs(b) {
-			x.State = stateOf(broken[b.ID], exists(dir))
+		if dir, err := e.installDir(b); err == nil && installs(b) {
+			x.State = stateOf(outdated[b.ID], exists(dir))
 			if rel, err := filepath.Rel(e.p.Base, dir); err == nil {
 				x.Path = filepath.ToSlash(rel)
 			}
@@ -61,24 +60,25 @@ func (e *Engine) List(ctx context.Context) ([]Listed, error) {
 	return out, nil
 }
 
-func stateOf(broken, there bool) string {
+func stateOf(outdated, dirExists bool) string {
 	switch {
-	case !broken:
+	case !outdated:
 		return StateInstalled
-	case there:
+	case dirExists:
 		return StateChanged
 	}
 	return StateMissing
 }
 
-// read returns the lock, which must exist when the manifest asks for anything.
-func (e *Engine) read() (*state, error) {
+// loadLocked is load for callers that need a lock. A missing lock is empty if
+// nothing is required, else an error.
+func (e *Engine) loadLocked() (*state, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
 	}
 	if st.lock == nil {
-		if err := st.current(); err != nil {
+		if err := st.checkCurrent(); err != nil {
 			return nil, err
 		}
 		st.lock = &lock.Lock{}
@@ -86,9 +86,9 @@ func (e *Engine) read() (*state, error) {
 	return st, nil
 }
 
-// Tree returns what requires what, from the lock alone.
+// Tree returns the tree of requirements, from the lock alone.
 func (e *Engine) Tree(context.Context) ([]lock.Node, error) {
-	st, err := e.read()
+	st, err := e.loadLocked()
 	if err != nil {
 		return nil, err
 	}
@@ -97,20 +97,20 @@ func (e *Engine) Tree(context.Context) ([]lock.Node, error) {
 
 // Why returns the shortest chain of requirements that leads to a bundle, from
 // the lock alone.
-func (e *Engine) Why(_ context.Context, word string) (string, []lock.Step, error) {
-	st, err := e.read()
+func (e *Engine) Why(_ context.Context, name string) (string, []lock.Step, error) {
+	st, err := e.loadLocked()
 	if err != nil {
 		return "", nil, err
 	}
-	id, err := st.lockedID(word)
+	id, err := st.lockedID(name)
 	if err != nil {
 		return "", nil, err
 	}
 	return id, st.lock.Why(id), nil
 }
 
-// lockedID returns the id that a word names among what is locked.
-func (st *state) lockedID(word string) (string, error) {
+// lockedID returns the id of the bundle or member in the lock that a name means.
+func (st *state) lockedID(name string) (string, error) {
 	var ids []string
 	for _, b := range st.lock.Bundles {
 		ids = append(ids, b.ID)
@@ -118,24 +118,24 @@ func (st *state) lockedID(word string) (string, error) {
 	for _, m := range st.lock.Members {
 		ids = append(ids, m.ID)
 	}
-	return pick(strings.TrimSuffix(word, "/"), ids, "in "+lock.LockFile)
+	return pick(strings.TrimSuffix(name, "/"), ids, "in "+lock.LockFile)
 }
 
 // Prune removes installed bundles that the lock does not name.
-func (e *Engine) Prune(ctx context.Context, dry bool) (*Result, error) {
+func (e *Engine) Prune(ctx context.Context, dryRun bool) (*Result, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
 	}
 	if st.theirs != nil {
-		return nil, diag.New(diag.LockStale, "reading %s: it holds the conflict markers of a merge", lock.LockFile).WithHint("rye lock")
+		return nil, unmerged()
 	}
 	r := emptyResult()
-	dirs, err := e.extra(st.lock)
+	dirs, err := e.unlocked(st.lock)
 	if err != nil || len(dirs) == 0 {
 		return r, err
 	}
-	if r.Removed = e.shown(dirs); dry {
+	if r.Removed = e.relative(dirs); dryRun {
 		return r, nil
 	}
 	release, err := e.hold(ctx)

@@ -26,6 +26,7 @@ func hintTables() []map[situation]string {
 		agentHints(),
 		appletHints(),
 		leavesHints(),
+		packagesHints(),
 	}
 }
 

@@ -197,9 +197,12 @@ func (c *Cache) Verify(ctx context.Context, repair bool) (Checked, error) {
 			continue
 		}
 		f := diag.Errorf(diag.HashMismatch, 0, 0, "%s", err)
-		f.Path, f.Fix = "cas/"+key, "rye cache verify --repair removes it"
+		f.Path = "cas/" + key
 		if repair && c.Store.Remove(key) == nil {
-			f.Severity, f.Fix = diag.SeverityWarning, "it was removed and will be fetched again"
+			f.Severity = diag.SeverityWarning
+			f.Message += "; removed"
+		} else {
+			f.Reason = "cache"
 		}
 		out.Findings = append(out.Findings, f)
 	}

@@ -58,7 +58,7 @@ func TestKeep(t *testing.T) {
 func TestHeld(t *testing.T) {
 	files := map[string][]byte{".ai/tools/a.sh": []byte("a"), ".ai/b": {}, "rye.yaml": []byte("rye: 1\n")}
 	executable := func(p string) bool { return p == ".ai/tools/a.sh" }
-	held, err := source.Held(source.Origin{Version: "v1.0.0"}, files, executable)
+	held, err := source.InMemory(source.Origin{Version: "v1.0.0"}, files, executable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestHeld(t *testing.T) {
 	if _, err := held.Read("none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}
-	if _, err := source.Held(source.Origin{}, map[string][]byte{"../x": nil}, executable); err == nil {
+	if _, err := source.InMemory(source.Origin{}, map[string][]byte{"../x": nil}, executable); err == nil {
 		t.Error("a path that leaves the tree has a sum")
 	}
 }

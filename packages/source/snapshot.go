@@ -72,9 +72,8 @@ func (s *Snapshot) Release() {
 	}
 }
 
-// Held returns the snapshot of an origin whose files are in memory and in no
-// cache.
-func Held(o Origin, files map[string][]byte, executable func(path string) bool) (*Snapshot, error) {
+// InMemory returns a snapshot whose files are in memory and not in a cache.
+func InMemory(o Origin, files map[string][]byte, executable func(path string) bool) (*Snapshot, error) {
 	s := &Snapshot{Origin: o, kept: files}
 	for _, p := range slices.Sorted(maps.Keys(files)) {
 		b := files[p]
@@ -147,12 +146,11 @@ func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
 		s.remember(f.Path, b)
 		return b, nil
 	}
-	why := "its bytes are not those that were stored"
+	why := "its bytes differ from those that were stored"
 	if err != nil && diag.CodeOf(err) != diag.TooLarge {
 		why = err.Error()
 	}
-	return nil, diag.New(diag.HashMismatch, "reading %s from the cache (%s): %s", f.Path, s.root, why).
-		WithHint("rye cache verify names what is broken; rye sync fetches it again")
+	return nil, diag.New(diag.HashMismatch, "reading %s from the cache (%s): %s", f.Path, s.root, why).WithReason("cache")
 }
 
 // Each reads every file in order, verified, and hands it on.

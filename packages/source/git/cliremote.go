@@ -235,7 +235,7 @@ func (r *cli) wrong(ctx context.Context, doing string, err error) error {
 	case s.any("transport '"):
 		return diag.New(diag.PolicyDenied, "%s %s: %w", doing, r.url, err)
 	case s.any("no space left", "read-only file system"):
-		return diag.New(diag.FileSystemError, "%s %s: %w", doing, r.url, err).WithHint("RYE_CACHE names another folder for the cache")
+		return diag.New(diag.FileSystemError, "%s %s: %w", doing, r.url, err).WithReason("cache")
 	}
 	return network(ctx, doing, r.url, err)
 }

@@ -50,7 +50,7 @@ func unauthorised(url string, refused bool) error {
 		e.Code = diag.AuthFailed
 		e.Message = fmt.Sprintf("asking %s: the credentials that git has are not accepted", url)
 	}
-	return e.WithHint("rye uses what git uses: check that git ls-remote %s works, and set up a credential helper or an ssh key if not", url)
+	return e.WithReason("git_credentials").WithDetail("url", url)
 }
 
 func notFound(url string) error {
@@ -59,12 +59,10 @@ func notFound(url string) error {
 
 func moved(url, home string) error {
 	if home == "" {
-		return diag.New(diag.SourceMoved, "asking %s: it redirects to an address that cannot be read", url).WithDetail("url", url).
-			WithHint("ask its owner where the repository is now; nothing was sent there")
+		return diag.New(diag.SourceMoved, "asking %s: it redirects to an address that cannot be read", url).WithDetail("url", url)
 	}
-	e := diag.New(diag.SourceMoved, "asking %s: the repository has moved to %s", url, home).
-		WithDetail("url", url).WithDetail("moved_to", home)
-	return e.WithHint("if that is who you mean, require %s instead; nothing was sent there", strings.TrimPrefix(home, "https://"))
+	return diag.New(diag.SourceMoved, "asking %s: it redirects to %s, which was not contacted", url, home).WithReason("redirect").
+		WithDetail("url", url).WithDetail("moved_to", home).WithDetail("to", strings.TrimPrefix(home, "https://"))
 }
 
 // tooLarge is the error for a transfer beyond its limit.
@@ -80,5 +78,5 @@ func noGit(url, why string, cause error) error {
 	}
 	e := &diag.Error{Code: code, Err: cause,
 		Message: fmt.Sprintf("asking %s: %s, for which the git command is needed, and there is none", url, why)}
-	return e.WithHint("install git, or put its folder into PATH")
+	return e.WithReason("no_git")
 }

@@ -118,8 +118,7 @@ func (s *Source) url(id lock.ID) (string, error) {
 	}
 	switch {
 	case !strings.Contains(":"+allowed+":", ":"+scheme+":"):
-		return "", diag.New(diag.PolicyDenied, "looking for %s: rye fetches by https, http, ssh and file, not by %s", id, scheme).
-			WithHint("%s:// neither hides nor proves what it carries; most hosts offer https", scheme)
+		return "", diag.New(diag.PolicyDenied, "looking for %s: rye fetches by https, http, ssh and file, not by %s", id, scheme)
 	case strings.HasPrefix(rest, "-") || strings.ContainsAny(u, "\x00\n\r"):
 		return "", diag.New(diag.Usage, "looking for %s: %q is no address", id, u)
 	}
@@ -209,6 +208,5 @@ func (s *Source) guard(ctx context.Context, o source.Origin, refs *Refs) error {
 // impostor is the error for a commit that the repository does not hold.
 func impostor(o source.Origin) error {
 	return diag.New(diag.ImpostorCommit, "fetching %s %s: no branch or tag of %s holds the commit %s", o.ID, o.Version, o.URL, o.Commit).
-		WithDetail("url", o.URL).WithDetail("commit", o.Commit).
-		WithHint("a host shows the commits of every fork under the address of the original: ask for a commit that was merged, or require the fork by its own name")
+		WithDetail("url", o.URL).WithDetail("commit", o.Commit)
 }

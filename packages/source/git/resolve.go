@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/suggest"
@@ -46,7 +45,7 @@ func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.
 	}
 	e := diag.New(diag.VersionNotFound, "resolving %s: %s has no version %s", id, l.URL, query)
 	if near := suggest.List(query, l.Names(), 3); len(near) > 0 {
-		e.WithHint("it has %s", strings.Join(near, ", "))
+		return source.Origin{}, e.WithReason("nearest").WithDetail("nearest", near)
 	}
 	return source.Origin{}, e
 }

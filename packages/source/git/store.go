@@ -72,8 +72,7 @@ func (s *store) with(ctx context.Context, fn func() error) error {
 }
 
 func (s *store) unwritable(err error) error {
-	return diag.New(diag.FileSystemError, "writing the cache for %s: %w", s.url, err).
-		WithHint("RYE_CACHE names another folder for the cache; rye cache gc makes room in this one")
+	return diag.New(diag.FileSystemError, "writing the cache for %s: %w", s.url, err).WithReason("cache")
 }
 
 // repository returns the path of one of the store's bare repositories, made

@@ -9,12 +9,12 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// A user name in an address puts an "@" into a folder above the bundle's own:
-// that folder is no bundle that the lock does not name.
-func TestExtraBelowUser(t *testing.T) {
+// A user name in an address puts an "@" into the name of a directory above install
+// directories. That directory is not an install directory.
+func TestUnlockedBelowUser(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
 	locked := lock.Bundle{ID: "ssh://git@host.example/x/y", Version: "v1.0.0", Sum: "h1:x"}
-	dir, err := e.place(locked)
+	dir, err := e.installDir(locked)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,7 @@ func TestExtraBelowUser(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := e.extra(&lock.Lock{Bundles: []lock.Bundle{locked}})
+	got, err := e.unlocked(&lock.Lock{Bundles: []lock.Bundle{locked}})
 	if want := []string{old, filepath.Join(e.bundles(), "github.com", "a@v1.0.0")}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
