@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // Expand returns the server with every ${VAR} filled in. A variable comes from
@@ -32,9 +33,9 @@ func (s *Server) Expand(chain map[string]string, environ []string) (*Server, err
 	if err := diag.FromFindings("filling in "+s.Ref().String(), x.fs); err != nil {
 		return nil, err
 	}
-	p := &serverParser{s: &out}
-	p.check(nil)
-	return &out, diag.FromFindings("filling in "+s.Ref().String(), p.fs)
+	r := tree.NewReader(tree.New(), diag.ConfigError)
+	out.check(r.Map("config"))
+	return &out, diag.FromFindings("filling in "+s.Ref().String(), r.Findings())
 }
 
 type expander struct {

@@ -1,7 +1,6 @@
 package mcpclient
 
 import (
-	"fmt"
 	"maps"
 	"net/url"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -18,139 +18,78 @@ func ReadServer(it *resolve.Item) (*Server, error) {
 	if it.Meta.ToolType != ServerType {
 		return nil, diag.New(diag.ConfigError, "%s: its tool_type is %q, not %s", doing, it.Meta.ToolType, ServerType)
 	}
-	s, fs := ParseServer(it.Ref.Name(), it.Meta.Config)
-	for i, f := range fs {
-		if at, ok := it.Meta.Pos[f.Path]; ok {
-			fs[i].Line, fs[i].Column = at.Line, at.Column
-		}
-		fs[i].Path = it.Path()
+	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)
+	s := readServer(it.Ref.Name(), r.Map("config"))
+	if fs := r.Findings(); len(fs) > 0 {
+		return s, diag.FromFindings(doing, diag.WithPath(fs, it.Path()))
 	}
-	return s, diag.FromFindings(doing, fs)
+	return s, nil
 }
 
-// ParseServer reads the config of a server's item. The Path of a finding is the
-// key that it is about, as "config.timeout".
+// ParseServer decodes the config of a server that is not an item yet. The
+// findings have no path and no position; their messages begin with the key, for
+// example "config.timeout".
 func ParseServer(name string, config map[string]any) (*Server, []diag.Finding) {
-	p := &serverParser{s: &Server{Name: name, Timeout: DefaultTimeout}}
-	for _, key := range slices.Sorted(maps.Keys(config)) {
-		p.set(key, config[key])
+	r := tree.NewReader(&tree.Doc{Root: map[string]any{"config": config}}, diag.ConfigError)
+	return readServer(name, r.Map("config")), r.Findings()
+}
+
+func readServer(name string, r *tree.Reader) *Server {
+	r.Only("transport", "command", "args", "env", "cwd", "url", "headers", "protocol", "timeout")
+	r.Require("transport")
+	s := &Server{
+		Name:      name,
+		Transport: r.Enum("transport", "", Stdio, HTTP, SSE),
+		Command:   r.Text("command"),
+		Args:      r.Texts("args", nil),
+		Env:       r.TextMap("env"),
+		Cwd:       r.Text("cwd"),
+		URL:       r.Text("url"),
+		Headers:   r.TextMap("headers"),
+		Protocol:  r.Text("protocol"),
+		Timeout:   r.Seconds("timeout", DefaultTimeout, time.Second, MaxTimeout),
 	}
-	p.check(config)
-	return p.s, p.fs
-}
-
-type serverParser struct {
-	s  *Server
-	fs []diag.Finding
-}
-
-func (p *serverParser) bad(key, format string, args ...any) {
-	f := diag.Errorf(diag.ConfigError, 0, 0, "config.%s %s", key, fmt.Sprintf(format, args...))
-	f.Path = "config." + key
-	p.fs = append(p.fs, f)
-}
-
-func (p *serverParser) text(key string, v any) string {
-	s, ok := v.(string)
-	if !ok {
-		p.bad(key, "must be a text")
+	if s.Transport == "" {
+		return s // reported above
+	}
+	s.check(r)
+	others := []string{"url", "headers"} // the keys of the other transports
+	if s.Transport != Stdio {
+		others = []string{"command", "args", "env", "cwd"}
+	}
+	for _, key := range others {
+		if r.Has(key) {
+			r.Reject(key, "does not apply to transport %s", s.Transport)
+		}
 	}
 	return s
 }
 
-func (p *serverParser) texts(key string, v any) map[string]string {
-	m, ok := v.(map[string]any)
-	out := make(map[string]string, len(m))
-	for k, e := range m {
-		s, isText := e.(string)
-		out[k], ok = s, ok && isText
-	}
-	if !ok {
-		p.bad(key, "must be a mapping of texts")
-	}
-	return out
-}
-
-func (p *serverParser) list(key string, v any) []string {
-	l, ok := v.([]any)
-	out := make([]string, len(l))
-	for i, e := range l {
-		s, isText := e.(string)
-		out[i], ok = s, ok && isText
-	}
-	if !ok {
-		p.bad(key, "must be a list of texts")
-	}
-	return out
-}
-
-func (p *serverParser) set(key string, v any) {
-	s := p.s
-	switch key {
-	case "transport":
-		s.Transport = p.text(key, v)
-	case "command":
-		s.Command = p.text(key, v)
-	case "args":
-		s.Args = p.list(key, v)
-	case "env":
-		s.Env = p.texts(key, v)
-	case "cwd":
-		s.Cwd = p.text(key, v)
-	case "url":
-		s.URL = p.text(key, v)
-	case "headers":
-		s.Headers = p.texts(key, v)
-	case "protocol":
-		s.Protocol = p.text(key, v)
-	case "timeout":
-		n, ok := v.(int64)
-		if !ok || n < 1 || n > int64(MaxTimeout/time.Second) {
-			p.bad(key, "must be whole seconds from 1 to %d", int64(MaxTimeout/time.Second))
-			return
+// check reports invalid values of s to r, which need not contain them.
+func (s *Server) check(r *tree.Reader) {
+	if s.Transport == Stdio {
+		if s.Command == "" {
+			r.Reject("command", "is missing")
 		}
-		s.Timeout = time.Duration(n) * time.Second
-	default:
-		p.bad(key, "is not known for an MCP server")
-	}
-}
-
-// check finds what does not fit together.
-func (p *serverParser) check(config map[string]any) {
-	other := []string{"url", "headers"}
-	switch p.s.Transport {
-	case Stdio:
-		if p.s.Command == "" {
-			p.bad("command", "is missing")
-		}
-		p.checkEnv()
-	case HTTP, SSE:
-		other = []string{"command", "args", "env", "cwd"}
-		p.checkURL()
-		p.checkHeaders()
-	default:
-		p.bad("transport", "must be %s, %s or %s", Stdio, HTTP, SSE)
+		s.checkEnv(r.Map("env"))
 		return
 	}
-	for _, key := range other {
-		if _, has := config[key]; has {
-			p.bad(key, "does not go with transport %s", p.s.Transport)
-		}
-	}
+	s.checkURL(r)
+	s.checkHeaders(r.Map("headers"))
 }
 
-func (p *serverParser) checkEnv() {
-	for _, name := range slices.Sorted(maps.Keys(p.s.Env)) {
+func (s *Server) checkEnv(r *tree.Reader) {
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if msg := badVariable(name); msg != "" {
-			p.bad("env", "holds %q: %s", name, msg)
+			r.Reject(name, "cannot be set: %s", msg)
 		}
-		if strings.IndexByte(p.s.Env[name], 0) >= 0 {
-			p.bad("env", "holds NUL in %s", name)
+		if strings.IndexByte(s.Env[name], 0) >= 0 {
+			r.Reject(name, "contains NUL")
 		}
 	}
 }
 
-// badVariable says why a server may not be given a variable of that name, or "".
+// badVariable returns why a server may not have a variable of that name, or "".
 func badVariable(name string) string {
 	for i, c := range []byte(name) {
 		letter := c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_'
@@ -167,33 +106,33 @@ func badVariable(name string) string {
 	return ""
 }
 
-func (p *serverParser) checkURL() {
-	u, err := url.Parse(p.s.URL)
+func (s *Server) checkURL(r *tree.Reader) {
+	u, err := url.Parse(s.URL)
 	switch {
-	case p.s.URL == "":
-		p.bad("url", "is missing")
-	case strings.Contains(p.s.URL, "${"): // known when it is filled in
+	case s.URL == "":
+		r.Reject("url", "is missing")
+	case strings.Contains(s.URL, "${"): // checked once it is expanded
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		p.bad("url", "must be an http or https address")
+		r.Reject("url", "must be an http or https URL")
 	case u.User != nil:
-		p.bad("url", "holds a user or a password; hand it over in a header")
+		r.Reject("url", "contains a user or a password; use a header for credentials")
 	case u.Fragment != "":
-		p.bad("url", "holds a fragment (#…)")
+		r.Reject("url", "contains a fragment (#…)")
 	}
 }
 
-func (p *serverParser) checkHeaders() {
-	for _, name := range slices.Sorted(maps.Keys(p.s.Headers)) {
+func (s *Server) checkHeaders(r *tree.Reader) {
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		switch strings.ToLower(name) {
 		case "host", "content-length", "content-type", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id":
-			p.bad("headers", "sets %s, which the protocol sets", name)
+			r.Reject(name, "cannot be set: the protocol sets it")
 			continue
 		}
 		if !isToken(name) {
-			p.bad("headers", "holds %q, which is no name of a header", name)
+			r.Reject(name, "is not the name of a header")
 		}
-		if strings.ContainsAny(p.s.Headers[name], "\r\n\x00") {
-			p.bad("headers", "holds a line end in %s", name)
+		if strings.ContainsAny(s.Headers[name], "\r\n\x00") {
+			r.Reject(name, "contains a line break or NUL")
 		}
 	}
 }

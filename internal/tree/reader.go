@@ -51,9 +51,7 @@ func (r *Reader) Name(key string) string {
 		return c == '_' || c == '-' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
 	}
 	switch {
-	case key == "":
-		return r.name
-	case strings.TrimFunc(key, plain) != "":
+	case key == "" || strings.TrimFunc(key, plain) != "":
 		return r.name + "[" + strconv.Quote(key) + "]"
 	case r.name == "":
 		return key
@@ -61,13 +59,8 @@ func (r *Reader) Name(key string) string {
 	return r.name + "." + key
 }
 
-// Path returns the path of a key in Doc.Pos. The empty key is the mapping.
-func (r *Reader) Path(key string) string {
-	if key == "" {
-		return r.path
-	}
-	return Join(r.path, key)
-}
+// Path returns the path of a key in Doc.Pos.
+func (r *Reader) Path(key string) string { return Join(r.path, key) }
 
 // Has reports whether a key is present and not null.
 func (r *Reader) Has(key string) bool { return r.values[key] != nil }
@@ -78,10 +71,9 @@ func (r *Reader) Keys() []string { return slices.Sorted(maps.Keys(r.values)) }
 // Value returns the value of a key, nil if it is absent.
 func (r *Reader) Value(key string) any { return r.values[key] }
 
-// Reject reports a value: its path, a space and the text. The empty key is the
-// mapping.
+// Reject reports a value: its path, a space and the text.
 func (r *Reader) Reject(key, format string, args ...any) {
-	r.report(r.Path(key), r.shared.code, strings.TrimSpace(r.Name(key)+" "+fmt.Sprintf(format, args...)))
+	r.report(r.Path(key), r.shared.code, r.Name(key)+" "+fmt.Sprintf(format, args...))
 }
 
 // RejectErr reports a value for which a function returned an error, under the
@@ -95,10 +87,7 @@ func (r *Reader) reportErr(path, name string, err error) {
 	if code == "" {
 		code = r.shared.code
 	}
-	if name != "" {
-		name += ": "
-	}
-	r.report(path, code, name+err.Error())
+	r.report(path, code, name+": "+err.Error())
 }
 
 func (r *Reader) report(path string, code diag.Code, message string) *diag.Finding {
@@ -307,7 +296,7 @@ func (r *Reader) Maps(key string) []*Reader {
 		sub := &Reader{doc: r.doc, path: Index(r.Path(key), i), name: fmt.Sprintf("%s[%d]", r.Name(key), i), shared: r.shared}
 		m, ok := v.(map[string]any)
 		if !ok {
-			sub.Reject("", "must be a mapping, not %s", typeName(v))
+			r.report(sub.path, r.shared.code, sub.name+" must be a mapping, not "+typeName(v))
 			continue
 		}
 		sub.values = m

@@ -93,7 +93,7 @@ func TestReaderFindings(t *testing.T) {
 		"absent.x is missing":                                   func(r *Reader) { r.Map("absent").Require("x") },
 		"empty is empty":                                        func(r *Reader) { r.Require("empty") },
 		"m: cause":                                              func(r *Reader) { r.RejectErr("m", errors.New("cause")) },
-		"cause":                                                 func(r *Reader) { r.RejectErr("", errors.New("cause")) },
+		`[""]: cause`:                                           func(r *Reader) { r.RejectErr("", errors.New("cause")) },
 		`unknown field "m[\"a.b\"]": the fields here are other`: func(r *Reader) { r.Map("m").Only("other") },
 	} {
 		r := readerOf(map[string]any{
