@@ -111,6 +111,9 @@ func TestRecordFails(t *testing.T) {
 // Many files make more than one batch; each is recorded before it is written,
 // and the reports stay in order.
 func TestRecordInBatches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("signs 700 files")
+	}
 	h := testkit.New(t)
 	notes(h, 700)
 	r := &recorder{h: h}

@@ -135,7 +135,11 @@ func signStripDetached(t *testing.T, file []byte) {
 
 // Any change of any single bit, and of any byte to any of a few others, fails.
 func TestEveryFlipFails(t *testing.T) {
-	for _, name := range []string{"#", "//", "<!--", "--", ";", "/*"} {
+	styles := []string{"#", "<!--", "//", "--", ";", "/*"}
+	if testing.Short() {
+		styles = styles[:2]
+	}
+	for _, name := range styles {
 		s := style(t, name)
 		for _, body := range []string{"", "x\n", "#!/bin/sh\necho 1\n", "line\r\nline"} {
 			signed := mustSign(t, body, s, tool("demo/hello"))

@@ -97,6 +97,9 @@ func ownKeys(l *lab) sign.Keys {
 // TestCrashSign kills rye sign at random instants: every file is the old or
 // the new one, whole, and the next rye sign heals the project.
 func TestCrashSign(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes at many moments")
+	}
 	l := newLab(t)
 	l.must("key", "new", "--no-passphrase", "--owner", "ada")
 	files := crashFiles(l, 200)
@@ -177,6 +180,9 @@ type findingList struct {
 // TestCrashKeyNew kills rye key new: a key that counts can be used, what is
 // half there does not count, and the next key is made as if nothing had been.
 func TestCrashKeyNew(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes at many moments")
+	}
 	l := newLab(t)
 	make := []string{"key", "new", "--no-passphrase", "--owner", "ada"}
 	span := l.span(make...)

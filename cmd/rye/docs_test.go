@@ -51,6 +51,9 @@ func docPages(t *testing.T) []string {
 }
 
 func TestDocumentedCommands(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs every command of the documentation")
+	}
 	if runtime.GOOS == "windows" {
 		t.Skip("the pages show a Unix shell")
 	}

@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -40,9 +42,19 @@ func runAs(change func(*world)) int {
 	return run(ctx, w)
 }
 
+// TestScripts runs the scripts of testdata/scripts, with -short the first one of
+// each verb.
 func TestScripts(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "scripts", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		verb := func(file string) string { v, _, _ := strings.Cut(filepath.Base(file), "_"); return v }
+		files = slices.CompactFunc(files, func(a, b string) bool { return verb(a) == verb(b) })
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("..", "..", "testdata", "scripts"),
+		Files:               files,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("RYE_UPDATE_GOLDEN") == "1",

@@ -55,6 +55,9 @@ func TestCrashAtProbe(t *testing.T) {
 // A server that says nothing to the first question of the newer era is spoken to
 // in the older way: over stdio in the same process.
 func TestSilentProbe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for timeouts")
+	}
 	t.Parallel()
 	pid := filepath.Join(t.TempDir(), "pid")
 	s := stdio("-silent", discoverMethod, "-child", pid)

@@ -159,6 +159,9 @@ func TestNoise(t *testing.T) {
 
 // A call may take longer than a server may be silent, while it tells how far it is.
 func TestProgress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for slow servers")
+	}
 	t.Parallel()
 	for _, era := range []string{"modern", "legacy"} {
 		s := stdio("-era", era)

@@ -154,15 +154,21 @@ func TestStandardLibraryReadsAsInPython(t *testing.T) {
 	t.Logf("%d files, %d of them read by python", len(files), compare(t, files))
 }
 
-// stdlibLimit is 300 files unless PYLIT_FILES says more.
+// stdlibLimit is PYLIT_FILES if set, else 30 files with -short and 300 without.
 func stdlibLimit() int {
 	if n, err := strconv.Atoi(os.Getenv("PYLIT_FILES")); err == nil {
 		return n
+	}
+	if testing.Short() {
+		return 30
 	}
 	return 300
 }
 
 func TestGeneratedModulesReadAsInPython(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs python on many modules")
+	}
 	dir := t.TempDir()
 	var files []string
 	for i := range 400 {

@@ -63,16 +63,26 @@ func entries(t *testing.T) []entry {
 	return out
 }
 
-// eachItem runs f for every item of the bundle, sealed or not as asked.
+// eachItem runs f for every item of the bundle that is sealed, or not, in
+// parallel. With -short it runs f for the first item of each type.
 func eachItem(t *testing.T, sealed bool, f func(*testing.T, entry)) {
 	t.Helper()
 	n := 0
+	tried := map[string]bool{}
 	for _, e := range entries(t) {
 		if e.it.Support() || resolve.Sealed(e.it.Ref) != sealed {
 			continue
 		}
 		n++
-		t.Run(e.it.Ref.String(), func(t *testing.T) { f(t, e) })
+		sort := string(e.it.Ref.Kind) + " " + e.it.Meta.ToolType
+		if testing.Short() && tried[sort] {
+			continue
+		}
+		tried[sort] = true
+		t.Run(e.it.Ref.String(), func(t *testing.T) {
+			t.Parallel()
+			f(t, e)
+		})
 	}
 	if n < 2 {
 		t.Errorf("only %d items with sealed %t", n, sealed)

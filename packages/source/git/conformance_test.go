@@ -41,9 +41,13 @@ type bench struct {
 	id     lock.ID
 }
 
-// each runs a test for every way.
+// each runs a test for every way, with -short for one of each transport.
 func each(t *testing.T, fn func(b *bench)) {
-	for _, w := range ways() {
+	all := ways()
+	if testing.Short() {
+		all = all[1:3] // the command over http, go-git with a directory
+	}
+	for _, w := range all {
 		t.Run(w.name, func(t *testing.T) { fn(newBench(t, w)) })
 	}
 }
@@ -511,6 +515,9 @@ func TestNamesThatGitRefuses(t *testing.T) {
 }
 
 func TestFiveThousandFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fetches 5,000 files")
+	}
 	each(t, func(b *bench) {
 		if b.http != (b.transport == GoGit) {
 			b.Skip("one way of each transport will do")

@@ -76,6 +76,9 @@ func versions(b *bench, n int) {
 // A process killed at any moment leaves nothing that the next one minds, and
 // never a snapshot that is not whole.
 func TestKillNine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills processes at 24 moments")
+	}
 	for _, w := range ways()[:2] {
 		t.Run(w.name, func(t *testing.T) {
 			b := newBench(t, w)
