@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -91,35 +92,19 @@ func (s *Settings) Within(bound *Settings) {
 // permissions returns the sign mode and the capabilities of one layer; "" and
 // nil if it does not set them.
 func permissions(layer *resolve.Item) (SignMode, policy.Set, error) {
-	var fs []diag.Finding
-	fail := func(key, format string, args ...any) {
-		pos := layer.Meta.Pos[key]
-		f := diag.Errorf(diag.ConfigError, pos.Line, pos.Column, format, args...)
-		f.Path = layer.Path()
-		fs = append(fs, f)
-	}
-	text, isText := layer.Meta.Fields["sign"].(string)
-	mode := SignMode(text)
-	if layer.Meta.Fields["sign"] != nil && (!isText || !slices.Contains(signModes(), mode)) {
-		fail("sign", "sign must be agent, ask or deny")
-		mode = ""
-	}
+	r := tree.NewReader(&tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, diag.ConfigError)
+	mode := r.Enum("sign", "", string(SignAgent), string(SignAsk), string(SignDeny))
 	var caps policy.Set
-	if value := layer.Meta.Fields["capabilities"]; value != nil {
+	if r.Has("capabilities") {
 		caps = policy.Set{} // not nil: an invalid list permits nothing
-		list, ok := value.([]any)
-		if !ok {
-			fail("capabilities", "capabilities must be a list of capabilities such as rye.execute.tool.gh.*")
-		}
-		for _, v := range list {
-			word, _ := v.(string)
-			c, err := policy.Parse(word)
-			if err != nil {
-				fail("capabilities", "%s", err)
-				continue
+		r.Texts("capabilities", func(s string) error {
+			c, err := policy.Parse(s)
+			if err == nil {
+				caps = append(caps, c)
 			}
-			caps = append(caps, c)
-		}
+			return err
+		})
 	}
-	return mode, caps, diag.FromFindings("reading "+layer.Path(), fs)
+	fs := diag.WithPath(r.Findings(), layer.Path())
+	return SignMode(mode), caps, diag.FromFindings("reading "+layer.Path(), fs)
 }
