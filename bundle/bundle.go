@@ -1,18 +1,17 @@
-// Package bundle handles signed sets of files: it creates a manifest, verifies
-// a folder against one, inspects one, and opens the bundle that is compiled
-// into the program.
+// Package bundle handles signed sets of files: it creates and parses manifests,
+// verifies a directory against one, and opens the bundle that is compiled into
+// the program.
 //
-// It lists and hashes files and knows what a manifest may say. It does NOT know
-// which keys count (the caller judges the manifest's signature), where bundles
-// come from, how they are installed, or what an item is.
+// It does not decide which keys are trusted (the caller judges signatures), fetch
+// or install bundles, or interpret items.
 //
 // # Format
 //
-// A bundle is what lies below .ai of a folder, without the folders that belong
-// to a machine or a project and not to what is published: bundles, trust,
-// trusted_keys, keys, threads and cache; and the file rye.yaml beside .ai, which
-// says what the bundle requires. Its manifest is .ai/bundles/<id>/manifest.yaml,
-// signed on line 1:
+// A bundle consists of the files below .ai of a directory and of rye.yaml next to
+// .ai, which states the bundle's requirements. The directories bundles, trust,
+// trusted_keys, keys, threads and cache below .ai belong to a machine or a project
+// and are not published. The manifest is .ai/bundles/<id>/manifest.yaml, signed on
+// line 1:
 //
 //	bundle:
 //	  id: acme-tools
@@ -51,11 +50,11 @@ const (
 const (
 	dir          = ".ai"
 	manifestName = "manifest.yaml"
-	requiresName = "rye.yaml" // beside dir: what the bundle requires
+	requiresName = "rye.yaml" // next to dir: the requirements of the bundle
 	defaultType  = "package"
 )
 
-// Manifest says what a bundle is and which files it holds.
+// Manifest describes a bundle and lists its files.
 type Manifest struct {
 	ID          string            `json:"id"`
 	Version     string            `json:"version"` // semantic, without the leading v
@@ -69,11 +68,11 @@ type Manifest struct {
 
 // File is one line of a manifest.
 type File struct {
-	Path       string      `json:"path"` // below the bundle's folder: begins with .ai/, or is rye.yaml
+	Path       string      `json:"path"` // relative to the bundle's directory: below .ai/, or rye.yaml
 	Digest     item.Digest `json:"sha256"`
 	Size       int64       `json:"size"`
 	Executable bool        `json:"executable,omitempty"`    // mode 0755, else 0644
-	Signed     bool        `json:"inline_signed,omitempty"` // the file carries a signature line of its own
+	Signed     bool        `json:"inline_signed,omitempty"` // the file has its own signature line
 }
 
 // Lists reports whether the manifest names a file.
@@ -102,8 +101,8 @@ func ManifestID(p string) (id string, ok bool) {
 	return rest, ok && below && rest != ""
 }
 
-// Subject returns what the signature of a bundle's manifest is about. The id
-// comes from where the manifest stands.
+// Subject returns the subject of the signature of a manifest. The caller takes the
+// id from the manifest's path, not from its content.
 func Subject(id string) sign.Subject {
 	return sign.Subject{Use: sign.UseManifest, Kind: "bundle", ID: id}
 }
@@ -112,8 +111,7 @@ func Subject(id string) sign.Subject {
 // "_", "-" and "." joined by "/", each beginning with a letter, digit or "_".
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
-		return diag.New(diag.Usage, "reading bundle id %q: "+format, append([]any{id}, args...)...).
-			WithHint("a bundle id is segments of letters, digits, _, - and ., joined by /")
+		return diag.New(diag.Usage, "reading bundle id %q: "+format, append([]any{id}, args...)...)
 	}
 	if len(id) > item.MaxID {
 		return bad("it has %d bytes, at most %d are allowed", len(id), item.MaxID)
@@ -123,7 +121,7 @@ func CheckID(id string) error {
 			return bad("it is empty or has an empty segment")
 		}
 		if i := strings.IndexFunc(seg, notIDRune); i >= 0 || seg[0] == '-' || seg[0] == '.' {
-			return bad("segment %q does not follow the grammar", seg)
+			return bad("segment %q must be letters, digits, _, - and ., and may not begin with - or .", seg)
 		}
 	}
 	if err := CheckPath(path.Join(dir, "files", id)); err != nil {

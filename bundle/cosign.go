@@ -9,62 +9,61 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// cosignExt ends the name of a further signature of a manifest.
+// cosignExt ends the file name of a co-signature of a manifest.
 const cosignExt = ".rye-sig"
 
-// Signature is one signature of a manifest, as it was judged.
+// Signature is one signature of a manifest and its verdict.
 type Signature struct {
-	Path    string           `json:"path"` // the manifest, or the file beside it
+	Path    string           `json:"path"` // the manifest, or the file of the co-signature
 	Key     sign.Fingerprint `json:"key,omitzero"`
 	Verdict Verdict          `json:"verdict"`
 }
 
-// Counts reports whether the signature is one of somebody trusted.
+// Counts reports whether the signature is trusted.
 func (s Signature) Counts() bool { return s.Verdict != nil && s.Verdict.Err(s.Path) == nil }
 
-// CosignPath returns where a key's further signature of a manifest stands.
+// CosignPath returns the path of a key's co-signature of a manifest.
 func CosignPath(id string, key sign.Fingerprint) string {
 	return ManifestPath(id) + "." + key.String() + cosignExt
 }
 
-// CosignedManifest returns the manifest that a file stands beside to sign it
-// too: manifest.yaml.NAME.rye-sig, whatever NAME is.
+// CosignedManifest returns the manifest that a file of the name
+// manifest.yaml.NAME.rye-sig signs. ok is false for other names.
 func CosignedManifest(p string) (manifest string, ok bool) {
 	name, ok := strings.CutSuffix(path.Base(p), cosignExt)
 	word, of := strings.CutPrefix(name, manifestName+".")
 	return path.Join(path.Dir(p), manifestName), ok && of && word != ""
 }
 
-// Cosignatures returns the paths of the further signatures of a manifest, in
-// order.
+// Cosignatures returns the paths of the co-signatures of a manifest, sorted.
 func Cosignatures(t Tree, id string) ([]string, error) {
 	where := ManifestPath(id)
 	var out []string
 	err := t.Walk(func(dir string) bool { return !strings.HasPrefix(where, dir+"/") }, func(p string, _ error) {
 		if of, ok := CosignedManifest(p); ok && of == where {
-			out = append(out, p) // what is wrong with it is seen when it is read
+			out = append(out, p) // reading it reports its error
 		}
 	})
 	slices.Sort(out)
 	return out, err
 }
 
-// signatures judges the manifest's own signature and those beside it. One that
-// is not sound is an error: somebody changed it, or the manifest under it. One
-// of a key that does not count is no signature, and no error either.
+// signatures judges the manifest's own signature and its co-signatures. An invalid
+// co-signature is an error: it or the manifest was changed. A valid one of a key
+// that is not trusted is ignored.
 func (r *Report) signatures(p VerifyParams, where string, b []byte) error {
 	r.judge(p, where, b)
 	style, _ := sign.StyleByName("#")
 	sp, err := sign.SplitFile(b, style)
 	if err != nil || !sp.Signed {
-		return nil // that is a finding already
+		return nil // judge added a finding
 	}
 	r.Signatures = append(r.Signatures, Signature{where, sp.Line.Key, r.Verdict})
 	if p.JudgeBeside == nil {
 		return nil
 	}
-	beside, err := Cosignatures(p.Tree, p.ID)
-	for _, at := range beside {
+	cosignatures, err := Cosignatures(p.Tree, p.ID)
+	for _, at := range cosignatures {
 		r.cosignature(p, at, sp.Body())
 	}
 	return err
@@ -81,17 +80,16 @@ func (r *Report) cosignature(p VerifyParams, at string, body []byte) {
 		s.Key = line.Key
 	}
 	r.Signatures = append(r.Signatures, s)
-	if err := s.Verdict.Err(at); err != nil && unsound(diag.CodeOf(err)) {
+	if err := s.Verdict.Err(at); err != nil && invalid(diag.CodeOf(err)) {
 		f := finding(at, err)
 		f.Message = strings.TrimPrefix(f.Message, "verifying "+at+": ")
-		f.Fix = "remove it; who signed it signs again with rye bundle sign " + p.ID
-		r.Findings = append(r.Findings, f)
+		r.Findings = append(r.Findings, f.WithReason("cosignature", "id", p.ID))
 	}
 }
 
-// unsound reports whether a code says that no key signed these bytes, and not
-// merely that the key does not count.
-func unsound(c diag.Code) bool {
+// invalid reports whether a code means that no key has signed these bytes, and not
+// that the key is not trusted.
+func invalid(c diag.Code) bool {
 	switch c {
 	case diag.KeyUnknown, diag.KeyWeak, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked, diag.TrustChanged, diag.Stale:
 		return false
@@ -99,7 +97,7 @@ func unsound(c diag.Code) bool {
 	return true
 }
 
-// Signers returns the keys whose signatures count, each once, in order.
+// Signers returns the keys of the trusted signatures, sorted and without duplicates.
 func (r *Report) Signers() []sign.Fingerprint {
 	var out []sign.Fingerprint
 	for _, s := range r.Signatures {
@@ -111,17 +109,16 @@ func (r *Report) Signers() []sign.Fingerprint {
 	return slices.Compact(out)
 }
 
-// VoidCosignatures returns the further signatures that are over another body
-// than the manifest's: they sign nothing any more. Whether the others hold is
-// not asked.
+// VoidCosignatures returns the co-signatures over another body than the manifest's.
+// It does not verify the others.
 func VoidCosignatures(t Tree, id string, manifest []byte) ([]string, error) {
 	style, _ := sign.StyleByName("#")
 	sp, err := sign.SplitFile(manifest, style)
 	if err != nil {
 		return nil, err
 	}
-	beside, err := Cosignatures(t, id)
-	return slices.DeleteFunc(beside, func(at string) bool {
+	all, err := Cosignatures(t, id)
+	return slices.DeleteFunc(all, func(at string) bool {
 		sig, _, err := t.Read(at, MaxPath)
 		if err != nil {
 			return false

@@ -12,8 +12,8 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// beside writes a further signature of the manifest that stands in root.
-func beside(t *testing.T, root, name string, k testKey, sub sign.Subject) string {
+// cosign writes a co-signature of the manifest in root.
+func cosign(t *testing.T, root, name string, k testKey, sub sign.Subject) string {
 	t.Helper()
 	sp, err := sign.SplitFile([]byte(read(t, root, ManifestPath("acme"))), hash())
 	if err != nil {
@@ -53,8 +53,8 @@ func verifyAll(t *testing.T, root string, keys ...testKey) *Report {
 	return r
 }
 
-// V54: a key counts once under however many names, and only sound signatures
-// of keys that count are counted.
+// V54: a key is listed once under any number of names, and only valid signatures of
+// trusted keys are listed.
 func TestV54Signers(t *testing.T) {
 	k, e, stranger := newKey('k'), newKey('e'), newKey('s')
 	fp := func(k testKey) sign.Fingerprint { return sign.FingerprintOf(k.Public()) }
@@ -66,29 +66,29 @@ func TestV54Signers(t *testing.T) {
 		code    diag.Code
 	}{
 		"one":          {func(*testing.T, string) {}, []sign.Fingerprint{fp(k)}, 1, ""},
-		"another":      {func(t *testing.T, root string) { beside(t, root, CosignPath("acme", fp(e)), e, Subject("acme")) }, []sign.Fingerprint{fp(k), fp(e)}, 2, ""},
-		"itself again": {func(t *testing.T, root string) { beside(t, root, where+".x.rye-sig", k, Subject("acme")) }, []sign.Fingerprint{fp(k)}, 2, ""},
+		"another":      {func(t *testing.T, root string) { cosign(t, root, CosignPath("acme", fp(e)), e, Subject("acme")) }, []sign.Fingerprint{fp(k), fp(e)}, 2, ""},
+		"itself again": {func(t *testing.T, root string) { cosign(t, root, where+".x.rye-sig", k, Subject("acme")) }, []sign.Fingerprint{fp(k)}, 2, ""},
 		"one, two names": {func(t *testing.T, root string) {
-			beside(t, root, where+".a.rye-sig", e, Subject("acme"))
-			beside(t, root, where+".b.rye-sig", e, Subject("acme"))
+			cosign(t, root, where+".a.rye-sig", e, Subject("acme"))
+			cosign(t, root, where+".b.rye-sig", e, Subject("acme"))
 		}, []sign.Fingerprint{fp(k), fp(e)}, 3, ""},
-		"a stranger":        {func(t *testing.T, root string) { beside(t, root, where+".s.rye-sig", stranger, Subject("acme")) }, []sign.Fingerprint{fp(k)}, 2, ""},
-		"of another bundle": {func(t *testing.T, root string) { beside(t, root, where+".e.rye-sig", e, Subject("other")) }, []sign.Fingerprint{fp(k)}, 2, diag.SigInvalid},
+		"a stranger":        {func(t *testing.T, root string) { cosign(t, root, where+".s.rye-sig", stranger, Subject("acme")) }, []sign.Fingerprint{fp(k)}, 2, ""},
+		"of another bundle": {func(t *testing.T, root string) { cosign(t, root, where+".e.rye-sig", e, Subject("other")) }, []sign.Fingerprint{fp(k)}, 2, diag.SigInvalid},
 		"of another use": {func(t *testing.T, root string) {
-			beside(t, root, where+".e.rye-sig", e, sign.Subject{Use: sign.UseItem, Kind: "bundle", ID: "acme"})
+			cosign(t, root, where+".e.rye-sig", e, sign.Subject{Use: sign.UseItem, Kind: "bundle", ID: "acme"})
 		}, []sign.Fingerprint{fp(k)}, 2, diag.SigInvalid},
 		"truncated": {func(t *testing.T, root string) {
-			sig := beside(t, root, where+".e.rye-sig", e, Subject("acme"))
+			sig := cosign(t, root, where+".e.rye-sig", e, Subject("acme"))
 			write(t, root, where+".e.rye-sig", sig[:len(sig)-9], 0o644)
 		}, []sign.Fingerprint{fp(k)}, 2, diag.SigMalformed},
 		"twice in a file": {func(t *testing.T, root string) {
-			sig := beside(t, root, where+".e.rye-sig", e, Subject("acme"))
+			sig := cosign(t, root, where+".e.rye-sig", e, Subject("acme"))
 			write(t, root, where+".e.rye-sig", sig+sig, 0o644)
 		}, []sign.Fingerprint{fp(k)}, 2, diag.SigMultiple},
 		"empty": {func(t *testing.T, root string) { write(t, root, where+".e.rye-sig", "", 0o644) }, []sign.Fingerprint{fp(k)}, 2, diag.SigMalformed},
 		"huge":  {func(t *testing.T, root string) { write(t, root, where+".e.rye-sig", strings.Repeat("x", 1<<20), 0o644) }, []sign.Fingerprint{fp(k)}, 1, diag.TooLarge},
 		"of the manifest before": {func(t *testing.T, root string) {
-			beside(t, root, where+".e.rye-sig", e, Subject("acme"))
+			cosign(t, root, where+".e.rye-sig", e, Subject("acme"))
 			write(t, root, ".ai/tools/acme/more.sh", "#!/bin/sh\n", 0o755)
 			manifest(t, root)
 		}, []sign.Fingerprint{fp(k)}, 2, diag.HashMismatch},
@@ -107,7 +107,7 @@ func TestV54Signers(t *testing.T) {
 func TestVoidCosignatures(t *testing.T) {
 	root := folder(t)
 	fresh, junk := CosignPath("acme", sign.Fingerprint{1}), ManifestPath("acme")+".junk.rye-sig"
-	beside(t, root, fresh, newKey('e'), Subject("acme"))
+	cosign(t, root, fresh, newKey('e'), Subject("acme"))
 	write(t, root, junk, "junk", 0o644)
 	write(t, root, ".ai/bundles/other/manifest.yaml.x.rye-sig", "of another", 0o644)
 	void := func(manifest string) []string {
@@ -143,7 +143,7 @@ func TestCosignatureLink(t *testing.T) {
 	root := folder(t)
 	at := ManifestPath("acme") + ".e.rye-sig"
 	outside := filepath.Join(t.TempDir(), "sig")
-	sig := beside(t, root, at, newKey('e'), Subject("acme"))
+	sig := cosign(t, root, at, newKey('e'), Subject("acme"))
 	remove(t, root, at)
 	if err := os.WriteFile(outside, []byte(sig), 0o644); err != nil {
 		t.Fatal(err)

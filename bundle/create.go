@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Params says what a new manifest is about. ID and Version are required.
+// Params describes a new manifest. ID and Version are required.
 type Params struct {
 	ID          string
 	Version     string
@@ -21,14 +21,15 @@ type Params struct {
 	Entrypoint  string
 	Requires    map[string]string
 	// SourceDateEpoch is the value of SOURCE_DATE_EPOCH, whole seconds; it
-	// becomes created_at. "" writes none: a manifest never takes the clock's
-	// time, so that it can be made again byte for byte.
+	// becomes created_at. "" writes none. A manifest never contains the time of the
+	// clock, so that creating it again gives the same bytes.
 	SourceDateEpoch string
-	// Executable says which files are, where the tree cannot tell. Nil: none.
+	// Executable reports which files are executable, for trees without modes. Nil:
+	// none.
 	Executable func(path string) bool
 }
 
-// ParamsOf returns the parameters that make m again from the same files.
+// ParamsOf returns the parameters that create m again from the same files.
 func ParamsOf(m *Manifest) Params {
 	p := Params{ID: m.ID, Version: m.Version, Type: m.Type, Description: m.Description, Entrypoint: m.Entrypoint, Requires: m.Requires}
 	if t, err := time.Parse(time.RFC3339, m.CreatedAt); err == nil {
@@ -45,8 +46,7 @@ func ParamsOf(m *Manifest) Params {
 }
 
 // Create lists and hashes the files of t and returns the manifest, rendered
-// and unsigned: its place is ManifestPath(p.ID), its subject Subject(p.ID).
-// The error lists every file that cannot be in a bundle.
+// and unsigned. The error lists every file that cannot be in a bundle.
 func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
 	m, err := p.manifest()
 	if err != nil {
@@ -75,7 +75,7 @@ func Create(ctx context.Context, t Tree, p Params) ([]byte, error) {
 	return m.rendered()
 }
 
-// rendered returns the bytes once they are known to be read back.
+// rendered returns the bytes of a manifest that Parse accepts.
 func (m *Manifest) rendered() ([]byte, error) {
 	slices.SortFunc(m.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	if len(m.Files) == 0 {
@@ -94,7 +94,7 @@ func (p Params) manifest() (*Manifest, error) {
 		m.Type = defaultType
 	}
 	if p.ID == "" || p.Version == "" {
-		return nil, diag.New(diag.Usage, "creating a manifest: id and version are needed")
+		return nil, diag.New(diag.Usage, "creating a manifest: id and version are required")
 	}
 	if p.SourceDateEpoch != "" {
 		n, err := strconv.ParseInt(p.SourceDateEpoch, 10, 64)
@@ -121,8 +121,8 @@ func (p Params) file(t Tree, path string) (File, error) {
 	return File{Path: path, Digest: item.DigestOf(b), Size: int64(len(b)), Executable: executable, Signed: inlineSigned(b)}, nil
 }
 
-// inlineSigned reports whether a file carries a signature line in any style.
-// Whether it counts is not asked.
+// inlineSigned reports whether a file has a signature line in any style. It does
+// not verify the signature.
 func inlineSigned(b []byte) bool {
 	return slices.ContainsFunc(sign.Styles(), func(s sign.Style) bool {
 		sp, err := sign.SplitFile(b, s)

@@ -7,17 +7,17 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Opened is a bundle whose manifest counts and whose files are what the
-// manifest lists, no more and no less.
+// Opened is a bundle whose manifest is trusted and whose files are exactly those
+// that the manifest lists.
 type Opened struct {
 	Manifest *Manifest
 	Digest   item.Digest // of the manifest, signature line included
 	FS       fs.FS
 }
 
-// Open verifies an embedded bundle: check judges the manifest, then every file
-// is hashed against it. Nothing is parsed before check has agreed. The files'
-// own signatures wait until the files are used.
+// Open verifies an embedded bundle. It parses the manifest after check has accepted
+// its signature, and compares the hash of every file. The signatures of the files
+// are verified when the files are used.
 func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, er
 	return &Opened{Manifest: m, Digest: item.DigestOf(b), FS: fsys}, nil
 }
 
-// hash compares every file without looking at signatures. Paths are not
-// checked again: the manifest lists only good ones, and any other is extra.
+// hash compares every file and no signature. Paths need no check: Parse accepted
+// those in the manifest, and any other file is extra.
 func (r *Report) hash(t Tree) error {
-	err := t.Walk(uncarried, func(p string, fault error) {
+	err := t.Walk(excluded, func(p string, fault error) {
 		switch {
 		case fault != nil:
 			r.Findings = append(r.Findings, finding(p, fault))

@@ -17,7 +17,7 @@ const sum = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 func example() *Manifest {
 	d, _ := item.ParseDigest("sha256:" + sum)
 	return &Manifest{
-		ID: "github.com/acme/core", Version: "1.2.3-rc.1", Type: "package", Description: `Says "yes: #1", \ and é.`, Entrypoint: "directive:acme/start",
+		ID: "github.com/acme/core", Version: "1.2.3-rc.1", Type: "package", Description: `States "yes: #1", \ and é.`, Entrypoint: "directive:acme/start",
 		CreatedAt: "2026-11-20T00:00:00Z", Requires: map[string]string{"acme": "v1.0.0", "true": "2.0.0"},
 		Files: []File{
 			{Path: ".ai/knowledge/acme/Ünïcode und so.md", Digest: d, Size: 12},

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// outside are the folders below .ai that no bundle carries: trust above all.
+// outside reports whether a directory below .ai is never part of a bundle.
 func outside(folder string) bool {
 	switch strings.ToLower(folder) {
 	case "bundles", "trust", "trusted_keys", "keys", "threads", "cache":
@@ -20,9 +20,9 @@ func outside(folder string) bool {
 	return false
 }
 
-// CheckPath returns nil when p can be a bundle's file on every system: rye.yaml,
-// or below .ai, canonical, no name that a system reserves, folds into .git or
-// cannot show, and in no folder that bundles do not carry.
+// CheckPath returns nil if p can be a file of a bundle on every system: rye.yaml,
+// or a canonical path below .ai, without names that a system reserves, reads as
+// .git or cannot display, and not in a directory that bundles exclude.
 func CheckPath(p string) error {
 	if why := wrongPath(p); why != "" {
 		return diag.New(diag.PathEscape, "reading path %q: %s", p, why)
@@ -43,11 +43,11 @@ func wrongPath(p string) string {
 	case path.Clean(p) != p:
 		return "it is not canonical"
 	case outside(folder):
-		return "a bundle does not carry " + dir + "/" + folder
+		return "a bundle excludes " + dir + "/" + folder
 	case module.CheckFilePath(p) != nil:
-		return "it has a name that not every system can hold"
+		return "it has a name that some systems cannot store"
 	case len(hidden.Scan([]byte(p))) > 0 || strings.ContainsFunc(p, decomposes):
-		return "it holds characters that cannot be seen or have two spellings"
+		return "it contains characters that are invisible or have two encodings"
 	}
 	for elem := range strings.SplitSeq(rest, "/") {
 		if why := wrongElement(elem); why != "" {
@@ -61,9 +61,9 @@ func wrongElement(elem string) string {
 	low := strings.ToLower(elem)
 	switch {
 	case low == ".git" || shortGit(low):
-		return "it passes through a git folder"
+		return "it passes through a .git directory"
 	case low == "__pycache__" || strings.HasSuffix(low, ".pyc") || strings.HasSuffix(low, ".pyo"):
-		return "bytecode does not belong in a bundle"
+		return "a bundle excludes bytecode"
 	case strings.HasSuffix(elem, " "):
 		return "an element ends in a space"
 	case len(elem) > 255:
@@ -80,14 +80,14 @@ func shortGit(low string) bool {
 
 // decomposes reports whether a letter has a second encoding that some file
 // systems treat as the same name: conjoining jamo and compatibility ideographs.
-// Combining marks are no letters and are refused already.
+// Combining marks are refused by module.CheckFilePath.
 func decomposes(r rune) bool {
 	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff ||
 		r >= 0xf900 && r <= 0xfaff || r >= 0x2f800 && r <= 0x2fa1f
 }
 
-// fold maps names that a case-insensitive file system takes for one name to
-// one string.
+// fold maps names that are one name on a case-insensitive file system to one
+// string.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < 0x80 {
@@ -101,10 +101,11 @@ func fold(s string) string {
 	}, s)
 }
 
-// names finds paths that collide where case does not count, folders included.
-type names map[string]string // folded: as it was written
+// names finds paths and directories that differ by case only. It maps the folded
+// path to the path.
+type names map[string]string
 
-// add returns the other spelling that p, or a folder of p, collides with.
+// add returns p, or a directory of p, and the other spelling that it collides with.
 func (n names) add(p string) (mine, other string) {
 	if was, taken := n[fold(p)]; taken {
 		return p, strings.TrimSuffix(was, "/")

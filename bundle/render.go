@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Render writes the manifest, unsigned, in the one form that Create makes.
+// Render returns the unsigned manifest in its canonical form.
 func (m *Manifest) Render() []byte {
 	b := make([]byte, 0, 512+176*len(m.Files))
 	b = append(b, "bundle:\n"...)
@@ -33,8 +33,8 @@ func (m *Manifest) Render() []byte {
 
 type field struct{ key, value string }
 
-// header returns the texts of the bundle section in their order, without those
-// that may be absent and are.
+// header returns the fields of the bundle section in their order, without empty
+// optional ones.
 func (m *Manifest) header() []field {
 	all := []field{{"id", m.ID}, {"version", m.Version}, {"type", m.Type},
 		{"description", m.Description}, {"entrypoint", m.Entrypoint}, {"created_at", m.CreatedAt}}
@@ -62,9 +62,8 @@ func appendField(b []byte, key, value string) []byte {
 	return append(b, '\n')
 }
 
-// appendText writes a scalar: plain where no YAML reader can take it for
-// anything else, quoted otherwise. Every escape that Go writes in ASCII means
-// the same in YAML.
+// appendText writes a scalar: plain if every YAML parser reads it as this text,
+// quoted otherwise. The ASCII escapes of Go have the same meaning in YAML.
 func appendText(b []byte, s string) []byte {
 	if plain(s) {
 		return append(b, s...)

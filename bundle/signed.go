@@ -1,6 +1,6 @@
 package bundle
 
-// Signed judges the signatures of a manifest and looks at no other file.
+// Signed judges the signatures of a manifest. It reads no other file.
 func Signed(p VerifyParams) (*Report, error) {
 	if err := CheckID(p.ID); err != nil {
 		return nil, err

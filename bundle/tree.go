@@ -13,28 +13,29 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Tree is a folder that holds .ai. Its files are read under the open rules:
-// regular files, no links, bounded.
+// Tree is a directory that contains .ai. It reads only regular files, passes no
+// links, and limits sizes.
 type Tree interface {
-	// Walk calls fn for everything below .ai that is no folder, with what is
-	// wrong with it; fn says whether to stay out of a folder.
+	// Walk calls fn for everything below .ai that is not a directory, with the
+	// error of an entry that is not a readable file. It does not enter a directory
+	// for which skip returns true.
 	Walk(skip func(path string) bool, fn func(path string, err error)) error
 	// Read returns the bytes of a file below .ai, or of rye.yaml, and whether it
 	// is executable.
 	Read(path string, limit int64) (b []byte, executable bool, err error)
-	// Modes reports whether executable means anything here.
+	// Modes reports whether the tree records which files are executable.
 	Modes() bool
 }
 
-// Listing is a Tree whose files are named by what they hold: it refuses to read
-// one whose bytes are others.
+// Listing is a Tree that knows size and digest of its files and returns an error
+// when it reads other bytes.
 type Listing interface {
 	Tree
-	// Lists returns what a file holds, and whether there is one.
+	// Lists returns size, digest and mode of a file. ok is false if there is none.
 	Lists(path string) (size int64, d item.Digest, executable, ok bool)
 }
 
-// Folder opens a folder on disk. Close releases it.
+// Folder opens a directory on disk. The caller must close it.
 func Folder(root string) (*FolderTree, error) {
 	d, err := openat.Open(root)
 	if err != nil {
@@ -46,7 +47,7 @@ func Folder(root string) (*FolderTree, error) {
 // FolderTree is a Tree on disk.
 type FolderTree struct{ d *openat.Dir }
 
-// Close releases the folder.
+// Close closes the directory.
 func (t *FolderTree) Close() error { return t.d.Close() }
 
 // Modes reports whether the system has an executable bit.
@@ -99,7 +100,7 @@ func (t fsTree) Walk(skip func(string) bool, fn func(string, error)) error {
 			return fs.SkipDir
 		case e.IsDir():
 		case !e.Type().IsRegular():
-			fn(p, diag.New(diag.NotRegular, "reading %s: it is no regular file", p))
+			fn(p, diag.New(diag.NotRegular, "reading %s: it is not a regular file", p))
 		default:
 			fn(p, nil)
 		}
@@ -107,19 +108,19 @@ func (t fsTree) Walk(skip func(string) bool, fn func(string, error)) error {
 	})
 }
 
-// list returns the paths of a bundle's files in order, and a finding for each
-// that cannot be one. Check and create list alike.
+// list returns the sorted paths of a bundle's files, and a finding for each entry
+// that cannot be part of a bundle. Create and Verify use the same list.
 func list(t Tree) (paths []string, out []diag.Finding, err error) {
 	seen := names{}
-	err = t.Walk(uncarried, func(p string, fault error) {
+	err = t.Walk(excluded, func(p string, fault error) {
 		if fault == nil && atomicfile.Temporary(path.Base(p)) {
-			fault = diag.New(diag.BundleFileExtra, "an interrupted write left %s behind: remove it", p)
+			fault = diag.New(diag.BundleFileExtra, "an interrupted write left the temporary file %s", p)
 		}
 		if fault == nil {
 			fault = CheckPath(p)
 		}
 		if mine, other := seen.add(p); fault == nil && other != "" {
-			fault = diag.New(diag.PathEscape, "reading path %q: path %q is the same where case does not count", mine, other)
+			fault = diag.New(diag.PathEscape, "reading path %q: path %q differs by case only", mine, other)
 		}
 		if fault != nil {
 			out = append(out, finding(p, fault))
@@ -128,7 +129,7 @@ func list(t Tree) (paths []string, out []diag.Finding, err error) {
 		paths = append(paths, p)
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, diag.New(diag.FileSystemError, "listing the bundle: there is no %s folder", dir)
+		return nil, nil, diag.New(diag.FileSystemError, "listing the bundle: it has no %s directory", dir)
 	}
 	switch _, _, fault := t.Read(requiresName, MaxFile); {
 	case fault == nil:
@@ -139,10 +140,10 @@ func list(t Tree) (paths []string, out []diag.Finding, err error) {
 	return paths, out, err
 }
 
-// uncarried reports whether p is a folder that no bundle carries.
-func uncarried(p string) bool { return path.Dir(p) == dir && outside(path.Base(p)) }
+// excluded reports whether p is a directory that is never part of a bundle.
+func excluded(p string) bool { return path.Dir(p) == dir && outside(path.Base(p)) }
 
-// finding makes an error a finding about one file.
+// finding returns an error about a file as a finding.
 func finding(p string, err error) diag.Finding {
 	code := diag.CodeOf(err)
 	if code == "" {
@@ -150,5 +151,8 @@ func finding(p string, err error) diag.Finding {
 	}
 	f := diag.Errorf(code, 0, 0, "%s", strings.TrimSpace(err.Error()))
 	f.Path = p
+	if e := (*diag.Error)(nil); errors.As(err, &e) {
+		f.Reason, f.Facts = e.Reason, e.Details
+	}
 	return f
 }

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,30 +14,31 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Verdict says how far a manifest is trusted; Err is nil when it counts.
+// Verdict is the result of judging a signature of a manifest; Err is nil if it is
+// trusted. It is an interface because bundle may not import trust.
 type Verdict interface{ Err(path string) error }
 
-// VerifyParams says what to verify.
+// VerifyParams configures Verify.
 type VerifyParams struct {
 	Tree Tree
-	ID   string // from where the bundle stands, never from its manifest
-	// Judge decides whether the manifest's signature counts. Nil trusts nobody.
+	ID   string // from the path of the manifest, never from its content
+	// Judge decides whether the manifest's signature is trusted. Nil trusts none.
 	Judge func(manifest []byte, sub sign.Subject) Verdict
-	// JudgeBeside decides whether a further signature counts, which stands in a
-	// file beside the manifest and is over its body. Nil looks at none.
+	// JudgeBeside decides whether a co-signature is trusted, which is a file in the
+	// directory of the manifest and signs the manifest's body. Nil ignores them.
 	JudgeBeside func(path string, body, sig []byte, sub sign.Subject) Verdict
-	// Listed lets a tree that knows what its files hold (Listing) say so, in place
-	// of reading each: for a bundle that was verified whole before.
+	// Listed takes sizes and digests from a Listing in place of reading each file,
+	// for a bundle whose files were verified before.
 	Listed bool
 }
 
 // Report is the outcome of Verify. Missing, Extra and Changed each have an
 // error among the Findings.
 type Report struct {
-	Manifest     *Manifest      `json:"manifest,omitempty"` // nil when it cannot be read
+	Manifest     *Manifest      `json:"manifest,omitempty"` // nil if it cannot be read
 	Digest       item.Digest    `json:"digest,omitzero"`    // of the manifest, signature line included
-	Verdict      Verdict        `json:"verdict,omitempty"`  // nil when nobody judged it
-	Signatures   []Signature    `json:"signatures"`         // the manifest's own and those beside it
+	Verdict      Verdict        `json:"verdict,omitempty"`  // nil without Judge
+	Signatures   []Signature    `json:"signatures"`         // the manifest's own and the co-signatures
 	FilesChecked int            `json:"files_checked"`
 	Missing      []string       `json:"missing"`
 	Extra        []string       `json:"extra"`
@@ -44,15 +46,14 @@ type Report struct {
 	Findings     []diag.Finding `json:"findings"`
 }
 
-// OK reports whether the manifest counts and every file is as it says.
+// OK reports whether the manifest is trusted and every file matches it.
 func (r *Report) OK() bool { return r.Manifest != nil && !diag.Failed(r.Findings) }
 
 // Err returns nil when OK, else one error that carries the findings.
 func (r *Report) Err(id string) error { return diag.FromFindings("verifying bundle "+id, r.Findings) }
 
-// Verify checks the manifest's signature, the manifest, and every file below
-// .ai against it: all files and all findings, whatever comes first. The error
-// is for what could not be looked at.
+// Verify checks the signatures of the manifest, the manifest, and every file
+// against it. Findings do not stop it; the error is for a tree that cannot be read.
 func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 	if err := CheckID(p.ID); err != nil {
 		return nil, err
@@ -77,7 +78,7 @@ func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 		return r, nil
 	}
 	if r.Manifest = m; m.ID != p.ID {
-		r.add(diag.ValidationFailed, where, "bundle.id is %q, but the folder gives %q", m.ID, p.ID)
+		r.add(diag.ValidationFailed, where, "bundle.id is %q, but its directory is %q", m.ID, p.ID)
 	}
 	return r, r.files(ctx, p)
 }
@@ -88,13 +89,17 @@ func (r *Report) add(code diag.Code, path, format string, args ...any) {
 	r.Findings = append(r.Findings, f)
 }
 
-// fix says what to do about the finding that was added last.
-func (r *Report) fix(what string) { r.Findings[len(r.Findings)-1].Fix = what }
+// addDiffers adds a finding about a file that differs from the manifest id.
+func (r *Report) addDiffers(code diag.Code, id, path, format string, args ...any) {
+	f := diag.Errorf(code, 0, 0, format, args...)
+	f.Path = path
+	r.Findings = append(r.Findings, f.WithReason("manifest", "id", id))
+}
 
 func (r *Report) judge(p VerifyParams, where string, b []byte) {
 	r.Digest = item.DigestOf(b)
 	if p.Judge == nil {
-		r.add(diag.KeyUnknown, where, "nobody judges the manifest's signature")
+		r.add(diag.KeyUnknown, where, "no keys are available to judge the manifest's signature")
 		return
 	}
 	r.Verdict = p.Judge(b, Subject(p.ID))
@@ -103,49 +108,43 @@ func (r *Report) judge(p VerifyParams, where string, b []byte) {
 	}
 }
 
-// manifestFinding is what refuses the manifest. Its own command signs it.
+// manifestFinding returns the finding for a manifest that is not trusted. The
+// reason replaces the hint for items, since rye sign does not sign manifests.
 func manifestFinding(where, id string, err error) diag.Finding {
 	f := finding(where, err)
 	f.Message = strings.TrimPrefix(f.Message, "verifying "+where+": ")
 	switch f.Code {
 	case diag.HashMismatch, diag.Unsigned, diag.SigMalformed, diag.SigMultiple, diag.SigInvalid:
-		f.Fix = again(id)
+		return f.WithReason("manifest", "id", id)
 	}
 	return f
 }
 
-// again says how a manifest comes to list what is there now.
-func again(id string) string {
-	return "look at the change (git diff); if it is yours: rye bundle create " + id
-}
-
-// files compares what is listed with what is there; both lists are sorted.
+// files compares the manifest with the files.
 func (r *Report) files(ctx context.Context, p VerifyParams) error {
-	there, bad, err := list(p.Tree)
+	present, bad, err := list(p.Tree)
 	if err != nil {
 		return err
 	}
 	r.Findings = append(r.Findings, bad...)
-	slices.Sort(there)
-	for _, path := range there {
+	slices.Sort(present)
+	for _, path := range present {
 		switch {
 		case listed(r.Manifest, path):
 		case path == requiresName:
 			r.Findings = append(r.Findings, unsignedRequires(p.ID))
 		default:
 			r.Extra = append(r.Extra, path)
-			r.add(diag.BundleFileExtra, path, "%s does not list it", ManifestPath(p.ID))
-			r.fix("remove it, or rye bundle create " + p.ID)
+			r.addDiffers(diag.BundleFileExtra, p.ID, path, "%s does not list it", ManifestPath(p.ID))
 		}
 	}
 	for _, f := range r.Manifest.Files {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if _, found := slices.BinarySearch(there, f.Path); !found {
+		if _, found := slices.BinarySearch(present, f.Path); !found {
 			r.Missing = append(r.Missing, f.Path)
-			r.add(diag.BundleFileMissing, f.Path, "%s lists it, but it does not exist", ManifestPath(p.ID))
-			r.fix("restore it, or rye bundle create " + p.ID)
+			r.addDiffers(diag.BundleFileMissing, p.ID, f.Path, "%s lists it, but it does not exist", ManifestPath(p.ID))
 			continue
 		}
 		r.file(p, f)
@@ -153,29 +152,19 @@ func (r *Report) files(ctx context.Context, p VerifyParams) error {
 	return nil
 }
 
-// unsignedRequires warns of a rye.yaml that the manifest does not list: those
-// who made manifests before it was listed did not mean to refuse theirs.
+// unsignedRequires warns about a rye.yaml that the manifest does not list. It is not
+// an error, because older versions created manifests without it.
 func unsignedRequires(id string) diag.Finding {
-	f := diag.Warnf(diag.BundleFileExtra, 0, 0, "%s does not list it: what the bundle requires is not signed", ManifestPath(id))
-	f.Path, f.Fix = requiresName, "rye bundle create "+id
-	return f
+	f := diag.Warnf(diag.BundleFileExtra, 0, 0, "%s does not list it: the requirements of the bundle are not signed", ManifestPath(id))
+	f.Path = requiresName
+	return f.WithReason("requires", "id", id)
 }
 
 func listed(m *Manifest, path string) bool {
 	_, found := slices.BinarySearchFunc(m.Files, path, func(f File, p string) int {
-		return compare(f.Path, p)
+		return cmp.Compare(f.Path, p)
 	})
 	return found
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func (r *Report) file(p VerifyParams, f File) {
@@ -196,23 +185,22 @@ func (r *Report) file(p VerifyParams, f File) {
 		return
 	}
 	if f.Signed != inlineSigned(b) {
-		r.add(diag.ValidationFailed, f.Path, "the manifest says inline_signed: %t, which it is not", f.Signed)
+		r.add(diag.ValidationFailed, f.Path, "the manifest has inline_signed: %t, the file has %t", f.Signed, !f.Signed)
 	}
 }
 
-// same holds what a file is against what the manifest lists.
+// same reports whether a file matches the manifest, or adds a finding.
 func (r *Report) same(p VerifyParams, f File, size int64, d item.Digest, executable bool) bool {
 	why := f.differs(size, d, executable, p.Tree.Modes(), ManifestPath(p.ID))
 	if why == "" {
 		return true
 	}
 	r.Changed = append(r.Changed, f.Path)
-	r.add(diag.HashMismatch, f.Path, "%s", why)
-	r.fix(again(p.ID))
+	r.addDiffers(diag.HashMismatch, p.ID, f.Path, "%s", why)
 	return false
 }
 
-// differs says how a file is not what the manifest lists, or "".
+// differs describes how a file differs from the manifest, or returns "".
 func (f File) differs(size int64, d item.Digest, executable, modes bool, manifest string) string {
 	switch {
 	case size != f.Size:
@@ -227,15 +215,14 @@ func (f File) differs(size int64, d item.Digest, executable, modes bool, manifes
 
 func short(d item.Digest) string { return d.String()[:19] }
 
-// Inspection is a manifest that was read and NOT verified: neither its
-// signature nor any file was checked.
+// Inspection is a parsed manifest. Its signature and its files are not verified.
 type Inspection struct {
 	Manifest *Manifest          `json:"manifest"`
 	Verified bool               `json:"verified"`                  // always false
-	Claimed  []sign.Fingerprint `json:"claimed_signers,omitempty"` // who it says has signed it
+	Claimed  []sign.Fingerprint `json:"claimed_signers,omitempty"` // from the signature line, not verified
 }
 
-// Inspect parses a manifest without verifying anything, and says so.
+// Inspect parses a manifest and verifies nothing.
 func Inspect(b []byte) (*Inspection, []diag.Finding) {
 	m, bad := Parse(b)
 	if m == nil {

@@ -2,9 +2,27 @@ package cli
 
 import "github.com/ryeos/rye/diag"
 
+const (
+	manifestChanged = "review the change with `git diff`; if you made it, run `rye bundle create {id}`"
+	cosignAgain     = "remove the file; its signer can run `rye bundle sign {id}` again"
+)
+
 // lockHints are those of packages lock, bundle and verify.
 func lockHints() map[situation]string {
 	return map[situation]string{
+		{diag.HashMismatch, "manifest"}:       manifestChanged,
+		{diag.Unsigned, "manifest"}:           manifestChanged,
+		{diag.SigMalformed, "manifest"}:       manifestChanged,
+		{diag.SigMultiple, "manifest"}:        manifestChanged,
+		{diag.SigInvalid, "manifest"}:         manifestChanged,
+		{diag.BundleFileExtra, "manifest"}:    "remove the file, or run `rye bundle create {id}`",
+		{diag.BundleFileMissing, "manifest"}:  "restore the file, or run `rye bundle create {id}`",
+		{diag.BundleFileExtra, "requires"}:    "rye bundle create {id}",
+		{diag.HashMismatch, "cosignature"}:    cosignAgain,
+		{diag.Unsigned, "cosignature"}:        cosignAgain,
+		{diag.SigMalformed, "cosignature"}:    cosignAgain,
+		{diag.SigMultiple, "cosignature"}:     cosignAgain,
+		{diag.SigInvalid, "cosignature"}:      cosignAgain,
 		{diag.LockRepointed, "base"}:          "restore the entry from the base revision, or review who changed it",
 		{diag.Rollback, "base"}:               "restore .ai/trust from the base revision, then run `rye lock`",
 		{diag.SumConflict, "base"}:            "restore the line from the base revision",
