@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/policy"
@@ -274,7 +275,7 @@ func (e *Engine) capabilities(ctx context.Context, b *lock.Bundle, snap *source.
 // overlap reports whether a denied pattern and a capability have a common
 // capability. Either may be the wider one.
 func overlap(deny, capability string) bool {
-	if meet(deny, capability) {
+	if glob.Overlaps(deny, capability) {
 		return true
 	}
 	a, err1 := policy.Parse(deny)

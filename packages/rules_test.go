@@ -1,13 +1,11 @@
 package packages
 
 import (
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/trust"
 )
@@ -107,41 +105,6 @@ func TestRulesAge(t *testing.T) {
 	}
 	if _, on := rulesOf(t, "", "policy: {offline: false}").Offline(); on {
 		t.Error("offline")
-	}
-}
-
-// When a text fits both patterns they meet, whatever the patterns are.
-func TestMeet(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"net:*.acme.io", "net:api.*", true}, {"net:*", "net:evil.io", true}, {"net:*.io", "net:*.com", false}, {"a*c", "abc", true},
-		{"a?c", "a*", true}, {"a?c", "ac", false}, {"", "", true}, {"*", "", true}, {"**", "*x*", true}, {"rye.[ab].x", "rye.c.x", true}, {"a", "b", false},
-	} {
-		if meet(c.a, c.b) != c.want || meet(c.b, c.a) != c.want {
-			t.Errorf("%q and %q: want %t", c.a, c.b, c.want)
-		}
-	}
-	rng := rand.New(rand.NewPCG(3, 4))
-	word := func(alphabet string, n int) string {
-		var b strings.Builder
-		for range rng.IntN(n) {
-			b.WriteByte(alphabet[rng.IntN(len(alphabet))])
-		}
-		return b.String()
-	}
-	met := 0
-	for range 20000 {
-		a, b, text := word("ab*?", 6), word("ab*?", 6), word("ab", 6)
-		if text != "" && glob.Match(a, text) && glob.Match(b, text) {
-			if met++; !meet(a, b) {
-				t.Fatalf("%q fits %q and %q, which do not meet", text, a, b)
-			}
-		}
-	}
-	if met < 100 {
-		t.Errorf("only %d pairs met", met)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/item"
 )
 
@@ -92,60 +93,14 @@ func (c Cap) Covers(want Cap) bool {
 	return len(pat) == len(have)
 }
 
-// matchSegment matches one segment without backtracking over more than the
-// last star, so that it is linear in practice and quadratic at worst.
-func matchSegment(pat, s string) bool {
-	p, i, star, mark := 0, 0, -1, 0
-	for i < len(s) {
-		if p < len(pat) && pat[p] == '*' {
-			star, mark = p, i
-			p++
-			continue
-		}
-		if n, ok := matchByte(pat[min(p, len(pat)):], s[i]); ok {
-			p, i = p+n, i+1
-			continue
-		}
-		if star < 0 {
-			return false
-		}
-		mark++
-		p, i = star+1, mark
+// matchSegment matches one segment. In a capability a set ends at the first "]",
+// so "[]" matches no character and "[!]" matches any; package glob takes a "]"
+// right after the opening as part of the set.
+func matchSegment(pattern, s string) bool {
+	if strings.Contains(pattern, "[]") {
+		return false
 	}
-	return strings.Trim(pat[min(p, len(pat)):], "*") == ""
-}
-
-// matchByte matches c against the first element of pat and returns the
-// element's length.
-func matchByte(pat string, c byte) (n int, ok bool) {
-	if pat == "" {
-		return 0, false
-	}
-	switch pat[0] {
-	case '?':
-		return 1, true
-	case '[':
-		end := strings.IndexByte(pat, ']')
-		if end < 0 {
-			return 1, c == '['
-		}
-		return end + 1, class(pat[1:end], c)
-	}
-	return 1, pat[0] == c
-}
-
-func class(set string, c byte) bool {
-	set, negate := strings.CutPrefix(set, "!")
-	in := false
-	for i := 0; i < len(set); i++ {
-		if i+2 < len(set) && set[i+1] == '-' {
-			in = in || set[i] <= c && c <= set[i+2]
-			i += 2
-			continue
-		}
-		in = in || set[i] == c
-	}
-	return in != negate
+	return glob.Text(strings.ReplaceAll(pattern, "[!]", "?"), s)
 }
 
 // Set is what a caller holds. The zero value holds nothing.

@@ -30,6 +30,11 @@ func TestCovers(t *testing.T) {
 		{"rye.execute.tool.a*z", "rye.execute.tool.abcz", true},
 		{"rye.execute.tool.a*z", "rye.execute.tool.a.z", false}, // the original's * crossed dots
 		{"rye.search.tool", "rye.search.tool", true},
+		{"rye.execute.tool.[]", "rye.execute.tool.a", false}, // an empty set
+		{"rye.execute.tool.[][a]", "rye.execute.tool.a", false},
+		{"rye.execute.tool.[!]", "rye.execute.tool.a", true}, // a set that leaves out nothing
+		{"rye.execute.tool.[!][a]", "rye.execute.tool.ba", true},
+		{"rye.execute.tool.[!]", "rye.execute.tool.ab", false},
 	} {
 		if got := Cap(c.pattern).Covers(Cap(c.want)); got != c.ok {
 			t.Errorf("%s covers %s = %v, want %v", c.pattern, c.want, got, c.ok)

@@ -1,13 +1,14 @@
-// Package glob matches slash-separated names against patterns such as
-// "acme/**" and "drafts/*".
+// Package glob matches names against patterns: Match for slash-separated names,
+// Text for names without separators, Overlaps for two patterns, and Pattern for
+// walks over directories.
 //
-// A pattern is segments joined by "/". Within a segment "*" is any text, "?"
-// one character, "[a-z]" or "[!a-z]" one character of a set. The segment "**"
-// is any number of segments, at the end of a longer pattern at least one:
-// "acme/**" is what lies below acme, not acme itself.
+// A pattern is segments joined by "/", for example "acme/**". Within a segment
+// "*" is any text, "?" one character, "[a-z]" or "[!a-z]" one character of a
+// set. The segment "**" is any number of segments, at the end of a longer
+// pattern at least one: "acme/**" is everything below acme, not acme itself.
 //
-// It never lists a directory. Capabilities have their own matching rules, which
-// are not these.
+// It never lists a directory. Capabilities divide names at dots and have their
+// own rule for the last "*", see package policy.
 package glob
 
 import (
@@ -17,27 +18,22 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// MaxPattern is the longest pattern, in bytes.
+// MaxPattern is the length of the longest pattern, in bytes.
 const MaxPattern = 1024
 
-// IsPattern reports whether s holds a character special in patterns.
+// IsPattern reports whether s contains a special character of patterns.
 func IsPattern(s string) bool { return strings.ContainsAny(s, "*?[") }
 
-// Match reports whether the whole name fits the pattern. A pattern that Check
+// Match reports whether the pattern matches the whole name. A pattern that Check
 // refuses matches nothing. The work is bounded by the product of both lengths.
 func Match(pattern, name string) bool {
 	if name == "" || len(Check(pattern)) > 0 {
 		return false
 	}
-	return matchPath(strings.Split(pattern, "/"), strings.Split(name, "/"))
-}
-
-// matchPath returns to the last "**" only: whatever an earlier one could take
-// more, the last one can take as well.
-func matchPath(pat, name []string) bool {
+	pat, segs := strings.Split(pattern, "/"), strings.Split(name, "/")
 	p, n := 0, 0
 	star, from := -1, 0
-	for n < len(name) {
+	for n < len(segs) {
 		switch {
 		case p < len(pat) && pat[p] == "**":
 			if p == len(pat)-1 {
@@ -45,10 +41,12 @@ func matchPath(pat, name []string) bool {
 			}
 			star, from = p, n
 			p++
-		case p < len(pat) && matchSegment(pat[p], name[n]):
+		case p < len(pat) && Text(pat[p], segs[n]):
 			p++
 			n++
 		case star >= 0:
+			// Only the last "**" needs another try: it can match every segment
+			// that an earlier one could.
 			from++
 			p, n = star+1, from
 		default:
@@ -58,68 +56,78 @@ func matchPath(pat, name []string) bool {
 	return p == len(pat)
 }
 
-// matchSegment matches within one segment, by the same rule with "*".
-func matchSegment(pat, s string) bool {
+// Text reports whether the pattern of one segment matches the whole of s, in
+// which "/" is a character like any other. An unclosed set matches nothing.
+func Text(pattern, s string) bool {
 	p, n := 0, 0
 	star, from := -1, 0
 	for n < len(s) {
-		r, size := utf8.DecodeRuneInString(s[n:])
-		if p < len(pat) && pat[p] == '*' {
+		if p < len(pattern) && pattern[p] == '*' {
 			star, from = p, n
 			p++
 			continue
 		}
-		if p < len(pat) {
-			if width, ok := matchOne(pat[p:], r); ok {
-				p += width
-				n += size
-				continue
-			}
+		if element, char := matchOne(pattern[p:], s[n:]); char > 0 {
+			p += element
+			n += char
+			continue
 		}
 		if star < 0 {
 			return false
 		}
-		_, size = utf8.DecodeRuneInString(s[from:])
-		from += size
+		_, char := utf8.DecodeRuneInString(s[from:])
+		from += char
 		p, n = star+1, from
 	}
-	return strings.Trim(pat[p:], "*") == ""
+	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// matchOne matches r against the first element of pat and returns its width.
-func matchOne(pat string, r rune) (int, bool) {
-	switch pat[0] {
+// matchOne matches the first character of s against the first element of
+// pattern. It returns the bytes of both, or 0 if they do not match.
+func matchOne(pattern, s string) (element, char int) {
+	if pattern == "" {
+		return 0, 0
+	}
+	r, char := utf8.DecodeRuneInString(s)
+	switch pattern[0] {
 	case '?':
-		return 1, true
+		return 1, char
 	case '[':
-		set, width := cutSet(pat)
+		set, element := cutSet(pattern)
 		negated := strings.HasPrefix(set, "!") || strings.HasPrefix(set, "^")
 		if negated {
 			set = set[1:]
 		}
-		return width, inSet(set, r) != negated
+		if element == 0 || inSet(set, r) == negated {
+			return 0, 0
+		}
+		return element, char
 	}
-	want, width := utf8.DecodeRuneInString(pat)
-	return width, want == r
+	_, element = utf8.DecodeRuneInString(pattern)
+	// Bytes are compared, not runes: all invalid bytes decode to the same rune.
+	if !strings.HasPrefix(s, pattern[:element]) {
+		return 0, 0
+	}
+	return element, char
 }
 
-// cutSet returns what stands between the brackets pat begins with, and the
-// width of the whole; 0 when they do not close. "]" right after the opening
-// is an element.
-func cutSet(pat string) (string, int) {
+// cutSet returns the text between the brackets at the start of pattern, and the
+// length of the set with its brackets; 0 if it is not closed. A "]" right after
+// the opening is in the set.
+func cutSet(pattern string) (string, int) {
 	i := 1
-	if i < len(pat) && (pat[i] == '!' || pat[i] == '^') {
+	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
 		i++
 	}
-	if i >= len(pat) {
+	if i >= len(pattern) {
 		return "", 0
 	}
-	j := strings.IndexByte(pat[i+1:], ']')
+	j := strings.IndexByte(pattern[i+1:], ']')
 	if j < 0 {
 		return "", 0
 	}
 	end := i + 1 + j
-	return pat[1:end], end + 1
+	return pattern[1:end], end + 1
 }
 
 func inSet(set string, r rune) bool {
@@ -137,62 +145,63 @@ func inSet(set string, r rune) bool {
 	return false
 }
 
-// Check reports what is wrong with a pattern, with the column in it.
+// Check returns the problems of a pattern, each with its column.
 func Check(pattern string) []diag.Finding {
 	if pattern == "" {
-		return bad(nil, 1, "the pattern is empty")
+		return problem(nil, 1, "the pattern is empty")
 	}
 	if len(pattern) > MaxPattern {
-		return bad(nil, 1, "the pattern has %d bytes, at most %d are allowed", len(pattern), MaxPattern)
+		return problem(nil, 1, "the pattern has %d bytes, at most %d are allowed", len(pattern), MaxPattern)
 	}
 	var out []diag.Finding
 	if i := strings.IndexByte(pattern, '\\'); i >= 0 {
-		out = bad(out, i+1, `the pattern %q holds "\"; segments are joined by "/"`, pattern)
+		out = problem(out, i+1, `the pattern %q contains "\"; segments are joined by "/"`, pattern)
 	}
 	if !utf8.ValidString(pattern) {
-		out = bad(out, 1, "the pattern %q is not UTF-8", pattern)
+		out = problem(out, 1, "the pattern %q is not UTF-8", pattern)
 	}
-	col := 1
+	column := 1
 	for seg := range strings.SplitSeq(pattern, "/") {
-		out = checkSegment(out, pattern, seg, col)
-		col += len(seg) + 1
+		out = checkSegment(out, pattern, seg, column)
+		column += len(seg) + 1
 	}
 	return out
 }
 
-func bad(fs []diag.Finding, col int, format string, args ...any) []diag.Finding {
-	return append(fs, diag.Errorf(diag.Usage, 1, col, format, args...))
+func problem(fs []diag.Finding, column int, format string, args ...any) []diag.Finding {
+	return append(fs, diag.Errorf(diag.Usage, 1, column, format, args...))
 }
 
-func checkSegment(out []diag.Finding, pattern, seg string, col int) []diag.Finding {
+func checkSegment(out []diag.Finding, pattern, seg string, column int) []diag.Finding {
 	switch {
 	case seg == "**":
 		return out
 	case seg == "":
-		return bad(out, col, "the pattern %q has an empty segment", pattern)
+		return problem(out, column, "the pattern %q has an empty segment", pattern)
 	case seg == "." || seg == "..":
-		return bad(out, col, "the pattern %q has the segment %q", pattern, seg)
+		return problem(out, column, "the pattern %q has the segment %q", pattern, seg)
 	}
 	for i := 0; i < len(seg); i++ {
 		switch {
 		case strings.HasPrefix(seg[i:], "**"):
-			return bad(out, col+i, `the pattern %q has "**" within a segment; write it alone between slashes`, pattern)
+			return problem(out, column+i, `the pattern %q has "**" within a segment; write it alone between slashes`, pattern)
 		case seg[i] == '[':
-			set, width := cutSet(seg[i:])
-			if width == 0 {
-				return bad(out, col+i, `the pattern %q has "[" without "]"`, pattern)
+			set, length := cutSet(seg[i:])
+			if length == 0 {
+				return problem(out, column+i, `the pattern %q has "[" without "]"`, pattern)
 			}
-			if lo, hi, ok := badRange(set); ok {
-				out = bad(out, col+i, "the pattern %q has the empty range %c-%c", pattern, lo, hi)
+			if lo, hi, found := reversedRange(set); found {
+				out = problem(out, column+i, "the pattern %q has the empty range %c-%c", pattern, lo, hi)
 			}
-			i += width - 1
+			i += length - 1
 		}
 	}
 	return out
 }
 
-// badRange returns the first range of a set whose ends are in the wrong order.
-func badRange(set string) (lo, hi rune, ok bool) {
+// reversedRange returns the first range of a set whose ends are in the wrong
+// order.
+func reversedRange(set string) (lo, hi rune, found bool) {
 	runes := []rune(strings.TrimLeft(set[:1], "!^") + set[1:])
 	for i := 0; i+2 < len(runes); i++ {
 		if runes[i+1] == '-' {

@@ -50,7 +50,7 @@ func TestCheck(t *testing.T) {
 		"[!":                      `1: the pattern "[!" has "[" without "]"`,
 		"[z-a]":                   `1: the pattern "[z-a]" has the empty range z-a`,
 		"a/../b":                  `3: the pattern "a/../b" has the segment ".."`,
-		`a\*`:                     `2: the pattern "a\\*" holds "\"; segments are joined by "/"`,
+		`a\*`:                     `2: the pattern "a\\*" contains "\"; segments are joined by "/"`,
 		"a//[":                    `3: the pattern "a//[" has an empty segment; 4: the pattern "a//[" has "[" without "]"`,
 		strings.Repeat("a", 1025): "1: the pattern has 1025 bytes, at most 1024 are allowed",
 	} {

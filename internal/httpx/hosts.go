@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 )
 
 // hostPattern is one declared host.
 type hostPattern struct {
-	name string // lower case; with a leading dot it means every name below
-	port string // "" means any
+	name string // lower case; "*." at the start matches every name below
+	port string // "" matches any
 }
 
 func parseHosts(list []string) ([]hostPattern, []diag.Finding) {
@@ -40,10 +41,11 @@ func parseHost(s string) (hostPattern, bool) {
 		}
 		name, port = h, p
 	}
-	rest, wild := strings.CutPrefix(name, "*.")
+	rest, wildcard := strings.CutPrefix(name, "*.")
 	name = strings.ToLower(strings.Trim(rest, "[]"))
-	if wild {
-		return hostPattern{"." + name, port}, validHost(name) && strings.Contains(name, ".")
+	if wildcard {
+		// "*.com" would be a whole top-level domain.
+		return hostPattern{"*." + name, port}, validHost(name) && strings.Contains(name, ".")
 	}
 	if _, err := netip.ParseAddr(name); err == nil {
 		return hostPattern{name, port}, true
@@ -52,13 +54,7 @@ func parseHost(s string) (hostPattern, bool) {
 }
 
 func (h hostPattern) matches(host, port string) bool {
-	if h.port != "" && h.port != port {
-		return false
-	}
-	if strings.HasPrefix(h.name, ".") {
-		return strings.HasSuffix(host, h.name)
-	}
-	return host == h.name
+	return (h.port == "" || h.port == port) && glob.Text(h.name, host)
 }
 
 // validHost accepts names of letters, digits, "-", "_" and dots between them.

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"strings"
 	"unicode/utf8"
 )
 
@@ -62,28 +61,4 @@ func distance[E byte | rune](x, y []E, limit int) int {
 		before, prev, row = prev, row, before
 	}
 	return int(prev[len(y)])
-}
-
-// fits reports whether a token has the form of a pattern in which * stands for
-// any characters.
-func fits(pattern, s string) bool {
-	piece, rest, more := strings.Cut(pattern, "*")
-	if !strings.HasPrefix(s, piece) {
-		return false
-	}
-	s = s[len(piece):]
-	if !more {
-		return s == ""
-	}
-	for {
-		piece, rest, more = strings.Cut(rest, "*")
-		if !more {
-			return strings.HasSuffix(s, piece)
-		}
-		i := strings.Index(s, piece)
-		if i < 0 {
-			return false
-		}
-		s = s[i+len(piece):]
-	}
 }

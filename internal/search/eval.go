@@ -3,6 +3,8 @@ package search
 import (
 	"slices"
 	"strings"
+
+	"github.com/ryeos/rye/internal/glob"
 )
 
 // find implements library.
@@ -96,7 +98,7 @@ func (v *view) leaf(l *leaf) []match {
 			out = v.term(out, p, l)
 		case phrase, near:
 			out = v.sequence(out, p, l)
-		case glob, fuzzy:
+		case wildcard, fuzzy:
 			out = v.several(out, p, l)
 		case exists:
 			p.each(func(doc uint32) {
@@ -180,7 +182,7 @@ func isID(s string) int { return min(strings.Count(s, "/"), 1) }
 
 // prefix is what all words begin with that the leaf can match.
 func (l *leaf) prefix() string {
-	if l.form != glob {
+	if l.form != wildcard {
 		return ""
 	}
 	before, _, _ := strings.Cut(l.words[0], "*")
@@ -191,8 +193,9 @@ func (l *leaf) prefix() string {
 // is matched by what looks like an id only.
 func (l *leaf) likeness(token string) float32 {
 	want := l.words[0]
-	if l.form == glob {
-		if fits(want, token) && isID(token) <= isID(want) {
+	if l.form == wildcard {
+		// Only * is special in queries; no token contains ? or [.
+		if !strings.ContainsAny(want, "?[") && glob.Text(want, token) && isID(token) <= isID(want) {
 			return 1
 		}
 		return 0

@@ -299,7 +299,7 @@ func (p *parser) word(from, end, field int) (node, error) {
 	}
 	switch {
 	case pattern:
-		return &leaf{form: glob, field: field, words: []string{fold(text)}}, nil
+		return &leaf{form: wildcard, field: field, words: []string{fold(text)}}, nil
 	case edits > 0:
 		return fuzzyNode(text, field, edits), nil
 	}

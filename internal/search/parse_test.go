@@ -177,22 +177,6 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-func TestFits(t *testing.T) {
-	for pattern, m := range map[string]map[string]bool{
-		"a*":    {"a": true, "ab": true, "ba": false, "": false},
-		"*a":    {"a": true, "ba": true, "ab": false},
-		"a*b*c": {"abc": true, "axxbyyc": true, "acb": false, "abcbc": true},
-		"*ab*":  {"xabx": true, "ab": true, "ba": false},
-		"a**":   {"a": true},
-	} {
-		for s, want := range m {
-			if fits(pattern, s) != want {
-				t.Errorf("fits(%q, %q) = %v", pattern, s, !want)
-			}
-		}
-	}
-}
-
 func TestTokens(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "Hello, World": "hello world", "a_b-c.d/e": "a b c d e", "x1 2y": "x1 2y", "Ärger ÉCLAIR": "ärger éclair", "日本語 x": "日本語 x",

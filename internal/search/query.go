@@ -18,12 +18,12 @@ type (
 type form int
 
 const (
-	term   form = iota // one token, as it is
-	phrase             // several, one after the other
-	near               // several in any order, with at most n others between
-	glob               // tokens that fit a pattern with *
-	fuzzy              // tokens at most n edits away
-	exists             // any token: the field is not empty
+	term     form = iota // one token, as it is
+	phrase               // several, one after the other
+	near                 // several in any order, with at most n others between
+	wildcard             // tokens that match a pattern with *
+	fuzzy                // tokens at most n edits away
+	exists               // any token: the field is not empty
 )
 
 // leaf is what is looked up in the text of items.

@@ -164,7 +164,7 @@ func (l *leaf) count(list []token) (n float64) {
 			if l.nearEnding(list[:i+1]) {
 				n++
 			}
-		case glob, fuzzy:
+		case wildcard, fuzzy:
 			n += float64(l.likeness(list[i].text))
 		}
 	}

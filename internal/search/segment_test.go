@@ -26,7 +26,7 @@ func sample(f *fields) []byte {
 // ask runs every form of query over a segment.
 func ask(f *fields, s *segment) {
 	v := newView(f, []*space.Root{space.NewDir(space.Project, "", "/x", false)}, []part{{seg: s, live: allBits(s.docs)}})
-	for _, form := range []form{term, phrase, near, glob, fuzzy, exists} {
+	for _, form := range []form{term, phrase, near, wildcard, fuzzy, exists} {
 		for _, m := range v.find(&leaf{form: form, field: -1 + int(form/exists), words: []string{"beta", "gamma"}, n: 1}) {
 			v.place(m.doc)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/internal/applet/wire"
+	"github.com/ryeos/rye/internal/glob"
 )
 
 // Limits of glob and grep.
@@ -46,8 +47,8 @@ func runGlob(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	return r, nil
 }
 
-func ignorePatterns(a wire.Args) []pattern {
-	var out []pattern
+func ignorePatterns(a wire.Args) []glob.Pattern {
+	var out []glob.Pattern
 	list := a.Strings("ignore")
 	if len(list) > maxIgnore {
 		a.Invalid("ignore", "lists %d patterns, more than %d", len(list), maxIgnore)
@@ -57,4 +58,14 @@ func ignorePatterns(a wire.Args) []pattern {
 		out = append(out, compilePattern(a, "ignore", s))
 	}
 	return out
+}
+
+// compilePattern compiles the pattern in the value of key.
+func compilePattern(a wire.Args, key, pattern string) glob.Pattern {
+	p, problems := glob.Compile(pattern)
+	for _, f := range problems {
+		f.Message = key + " " + f.Message
+		a.Add(f)
+	}
+	return p
 }

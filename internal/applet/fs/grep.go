@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/internal/applet/files"
 	"github.com/ryeos/rye/internal/applet/wire"
+	"github.com/ryeos/rye/internal/glob"
 )
 
 // Limits of grep.
@@ -92,7 +93,7 @@ func (s *search) open(p wire.Params, t *tree, start string) (done bool, err erro
 	return true, err
 }
 
-func (s *search) walk(ctx context.Context, t *tree, include pattern) (any, error) {
+func (s *search) walk(ctx context.Context, t *tree, include glob.Pattern) (any, error) {
 	found, err := t.matching(ctx, ".")
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (s *search) walk(ctx context.Context, t *tree, include pattern) (any, error
 		if err := ctx.Err(); err != nil {
 			return nil, wire.Cancelled("searching files", err)
 		}
-		if !include.match(rel) {
+		if !include.Match(rel) {
 			continue
 		}
 		data, err := files.Read(t.dir, rel, rel)

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet/files"
 	"github.com/ryeos/rye/internal/applet/wire"
+	"github.com/ryeos/rye/internal/glob"
 )
 
 // maxEntries is the number of directory entries that one call reads.
@@ -24,8 +25,8 @@ func skippedDirs() []string { return []string{".git", "node_modules", "__pycache
 type tree struct {
 	dir     *os.Root
 	base    string // the start, below the project
-	pattern pattern
-	ignore  []pattern
+	pattern glob.Pattern
+	ignore  []glob.Pattern
 	seen    int
 	cut     bool // maxEntries was reached
 }
@@ -33,7 +34,7 @@ type tree struct {
 // pending is a directory that is not read yet.
 type pending struct {
 	rel string // below the start, "." for the start itself
-	at  states
+	at  glob.States
 }
 
 // open opens the directory to start from.
@@ -78,7 +79,7 @@ func (t *tree) note() string {
 // walk calls found with the path below the start of each entry that matches and
 // is not a directory.
 func (t *tree) walk(ctx context.Context, found func(rel string, d fs.DirEntry)) error {
-	todo := []pending{{".", t.pattern.start()}}
+	todo := []pending{{".", t.pattern.Start()}}
 	for len(todo) > 0 && !t.cut {
 		next := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
@@ -119,20 +120,20 @@ func (t *tree) list(p pending, found func(string, fs.DirEntry)) (below []pending
 func (t *tree) visit(p pending, d fs.DirEntry, found func(string, fs.DirEntry)) (pending, bool) {
 	name := d.Name()
 	rel := path.Join(p.rel, name)
-	if slices.ContainsFunc(t.ignore, func(i pattern) bool { return i.match(rel) }) {
+	if slices.ContainsFunc(t.ignore, func(i glob.Pattern) bool { return i.Match(rel) }) {
 		return pending{}, false
 	}
-	at := t.pattern.step(p.at, name)
+	at := t.pattern.Step(p.at, name)
 	if !d.IsDir() {
-		if t.pattern.accepts(at) {
+		if t.pattern.Accepts(at) {
 			found(rel, d)
 		}
 		return pending{}, false
 	}
-	if slices.Contains(skippedDirs(), name) && !t.pattern.names(p.at, name) {
+	if slices.Contains(skippedDirs(), name) && !t.pattern.Names(p.at, name) {
 		return pending{}, false
 	}
-	return pending{rel, at}, t.pattern.alive(at)
+	return pending{rel, at}, t.pattern.Alive(at)
 }
 
 // isFile reports whether an entry is a regular file, or a link to one inside
