@@ -21,21 +21,20 @@ import (
 // MaxAnchorFiles is the largest number of files that an anchor holds.
 const MaxAnchorFiles = 5000
 
-// anchor is the folder that a tool of several files runs in: a read-only copy
-// of verified files, never the folder they were read from.
+// anchor is the directory that a tool of several files runs in. It is a read-only
+// copy of verified files: the original files can change after verification.
 type anchor struct {
 	dir  string // of the copy
 	tool string // the tool's file in it
 	env  map[string]envPath
-	with []*resolve.Item // the other files of the copy
+	with []*resolve.Item // the files of the copy other than the tool
 }
 
-// envPath is what env_paths adds to one variable.
+// envPath is the directories that env_paths adds to one variable.
 type envPath struct{ prepend, append []string }
 
-// anchorRules is what the first element of the chain with an anchor says.
+// anchorRules are the anchor and verify_deps of an element.
 type anchorRules struct {
-	owner      *resolve.Item
 	mode       string // auto, always, never
 	markers    []string
 	root       string // tool_dir, tool_parent
@@ -46,7 +45,7 @@ type anchorRules struct {
 	exclude    []string
 }
 
-// anchor returns the anchor of a tool, nil when none applies.
+// anchor returns the anchor of a tool, nil if none applies.
 func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 	rules, err := readAnchor(c)
 	if err != nil || rules == nil {
@@ -62,7 +61,7 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 	}
 	if !strings.Contains(base, "/") { // tools/ itself: every tool of the space
 		return nil, diag.New(diag.ConfigError, "anchoring %s: its anchor would be all of %s", tool.Ref, tool.Root.Display(base)).
-			WithHint("put the tool and its files into a folder of their own")
+			WithReason("anchor_too_wide")
 	}
 	with, err := e.anchorFiles(ctx, tool, rules, base)
 	if err != nil {
@@ -80,7 +79,7 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 	return &anchor{dir: dir, tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env, with: with}, nil
 }
 
-// marked reports whether a marker stands in the tool's folder.
+// marked reports whether the tool's directory has a marker.
 func marked(tool *resolve.Item, markers []string) bool {
 	dir := path.Dir(tool.Rel)
 	return slices.ContainsFunc(markers, func(m string) bool {
@@ -88,9 +87,9 @@ func marked(tool *resolve.Item, markers []string) bool {
 	})
 }
 
-// anchorFiles reads and verifies the other files below base. A file of a listed
-// extension that does not verify is refused by name; another one comes along
-// when somebody vouches for it, and stays out of the copy when nobody does.
+// anchorFiles reads and verifies the other files below base. A file with a listed
+// extension must be trusted. Any other file is copied only if it is trusted, for
+// example by a bundle manifest.
 func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *anchorRules, base string) ([]*resolve.Item, error) {
 	var files []*resolve.Item
 	if !r.verify {
@@ -106,7 +105,7 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 			return ctx.Err()
 		}
 		if len(files) == MaxAnchorFiles-1 {
-			return diag.New(diag.TooLarge, "anchoring %s: %s holds more than %d files", tool.Ref, tool.Root.Display(scope), MaxAnchorFiles)
+			return diag.New(diag.TooLarge, "anchoring %s: %s has more than %d files", tool.Ref, tool.Root.Display(scope), MaxAnchorFiles)
 		}
 		f, err := e.anchorFile(ctx, tool.Root, entry, r)
 		if err != nil {
@@ -122,9 +121,9 @@ func (e *Executor) anchorFiles(ctx context.Context, tool *resolve.Item, r *ancho
 	return files, err
 }
 
-// anchorFile returns one verified file, nil when it stays out.
+// anchorFile returns one verified file, nil if it is left out.
 func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space.Entry, r *anchorRules) (*resolve.Item, error) {
-	demanded := slices.Contains(r.extensions, path.Ext(entry.Rel))
+	required := slices.Contains(r.extensions, path.Ext(entry.Rel))
 	it, err := e.p.Resolver.File(ctx, root, entry.Rel)
 	if err == nil {
 		err = it.Verdict.Err(it.Path())
@@ -132,26 +131,22 @@ func (e *Executor) anchorFile(ctx context.Context, root *space.Root, entry space
 	switch {
 	case err == nil:
 		return it, nil
-	case demanded || entry.Type != 0:
+	// A link or a device is refused with any extension: the copy cannot have it,
+	// and the tool would fail for a reason that no message states.
+	case required || entry.Type != 0:
 		return nil, err
 	}
 	return nil, nil
 }
 
 func (r *anchorRules) excludes(rel string) bool {
-	dir := path.Dir(rel)
-	for seg := range strings.SplitSeq(dir, "/") {
-		if slices.Contains(r.exclude, seg) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(path.Dir(rel), "/"), func(dir string) bool { return slices.Contains(r.exclude, dir) })
 }
 
-// readAnchor returns the rules of the first element that has an anchor; its
-// verify_deps may stand in the same element only.
+// readAnchor returns the rules of the first element that has an anchor, with the
+// verify_deps of the same element. It returns nil without an anchor.
 func readAnchor(c *Chain) (*anchorRules, error) {
-	i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool { return el.Meta.Anchor != nil })
+	i := slices.IndexFunc(c.Elements, func(el *resolve.Item) bool { return fieldsOf(el).Has("anchor") })
 	if i < 0 {
 		return nil, nil
 	}
@@ -161,7 +156,6 @@ func readAnchor(c *Chain) (*anchorRules, error) {
 	anchor.Only("mode", "markers_any", "root", "env_paths")
 	deps.Only("enabled", "scope", "extensions", "exclude_dirs")
 	rules := &anchorRules{
-		owner:      el,
 		mode:       anchor.Enum("mode", "auto", "auto", "always", "never"),
 		markers:    anchor.Texts("markers_any", nil),
 		root:       anchor.Enum("root", "tool_dir", "tool_dir", "tool_parent"),
@@ -187,7 +181,7 @@ func readEnvPaths(r *tree.Reader) map[string]envPath {
 	return out
 }
 
-// texts returns every template of env_paths, so that what they name is
+// texts returns the templates of env_paths. The files that they name must be
 // materialised.
 func (a *anchor) texts() []string {
 	if a == nil {
@@ -200,7 +194,8 @@ func (a *anchor) texts() []string {
 	return out
 }
 
-// addPaths puts the anchor's folders before and after what the variables hold.
+// addPaths adds the anchor's directories before and after the values of the
+// variables.
 func (a *anchor) addPaths(env, vars map[string]string) error {
 	if a == nil {
 		return nil

@@ -21,7 +21,7 @@ func yaml(toolType, executor string, more ...string) string {
 
 func tool(id string) item.Ref { return item.Ref{Kind: item.Tool, ID: id} }
 
-// executor works on the house; change may alter its Params.
+// executor returns an Executor over h; change may set its Params.
 func executor(h *testkit.House, change func(*Params)) *Executor {
 	h.T.Helper()
 	bin := filepath.Join(h.Dir, "bin")

@@ -38,9 +38,22 @@ type interpreterConfig struct {
 	fallback                 string
 }
 
-// readEnvConfig decodes the env_config of an element, without the values that
-// are not valid. Other keys are ignored: items written for the Python version of
-// rye have some.
+// readEnvConfigs decodes the env_config of each element of a chain.
+func readEnvConfigs(c *Chain) ([]*envConfig, error) {
+	var errs []error
+	out := make([]*envConfig, len(c.Elements))
+	for i, el := range c.Elements {
+		fields := fieldsOf(el)
+		out[i] = readEnvConfig(fields)
+		if err := decodeError("reading env_config of "+el.Ref.String(), el, fields); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return out, diag.Join("reading env_config of the chain of "+c.Tool().Ref.String(), errs)
+}
+
+// readEnvConfig decodes an env_config. It ignores other keys: items written for
+// the Python version of rye have some.
 func readEnvConfig(fields *tree.Reader) *envConfig {
 	r := fields.Map("env_config")
 	ec := &envConfig{

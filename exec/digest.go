@@ -10,23 +10,22 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// DigestProgram returns what consent to a program remembers: the digest of the
-// file, joined with that of the files beside it that tell a Python where its
-// library lies (pyvenv.cfg, *._pth) and of what the Python of a virtual
-// environment runs from there on its own at every start (*.pth, sitecustomize,
-// usercustomize), when there are any. With another one the same program would
-// run other code.
+// DigestProgram returns the digest that consent to a program records. It covers
+// the file, the files next to it that set the library of a Python (pyvenv.cfg,
+// *._pth), and the files that the Python of a virtual environment runs at every
+// start (*.pth, sitecustomize, usercustomize). If one of them changes, the same
+// program runs other code.
 func DigestProgram(program string) (item.Digest, error) {
 	d, err := DigestFile(program)
 	if err != nil {
 		return d, err
 	}
-	beside, err := besideProgram(program)
+	related, err := startupFiles(program)
 	if err != nil {
 		return d, err
 	}
 	text := ""
-	for _, name := range beside {
+	for _, name := range related {
 		b, err := DigestFile(name)
 		switch {
 		case err == nil:
@@ -41,8 +40,9 @@ func DigestProgram(program string) (item.Digest, error) {
 	return item.DigestOf([]byte("program " + d.String() + "\n" + text)), nil
 }
 
-// besideProgram names the files that decide, besides a program, what it runs.
-func besideProgram(program string) ([]string, error) {
+// startupFiles returns the paths of the files, existing or not, that decide
+// together with a program which code it runs.
+func startupFiles(program string) ([]string, error) {
 	dir := filepath.Dir(program)
 	home := filepath.Dir(dir)
 	names := []string{filepath.Join(dir, "pyvenv.cfg"), filepath.Join(home, "pyvenv.cfg")}
@@ -60,11 +60,11 @@ func besideProgram(program string) ([]string, error) {
 	return names, nil
 }
 
-// sitePackages returns where a virtual environment may hold its packages.
+// sitePackages returns the possible package directories of a virtual environment.
 func sitePackages(home string) []string {
 	dirs := []string{filepath.Join(home, "Lib", "site-packages")}
 	for _, lib := range []string{"lib", "lib64"} {
-		versions, _ := os.ReadDir(filepath.Join(home, lib)) // what cannot be read, Python cannot either
+		versions, _ := os.ReadDir(filepath.Join(home, lib)) // a directory that cannot be read is unreadable for Python too
 		for _, v := range versions {
 			if strings.HasPrefix(v.Name(), "python") || strings.HasPrefix(v.Name(), "pypy") {
 				dirs = append(dirs, filepath.Join(home, lib, v.Name(), "site-packages"))
@@ -74,13 +74,13 @@ func sitePackages(home string) []string {
 	return dirs
 }
 
-// startup reports whether Python runs a file of site-packages unasked.
+// startup reports whether Python runs a file of site-packages at every start.
 func startup(name string) bool {
 	return strings.HasSuffix(name, ".pth") || strings.HasPrefix(name, "sitecustomize.") || strings.HasPrefix(name, "usercustomize.")
 }
 
-// appendNamed appends the files of a folder with such a name, compared without
-// regard to case; a package counts by what runs when it is imported.
+// appendNamed appends the files of a directory whose lower-case name want
+// accepts. For a package that is the file that an import runs.
 func appendNamed(names []string, dir string, want func(lower string) bool) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func appendNamed(names []string, dir string, want func(lower string) bool) ([]st
 		switch lower := strings.ToLower(e.Name()); {
 		case want(lower):
 			names = append(names, filepath.Join(dir, e.Name()))
-		case want(lower + "."): // a folder, or a link to one
+		case want(lower + "."): // a directory or a link to one
 			names = append(names, filepath.Join(dir, e.Name(), "__init__.py"))
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Consent to the Python of a virtual environment ends when a commit lays down
-// something that it would run at its next start.
-func TestConsentCoversWhatPythonRunsUnasked(t *testing.T) {
+// Consent to the Python of a virtual environment ends if a commit adds a file that
+// it runs at its next start.
+func TestDigestCoversStartupFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a [b]")
 	python := filepath.Join(dir, "bin", "python.exe")
 	program(t, python)
@@ -45,8 +45,8 @@ func TestConsentCoversWhatPythonRunsUnasked(t *testing.T) {
 		seen[d] = rel
 	}
 	before := digest()
-	write("lib/python3.12/site-packages/requests/__init__.py") // nothing runs it unasked
+	write("lib/python3.12/site-packages/requests/__init__.py") // it does not run at start
 	if digest() != before {
-		t.Error("a package that is only there ends the consent")
+		t.Error("a package that does not run at start ends the consent")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -15,8 +16,8 @@ import (
 // maxDotenv is the largest .env that is read, in bytes.
 const maxDotenv = 64 << 10
 
-// dotenv adds the variables of the project's .env, which nobody signed: they
-// only join what is there, and none of them may choose what code a program
+// dotenv adds the variables of the project's .env. The file is not signed: its
+// variables override no others, and none may choose the code that a program
 // loads. A missing file adds nothing.
 func (e *Executor) dotenv(el *resolve.Item, vars map[string]string) error {
 	if e.p.Project == "" {
@@ -41,9 +42,9 @@ func (e *Executor) dotenv(el *resolve.Item, vars map[string]string) error {
 	return nil
 }
 
-// parseDotenv reads NAME=VALUE lines: blank lines, lines that begin with #, and
-// a leading "export" are allowed; a value may stand in single or double quotes.
-// Nothing is expanded. The last of two lines with one name counts.
+// parseDotenv parses NAME=VALUE lines. It ignores blank lines, lines that begin
+// with "#" and a leading "export". A value may be in single or double quotes and
+// is not expanded. A later line replaces an earlier one with the same name.
 func parseDotenv(b []byte) (map[string]string, []diag.Finding) {
 	out, fs := map[string]string{}, []diag.Finding(nil)
 	n := 0
@@ -69,7 +70,7 @@ func dotenvLine(text string) (name, value, msg string) {
 	switch {
 	case !ok:
 		return "", "", "a line is NAME=VALUE"
-	case proc.IsLoaderVar(name), steers(name):
+	case proc.IsLoaderVar(name), choosesPrograms(name):
 		return "", "", name + " chooses what code programs load or where they look, so an unsigned file may not set it"
 	}
 	if msg := badName(name); msg != "" {
@@ -82,26 +83,31 @@ func dotenvLine(text string) (name, value, msg string) {
 		value = value[1 : len(value)-1]
 	}
 	if strings.IndexByte(value, 0) >= 0 {
-		return "", "", "the value of " + name + " holds NUL"
+		return "", "", "the value of " + name + " contains NUL"
 	}
 	return name, value, ""
 }
 
-// steers reports whether a variable says where programs look for their
-// settings, which may name other programs or libraries, or names such a program
-// itself.
-func steers(name string) bool {
-	switch name = strings.ToUpper(name); name {
-	case "HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "PATHEXT",
+// choosesPrograms reports whether a variable names a program, or the directory of
+// settings that can name programs or libraries.
+func choosesPrograms(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.Contains(programVars(), name) ||
+		slices.ContainsFunc(programPrefixes(), func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+}
+
+// programVars returns the variables that choosesPrograms reports.
+func programVars() []string {
+	return []string{
+		"HOME", "TMPDIR", "TEMP", "TMP", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "SYSTEMROOT", "COMSPEC", "PATHEXT",
 		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "SHELL", "SSH_ASKPASS", "SUDO_ASKPASS",
-		"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG", "CURL_HOME", // may name a program to run
-		"PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH", "GUILE_LOAD_PATH", "GTK_MODULES", "QT_PLUGIN_PATH", "MAKEFLAGS", "TAR_OPTIONS", "GOFLAGS", "RUSTC_WRAPPER":
-		return true
+		"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG", "CURL_HOME",
+		"PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH", "GUILE_LOAD_PATH", "GTK_MODULES", "QT_PLUGIN_PATH", "MAKEFLAGS", "TAR_OPTIONS", "GOFLAGS", "RUSTC_WRAPPER",
 	}
-	for _, prefix := range []string{"XDG_", "OPENSSL_", "DOTNET_", "COR_PROFILER", "CORECLR_PROFILER", "R_PROFILE", "R_ENVIRON", "R_LIBS", "R_HOME", "ERL_", "ELIXIR_", "JULIA_", "NPM_CONFIG_", "NODE_REPL_", "KRB5_"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+}
+
+// programPrefixes returns the beginnings of variables that choosesPrograms
+// reports.
+func programPrefixes() []string {
+	return []string{"XDG_", "OPENSSL_", "DOTNET_", "COR_PROFILER", "CORECLR_PROFILER", "R_PROFILE", "R_ENVIRON", "R_LIBS", "R_HOME", "ERL_", "ELIXIR_", "JULIA_", "NPM_CONFIG_", "NODE_REPL_", "KRB5_"}
 }

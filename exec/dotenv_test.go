@@ -35,6 +35,33 @@ func TestParseDotenv(t *testing.T) {
 	}
 }
 
+// The names are written out here: a name that is removed from the table by
+// mistake must fail.
+func TestDotenvSetsNoProgram(t *testing.T) {
+	vars := strings.Fields(`
+		HOME TMPDIR TEMP TMP USERPROFILE APPDATA LOCALAPPDATA PROGRAMDATA SYSTEMROOT COMSPEC PATHEXT
+		EDITOR VISUAL PAGER MANPAGER LESSOPEN LESSCLOSE BROWSER SHELL SSH_ASKPASS SUDO_ASKPASS
+		AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE KUBECONFIG GNUPGHOME DOCKER_CONFIG CURL_HOME
+		PHPRC PHP_INI_SCAN_DIR TCLLIBPATH GUILE_LOAD_PATH GTK_MODULES QT_PLUGIN_PATH MAKEFLAGS TAR_OPTIONS GOFLAGS RUSTC_WRAPPER`)
+	prefixes := strings.Fields(`
+		XDG_ OPENSSL_ DOTNET_ COR_PROFILER CORECLR_PROFILER R_PROFILE R_ENVIRON R_LIBS R_HOME ERL_ ELIXIR_ JULIA_
+		NPM_CONFIG_ NODE_REPL_ KRB5_`)
+	names := slices.Clone(vars)
+	for _, prefix := range prefixes {
+		names = append(names, prefix, prefix+"X")
+	}
+	for _, name := range names {
+		for _, spelling := range []string{name, strings.ToLower(name)} {
+			if got, fs := parseDotenv([]byte(spelling + "=x")); len(got) != 0 || len(fs) != 1 {
+				t.Errorf("%s is set: %v", spelling, got)
+			}
+		}
+	}
+	if !slices.Equal(programVars(), vars) || !slices.Equal(programPrefixes(), prefixes) {
+		t.Error("the table has other names than this test")
+	}
+}
+
 func FuzzParseDotenv(f *testing.F) {
 	for _, s := range []string{"A=1\nB='x'\n", "export A=\"\"", "LD_PRELOAD=x", "=\n#\n'"} {
 		f.Add(s)

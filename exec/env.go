@@ -16,11 +16,11 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// environment builds the complete environment: the allow-list, then what the
-// elements declare from the primitive to the tool. What rye sets itself nobody
-// overrides.
+// environment returns the complete environment: the allow-list, then the variables
+// that the elements declare, from the primitive to the tool. No element overrides
+// a variable that rye sets.
 func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[string]string, error) {
-	if err := e.mayPass(p.Chain, p.Chain.Elements...); err != nil {
+	if err := e.mayPass(p, p.Chain.Elements...); err != nil {
 		return nil, err
 	}
 	vars := map[string]string{}
@@ -31,8 +31,8 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 	vars["PATH"] = safePath(vars["PATH"], e.p.Project)
 	vars[selfVar] = e.p.Self
 	vars[projectVar] = e.p.Dir
-	for _, el := range slices.Backward(p.Chain.Elements) {
-		if err := e.envConfig(ctx, p, el, vars); err != nil {
+	for i, ec := range slices.Backward(p.envs) {
+		if err := e.addEnv(ctx, p, p.Chain.Elements[i], ec, vars); err != nil {
 			return nil, err
 		}
 	}
@@ -55,15 +55,15 @@ const (
 	projectVar = "RYE_PROJECT"
 )
 
-// exported is what a program gets of the variables.
+// exported returns the variables that a program receives.
 func exported(vars map[string]string) []string {
 	out := maps.Clone(vars)
 	delete(out, selfVar)
 	return proc.Environ(out)
 }
 
-// safePath drops what is relative or lies inside the project, so that a
-// repository cannot put a program before the system's.
+// safePath drops the directories of a PATH that are relative or in the project: a
+// repository could put a program before the system's.
 func safePath(list, project string) string {
 	var keep []string
 	at := real(project)
@@ -75,12 +75,12 @@ func safePath(list, project string) string {
 	return strings.Join(keep, string(os.PathListSeparator))
 }
 
-// inside reports whether an absolute path lies in the project, as it is spelled
-// or with all links followed. A project at the root of the file system has no
-// outside, so it bounds nothing.
+// inside reports whether an absolute path is in the project, as it is spelled or
+// with all links followed. A project at the root of the file system contains no
+// path: every program of the machine would need consent.
 func inside(path, project string) bool { return insideOf(path, project, real(project)) }
 
-// insideOf is inside for a project whose links were followed before.
+// insideOf is inside with the links of the project followed before.
 func insideOf(path, project, at string) bool {
 	if project == "" || filepath.Dir(project) == project {
 		return false
@@ -95,8 +95,8 @@ func real(path string) string {
 	return path
 }
 
-// within reports whether path lies in dir, compared by component, and without
-// regard to case where most file systems have none.
+// within reports whether path is dir or below it, compared by component, and
+// ignoring case where most file systems do.
 func within(path, dir string) bool {
 	if runtime.GOOS == "darwin" { // on Windows filepath.Rel does so itself
 		path, dir = strings.ToLower(path), strings.ToLower(dir)
@@ -105,12 +105,9 @@ func within(path, dir string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-func (e *Executor) envConfig(ctx context.Context, p *Plan, el *resolve.Item, vars map[string]string) error {
-	fields := fieldsOf(el)
-	ec := readEnvConfig(fields)
-	if err := decodeError("reading env_config of "+el.Ref.String(), el, fields); err != nil {
-		return err
-	}
+// addEnv adds the variables that one element declares. Each step may use the
+// variables of the steps before it, and env comes last so that it can use all.
+func (e *Executor) addEnv(ctx context.Context, p *Plan, el *resolve.Item, ec *envConfig, vars map[string]string) error {
 	if ec.dotenv {
 		if err := e.dotenv(el, vars); err != nil {
 			return err
@@ -144,25 +141,25 @@ func expandInto(vars, add map[string]string) error {
 	return nil
 }
 
-// badName says why an element may not declare a variable of that name, or "".
+// badName returns why an element may not declare a variable of that name, or "".
 func badName(name string) string {
 	if envName(name) != strings.ToUpper(name) || name == "" || name[0] >= '0' && name[0] <= '9' {
 		return "a name is letters, digits and _"
 	}
-	switch strings.ToUpper(name) { // Windows knows one spelling
+	switch strings.ToUpper(name) { // names of variables ignore case on Windows
 	case selfVar, projectVar, "RYE_THREAD_ID", settingsVar:
 		return "only rye sets it"
 	}
 	return ""
 }
 
-// maxParamEnv bounds a variable that carries a parameter: no system takes a
-// longer one. What does not fit arrives on stdin alone.
+// maxParamEnv is the largest variable for a parameter, in bytes with its name: the
+// limit of Linux for one string. A longer parameter is on stdin only.
 const maxParamEnv = 128<<10 - 1
 
-// paramEnv adds every scalar parameter as PREFIX + NAME. Of two names that give
-// one variable the later in order of bytes counts; a parameter that would
-// replace another variable, or steer the loader of programs, is refused.
+// paramEnv adds every scalar parameter as PREFIX + NAME. If two names give one
+// variable, the later in byte order is used. A parameter that would replace
+// another variable, or choose the code that programs load, is an error.
 func paramEnv(vars map[string]string, prefix string, params map[string]any) error {
 	declared := maps.Clone(vars)
 	for _, name := range slices.Sorted(maps.Keys(params)) {
@@ -170,7 +167,7 @@ func paramEnv(vars map[string]string, prefix string, params map[string]any) erro
 		case string, bool, int64, float64:
 			key, text := prefix+envName(name), fmt.Sprint(v)
 			if _, taken := declared[key]; taken || proc.IsLoaderVar(key) || badName(key) != "" {
-				return diag.New(diag.ValidationFailed, "passing on parameter %q: it may not set environment variable %s", name, key)
+				return diag.New(diag.ValidationFailed, "passing parameter %q: it may not set environment variable %s", name, key)
 			}
 			if len(key)+1+len(text) < maxParamEnv && !strings.ContainsRune(text, 0) {
 				vars[key] = text

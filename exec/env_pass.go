@@ -24,11 +24,10 @@ func (e *Executor) pass(ec *envConfig, vars map[string]string) {
 // passed returns the names of the caller's variables that a chain passes on. The
 // variables of .env are included for a primitive that can send them elsewhere;
 // a program could read that file itself.
-func (e *Executor) passed(c *Chain) []string {
-	sendsDotenv := e.bodies[c.Primitive().Ref.ID].sendsDotenv()
+func (e *Executor) passed(p *Plan) []string {
+	sendsDotenv := e.bodies[p.Chain.Primitive().Ref.ID].sendsDotenv()
 	var out []string
-	for _, el := range c.Elements {
-		ec := readEnvConfig(fieldsOf(el)) // environment reports its errors
+	for _, ec := range p.envs {
 		out = append(out, ec.pass...)
 		if ec.dotenv && sendsDotenv {
 			out = append(out, "the variables of .env")
@@ -40,8 +39,9 @@ func (e *Executor) passed(c *Chain) []string {
 // mayPass returns nil if the chain passes no variable on, or if each item may
 // decide where variables go (resolve.Resolver.Provider). Items are elements of
 // the chain or files that it uses.
-func (e *Executor) mayPass(c *Chain, items ...*resolve.Item) error {
-	names := e.passed(c)
+func (e *Executor) mayPass(p *Plan, items ...*resolve.Item) error {
+	c := p.Chain
+	names := e.passed(p)
 	if len(names) == 0 {
 		return nil
 	}

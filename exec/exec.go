@@ -1,9 +1,9 @@
-// Package exec runs a tool: it walks the chain from the tool to a primitive,
-// validates it, puts the verified bytes where the program can read them and
-// hands a fully resolved command to the primitive.
+// Package exec runs a tool. It walks the chain from the tool to a primitive,
+// validates it, compares it with the lock, writes the verified bytes to files
+// that the program can read, and passes a resolved command to the primitive.
 //
-// It asks resolve for every element, so that nothing runs that was not judged.
-// It decides no permission (policy) and knows no command line.
+// Every element comes from package resolve, so no file runs without a verdict.
+// The package does not decide permissions: package policy does, before the call.
 package exec
 
 import (
@@ -23,25 +23,25 @@ import (
 // MaxChain is the largest number of elements of a chain.
 const MaxChain = 10
 
-// Params says what an Executor works with. Resolver and Cache are required.
+// Params configures an Executor. Resolver and Cache are required.
 type Params struct {
 	Resolver    *resolve.Resolver
-	Cache       string   // folder of the content-addressed store
-	Project     string   // the project's folder, absolute; "" without one
+	Cache       string   // directory of the content-addressed store
+	Project     string   // the project's directory, absolute; "" without one
 	Dir         string   // the tools' working directory, absolute; "" is Project
-	UserSpace   string   // folder that holds the user's .ai, "" when unknown
-	SystemSpace string   // installed system space, "" when embedded only
+	UserSpace   string   // directory that contains the user's .ai, "" if unknown
+	SystemSpace string   // installed system space, "" if only embedded
 	Environ     []string // the environment the allow-list is taken from; nil is empty
 	Self        string   // this executable, for applets
-	// Consent says whether a program of the project itself may run. Nil means
-	// never.
+	// Consent returns nil if a program in the project may run. A nil Consent
+	// refuses every such program.
 	Consent func(Interpreter) error
-	// Lock is the project's lock, nil when there is none. A tool of the project
-	// that it names runs as it was locked or not at all.
+	// Lock is the project's lock, nil without one. A tool of the project that it
+	// names must match its entry.
 	Lock   *lock.Lock
-	System func() lock.System // the system bundle of this program; nil is none
-	Locked bool               // what the lock does not name is refused too
-	// Grace is how long a program may take to end that was told to. Zero means
+	System func() lock.System // the system bundle of this program; nil without one
+	Locked bool               // a tool without a lock entry is refused
+	// Grace is the time between the request to stop and the kill. Zero means
 	// proc.DefaultGrace.
 	Grace time.Duration
 	// Natives are the functions that tools on NativeStep name in config.func.
@@ -69,8 +69,8 @@ func New(p Params) *Executor {
 	return e
 }
 
-// Chain is a tool and what executes it, ending in a primitive. Every element
-// was verified and every adjacent pair was validated.
+// Chain is a tool and the elements that execute it, ending in a primitive. Every
+// element is verified and every adjacent pair is valid.
 type Chain struct {
 	Elements []*resolve.Item
 }
@@ -81,18 +81,18 @@ func (c *Chain) Tool() *resolve.Item { return c.Elements[0] }
 // Primitive returns the last element.
 func (c *Chain) Primitive() *resolve.Item { return c.Elements[len(c.Elements)-1] }
 
-// Chain resolves, verifies and validates the chain of a tool and holds it
-// against the lock. When it fails, the error carries every finding of every
-// element that could be read.
+// Chain resolves, verifies and validates the chain of a tool and compares it with
+// the lock. The error has every finding of every element that could be read; the
+// chain then has those elements.
 func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
 	c, err := e.Walk(ctx, ref)
 	if err == nil {
-		err = e.pinned(c)
+		err = e.checkLock(c)
 	}
 	return c, err
 }
 
-// Walk is Chain without the lock, for who writes one. A tool runs by Chain only.
+// Walk is Chain without the lock check. Only code that writes the lock may use it.
 func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 	first, err := e.p.Resolver.Inspect(ctx, ref)
 	if err != nil {
@@ -122,7 +122,7 @@ func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 	return c, diag.Join("checking the chain of "+ref.String(), errs)
 }
 
-// next returns the executor of it, nil when it is a primitive or names none.
+// next returns the executor of it, nil if it is a primitive or names none.
 func (e *Executor) next(ctx context.Context, c *Chain, it *resolve.Item) (*resolve.Item, error) {
 	if it.Meta.ExecutorID == "" {
 		return nil, nil

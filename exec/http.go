@@ -32,6 +32,7 @@ func (b httpBody) plan(ctx context.Context, p *Plan) error {
 	if err := b.configure(ctx, in); err != nil {
 		return err
 	}
+	in.public = publicNames(p.envs)
 	return b.e.planCall(ctx, p, in, b.send)
 }
 
@@ -48,7 +49,7 @@ func (b httpBody) sendsDotenv() bool { return true }
 func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, error) {
 	call := httpstep.Call{
 		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
-		Public: publicNames(in.Chain), Dir: b.e.p.Dir, OnEvent: in.OnLine, Now: b.e.p.Now,
+		Public: in.public, Dir: b.e.p.Dir, OnEvent: in.OnLine, Now: b.e.p.Now,
 	}
 	// Plan compiled the schema before: it has no error here.
 	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {
@@ -63,10 +64,9 @@ func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, erro
 
 // publicNames returns the variables that rye sets, and those whose value an item
 // of the chain states: every reader of the item knows it.
-func publicNames(c *Chain) []string {
+func publicNames(envs []*envConfig) []string {
 	public := []string{selfVar, projectVar}
-	for _, el := range c.Elements {
-		ec := readEnvConfig(fieldsOf(el)) // environment reports its errors
+	for _, ec := range envs {
 		for _, name := range slices.Sorted(maps.Keys(ec.env)) {
 			if !strings.Contains(ec.env[name], "${") {
 				public = append(public, name)

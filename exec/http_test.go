@@ -37,7 +37,11 @@ func TestPublicNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(publicNames(c), " "); got != "RYE_SELF RYE_PROJECT VERSION" {
+	envs, err := readEnvConfigs(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(publicNames(envs), " "); got != "RYE_SELF RYE_PROJECT VERSION" {
 		t.Errorf("public: %s", got)
 	}
 }

@@ -18,15 +18,15 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Interpreter is a program that a runtime's env_config found, or the command
-// itself when that lies inside the project.
+// Interpreter is a program that a runtime's env_config names, or the command
+// itself if it is in the project.
 type Interpreter struct {
 	Owner   string      `json:"owner"`         // ref of the element that names it
 	Var     string      `json:"var,omitempty"` // "" for the command itself
 	Path    string      `json:"path"`
 	Local   bool        `json:"local,omitempty"`   // inside the project: runs only after consent
 	Digest  item.Digest `json:"digest,omitzero"`   // of a local one, see DigestProgram
-	Missing string      `json:"missing,omitempty"` // what nothing was found for; Path is empty then
+	Missing string      `json:"missing,omitempty"` // name of a program that was not found; Path is empty then
 	Refused string      `json:"refused,omitempty"` // why a local one may not run, only from Programs
 	Project string      `json:"-"`
 }
@@ -65,8 +65,8 @@ func absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// consent asks whether a program of the project may run. Programs outside need
-// no consent: who can change them can change rye.
+// consent asks whether a program in the project may run. A program elsewhere needs
+// no consent: an attacker who can change it can change rye too.
 func (e *Executor) consent(in *Interpreter) error {
 	if !inside(in.Path, e.p.Project) {
 		return nil
@@ -82,8 +82,8 @@ func (e *Executor) consent(in *Interpreter) error {
 	return e.p.Consent(*in)
 }
 
-// program returns the absolute path of the command. One inside the project
-// needs consent, however it is spelled, unless it was given for it already.
+// program returns the absolute path of the command. If it is in the project and
+// not an interpreter that has consent, it needs consent.
 func (e *Executor) program(p *Plan, command string) (string, error) {
 	path, err := proc.LookPath(command, p.Env)
 	if err != nil {
@@ -108,7 +108,7 @@ func DigestFile(path string) (d item.Digest, err error) {
 	if fi, err := os.Stat(path); err != nil {
 		return d, err
 	} else if !fi.Mode().IsRegular() {
-		return d, diag.New(diag.NotRegular, "reading %s: it is no regular file", path)
+		return d, diag.New(diag.NotRegular, "reading %s: not a regular file", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -147,8 +147,8 @@ func (e *Executor) nodeModules(dirs []string) string {
 	return ""
 }
 
-// firstFile returns the first name that exists below a folder of the project;
-// without a project nothing does.
+// firstFile returns the first name that exists below a directory of the project,
+// "" without one.
 func (e *Executor) firstFile(dir string, names []string) string {
 	if e.p.Project == "" {
 		return ""
@@ -162,8 +162,8 @@ func (e *Executor) firstFile(dir string, names []string) string {
 	return ""
 }
 
-// versionManager asks pyenv, rbenv or asdf where a version lives; "" when it
-// does not know. It is the one program that planning starts.
+// versionManager returns the path that pyenv, rbenv or asdf reports for a program,
+// or "". It is the only program that planning starts.
 func versionManager(ctx context.Context, manager, binary, version, dir string, env []string) string {
 	argv := []string{manager, "which", binary}
 	if version != "" {

@@ -1,5 +1,5 @@
 package exec
 
-// Local reports whether a program lies in the project, as it is spelled or with
-// all links followed. Nobody verified such a program: it runs after consent only.
+// Local reports whether a program is in the project, as it is spelled or with all
+// links followed. No signature covers such a program, so it needs consent.
 func Local(path, project string) bool { return inside(path, project) }

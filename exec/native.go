@@ -15,16 +15,16 @@ import (
 // NativeStep is the primitive whose body is a function of this program.
 const NativeStep = "rye/core/primitives/native"
 
-// Native is a function of this program that a tool names in config.func. What
-// it may do on behalf of its caller is for the function to ask policy.
+// Native is a function of this program that a tool names in config.func. The
+// function itself asks policy what it may do for its caller.
 type Native func(ctx context.Context, in NativeCall) (map[string]any, error)
 
-// NativeCall is what a Native is given: verified configuration, validated
+// NativeCall is the input of a Native: verified configuration, validated
 // parameters and the environment that the chain declares.
 type NativeCall struct {
 	Chain *Chain
-	// Config is what executes the tool says: the config of all elements above
-	// the tool, and the tool's own when it stands directly on the primitive.
+	// Config is the merged config of the elements that execute the tool, and the
+	// tool's own if it is directly above the primitive.
 	Config     map[string]any
 	Own        map[string]any // the tool's own config
 	Parameters map[string]any
@@ -32,7 +32,8 @@ type NativeCall struct {
 	Timeout    time.Duration
 	OnLine     func(proc.Stream, []byte) // receives progress; nil ignores it
 
-	deps []*resolve.Item // items that it uses in addition to the chain
+	deps   []*resolve.Item // items that it uses in addition to the chain
+	public []string        // variables of Env whose values are not secret
 }
 
 // nativeBody is the body of NativeStep.
@@ -72,9 +73,11 @@ func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call N
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return err
 	}
-	delete(in.Env, selfVar) // a server that a tool talks to would get it
+	// An MCP server receives these variables. The path of this program is for
+	// templates only.
+	delete(in.Env, selfVar)
 	p.Beside = in.deps
-	if err := e.mayPass(p.Chain, p.Beside...); err != nil {
+	if err := e.mayPass(p, p.Beside...); err != nil {
 		return err
 	}
 	p.Native, p.call = in, call
@@ -84,10 +87,10 @@ func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call N
 	return nil
 }
 
-// nativeConfig merges the elements' config from the primitive to the tool.
+// nativeConfig merges the config of the elements from the primitive to the tool.
 func nativeConfig(c *Chain) (*NativeCall, error) {
 	in := &NativeCall{Chain: c, Config: map[string]any{}, Own: c.Tool().Meta.Config}
-	in.Timeout = 300 * time.Second
+	in.Timeout = defaultTimeout
 	var fs []diag.Finding
 	for i, el := range slices.Backward(c.Elements) {
 		r := fieldsOf(el)
@@ -109,23 +112,15 @@ func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream
 	start := e.p.Now()
 	data, err := p.call(within, in)
 	r := &Result{Data: data, Duration: e.p.Now().Sub(start), Sandbox: NoSandbox()}
-	return r, r.nativeFailure(ctx, within, p, err)
-}
-
-func (r *Result) nativeFailure(ctx, within context.Context, p *Plan, err error) error {
 	ref := p.Chain.Tool().Ref
-	said, isBool := r.Data["success"].(bool)
+	success, isBool := data["success"].(bool)
 	switch {
 	case ctx.Err() != nil:
-		return diag.New(diag.Cancelled, "running %s: cancelled", ref)
+		err = diag.New(diag.Cancelled, "running %s: cancelled", ref)
 	case within.Err() != nil && err != nil:
-		return diag.New(diag.Timeout, "running %s: stopped after its timeout of %s", ref, p.Timeout)
-	case err != nil:
-		return err
-	case isBool && !said:
-		failed := diag.New(diag.ExecutionFailed, "running %s: %s", ref, toolMessage(r.Data))
-		failed.WithDetail("data", r.Data)
-		return failed
+		err = diag.New(diag.Timeout, "running %s: stopped after its timeout of %s", ref, p.Timeout)
+	case err == nil && isBool && !success:
+		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, toolMessage(data)).WithDetail("data", data)
 	}
-	return nil
+	return r, err
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Elements returns a chain as a lock sees it.
+// Elements returns the elements of a chain as a lock records them.
 func Elements(c *Chain) []lock.Element {
 	out := make([]lock.Element, len(c.Elements))
 	for i, it := range c.Elements {
@@ -17,16 +17,16 @@ func Elements(c *Chain) []lock.Element {
 	return out
 }
 
-// pinned holds a chain that was verified against the project's lock. Items of
-// bundles and of the system are pinned by the entries of these; those of the
-// user are nobody else's.
-func (e *Executor) pinned(c *Chain) error {
+// checkLock compares a verified chain with the project's lock. Only tools of the
+// project have entries of their own: the entries of bundles and of the system
+// cover their items, and items of the user are not locked.
+func (e *Executor) checkLock(c *Chain) error {
 	l := e.p.Lock
 	if l == nil {
 		return nil
 	}
 	found := lock.Found{Chain: Elements(c), Locked: e.p.Locked}
-	if e.p.System != nil && l.System != (lock.System{}) { // one that was not recorded is the same
+	if e.p.System != nil && l.System != (lock.System{}) { // without a record there is nothing to compare
 		found.System = e.p.System()
 	}
 	if e.p.Locked {

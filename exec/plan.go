@@ -2,27 +2,18 @@ package exec
 
 import (
 	"context"
-	"maps"
-	"math"
-	"path"
-	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/internal/schema"
-	"github.com/ryeos/rye/internal/tmpl"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/resolve"
 )
 
-// MaxArgJSON is the size from which the parameters' JSON is "-" on argv and
-// stands on stdin only.
+// MaxArgJSON is the size in bytes from which {params_json} is "-": the JSON of the
+// parameters is then on stdin only.
 const MaxArgJSON = 64 << 10
 
-// Plan is everything a run needs, resolved: what --dry-run shows is what runs.
+// Plan is a resolved run: --dry-run shows the plan that a run carries out.
 type Plan struct {
 	Chain        *Chain
 	Parameters   map[string]any
@@ -34,11 +25,12 @@ type Plan struct {
 	Timeout      time.Duration
 	MaxOutput    int64
 	Interpreters []Interpreter
-	// Beside are the verified files that the run uses besides the chain: those
-	// of the anchor and of the runtime's library, sinks, configurations.
+	// Beside are the verified files that the run uses in addition to the chain:
+	// those of the anchor and of the runtime's library, sinks, configurations.
 	Beside []*resolve.Item
 	Native *NativeCall // a call in this process instead of a program
 	call   Native
+	envs   []*envConfig // of each element of the chain
 }
 
 // Validate checks the parameters against the tool's schema and returns them
@@ -58,8 +50,9 @@ func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 	return params, err
 }
 
-// Schema returns the compiled parameter schema of a tool, nil when it declares
-// none. A schema that is no mapping is an error: nothing would be checked.
+// Schema returns the compiled parameter schema of a tool, nil if it declares none.
+// A schema that is not a mapping is an error: treating it as absent would accept
+// any parameters.
 func Schema(tool *resolve.Item) (*schema.Schema, error) {
 	doing := "reading config_schema of " + tool.Ref.String()
 	if tool.Meta.Schema == nil {
@@ -72,9 +65,10 @@ func Schema(tool *resolve.Item) (*schema.Schema, error) {
 	return s, diag.FromFindings(doing, diag.WithPath(fs, tool.Path()))
 }
 
-// Plan resolves the command of a validated chain. It materialises the verified
-// bytes that the command names, and starts nothing but a version manager, if the
-// runtime names one.
+// Plan checks the parameters of a valid chain and resolves its command. It
+// materialises the verified files that the command names, and starts no program
+// except a version manager that the runtime names. The Plan is incomplete if the
+// error is not nil.
 func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*Plan, error) {
 	params, err := c.Validate(params)
 	if err != nil {
@@ -84,174 +78,8 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 		params = map[string]any{}
 	}
 	p := &Plan{Chain: c, Parameters: params}
+	if p.envs, err = readEnvConfigs(c); err != nil {
+		return nil, err
+	}
 	return p, e.bodies[c.Primitive().Ref.ID].plan(ctx, p)
-}
-
-// config is what the elements of a chain say about the command.
-type config struct {
-	Command   string
-	Args      []string
-	Cwd       string
-	Input     string
-	HasInput  bool
-	Env       map[string]string
-	ParamEnv  string
-	Applet    string
-	Reads     []string // ids of configurations
-	Timeout   time.Duration
-	MaxOutput int64
-	Lib       []string
-	libOwner  *resolve.Item
-}
-
-// mergeConfig folds the elements' config from the primitive to the tool. The
-// command belongs to what executes the tool: the tool's own config may set its
-// timeout and applet, no more, unless it stands directly on the primitive.
-func mergeConfig(c *Chain) (*config, error) {
-	cfg := &config{Timeout: 300 * time.Second}
-	var fs []diag.Finding
-	for i, el := range slices.Backward(c.Elements) {
-		whole := i > 0 || len(c.Elements) == 2
-		r := fieldsOf(el)
-		cfg.merge(r.Map("config"), whole)
-		if lib := r.Texts("lib", nil); lib != nil && i > 0 {
-			cfg.Lib, cfg.libOwner = lib, el
-		}
-		fs = append(fs, diag.WithPath(r.Findings(), el.Path())...)
-	}
-	if cfg.Command == "" && len(fs) == 0 {
-		return nil, diag.New(diag.ConfigError, "reading the chain of %s: no element sets config.command", c.Tool().Ref)
-	}
-	return cfg, diag.FromFindings("reading the configuration of "+c.Tool().Ref.String(), fs)
-}
-
-// merge lays the config of one element over c.
-func (c *config) merge(r *tree.Reader, whole bool) {
-	text := func(to *string, key string) {
-		if s := r.Text(key); r.Has(key) {
-			*to = s
-		}
-	}
-	c.Timeout = readTimeout(r, c.Timeout)
-	text(&c.Applet, "applet")
-	c.Reads = append(c.Reads, r.Texts("reads", nil)...)
-	if !whole {
-		return // the other keys are the tool's own data
-	}
-	r.Only("timeout", "applet", "reads", "command", "args", "cwd", "input_data", "param_env", "max_output", "env")
-	text(&c.Command, "command")
-	text(&c.Cwd, "cwd")
-	text(&c.Input, "input_data")
-	c.HasInput = c.HasInput || r.Has("input_data")
-	text(&c.ParamEnv, "param_env")
-	c.MaxOutput = r.Int("max_output", c.MaxOutput, 1, math.MaxInt64)
-	c.Env = merged(c.Env, r.TextMap("env"))
-	if args := r.Texts("args", nil); args != nil {
-		c.Args = args
-	}
-}
-
-func readTimeout(r *tree.Reader, def time.Duration) time.Duration {
-	return r.Seconds("timeout", def, time.Second, 24*time.Hour)
-}
-
-func merged(a, b map[string]string) map[string]string {
-	out := maps.Clone(a)
-	if out == nil {
-		out = map[string]string{}
-	}
-	maps.Copy(out, b)
-	return out
-}
-
-// vars returns the known names of templates. Files are materialised only when
-// the command names them.
-func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (map[string]string, error) {
-	vars := map[string]string{
-		"params_json":  string(p.Stdin),
-		"project_path": e.p.Dir,
-		"user_space":   e.p.UserSpace,
-		"system_space": e.p.SystemSpace,
-		"applet":       cfg.Applet,
-	}
-	all := strings.Join(append(append([]string{cfg.Command, cfg.Cwd, cfg.Input}, cfg.Args...), a.texts()...), "\n")
-	file := ""
-	if a != nil {
-		file, vars["anchor_path"] = a.tool, a.dir
-	} else if strings.Contains(all, "{tool_") {
-		var err error
-		if file, err = e.materialise(p.Chain.Tool()); err != nil {
-			return nil, err
-		}
-	}
-	if file != "" {
-		dir := filepath.Dir(file)
-		vars["tool_path"], vars["tool_dir"], vars["tool_parent"] = file, dir, filepath.Dir(dir)
-	}
-	if strings.Contains(all, "{runtime_lib}") {
-		lib, err := e.library(ctx, p, cfg)
-		if err != nil {
-			return nil, err
-		}
-		vars["runtime_lib"] = lib
-	}
-	return vars, nil
-}
-
-// materialise puts an element's verified bytes into a read-only file.
-func (e *Executor) materialise(it *resolve.Item) (string, error) {
-	return e.store.File(it.Digest, path.Base(it.Rel), it.Bytes)
-}
-
-// library materialises a runtime's support files, each verified, as one tree.
-func (e *Executor) library(ctx context.Context, p *Plan, cfg *config) (string, error) {
-	owner := cfg.libOwner
-	if owner == nil || len(cfg.Lib) == 0 {
-		return "", diag.New(diag.ConfigError, "filling in {runtime_lib}: the runtime lists no lib")
-	}
-	var files []cas.TreeFile
-	for _, rel := range cfg.Lib {
-		it, err := e.p.Resolver.FileFrom(ctx, path.Join(path.Dir(owner.Rel), rel), owner.Root)
-		if err == nil {
-			err = it.Verdict.Err(it.Path())
-		}
-		if err != nil {
-			return "", err
-		}
-		p.Beside = append(p.Beside, it)
-		files = append(files, cas.TreeFile{Rel: path.Base(rel), Bytes: it.Bytes})
-	}
-	return e.store.Tree(files)
-}
-
-// command fills the templates in. Values are never templates again.
-func (e *Executor) command(p *Plan, cfg *config, env, vars map[string]string) (err error) {
-	expand := func(s string) string {
-		out, xerr := tmpl.Expand(s, env, vars)
-		if xerr != nil && err == nil {
-			err = diag.New(diag.ConfigError, "filling in %q for %s: %w", s, p.Chain.Tool().Ref, xerr)
-		}
-		return out
-	}
-	stdin := vars["params_json"]
-	if cfg.HasInput {
-		stdin = expand(cfg.Input)
-	}
-	p.Stdin = []byte(stdin)
-	if len(vars["params_json"]) >= MaxArgJSON {
-		vars["params_json"] = "-"
-	}
-	command, dir := expand(cfg.Command), expand(cfg.Cwd)
-	args, xerr := tmpl.ExpandArgv(cfg.Args, env, vars, p.Parameters)
-	if err == nil && xerr != nil {
-		err = diag.New(diag.ConfigError, "filling in args for %s: %w", p.Chain.Tool().Ref, xerr)
-	}
-	if err != nil {
-		return err
-	}
-	p.Dir = absolute(dir, e.p.Dir)
-	p.Timeout, p.MaxOutput = cfg.Timeout, cfg.MaxOutput
-	p.Argv = append([]string{command}, args...)
-	p.Program, err = e.program(p, command)
-	return err
 }

@@ -37,7 +37,7 @@ func TestPlan(t *testing.T) {
 		t.Fatal(err)
 	}
 	js := `{"a":"${SECRET} {project_path} ` + "`rm`" + `","n":1}`
-	want := []string{"prog", js, "${SECRET} {project_path} `rm`", "x" + h.Project, h.User, "{nothing}"} // TPL-1..3: values are no templates
+	want := []string{"prog", js, "${SECRET} {project_path} `rm`", "x" + h.Project, h.User, "{nothing}"} // TPL-1..3: values are not templates
 	if !slices.Equal(p.Argv, want) || string(p.Stdin) != js || p.Dir != h.Project || p.Timeout != 7*time.Second || p.MaxOutput != 99 {
 		t.Errorf("%q\n%+v", p.Argv, p)
 	}
@@ -132,12 +132,11 @@ func TestValidateParameters(t *testing.T) {
 			t.Errorf("%s passes", bad)
 		}
 	}
-	// Without a schema there is nothing to hold against, and a schema that is
-	// none is an error, never a pass.
+	// A schema that is not a mapping is an error: it must not accept everything.
 	c := &Chain{Elements: p.Chain.Elements}
 	c.Elements[0].Meta.Schema, c.Elements[0].Meta.Fields = nil, map[string]any{"config_schema": "none"}
 	if _, err := c.Validate(nil); diag.CodeOf(err) != diag.ConfigError {
-		t.Errorf("a schema that is no mapping: %v", err)
+		t.Errorf("a schema that is not a mapping: %v", err)
 	}
 }
 
@@ -235,7 +234,7 @@ func TestConsent(t *testing.T) {
 		body := strings.NewReplacer("PROJECT", h.Project, "OUTSIDE", filepath.Join(h.Dir, "outside")).Replace(direct(more...))
 		body = strings.ReplaceAll(body, "RYE_"+h.Project, "RYE_PROJECT")
 		if _, err := plan(h, executor(h, nil), body, nil); diag.CodeOf(err) != diag.ConsentRequired {
-			t.Errorf("%s, nobody to ask: %v", name, err)
+			t.Errorf("%s, no consent: %v", name, err)
 		}
 		refused := diag.New(diag.ConsentRequired, "no")
 		var asked []Interpreter

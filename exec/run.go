@@ -12,7 +12,8 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// Sandbox says which layers of isolation held during a run, and which did not.
+// Sandbox lists the layers of isolation that were active in a run, and the missing
+// ones.
 type Sandbox struct {
 	Layers  []string `json:"layers"`
 	Missing []string `json:"missing"`
@@ -23,14 +24,13 @@ func NoSandbox() Sandbox {
 	return Sandbox{Layers: []string{}, Missing: []string{"namespaces", "landlock", "seccomp", "rlimits"}}
 }
 
-// Usage is what a run cost.
+// Usage is the resources that a run used.
 type Usage struct {
 	CPU    int64 `json:"cpu_ms"`
 	MaxRSS int64 `json:"max_rss"` // bytes
 }
 
-// Dropped counts the bytes that a program wrote beyond what is kept of its
-// outputs.
+// Dropped is the number of bytes of each output beyond the kept part.
 type Dropped struct {
 	Stdout int64 `json:"stdout"`
 	Stderr int64 `json:"stderr"`
@@ -39,14 +39,14 @@ type Dropped struct {
 // Any reports whether anything was dropped.
 func (d Dropped) Any() bool { return d.Stdout+d.Stderr > 0 }
 
-// Result is what a run gave.
+// Result is the outcome of a run.
 type Result struct {
 	Data       map[string]any
 	ReturnCode int
 	Signal     string
 	Stdout     []byte
 	Stderr     []byte
-	Dropped    Dropped // bytes of output beyond what is kept
+	Dropped    Dropped
 	Duration   time.Duration
 	Usage      Usage
 	Sandbox    Sandbox
@@ -58,9 +58,9 @@ func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []
 	return e.bodies[p.Chain.Primitive().Ref.ID].run(ctx, p, onLine)
 }
 
-// resultData reads a tool's stdout: one JSON object as a whole, else its last
-// line if that is one, else {stdout}. Of output that was cut the last line is
-// not there, and a line in its middle is no result.
+// resultData parses a tool's stdout: one JSON object as a whole, else its last line
+// if that is one, else {stdout}. Of cut output no line is used: the last one is
+// missing, and a line in the middle is not the result.
 func resultData(stdout []byte, cut bool) map[string]any {
 	whole := bytes.TrimSpace(stdout)
 	if m, ok := object(whole); ok && !cut {
@@ -83,11 +83,11 @@ func object(b []byte) (map[string]any, bool) {
 	return m, ok && !diag.Failed(fs)
 }
 
-// failure returns why the run counts as failed, or nil. A tool's own
-// success:false counts whatever its exit status is.
+// failure returns why the run failed, or nil. success: false in a tool's result is
+// a failure with any exit status.
 func (r *Result) failure(p *Plan, res proc.Result) error {
 	ref := p.Chain.Tool().Ref
-	said, isBool := r.Data["success"].(bool)
+	success, isBool := r.Data["success"].(bool)
 	var err *diag.Error
 	switch {
 	case res.Cancelled:
@@ -95,8 +95,8 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	case res.TimedOut:
 		err = diag.New(diag.Timeout, "running %s: stopped after its timeout of %s", ref, p.Timeout)
 	case r.ReturnCode != 0:
-		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, r.ending(said, isBool))
-	case isBool && !said:
+		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, r.ending(success, isBool))
+	case isBool && !success:
 		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, toolMessage(r.Data))
 	default:
 		return nil
@@ -107,18 +107,18 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	} else if r.Data["error"] == nil {
 		err.WithReason("no_stderr")
 	}
-	if said, ok := r.Data["error"].(map[string]any); ok && isBool {
+	if reported, ok := r.Data["error"].(map[string]any); ok && isBool {
 		// The prefix keeps a tool from choosing a hint that is not for tools.
-		if reason, _ := said["reason"].(string); reason != "" {
+		if reason, _ := reported["reason"].(string); reason != "" {
 			err.WithReason("tool:" + reason)
-			if details, _ := said["details"].(map[string]any); details["config"] != nil {
+			if details, _ := reported["details"].(map[string]any); details["config"] != nil {
 				err.WithDetail("config", details["config"]) // named by the hint
 			}
 		}
-		if hint, _ := said["suggestion"].(string); hint != "" {
+		if hint, _ := reported["suggestion"].(string); hint != "" {
 			err.WithReason("tool_suggestion").WithDetail("suggestion", hint)
 		}
-		err.Retryable, _ = said["retryable"].(bool)
+		err.Retryable, _ = reported["retryable"].(bool)
 	}
 	if r.Data["stdout"] == nil || len(r.Data) > 1 {
 		err.WithDetail("data", r.Data)
@@ -128,8 +128,8 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	return err
 }
 
-func (r *Result) ending(said, isBool bool) string {
-	if isBool && !said {
+func (r *Result) ending(success, isBool bool) string {
+	if isBool && !success {
 		return toolMessage(r.Data)
 	}
 	if r.Signal != "" {
@@ -138,8 +138,8 @@ func (r *Result) ending(said, isBool bool) string {
 	return fmt.Sprintf("exit status %d", r.ReturnCode)
 }
 
-// toolMessage returns what a tool says about its failure: error as a text, or
-// error.message.
+// toolMessage returns a tool's own message about its failure: error as a string,
+// or error.message.
 func toolMessage(data map[string]any) string {
 	switch v := data["error"].(type) {
 	case string:

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// EXEC-3 and EXEC-4: what counts as the result.
+// EXEC-3 and EXEC-4: the result of an output.
 func TestResultData(t *testing.T) {
 	for _, c := range []struct{ name, stdout, want string }{
 		{"object", `{"a":1}`, `{"a":1}`},
@@ -75,11 +75,11 @@ func TestFailure(t *testing.T) {
 	}{
 		{"fine", `{"success":true}`, proc.Result{}, "", ""},
 		{"no object", "text", proc.Result{}, "", ""},
-		{"says no", `{"success":false,"error":"nope"}`, proc.Result{}, diag.ExecutionFailed, "running tool:t: nope"},
-		{"says no, typed", `{"success":false,"error":{"message":"deep"}}`, proc.Result{}, diag.ExecutionFailed, "deep"},
-		{"says no, without reason", `{"success":false}`, proc.Result{}, diag.ExecutionFailed, "success: false"},
-		{"says yes but fails", `{"success":true}`, proc.Result{ExitCode: 3}, diag.ExecutionFailed, "exit status 3"},
-		{"success is no boolean", `{"success":"false"}`, proc.Result{}, "", ""},
+		{"failure", `{"success":false,"error":"nope"}`, proc.Result{}, diag.ExecutionFailed, "running tool:t: nope"},
+		{"failure, typed", `{"success":false,"error":{"message":"deep"}}`, proc.Result{}, diag.ExecutionFailed, "deep"},
+		{"failure without reason", `{"success":false}`, proc.Result{}, diag.ExecutionFailed, "success: false"},
+		{"success and exit status 3", `{"success":true}`, proc.Result{ExitCode: 3}, diag.ExecutionFailed, "exit status 3"},
+		{"success is not a boolean", `{"success":"false"}`, proc.Result{}, "", ""},
 		{"killed", "", proc.Result{ExitCode: -1, Signal: "SIGKILL"}, diag.ExecutionFailed, "ended by SIGKILL"},
 		{"timeout", `{"success":true}`, proc.Result{TimedOut: true}, diag.Timeout, "5s"},
 		{"cancelled", `{"success":true}`, proc.Result{Cancelled: true, TimedOut: true}, diag.Cancelled, "cancelled"},
@@ -95,8 +95,8 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// What a tool says about its own failure is what people read.
-func TestFailureInTheToolsWords(t *testing.T) {
+// The message of a tool about its own failure is the message of the error.
+func TestFailureMessageOfTool(t *testing.T) {
 	out := []byte(`{"success":false,"error":{"message":"no key","suggestion":"set KEY","retryable":true}}`)
 	r := &Result{ReturnCode: 1, Data: resultData(out, false)}
 	err := r.failure(&Plan{Chain: &Chain{Elements: []*resolve.Item{{Ref: tool("t")}}}}, proc.Result{ExitCode: 1})

@@ -11,10 +11,9 @@ import (
 // settingsVar names the variable that holds the path of a tool's settings.
 const settingsVar = "RYE_SETTINGS"
 
-// settings hands the program the configurations that its chain names in
-// config.reads: merged over all spaces with each layer verified, as one JSON
-// object by id, in a read-only file. The program needs no trust of its own to
-// read them, and what it reads is what was judged here.
+// settings writes the configurations in config.reads to a read-only file, as one
+// JSON object by id, each merged over all spaces from verified layers. The program
+// then needs no trust check of its own.
 func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[string]string) error {
 	if len(cfg.Reads) == 0 {
 		return nil

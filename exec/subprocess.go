@@ -49,7 +49,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 		return err
 	}
 	// Last of the checks: p.Beside is complete only now.
-	if err := e.mayPass(c, p.Beside...); err != nil {
+	if err := e.mayPass(p, p.Beside...); err != nil {
 		return err
 	}
 	p.Env = exported(env)
@@ -91,6 +91,9 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 	consenting := &Executor{p: b.e.p, store: b.e.store, bodies: b.e.bodies}
 	consenting.p.Consent = func(Interpreter) error { return nil }
 	p := &Plan{Chain: c, Dir: b.e.p.Dir}
+	if p.envs, err = readEnvConfigs(c); err != nil {
+		return nil, err
+	}
 	env, err := consenting.environment(ctx, p, cfg)
 	if d, is := err.(*diag.Error); is && d.Details["program"] != nil {
 		return append(p.Interpreters, Interpreter{Owner: c.Tool().Ref.String(), Missing: d.Details["program"].(string)}), nil

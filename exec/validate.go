@@ -38,7 +38,7 @@ func (e *Executor) end(c *Chain) error {
 	return nil
 }
 
-// checkPair validates that parent may execute child.
+// checkPair returns the errors that keep parent from executing child.
 func checkPair(child, parent *resolve.Item) []error {
 	var errs []error
 	fail := func(code diag.Code, format string, args ...any) {
@@ -48,7 +48,7 @@ func checkPair(child, parent *resolve.Item) []error {
 		fail(diag.ValidationFailed, "an item of the %s space may not depend on the %s space", child.Root.Space, parent.Root.Space)
 	}
 	if t := parent.Meta.ToolType; !slices.Contains([]string{"runtime", "primitive"}, t) {
-		fail(diag.ValidationFailed, "its tool_type is %q, so it executes nothing", t)
+		fail(diag.ValidationFailed, "its tool_type is %q, not runtime or primitive", t)
 	}
 	if low, high, ok := constraints(parent.Meta.Fields["child_constraints"], child.Ref.ID); ok {
 		if msg := outside(child.Meta.Version, low, high); msg != "" {
@@ -56,13 +56,14 @@ func checkPair(child, parent *resolve.Item) []error {
 		}
 	}
 	if missing := unmet(parent.Meta.Fields["inputs"], child.Meta.Fields["outputs"]); len(missing) > 0 {
-		fail(diag.ValidationFailed, "the executor needs %s, which the item does not put out", strings.Join(missing, ", "))
+		fail(diag.ValidationFailed, "the executor needs %s, which is not among the outputs of the item", strings.Join(missing, ", "))
 	}
 	return errs
 }
 
-// constraints reads child_constraints: {min_version, max_version}, for every
-// child, or the same below a child's id.
+// constraints returns the version bounds of child_constraints, which has
+// {min_version, max_version} for every child or below a child's id. ok is false
+// without a bound.
 func constraints(v any, id string) (low, high string, ok bool) {
 	m, ok := v.(map[string]any)
 	if !ok {
@@ -76,8 +77,8 @@ func constraints(v any, id string) (low, high string, ok bool) {
 	return low, high, low != "" || high != ""
 }
 
-// outside says why version lies outside [low, high], or "". An invalid
-// version never passes.
+// outside returns why version is not in [low, high], or "". An invalid version is
+// never in the range.
 func outside(version, low, high string) string {
 	for _, v := range []string{version, low, high} {
 		if v != "" && item.CheckVersion(v) != nil {
@@ -95,8 +96,8 @@ func outside(version, low, high string) string {
 	return ""
 }
 
-// unmet returns the names that the executor wants and the item does not
-// offer, when both declare lists.
+// unmet returns the inputs of the executor that are not among the outputs of the
+// item, if both declare lists.
 func unmet(inputs, outputs any) []string {
 	want, okIn := inputs.([]any)
 	have, okOut := outputs.([]any)

@@ -27,9 +27,6 @@ type Metadata struct {
 	ExecutorID  string // "" with HasExecutor marks a primitive
 	Schema      map[string]any
 	Config      map[string]any
-	EnvConfig   map[string]any
-	Anchor      map[string]any
-	VerifyDeps  map[string]any
 
 	Inputs      []Input
 	Outputs     []Input
@@ -93,8 +90,8 @@ func (m *Metadata) FromFields() {
 	id, given := f["executor_id"]
 	_, isText := id.(string)
 	m.HasExecutor = given && (isText || id == nil)
-	m.Schema, m.Config, m.EnvConfig = object("config_schema"), object("config"), object("env_config")
-	m.Anchor, m.VerifyDeps = object("anchor"), object("verify_deps")
+	m.Schema = object("config_schema")
+	m.Config = object("config")
 	m.Tags, m.Permissions = texts(f["tags"]), texts(f["permissions"])
 	m.Inputs, m.Outputs = inputs(f["inputs"]), inputs(f["outputs"])
 }

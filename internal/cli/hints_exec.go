@@ -13,6 +13,7 @@ func execHints() map[situation]string {
 		{diag.ExecutionFailed, "not_installed"}:     "install {program} and add its directory to PATH",
 		{diag.ExecutionFailed, "no_stderr"}:         "it wrote nothing to stderr; add --json to see everything it returned",
 		{diag.ExecutionFailed, "tool_suggestion"}:   "{suggestion}",
+		{diag.ConfigError, "anchor_too_wide"}:       "move the tool and its files into a directory of their own",
 		{diag.ConfigError, "nearest"}:               "did you mean {nearest}?",
 		{diag.ConfigError, "credential_over_http"}:  "use https://, or list the address in config.allow_private if it is on your own network",
 		{diag.AuthRequired, "credential_empty"}:     "set the variable in your environment; the tool lists it in env_config.pass",
