@@ -139,20 +139,20 @@ func thirdPartyProblems(path, imp string, inTest bool) []string {
 	if !strings.Contains(first, ".") {
 		return nil // the standard library
 	}
-	for mod := range testOnly() {
-		if within(imp, mod) {
-			if inTest {
-				return nil
-			}
-			return []string{fmt.Sprintf("%s may import %s in tests only", path, imp)}
-		}
-	}
 	for mod, importers := range thirdParty() {
 		if within(imp, mod) {
 			if importers == nil || importers[path] {
 				return nil
 			}
 			return []string{fmt.Sprintf("%s may not import %s: the table names other packages", path, imp)}
+		}
+	}
+	for mod := range testOnly() {
+		if within(imp, mod) {
+			if inTest {
+				return nil
+			}
+			return []string{fmt.Sprintf("%s may import %s in tests only", path, imp)}
 		}
 	}
 	return []string{fmt.Sprintf("%s imports %s, which is not in a table of archtest", path, imp)}

@@ -120,6 +120,7 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/go-git/go-git/v5":                     set("packages/source/git", "internal/testkit"),
 		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "internal/mcpclient", "internal/bench/hello"),
 		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet/web"),
+		"github.com/rogpeppe/go-internal/diff":            set("internal/linediff"),
 		"github.com/sourcegraph/jsonrpc2":                 set("internal/applet/lsp"),
 		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),
 		"github.com/santhosh-tekuri/jsonschema/v6":        set("internal/schema"),
@@ -135,7 +136,8 @@ func thirdParty() map[string]map[string]bool {
 	}
 }
 
-// testOnly are modules that only tests import.
+// testOnly are modules that only tests import, except for the parts of them that
+// thirdParty lists.
 func testOnly() map[string]bool { return set("github.com/rogpeppe/go-internal") }
 
 func set(words ...string) map[string]bool {

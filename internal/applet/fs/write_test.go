@@ -19,12 +19,12 @@ func TestWrite(t *testing.T) {
 		created       bool
 		diff          string
 	}{
-		"created":        {"a/b/new.txt", "hé\n", 4, true, "--- /dev/null\n+++ b/a/b/new.txt\n@@ -0,0 +1 @@\n+hé\n"},
+		"created":        {"a/b/new.txt", "hé\n", 4, true, "--- /dev/null\n+++ b/a/b/new.txt\n@@ -0,0 +1,1 @@\n+hé\n"},
 		"replaced":       {"old.txt", "one\n2\n", 6, false, "--- a/old.txt\n+++ b/old.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n"},
 		"unchanged":      {"same.txt", "x\n", 2, false, ""},
 		"empty":          {"none.txt", "", 0, true, ""},
 		"binary":         {"bin", "text", 4, false, "Binary files a/bin and b/bin differ\n"},
-		"absolute":       {dir + "/abs.txt", "x", 1, true, "--- /dev/null\n+++ b/abs.txt\n@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"},
+		"absolute":       {dir + "/abs.txt", "x", 1, true, "--- /dev/null\n+++ b/abs.txt\n@@ -0,0 +1,1 @@\n+x\n\\ No newline at end of file\n"},
 		"CRLF unchanged": {"crlf.txt", "a\r\nb\r\n", 6, true, "--- /dev/null\n+++ b/crlf.txt\n@@ -0,0 +1,2 @@\n+a\r\n+b\r\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
