@@ -7,11 +7,12 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 )
 
-func testRoot() *command {
-	w := &world{Commands: append(commands(), brokenCommands()...)}
-	return w.rootCommand()
+func testRoot() *cli.Command {
+	w := &cli.World{Commands: append(commands(), brokenCommands()...)}
+	return w.RootCommand()
 }
 
 func TestSortArgs(t *testing.T) {
@@ -53,12 +54,12 @@ func TestSortArgs(t *testing.T) {
 		{in: "version extra", code: diag.Usage},
 		{in: "fail", code: diag.Usage},
 	} {
-		l, err := sortArgs(root, strings.Fields(tc.in))
+		l, err := cli.SortArgs(root, strings.Fields(tc.in))
 		if got := diag.CodeOf(err); got != tc.code {
 			t.Errorf("%q: %v, want code %q", tc.in, err, tc.code)
 			continue
 		}
-		if got := strings.Join(l.words(), " "); err == nil && got != tc.want {
+		if got := strings.Join(l.Words(), " "); err == nil && got != tc.want {
 			t.Errorf("%q:\n got %s\nwant %s", tc.in, got, tc.want)
 		}
 	}
@@ -75,14 +76,14 @@ func TestFlagsAnywhere(t *testing.T) {
 		for _, f := range r.Perm(len(flags)) {
 			units = slices.Insert(units, r.IntN(len(units)+1), flags[f])
 		}
-		l, err := sortArgs(root, slices.Concat(units...))
+		l, err := cli.SortArgs(root, slices.Concat(units...))
 		if err != nil {
 			t.Fatalf("%q: %v", units, err)
 		}
-		for _, level := range l.flags {
+		for _, level := range l.Flags {
 			slices.Sort(level)
 		}
-		got := strings.Join(l.words(), " ")
+		got := strings.Join(l.Words(), " ")
 		if want == "" {
 			want = got
 		}
@@ -104,40 +105,40 @@ func FuzzSortArgs(f *testing.F) {
 	root := testRoot()
 	f.Fuzz(func(t *testing.T, text string) {
 		words := strings.Split(text, "\n")
-		l, err := sortArgs(root, words)
+		l, err := cli.SortArgs(root, words)
 		if err != nil {
 			return
 		}
-		if l.help {
+		if l.Help {
 			return
 		}
-		again, err := sortArgs(root, l.words()[1:])
+		again, err := cli.SortArgs(root, l.Words()[1:])
 		if err != nil {
-			t.Fatalf("%q sorts to %q, which is refused: %v", words, l.words(), err)
+			t.Fatalf("%q sorts to %q, which is refused: %v", words, l.Words(), err)
 		}
-		if !slices.Equal(again.words(), l.words()) {
-			t.Fatalf("%q sorts to %q and then to %q", words, l.words(), again.words())
+		if !slices.Equal(again.Words(), l.Words()) {
+			t.Fatalf("%q sorts to %q and then to %q", words, l.Words(), again.Words())
 		}
 		// every positional is a word of the input, in order, and every other
 		// word became part of a flag, named a command, or is the "--"
 		kept := 0
 		for _, w := range words {
-			if kept < len(l.args) && l.args[kept] == w {
+			if kept < len(l.Args) && l.Args[kept] == w {
 				kept++
 			}
 		}
-		if kept != len(l.args) {
-			t.Fatalf("%q changed the arguments to %q", words, l.args)
+		if kept != len(l.Args) {
+			t.Fatalf("%q changed the arguments to %q", words, l.Args)
 		}
-		accounted := len(l.args) + len(l.path) - 1
-		for _, level := range l.flags {
+		accounted := len(l.Args) + len(l.Path) - 1
+		for _, level := range l.Flags {
 			accounted += 2 * len(level)
 		}
-		if l.dash >= 0 {
+		if l.Dash >= 0 {
 			accounted++
 		}
 		if len(words) > accounted {
-			t.Fatalf("%q: %d words, of which %q accounts for %d", words, len(words), l.words(), accounted)
+			t.Fatalf("%q: %d words, of which %q accounts for %d", words, len(words), l.Words(), accounted)
 		}
 	})
 }
@@ -149,7 +150,7 @@ func TestBounds(t *testing.T) {
 	}{
 		{"", 0, 0}, {"A", 1, 1}, {"[A]", 0, 1}, {"A [B]", 1, 2}, {"A B…", 2, -1}, {"[A…]", 0, -1}, {"SOURCE[@REF]…", 1, -1}, {"KIND ID [k=v…]", 2, -1},
 	} {
-		least, most := (&command{args: tc.args}).bounds()
+		least, most := (&cli.Command{Args: tc.args}).Bounds()
 		if least != tc.least || most != tc.most {
 			t.Errorf("%q: %d to %d, want %d to %d", tc.args, least, most, tc.least, tc.most)
 		}

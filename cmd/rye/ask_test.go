@@ -5,6 +5,8 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/internal/cli"
 )
 
 // readerFunc is a terminal that looks around when it is read.
@@ -17,13 +19,13 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 func TestAskShowsFirstWhatItAsksAbout(t *testing.T) {
 	var out, errOut bytes.Buffer
 	seen := ""
-	w := &world{Stdout: &out, Stderr: &errOut, Isatty: func(any) bool { return true }, Stdin: readerFunc(func(p []byte) (int, error) {
+	w := &cli.World{Stdout: &out, Stderr: &errOut, Isatty: func(any) bool { return true }, Stdin: readerFunc(func(p []byte) (int, error) {
 		seen = out.String()
 		return copy(p, "y\n"), nil
 	})}
-	c := &call{world: w, ui: &ui{out: bufio.NewWriter(&out), errOut: &errOut}}
-	c.ui.Out("+ key of eve")
-	answer, err := c.ask("Accept \x1b[2K\r? ")
+	c := &cli.Call{World: w, UI: &cli.UI{Stdout: bufio.NewWriter(&out), Stderr: &errOut}}
+	c.UI.Out("+ key of eve")
+	answer, err := c.Ask("Accept \x1b[2K\r? ")
 	if err != nil || answer != "y" {
 		t.Errorf("answer %q, %v", answer, err)
 	}

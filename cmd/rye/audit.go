@@ -6,31 +6,32 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/packages"
 )
 
-func auditCommand() *command {
-	return &command{
-		name: "audit", group: packagesGroup,
-		usage: "judge the locked bundles as of today",
-		long: `For each bundle of rye.lock: who signed it and whether that key still counts, its
+func auditCommand() *cli.Command {
+	return &cli.Command{
+		Name: "audit", Group: packagesGroup,
+		Usage: "judge the locked bundles as of today",
+		Long: `For each bundle of rye.lock: who signed it and whether that key still counts, its
 executables and the capabilities that its items ask for, since when this account
 knows it; and the rules of rye.yaml, the machine and your account. What was revoked or has ended since it was locked, what rye.yaml refuses
 or demands by now, what rye.sum denies, and what is installed and not as locked, are
 findings; the worst decides the exit status. Nobody is asked and nothing changes:
 rye outdated asks the remotes.`,
-		examples: []string{"rye audit", "rye audit --json"},
-		codes: []diag.Code{
+		Examples: []string{"rye audit", "rye audit --json"},
+		Codes: []diag.Code{
 			diag.LockMissing, diag.LockStale, diag.Drift, diag.LockMismatch, diag.SumConflict, diag.Unsigned, diag.KeyUnknown, diag.Scope,
 			diag.Expired, diag.Revoked, diag.SignerChanged, diag.Threshold, diag.PolicyDenied,
 		},
-		flags: packageFlags(),
-		run:   runAudit,
+		Flags: packageFlags(),
+		Run:   runAudit,
 	}
 }
 
-func runAudit(ctx context.Context, c *call) error {
-	x, err := c.engine(ctx)
+func runAudit(ctx context.Context, c *cli.Call) error {
+	x, err := openEngine(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -39,29 +40,29 @@ func runAudit(ctx context.Context, c *call) error {
 		return err
 	}
 	err = diag.FromFindings("auditing", a.Findings)
-	return c.ui.report(err, a, a.Findings, func() { c.ui.audit(a) })
+	return c.UI.Report(err, a, a.Findings, func() { showAudit(c.UI, a) })
 }
 
-func (u *ui) audit(a *packages.Audit) {
+func showAudit(u *cli.UI, a *packages.Audit) {
 	for _, b := range a.Bundles {
 		u.Out("%s %s (%s)", b.ID, b.Version, b.State)
 		for _, s := range b.Signers {
 			u.Out("    signed by %s", shortSigner(s))
 		}
-		u.lines("asks for", b.Caps)
-		u.lines("executable", b.Exec)
+		showLines(u, "asks for", b.Caps)
+		showLines(u, "executable", b.Exec)
 		if !b.FirstSeen.IsZero() {
 			u.Out("    first seen %s", b.FirstSeen.UTC().Format(time.DateOnly))
 		}
 	}
-	t := &table{}
+	t := &cli.Table{}
 	for _, r := range a.Rules {
-		t.add("rule", r.Key, r.Value, r.Where())
+		t.Add("rule", r.Key, r.Value, r.Where())
 	}
 	u.Table(t)
 	errs, warns := 0, 0
 	for _, f := range a.Findings {
-		u.finding(f)
+		u.Finding(f)
 		if f.Severity == diag.SeverityError {
 			errs++
 		} else {

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/stdlib"
 )
 
 // inside returns the world of a command that runs in this process and reaches
 // no further than the lab.
-func (l *lab) inside(out *bytes.Buffer, args ...string) *world {
+func (l *lab) inside(out *bytes.Buffer, args ...string) *cli.World {
 	env := l.env()
 	w := hostWorld()
 	w.Args, w.Dir, w.Self, w.Stdlib = args, l.dir, l.rye, stdlib.FS()
@@ -39,7 +40,7 @@ func benchCommand(b *testing.B, args ...string) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var out bytes.Buffer
-		if status := run(b.Context(), l.inside(&out, args...)); status != 0 {
+		if status := cli.Run(b.Context(), l.inside(&out, args...)); status != 0 {
 			b.Fatalf("exit status %d\n%s", status, out.String())
 		}
 	}

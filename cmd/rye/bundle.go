@@ -5,56 +5,56 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
-func bundleCommand() *command {
-	return &command{
-		name: "bundle", group: "Packages",
-		usage: "create, sign, verify and publish signed sets of files",
-		subs: []*command{
+func bundleCommand() *cli.Command {
+	return &cli.Command{
+		Name: "bundle", Group: "Packages",
+		Usage: "create, sign, verify and publish signed sets of files",
+		Subs: []*cli.Command{
 			bundleCreateCommand(), bundleSignCommand(), bundleVerifyCommand(), bundleListCommand(), bundleInspectCommand(),
 			bundlePublishCommand(), bundleRevokeCommand(), bundlePublisherCommand(),
 		},
 	}
 }
 
-func bundleCreateCommand() *command {
-	return &command{
-		name: "create", usage: "write and sign the manifest of a bundle", args: "ID [DIR]",
-		long: `The bundle is everything below .ai of DIR (the project by default). The manifest
+func bundleCreateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "create", Usage: "write and sign the manifest of a bundle", Args: "ID [DIR]",
+		Long: `The bundle is everything below .ai of DIR (the project by default). The manifest
 lists each file with its digest, also what cannot carry a signature of its own.
 The same files give the same manifest; SOURCE_DATE_EPOCH adds a date. Values that
 an existing manifest has are kept unless a flag changes them.`,
-		examples: []string{"rye bundle create acme-tools --version 1.2.0 --description 'Tools of Acme'", "rye bundle create acme-tools"},
-		codes:    []diag.Code{diag.AuthRequired, diag.VersionMismatch, diag.NotRegular, diag.TooLarge},
-		flags: []cli.Flag{
+		Examples: []string{"rye bundle create acme-tools --version 1.2.0 --description 'Tools of Acme'", "rye bundle create acme-tools"},
+		Codes:    []diag.Code{diag.AuthRequired, diag.VersionMismatch, diag.NotRegular, diag.TooLarge},
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "version", Usage: "semantic `VERSION` (default 0.1.0)"},
 			&cli.StringFlag{Name: "description", Usage: "one line of `TEXT`"},
 			&cli.StringFlag{Name: "entrypoint", Usage: "`REF` that a newcomer should run first"},
 			&cli.StringFlag{Name: "type", Usage: "`TYPE` of the bundle (default package)"},
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
 		},
-		complete: completeBundles,
-		run:      runBundleCreate,
+		Complete: completeBundles,
+		Run:      runBundleCreate,
 	}
 }
 
 // openBundle opens the folder that holds the bundle's .ai: the one named, or
 // the project. Whoever calls it closes the tree.
-func (c *call) openBundle(ctx context.Context, arg string) (h *house, tree *bundle.FolderTree, dir string, err error) {
-	if h, err = c.house(ctx, lenient); err != nil {
+func openBundle(ctx context.Context, c *cli.Call, arg string) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {
+	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil {
 		return nil, nil, "", err
 	}
-	dir = c.path(arg)
+	dir = c.Path(arg)
 	if arg == "" {
-		root, err := h.needProject()
+		root, err := h.NeedProject()
 		if err != nil {
 			return nil, nil, "", err
 		}
@@ -66,22 +66,22 @@ func (c *call) openBundle(ctx context.Context, arg string) (h *house, tree *bund
 	return h, tree, dir, nil
 }
 
-func runBundleCreate(ctx context.Context, c *call) error {
-	h, tree, dir, err := c.openBundle(ctx, c.arg(1))
+func runBundleCreate(ctx context.Context, c *cli.Call) error {
+	h, tree, dir, err := openBundle(ctx, c, c.Arg(1))
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	id := c.arg(0)
-	body, err := bundle.Create(ctx, tree, c.bundleParams(tree, id))
+	id := c.Arg(0)
+	body, err := bundle.Create(ctx, tree, bundleParams(c, tree, id))
 	if err != nil {
 		return err
 	}
-	signer, err := c.signer(ctx, h)
+	signer, err := h.Signer(ctx)
 	if err != nil {
 		return err
 	}
-	digest, err := c.writeManifest(ctx, h, dir, id, body, signer)
+	digest, err := writeManifest(ctx, c, h, dir, id, body, signer)
 	if err != nil {
 		return err
 	}
@@ -91,10 +91,10 @@ func runBundleCreate(ctx context.Context, c *call) error {
 	}
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
-	return c.ui.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": gone}, func() {
-		c.ui.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
+	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": gone}, func() {
+		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
 		if len(gone) > 0 {
-			c.ui.Note("%s of the manifest before %s gone: ask for rye bundle sign %s again", plural(len(gone), "signature"), isOrAre(len(gone)), id)
+			c.UI.Note("%s of the manifest before %s gone: ask for rye bundle sign %s again", plural(len(gone), "signature"), isOrAre(len(gone)), id)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func removeVoid(tree bundle.Tree, dir, id string, body []byte) ([]string, error)
 }
 
 // bundleParams starts from the manifest that is there.
-func (c *call) bundleParams(tree bundle.Tree, id string) bundle.Params {
+func bundleParams(c *cli.Call, tree bundle.Tree, id string) bundle.Params {
 	p := bundle.Params{Version: "0.1.0"}
 	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
 		if m, _ := bundle.Parse(b); m != nil {
@@ -132,8 +132,8 @@ func (c *call) bundleParams(tree bundle.Tree, id string) bundle.Params {
 	for flag, field := range map[string]*string{
 		"version": &p.Version, "description": &p.Description, "entrypoint": &p.Entrypoint, "type": &p.Type,
 	} {
-		if c.isSet(flag) {
-			*field = c.str(flag)
+		if c.IsSet(flag) {
+			*field = c.Str(flag)
 		}
 	}
 	if epoch := c.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
@@ -146,7 +146,7 @@ func (c *call) bundleParams(tree bundle.Tree, id string) bundle.Params {
 }
 
 // writeManifest signs the body; the signature of an unchanged body stays.
-func (c *call) writeManifest(ctx context.Context, h *house, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
+func writeManifest(ctx context.Context, c *cli.Call, h *project.Project, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
 	file := filepath.Join(dir, filepath.FromSlash(bundle.ManifestPath(id)))
 	style, _ := sign.StyleByName("#")
 	in := body
@@ -157,7 +157,7 @@ func (c *call) writeManifest(ctx context.Context, h *house, dir, id string, body
 	}
 	out, changed, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, c.Now())
 	if err == nil && changed {
-		err = c.recordManifest(ctx, h, dir, bundle.Subject(id), item.DigestOf(out), s)
+		err = h.RecordManifest(ctx, dir, bundle.Subject(id), item.DigestOf(out), s)
 	}
 	if err != nil {
 		return item.Digest{}, err

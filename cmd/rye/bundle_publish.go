@@ -5,38 +5,38 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/project"
 )
 
-func bundlePublishCommand() *command {
-	return &command{
-		name: "publish", usage: "tag the committed bundle as a release, after verifying it", args: "[ID]",
-		long: `Verifies what is committed, not the work tree: every signature of the manifest, every
+func bundlePublishCommand() *cli.Command {
+	return &cli.Command{
+		Name: "publish", Usage: "tag the committed bundle as a release, after verifying it", Args: "[ID]",
+		Long: `Verifies what is committed, not the work tree: every signature of the manifest, every
 file, every item, and that rye.yaml's rule for the bundle has enough signers. Then it
 makes the annotated tag that others add: vVERSION, or FOLDER/vVERSION for a bundle in a
 folder of its repository. The tag is signed when git is configured to sign tags. A tag
 that is there stays: publishing the same commit again changes nothing, and another
 commit is refused. Only --push sends anything, and only the tag.`,
-		examples: []string{
+		Examples: []string{
 			"rye bundle publish --dry-run",
 			"rye bundle publish acme-tools --version 1.2.0 --push origin",
 		},
-		codes: []diag.Code{
+		Codes: []diag.Code{
 			diag.ItemNotFound, diag.AmbiguousItem, diag.VersionMismatch, diag.Drift, diag.HashMismatch, diag.BundleFileMissing,
 			diag.BundleFileExtra, diag.Unresolvable, diag.Unsigned, diag.KeyUnknown, diag.Threshold, diag.TagMoved, diag.Network,
 		},
-		flags: []cli.Flag{
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "version", Usage: "refuse unless this is the `VERSION` of the manifest"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "verify everything and change nothing"},
 			&cli.StringFlag{Name: "push", Usage: "push the tag to `REMOTE`: a name such as origin, or an address"},
 			&cli.BoolFlag{Name: "sign", Usage: "sign the tag even where git is not configured to"},
 		},
-		complete: completeBundles,
-		run:      runBundlePublish,
+		Complete: completeBundles,
+		Run:      runBundlePublish,
 	}
 }
 
@@ -56,30 +56,30 @@ type published struct {
 	By        []bundle.Signature `json:"signatures"`
 }
 
-func runBundlePublish(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runBundlePublish(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	r, err := c.releasable(ctx, h)
+	r, err := releasable(ctx, c, h)
 	if err != nil {
 		return err
 	}
 	out := &published{Bundle: r.id, Version: r.Manifest.Version, Tag: r.tag, Commit: r.commit, TagObject: r.here.Object,
-		Remote: c.str("push"), DryRun: c.bool("dry-run"), Files: r.FilesChecked, By: r.Signatures}
+		Remote: c.Str("push"), DryRun: c.Bool("dry-run"), Files: r.FilesChecked, By: r.Signatures}
 	if !out.DryRun {
-		if err := c.publishTag(ctx, r, out); err != nil {
+		if err := publishTag(ctx, c, r, out); err != nil {
 			return err
 		}
 	}
-	return c.ui.Show(out, func() { c.ui.published(r, out) })
+	return c.UI.Show(out, func() { showPublished(c.UI, r, out) })
 }
 
 // publishTag makes the tag, unless it is there, and pushes it where that was
 // asked for and it is not there.
-func (c *call) publishTag(ctx context.Context, r *release, out *published) (err error) {
+func publishTag(ctx context.Context, c *cli.Call, r *release, out *published) (err error) {
 	if r.here.Commit == "" {
-		r.here, err = r.repo.MakeTag(ctx, gitcmd.TagParams{Name: r.tag, Commit: r.commit, Sign: c.bool("sign"),
+		r.here, err = r.repo.MakeTag(ctx, gitcmd.TagParams{Name: r.tag, Commit: r.commit, Sign: c.Bool("sign"),
 			Message: fmt.Sprintf("%s v%s\n\nmanifest %s\n", r.id, r.Manifest.Version, r.Digest)})
 		if err != nil {
 			return err
@@ -101,7 +101,7 @@ func (c *call) publishTag(ctx context.Context, r *release, out *published) (err 
 	return nil
 }
 
-func (u *ui) published(r *release, p *published) {
+func showPublished(u *cli.UI, r *release, p *published) {
 	var who []string
 	for _, s := range p.By {
 		if s.Counts() {

@@ -7,31 +7,31 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
-func bundlePublisherCommand() *command {
-	return &command{
-		name: "publisher", usage: "say who must sign the releases of bundles", args: "[NAME]",
-		long: `A publisher document names bundles and three roles, each with keys and how many of
+func bundlePublisherCommand() *cli.Command {
+	return &cli.Command{
+		Name: "publisher", Usage: "say who must sign the releases of bundles", Args: "[NAME]",
+		Long: `A publisher document names bundles and three roles, each with keys and how many of
 them must sign: root (who may change the document), release (who signs manifests) and
 revoke (who takes releases back). It only demands: every key has to be trusted by
 itself as well. With flags, the next version is written and signed by one root key; the
 others add theirs with --sign. It counts once enough of its root keys signed it, and
 enough of the version before. Keys are owners or fingerprints that are known here, or
 files of key documents, with commas between them. Without flags it shows what there is.`,
-		examples: []string{
+		Examples: []string{
 			"rye bundle publisher acme --bundles 'github.com/acme/**' --root ada,leo --root-threshold 2 --release ada,leo,eve --release-threshold 2",
 			"rye bundle publisher acme --sign --in-project",
 			"rye bundle publisher",
 		},
-		codes: []diag.Code{diag.ItemNotFound, diag.ParsingError, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
-		flags: []cli.Flag{
+		Codes: []diag.Code{diag.ItemNotFound, diag.ParsingError, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
+		Flags: []cli.Flag{
 			&cli.StringSliceFlag{Name: "bundles", Usage: "`GLOBS` over the ids of bundles, of manifests or as projects require them"},
 			&cli.StringSliceFlag{Name: "root", Usage: "`KEYS` that may change the document"},
 			&cli.IntFlag{Name: "root-threshold", Usage: "how many (`N`) of them must sign it"},
@@ -43,36 +43,36 @@ files of key documents, with commas between them. Without flags it shows what th
 			&cli.StringFlag{Name: "key", Usage: "sign with this own `KEY`"},
 			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
 		},
-		run: runBundlePublisher,
+		Run: runBundlePublisher,
 	}
 }
 
-func runBundlePublisher(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runBundlePublisher(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	name := c.arg(0)
-	known := h.trust.PublisherTexts(name)
-	changed := slices.ContainsFunc(publisherFlags(), c.isSet)
-	if !changed && !c.bool("sign") {
-		return c.showPublishers(h, name, known)
+	name := c.Arg(0)
+	known := h.Trust.PublisherTexts(name)
+	changed := slices.ContainsFunc(publisherFlags(), c.IsSet)
+	if !changed && !c.Bool("sign") {
+		return showPublishers(c, h, name, known)
 	}
 	if name == "" {
 		return diag.New(diag.Usage, "reading arguments: the publisher's NAME is missing").WithHint("rye bundle publisher shows those that are known")
 	}
-	p, err := c.nextPublisher(h, name, known, changed)
+	p, err := nextPublisher(c, h, name, known, changed)
 	if err != nil {
 		return err
 	}
-	if err := c.signPublisher(ctx, h, p); err != nil {
+	if err := signPublisher(ctx, c, h, p); err != nil {
 		return err
 	}
-	if h, err = c.house(ctx, lenient); err != nil { // anew, with the document
+	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil { // anew, with the document
 		return err
 	}
-	mine := slices.DeleteFunc(h.trust.PublisherTexts(name), func(x trust.PublisherText) bool { return x.Version != p.Version })
-	return c.showPublishers(h, name, mine)
+	mine := slices.DeleteFunc(h.Trust.PublisherTexts(name), func(x trust.PublisherText) bool { return x.Version != p.Version })
+	return showPublishers(c, h, name, mine)
 }
 
 func publisherFlags() []string {
@@ -81,7 +81,7 @@ func publisherFlags() []string {
 
 // nextPublisher returns what is to be signed: the newest version as it is, or the
 // one after it with what the flags change.
-func (c *call) nextPublisher(h *house, name string, known []trust.PublisherText, changed bool) (trust.Publisher, error) {
+func nextPublisher(c *cli.Call, h *project.Project, name string, known []trust.PublisherText, changed bool) (trust.Publisher, error) {
 	p := trust.Publisher{Name: name}
 	if len(known) > 0 {
 		p = *known[len(known)-1].Publisher
@@ -91,15 +91,15 @@ func (c *call) nextPublisher(h *house, name string, known []trust.PublisherText,
 		return p, noPublisher(name)
 	case !changed:
 		return p, nil
-	case len(known) == 0 && (!c.isSet("bundles") || !c.isSet("root") || !c.isSet("release")):
+	case len(known) == 0 && (!c.IsSet("bundles") || !c.IsSet("root") || !c.IsSet("release")):
 		return p, diag.New(diag.Usage, "making the publisher %q: it needs --bundles, --root and --release", name)
 	}
 	p.Version++
-	if c.isSet("bundles") {
-		p.Bundles = c.listFlag("bundles")
+	if c.IsSet("bundles") {
+		p.Bundles = listFlag(c, "bundles")
 	}
 	for role, to := range map[string]*trust.Role{"root": &p.Root, "release": &p.Release, "revoke": &p.Revoke} {
-		if err := c.setRole(h, role, to); err != nil {
+		if err := setRole(c, h, role, to); err != nil {
 			return p, err
 		}
 	}
@@ -108,11 +108,11 @@ func (c *call) nextPublisher(h *house, name string, known []trust.PublisherText,
 
 // setRole takes over what the flags say of a role. All keys must sign where
 // nothing is said of their number.
-func (c *call) setRole(h *house, name string, to *trust.Role) error {
-	if c.isSet(name) {
+func setRole(c *cli.Call, h *project.Project, name string, to *trust.Role) error {
+	if c.IsSet(name) {
 		to.Keys = nil
-		for _, word := range c.listFlag(name) {
-			pub, err := c.publicKey(h, word)
+		for _, word := range listFlag(c, name) {
+			pub, err := publicKey(c, h, word)
 			if err != nil {
 				return err
 			}
@@ -120,8 +120,8 @@ func (c *call) setRole(h *house, name string, to *trust.Role) error {
 		}
 		to.Threshold = len(to.Keys)
 	}
-	if n := name + "-threshold"; c.isSet(n) {
-		to.Threshold = c.int(n)
+	if n := name + "-threshold"; c.IsSet(n) {
+		to.Threshold = c.Int(n)
 	}
 	if len(to.Keys) > 0 && (to.Threshold < 1 || to.Threshold > len(to.Keys)) {
 		return diag.New(diag.Usage, "reading flag --%s-threshold: the threshold must be a whole number from 1 to %d, as many keys as the role has", name, len(to.Keys))
@@ -130,9 +130,9 @@ func (c *call) setRole(h *house, name string, to *trust.Role) error {
 }
 
 // publicKey returns the key of a document's file, or one that is known here.
-func (c *call) publicKey(h *house, word string) (ed25519.PublicKey, error) {
+func publicKey(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey, error) {
 	if strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".toml") {
-		path := c.path(word)
+		path := c.Path(word)
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
@@ -143,11 +143,11 @@ func (c *call) publicKey(h *house, word string) (ed25519.PublicKey, error) {
 		}
 		return doc.Public, nil
 	}
-	fp, err := h.anyKey(word)
+	fp, err := anyKey(h, word)
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range h.trust.Documents(fp) {
+	for _, d := range h.Trust.Documents(fp) {
 		return d.Public, nil
 	}
 	return nil, diag.New(diag.KeyUnknown, "looking for key %s: no document of it is here", fp.Short()).WithHint("name the file of its key document")
@@ -155,14 +155,14 @@ func (c *call) publicKey(h *house, word string) (ed25519.PublicKey, error) {
 
 // signPublisher signs a publisher document with one root key, of this version or
 // of the one before.
-func (c *call) signPublisher(ctx context.Context, h *house, p trust.Publisher) error {
-	signer, err := c.signer(ctx, h)
+func signPublisher(ctx context.Context, c *cli.Call, h *project.Project, p trust.Publisher) error {
+	signer, err := h.Signer(ctx)
 	if err != nil {
 		return err
 	}
 	fp := sign.FingerprintOf(signer.Public())
 	roots := p.Root.Fingerprints()
-	for _, x := range h.trust.PublisherTexts(p.Name) {
+	for _, x := range h.Trust.PublisherTexts(p.Name) {
 		if x.Version == p.Version-1 {
 			roots = append(roots, x.Root.Fingerprints()...)
 		}
@@ -176,10 +176,10 @@ func (c *call) signPublisher(ctx context.Context, h *house, p trust.Publisher) e
 		return err
 	}
 	made := trust.File{Name: name, Data: b}
-	if err := c.recordDocuments(ctx, h, space.User, made); err != nil {
+	if err := h.RecordDocuments(ctx, space.User, made); err != nil {
 		return err
 	}
-	_, err = c.publish(h, made)
+	_, err = publish(c, h, made)
 	return err
 }
 
@@ -188,26 +188,26 @@ func noPublisher(name string) error {
 		WithHint("rye bundle publisher %s --bundles GLOBS --root KEYS --release KEYS makes it", name)
 }
 
-func (c *call) showPublishers(h *house, name string, list []trust.PublisherText) error {
+func showPublishers(c *cli.Call, h *project.Project, name string, list []trust.PublisherText) error {
 	if len(list) == 0 && name != "" {
 		return noPublisher(name)
 	}
-	return c.ui.Show(map[string]any{"publishers": append([]trust.PublisherText{}, list...)}, func() {
+	return c.UI.Show(map[string]any{"publishers": append([]trust.PublisherText{}, list...)}, func() {
 		if len(list) == 0 {
-			c.ui.Note("No publishers.")
+			c.UI.Note("No publishers.")
 		}
 		for _, p := range list {
-			c.ui.publisher(h, p)
+			showPublisher(c.UI, h, p)
 		}
 	})
 }
 
-func (u *ui) publisher(h *house, p trust.PublisherText) {
+func showPublisher(u *cli.UI, h *project.Project, p trust.PublisherText) {
 	names := func(keys []sign.Fingerprint) string {
 		out := make([]string, len(keys))
 		for i, fp := range keys {
 			out[i] = fp.Short()
-			if k, known := h.trust.Key(fp); known && k.Owner != "" {
+			if k, known := h.Trust.Key(fp); known && k.Owner != "" {
 				out[i] += " (" + k.Owner + ")"
 			}
 		}

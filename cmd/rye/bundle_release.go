@@ -9,7 +9,9 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -31,23 +33,23 @@ type release struct {
 func (r *release) name() string { return r.id + " " + r.Manifest.Version }
 
 // releasable finds the bundle and verifies all that a release rests on.
-func (c *call) releasable(ctx context.Context, h *house) (*release, error) {
+func releasable(ctx context.Context, c *cli.Call, h *project.Project) (*release, error) {
 	r := &release{}
 	var err error
-	if c.bool("offline") && c.str("push") != "" {
+	if c.Bool("offline") && c.Str("push") != "" {
 		return nil, diag.New(diag.Usage, "reading arguments: --push needs the network, and --offline lets nothing use it")
 	}
-	if r.id, err = h.theBundle(c.arg(0)); err != nil {
+	if r.id, err = theBundle(h, c.Arg(0)); err != nil {
 		return nil, err
 	}
-	if r.repo, err = c.repo(ctx); err != nil {
+	if r.repo, err = envOf(c).Repo(ctx); err != nil {
 		if diag.CodeOf(err) == diag.SourceNotFound {
 			return nil, diag.New(diag.SourceNotFound, "publishing %s: there is no git repository here, and a release is a tag of one", r.id).
 				WithHint("git init, commit, then publish")
 		}
 		return nil, err
 	}
-	if r.prefix = h.prefixIn(r.repo); r.repo.WorkTree == "" {
+	if r.prefix = h.PrefixIn(r.repo); r.repo.WorkTree == "" {
 		return nil, diag.New(diag.Usage, "publishing %s: a bare repository has no work tree to publish from", r.id).WithHint("run it in a clone")
 	}
 	if r.commit, err = r.repo.Commit(ctx, "HEAD"); err != nil {
@@ -59,18 +61,18 @@ func (c *call) releasable(ctx context.Context, h *house) (*release, error) {
 	if err := r.verify(ctx, h); err != nil {
 		return nil, err
 	}
-	if err := r.versioned(c.str("version")); err != nil {
+	if err := r.versioned(c.Str("version")); err != nil {
 		return nil, err
 	}
-	return r, r.unmoved(ctx, c.str("push"))
+	return r, r.unmoved(ctx, c.Str("push"))
 }
 
 // theBundle returns the bundle that a word names, or the only one there is.
-func (h *house) theBundle(word string) (string, error) {
-	if _, err := h.needProject(); err != nil {
+func theBundle(h *project.Project, word string) (string, error) {
+	if _, err := h.NeedProject(); err != nil {
 		return "", err
 	}
-	ids := h.bundleIDs()
+	ids := bundleIDs(h)
 	switch {
 	case word != "":
 		for _, id := range ids {
@@ -78,7 +80,7 @@ func (h *house) theBundle(word string) (string, error) {
 				return id, nil
 			}
 		}
-		return "", h.noBundle(word)
+		return "", noBundle(h, word)
 	case len(ids) == 0:
 		return "", diag.New(diag.ItemNotFound, "looking for the manifest: this project makes no bundle").
 			WithHint("rye bundle create ID --version 0.1.0 makes one of it")
@@ -113,7 +115,7 @@ func (r *release) clean(ctx context.Context) error {
 }
 
 // verify verifies the bundle and every item of it as they are committed.
-func (r *release) verify(ctx context.Context, h *house) error {
+func (r *release) verify(ctx context.Context, h *project.Project) error {
 	files, err := verify.Revision(ctx, r.repo.Git, r.commit, r.prefix)
 	if err != nil {
 		return err
@@ -125,14 +127,14 @@ func (r *release) verify(ctx context.Context, h *house) error {
 		return err
 	}
 	defer done()
-	if r.verifiedBundle, err = h.verifyBundle(ctx, tree, h.spaces.ProjectDir, r.id); err != nil {
+	if r.verifiedBundle, err = verifyBundle(ctx, h, tree, h.Spaces.ProjectDir, r.id); err != nil {
 		return err
 	}
 	if r.Manifest == nil && r.Digest == (item.Digest{}) {
 		return diag.New(diag.BundleFileMissing, "publishing %s: the commit %s does not hold %s", r.id, r.commit[:12], bundle.ManifestPath(r.id)).
 			WithHint("git add -f .ai/bundles/%s, commit, then publish; a line of .gitignore may keep it out", r.id)
 	}
-	rep, err := verify.Root(ctx, verify.Params{Resolver: h.verifier(h.with(root)), Trust: h.trust, CountOnly: true}, root)
+	rep, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.With(root)), Trust: h.Trust, CountOnly: true}, root)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,9 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve"
@@ -20,35 +22,35 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-func bundleVerifyCommand() *command {
-	return &command{
-		name: "verify", usage: "verify a bundle's manifest and every file it lists", args: "ID [DIR]",
-		long: `Checks every signature of the manifest and every file that it lists, and says what
+func bundleVerifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "verify a bundle's manifest and every file it lists", Args: "ID [DIR]",
+		Long: `Checks every signature of the manifest and every file that it lists, and says what
 is missing, extra or changed. A signature of a key that does not count is shown and
 not counted.`,
-		examples: []string{"rye bundle verify acme-tools"},
-		complete: completeBundles,
-		codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
-		run:      runBundleVerify,
+		Examples: []string{"rye bundle verify acme-tools"},
+		Complete: completeBundles,
+		Codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
+		Run:      runBundleVerify,
 	}
 }
 
-func runBundleVerify(ctx context.Context, c *call) error {
-	h, tree, dir, err := c.openBundle(ctx, c.arg(1))
+func runBundleVerify(ctx context.Context, c *cli.Call) error {
+	h, tree, dir, err := openBundle(ctx, c, c.Arg(1))
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	v, err := h.verifyBundle(ctx, tree, dir, c.arg(0))
+	v, err := verifyBundle(ctx, h, tree, dir, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	return c.ui.report(v.Err(v.id), v, v.Findings, func() {
+	return c.UI.Report(v.Err(v.id), v, v.Findings, func() {
 		for _, f := range v.Findings {
-			c.ui.finding(f)
+			c.UI.Finding(f)
 		}
-		c.ui.signatures(v)
-		c.ui.Out("%s: %s checked, %d missing, %d extra, %d changed", v.id, plural(v.FilesChecked, "file"), len(v.Missing), len(v.Extra), len(v.Changed))
+		showSignatures(c.UI, v)
+		c.UI.Out("%s: %s checked, %d missing, %d extra, %d changed", v.id, plural(v.FilesChecked, "file"), len(v.Missing), len(v.Extra), len(v.Changed))
 	})
 }
 
@@ -68,21 +70,21 @@ type demand struct {
 }
 
 // verifyBundle verifies a bundle where it is made.
-func (h *house) verifyBundle(ctx context.Context, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
+func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
-		Judge:       verify.JudgeManifest(h.trust, string(space.Project), bundle.ManifestPath(id)),
-		JudgeBeside: verify.JudgeBeside(h.trust, string(space.Project))})
+		Judge:       verify.JudgeManifest(h.Trust, string(space.Project), bundle.ManifestPath(id)),
+		JudgeBeside: verify.JudgeBeside(h.Trust, string(space.Project))})
 	if err != nil {
 		return nil, err
 	}
 	v := &verifiedBundle{Report: r, id: id}
-	v.Needs, err = h.demands(dir, id, packages.SignerTexts(r.Signers()))
+	v.Needs, err = demands(h, dir, id, packages.SignerTexts(r.Signers()))
 	return v, err
 }
 
 // demands returns what the rules of the rye.yaml next to a bundle, and those of
 // its publishers, demand of its signers.
-func (h *house) demands(dir, id string, signers []string) ([]demand, error) {
+func demands(h *project.Project, dir, id string, signers []string) ([]demand, error) {
 	m := &lock.Manifest{}
 	text, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
 	if err != nil && !space.IsMissing(err) {
@@ -95,14 +97,14 @@ func (h *house) demands(dir, id string, signers []string) ([]demand, error) {
 		}
 	}
 	out := []demand{}
-	for _, r := range withManifest(nil, m).SignerRules(h.trust, lock.Module{ID: id}, "") {
+	for _, r := range project.WithManifest(nil, m).SignerRules(h.Trust, lock.Module{ID: id}, "") {
 		out = append(out, demand{From: r.String(), Threshold: r.Threshold, Of: len(r.Signers), Have: r.Signed(signers)})
 	}
 	return out, nil
 }
 
 // signatures shows who signed a manifest and what is demanded.
-func (u *ui) signatures(v *verifiedBundle) {
+func showSignatures(u *cli.UI, v *verifiedBundle) {
 	for _, s := range v.Signatures {
 		u.Out("signed by %s", signatureLabel(s))
 	}
@@ -124,12 +126,12 @@ func signatureLabel(s bundle.Signature) string {
 	return label
 }
 
-func bundleListCommand() *command {
-	return &command{
-		name: "list", usage: "list the bundles that this project makes, and who signed them",
-		long:     `What was installed from elsewhere is listed by rye list --bundles.`,
-		examples: []string{"rye bundle list", "rye bundle list --json"},
-		run:      runBundleList,
+func bundleListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the bundles that this project makes, and who signed them",
+		Long:     `What was installed from elsewhere is listed by rye list --bundles.`,
+		Examples: []string{"rye bundle list", "rye bundle list --json"},
+		Run:      runBundleList,
 	}
 }
 
@@ -142,15 +144,15 @@ type madeBundle struct {
 	*verifiedBundle
 }
 
-func runBundleList(ctx context.Context, c *call) error {
-	h, tree, dir, err := c.openBundle(ctx, "")
+func runBundleList(ctx context.Context, c *cli.Call) error {
+	h, tree, dir, err := openBundle(ctx, c, "")
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
 	list := []madeBundle{}
-	for _, id := range h.bundleIDs() {
-		v, err := h.verifyBundle(ctx, tree, dir, id)
+	for _, id := range bundleIDs(h) {
+		v, err := verifyBundle(ctx, h, tree, dir, id)
 		if err != nil {
 			return err
 		}
@@ -163,15 +165,15 @@ func runBundleList(ctx context.Context, c *call) error {
 		}
 		list = append(list, b)
 	}
-	return c.ui.Show(map[string]any{"bundles": list, "total": len(list)}, func() { c.ui.madeBundles(list) })
+	return c.UI.Show(map[string]any{"bundles": list, "total": len(list)}, func() { showMadeBundles(c.UI, list) })
 }
 
-func (u *ui) madeBundles(list []madeBundle) {
+func showMadeBundles(u *cli.UI, list []madeBundle) {
 	if len(list) == 0 {
 		u.Note("No bundles: rye bundle create ID makes one of this project. rye list --bundles shows what is installed.")
 		return
 	}
-	t := &table{header: []string{"BUNDLE", "VERSION", "FILES", "SIGNED BY", "STATE"}}
+	t := &cli.Table{Header: []string{"BUNDLE", "VERSION", "FILES", "SIGNED BY", "STATE"}}
 	for _, b := range list {
 		var who []string
 		for _, s := range b.Signatures {
@@ -179,18 +181,18 @@ func (u *ui) madeBundles(list []madeBundle) {
 				who = append(who, signatureLabel(s))
 			}
 		}
-		t.add(b.ID, b.Version, strconv.Itoa(b.Files), strings.Join(who, ", "), b.State)
+		t.Add(b.ID, b.Version, strconv.Itoa(b.Files), strings.Join(who, ", "), b.State)
 	}
 	u.Table(t)
 }
 
 // completeBundles offers the bundles that the project makes.
-func completeBundles(ctx context.Context, c *call) []string {
-	h, err := c.house(ctx, lenient)
-	if err != nil || len(c.args) > 0 {
+func completeBundles(ctx context.Context, c *cli.Call) []string {
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil || len(c.Args) > 0 {
 		return nil
 	}
-	out := h.bundleIDs()
+	out := bundleIDs(h)
 	for i := range out {
 		out[i] += "\tbundle"
 	}
@@ -198,8 +200,8 @@ func completeBundles(ctx context.Context, c *call) []string {
 }
 
 // bundleIDs returns the bundles that the project makes.
-func (h *house) bundleIDs() []string {
-	root := h.spaces.Of(space.Project)
+func bundleIDs(h *project.Project) []string {
+	root := h.Spaces.Of(space.Project)
 	if root == nil {
 		return nil
 	}
@@ -211,38 +213,38 @@ func (h *house) bundleIDs() []string {
 	return out
 }
 
-func bundleInspectCommand() *command {
-	return &command{
-		name: "inspect", usage: "print what a manifest says, without verifying it", args: "FILE",
-		examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml"},
-		codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed},
-		run:      runBundleInspect,
+func bundleInspectCommand() *cli.Command {
+	return &cli.Command{
+		Name: "inspect", Usage: "print what a manifest says, without verifying it", Args: "FILE",
+		Examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml"},
+		Codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed},
+		Run:      runBundleInspect,
 	}
 }
 
-func runBundleInspect(_ context.Context, c *call) error {
-	file := c.path(c.arg(0))
+func runBundleInspect(_ context.Context, c *cli.Call) error {
+	file := c.Path(c.Arg(0))
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading the manifest: %w", err)
 	}
 	in, fs := bundle.Inspect(b)
-	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, c.arg(0))); err != nil {
+	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, c.Arg(0))); err != nil {
 		return err
 	}
 	in.Claimed = append(in.Claimed, claimedBeside(file)...)
-	return c.ui.Show(in, func() {
-		c.ui.Note("Nothing was verified: this is what the file says.")
+	return c.UI.Show(in, func() {
+		c.UI.Note("Nothing was verified: this is what the file says.")
 		head := fmt.Sprintf("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
-		c.ui.Out("%s", strings.TrimSpace(head))
+		c.UI.Out("%s", strings.TrimSpace(head))
 		for _, fp := range in.Claimed {
-			c.ui.Out("claims to be signed by %s", fp)
+			c.UI.Out("claims to be signed by %s", fp)
 		}
-		t := &table{}
+		t := &cli.Table{}
 		for _, f := range in.Manifest.Files {
-			t.add(f.Path, f.Mode(), f.Digest.String()[:19])
+			t.Add(f.Path, f.Mode(), f.Digest.String()[:19])
 		}
-		c.ui.Table(t)
+		c.UI.Table(t)
 	})
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/internal/cli"
 )
 
 func TestCommandDocument(t *testing.T) {
@@ -13,44 +15,44 @@ func TestCommandDocument(t *testing.T) {
 
 // commandDocument renders docs/cli.md from the table of commands.
 func commandDocument() string {
-	root := (&world{}).rootCommand()
+	root := hostWorld().RootCommand()
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the table of commands by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n\n")
 	b.WriteString("`rye COMMAND --help` prints the same. Flags may stand before and after arguments.\n\n")
-	var paths [][]*command
-	walkCommands([]*command{root}, func(path []*command) { paths = append(paths, slices.Clone(path)) })
+	var paths [][]*cli.Command
+	walkCommands([]*cli.Command{root}, func(path []*cli.Command) { paths = append(paths, slices.Clone(path)) })
 	for _, path := range paths {
 		c := path[len(path)-1]
-		name := pathName(path)
-		b.WriteString("- [" + name + "](#" + strings.ReplaceAll(name, " ", "-") + "): " + c.usage + "\n")
+		name := cli.PathName(path)
+		b.WriteString("- [" + name + "](#" + strings.ReplaceAll(name, " ", "-") + "): " + c.Usage + "\n")
 	}
-	b.WriteString("\n## Flags of every command\n\n" + flagTable(flagDocs(root.flags)))
+	b.WriteString("\n## Flags of every command\n\n" + flagTable(cli.FlagDocs(root.Flags)))
 	b.WriteString("\n## Exit codes\n\n| Exit | Meaning |\n|---|---|\n")
-	for _, e := range exitCodes() {
-		b.WriteString("| " + itoa(e.Status) + " | " + e.Meaning + " |\n")
+	for _, e := range cli.ExitCodes() {
+		b.WriteString("| " + cli.Itoa(e.Status) + " | " + e.Meaning + " |\n")
 	}
 	b.WriteString("\nEvery command may end with 0, 2 (`USAGE`, `UNKNOWN_FLAG`), 70 and 130; below stand the others that it names itself.\n")
 	b.WriteString("The table of all codes is in [errors.md](errors.md).\n")
 	for _, path := range paths {
-		b.WriteString(commandSection(docOf(root, path)))
+		b.WriteString(commandSection(cli.DocOf(root, path)))
 	}
 	return b.String()
 }
 
 // walkCommands calls fn for every visible command that can be run, in order.
-func walkCommands(path []*command, fn func(path []*command)) {
+func walkCommands(path []*cli.Command, fn func(path []*cli.Command)) {
 	c := path[len(path)-1]
-	if c.run != nil {
+	if c.Run != nil {
 		fn(path)
 	}
-	for _, s := range c.subs {
-		if !s.hidden {
+	for _, s := range c.Subs {
+		if !s.Hidden {
 			walkCommands(append(path, s), fn)
 		}
 	}
 }
 
-func commandSection(d commandDoc) string {
+func commandSection(d cli.CommandDoc) string {
 	var b strings.Builder
 	b.WriteString("\n## " + d.Name + "\n\n" + strings.ToUpper(d.Summary[:1]) + d.Summary[1:] + ".\n\n```text\n" + d.Usage + "\n```\n")
 	if d.Text != "" {
@@ -66,7 +68,7 @@ func commandSection(d commandDoc) string {
 	for _, e := range d.Exits {
 		for _, code := range e.Codes {
 			if code != "USAGE" && code != "UNKNOWN_FLAG" && code != "INTERNAL" {
-				exits = append(exits, itoa(e.Status)+" `"+string(code)+"`")
+				exits = append(exits, cli.Itoa(e.Status)+" `"+string(code)+"`")
 			}
 		}
 	}
@@ -76,12 +78,12 @@ func commandSection(d commandDoc) string {
 	return b.String()
 }
 
-func flagTable(flags []flagDoc) string {
+func flagTable(flags []cli.FlagDoc) string {
 	var b strings.Builder
 	b.WriteString("| Flag | Meaning |\n|---|---|\n")
 	for _, f := range flags {
-		label := strings.Join(strings.Fields(f.label()), " ")
-		b.WriteString("| `" + label + "` | " + strings.ReplaceAll(f.text(), "|", "\\|") + " |\n")
+		label := strings.Join(strings.Fields(f.Label()), " ")
+		b.WriteString("| `" + label + "` | " + strings.ReplaceAll(f.Text(), "|", "\\|") + " |\n")
 	}
 	return b.String()
 }

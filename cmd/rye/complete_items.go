@@ -7,23 +7,25 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 )
 
 // completeItems gives the ids of all kinds, or of some, each alone and as a
 // ref. Nothing of an item is read: a completion is no place to wait.
-func completeItems(kinds ...item.Kind) func(context.Context, *call) []string {
-	return func(ctx context.Context, c *call) []string {
-		h, err := c.house(ctx, lenient)
+func completeItems(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
+	return func(ctx context.Context, c *cli.Call) []string {
+		h, err := envOf(c).Open(ctx, project.Lenient)
 		if err != nil {
 			return nil
 		}
-		return h.itemWords(ctx, kinds)
+		return itemWords(ctx, h, kinds)
 	}
 }
 
-func (h *house) itemWords(ctx context.Context, kinds []item.Kind) []string {
-	table, err := h.resolver.Table(ctx)
+func itemWords(ctx context.Context, h *project.Project, kinds []item.Kind) []string {
+	table, err := h.Resolver.Table(ctx)
 	if err != nil {
 		return nil
 	}
@@ -32,7 +34,7 @@ func (h *house) itemWords(ctx context.Context, kinds []item.Kind) []string {
 		if len(kinds) > 0 && !slices.Contains(kinds, ext.Kind) {
 			continue
 		}
-		entries, err := h.resolver.All(ctx, ext.Kind)
+		entries, err := h.Resolver.All(ctx, ext.Kind)
 		if err != nil {
 			continue
 		}
@@ -46,15 +48,15 @@ func (h *house) itemWords(ctx context.Context, kinds []item.Kind) []string {
 }
 
 // completeKinds gives the kinds that extractors declare.
-func completeKinds(ctx context.Context, c *call) []string {
-	if len(c.args) > 0 {
+func completeKinds(ctx context.Context, c *cli.Call) []string {
+	if len(c.Args) > 0 {
 		return nil
 	}
-	h, err := c.house(ctx, lenient)
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}
-	table, err := h.resolver.Table(ctx)
+	table, err := h.Resolver.Table(ctx)
 	if err != nil {
 		return nil
 	}
@@ -66,22 +68,22 @@ func completeKinds(ctx context.Context, c *call) []string {
 }
 
 // completeRun gives kinds and items, then the names of the item's parameters.
-func completeRun(ctx context.Context, c *call) []string {
-	if len(c.args) == 0 {
+func completeRun(ctx context.Context, c *cli.Call) []string {
+	if len(c.Args) == 0 {
 		return append(completeKinds(ctx, c), completeItems()(ctx, c)...)
 	}
-	h, err := c.house(ctx, lenient)
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}
-	if kind, is := knownKind(ctx, h, c.args[0]); is && len(c.args) == 1 {
-		return slices.DeleteFunc(h.itemWords(ctx, []item.Kind{kind}), func(w string) bool { return strings.Contains(w, ":") })
+	if kind, is := project.KnownKind(ctx, h, c.Args[0]); is && len(c.Args) == 1 {
+		return slices.DeleteFunc(itemWords(ctx, h, []item.Kind{kind}), func(w string) bool { return strings.Contains(w, ":") })
 	}
-	ref, given, err := refArgs(ctx, h, c.args)
+	ref, given, err := project.RefArgs(ctx, h, c.Args)
 	if err != nil {
 		return nil
 	}
-	it, err := h.resolver.Find(ctx, ref)
+	it, err := h.Resolver.Find(ctx, ref)
 	if err != nil {
 		return nil
 	}
@@ -101,14 +103,14 @@ func completeRun(ctx context.Context, c *call) []string {
 }
 
 // completeKeys gives the owners of own keys, or of every key that is known.
-func completeKeys(own bool) func(context.Context, *call) []string {
-	return func(ctx context.Context, c *call) []string {
-		h, err := c.house(ctx, lenient)
-		if err != nil || len(c.args) > 0 {
+func completeKeys(own bool) func(context.Context, *cli.Call) []string {
+	return func(ctx context.Context, c *cli.Call) []string {
+		h, err := envOf(c).Open(ctx, project.Lenient)
+		if err != nil || len(c.Args) > 0 {
 			return nil
 		}
 		var out []string
-		for _, k := range h.trust.Keys() {
+		for _, k := range h.Trust.Keys() {
 			if k.Own == own && !k.EmbeddedOnly {
 				out = append(out, k.Fingerprint.Short()+"\t"+k.Owner)
 			}

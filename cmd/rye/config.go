@@ -5,63 +5,63 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 )
 
-func configCommand() *command {
-	return &command{
-		name: "config", group: "Items",
-		usage: "show settings as they are after all layers",
-		subs:  []*command{configShowCommand(), configPolicyCommand()},
+func configCommand() *cli.Command {
+	return &cli.Command{
+		Name: "config", Group: "Items",
+		Usage: "show settings as they are after all layers",
+		Subs:  []*cli.Command{configShowCommand(), configPolicyCommand()},
 	}
 }
 
-func configShowCommand() *command {
-	return &command{
-		name: "show", usage: "print one configuration, merged from system, user and project", args: "ID",
-		long: `Each layer is verified by itself; one that does not verify is an error, never left
+func configShowCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Usage: "print one configuration, merged from system, user and project", Args: "ID",
+		Long: `Each layer is verified by itself; one that does not verify is an error, never left
 out. Mappings merge deep, lists of elements with an id merge by id, everything
 else is replaced. --origin shows which file each value comes from.`,
-		examples: []string{"rye config show agent/limits", "rye config show agent/limits --origin"},
-		codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
-		flags:    []cli.Flag{&cli.BoolFlag{Name: "origin", Usage: "show where each value comes from"}},
-		complete: completeItems(item.Config),
-		run:      runConfigShow,
+		Examples: []string{"rye config show agent/limits", "rye config show agent/limits --origin"},
+		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "origin", Usage: "show where each value comes from"}},
+		Complete: completeItems(item.Config),
+		Run:      runConfigShow,
 	}
 }
 
-func runConfigShow(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, strict)
+func runConfigShow(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	s, err := h.resolver.Config(ctx, c.arg(0))
+	s, err := h.Resolver.Config(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
 	data := map[string]any{"ref": s.Ref.String(), "value": s.Root, "origins": s.Origins}
-	return c.ui.Show(data, func() { c.ui.settings(s, c.bool("origin")) })
+	return c.UI.Show(data, func() { showSettings(c.UI, s, c.Bool("origin")) })
 }
 
-func (u *ui) settings(s *resolve.Settings, origin bool) {
+func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
 	values := map[string]any{}
 	leaves(values, s.Root, "", s.Origins)
-	t := &table{}
+	t := &cli.Table{}
 	for _, path := range slices.Sorted(maps.Keys(values)) {
 		b, err := jsonx.Marshal(values[path])
 		if err != nil {
 			continue
 		}
 		if origin {
-			t.add(path, string(b), u.Style(dim, s.Origins[path]))
+			t.Add(path, string(b), u.Style(cli.Dim, s.Origins[path]))
 		} else {
-			t.add(path, string(b))
+			t.Add(path, string(b))
 		}
 	}
 	u.Table(t)

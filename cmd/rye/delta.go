@@ -3,25 +3,25 @@ package main
 import (
 	"context"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/linediff"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 )
 
-func deltaCommand() *command {
-	return &command{
-		name: "delta", group: "Items",
-		usage: "show which items shadow others, and how they differ", args: "[REF…]",
-		long: `An item of the project takes the place of one with the same id in the user or
+func deltaCommand() *cli.Command {
+	return &cli.Command{
+		Name: "delta", Group: "Items",
+		Usage: "show which items shadow others, and how they differ", Args: "[REF…]",
+		Long: `An item of the project takes the place of one with the same id in the user or
 system space. Every such pair is listed; --diff prints the lines that differ.`,
-		examples: []string{"rye delta", "rye delta tool:rye/core/runtimes/bash_runtime --diff"},
-		codes:    []diag.Code{diag.ItemNotFound},
-		flags:    []cli.Flag{&cli.BoolFlag{Name: "diff", Usage: "print the differing lines"}},
-		complete: completeItems(),
-		run:      runDelta,
+		Examples: []string{"rye delta", "rye delta tool:rye/core/runtimes/bash_runtime --diff"},
+		Codes:    []diag.Code{diag.ItemNotFound},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "diff", Usage: "print the differing lines"}},
+		Complete: completeItems(),
+		Run:      runDelta,
 	}
 }
 
@@ -33,49 +33,49 @@ type shadowing struct {
 	Diff  string          `json:"diff,omitempty"`
 }
 
-func runDelta(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runDelta(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	entries, err := c.deltaEntries(ctx, h)
+	entries, err := deltaEntries(ctx, c, h)
 	if err != nil {
 		return err
 	}
 	pairs := []shadowing{}
 	for _, e := range entries {
-		more, err := c.shadowings(ctx, h, e)
+		more, err := shadowings(ctx, c, h, e)
 		if err != nil {
 			return err
 		}
 		pairs = append(pairs, more...)
 	}
-	return c.ui.Show(map[string]any{"pairs": pairs}, func() { c.ui.shadowings(pairs) })
+	return c.UI.Show(map[string]any{"pairs": pairs}, func() { showShadowings(c.UI, pairs) })
 }
 
 // deltaEntries returns the hidden files: of the refs named, or of all.
-func (c *call) deltaEntries(ctx context.Context, h *house) ([]resolve.Entry, error) {
+func deltaEntries(ctx context.Context, c *cli.Call, h *project.Project) ([]resolve.Entry, error) {
 	var out []resolve.Entry
-	for _, word := range c.args {
-		ref, err := h.resolver.Ref(ctx, word)
+	for _, word := range c.Args {
+		ref, err := h.Resolver.Ref(ctx, word)
 		if err != nil {
 			return nil, err
 		}
-		all, err := h.resolver.Shadows(ctx, ref)
+		all, err := h.Resolver.Shadows(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, all...)
 	}
-	if len(c.args) > 0 {
+	if len(c.Args) > 0 {
 		return shadowed(out), nil
 	}
-	table, err := h.resolver.Table(ctx)
+	table, err := h.Resolver.Table(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for _, ext := range table.All() {
-		all, err := h.resolver.All(ctx, ext.Kind)
+		all, err := h.Resolver.All(ctx, ext.Kind)
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +95,8 @@ func shadowed(entries []resolve.Entry) []resolve.Entry {
 }
 
 // shadowings pairs a hidden file with the one right above it.
-func (c *call) shadowings(ctx context.Context, h *house, e resolve.Entry) ([]shadowing, error) {
-	all, err := h.resolver.Shadows(ctx, e.Ref)
+func shadowings(ctx context.Context, c *cli.Call, h *project.Project, e resolve.Entry) ([]shadowing, error) {
+	all, err := h.Resolver.Shadows(ctx, e.Ref)
 	if err != nil {
 		return nil, err
 	}
@@ -105,16 +105,16 @@ func (c *call) shadowings(ctx context.Context, h *house, e resolve.Entry) ([]sha
 		if all[i].Root != e.Root || all[i].Rel != e.Rel {
 			continue
 		}
-		above, err := h.resolver.Open(ctx, all[i-1])
+		above, err := h.Resolver.Open(ctx, all[i-1])
 		if err != nil {
 			return nil, err
 		}
-		below, err := h.resolver.Open(ctx, all[i])
+		below, err := h.Resolver.Open(ctx, all[i])
 		if err != nil {
 			return nil, err
 		}
 		s := shadowing{Above: primary.ElementOf(above), Below: primary.ElementOf(below), Same: above.Digest == below.Digest}
-		if c.bool("diff") {
+		if c.Bool("diff") {
 			s.Diff = linediff.Unified(below.Path(), above.Path(), below.Bytes, above.Bytes)
 		}
 		out = append(out, s)
@@ -122,14 +122,14 @@ func (c *call) shadowings(ctx context.Context, h *house, e resolve.Entry) ([]sha
 	return out, nil
 }
 
-func (u *ui) shadowings(pairs []shadowing) {
+func showShadowings(u *cli.UI, pairs []shadowing) {
 	if len(pairs) == 0 {
 		u.Note("Nothing shadows anything.")
 		return
 	}
-	t := &table{header: []string{"ITEM", "USED", "TRUST", "HIDDEN"}}
+	t := &cli.Table{Header: []string{"ITEM", "USED", "TRUST", "HIDDEN"}}
 	for _, p := range pairs {
-		t.add(p.Above.Ref, p.Above.Path, string(p.Above.Status), p.Below.Path)
+		t.Add(p.Above.Ref, p.Above.Path, string(p.Above.Status), p.Below.Path)
 	}
 	u.Table(t)
 	for _, p := range pairs {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	rcli "github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cli"
 )
 
 // The pages of the documentation are programs: their blocks run in order, in
@@ -192,10 +192,10 @@ func (p *page) run(line string) string {
 	}
 	switch code := cmd.ProcessState.ExitCode(); code {
 	case 0:
-	case rcli.ExitStatus(diag.Internal):
+	case cli.ExitStatus(diag.Internal):
 		p.t.Fatalf("%s: a bug is not documented\n%s", line, text)
 	default:
-		text += "(exit status " + itoa(code) + ")\n"
+		text += "(exit status " + cli.Itoa(code) + ")\n"
 	}
 	return text
 }

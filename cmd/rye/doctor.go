@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 )
 
 // The status of a check.
@@ -26,7 +27,7 @@ type checkResult struct {
 
 // check looks at one thing of the machine or the project. Checks run at the
 // same time and must not change anything that stays.
-type check func(ctx context.Context, c *call) []checkResult
+type check func(ctx context.Context, c *cli.Call) []checkResult
 
 // checks is the table of rye doctor, in the order of its report.
 func checks() []check {
@@ -42,35 +43,35 @@ func checks() []check {
 	}
 }
 
-func doctorCommand() *command {
-	return &command{
-		name: "doctor", group: "About rye",
-		usage: "check that this machine can do what rye needs",
-		long: `Each line is one check: ok, warn for what limits some items, fail for what stops
+func doctorCommand() *cli.Command {
+	return &cli.Command{
+		Name: "doctor", Group: "About rye",
+		Usage: "check that this machine can do what rye needs",
+		Long: `Each line is one check: ok, warn for what limits some items, fail for what stops
 rye itself. Nothing is changed.`,
-		examples: []string{
+		Examples: []string{
 			"rye doctor",
 			"rye doctor --json | jq '.data.checks[] | select(.status != \"ok\")'",
 		},
-		codes: []diag.Code{diag.ExecutionFailed},
-		run:   runDoctor,
+		Codes: []diag.Code{diag.ExecutionFailed},
+		Run:   runDoctor,
 	}
 }
 
-func runDoctor(ctx context.Context, c *call) error {
+func runDoctor(ctx context.Context, c *cli.Call) error {
 	results := runChecks(ctx, c, checks())
 	report := map[string]any{"checks": results}
 	failed := countStatus(results, statusFail)
 	if failed == 0 {
-		return c.ui.Show(report, func() { c.ui.doctor(results) })
+		return c.UI.Show(report, func() { showDoctor(c.UI, results) })
 	}
-	c.ui.doctor(results)
-	return shown(diag.New(diag.ExecutionFailed, "checking this machine: %d of %d checks failed", failed, len(results)).
+	showDoctor(c.UI, results)
+	return cli.Shown(diag.New(diag.ExecutionFailed, "checking this machine: %d of %d checks failed", failed, len(results)).
 		WithHint("follow the fix of each failed check"), report)
 }
 
 // runChecks runs every check at the same time and keeps the table's order.
-func runChecks(ctx context.Context, c *call, all []check) []checkResult {
+func runChecks(ctx context.Context, c *cli.Call, all []check) []checkResult {
 	parts := make([][]checkResult, len(all))
 	var wg sync.WaitGroup
 	for i, ch := range all {
@@ -95,13 +96,13 @@ func countStatus(results []checkResult, status string) int {
 }
 
 // doctor prints the report for people.
-func (u *ui) doctor(results []checkResult) {
-	colour := map[string]string{statusOK: green, statusWarn: yellow, statusFail: red}
-	t := &table{}
+func showDoctor(u *cli.UI, results []checkResult) {
+	colour := map[string]string{statusOK: cli.Green, statusWarn: cli.Yellow, statusFail: cli.Red}
+	t := &cli.Table{}
 	for _, r := range results {
-		t.add(u.Style(colour[r.Status], r.Status), r.Name, r.Detail)
+		t.Add(u.Style(colour[r.Status], r.Status), r.Name, r.Detail)
 		if r.Fix != "" && r.Status != statusOK {
-			t.add("", "", "fix: "+r.Fix)
+			t.Add("", "", "fix: "+r.Fix)
 		}
 	}
 	u.Table(t)
@@ -110,12 +111,12 @@ func (u *ui) doctor(results []checkResult) {
 		countStatus(results, statusOK), plural(countStatus(results, statusWarn), "warning"), countStatus(results, statusFail))
 }
 
-func checkVersion(context.Context, *call) []checkResult {
-	v := readVersion()
+func checkVersion(context.Context, *cli.Call) []checkResult {
+	v := cli.ReadVersion()
 	return []checkResult{{"rye", statusOK, fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch), ""}}
 }
 
-func checkSystemBundle(_ context.Context, c *call) []checkResult {
+func checkSystemBundle(_ context.Context, c *cli.Call) []checkResult {
 	if d := systemBundle(c.Stdlib); d != "" {
 		return []checkResult{{"system bundle", statusOK, d, ""}}
 	}
@@ -123,7 +124,7 @@ func checkSystemBundle(_ context.Context, c *call) []checkResult {
 }
 
 // checkSandbox tells which layers of isolation rye can put around a tool.
-func checkSandbox(context.Context, *call) []checkResult {
+func checkSandbox(context.Context, *cli.Call) []checkResult {
 	return []checkResult{{"sandbox", statusWarn,
 		"none on " + runtime.GOOS + ": tools run with your own rights, in a process group with a scrubbed environment, a timeout and bounded output",
 		"run only items whose signers you trust"}}

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+
+	"github.com/ryeos/rye/internal/cli"
+
 	_ "embed"
 	"errors"
 	"fmt"
@@ -24,7 +27,7 @@ var doctorPrograms string
 const probeTime = 5 * time.Second
 
 // checkPrograms looks for the programs that items and verbs may call.
-func checkPrograms(ctx context.Context, _ *call) []checkResult {
+func checkPrograms(ctx context.Context, _ *cli.Call) []checkResult {
 	var rows [][]string
 	for line := range strings.Lines(doctorPrograms) {
 		if cols := strings.Split(strings.TrimSpace(line), "\t"); len(cols) == 3 {
@@ -59,7 +62,7 @@ func probe(ctx context.Context, name, arg, need string) checkResult {
 }
 
 // checkUserDirs tells whether rye may write where its own files belong.
-func checkUserDirs(_ context.Context, c *call) []checkResult {
+func checkUserDirs(_ context.Context, c *cli.Call) []checkResult {
 	d := userdirs.For(c.Getenv, runtime.GOOS)
 	return []checkResult{
 		checkDir("config folder", d.Config), checkDir("data folder", d.Data),
@@ -110,7 +113,7 @@ func nearestDir(dir string) (string, fs.FileInfo, error) {
 
 // checkClock compares the clock with what cannot lie in the future: signatures
 // carry times, and a clock that is far off makes good ones look bad.
-func checkClock(_ context.Context, c *call) []checkResult {
+func checkClock(_ context.Context, c *cli.Call) []checkResult {
 	now := c.Now().UTC()
 	detail := now.Format(time.RFC3339)
 	if floor := clockFloor(c.Self); now.Before(floor) {

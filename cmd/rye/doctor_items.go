@@ -4,21 +4,23 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
 
 // checkChains walks the chain of every tool of the system space, as a run would,
 // and tells how often metadata came from the cache.
-func checkChains(ctx context.Context, c *call) []checkResult {
+func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 	fail := func(err error) []checkResult {
 		return []checkResult{{"system tools", statusFail, err.Error(), "install a released rye, or mend what RYE_SYSTEM_SPACE names"}}
 	}
-	h, err := c.house(ctx, strict)
+	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return fail(err)
 	}
-	entries, err := h.resolver.All(ctx, item.Tool)
+	entries, err := h.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return fail(err)
 	}
@@ -27,19 +29,19 @@ func checkChains(ctx context.Context, c *call) []checkResult {
 		if e.Shadow || e.Root.Space != space.System {
 			continue
 		}
-		it, err := h.resolver.Open(ctx, e)
+		it, err := h.Resolver.Open(ctx, e)
 		if err != nil {
 			return fail(err)
 		}
 		if it.Support() || it.Meta.Primitive() || it.Meta.ExecutorID == "" {
 			continue
 		}
-		if _, err := h.executor.Chain(ctx, e.Ref); err != nil {
+		if _, err := h.Executor.Chain(ctx, e.Ref); err != nil {
 			return fail(err)
 		}
 		chains++
 	}
-	hits, misses := h.resolver.CacheStats()
+	hits, misses := h.Resolver.CacheStats()
 	return []checkResult{
 		{"system tools", statusOK, fmt.Sprintf("%s from tool to primitive, every element verified", plural(chains, "chain")), ""},
 		{"metadata cache", statusOK, fmt.Sprintf("%d hits, %d misses in this call", hits, misses), ""},

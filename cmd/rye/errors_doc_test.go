@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	rcli "github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cli"
 )
 
 // golden compares got with a file, or writes it with RYE_UPDATE_GOLDEN=1.
@@ -43,15 +43,15 @@ func errorsDocument() string {
 	b.WriteString("\nA code is stable once released. `rye explain CODE` prints its row and text.\n")
 	b.WriteString("With several findings the exit status is the first of 6, 5, 7, 3 that occurs, else that of the first error.\n")
 	b.WriteString("\n| Exit | Meaning |\n|---|---|\n")
-	for _, e := range exitCodes() {
+	for _, e := range cli.ExitCodes() {
 		fmt.Fprintf(&b, "| %d | %s |\n", e.Status, e.Meaning)
 	}
 	b.WriteString("\n| Code | Exit | When | Hint |\n|---|---|---|---|\n")
 	for _, r := range diag.Table() {
-		fmt.Fprintf(&b, "| [%s](#%s) | %d | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), rcli.ExitStatus(r.Code), r.When, rcli.CodeHint(r.Code))
+		fmt.Fprintf(&b, "| [%s](#%s) | %d | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), cli.ExitStatus(r.Code), r.When, cli.CodeHint(r.Code))
 	}
 	for _, r := range diag.Table() {
-		fmt.Fprintf(&b, "\n## %s\n\n%s\n", r.Code, explanation(r.Code))
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n", r.Code, cli.Explanation(r.Code))
 	}
 	return b.String()
 }
@@ -60,23 +60,23 @@ func TestEveryCodeIsExplained(t *testing.T) {
 	codes := map[string]bool{}
 	for _, r := range diag.Table() {
 		codes[string(r.Code)] = true
-		if len(explanation(r.Code)) < 40 {
+		if len(cli.Explanation(r.Code)) < 40 {
 			t.Errorf("%s has no text in explanations.txt", r.Code)
 		}
 		if r.When == "" {
 			t.Errorf("%s has an incomplete row", r.Code)
 		}
-		if exitMeaning(rcli.ExitStatus(r.Code)) == "" {
-			t.Errorf("%s exits with %d, which the list of exit statuses lacks", r.Code, rcli.ExitStatus(r.Code))
+		if cli.ExitMeaning(cli.ExitStatus(r.Code)) == "" {
+			t.Errorf("%s exits with %d, which the list of exit statuses lacks", r.Code, cli.ExitStatus(r.Code))
 		}
 	}
-	for part := range strings.SplitSeq(explanationsText, "\n\n") {
+	for part := range strings.SplitSeq(cli.ExplanationsText, "\n\n") {
 		name, _, _ := strings.Cut(part, "\n")
 		if !codes[name] {
 			t.Errorf("explanations.txt explains %q, which is not a code", name)
 		}
 	}
-	if explanation("NO_SUCH_CODE") != "" || explanation("") != "" {
+	if cli.Explanation("NO_SUCH_CODE") != "" || cli.Explanation("") != "" {
 		t.Error("a code without a text got one")
 	}
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -119,7 +121,7 @@ func refusal(err error) bool {
 func (f *flipper) house() *primary.Verbs {
 	f.t.Helper()
 	store, bad := trust.Load(trust.Params{
-		UserDir: filepath.Join(f.home, "config", "rye", "trust"), Anchors: compiledAnchors(), Floor: buildTime(),
+		UserDir: filepath.Join(f.home, "config", "rye", "trust"), Anchors: project.CompiledAnchors(), Floor: cli.BuildTime(),
 	})
 	if len(bad) > 0 {
 		f.t.Fatal(bad)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/stdlib"
 )
 
@@ -81,13 +82,13 @@ func runFormatExample(t *testing.T, damage bool, args []string) ([]byte, int) {
 	}
 	var out bytes.Buffer
 	env := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
-	status := run(t.Context(), &world{
+	status := cli.Run(t.Context(), &cli.World{
 		Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &bytes.Buffer{},
 		Getenv:  func(k string) string { return env[k] },
 		Environ: func() []string { return []string{"HOME=" + home, "PATH=" + env["PATH"]} },
 		Now:     func() time.Time { return time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) },
 		Rand:    rand.Reader, Stdlib: stdlib.FS(), Dir: filepath.Join(dir, "project"),
-		Isatty: func(any) bool { return false },
+		Isatty: func(any) bool { return false }, Commands: commands(),
 	})
 	text := strings.ReplaceAll(out.String(), home, "/home/ada")
 	text = regexp.MustCompile(`"path": "/[^"]*/(python3|perl)"`).ReplaceAllString(text, `"path": "/usr/bin/$1"`)

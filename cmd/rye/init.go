@@ -7,35 +7,35 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-func initCommand() *command {
-	return &command{
-		name: "init", group: "Items",
-		usage: "make a project here", args: "[DIR]",
-		long: `Makes .ai with its folders, rye.yaml, and the lines in .gitattributes and
+func initCommand() *cli.Command {
+	return &cli.Command{
+		Name: "init", Group: "Items",
+		Usage: "make a project here", Args: "[DIR]",
+		Long: `Makes .ai with its folders, rye.yaml, and the lines in .gitattributes and
 .gitignore that keep git from changing signed bytes. Without a key of your own it
 offers to make one at a terminal, and prints the command elsewhere. It is safe to
 repeat: what is there stays. --hook installs the git hooks, as rye hook install
 does; --ci writes a workflow that verifies every push with the keys of the variable
 RYE_TRUST_ROOT.`,
-		examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github", "rye init --mcp claude"},
-		codes:    []diag.Code{diag.FileSystemError, diag.SourceNotFound},
+		Examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github", "rye init --mcp claude"},
+		Codes:    []diag.Code{diag.FileSystemError, diag.SourceNotFound},
 		// The same flags as rye key new, for the key that it may make.
-		flags: []cli.Flag{
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "owner", Usage: "`NAME` on a new key"},
 			&cli.BoolFlag{Name: "hook", Usage: "install the git hooks too"},
 			&cli.StringFlag{Name: "mcp", Usage: "write the settings that let `CLIENT` start rye serve here: claude, codex, cursor or vscode"},
 			&cli.StringFlag{Name: "ci", Usage: "write a workflow for `SYSTEM` too: github or gitlab"},
 		},
-		run: runInit,
+		Run: runInit,
 	}
 }
 
@@ -47,45 +47,45 @@ func initLines() map[string][]string {
 	}
 }
 
-func runInit(ctx context.Context, c *call) error {
-	dir := c.dir
-	if c.arg(0) != "" {
-		dir = c.path(c.arg(0))
+func runInit(ctx context.Context, c *cli.Call) error {
+	dir := c.Base
+	if c.Arg(0) != "" {
+		dir = c.Path(c.Arg(0))
 	}
-	if err := cmp.Or(c.checkExtras(), notInside(dir)); err != nil {
+	if err := cmp.Or(checkExtras(c), notInside(dir)); err != nil {
 		return err
 	}
 	made, err := initProject(dir)
 	if err != nil {
 		return err
 	}
-	more, hooks, err := c.initExtras(ctx, dir)
+	more, hooks, err := initExtras(ctx, c, dir)
 	if err != nil {
 		return err
 	}
 	made = append(made, more...)
-	h, err := c.house(ctx, lenient)
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	_, noKey := h.ownKey("")
+	_, noKey := h.OwnKey("")
 	data := map[string]any{"project": dir, "created": made, "has_key": diag.CodeOf(noKey) != diag.AuthRequired}
 	if hooks != nil {
 		data["hooks"] = hooks
 	}
-	err = c.ui.Show(data, func() {
+	err = c.UI.Show(data, func() {
 		for _, f := range made {
-			c.ui.Out("created %s", c.fromHere(filepath.Join(dir, filepath.FromSlash(f))))
+			c.UI.Out("created %s", fromHere(c, filepath.Join(dir, filepath.FromSlash(f))))
 		}
-		c.showHooks(hooks)
+		showHooks(c, hooks)
 		if len(made) == 0 {
-			c.ui.Out("nothing to do: %s is a project", dir)
+			c.UI.Out("nothing to do: %s is a project", dir)
 		}
 	})
 	if err != nil || diag.CodeOf(noKey) != diag.AuthRequired {
 		return err
 	}
-	return c.offerKey(ctx, h)
+	return offerKey(ctx, c, h)
 }
 
 // notInside refuses to make a project inside the .ai folder of another.
@@ -102,7 +102,7 @@ func notInside(dir string) error {
 }
 
 // fromHere returns a path as the user would write it where he stands.
-func (c *call) fromHere(path string) string {
+func fromHere(c *cli.Call, path string) string {
 	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
 		return filepath.ToSlash(rel)
 	}
@@ -110,24 +110,24 @@ func (c *call) fromHere(path string) string {
 }
 
 // offerKey makes a key after a yes at the terminal, and tells how elsewhere.
-func (c *call) offerKey(ctx context.Context, h *house) error {
+func offerKey(ctx context.Context, c *cli.Call, h *project.Project) error {
 	answer := ""
-	if c.Isatty(c.Stdin) && !c.ui.json {
-		answer, _ = c.ask("You have no key to sign with. Make one now? [Y/n] ")
+	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
+		answer, _ = c.Ask("You have no key to sign with. Make one now? [Y/n] ")
 		if answer == "" {
 			answer = "y"
 		}
 	}
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
-		c.ui.Note("You have no key to sign with yet: rye key new makes one.")
+		c.UI.Note("You have no key to sign with yet: rye key new makes one.")
 		return nil
 	}
-	k, err := c.makeKeyOf(ctx, h, keyUser, "1y")
+	k, err := makeKeyOf(ctx, c, h, keyUser, "1y")
 	if err != nil {
 		return err
 	}
-	c.ui.Note("key %s, valid until %s", k.Fingerprint, k.NotAfter.Format("2006-01-02"))
-	c.ui.Note("Move %s to a place offline: whoever has it can end this key.", k.Revocation)
+	c.UI.Note("key %s, valid until %s", k.Fingerprint, k.NotAfter.Format("2006-01-02"))
+	c.UI.Note("Move %s to a place offline: whoever has it can end this key.", k.Revocation)
 	return nil
 }
 
@@ -161,7 +161,7 @@ func initProject(dir string) ([]string, error) {
 		made = append(made, "rye.yaml")
 	}
 	for _, name := range []string{".gitattributes", ".gitignore"} {
-		changed, err := addLines(filepath.Join(dir, name), initLines()[name])
+		changed, err := project.AddLines(filepath.Join(dir, name), initLines()[name])
 		if err != nil {
 			return fail(err)
 		}
@@ -180,33 +180,4 @@ func newManifest(dir string) string {
 		return '-'
 	}, filepath.Base(dir))
 	return "rye: 1\nname: " + yamlx.Scalar(name, 0) + "\n"
-}
-
-// addLines appends the lines that a file lacks.
-func addLines(file string, lines []string) (bool, error) {
-	b, err := os.ReadFile(file)
-	if err != nil && !os.IsNotExist(err) {
-		return false, err
-	}
-	have := map[string]bool{}
-	for line := range strings.Lines(string(b)) {
-		have[strings.TrimSpace(line)] = true
-	}
-	out := string(b)
-	if out != "" && !strings.HasSuffix(out, "\n") {
-		out += "\n"
-	}
-	for _, line := range lines {
-		if !have[line] {
-			out += line + "\n"
-		}
-	}
-	if out == string(b) {
-		return false, nil
-	}
-	perm := os.FileMode(0o644)
-	if err == nil {
-		perm = 0
-	}
-	return true, atomicfile.Write(file, []byte(out), perm)
 }

@@ -11,42 +11,44 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/internal/project"
 )
 
 // ciSystems are the systems that init writes workflows for.
 func ciSystems() []string { return []string{"github", "gitlab"} }
 
 // checkExtras refuses an unknown --ci or --mcp before anything is written.
-func (c *call) checkExtras() error {
-	if c.isSet("mcp") {
-		if err := oneOf("--mcp", c.str("mcp"), mcpClients()); err != nil {
+func checkExtras(c *cli.Call) error {
+	if c.IsSet("mcp") {
+		if err := oneOf("--mcp", c.Str("mcp"), mcpClients()); err != nil {
 			return err
 		}
 	}
-	name := c.str("ci")
-	if !c.isSet("ci") || slices.Contains(ciSystems(), name) {
+	name := c.Str("ci")
+	if !c.IsSet("ci") || slices.Contains(ciSystems(), name) {
 		return nil
 	}
 	return oneOf("--ci", name, ciSystems())
 }
 
 // initExtras does what --hook, --ci and --mcp ask for, in the project that init made.
-func (c *call) initExtras(ctx context.Context, dir string) (made []string, hooks []githook.Installed, err error) {
+func initExtras(ctx context.Context, c *cli.Call, dir string) (made []string, hooks []githook.Installed, err error) {
 	at := *c
-	at.dir = dir
-	if c.bool("hook") {
-		if hooks, err = at.installHooks(ctx); err != nil {
+	at.Base = dir
+	if c.Bool("hook") {
+		if hooks, err = installHooks(ctx, &at); err != nil {
 			return nil, nil, err
 		}
 	}
-	if system := c.str("ci"); system != "" {
-		if made, err = at.writeWorkflow(ctx, system); err != nil {
+	if system := c.Str("ci"); system != "" {
+		if made, err = writeWorkflow(ctx, &at, system); err != nil {
 			return nil, nil, err
 		}
 	}
-	if client := c.str("mcp"); client != "" {
-		file, err := at.writeClient(client)
+	if client := c.Str("mcp"); client != "" {
+		file, err := writeClient(&at, client)
 		return append(made, file...), hooks, err
 	}
 	return made, hooks, nil
@@ -54,17 +56,17 @@ func (c *call) initExtras(ctx context.Context, dir string) (made []string, hooks
 
 // writeWorkflow writes the file of a system at the top of the repository, where
 // the system looks for it. A file that is there stays.
-func (c *call) writeWorkflow(ctx context.Context, system string) ([]string, error) {
-	top, project := c.dir, ""
-	repo, err := c.repo(ctx)
+func writeWorkflow(ctx context.Context, c *cli.Call, system string) ([]string, error) {
+	top, prefix := c.Base, ""
+	repo, err := envOf(c).Repo(ctx)
 	switch {
 	case err == nil && repo.WorkTree != "":
-		top, project = repo.WorkTree, strings.TrimSuffix(below(repo.WorkTree, c.dir), "/")
+		top, prefix = repo.WorkTree, strings.TrimSuffix(project.Below(repo.WorkTree, c.Base), "/")
 	case err != nil && diag.CodeOf(err) != diag.SourceNotFound:
 		return nil, err
 	}
 	name := map[string]string{"github": ".github/workflows/rye.yml", "gitlab": ".gitlab-ci.yml"}[system]
-	text, err := workflow(system, project)
+	text, err := workflow(system, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -83,11 +85,11 @@ func (c *call) writeWorkflow(ctx context.Context, system string) ([]string, erro
 		return nil, err
 	}
 	if name == ".gitlab/rye.yml" {
-		c.ui.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
+		c.UI.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
 	}
-	c.ui.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that may vouch for this project (rye key list --json);", system)
-	c.ui.Note("their documents belong into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
-	rel, err := filepath.Rel(c.dir, file)
+	c.UI.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that may vouch for this project (rye key list --json);", system)
+	c.UI.Note("their documents belong into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
+	rel, err := filepath.Rel(c.Base, file)
 	if err != nil {
 		return []string{file}, nil
 	}

@@ -9,30 +9,31 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/cli"
 )
 
 // writeClient writes the file of the project that makes a client start rye
 // serve. A file that is there stays, and one outside the project is the
 // person's own: then it says what to add.
-func (c *call) writeClient(name string) ([]string, error) {
+func writeClient(c *cli.Call, name string) ([]string, error) {
 	at := *c
-	at.named = "" // the file is shared with others, whose folders are elsewhere
-	where, text, err := at.clientText(name, "rye")
+	at.Named = "" // the file is shared with others, whose folders are elsewhere
+	where, text, err := clientText(&at, name, "rye")
 	if err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(where, "~") {
-		c.ui.Note("%s keeps its servers in %s, outside the project: rye serve --print-config %s prints what to add", name, where, name)
+		c.UI.Note("%s keeps its servers in %s, outside the project: rye serve --print-config %s prints what to add", name, where, name)
 		return nil, nil
 	}
-	file := filepath.Join(c.dir, filepath.FromSlash(where))
+	file := filepath.Join(c.Base, filepath.FromSlash(where))
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 		return nil, diag.New(diag.FileSystemError, "writing %s: %w", where, err)
 	}
 	err = atomicfile.CreateExclusive(file, []byte(text), 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		if b, _ := os.ReadFile(file); string(b) != text {
-			c.ui.Note("%s is there and stays: rye serve --print-config %s prints what to add", where, name)
+			c.UI.Note("%s is there and stays: rye serve --print-config %s prints what to add", where, name)
 		}
 		return nil, nil
 	}

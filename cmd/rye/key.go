@@ -8,20 +8,20 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
-func keyCommand() *command {
-	return &command{
-		name: "key", group: "Trust",
-		usage: "make and manage your own keys",
-		subs:  []*command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand(), keyLogCommand()},
+func keyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "key", Group: "Trust",
+		Usage: "make and manage your own keys",
+		Subs:  []*cli.Command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand(), keyLogCommand()},
 	}
 }
 
@@ -32,27 +32,27 @@ const (
 	keyAgent     = "agent"
 )
 
-func keyNewCommand() *command {
-	return &command{
-		name:  "new",
-		usage: "make a key pair and trust it as your own",
-		long: `Writes the private key, encrypted with a passphrase, its trust document, a grant
+func keyNewCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "new",
+		Usage: "make a key pair and trust it as your own",
+		Long: `Writes the private key, encrypted with a passphrase, its trust document, a grant
 that makes it your own, and a revocation certificate to keep offline. A user key
 signs every kind of item; a publisher key signs releases of bundles; an agent
 key signs only below drafts/.`,
-		examples: []string{
+		Examples: []string{
 			"rye key new --owner leo",
 			"rye key new --owner ci --no-passphrase --expires 90d  # for a machine without a person",
 		},
-		codes: []diag.Code{diag.AuthRequired, diag.FileSystemError},
-		flags: []cli.Flag{
+		Codes: []diag.Code{diag.AuthRequired, diag.FileSystemError},
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "owner", Usage: "`NAME` that others see beside the key"},
 			&cli.StringFlag{Name: "expires", Value: "1y", Usage: "`LENGTH` of validity, such as 90d or 1y, at most 3y"},
 			&cli.StringFlag{Name: "kind", Value: keyUser, Usage: "user, publisher or agent"},
 			&cli.StringSliceFlag{Name: "may", Usage: "`USES` besides signing: sign, release, endorse, rotate, revoke, provider (all it may, separated by commas)"},
 			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key unencrypted"},
 		},
-		run: runKeyNew,
+		Run: runKeyNew,
 	}
 }
 
@@ -83,41 +83,41 @@ type newKey struct {
 	Encrypted   bool      `json:"encrypted"`
 }
 
-func runKeyNew(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runKeyNew(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	k, err := c.makeKeyOf(ctx, h, c.str("kind"), c.str("expires"))
+	k, err := makeKeyOf(ctx, c, h, c.Str("kind"), c.Str("expires"))
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(k, func() {
-		c.ui.Out("key         %s", k.Fingerprint)
-		c.ui.Out("owner       %s", k.Owner)
-		c.ui.Out("valid until %s", k.NotAfter.Format(time.DateOnly))
-		c.ui.Out("private key %s", k.File)
-		c.ui.Out("document    %s", k.Document)
-		c.ui.Out("revocation  %s", k.Revocation)
-		c.ui.Note("Move the revocation certificate to a place offline: whoever has it can end this key.")
+	return c.UI.Show(k, func() {
+		c.UI.Out("key         %s", k.Fingerprint)
+		c.UI.Out("owner       %s", k.Owner)
+		c.UI.Out("valid until %s", k.NotAfter.Format(time.DateOnly))
+		c.UI.Out("private key %s", k.File)
+		c.UI.Out("document    %s", k.Document)
+		c.UI.Out("revocation  %s", k.Revocation)
+		c.UI.Note("Move the revocation certificate to a place offline: whoever has it can end this key.")
 	})
 }
 
 // makeKeyOf makes a key of that kind and everything that belongs to it.
-func (c *call) makeKeyOf(ctx context.Context, h *house, kind, expires string) (*newKey, error) {
+func makeKeyOf(ctx context.Context, c *cli.Call, h *project.Project, kind, expires string) (*newKey, error) {
 	scope, err := keyScope(kind)
 	if err != nil {
 		return nil, err
 	}
-	if may := c.listFlag("may"); len(may) > 0 {
+	if may := listFlag(c, "may"); len(may) > 0 {
 		scope.May = may
 	}
-	made, err := c.prepareKey(ctx, h, newKey{Owner: c.owner(), Kind: kind}, scope, expires)
+	made, err := prepareKey(ctx, c, h, newKey{Owner: owner(c), Kind: kind}, scope, expires)
 	if err != nil {
 		return nil, err
 	}
 	defer made.wipe()
-	if err := c.recordDocuments(ctx, h, space.User, made.document, made.grant, made.revocation); err != nil {
+	if err := h.RecordDocuments(ctx, space.User, made.document, made.grant, made.revocation); err != nil {
 		return nil, err
 	}
 	return &made.newKey, made.write(h)
@@ -134,19 +134,21 @@ type madeKey struct {
 
 func (m *madeKey) wipe() { clear(m.priv) }
 
-func (m *madeKey) write(h *house) error { return m.keyFiles.write(&m.newKey, h, m.priv, m.pass) }
+func (m *madeKey) write(h *project.Project) error {
+	return m.keyFiles.write(&m.newKey, h, m.priv, m.pass)
+}
 
 // prepareKey makes a key pair and its documents in memory.
-func (c *call) prepareKey(ctx context.Context, h *house, k newKey, scope trust.Scope, expires string) (*madeKey, error) {
-	length, err := span(expires)
+func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope trust.Scope, expires string) (*madeKey, error) {
+	length, err := project.Span(expires)
 	if err != nil {
 		return nil, err
 	}
-	if h.dirs.Keys() == "" || h.dirs.Trust() == "" {
+	if h.Dirs.Keys() == "" || h.Dirs.Trust() == "" {
 		return nil, diag.New(diag.FileSystemError, "making a key: the environment names no home folder").WithHint("set HOME")
 	}
 	m := &madeKey{newKey: k}
-	if m.pass, err = c.newPassphrase(); err != nil {
+	if m.pass, err = newPassphrase(c); err != nil {
 		return nil, err
 	}
 	priv, err := sign.GenerateKey(c.Rand)
@@ -160,14 +162,14 @@ func (c *call) prepareKey(ctx context.Context, h *house, k newKey, scope trust.S
 		return nil, err
 	}
 	m.fingerprint = sign.FingerprintOf(m.signer.Public())
-	m.Fingerprint, m.File = m.fingerprint.String(), h.keyFile(m.fingerprint)
-	m.Document = filepath.Join(h.dirs.Trust(), m.document.Name)
-	m.Revocation = filepath.Join(h.dirs.Keys(), m.revocation.Name)
+	m.Fingerprint, m.File = m.fingerprint.String(), h.KeyFile(m.fingerprint)
+	m.Document = filepath.Join(h.Dirs.Trust(), m.document.Name)
+	m.Revocation = filepath.Join(h.Dirs.Keys(), m.revocation.Name)
 	return m, nil
 }
 
-func (c *call) owner() string {
-	for _, name := range []string{c.str("owner"), c.Getenv("USER"), c.Getenv("USERNAME")} {
+func owner(c *cli.Call) string {
+	for _, name := range []string{c.Str("owner"), c.Getenv("USER"), c.Getenv("USERNAME")} {
 		if name != "" {
 			return name
 		}
@@ -177,22 +179,22 @@ func (c *call) owner() string {
 
 // newPassphrase asks twice at a terminal. Without one, --no-passphrase must say
 // so, or RYE_PASSPHRASE_FILE supply one.
-func (c *call) newPassphrase() ([]byte, error) {
-	if c.bool("no-passphrase") {
+func newPassphrase(c *cli.Call) ([]byte, error) {
+	if c.Bool("no-passphrase") {
 		return nil, nil
 	}
 	if c.Getenv(sign.EnvPassphraseFile) != "" {
-		return c.passphrase("")()
+		return envOf(c).Passphrase("")()
 	}
 	if !c.Isatty(c.Stdin) {
 		return nil, diag.New(diag.AuthRequired, "making a key: there is no terminal to ask for a passphrase at").
 			WithHint("set %s, or write --no-passphrase if the key file is safe as it is", sign.EnvPassphraseFile)
 	}
-	first, err := c.askSecret("New passphrase: ")
+	first, err := c.AskSecret("New passphrase: ")
 	if err != nil {
 		return nil, err
 	}
-	again, err := c.askSecret("Again: ")
+	again, err := c.AskSecret("Again: ")
 	if err == nil && !bytes.Equal(first, again) {
 		err = diag.New(diag.Usage, "making a key: the two passphrases differ").WithHint("run the command again: nothing was made")
 	}
@@ -222,32 +224,32 @@ func keyDocuments(ctx context.Context, s sign.Signer, k *newKey, scope trust.Sco
 
 // write puts the private key down first: a key that is trusted but lost would
 // be worse than a key file that nobody trusts.
-func (f *keyFiles) write(k *newKey, h *house, priv []byte, pass []byte) error {
+func (f *keyFiles) write(k *newKey, h *project.Project, priv []byte, pass []byte) error {
 	if err := sign.WriteKey(k.File, priv, pass); err != nil {
 		return err
 	}
 	if err := atomicfile.Write(k.Revocation, f.revocation.Data, 0o600); err != nil {
 		return diag.New(diag.FileSystemError, "writing the revocation certificate: %w", err)
 	}
-	return trust.AddOwnKey(h.dirs.Trust(), f.document, f.grant)
+	return trust.AddOwnKey(h.Dirs.Trust(), f.document, f.grant)
 }
 
-func keyListCommand() *command {
-	return &command{
-		name: "list", usage: "list your own keys",
-		examples: []string{"rye key list"},
-		run: func(ctx context.Context, c *call) error {
-			h, err := c.house(ctx, lenient)
+func keyListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list your own keys",
+		Examples: []string{"rye key list"},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
 			keys := []ownKey{}
-			for _, k := range h.trust.Keys() {
+			for _, k := range h.Trust.Keys() {
 				if k.Own {
-					keys = append(keys, ownKey{k, h.keyPlace(k.Fingerprint)})
+					keys = append(keys, ownKey{k, keyPlace(h, k.Fingerprint)})
 				}
 			}
-			return c.ui.Show(map[string]any{"keys": keys}, func() { c.ui.ownKeys(keys) })
+			return c.UI.Show(map[string]any{"keys": keys}, func() { showOwnKeys(c.UI, keys) })
 		},
 	}
 }
@@ -257,81 +259,81 @@ type ownKey struct {
 	File string `json:"file,omitempty"`
 }
 
-func (h *house) keyPlace(fp sign.Fingerprint) string {
-	if _, err := os.Lstat(h.keyFile(fp)); err != nil {
+func keyPlace(h *project.Project, fp sign.Fingerprint) string {
+	if _, err := os.Lstat(h.KeyFile(fp)); err != nil {
 		return ""
 	}
-	return h.keyFile(fp)
+	return h.KeyFile(fp)
 }
 
-func (u *ui) ownKeys(keys []ownKey) {
+func showOwnKeys(u *cli.UI, keys []ownKey) {
 	if len(keys) == 0 {
 		u.Note("You have no key of your own; rye key new makes one.")
 		return
 	}
-	t := &table{header: []string{"KEY", "OWNER", "STATE", "UNTIL", "SCOPE", "FILE"}}
+	t := &cli.Table{Header: []string{"KEY", "OWNER", "STATE", "UNTIL", "SCOPE", "FILE"}}
 	for _, k := range keys {
-		t.add(k.Fingerprint.Short(), k.Owner, string(k.State), k.NotAfter.Format(time.DateOnly), k.Scope.String(), k.File)
+		t.Add(k.Fingerprint.Short(), k.Owner, string(k.State), k.NotAfter.Format(time.DateOnly), k.Scope.String(), k.File)
 	}
 	u.Table(t)
 }
 
-func keyExportCommand() *command {
-	return &command{
-		name: "export", usage: "print the trust document of a key, to give to others", args: "[KEY]",
-		long:     "KEY is a fingerprint, the beginning of one, or an owner. The document holds no secret.",
-		examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
-		codes:    []diag.Code{diag.AuthRequired},
-		complete: completeKeys(true),
-		run: func(ctx context.Context, c *call) error {
-			h, err := c.house(ctx, lenient)
+func keyExportCommand() *cli.Command {
+	return &cli.Command{
+		Name: "export", Usage: "print the trust document of a key, to give to others", Args: "[KEY]",
+		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The document holds no secret.",
+		Examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
+		Codes:    []diag.Code{diag.AuthRequired},
+		Complete: completeKeys(true),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
-			fp, err := h.ownKey(c.arg(0))
+			fp, err := h.OwnKey(c.Arg(0))
 			if err != nil {
 				return err
 			}
-			for _, d := range h.trust.Documents(fp) {
+			for _, d := range h.Trust.Documents(fp) {
 				b, err := os.ReadFile(d.Path)
 				if err != nil {
 					return diag.New(diag.FileSystemError, "reading the trust document: %w", err)
 				}
-				return c.ui.Show(map[string]any{"name": filepath.Base(d.Path), "document": string(b)}, func() { c.ui.Text(string(b)) })
+				return c.UI.Show(map[string]any{"name": filepath.Base(d.Path), "document": string(b)}, func() { c.UI.Text(string(b)) })
 			}
 			return diag.New(diag.KeyUnknown, "exporting key %s: it has no trust document", fp.Short())
 		},
 	}
 }
 
-func keyAgentAddCommand() *command {
-	return &command{
-		name: "agent-add", usage: "hand a key to the ssh-agent", args: "[KEY]",
-		long: `The agent then signs without asking for the passphrase again. SSH_AUTH_SOCK says
+func keyAgentAddCommand() *cli.Command {
+	return &cli.Command{
+		Name: "agent-add", Usage: "hand a key to the ssh-agent", Args: "[KEY]",
+		Long: `The agent then signs without asking for the passphrase again. SSH_AUTH_SOCK says
 where it listens.`,
-		examples: []string{"rye key agent-add", "rye key agent-add --for 8h"},
-		codes:    []diag.Code{diag.AuthRequired, diag.AuthFailed},
-		flags: []cli.Flag{
+		Examples: []string{"rye key agent-add", "rye key agent-add --for 8h"},
+		Codes:    []diag.Code{diag.AuthRequired, diag.AuthFailed},
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "for", Usage: "forget the key after `LENGTH`"},
 			&cli.BoolFlag{Name: "confirm", Usage: "let the agent ask before each signature"},
 		},
-		complete: completeKeys(true),
-		run:      runKeyAgentAdd,
+		Complete: completeKeys(true),
+		Run:      runKeyAgentAdd,
 	}
 }
 
-func runKeyAgentAdd(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runKeyAgentAdd(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	fp, err := h.ownKey(c.arg(0))
+	fp, err := h.OwnKey(c.Arg(0))
 	if err != nil {
 		return err
 	}
 	var life time.Duration
-	if text := c.str("for"); text != "" {
-		if life, err = span(text); err != nil {
+	if text := c.Str("for"); text != "" {
+		if life, err = project.Span(text); err != nil {
 			return err
 		}
 	}
@@ -340,15 +342,15 @@ func runKeyAgentAdd(ctx context.Context, c *call) error {
 		return err
 	}
 	defer agent.Close()
-	priv, err := sign.ReadKey(h.keyFile(fp), c.passphrase("Passphrase of key "+fp.Short()+": "))
+	priv, err := sign.ReadKey(h.KeyFile(fp), envOf(c).Passphrase("Passphrase of key "+fp.Short()+": "))
 	if err != nil {
 		return err
 	}
 	defer clear(priv)
-	if err := agent.Add(ctx, priv, "rye "+fp.Short(), life, c.bool("confirm")); err != nil {
+	if err := agent.Add(ctx, priv, "rye "+fp.Short(), life, c.Bool("confirm")); err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"fingerprint": fp.String()}, func() {
-		c.ui.Out("%s", fmt.Sprintf("the agent holds key %s", fp.Short()))
+	return c.UI.Show(map[string]any{"fingerprint": fp.String()}, func() {
+		c.UI.Out("%s", fmt.Sprintf("the agent holds key %s", fp.Short()))
 	})
 }

@@ -7,106 +7,106 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
-func keyRevokeCommand() *command {
-	return &command{
-		name: "revoke", usage: "declare that a key counts no longer", args: "[KEY]",
-		long: `KEY is a fingerprint, the beginning of one, or an owner; without it, your only
+func keyRevokeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "revoke", Usage: "declare that a key counts no longer", Args: "[KEY]",
+		Long: `KEY is a fingerprint, the beginning of one, or an owner; without it, your only
 own key. A compromised key loses all its signatures; a superseded or retired one
 those from --at on. For a compromised key of yours the certificate that was made
 with it is published, so neither the private key nor its passphrase is needed.
 Another's key is revoked with a key of yours that may revoke. Revoking cannot be
 taken back.`,
-		examples: []string{
+		Examples: []string{
 			"rye key revoke 4f3a --reason compromised --in-project",
 			"rye key revoke --reason retired --at 2026-12-31",
 			"rye key revoke leo --reason compromised --certificate /media/usb/revocation.toml",
 		},
-		codes: []diag.Code{diag.AuthRequired, diag.KeyUnknown, diag.Scope, diag.ConfigError},
-		flags: []cli.Flag{
+		Codes: []diag.Code{diag.AuthRequired, diag.KeyUnknown, diag.Scope, diag.ConfigError},
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "reason", Usage: "`WHY`: compromised, superseded or retired"},
 			&cli.StringFlag{Name: "at", Usage: "from which `TIME` on: a date or a time (default now)"},
 			&cli.StringFlag{Name: "certificate", Usage: "publish the revocation in `FILE`"},
 			&cli.StringFlag{Name: "key", Usage: "sign another's revocation with this own `KEY`"},
 			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
 		},
-		complete: completeKeys(true),
-		run:      runKeyRevoke,
+		Complete: completeKeys(true),
+		Run:      runKeyRevoke,
 	}
 }
 
-func runKeyRevoke(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runKeyRevoke(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	fp, own, err := h.revokedKey(c.arg(0))
+	fp, own, err := revokedKey(h, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	name, b, err := c.revocation(ctx, h, fp, own)
+	name, b, err := revocation(ctx, c, h, fp, own)
 	if err != nil {
 		return err
 	}
-	places, err := c.publish(h, trust.File{Name: name, Data: b})
+	places, err := publish(c, h, trust.File{Name: name, Data: b})
 	if err != nil {
 		return err
 	}
 	stapled := false
-	if c.bool("in-project") {
-		if stapled, err = c.staple(ctx, h); err != nil {
+	if c.Bool("in-project") {
+		if stapled, err = h.Staple(ctx); err != nil {
 			return err
 		}
 	}
 	doc, _ := trust.ParseDocument(name, b)
 	data := map[string]any{"fingerprint": fp, "reason": doc.Reason, "cut_off": doc.CutOff, "files": places, "locked": stapled}
-	return c.ui.Show(data, func() {
-		c.ui.Out("revoked %s as %s", fp.Short(), string(doc.Reason))
+	return c.UI.Show(data, func() {
+		c.UI.Out("revoked %s as %s", fp.Short(), string(doc.Reason))
 		for _, p := range places {
-			c.ui.Out("revocation %s", p)
+			c.UI.Out("revocation %s", p)
 		}
-		c.ui.stapled(stapled)
-		if len(places) == 1 && h.spaces.ProjectDir != "" {
-			c.ui.Note("Others do not know yet: --in-project writes it into the project's .ai/trust.")
+		showStapled(c.UI, stapled)
+		if len(places) == 1 && h.Spaces.ProjectDir != "" {
+			c.UI.Note("Others do not know yet: --in-project writes it into the project's .ai/trust.")
 		}
 	})
 }
 
 // revokedKey picks an own key in whatever state, or a key known here.
-func (h *house) revokedKey(word string) (fp sign.Fingerprint, own bool, err error) {
+func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool, err error) {
 	if word == "" {
-		fp, err = h.ownKey("")
+		fp, err = h.OwnKey("")
 		return fp, true, err
 	}
-	if fp, err = h.anyKey(word); err != nil {
+	if fp, err = anyKey(h, word); err != nil {
 		return fp, false, err
 	}
-	info, _ := h.trust.Key(fp)
+	info, _ := h.Trust.Key(fp)
 	return fp, info.Own, nil
 }
 
 // publish writes documents into the user's trust folder, and with --in-project
 // into the project's.
-func (c *call) publish(h *house, files ...trust.File) ([]string, error) {
+func publish(c *cli.Call, h *project.Project, files ...trust.File) ([]string, error) {
 	var places []string
 	for _, f := range files {
-		at, err := trust.AddDocument(h.dirs.Trust(), f.Name, f.Data)
+		at, err := trust.AddDocument(h.Dirs.Trust(), f.Name, f.Data)
 		if err != nil {
 			return places, err
 		}
 		places = append(places, at)
 	}
-	if !c.bool("in-project") {
+	if !c.Bool("in-project") {
 		return places, nil
 	}
-	dir, err := h.projectTrust()
+	dir, err := h.ProjectTrust()
 	if err != nil {
 		return places, err
 	}
@@ -121,10 +121,10 @@ func (c *call) publish(h *house, files ...trust.File) ([]string, error) {
 }
 
 // revocation finds the certificate, or signs a revocation.
-func (c *call) revocation(ctx context.Context, h *house, fp sign.Fingerprint, own bool) (string, []byte, error) {
-	p := trust.RevocationParams{Key: fp, Reason: trust.Reason(c.str("reason")), Now: c.Now()}
-	if path := c.str("certificate"); path != "" {
-		return certificate(c.path(path), fp)
+func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool) (string, []byte, error) {
+	p := trust.RevocationParams{Key: fp, Reason: trust.Reason(c.Str("reason")), Now: c.Now()}
+	if path := c.Str("certificate"); path != "" {
+		return certificate(c.Path(path), fp)
 	}
 	switch p.Reason {
 	case trust.ReasonCompromised, trust.ReasonSuperseded, trust.ReasonRetired:
@@ -135,40 +135,40 @@ func (c *call) revocation(ctx context.Context, h *house, fp sign.Fingerprint, ow
 		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).
 			WithHint("compromised voids everything the key ever signed; the others only what it signs from --at on")
 	}
-	if text := c.str("at"); text != "" {
+	if text := c.Str("at"); text != "" {
 		var err error
 		if p.CutOff, err = until(text, c.Now()); err != nil {
 			return "", nil, err
 		}
 	}
-	if own && p.Reason == trust.ReasonCompromised && c.str("at") == "" && c.str("key") == "" {
-		name, b, err := certificate(filepath.Join(h.dirs.Keys(), trust.FileName(trust.KindRevocation, fp)), fp)
+	if own && p.Reason == trust.ReasonCompromised && c.Str("at") == "" && c.Str("key") == "" {
+		name, b, err := certificate(filepath.Join(h.Dirs.Keys(), trust.FileName(trust.KindRevocation, fp)), fp)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return name, b, err
 		}
 	}
-	signer, err := c.revoker(ctx, h, fp, own)
+	signer, err := revoker(ctx, c, h, fp, own)
 	if err != nil {
 		return "", nil, err
 	}
 	name, b, err := trust.NewRevocation(ctx, p, signer)
 	if err == nil {
-		err = c.recordDocuments(ctx, h, space.User, trust.File{Name: name, Data: b})
+		err = h.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: b})
 	}
 	return name, b, err
 }
 
 // revoker returns what signs: the key itself where it is one's own, else a key
 // that may revoke.
-func (c *call) revoker(ctx context.Context, h *house, fp sign.Fingerprint, own bool) (sign.Signer, error) {
-	if own && c.str("key") == "" {
-		return c.signerOf(ctx, h, fp)
+func revoker(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool) (sign.Signer, error) {
+	if own && c.Str("key") == "" {
+		return h.SignerOf(ctx, fp)
 	}
-	signer, err := c.signer(ctx, h)
-	if err != nil || h.trust.Succeeds(sign.FingerprintOf(signer.Public()), fp) {
+	signer, err := h.Signer(ctx)
+	if err != nil || h.Trust.Succeeds(sign.FingerprintOf(signer.Public()), fp) {
 		return signer, err
 	}
-	return signer, h.mustAnchor(signer, "revoke")
+	return signer, mustAnchor(h, signer, "revoke")
 }
 
 // certificate reads a revocation that was signed before.

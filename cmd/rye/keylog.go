@@ -5,67 +5,67 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/sign"
 )
 
-func keyLogCommand() *command {
-	return &command{
-		name: "log", usage: "show what was signed here, and check that nothing of it was changed",
-		long: `Every signature made with your account is written down before the signed file is:
+func keyLogCommand() *cli.Command {
+	return &cli.Command{
+		Name: "log", Usage: "show what was signed here, and check that nothing of it was changed",
+		Long: `Every signature made with your account is written down before the signed file is:
 when, by what (the command line, the commit hook, an agent), for which item, with
 which key. Each line holds the hash of the one before. --check goes along the whole
 chain and names the lines where it does not hold. It cannot notice when all of the
 log was written anew: whoever has your account can do that.`,
-		examples: []string{"rye key log", "rye key log --limit 0 --json", "rye key log --check"},
-		codes:    []diag.Code{diag.TranscriptBroken, diag.FileSystemError},
-		flags: []cli.Flag{
+		Examples: []string{"rye key log", "rye key log --limit 0 --json", "rye key log --check"},
+		Codes:    []diag.Code{diag.TranscriptBroken, diag.FileSystemError},
+		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "check", Usage: "check the chain of hashes; show no entries"},
 			&cli.IntFlag{Name: "limit", Value: 20, Usage: "show the newest `N` entries; 0 shows all"},
 		},
-		run: runKeyLog,
+		Run: runKeyLog,
 	}
 }
 
-func runKeyLog(ctx context.Context, c *call) error {
-	limit := c.int("limit")
+func runKeyLog(ctx context.Context, c *cli.Call) error {
+	limit := c.Int("limit")
 	if limit < 0 {
 		return diag.New(diag.Usage, "reading flag --limit: %d is less than 0", limit).WithHint("0 shows all")
 	}
-	h, err := c.house(ctx, lenient)
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	if c.bool("check") {
+	if c.Bool("check") {
 		limit = 1
 	}
-	rep, err := c.auditLog(h).Read(ctx, limit)
+	rep, err := h.AuditLog().Read(ctx, limit)
 	if err != nil {
 		return err
 	}
-	if c.bool("check") {
+	if c.Bool("check") {
 		data := map[string]any{"path": rep.Path, "total": rep.Total, "findings": append([]diag.Finding{}, rep.Findings...)}
-		return c.ui.report(rep.Err(), data, rep.Findings, func() { c.ui.checkedLog(rep) })
+		return c.UI.Report(rep.Err(), data, rep.Findings, func() { showCheckedLog(c.UI, rep) })
 	}
-	return c.ui.Show(rep, func() { c.ui.signatureLog(rep) })
+	return c.UI.Show(rep, func() { showSignatureLog(c.UI, rep) })
 }
 
-func (u *ui) checkedLog(rep *auditlog.Report) {
+func showCheckedLog(u *cli.UI, rep *auditlog.Report) {
 	for _, f := range rep.Findings {
-		u.finding(f)
+		u.Finding(f)
 	}
 	if rep.Err() == nil {
 		u.Out("%s recorded, the chain holds", plural(rep.Total, "signature"))
 	}
 }
 
-func (u *ui) signatureLog(rep *auditlog.Report) {
-	t := &table{header: []string{"NUMBER", "TIME", "BY", "USE", "WHAT", "SPACE", "KEY", "PROJECT"}}
+func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
+	t := &cli.Table{Header: []string{"NUMBER", "TIME", "BY", "USE", "WHAT", "SPACE", "KEY", "PROJECT"}}
 	for _, e := range rep.Entries {
-		t.add(strconv.FormatInt(e.Seq, 10), e.Time, e.Surface, e.Use, loggedName(e), e.Space, e.Key[:shortKey], e.Project)
+		t.Add(strconv.FormatInt(e.Seq, 10), e.Time, e.Surface, e.Use, loggedName(e), e.Space, e.Key[:shortKey], e.Project)
 	}
 	if rep.Total == 0 {
 		u.Note("Nothing was signed here yet.")

@@ -7,20 +7,21 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	rcli "github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-func lockOf(t *testing.T, dir string, l *lock.Lock, manifest string) *spaceLock {
+func lockOf(t *testing.T, dir string, l *lock.Lock, manifest string) *project.SpaceLock {
 	t.Helper()
 	m, fs := lock.ParseManifest([]byte(manifest))
 	if m == nil {
 		t.Fatal(fs)
 	}
 	l.Sort()
-	return &spaceLock{space: space.Project, dir: dir, files: lock.Dir(dir), lock: l, manifest: m}
+	return &project.SpaceLock{Space: space.Project, Dir: dir, Files: lock.Dir(dir), Lock: l, Manifest: m}
 }
 
 // TestSpaceLockLayers: where each sort of entry is looked for, and what the
@@ -37,7 +38,7 @@ func TestSpaceLockLayers(t *testing.T) {
 		},
 		Members: []lock.Member{{Path: "./bundles/x", ID: "github.com/acme/x"}, {Path: "./bundles/y"}},
 	}, "rye: 1\nprefer: {\"tool:both\": github.com/acme/pii, \"tool:gone\": github.com/acme/gone}\n")
-	layers, err := sl.layers()
+	layers, err := sl.Layers()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestWorkspace(t *testing.T) {
 		t.Error(out)
 	}
 	l.write("bundles/x/rye.yaml", "rye: 1\nname: github.com/acme/x\nprefer: {\"tool:w\": github.com/acme/y}\n")
-	if _, all, status := l.run("run", "w", "--locked"); status != rcli.ExitStatus(diag.LockStale) || !strings.Contains(all, "./bundles/x") {
+	if _, all, status := l.run("run", "w", "--locked"); status != cli.ExitStatus(diag.LockStale) || !strings.Contains(all, "./bundles/x") {
 		t.Errorf("status %d: %s", status, all)
 	}
 	l.must("run", "w")
@@ -108,7 +109,7 @@ func TestWorkspace(t *testing.T) {
 	if err := os.Symlink(aside, filepath.Join(l.dir, "bundles", "x")); err != nil {
 		t.Skip("no links here: ", err)
 	}
-	if _, all, status := l.run("run", "w"); status != rcli.ExitStatus(diag.PathEscape) || !strings.Contains(all, "is a link") {
+	if _, all, status := l.run("run", "w"); status != cli.ExitStatus(diag.PathEscape) || !strings.Contains(all, "is a link") {
 		t.Errorf("status %d: %s", status, all)
 	}
 }

@@ -5,22 +5,22 @@ import (
 	"path"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-func mcpCommand() *command {
-	return &command{
-		name: "mcp", group: "Items",
-		usage: "use the tools of external MCP servers as items",
-		long: `A server that was added is a signed item, mcp/servers/NAME, and each of its tools is
+func mcpCommand() *cli.Command {
+	return &cli.Command{
+		Name: "mcp", Group: "Items",
+		Usage: "use the tools of external MCP servers as items",
+		Long: `A server that was added is a signed item, mcp/servers/NAME, and each of its tools is
 one, mcp/NAME/TOOL: they run, are permitted, locked and verified like any other. A
 tool runs only while its server describes it as it did when you signed it.`,
-		subs: []*command{mcpAddCommand(), mcpListCommand(), mcpRefreshCommand(), mcpRemoveCommand()},
+		Subs: []*cli.Command{mcpAddCommand(), mcpListCommand(), mcpRefreshCommand(), mcpRemoveCommand()},
 	}
 }
 
@@ -32,44 +32,44 @@ func yesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
 }
 
-func mcpListCommand() *command {
-	return &command{
-		name: "list", usage: "list the servers that were added", args: "",
-		long:     `Nothing is started. Variables are shown by name, never filled in.`,
-		examples: []string{"rye mcp list", "rye mcp list --tools", "rye mcp list --json"},
-		flags:    []cli.Flag{&cli.BoolFlag{Name: "tools", Usage: "list their tools too"}},
-		run: func(ctx context.Context, c *call) error {
-			h, err := c.house(ctx, strict)
+func mcpListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the servers that were added", Args: "",
+		Long:     `Nothing is started. Variables are shown by name, never filled in.`,
+		Examples: []string{"rye mcp list", "rye mcp list --tools", "rye mcp list --json"},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "tools", Usage: "list their tools too"}},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}
-			listed, err := mcpclient.List(ctx, h.resolver, c.bool("tools"))
+			listed, err := mcpclient.List(ctx, h.Resolver, c.Bool("tools"))
 			if err != nil {
 				return err
 			}
-			return c.ui.Show(mcpListData(listed, c.bool("tools")), func() { c.ui.mcpList(listed, c.bool("tools")) })
+			return c.UI.Show(mcpListData(listed, c.Bool("tools")), func() { showMcpList(c.UI, listed, c.Bool("tools")) })
 		},
 	}
 }
 
-func mcpRemoveCommand() *command {
-	return &command{
-		name: "remove", usage: "remove a server and the items of its tools", args: "NAME",
-		long:     `Nothing is started. What else lies in the folder of the tools is in the way and named.`,
-		examples: []string{"rye mcp remove github", "rye mcp remove github --scope user"},
-		codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
-		flags:    []cli.Flag{scopeFlag()},
-		complete: completeServers,
-		run:      runMCPRemove,
+func mcpRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "remove", Usage: "remove a server and the items of its tools", Args: "NAME",
+		Long:     `Nothing is started. What else lies in the folder of the tools is in the way and named.`,
+		Examples: []string{"rye mcp remove github", "rye mcp remove github --scope user"},
+		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
+		Flags:    []cli.Flag{scopeFlag()},
+		Complete: completeServers,
+		Run:      runMCPRemove,
 	}
 }
 
-func runMCPRemove(ctx context.Context, c *call) error {
-	return c.inStore(ctx, lenient, func(s *mcpStore) error { return c.mcpRemove(ctx, s) })
+func runMCPRemove(ctx context.Context, c *cli.Call) error {
+	return inStore(ctx, c, project.Lenient, func(s *mcpStore) error { return mcpRemove(ctx, c, s) })
 }
 
-func (c *call) mcpRemove(ctx context.Context, s *mcpStore) error {
-	l, err := s.find(ctx, c.arg(0))
+func mcpRemove(ctx context.Context, c *cli.Call, s *mcpStore) error {
+	l, err := s.find(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -83,32 +83,32 @@ func (c *call) mcpRemove(ctx context.Context, s *mcpStore) error {
 	for _, e := range l.Files {
 		removed = append(removed, e.Root.Display(e.Rel))
 	}
-	c.mcpUnlocked(s.house, append(entryRefs(l.Files), mcpclient.ServerRef(l.Name)))
-	return c.ui.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
-		c.ui.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
+	mcpUnlocked(c, s.house, append(entryRefs(l.Files), mcpclient.ServerRef(l.Name)))
+	return c.UI.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
+		c.UI.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
 	})
 }
 
 // mcpUnlocked says that the lock still names what is gone.
-func (c *call) mcpUnlocked(h *house, refs []item.Ref) {
-	if h.lock == nil || h.lock.lock == nil {
+func mcpUnlocked(c *cli.Call, h *project.Project, refs []item.Ref) {
+	if h.Lock == nil || h.Lock.Lock == nil {
 		return
 	}
-	for _, it := range h.lock.lock.Items {
+	for _, it := range h.Lock.Lock.Items {
 		if slices.Contains(refs, it.Ref) {
-			c.ui.Note("rye.lock still names %s: rye lock brings it up to date", it.Ref)
+			c.UI.Note("rye.lock still names %s: rye lock brings it up to date", it.Ref)
 			return
 		}
 	}
 }
 
 // completeServers offers the servers that were added.
-func completeServers(ctx context.Context, c *call) []string {
-	h, err := c.house(ctx, lenient)
+func completeServers(ctx context.Context, c *cli.Call) []string {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}
-	entries, err := h.resolver.All(ctx, item.Tool)
+	entries, err := h.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil
 	}

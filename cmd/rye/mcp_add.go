@@ -7,16 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/project"
 )
 
-func mcpAddCommand() *command {
-	return &command{
-		name: "add", usage: "add an MCP server and its tools", args: "[NAME] [COMMAND…]",
-		long: `Starts or reaches the server, shows the whole command or address and every tool,
+func mcpAddCommand() *cli.Command {
+	return &cli.Command{
+		Name: "add", Usage: "add an MCP server and its tools", Args: "[NAME] [COMMAND…]",
+		Long: `Starts or reaches the server, shows the whole command or address and every tool,
 asks, and writes signed items: one for the server, one for each tool. The command
 stands after --. All items are written, or none.
 
@@ -27,16 +27,16 @@ A program gets nothing else of your environment but PATH, HOME and their like.
 
 --from reads the servers of a file such as .mcp.json, all of them or the one that
 NAME says; a command that somebody else wrote down is shown before it is started.`,
-		examples: []string{
+		Examples: []string{
 			"rye mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
 			"rye mcp add github -e GITHUB_TOKEN -- github-mcp-server stdio",
 			"rye mcp add docs --url https://docs.example.com/mcp",
 			"rye mcp add docs --url https://docs.example.com/mcp --header-env Authorization='Bearer ${DOCS_TOKEN}'",
 			"rye mcp add --from .mcp.json",
 		},
-		codes: []diag.Code{diag.ConsentRequired, diag.AmbiguousItem, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
+		Codes: []diag.Code{diag.ConsentRequired, diag.AmbiguousItem, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
-		flags: []cli.Flag{
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "url", Usage: "the server is at `URL`"},
 			&cli.StringFlag{Name: "transport", Aliases: []string{"t"}, Usage: "`WAY` to it: stdio for a command; http, or sse for older servers, for a URL"},
 			&cli.StringSliceFlag{Name: "header-env", Usage: "send header `NAME=VAR` with the value of variable VAR, or NAME='text ${VAR}'"},
@@ -47,19 +47,19 @@ NAME says; a command that somebody else wrote down is shown before it is started
 			scopeFlag(), yesFlag(),
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
 		},
-		run: runMCPAdd,
+		Run: runMCPAdd,
 	}
 }
 
-func runMCPAdd(ctx context.Context, c *call) error {
-	servers, err := c.mcpServers()
+func runMCPAdd(ctx context.Context, c *cli.Call) error {
+	servers, err := mcpServers(c)
 	if err != nil {
 		return err
 	}
-	return c.inStore(ctx, strict, func(s *mcpStore) error { return c.mcpAddAll(ctx, s, servers) })
+	return inStore(ctx, c, project.Strict, func(s *mcpStore) error { return mcpAddAll(ctx, c, s, servers) })
 }
 
-func (c *call) mcpAddAll(ctx context.Context, s *mcpStore, servers []*mcpclient.Server) error {
+func mcpAddAll(ctx context.Context, c *cli.Call, s *mcpStore, servers []*mcpclient.Server) error {
 	for _, server := range servers {
 		if err := s.vacant(ctx, server.Name); err != nil {
 			return err
@@ -67,38 +67,38 @@ func (c *call) mcpAddAll(ctx context.Context, s *mcpStore, servers []*mcpclient.
 	}
 	done := []any{}
 	for _, server := range servers {
-		added, err := c.mcpAdd(ctx, s, server)
+		added, err := mcpAdd(ctx, c, s, server)
 		if err != nil {
 			return err
 		}
 		done = append(done, added)
 	}
 	if len(done) == 1 {
-		return c.ui.JSON(done[0])
+		return c.UI.JSON(done[0])
 	}
-	return c.ui.JSON(map[string]any{"servers": done})
+	return c.UI.JSON(map[string]any{"servers": done})
 }
 
 // mcpAdd adds one server and returns what was done.
-func (c *call) mcpAdd(ctx context.Context, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
+func mcpAdd(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
 	if err := s.signer(ctx); err != nil {
 		return nil, err
 	}
-	if c.str("from") != "" { // somebody else wrote this command: it is read before it runs
-		c.ui.mcpServer(server, s.dir())
-		if err := c.mcpConsent("Start it and ask for its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
+	if c.Str("from") != "" { // somebody else wrote this command: it is read before it runs
+		showMcpServer(c.UI, server, s.dir())
+		if err := mcpConsent(c, "Start it and ask for its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
 			return nil, err
 		}
 	}
-	offer, err := c.mcpAsk(ctx, s, server)
+	offer, err := mcpAsk(ctx, c, s, server)
 	if err != nil {
 		return nil, err
 	}
-	if c.str("from") == "" {
-		c.ui.mcpServer(server, s.dir())
+	if c.Str("from") == "" {
+		showMcpServer(c.UI, server, s.dir())
 	}
-	c.ui.mcpOffer(offer, !c.bool("yes"))
-	if err := c.mcpConsent("Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.tools); err != nil {
+	showMcpOffer(c.UI, offer, !c.Bool("yes"))
+	if err := mcpConsent(c, "Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.tools); err != nil {
 		return nil, err
 	}
 	files, err := offer.files()
@@ -109,11 +109,11 @@ func (c *call) mcpAdd(ctx context.Context, s *mcpStore, server *mcpclient.Server
 	if err != nil {
 		return nil, err
 	}
-	c.ui.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(serverRel(server.Name)), plural(len(offer.tools), "tool"))
+	c.UI.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(serverRel(server.Name)), plural(len(offer.tools), "tool"))
 	if len(offer.tools) > 0 {
-		c.ui.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.tools[0].Name))
+		c.UI.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.tools[0].Name))
 	}
-	if err := c.refreshLock(ctx, s.house, reports); err != nil {
+	if err := s.house.RefreshLock(ctx, reports); err != nil {
 		return nil, err
 	}
 	return map[string]any{
@@ -123,16 +123,16 @@ func (c *call) mcpAdd(ctx context.Context, s *mcpStore, server *mcpclient.Server
 }
 
 // mcpServers returns the servers that the words name.
-func (c *call) mcpServers() ([]*mcpclient.Server, error) {
-	if c.str("from") != "" {
-		return c.mcpFrom()
+func mcpServers(c *cli.Call) ([]*mcpclient.Server, error) {
+	if c.Str("from") != "" {
+		return mcpFrom(c)
 	}
-	name := c.arg(0)
-	command := c.args
+	name := c.Arg(0)
+	command := c.Args
 	if len(command) > 0 {
 		command = command[1:]
 	}
-	s := &mcpclient.Server{Name: name, Transport: c.str("transport"), URL: c.str("url"), Cwd: c.str("cwd"), Timeout: c.duration("timeout")}
+	s := &mcpclient.Server{Name: name, Transport: c.Str("transport"), URL: c.Str("url"), Cwd: c.Str("cwd"), Timeout: c.Duration("timeout")}
 	var errs []error
 	fail := func(format string, args ...any) *diag.Error {
 		e := diag.New(diag.Usage, "adding an MCP server: "+format, args...)
@@ -140,7 +140,7 @@ func (c *call) mcpServers() ([]*mcpclient.Server, error) {
 		return e
 	}
 	switch {
-	case name == "" || c.dash == 0:
+	case name == "" || c.Dash == 0:
 		return nil, diag.New(diag.Usage, "adding an MCP server: it has no name").WithHint("rye mcp add NAME -- COMMAND, or rye mcp add NAME --url URL")
 	case s.URL == "" && len(command) == 0:
 		fail("%s has neither a command nor --url", name).WithHint("rye mcp add %s -- COMMAND ARGS…", name)
@@ -158,14 +158,14 @@ func (c *call) mcpServers() ([]*mcpclient.Server, error) {
 		s.Transport = pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
 	}
 	s.Env, s.Headers = map[string]string{}, map[string]string{}
-	for _, word := range c.strs("env") {
+	for _, word := range c.Strs("env") {
 		key, value, given := strings.Cut(word, "=")
 		if !given {
 			value = "${" + key + "}"
 		}
 		s.Env[key] = value
 	}
-	for _, word := range c.strs("header-env") {
+	for _, word := range c.Strs("header-env") {
 		key, value, given := strings.Cut(word, "=")
 		if !given {
 			fail("--header-env %s names no variable", key).WithHint("--header-env NAME=VARIABLE")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/resolve"
 )
@@ -19,15 +20,15 @@ type mcpOffer struct {
 
 // mcpAsk starts or reaches a server and asks for its tools. The server's
 // remembered revision of the protocol becomes the one that was agreed on.
-func (c *call) mcpAsk(ctx context.Context, s *mcpStore, server *mcpclient.Server) (*mcpOffer, error) {
+func mcpAsk(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (*mcpOffer, error) {
 	filled, err := server.Expand(nil, c.Environ())
 	if err != nil {
 		return nil, err
 	}
-	c.ui.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "reaching"), server.Name)
-	session, tools, err := offered(ctx, c.mcpOptions(s.house), filled)
+	c.UI.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "reaching"), server.Name)
+	session, tools, err := offered(ctx, s.house.McpOptions(), filled)
 	if err != nil {
-		c.ui.mcpStderr(err)
+		showMcpStderr(c.UI, err)
 		return nil, err
 	}
 	defer session.Close()
@@ -85,11 +86,11 @@ func (o *mcpOffer) files() (map[string][]byte, error) {
 
 // mcpConsent asks whether to go on. Without a terminal nobody is asked, and
 // nothing happens.
-func (c *call) mcpConsent(question, doing string, server *mcpclient.Server, tools []mcpclient.Tool) error {
-	if c.bool("yes") {
+func mcpConsent(c *cli.Call, question, doing string, server *mcpclient.Server, tools []mcpclient.Tool) error {
+	if c.Bool("yes") {
 		return nil
 	}
-	if !c.Isatty(c.Stdin) || c.ui.json {
+	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
 		e := diag.New(diag.ConsentRequired, "%s: nobody is here to say yes", doing).
 			WithHint("read what is shown, then run the same command with --yes").WithDetail("server", server.Data())
 		if tools != nil {
@@ -97,7 +98,7 @@ func (c *call) mcpConsent(question, doing string, server *mcpclient.Server, tool
 		}
 		return e
 	}
-	answer, err := c.ask(question + " [y/N] ")
+	answer, err := c.Ask(question + " [y/N] ")
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/suggest"
@@ -18,18 +19,18 @@ const maxMCPFile = 1 << 20
 
 // mcpFrom reads the servers of a file in the form that MCP clients share:
 // {"mcpServers": {NAME: {command, args, env} or {type, url, headers}}}.
-func (c *call) mcpFrom() ([]*mcpclient.Server, error) {
-	file := c.str("from")
+func mcpFrom(c *cli.Call) ([]*mcpclient.Server, error) {
+	file := c.Str("from")
 	doing := "reading " + file
 	for _, flag := range []string{"url", "transport", "header-env", "env", "cwd"} {
-		if c.isSet(flag) {
+		if c.IsSet(flag) {
 			return nil, diag.New(diag.Usage, "%s: --%s does not go with --from", doing, flag)
 		}
 	}
-	if len(c.args) > 1 || c.dash == 0 {
+	if len(c.Args) > 1 || c.Dash == 0 {
 		return nil, diag.New(diag.Usage, "%s: a command does not go with --from", doing)
 	}
-	f, err := os.Open(c.path(file))
+	f, err := os.Open(c.Path(file))
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "%s: %w", doing, err)
 	}
@@ -53,13 +54,13 @@ func (c *call) mcpFrom() ([]*mcpclient.Server, error) {
 	if !ok || len(all) == 0 {
 		return nil, diag.New(diag.ParsingError, "%s: it holds no mcpServers", doing)
 	}
-	return c.mcpChosen(doing, all)
+	return mcpChosen(c, doing, all)
 }
 
 // mcpChosen reads the server that the words name, else all.
-func (c *call) mcpChosen(doing string, all map[string]any) ([]*mcpclient.Server, error) {
+func mcpChosen(c *cli.Call, doing string, all map[string]any) ([]*mcpclient.Server, error) {
 	names := slices.Sorted(maps.Keys(all))
-	if want := c.arg(0); want != "" {
+	if want := c.Arg(0); want != "" {
 		if all[want] == nil {
 			err := diag.New(diag.ItemNotFound, "%s: it holds no server %q", doing, want)
 			if near := suggest.Nearest(want, names); near != "" {
@@ -89,7 +90,7 @@ func (c *call) mcpChosen(doing string, all map[string]any) ([]*mcpclient.Server,
 
 // mcpEntry reads one server of a file. Keys that say nothing about how it is
 // reached are other clients' business.
-func mcpEntry(name string, v any, c *call) (*mcpclient.Server, []error) {
+func mcpEntry(name string, v any, c *cli.Call) (*mcpclient.Server, []error) {
 	if err := mcpclient.CheckName(name); err != nil {
 		return nil, []error{err}
 	}
@@ -113,7 +114,7 @@ func mcpEntry(name string, v any, c *call) (*mcpclient.Server, []error) {
 	for _, f := range fs {
 		errs = append(errs, diag.New(diag.ConfigError, "server %s: %s", name, strings.TrimPrefix(f.Message, "config.")))
 	}
-	if s.Timeout = c.duration("timeout"); len(errs) == 0 {
+	if s.Timeout = c.Duration("timeout"); len(errs) == 0 {
 		errs = noSecrets(s)
 	}
 	return s, errs

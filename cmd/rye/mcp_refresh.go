@@ -7,37 +7,37 @@ import (
 	"path"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/linediff"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 )
 
-func mcpRefreshCommand() *command {
-	return &command{
-		name: "refresh", usage: "compare a server's tools with their items, and accept what changed", args: "NAME",
-		long: `Starts or reaches the server and shows every tool that is new, gone, or described
+func mcpRefreshCommand() *cli.Command {
+	return &cli.Command{
+		Name: "refresh", Usage: "compare a server's tools with their items, and accept what changed", Args: "NAME",
+		Long: `Starts or reaches the server and shows every tool that is new, gone, or described
 otherwise than when you signed its item, line by line. Nothing changes before you
 say yes. Items that still hold stay as they are, with what you changed in them.`,
-		examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json"},
-		codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
+		Examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json"},
+		Codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
-		flags:    []cli.Flag{scopeFlag(), yesFlag(), &cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"}},
-		complete: completeServers,
-		run:      runMCPRefresh,
+		Flags:    []cli.Flag{scopeFlag(), yesFlag(), &cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"}},
+		Complete: completeServers,
+		Run:      runMCPRefresh,
 	}
 }
 
-func runMCPRefresh(ctx context.Context, c *call) error {
-	return c.inStore(ctx, strict, func(s *mcpStore) error { return c.mcpRefresh(ctx, s) })
+func runMCPRefresh(ctx context.Context, c *cli.Call) error {
+	return inStore(ctx, c, project.Strict, func(s *mcpStore) error { return mcpRefresh(ctx, c, s) })
 }
 
-func (c *call) mcpRefresh(ctx context.Context, s *mcpStore) error {
-	l, err := s.find(ctx, c.arg(0))
+func mcpRefresh(ctx context.Context, c *cli.Call, s *mcpStore) error {
+	l, err := s.find(ctx, c.Arg(0))
 	if err == nil {
 		err = l.Err
 	}
@@ -49,10 +49,10 @@ func (c *call) mcpRefresh(ctx context.Context, s *mcpStore) error {
 	}
 	server := *l.Server
 	server.Protocol = "" // what it speaks now
-	if err := s.house.allowsSecrets(l); err != nil {
+	if err := allowsSecrets(s.house, l); err != nil {
 		return err
 	}
-	offer, err := c.mcpAsk(ctx, s, &server)
+	offer, err := mcpAsk(ctx, c, s, &server)
 	if err != nil {
 		return err
 	}
@@ -60,31 +60,31 @@ func (c *call) mcpRefresh(ctx context.Context, s *mcpStore) error {
 	if err != nil {
 		return err
 	}
-	return c.mcpAccept(ctx, s, offer, diff)
+	return mcpAccept(ctx, c, s, offer, diff)
 }
 
 // allowsSecrets is mayHoldSecrets for a server that needs any.
-func (h *house) allowsSecrets(l *mcpclient.Listed) error {
+func allowsSecrets(h *project.Project, l *mcpclient.Listed) error {
 	if len(l.Server.Variables()) == 0 {
 		return nil
 	}
-	return h.mayHoldSecrets(l.Item)
+	return h.MayHoldSecrets(l.Item)
 }
 
 // mcpAccept shows the differences and, after a yes, writes what the server
 // offers now.
-func (c *call) mcpAccept(ctx context.Context, s *mcpStore, offer *mcpOffer, d *mcpDiff) error {
+func mcpAccept(ctx context.Context, c *cli.Call, s *mcpStore, offer *mcpOffer, d *mcpDiff) error {
 	name := offer.server.Name
 	if d.empty() {
-		return c.ui.Show(d.data(name), func() {
-			c.ui.Out("MCP server %s offers what it did: %s", name, plural(len(offer.tools), "tool"))
+		return c.UI.Show(d.data(name), func() {
+			c.UI.Out("MCP server %s offers what it did: %s", name, plural(len(offer.tools), "tool"))
 		})
 	}
-	c.ui.mcpDiff(d, !c.bool("yes"))
+	showMcpDiff(c.UI, d, !c.Bool("yes"))
 	for _, f := range offer.warnings {
-		c.ui.Warn("%s", f.Message)
+		c.UI.Warn("%s", f.Message)
 	}
-	if err := c.mcpConsent("Accept this, and sign it?", "refreshing MCP server "+name, offer.server, nil); err != nil {
+	if err := mcpConsent(c, "Accept this, and sign it?", "refreshing MCP server "+name, offer.server, nil); err != nil {
 		if e, ok := err.(*diag.Error); ok {
 			return e.WithDetail("changes", d.data(name))
 		}
@@ -97,12 +97,12 @@ func (c *call) mcpAccept(ctx context.Context, s *mcpStore, offer *mcpOffer, d *m
 	if err != nil {
 		return err
 	}
-	if err := c.refreshLock(ctx, s.house, reports); err != nil {
+	if err := s.house.RefreshLock(ctx, reports); err != nil {
 		return err
 	}
-	c.mcpUnlocked(s.house, d.refs(d.removed))
-	return c.ui.Show(d.data(name), func() {
-		c.ui.Out("accepted: %d added, %d changed, %d removed", len(d.added), len(d.changed), len(d.removed))
+	mcpUnlocked(c, s.house, d.refs(d.removed))
+	return c.UI.Show(d.data(name), func() {
+		c.UI.Out("accepted: %d added, %d changed, %d removed", len(d.added), len(d.changed), len(d.removed))
 	})
 }
 
@@ -138,7 +138,7 @@ func (s *mcpStore) compare(ctx context.Context, l *mcpclient.Listed, offer *mcpO
 	d := &mcpDiff{files: files, tools: tools}
 	items := map[string]*resolve.Item{serverRel(l.Name): l.Item}
 	for _, e := range l.Files {
-		it, err := s.house.resolver.Open(ctx, e)
+		it, err := s.house.Resolver.Open(ctx, e)
 		if err != nil {
 			return nil, err
 		}
@@ -253,23 +253,23 @@ func (d *mcpDiff) data(name string) map[string]any {
 
 // mcpDiff shows what is different: of a tool that is new all that it says to who is
 // asked, of one that changed the lines of its item, which holds all of that.
-func (u *ui) mcpDiff(d *mcpDiff, asked bool) {
+func showMcpDiff(u *cli.UI, d *mcpDiff, asked bool) {
 	for _, rel := range d.added {
-		u.Out("%s %s", u.Style(green, "new    "), d.id(rel))
-		if asked || u.verbose {
-			u.mcpSays(d.tools[rel], d.tools[rel].Description)
+		u.Out("%s %s", u.Style(cli.Green, "new    "), d.id(rel))
+		if asked || u.Detailed {
+			showMcpSays(u, d.tools[rel], d.tools[rel].Description)
 		} else {
 			u.Text(indented(d.tools[rel].Description))
 		}
 	}
 	for _, rel := range d.removed {
-		u.Out("%s %s", u.Style(red, "gone   "), d.id(rel))
+		u.Out("%s %s", u.Style(cli.Red, "gone   "), d.id(rel))
 	}
 	for _, ch := range d.changed {
-		u.Out("%s %s", u.Style(yellow, "changed"), d.id(ch.rel))
+		u.Out("%s %s", u.Style(cli.Yellow, "changed"), d.id(ch.rel))
 		if ch.was != "" {
 			u.Warn("%s", ch.was)
 		}
-		u.diff(ch.diff)
+		showDiff(u, ch.diff)
 	}
 }

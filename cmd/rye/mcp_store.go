@@ -14,9 +14,11 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -27,20 +29,20 @@ import (
 
 // mcpStore is one space as the place where servers and their tools are kept.
 type mcpStore struct {
-	c     *call
-	house *house
+	c     *cli.Call
+	house *project.Project
 	root  *space.Root
 	key   sign.Signer
 }
 
 // inStore does something to the servers of the space that --scope names, while
 // nobody else changes them.
-func (c *call) inStore(ctx context.Context, m mode, do func(s *mcpStore) error) error {
-	h, err := c.house(ctx, m)
+func inStore(ctx context.Context, c *cli.Call, m project.Mode, do func(s *mcpStore) error) error {
+	h, err := envOf(c).Open(ctx, m)
 	if err != nil {
 		return err
 	}
-	root, err := h.primary.Target(space.Name(c.str("scope")))
+	root, err := h.Verbs.Target(space.Name(c.Str("scope")))
 	if err != nil {
 		return err
 	}
@@ -61,11 +63,11 @@ func toolRel(server, tool string) string {
 func toolFolder(server string) string { return path.Join("tools", mcpclient.Folder, server) }
 
 // dir is where servers of this space are started.
-func (s *mcpStore) dir() string { return s.c.mcpOptions(s.house).Dir }
+func (s *mcpStore) dir() string { return s.house.McpOptions().Dir }
 
 func (s *mcpStore) signer(ctx context.Context) (err error) {
 	if s.key == nil {
-		s.key, err = s.c.signer(ctx, s.house)
+		s.key, err = s.house.Signer(ctx)
 	}
 	return err
 }
@@ -95,7 +97,7 @@ const stagePrefix = "mcp-"
 
 // servers returns those of this space, own items only, and those of others.
 func (s *mcpStore) servers(ctx context.Context) (own, others []mcpclient.Listed, err error) {
-	all, err := mcpclient.List(ctx, s.house.resolver, false)
+	all, err := mcpclient.List(ctx, s.house.Resolver, false)
 	for _, l := range all {
 		if l.Root == s.root {
 			own = append(own, l)
@@ -125,7 +127,7 @@ func (s *mcpStore) find(ctx context.Context, name string) (*mcpclient.Listed, er
 			return nil, e.WithHint("it is in %s; --scope names the space", l.Path)
 		}
 	}
-	if near := nearest(name, names); near != "" {
+	if near := cli.Nearest(name, names); near != "" {
 		e.Hint = "did you mean " + near + "?"
 	}
 	return nil, e
@@ -151,7 +153,7 @@ func (s *mcpStore) vacant(ctx context.Context, name string) error {
 func (s *mcpStore) onlyTools(ctx context.Context, name string) error {
 	return s.root.Walk(toolFolder(name), func(e space.Entry) error {
 		if e.Err == nil && path.Dir(e.Rel) == toolFolder(name) {
-			it, err := s.house.resolver.File(ctx, s.root, e.Rel)
+			it, err := s.house.Resolver.File(ctx, s.root, e.Rel)
 			if err == nil && it.Meta.Config["server"] == mcpclient.ServerRef(name).ID {
 				return nil
 			}
@@ -174,8 +176,8 @@ func (s *mcpStore) write(ctx context.Context, name string, files map[string][]by
 // sign returns the files with their signatures, after these were recorded.
 func (s *mcpStore) sign(ctx context.Context, files map[string][]byte) ([]primary.SignReport, map[string][]byte, error) {
 	root := space.NewFiles(s.root.Space, memory(files))
-	r := s.house.verifier(s.over(root))
-	house := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: s.c.record(s.house), Now: s.c.Now})
+	r := s.house.Verifier(s.over(root))
+	house := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: s.house.Record(), Now: s.c.Now})
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile
@@ -205,7 +207,7 @@ func (s *mcpStore) sign(ctx context.Context, files map[string][]byte) ([]primary
 
 // over returns the spaces with root in place of this one's own items.
 func (s *mcpStore) over(root *space.Root) *space.Spaces {
-	spaces := *s.house.spaces
+	spaces := *s.house.Spaces
 	spaces.Roots = slices.Clone(spaces.Roots)
 	for i, r := range spaces.Roots {
 		if r == s.root {

@@ -5,45 +5,46 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
 // mcpServer shows how a server is reached: the whole command, or the address.
-func (u *ui) mcpServer(s *mcpclient.Server, dir string) {
-	u.Out("%s", u.Style(bold, "MCP server "+s.Name))
-	t := &table{wrap: true}
+func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
+	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
+	t := &cli.Table{Wrap: true}
 	if s.Transport == mcpclient.Stdio {
-		t.add("  command", argumentLine(append([]string{s.Command}, s.Args...)))
-		t.add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
+		t.Add("  command", argumentLine(append([]string{s.Command}, s.Args...)))
+		t.Add("  folder", strings.TrimSuffix(dir+"/"+s.Cwd, "/"))
 	} else {
-		t.add("  address", s.URL)
-		t.add("  transport", s.Transport)
+		t.Add("  address", s.URL)
+		t.Add("  transport", s.Transport)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
-		t.add("  variable", name+" = "+s.Env[name])
+		t.Add("  variable", name+" = "+s.Env[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
-		t.add("  header", name+": "+s.Headers[name])
+		t.Add("  header", name+": "+s.Headers[name])
 	}
-	t.add("  timeout", s.Timeout.String())
+	t.Add("  timeout", s.Timeout.String())
 	u.Table(t)
 }
 
 // mcpOffer shows what a server offers: all of it to who is asked.
-func (u *ui) mcpOffer(o *mcpOffer, asked bool) {
-	t := &table{}
+func showMcpOffer(u *cli.UI, o *mcpOffer, asked bool) {
+	t := &cli.Table{}
 	if o.software != "" {
-		t.add("  software", o.software)
+		t.Add("  software", o.software)
 	}
-	t.add("  protocol", o.server.Protocol)
-	t.add("  tools", plural(len(o.tools), "tool"))
+	t.Add("  protocol", o.server.Protocol)
+	t.Add("  tools", plural(len(o.tools), "tool"))
 	u.Table(t)
-	if asked || u.verbose {
+	if asked || u.Detailed {
 		for _, tool := range o.tools {
-			u.mcpTool(tool)
+			showMcpTool(u, tool)
 		}
 	} else {
-		u.mcpTools(o.tools)
+		showMcpTools(u, o.tools)
 	}
 	for _, f := range o.warnings {
 		u.Warn("%s", f.Message)
@@ -51,11 +52,11 @@ func (u *ui) mcpOffer(o *mcpOffer, asked bool) {
 }
 
 // mcpTools shows the first line of what each tool says of itself.
-func (u *ui) mcpTools(tools []mcpclient.Tool) {
-	t := &table{wrap: true}
+func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
+	t := &cli.Table{Wrap: true}
 	for _, tool := range tools {
 		line, rest := firstLineOf(tool.Description)
-		t.add("    "+tool.Name, line+pick(rest, " …", ""))
+		t.Add("    "+tool.Name, line+pick(rest, " …", ""))
 	}
 	u.Table(t)
 	if len(tools) > 0 {
@@ -64,28 +65,28 @@ func (u *ui) mcpTools(tools []mcpclient.Tool) {
 }
 
 // mcpTool shows everything of a tool that a model may read.
-func (u *ui) mcpTool(tool mcpclient.Tool) {
+func showMcpTool(u *cli.UI, tool mcpclient.Tool) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
 	if first == "" {
 		first = "says nothing of what it does"
 	}
-	u.Out("    %s  %s", u.Style(bold, tool.Name), first)
-	u.mcpSays(tool, rest)
+	u.Out("    %s  %s", u.Style(cli.Bold, tool.Name), first)
+	showMcpSays(u, tool, rest)
 }
 
 // mcpSays shows the rest of a description, and each other text of a definition on a
 // line of its own.
-func (u *ui) mcpSays(tool mcpclient.Tool, description string) {
+func showMcpSays(u *cli.UI, tool mcpclient.Tool, description string) {
 	if description != "" {
 		u.Text(indented(description))
 	}
 	for _, said := range tool.Says() {
-		u.Out("      %s %s", u.Style(dim, said.At+":"), said.Text)
+		u.Out("      %s %s", u.Style(cli.Dim, said.At+":"), said.Text)
 	}
 }
 
 // mcpStderr shows what a server said before it failed.
-func (u *ui) mcpStderr(err error) {
+func showMcpStderr(u *cli.UI, err error) {
 	if text := mcpclient.Stderr(err); text != "" {
 		for line := range strings.SplitSeq(text, "\n") {
 			u.Note("  %s", line)
@@ -105,9 +106,9 @@ func firstLineOf(text string) (line string, more bool) {
 }
 
 // diff shows a unified difference without its two first lines.
-func (u *ui) diff(text string) {
+func showDiff(u *cli.UI, text string) {
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
-		style := map[byte]string{'+': green, '-': red, '@': cyan}[(line + " ")[0]]
+		style := map[byte]string{'+': cli.Green, '-': cli.Red, '@': cli.Cyan}[(line + " ")[0]]
 		switch {
 		case i < 2:
 		case style == "":
@@ -136,14 +137,14 @@ func mcpListData(listed []mcpclient.Listed, tools bool) map[string]any {
 	return map[string]any{"servers": servers, "count": len(servers)}
 }
 
-func (u *ui) mcpList(listed []mcpclient.Listed, tools bool) {
+func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 	if len(listed) == 0 {
 		u.Note("no MCP server was added; rye mcp add NAME -- COMMAND adds one")
 		return
 	}
-	t := &table{header: []string{"NAME", "SPACE", "TOOLS", "STATE", "REACHED BY"}}
+	t := &cli.Table{Header: []string{"NAME", "SPACE", "TOOLS", "STATE", "REACHED BY"}}
 	for _, l := range listed {
-		how, state := "", u.Style(green, "ok")
+		how, state := "", u.Style(cli.Green, "ok")
 		if s := l.Server; s != nil && s.Transport == mcpclient.Stdio {
 			how = argumentLine(append([]string{s.Command}, s.Args...))
 		} else if s != nil {
@@ -151,14 +152,14 @@ func (u *ui) mcpList(listed []mcpclient.Listed, tools bool) {
 		}
 		switch {
 		case l.Err != nil:
-			state = u.Style(red, "refused")
+			state = u.Style(cli.Red, "refused")
 		case l.Shadow:
-			state = u.Style(dim, "shadowed")
+			state = u.Style(cli.Dim, "shadowed")
 		}
-		t.add(l.Name, l.Space, plural(len(l.Files), "tool"), state, how)
+		t.Add(l.Name, l.Space, plural(len(l.Files), "tool"), state, how)
 		for _, tool := range l.Tools {
 			line, _ := firstLineOf(tool.Description)
-			t.add("  "+tool.Name, "", "", pick(tool.Err == nil, styled(""), u.Style(red, "refused")), line)
+			t.Add("  "+tool.Name, "", "", pick(tool.Err == nil, cli.Styled(""), u.Style(cli.Red, "refused")), line)
 		}
 	}
 	u.Table(t)

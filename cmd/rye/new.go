@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/sign"
@@ -18,32 +18,32 @@ import (
 //go:embed templates
 var templates embed.FS
 
-func newCommand() *command {
-	return &command{
-		name: "new", group: "Items",
-		usage: "write a valid, signed item to start from", args: "KIND ID",
-		long: `KIND is tool, directive, knowledge or config. A tool is written in the language
+func newCommand() *cli.Command {
+	return &cli.Command{
+		Name: "new", Group: "Items",
+		Usage: "write a valid, signed item to start from", Args: "KIND ID",
+		Long: `KIND is tool, directive, knowledge or config. A tool is written in the language
 of --lang: python, bash, node, yaml or json.`,
-		examples: []string{"rye new tool demo/hello", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
-		codes:    []diag.Code{diag.AuthRequired, diag.AmbiguousItem},
-		flags: []cli.Flag{
+		Examples: []string{"rye new tool demo/hello", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
+		Codes:    []diag.Code{diag.AuthRequired, diag.AmbiguousItem},
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "lang", Value: "python", Usage: "`LANGUAGE` of a tool"},
 			&cli.StringFlag{Name: "description", Usage: "one line of `TEXT`"},
 			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
 		},
-		complete: completeKinds,
-		run:      runNew,
+		Complete: completeKinds,
+		Run:      runNew,
 	}
 }
 
 // template returns the template of a kind and its extension.
-func (c *call) template(kind item.Kind) (string, error) {
+func template(c *cli.Call, kind item.Kind) (string, error) {
 	byLang := map[string]string{"python": ".py", "bash": ".sh", "node": ".js", "yaml": ".yaml", "json": ".json"}
 	ext := map[item.Kind]string{item.Directive: ".md", item.Knowledge: ".md", item.Config: ".yaml"}[kind]
 	if kind == item.Tool {
-		ext = byLang[c.str("lang")]
+		ext = byLang[c.Str("lang")]
 		if ext == "" {
-			return "", diag.New(diag.Usage, "writing a tool: there is no template for language %q", c.str("lang")).
+			return "", diag.New(diag.Usage, "writing a tool: there is no template for language %q", c.Str("lang")).
 				WithHint("write --lang python, bash, node, yaml or json")
 		}
 	}
@@ -54,35 +54,35 @@ func (c *call) template(kind item.Kind) (string, error) {
 	return ext, nil
 }
 
-func runNew(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runNew(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	root, err := h.needProject()
+	root, err := h.NeedProject()
 	if err != nil {
 		return err
 	}
-	ref, err := item.ParseRef(c.arg(1), item.Kind(c.arg(0)))
+	ref, err := item.ParseRef(c.Arg(1), item.Kind(c.Arg(0)))
 	if err != nil {
 		return err
 	}
-	ext, err := c.template(ref.Kind)
+	ext, err := template(c, ref.Kind)
 	if err != nil {
 		return err
 	}
-	if err := h.free(ctx, ref); err != nil {
+	if err := free(ctx, h, ref); err != nil {
 		return err
 	}
-	signer, err := c.signer(ctx, h)
+	signer, err := h.Signer(ctx)
 	if err != nil {
 		return err
 	}
-	text, err := c.fill(ref, ext, h.ownerOf(signer))
+	text, err := fill(c, ref, ext, ownerOf(h, signer))
 	if err != nil {
 		return err
 	}
-	kindExt, err := h.resolver.Extractor(ctx, ref.Kind)
+	kindExt, err := h.Resolver.Extractor(ctx, ref.Kind)
 	if err != nil {
 		return err
 	}
@@ -90,20 +90,20 @@ func runNew(ctx context.Context, c *call) error {
 	if err := root.Create(rel, []byte(text)); err != nil {
 		return err
 	}
-	reports, err := h.primary.Sign(ctx, primary.SignCall{Targets: []string{root.Path(rel)}, Dir: c.dir, Signer: signer})
+	reports, err := h.Verbs.Sign(ctx, primary.SignCall{Targets: []string{root.Path(rel)}, Dir: c.Base, Signer: signer})
 	if err != nil {
 		return err
 	}
-	return c.signed(reports)
+	return signed(c, reports)
 }
 
 // free returns nil when the project holds no file for the ref.
-func (h *house) free(ctx context.Context, ref item.Ref) error {
-	entries, err := h.resolver.Shadows(ctx, ref)
+func free(ctx context.Context, h *project.Project, ref item.Ref) error {
+	entries, err := h.Resolver.Shadows(ctx, ref)
 	if err != nil {
 		return err
 	}
-	root, err := h.needProject()
+	root, err := h.NeedProject()
 	if err != nil {
 		return err
 	}
@@ -117,9 +117,9 @@ func (h *house) free(ctx context.Context, ref item.Ref) error {
 
 // ownerOf returns what the trust document of the signer's key calls its owner,
 // if every format of a template can carry that.
-func (h *house) ownerOf(s sign.Signer) string {
+func ownerOf(h *project.Project, s sign.Signer) string {
 	fp := sign.FingerprintOf(s.Public())
-	for _, k := range h.trust.Keys() {
+	for _, k := range h.Trust.Keys() {
 		if k.Fingerprint == fp && k.Owner != "" && !strings.ContainsAny(k.Owner, `<>&"`) {
 			return k.Owner
 		}
@@ -127,13 +127,13 @@ func (h *house) ownerOf(s sign.Signer) string {
 	return "me"
 }
 
-func (c *call) fill(ref item.Ref, ext, author string) (string, error) {
+func fill(c *cli.Call, ref item.Ref, ext, author string) (string, error) {
 	b, err := templates.ReadFile("templates/" + string(ref.Kind) + ext)
 	if err != nil {
 		return "", err
 	}
 	title := strings.ReplaceAll(strings.ReplaceAll(ref.Name(), "_", " "), "-", " ")
-	description := c.str("description")
+	description := c.Str("description")
 	if description == "" {
 		description = "What " + ref.Name() + " does, in one line."
 	}

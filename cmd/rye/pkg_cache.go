@@ -9,38 +9,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
 )
 
-func vendorCommand() *command {
-	return &command{
-		name: "vendor", group: packagesGroup,
-		usage: "commit installed bundles with the project",
-		long: `Writes vendor: true into rye.yaml, installs what is locked and takes the line that
+func vendorCommand() *cli.Command {
+	return &cli.Command{
+		Name: "vendor", Group: packagesGroup,
+		Usage: "commit installed bundles with the project",
+		Long: `Writes vendor: true into rye.yaml, installs what is locked and takes the line that
 keeps installed bundles out of git from .gitignore. Vendored bundles are verified
 like all others. --off goes back.`,
-		examples: []string{"rye vendor", "rye vendor --off"},
-		codes:    refusals(diag.LockMissing, diag.ValidationFailed),
-		flags:    packageFlags(&cli.BoolFlag{Name: "off", Usage: "keep installed bundles out of git again"}),
-		run:      runVendor,
+		Examples: []string{"rye vendor", "rye vendor --off"},
+		Codes:    refusals(diag.LockMissing, diag.ValidationFailed),
+		Flags:    packageFlags(&cli.BoolFlag{Name: "off", Usage: "keep installed bundles out of git again"}),
+		Run:      runVendor,
 	}
 }
 
-func runVendor(ctx context.Context, c *call) error {
-	return c.changing(ctx, func(x *engine) (*packages.Result, error) {
-		r, err := x.Vendor(ctx, !c.bool("off"))
+func runVendor(ctx context.Context, c *cli.Call) error {
+	return changing(ctx, c, func(x *project.Packages) (*packages.Result, error) {
+		r, err := x.Vendor(ctx, !c.Bool("off"))
 		if err != nil {
 			return nil, err
 		}
-		if c.bool("off") {
-			return r, x.keepOut()
+		if c.Bool("off") {
+			return r, x.KeepOut()
 		}
-		return r, dropLine(filepath.Join(x.base, ".gitignore"), bundlesIgnored)
+		return r, dropLine(filepath.Join(x.Base, ".gitignore"), project.BundlesIgnored)
 	})
 }
 
@@ -65,24 +65,26 @@ func dropLine(file, line string) error {
 	return atomicfile.Write(file, out, 0)
 }
 
-func cacheCommand() *command {
-	return &command{
-		name: "cache", group: packagesGroup,
-		usage: "measure, clean and verify what was fetched",
-		subs:  []*command{cacheInfoCommand(), cacheGCCommand(), cacheVerifyCommand()},
+func cacheCommand() *cli.Command {
+	return &cli.Command{
+		Name: "cache", Group: packagesGroup,
+		Usage: "measure, clean and verify what was fetched",
+		Subs:  []*cli.Command{cacheInfoCommand(), cacheGCCommand(), cacheVerifyCommand()},
 	}
 }
 
 // fetched returns the cache without a project.
-func (c *call) fetched() (*source.Cache, error) { return c.sourceCache(&house{dirs: c.userDirs()}) }
+func fetched(c *cli.Call) (*source.Cache, error) {
+	return envOf(c).SourceCache()
+}
 
-func cacheInfoCommand() *command {
-	return &command{
-		name: "info", usage: "show where the cache is and what it holds",
-		examples: []string{"rye cache info"},
-		codes:    []diag.Code{diag.FileSystemError},
-		run: func(ctx context.Context, c *call) error {
-			cache, err := c.fetched()
+func cacheInfoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "info", Usage: "show where the cache is and what it holds",
+		Examples: []string{"rye cache info"},
+		Codes:    []diag.Code{diag.FileSystemError},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			cache, err := fetched(c)
 			if err != nil {
 				return err
 			}
@@ -90,13 +92,13 @@ func cacheInfoCommand() *command {
 			if err != nil {
 				return err
 			}
-			return c.ui.Show(in, func() {
-				t := &table{}
-				t.add("folder", in.Dir)
-				t.add("bundles", fmt.Sprintf("%d, %s", in.Snapshots, bytesText(in.SnapshotBytes)))
-				t.add("remotes", fmt.Sprintf("%d, %s", in.Remotes, bytesText(in.RemoteBytes)))
-				t.add("other", bytesText(in.OtherBytes))
-				c.ui.Table(t)
+			return c.UI.Show(in, func() {
+				t := &cli.Table{}
+				t.Add("folder", in.Dir)
+				t.Add("bundles", fmt.Sprintf("%d, %s", in.Snapshots, bytesText(in.SnapshotBytes)))
+				t.Add("remotes", fmt.Sprintf("%d, %s", in.Remotes, bytesText(in.RemoteBytes)))
+				t.Add("other", bytesText(in.OtherBytes))
+				c.UI.Table(t)
 			})
 		},
 	}
@@ -114,64 +116,64 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-func cacheGCCommand() *command {
-	return &command{
-		name: "gc", usage: "remove what nobody used for long",
-		long:     `Everything in the cache can be fetched again, as long as its remote has it.`,
-		examples: []string{"rye cache gc", "rye cache gc --all --dry-run"},
-		codes:    []diag.Code{diag.FileSystemError},
-		flags: []cli.Flag{
+func cacheGCCommand() *cli.Command {
+	return &cli.Command{
+		Name: "gc", Usage: "remove what nobody used for long",
+		Long:     `Everything in the cache can be fetched again, as long as its remote has it.`,
+		Examples: []string{"rye cache gc", "rye cache gc --all --dry-run"},
+		Codes:    []diag.Code{diag.FileSystemError},
+		Flags: []cli.Flag{
 			&cli.DurationFlag{Name: "unused", Usage: "remove what was not used for `DURATION` (default 720h)"},
 			&cli.BoolFlag{Name: "all", Usage: "remove everything"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would go"},
 		},
-		run: runCacheGC,
+		Run: runCacheGC,
 	}
 }
 
-func runCacheGC(ctx context.Context, c *call) error {
-	cache, err := c.fetched()
+func runCacheGC(ctx context.Context, c *cli.Call) error {
+	cache, err := fetched(c)
 	if err != nil {
 		return err
 	}
-	p := source.GCParams{Unused: c.duration("unused"), DryRun: c.bool("dry-run")}
-	if c.bool("all") {
+	p := source.GCParams{Unused: c.Duration("unused"), DryRun: c.Bool("dry-run")}
+	if c.Bool("all") {
 		p.Unused = -1
 	}
 	freed, err := cache.GC(ctx, p)
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(freed, func() {
+	return c.UI.Show(freed, func() {
 		verb := pick(p.DryRun, "would free", "freed")
-		c.ui.Out("%s %s: %s, %s", verb, bytesText(freed.Bytes), plural(freed.Snapshots, "bundle"), plural(freed.Remotes, "remote"))
+		c.UI.Out("%s %s: %s, %s", verb, bytesText(freed.Bytes), plural(freed.Snapshots, "bundle"), plural(freed.Remotes, "remote"))
 	})
 }
 
-func cacheVerifyCommand() *command {
-	return &command{
-		name: "verify", usage: "hash everything that was fetched",
-		examples: []string{"rye cache verify", "rye cache verify --repair"},
-		codes:    []diag.Code{diag.HashMismatch, diag.FileSystemError},
-		flags:    []cli.Flag{&cli.BoolFlag{Name: "repair", Usage: "remove what is broken, so that it is fetched again"}},
-		run:      runCacheVerify,
+func cacheVerifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "hash everything that was fetched",
+		Examples: []string{"rye cache verify", "rye cache verify --repair"},
+		Codes:    []diag.Code{diag.HashMismatch, diag.FileSystemError},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "repair", Usage: "remove what is broken, so that it is fetched again"}},
+		Run:      runCacheVerify,
 	}
 }
 
-func runCacheVerify(ctx context.Context, c *call) error {
-	cache, err := c.fetched()
+func runCacheVerify(ctx context.Context, c *cli.Call) error {
+	cache, err := fetched(c)
 	if err != nil {
 		return err
 	}
-	got, err := cache.Verify(ctx, c.bool("repair"))
+	got, err := cache.Verify(ctx, c.Bool("repair"))
 	if err != nil {
 		return err
 	}
 	got.Findings = slices.Concat([]diag.Finding{}, got.Findings)
-	return c.ui.report(diag.FromFindings("verifying the cache", got.Findings), got, got.Findings, func() {
+	return c.UI.Report(diag.FromFindings("verifying the cache", got.Findings), got, got.Findings, func() {
 		for _, f := range got.Findings {
-			c.ui.finding(f)
+			c.UI.Finding(f)
 		}
-		c.ui.Out("%s verified, %d broken", plural(got.Snapshots, "bundle"), len(got.Findings))
+		c.UI.Out("%s verified, %d broken", plural(got.Snapshots, "bundle"), len(got.Findings))
 	})
 }

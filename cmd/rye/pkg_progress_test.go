@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/packages"
 )
 
@@ -12,7 +13,7 @@ import (
 // written. Names come from others and are made visible.
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{ui: &ui{errOut: &b}, on: true, begun: map[string]bool{}, ended: map[string]bool{}}
+	p := &progress{ui: &cli.UI{Stderr: &b}, on: true, begun: map[string]bool{}, ended: map[string]bool{}}
 	p.event(packages.Event{Stage: packages.Fetching, ID: "github.com/a/\x1b[31mb", Version: "v1.0.0"})
 	p.event(packages.Event{Stage: packages.Fetching, ID: "github.com/a/c", Version: "v1.0.0"})
 	p.event(packages.Event{Stage: packages.Fetched, ID: "github.com/a/c", Version: "v1.0.0"})

@@ -4,49 +4,49 @@ import (
 	"context"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
 )
 
-func updateCommand() *command {
-	return &command{
-		name: "update", group: packagesGroup,
-		usage: "raise what rye.yaml requires to the newest versions", args: "[BUNDLE…]",
-		long: `Excluded versions, pre-releases that nobody named and versions younger than
+func updateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "update", Group: packagesGroup,
+		Usage: "raise what rye.yaml requires to the newest versions", Args: "[BUNDLE…]",
+		Long: `Excluded versions, pre-releases that nobody named and versions younger than
 policy.min-age stay out. --plan shows what would change and writes nothing: new
 versions, and what each bundle may do that it could not before. New capabilities,
 executables, hosts and signers need a person's yes: at a terminal, or --yes. A tag
 that no longer holds what was locked refuses everything.`,
-		examples: []string{"rye update --plan", "rye update", "rye update github.com/acme/tools --yes"},
-		codes:    refusals(diag.ConsentRequired, diag.AmbiguousItem),
-		flags: packageFlags(
+		Examples: []string{"rye update --plan", "rye update", "rye update github.com/acme/tools --yes"},
+		Codes:    refusals(diag.ConsentRequired, diag.AmbiguousItem),
+		Flags: packageFlags(
 			&cli.BoolFlag{Name: "plan", Usage: "show what would change and write nothing"},
 			&cli.BoolFlag{Name: "yes", Usage: "agree to what bundles may do more than before"},
 		),
-		run: func(ctx context.Context, c *call) error {
-			return c.changing(ctx, func(x *engine) (*packages.Result, error) {
-				return x.Update(ctx, packages.UpdateParams{Names: c.args, Plan: c.bool("plan"), Approve: c.approve(x, "updating")})
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return changing(ctx, c, func(x *project.Packages) (*packages.Result, error) {
+				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: c.Bool("plan"), Approve: approve(c, x, "updating")})
 			})
 		},
 	}
 }
 
 // approve asks a person before bundles may do more than before.
-func (c *call) approve(x *engine, doing string) func([]packages.Change) error {
+func approve(c *cli.Call, x *project.Packages, doing string) func([]packages.Change) error {
 	return func(wider []packages.Change) error {
 		switch {
-		case c.bool("yes"):
+		case c.Bool("yes"):
 			return nil
-		case c.ui.json || !c.Isatty(c.Stdin):
+		case c.UI.AsJSON || !c.Isatty(c.Stdin):
 			return packages.NotApproved(doing, wider)
 		}
-		x.done()
+		x.Close()
 		for _, w := range wider {
-			c.ui.change(w)
+			showChange(c.UI, w)
 		}
-		answer, err := c.ask("Let them do so? [y/N] ")
+		answer, err := c.Ask("Let them do so? [y/N] ")
 		if err != nil {
 			return err
 		}
@@ -57,91 +57,91 @@ func (c *call) approve(x *engine, doing string) func([]packages.Change) error {
 	}
 }
 
-func outdatedCommand() *command {
-	return &command{
-		name: "outdated", group: packagesGroup,
-		usage: "show locked bundles that have newer versions",
-		long: `Each remote is asked once. A tag that no longer holds what was locked is an alarm
+func outdatedCommand() *cli.Command {
+	return &cli.Command{
+		Name: "outdated", Group: packagesGroup,
+		Usage: "show locked bundles that have newer versions",
+		Long: `Each remote is asked once. A tag that no longer holds what was locked is an alarm
 and decides the exit status; the list is shown all the same.`,
-		examples: []string{"rye outdated", "rye outdated --json"},
-		codes:    []diag.Code{diag.LockMissing, diag.TagMoved, diag.ImpostorCommit, diag.LockRepointed, diag.Network},
-		flags:    packageFlags(),
-		run:      runOutdated,
+		Examples: []string{"rye outdated", "rye outdated --json"},
+		Codes:    []diag.Code{diag.LockMissing, diag.TagMoved, diag.ImpostorCommit, diag.LockRepointed, diag.Network},
+		Flags:    packageFlags(),
+		Run:      runOutdated,
 	}
 }
 
-func runOutdated(ctx context.Context, c *call) error {
-	x, err := c.engine(ctx)
+func runOutdated(ctx context.Context, c *cli.Call) error {
+	x, err := openEngine(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer x.done()
+	defer x.Close()
 	list, err := x.Outdated(ctx)
-	x.done()
+	x.Close()
 	if err != nil && list == nil {
 		return err
 	}
 	shownList := []packages.Outdated{}
 	for _, o := range list {
-		if o.Newest != o.Locked || o.Held != "" || o.Alarm != "" || c.ui.verbose {
+		if o.Newest != o.Locked || o.Held != "" || o.Alarm != "" || c.UI.Detailed {
 			shownList = append(shownList, o)
 		}
 	}
 	data := map[string]any{"bundles": shownList, "total": len(list)}
-	if err != nil && c.ui.json {
-		return shown(err, data)
+	if err != nil && c.UI.AsJSON {
+		return cli.Shown(err, data)
 	}
-	show := c.ui.Show(data, func() { c.ui.outdated(shownList, len(list)) })
+	show := c.UI.Show(data, func() { showOutdated(c.UI, shownList, len(list)) })
 	if err != nil {
 		return err
 	}
 	return show
 }
 
-func (u *ui) outdated(list []packages.Outdated, all int) {
+func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 	if len(list) == 0 {
 		u.Note("%s, none outdated.", plural(all, "bundle"))
 		return
 	}
-	t := &table{header: []string{"BUNDLE", "LOCKED", "NEWEST", ""}}
+	t := &cli.Table{Header: []string{"BUNDLE", "LOCKED", "NEWEST", ""}}
 	for _, o := range list {
 		remark := string(o.Alarm)
 		if remark == "" && o.Held != "" {
 			remark = o.Held + " is younger than policy.min-age allows"
 		}
-		t.add(o.ID, o.Locked, o.Newest, remark)
+		t.Add(o.ID, o.Locked, o.Newest, remark)
 	}
 	u.Table(t)
 }
 
-func infoCommand() *command {
-	return &command{
-		name: "info", group: packagesGroup,
-		usage: "show what is known of a bundle", args: "SOURCE",
-		long: `What rye.lock records, and the versions that the remote has. Nothing is fetched,
+func infoCommand() *cli.Command {
+	return &cli.Command{
+		Name: "info", Group: packagesGroup,
+		Usage: "show what is known of a bundle", Args: "SOURCE",
+		Long: `What rye.lock records, and the versions that the remote has. Nothing is fetched,
 installed or believed.`,
-		examples: []string{"rye info github.com/acme/tools", "rye info tools --offline"},
-		codes:    []diag.Code{diag.SourceNotFound, diag.Network, diag.AuthRequired},
-		flags:    packageFlags(),
-		run:      runInfo,
+		Examples: []string{"rye info github.com/acme/tools", "rye info tools --offline"},
+		Codes:    []diag.Code{diag.SourceNotFound, diag.Network, diag.AuthRequired},
+		Flags:    packageFlags(),
+		Run:      runInfo,
 	}
 }
 
-func runInfo(ctx context.Context, c *call) error {
-	x, err := c.engine(ctx)
+func runInfo(ctx context.Context, c *cli.Call) error {
+	x, err := openEngine(ctx, c)
 	if err != nil {
 		return err
 	}
-	in, err := x.Info(ctx, c.arg(0))
+	in, err := x.Info(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(in, func() {
-		t := &table{}
+	return c.UI.Show(in, func() {
+		t := &cli.Table{}
 		row := func(name string, values ...string) {
 			for i, v := range values {
 				if v != "" {
-					t.add(pick(i == 0, name, ""), v)
+					t.Add(pick(i == 0, name, ""), v)
 				}
 			}
 		}
@@ -162,6 +162,6 @@ func runInfo(ctx context.Context, c *call) error {
 		for _, r := range in.Rules {
 			row("rule", r.Key+" "+r.Value+" ("+r.Where()+")")
 		}
-		c.ui.Table(t)
+		c.UI.Table(t)
 	})
 }

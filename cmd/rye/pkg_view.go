@@ -5,14 +5,15 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 )
 
 // changes prints one line for each bundle.
-func (u *ui) changes(r *packages.Result) {
+func showChanges(u *cli.UI, r *packages.Result) {
 	for _, c := range r.Changes {
-		u.change(c)
+		showChange(u, c)
 	}
 	for _, n := range r.Notes {
 		u.Note("%s", n)
@@ -30,22 +31,22 @@ func (u *ui) changes(r *packages.Result) {
 	}
 }
 
-func (u *ui) change(c packages.Change) {
+func showChange(u *cli.UI, c packages.Change) {
 	switch {
 	case c.From == "":
-		u.Out("%s %s %s%s", u.Style(green, "+"), c.ID, c.To, signedBy(c.Signers))
+		u.Out("%s %s %s%s", u.Style(cli.Green, "+"), c.ID, c.To, signedBy(c.Signers))
 	case c.To == "":
-		u.Out("%s %s %s", u.Style(red, "-"), c.ID, c.From)
+		u.Out("%s %s %s", u.Style(cli.Red, "-"), c.ID, c.From)
 	case c.From != c.To:
-		u.Out("%s %s %s -> %s%s", u.Style(yellow, "~"), c.ID, c.From, c.To, signedBy(c.Signers))
+		u.Out("%s %s %s -> %s%s", u.Style(cli.Yellow, "~"), c.ID, c.From, c.To, signedBy(c.Signers))
 	default:
-		u.Out("%s %s %s", u.Style(yellow, "~"), c.ID, c.To)
+		u.Out("%s %s %s", u.Style(cli.Yellow, "~"), c.ID, c.To)
 	}
-	u.lines("asks for", pick(c.From == "", c.Caps, c.NewCaps))
-	u.lines("new executable", c.NewExec)
-	u.lines("new host", c.NewHosts)
-	u.lines("new signer", c.NewSigners)
-	u.lines("asks no more for", c.GoneCaps)
+	showLines(u, "asks for", pick(c.From == "", c.Caps, c.NewCaps))
+	showLines(u, "new executable", c.NewExec)
+	showLines(u, "new host", c.NewHosts)
+	showLines(u, "new signer", c.NewSigners)
+	showLines(u, "asks no more for", c.GoneCaps)
 }
 
 func pick[T any](first bool, a, b T) T {
@@ -55,7 +56,7 @@ func pick[T any](first bool, a, b T) T {
 	return b
 }
 
-func (u *ui) lines(what string, values []string) {
+func showLines(u *cli.UI, what string, values []string) {
 	for _, v := range values {
 		u.Out("    %s %s", what, v)
 	}
@@ -74,16 +75,16 @@ func signedBy(signers []string) string {
 	return "  signed by " + strings.Join(short, ", ")
 }
 
-func treeCommand() *command {
-	return &command{
-		name: "tree", group: packagesGroup,
-		usage:    "show which bundle requires which",
-		long:     `From rye.lock alone. A bundle whose needs stand above already is marked (…).`,
-		examples: []string{"rye tree", "rye tree --json"},
-		codes:    []diag.Code{diag.LockMissing},
-		flags:    packageFlags(),
-		run: func(ctx context.Context, c *call) error {
-			x, err := c.engine(ctx)
+func treeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "tree", Group: packagesGroup,
+		Usage:    "show which bundle requires which",
+		Long:     `From rye.lock alone. A bundle whose needs stand above already is marked (…).`,
+		Examples: []string{"rye tree", "rye tree --json"},
+		Codes:    []diag.Code{diag.LockMissing},
+		Flags:    packageFlags(),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			x, err := openEngine(ctx, c)
 			if err != nil {
 				return err
 			}
@@ -94,17 +95,17 @@ func treeCommand() *command {
 			if nodes == nil {
 				nodes = []lock.Node{}
 			}
-			return c.ui.Show(map[string]any{"tree": nodes}, func() {
+			return c.UI.Show(map[string]any{"tree": nodes}, func() {
 				if len(nodes) == 0 {
-					c.ui.Note("No bundles.")
+					c.UI.Note("No bundles.")
 				}
-				c.ui.tree(nodes, "")
+				showTree(c.UI, nodes, "")
 			})
 		},
 	}
 }
 
-func (u *ui) tree(nodes []lock.Node, indent string) {
+func showTree(u *cli.UI, nodes []lock.Node, indent string) {
 	for _, n := range nodes {
 		line := n.ID + " " + n.Selected
 		if n.Wanted != n.Selected && n.Wanted != "" && n.Selected != "" {
@@ -114,35 +115,35 @@ func (u *ui) tree(nodes []lock.Node, indent string) {
 			line += " (…)"
 		}
 		u.Out("%s%s", indent, strings.TrimSpace(line))
-		u.tree(n.Children, indent+"  ")
+		showTree(u, n.Children, indent+"  ")
 	}
 }
 
-func whyCommand() *command {
-	return &command{
-		name: "why", group: packagesGroup,
-		usage: "show why a bundle is locked", args: "BUNDLE",
-		long:     `The shortest chain of requirements from rye.yaml, from rye.lock alone.`,
-		examples: []string{"rye why github.com/acme/tools"},
-		codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.AmbiguousItem},
-		flags:    packageFlags(),
-		run:      runWhy,
+func whyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "why", Group: packagesGroup,
+		Usage: "show why a bundle is locked", Args: "BUNDLE",
+		Long:     `The shortest chain of requirements from rye.yaml, from rye.lock alone.`,
+		Examples: []string{"rye why github.com/acme/tools"},
+		Codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.AmbiguousItem},
+		Flags:    packageFlags(),
+		Run:      runWhy,
 	}
 }
 
-func runWhy(ctx context.Context, c *call) error {
-	x, err := c.engine(ctx)
+func runWhy(ctx context.Context, c *cli.Call) error {
+	x, err := openEngine(ctx, c)
 	if err != nil {
 		return err
 	}
-	id, steps, err := x.Why(ctx, c.arg(0))
+	id, steps, err := x.Why(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
 	if steps == nil {
 		steps = []lock.Step{}
 	}
-	return c.ui.Show(map[string]any{"id": id, "path": steps}, func() {
+	return c.UI.Show(map[string]any{"id": id, "path": steps}, func() {
 		for i, s := range steps {
 			from := "rye.yaml"
 			if s.From != "" {
@@ -151,14 +152,14 @@ func runWhy(ctx context.Context, c *call) error {
 			if s.Dropped != "" {
 				from += " " + s.Dropped
 			}
-			c.ui.Out("%s%s requires %s %s", strings.Repeat("  ", i), from, s.ID, s.Wanted)
+			c.UI.Out("%s%s requires %s %s", strings.Repeat("  ", i), from, s.ID, s.Wanted)
 		}
 	})
 }
 
 // listBundles shows the locked bundles and how they stand in the space.
-func (c *call) listBundles(ctx context.Context) error {
-	x, err := c.engine(ctx)
+func listBundles(ctx context.Context, c *cli.Call) error {
+	x, err := openEngine(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -166,19 +167,19 @@ func (c *call) listBundles(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"bundles": list, "total": len(list)}, func() {
+	return c.UI.Show(map[string]any{"bundles": list, "total": len(list)}, func() {
 		if len(list) == 0 {
-			c.ui.Note("No bundles.")
+			c.UI.Note("No bundles.")
 			return
 		}
-		t := &table{header: []string{"BUNDLE", "VERSION", "STATE", "SIGNER"}}
+		t := &cli.Table{Header: []string{"BUNDLE", "VERSION", "STATE", "SIGNER"}}
 		for _, b := range list {
 			name := b.ID
 			if !b.Direct {
 				name += " (needed by others)"
 			}
-			t.add(name, b.Version, b.State, strings.TrimPrefix(strings.TrimSpace(signedBy(b.Signers)), "signed by "))
+			t.Add(name, b.Version, b.State, strings.TrimPrefix(strings.TrimSpace(signedBy(b.Signers)), "signed by "))
 		}
-		c.ui.Table(t)
+		c.UI.Table(t)
 	})
 }

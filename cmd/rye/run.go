@@ -13,19 +13,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 )
 
-func runCommand() *command {
-	return &command{
-		name: "run", group: "Items",
-		usage: "run a tool, print knowledge, or prepare a directive", args: "KIND|REF [ID] [NAME=VALUE…]",
-		long: `A tool runs when it, its runtime and its primitive are signed by keys that count.
+func runCommand() *cli.Command {
+	return &cli.Command{
+		Name: "run", Group: "Items",
+		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF [ID] [NAME=VALUE…]",
+		Long: `A tool runs when it, its runtime and its primitive are signed by keys that count.
 NAME=VALUE is read as the type that the tool's schema declares; NAME:=JSON is
 JSON. The tool's result goes to stdout, its own messages to stderr. --dry-run
 verifies and validates everything and starts nothing. A directive is prepared
@@ -34,57 +34,57 @@ sandbox yet; results say so.
 
 A tool that rye.lock names runs with the chain that was locked or not at all;
 --locked, the default in CI, refuses what the lock does not name, too.`,
-		examples: []string{
+		Examples: []string{
 			"rye run tool demo/hello name=world",
 			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
 			"rye run knowledge rye/core/trust-model",
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
-		codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
+		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
 			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied, diag.LockMismatch, diag.LockStale, diag.LockMissing},
-		flags: []cli.Flag{
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "params", Usage: "parameters as `JSON`, @FILE, or - for stdin"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "verify and validate, start nothing"},
 			lockedFlag(),
 			&cli.BoolFlag{Name: "print", Usage: "print the prepared directive"},
 		},
-		complete: completeRun,
-		run:      runRun,
+		Complete: completeRun,
+		Run:      runRun,
 	}
 }
 
-func runRun(ctx context.Context, c *call) error {
+func runRun(ctx context.Context, c *cli.Call) error {
 	// The work before the tool starts takes milliseconds and a few megabytes:
 	// collecting them would take longer than it saves.
 	debug.SetGCPercent(400)
-	h, err := c.house(ctx, strict)
+	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	if err := c.checkLocked(h); err != nil {
+	if err := h.CheckLocked(); err != nil {
 		return err
 	}
-	ref, rest, err := refArgs(ctx, h, c.args)
+	ref, rest, err := project.RefArgs(ctx, h, c.Args)
 	if err != nil {
 		return err
 	}
-	params, err := c.params()
+	params, err := params(c)
 	if err != nil {
 		return err
 	}
-	req := primary.Call{Ref: ref, Args: rest, Params: params, DryRun: c.bool("dry-run")}
+	req := primary.Call{Ref: ref, Args: rest, Params: params, DryRun: c.Bool("dry-run")}
 	switch ref.Kind {
 	case item.Tool:
-		return c.runTool(ctx, h, req)
+		return runTool(ctx, c, h, req)
 	case item.Directive:
-		return c.runDirective(ctx, h, req)
+		return runDirective(ctx, c, h, req)
 	}
-	return c.runText(ctx, h, req)
+	return runText(ctx, c, h, req)
 }
 
 // params reads --params: JSON, a file or stdin.
-func (c *call) params() (map[string]any, error) {
-	text := c.str("params")
+func params(c *cli.Call) (map[string]any, error) {
+	text := c.Str("params")
 	if text == "" {
 		return nil, nil
 	}
@@ -95,7 +95,7 @@ func (c *call) params() (map[string]any, error) {
 		b, err = readParams(c.Stdin)
 	case strings.HasPrefix(text, "@"):
 		var f *os.File
-		if f, err = os.Open(c.path(text[1:])); err == nil {
+		if f, err = os.Open(c.Path(text[1:])); err == nil {
 			defer f.Close()
 			b, err = readParams(f)
 		}
@@ -121,44 +121,44 @@ func readParams(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-func (c *call) runTool(ctx context.Context, h *house, req primary.Call) error {
-	if c.bool("print") {
+func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
+	if c.Bool("print") {
 		return diag.New(diag.Usage, "running %s: --print is for directives", req.Ref)
 	}
-	live := c.newLiveLine()
-	if !c.ui.quiet {
+	live := newLiveLine(c)
+	if !c.UI.Quiet {
 		req.OnLine = live.line
 	}
-	run, err := h.primary.Tool(ctx, req)
+	run, err := h.Verbs.Tool(ctx, req)
 	live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
-		c.ui.Note("only an agent's key has signed %s: read it, and sign it yourself if it is to be used (rye sign %s)", req.Ref, req.Ref)
+		c.UI.Note("only an agent's key has signed %s: read it, and sign it yourself if it is to be used (rye sign %s)", req.Ref, req.Ref)
 	}
 	if run.Result != nil {
 		sb := run.Result.Sandbox
-		c.ui.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
-		c.ui.dropped("stdout", run.Result.Dropped.Stdout)
-		c.ui.dropped("stderr", run.Result.Dropped.Stderr)
+		c.UI.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
+		showDropped(c.UI, "stdout", run.Result.Dropped.Stdout)
+		showDropped(c.UI, "stderr", run.Result.Dropped.Stderr)
 	}
-	if c.ui.json {
-		return c.ui.answer(run, err)
+	if c.UI.AsJSON {
+		return showAnswer(c.UI, run, err)
 	}
 	if err != nil {
 		if run.Result != nil {
-			c.ui.toolText(run.Result.Data) // what it said before it failed
+			showToolText(c.UI, run.Result.Data) // what it said before it failed
 		}
 		return err
 	}
 	if req.DryRun {
-		c.ui.dryRun(run)
+		showDryRun(c.UI, run)
 		return nil
 	}
-	c.ui.toolResult(run.Result.Data)
+	showToolResult(c.UI, run.Result.Data)
 	return nil
 }
 
 // dropped says that an output of a tool is not all there.
-func (u *ui) dropped(stream string, n int64) {
+func showDropped(u *cli.UI, stream string, n int64) {
 	if n > 0 {
 		u.Note("warning: %s is cut: %s more than what is kept (config.max_output of the runtime)", stream, plural(int(n), "byte"))
 	}
@@ -171,35 +171,41 @@ func orNone(list []string) string {
 	return strings.Join(list, ", ")
 }
 
+// runMetadata is the metadata of a run as the envelope shows it.
+type runMetadata struct {
+	Command string `json:"command"`
+	*primary.Metadata
+}
+
 // answer prints the envelope of a run, failed ones with their error.
-func (u *ui) answer(run *primary.Run, err error) error {
-	doc := envelope{Success: err == nil, Run: run.Metadata}
+func showAnswer(u *cli.UI, run *primary.Run, err error) error {
+	doc := cli.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
 	if err == nil {
 		doc.Data = run.Data
-		return u.document(doc)
+		return u.Document(doc)
 	}
-	doc.Error = failure(diag.Typed(err))
-	if derr := u.document(doc); derr != nil {
+	doc.Error = cli.Failure(diag.Typed(err))
+	if derr := u.Document(doc); derr != nil {
 		return derr
 	}
-	return shown(err, nil)
+	return cli.Shown(err, nil)
 }
 
 // toolResult prints what a tool gave: the text of {stdout} or {output} alone,
 // else the object as JSON.
-func (u *ui) toolResult(data map[string]any) {
-	if u.toolText(data) {
+func showToolResult(u *cli.UI, data map[string]any) {
+	if showToolText(u, data) {
 		return
 	}
 	b, err := jsonx.MarshalIndent(data)
 	if err != nil {
 		b, _ = json.Marshal(data)
 	}
-	u.raw(string(b))
+	u.Raw(string(b))
 }
 
 // toolText prints a result that is a text, and reports whether it was one.
-func (u *ui) toolText(data map[string]any) bool {
+func showToolText(u *cli.UI, data map[string]any) bool {
 	s, ok := data["stdout"].(string)
 	if !ok || len(data) > 1 {
 		s, ok = data["output"].(string)
@@ -208,26 +214,26 @@ func (u *ui) toolText(data map[string]any) bool {
 		s, ok = contentText(data)
 	}
 	if ok && s != "" {
-		u.raw(s)
+		u.Raw(s)
 	}
 	return ok
 }
 
-func (u *ui) dryRun(run *primary.Run) {
+func showDryRun(u *cli.UI, run *primary.Run) {
 	p := run.Plan
 	u.Out("%s would run, nothing was started", run.Metadata.Ref)
-	t := &table{}
+	t := &cli.Table{}
 	if p.Native != nil {
-		t.add("program", "none: "+p.Chain.Primitive().Ref.ID+" works in this process")
+		t.Add("program", "none: "+p.Chain.Primitive().Ref.ID+" works in this process")
 		addConfig(t, p.Native.Config)
 	} else {
-		t.add("program", p.Program)
-		t.add("arguments", argumentLine(p.Argv[1:]))
-		t.add("folder", p.Dir)
+		t.Add("program", p.Program)
+		t.Add("arguments", argumentLine(p.Argv[1:]))
+		t.Add("folder", p.Dir)
 	}
-	t.add("timeout", p.Timeout.String())
+	t.Add("timeout", p.Timeout.String())
 	for _, in := range p.Interpreters {
-		t.add("interpreter", in.Path)
+		t.Add("interpreter", in.Path)
 	}
 	names := make([]string, 0, len(p.Parameters))
 	for name := range p.Parameters {
@@ -236,17 +242,17 @@ func (u *ui) dryRun(run *primary.Run) {
 	sort.Strings(names)
 	for _, name := range names {
 		b, _ := jsonx.Marshal(p.Parameters[name])
-		t.add("parameter", name+" = "+string(b))
+		t.Add("parameter", name+" = "+string(b))
 	}
 	u.Table(t)
-	u.chain(run.Metadata.Chain)
+	showChain(u, run.Metadata.Chain)
 }
 
 // addConfig shows what a primitive of this process was told, key by key.
-func addConfig(t *table, config map[string]any) {
+func addConfig(t *cli.Table, config map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		b, _ := jsonx.Marshal(config[key])
-		t.add("config."+key, string(b))
+		t.Add("config."+key, string(b))
 	}
 }
 
@@ -262,25 +268,25 @@ func argumentLine(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-func (c *call) runDirective(ctx context.Context, h *house, req primary.Call) error {
-	if !c.bool("print") && !c.bool("dry-run") {
+func runDirective(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
+	if !c.Bool("print") && !c.Bool("dry-run") {
 		return diag.New(diag.Usage, "running %s: following a directive with a model is not part of this version", req.Ref).
 			WithHint("add --print to get the directive with its inputs filled in")
 	}
-	p, err := h.primary.Directive(ctx, req)
+	p, err := h.Verbs.Directive(ctx, req)
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(p, func() {
+	return c.UI.Show(p, func() {
 		if req.DryRun {
-			c.ui.Out("%s is ready, its inputs fit", p.Ref)
+			c.UI.Out("%s is ready, its inputs fit", p.Ref)
 			return
 		}
-		c.ui.directive(p)
+		showDirective(c.UI, p)
 	})
 }
 
-func (u *ui) directive(p *primary.Prepared) {
+func showDirective(u *cli.UI, p *primary.Prepared) {
 	u.Note("%s, signed by %s", p.Ref, signerOf(p.Item))
 	if p.Title != "" {
 		u.Out("# %s\n", p.Title)
@@ -296,12 +302,12 @@ func (u *ui) directive(p *primary.Prepared) {
 }
 
 // runText prints knowledge, and every other kind that has nothing to run.
-func (c *call) runText(ctx context.Context, h *house, req primary.Call) error {
-	it, err := h.primary.Text(ctx, req)
+func runText(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
+	it, err := h.Verbs.Text(ctx, req)
 	if err != nil {
 		return err
 	}
 	text := primary.Body(it)
 	data := map[string]any{"ref": it.Ref.String(), "title": it.Meta.Title, "version": it.Meta.Version, "trust": it.Verdict, "body": text}
-	return c.ui.Show(data, func() { c.ui.Text(text) })
+	return c.UI.Show(data, func() { c.UI.Text(text) })
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/proc"
 )
@@ -11,13 +12,13 @@ import (
 // line of a command whose output is the result. It is gone when the result
 // comes. Off a terminal it is silent.
 type liveLine struct {
-	ui    *ui
+	ui    *cli.UI
 	on    bool
 	drawn bool
 }
 
-func (c *call) newLiveLine() *liveLine {
-	return &liveLine{ui: c.ui, on: c.newProgress().on}
+func newLiveLine(c *cli.Call) *liveLine {
+	return &liveLine{ui: c.UI, on: newProgress(c).on}
 }
 
 // line shows a line of a tool: what it wrote to stderr stays.
@@ -32,17 +33,17 @@ func (l *liveLine) line(s proc.Stream, line []byte) {
 }
 
 func (l *liveLine) draw(text string) {
-	if w := terminalWidth(l.ui.errOut); w > 1 {
+	if w := cli.TerminalWidth(l.ui.Stderr); w > 1 {
 		text = firstRunes(text, w-1)
 	}
-	fmt.Fprintf(l.ui.errOut, "\r\x1b[K%s", text)
+	fmt.Fprintf(l.ui.Stderr, "\r\x1b[K%s", text)
 	l.drawn = true
 }
 
 // clear takes the line away.
 func (l *liveLine) clear() {
 	if l.drawn {
-		fmt.Fprint(l.ui.errOut, "\r\x1b[K")
+		fmt.Fprint(l.ui.Stderr, "\r\x1b[K")
 		l.drawn = false
 	}
 }

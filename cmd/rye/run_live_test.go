@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/proc"
 )
 
@@ -13,7 +14,7 @@ import (
 // else is said; off a terminal nothing is written.
 func TestLiveLine(t *testing.T) {
 	var b, out bytes.Buffer
-	l := &liveLine{ui: &ui{out: bufio.NewWriter(&out), errOut: &b}, on: true}
+	l := &liveLine{ui: &cli.UI{Stdout: bufio.NewWriter(&out), Stderr: &b}, on: true}
 	l.line(proc.Live, []byte("one"))
 	l.line(proc.Live, []byte("two \x1b[31mred"))
 	l.line(proc.Stdout, []byte("a result"))

@@ -7,40 +7,40 @@ import (
 	"io"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/lock/sbom"
 )
 
-func sbomCommand() *command {
-	return &command{
-		name: "sbom", group: packagesGroup,
-		usage: "print a bill of materials of the project",
-		long: `CycloneDX 1.6, from rye.lock alone: bundles with version, origin, hashes and the
+func sbomCommand() *cli.Command {
+	return &cli.Command{
+		Name: "sbom", Group: packagesGroup,
+		Usage: "print a bill of materials of the project",
+		Long: `CycloneDX 1.6, from rye.lock alone: bundles with version, origin, hashes and the
 keys that signed them, the system bundle, the folders of the workspace, the items
 that run with their chains, and what needs what. The same lock gives the same
 bytes: a time is written when SOURCE_DATE_EPOCH is set, a serial number with
 --serial. A lock that is not what rye.yaml asks for is refused. Nothing is
 verified: rye audit and rye verify do that.`,
-		examples: []string{"rye sbom > sbom.cdx.json", "rye sbom --json"},
-		codes:    []diag.Code{diag.LockMissing, diag.LockStale, diag.ParsingError, diag.ItemNotFound},
-		flags:    []cli.Flag{&cli.BoolFlag{Name: "serial", Usage: "write a random serial number"}},
-		run:      runSBOM,
+		Examples: []string{"rye sbom > sbom.cdx.json", "rye sbom --json"},
+		Codes:    []diag.Code{diag.LockMissing, diag.LockStale, diag.ParsingError, diag.ItemNotFound},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "serial", Usage: "write a random serial number"}},
+		Run:      runSBOM,
 	}
 }
 
-func runSBOM(ctx context.Context, c *call) error {
-	sl, err := c.currentLock(ctx)
+func runSBOM(ctx context.Context, c *cli.Call) error {
+	sl, err := currentLock(ctx, c)
 	if err != nil {
 		return err
 	}
-	p := sbom.Params{Lock: sl.lock, Program: readVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
-	if sl.manifest != nil {
-		p.Project = sl.manifest.Name()
+	p := sbom.Params{Lock: sl.Lock, Program: cli.ReadVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
+	if sl.Manifest != nil {
+		p.Project = sl.Manifest.Name()
 	}
-	if c.bool("serial") {
+	if c.Bool("serial") {
 		if p.Serial, err = uuid(c.Rand); err != nil {
 			return err
 		}
@@ -56,29 +56,29 @@ func runSBOM(ctx context.Context, c *call) error {
 	if err := enc.Encode(d); err != nil {
 		return err
 	}
-	return c.ui.Show(d, func() { c.ui.raw(text.String()) })
+	return c.UI.Show(d, func() { c.UI.Raw(text.String()) })
 }
 
 // currentLock returns the project's lock, which must be what rye.yaml asks for.
-func (c *call) currentLock(ctx context.Context) (*spaceLock, error) {
-	h, err := c.house(ctx, lenient)
+func currentLock(ctx context.Context, c *cli.Call) (*project.SpaceLock, error) {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := h.needProject(); err != nil {
+	if _, err := h.NeedProject(); err != nil {
 		return nil, err
 	}
-	if err := diag.Join("reading "+lock.LockFile, h.lockErrs); err != nil {
+	if err := diag.Join("reading "+lock.LockFile, h.LockErrs); err != nil {
 		return nil, err
 	}
-	if h.lock == nil {
+	if h.Lock == nil {
 		return nil, diag.New(diag.LockMissing, "reading %s: it does not exist", lock.LockFile)
 	}
-	found, err := h.lock.stale()
+	found, err := h.Lock.Stale()
 	if err != nil {
 		return nil, err
 	}
-	return h.lock, diag.FromFindings("checking "+lock.LockFile, found)
+	return h.Lock, diag.FromFindings("checking "+lock.LockFile, found)
 }
 
 // uuid returns a random UUID, version 4.

@@ -8,38 +8,39 @@ import (
 	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 )
 
 // relockCommand writes rye.lock anew with what is in it and the entries of the
 // project's tools: what rye lock does of it without a network.
-func relockCommand() *command {
-	return &command{
-		name: "relock", usage: "write the items of rye.lock", hidden: true,
-		run: func(ctx context.Context, c *call) error {
-			h, err := c.house(ctx, strict)
+func relockCommand() *cli.Command {
+	return &cli.Command{
+		Name: "relock", Usage: "write the items of rye.lock", Hidden: true,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}
-			dir := h.spaces.ProjectDir
+			dir := h.Spaces.ProjectDir
 			l, err := scriptLock(dir)
 			if err != nil {
 				return err
 			}
-			items, found, err := h.primary.LockItems(ctx)
+			items, found, err := h.Verbs.LockItems(ctx)
 			if err != nil {
 				return err
 			}
-			l.Items, l.System = items, h.system()
-			clash, err := h.resolver.Collisions(ctx)
+			l.Items, l.System = items, h.System()
+			clash, err := h.Resolver.Collisions(ctx)
 			if err != nil {
 				return err
 			}
 			for _, f := range append(found, clash...) {
-				c.ui.Warn("%s", f)
+				c.UI.Warn("%s", f)
 			}
 			if err := diag.FromFindings("locking", append(found, clash...)); err != nil {
 				return err

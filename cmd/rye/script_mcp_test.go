@@ -64,8 +64,8 @@ type player struct {
 // mcpLine carries messages. ask returns the answer to a request, tell waits for
 // none.
 type mcpLine interface {
-	ask(id int, message string) (map[string]any, error)
-	tell(message string) error
+	Ask(id int, message string) (map[string]any, error)
+	Tell(message string) error
 	hangUp()
 }
 
@@ -124,10 +124,10 @@ func (p *player) shake() error {
 		can = `{"elicitation":{}}`
 	}
 	hello := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":%s,"clientInfo":{"name":"mcp","version":"1"}}}`, p.id, can)
-	if _, err := p.line.ask(p.id, hello); err != nil {
+	if _, err := p.line.Ask(p.id, hello); err != nil {
 		return err
 	}
-	return p.line.tell(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return p.line.Tell(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 }
 
 func (p *player) step(line string) error {
@@ -139,7 +139,7 @@ func (p *player) step(line string) error {
 	case word == "until":
 		return waitForFile(params)
 	case word == "cancel":
-		return p.line.tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.loose))
+		return p.line.Tell(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, p.loose))
 	case word == "term":
 		return p.rye.Process.Signal(syscall.SIGTERM)
 	case word == "kill":
@@ -155,16 +155,16 @@ func (p *player) step(line string) error {
 	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, p.id, method, params)
 	if loose {
 		p.loose = p.id
-		return p.line.tell(message)
+		return p.line.Tell(message)
 	}
-	answer, err := p.line.ask(p.id, message)
+	answer, err := p.line.Ask(p.id, message)
 	p.answers = append(p.answers, readable(answer))
 	return err
 }
 
 // raw sends a line and takes whatever comes next.
 func (p *player) raw(line string) error {
-	answer, err := p.line.ask(0, line)
+	answer, err := p.line.Ask(0, line)
 	p.answers = append(p.answers, readable(answer))
 	return err
 }
@@ -207,13 +207,13 @@ type pipeLine struct {
 	person string // what the person says to questions
 }
 
-func (l *pipeLine) tell(message string) error {
+func (l *pipeLine) Tell(message string) error {
 	_, err := io.WriteString(l.in, message+"\n")
 	return err
 }
 
-func (l *pipeLine) ask(id int, message string) (map[string]any, error) {
-	if err := l.tell(message); err != nil {
+func (l *pipeLine) Ask(id int, message string) (map[string]any, error) {
+	if err := l.Tell(message); err != nil {
 		return nil, err
 	}
 	for l.out.Scan() {
@@ -238,7 +238,7 @@ func (l *pipeLine) ask(id int, message string) (map[string]any, error) {
 func (l *pipeLine) say(question map[string]any) error {
 	params, _ := question["params"].(map[string]any)
 	fmt.Fprintln(os.Stderr, "asked:", params["message"])
-	return l.tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"confirm":%v}}}`, question["id"], l.person == "yes"))
+	return l.Tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"confirm":%v}}}`, question["id"], l.person == "yes"))
 }
 
 func (l *pipeLine) hangUp() { l.in.Close() }
@@ -289,7 +289,7 @@ func (l *webLine) post(message string) (*http.Response, error) {
 	return http.DefaultClient.Do(req)
 }
 
-func (l *webLine) tell(message string) error {
+func (l *webLine) Tell(message string) error {
 	go func() {
 		if res, err := l.post(message); err == nil {
 			res.Body.Close()
@@ -298,7 +298,7 @@ func (l *webLine) tell(message string) error {
 	return nil
 }
 
-func (l *webLine) ask(_ int, message string) (map[string]any, error) {
+func (l *webLine) Ask(_ int, message string) (map[string]any, error) {
 	res, err := l.post(message)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"testing/fstest"
 
 	"github.com/rogpeppe/go-internal/testscript"
-
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 )
 
@@ -22,16 +22,16 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"toylsp":      toyLSP,
-		"rye":         func() { os.Exit(runAs(func(*world) {})) },
-		"rye-empty":   func() { os.Exit(runAs(func(w *world) { w.Stdlib = fstest.MapFS{} })) },
-		"rye-panics":  func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), brokenCommands()...) })) },
+		"rye":         func() { os.Exit(runAs(func(*cli.World) {})) },
+		"rye-empty":   func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
+		"rye-panics":  func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), brokenCommands()...) })) },
 		"mcp-fixture": mcptest.Main,
-		"rye-lock":    func() { os.Exit(runAs(func(w *world) { w.Commands = append(commands(), relockCommand()) })) },
+		"rye-lock":    func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), relockCommand()) })) },
 		"mcp":         func() { os.Exit(mcpMain(os.Args[1:])) },
 	})
 }
 
-func runAs(change func(*world)) int {
+func runAs(change func(*cli.World)) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	w := hostWorld()
@@ -39,7 +39,7 @@ func runAs(change func(*world)) int {
 		w.Etc = filepath.Join(work, "etc", "rye")
 	}
 	change(w)
-	return run(ctx, w)
+	return runMain(ctx, w)
 }
 
 // TestScripts runs the scripts of testdata/scripts, with -short the first one of

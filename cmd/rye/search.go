@@ -8,19 +8,19 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-func searchCommand() *command {
-	return &command{
-		name: "search", group: "Items",
-		usage: "find items of every space", args: "[QUERY…]",
-		long: `Words must all be there. AND, OR and NOT in capitals and parentheses combine them;
+func searchCommand() *cli.Command {
+	return &cli.Command{
+		Name: "search", Group: "Items",
+		Usage: "find items of every space", Args: "[QUERY…]",
+		Long: `Words must all be there. AND, OR and NOT in capitals and parentheses combine them;
 "quoted words" stand one after the other, "two words"~5 near each other; * stands
 for any letters, word~1 allows a typing error. field:word looks in one field, such as
 name, title, description, category, tags or body. type:tool, space:user, ns:rye/core
@@ -30,61 +30,61 @@ line, and TRUST says whether it holds. Without a query, everything is listed.
 When nothing matches, words are taken for misspelled, then some of the words will do;
 a note says so. The item that a run would use is shown for each id; "shadowed" marks
 one that another hides and that alone matches.`,
-		examples: []string{
+		Examples: []string{
 			`rye search scrape website`,
 			`rye search 'git AND commit NOT rebase' --scope directive`,
 			`rye search 'title:"trust model" OR name:sign*' --json`,
 			`rye search --scope 'tool.rye.core.*'    # everything there`,
 		},
-		codes: []diag.Code{},
-		flags: []cli.Flag{
+		Codes: []diag.Code{},
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "scope", Usage: "only `SCOPE`: a kind, with a namespace if wanted (tool.rye.core.*)"},
 			&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"},
 			&cli.IntFlag{Name: "limit", Value: search.DefaultLimit, Usage: "show at most `N` items"},
 			&cli.IntFlag{Name: "offset", Usage: "leave out the first `N` items"},
 			&cli.BoolFlag{Name: "no-index", Usage: "read every item instead of the index in the cache"},
 		},
-		run: runSearch,
+		Run: runSearch,
 	}
 }
 
-func runSearch(ctx context.Context, c *call) error {
-	if c.int("limit") < 1 {
+func runSearch(ctx context.Context, c *cli.Call) error {
+	if c.Int("limit") < 1 {
 		return diag.New(diag.Usage, "searching items: --limit must be at least 1")
 	}
-	h, err := c.house(ctx, strict)
+	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	ask := h.primary.Search
-	if c.bool("no-index") {
-		p := c.indexParams(h)
+	ask := h.Verbs.Search
+	if c.Bool("no-index") {
+		p := h.IndexParams()
 		p.Scan = true
 		ask = search.New(p).Search
 	}
 	res, err := ask(ctx, search.Query{
-		Text: strings.Join(c.args, " "), Scope: c.str("scope"), Space: c.str("space"), Limit: c.int("limit"), Offset: c.int("offset"),
+		Text: strings.Join(c.Args, " "), Scope: c.Str("scope"), Space: c.Str("space"), Limit: c.Int("limit"), Offset: c.Int("offset"),
 	})
 	if err != nil {
-		c.ui.caret(err)
+		showCaret(c.UI, err)
 		return err
 	}
 	for _, n := range res.Notes {
-		c.ui.Warn("%s", n)
+		c.UI.Warn("%s", n)
 	}
-	return c.ui.Show(res, func() { c.ui.hits(res, c.int("offset")) })
+	return c.UI.Show(res, func() { showHits(c.UI, res, c.Int("offset")) })
 }
 
 // build names this build of the program in the cache.
-func (v versionInfo) build() string {
+func build(v cli.VersionInfo) string {
 	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
 }
 
 // caret shows what the user wrote with a mark below the character that an error
 // is about.
-func (u *ui) caret(err error) {
+func showCaret(u *cli.UI, err error) {
 	var e *diag.Error
-	if u.json || !errors.As(err, &e) {
+	if u.AsJSON || !errors.As(err, &e) {
 		return
 	}
 	text, isText := e.Details["query"].(string)
@@ -93,12 +93,12 @@ func (u *ui) caret(err error) {
 		return
 	}
 	before := []rune(text)[:min(column-1, len([]rune(text)))]
-	u.tell("  %s", text)
-	u.tell("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.errStyle(red, "^"))
+	u.Tell("  %s", text)
+	u.Tell("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
 }
 
 // hits prints a page of hits.
-func (u *ui) hits(res *search.Result, offset int) {
+func showHits(u *cli.UI, res *search.Result, offset int) {
 	switch {
 	case res.Total == 0:
 		u.Note("Nothing found.")
@@ -120,13 +120,13 @@ func (u *ui) hits(res *search.Result, offset int) {
 	}
 }
 
-func hitTable(u *ui, hits []search.Hit) *table {
-	t := &table{header: []string{"ITEM", "VERSION", "SPACE", "TRUST", "SCORE", "DESCRIPTION"}}
+func hitTable(u *cli.UI, hits []search.Hit) *cli.Table {
+	t := &cli.Table{Header: []string{"ITEM", "VERSION", "SPACE", "TRUST", "SCORE", "DESCRIPTION"}}
 	for _, h := range hits {
 		name := any(h.Ref().String())
 		switch {
 		case h.Shadowed:
-			name = u.Style(dim, h.Ref().String()+" (shadowed)")
+			name = u.Style(cli.Dim, h.Ref().String()+" (shadowed)")
 		case len(h.Shadows) > 0:
 			name = h.Ref().String() + " (shadows " + owners(h.Shadows) + ")"
 		}
@@ -134,7 +134,7 @@ func hitTable(u *ui, hits []search.Hit) *table {
 		if text == "" {
 			text = h.Title
 		}
-		t.add(name, h.Version, h.Source, h.Trust, fmt.Sprintf("%.2f", h.Score), text)
+		t.Add(name, h.Version, h.Source, h.Trust, fmt.Sprintf("%.2f", h.Score), text)
 	}
 	return t
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
@@ -18,28 +19,28 @@ func mcpClients() []string { return []string{"claude", "codex", "cursor", "vscod
 
 // printClient prints what a client needs to start this server, or to find it
 // when --http says where it is.
-func (c *call) printClient(name string) error {
+func printClient(c *cli.Call, name string) error {
 	if err := oneOf("--print-config", name, mcpClients()); err != nil {
 		return err
 	}
-	where, text, err := c.clientText(name, c.command())
+	where, text, err := clientText(c, name, command(c))
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]string{"client": name, "file": where, "text": text}, func() {
-		c.ui.Note("write this into %s", where)
-		c.ui.Text(text)
+	return c.UI.Show(map[string]string{"client": name, "file": where, "text": text}, func() {
+		c.UI.Note("write this into %s", where)
+		c.UI.Text(text)
 	})
 }
 
 // clientText returns the settings that make a client start or reach this server
 // with the flags of the call, and the file in which they stand.
-func (c *call) clientText(name, command string) (where, text string, err error) {
+func clientText(c *cli.Call, name, command string) (where, text string, err error) {
 	kind := ""
 	switch {
-	case c.isSet("token-file"):
+	case c.IsSet("token-file"):
 		kind = "-token" // the client has it in its variable RYE_TOKEN
-	case c.isSet("http"):
+	case c.IsSet("http"):
 		kind = "-http"
 	}
 	b, err := templates.ReadFile("templates/mcp-" + name + kind + ".txt")
@@ -49,7 +50,7 @@ func (c *call) clientText(name, command string) (where, text string, err error) 
 	head, text, _ := strings.Cut(string(b), "\n")
 	where, folder, _ := strings.Cut(head, " ") // the file, and what the client calls its project's folder
 	return where, strings.NewReplacer(
-		"@COMMAND@", command, "@ARGS@", jsonText(c.serveWords(folder)), "@URL@", "http://"+listenAddress(c.str("http"))+"/mcp",
+		"@COMMAND@", command, "@ARGS@", jsonText(serveWords(c, folder)), "@URL@", "http://"+listenAddress(c.Str("http"))+"/mcp",
 	).Replace(text), nil
 }
 
@@ -61,7 +62,7 @@ func oneOf(flag, word string, words []string) error {
 		}
 	}
 	e := diag.New(diag.Usage, "reading flag %s: %q is none of %s", flag, word, strings.Join(words, ", "))
-	if near := nearest(word, words); near != "" {
+	if near := cli.Nearest(word, words); near != "" {
 		return e.WithHint("did you mean %s?", near)
 	}
 	return e
@@ -69,7 +70,7 @@ func oneOf(flag, word string, words []string) error {
 
 // command is how a client starts this program: by its name where that is what
 // the path holds, as this survives an update.
-func (c *call) command() string {
+func command(c *cli.Call) string {
 	found, err := exec.LookPath("rye")
 	if err == nil && sameFile(found, c.Self) {
 		return "rye"
@@ -86,12 +87,12 @@ func sameFile(a, b string) bool {
 
 // serveWords are the words behind the program's name. A client that starts
 // servers elsewhere says where the project is.
-func (c *call) serveWords(folder string) []string {
+func serveWords(c *cli.Call, folder string) []string {
 	words := []string{"serve"}
-	if dir := cmp.Or(c.project(), folder); dir != "" {
+	if dir := cmp.Or(c.Project(), folder); dir != "" {
 		words = append(words, "--project", dir)
 	}
-	if list := c.strs("capabilities"); len(list) > 0 {
+	if list := c.Strs("capabilities"); len(list) > 0 {
 		words = append(words, "--capabilities", strings.Join(list, ","))
 	}
 	return words

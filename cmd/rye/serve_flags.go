@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/mcpserve"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -54,7 +55,7 @@ func listenHint(err error) string {
 // warner tells the person who starts a server when it offers nothing.
 type warner struct {
 	mcpserve.Verbs
-	ui *ui
+	ui *cli.UI
 }
 
 // Definitions is that of the verbs.
@@ -110,7 +111,7 @@ func readCapability(word string) (policy.Cap, error) {
 
 func noVerb(word, verb string) error {
 	e := diag.New(diag.Usage, "reading capability %q: %q is none of the verbs %s", word, verb, strings.Join(agentVerbs(), ", "))
-	if near := nearest(verb, agentVerbs()); near != "" {
+	if near := cli.Nearest(verb, agentVerbs()); near != "" {
 		return e.WithHint("did you mean %s?", near)
 	}
 	return e.WithHint("name verbs, such as search,load, or capabilities, such as rye.execute.tool.gh.*")

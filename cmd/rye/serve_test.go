@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
-	rcli "github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cli"
 )
 
 // play drives the server with the program mcp and returns the answers.
@@ -139,7 +139,7 @@ func TestReadCapability(t *testing.T) {
 	} {
 		_, err := readCapability(word)
 		var e *diag.Error
-		if !errors.As(err, &e) || e.Code != diag.Usage || !strings.HasPrefix(rcli.Hint(e), hint) {
+		if !errors.As(err, &e) || e.Code != diag.Usage || !strings.HasPrefix(cli.Hint(e), hint) {
 			t.Errorf("readCapability(%q): %v", word, err)
 		}
 	}

@@ -5,19 +5,21 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 )
 
-func showCommand() *command {
-	return &command{
-		name: "show", group: "Items",
-		usage: "print what an item says about itself and who vouches for it", args: "REF",
-		examples: []string{"rye show tool:rye/bash/bash", "rye show demo/hello --json"},
-		codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
-		complete: completeItems(),
-		run:      runShow,
+func showCommand() *cli.Command {
+	return &cli.Command{
+		Name: "show", Group: "Items",
+		Usage: "print what an item says about itself and who vouches for it", Args: "REF",
+		Examples: []string{"rye show tool:rye/bash/bash", "rye show demo/hello --json"},
+		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
+		Complete: completeItems(),
+		Run:      runShow,
 	}
 }
 
@@ -39,12 +41,12 @@ type itemView struct {
 	Findings    []diag.Finding `json:"findings,omitempty"`
 }
 
-func runShow(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, strict)
+func runShow(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	it, err := c.itemAt(ctx, h, c.arg(0))
+	it, err := h.ItemAt(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func runShow(ctx context.Context, c *call) error {
 	if it.Meta.HasExecutor {
 		v.Executor = &it.Meta.ExecutorID
 	}
-	shadows, err := h.resolver.Shadows(ctx, it.Ref)
+	shadows, err := h.Resolver.Shadows(ctx, it.Ref)
 	if err != nil {
 		return err
 	}
@@ -65,17 +67,17 @@ func runShow(ctx context.Context, c *call) error {
 			v.Shadows = append(v.Shadows, s.Root.Display(s.Rel))
 		}
 	}
-	return c.ui.Show(v, func() { c.ui.item(&v, it) })
+	return c.UI.Show(v, func() { showItem(c.UI, &v, it) })
 }
 
-func (u *ui) item(v *itemView, it *resolve.Item) {
-	t := &table{}
+func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
+	t := &cli.Table{}
 	row := func(name, value string) {
 		if value != "" {
-			t.add(u.Style(dim, name), value)
+			t.Add(u.Style(cli.Dim, name), value)
 		}
 	}
-	u.Out("%s %s", u.Style(bold, v.Ref), v.Version)
+	u.Out("%s %s", u.Style(cli.Bold, v.Ref), v.Version)
 	row("title", v.Title)
 	row("description", v.Description)
 	row("file", v.Path)
@@ -104,7 +106,7 @@ func (u *ui) item(v *itemView, it *resolve.Item) {
 	}
 	u.Table(t)
 	for _, f := range v.Findings {
-		u.finding(f)
+		u.Finding(f)
 	}
 }
 
@@ -161,57 +163,57 @@ func signerOf(it *resolve.Item) string {
 	return it.Verdict.Owner + " (" + it.Verdict.Signer.Short() + ")"
 }
 
-func chainCommand() *command {
-	return &command{
-		name: "chain", group: "Items",
-		usage: "print what executes a tool, down to the primitive", args: "REF",
-		long: `Every element is resolved, verified and validated as a run would do it. All
+func chainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "chain", Group: "Items",
+		Usage: "print what executes a tool, down to the primitive", Args: "REF",
+		Long: `Every element is resolved, verified and validated as a run would do it. All
 findings are shown, and the interpreter when it is a program of the project; -v
 and --json show every one.`,
-		examples: []string{"rye chain tool:rye/bash/bash", "rye chain demo/hello --json"},
-		codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
-		complete: completeItems(item.Tool),
-		run:      runChain,
+		Examples: []string{"rye chain tool:rye/bash/bash", "rye chain demo/hello --json"},
+		Codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
+		Complete: completeItems(item.Tool),
+		Run:      runChain,
 	}
 }
 
-func runChain(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, strict)
+func runChain(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	ref, err := h.resolver.Ref(ctx, c.arg(0))
+	ref, err := h.Resolver.Ref(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
 	if ref.Kind != item.Tool {
 		return diag.New(diag.Usage, "printing the chain of %s: only tools have one", ref)
 	}
-	chain, err := h.executor.Chain(ctx, ref)
+	chain, err := h.Executor.Chain(ctx, ref)
 	if chain == nil {
 		return err
 	}
 	elements := primary.Elements(chain)
 	if err != nil {
-		c.ui.chain(elements)
-		if !c.ui.json {
+		showChain(c.UI, elements)
+		if !c.UI.AsJSON {
 			return err
 		}
-		return shown(err, map[string]any{"chain": elements})
+		return cli.Shown(err, map[string]any{"chain": elements})
 	}
-	programs, err := h.executor.Programs(ctx, chain)
+	programs, err := h.Executor.Programs(ctx, chain)
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"chain": elements, "interpreters": programs}, func() {
-		c.ui.chain(elements)
-		c.ui.programs(programs)
+	return c.UI.Show(map[string]any{"chain": elements, "interpreters": programs}, func() {
+		showChain(c.UI, elements)
+		showPrograms(c.UI, programs)
 	})
 }
 
 // programs lists what interprets a tool: programs of the project always, those
 // of the machine when asked for more.
-func (u *ui) programs(programs []exec.Interpreter) {
+func showPrograms(u *cli.UI, programs []exec.Interpreter) {
 	for _, in := range programs {
 		switch {
 		case in.Missing != "":
@@ -220,14 +222,14 @@ func (u *ui) programs(programs []exec.Interpreter) {
 			u.Out("interpreter %s  of the project, refused: %s", in.Path, in.Refused)
 		case in.Local:
 			u.Out("interpreter %s  of the project, by your consent to %s", in.Path, in.Digest)
-		case u.verbose:
+		case u.Detailed:
 			u.Out("interpreter %s  of this machine", in.Path)
 		}
 	}
 }
 
-func (u *ui) chain(elements []primary.Element) {
-	t := &table{header: []string{"", "ELEMENT", "SPACE", "VERSION", "DIGEST", "SIGNER"}}
+func showChain(u *cli.UI, elements []primary.Element) {
+	t := &cli.Table{Header: []string{"", "ELEMENT", "SPACE", "VERSION", "DIGEST", "SIGNER"}}
 	for i, e := range elements {
 		arrow := ""
 		if i > 0 {
@@ -237,7 +239,7 @@ func (u *ui) chain(elements []primary.Element) {
 		if e.Status != "trusted" {
 			who = string(e.Status)
 		}
-		t.add(arrow, e.Ref, e.Space, e.Version, e.Digest.String()[:19], who)
+		t.Add(arrow, e.Ref, e.Space, e.Version, e.Digest.String()[:19], who)
 	}
 	u.Table(t)
 }

@@ -13,29 +13,27 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
-	rcli "github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cli"
 )
 
-func tourCommand() *command {
-	return &command{
-		name: "tour", group: "About rye",
-		usage: "see rye work, in a scratch folder that is removed again",
-		long: `Makes a key and a project, writes and signs a tool, verifies and runs it, then
+func tourCommand() *cli.Command {
+	return &cli.Command{
+		Name: "tour", Group: "About rye",
+		Usage: "see rye work, in a scratch folder that is removed again",
+		Long: `Makes a key and a project, writes and signs a tool, verifies and runs it, then
 shows attacks being refused. Every line below a $ is the real output of the
 real command; nothing outside the scratch folder is read or written.`,
-		examples: []string{"rye tour", "rye tour --keep  # leaves the folder for a look"},
-		codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
-		flags:    []cli.Flag{&cli.BoolFlag{Name: "keep", Usage: "leave the scratch folder"}},
-		run:      runTour,
+		Examples: []string{"rye tour", "rye tour --keep  # leaves the folder for a look"},
+		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
+		Flags:    []cli.Flag{&cli.BoolFlag{Name: "keep", Usage: "leave the scratch folder"}},
+		Run:      runTour,
 	}
 }
 
 // tour is one walk through the commands.
 type tour struct {
-	c       *call
+	c       *cli.Call
 	dir     string // scratch folder
 	project string
 	tool    string // file of the tool, below the project
@@ -52,7 +50,7 @@ type tourStep struct {
 	Output  string `json:"output"`
 }
 
-func runTour(ctx context.Context, c *call) error {
+func runTour(ctx context.Context, c *cli.Call) error {
 	dir, err := os.MkdirTemp("", "rye-tour-")
 	if err != nil {
 		return diag.New(diag.FileSystemError, "making the scratch folder: %w", err)
@@ -64,17 +62,17 @@ func runTour(ctx context.Context, c *call) error {
 	}
 	t := &tour{c: c, dir: dir, project: filepath.Join(dir, "hello-project")}
 	walked := t.walk(ctx)
-	if c.bool("keep") {
-		c.ui.Note("The scratch folder is %s", dir)
+	if c.Bool("keep") {
+		c.UI.Note("The scratch folder is %s", dir)
 	} else if err := removeAll(dir); err != nil && walked == nil {
 		walked = diag.New(diag.FileSystemError, "cleaning up: %w", err)
 	}
 	if walked != nil {
 		return walked
 	}
-	return c.ui.Show(map[string]any{"steps": t.Steps}, func() {
-		c.ui.Out("%s", c.ui.Style(bold, "That was the tour. The scratch folder is gone."))
-		c.ui.Out("In a project of your own: rye key new, rye init, rye new tool demo/hello, rye verify.")
+	return c.UI.Show(map[string]any{"steps": t.Steps}, func() {
+		c.UI.Out("%s", c.UI.Style(cli.Bold, "That was the tour. The scratch folder is gone."))
+		c.UI.Out("In a project of your own: rye key new, rye init, rye new tool demo/hello, rye verify.")
 	})
 }
 
@@ -117,11 +115,11 @@ func (t *tour) author(ctx context.Context) error {
 	}
 	t.say("A tool: a script whose header says what runs it. (" + filepath.ToSlash(t.tool) + ")")
 	for line := range strings.Lines(text) {
-		t.c.ui.Out("  | %s", strings.TrimRight(line, "\n"))
+		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
 	}
-	t.c.ui.Out("")
+	t.c.UI.Out("")
 	return errors.Join(
-		t.rye(ctx, rcli.ExitStatus(diag.Unsigned), "Nobody vouches for it yet, so it does not run.", "run", "tool", "demo/hello"),
+		t.rye(ctx, cli.ExitStatus(diag.Unsigned), "Nobody vouches for it yet, so it does not run.", "run", "tool", "demo/hello"),
 		t.rye(ctx, 0, "You read it and sign it.", "sign", "tool:demo/hello"),
 	)
 }
@@ -146,8 +144,8 @@ func (t *tour) tamper(ctx context.Context) error {
 	}
 	t.say("Somebody flips one byte: hello becomes hellO.")
 	err = errors.Join(
-		t.rye(ctx, rcli.ExitStatus(diag.HashMismatch), "It does not run any more.", "run", "tool", "demo/hello", "name=world"),
-		t.rye(ctx, rcli.ExitStatus(diag.HashMismatch), "CI sees it, too.", "verify"),
+		t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "It does not run any more.", "run", "tool", "demo/hello", "name=world"),
+		t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "CI sees it, too.", "verify"),
 	)
 	return errors.Join(err, t.write(t.tool, string(good)))
 }
@@ -163,7 +161,7 @@ func (t *tour) impersonate(ctx context.Context) error {
 		return err
 	}
 	t.say("The byte is back. Somebody copies the signed tool to the id demo/deploy.")
-	return t.rye(ctx, rcli.ExitStatus(diag.SigInvalid), "A signature is for one id: it is no passport for another.", "run", "tool", "demo/deploy")
+	return t.rye(ctx, cli.ExitStatus(diag.SigInvalid), "A signature is for one id: it is no passport for another.", "run", "tool", "demo/deploy")
 }
 
 func (t *tour) next(ctx context.Context) error {
@@ -190,13 +188,13 @@ func (t *tour) team(ctx context.Context) error {
 		)
 	})
 	return errors.Join(err,
-		t.rye(ctx, rcli.ExitStatus(diag.KeyUnknown), "A signature of a stranger counts for nothing.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, cli.ExitStatus(diag.KeyUnknown), "A signature of a stranger counts for nothing.", "run", "tool", "demo/report", "name=team"),
 		t.rye(ctx, 0, "You trust her, for tools below demo/ and for no more.", "trust", "add", "ada.toml", "--kinds", "tool", "--namespaces", "demo/**"),
 		t.rye(ctx, 0, "Now it runs.", "run", "tool", "demo/report", "name=team"),
 		t.as("ada", func() error {
 			return t.rye(ctx, 0, "Her laptop is stolen. She says so in the project.", "key", "revoke", "--reason", "compromised", "--in-project")
 		}),
-		t.rye(ctx, rcli.ExitStatus(diag.Revoked), "From that commit on her signatures count nowhere.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, cli.ExitStatus(diag.Revoked), "From that commit on her signatures count nowhere.", "run", "tool", "demo/report", "name=team"),
 	)
 }
 
@@ -235,7 +233,7 @@ func (t *tour) packages(ctx context.Context) error {
 	err = t.in(bundle, func() error {
 		return errors.Join(t.git(ctx, git, "commit", "--quiet", "--allow-empty", "--message=two"), t.git(ctx, git, "tag", "--force", "v1.0.0"))
 	})
-	return errors.Join(err, t.rye(ctx, rcli.ExitStatus(diag.TagMoved), "Upstream, the tag v1.0.0 is moved to another commit. What you locked goes on working; nothing new comes in.", "lock"))
+	return errors.Join(err, t.rye(ctx, cli.ExitStatus(diag.TagMoved), "Upstream, the tag v1.0.0 is moved to another commit. What you locked goes on working; nothing new comes in.", "lock"))
 }
 
 // publish writes and signs the tool of the bundle.
@@ -258,7 +256,7 @@ func (t *tour) in(dir string, f func() error) error {
 
 // git runs one command of git, with nobody's configuration, and shows it.
 func (t *tour) git(ctx context.Context, git string, args ...string) error {
-	t.c.ui.Out("%s", t.c.ui.Style(cyan, "$ git "+strings.Join(args, " ")))
+	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "$ git "+strings.Join(args, " ")))
 	cmd := exec.CommandContext(ctx, git, args...)
 	cmd.Dir, cmd.WaitDelay = t.project, 5*time.Second
 	cmd.Env = append(t.env(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=tour", "GIT_AUTHOR_EMAIL=tour@localhost",
@@ -267,7 +265,7 @@ func (t *tour) git(ctx context.Context, git string, args ...string) error {
 		return diag.New(diag.ExecutionFailed, "running git %s: %w: %s", args[0], err, bytes.TrimSpace(out))
 	}
 	if slices.Contains(args, "tag") {
-		t.c.ui.Out("")
+		t.c.UI.Out("")
 	}
 	return nil
 }
@@ -306,7 +304,7 @@ func (t *tour) write(rel, text string) error {
 	return nil
 }
 
-func (t *tour) say(text string) { t.c.ui.Out("%s", t.c.ui.Style(bold, "# "+text)) }
+func (t *tour) say(text string) { t.c.UI.Out("%s", t.c.UI.Style(cli.Bold, "# "+text)) }
 
 // rye runs one real command, shows it, and fails when its exit status is not
 // the one the tour promises.
@@ -348,16 +346,16 @@ func redirected(args []string) (rest []string, file string) {
 }
 
 func (t *tour) show(s tourStep) {
-	ui := t.c.ui
+	ui := t.c.UI
 	if s.Say != "" {
 		t.say(s.Say)
 	}
-	ui.Out("%s", ui.Style(cyan, s.Who+"$ "+s.Command))
+	ui.Out("%s", ui.Style(cli.Cyan, s.Who+"$ "+s.Command))
 	if s.Output != "" {
 		ui.Text(s.Output)
 	}
 	if s.Exit != 0 {
-		ui.Out("%s", ui.Style(dim, fmt.Sprintf("(exit status %d)", s.Exit)))
+		ui.Out("%s", ui.Style(cli.Dim, fmt.Sprintf("(exit status %d)", s.Exit)))
 	}
 	ui.Out("")
 }

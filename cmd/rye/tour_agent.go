@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	rcli "github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/mcpclient"
 )
@@ -14,9 +14,9 @@ import (
 // and fails to sign another.
 func (t *tour) agent(ctx context.Context) error {
 	t.say("An agent: it starts rye serve and calls its four tools by the Model Context Protocol.")
-	t.c.ui.Out("%s", t.c.ui.Style(cyan, "agent$ rye serve"))
+	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "agent$ rye serve"))
 	server := &mcpclient.Server{Name: "rye", Transport: mcpclient.Stdio, Command: t.c.Self, Args: []string{"serve"}, Timeout: mcpclient.DefaultTimeout}
-	s, err := mcpclient.Connect(ctx, mcpclient.Options{Version: readVersion().Version, Dir: t.project, Env: t.env()}, server)
+	s, err := mcpclient.Connect(ctx, mcpclient.Options{Version: cli.ReadVersion().Version, Dir: t.project, Env: t.env()}, server)
 	if err != nil {
 		return err
 	}
@@ -51,12 +51,12 @@ func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args
 	}
 	step := tourStep{Who: "agent", Command: tool + " " + string(asked), Output: said(res)}
 	if res.IsError {
-		step.Exit = rcli.ExitStatus(diag.ExecutionFailed)
+		step.Exit = cli.ExitStatus(diag.ExecutionFailed)
 	}
 	t.Steps = append(t.Steps, step)
-	t.c.ui.Out("%s", t.c.ui.Style(cyan, "agent> "+step.Command))
-	t.c.ui.Text(strings.TrimRight(step.Output, "\n") + "\n")
-	t.c.ui.Out("")
+	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "agent> "+step.Command))
+	t.c.UI.Text(strings.TrimRight(step.Output, "\n") + "\n")
+	t.c.UI.Out("")
 	if res.IsError != fail {
 		return diag.New(diag.ExecutionFailed, "touring: the agent's call of %s failed: %t", tool, res.IsError)
 	}

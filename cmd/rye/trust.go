@@ -12,45 +12,47 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tomlx"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
-func trustCommand() *command {
-	return &command{
-		name: "trust", group: "Trust",
-		usage: "decide whose signatures count",
-		subs: []*command{
+func trustCommand() *cli.Command {
+	return &cli.Command{
+		Name: "trust", Group: "Trust",
+		Usage: "decide whose signatures count",
+		Subs: []*cli.Command{
 			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustAcceptCommand(), trustEndorseCommand(),
 			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(), acceptMoveCommand(),
 		},
 	}
 }
 
-func trustAddCommand() *command {
-	return &command{
-		name: "add", usage: "trust another's key, within a scope", args: "FILE",
-		long: `FILE is the trust document that its owner exported. You grant a part of what it
+func trustAddCommand() *cli.Command {
+	return &cli.Command{
+		Name: "add", Usage: "trust another's key, within a scope", Args: "FILE",
+		Long: `FILE is the trust document that its owner exported. You grant a part of what it
 asks for: --kinds and --namespaces say for which items the key counts. The grant
 is signed with your own key and lies in your configuration, never in a project.`,
-		examples: []string{
+		Examples: []string{
 			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust add ci.toml --kinds '*' --namespaces '**'",
 		},
-		codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
-		flags: vouchFlags("grant"),
-		run:   runTrustAdd,
+		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
+		Flags: vouchFlags("grant"),
+		Run:   runTrustAdd,
 	}
 }
 
-func runTrustAdd(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runTrustAdd(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	path := c.path(c.arg(0))
+	path := c.Path(c.Arg(0))
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
@@ -63,7 +65,7 @@ func runTrustAdd(ctx context.Context, c *call) error {
 		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", doc.Fingerprint.Short(), doc.Owner, doc.NotAfter.Format(time.DateOnly)).
 			WithHint("ask the owner for a new document")
 	}
-	p, signer, err := c.vouching(ctx, h, doc, b)
+	p, signer, err := vouching(ctx, c, h, doc, b)
 	if err != nil {
 		return err
 	}
@@ -71,35 +73,35 @@ func runTrustAdd(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.recordDocuments(ctx, h, space.User, trust.File{Name: name, Data: grant}); err != nil {
+	if err := h.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
 		return err
 	}
-	if _, err := trust.AddDocument(h.dirs.Trust(), trust.FileName(trust.KindKey, doc.Fingerprint), b); err != nil {
+	if _, err := trust.AddDocument(h.Dirs.Trust(), trust.FileName(trust.KindKey, doc.Fingerprint), b); err != nil {
 		return err
 	}
-	at, err := trust.AddDocument(h.dirs.Trust(), name, grant)
+	at, err := trust.AddDocument(h.Dirs.Trust(), name, grant)
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "grant": at}, func() {
-		c.ui.Out("trusting %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
-		c.ui.Out("grant %s", at)
+	return c.UI.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "grant": at}, func() {
+		c.UI.Out("trusting %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
+		c.UI.Out("grant %s", at)
 	})
 }
 
 // vouching reads from the flags, or asks at a terminal, how far a document is
 // vouched for, until when, and with which key.
-func (c *call) vouching(ctx context.Context, h *house, doc *trust.Document, b []byte) (trust.GrantParams, sign.Signer, error) {
+func vouching(ctx context.Context, c *cli.Call, h *project.Project, doc *trust.Document, b []byte) (trust.GrantParams, sign.Signer, error) {
 	p := trust.GrantParams{Document: b, Now: c.Now()}
 	var err error
-	if p.Scope, err = c.grantScope(doc); err != nil {
+	if p.Scope, err = grantScope(c, doc); err != nil {
 		return p, nil, err
 	}
-	signer, err := c.signer(ctx, h)
+	signer, err := h.Signer(ctx)
 	if err != nil {
 		return p, nil, err
 	}
-	if text := c.str("until"); text != "" {
+	if text := c.Str("until"); text != "" {
 		p.NotAfter, err = until(text, c.Now())
 	}
 	return p, signer, err
@@ -149,8 +151,8 @@ func keyFileName(path string, b []byte) string {
 }
 
 // grantScope takes the scope from the flags, or asks at a terminal.
-func (c *call) grantScope(doc *trust.Document) (trust.Scope, error) {
-	s := trust.Scope{Kinds: c.listFlag("kinds"), Namespaces: c.listFlag("namespaces"), May: c.listFlag("may")}
+func grantScope(c *cli.Call, doc *trust.Document) (trust.Scope, error) {
+	s := trust.Scope{Kinds: listFlag(c, "kinds"), Namespaces: listFlag(c, "namespaces"), May: listFlag(c, "may")}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release"}
 	}
@@ -167,7 +169,7 @@ func (c *call) grantScope(doc *trust.Document) (trust.Scope, error) {
 		if len(*q.list) > 0 {
 			continue
 		}
-		answer, err := c.ask(q.flag + " (it asks for " + strings.Join(q.wish, ", ") + "): ")
+		answer, err := c.Ask(q.flag + " (it asks for " + strings.Join(q.wish, ", ") + "): ")
 		if err != nil {
 			return s, diag.New(diag.Usage, "adding key %s: --%s is missing", doc.Fingerprint.Short(), q.flag).
 				WithHint("say for which items it counts: --kinds tool --namespaces 'NAME/**'; it asks for kinds %s, namespaces %s",
@@ -178,30 +180,30 @@ func (c *call) grantScope(doc *trust.Document) (trust.Scope, error) {
 	return s, nil
 }
 
-func trustListCommand() *command {
-	return &command{
-		name: "list", usage: "list the keys that count, and what the project proposes",
-		examples: []string{"rye trust list", "rye trust list --json"},
-		run: func(ctx context.Context, c *call) error {
-			h, err := c.house(ctx, lenient)
+func trustListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the keys that count, and what the project proposes",
+		Examples: []string{"rye trust list", "rye trust list --json"},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
 			if err != nil {
 				return err
 			}
-			keys, proposals := h.trust.Keys(), h.trust.Proposals()
-			set := h.trust.ProjectSet()
-			data := map[string]any{"keys": keys, "proposals": proposals, "set": set, "findings": h.badTrust}
-			return c.ui.Show(data, func() {
+			keys, proposals := h.Trust.Keys(), h.Trust.Proposals()
+			set := h.Trust.ProjectSet()
+			data := map[string]any{"keys": keys, "proposals": proposals, "set": set, "findings": h.BadTrust}
+			return c.UI.Show(data, func() {
 				for i := range proposals {
-					proposals[i].Path = c.fromHere(proposals[i].Path)
+					proposals[i].Path = fromHere(c, proposals[i].Path)
 				}
-				c.ui.trustList(keys, proposals, set, h.badTrust)
+				showTrustList(c.UI, keys, proposals, set, h.BadTrust)
 			})
 		},
 	}
 }
 
-func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, set trust.ProjectSet, bad []diag.Finding) {
-	t := &table{header: []string{"KEY", "OWNER", "TIER", "STATE", "UNTIL", "SCOPE"}}
+func showTrustList(u *cli.UI, keys []trust.KeyInfo, proposals []trust.Proposal, set trust.ProjectSet, bad []diag.Finding) {
+	t := &cli.Table{Header: []string{"KEY", "OWNER", "TIER", "STATE", "UNTIL", "SCOPE"}}
 	for _, k := range keys {
 		until, tier := "never", string(k.Tier)
 		if !k.NotAfter.IsZero() {
@@ -210,7 +212,7 @@ func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, set tru
 		if k.Own {
 			tier += " (own)"
 		}
-		t.add(k.Fingerprint.Short(), k.Owner, tier, string(k.State), until, k.Scope.String())
+		t.Add(k.Fingerprint.Short(), k.Owner, tier, string(k.State), until, k.Scope.String())
 	}
 	u.Table(t)
 	for _, p := range proposals {
@@ -226,69 +228,69 @@ func (u *ui) trustList(keys []trust.KeyInfo, proposals []trust.Proposal, set tru
 	}
 }
 
-func trustRemoveCommand() *command {
-	return &command{
-		name: "remove", usage: "trust a key no longer", args: "KEY",
-		long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
-		examples: []string{"rye trust remove 4f3a"},
-		codes:    []diag.Code{diag.ItemNotFound},
-		complete: completeKeys(false),
-		run:      runTrustRemove,
+func trustRemoveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "remove", Usage: "trust a key no longer", Args: "KEY",
+		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
+		Examples: []string{"rye trust remove 4f3a"},
+		Codes:    []diag.Code{diag.ItemNotFound},
+		Complete: completeKeys(false),
+		Run:      runTrustRemove,
 	}
 }
 
-func runTrustRemove(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runTrustRemove(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
 	var found []sign.Fingerprint
-	for _, k := range h.trust.Keys() {
-		if k.Tier != trust.TierEmbedded && (strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(c.arg(0))) || k.Owner == c.arg(0)) {
+	for _, k := range h.Trust.Keys() {
+		if k.Tier != trust.TierEmbedded && (strings.HasPrefix(k.Fingerprint.String(), strings.ToLower(c.Arg(0))) || k.Owner == c.Arg(0)) {
 			found = append(found, k.Fingerprint)
 		}
 	}
 	if len(found) != 1 {
-		return diag.New(diag.ItemNotFound, "removing key %q: %d of your keys match", c.arg(0), len(found)).WithHint("rye trust list shows them")
+		return diag.New(diag.ItemNotFound, "removing key %q: %d of your keys match", c.Arg(0), len(found)).WithHint("rye trust list shows them")
 	}
-	gone, err := trust.RemoveKey(h.dirs.Trust(), found[0])
+	gone, err := trust.RemoveKey(h.Dirs.Trust(), found[0])
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"fingerprint": found[0], "removed": gone}, func() {
+	return c.UI.Show(map[string]any{"fingerprint": found[0], "removed": gone}, func() {
 		for _, p := range gone {
-			c.ui.Out("removed %s", p)
+			c.UI.Out("removed %s", p)
 		}
 	})
 }
 
-func trustExplainCommand() *command {
-	return &command{
-		name: "explain", usage: "tell step by step why an item is trusted or not", args: "REF|PATH",
-		examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
-		codes:    []diag.Code{diag.ItemNotFound},
-		complete: completeItems(),
-		run:      runTrustExplain,
+func trustExplainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "explain", Usage: "tell step by step why an item is trusted or not", Args: "REF|PATH",
+		Examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
+		Codes:    []diag.Code{diag.ItemNotFound},
+		Complete: completeItems(),
+		Run:      runTrustExplain,
 	}
 }
 
-func runTrustExplain(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runTrustExplain(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	it, err := c.itemAt(ctx, h, c.arg(0))
+	it, err := h.ItemAt(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	lines := h.trust.Explain(it.Verdict, it.TrustInput())
-	return c.ui.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
-		c.ui.steps(it.Path(), lines)
+	lines := h.Trust.Explain(it.Verdict, it.TrustInput())
+	return c.UI.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
+		showSteps(c.UI, it.Path(), lines)
 	})
 }
 
 // steps prints how a file was judged.
-func (u *ui) steps(path string, lines []string) {
+func showSteps(u *cli.UI, path string, lines []string) {
 	if len(lines) == 0 {
 		return
 	}

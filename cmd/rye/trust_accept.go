@@ -5,26 +5,26 @@ import (
 	"strings"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/trust"
 )
 
-func trustAcceptCommand() *command {
-	return &command{
-		name: "accept", usage: "let the project's own trust documents count, as a whole",
-		long: `Shows every document below .ai/trust, what it asks for and what changed since
+func trustAcceptCommand() *cli.Command {
+	return &cli.Command{
+		Name: "accept", Usage: "let the project's own trust documents count, as a whole",
+		Long: `Shows every document below .ai/trust, what it asks for and what changed since
 you accepted last, and asks. Your answer is remembered for this project and your
 account, by the digest of the whole set: after any change nothing counts by it
 until you accept again. Endorsements of your anchors need no acceptance.`,
-		examples: []string{"rye trust accept", "rye trust accept --yes", "rye trust accept --forget"},
-		codes:    []diag.Code{diag.ItemNotFound, diag.ValidationFailed},
-		flags: []cli.Flag{
+		Examples: []string{"rye trust accept", "rye trust accept --yes", "rye trust accept --forget"},
+		Codes:    []diag.Code{diag.ItemNotFound, diag.ValidationFailed},
+		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
 			&cli.BoolFlag{Name: "forget", Usage: "take the acceptance back"},
 		},
-		run: runTrustAccept,
+		Run: runTrustAccept,
 	}
 }
 
@@ -34,46 +34,46 @@ type setChange struct {
 	trust.SetDocument
 }
 
-func runTrustAccept(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runTrustAccept(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	if _, err := h.projectTrust(); err != nil {
+	if _, err := h.ProjectTrust(); err != nil {
 		return err
 	}
-	if c.bool("forget") {
-		return c.forgetSet(h)
+	if c.Bool("forget") {
+		return forgetSet(c, h)
 	}
-	set := h.trust.ProjectSet()
+	set := h.Trust.ProjectSet()
 	changes := setChanges(set)
 	data := map[string]any{"set": set, "changes": changes}
 	if set.State == trust.SetAccepted {
-		return c.ui.Show(data, func() { c.ui.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly)) })
+		return c.UI.Show(data, func() { c.UI.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly)) })
 	}
-	c.ui.setChanges(set, changes)
+	showSetChanges(c.UI, set, changes)
 	if len(set.Documents) > 0 { // of none there is nothing to ask
-		if err := c.confirm("Accept these documents as a whole? [y/N] "); err != nil {
+		if err := confirm(c, "Accept these documents as a whole? [y/N] "); err != nil {
 			return err
 		}
 	}
-	file, err := trust.Accept(h.trustParams, set)
+	file, err := trust.Accept(h.TrustParams, set)
 	if err != nil {
 		return err
 	}
 	data["file"] = file
-	return c.ui.Show(data, func() { c.ui.Out("accepted %s", plural(len(set.Documents), "document")) })
+	return c.UI.Show(data, func() { c.UI.Out("accepted %s", plural(len(set.Documents), "document")) })
 }
 
 // confirm asks at the terminal, unless --yes says so already.
-func (c *call) confirm(prompt string) error {
-	if c.bool("yes") {
+func confirm(c *cli.Call, prompt string) error {
+	if c.Bool("yes") {
 		return nil
 	}
-	if c.ui.json {
+	if c.UI.AsJSON {
 		return diag.New(diag.Usage, "accepting: --json shows nothing to decide on before it asks").WithHint("read what it shows without --json, then write --yes")
 	}
-	answer, err := c.ask(prompt)
+	answer, err := c.Ask(prompt)
 	if err != nil {
 		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithHint("read what it shows, then write --yes")
 	}
@@ -83,17 +83,17 @@ func (c *call) confirm(prompt string) error {
 	return nil
 }
 
-func (c *call) forgetSet(h *house) error {
-	was, err := trust.Forget(h.trustParams)
+func forgetSet(c *cli.Call, h *project.Project) error {
+	was, err := trust.Forget(h.TrustParams)
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"forgotten": was}, func() {
+	return c.UI.Show(map[string]any{"forgotten": was}, func() {
 		if !was {
-			c.ui.Out("the project's trust set was not accepted")
+			c.UI.Out("the project's trust set was not accepted")
 			return
 		}
-		c.ui.Out("the project's trust set is accepted no longer")
+		c.UI.Out("the project's trust set is accepted no longer")
 	})
 }
 
@@ -124,7 +124,7 @@ func setChanges(set trust.ProjectSet) []setChange {
 	return out
 }
 
-func (u *ui) setChanges(set trust.ProjectSet, changes []setChange) {
+func showSetChanges(u *cli.UI, set trust.ProjectSet, changes []setChange) {
 	for _, path := range set.Broken {
 		u.Warn("%s does not hold", path)
 	}

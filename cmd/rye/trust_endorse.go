@@ -8,28 +8,28 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
-func trustEndorseCommand() *command {
-	return &command{
-		name: "endorse", usage: "vouch for another's key to everybody who has you as an anchor", args: "FILE|KEY",
-		long: `Writes the key's document, yours and your endorsement into the project's
+func trustEndorseCommand() *cli.Command {
+	return &cli.Command{
+		Name: "endorse", Usage: "vouch for another's key to everybody who has you as an anchor", Args: "FILE|KEY",
+		Long: `Writes the key's document, yours and your endorsement into the project's
 .ai/trust. It counts for whoever lets your key endorse, within what the document,
 the endorsement and your own scope all allow. KEY is a fingerprint, the beginning
 of one, or an owner, of a key that the project or you know already.`,
-		examples: []string{
+		Examples: []string{
 			"rye trust endorse leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust endorse 4f3a --kinds '*' --namespaces '**' --may sign",
 		},
-		codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
-		flags: vouchFlags("endorsement"),
-		run:   runTrustEndorse,
+		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
+		Flags: vouchFlags("endorsement"),
+		Run:   runTrustEndorse,
 	}
 }
 
@@ -44,54 +44,54 @@ func vouchFlags(what string) []cli.Flag {
 	}
 }
 
-func runTrustEndorse(ctx context.Context, c *call) error {
-	h, err := c.house(ctx, lenient)
+func runTrustEndorse(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	dir, err := h.projectTrust()
+	dir, err := h.ProjectTrust()
 	if err != nil {
 		return err
 	}
-	doc, b, err := c.documentOf(h, c.arg(0))
+	doc, b, err := documentOf(c, h, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	p, signer, err := c.vouching(ctx, h, doc, b)
+	p, signer, err := vouching(ctx, c, h, doc, b)
 	if err != nil {
 		return err
 	}
-	if err := h.mustAnchor(signer, "endorse"); err != nil {
+	if err := mustAnchor(h, signer, "endorse"); err != nil {
 		return err
 	}
 	name, endorsement, err := trust.NewEndorsement(ctx, p, signer)
 	if err != nil {
 		return err
 	}
-	if err := c.recordDocuments(ctx, h, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
+	if err := h.RecordDocuments(ctx, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
 		return err
 	}
 	if _, err := trust.AddToProject(dir, doc.Name(), b); err != nil {
 		return err
 	}
-	if err := h.copyAnchor(dir, signer); err != nil {
+	if err := copyAnchor(h, dir, signer); err != nil {
 		return err
 	}
 	at, err := trust.AddToProject(dir, name, endorsement)
 	if err != nil {
 		return err
 	}
-	return c.ui.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "endorsement": at}, func() {
-		c.ui.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
-		c.ui.Out("endorsement %s", c.fromHere(at))
-		c.ui.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
+	return c.UI.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "endorsement": at}, func() {
+		c.UI.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
+		c.UI.Out("endorsement %s", fromHere(c, at))
+		c.UI.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
 	})
 }
 
 // copyAnchor puts the endorser's own document beside, so that a machine which
 // knows nothing but its fingerprint finds it.
-func (h *house) copyAnchor(dir string, signer sign.Signer) error {
-	for _, d := range h.trust.Documents(sign.FingerprintOf(signer.Public())) {
+func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
+	for _, d := range h.Trust.Documents(sign.FingerprintOf(signer.Public())) {
 		b, err := os.ReadFile(d.Path)
 		if err != nil {
 			return diag.New(diag.FileSystemError, "reading trust document: %w", err)
@@ -103,9 +103,9 @@ func (h *house) copyAnchor(dir string, signer sign.Signer) error {
 }
 
 // mustAnchor refuses to write what nobody would heed.
-func (h *house) mustAnchor(signer sign.Signer, use string) error {
+func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
 	fp := sign.FingerprintOf(signer.Public())
-	if h.trust.Anchors(fp, use) {
+	if h.Trust.Anchors(fp, use) {
 		return nil
 	}
 	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).
@@ -114,12 +114,12 @@ func (h *house) mustAnchor(signer sign.Signer, use string) error {
 
 // documentOf returns a key document by its file, or by the key when you or the
 // project hold one.
-func (c *call) documentOf(h *house, word string) (*trust.Document, []byte, error) {
-	path := c.path(word)
+func documentOf(c *cli.Call, h *project.Project, word string) (*trust.Document, []byte, error) {
+	path := c.Path(word)
 	b, err := os.ReadFile(path)
 	if err == nil {
 		doc, err := proposedKey(path, b)
-		if fp, known := h.anyKey(word); err == nil && known == nil && fp != doc.Fingerprint {
+		if fp, known := anyKey(h, word); err == nil && known == nil && fp != doc.Fingerprint {
 			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, doc.Fingerprint.Short(), fp.Short()).
 				WithHint("name the file as ./%s, or the key by its fingerprint", word)
 		}
@@ -128,11 +128,11 @@ func (c *call) documentOf(h *house, word string) (*trust.Document, []byte, error
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
 	}
-	fp, err := h.anyKey(word)
+	fp, err := anyKey(h, word)
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, d := range h.trust.Documents(fp) {
+	for _, d := range h.Trust.Documents(fp) {
 		if b, err = os.ReadFile(d.Path); err == nil {
 			doc, err := proposedKey(filepath.Base(d.Path), b)
 			return doc, b, err
@@ -143,19 +143,19 @@ func (c *call) documentOf(h *house, word string) (*trust.Document, []byte, error
 
 // anyKey picks a key by fingerprint prefix or owner among all that documents
 // name, the project's too.
-func (h *house) anyKey(word string) (sign.Fingerprint, error) {
+func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 	found := map[sign.Fingerprint]bool{}
 	match := func(fp sign.Fingerprint, owner string) {
 		if strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word {
 			found[fp] = true
 		}
 	}
-	for _, k := range h.trust.Keys() {
+	for _, k := range h.Trust.Keys() {
 		if k.Tier != trust.TierEmbedded {
 			match(k.Fingerprint, k.Owner)
 		}
 	}
-	for _, p := range h.trust.Proposals() {
+	for _, p := range h.Trust.Proposals() {
 		if p.Kind == trust.KindKey {
 			match(p.Fingerprint, p.Owner)
 		}

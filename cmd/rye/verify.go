@@ -6,17 +6,17 @@ import (
 	"runtime/debug"
 	"slices"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/verify"
 )
 
-func verifyCommand() *command {
-	return &command{
-		name: "verify", group: "Items",
-		usage: "verify signatures, trust and contents", args: "[REF|PATH…]",
-		long: `Without arguments every file below the project's .ai is verified: signature,
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Group: "Items",
+		Usage: "verify signatures, trust and contents", Args: "[REF|PATH…]",
+		Long: `Without arguments every file below the project's .ai is verified: signature,
 trust, metadata, hidden characters, colliding ids, links, bundle manifests. All
 files and all findings are shown. Nothing is written and nothing runs.
 rye.lock is held against the project: its tools, its bundles as they are
@@ -27,7 +27,7 @@ index, with their own rye.lock and vendored bundles: no file of the work tree is
 opened. Only bundles that git ignores are looked up where they are installed. The
 keys that count are yours and the machine's in every case; none comes from the
 revision.`,
-		examples: []string{
+		Examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
 			"rye verify --rev origin/main",
@@ -35,9 +35,9 @@ revision.`,
 			"rye verify --format github              # in CI",
 			"rye verify --json | jq '.data.findings[]'",
 		},
-		codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound,
+		Codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound,
 			diag.LockMismatch, diag.LockStale, diag.LockRepointed, diag.SumConflict, diag.BundleFileMissing},
-		flags: []cli.Flag{
+		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "rev", Usage: "verify the revision `REV`, or REV:FOLDER of a project in it"},
 			&cli.BoolFlag{Name: "staged", Usage: "verify what the next commit would hold"},
 			&cli.BoolFlag{Name: "system", Usage: "verify the system space"},
@@ -47,65 +47,70 @@ revision.`,
 			lockedFlag(),
 			&cli.StringFlag{Name: "format", Usage: "print the report as `FORM`: human, json, sarif or github"},
 		},
-		complete: completeItems(),
-		run:      runVerify,
+		Complete: completeItems(),
+		Run:      runVerify,
 	}
 }
 
 // verifyMemory is what a walk of many files should stay below, in bytes.
 const verifyMemory = 40 << 20
 
-func runVerify(ctx context.Context, c *call) error {
+func runVerify(ctx context.Context, c *cli.Call) error {
 	// Most of what a walk allocates is one file's metadata, dead a moment later.
 	debug.SetGCPercent(200)
 	debug.SetMemoryLimit(verifyMemory) // near it, collecting costs less than holding
-	format, err := c.format()
+	format, err := c.Format()
 	if err != nil {
 		return err
 	}
-	h, err := c.house(ctx, lenient)
+	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	report, err := c.verifyReport(ctx, h)
+	report, err := verifyReport(ctx, c, h)
 	if err != nil {
 		return err
 	}
 	if format != "human" {
-		return c.reportAs(ctx, format, h, report.Findings, diag.FromFindings("verifying", report.Findings))
+		return reportAs(ctx, c, format, h, report.Findings, diag.FromFindings("verifying", report.Findings))
 	}
-	return c.verified(report)
+	return verified(c, report)
 }
 
 // verifyReport verifies what the words name, or all of the source.
-func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, error) {
-	src, err := c.verifySource(ctx, h)
+func verifyReport(ctx context.Context, c *cli.Call, h *project.Project) (*verify.Report, error) {
+	src, err := h.VerifySource(ctx, project.VerifyChoice{
+		Revision: c.Str("rev"), InRevision: c.IsSet("rev"), Staged: c.Bool("staged"), System: c.Bool("system"), All: c.Bool("all"),
+		Compared: c.IsSet("base"), Words: c.Args,
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer src.close()
+	defer src.Close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.resolver, Trust: h.trust, CountOnly: !c.ui.json && !c.ui.verbose, Explain: c.bool("explain")}
-	if len(c.args) == 0 {
-		report.Findings = slices.Clone(h.badTrust)
-		for _, root := range src.roots {
+	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: c.Bool("explain")}
+	if len(c.Args) == 0 {
+		report.Findings = slices.Clone(h.BadTrust)
+		for _, root := range src.Roots {
 			r, err := verify.Root(ctx, p, root)
 			if err != nil {
 				return nil, err
 			}
 			report.Merge(r)
 		}
-		if src.house != nil {
-			if err := c.verifyLock(ctx, src.house, report); err != nil {
+		if src.House != nil {
+			if err := src.House.VerifyLock(ctx, report); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if err := c.verifyBase(ctx, h, report); err != nil {
-		return nil, err
+	if c.IsSet("base") {
+		if err := h.VerifyBase(ctx, c.Str("base"), report); err != nil {
+			return nil, err
+		}
 	}
-	for _, word := range c.args {
-		r, err := c.verifyOne(ctx, src, p, word)
+	for _, word := range c.Args {
+		r, err := verifyOne(ctx, c, src, p, word)
 		if err != nil {
 			return nil, err
 		}
@@ -114,13 +119,13 @@ func (c *call) verifyReport(ctx context.Context, h *house) (*verify.Report, erro
 	return report, nil
 }
 
-func (c *call) verifyOne(ctx context.Context, src *verifySource, p verify.Params, word string) (*verify.Report, error) {
-	if root, rel, ok := src.place(word); ok {
+func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p verify.Params, word string) (*verify.Report, error) {
+	if root, rel, ok := src.Place(word); ok {
 		return verify.Below(ctx, p, root, rel)
 	}
 	ref, err := p.Resolver.Ref(ctx, word)
 	if err != nil {
-		return nil, noFile(err, word)
+		return nil, project.NoFile(err, word)
 	}
 	it, err := p.Resolver.Inspect(ctx, ref)
 	if err != nil {
@@ -130,7 +135,7 @@ func (c *call) verifyOne(ctx context.Context, src *verifySource, p verify.Params
 }
 
 // verified shows a report; its worst finding decides the exit status.
-func (c *call) verified(r *verify.Report) error {
+func verified(c *cli.Call, r *verify.Report) error {
 	if r.Files == nil {
 		r.Files = []verify.File{}
 	}
@@ -139,20 +144,20 @@ func (c *call) verified(r *verify.Report) error {
 	}
 	err := diag.FromFindings("verifying", r.Findings)
 	human := func() {
-		if c.ui.verbose {
+		if c.UI.Detailed {
 			for _, f := range r.Files {
-				c.ui.Out("%s  %s  %s", string(f.Verdict.Status), f.Path, f.Verdict.Owner)
+				c.UI.Out("%s  %s  %s", string(f.Verdict.Status), f.Path, f.Verdict.Owner)
 			}
 		}
 		for _, f := range r.Findings {
-			c.ui.finding(f)
+			c.UI.Finding(f)
 		}
 		for _, f := range r.Files {
-			c.ui.steps(f.Path, f.Steps)
+			showSteps(c.UI, f.Path, f.Steps)
 		}
-		c.ui.Out("%s", walkSummary(r))
+		c.UI.Out("%s", walkSummary(r))
 	}
-	return c.ui.report(err, r, r.Findings, human)
+	return c.UI.Report(err, r, r.Findings, human)
 }
 
 // walkSummary counts files by verdict and says whether all is well.

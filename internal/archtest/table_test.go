@@ -40,8 +40,11 @@ func layers() []layer {
 		{"Command line", []entry{
 			{"internal/cli", set()},
 		}},
-		{"Surfaces and hooks", []entry{
+		{"Surfaces", []entry{
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
+		}},
+		{"Opened project", []entry{
+			{"internal/project", set("internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 		}},
 		{"Verbs", []entry{
@@ -125,13 +128,13 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),
 		"github.com/santhosh-tekuri/jsonschema/v6":        set("internal/schema"),
 		"github.com/sigstore/sigstore":                    set("sign"),
-		"github.com/urfave/cli/v2":                        set("cmd/rye"),
+		"github.com/urfave/cli/v2":                        set("internal/cli"),
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod":                                set("item", "lock", "bundle"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
 		"golang.org/x/sys":                                set("internal/proc", "internal/openat"),
-		"golang.org/x/term":                               set("cmd/rye"),
+		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 	}
 }

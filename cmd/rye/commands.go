@@ -1,0 +1,49 @@
+package main
+
+import "github.com/ryeos/rye/internal/cli"
+
+// commands is the table of verbs, in the order of the help text. A verb is one
+// file with a constructor; adding it here is all it takes.
+func commands() []*cli.Command {
+	return []*cli.Command{
+		initCommand(),
+		newCommand(),
+		runCommand(),
+		signCommand(),
+		verifyCommand(),
+		hookCommand(),
+		listCommand(),
+		searchCommand(),
+		showCommand(),
+		chainCommand(),
+		loadCommand(),
+		deltaCommand(),
+		configCommand(),
+		keyCommand(),
+		trustCommand(),
+		addCommand(),
+		removeCommand(),
+		lockCommand(),
+		syncCommand(),
+		treeCommand(),
+		whyCommand(),
+		pruneCommand(),
+		updateCommand(),
+		outdatedCommand(),
+		infoCommand(),
+		vendorCommand(),
+		cacheCommand(),
+		bundleCommand(),
+		mcpCommand(),
+		serveCommand(),
+		auditCommand(),
+		sbomCommand(),
+		tourCommand(),
+		doctorCommand(),
+		versionCommand(),
+		cli.ExplainCommand(),
+		cli.CompletionCommand(),
+		cli.CompleteCommand(),
+		cli.HelpCommand(),
+	}
+}

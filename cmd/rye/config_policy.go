@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/lock"
+)
+
+func configPolicyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "policy", Usage: "show what is refused here, and which file says so",
+		Long: `The rules of rye.yaml, and above them those of the machine (/etc/rye/policy.yaml)
+and of your account (policy.yaml in rye's folder of your configuration), which
+hold in every project. Each file can only refuse more: no rule loosens one of
+another file.`,
+		Examples: []string{"rye config policy", "rye config policy --json"},
+		Codes:    []diag.Code{diag.ValidationFailed, diag.ConfigError, diag.FileSystemError},
+		Run:      runConfigPolicy,
+	}
+}
+
+func runConfigPolicy(ctx context.Context, c *cli.Call) error {
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	var m *lock.Manifest
+	if dir := h.Spaces.ProjectDir; dir != "" {
+		if m, err = project.ReadManifest(dir); err != nil {
+			return err
+		}
+	}
+	list := project.WithManifest(h.Rules, m).List()
+	return c.UI.Show(map[string]any{"rules": list}, func() {
+		if len(list) == 0 {
+			c.UI.Note("No rules.")
+		}
+		t := &cli.Table{}
+		for _, r := range list {
+			t.Add(r.Key, r.Value, c.UI.Style(cli.Dim, r.Where()))
+		}
+		c.UI.Table(t)
+	})
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/internal/project"
+)
+
+// envOf returns the environment of a command. External MCP servers that it
+// starts end with the command.
+func envOf(c *cli.Call) *project.Env {
+	e := &project.Env{
+		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
+		TrustRoot: c.Str("trust-root"), Locked: c.Bool("locked"), Offline: c.Bool("offline"), Key: c.Str("key"),
+		Command: c.UI.Command, Version: cli.ReadVersion().Version, Build: build(cli.ReadVersion()), Released: cli.BuildTime(),
+		Servers: &mcpclient.Pool{},
+		Person: project.Person{
+			Note: c.UI.Note, Warn: c.UI.Warn,
+			Finding: func(f diag.Finding) {
+				if hint := cli.FindingHint(f); hint != "" {
+					f.Message += " (" + hint + ")"
+				}
+				c.UI.Warn("%s", f)
+			},
+			Asks: !c.UI.AsJSON && c.Isatty != nil && c.Isatty(c.Stdin) && c.Isatty(c.Stderr),
+		},
+	}
+	if c.Isatty != nil && c.Isatty(c.Stdin) {
+		e.Person.Secret = c.AskSecret
+	}
+	c.OnClose(e.Servers.Close)
+	return e
+}

@@ -1,6 +1,0 @@
-package main
-
-import "github.com/ryeos/rye/internal/suggest"
-
-// nearest returns the candidate that a mistyped word most likely meant, or "".
-func nearest(word string, candidates []string) string { return suggest.Nearest(word, candidates) }

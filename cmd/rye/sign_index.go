@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/lock"
+)
+
+// runSignStaged is rye sign --staged.
+func runSignStaged(ctx context.Context, c *cli.Call) error {
+	if len(c.Args) > 0 {
+		return diag.New(diag.Usage, "reading arguments: --staged signs all that is staged, and %q is named besides", c.Args[0]).
+			WithHint("give either")
+	}
+	git, err := gitcmd.New(gitcmd.Params{Dir: c.Base, Cwd: c.Dir, Environ: c.Environ()})
+	if err != nil {
+		return err
+	}
+	s, err := envOf(c).SignStaged(ctx, git, c.Bool("check"))
+	if err != nil {
+		return err
+	}
+	noteLeft(c, s)
+	return stagedReport(c, s, "signing")
+}
+
+// stagedReport shows what became of the staged items.
+func stagedReport(c *cli.Call, s *githook.Report, doing string) error {
+	if err := diag.FromFindings(doing, s.Findings); err != nil {
+		data := map[string]any{"files": s.Files, "findings": s.Findings}
+		return c.UI.Report(err, data, s.Findings, func() {
+			for _, f := range s.Findings {
+				c.UI.Finding(f)
+			}
+		})
+	}
+	return signed(c, s.Files)
+}
+
+func noteLeft(c *cli.Call, s *githook.Report) {
+	if s.Relocked {
+		c.UI.Note("rye: %s is up to date", lock.LockFile)
+	}
+	for _, path := range s.Left {
+		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, pick(path == lock.LockFile, "up to date", "signed"))
+	}
+}

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// reportAs ends a command with a report for other programs. err is what the
+// findings come to.
+func reportAs(ctx context.Context, c *cli.Call, format string, h *project.Project, fs []diag.Finding, err error) error {
+	prefix := ""
+	if repo, gitErr := envOf(c).Repo(ctx); gitErr == nil {
+		prefix = h.PrefixIn(repo)
+	}
+	// The readers of these forms show places of the repository, and know
+	// nothing of the folder that rye works in.
+	fromTop := func(p string) (string, bool) {
+		if p == space.Dir || strings.HasPrefix(p, space.Dir+"/") {
+			return prefix + p, true
+		}
+		return p, false
+	}
+	if format == "github" {
+		c.UI.Annotations(fs, fromTop)
+	} else if encErr := c.UI.Sarif(fs, fromTop); encErr != nil {
+		return encErr
+	}
+	if err != nil {
+		return cli.Shown(err, nil)
+	}
+	return nil
+}

@@ -1,0 +1,380 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// line is a command line after sorting. The library under it stops reading
+// flags at the first positional and would take "--dry-run" at the end for an
+// argument; sortArgs is the one place that puts every flag before its
+// command's positionals.
+type line struct {
+	Path  []*Command // from the root to the command called
+	Flags [][]string // beside path: "--name=value" of each
+	Args  []string   // positionals
+	Dash  int        // how many of args stood before "--", -1 without one
+	Help  bool
+}
+
+func (l *line) cmd() *Command { return l.Path[len(l.Path)-1] }
+
+// name renders the command called without the program's name.
+func (l *line) name() string { return strings.TrimPrefix(PathName(l.Path), "rye ") }
+
+func PathName(path []*Command) string {
+	names := make([]string, len(path))
+	for i, c := range path {
+		names[i] = c.Name
+	}
+	return strings.Join(names, " ")
+}
+
+// words renders the line in the order that the library understands.
+func (l *line) Words() []string {
+	var out []string
+	for i, c := range l.Path {
+		out = append(append(out, c.Name), l.Flags[i]...)
+	}
+	return append(append(out, "--"), l.Args...)
+}
+
+// early is a flag that stood before the subcommand that owns it.
+type early struct {
+	word, name, value  string
+	hasValue, consumed bool
+}
+
+// sorter walks the words once, from left to right.
+type sorter struct {
+	line
+	words    []string
+	at       int
+	early    []early
+	problems []*diag.Error
+}
+
+// sortArgs reads the words after the program's name. It always returns a line
+// with as much of the path as was understood.
+func SortArgs(root *Command, words []string) (*line, error) {
+	s := &sorter{words: words, line: line{Path: []*Command{root}, Flags: [][]string{nil}, Dash: -1}}
+	for s.at < len(s.words) {
+		word := s.words[s.at]
+		s.at++
+		switch {
+		case s.Dash >= 0 || !isFlag(word):
+			if err := s.positional(word); err != nil {
+				return &s.line, err
+			}
+		case word == "--":
+			s.Dash = len(s.Args)
+		default:
+			s.flag(word)
+		}
+	}
+	s.settleEarly()
+	if !s.Help {
+		s.checkCall()
+	}
+	return &s.line, joinProblems(s.problems)
+}
+
+// isFlag reports whether a word asks to be read as a flag; "-" is stdin and
+// "-1.5" a number.
+func isFlag(word string) bool {
+	if len(word) < 2 || word[0] != '-' {
+		return false
+	}
+	_, err := strconv.ParseFloat(word, 64)
+	return err != nil || strings.ContainsAny(word[1:2], "iInN") // -inf and -nan are no numbers here
+}
+
+func (s *sorter) positional(word string) error {
+	c := s.cmd()
+	if len(c.Subs) == 0 {
+		s.Args = append(s.Args, word)
+		return nil
+	}
+	sub := c.sub(word)
+	if sub == nil {
+		return unknownCommand(s.Path, word)
+	}
+	s.Path = append(s.Path, sub)
+	s.Flags = append(s.Flags, nil)
+	return nil
+}
+
+func (s *sorter) flag(word string) {
+	name, value, hasValue := splitFlag(word)
+	level, f := s.lookup(word, name)
+	if f != nil {
+		s.known(level, f, word, value, hasValue)
+		return
+	}
+	if bools := s.cluster(word); bools != nil {
+		for _, b := range bools {
+			level, f := s.lookup(b, b[1:])
+			s.known(level, f, b, "", false)
+		}
+		return
+	}
+	e := early{word: word, name: name, value: value, hasValue: hasValue}
+	if takes, known := guessArity(s.cmd(), word, name); known && takes && !hasValue && s.at < len(s.words) {
+		e.value, e.hasValue, e.consumed = s.words[s.at], true, true
+		s.at++
+	}
+	s.early = append(s.early, e)
+}
+
+func splitFlag(word string) (name, value string, hasValue bool) {
+	return strings.Cut(strings.TrimPrefix(word[1:], "-"), "=")
+}
+
+// lookup finds the owner of a flag among the commands of the path, the deepest
+// first. One dash goes with one letter, two with a name.
+func (s *sorter) lookup(word, name string) (level int, f urfave.Flag) {
+	if !dashesFit(word, name) {
+		return 0, nil
+	}
+	for i := len(s.Path) - 1; i >= 0; i-- {
+		if f := s.Path[i].flag(name); f != nil {
+			return i, f
+		}
+	}
+	return 0, nil
+}
+
+func dashesFit(word, name string) bool {
+	return strings.HasPrefix(word, "--") == (len(name) > 1)
+}
+
+// cluster splits "-qv" into its switches, nil when it is no such cluster.
+func (s *sorter) cluster(word string) []string {
+	if strings.HasPrefix(word, "--") || len(word) < 3 {
+		return nil
+	}
+	var out []string
+	for _, r := range word[1:] {
+		w := "-" + string(r)
+		if _, f := s.lookup(w, string(r)); f == nil || takesValue(f) {
+			return nil
+		}
+		out = append(out, w)
+	}
+	return out
+}
+
+// guessArity tells whether a flag of some command below c takes a value.
+func guessArity(c *Command, word, name string) (takes, known bool) {
+	for _, sub := range c.Subs {
+		if f := sub.flag(name); f != nil && dashesFit(word, name) {
+			return takesValue(f), true
+		}
+		if t, k := guessArity(sub, word, name); k {
+			return t, true
+		}
+	}
+	return false, false
+}
+
+// known records a flag with its value at its owner's level.
+func (s *sorter) known(level int, f urfave.Flag, word, value string, hasValue bool) {
+	name := f.Names()[0]
+	shown, _, _ := strings.Cut(word, "=")
+	switch {
+	case takesValue(f):
+		if !hasValue {
+			var ok bool
+			if value, ok = s.nextValue(shown); !ok {
+				return
+			}
+		}
+	case !hasValue:
+		value = "true"
+	default:
+		if _, err := strconv.ParseBool(value); err != nil {
+			s.problem(diag.New(diag.Usage, "reading arguments: flag %s is a switch and takes true or false, not %q", shown, value))
+			return
+		}
+	}
+	s.record(level, f, name, shown, value)
+}
+
+func (s *sorter) record(level int, f urfave.Flag, name, shown, value string) {
+	if name == "help" && level == 0 {
+		s.Help = s.Help || value == "true"
+		return
+	}
+	prefix := "--" + name + "="
+	for _, given := range s.Flags[level] {
+		if old, ok := strings.CutPrefix(given, prefix); ok && !repeatable(f) {
+			s.problem(diag.New(diag.Usage, "reading arguments: flag %s is given twice, with %q and %q", shown, old, value).
+				WithHint("give %s once", shown))
+			return
+		}
+	}
+	s.Flags[level] = append(s.Flags[level], prefix+value)
+}
+
+// nextValue takes the next word as a flag's value. A word that looks like a
+// flag is refused: the value was more likely forgotten.
+func (s *sorter) nextValue(shown string) (string, bool) {
+	if s.at < len(s.words) && !isFlag(s.words[s.at]) {
+		s.at++
+		return s.words[s.at-1], true
+	}
+	err := diag.New(diag.Usage, "reading arguments: flag %s needs a value", shown)
+	if s.at < len(s.words) {
+		next := s.words[s.at]
+		err.WithHint("if %q is the value, write %s=%s", next, shown, next)
+		s.at++
+	}
+	s.problem(err)
+	return "", false
+}
+
+// settleEarly gives the flags that stood before their subcommand to it.
+func (s *sorter) settleEarly() {
+	for _, e := range s.early {
+		level, f := s.lookup(e.word, e.name)
+		switch {
+		case f == nil:
+			if !s.Help {
+				s.problem(unknownFlag(s.Path, e.word))
+			}
+		case takesValue(f) != e.hasValue && (takesValue(f) || e.consumed):
+			s.problem(diag.New(diag.Usage, "reading arguments: flag %s stands too early to know whether a value follows", e.word).
+				WithHint("write it after %q", PathName(s.Path)))
+		default:
+			s.known(level, f, e.word, e.value, e.hasValue)
+		}
+	}
+}
+
+// checkCall holds the number of positionals against what the command takes.
+func (s *sorter) checkCall() {
+	c := s.cmd()
+	if len(c.Subs) > 0 {
+		if len(s.Path) > 1 && len(s.problems) == 0 {
+			s.problem(diag.New(diag.Usage, "reading arguments: %q needs a subcommand", PathName(s.Path)).
+				WithHint("%s --help lists them: %s", PathName(s.Path), strings.Join(c.subNames(), ", ")))
+		}
+		return
+	}
+	least, most := c.Bounds()
+	switch n := len(s.Args); {
+	case n < least:
+		s.problem(diag.New(diag.Usage, "reading arguments: %q needs %s", PathName(s.Path), missing(c.Args, n)).
+			WithHint("usage: %s", usageLine(s.Path)))
+	case most >= 0 && n > most:
+		s.problem(diag.New(diag.Usage, "reading arguments: %q takes %s, but %q is one too many", PathName(s.Path), count(most), s.Args[most]).
+			WithHint("usage: %s", usageLine(s.Path)))
+	}
+}
+
+// missing names the required words from the n-th on.
+func missing(args string, n int) string {
+	var out []string
+	for _, word := range strings.Fields(args) {
+		if !strings.HasPrefix(word, "[") {
+			out = append(out, strings.TrimSuffix(word, "…"))
+		}
+	}
+	return strings.Join(out[n:], " and ")
+}
+
+func count(n int) string {
+	switch n {
+	case 0:
+		return "no argument"
+	case 1:
+		return "one argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
+}
+
+func (s *sorter) problem(err *diag.Error) { s.problems = append(s.problems, err) }
+
+// joinProblems returns nil, the one problem, or one error that lists them all.
+func joinProblems(all []*diag.Error) error {
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	first := *all[0]
+	for _, p := range all {
+		f := diag.Errorf(p.Code, 0, 0, "%s", strings.TrimPrefix(p.Message, "reading arguments: "))
+		f.Fix = Hint(p)
+		first.Findings = append(first.Findings, f)
+	}
+	first.Message = fmt.Sprintf("reading arguments: %d things are wrong", len(all))
+	return &first
+}
+
+func unknownCommand(path []*Command, word string) *diag.Error {
+	parent := path[len(path)-1]
+	err := diag.New(diag.UnknownCommand, "reading arguments: %q has no command %q", PathName(path), word)
+	names := parent.subNames()
+	if near := Nearest(word, names); near != "" {
+		return err.WithHint("did you mean %q?", PathName(path)+" "+near).WithDetail("nearest", near)
+	}
+	return err.WithHint("%s --help lists the commands", PathName(path))
+}
+
+func unknownFlag(path []*Command, word string) *diag.Error {
+	shown, _, _ := strings.Cut(word, "=")
+	err := diag.New(diag.UnknownFlag, "reading arguments: %q has no flag %s", PathName(path), strconv.Quote(shown))
+	if near := Nearest(shown, flagWords(path)); near != "" {
+		return err.WithHint("did you mean %s? %s --help lists its flags", near, PathName(path)).WithDetail("nearest", near)
+	}
+	if sub := path[len(path)-1].sub(strings.TrimLeft(shown, "-")); sub != nil {
+		return err.WithHint("did you mean %q?", PathName(path)+" "+sub.Name)
+	}
+	return err.WithHint("%s --help lists its flags", PathName(path))
+}
+
+// flagWords returns every flag that the commands of a path accept, as typed.
+func flagWords(path []*Command) []string {
+	var out []string
+	for i := len(path) - 1; i >= 0; i-- {
+		for _, f := range path[i].Flags {
+			for _, n := range f.Names() {
+				out = append(out, Dashed(n))
+			}
+		}
+	}
+	return out
+}
+
+func Dashed(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
+}
+
+// projectDir returns the directory that --project names.
+func projectDir(dir, p string) (string, error) {
+	abs := absolute(dir, p)
+	info, err := os.Stat(abs)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", diag.New(diag.Usage, "reading flag --project: there is no folder %q", p).WithHint("look at its spelling, or make it first")
+	case err != nil:
+		return "", diag.New(diag.Usage, "reading flag --project: folder %q cannot be looked at: %w", p, errors.Unwrap(err))
+	}
+	if !info.IsDir() {
+		return "", diag.New(diag.Usage, "reading flag --project: %q is no directory", p)
+	}
+	return abs, nil
+}

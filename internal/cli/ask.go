@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+	"golang.org/x/term"
+)
+
+func (c *Call) AskSecret(prompt string) ([]byte, error) {
+	f, ok := c.Stdin.(*os.File)
+	if !ok {
+		return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at")
+	}
+	fmt.Fprint(c.Stderr, prompt)
+	b, err := term.ReadPassword(int(f.Fd()))
+	fmt.Fprintln(c.Stderr)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading a passphrase: %w", err)
+	}
+	return b, nil
+}
+
+// ask reads one line at a terminal; elsewhere it is an error.
+func (c *Call) Ask(prompt string) (string, error) {
+	if !c.Isatty(c.Stdin) {
+		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
+	}
+	_ = c.UI.Stdout.Flush() // what is asked about is seen before the question
+	fmt.Fprint(c.Stderr, hidden.Visible(prompt))
+	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
+	if err != nil && line == "" {
+		return "", diag.New(diag.Usage, "asking for %s: no answer", strings.TrimSpace(prompt))
+	}
+	return strings.TrimSpace(line), nil
+}

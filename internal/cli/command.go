@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// command describes one verb or subcommand: the help text, the completion and
+// the check of its arguments all follow from it.
+type Command struct {
+	Name  string
+	Group string // heading in the list of commands
+	Usage string // one line, lower case, no period
+	// args names the positionals: "NAME" is required, "[NAME]" optional, a
+	// trailing "…" takes any number. The count is checked before run.
+	Args     string
+	Long     string      // paragraphs for --help, wrapped by hand
+	Examples []string    // "command  # what it does"
+	Codes    []diag.Code // failures it may end with, besides usage
+	Flags    []urfave.Flag
+	Subs     []*Command // a command has either subs or run
+	Hidden   bool
+	Run      func(ctx context.Context, c *Call) error
+	// complete returns candidates for the next positional, "word\tdescription";
+	// nil means file names.
+	Complete func(ctx context.Context, c *Call) []string
+}
+
+// sub returns the subcommand with that name.
+func (c *Command) sub(name string) *Command {
+	for _, s := range c.Subs {
+		if s.Name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// subNames returns the names of the visible subcommands.
+func (c *Command) subNames() []string {
+	var names []string
+	for _, s := range c.Subs {
+		if !s.Hidden {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// flag returns the flag with that name or alias.
+func (c *Command) flag(name string) urfave.Flag {
+	for _, f := range c.Flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// bounds returns how many positionals the command takes; most is -1 for any
+// number.
+func (c *Command) Bounds() (least, most int) {
+	for _, word := range strings.Fields(c.Args) {
+		if !strings.HasPrefix(word, "[") {
+			least++
+		}
+		if strings.HasSuffix(strings.TrimSuffix(word, "]"), "…") {
+			most = -1
+		}
+		if most >= 0 {
+			most++
+		}
+	}
+	return least, most
+}
+
+func takesValue(f urfave.Flag) bool {
+	d, ok := f.(urfave.DocGenerationFlag)
+	return ok && d.TakesValue()
+}
+
+func repeatable(f urfave.Flag) bool {
+	d, ok := f.(urfave.DocGenerationSliceFlag)
+	return ok && d.IsSliceFlag() || !takesValue(f)
+}
+
+// call is one run of one command.
+type Call struct {
+	*World
+	UI   *UI
+	cmd  *Command
+	Args []string // positionals
+	Dash int      // how many of args stood before "--", -1 without one
+	Base string   // absolute: --project, else the working directory
+
+	Named string // the project's folder when --project names it, absolute; "" when it is looked for from dir upwards
+
+	closers []func() // called when the command ends, the last one first
+
+	flags *urfave.Context
+}
+
+func newCall(w *World, u *UI, l *line, flags *urfave.Context) (*Call, error) {
+	c := &Call{World: w, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir, flags: flags}
+	if p := c.Str("project"); p != "" {
+		dir, err := projectDir(w.Dir, p)
+		if err != nil {
+			return nil, err
+		}
+		c.Base, c.Named = dir, dir
+	}
+	return c, nil
+}
+
+// at returns the same call for another project, as --project DIR would.
+func (c *Call) at(dir string) *Call {
+	other := *c
+	other.Base, other.Named = dir, dir
+	return &other
+}
+
+// onClose has f called when the command ends.
+func (c *Call) OnClose(f func()) { c.closers = append(c.closers, f) }
+
+func (c *Call) close() {
+	for _, f := range slices.Backward(c.closers) {
+		f()
+	}
+}
+
+// project returns the folder that --project names as an absolute path, "" when
+// it is not given: then the project is looked for from dir upwards.
+func (c *Call) Project() string { return c.Named }
+
+// path returns a path that a user typed as an absolute one.
+func (c *Call) Path(p string) string { return absolute(c.Base, p) }
+
+func absolute(dir, p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(dir, p)
+}
+
+func (c *Call) Bool(name string) bool              { return c.flags.Bool(name) }
+func (c *Call) Str(name string) string             { return c.flags.String(name) }
+func (c *Call) Strs(name string) []string          { return c.flags.StringSlice(name) }
+func (c *Call) Int(name string) int                { return c.flags.Int(name) }
+func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
+func (c *Call) IsSet(name string) bool             { return c.flags.IsSet(name) }
+
+// arg returns the i-th positional, "" when there is none.
+func (c *Call) Arg(i int) string {
+	if i < len(c.Args) {
+		return c.Args[i]
+	}
+	return ""
+}

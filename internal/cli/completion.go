@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"embed"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+)
+
+//go:embed completion
+var completionScripts embed.FS
+
+func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
+
+func CompletionCommand() *Command {
+	return &Command{
+		Name: "completion", Group: "About rye",
+		Usage: "print the completion script of a shell",
+		Args:  "SHELL",
+		Long: `The script asks rye itself for the words that may follow, so it stays right when
+rye is upgraded. SHELL is bash, zsh, fish or powershell.`,
+		Examples: []string{
+			"source <(rye completion bash)                                # this bash",
+			"rye completion zsh > ~/.zfunc/_rye                           # every zsh",
+			"rye completion fish > ~/.config/fish/completions/rye.fish    # every fish",
+			"rye completion powershell | Out-String | Invoke-Expression   # this PowerShell",
+		},
+		Run:      runCompletion,
+		Complete: func(context.Context, *Call) []string { return shells() },
+	}
+}
+
+func runCompletion(_ context.Context, c *Call) error {
+	b, err := completionScripts.ReadFile("completion/" + c.Args[0] + ".txt")
+	if err != nil {
+		e := diag.New(diag.Usage, "printing completion: there is no script for shell %q", c.Args[0])
+		if near := Nearest(c.Args[0], shells()); near != "" {
+			return e.WithHint("did you mean %s?", near)
+		}
+		return e.WithHint("the shells are %s", strings.Join(shells(), ", "))
+	}
+	return c.UI.Show(map[string]string{"shell": c.Args[0], "script": string(b)}, func() { c.UI.Text(string(b)) })
+}
+
+// completeCommand answers the scripts: the words typed so far, the last one
+// perhaps half, give one candidate per line, "word\tdescription".
+func CompleteCommand() *Command {
+	return &Command{
+		Name: "__complete", Hidden: true,
+		Usage: "print the words that may follow",
+		Args:  "[WORD…]",
+		Run:   runComplete,
+	}
+}
+
+func runComplete(ctx context.Context, c *Call) error {
+	words := c.Args
+	if len(words) == 0 {
+		words = []string{""}
+	}
+	last := words[len(words)-1]
+	for _, cand := range c.candidates(ctx, words[:len(words)-1], last) {
+		if strings.HasPrefix(cand, last) {
+			word, text, _ := strings.Cut(cand, "\t")
+			c.UI.Out("%s\t%s", word, text)
+		}
+	}
+	return nil
+}
+
+// candidates returns every word that may stand after before.
+func (c *Call) candidates(ctx context.Context, before []string, last string) []string {
+	root := c.RootCommand()
+	l, _ := SortArgs(root, before) // what is wrong so far is reported when the line runs
+	switch {
+	case l.Dash >= 0:
+		return nil
+	case awaitsValue(l, before):
+		return nil
+	case strings.HasPrefix(last, "-"):
+		return flagCandidates(l.Path)
+	case len(l.cmd().Subs) > 0:
+		return candidates(l.cmd().Subs)
+	case l.cmd().Complete != nil:
+		sub := *c
+		sub.cmd, sub.Args = l.cmd(), l.Args
+		words := l.cmd().Complete(ctx, &sub)
+		if !strings.Contains(last, ":") { // an id or its ref, not each twice
+			words = slices.DeleteFunc(words, func(w string) bool { word, _, _ := strings.Cut(w, "\t"); return strings.Contains(word, ":") })
+		}
+		return words
+	}
+	return nil
+}
+
+// awaitsValue reports whether the last word is a flag whose value comes next.
+func awaitsValue(l *line, before []string) bool {
+	if len(before) == 0 {
+		return false
+	}
+	word := before[len(before)-1]
+	if !isFlag(word) || strings.Contains(word, "=") {
+		return false
+	}
+	s := sorter{line: *l}
+	name, _, _ := splitFlag(word)
+	_, f := s.lookup(word, name)
+	return f != nil && takesValue(f)
+}
+
+func candidates(cmds []*Command) []string {
+	var out []string
+	for _, s := range cmds {
+		if !s.Hidden {
+			out = append(out, s.Name+"\t"+s.Usage)
+		}
+	}
+	return out
+}
+
+func flagCandidates(path []*Command) []string {
+	var out []string
+	for i := len(path) - 1; i >= 0; i-- {
+		for _, f := range path[i].Flags {
+			usage := ""
+			if d, ok := f.(urfave.DocGenerationFlag); ok {
+				usage = strings.ReplaceAll(d.GetUsage(), "`", "")
+			}
+			out = append(out, Dashed(f.Names()[0])+"\t"+usage)
+		}
+	}
+	return out
+}

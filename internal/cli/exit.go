@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// run is one run of the program; it returns the exit status.
+func Run(ctx context.Context, w *World) (status int) {
+	u := newUI(w)
+	defer func() {
+		if p := recover(); p != nil {
+			status = u.bug(p, debug.Stack())
+		}
+	}()
+	err := dispatch(ctx, w, u)
+	if flushed := u.Flush(); err == nil {
+		err = flushed
+	}
+	return u.finish(ctx, err)
+}
+
+// shownError is an error whose report a person has already seen on stdout. In
+// the JSON form data stands beside the error.
+type shownError struct {
+	err  error
+	data any
+}
+
+func (e *shownError) Error() string { return e.err.Error() }
+func (e *shownError) Unwrap() error { return e.err }
+
+// shown ends a command whose report tells all that err would: the exit status
+// is err's, and stderr stays empty.
+func Shown(err error, data any) error { return &shownError{err, data} }
+
+// finish reports err and returns the exit status.
+func (u *UI) finish(ctx context.Context, err error) int {
+	if err == nil {
+		return 0
+	}
+	e := diag.Typed(err)
+	status := ExitStatus(e.Code)
+	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
+	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
+		status = ExitInterrupted
+	}
+	var s *shownError
+	isShown := errors.As(err, &s)
+	switch {
+	case u.AsJSON && !u.wrote:
+		doc := Envelope{Error: Failure(e)}
+		if isShown {
+			doc.Data = s.data
+		}
+		_ = u.Document(doc)
+		_ = u.Stdout.Flush()
+	case u.AsJSON || isShown:
+	case status == ExitInterrupted && cancelled:
+		u.Tell("%s interrupted", u.ErrStyle(Red, "rye: error:"))
+	default:
+		u.reportError(e)
+	}
+	return status
+}
+
+// bug reports a panic. The stack is shown with -v only: it is long, and the
+// place where it began is in the message.
+func (u *UI) bug(p any, stack []byte) int {
+	e := diag.New(diag.Internal, "running %q: %v", "rye "+u.Command, p).
+		WithHint("%s", reportHint()).WithDetail("version", ReadVersion().Version)
+	if u.Detailed {
+		e.WithDetail("stack", string(stack))
+	}
+	_ = u.Stdout.Flush()
+	if u.AsJSON && !u.wrote {
+		_ = u.Document(Envelope{Error: Failure(e)})
+		_ = u.Stdout.Flush()
+		return ExitStatus(e.Code)
+	}
+	u.reportError(e)
+	v := ReadVersion()
+	u.Tell("this is a bug in rye %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+	if u.Detailed {
+		for line := range strings.SplitSeq(strings.TrimSpace(string(stack)), "\n") {
+			u.Tell("%s", strings.ReplaceAll(line, "\t", "  "))
+		}
+	}
+	return ExitStatus(e.Code)
+}
+
+// failure renders an error with the hints for people.
+func Failure(e *diag.Error) *diag.Failure {
+	FillFixes(e.Findings)
+	f := diag.NewFailure(e)
+	f.Suggestion = Hint(e)
+	return f
+}
+
+func reportHint() string {
+	return fmt.Sprintf("please report it at https://%s/issues with this message and the output of rye version", modulePath)
+}
+
+const modulePath = "github.com/ryeos/rye"

@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+)
+
+// formats are the forms of a report of findings.
+func formats() []string { return []string{"human", "json", "sarif", "github"} }
+
+// format reads --format; "json" is what --json means.
+func (c *Call) Format() (string, error) {
+	f := c.Str("format")
+	switch {
+	case f == "" || f == "human":
+		return "human", nil
+	case f == "json":
+		c.UI.AsJSON = true
+		return "human", nil
+	case f != "sarif" && f != "github":
+		e := diag.New(diag.Usage, "reading flag --format: %q is none of %s", f, strings.Join(formats(), ", "))
+		if near := Nearest(f, formats()); near != "" {
+			return "", e.WithHint("did you mean %s?", near)
+		}
+		return "", e
+	case c.UI.AsJSON:
+		return "", diag.New(diag.Usage, "reading arguments: --json and --format %s exclude each other", f).WithHint("give one of them")
+	}
+	return f, nil
+}
+
+// annotations prints the findings as commands that GitHub turns into marks
+// beside the lines. One finding is one line.
+func (u *UI) Annotations(fs []diag.Finding, place func(string) (string, bool)) {
+	for _, f := range fs {
+		level := "error"
+		if f.Severity == diag.SeverityWarning {
+			level = "warning"
+		}
+		var props []string
+		file, inRepo := place(f.Path)
+		if inRepo {
+			props = append(props, "file="+property(file))
+			if f.Line > 0 {
+				props = append(props, fmt.Sprintf("line=%d", f.Line))
+			}
+			if f.Line > 0 && f.Column > 0 {
+				props = append(props, fmt.Sprintf("col=%d", f.Column))
+			}
+		}
+		props = append(props, "title="+property(string(f.Code)))
+		text := f.Message
+		if !inRepo && f.Path != "" {
+			text = f.Place() + ": " + text
+		}
+		if fix := fixOf(f); fix != "" {
+			text += "\n" + fix
+		}
+		fmt.Fprintf(u.Stdout, "::%s %s::%s\n", level, strings.Join(props, ","), message(text))
+	}
+}
+
+// message escapes the text of a command, property what stands before it.
+func message(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.NewReplacer("%", "%25", "\r", "%0D").Replace(hidden.Visible(l))
+	}
+	return strings.Join(lines, "%0A")
+}
+
+func property(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(hidden.Visible(s))
+}
+
+// fixOf returns what to do about a finding.
+func fixOf(f diag.Finding) string {
+	if f.Fix != "" {
+		return f.Fix
+	}
+	return CodeHint(f.Code)
+}
+
+// sarif prints the findings as one document of SARIF 2.1.0.
+func (u *UI) Sarif(fs []diag.Finding, place func(string) (string, bool)) error {
+	enc := json.NewEncoder(u.Stdout)
+	enc.SetIndent("", "  ")
+	u.wrote = true
+	return enc.Encode(newSARIF(fs, place))
+}

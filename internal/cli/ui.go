@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
+)
+
+// ui is the one door to the terminal. Results go to stdout, everything else to
+// stderr. What it prints from arguments is untrusted and made visible first:
+// control and hidden characters never reach the terminal. Only styled text,
+// which the ui itself makes, passes as it is.
+type UI struct {
+	Stdout   *bufio.Writer
+	Stderr   io.Writer
+	AsJSON   bool // stdout holds JSON only
+	Quiet    bool
+	Detailed bool
+	color    bool // stdout takes colour
+	errTint  bool // stderr takes colour
+	width    int  // columns of the terminal at stdout, 0 when it is none
+	Command  string
+	wrote    bool // a JSON document was printed
+}
+
+// newUI reads the global switches straight from the words, so that even an
+// error in them is shown the way the user asked for.
+func newUI(w *World) *UI {
+	u := &UI{Stdout: bufio.NewWriter(w.Stdout), Stderr: w.Stderr}
+	noColor := w.Getenv("NO_COLOR") != "" || w.Getenv("TERM") == "dumb"
+	for _, word := range w.Args {
+		switch word {
+		case "--json", "--json=true":
+			u.AsJSON = true
+		case "--no-color", "--no-color=true":
+			noColor = true
+		case "-q", "--quiet":
+			u.Quiet = true
+		case "-v", "--verbose":
+			u.Detailed = true
+		}
+		if word == "--" {
+			break
+		}
+	}
+	if w.Isatty != nil && !noColor {
+		u.color, u.errTint = w.Isatty(w.Stdout), w.Isatty(w.Stderr)
+	}
+	u.width = TerminalWidth(w.Stdout)
+	return u
+}
+
+// settle takes the switches as the parser understood them.
+func (u *UI) settle(c *Call) {
+	u.AsJSON, u.Quiet, u.Detailed = c.Bool("json"), c.Bool("quiet"), c.Bool("verbose")
+	if c.Bool("no-color") {
+		u.color, u.errTint = false, false
+	}
+}
+
+// Out prints a line of the result for people; nothing with --json.
+func (u *UI) Out(format string, args ...any) {
+	if !u.AsJSON {
+		fmt.Fprintf(u.Stdout, format+"\n", visible(args)...)
+	}
+}
+
+// Text prints a text of many lines, each made visible; nothing with --json.
+func (u *UI) Text(text string) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		u.Out("%s", line)
+	}
+}
+
+// Note tells what happens, on stderr; nothing with -q.
+func (u *UI) Note(format string, args ...any) {
+	if !u.Quiet {
+		u.Tell(format, args...)
+	}
+}
+
+// Verbose tells more, on stderr, with -v only.
+func (u *UI) Verbose(format string, args ...any) {
+	if u.Detailed && !u.Quiet {
+		u.Tell(format, args...)
+	}
+}
+
+// Warn tells what may be wrong, on stderr, even with -q.
+func (u *UI) Warn(format string, args ...any) {
+	u.Tell("%s "+format, append([]any{u.ErrStyle(Yellow, "rye: warning:")}, args...)...)
+}
+
+func (u *UI) Tell(format string, args ...any) {
+	u.Stdout.Flush() // keeps the order when both streams are one terminal
+	fmt.Fprintf(u.Stderr, format+"\n", visible(args)...)
+}
+
+// Envelope is the JSON document that a command prints.
+type Envelope struct {
+	Success  bool          `json:"success"`
+	Error    *diag.Failure `json:"error,omitempty"`
+	Data     any           `json:"data,omitempty"`
+	Metadata any           `json:"metadata"` // nil prints a Metadata
+}
+
+// Metadata states which command made the document. Commands embed it to add
+// more.
+type Metadata struct {
+	Command string `json:"command"`
+}
+
+// JSON prints the document of a success around data; nothing without --json.
+func (u *UI) JSON(data any) error {
+	if !u.AsJSON {
+		return nil
+	}
+	return u.Document(Envelope{Success: true, Data: data})
+}
+
+func (u *UI) Document(e Envelope) error {
+	if e.Metadata == nil {
+		e.Metadata = Metadata{u.Command}
+	}
+	u.wrote = true
+	enc := json.NewEncoder(u.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(e)
+}
+
+// raw prints a program's own text: made visible, but with its line ends and
+// tabs, and a final line end.
+func (u *UI) Raw(s string) { u.Text(s) }
+
+// Show prints data as JSON or calls human, whichever was asked for.
+func (u *UI) Show(data any, human func()) error {
+	if u.AsJSON {
+		return u.JSON(data)
+	}
+	human()
+	return nil
+}
+
+// flush hands the result over; a full disk is an error like any other.
+func (u *UI) Flush() error {
+	if err := u.Stdout.Flush(); err != nil {
+		return diag.New(diag.FileSystemError, "writing output: %w", err)
+	}
+	return nil
+}
+
+// styled is text that the ui made: escape sequences in it are meant.
+type Styled string
+
+// The styles, as SGR parameters.
+const (
+	Bold   = "1"
+	Dim    = "2"
+	Red    = "31"
+	Green  = "32"
+	Yellow = "33"
+	Cyan   = "36"
+)
+
+// Style colours text for stdout.
+func (u *UI) Style(style, text string) Styled { return tint(u.color, style, text) }
+
+func (u *UI) ErrStyle(style, text string) Styled { return tint(u.errTint, style, text) }
+
+func tint(on bool, style, text string) Styled {
+	text = hidden.Visible(text)
+	if !on {
+		return Styled(text)
+	}
+	return Styled("\x1b[" + style + "m" + text + "\x1b[0m")
+}
+
+// visible makes the arguments of a format safe to print.
+func visible(args []any) []any {
+	out := make([]any, len(args))
+	for i, a := range args {
+		switch v := a.(type) {
+		case Styled, bool, int, int64, uint64, float64:
+			out[i] = v
+		case string:
+			out[i] = hidden.Visible(v)
+		case error:
+			out[i] = hidden.Visible(v.Error())
+		default:
+			out[i] = hidden.Visible(fmt.Sprint(v))
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// reportError prints an error with its hint on stderr.
+func (u *UI) reportError(e *diag.Error) {
+	if heading := alarmHeading(ExitStatus(e.Code)); heading != "" {
+		u.reportAlarm(e, heading)
+	} else {
+		u.Tell("%s %s", u.ErrStyle(Red, "rye: error:"), e.Message)
+		u.reportFindings(e.Findings)
+	}
+	if hint := Hint(e); hint != "" {
+		u.Tell("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hint)
+	}
+}
+
+// reportFindings lists findings when the message alone cannot tell them all.
+func (u *UI) reportFindings(fs []diag.Finding) {
+	if len(fs) < 2 {
+		return
+	}
+	for _, f := range fs {
+		mark := ""
+		if f.Severity == diag.SeverityWarning {
+			mark = "warning: "
+		}
+		u.Tell("  %s%s", mark, f.String())
+		if hint := FindingHint(f); hint != "" {
+			u.Tell("    %s", hint)
+		}
+	}
+}
+
+// alarmHeading names the genre of a security failure, "" for other exits.
+func alarmHeading(exit int) string {
+	switch exit {
+	case 5:
+		return "INTEGRITY FAILURE"
+	case 6:
+		return "HISTORY ALARM"
+	case 7:
+		return "TRUST FAILURE"
+	}
+	return ""
+}
+
+// reportAlarm prints a security failure as a headed paragraph: what is wrong,
+// the facts with expected and found first, and what it may mean.
+func (u *UI) reportAlarm(e *diag.Error, heading string) {
+	u.Tell("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading+" "+string(e.Code)))
+	u.Tell("")
+	u.Tell("  %s", e.Message)
+	u.reportFindings(e.Findings)
+	u.reportFacts(e.Details)
+	if text := Explanation(e.Code); text != "" {
+		u.Tell("")
+		u.Tell("  what it may mean:")
+		for line := range strings.SplitSeq(text, "\n") {
+			u.Tell("    %s", line)
+		}
+	}
+	u.Tell("")
+}
+
+// reportFacts prints the details as aligned rows.
+func (u *UI) reportFacts(all map[string]any) {
+	details := maps.Clone(all)
+	maps.DeleteFunc(details, func(_ string, v any) bool { return v == "" }) // what is not there is no fact
+	width := 0
+	for k := range details {
+		width = max(width, len(factName(k)))
+	}
+	for i, k := range slices.SortedFunc(maps.Keys(details), factOrder) {
+		if i == 0 {
+			u.Tell("")
+		}
+		u.Tell("  %s  %s", fmt.Sprintf("%-*s", width, factName(k)), factValue(details[k]))
+	}
+}
+
+func factName(key string) string { return strings.ReplaceAll(key, "_", " ") }
+
+// factOrder puts what was expected and what was found first.
+func factOrder(a, b string) int {
+	rank := func(k string) int { return slices.Index([]string{"found", "expected"}, k) }
+	return cmp.Or(-cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+}
+
+// factValue renders one fact: plain values as they are, others as JSON.
+func factValue(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case fmt.Stringer:
+		return v.String()
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(b)
+}

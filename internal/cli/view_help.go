@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// flagDoc is one flag in a help text.
+type FlagDoc struct {
+	Names   []string `json:"names"`
+	Value   string   `json:"value,omitempty"` // what stands for the value
+	Usage   string   `json:"usage"`
+	Default string   `json:"default,omitempty"`
+}
+
+func FlagDocs(flags []urfave.Flag) []FlagDoc {
+	var out []FlagDoc
+	for _, f := range flags {
+		d, ok := f.(urfave.DocGenerationFlag)
+		if !ok {
+			continue
+		}
+		doc := FlagDoc{Usage: strings.ReplaceAll(d.GetUsage(), "`", "")}
+		for _, n := range f.Names() {
+			doc.Names = append(doc.Names, Dashed(n))
+		}
+		if d.TakesValue() {
+			doc.Value = valueName(d.GetUsage())
+			doc.Default = strings.Trim(d.GetValue(), `"`)
+		}
+		out = append(out, doc)
+	}
+	return out
+}
+
+// valueName returns the word that a usage text sets in backquotes.
+func valueName(usage string) string {
+	if parts := strings.SplitN(usage, "`", 3); len(parts) == 3 {
+		return parts[1]
+	}
+	return "VALUE"
+}
+
+func (d FlagDoc) Label() string {
+	long, short := "", "   "
+	for _, n := range d.Names {
+		if strings.HasPrefix(n, "--") {
+			long = n
+		} else {
+			short = n + ","
+		}
+	}
+	return strings.TrimRight(fmt.Sprintf("  %s %s %s", short, long, d.Value), " ")
+}
+
+func (d FlagDoc) Text() string {
+	if d.Default != "" && d.Default != "0" && d.Default != "0s" && d.Default != "[]" {
+		return d.Usage + " (default " + d.Default + ")"
+	}
+	return d.Usage
+}
+
+// help prints the help of one command.
+func (u *UI) help(d CommandDoc) {
+	u.Out("%s: %s", d.Name, d.Summary)
+	u.heading("Usage")
+	u.Out("  %s", d.Usage)
+	if d.Text != "" {
+		u.Out("")
+		u.Text(d.Text)
+	}
+	u.helpCommands(d)
+	if len(d.Examples) > 0 {
+		u.heading("Examples")
+		for _, e := range d.Examples {
+			u.Out("  %s", e)
+		}
+	}
+	u.helpFlags("Flags", d.Flags)
+	u.helpFlags("Global flags", d.Global)
+	u.helpExits(d.Exits)
+	if len(d.Commands) > 0 {
+		u.Out("")
+		u.Out("%s COMMAND --help tells more about one command.", d.Name)
+		if d.Name == "rye" {
+			u.Out("rye help topics lists what else there is to read.")
+		}
+	}
+}
+
+func (u *UI) heading(title string) {
+	u.Out("")
+	u.Out("%s", u.Style(Bold, title+":"))
+}
+
+func (u *UI) helpCommands(d CommandDoc) {
+	for _, g := range d.groups {
+		title := g.title
+		if title == "" {
+			title = "Commands"
+		}
+		u.heading(title)
+		t := &Table{Wrap: true}
+		for _, c := range g.cmds {
+			t.Add("  "+c.Name, c.Summary)
+		}
+		u.Table(t)
+	}
+}
+
+func (u *UI) helpFlags(title string, flags []FlagDoc) {
+	if len(flags) == 0 {
+		return
+	}
+	u.heading(title)
+	t := &Table{Wrap: true}
+	for _, f := range flags {
+		t.Add(f.Label(), f.Text())
+	}
+	u.Table(t)
+}
+
+func (u *UI) helpExits(exits []exitUse) {
+	if len(exits) == 0 {
+		return
+	}
+	u.heading("Exit codes")
+	t := &Table{Wrap: true}
+	for _, e := range exits {
+		t.Add("  "+Itoa(e.Status), e.Meaning)
+		for _, code := range e.Codes {
+			row, _ := diag.Lookup(code)
+			t.Add("", fmt.Sprintf("  %s: %s", code, row.When))
+		}
+	}
+	u.Table(t)
+}

@@ -1,0 +1,52 @@
+package project
+
+import (
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/sign"
+)
+
+// shellTool runs any command, without a sandbox: also rye itself, with what its
+// caller may read.
+const shellTool = "rye/bash/bash"
+
+// warnOfOpenKey says so where a server begins to answer.
+func (h *Project) warnOfOpenKey(s *agent.Settings) {
+	if open := h.OpenToAgents(s); open != "" {
+		h.Env.Person.note("rye: warning: %s", OpenKey(open))
+		h.Env.Person.note("rye: hint: %s", OpenKeyFix)
+	}
+}
+
+func OpenKey(file string) string {
+	return "agents may run any command (" + shellTool + "), and a command can sign in your name: " + file + " has no passphrase"
+}
+
+const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over with rye key agent-add --confirm, " +
+	"or name what agents may execute without " + shellTool + " (--capabilities, or capabilities in " + agent.SettingsID + ")"
+
+// openToAgents returns the file of a person's own key that every command of an
+// agent can read and use, "" when there is none or agents run no commands.
+func (h *Project) OpenToAgents(s *agent.Settings) string {
+	if s.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
+		return ""
+	}
+	return h.openKeyFile()
+}
+
+// openKeyFile returns the first file of a usable key of the user's own, no
+// agent's, that is not encrypted.
+func (h *Project) openKeyFile() string {
+	for _, k := range h.Trust.Keys() {
+		if !k.Own || k.Agent() || !k.State.Usable() {
+			continue
+		}
+		priv, err := sign.ReadKey(h.KeyFile(k.Fingerprint), nil)
+		clear(priv)
+		if err == nil {
+			return h.KeyFile(k.Fingerprint)
+		}
+	}
+	return ""
+}

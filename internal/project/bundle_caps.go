@@ -1,0 +1,97 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// bundleCaps says what the items of a bundle may ask for, as their metadata
+// declares it: permissions, and the hosts that a tool's configuration names.
+func (h *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string, error) {
+	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
+		table, err := h.Resolver.Table(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var caps []string
+		err = s.Each(ctx, func(f source.File, text []byte) error {
+			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
+			if place, known := table.Place(rel); ok && known {
+				caps = append(caps, itemCaps(place, text)...)
+			}
+			return nil
+		})
+		return caps, err
+	}
+}
+
+// itemCaps says what one item may ask for.
+func itemCaps(at extract.Place, text []byte) []string {
+	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
+		return nil
+	}
+	var caps []string
+	meta, _ := at.Extractor.Read(at.Type, text)
+	for _, p := range meta.Permissions {
+		if p = strings.Join(strings.Fields(p), ""); p != "" {
+			caps = append(caps, p)
+		}
+	}
+	if at.Ref.Kind == item.Tool {
+		caps = append(caps, hostCaps(meta.Config)...)
+	}
+	return caps
+}
+
+// mayAsk is a look at a file that tells most of those that ask for nothing.
+func mayAsk(at extract.Place, text []byte) bool {
+	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
+	return at.Extractor.MayHold(at.Type, "permissions", text) || names && at.Extractor.MayHold(at.Type, "config", text)
+}
+
+// hostCaps returns the hosts that a tool's configuration names: those it lists,
+// else that of its address, which may be any when a parameter decides.
+func hostCaps(config map[string]any) []string {
+	var out []string
+	add := func(v any) {
+		if s, _ := v.(string); s != "" {
+			out = append(out, "net:"+bareHost(s))
+		}
+	}
+	list, listed := config["hosts"].([]any)
+	for _, h := range list {
+		add(h)
+	}
+	address, _ := config["url"].(string)
+	_, rest, absolute := strings.Cut(address, "://")
+	switch {
+	case listed || address == "":
+	case absolute:
+		if i := strings.IndexAny(rest, "/?#"); i >= 0 {
+			rest = rest[:i]
+		}
+		add(rest)
+	case strings.Contains(address, "{"):
+		add("*")
+	}
+	return out
+}
+
+// bareHost drops user and port. What a parameter decides may be anything.
+func bareHost(s string) string {
+	s = strings.ToLower(s[strings.LastIndexByte(s, '@')+1:])
+	if v6, _, ok := strings.Cut(strings.TrimPrefix(s, "["), "]"); ok {
+		return v6
+	}
+	if strings.ContainsAny(s, "{}") {
+		return "*"
+	}
+	host, _, _ := strings.Cut(s, ":")
+	return strings.Join(strings.Fields(host), "")
+}

@@ -1,0 +1,76 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/jsonx"
+)
+
+// consents remembers, for one user, which programs inside projects may serve
+// as interpreters: the absolute path and the digest of the program.
+type consents map[string]string
+
+func (h *Project) consentFile() string {
+	if h.Dirs.State == "" {
+		return ""
+	}
+	return filepath.Join(h.Dirs.State, "interpreters.json")
+}
+
+// readConsents fails closed: what cannot be read, or others may have written, is
+// no consent.
+func (h *Project) ReadConsents() consents {
+	out := consents{}
+	if fi, err := os.Lstat(h.consentFile()); err != nil || !ownFile(fi) {
+		return out
+	}
+	b, err := os.ReadFile(h.consentFile())
+	if err != nil {
+		return out
+	}
+	doc, fs := jsonx.Parse(b)
+	if diag.Failed(fs) {
+		return out
+	}
+	for path, v := range doc.Root {
+		out[path], _ = v.(string)
+	}
+	return out
+}
+
+func (h *Project) WriteConsents(all consents) error {
+	file := h.consentFile()
+	if file == "" {
+		return diag.New(diag.FileSystemError, "remembering consent: the environment names no state folder").WithHint("set HOME")
+	}
+	b, err := jsonx.MarshalIndent(map[string]string(all))
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return diag.New(diag.FileSystemError, "remembering consent: %w", err)
+	}
+	return atomicfile.Write(file, append(b, '\n'), 0o600)
+}
+
+// consent returns the check that the executor makes before a program of the
+// project itself interprets a tool.
+func (h *Project) consent() func(exec.Interpreter) error {
+	return func(in exec.Interpreter) error {
+		was, known := h.ReadConsents()[in.Path]
+		if was == in.Digest.String() {
+			return nil
+		}
+		why := "it is a program of the project, and nobody has verified it"
+		if known {
+			why = "it changed since you consented to it"
+		}
+		return diag.New(diag.ConsentRequired, "running %s as interpreter: %s", in.Path, why).
+			WithHint("rye trust interpreter %s, if you trust that program", in.Path).
+			WithDetail("found", in.Digest.String()).WithDetail("expected", was)
+	}
+}

@@ -1,0 +1,95 @@
+package project
+
+import (
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/mcpclient"
+)
+
+// env is what opening a project depends on besides its files: the machine, the
+// caller and the settings of the command line. The zero value of every field
+// but the functions Getenv, Environ and Now works.
+type Env struct {
+	Getenv  func(string) string
+	Environ func() []string
+	Now     func() time.Time
+	Self    string // path of this executable
+	Stdlib  fs.FS  // the embedded system space, rooted above .ai
+	Etc     string // directory of the machine's own files; "" means the system's
+	Cwd     string // working directory of the process
+	Base    string // absolute: relative paths of the caller start here
+	Named   string // directory of the project; "" looks for it from Base upwards
+
+	TrustRoot string        // a file or directory of trust documents, as the user typed it
+	Grace     time.Duration // how long a program may take to end after it was told to; 0 is the default
+	Locked    bool          // use only what rye.lock names, also outside of CI
+	Offline   bool
+	Key       string // which key signs: a fingerprint, an owner or a file
+
+	Surface  string    // what asks for signatures; "" is the command line
+	Command  string    // the verb, for the record of runs
+	Version  string    // of this program
+	Build    string    // identifies the build, for caches
+	Released time.Time // when this program was built; the clock cannot be earlier
+
+	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
+
+	// Person is the terminal. Every function may be nil: then nothing is
+	// printed and questions are errors.
+	Person Person
+}
+
+// person is how an opened project reaches its user.
+type Person struct {
+	Note    func(format string, args ...any)
+	Warn    func(format string, args ...any)
+	Finding func(f diag.Finding)                // warns of a finding, with its hint
+	Secret  func(prompt string) ([]byte, error) // reads without echo
+	Asks    bool                                // a program started for the project may ask at the terminal
+}
+
+func (p Person) note(format string, args ...any) {
+	if p.Note != nil {
+		p.Note(format, args...)
+	}
+}
+
+func (p Person) warn(format string, args ...any) {
+	if p.Warn != nil {
+		p.Warn(format, args...)
+	}
+}
+
+func (p Person) finding(f diag.Finding) {
+	if p.Finding != nil {
+		p.Finding(f)
+	}
+}
+
+// path returns a path that the user typed as an absolute one.
+func (c *Env) path(p string) string {
+	if filepath.IsAbs(p) {
+		return filepath.Clean(p)
+	}
+	return filepath.Join(c.Base, p)
+}
+
+// at returns the same environment for another project.
+func (c *Env) at(dir string) *Env {
+	other := *c
+	other.Base, other.Named = dir, dir
+	return &other
+}
+
+// inCI reports whether the process runs in CI, where no command changes a lock
+// that it was not asked to change.
+func (c *Env) InCI() bool {
+	switch c.Getenv("CI") {
+	case "", "0", "false":
+		return false
+	}
+	return true
+}

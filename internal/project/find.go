@@ -1,0 +1,112 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// itemAt returns the item that a ref, an id or a path names, whatever its
+// verdict.
+func (h *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error) {
+	if root, rel, ok := h.placeOf(word); ok {
+		it, err := h.Resolver.File(ctx, root, rel)
+		if err == nil && it.Ref.IsZero() {
+			err = diag.New(diag.ItemNotFound, "reading %s: it is no item: its name, ending or folder is outside the grammar of ids", it.Path())
+		}
+		return it, err
+	}
+	ref, err := h.Resolver.Ref(ctx, word)
+	if err != nil {
+		return nil, NoFile(err, word)
+	}
+	return h.Resolver.Inspect(ctx, ref)
+}
+
+// shown turns a path as messages show it, from the project's folder, into one
+// that counts from where the user stands. Any other word stays as it is.
+func (h *Project) Shown(word string) string {
+	if !strings.HasPrefix(filepath.ToSlash(word), space.Dir+"/") || h.Spaces.ProjectDir == "" {
+		return word
+	}
+	if exists(h.Env.path(word)) {
+		return word
+	}
+	if p := filepath.Join(h.Spaces.ProjectDir, word); exists(p) {
+		return p
+	}
+	return word
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// placeOf returns the root and the relative path of an existing path inside a
+// space.
+func (h *Project) placeOf(word string) (*space.Root, string, bool) {
+	p := h.Env.path(h.Shown(word))
+	if !exists(p) {
+		return nil, "", false
+	}
+	return h.Spaces.Locate(p)
+}
+
+// refArgs reads "KIND ID rest…" or "REF rest…".
+func RefArgs(ctx context.Context, h *Project, args []string) (item.Ref, []string, error) {
+	if len(args) > 1 && !strings.Contains(args[0], ":") && !strings.ContainsAny(args[1], "=") {
+		if kind, ok := KnownKind(ctx, h, args[0]); ok {
+			ref, err := item.ParseRef(args[1], kind)
+			return ref, args[2:], err
+		}
+	}
+	ref, err := h.Resolver.Ref(ctx, args[0])
+	return ref, args[1:], err
+}
+
+// knownKind reports whether word names a kind. The four of the boot table
+// always count, so that an item of theirs is looked for even when its
+// extractor is missing.
+func KnownKind(ctx context.Context, h *Project, word string) (item.Kind, bool) {
+	k := item.Kind(word)
+	switch k {
+	case item.Directive, item.Tool, item.Knowledge, item.Config:
+		return k, true
+	}
+	ext, err := h.Resolver.Extractor(ctx, k)
+	return k, err == nil && ext != nil
+}
+
+// needProject returns the project's root, or the error that there is none.
+func (h *Project) NeedProject() (*space.Root, error) {
+	if root := h.Spaces.Of(space.Project); root != nil {
+		if _, err := os.Stat(root.Path(".")); err == nil {
+			return root, nil
+		}
+	}
+	if dir := h.Spaces.ProjectDir; dir != "" {
+		return nil, diag.New(diag.ItemNotFound, "finding the project: %s holds no %s", dir, space.Dir).
+			WithHint("--project names the folder that holds %s; rye init makes one", space.Dir)
+	}
+	return nil, diag.New(diag.ItemNotFound, "finding the project: no folder from here upwards holds %s", space.Dir).
+		WithHint("rye init makes a project here")
+}
+
+// noFile adds to the error about a word that is no id what else it may have
+// been meant to be.
+func NoFile(err error, word string) error {
+	var e *diag.Error
+	if errors.As(err, &e) && e.Code == diag.Usage && filepath.Ext(word) != "" {
+		e.Hint = fmt.Sprintf("there is no file %q here; %s", word, e.Hint)
+	}
+	return err
+}

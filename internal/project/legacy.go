@@ -1,0 +1,50 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/legacy"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// legacyDir returns the folder of the keys that the user trusted in the Python
+// original, "" when there is no user space.
+func legacyDir(userDir string) string {
+	if userDir == "" {
+		return ""
+	}
+	return filepath.Join(userDir, space.Dir, "trusted_keys")
+}
+
+// legacyKeys returns the keys that check signatures of the original: those of
+// the user's own space, and the given files.
+func (h *Project) LegacyKeys(files []string) (legacy.Keys, error) {
+	keys := h.Trust.LegacyKeys()
+	for _, file := range files {
+		k, err := readLegacyKey(h.Env.path(file))
+		if err != nil {
+			return nil, diag.New(diag.CodeOf(err), "reading --legacy-key %q: %w", file, err)
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+func readLegacyKey(path string) (legacy.Key, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return legacy.Key{}, diag.New(diag.FileSystemError, "%w", err)
+	}
+	if len(b) > trust.MaxDocument {
+		return legacy.Key{}, diag.New(diag.TooLarge, "it has %d bytes, at most %d are read", len(b), trust.MaxDocument)
+	}
+	k, err := legacy.ParseKey(path, b)
+	if err != nil {
+		return legacy.Key{}, err
+	}
+	return k, sign.CheckKey(k.Public)
+}

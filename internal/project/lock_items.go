@@ -1,0 +1,194 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// itemLock is the lock of a project before and after its tools were looked at.
+type itemLock struct {
+	house  *Project
+	dir    string
+	before []byte
+	lock   *lock.Lock
+	left   func([]item.Ref) map[item.Ref]bool // which items the work tree leaves out
+}
+
+// openItems reads the lock of the project as it is now, with its bundles as
+// layers; a project without one begins an empty one. The house that is there
+// serves, unless something changed since it was built.
+func (h *Project) openItems(ctx context.Context, changed bool) (*itemLock, error) {
+	if changed || !h.current(ctx) {
+		var err error
+		if h, err = h.Env.Open(ctx, Strict); err != nil {
+			return nil, err
+		}
+	}
+	x := &itemLock{house: h, dir: h.Spaces.ProjectDir, lock: &lock.Lock{}}
+	x.left = func(refs []item.Ref) map[item.Ref]bool { return h.leftOut(ctx, refs) }
+	if h.Lock != nil {
+		x.lock, x.before = h.Lock.Lock, h.Lock.Lock.Render()
+		return x, nil
+	}
+	m, err := ReadManifest(x.dir)
+	if m == nil {
+		m = &lock.Manifest{}
+	}
+	x.lock.Manifest, x.lock.Revoked = m.Settings(), h.revoked()
+	return x, err
+}
+
+// current reports whether the lock is the one that the house was built over, and
+// the house as good as a strict one.
+func (h *Project) current(ctx context.Context) bool {
+	if _, err := h.Resolver.Table(ctx); err != nil || h.Lock == nil || len(h.LockErrs)+len(h.Resolver.Notes()) > 0 {
+		return false
+	}
+	b, err := h.files.ReadFile(lock.LockFile, lock.MaxLock)
+	return err == nil && bytes.Equal(b, h.Lock.text)
+}
+
+// relock takes the tools of the project into the lock as they are. While some
+// tool does not hold, no entry goes, and none of what a sparse checkout leaves
+// out. Two bundles that give one id are an error.
+func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, error) {
+	clash, err := x.house.Resolver.Collisions(ctx)
+	if err == nil {
+		err = diag.FromFindings("locking items", clash)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	items, notes, err := x.house.Verbs.LockItems(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	old := *x.lock
+	x.lock.Items, x.lock.System = nil, x.house.System()
+	for _, it := range items {
+		x.lock.SetItem(it)
+	}
+	gone := slices.DeleteFunc(slices.Clone(old.Items), func(it lock.Item) bool { return x.lock.Item(it.Ref) != nil })
+	left := x.left(refsOf(gone))
+	for _, it := range gone {
+		if diag.Failed(notes) || left[it.Ref] {
+			x.lock.SetItem(it)
+		}
+	}
+	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 && x.before == nil {
+		x.lock.System = lock.System{} // there is nothing to lock
+		return nil, notes, nil
+	}
+	return lock.Compare(&old, x.lock), notes, nil
+}
+
+// write writes the lock when it says something else than before, and says so
+// in the result.
+func (x *itemLock) write(r *packages.Result) error {
+	b := x.lock.Render()
+	if bytes.Equal(b, x.before) {
+		return nil
+	}
+	if err := atomicfile.Write(filepath.Join(x.dir, lock.LockFile), b, 0o644); err != nil {
+		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	}
+	if !slices.Contains(r.Wrote, lock.LockFile) {
+		r.Wrote = append(r.Wrote, lock.LockFile)
+	}
+	return nil
+}
+
+// lockItems is the part of rye lock about the project's own tools: it accepts
+// them as they stand.
+func (c *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) error {
+	if x.space != space.Project {
+		return nil
+	}
+	release, err := x.house.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	it, err := x.house.openItems(ctx, len(r.Installed)+len(r.Removed) > 0)
+	if err != nil {
+		return err
+	}
+	changes, notes, err := it.relock(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range notes {
+		c.Person.warn("not locked: %s", f)
+	}
+	for _, ch := range changes {
+		c.Person.note("%s", ch)
+	}
+	if len(changes) == 0 {
+		return nil
+	}
+	return it.write(r)
+}
+
+// checkItems is lockItems that writes nothing: what it would change is stale.
+func (c *Env) CheckItems(ctx context.Context, x *Packages) error {
+	if x.space != space.Project {
+		return nil
+	}
+	it, err := x.house.openItems(ctx, false)
+	if err != nil {
+		return err
+	}
+	changes, _, err := it.relock(ctx)
+	if err != nil {
+		return err
+	}
+	var fs []diag.Finding
+	for _, ch := range changes {
+		f := diag.Errorf(diag.LockStale, 0, 0, "%s", ch)
+		f.Path, f.Fix = lock.LockFile, "rye lock"
+		fs = append(fs, f)
+	}
+	return diag.FromFindings("checking "+lock.LockFile, fs)
+}
+
+// followBundles brings the entries of tools up to date whose chains pass
+// through bundles that a verb changed. What changed elsewhere stays refused.
+func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result) error {
+	if x.space != space.Project || r == nil || len(r.Changes) == 0 {
+		return nil
+	}
+	release, err := x.house.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	it, err := x.house.openItems(ctx, true)
+	if err != nil || it.before == nil {
+		return err
+	}
+	entries, err := it.house.Resolver.All(ctx, item.Tool)
+	if err != nil {
+		return err
+	}
+	var refs []item.Ref
+	for _, e := range entries {
+		if e.Root.Space == space.Project && e.Root.Bundled() {
+			refs = append(refs, e.Ref)
+		}
+	}
+	_, notes, err := it.house.Verbs.RefreshLock(ctx, it.lock, it.house.System(), refs)
+	c.lockNotes(notes)
+	if err != nil {
+		return err
+	}
+	return it.write(r)
+}

@@ -1,0 +1,101 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// leftOut returns those of the items that git's index holds and a sparse
+// checkout leaves out of the work tree. Git is asked only when an item is gone.
+func (h *Project) leftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
+	out := map[item.Ref]bool{}
+	if len(refs) == 0 || !maybeSparse(h.Spaces.ProjectDir) {
+		return out
+	}
+	repo, err := h.Env.Repo(ctx)
+	if err != nil || repo.WorkTree == "" {
+		return out
+	}
+	top := h.PrefixIn(repo) + space.Dir + "/"
+	var paths []string
+	of := map[string]item.Ref{}
+	for _, ref := range refs {
+		ext, err := h.Resolver.Extractor(ctx, ref.Kind)
+		if err != nil {
+			continue
+		}
+		for _, rel := range ext.Paths(ref.ID) {
+			paths = append(paths, top+rel)
+			of[top+rel] = ref
+		}
+	}
+	skipped, err := repo.Skipped(ctx, paths)
+	if err != nil {
+		return out
+	}
+	for path := range skipped {
+		out[of[path]] = true
+	}
+	return out
+}
+
+// notLeftOut refuses a project whose own files a sparse checkout leaves out: it
+// would look as if it required nothing. Git is asked only when one is gone and
+// the repository may have a sparse checkout.
+func (h *Project) notLeftOut(ctx context.Context) error {
+	var gone []string
+	for _, name := range []string{lock.ManifestFile, lock.LockFile, lock.SumFile} {
+		if !there(filepath.Join(h.Spaces.ProjectDir, name)) {
+			gone = append(gone, name)
+		}
+	}
+	if len(gone) == 0 || !maybeSparse(h.Spaces.ProjectDir) {
+		return nil
+	}
+	repo, err := h.Env.Repo(ctx)
+	if err != nil || repo.WorkTree == "" {
+		return nil
+	}
+	prefix := h.PrefixIn(repo)
+	for i, name := range gone {
+		gone[i] = prefix + name
+	}
+	skipped, err := repo.Skipped(ctx, gone)
+	if err != nil || len(skipped) == 0 {
+		return nil
+	}
+	left := slices.Sorted(maps.Keys(skipped))
+	return diag.New(diag.LockMissing, "reading %s: the sparse checkout leaves it out of this work tree", left[0]).
+		WithHint("git sparse-checkout add %s", cmp.Or(strings.TrimSuffix(prefix, "/"), "/"+strings.Join(left, " /")))
+}
+
+// maybeSparse reports whether the repository around a folder has a sparse
+// checkout, or may have one since this is one of several work trees.
+func maybeSparse(dir string) bool {
+	for parent := ""; dir != parent; dir = filepath.Dir(dir) {
+		parent = filepath.Dir(dir)
+		at := filepath.Join(dir, ".git")
+		if fi, err := os.Lstat(at); err == nil {
+			return !fi.IsDir() || there(filepath.Join(at, "info", "sparse-checkout"))
+		}
+	}
+	return false
+}
+
+func refsOf(items []lock.Item) []item.Ref {
+	out := make([]item.Ref, len(items))
+	for i, it := range items {
+		out[i] = it.Ref
+	}
+	return out
+}

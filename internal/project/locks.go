@@ -1,0 +1,260 @@
+package project
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// spaceLock is the lock of one space with its manifest, either nil when there
+// is none.
+type SpaceLock struct {
+	Space    space.Name
+	Dir      string     // the folder that holds the files, "" when it is on no disk
+	Files    lock.Files // the same
+	text     []byte     // of the lock
+	Lock     *lock.Lock
+	Manifest *lock.Manifest
+	notes    []diag.Finding // warnings of the lock
+}
+
+// readLocks reads the lock of every space on disk and puts its bundles below
+// the space's own items. A lock that cannot be read is an error for what runs
+// and shows items; a lenient house remembers it and goes on without.
+func (h *Project) readLocks(m Mode) error {
+	for _, root := range slices.Clone(h.Spaces.Roots) {
+		if !root.OnDisk() || root.Bundled() {
+			continue
+		}
+		if root.Space == space.Project {
+			h.files = lock.Dir(lockDir(root))
+		}
+		sl, err := readSpaceLock(root)
+		var layers []space.Layer
+		if err == nil && sl != nil {
+			layers, err = h.layers(sl)
+		}
+		if err != nil && m == Strict {
+			return err
+		}
+		if err != nil {
+			h.LockErrs = append(h.LockErrs, err)
+		}
+		if sl != nil && root.Space == space.Project {
+			h.Lock = sl
+		}
+		h.Spaces.AddLayers(layers...)
+	}
+	return nil
+}
+
+// lockDir returns the folder that holds a space's lock: beside .ai in a
+// project, inside it elsewhere.
+func lockDir(root *space.Root) string {
+	if root.Space == space.Project {
+		return root.Base
+	}
+	return root.Path(".")
+}
+
+// readSpaceLock returns nil when the space has no lock, which costs one stat.
+func readSpaceLock(root *space.Root) (*SpaceLock, error) {
+	dir := lockDir(root)
+	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir)}, dir+string(filepath.Separator))
+}
+
+// parseSpaceLock reads the lock and the manifest; messages put where before
+// their names. It returns nil if there is no lock.
+func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
+	var err error
+	if sl.Lock, sl.text, sl.notes, err = lock.ReadLock(sl.Files, where); sl.Lock == nil {
+		return nil, err
+	}
+	sl.Manifest, _, err = lock.ReadManifest(sl.Files, where)
+	return sl, err
+}
+
+// layers returns the bundles and workspace members of a lock.
+func (sl *SpaceLock) Layers() ([]space.Layer, error) {
+	var out []space.Layer
+	for _, b := range sl.Lock.Bundles {
+		l, err := sl.layer(b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	for _, m := range sl.Lock.Members {
+		l := space.Layer{Space: sl.Space, ID: cmp.Or(m.ID, m.Path), Needs: needed(m.Needs)}
+		l.Base, l.Show = sl.folder(m.Path)
+		out = append(out, l)
+	}
+	prefer := sl.prefer(out)
+	for i, l := range out {
+		var use []string
+		if b := sl.Lock.Bundle(l.ID); b != nil {
+			use = b.Use
+		}
+		out[i].Offers = offers(l.ID, use, prefer)
+	}
+	return out, nil
+}
+
+func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
+	l := space.Layer{Space: sl.Space, ID: b.ID, Version: b.Version, Manifest: b.Manifest, Needs: needed(b.Needs)}
+	id, err := lock.ParseID(b.ID)
+	if err != nil {
+		return l, err
+	}
+	r, err := lock.ParseReplacement(b.Replace)
+	switch {
+	case b.Replace == "":
+	case err != nil:
+		return l, err
+	case r.Path != "":
+		id = lock.ID{Kind: lock.PathID, Repo: r.Path}
+	default:
+		if id, err = lock.ParseID(r.ID); err != nil {
+			return l, err
+		}
+	}
+	if id.Kind == lock.PathID {
+		l.Version, l.Manifest = "", item.Digest{} // edited at will
+		l.Base, l.Show = sl.folder(path.Join(id.Repo, id.Subdir))
+		return l, nil
+	}
+	l.Install, err = id.Dir(cmp.Or(r.Version, b.Version))
+	return l, err
+}
+
+// folder returns a path of the manifest as an absolute one, and as it is shown.
+func (sl *SpaceLock) folder(p string) (abs, show string) {
+	if filepath.IsAbs(filepath.FromSlash(p)) {
+		return filepath.Clean(filepath.FromSlash(p)), p
+	}
+	return filepath.Join(sl.Dir, filepath.FromSlash(p)), path.Clean(p)
+}
+
+func needed(mods []lock.Module) []string {
+	out := make([]string, len(mods))
+	for i, m := range mods {
+		out[i] = m.ID
+	}
+	return out
+}
+
+// prefer returns what rye.yaml prefers among the layers there are.
+func (sl *SpaceLock) prefer(layers []space.Layer) map[string]string {
+	out := map[string]string{}
+	if sl.Manifest == nil {
+		return out
+	}
+	for _, ref := range slices.Sorted(maps.Keys(sl.Manifest.Prefer)) {
+		id := sl.Manifest.Instead(lock.Module{ID: sl.Manifest.Prefer[ref]}).ID
+		if slices.ContainsFunc(layers, func(l space.Layer) bool { return l.ID == id }) {
+			out[ref] = id
+		}
+	}
+	return out
+}
+
+// offers says which items of a bundle its space sees.
+func offers(id string, use []string, prefer map[string]string) func(item.Ref) bool {
+	if len(use) == 0 && len(prefer) == 0 {
+		return nil
+	}
+	return func(ref item.Ref) bool {
+		if by := prefer[ref.String()]; by != "" && by != id {
+			return false
+		}
+		return len(use) == 0 || slices.ContainsFunc(use, func(pattern string) bool {
+			kind, ids, _ := strings.Cut(pattern, ":")
+			return item.Kind(kind) == ref.Kind && glob.Match(ids, ref.ID)
+		})
+	}
+}
+
+// systemOf returns what a lock records of the system bundle; it is computed
+// when somebody asks.
+func systemOf(opened *bundle.Opened) func() lock.System {
+	return sync.OnceValue(func() lock.System {
+		if opened == nil {
+			return lock.System{}
+		}
+		m := opened.Manifest
+		files := make([]lock.TreeFile, len(m.Files))
+		for i, f := range m.Files {
+			files[i] = lock.TreeFile{Path: f.Path, Mode: lock.ModeRegular, Size: f.Size, Digest: f.Digest}
+		}
+		sum, err := lock.HashTree(files)
+		if err != nil { // the embedded bundle was checked when it was opened
+			return lock.System{}
+		}
+		return lock.System{ID: m.ID, Version: "v" + strings.TrimPrefix(m.Version, "v"), Sum: sum}
+	})
+}
+
+// locked reports whether only what the lock names may be used: --locked, or by
+// default in CI.
+func (c *Env) locked() bool { return c.Locked || c.InCI() }
+
+// checkLocked refuses a lock that is missing, does not match the manifest or
+// replaces a bundle by what only this machine has. In CI it has nothing to say
+// of a project that has neither file.
+func (h *Project) CheckLocked() error {
+	if !h.Env.locked() {
+		return nil
+	}
+	switch {
+	case h.files == nil && !h.Env.Locked:
+		return nil
+	case h.files == nil:
+		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
+	case h.Lock == nil:
+		_, err := h.files.ReadFile(lock.ManifestFile, lock.MaxManifest)
+		if !h.Env.Locked && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return diag.New(diag.LockMissing, "reading %s: it does not exist, and --locked, the default in CI, uses only what it names", lock.LockFile).
+			WithHint("rye lock")
+	}
+	found, err := h.Lock.Stale()
+	if err != nil {
+		return err
+	}
+	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(h.Lock.Manifest, h.Lock.Lock)...))
+}
+
+// stale returns what the manifest asks for and the lock was not made for.
+func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
+	if sl.Manifest == nil {
+		f := diag.Errorf(diag.LockStale, 0, 0, "%s stands here without %s", lock.LockFile, lock.ManifestFile)
+		f.Path = lock.LockFile
+		if len(sl.Lock.Bundles)+len(sl.Lock.Members) == 0 {
+			return nil, nil // a lock of items only needs none
+		}
+		return []diag.Finding{f}, nil
+	}
+	members, err := lock.Members(sl.Files, sl.Manifest)
+	if err != nil {
+		return nil, err
+	}
+	return sl.Lock.Stale(sl.Manifest, members...), nil
+}

@@ -1,0 +1,221 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/verify"
+)
+
+// gitProject is the folder of a project in a revision or in the index.
+type GitProject struct {
+	*verify.GitFiles                                            // its .ai
+	list             func(...string) ([]gitcmd.Entry, error)    // at or below paths from the top
+	open             func(dir string) (*verify.GitFiles, error) // the .ai of another folder of it
+	prefix           string                                     // where it lies: "" or "a/b/"
+	known            map[string]gitcmd.Entry                    // its own three files
+	opened           []*verify.GitFiles
+}
+
+// readFiles looks up the files that stand beside .ai.
+func (p *GitProject) readFiles() error {
+	own := []string{p.prefix + lock.ManifestFile, p.prefix + lock.LockFile, p.prefix + lock.SumFile}
+	found, err := p.list(own...)
+	p.known = map[string]gitcmd.Entry{}
+	for _, name := range own {
+		p.known[name] = gitcmd.Entry{}
+	}
+	for _, e := range found {
+		p.known[e.Path] = e
+	}
+	return err
+}
+
+func (p *GitProject) Release() {
+	p.closeOpened()
+	_ = p.Close()
+}
+
+// closeOpened lets go of what was opened besides the project's own .ai.
+func (p *GitProject) closeOpened() {
+	for _, f := range p.opened {
+		_ = f.Close()
+	}
+}
+
+// ReadFile implements lock.Files.
+func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
+	e, err := p.entry(p.prefix + path.Clean(name))
+	switch {
+	case err != nil:
+		return nil, err
+	case e.OID == "":
+		return nil, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
+	case !e.IsFile():
+		return nil, diag.New(diag.NotRegular, "reading %s: it is no plain file", name)
+	}
+	readErr := p.Batch().Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) {
+		switch {
+		case o.Kind != "blob":
+			err = diag.New(diag.FileSystemError, "reading %s: the repository lacks object %s", name, e.OID)
+		case o.Size > limit:
+			err = diag.New(diag.TooLarge, "reading %s: it has %d bytes, at most %d are allowed", name, o.Size, limit)
+		}
+		b = o.Data
+	})
+	return b, errors.Join(readErr, err)
+}
+
+// entry returns what stands at a path from the top, zero when nothing does.
+func (p *GitProject) entry(at string) (gitcmd.Entry, error) {
+	if e, ok := p.known[at]; ok {
+		return e, nil
+	}
+	found, err := p.list(at)
+	for _, e := range found {
+		if e.Path == at {
+			return e, nil
+		}
+	}
+	return gitcmd.Entry{}, err
+}
+
+// Glob implements lock.Files: it returns directories with a rye.yaml.
+func (p *GitProject) Glob(pattern string) ([]string, error) {
+	pattern = path.Clean(pattern)
+	literal := pattern
+	if i := strings.IndexAny(pattern, `*?[\`); i >= 0 {
+		literal = path.Dir(pattern[:i] + "x")
+	}
+	found, err := p.list(path.Join(p.prefix, literal))
+	var out []string
+	for _, e := range found {
+		dir, file := path.Split(strings.TrimPrefix(e.Path, p.prefix))
+		dir = strings.TrimSuffix(dir, "/")
+		fits, bad := path.Match(pattern, dir)
+		if bad != nil {
+			return nil, bad
+		}
+		if fits && file == lock.ManifestFile {
+			p.known[e.Path] = e
+			out = append(out, dir)
+		}
+	}
+	return out, err
+}
+
+// inGit returns the house over a project in git's objects, whose own items are
+// in root: its own lock and bundles in place of those of the work tree, the same
+// users and keys.
+func (h *Project) inGit(p *GitProject, root *space.Root, what string) (*Project, error) {
+	x := *h
+	x.files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
+	sl, err := parseSpaceLock(&SpaceLock{Space: space.Project, Files: p}, what+":")
+	switch {
+	case sl == nil && err == nil:
+	case err != nil:
+		x.LockErrs = []error{err}
+	default:
+		x.Lock = sl
+		layers, err := sl.gitLayers(h.Spaces.Of(space.Project), p)
+		if err != nil {
+			return nil, err
+		}
+		x.Spaces.AddLayers(x.ruled(sl, layers)...)
+	}
+	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Lenient: true})
+	x.Executor = (&x).newExecutor()
+	x.Verbs = (&x).newVerbs(policy.Person())
+	return &x, nil
+}
+
+// gitLayers returns the bundles of a lock in git's objects: vendored ones are
+// there, those that git ignores are where this machine has installed them.
+func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, error) {
+	layers, err := sl.Layers()
+	for i, l := range layers {
+		switch {
+		case l.Install != "":
+			at := path.Join(space.BundlesFolder, l.Install)
+			vendored := sl.Manifest != nil && sl.Manifest.Vendor || p.Exists(at)
+			if vendored || disk == nil || !disk.OnDisk() || !disk.Exists(at) {
+				layers[i].Files = space.Below(p.GitFiles, l.Install)
+			} else {
+				layers[i].At = disk
+			}
+		case path.IsAbs(l.Show): // a folder of this machine
+		case !fs.ValidPath(path.Join(p.prefix, l.Show)): // outside of the repository
+			layers[i].Files = space.Below(p.GitFiles, l.Show)
+		default:
+			files, err := p.open(path.Join(p.prefix, l.Show))
+			if err != nil {
+				return nil, err
+			}
+			p.opened = append(p.opened, files)
+			layers[i].Files = files
+		}
+	}
+	return layers, err
+}
+
+// lockable reports whether the project lies on a disk, where its lock can be
+// held against other processes.
+func (h *Project) lockable() bool { return h.files != nil }
+
+// partial reports whether bundles of the lock are neither in git nor installed
+// on this machine.
+func (h *Project) partial() bool {
+	return slices.ContainsFunc(h.Spaces.Roots, func(r *space.Root) bool {
+		return r.Space == space.Project && r.Bundled() && r.Ready() != nil
+	})
+}
+
+// revisionProject opens the project at prefix in a tree.
+func RevisionProject(ctx context.Context, repo *gitcmd.Repo, tree, prefix string) (*GitProject, error) {
+	files, err := verify.Revision(ctx, repo.Git, tree, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &GitProject{
+		GitFiles: files, prefix: prefix,
+		list: func(paths ...string) ([]gitcmd.Entry, error) { return repo.Tree(ctx, tree, paths...) },
+		open: func(dir string) (*verify.GitFiles, error) { return verify.Revision(ctx, repo.Git, tree, dir+"/") },
+	}, nil
+}
+
+// stagedProject opens the project at prefix in the index.
+func stagedProject(ctx context.Context, repo *gitcmd.Repo, prefix string) (*GitProject, error) {
+	files, err := verify.Index(ctx, repo, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return stagedFiles(ctx, repo, files, prefix), nil
+}
+
+// stagedFiles is stagedProject over an index that is open.
+func stagedFiles(ctx context.Context, repo *gitcmd.Repo, files *verify.GitFiles, prefix string) *GitProject {
+	return &GitProject{
+		GitFiles: files, prefix: prefix,
+		list: func(paths ...string) ([]gitcmd.Entry, error) { return stagedEntries(ctx, repo, paths...) },
+		open: func(dir string) (*verify.GitFiles, error) { return verify.Index(ctx, repo, dir+"/") },
+	}
+}
+
+func stagedEntries(ctx context.Context, repo *gitcmd.Repo, paths ...string) ([]gitcmd.Entry, error) {
+	list, err := repo.Staged(ctx, repo.EmptyTree(), paths...)
+	out := make([]gitcmd.Entry, len(list))
+	for i, c := range list {
+		out[i] = c.Entry
+	}
+	return out, err
+}

@@ -1,0 +1,61 @@
+package project
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+)
+
+// revoked returns the revocations of the project as its lock records them.
+func (h *Project) revoked() lock.Revoked {
+	state := h.Trust.ProjectRevoked()
+	out := lock.Revoked{Documents: state.Documents}
+	for _, l := range state.Lists {
+		out.Lists = append(out.Lists, lock.RevokedList{Signer: packages.SignerText(l.By), At: l.At})
+	}
+	return out
+}
+
+// checkRevoked refuses a project that took back a revocation which its lock was
+// written with. A lenient house remembers that and goes on.
+func (h *Project) checkRevoked(m Mode) error {
+	if h.Lock == nil {
+		return nil
+	}
+	err := h.Lock.Lock.CheckRevoked(h.revoked())
+	if err != nil && m == Lenient {
+		h.LockErrs = append(h.LockErrs, err)
+		return nil
+	}
+	return err
+}
+
+// staple writes the revocations that the project holds by now into its lock,
+// when it has one, and says whether it did. Whoever just changed them on purpose
+// calls it; the lock of before must have held.
+func (before *Project) Staple(ctx context.Context) (bool, error) {
+	if before.Lock == nil || before.Lock.Lock.CheckRevoked(before.revoked()) != nil {
+		return false, nil
+	}
+	release, err := before.hold(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	h, err := before.Env.Open(ctx, Lenient) // anew: the documents are others now
+	if err != nil || h.Lock == nil {
+		return false, err
+	}
+	l := *h.Lock.Lock
+	if l.Revoked = h.revoked(); len(lock.Compare(h.Lock.Lock, &l)) == 0 {
+		return false, nil
+	}
+	if err := atomicfile.Write(filepath.Join(h.Lock.Dir, lock.LockFile), l.Render(), 0); err != nil {
+		return false, diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	}
+	return true, nil
+}

@@ -1,0 +1,18 @@
+package project
+
+import (
+	"context"
+	"maps"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/primary/agent"
+)
+
+// natives returns the functions that tools of a house may name in config.func.
+func (h *Project) natives() map[string]exec.Native {
+	out := map[string]exec.Native{}
+	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return h.place(ctx) }))
+	maps.Copy(out, mcpclient.Natives(h.mcpParams()))
+	return out
+}

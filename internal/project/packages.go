@@ -1,0 +1,207 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/packages/source/git"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// engineParams says which bundles an engine works on.
+type PackagesParams struct {
+	Space    space.Name           // "" is the project
+	Progress func(packages.Event) // may be nil
+	Done     func()               // called by close; may be nil
+}
+
+// engine is what the verbs about bundles work with.
+type Packages struct {
+	*packages.Engine
+	house *Project
+	cache *source.Cache
+	Base  string
+	files string
+	space space.Name
+	done  func()
+}
+
+// engine builds the engine of the space that --space names. Done must follow.
+func (c *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
+	debug.SetGCPercent(400) // a verb is over before collecting would pay
+	h, err := c.Open(ctx, Lenient)
+	if err != nil {
+		return nil, err
+	}
+	x := &Packages{house: h, space: cmp.Or(p.Space, space.Project), done: p.Done}
+	if x.Base, x.files, err = h.packageFolders(x.space); err != nil {
+		return nil, err
+	}
+	if x.space == space.Project {
+		if err := h.notLeftOut(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if x.cache, err = c.SourceCache(); err != nil {
+		return nil, err
+	}
+	rule, sealed := x.rules().Offline()
+	src, err := c.sources(x, sealed || c.Offline)
+	if err != nil {
+		return nil, err
+	}
+	if sealed {
+		src = packages.Sealed(src, rule)
+	}
+	params := packages.Params{
+		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,
+		Caps: h.bundleCaps(), System: h.System(), Locked: c.Locked, Offline: sealed || c.Offline, Now: c.Now, Progress: p.Progress,
+	}
+	if x.space == space.Project {
+		params.Revoked = h.revoked()
+	}
+	if h.Dirs.State != "" {
+		params.Seen = filepath.Join(h.Dirs.State, "bundles-seen.json")
+	}
+	x.Engine = packages.New(params)
+	return x, nil
+}
+
+// rules returns what is refused in the space. What is wrong with its own file is
+// told by whoever needs it.
+func (x *Packages) rules() packages.Rules {
+	m, _ := ReadManifest(x.files)
+	return WithManifest(x.house.Rules, m)
+}
+
+// close ends the display of progress. It may be called again.
+func (x *Packages) Close() {
+	if x.done != nil {
+		x.done()
+	}
+}
+
+// packageFolders returns the folder that holds .ai of a space, and the one that
+// holds its files: beside .ai in a project, inside it elsewhere.
+func (h *Project) packageFolders(s space.Name) (base, files string, err error) {
+	switch s {
+	case space.Project:
+		root, err := h.NeedProject()
+		if err != nil {
+			return "", "", err
+		}
+		return root.Base, root.Base, nil
+	case space.User:
+		base = h.Spaces.UserDir
+	case space.System:
+		base = h.Env.Getenv("RYE_SYSTEM_SPACE")
+		if base == "" {
+			return "", "", diag.New(diag.Usage, "finding the system space: RYE_SYSTEM_SPACE names no folder").
+				WithHint("set RYE_SYSTEM_SPACE to the folder that holds the machine's .ai, or write --space user")
+		}
+	default:
+		return "", "", diag.New(diag.Usage, "finding the space %q: there is none of that name", s).WithHint("write project, user or system")
+	}
+	if !filepath.IsAbs(base) {
+		return "", "", diag.New(diag.Usage, "finding the %s space: its folder is unknown", s)
+	}
+	files = filepath.Join(base, space.Dir)
+	if err := os.MkdirAll(files, 0o755); err != nil {
+		return "", "", diag.New(diag.FileSystemError, "making the %s space: %w", s, err)
+	}
+	return base, files, nil
+}
+
+// sourceCache returns the cache of what was fetched.
+func (c *Env) SourceCache() (*source.Cache, error) {
+	dir := c.cacheDir(c.UserDirs())
+	if dir == "" {
+		return nil, diag.New(diag.FileSystemError, "finding the cache: there is no folder for it").WithHint("RYE_CACHE names one")
+	}
+	return source.NewCache(dir, c.Now), nil
+}
+
+// sources is the table of where bundles come from.
+func (c *Env) sources(x *Packages, offline bool) (source.Source, error) {
+	remoteGit, err := git.New(git.Params{
+		Cache: x.cache, Environ: c.Environ(), Transport: c.Getenv("RYE_GIT"), Offline: offline,
+		Interactive: c.Person.Asks,
+	})
+	if err != nil {
+		return nil, err
+	}
+	remote := source.Retry(remoteGit, source.RetryParams{})
+	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
+}
+
+// keepOut keeps installed bundles out of git, and lets branches add to rye.sum
+// without a conflict, in a project that git looks after.
+func (x *Packages) KeepOut() error {
+	vendored, err := x.Vendored()
+	if err != nil || x.space != space.Project {
+		return err
+	}
+	ignore := filepath.Join(x.Base, ".gitignore")
+	if !there(ignore) && !there(filepath.Join(x.Base, ".git")) {
+		return nil
+	}
+	for file, lines := range map[string][]string{
+		ignore:                                  {BundlesIgnored},
+		filepath.Join(x.Base, ".gitattributes"): {"rye.sum merge=union -text"},
+	} {
+		if vendored && file == ignore {
+			continue
+		}
+		if _, err := AddLines(file, lines); err != nil {
+			return diag.New(diag.FileSystemError, "writing %s: %w", filepath.Base(file), err)
+		}
+	}
+	return nil
+}
+
+// bundlesIgnored is the line of .gitignore for installed bundles: no other
+// folder there has an @ in its name.
+const BundlesIgnored = space.Dir + "/bundles/**/*@*/"
+
+func there(p string) bool {
+	_, err := os.Lstat(p)
+	return err == nil
+}
+
+// addLines appends the lines that a file lacks.
+func AddLines(file string, lines []string) (bool, error) {
+	b, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return false, err
+	}
+	have := map[string]bool{}
+	for line := range strings.Lines(string(b)) {
+		have[strings.TrimSpace(line)] = true
+	}
+	out := string(b)
+	if out != "" && !strings.HasSuffix(out, "\n") {
+		out += "\n"
+	}
+	for _, line := range lines {
+		if !have[line] {
+			out += line + "\n"
+		}
+	}
+	if out == string(b) {
+		return false, nil
+	}
+	perm := os.FileMode(0o644)
+	if err == nil {
+		perm = 0
+	}
+	return true, atomicfile.Write(file, []byte(out), perm)
+}

@@ -1,0 +1,128 @@
+package project
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/verify"
+)
+
+// machineDir returns the folder of what whoever looks after the machine says of
+// rye, "" when there is none.
+func (c *Env) machineDir() string {
+	switch {
+	case c.Etc != "":
+		return c.Etc
+	case runtime.GOOS != "windows":
+		return "/etc/rye"
+	}
+	if dir := c.Getenv("ProgramData"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "rye")
+	}
+	return ""
+}
+
+// policies reads the policy files above every project: the machine's, then the
+// user's. One that cannot be read or understood is an error, for it may refuse
+// what is about to be done.
+func (c *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
+	var out packages.Rules
+	for _, dir := range []string{c.machineDir(), d.Config} {
+		if dir == "" {
+			continue
+		}
+		path := filepath.Join(dir, lock.PolicyFile)
+		b, err := readPolicy(path)
+		if err != nil {
+			return nil, err
+		}
+		if b == nil {
+			continue
+		}
+		m, found := lock.ParsePolicy(b)
+		if err := diag.FromFindings("reading a policy", diag.WithPath(found, path)); err != nil {
+			return nil, err
+		}
+		out = append(out, packages.RuleFile{Path: path, Manifest: m})
+	}
+	return out, nil
+}
+
+// readPolicy returns nil when there is no such file; a link that leads nowhere
+// is a file.
+func readPolicy(path string) ([]byte, error) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	unreadable := func(err error) error {
+		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).
+			WithHint("it may refuse what you are about to do, so nothing is done without it: mend it, or let who looks after this machine mend it")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if !ownFile(fi) {
+		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is no plain file that only you, or root, can write (%s)", path, fi.Mode()).
+			WithHint("look at what it says, then chmod go-w %s", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, lock.MaxManifest+1))
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return append([]byte{}, b...), nil
+}
+
+// layers returns the layers of a lock, which rules hold.
+func (h *Project) layers(sl *SpaceLock) ([]space.Layer, error) {
+	layers, err := sl.Layers()
+	return h.ruled(sl, layers), err
+}
+
+// ruled lets rules and publishers refuse layers wherever they are used: what is
+// vendored, or was installed under other rules, was never judged under these.
+func (h *Project) ruled(sl *SpaceLock, layers []space.Layer) []space.Layer {
+	rules := WithManifest(h.Rules, sl.Manifest)
+	for i, l := range layers {
+		if b := sl.Lock.Bundle(l.ID); b != nil {
+			layers[i].Allowed = func(root *space.Root) error { return h.allowed(rules, *b, root) }
+		}
+	}
+	return layers
+}
+
+// allowed says why rules or publishers refuse a locked bundle. Who signed it is
+// asked of its manifest, for the lock is a file that anybody can edit.
+func (h *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
+	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) && !h.Trust.Publishes() {
+		return err
+	}
+	name, keys, err := verify.Signers(h.Trust, root, b.Manifest)
+	if err != nil {
+		return err
+	}
+	return packages.CheckSigners(b.Module(), rules.SignerRules(h.Trust, b.Module(), name), packages.SignerTexts(keys))
+}
+
+// withManifest adds the rules of a rye.yaml, which may be absent.
+func WithManifest(above packages.Rules, m *lock.Manifest) packages.Rules {
+	if m == nil {
+		return above
+	}
+	return append(slices.Clone(above), packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
+}

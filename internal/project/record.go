@@ -1,0 +1,78 @@
+package project
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// What may ask for a signature, as the log of signatures says it.
+const (
+	surfaceCLI  = "cli"
+	SurfaceHook = "hook"
+	surfaceMCP  = "mcp"
+)
+
+// auditLog returns the user's log of signatures.
+func (h *Project) AuditLog() *auditlog.Log {
+	return auditlog.New(auditlog.Params{Dir: h.Dirs.State, Now: h.Env.Now})
+}
+
+// record writes down what was signed, and for whom. Whatever makes a signature
+// calls it before the signed file is written.
+func (h *Project) Record() func(context.Context, []auditlog.Entry) error {
+	return func(ctx context.Context, made []auditlog.Entry) error {
+		for i := range made {
+			made[i].Surface = cmp.Or(h.Env.Surface, surfaceCLI)
+			made[i].Project = cmp.Or(made[i].Project, h.Spaces.ProjectDir)
+		}
+		return h.AuditLog().Append(ctx, made)
+	}
+}
+
+// recordDocuments writes down trust documents that were signed just now.
+func (h *Project) RecordDocuments(ctx context.Context, in space.Name, files ...trust.File) error {
+	var made []auditlog.Entry
+	for _, f := range files {
+		doc, fs := trust.ParseDocument(f.Name, f.Data)
+		if doc == nil {
+			return diag.FromFindings("recording the signature", diag.WithPath(fs, f.Name))
+		}
+		e := auditlog.Entry{Use: documentUse(doc.Kind), Kind: doc.Kind, ID: doc.Stem, Space: string(in), Digest: doc.Digest.String(), Key: doc.Signer.String()}
+		if doc.Kind == trust.KindRotation { // the successor signed what is in it
+			e.Key = sign.FingerprintOf(doc.Successor).String()
+			made = append(made, e)
+			e.Key = doc.Signer.String()
+		}
+		made = append(made, e)
+	}
+	return h.Record()(ctx, made)
+}
+
+// documentUse returns what the signature of a trust document is good for.
+func documentUse(kind string) string {
+	switch kind {
+	case trust.KindEndorsement:
+		return "endorse"
+	case trust.KindRevocation, trust.KindRevocations, trust.KindReleaseRevocation:
+		return "revoke"
+	case trust.KindRotation:
+		return "rotate"
+	}
+	return "trust"
+}
+
+// recordManifest writes down that the manifest of the bundle in a folder was
+// signed; digest is that of the manifest's file.
+func (h *Project) RecordManifest(ctx context.Context, dir string, sub sign.Subject, digest item.Digest, by sign.Signer) error {
+	return h.Record()(ctx, []auditlog.Entry{{
+		Use: "release", Kind: sub.Kind, ID: sub.ID, Space: string(space.Project), Project: dir,
+		Digest: digest.String(), Key: sign.FingerprintOf(by.Public()).String(),
+	}})
+}

@@ -1,0 +1,75 @@
+package project
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// refreshLock brings the entries of the project's items that were signed up to
+// date. It makes no lock and accepts nothing that was not signed just now.
+func (h *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
+	refs := signedRefs(reports)
+	if len(refs) == 0 {
+		return nil
+	}
+	for _, err := range h.LockErrs {
+		h.Env.Person.warn("%s was not brought up to date: %s", lock.LockFile, err)
+	}
+	if h.Lock == nil || len(h.LockErrs) > 0 {
+		return nil
+	}
+	release, err := h.hold(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	sl, err := readSpaceLock(h.Spaces.Of(space.Project)) // as it is now
+	if err != nil || sl == nil {
+		return err
+	}
+	changed, notes, err := h.Verbs.RefreshLock(ctx, sl.Lock, h.System(), refs)
+	h.Env.lockNotes(notes)
+	if err != nil || !changed {
+		return err
+	}
+	if err := atomicfile.Write(filepath.Join(sl.Dir, lock.LockFile), sl.Lock.Render(), 0o644); err != nil {
+		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	}
+	h.Env.Person.note("%s is up to date", lock.LockFile)
+	return nil
+}
+
+// lockNotes tells of entries that stay as they are.
+func (c *Env) lockNotes(notes []diag.Finding) {
+	for _, f := range notes {
+		c.Person.finding(f)
+	}
+}
+
+// signedRefs returns the items of the project that were signed anew.
+func signedRefs(reports []primary.SignReport) []item.Ref {
+	var out []item.Ref
+	for _, r := range reports {
+		if r.Status != primary.Signed && r.Status != primary.Upgraded || !strings.HasPrefix(r.Path, space.Dir+"/") {
+			continue
+		}
+		if ref, err := item.ParseRef(r.Ref, ""); err == nil {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// hold waits until nobody else changes the lock of the project.
+func (h *Project) hold(ctx context.Context) (release func(), err error) {
+	return packages.Hold(ctx, h.Spaces.Of(space.Project).Base)
+}

@@ -1,0 +1,138 @@
+package project
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/userdirs"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// What a machine without a person says about trust.
+const (
+	envTrustRoot = "RYE_TRUST_ROOT"         // fingerprints, separated by commas
+	envMaxAge    = "RYE_REVOCATION_MAX_AGE" // of the newest list of revocations, such as 7d
+)
+
+// trustParams says where trust documents lie and what the call itself names as
+// anchors.
+func (c *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
+	p := trust.Params{
+		SystemDirs: c.systemTrust(), UserDir: dirs.Trust(), Anchors: CompiledAnchors(),
+		Floor: c.Released, Now: c.Now, Identity: userID(),
+	}
+	if dirs.State != "" {
+		p.StateDir = filepath.Join(dirs.State, "trust")
+	}
+	if project != "" {
+		p.ProjectDir = filepath.Join(project, space.Dir, "trust")
+	}
+	var err error
+	if p.Roots, err = trustRoots(c.Getenv(envTrustRoot)); err != nil {
+		return p, err
+	}
+	if p.RootPaths, err = c.rootPaths(project); err != nil {
+		return p, err
+	}
+	if age := c.Getenv(envMaxAge); age != "" {
+		if p.MaxAge, err = Span(age); err != nil {
+			return p, diag.New(diag.Usage, "reading %s: %q is no length of time", envMaxAge, age).WithHint("write for example 7d or 36h")
+		}
+	}
+	return p, nil
+}
+
+func trustRoots(list string) ([]sign.Fingerprint, error) {
+	var out []sign.Fingerprint
+	for word := range strings.SplitSeq(list, ",") {
+		if word = strings.TrimSpace(word); word == "" {
+			continue
+		}
+		fp, err := sign.ParseFingerprint(word)
+		if err != nil {
+			return nil, diag.New(diag.Usage, "reading %s: %q is no fingerprint", envTrustRoot, word).
+				WithHint("write 64 lower-case hexadecimal digits; rye key list --json prints them in full")
+		}
+		out = append(out, fp)
+	}
+	return out, nil
+}
+
+// rootPaths returns what --trust-root names. A file of the project is refused:
+// whoever changes the project would choose who is trusted.
+func (c *Env) rootPaths(project string) ([]string, error) {
+	word := c.TrustRoot
+	if word == "" {
+		return nil, nil
+	}
+	path := c.path(word)
+	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
+		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q lies in the project, which cannot bring its own trust", word).
+			WithHint("keep it elsewhere, or name the fingerprint in %s", envTrustRoot)
+	}
+	return []string{path}, nil
+}
+
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return filepath.Clean(path)
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// loadTrust reads the documents and remembers the revocations that it meets for
+// the first time.
+func (h *Project) loadTrust(ctx context.Context) (err error) {
+	if h.TrustParams, err = h.Env.trustParams(h.Dirs, h.Spaces.ProjectDir); err != nil {
+		return err
+	}
+	brought := h.withoutBroughtTrust(ctx)
+	h.Trust, h.BadTrust = trust.Load(h.TrustParams)
+	h.BadTrust = append(h.BadTrust, brought...)
+	for _, fp := range h.TrustParams.Roots {
+		if _, known := h.Trust.Key(fp); !known {
+			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())
+			f.Path = h.TrustParams.ProjectDir
+			h.BadTrust = append(h.BadTrust, f)
+		}
+	}
+	if err := trust.Remember(h.TrustParams, h.Trust); err != nil {
+		f := diag.Warnf(diag.FileSystemError, 0, 0, "%v", err)
+		f.Path = h.TrustParams.StateDir
+		h.BadTrust = append(h.BadTrust, f)
+	}
+	for i := range h.BadTrust {
+		h.BadTrust[i].Path = inProject(h.Spaces.ProjectDir, h.BadTrust[i].Path)
+	}
+	return nil
+}
+
+// inProject returns a path of the project as findings show them, any other as it
+// is.
+func inProject(project, path string) string {
+	if project == "" || !within(project, path) {
+		return path
+	}
+	rel, err := filepath.Rel(project, path)
+	if err != nil {
+		return path
+	}
+	return filepath.ToSlash(rel)
+}
+
+// projectTrust returns the project's trust folder.
+func (h *Project) ProjectTrust() (string, error) {
+	if _, err := h.NeedProject(); err != nil {
+		return "", err
+	}
+	return h.TrustParams.ProjectDir, nil
+}

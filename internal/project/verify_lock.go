@@ -1,0 +1,163 @@
+package project
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/verify"
+)
+
+// verifyLock adds what the lock of a project says to the report about it.
+func (h *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
+	for _, err := range h.LockErrs {
+		report.Fail(lock.LockFile, err)
+	}
+	if len(h.LockErrs) == 0 {
+		report.Findings = append(report.Findings, verify.Unlocked(h.Spaces.Roots)...)
+	}
+	if h.Lock == nil {
+		if len(h.LockErrs) == 0 {
+			h.lockMissing(report)
+		}
+		return nil
+	}
+	report.Findings = append(report.Findings, h.Lock.notes...)
+	sum, _, err := lock.ReadSum(h.files)
+	if err != nil {
+		report.Fail(lock.SumFile, err)
+	}
+	items, bad, err := h.Verbs.LockItems(ctx)
+	if err != nil {
+		return err
+	}
+	partial := h.partial()
+	if partial { // what leads to a bundle that is elsewhere cannot be followed
+		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Code == diag.BundleFileMissing })
+	}
+	report.Findings = append(report.Findings, unsaid(bad, report.Findings)...)
+	stale, err := h.Lock.Stale()
+	if err != nil {
+		report.Fail(lock.ManifestFile, err)
+	}
+	r, err := verify.Lock(ctx, verify.LockParams{
+		Params: verify.Params{Resolver: h.Verifier(h.Spaces), Trust: h.Trust},
+		Lock:   h.Lock.Lock, Sum: sum, System: h.System(), Items: items, Stale: stale, Locked: h.Env.locked(), Partial: partial,
+		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return h.leftOut(ctx, refs) },
+		Vendored: h.Lock.Manifest != nil && h.Lock.Manifest.Vendor,
+		Caps:     itemCaps,
+		Check: func(ctx context.Context, ref item.Ref) error {
+			_, err := h.Executor.Chain(ctx, ref)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if h.Env.locked() {
+		r.Findings = append(r.Findings, lock.Replaced(h.Lock.Manifest, h.Lock.Lock)...)
+	}
+	report.Merge(r)
+	return nil
+}
+
+// lockMissing tells of a project that requires bundles and has no lock.
+func (h *Project) lockMissing(report *verify.Report) {
+	if err := h.CheckLocked(); err != nil {
+		report.Fail(lock.LockFile, err)
+		return
+	}
+	if h.files == nil {
+		return
+	}
+	m, _, err := lock.ReadManifest(h.files, "")
+	switch {
+	case err != nil:
+		report.Fail(lock.ManifestFile, err)
+	case m != nil && len(m.Require) > 0:
+		f := diag.Warnf(diag.LockMissing, 0, 0, "it requires bundles, and there is no %s", lock.LockFile)
+		f.Path, f.Fix = lock.ManifestFile, "rye lock"
+		report.Findings = append(report.Findings, f)
+	}
+}
+
+// unsaid returns the findings whose file no error is known about yet: what
+// breaks a file breaks its chain, too.
+func unsaid(fs, known []diag.Finding) []diag.Finding {
+	failed := map[string]bool{}
+	for _, f := range known {
+		failed[f.Path] = failed[f.Path] || f.Severity == diag.SeverityError
+	}
+	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return failed[f.Path] })
+}
+
+// verifyBase holds the lock and the sum against those of another revision: what
+// a change that touches nothing else must not do to them. Nothing of it needs a
+// network.
+func (h *Project) VerifyBase(ctx context.Context, base string, report *verify.Report) error {
+	if h.files == nil {
+		return nil
+	}
+	repo, err := h.Env.Repo(ctx)
+	if err != nil {
+		return err
+	}
+	tree, err := repo.Resolve(ctx, base)
+	if err != nil {
+		return err
+	}
+	batch, err := repo.Batch(ctx)
+	if err != nil {
+		return err
+	}
+	defer batch.Close()
+	at := map[string][]byte{}
+	for _, name := range []string{lock.LockFile, lock.SumFile} {
+		path := h.PrefixIn(repo) + name
+		entries, err := repo.Tree(ctx, tree, path)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if !e.IsFile() || e.Path != path {
+				continue
+			}
+			fits := true
+			err := batch.Read([]string{e.OID}, lock.MaxLock, func(_ int, o gitcmd.Object) {
+				at[name], fits = o.Data, o.Size <= lock.MaxLock
+			})
+			if err == nil && !fits {
+				err = diag.New(diag.TooLarge, "reading %s:%s: it is too large", base, name)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return h.compareBase(base, at, report)
+}
+
+func (h *Project) compareBase(base string, at map[string][]byte, report *verify.Report) error {
+	var old *lock.Lock
+	if b := at[lock.LockFile]; b != nil {
+		var found []diag.Finding
+		if old, found = lock.ParseLock(b); old == nil {
+			return diag.FromFindings("reading "+base+":"+lock.LockFile, diag.WithPath(found, lock.LockFile))
+		}
+	}
+	if h.Lock == nil {
+		if old != nil && len(old.Bundles) > 0 && len(h.LockErrs) == 0 {
+			report.Fail(lock.LockFile, diag.New(diag.LockMissing, "reading %s: %s has it, and here it was removed", lock.LockFile, base))
+		}
+	} else {
+		report.Findings = append(report.Findings, verify.Base(old, h.Lock.Lock, h.Lock.Manifest)...)
+	}
+	now, _, err := lock.ReadSum(h.files)
+	if err == nil {
+		report.Findings = append(report.Findings, verify.BaseSum(at[lock.SumFile], now)...)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package project
+
+import (
+	"context"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// verifySource is where the items to verify come from.
+type VerifySource struct {
+	Roots    []*space.Root // walked when no item is named
+	House    *Project      // whose lock is held against them
+	Resolver *resolve.Resolver
+	// place finds what a word names by its path; ok is false for a ref.
+	Place func(word string) (root *space.Root, rel string, ok bool)
+	Close func()
+}
+
+// verifyChoice says what to verify: the work tree unless a field says otherwise.
+type VerifyChoice struct {
+	Revision   string // a revision, or REV:FOLDER of a project in it
+	InRevision bool   // verify Revision
+	Staged     bool   // the index
+	System     bool   // the system space
+	All        bool   // every space
+	Compared   bool   // the lock is compared with another revision's
+	Words      []string
+}
+
+// verifySource opens the source that the flags choose: the work tree, a
+// revision, the index or the system space. The keys that count are the same for
+// all of them: none comes from what is verified.
+func (h *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySource, error) {
+	chosen := 0
+	for _, on := range []bool{w.InRevision, w.Staged, w.System, w.All} {
+		if on {
+			chosen++
+		}
+	}
+	switch {
+	case chosen > 0 && w.Compared:
+		return nil, diag.New(diag.Usage, "reading arguments: --base compares with the work tree").WithHint("leave out --rev, --staged and --system")
+	case chosen > 1:
+		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged, --system and --all exclude each other").WithHint("give one of them")
+	case w.InRevision:
+		return h.revisionSource(ctx, w.Revision)
+	case w.Staged:
+		return h.stagedSource(ctx)
+	case w.System:
+		return h.systemSource(h.Env)
+	case w.All && len(w.Words) > 0:
+		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything, so nothing can be named beside it")
+	}
+	src := &VerifySource{House: h, Place: func(word string) (*space.Root, string, bool) { return h.placeOf(word) }, Close: func() {}}
+	switch {
+	case w.All:
+		src.Roots = h.Spaces.Roots
+	case len(w.Words) == 0:
+		root, err := h.NeedProject()
+		if err != nil {
+			return nil, err
+		}
+		src.Roots = []*space.Root{root}
+	}
+	src.Resolver = h.Verifier(h.Spaces)
+	return src, nil
+}
+
+// verifier returns a resolver for a walk: lenient, and each file is read once.
+func (h *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: h.Trust, Lenient: true, NoCache: true})
+}
+
+// with returns the spaces with another root in place of the project's.
+func (h *Project) With(project *space.Root) *space.Spaces {
+	s := *h.Spaces
+	s.Roots = []*space.Root{project}
+	for _, r := range h.Spaces.Roots {
+		if r.Space != space.Project {
+			s.Roots = append(s.Roots, r)
+		}
+	}
+	return &s
+}
+
+func (h *Project) systemSource(c *Env) (*VerifySource, error) {
+	s := *h.Spaces
+	s.Roots = nil
+	for _, r := range h.Spaces.Roots {
+		if r.Space == space.System {
+			s.Roots = append(s.Roots, r)
+		}
+	}
+	if len(s.Roots) == 0 {
+		return nil, diag.New(diag.ItemNotFound, "verifying the system space: this program has none").WithHint("rye doctor")
+	}
+	place := func(word string) (*space.Root, string, bool) { return (&Project{Env: h.Env, Spaces: &s}).placeOf(word) }
+	return &VerifySource{Roots: s.Roots, Resolver: h.Verifier(&s), Place: place, Close: func() {}}, nil
+}
+
+func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource, error) {
+	repo, err := h.Env.Repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := repo.Resolve(ctx, rev)
+	if err != nil {
+		return nil, err
+	}
+	prefix := ""
+	if !strings.Contains(rev, ":") { // COMMIT:FOLDER names the project itself
+		prefix = h.PrefixIn(repo)
+	}
+	p, err := RevisionProject(ctx, repo, tree, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return h.gitSource(p, repo, rev)
+}
+
+func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
+	repo, err := h.Env.Repo(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if repo.WorkTree == "" {
+		return nil, diag.New(diag.Usage, "verifying the index: a bare repository has none").WithHint("rye verify --rev HEAD")
+	}
+	p, err := stagedProject(ctx, repo, h.PrefixIn(repo))
+	if err != nil {
+		return nil, err
+	}
+	return h.gitSource(p, repo, "the index")
+}
+
+func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*VerifySource, error) {
+	x, err := h.OpenInGit(p, what)
+	if err != nil {
+		p.Release()
+		return nil, err
+	}
+	root := x.Spaces.Of(space.Project)
+	top := path.Join("/", p.prefix, space.Dir)
+	return &VerifySource{
+		Roots:    []*space.Root{root},
+		House:    x,
+		Resolver: x.Verifier(x.Spaces),
+		Close:    p.Release,
+		Place: func(word string) (*space.Root, string, bool) {
+			at := path.Join("/", h.Env.prefixBelow(repo), filepath.ToSlash(word))
+			rel, below := strings.CutPrefix(at+"/", top+"/")
+			if rel = strings.TrimSuffix(rel, "/"); rel == "" {
+				rel = "."
+			}
+			return root, rel, below && p.Exists(rel)
+		},
+	}, nil
+}
+
+// openInGit returns the house over a project that was found in git's objects.
+func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
+	if p.Empty() {
+		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s", what, p.prefix+space.Dir).
+			WithHint("name the project's folder with -C, or as COMMIT:FOLDER")
+	}
+	if err := p.readFiles(); err != nil {
+		return nil, err
+	}
+	return h.inGit(p, p.Root(), what)
+}
+
+// repo finds the repository of the folder that rye works in.
+func (c *Env) Repo(ctx context.Context) (*gitcmd.Repo, error) {
+	git, err := gitcmd.New(gitcmd.Params{Dir: c.Base, Cwd: c.Cwd, Environ: c.Environ()})
+	if err != nil {
+		return nil, err
+	}
+	return git.Repo(ctx)
+}
+
+// prefixIn returns where the project lies in a repository: "" or "a/b/". In a
+// bare repository, and without a project, that is the top.
+func (h *Project) PrefixIn(repo *gitcmd.Repo) string {
+	if h.Spaces.ProjectDir == "" {
+		return ""
+	}
+	return Below(repo.WorkTree, h.Spaces.ProjectDir)
+}
+
+// prefixBelow returns where the folder that words count from lies.
+func (c *Env) prefixBelow(repo *gitcmd.Repo) string { return Below(repo.WorkTree, c.Base) }
+
+// below returns dir relative to top, with a slash at its end, "" when it is top
+// or lies elsewhere.
+func Below(top, dir string) string {
+	if top == "" {
+		return ""
+	}
+	for _, resolve := range []func(string) (string, error){func(p string) (string, error) { return p, nil }, filepath.EvalSymlinks} {
+		t, err1 := resolve(top)
+		d, err2 := resolve(dir)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		rel, err := filepath.Rel(t, d)
+		if err == nil && filepath.IsLocal(rel) {
+			return strings.TrimPrefix(filepath.ToSlash(rel)+"/", "./")
+		}
+	}
+	return ""
+}
