@@ -1,17 +1,16 @@
 // Package stdlib is the system bundle: the items below .ai that are compiled
 // into the program, and the public key that signed them.
 //
-// It is NOT a reader: it opens no file, checks no signature and trusts nothing.
-// Whoever hands its files to a space verifies the bundle's manifest first.
+// It does not read files, check signatures or decide about trust. The caller that
+// adds its files to a space verifies the bundle's manifest first.
 //
 // # The development key
 //
-// The private half of the key that signs these items is written below, public
-// on purpose: whoever builds rye can sign what he builds in. A signature with
-// it counts for embedded items and for nothing else; in every other space it is
-// the signature of a stranger. It shows where an item came from and puts system
-// items through the one code path that all items take. It does not protect
-// against a malicious binary, and nothing inside a binary can.
+// The private key that signs these items is below, public on purpose, so that
+// everybody who builds rye can sign the embedded items. Its signatures are
+// trusted for embedded items only; in every other space the key is unknown. It
+// shows where an item came from, and system items take the same code path as all
+// others. It does not protect against a malicious binary.
 package stdlib
 
 import (
@@ -26,14 +25,14 @@ const Bundle = "rye-core"
 // SHA-256 of DevSentence.
 const DevSeed = "cfb8dfd2dcac0fb7c9722ead529cb384b4c7800ae0e215925f921898cda6fbb1"
 
-// DevSentence is where DevSeed comes from.
+// DevSentence is the text whose hash is DevSeed.
 const DevSentence = "The development key of rye is public on purpose."
 
 // DevPublic is the raw public key of the development key in hexadecimal.
 const DevPublic = "788e50e145d499868e456313353ab9bdc0dc90fde219a6eb82fb450183ac03a1"
 
 // The prefix all: keeps names that begin with "." or "_", which a plain
-// pattern drops without a word.
+// pattern omits silently.
 //
 //go:embed all:.ai
 var files embed.FS
