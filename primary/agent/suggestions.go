@@ -46,9 +46,15 @@ func suggestions() map[situation]string {
 		{diag.PermissionDenied, "project_outside"}: "ask the user to start a server for that project",
 		{diag.ItemNotFound, "project_path"}:        "leave project_path out to use the server's project",
 
-		// File tools.
-		{diag.PolicyDenied, "git_directory"}:  "use git itself, through the bash tool",
-		{diag.PolicyDenied, "protected_path"}: "ask the user to change the file",
+		// Tools of rye and the programs that they start.
+		{diag.ExecutionFailed, "tool:settings"}:         "ask the user to check the configuration {config}",
+		{diag.ExecutionFailed, "tool:variable_missing"}: "ask the user to set the environment variable that the message names",
+		{diag.ExecutionFailed, "not_installed"}:         "ask the user to install {program}",
+		{diag.AuthRequired, "credential_empty"}:         "ask the user to set the environment variable that the message names",
+		{diag.AuthFailed, "credential_refused"}:         "ask the user to check {credential}",
+		{diag.ResourceExceeded, "max_bytes"}:            "request less",
+		{diag.BundleFileMissing, "not_installed"}:       "ask the user to install the locked bundles",
+		{diag.PermissionDenied, "installed_bundle"}:     "call load with destination project, then change the copy",
 
 		// MCP servers.
 		{"", "mcp_server_missing"}:                     "ask the user to add the MCP server {server}",
@@ -69,9 +75,12 @@ func suggestions() map[situation]string {
 		{diag.KeyUnknown, ""}:   "ask the user whether to trust the signer",
 		{diag.LockMismatch, ""}: "the item differs from the project's lock: ask the user to review the change and update the lock",
 
-		// Runs.
-		{diag.Timeout, ""}:  "give it less to do, or ask the user to raise the timeout of the item",
-		{diag.Internal, ""}: "report the message to the user: it is a defect of rye",
+		// Configuration, answers and runs.
+		{diag.ConfigError, ""}:    "ask the user to fix the configuration that the message names",
+		{diag.ApprovalDenied, ""}: "the user declined: do not repeat the same call",
+		{diag.Cancelled, ""}:      "call again if the result is still needed",
+		{diag.Timeout, ""}:        "give it less to do, or ask the user to raise the timeout of the item",
+		{diag.Internal, ""}:       "report the message to the user: it is a defect of rye",
 	}
 }
 
@@ -108,39 +117,17 @@ func newFailure(e *diag.Error) *diag.Failure {
 
 // suggestion returns what a model can do about an error, or "".
 func suggestion(e *diag.Error) string {
-	code := e.Code
-	facts := e.Details
-	text := reasonText(code, e.Reason, facts)
+	text := reasonText(e.Code, e.Reason, e.Details)
 	if text == "" && len(e.Findings) == 1 {
 		text = findingSuggestion(e.Findings[0])
 	}
 	if text == "" {
-		// A tool of rye that failed returns the code and facts of its own error.
-		if inner := toolError(e); inner != nil {
-			code, facts = inner.Code, inner.Details
-			text = reasonText(code, inner.Reason, facts)
-		}
+		text = expand(suggestions()[situation{e.Code, ""}], e.Details)
 	}
 	if text == "" {
-		text = expand(suggestions()[situation{code, ""}], facts)
-	}
-	if text == "" {
-		text = classSuggestions()[code.Class()]
+		text = classSuggestions()[e.Code.Class()]
 	}
 	return text
-}
-
-// toolError returns the error in the document of a failed tool, or nil.
-func toolError(e *diag.Error) *diag.Error {
-	data, _ := e.Details["data"].(map[string]any)
-	inner, _ := data["error"].(map[string]any)
-	code, _ := inner["code"].(string)
-	if _, known := diag.Lookup(diag.Code(code)); !known {
-		return nil
-	}
-	reason, _ := inner["reason"].(string)
-	details, _ := inner["details"].(map[string]any)
-	return &diag.Error{Code: diag.Code(code), Reason: reason, Details: details}
 }
 
 // findingSuggestion returns what a model can do about a finding, or "". A
