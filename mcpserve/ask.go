@@ -12,52 +12,53 @@ import (
 // modern is the first revision of the protocol without a handshake.
 const modern = "2026-07-28"
 
-// errAsked ends a call whose question is on its way to the client. The client
-// makes the same call again with the answer.
-var errAsked = errors.New("the question is on its way to the person at the client")
+// errAsked ends a call whose result is a question. The client makes the same
+// call again with the answer.
+var errAsked = errors.New("waiting for the user's answer")
 
-// asking puts questions of one call to the person at the client. With a
-// handshake the server sends a request of its own and waits. Without one the
-// question is the call's result: the call is made again with the answer, so a
-// verb asks before it changes anything.
-type asking struct {
+// questions asks the user during one call. In revisions with a handshake the
+// server sends a request and waits for the response. In newer ones the question
+// is the result of the call, and the client repeats the call with the answer;
+// therefore a verb must ask before it changes anything.
+type questions struct {
 	req     *mcp.CallToolRequest
 	pending mcp.InputRequestMap // the question that is the result
 }
 
-// ask returns nil when the client cannot ask anybody.
-func (a *asking) ask() func(context.Context, string) (bool, error) {
-	caps := a.req.ClientCapabilities()
+// ask returns the function that asks, or nil if the client cannot ask the user.
+func (q *questions) ask() func(context.Context, string) (bool, error) {
+	caps := q.req.ClientCapabilities()
 	if caps == nil || caps.Elicitation == nil || caps.Elicitation.Form == nil && caps.Elicitation.URL != nil {
 		return nil
 	}
-	if a.req.ProtocolVersion() >= modern {
-		return a.byResult
+	if q.req.ProtocolVersion() >= modern {
+		return q.byResult
 	}
-	return a.byRequest
+	return q.byRequest
 }
 
-func (a *asking) byRequest(ctx context.Context, question string) (bool, error) {
-	res, err := a.req.Session.Elicit(ctx, form(question))
+func (q *questions) byRequest(ctx context.Context, question string) (bool, error) {
+	res, err := q.req.Session.Elicit(ctx, form(question))
 	if err != nil {
 		return false, err
 	}
-	return agreed(res), nil
+	return confirmed(res), nil
 }
 
-// byResult looks for the answer among those that came with the call. It is
-// kept under the question itself, so an answer to one is none to another.
-func (a *asking) byResult(_ context.Context, question string) (bool, error) {
+// byResult returns the answer that came with the call, or makes the question the
+// result. The key is derived from the question, so that an answer is not taken
+// for another question.
+func (q *questions) byResult(_ context.Context, question string) (bool, error) {
 	sum := sha256.Sum256([]byte(question))
 	key := "confirm-" + hex.EncodeToString(sum[:8])
-	if res, ok := a.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
-		return agreed(res), nil
+	if res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
+		return confirmed(res), nil
 	}
-	a.pending = mcp.InputRequestMap{key: form(question)}
+	q.pending = mcp.InputRequestMap{key: form(question)}
 	return false, errAsked
 }
 
-// form asks for one box to be ticked.
+// form returns a form with one checkbox.
 func form(question string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: question, RequestedSchema: map[string]any{
 		"type":       "object",
@@ -66,7 +67,7 @@ func form(question string) *mcp.ElicitParams {
 	}}
 }
 
-func agreed(res *mcp.ElicitResult) bool {
+func confirmed(res *mcp.ElicitResult) bool {
 	yes, _ := res.Content["confirm"].(bool)
 	return res.Action == "accept" && yes
 }

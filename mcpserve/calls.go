@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// maxRunning is how many calls of all clients run at once: each may be a
-	// program with as much memory as it likes.
+	// maxRunning is the number of calls of all clients that run at once: each may
+	// be a program with unlimited memory.
 	maxRunning = 64
-	// maxWaiting is how many more may wait for one of them to end.
+	// maxWaiting is the number of calls that wait for a running one to end.
 	maxWaiting = 256
 )
 
-// errLeaving is why a call ends when its server does.
-var errLeaving = errors.New("the server ends")
+// errShutdown is the cause of the cancellation of a call by a server that ends.
+var errShutdown = errors.New("the server ends")
 
-// calls are the calls that run, and those that wait until they may. The SDK
-// starts every call at once, ends no handler when a server ends, and does not
-// wait for one: a program that a handler has started would outlive it.
+// calls are the calls that run or wait. The SDK starts every call at once, and a
+// server that ends does not cancel its handlers or wait for them: the program of
+// a tool would outlive the server.
 type calls struct {
-	slots chan struct{} // one for each that runs
-	most  int           // that run and wait
+	slots chan struct{} // one element for each running call
+	limit int           // of running and waiting calls
 
-	mu      sync.Mutex
-	leaving bool
-	next    int
-	running map[int]running
-	ending  map[string]bool // sessions
-	none    chan struct{}   // closed when nothing runs any more, after leave
+	mu       sync.Mutex
+	shutdown bool
+	next     int
+	running  map[int]running
+	ending   map[string]bool // sessions
+	idle     chan struct{}   // closed when nothing runs, after shutdown
 }
 
 type running struct {
@@ -42,54 +42,53 @@ type running struct {
 
 func newCalls(run, wait int) *calls {
 	return &calls{
-		slots: make(chan struct{}, run), most: run + wait,
-		running: map[int]running{}, ending: map[string]bool{}, none: make(chan struct{}),
+		slots: make(chan struct{}, run), limit: run + wait,
+		running: map[int]running{}, ending: map[string]bool{}, idle: make(chan struct{}),
 	}
 }
 
-// enter returns the context of one call and what to do when it ends, as soon as
-// it may run. Before it waits for that, it calls waits, unless that is nil. An
-// error is why the call must not run.
-func (c *calls) enter(ctx context.Context, session string, waits func()) (_ context.Context, done func(), err error) {
+// begin waits until a call may run and returns its context; done must be called
+// when the call ends. Before waiting it calls onWait, which may be nil. An error
+// means that the call must not run.
+func (c *calls) begin(ctx context.Context, session string, onWait func()) (_ context.Context, done func(), err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	id, err := c.admit(session, cancel)
+	id, err := c.add(session, cancel)
 	if err != nil {
 		cancel(err)
 		return nil, nil, err
 	}
-	leave := func() {
+	remove := func() {
 		cancel(nil)
-		c.exit(id)
+		c.remove(id)
 	}
 	select {
 	case c.slots <- struct{}{}:
 	default:
-		if waits != nil {
-			waits()
+		if onWait != nil {
+			onWait()
 		}
 		select {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
 			err := diag.New(diag.Cancelled, "waiting for other calls to end: %w", context.Cause(ctx))
-			leave()
+			remove()
 			return nil, nil, err
 		}
 	}
 	return ctx, func() {
 		<-c.slots
-		leave()
+		remove()
 	}, nil
 }
 
-// admit takes note of a call, unless it comes too late or is one too many.
-func (c *calls) admit(session string, cancel context.CancelCauseFunc) (int, error) {
+func (c *calls) add(session string, cancel context.CancelCauseFunc) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.leaving || c.ending[session]:
-		return 0, diag.New(diag.Cancelled, "starting a call: %w", errLeaving)
-	case len(c.running) >= c.most:
-		e := diag.New(diag.LimitExceeded, "starting a call: %d calls run and %d wait already", cap(c.slots), c.most-cap(c.slots)).WithReason("busy")
+	case c.shutdown || c.ending[session]:
+		return 0, diag.New(diag.Cancelled, "starting a call: %w", errShutdown)
+	case len(c.running) >= c.limit:
+		e := diag.New(diag.LimitExceeded, "starting a call: %d calls run and %d wait already", cap(c.slots), c.limit-cap(c.slots)).WithReason("busy")
 		e.Retryable = true
 		return 0, e
 	}
@@ -99,8 +98,17 @@ func (c *calls) admit(session string, cancel context.CancelCauseFunc) (int, erro
 	return id, nil
 }
 
-// of tells whether a session has calls that run or wait.
-func (c *calls) of(session string) bool {
+func (c *calls) remove(id int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, id)
+	if c.shutdown && len(c.running) == 0 {
+		close(c.idle)
+	}
+}
+
+// inSession reports whether a session has calls that run or wait.
+func (c *calls) inSession(session string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, r := range c.running {
@@ -111,52 +119,43 @@ func (c *calls) of(session string) bool {
 	return false
 }
 
-func (c *calls) exit(id int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.running, id)
-	if c.leaving && len(c.running) == 0 {
-		close(c.none)
-	}
-}
-
-// leave cancels every call, refuses new ones and waits for the rest, but no
-// longer than d. It reports whether all have ended.
-func (c *calls) leave(d time.Duration) bool {
-	c.cancel()
+// stop cancels every call, refuses new ones and waits at most d for the running
+// ones. It reports whether all have ended.
+func (c *calls) stop(d time.Duration) bool {
+	c.cancelAll()
 	select {
-	case <-c.none:
+	case <-c.idle:
 		return true
 	case <-time.After(d):
 		return false
 	}
 }
 
-func (c *calls) cancel() {
+func (c *calls) cancelAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.leaving {
+	if c.shutdown {
 		return
 	}
-	c.leaving = true
+	c.shutdown = true
 	for _, r := range c.running {
-		r.cancel(errLeaving)
+		r.cancel(errShutdown)
 	}
 	if len(c.running) == 0 {
-		close(c.none)
+		close(c.idle)
 	}
 }
 
-// end cancels the calls of one session, those that begin now as well, until
-// the function that it returns is called: to close a session, the SDK waits for
-// its calls.
-func (c *calls) end(session string) (closed func()) {
+// cancelSession cancels the calls of one session and refuses new ones until
+// closed is called. Without it the SDK waits for the calls when it closes the
+// session.
+func (c *calls) cancelSession(session string) (closed func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ending[session] = true
 	for _, r := range c.running {
 		if r.session == session {
-			r.cancel(errLeaving)
+			r.cancel(errShutdown)
 		}
 	}
 	return func() {

@@ -16,18 +16,18 @@ import (
 func TestCallsOfAnEndingSession(t *testing.T) {
 	c := newCalls(8, 8)
 	enter := func(session string) (context.Context, func()) {
-		ctx, done, err := c.enter(t.Context(), session, nil)
+		ctx, done, err := c.begin(t.Context(), session, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return ctx, done
 	}
-	ended := func(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errLeaving) }
+	ended := func(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errShutdown) }
 	mine, done := enter("mine")
 	other, otherDone := enter("other")
 	none, noneDone := enter("")
-	closed := c.end("mine")
-	if _, _, err := c.enter(t.Context(), "mine", nil); !errors.Is(err, errLeaving) {
+	closed := c.cancelSession("mine")
+	if _, _, err := c.begin(t.Context(), "mine", nil); !errors.Is(err, errShutdown) {
 		t.Errorf("a late call: %v", err)
 	}
 	if !ended(mine) || ended(other) || ended(none) {
@@ -36,12 +36,12 @@ func TestCallsOfAnEndingSession(t *testing.T) {
 	closed()
 	done()
 	again, againDone := enter("mine")
-	if ended(again) || !c.of("mine") || c.of("nobody") {
+	if ended(again) || !c.inSession("mine") || c.inSession("nobody") {
 		t.Error("a name that is free again ends a call")
 	}
-	c.cancel()
-	c.cancel()
-	if _, _, err := c.enter(t.Context(), "other", nil); !errors.Is(err, errLeaving) {
+	c.cancelAll()
+	c.cancelAll()
+	if _, _, err := c.begin(t.Context(), "other", nil); !errors.Is(err, errShutdown) {
 		t.Errorf("a call after the end: %v", err)
 	}
 	for _, ctx := range []context.Context{other, none, again} {
@@ -49,13 +49,13 @@ func TestCallsOfAnEndingSession(t *testing.T) {
 			t.Error("a call outlives the server")
 		}
 	}
-	if c.leave(0) {
+	if c.stop(0) {
 		t.Error("calls that run are gone")
 	}
 	otherDone()
 	noneDone()
 	againDone()
-	if !c.leave(LeaveTime) {
+	if !c.stop(LeaveTime) {
 		t.Error("calls that have ended run")
 	}
 }
@@ -64,12 +64,12 @@ func TestCallsOfAnEndingSession(t *testing.T) {
 func TestCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCalls(2, 2)
-		_, first, _ := c.enter(t.Context(), "", nil)
-		_, second, _ := c.enter(t.Context(), "", nil)
+		_, first, _ := c.begin(t.Context(), "", nil)
+		_, second, _ := c.begin(t.Context(), "", nil)
 		waits, runs, release := make(chan int, 2), make(chan int), make(chan struct{})
 		for i := range 2 {
 			go func() {
-				_, done, err := c.enter(t.Context(), "", func() { waits <- i })
+				_, done, err := c.begin(t.Context(), "", func() { waits <- i })
 				if err != nil {
 					t.Error(err)
 					return
@@ -83,7 +83,7 @@ func TestCallsWait(t *testing.T) {
 				t.Errorf("%d waits", got)
 			}
 		}
-		_, _, err := c.enter(t.Context(), "", nil)
+		_, _, err := c.begin(t.Context(), "", nil)
 		var e *diag.Error
 		if !errors.As(err, &e) || e.Code != diag.LimitExceeded || !e.Retryable || !strings.Contains(e.Message, "2 calls run and 2 wait") {
 			t.Errorf("one too many: %v", err)
@@ -106,18 +106,18 @@ func TestCallsWait(t *testing.T) {
 func TestCallsThatWaitEnd(t *testing.T) {
 	for name, end := range map[string]func(*calls, func()){
 		"cancelled": func(_ *calls, cancel func()) { cancel() },
-		"session":   func(c *calls, _ func()) { c.end("mine")() },
-		"server":    func(c *calls, _ func()) { c.cancel() },
+		"session":   func(c *calls, _ func()) { c.cancelSession("mine")() },
+		"server":    func(c *calls, _ func()) { c.cancelAll() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newCalls(1, 5)
-				_, first, _ := c.enter(t.Context(), "", nil)
+				_, first, _ := c.begin(t.Context(), "", nil)
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				ended := make(chan error, 1)
 				go func() {
-					_, _, err := c.enter(ctx, "mine", nil)
+					_, _, err := c.begin(ctx, "mine", nil)
 					ended <- err
 				}()
 				synctest.Wait()

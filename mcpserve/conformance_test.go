@@ -19,7 +19,7 @@ func TestConformanceOfTransports(t *testing.T) {
 	}
 	server := newTestServer(newFake())
 	fixed := fixtures()
-	fixed.AddReceivingMiddleware(server.survive)
+	fixed.AddReceivingMiddleware(server.recoverPanics)
 	h, err := server.handler(fixed, HTTPParams{})
 	if err != nil {
 		t.Fatal(err)

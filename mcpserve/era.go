@@ -14,16 +14,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// streamable answers at /mcp in both eras. The SDK needs a handler for each:
-// the newer revision is served without sessions only, and without sessions the
-// older ones cannot cancel.
+// streamable returns the handler of /mcp for all revisions. The SDK needs one
+// handler for each era: it serves the newer revision without sessions only, and
+// without sessions a client of an older one cannot cancel.
 func (s *Server) streamable(server *mcp.Server) *eras {
 	get := func(*http.Request) *mcp.Server { return server }
 	return &eras{
-		calls: s.calls, sessions: newSessions(server, s.calls), silence: sayAlive,
+		calls: s.calls, sessions: newSessions(server, s.calls), interval: keepAliveInterval,
 		modern: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			Stateless: true, PropagateRequestCancellation: true, Logger: s.p.Logger,
-			DisableLocalhostProtection: true, // guarded has looked at the name
+			DisableLocalhostProtection: true, // checkOrigin checks the host name
 		}),
 		legacy: mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
 			SessionTimeout: sessionTime, Logger: s.p.Logger, DisableLocalhostProtection: true,
@@ -31,23 +31,23 @@ func (s *Server) streamable(server *mcp.Server) *eras {
 	}
 }
 
-// eras sends a request to the handler of its era.
+// eras passes each request to the handler of its era.
 type eras struct {
 	calls          *calls
 	sessions       *sessions
 	modern, legacy http.Handler
-	silence        time.Duration // of a stream, before it says that it is alive
+	interval       time.Duration // of keep-alive comments
 }
 
 func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Accel-Buffering", "no") // proxies hand streams on as they come
+	w.Header().Set("X-Accel-Buffering", "no") // proxies must not buffer streams
 	w.Header().Set("Cache-Control", "no-store")
-	if name := severalOf(r.Header); name != "" {
-		answer(w, http.StatusBadRequest, refuse(mcp.CodeHeaderMismatch, nil, "the header "+name+" stands twice"))
+	if name := repeatedHeader(r.Header); name != "" {
+		answer(w, http.StatusBadRequest, refuse(mcp.CodeHeaderMismatch, nil, "the header "+name+" is given twice"))
 		return
 	}
 	if r.Method != http.MethodPost {
-		e.without(w, r)
+		e.serveSession(w, r)
 		return
 	}
 	body, status, err := readBody(w, r)
@@ -60,23 +60,24 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// sets when it answers. A comment sent before would send the headers without
 	// it, and the session would be lost.
 	if m.Method != "" && m.ID != nil && m.Method != "initialize" {
-		s, stop := newSteady(w, e.silence)
+		k, stop := newKeepAlive(w, e.interval)
 		defer stop()
-		w, r = s, r.WithContext(r.Context()) // the SDK changes the request, which the first byte of an answer looks at
+		w = k
+		r = r.WithContext(r.Context()) // net/http reads the request when the first comment is written, while the SDK changes it
 	}
 	newer := r.Header.Get("Mcp-Protocol-Version") >= modern || m.modern()
-	wrong := wrongParams(m.Method, m.Params)
+	problem := paramsProblem(m.Method, m.Params)
 	switch {
 	case refused != nil:
 		answer(w, http.StatusBadRequest, refused)
-	case wrong != "" && newer:
-		answer(w, http.StatusBadRequest, refuse(jsonrpc.CodeInvalidParams, m.ID, wrong))
-	case wrong != "" && r.Header.Get("Mcp-Session-Id") != "":
-		answer(w, http.StatusOK, refuse(jsonrpc.CodeInvalidParams, m.ID, wrong)) // older clients take 400 for the end of a session
+	case problem != "" && newer:
+		answer(w, http.StatusBadRequest, refuse(jsonrpc.CodeInvalidParams, m.ID, problem))
+	case problem != "" && r.Header.Get("Mcp-Session-Id") != "":
+		answer(w, http.StatusOK, refuse(jsonrpc.CodeInvalidParams, m.ID, problem)) // older clients take status 400 for the end of the session
 	case newer:
 		e.modern.ServeHTTP(w, r)
 	default:
-		if code, problem := m.outOfTurn(r); problem != "" {
+		if code, problem := m.handshakeProblem(r); problem != "" {
 			answer(w, http.StatusBadRequest, refuse(code, m.ID, problem))
 			return
 		}
@@ -84,40 +85,34 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// inSession serves a message of an older revision, within the bounds of its
-// sessions.
+// inSession serves a message of an older revision, within the limits of sessions.
 func (e *eras) inSession(w http.ResponseWriter, r *http.Request, m message) {
 	id := r.Header.Get("Mcp-Session-Id")
 	if id == "" {
-		if !e.sessions.start() {
-			full(w, m.ID, "this server has as many sessions as it can have, and all are in use")
+		if !e.sessions.reserve() {
+			w.Header().Set("Retry-After", retryAfter)
+			answer(w, http.StatusServiceUnavailable, refuse(codeBusy, m.ID, "this server has reached its limit of sessions, and all are in use"))
 			return
 		}
 		defer func() { e.sessions.started(w.Header().Get("Mcp-Session-Id")) }()
 		e.legacy.ServeHTTP(w, r)
 		return
 	}
-	done, free := e.sessions.use(id, m.key)
-	if !free {
-		answer(w, http.StatusBadRequest, refuse(jsonrpc.CodeInvalidRequest, nil, inUse(m.key).Message))
+	done, ok := e.sessions.begin(id, m.key)
+	if !ok {
+		answer(w, http.StatusBadRequest, refuse(jsonrpc.CodeInvalidRequest, nil, idInUse(m.key).Message))
 		return
 	}
 	defer done()
 	e.legacy.ServeHTTP(w, r)
 }
 
-// full tells a client to come again later.
-func full(w http.ResponseWriter, id json.RawMessage, why string) {
-	w.Header().Set("Retry-After", comeAgain)
-	answer(w, http.StatusServiceUnavailable, refuse(codeBusy, id, why))
-}
-
-// codeBusy is the code of an error that is gone after a while.
+// codeBusy is the JSON-RPC code of a refusal that a client may repeat later.
 const codeBusy = -32000
 
-// severalOf returns a header of the protocol that stands more than once: what
-// is in front of a server may read another one than the server does.
-func severalOf(h http.Header) string {
+// repeatedHeader returns a header of the protocol that is given more than once,
+// or "": a proxy in front of the server may read another value than the server.
+func repeatedHeader(h http.Header) string {
 	for name, values := range h {
 		if len(values) > 1 && strings.HasPrefix(name, "Mcp-") {
 			return name
@@ -126,8 +121,8 @@ func severalOf(h http.Header) string {
 	return ""
 }
 
-// without serves the methods that only sessions have.
-func (e *eras) without(w http.ResponseWriter, r *http.Request) {
+// serveSession serves GET and DELETE, which exist in sessions only.
+func (e *eras) serveSession(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Mcp-Protocol-Version") >= modern || r.Header.Get("Mcp-Session-Id") == "" {
 		w.Header().Set("Allow", http.MethodPost)
 		http.Error(w, "without a session there is POST only", http.StatusMethodNotAllowed)
@@ -135,28 +130,28 @@ func (e *eras) without(w http.ResponseWriter, r *http.Request) {
 	}
 	switch r.Method {
 	case http.MethodGet:
-		done, _ := e.sessions.use(r.Header.Get("Mcp-Session-Id"), jsonrpc.ID{})
+		done, _ := e.sessions.begin(r.Header.Get("Mcp-Session-Id"), jsonrpc.ID{})
 		defer done()
-		s, stop := newSteady(w, e.silence)
+		k, stop := newKeepAlive(w, e.interval)
 		defer stop()
-		w = s
+		w = k
 	case http.MethodDelete:
-		defer e.calls.end(r.Header.Get("Mcp-Session-Id"))()
+		defer e.calls.cancelSession(r.Header.Get("Mcp-Session-Id"))()
 	}
 	e.legacy.ServeHTTP(w, r)
 }
 
-// readBody reads the message, puts it back for the handler, and returns the
-// status of what went wrong.
+// readBody reads the message and restores it for the handler. status is that of
+// the response to an error.
 func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
-	clock := http.NewResponseController(w)
-	_ = clock.SetReadDeadline(time.Now().Add(bodyTime)) // only a test's recorder has none
+	rc := http.NewResponseController(w)
+	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // the recorders of tests do not support it
 	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = clock.SetReadDeadline(time.Time{})
+	_ = rc.SetReadDeadline(time.Time{})
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("a message may have %d bytes", long.Limit)
+		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("a message has at most %d bytes", long.Limit)
 	case err != nil:
 		return nil, http.StatusBadRequest, fmt.Errorf("reading the message: %w", err)
 	}
@@ -164,23 +159,23 @@ func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, 
 	return body, 0, nil
 }
 
-// message is what decides where a message goes.
+// message is the part of a message that decides how it is served.
 type message struct {
 	ID     json.RawMessage
-	key    jsonrpc.ID // the same, of a request
+	key    jsonrpc.ID // the parsed ID of a request
 	Method string
 	Params json.RawMessage
 }
 
-// peek reads that much of a body, or returns the answer to one that is no
-// message.
+// peek parses that part of a body, or returns the error response to an invalid
+// one.
 func peek(body []byte) (m message, refused []byte) {
 	body = bytes.TrimSpace(body)
 	switch {
 	case len(body) == 0:
 		return m, refuse(jsonrpc.CodeParseError, nil, "the body is empty")
 	case body[0] == '[':
-		return m, refuse(jsonrpc.CodeInvalidRequest, nil, "batches are not supported: send one message a request")
+		return m, refuse(jsonrpc.CodeInvalidRequest, nil, "batches are not supported: send one message per request")
 	}
 	msg, refused := decode(body)
 	if refused != nil {
@@ -192,25 +187,25 @@ func peek(body []byte) (m message, refused []byte) {
 	return m, nil
 }
 
-// modern tells whether a message says of itself that it needs no session.
+// modern reports whether a message names its revision, so that it needs no session.
 func (m message) modern() bool {
 	return member(member(m.Params, "_meta"), mcp.MetaKeyProtocolVersion) != nil
 }
 
-// outOfTurn tells what is wrong with a message before or after the handshake.
-// The SDK answers these with an error that has no code.
-func (m message) outOfTurn(r *http.Request) (code int64, problem string) {
+// handshakeProblem describes a message that must not be sent before or after the
+// handshake. The SDK answers it with an error that has no code.
+func (m message) handshakeProblem(r *http.Request) (code int64, problem string) {
 	session := r.Header.Get("Mcp-Session-Id") != ""
 	switch {
 	case m.Method == "initialize" && session:
-		return jsonrpc.CodeInvalidRequest, "this session has been initialized"
+		return jsonrpc.CodeInvalidRequest, "this session is initialized already"
 	case m.Method == "initialize":
 		var p mcp.InitializeParams
 		if len(m.Params) == 0 || json.Unmarshal(m.Params, &p) != nil {
 			return jsonrpc.CodeInvalidParams, "the params of initialize must be an object with protocolVersion, capabilities and clientInfo"
 		}
 	case !session && m.Method != "ping":
-		return jsonrpc.CodeInvalidRequest, "there is no session: begin with initialize, or name the protocol version in _meta"
+		return jsonrpc.CodeInvalidRequest, "the request names no session: begin with initialize, or name the protocol version in _meta"
 	}
 	return 0, ""
 }

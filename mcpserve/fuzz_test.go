@@ -75,7 +75,7 @@ func FuzzReadLine(f *testing.F) {
 		r := bufio.NewReaderSize(bytes.NewReader(in), 16)
 		for _, want := range bytes.SplitAfter(in, []byte("\n")) {
 			line, long, err := readLine(r, int(most))
-			fits := content(want) <= int(most)
+			fits := contentLen(want) <= int(most)
 			if long == fits || fits && !bytes.Equal(line, want) || !fits && line != nil {
 				t.Fatalf("readLine = %q, %v, %v, want %q", line, long, err, want)
 			}

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// maxBody is the longest message that HTTP takes, in bytes.
+	// maxBody is the maximum length of a message over HTTP, in bytes.
 	maxBody = 4 << 20
-	// bodyTime is how long a client may take to send one.
+	// bodyTime is the time that a client may take to send one.
 	bodyTime = 30 * time.Second
-	// sessionTime is how long a session lives that says nothing.
+	// sessionTime is the time after which an idle session ends.
 	sessionTime = 30 * time.Minute
 )
 
-// HTTPParams are what the HTTP side adds. The zero value serves the programs of
-// this machine.
+// HTTPParams are the parameters of the HTTP transport. The zero value serves the
+// programs of this machine.
 type HTTPParams struct {
-	// Token is what clients must show as a bearer token; empty: nothing.
+	// Token is the bearer token that clients must send; "" requires none.
 	Token string
-	// Origins are the web origins, such as "https://example.com", whose pages
-	// may call the server besides programs, and whose names it answers to.
+	// Origins are the web origins, such as "https://example.com", whose pages may
+	// call the server and whose host names it serves.
 	Origins []string
-	// Beyond says that the server can be reached from other machines. Then a
-	// token is needed, and a client may use any address of this one.
+	// Beyond states that other machines can reach the server. Then Token is
+	// required, and every address of this machine is accepted as a host name.
 	Beyond bool
 }
 
-// Handler returns what answers at /mcp and /healthz.
+// Handler returns the handler of /mcp and /healthz.
 func (s *Server) Handler(ctx context.Context, p HTTPParams) (http.Handler, error) {
 	server, err := s.protocol(ctx)
 	if err != nil {
@@ -43,16 +43,16 @@ func (s *Server) Handler(ctx context.Context, p HTTPParams) (http.Handler, error
 	return s.handler(server, p)
 }
 
-// handler is Handler around any server, which is how the tests hold it against
-// tools, prompts and resources that rye does not have.
+// handler is Handler for any SDK server: the conformance tests need tools,
+// prompts and resources that rye does not have.
 func (s *Server) handler(server *mcp.Server, p HTTPParams) (http.Handler, error) {
 	if p.Beyond && p.Token == "" {
-		return nil, diag.New(diag.Usage, "serving beyond this machine: there is no token").WithReason("no_token")
+		return nil, diag.New(diag.Usage, "serving other machines: no token is set").WithReason("no_token")
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", s.health)
-	mux.Handle("/mcp", p.authorized(s.streamable(server)))
-	return p.guarded(mux), nil
+	mux.Handle("/mcp", p.checkToken(s.streamable(server)))
+	return p.checkOrigin(mux), nil
 }
 
 func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
@@ -60,9 +60,8 @@ func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
 }
 
-// Serve answers on a listener until ctx ends, and calls ready when it begins.
-// Calls that still run at the end are cancelled and waited for, but no longer
-// than LeaveTime.
+// Serve serves a listener until ctx is cancelled, and calls ready when it begins.
+// Then it cancels the running calls and waits for them at most LeaveTime.
 func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready func()) error {
 	server, err := s.protocol(ctx)
 	if err != nil {
@@ -78,17 +77,16 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready 
 	go func() { ended <- web.Serve(l) }()
 	select {
 	case err := <-ended:
-		s.calls.leave(LeaveTime)
+		s.calls.stop(LeaveTime)
 		return diag.New(diag.Network, "serving on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
 	return s.close(context.WithoutCancel(ctx), web, server)
 }
 
-// close ends calls first, then the sessions that wait for nothing, then the
-// connections.
+// close cancels the calls first: sessions and connections wait for them.
 func (s *Server) close(ctx context.Context, web *http.Server, server *mcp.Server) error {
-	s.calls.leave(LeaveTime)
+	s.calls.stop(LeaveTime)
 	for session := range server.Sessions() {
 		go session.Close()
 	}

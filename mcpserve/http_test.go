@@ -32,7 +32,7 @@ func serveSite(t *testing.T, s *Server, p HTTPParams) *site {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(h)
-	t.Cleanup(func() { s.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { s.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
 	return &site{t: t, base: web.URL, server: s}
 }
 
@@ -187,7 +187,7 @@ func TestSessionEnds(t *testing.T) {
 	if res := s.ask(t.Context(), "DELETE", "/mcp", "", session, older); res.StatusCode != 204 {
 		t.Errorf("DELETE: status %d", res.StatusCode)
 	}
-	if err := <-f.ended; !errors.Is(err, errLeaving) {
+	if err := <-f.ended; !errors.Is(err, errShutdown) {
 		t.Errorf("the call ended with %v", err)
 	}
 	if b := <-body; strings.Contains(b, "data:") {

@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// maxLine is the longest message that stdio takes, in bytes.
+	// maxLine is the maximum length of a message over stdio, in bytes.
 	maxLine = 16 << 20
-	// drainTime is how long the calls that run when the input ends may take to
-	// answer, so that requests can come from a file.
+	// drainTime is the time that running calls have to answer after the end of
+	// the input: the requests may come from a file.
 	drainTime = 500 * time.Millisecond
 )
 
-// lines is a transport of one message a line. That of the SDK ends the server
-// at the first line it cannot read.
+// lines is a transport of one message per line. The SDK's own ends the server at
+// the first line that it cannot parse.
 type lines struct {
-	in   io.Reader
-	out  io.Writer
-	stop <-chan struct{} // closed: nothing is read any more
-	over chan struct{}   // closed by the connection when the input has ended
-	open *open           // what has no answer yet
+	in      io.Reader
+	out     io.Writer
+	stop    <-chan struct{} // closing it ends the reading
+	ended   chan struct{}   // closed by the connection at the end of the input
+	pending *pending
 }
 
-// Connect starts to read.
+// Connect starts reading.
 func (l *lines) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{lines: l, read: make(chan []byte), closed: make(chan struct{})}
 	go c.pump()
@@ -51,15 +51,14 @@ type lineConn struct {
 // SessionID is empty: there is one session, the process.
 func (c *lineConn) SessionID() string { return "" }
 
-// Close ends the reading of messages. Bytes that are still on their way stay
-// unread.
+// Close ends the reading of messages. Later input is not read.
 func (c *lineConn) Close() error {
 	c.once.Do(func() { close(c.closed) })
 	return nil
 }
 
-// pump cuts the input into lines. What it reads is not used again, as messages
-// keep parts of it.
+// pump splits the input into lines. Each line is a new buffer, because messages
+// keep parts of it. A line that is too long is passed as nil.
 func (c *lineConn) pump() {
 	defer close(c.read)
 	r := bufio.NewReaderSize(c.in, 64<<10)
@@ -83,15 +82,16 @@ func (c *lineConn) pump() {
 	}
 }
 
-// readLine returns the next line, or that it is too long and has been passed
-// over.
+// readLine returns the next line with its end. long is true for a line of more
+// than most bytes, which is skipped.
 func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		if !long {
 			line = append(line, part...)
-			if content(line) > most {
-				line, long = nil, true
+			if contentLen(line) > most {
+				line = nil
+				long = true
 			}
 		}
 		if err != bufio.ErrBufferFull {
@@ -100,14 +100,15 @@ func readLine(r *bufio.Reader, most int) (line []byte, long bool, err error) {
 	}
 }
 
-// content is the length of a line without what ends it.
-func content(line []byte) int {
+// contentLen returns the length of a line without its end.
+func contentLen(line []byte) int {
 	line, _ = bytes.CutSuffix(line, []byte("\n"))
 	line, _ = bytes.CutSuffix(line, []byte("\r"))
 	return len(line)
 }
 
-// Read returns the next message. A line that is none is answered here.
+// Read returns the next message. An invalid line is answered here and not
+// returned.
 func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
@@ -119,8 +120,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, io.EOF
 		case line, ok := <-c.read:
 			if !ok {
-				c.open.drain(drainTime, c.stop)
-				close(c.over)
+				c.pending.drain(drainTime, c.stop)
+				close(c.ended)
 				return nil, io.EOF
 			}
 			msg, refused := decode(line)
@@ -151,8 +152,8 @@ func (c *lineConn) put(b []byte) error {
 	return err
 }
 
-// decode reads one message, or returns the answer to what is none. An answer
-// has no id where the request has none that can be trusted.
+// decode parses one message, or returns the error response to an invalid one.
+// The response has the request's id if that is unambiguous.
 func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	switch {
 	case line == nil:
@@ -162,21 +163,21 @@ func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	}
 	if !json.Valid(line) {
 		var raw json.RawMessage
-		return nil, refuse(jsonrpc.CodeParseError, nil, "this line is no JSON: "+json.Unmarshal(line, &raw).Error())
+		return nil, refuse(jsonrpc.CodeParseError, nil, "this line is not valid JSON: "+json.Unmarshal(line, &raw).Error())
 	}
 	id := member(line, "id")
-	key, found := twice(line)
+	key, repeated := repeatedKey(line)
 	switch {
-	case found && key == "id":
+	case repeated && key == "id":
 		return nil, refuse(jsonrpc.CodeInvalidRequest, nil, "this message has two ids")
 	case id != nil && !validID(id):
 		return nil, refuse(jsonrpc.CodeInvalidRequest, nil, "an id must be a text or a whole number below 2^53")
-	case found:
-		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "the key "+quoted(key)+" stands twice")
+	case repeated:
+		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "the key "+quoted(key)+" is given twice")
 	}
 	msg, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
-		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "this is no message of JSON-RPC 2.0: "+err.Error())
+		return nil, refuse(jsonrpc.CodeInvalidRequest, id, "this is not a JSON-RPC 2.0 message: "+err.Error())
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && req.Method != hidden.Visible(req.Method) {
 		return nil, refuse(jsonrpc.CodeMethodNotFound, id, "this server has no method "+quoted(req.Method))
@@ -184,6 +185,7 @@ func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	return msg, nil
 }
 
+// refuse returns an error response.
 func refuse(code int64, id json.RawMessage, message string) []byte {
 	b, _ := json.Marshal(struct {
 		Version string          `json:"jsonrpc"`
@@ -193,8 +195,8 @@ func refuse(code int64, id json.RawMessage, message string) []byte {
 	return b
 }
 
-// validID tells whether an id survives the way through the SDK, which reads
-// numbers as floating point and answers with what is left of them.
+// validID reports whether the SDK returns an id unchanged: it parses numbers as
+// floating point.
 func validID(id json.RawMessage) bool {
 	if id[0] == '"' {
 		return true

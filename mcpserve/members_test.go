@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTwice(t *testing.T) {
+func TestRepeatedKey(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","method":"tools/list"}`:      "method",
 		`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`:                           "id",
@@ -17,10 +17,10 @@ func TestTwice(t *testing.T) {
 		` { "a" : [ 1 , { } ] , "b" : "\"}" , "a" : null } `:                        "a",
 		`{"":1,"":2}`:             "",
 		`{"x":1,"x":2}`:           "x", // in what nobody reads
-		"{\"\xff\":1,\"\xff\":2}": "\xff",
+		"{\"\xff\":1,\"\xff\":2}": "\ufffd",
 	} {
-		if key, found := twice([]byte(line)); !found || key != want {
-			t.Errorf("twice(%s) = %q, %v", line, key, found)
+		if key, found := repeatedKey([]byte(line)); !found || key != want {
+			t.Errorf("repeatedKey(%s) = %q, %v", line, key, found)
 		}
 	}
 	for _, line := range []string{
@@ -28,8 +28,8 @@ func TestTwice(t *testing.T) {
 		`{"params":{"arguments":{"a":1,"a":2}}}`, // the verb's affair
 		`{"a":{"b":1},"c":{"b":1}}`, `{"a":"\\","b":"\\\"","c":-1.5e3,"d":true}`,
 	} {
-		if key, found := twice([]byte(line)); found {
-			t.Errorf("twice(%s) = %q", line, key)
+		if key, found := repeatedKey([]byte(line)); found {
+			t.Errorf("repeatedKey(%s) = %q", line, key)
 		}
 	}
 }

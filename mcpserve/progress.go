@@ -13,34 +13,34 @@ import (
 )
 
 const (
-	// everySoOften is how often a call that prints is told of.
-	everySoOften = time.Second
-	// atLeast is how often a call that is silent is told of: clients give up on
-	// a request that says nothing for a minute.
-	atLeast = 10 * time.Second
-	// maxProgress is the longest line that is shown, in bytes.
+	// progressInterval is the time between notifications while a call prints.
+	progressInterval = time.Second
+	// heartbeatInterval is the time between notifications while a call is silent:
+	// clients give up on a request that is silent for a minute.
+	heartbeatInterval = 10 * time.Second
+	// maxProgress is the maximum length of a message, in bytes.
 	maxProgress = 400
 )
 
-// progress tells the client that a call is alive: when it starts, then its
-// last line of output. A call that nobody asked to hear of has a nil one.
+// progress sends progress notifications about one call: when it starts, then its
+// last line of output. A nil progress sends nothing.
 type progress struct {
-	send func(n float64, message string)
-	done chan struct{} // closed by stop
-	gone chan struct{} // closed when nothing will be sent any more
+	send  func(n float64, message string)
+	done  chan struct{} // closed by stop
+	ended chan struct{} // closed when run has returned
 
 	mu    sync.Mutex
 	last  string
 	fresh bool
 }
 
-// newProgress starts to report on a call, if the request wants to hear of it.
+// newProgress starts notifications, or returns nil if the request has no token.
 func newProgress(ctx context.Context, req *mcp.CallToolRequest) *progress {
 	token := req.Params.GetProgressToken()
 	if token == nil {
 		return nil
 	}
-	p := &progress{done: make(chan struct{}), gone: make(chan struct{})}
+	p := &progress{done: make(chan struct{}), ended: make(chan struct{})}
 	p.send = func(n float64, message string) {
 		_ = req.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n, Message: message})
 	}
@@ -49,7 +49,7 @@ func newProgress(ctx context.Context, req *mcp.CallToolRequest) *progress {
 	return p
 }
 
-// line returns what takes the lines of output.
+// line returns the function that receives the lines of output.
 func (p *progress) line() func(string) {
 	if p == nil {
 		return nil
@@ -58,21 +58,22 @@ func (p *progress) line() func(string) {
 		s = clip(s)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.last, p.fresh = s, true
+		p.last = s
+		p.fresh = true
 	}
 }
 
-// waits tells that a call does not run yet.
-func (p *progress) waits() {
+// waiting reports that the call does not run yet.
+func (p *progress) waiting() {
 	if p != nil {
 		p.line()("waiting until other calls have ended")
 	}
 }
 
-// run sends until the call ends.
+// run sends notifications until the call ends.
 func (p *progress) run(ctx context.Context) {
-	defer close(p.gone)
-	tick := time.NewTicker(everySoOften)
+	defer close(p.ended)
+	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	silent := time.Duration(0)
 	for n := 2.0; ; {
@@ -83,11 +84,12 @@ func (p *progress) run(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		silent += everySoOften
+		silent += progressInterval
 		message, fresh := p.take()
-		if fresh || silent >= atLeast {
+		if fresh || silent >= heartbeatInterval {
 			p.send(n, message)
-			n, silent = n+1, 0
+			n++
+			silent = 0
 		}
 	}
 }
@@ -95,29 +97,30 @@ func (p *progress) run(ctx context.Context) {
 func (p *progress) take() (message string, fresh bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fresh, p.fresh = p.fresh, false
-	return shown(p.last), fresh
+	fresh = p.fresh
+	p.fresh = false
+	return printable(p.last), fresh
 }
 
-// stop ends the reports. Nothing is sent once it has returned: the answer is
-// the last word on a request.
+// stop ends the notifications. None is sent after it returns: the protocol
+// permits none after the response.
 func (p *progress) stop() {
 	if p == nil {
 		return
 	}
 	close(p.done)
-	<-p.gone
+	<-p.ended
 }
 
-// shown is a line as a client may show it: what a program writes to a terminal
-// would move its cursor there and turn its text around.
-func shown(s string) string {
+// printable returns a line without control and bidirectional characters: a client
+// may write it to a terminal.
+func printable(s string) string {
 	s = strings.TrimRight(s, " \t\r\n")
-	s = s[strings.LastIndexByte(s, '\r')+1:] // what stands there at last
+	s = s[strings.LastIndexByte(s, '\r')+1:] // a carriage return overwrites what precedes it
 	return clip(hidden.Visible(strings.ReplaceAll(s, "\t", " ")))
 }
 
-// clip shortens a line to what a client shows.
+// clip shortens a text to maxProgress, at a character.
 func clip(s string) string {
 	if len(s) <= maxProgress {
 		return s

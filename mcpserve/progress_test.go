@@ -70,11 +70,11 @@ func TestShown(t *testing.T) {
 		"plain text, ümlaut 👍": "plain text, ümlaut 👍", "a\tb\r\n": "a b", "10%\r20%": "20%",
 		"\x1b[31mred\x07": `\u{1b}[31mred\u{7}`, "ab\u202ecd": `ab\u{202e}cd`, "a\xffb": `a\x{ff}b`, "\u0085\u200b": `\u{85}\u{200b}`, "a\nb": `a\u{a}b`,
 	} {
-		if got := shown(line); got != want {
-			t.Errorf("shown(%q) = %q, want %q", line, got, want)
+		if got := printable(line); got != want {
+			t.Errorf("printable(%q) = %q, want %q", line, got, want)
 		}
 	}
-	if got := shown(strings.Repeat("\x1b", maxProgress)); len(got) > maxProgress+3 {
+	if got := printable(strings.Repeat("\x1b", maxProgress)); len(got) > maxProgress+3 {
 		t.Errorf("shown is %d bytes long", len(got))
 	}
 }

@@ -1,12 +1,12 @@
-// Package mcpserve shows the four verbs of rye to clients of the Model Context
-// Protocol, over stdio and over HTTP, in both eras of the protocol: the one
-// with a handshake and sessions, and the one without either. Directives are
-// prompts as well, knowledge is resources.
+// Package mcpserve serves the four verbs of rye to clients of the Model Context
+// Protocol, over stdio and over HTTP: in the revisions with a handshake and
+// sessions, and in the newer ones without. Directives are prompts, knowledge
+// items are resources.
 //
-// It knows no items: what a verb does, what it is called and what a model reads
-// about it come from a [Verbs]. It is no client of other servers, it keeps no
-// state between calls but the list of those that run, and it writes nothing to
-// stdout but the protocol.
+// It does not know items: the verbs, their names and their texts come from a
+// [Verbs]. It is not a client of other servers (see internal/mcpclient). It keeps
+// no state between calls except the running ones, and it writes only protocol
+// messages to stdout.
 package mcpserve
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 )
 
-// Verbs is what a server serves.
+// Verbs are the tools, prompts and resources that a server offers.
 type Verbs interface {
 	Definitions(ctx context.Context) (*agent.Definitions, error)
 	Call(ctx context.Context, req agent.Request) *agent.Reply
@@ -31,25 +31,24 @@ type Verbs interface {
 	Resource(ctx context.Context, uri string) (text string, mime string, err error)
 }
 
-// LeaveTime is how long a server that ends waits for the calls it has
-// cancelled.
+// LeaveTime is the time that a server which ends waits for cancelled calls.
 const LeaveTime = 2 * time.Second
 
-// cacheTime is how long a client may keep a list: the definitions stay the same
-// while a server runs, and prompts and resources are only shown.
+// cacheTime is the time that a client may cache the list of tools, which does not
+// change while a server runs.
 const cacheTime = time.Hour
 
-// Params are what a server is made from.
+// Params are the parameters of New. Verbs is required.
 type Params struct {
 	Verbs Verbs
 
 	Name    string // what clients call the server
-	Title   string // what people read; empty: Name
+	Title   string // shown to users; "" is Name
 	Version string
 
-	Logger *slog.Logger // what happens, never on stdout; nil: nobody hears
-	Stderr io.Writer    // the stack of a panic; nil: nowhere
-	Home   string       // the person's home folder, which errors show as ~; empty: unknown
+	Logger *slog.Logger // must not write to stdout; nil discards
+	Stderr io.Writer    // receives the stack of a panic; nil discards
+	Home   string       // the home directory, shown as ~ in errors; "" is unknown
 }
 
 // Server serves verbs to clients. It may serve several at once.
@@ -69,8 +68,8 @@ func New(p Params) *Server {
 	return &Server{p: p, calls: newCalls(maxRunning, maxWaiting)}
 }
 
-// protocol returns the SDK's server with the verbs as its tools. Their texts
-// are read once: clients keep them anyway.
+// protocol returns an SDK server with the verbs as its tools. Their definitions
+// are read once, because clients cache them.
 func (s *Server) protocol(ctx context.Context) (*mcp.Server, error) {
 	defs, err := s.p.Verbs.Definitions(ctx)
 	if err != nil {
@@ -84,19 +83,18 @@ func (s *Server) protocol(ctx context.Context) (*mcp.Server, error) {
 				Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}, Resources: &mcp.ResourceCapabilities{},
 			},
 			Logger:       s.p.Logger,
-			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { *c = keep(cacheTime) },
+			SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { *c = cacheable(cacheTime) },
 		})
 	for _, d := range defs.Tools {
-		if err := addTool(server, tool(d), s.callTool(d.Name)); err != nil {
+		if err := addTool(server, newTool(d), s.callTool(d.Name)); err != nil {
 			return nil, err
 		}
 	}
-	server.AddReceivingMiddleware(s.survive, s.gate)
+	server.AddReceivingMiddleware(s.recoverPanics, s.route)
 	return server, nil
 }
 
-// addTool adds a verb, unless its item holds a schema that no client could read:
-// the SDK panics then.
+// addTool adds a verb. The SDK panics on a schema that it does not support.
 func addTool(server *mcp.Server, t *mcp.Tool, h mcp.ToolHandler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -107,8 +105,8 @@ func addTool(server *mcp.Server, t *mcp.Tool, h mcp.ToolHandler) (err error) {
 	return nil
 }
 
-// keep allows one client to keep an answer for a while: what a project holds
-// is nobody else's business.
-func keep(d time.Duration) mcp.Cacheable {
+// cacheable permits one client to cache a result for d. Shared caches must not:
+// the contents of a project are private.
+func cacheable(d time.Duration) mcp.Cacheable {
 	return mcp.Cacheable{TTLMs: int(d.Milliseconds()), CacheScope: "private"}
 }

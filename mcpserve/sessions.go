@@ -8,76 +8,79 @@ import (
 )
 
 const (
-	// maxSessions is how many sessions there are at once over HTTP; each takes
-	// some 30 KB.
+	// maxSessions is the number of sessions over HTTP; each takes about 30 KB.
 	maxSessions = 256
-	// comeAgain is how many seconds a client waits that was refused for that.
-	comeAgain = "30"
+	// retryAfter is the Retry-After of a refused handshake, in seconds.
+	retryAfter = "30"
 )
 
-// sessions bounds the sessions of the older revisions over HTTP. The SDK opens
-// one for everybody who shakes hands, and keeps it for sessionTime. When there
-// are too many, the one ends that has been idle for longest: no request of it
-// is on its way, no stream is open and no call runs.
+// sessions limits the sessions of the older revisions over HTTP. The SDK opens
+// one for every handshake and keeps it for sessionTime. When the limit is
+// reached, a new session replaces the one that has been idle for longest: it has
+// no pending request, no open stream and no running call.
 type sessions struct {
-	most   int
+	limit  int
 	server *mcp.Server
 	calls  *calls
 
 	mu       sync.Mutex
 	starting int
-	turn     int // counts up with every use
+	clock    int // counts uses
 	all      map[string]*session
 }
 
 type session struct {
-	used int // the turn
+	used int // clock of the last use
 	busy int // requests and streams
 	ids  map[jsonrpc.ID]bool
 }
 
 func newSessions(server *mcp.Server, calls *calls) *sessions {
-	return &sessions{most: maxSessions, server: server, calls: calls, all: map[string]*session{}}
+	return &sessions{limit: maxSessions, server: server, calls: calls, all: map[string]*session{}}
 }
 
-// start makes room for a session. It reports whether there is some; then
-// started must follow, with the session's id or "".
-func (s *sessions) start() bool {
+// reserve counts a session that is being opened and reports whether the limit
+// permits it. If it
+// returns true, started must follow.
+func (s *sessions) reserve() bool {
 	s.mu.Lock()
-	if len(s.all)+s.starting >= s.most {
-		s.forget()
+	if len(s.all)+s.starting >= s.limit {
+		s.removeEnded()
 	}
-	oldest, full := "", len(s.all)+s.starting >= s.most
+	replaced := ""
+	full := len(s.all)+s.starting >= s.limit
 	if full {
-		oldest = s.idle()
-		delete(s.all, oldest)
+		replaced = s.longestIdle()
+		delete(s.all, replaced)
 	}
-	ok := !full || oldest != ""
+	ok := !full || replaced != ""
 	if ok {
 		s.starting++
 	}
 	s.mu.Unlock()
-	if oldest != "" {
-		s.close(oldest)
+	// Closing waits for the session's handlers, which need the lock.
+	if replaced != "" {
+		s.close(replaced)
 	}
 	return ok
 }
 
+// started ends a reservation. id is the new session, "" if the handshake failed.
 func (s *sessions) started(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.starting--
-	s.known(id)
+	s.get(id)
 }
 
-// use takes note of a request or a stream of a session until done is called. It
-// reports whether the id of a request is free.
-func (s *sessions) use(id string, request jsonrpc.ID) (done func(), free bool) {
+// begin marks the session busy until done is called. ok is false if the session
+// already has a pending request with this id.
+func (s *sessions) begin(id string, request jsonrpc.ID) (done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.known(id)
+	one := s.get(id)
 	if one == nil {
-		return func() {}, true // the SDK tells that there is no such session
+		return func() {}, true // the SDK reports the unknown session
 	}
 	if request.IsValid() {
 		if one.ids[request] {
@@ -91,17 +94,17 @@ func (s *sessions) use(id string, request jsonrpc.ID) (done func(), free bool) {
 		defer s.mu.Unlock()
 		delete(one.ids, request)
 		one.busy--
-		s.turn++
-		one.used = s.turn
+		s.clock++
+		one.used = s.clock
 	}, true
 }
 
-// known returns a session that there is, else nil.
-func (s *sessions) known(id string) *session {
+// get returns the session, or nil if the server has none with that id.
+func (s *sessions) get(id string) *session {
 	one := s.all[id]
 	if one == nil && id != "" && s.find(id) != nil {
-		s.turn++
-		one = &session{used: s.turn, ids: map[jsonrpc.ID]bool{}}
+		s.clock++
+		one = &session{used: s.clock, ids: map[jsonrpc.ID]bool{}}
 		s.all[id] = one
 	}
 	return one
@@ -116,8 +119,8 @@ func (s *sessions) find(id string) *mcp.ServerSession {
 	return nil
 }
 
-// forget drops the sessions that have ended.
-func (s *sessions) forget() {
+// removeEnded removes the sessions that the SDK has ended.
+func (s *sessions) removeEnded() {
 	live := map[string]bool{}
 	for one := range s.server.Sessions() {
 		live[one.ID()] = true
@@ -129,11 +132,13 @@ func (s *sessions) forget() {
 	}
 }
 
-// idle is the session that has been idle for longest, "" when all are busy.
-func (s *sessions) idle() string {
+// longestIdle returns the session that has been idle for longest, "" if all are
+// busy. A call may run without a request: its client can disconnect and read
+// the result later.
+func (s *sessions) longestIdle() string {
 	oldest := ""
 	for id, one := range s.all {
-		if one.busy == 0 && (oldest == "" || one.used < s.all[oldest].used) && !s.calls.of(id) {
+		if one.busy == 0 && (oldest == "" || one.used < s.all[oldest].used) && !s.calls.inSession(id) {
 			oldest = id
 		}
 	}
@@ -142,7 +147,7 @@ func (s *sessions) idle() string {
 
 func (s *sessions) close(id string) {
 	if one := s.find(id); one != nil {
-		defer s.calls.end(id)()
-		_ = one.Close() // it is gone, whatever it says
+		defer s.calls.cancelSession(id)()
+		_ = one.Close() // the session ends in any case
 	}
 }

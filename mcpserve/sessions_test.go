@@ -19,9 +19,9 @@ func crowd(t *testing.T, most int) (*site, *fake, *sessions) {
 		t.Fatal(err)
 	}
 	e := server.streamable(proto)
-	e.sessions.most = most
+	e.sessions.limit = most
 	web := httptest.NewServer(e)
-	t.Cleanup(func() { server.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { server.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
 	return &site{t: t, base: web.URL, server: server}, f, e.sessions
 }
 
@@ -159,7 +159,7 @@ func TestSessionWithCallStays(t *testing.T) {
 		t.Fatalf("the call ended: %v", err)
 	default:
 	}
-	s.server.calls.end(strings.TrimPrefix(session, "Mcp-Session-Id: "))()
+	s.server.calls.cancelSession(strings.TrimPrefix(session, "Mcp-Session-Id: "))()
 	<-f.ended
 	s.server.calls.settle()
 	s.session()

@@ -8,38 +8,38 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// wrongParams tells all that is wrong with the shape of a request's params, ""
-// when nothing is. The SDK tells the first thing only, in the words of Go. What
-// a verb is called with, the verb looks at.
-func wrongParams(method string, params json.RawMessage) string {
+// paramsProblem describes everything that is wrong with the types of a request's
+// params; "" means nothing. The SDK would report the first problem only, in
+// terms of Go types. The arguments of tools are checked by the verbs.
+func paramsProblem(method string, params json.RawMessage) string {
 	params = bytes.TrimSpace(params)
-	words, ok := textsOf(method)
-	if !ok || len(params) == 0 || kindOf(params) == "null" {
+	texts, ok := textParams(method)
+	if !ok || len(params) == 0 || typeOf(params) == "null" {
 		return ""
 	}
-	if kindOf(params) != "an object" {
-		return "the params of " + method + " must be an object, not " + kindOf(params)
+	if typeOf(params) != "an object" {
+		return "the params of " + method + " must be an object, not " + typeOf(params)
 	}
-	var wrong []string
+	var problems []string
 	for key, value := range members(params) {
 		switch {
-		case words[key]:
-			wrong = append(wrong, wrongText(key, value)...)
-		case key == "_meta" && kindOf(value) != "an object" && kindOf(value) != "null":
-			wrong = append(wrong, "_meta must be an object, not "+kindOf(value))
+		case texts[key]:
+			problems = append(problems, textProblem(key, value)...)
+		case key == "_meta" && typeOf(value) != "an object" && typeOf(value) != "null":
+			problems = append(problems, "_meta must be an object, not "+typeOf(value))
 		case key == "arguments" && method == "prompts/get":
-			wrong = append(wrong, wrongArguments(value)...)
+			problems = append(problems, argumentProblems(value)...)
 		}
 	}
-	if wrong == nil {
+	if problems == nil {
 		return ""
 	}
-	return "reading the params of " + method + ": " + strings.Join(wrong, "; ")
+	return "reading the params of " + method + ": " + strings.Join(problems, "; ")
 }
 
-// textsOf returns the params of a method that are texts, and whether the method
-// is one of those that are answered here.
-func textsOf(method string) (params map[string]bool, ok bool) {
+// textParams returns the names of a method's text params. ok is false for a
+// method whose params are not checked here.
+func textParams(method string) (names map[string]bool, ok bool) {
 	switch method {
 	case "tools/call", "prompts/get":
 		return map[string]bool{"name": true}, true
@@ -53,43 +53,44 @@ func textsOf(method string) (params map[string]bool, ok bool) {
 	return nil, false
 }
 
-func wrongText(key string, value json.RawMessage) []string {
-	var s string
-	switch kind := kindOf(value); {
-	case key == "cursor" && kind == "null":
+func textProblem(key string, value json.RawMessage) []string {
+	kind := typeOf(value)
+	if key == "cursor" && kind == "null" {
 		return nil
-	case kind != "a text":
+	}
+	if kind != "a text" {
 		return []string{key + " must be a text, not " + kind}
 	}
+	var s string
 	_ = json.Unmarshal(value, &s) // it is a text
 	if s != hidden.Visible(s) {
-		return []string{key + " holds characters that nobody sees: " + quoted(s)}
+		return []string{key + " contains invisible characters: " + quoted(s)}
 	}
 	return nil
 }
 
-// wrongArguments tells which arguments of a prompt are no texts.
-func wrongArguments(arguments json.RawMessage) (wrong []string) {
-	switch kind := kindOf(arguments); kind {
+// argumentProblems describes the arguments of a prompt that are not texts.
+func argumentProblems(arguments json.RawMessage) (problems []string) {
+	switch kind := typeOf(arguments); kind {
 	case "null", "an object":
 	default:
 		return []string{"arguments must be an object, not " + kind}
 	}
 	seen := map[string]bool{}
 	for key, value := range members(arguments) {
-		if kind := kindOf(value); kind != "a text" {
-			wrong = append(wrong, "the argument "+quoted(key)+" must be a text, not "+kind)
+		if kind := typeOf(value); kind != "a text" {
+			problems = append(problems, "the argument "+quoted(key)+" must be a text, not "+kind)
 		}
 		if seen[key] {
-			wrong = append(wrong, "the argument "+quoted(key)+" stands twice")
+			problems = append(problems, "the argument "+quoted(key)+" is given twice")
 		}
 		seen[key] = true
 	}
-	return wrong
+	return problems
 }
 
-// kindOf names what a JSON value is.
-func kindOf(value json.RawMessage) string {
+// typeOf names the type of a JSON value.
+func typeOf(value json.RawMessage) string {
 	switch value[0] {
 	case '{':
 		return "an object"

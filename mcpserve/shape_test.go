@@ -15,9 +15,9 @@ func TestWrongParams(t *testing.T) {
 		{"prompts/get", `{"name":5,"arguments":{"a":1,"b":"x","c":null,"d":{},"e":[],"f":true,"b":"y"}}`,
 			`reading the params of prompts/get: name must be a text, not a number; the argument "a" must be a text, not a number; ` +
 				`the argument "c" must be a text, not null; the argument "d" must be a text, not an object; the argument "e" must be a text, not a list; ` +
-				`the argument "f" must be a text, not true; the argument "b" stands twice`},
+				`the argument "f" must be a text, not true; the argument "b" is given twice`},
 		{"prompts/get", `"x"`, "the params of prompts/get must be an object, not a text"},
-		{"prompts/get", `{"name":"a\u202eb"}`, `reading the params of prompts/get: name holds characters that nobody sees: "a\u202eb"`},
+		{"prompts/get", `{"name":"a\u202eb"}`, `reading the params of prompts/get: name contains invisible characters: "a\u202eb"`},
 		{"resources/read", `{"uri":false}`, "reading the params of resources/read: uri must be a text, not false"},
 		{"tools/call", `{"name":null,"arguments":"any"}`, "reading the params of tools/call: name must be a text, not null"},
 		{"tools/list", `{"cursor":null,"_meta":5}`, "reading the params of tools/list: _meta must be an object, not a number"},
@@ -25,8 +25,8 @@ func TestWrongParams(t *testing.T) {
 		{"tools/list", `null`, ""}, {"tools/list", ``, ""}, {"tools/list", `{"_meta":null}`, ""},
 		{"ping", `"x"`, ""},
 	} {
-		if got := wrongParams(c.method, json.RawMessage(c.params)); got != c.want {
-			t.Errorf("wrongParams(%s, %s) = %q, want %q", c.method, c.params, got, c.want)
+		if got := paramsProblem(c.method, json.RawMessage(c.params)); got != c.want {
+			t.Errorf("paramsProblem(%s, %s) = %q, want %q", c.method, c.params, got, c.want)
 		}
 	}
 }

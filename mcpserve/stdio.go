@@ -8,9 +8,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Stdio serves one client until its input ends or ctx does, whichever comes
-// first. Calls that still run are then cancelled and waited for, but no longer
-// than LeaveTime. Nothing else may read in or write to out.
+// Stdio serves one client until its input ends or ctx is cancelled. Then it
+// cancels the running calls and waits for them at most LeaveTime. The caller must
+// not read from in or write to out.
 func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 	server, err := s.protocol(ctx)
 	if err != nil {
@@ -20,8 +20,8 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 func (s *Server) stdio(ctx context.Context, server *mcp.Server, in io.Reader, out io.Writer) error {
-	l := &lines{in: in, out: out, stop: ctx.Done(), over: make(chan struct{}), open: newOpen()}
-	session, err := server.Connect(context.WithoutCancel(ctx), &silent{Transport: l, open: l.open}, nil)
+	l := &lines{in: in, out: out, stop: ctx.Done(), ended: make(chan struct{}), pending: newPending()}
+	session, err := server.Connect(context.WithoutCancel(ctx), &filter{Transport: l, pending: l.pending}, nil)
 	if err != nil {
 		return fmt.Errorf("starting a session: %w", err)
 	}
@@ -29,10 +29,10 @@ func (s *Server) stdio(ctx context.Context, server *mcp.Server, in io.Reader, ou
 	go func() { ended <- session.Wait() }()
 	select {
 	case err = <-ended:
-	case <-l.over:
+	case <-l.ended:
 	case <-ctx.Done():
 	}
-	s.calls.leave(LeaveTime)
+	s.calls.stop(LeaveTime)
 	if err != nil {
 		return fmt.Errorf("serving on stdio: %w", err)
 	}

@@ -91,14 +91,14 @@ func call(id, item string) string {
 func TestStdioSurvivesLines(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 200_000) + "1" + strings.Repeat("}", 200_000)
 	for name, c := range map[string]struct{ line, code, id, text string }{
-		"no json":        {"hello", "-32700", "-", "no JSON"},
-		"cut off":        {`{"jsonrpc":"2.0","id":1,"method":`, "-32700", "-", "no JSON"},
-		"NUL":            {"\x00", "-32700", "-", "no JSON"},
-		"two on a line":  {hello + hello, "-32700", "-", "no JSON"},
-		"a string":       {`"ping"`, "-32600", "-", "no message"},
-		"a number":       {"1", "-32600", "-", "no message"},
-		"null":           {"null", "-32600", "-", "no message"},
-		"empty object":   {`{}`, "-32600", "-", "no message"},
+		"no json":        {"hello", "-32700", "-", "not valid JSON"},
+		"cut off":        {`{"jsonrpc":"2.0","id":1,"method":`, "-32700", "-", "not valid JSON"},
+		"NUL":            {"\x00", "-32700", "-", "not valid JSON"},
+		"two on a line":  {hello + hello, "-32700", "-", "not valid JSON"},
+		"a string":       {`"ping"`, "-32600", "-", "not a JSON-RPC"},
+		"a number":       {"1", "-32600", "-", "not a JSON-RPC"},
+		"null":           {"null", "-32600", "-", "not a JSON-RPC"},
+		"empty object":   {`{}`, "-32600", "-", "not a JSON-RPC"},
 		"no version":     {`{"id":7,"method":"ping"}`, "-32600", "7", "2.0"},
 		"version 1":      {`{"jsonrpc":"1.0","id":7,"method":"ping"}`, "-32600", "7", "2.0"},
 		"method 5":       {`{"jsonrpc":"2.0","id":7,"method":5}`, "-32600", "7", "message"},
@@ -110,11 +110,11 @@ func TestStdioSurvivesLines(t *testing.T) {
 		"id null":        {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, "-32600", "-", "an id must be"},
 		"empty batch":    {`[]`, "-32600", "-", "batches"},
 		"batch":          {`[` + hello + `]`, "-32600", "-", "batches"},
-		"method twice":   {`{"jsonrpc":"2.0","id":7,"method":"tools/call","method":"tools/list"}`, "-32600", "7", `"method" stands twice`},
+		"method twice":   {`{"jsonrpc":"2.0","id":7,"method":"tools/call","method":"tools/list"}`, "-32600", "7", `"method" is given twice`},
 		"id twice":       {`{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}`, "-32600", "-", "two ids"},
-		"name twice":     {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","name":"execute"}}`, "-32600", "7", `"name" stands twice`},
+		"name twice":     {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","name":"execute"}}`, "-32600", "7", `"name" is given twice`},
 		"another ID":     {`{"jsonrpc":"2.0","id":1.5,"ID":7,"method":"ping"}`, "-32600", "-", "an id must be"},
-		"key twice":      {`{"jsonrpc":"2.0","id":7,"method":"ping","\u202e":1,"\u202e":2}`, "-32600", "7", `"\u202e" stands twice`},
+		"key twice":      {`{"jsonrpc":"2.0","id":7,"method":"ping","\u202e":1,"\u202e":2}`, "-32600", "7", `"\u202e" is given twice`},
 		"deep":           {deep, "-32700", "-", "depth"},
 		"deep array":     {strings.Repeat("[", 300_000), "-32600", "-", "batches"},
 		"deep params":    {`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000) + "}", "-32600", "7", "depth"},
@@ -355,7 +355,7 @@ func TestEndOfInput(t *testing.T) {
 		<-f.started
 		start := time.Now()
 		w.in.Close()
-		if err := <-f.ended; !errors.Is(err, io.EOF) && !errors.Is(err, errLeaving) {
+		if err := <-f.ended; !errors.Is(err, io.EOF) && !errors.Is(err, errShutdown) {
 			t.Errorf("the call ended with %v", err)
 		}
 		if err := <-w.ended; err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 )
 
-// tool is a verb as clients read it. All four hints are always said: what is
-// left out means the worst to some clients and the best to others.
-func tool(d agent.Definition) *mcp.Tool {
+// newTool returns a verb as clients list it. All four hints are always set: the
+// protocol's defaults differ from those that some clients assume.
+func newTool(d agent.Definition) *mcp.Tool {
 	t := &mcp.Tool{
-		Meta: mcp.Meta{"anthropic/alwaysLoad": true}, // four tools are worth their place in every context
+		Meta: mcp.Meta{"anthropic/alwaysLoad": true}, // clients must not defer the four tools
 		Name: d.Name, Title: d.Title, Description: d.Description, InputSchema: d.InputSchema,
 		Annotations: &mcp.ToolAnnotations{
 			Title: d.Title, ReadOnlyHint: d.Hints.ReadOnly, DestructiveHint: &d.Hints.Destructive,
@@ -27,18 +27,18 @@ func tool(d agent.Definition) *mcp.Tool {
 	return t
 }
 
-// callTool returns the handler of one verb. Its arguments reach the verb as
-// they came: the verb tells all that is wrong with them at once.
+// callTool returns the handler of one verb. The arguments are passed unparsed:
+// the verb reports all their problems at once.
 func (s *Server) callTool(name string) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		report := newProgress(ctx, req)
 		defer report.stop()
-		ctx, done, err := s.calls.enter(ctx, req.Session.ID(), report.waits)
+		ctx, done, err := s.calls.begin(ctx, req.Session.ID(), report.waiting)
 		if err != nil {
 			return result(agent.ErrorReply(err)), nil
 		}
 		defer done()
-		q := &asking{req: req}
+		q := &questions{req: req}
 		reply := s.p.Verbs.Call(ctx, agent.Request{
 			Name: name, Args: arguments(req), Progress: report.line(), Ask: q.ask(),
 		})

@@ -12,23 +12,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-func TestSteady(t *testing.T) {
+func TestKeepAlive(t *testing.T) {
 	for name, c := range map[string]struct {
 		do     func(http.ResponseWriter)
 		status int
 		kind   string
 		body   string
 	}{
-		"silent": {func(http.ResponseWriter) { time.Sleep(2*sayAlive + time.Second) }, 200, "text/event-stream", ": alive\n\n: alive\n\n"},
+		"silent": {func(http.ResponseWriter) { time.Sleep(2*keepAliveInterval + time.Second) }, 200, "text/event-stream", ": alive\n\n: alive\n\n"},
 		"quick":  {func(w http.ResponseWriter) { event(w, "x") }, 200, "text/event-stream", "x"},
 		"events now and then": {func(w http.ResponseWriter) {
 			for range 4 {
 				event(w, "x")
-				time.Sleep(sayAlive - time.Second)
+				time.Sleep(keepAliveInterval - time.Second)
 			}
 		}, 200, "text/event-stream", "xxxx"},
 		"an event late": {func(w http.ResponseWriter) {
-			time.Sleep(sayAlive + time.Second)
+			time.Sleep(keepAliveInterval + time.Second)
 			event(w, "x")
 		}, 200, "text/event-stream", ": alive\n\nx"},
 		"refused at once": {func(w http.ResponseWriter) {
@@ -36,7 +36,7 @@ func TestSteady(t *testing.T) {
 			time.Sleep(time.Second)
 		}, 404, "text/plain; charset=utf-8", "no\n"},
 		"refused late": {func(w http.ResponseWriter) {
-			time.Sleep(sayAlive + time.Second)
+			time.Sleep(keepAliveInterval + time.Second)
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = w.Write([]byte(`{"error":{}}`))
@@ -49,7 +49,7 @@ func TestSteady(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				rec := httptest.NewRecorder()
-				s, stop := newSteady(rec, sayAlive)
+				s, stop := newKeepAlive(rec, keepAliveInterval)
 				c.do(s)
 				stop()
 				if rec.Code != c.status || rec.Header().Get("Content-Type") != c.kind || rec.Body.String() != c.body {
@@ -76,9 +76,9 @@ func TestSilentStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := server.streamable(proto)
-	e.silence = time.Millisecond
+	e.interval = time.Millisecond
 	web := httptest.NewServer(e)
-	t.Cleanup(func() { server.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { server.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
 	s := &site{t: t, base: web.URL, server: server}
 	session := s.session()
 	for name, headers := range map[string][]string{"old": {session, older}, "new": newHeaders()} {
@@ -117,9 +117,9 @@ func TestSlowInitialize(t *testing.T) {
 		}
 	})
 	e := server.streamable(proto)
-	e.silence = time.Millisecond
+	e.interval = time.Millisecond
 	web := httptest.NewServer(e)
-	t.Cleanup(func() { server.calls.leave(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { server.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
 	s := &site{t: t, base: web.URL, server: server}
 	session := s.session()
 	if session == "Mcp-Session-Id: " {
