@@ -41,7 +41,7 @@ func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
 		}
 		return additions(st.project, queries, versions), nil
 	}, func(changes []Change) error {
-		// Whoever names a bundle sees its permissions in the result of the command.
+		// The result of the command shows the permissions of named bundles.
 		unnamed := slices.DeleteFunc(changes, func(c Change) bool {
 			return slices.ContainsFunc(queries, func(q Query) bool { return q.ID.String() == c.ID })
 		})

@@ -92,8 +92,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Protection 5 and V54: a key counts once for a rule, however often it signed or
-// is named.
+// Protection 5 and V54: a rule counts each key once, however often it signed or is
+// named.
 func TestV54Demanded(t *testing.T) {
 	a, b, c := "ed25519:a", "ed25519:b", "ed25519:c"
 	m := &lock.Manifest{Trust: map[string]lock.TrustRule{

@@ -121,11 +121,11 @@ func FuzzPolicy(f *testing.F) {
 			return
 		}
 		if len(m.Require)+len(m.Replace)+len(m.Prefer)+len(m.Use)+len(m.Workspace) > 0 || m.Name() != "" || m.Vendor {
-			t.Fatalf("%q says more than rules", b)
+			t.Fatalf("%q has more than rules", b)
 		}
 		for _, r := range (Rules{{"p", m}}).List() {
 			if r.Value == "" || r.Line == 0 {
-				t.Fatalf("%q: a rule without a value or a place: %+v", b, r)
+				t.Fatalf("%q: a rule without a value or a position: %+v", b, r)
 			}
 		}
 	})

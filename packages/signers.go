@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Signed returns how many of a signer rule's keys are among signers. A key
-// counts once, however often the rule names it or the release has its signature.
+// Signed returns how many of a signer rule's keys are among signers. Each
+// key is counted once, however often the rule or the release names it.
 func (r Rule) Signed(signers []string) int {
 	n := 0
 	for _, key := range slices.Compact(slices.Sorted(slices.Values(r.Signers))) {

@@ -1,8 +1,8 @@
-// Package mvs selects versions by minimal version selection: of every module
-// that can be reached the highest version that anybody requires, and no newer.
+// Package mvs implements minimal version selection (MVS): of every module that the
+// requirements reach, it selects the highest version that is required.
 //
-// It knows a graph of names and versions only: no network, no disk, no
-// manifest, no rule of what a version looks like.
+// It works on a graph of names and versions. It reads no network and no disk, and
+// does not define what a version looks like or how versions compare.
 package mvs
 
 import (
@@ -12,8 +12,8 @@ import (
 	"slices"
 )
 
-// Module is one version of a module. A major version that may stand beside
-// another has an ID of its own. The version "" is that of a workspace member.
+// Module is one version of a module. Major versions that may be selected together
+// have different IDs. A workspace member has the version "".
 type Module struct {
 	ID      string `json:"id"`
 	Version string `json:"version"`
@@ -32,9 +32,9 @@ func Compare(a, b Module) int {
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Version, b.Version))
 }
 
-// Reqs knows what each version requires.
+// Reqs is the source of the graph.
 type Reqs interface {
-	// Required returns what a version requires, in any order. It is called
+	// Required returns the requirements of a version, in any order. It is called
 	// from several goroutines, at most once for each version.
 	Required(ctx context.Context, id, version string) ([]Module, error)
 	// Max returns the newer of two versions of one module; it is total.
@@ -43,38 +43,33 @@ type Reqs interface {
 
 // Limits of a graph and of the work on it.
 const (
-	MaxModules      = 10_000 // versions that are looked at
-	DefaultParallel = 16
+	maxModules  = 10_000 // versions that are read
+	maxParallel = 16     // calls of Required at the same time
 )
 
-// Root is where selection begins.
+// Root is the starting point of a selection.
 type Root struct {
-	Requires []Module            // what the root requires
-	Members  map[string][]Module // workspace members and what they require: they stand for every version of their id
-	Excluded func(Module) bool   // nil: nothing is
-	// Next returns the next newer version that is not excluded, for one that
-	// is. With nil, requiring an excluded version is an error.
-	Next     func(ctx context.Context, m Module) (string, error)
-	Parallel int // calls of Required at one time; 0: DefaultParallel
+	Requires []Module            // direct requirements
+	Members  map[string][]Module // workspace members and their requirements; a member replaces every version of its id
+	Excluded func(Module) bool   // nil excludes nothing
+	// Next returns the next newer version of an excluded one. With nil, requiring
+	// an excluded version is an error.
+	Next func(ctx context.Context, m Module) (string, error)
+
+	parallel int // 0 means maxParallel; set by tests
 }
 
-// Graph is the answer: what was selected, and every edge that was read.
+// Graph is a selection with every edge that was read.
 type Graph struct {
 	Selected []Module            // sorted by id; workspace members have no version
-	Roots    []Module            // what the root requires, after exclusion, sorted
-	Edges    map[Module][]Module // of every version that was looked at, sorted, after exclusion
-	version  map[string]string
+	Roots    []Module            // direct requirements, after exclusion, sorted
+	Edges    map[Module][]Module // of every version that was read, sorted, after exclusion
+	version  map[string]string   // selected, by id
 }
 
-// Version returns the selected version of an id.
-func (g *Graph) Version(id string) (string, bool) {
-	v, ok := g.version[id]
-	return v, ok
-}
-
-// Via returns the versions that were looked at but not selected and that
-// require this one, where nothing selected does: the only reason why it is in
-// the list. It is nil for all others.
+// Via explains a selected version that no selected version requires: it returns
+// the versions that were read, not selected, and require it. For every other
+// version it returns nil.
 func (g *Graph) Via(m Module) []Module {
 	if slices.Contains(g.Roots, m) {
 		return nil
@@ -96,7 +91,7 @@ func (g *Graph) Via(m Module) []Module {
 // Errors are the problems of several modules, sorted by module.
 type Errors []ModuleError
 
-// ModuleError is what went wrong at one version.
+// ModuleError is the error of one version.
 type ModuleError struct {
 	Module Module
 	Err    error
@@ -123,19 +118,17 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// BuildList selects a version of everything that the root reaches.
+// BuildList selects a version of every module that the root reaches. Its error is
+// the cause of ctx, or Errors with every version that failed.
 func BuildList(ctx context.Context, root Root, reqs Reqs) (*Graph, error) {
-	return build(ctx, root, reqs, nil)
-}
-
-// Upgrade selects as BuildList does, with the targets required as well.
-func Upgrade(ctx context.Context, root Root, reqs Reqs, targets ...Module) (*Graph, error) {
-	root.Requires = append(slices.Clone(root.Requires), targets...)
-	return build(ctx, root, reqs, nil)
-}
-
-// UpgradeAll selects as BuildList does, with everything that is reached raised
-// to what newest returns for it; newest may return the version it was given.
-func UpgradeAll(ctx context.Context, root Root, reqs Reqs, newest func(context.Context, Module) (string, error)) (*Graph, error) {
-	return build(ctx, root, reqs, newest)
+	n := root.parallel
+	if n == 0 {
+		n = maxParallel
+	}
+	w := &walk{root: root, reqs: reqs, slots: make(chan struct{}, n), seen: map[Module]bool{}, edges: map[Module][]Module{}}
+	roots := w.start(ctx)
+	if err := w.failure(ctx); err != nil {
+		return nil, err
+	}
+	return w.graph(roots), nil
 }

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// walk reads the graph, each version once, a bounded number at one time. A
-// failure does not stop it: the caller sees every module that cannot be had.
+// walk reads the graph, each version once. A failure does not stop it: the caller
+// sees every version that failed. It uses a semaphore and not errgroup.SetLimit,
+// because a visit starts further visits and would wait for its own slot.
 type walk struct {
-	root   Root
-	reqs   Reqs
-	newest func(context.Context, Module) (string, error)
-	slots  chan struct{}
-	wg     sync.WaitGroup
+	root  Root
+	reqs  Reqs
+	slots chan struct{}
+	wg    sync.WaitGroup
 
 	mu    sync.Mutex
 	seen  map[Module]bool
@@ -23,23 +23,8 @@ type walk struct {
 	full  bool
 }
 
-func build(ctx context.Context, root Root, reqs Reqs, newest func(context.Context, Module) (string, error)) (*Graph, error) {
-	n := root.Parallel
-	if n <= 0 {
-		n = DefaultParallel
-	}
-	w := &walk{root: root, reqs: reqs, newest: newest, slots: make(chan struct{}, n),
-		seen: map[Module]bool{}, edges: map[Module][]Module{}}
-	roots := w.start(ctx)
-	w.wg.Wait()
-	if err := w.failure(ctx); err != nil {
-		return nil, err
-	}
-	return w.graph(roots), nil
-}
-
-// start follows the requirements of the root and of the members. The root is
-// the zero Module.
+// start reads everything that the root and the members require, and returns the
+// direct requirements. The root itself is the zero Module.
 func (w *walk) start(ctx context.Context) []Module {
 	for id := range w.root.Members {
 		w.follow(ctx, Module{ID: id})
@@ -67,24 +52,20 @@ func (w *walk) failure(ctx context.Context) error {
 	return w.errs
 }
 
-// follow reads m in a goroutine, unless that was begun before.
+// follow visits m in a goroutine, once.
 func (w *walk) follow(ctx context.Context, m Module) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.seen[m] || w.full {
 		return
 	}
-	if len(w.seen) >= MaxModules {
+	if len(w.seen) >= maxModules {
 		w.full = true
-		w.errs = append(w.errs, ModuleError{m, fmt.Errorf("the graph has more than %d versions", MaxModules)})
+		w.errs = append(w.errs, ModuleError{m, fmt.Errorf("the graph has more than %d versions", maxModules)})
 		return
 	}
 	w.seen[m] = true
-	w.wg.Add(1)
-	go func() {
-		defer w.wg.Done()
-		w.visit(ctx, m)
-	}()
+	w.wg.Go(func() { w.visit(ctx, m) })
 }
 
 func (w *walk) visit(ctx context.Context, m Module) {
@@ -94,18 +75,9 @@ func (w *walk) visit(ctx context.Context, m Module) {
 		return
 	}
 	w.expand(ctx, m, required)
-	if _, member := w.root.Members[m.ID]; w.newest == nil || member {
-		return
-	}
-	v, err := w.newest(ctx, m)
-	if err != nil {
-		w.fail(m, err)
-		return
-	}
-	w.follow(ctx, Module{m.ID, v})
 }
 
-// required asks for what m requires, when there is a free slot.
+// required returns the requirements of m. It waits for a free slot.
 func (w *walk) required(ctx context.Context, m Module) ([]Module, error) {
 	if own, member := w.root.Members[m.ID]; member {
 		return own, nil
@@ -122,7 +94,7 @@ func (w *walk) required(ctx context.Context, m Module) ([]Module, error) {
 	return w.reqs.Required(ctx, m.ID, m.Version)
 }
 
-// expand notes the edges of m and follows them.
+// expand records the edges of m and follows them.
 func (w *walk) expand(ctx context.Context, m Module, required []Module) {
 	to := make([]Module, 0, len(required))
 	for _, r := range required {
@@ -140,12 +112,13 @@ func (w *walk) expand(ctx context.Context, m Module, required []Module) {
 	w.mu.Unlock()
 }
 
-// allowed maps a requirement to the version that is taken for it.
+// allowed returns the version that is used for a required one: a member, or the
+// next version that is not excluded.
 func (w *walk) allowed(ctx context.Context, m Module) (Module, error) {
 	if _, member := w.root.Members[m.ID]; member {
 		return Module{ID: m.ID}, nil
 	}
-	for range MaxModules {
+	for range maxModules {
 		if w.root.Excluded == nil || !w.root.Excluded(m) {
 			return m, nil
 		}
@@ -161,7 +134,7 @@ func (w *walk) allowed(ctx context.Context, m Module) (Module, error) {
 		}
 		m.Version = v
 	}
-	return m, fmt.Errorf("more than %d versions are excluded", MaxModules)
+	return m, fmt.Errorf("more than %d versions are excluded", maxModules)
 }
 
 func (w *walk) fail(m Module, err error) {
@@ -175,7 +148,7 @@ func (w *walk) fail(m Module, err error) {
 	w.errs = append(w.errs, ModuleError{m, err})
 }
 
-// graph selects the highest version of each id that was seen.
+// graph selects the highest version of each id.
 func (w *walk) graph(roots []Module) *Graph {
 	g := &Graph{Roots: roots, Edges: w.edges, version: map[string]string{}}
 	for m := range w.seen {

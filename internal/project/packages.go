@@ -139,7 +139,7 @@ func (c *Env) sources(x *Packages, offline bool) (source.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	remote := source.Retry(remoteGit, source.RetryParams{})
+	remote := source.Retry(remoteGit)
 	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
 }
 

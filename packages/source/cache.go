@@ -16,15 +16,14 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// Cache is the folder that holds what was fetched: cas/h1-… for snapshots,
-// git/ for what git sources keep. Any number of processes may use it at once,
-// and one that is killed leaves nothing that the next has to understand. What
-// lies in it is verified when it is read.
+// Cache is the directory of fetched data: snapshots in cas/h1-…, git repositories in
+// git/. Any number of processes may use it at the same time, and a killed process
+// leaves nothing to repair. Contents are verified when they are read.
 type Cache struct {
 	Store *cas.Store // Dir is $RYE_CACHE
 }
 
-// NewCache returns the cache in a folder. Now may be nil.
+// NewCache returns the cache in a directory. A nil now means time.Now.
 func NewCache(dir string, now func() time.Time) *Cache {
 	return &Cache{Store: &cas.Store{Dir: dir, Now: now}}
 }
@@ -36,13 +35,14 @@ func (c *Cache) now() time.Time {
 	return time.Now()
 }
 
-// Writer takes the files of one snapshot.
+// Writer writes the files of one snapshot.
 type Writer struct {
 	c *Cache
 	w pendingSnapshot
 }
 
-// Write starts a snapshot. Discard must follow; after Commit it does nothing.
+// Write starts a snapshot. The caller must call Discard, which does nothing after
+// Commit.
 func (c *Cache) Write() (*Writer, error) {
 	p, err := c.Store.Begin()
 	if err != nil {
@@ -62,7 +62,7 @@ func (w *Writer) Add(path string, executable bool, b []byte) error {
 // Discard removes what was not committed.
 func (w *Writer) Discard() { w.w.p.Discard() }
 
-// Commit puts the snapshot into its place, which its sum names.
+// Commit moves the snapshot to the directory that its sum names.
 func (w *Writer) Commit(ctx context.Context, o Origin) (*Snapshot, error) {
 	slices.SortFunc(w.w.files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
 	sum, err := sumOf(w.w.files)
@@ -83,15 +83,15 @@ func (w *Writer) Commit(ctx context.Context, o Origin) (*Snapshot, error) {
 	return &Snapshot{Origin: o, Sum: sum, Files: w.w.files, root: root}, nil
 }
 
-// intact reports whether the snapshot is there and all of it verifies.
+// intact reports whether the snapshot exists and every file verifies.
 func (c *Cache) intact(ctx context.Context, sum string) bool {
 	s, err := c.Open(sum)
 	return err == nil && s.verify(ctx) == nil
 }
 
-// Open returns the snapshot with a sum. Its index is verified now, its files
-// when they are read. An error that satisfies errors.Is(err, fs.ErrNotExist)
-// means that it is not in the cache.
+// Open returns the snapshot with a sum. It verifies the index; files are verified
+// when they are read. If the snapshot is not in the cache, the error satisfies
+// errors.Is(err, fs.ErrNotExist).
 func (c *Cache) Open(sum string) (*Snapshot, error) {
 	key, err := snapshotKey(sum)
 	if err != nil {
@@ -119,7 +119,7 @@ func (c *Cache) Open(sum string) (*Snapshot, error) {
 	return &Snapshot{Sum: sum, Files: files, root: root}, nil
 }
 
-// verify reads everything and finds what is not in the index.
+// verify reads every file and refuses files that are not in the index.
 func (s *Snapshot) verify(ctx context.Context) error {
 	if err := s.Each(ctx, func(File, []byte) error { return nil }); err != nil {
 		return err
@@ -131,14 +131,14 @@ func (s *Snapshot) verify(ctx context.Context) error {
 	return filepath.WalkDir(s.root, func(p string, d fs.DirEntry, err error) error {
 		rel, _ := filepath.Rel(s.root, p)
 		if err == nil && !d.IsDir() && !known[filepath.ToSlash(rel)] {
-			err = diag.New(diag.HashMismatch, "reading %s: it holds %s, which was never stored there", s.root, filepath.ToSlash(rel))
+			err = diag.New(diag.HashMismatch, "reading %s: it has %s, which is not in its index", s.root, filepath.ToSlash(rel))
 		}
 		return err
 	})
 }
 
-// Used remembers that a folder of the cache was used, which GC asks for. That
-// a cache cannot be written is no reason to fail.
+// Used records the use of a directory of the cache for GC. A cache that cannot be
+// written is not an error: reading from it works.
 func (c *Cache) Used(path string) {
 	now := c.now()
 	if fi, err := os.Stat(path); err == nil && now.Sub(fi.ModTime()) > time.Hour {

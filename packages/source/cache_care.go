@@ -13,10 +13,10 @@ import (
 	"github.com/ryeos/rye/internal/filelock"
 )
 
-// GitDir returns the folder of what git sources keep.
+// GitDir returns the directory of git sources.
 func (c *Cache) GitDir() string { return filepath.Join(c.Store.Dir, "git") }
 
-// Info says what a cache holds.
+// Info is the size of a cache.
 type Info struct {
 	Dir           string `json:"dir"`
 	Snapshots     int    `json:"snapshots"`
@@ -68,24 +68,22 @@ func (in *Info) count(at []string, d fs.DirEntry) {
 	}
 }
 
-// GCParams says what may go. The zero value removes what nobody used for 30
-// days.
+// GCParams selects what GC removes. The zero value removes entries that were not
+// used for 30 days.
 type GCParams struct {
-	Unused time.Duration       // since when; 0 means 30 days, negative removes what Keep does not name
-	Keep   func(s string) bool // by sum; nil keeps none
-	DryRun bool
+	Unused time.Duration // the time without use; 0 means 30 days, negative removes everything
+	DryRun bool          // remove nothing
 }
 
-// Freed is what GC removed.
+// Freed counts what GC removed.
 type Freed struct {
 	Snapshots int   `json:"snapshots"`
 	Remotes   int   `json:"remotes"`
 	Bytes     int64 `json:"bytes"`
 }
 
-// GC removes what was not used for long. A snapshot that somebody copies from
-// meanwhile fails their verification and is fetched again; a remote that is in
-// use is left alone.
+// GC removes unused entries. A snapshot that another process reads meanwhile fails
+// verification there and is fetched again. A remote that is in use stays.
 func (c *Cache) GC(ctx context.Context, p GCParams) (Freed, error) {
 	if p.Unused == 0 {
 		p.Unused = 30 * 24 * time.Hour
@@ -96,11 +94,11 @@ func (c *Cache) GC(ctx context.Context, p GCParams) (Freed, error) {
 		return freed, diag.New(diag.FileSystemError, "listing the cache: %w", err)
 	}
 	for _, key := range keys {
-		dir, sum := c.Store.SnapshotDir(key), sumOfKey(key)
 		if ctx.Err() != nil {
 			return freed, cancelled(ctx)
 		}
-		if p.Keep != nil && p.Keep(sum) || !c.unused(dir, p.Unused) {
+		dir := c.Store.SnapshotDir(key)
+		if !c.unused(dir, p.Unused) {
 			continue
 		}
 		size := sizeOf(dir)
@@ -144,8 +142,8 @@ func (c *Cache) gcRemotes(ctx context.Context, p GCParams, freed *Freed) error {
 	return nil
 }
 
-// removeRemote removes a remote unless somebody holds it. Its lock file stays:
-// another process may be waiting on it.
+// removeRemote removes a remote unless another process has locked it. Its lock file
+// stays: another process may wait for it.
 func (c *Cache) removeRemote(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
@@ -160,7 +158,7 @@ func (c *Cache) removeRemote(ctx context.Context, dir string) error {
 func sizeOf(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // what cannot be seen is not counted
+			return nil // unreadable entries do not count
 		}
 		if fi, err := d.Info(); err == nil && !d.IsDir() {
 			n += fi.Size()
@@ -170,14 +168,14 @@ func sizeOf(dir string) (n int64) {
 	return n
 }
 
-// Checked is what Verify looked at.
+// Checked is the result of Verify.
 type Checked struct {
 	Snapshots int            `json:"snapshots"`
 	Findings  []diag.Finding `json:"findings"`
 }
 
-// Verify reads every snapshot whole. With repair it removes those that are
-// broken, so that they are fetched again.
+// Verify reads every file of every snapshot. With repair it removes damaged
+// snapshots, which are fetched again when needed.
 func (c *Cache) Verify(ctx context.Context, repair bool) (Checked, error) {
 	var out Checked
 	keys, err := c.Store.Snapshots()

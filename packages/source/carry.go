@@ -10,10 +10,9 @@ import (
 
 const aiDir = ".ai"
 
-// Carried reports whether a file of a repository's folder belongs to the
-// bundle: what lies in .ai and is not of one machine or project, the manifests
-// of bundles with their signatures, and rye.yaml, which says what the bundle
-// requires. Nothing else is fetched, hashed or installed.
+// Carried reports whether a file of a repository belongs to the bundle: files in
+// .ai except those of one machine or project, manifests with their signatures, and
+// rye.yaml with the requirements. No other file is fetched, hashed or installed.
 func Carried(p string) bool {
 	first, rest, below := strings.Cut(p, "/")
 	if !below {
@@ -29,7 +28,7 @@ func Carried(p string) bool {
 	return !ownFolder(folder)
 }
 
-// CarriedFolder reports whether a folder can hold a file that is carried.
+// CarriedFolder reports whether a directory can contain a carried file.
 func CarriedFolder(p string) bool {
 	first, rest, below := strings.Cut(p, "/")
 	folder, inside, _ := strings.Cut(rest, "/")
@@ -44,8 +43,8 @@ func CarriedFolder(p string) bool {
 	return !ownFolder(folder)
 }
 
-// ownFolder reports whether a folder below .ai stays where it is: bundles carry
-// no trust, and nothing that only one machine knows.
+// ownFolder reports whether a directory below .ai is not carried: bundles bring no
+// trust documents and no data of one machine.
 func ownFolder(folder string) bool {
 	switch strings.ToLower(folder) {
 	case "bundles", "trust", "trusted_keys", "keys", "threads", "cache":
@@ -61,13 +60,13 @@ func isManifest(p string) bool {
 	return strings.HasPrefix(name, "manifest.yaml") && bundle.CheckID(strings.TrimSuffix(dir, "/")) == nil
 }
 
-// CheckPath returns nil when a carried path is one that every system can hold.
+// CheckPath returns an error for a carried path that some system cannot have.
 func CheckPath(p string) error {
 	if p == lock.ManifestFile {
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(p, aiDir+"/bundles/"); ok && isManifest(rest) {
-		p = aiDir + "/" + rest // the rules for any other file hold for it too
+		p = aiDir + "/" + rest // the rules for other files apply, too
 	}
 	return bundle.CheckPath(p)
 }

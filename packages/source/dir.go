@@ -13,8 +13,8 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// Dir is the source of bundles that are folders of this machine: members of a
-// workspace and replacements. Relative ids count from Base.
+// Dir is the source of directories of this machine: workspace members and
+// replacements. Relative ids are relative to Base.
 type Dir struct {
 	Base  string // absolute
 	Cache *Cache
@@ -22,7 +22,7 @@ type Dir struct {
 
 func (d Dir) at(id lock.ID) (string, error) {
 	if id.Kind != lock.PathID {
-		return "", diag.New(diag.SourceNotFound, "looking for %s: it is no folder", id)
+		return "", diag.New(diag.SourceNotFound, "looking for %s: it is not a folder", id)
 	}
 	p := filepath.FromSlash(id.Repo)
 	if !filepath.IsAbs(p) {
@@ -31,7 +31,7 @@ func (d Dir) at(id lock.ID) (string, error) {
 	return filepath.Join(p, filepath.FromSlash(id.Subdir)), nil
 }
 
-// Versions implements Source: a folder has the version that it is.
+// Versions implements Source: a directory has one version, its current content.
 func (d Dir) Versions(ctx context.Context, id lock.ID) (*Listing, error) {
 	p, err := d.at(id)
 	if err != nil {
@@ -55,21 +55,21 @@ func (d Dir) Resolve(ctx context.Context, id lock.ID, query string) (Origin, err
 	return l.OriginOf(l.Versions[0]), nil
 }
 
-// Revalidate implements Source: a folder is whatever it is now.
+// Revalidate implements Source: any content of a directory is valid.
 func (d Dir) Revalidate(_ context.Context, o Origin) error {
 	p, err := d.at(o.ID)
 	if err != nil {
 		return err
 	}
 	if _, err := filepath.EvalSymlinks(p); errors.Is(err, fs.ErrNotExist) {
-		return diag.New(diag.SourceNotFound, "looking for %s: %q is no folder", o.ID, p)
+		return diag.New(diag.SourceNotFound, "looking for %s: there is no folder %q", o.ID, p)
 	} else if err != nil {
 		return diag.New(diag.FileSystemError, "looking for %s: %w", o.ID, err)
 	}
 	return nil
 }
 
-// Fetch implements Source: it copies what the folder holds now.
+// Fetch implements Source: it copies the current files of the directory.
 func (d Dir) Fetch(ctx context.Context, o Origin) (*Snapshot, error) {
 	p, err := d.at(o.ID)
 	if err != nil {
@@ -107,7 +107,7 @@ func (d Dir) Fetch(ctx context.Context, o Origin) (*Snapshot, error) {
 	return w.Commit(ctx, o)
 }
 
-// list returns the files that the bundle in a folder carries.
+// list returns the carried files of a directory, and every path that is refused.
 func (d Dir) list(t *openat.Dir) (paths []string, err error) {
 	var out []diag.Finding
 	err = t.Walk(aiDir, func(rel string, e openat.Entry) error {
@@ -145,7 +145,7 @@ func (d Dir) list(t *openat.Dir) (paths []string, err error) {
 	return paths, diag.FromFindings("listing the folder", out)
 }
 
-// NoBundle is the error for a folder that holds no bundle.
+// NoBundle is the error for a directory without a bundle.
 func NoBundle(where string) error {
 	return diag.New(diag.SourceNotFound, "looking for a bundle: %s has neither %s with items nor %s", where, aiDir, lock.ManifestFile)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// Memo returns a source that asks everything once, also when several ask at the
-// same time. It never forgets an answer, so it lives as long as one command;
-// errors are not remembered.
+// Memo returns a source that makes each call once, also when goroutines make it at
+// the same time. It keeps results without limit: use one per command. Errors are
+// not kept.
 func Memo(s Source) Source { return &memo{s: s} }
 
 type memo struct {
@@ -43,9 +43,9 @@ func (m *memo) Revalidate(ctx context.Context, o Origin) error {
 	return err
 }
 
-// Once remembers one good answer for each key. Who asks while another asks the
-// same waits and gets that answer or error, unless the other was called off.
-// Errors are not remembered. Its zero value is ready.
+// Once keeps one result per key. A call during another call with the same key waits
+// for its result or error, unless that call is cancelled. Errors are not kept. The
+// zero value is ready to use.
 type Once[K comparable, V any] struct {
 	mu    sync.Mutex
 	calls map[K]*call[V]
@@ -57,7 +57,7 @@ type call[V any] struct {
 	err   error
 }
 
-// Do returns the answer for key, from ask when there is none yet.
+// Do returns the kept result for key, or the one that ask returns.
 func (o *Once[K, V]) Do(ctx context.Context, key K, ask func() (V, error)) (V, error) {
 	for {
 		c, mine := o.enter(key)
@@ -66,6 +66,7 @@ func (o *Once[K, V]) Do(ctx context.Context, key K, ask func() (V, error)) (V, e
 		}
 		select {
 		case <-c.done:
+			// The context of the other call ended, not this one: ask again.
 			if diag.CodeOf(c.err) != diag.Cancelled && !errors.Is(c.err, errNoAnswer) {
 				return c.value, c.err
 			}
@@ -90,7 +91,7 @@ func (o *Once[K, V]) enter(key K) (c *call[V], mine bool) {
 	return c, true
 }
 
-// run asks. An answer that never came, for ask panicked, is forgotten too.
+// run calls ask. If ask panics, waiting calls see errNoAnswer and ask themselves.
 func (o *Once[K, V]) run(key K, c *call[V], ask func() (V, error)) (V, error) {
 	c.err = errNoAnswer
 	defer func() {

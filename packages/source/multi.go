@@ -7,14 +7,14 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// Multi asks the source that is responsible for the kind of an id.
+// Multi uses the source of the kind of an id.
 type Multi map[lock.IDKind]Source
 
 func (m Multi) of(id lock.ID) (Source, error) {
 	if s := m[id.Kind]; s != nil {
 		return s, nil
 	}
-	return nil, diag.New(diag.SourceNotFound, "looking for %s: there is no source for ids of the kind %s", id, id.Kind)
+	return nil, diag.New(diag.SourceNotFound, "looking for %s: ids of the kind %s have no source", id, id.Kind)
 }
 
 // Versions implements Source.

@@ -9,33 +9,19 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// RetryParams says how often and how patiently. The zero value works.
-type RetryParams struct {
-	Times int // attempts after the first; 0 means 2, negative none
-	// Wait pauses before an attempt, counted from 1, and returns early with
-	// the reason when ctx ends. Nil waits 0.2 s, doubled each time.
-	Wait func(ctx context.Context, attempt int) error
-}
+// maxRetries is how many attempts follow the first.
+const maxRetries = 2
 
-// Retry returns a source that tries again what failed for a reason that may
-// pass. Refusals are never tried again.
-func Retry(s Source, p RetryParams) Source {
-	if p.Times == 0 {
-		p.Times = 2
-	}
-	if p.Wait == nil {
-		p.Wait = backOff
-	}
-	return &retry{s, p}
-}
+// Retry returns a source that repeats calls which failed with a retryable error,
+// after 0.2 s and after another 0.4 s.
+func Retry(s Source) Source { return &retry{s} }
 
-type retry struct {
-	s Source
-	p RetryParams
-}
+type retry struct{ s Source }
 
+// backOff waits before an attempt, counted from 1. It returns early with the cause
+// of ctx.
 func backOff(ctx context.Context, attempt int) error {
-	t := time.NewTimer(100 * time.Millisecond << min(attempt, 10))
+	t := time.NewTimer(100 * time.Millisecond << attempt)
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -47,8 +33,8 @@ func backOff(ctx context.Context, attempt int) error {
 
 func (r *retry) do(ctx context.Context, fn func() error) error {
 	err := fn()
-	for i := 1; i <= r.p.Times && passing(err) && ctx.Err() == nil; i++ {
-		if r.p.Wait(ctx, i) != nil {
+	for i := 1; i <= maxRetries && isRetryable(err) && ctx.Err() == nil; i++ {
+		if backOff(ctx, i) != nil {
 			return err
 		}
 		err = fn()
@@ -56,7 +42,7 @@ func (r *retry) do(ctx context.Context, fn func() error) error {
 	return err
 }
 
-func passing(err error) bool {
+func isRetryable(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e) && e.Retryable
 }

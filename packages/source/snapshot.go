@@ -22,7 +22,7 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// The parts of a snapshot's folder.
+// Names in the directory of a snapshot.
 const (
 	indexName = "index"
 	filesName = "files"
@@ -32,14 +32,14 @@ const (
 
 // File is one file of a snapshot.
 type File struct {
-	Path       string      `json:"path"` // canonical, below the bundle's folder
+	Path       string      `json:"path"` // canonical, relative to the bundle
 	Size       int64       `json:"size"`
 	Executable bool        `json:"executable,omitempty"`
 	Digest     item.Digest `json:"sha256"`
 }
 
-// Snapshot is the files of one commit in the cache. Its Sum is over all of
-// them; each is held against its digest whenever it is read.
+// Snapshot is the files of one commit, in the cache or in memory. Sum covers all of
+// them. Each file is compared with its digest whenever it is read from the cache.
 type Snapshot struct {
 	Origin Origin
 	Sum    string // h1:…
@@ -47,14 +47,14 @@ type Snapshot struct {
 	root   string
 
 	mu   sync.Mutex
-	kept map[string][]byte // what was read since Keep; nil when nothing is kept
+	kept map[string][]byte // the files that were read since Keep; nil keeps none
 }
 
-// keepSize is how large a snapshot may be to be kept in memory.
+// keepSize is the size, in bytes, up to which Keep has an effect.
 const keepSize = 8 << 20
 
-// Keep remembers the bytes of what is read until Release, so that who looks at a
-// bundle several times reads it once. A large one is read each time.
+// Keep keeps the bytes of files that are read until Release, so that several checks
+// read a bundle once. A snapshot above keepSize is read each time.
 func (s *Snapshot) Keep() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,7 +63,7 @@ func (s *Snapshot) Keep() {
 	}
 }
 
-// Release lets go of what was kept.
+// Release frees the kept bytes. A snapshot in memory keeps its files.
 func (s *Snapshot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -84,13 +84,13 @@ func InMemory(o Origin, files map[string][]byte, executable func(path string) bo
 	return s, err
 }
 
-func (s *Snapshot) recall(path string) []byte {
+func (s *Snapshot) keptFile(path string) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.kept[path]
 }
 
-func (s *Snapshot) remember(path string, b []byte) {
+func (s *Snapshot) keepFile(path string, b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.kept != nil {
@@ -98,8 +98,8 @@ func (s *Snapshot) remember(path string, b []byte) {
 	}
 }
 
-// Dir returns the folder that holds the files, read-only. Who copies from it
-// verifies what was copied, or uses Read.
+// Dir returns the read-only directory of the files. It is not verified: use Read, or
+// verify copies.
 func (s *Snapshot) Dir() string { return filepath.Join(s.root, filesName) }
 
 // Size returns the bytes of all files.
@@ -110,7 +110,7 @@ func (s *Snapshot) Size() (n int64) {
 	return n
 }
 
-// File returns what the snapshot says of a path.
+// File returns the entry of a path.
 func (s *Snapshot) File(path string) (File, bool) {
 	i, ok := slices.BinarySearchFunc(s.Files, path, func(f File, p string) int { return strings.Compare(f.Path, p) })
 	if !ok {
@@ -119,14 +119,14 @@ func (s *Snapshot) File(path string) (File, bool) {
 	return s.Files[i], true
 }
 
-// Read returns the bytes of one file, which have its digest. A missing file
+// Read returns the verified bytes of one file. For a missing file the error
 // satisfies errors.Is(err, fs.ErrNotExist).
 func (s *Snapshot) Read(path string) ([]byte, error) {
 	f, ok := s.File(path)
 	if !ok {
 		return nil, diag.New(diag.BundleFileMissing, "reading %s of %s %s: %w", path, s.Origin.ID, s.Origin.Version, fs.ErrNotExist)
 	}
-	if b := s.recall(path); b != nil || s.root == "" {
+	if b := s.keptFile(path); b != nil || s.root == "" {
 		return b, nil
 	}
 	d, err := openat.Open(s.root)
@@ -138,12 +138,12 @@ func (s *Snapshot) Read(path string) ([]byte, error) {
 }
 
 func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
-	if b := s.recall(f.Path); b != nil {
+	if b := s.keptFile(f.Path); b != nil {
 		return b, nil
 	}
 	b, _, err := d.Read(filesName+"/"+f.Path, f.Size)
 	if err == nil && item.DigestOf(b) == f.Digest {
-		s.remember(f.Path, b)
+		s.keepFile(f.Path, b)
 		return b, nil
 	}
 	why := "its bytes differ from those that were stored"
@@ -153,10 +153,10 @@ func (s *Snapshot) read(d *openat.Dir, f File) ([]byte, error) {
 	return nil, diag.New(diag.HashMismatch, "reading %s from the cache (%s): %s", f.Path, s.root, why).WithReason("cache")
 }
 
-// Each reads every file in order, verified, and hands it on.
+// Each calls fn with the verified bytes of every file, in the order of paths.
 func (s *Snapshot) Each(ctx context.Context, fn func(f File, b []byte) error) error {
 	if s.root == "" {
-		return s.eachHeld(ctx, fn)
+		return s.eachInMemory(ctx, fn)
 	}
 	d, err := openat.Open(s.root)
 	if err != nil {
@@ -178,20 +178,19 @@ func (s *Snapshot) Each(ctx context.Context, fn func(f File, b []byte) error) er
 	return nil
 }
 
-func (s *Snapshot) eachHeld(ctx context.Context, fn func(f File, b []byte) error) error {
+func (s *Snapshot) eachInMemory(ctx context.Context, fn func(f File, b []byte) error) error {
 	for _, f := range s.Files {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
 		}
-		if err := fn(f, s.recall(f.Path)); err != nil {
+		if err := fn(f, s.keptFile(f.Path)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Tree returns the snapshot as bundle.Verify wants it. What lies outside .ai is
-// not in it.
+// Tree returns the files in .ai for bundle.Verify.
 func (s *Snapshot) Tree() bundle.Tree { return snapshotTree{s} }
 
 type snapshotTree struct{ s *Snapshot }
@@ -226,7 +225,8 @@ func (t snapshotTree) Walk(skip func(string) bool, fn func(string, error)) error
 	return nil
 }
 
-// skipped reports whether a folder above p is to be left out.
+// skipped reports whether skip excludes a directory above p. Known caches its
+// results.
 func skipped(p string, skip func(string) bool, known map[string]bool) bool {
 	for i := 0; i < len(p); i++ {
 		if p[i] != '/' {
@@ -244,7 +244,7 @@ func skipped(p string, skip func(string) bool, known map[string]bool) bool {
 	return false
 }
 
-// renderIndex writes what a snapshot holds: a line for each file.
+// renderIndex returns the index of a snapshot: one line per file.
 func renderIndex(files []File) []byte {
 	var b bytes.Buffer
 	b.WriteString(indexHead)
@@ -263,7 +263,7 @@ func mode(f File) string {
 
 var errIndex = errors.New("its index is not readable")
 
-// parseIndex reads what renderIndex wrote, and nothing else.
+// parseIndex is the inverse of renderIndex. It refuses any other text.
 func parseIndex(b []byte) ([]File, error) {
 	rest, ok := strings.CutPrefix(string(b), indexHead)
 	if !ok {
@@ -289,7 +289,7 @@ func parseIndex(b []byte) ([]File, error) {
 	return files, nil
 }
 
-// pendingSnapshot collects files on their way into the cache.
+// pendingSnapshot is a snapshot that is being written.
 type pendingSnapshot struct {
 	p     *cas.Pending
 	files []File

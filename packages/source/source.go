@@ -1,10 +1,10 @@
-// Package source says where bundles come from: it lists versions, decides which
-// commit a query means, and brings the files of one commit into a
-// content-addressed cache.
+// Package source fetches bundles: it lists versions, resolves a query to a commit,
+// and copies the files of one commit into a content-addressed cache.
 //
-// It records what it saw (Origin) so that it can be asked again cheaply, and
-// refuses history that changed. It does NOT select versions, judge signatures,
-// install anything or write a lock; packages/source/git speaks git, this package knows none.
+// An Origin records the URL, tag and commit of a version, so that a later call can
+// check them at low cost and refuse changed history. The package does not select
+// versions, judge signatures, install bundles or write a lock. It does not use git:
+// packages/source/git does.
 package source
 
 import (
@@ -18,24 +18,24 @@ import (
 // Latest is the query for the newest release.
 const Latest = "latest"
 
-// Source is one place, or many, that bundles come from. All methods are safe
-// for concurrent use.
+// Source is one or many origins of bundles. All methods are safe for concurrent
+// use.
 type Source interface {
-	// Versions lists what a bundle has. It costs at most one question to its
-	// remote.
+	// Versions lists the versions of a bundle. It costs at most one request for
+	// refs to its remote.
 	Versions(ctx context.Context, id lock.ID) (*Listing, error)
-	// Resolve decides what a query means: a version, a commit or the beginning
-	// of one, or Latest. The Origin lacks Tree until its files were fetched.
+	// Resolve returns the origin of a query: a version, a commit or its prefix, or
+	// Latest. Tree is empty until the files were fetched.
 	Resolve(ctx context.Context, id lock.ID, query string) (Origin, error)
-	// Fetch brings the files of an origin. Each recorded value that is set in
-	// the origin is held against what the remote says now.
+	// Fetch returns the files of an origin. Every value that is set in the origin
+	// is compared with the remote.
 	Fetch(ctx context.Context, o Origin) (*Snapshot, error)
-	// Revalidate asks whether the remote still says what the origin records.
-	// It costs at most one question for each remote, not for each origin.
+	// Revalidate returns an error if the remote differs from the origin. It costs
+	// at most one request for refs per remote, not per origin.
 	Revalidate(ctx context.Context, o Origin) error
 }
 
-// Origin is what was seen when a version was resolved.
+// Origin records where a version was resolved from.
 type Origin struct {
 	ID        lock.ID   `json:"-"`
 	Version   string    `json:"version"`           // v1.2.3, a pseudo-version, or lock.LocalVersion
@@ -43,13 +43,13 @@ type Origin struct {
 	Ref       string    `json:"ref,omitempty"`     // refs/tags/…; "" for a commit
 	TagObject string    `json:"tag,omitempty"`     // of an annotated tag
 	Commit    string    `json:"commit,omitempty"`  //
-	Tree      string    `json:"tree,omitempty"`    // git tree of Subdir; known once files were fetched
+	Tree      string    `json:"tree,omitempty"`    // git tree of Subdir; set once files were fetched
 	Subdir    string    `json:"subdir,omitempty"`  //
 	TagSum    string    `json:"tag_sum,omitempty"` // over all tags that could be versions
-	Time      time.Time `json:"time,omitzero"`     // what the commit claims; known once it was read
+	Time      time.Time `json:"time,omitzero"`     // as in the commit, set once that was read
 }
 
-// Local reports whether the origin is a folder of this machine.
+// Local reports whether the origin is a directory of this machine.
 func (o Origin) Local() bool { return o.Version == lock.LocalVersion }
 
 // Version is one version of a bundle.
@@ -60,12 +60,12 @@ type Version struct {
 	Commit    string `json:"commit"`
 }
 
-// Listing is what a bundle has.
+// Listing is the versions of a bundle.
 type Listing struct {
 	ID       lock.ID   `json:"-"`
 	URL      string    `json:"url"`
 	Versions []Version `json:"versions"` // oldest first
-	TagSum   string    `json:"tag_sum"`  // equal sums: no tag came, went or moved
+	TagSum   string    `json:"tag_sum"`  // equal sums: no tag was added, removed or moved
 	Head     string    `json:"head"`     // commit of the default branch
 }
 
@@ -94,8 +94,8 @@ func (l *Listing) OriginOf(v Version) Origin {
 		Commit: v.Commit, Subdir: l.ID.Subdir, TagSum: l.TagSum}
 }
 
-// Moved is the error for a version whose tag does not hold what is recorded.
-// Found is zero when the tag is gone.
+// Moved is the error for a version whose tag has another commit than recorded.
+// Found is zero if the tag is gone.
 func Moved(want Origin, found Version) error {
 	now := "the tag is gone"
 	if found.Commit != "" {

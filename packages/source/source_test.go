@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ryeos/rye/bundle"
@@ -131,45 +132,47 @@ func TestRetry(t *testing.T) {
 	passing := diag.New(diag.Network, "passing")
 	passing.Retryable = true
 	for _, tc := range []struct {
-		err   error
-		fails int32
-		asked int32
-		ok    bool
+		err    error
+		fails  int32
+		asked  int32
+		ok     bool
+		waited time.Duration
 	}{
-		{passing, 1, 2, true}, {passing, 2, 3, true}, {passing, 3, 3, false},
-		{diag.New(diag.TagMoved, "never again"), 1, 1, false}, {errors.New("plain"), 1, 1, false},
+		{passing, 1, 2, true, 200 * time.Millisecond}, {passing, 2, 3, true, 600 * time.Millisecond}, {passing, 3, 3, false, 600 * time.Millisecond},
+		{diag.New(diag.TagMoved, "never again"), 1, 1, false, 0}, {errors.New("plain"), 1, 1, false, 0},
 	} {
-		waits := 0
-		p := source.RetryParams{Wait: func(context.Context, int) error { waits++; return nil }}
 		for i := range 4 {
-			c := &counting{err: tc.err}
-			c.fails.Store(tc.fails)
-			s := source.Retry(c, p)
-			var err error
-			switch i {
-			case 0:
-				_, err = s.Versions(t.Context(), lock.ID{})
-			case 1:
-				_, err = s.Resolve(t.Context(), lock.ID{}, "")
-			case 2:
-				_, err = s.Fetch(t.Context(), source.Origin{})
-			case 3:
-				err = s.Revalidate(t.Context(), source.Origin{})
-			}
-			if (err == nil) != tc.ok || c.asked.Load() != tc.asked {
-				t.Errorf("%v, %d times: %v after %d", tc.err, tc.fails, err, c.asked.Load())
-			}
-		}
-		if waits != int(tc.asked-1)*4 {
-			t.Errorf("%d waits", waits)
+			synctest.Test(t, func(t *testing.T) { // its clock passes waits at once
+				c := &counting{err: tc.err}
+				c.fails.Store(tc.fails)
+				s := source.Retry(c)
+				start := time.Now()
+				var err error
+				switch i {
+				case 0:
+					_, err = s.Versions(t.Context(), lock.ID{})
+				case 1:
+					_, err = s.Resolve(t.Context(), lock.ID{}, "")
+				case 2:
+					_, err = s.Fetch(t.Context(), source.Origin{})
+				case 3:
+					err = s.Revalidate(t.Context(), source.Origin{})
+				}
+				if (err == nil) != tc.ok || c.asked.Load() != tc.asked {
+					t.Errorf("%v, %d times: %v after %d", tc.err, tc.fails, err, c.asked.Load())
+				}
+				if got := time.Since(start); got != tc.waited {
+					t.Errorf("%v, %d times: waited %s, want %s", tc.err, tc.fails, got, tc.waited)
+				}
+			})
 		}
 	}
-	// Whoever gives up while waiting gets the reason of the failure.
+	// A caller that cancels while Retry waits gets the error of the failure.
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &counting{err: passing}
 	c.fails.Store(9)
 	cancel()
-	if err := source.Retry(c, source.RetryParams{}).Revalidate(ctx, source.Origin{}); diag.CodeOf(err) != diag.Network || c.asked.Load() != 1 {
+	if err := source.Retry(c).Revalidate(ctx, source.Origin{}); diag.CodeOf(err) != diag.Network || c.asked.Load() != 1 {
 		t.Errorf("%v after %d", err, c.asked.Load())
 	}
 }
@@ -195,7 +198,7 @@ func TestMulti(t *testing.T) {
 func TestHanging(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
 	defer cancel()
-	for _, err := range all(ctx, source.Memo(source.Retry(sourcetest.Hanging{}, source.RetryParams{})), lock.ID{}) {
+	for _, err := range all(ctx, source.Memo(source.Retry(sourcetest.Hanging{})), lock.ID{}) {
 		if diag.CodeOf(err) != diag.Cancelled {
 			t.Errorf("%v", err)
 		}
@@ -351,13 +354,16 @@ func TestCacheCare(t *testing.T) {
 	if in, err := c.Info(t.Context()); err != nil || in.Snapshots != 2 || in.SnapshotBytes < 6 {
 		t.Errorf("%+v, %v", in, err)
 	}
+	if err := os.Chtimes(filepath.Dir(one.Dir()), now, now.Add(-2*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		p    source.GCParams
 		want int
 	}{
 		{source.GCParams{}, 0},
 		{source.GCParams{Unused: -1, DryRun: true}, 2},
-		{source.GCParams{Unused: -1, Keep: func(s string) bool { return s == two.Sum }}, 1},
+		{source.GCParams{Unused: time.Hour}, 1},
 	} {
 		if freed, err := c.GC(t.Context(), tc.p); err != nil || freed.Snapshots != tc.want {
 			t.Errorf("%+v: freed %+v, %v", tc.p, freed, err)

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// snapshotKey turns "h1:<base64>" into a name that every file system can hold.
+// snapshotKey returns a file name for "h1:<base64>".
 func snapshotKey(sum string) (string, error) {
 	b, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:"))
 	if err != nil || len(b) != 32 || "h1:"+base64.StdEncoding.EncodeToString(b) != sum {

@@ -13,15 +13,14 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// command is the git command with an environment in which it asks nobody, runs
-// nothing of a repository and reads nothing of the project it was called in.
-// What the person configured for git itself counts: credential helpers,
-// proxies, certificates, insteadOf, ssh.
+// command is the git command with an environment in which it does not prompt, runs
+// no hooks and ignores the repository of the working directory. The user's own git
+// configuration applies: credential helpers, proxies, certificates, insteadOf, ssh.
 type command struct {
 	path        string
 	env         []string
 	interactive bool
-	dir         string // an existing folder that is in no repository
+	dir         string // an existing directory outside every repository
 }
 
 // allowed are the transports that git may use.
@@ -51,9 +50,8 @@ func newCommand(environ []string, interactive bool, dir string) (*command, error
 	return &command{path: path, env: env, interactive: interactive, dir: dir}, nil
 }
 
-// keep says which variables git sees. Those that say where a repository is, or
-// carry settings of a caller's git, would make it work somewhere else: rye may
-// run inside a hook.
+// keep reports whether git gets a variable. Variables that name a repository or pass
+// settings of a calling git are removed: rye may run inside a git hook.
 func keep(name string) bool {
 	switch {
 	case name == "LC_ALL" || name == "LANGUAGE" || name == "SSH_ASKPASS":
@@ -67,9 +65,9 @@ func keep(name string) bool {
 		"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_PROXY_SSL_CAINFO", "GIT_HTTP_USER_AGENT"}, name)
 }
 
-// settings are given to every call. Hooks exist for fetches too
-// (reference-transaction), and a server can name other addresses to get packs
-// from.
+// settings are arguments of every call. core.hooksPath is among them because fetches
+// run hooks, too (reference-transaction); fetch.uriProtocols and transfer.bundleURI
+// because a server can name other addresses for packs.
 func settings() []string {
 	var out []string
 	for _, kv := range []string{
@@ -83,8 +81,8 @@ func settings() []string {
 	return out
 }
 
-// run runs git in a repository, or in none when repo is "". The error carries
-// what git said.
+// run runs git in a repository, or in none if repo is "", and returns its output. If
+// git fails, the error is a *gitError.
 func (c *command) run(ctx context.Context, repo, stdin string, more []string, args ...string) (string, error) {
 	argv := append([]string{"git", "--no-pager"}, settings()...)
 	argv = append(argv, more...)
@@ -103,13 +101,13 @@ func (c *command) run(ctx context.Context, repo, stdin string, more []string, ar
 	case res.StdoutDropped > 0:
 		return "", diag.New(diag.TooLarge, "running git: it printed more than 64 MiB")
 	case res.ExitCode != 0:
-		return "", &said{text: string(res.Stderr)}
+		return "", &gitError{text: string(res.Stderr)}
 	}
 	return string(res.Stdout), nil
 }
 
-// attached runs git so that it, and ssh below it, can ask at the terminal: in
-// our own process group, which the terminal interrupts as a whole.
+// attached runs git so that it and ssh can prompt at the terminal. It stays in the
+// process group of rye: the terminal interrupts both.
 func (c *command) attached(ctx context.Context, stdin string, argv []string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.path, argv[1:]...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, strings.NewReader(stdin)
@@ -117,38 +115,39 @@ func (c *command) attached(ctx context.Context, stdin string, argv []string) (st
 	var out, errs strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {
-		return "", &said{text: errs.String()}
+		return "", &gitError{text: errs.String()}
 	}
 	return out.String(), nil
 }
 
-// said is the error for a git that failed.
-type said struct{ text string }
+// gitError is the error of a git command that failed, with its stderr.
+type gitError struct{ text string }
 
-// Error returns the last thing that git called fatal, or its last line.
-func (s *said) Error() string {
-	last := "it failed and said nothing"
-	for line := range strings.Lines(s.text) {
+// Error returns the first line that git calls fatal, or the last line.
+func (e *gitError) Error() string {
+	last := "it failed without a message"
+	for line := range strings.Lines(e.text) {
 		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
-			return "git says: " + rest
+			return "git: " + rest
 		}
 		if line != "" {
 			last = line
 		}
 	}
-	return "git says: " + last
+	return "git: " + last
 }
 
-func (s *said) any(parts ...string) bool {
-	low := strings.ToLower(s.text)
+// contains reports whether the text has one of the parts, which are lower case.
+func (e *gitError) contains(parts ...string) bool {
+	low := strings.ToLower(e.text)
 	return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(low, p) })
 }
 
-// watch calls stop when a folder grows beyond a limit, until done is closed:
-// git has no limit of its own for what it fetches.
-func watch(done <-chan struct{}, dir string, limit int64, sent func(n int64), stop func()) {
-	before, last := sizeOf(dir), int64(0)
+// watch calls stop if a directory grows by more than limit bytes, until done is
+// closed. git itself has no limit for a fetch.
+func watch(done <-chan struct{}, dir string, limit int64, stop func()) {
+	before := sizeOf(dir)
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -156,14 +155,9 @@ func watch(done <-chan struct{}, dir string, limit int64, sent func(n int64), st
 		case <-done:
 			return
 		case <-tick.C:
-			n := max(0, sizeOf(dir)-before)
-			if n > limit {
+			if sizeOf(dir)-before > limit {
 				stop()
 				return
-			}
-			if sent != nil && n > last {
-				sent(n - last)
-				last = n
 			}
 		}
 	}
@@ -172,7 +166,7 @@ func watch(done <-chan struct{}, dir string, limit int64, sent func(n int64), st
 func sizeOf(dir string) (n int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
 		if err != nil {
-			return nil // it was moved meanwhile
+			return nil // git renames files meanwhile
 		}
 		if fi, err := d.Info(); err == nil && !d.IsDir() {
 			n += fi.Size()

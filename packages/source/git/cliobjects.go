@@ -20,10 +20,10 @@ type cliObjects struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *bufio.Reader
-	fail error // once the stream is out of step nothing can be read from it
+	fail error // set once an answer was not read to its end: later answers cannot be separated
 }
 
-// Open implements Remote. The helper ends with Close, or with ctx.
+// Open implements Remote. The git process ends with Close, or with ctx.
 func (r *cli) Open(ctx context.Context, store string) (Objects, error) {
 	c := r.local()
 	args := append(append([]string{"--no-pager"}, settings()...), "--git-dir="+store, "cat-file", "--batch")
@@ -50,7 +50,7 @@ func (c *cliObjects) Close() error {
 	c.fail = io.ErrClosedPipe
 	c.in.Close()
 	_, _ = io.Copy(io.Discard, c.out)
-	_ = c.cmd.Wait() // how it ends after its last answer tells nothing
+	_ = c.cmd.Wait() // every answer was read: the exit status has no meaning
 	return nil
 }
 
@@ -62,7 +62,7 @@ func (c *cliObjects) Read(ctx context.Context, oids []string, limit int64, each 
 		return diag.New(diag.ExecutionFailed, "reading objects: %w", c.fail)
 	}
 	asked := make(chan error, 1)
-	go func() { // git answers while it is asked: who only writes would block it
+	go func() { // git answers while it reads: writing everything first would block both
 		_, err := io.WriteString(c.in, strings.Join(oids, "\n")+"\n")
 		asked <- err
 	}()
@@ -72,7 +72,7 @@ func (c *cliObjects) Read(ctx context.Context, oids []string, limit int64, each 
 			err = each(i, o)
 		}
 		if err != nil {
-			c.give(err)
+			c.kill(err)
 			<-asked
 			return c.wrong(ctx, oid, err)
 		}
@@ -80,8 +80,8 @@ func (c *cliObjects) Read(ctx context.Context, oids []string, limit int64, each 
 	return c.wrong(ctx, "", <-asked)
 }
 
-// give ends a helper whose answers nobody will read to the end.
-func (c *cliObjects) give(err error) {
+// kill ends the git process after an error: the rest of its answers is not read.
+func (c *cliObjects) kill(err error) {
 	c.fail = err
 	c.in.Close()
 	_ = c.cmd.Process.Kill()
@@ -110,11 +110,11 @@ func (c *cliObjects) next(oid string, limit int64) (Object, error) {
 		return Object{}, diag.New(diag.Network, "reading object %s: %w", oid, errMissing)
 	}
 	if len(words) != 3 || words[0] != oid {
-		return Object{}, fmt.Errorf("git answers %q", head)
+		return Object{}, fmt.Errorf("git printed %q", head)
 	}
 	size, err := strconv.ParseInt(words[2], 10, 64)
 	if err != nil || size < 0 {
-		return Object{}, fmt.Errorf("git answers %q", head)
+		return Object{}, fmt.Errorf("git printed %q", head)
 	}
 	if size > limit {
 		return Object{}, diag.New(diag.TooLarge, "reading object %s: it has %d bytes, at most %d are allowed", oid, size, limit)

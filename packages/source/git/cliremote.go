@@ -18,9 +18,8 @@ import (
 type cli struct {
 	url   string
 	git   *command
-	rt    http.RoundTripper // to learn where a redirect points
+	rt    http.RoundTripper // reads the target of a redirect
 	limit int64
-	sent  func(n int64)
 }
 
 // ListRefs implements Remote.
@@ -68,10 +67,9 @@ func (r *cli) FetchRef(ctx context.Context, store string, w Want) error {
 	return r.fetch(ctx, store, w, nil)
 }
 
-// fetch brings objects and keeps a ref to each, so that no clean-up of git
-// takes them away.
+// fetch fetches objects and creates a ref to each, so that git never prunes them.
 func (r *cli) fetch(ctx context.Context, store string, w Want, more []string, how ...string) error {
-	missing, err := r.lacking(ctx, store, w)
+	missing, err := r.missing(ctx, store, w)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -87,7 +85,7 @@ func (r *cli) fetch(ctx context.Context, store string, w Want, more []string, ho
 	if err := forgetPromisor(store, w.SHA256); err != nil {
 		return err
 	}
-	if missing, err = r.lacking(ctx, store, w); err == nil && len(missing) > 0 {
+	if missing, err = r.missing(ctx, store, w); err == nil && len(missing) > 0 {
 		err = network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, missing[0]))
 	}
 	return err
@@ -97,14 +95,14 @@ func plainFetch() []string {
 	return []string{"--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}
 }
 
-// bounded runs a fetch that may not send more than the limit.
+// bounded runs a fetch and stops it above the limit.
 func (r *cli) bounded(ctx context.Context, store, stdin string, more, args []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var over atomic.Bool
 	done := make(chan struct{})
 	defer close(done)
-	go watch(done, filepath.Join(store, "objects"), r.limit, r.sent, func() {
+	go watch(done, filepath.Join(store, "objects"), r.limit, func() {
 		over.Store(true)
 		cancel(tooLarge(r.url, r.limit))
 	})
@@ -119,11 +117,11 @@ func (r *cli) bounded(ctx context.Context, store, stdin string, more, args []str
 	return nil
 }
 
-// lacking asks for the wanted objects that the store has not; git would ask the
-// remote again even for what is there.
-func (r *cli) lacking(ctx context.Context, store string, w Want) ([]string, error) {
+// missing returns the wanted objects that the store does not have. Without it, git
+// would request objects of the store from the remote again.
+func (r *cli) missing(ctx context.Context, store string, w Want) ([]string, error) {
 	if slices.ContainsFunc(w.OIDs, func(oid string) bool { return !isOID(oid) }) {
-		return nil, diag.New(diag.Internal, "fetching %q: there are things that are no objects", w.OIDs)
+		return nil, diag.New(diag.Internal, "fetching %q: some are not names of objects", w.OIDs)
 	}
 	if empty(store) {
 		return w.OIDs, nil
@@ -146,8 +144,8 @@ func empty(store string) bool {
 	return len(found) == 0
 }
 
-// local returns the command without any transport: what is not in the store is
-// missing, and never fetched one by one.
+// local returns the command without transports: git must not fetch missing objects
+// one by one.
 func (r *cli) local() *command {
 	c := *r.git
 	c.env = append(slices.Clone(c.env), "GIT_ALLOW_PROTOCOL=none", "GIT_NO_LAZY_FETCH=1")
@@ -155,8 +153,8 @@ func (r *cli) local() *command {
 	return &c
 }
 
-// FetchSubtree implements Remote: first the commit and its folders, then the
-// files of the one folder that are missing, in one go.
+// FetchSubtree implements Remote. It fetches the commit and its trees, then the
+// missing files of the directory in one request.
 func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string) error {
 	noHaves := []string{"-c", "fetch.negotiationAlgorithm=noop"}
 	if err := forgetPromisor(store, w.SHA256); err != nil { // a killed fetch left it
@@ -189,7 +187,7 @@ func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string
 		}
 	}
 	slices.Sort(blobs)
-	missing, err := r.lacking(ctx, store, Want{OIDs: slices.Compact(blobs)})
+	missing, err := r.missing(ctx, store, Want{OIDs: slices.Compact(blobs)})
 	if err != nil || len(missing) == 0 {
 		return err
 	}
@@ -200,9 +198,8 @@ func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string
 	return forgetPromisor(store, w.SHA256)
 }
 
-// forgetPromisor takes out what a partial fetch writes into the settings of a
-// repository. With it git would ask the remote for every single object that is
-// not there, and one that reads does not want that.
+// forgetPromisor removes the settings that a partial fetch writes into a repository.
+// With them, git would request every missing object from the remote on its own.
 func forgetPromisor(store string, isSHA256 bool) error {
 	if err := plainConfig(store, isSHA256); err != nil {
 		return diag.New(diag.FileSystemError, "writing the cache: %w", err)
@@ -210,38 +207,38 @@ func forgetPromisor(store string, isSHA256 bool) error {
 	return nil
 }
 
-// wrong turns git's last words into an error of ours.
+// wrong returns the typed error for a failed git command, by its stderr.
 func (r *cli) wrong(ctx context.Context, doing string, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, doing, r.url)
 	}
-	var s *said
-	if !errors.As(err, &s) {
+	var e *gitError
+	if !errors.As(err, &e) {
 		return network(ctx, doing, r.url, err)
 	}
 	switch {
-	case s.any("returned error: 30", "unable to update url base from redirection"):
+	case e.contains("returned error: 30", "unable to update url base from redirection"):
 		return moved(r.url, r.home(ctx))
-	case s.any("returned error: 403", "authentication failed", "access denied", "permission denied (", "http basic: access denied"):
+	case e.contains("returned error: 403", "authentication failed", "access denied", "permission denied (", "http basic: access denied"):
 		return unauthorised(r.url, true)
-	case s.any("could not read username", "could not read password", "terminal prompts disabled", "returned error: 401", "host key verification failed"):
+	case e.contains("could not read username", "could not read password", "terminal prompts disabled", "returned error: 401", "host key verification failed"):
 		return unauthorised(r.url, false)
-	case s.any("not our ref", "unadvertised object"):
+	case e.contains("not our ref", "unadvertised object"):
 		return network(ctx, doing, r.url, fmt.Errorf("%w (%w)", errNotOffered, err))
-	case s.any("did not send all necessary objects", "bad object", "corrupt", "packfile "): // theirs or ours: a new store tells
+	case e.contains("did not send all necessary objects", "bad object", "corrupt", "packfile "): // the remote or the store is damaged: a new store shows which
 		return network(ctx, doing, r.url, fmt.Errorf("%w (%w)", errMissing, err))
-	case s.any("repository not found", "returned error: 404", "does not appear to be a git repository", "' not found", "no such file or directory", "project not found"):
+	case e.contains("repository not found", "returned error: 404", "does not appear to be a git repository", "' not found", "no such file or directory", "project not found"):
 		return notFound(r.url)
-	case s.any("transport '"):
+	case e.contains("transport '"):
 		return diag.New(diag.PolicyDenied, "%s %s: %w", doing, r.url, err)
-	case s.any("no space left", "read-only file system"):
+	case e.contains("no space left", "read-only file system"):
 		return diag.New(diag.FileSystemError, "%s %s: %w", doing, r.url, err).WithReason("cache")
 	}
 	return network(ctx, doing, r.url, err)
 }
 
-// home asks the old address, without credentials, where it redirects to: git
-// does not say. "" when nobody knows.
+// home returns the target of a redirect, or "". git does not print it, so the address
+// is requested again, without credentials.
 func (r *cli) home(ctx context.Context) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/info/refs?service=git-upload-pack", nil)
 	if err != nil || !strings.HasPrefix(r.url, "http") {
@@ -258,5 +255,5 @@ func (r *cli) home(ctx context.Context) string {
 	return homeOf(req, res)
 }
 
-// ensure makes the folder that git is started in.
+// ensure creates the working directory of git.
 func (c *command) ensure() error { return os.MkdirAll(c.dir, 0o700) }

@@ -90,7 +90,7 @@ func parseID(t testing.TB, s string) lock.ID {
 func (b *bench) source(change ...func(*Params)) *Source {
 	b.Helper()
 	p := Params{Cache: source.NewCache(b.cache, nil), Environ: sourcetest.Environ(), Transport: b.transport,
-		URL: func(lock.ID) string { return b.url }, Timeout: 30 * time.Second}
+		url: func(lock.ID) string { return b.url }, timeout: 30 * time.Second}
 	for _, fn := range change {
 		fn(&p)
 	}

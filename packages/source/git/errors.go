@@ -31,7 +31,7 @@ func network(ctx context.Context, doing, url string, err error) error {
 	return out
 }
 
-// stopped is the error for a ctx that ended: its user gave up, or time did.
+// stopped is the error for a ctx that ended: it was cancelled, or reached the limit.
 func stopped(ctx context.Context, doing, url string) error {
 	if errors.Is(context.Cause(ctx), errTooLong) {
 		e := diag.New(diag.Network, "%s %s: %w", doing, url, errTooLong)
@@ -70,7 +70,7 @@ func tooLarge(url string, limit int64) error {
 	return diag.New(diag.TooLarge, "fetching %s: it sends more than %d bytes", url, limit)
 }
 
-// noGit is the error for what needs the git command where there is none.
+// noGit is the error for a remote that needs the git command, which is missing.
 func noGit(url, why string, cause error) error {
 	code := diag.CodeOf(cause)
 	if code == "" || code == diag.Network {

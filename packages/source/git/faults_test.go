@@ -216,7 +216,7 @@ func TestHangingServer(t *testing.T) {
 			}
 		}
 		// And without anybody who gives up, its own time ends it.
-		_, err := b.source(func(p *Params) { p.Timeout = 100 * time.Millisecond }).Versions(b.Context(), b.id)
+		_, err := b.source(func(p *Params) { p.timeout = 100 * time.Millisecond }).Versions(b.Context(), b.id)
 		want(b, err, diag.Network, "too long")
 		var e *diag.Error
 		if errors.As(err, &e); !e.Retryable {
@@ -324,18 +324,16 @@ func TestTooLarge(t *testing.T) {
 			}
 			git.ServeHTTP(&slow{w, r.Context()}, r)
 		})
-		s := b.source(func(p *Params) { p.MaxTransfer = 100_000 })
+		s := b.source(func(p *Params) { p.maxTransfer = 100_000 })
 		_, err := s.Fetch(b.Context(), b.resolve(s, b.id, "v1.1.0"))
 		want(b, err, diag.TooLarge, "100000")
 		b.server.Fault(nil)
-		s = b.source(func(p *Params) {
-			p.Progress = func(string, int64) {}
-		})
+		s = b.source()
 		b.fetch(s, b.resolve(s, b.id, "v1.1.0"))
 	})
 }
 
-// slow sends no faster than a watcher can look.
+// slow sends slowly, so that watch sees the directory grow.
 type slow struct {
 	http.ResponseWriter
 	ctx context.Context

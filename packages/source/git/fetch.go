@@ -14,14 +14,14 @@ import (
 func (s *Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, error) {
 	refs, err := s.bound(ctx, o)
 	if s.p.Offline && diag.CodeOf(err) == diag.SourceNotFound && errors.Is(err, source.ErrOffline) {
-		refs, err = nil, nil // the snapshot alone may be there
+		refs, err = nil, nil // the snapshot may be in the cache without the refs
 	}
 	if err != nil {
 		return nil, err
 	}
 	st := newStore(s.p.Cache, o.URL)
 	if refs != nil && !s.p.Offline {
-		if err := s.guard(ctx, o, refs); err != nil {
+		if err := s.checkRefs(ctx, o, refs); err != nil {
 			return nil, err
 		}
 	}
@@ -31,7 +31,7 @@ func (s *Source) Fetch(ctx context.Context, o source.Origin) (*source.Snapshot, 
 	if s.p.Offline {
 		return nil, source.NotCached(o.ID.String() + " " + o.Version)
 	}
-	return s.bring(ctx, st, o, refs)
+	return s.fetch(ctx, st, o, refs)
 }
 
 // cached returns the snapshot of an origin that was fetched before.
@@ -42,12 +42,13 @@ func (s *Source) cached(st *store, o source.Origin) (*source.Snapshot, error) {
 	}
 	snap, err := s.p.Cache.Open(f.Sum)
 	if err != nil {
-		return nil, nil // it is gone or broken: fetch it again
+		return nil, nil // missing or damaged: fetch it again
 	}
 	if o.Tree != "" && o.Tree != f.Tree {
 		return nil, otherTree(o, f.Tree)
 	}
-	o.Tree, o.Time = f.Tree, time.Unix(f.Time, 0).UTC()
+	o.Tree = f.Tree
+	o.Time = time.Unix(f.Time, 0).UTC()
 	snap.Origin = o
 	return snap, nil
 }
@@ -57,13 +58,13 @@ func otherTree(o source.Origin, tree string) error {
 		WithDetail("expected", o.Tree).WithDetail("found", tree)
 }
 
-// bring fetches the objects of an origin and stores its files. A store that a
-// crash or somebody else broke is thrown away once.
-func (s *Source) bring(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, err error) {
+// fetch fetches the objects of an origin and stores its files. A damaged store is
+// discarded once.
+func (s *Source) fetch(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, err error) {
 	err = st.with(ctx, func() error {
 		for again := range 2 {
 			var used string
-			snap, used, err = s.bringOnce(ctx, st, o, refs)
+			snap, used, err = s.fetchOnce(ctx, st, o, refs)
 			if again > 0 || !storeIsBroken(err) {
 				return err
 			}
@@ -76,12 +77,12 @@ func (s *Source) bring(ctx context.Context, st *store, o source.Origin, refs *Re
 	return snap, err
 }
 
-// storeIsBroken recognises failures that a new store may not have.
+// storeIsBroken reports whether an error may not occur with a new store.
 func storeIsBroken(err error) bool {
 	return diag.CodeOf(err) == diag.HashMismatch || errors.Is(err, errMissing)
 }
 
-func (s *Source) bringOnce(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, used string, err error) {
+func (s *Source) fetchOnce(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, used string, err error) {
 	r := s.repo(o.URL)
 	if o.Subdir != "" {
 		r.subtree()
@@ -102,9 +103,9 @@ func (s *Source) bringOnce(ctx context.Context, st *store, o source.Origin, refs
 	return snap, used, err
 }
 
-// objects fetches the commit into one of the store's repositories and opens it.
-// A remote that gives out only what its refs hold is fetched whole for a commit
-// in its past.
+// objects fetches the commit into one of the store's repositories and opens it. If
+// the remote offers only the objects of its refs, an older commit needs the whole
+// history.
 func (s *Source) objects(ctx context.Context, st *store, remote Remote, o source.Origin, want Want, refs *Refs) (Objects, string, error) {
 	used := filesGit
 	_, byCommand := remote.(*cli)
@@ -140,15 +141,15 @@ func (s *Source) objects(ctx context.Context, st *store, remote Remote, o source
 	return objs, used, err
 }
 
-// extract stores the files of one commit. The objects say themselves what the
-// tag holds: the remote may have lied in its list.
+// extract stores the files of one commit. It reads the commit of the tag from the
+// objects: the list of refs may be wrong.
 func (s *Source) extract(ctx context.Context, st *store, objs Objects, o source.Origin, from string) (*source.Snapshot, error) {
 	id, c, err := peel(ctx, objs, from)
 	if err != nil {
 		return nil, err
 	}
 	if id != o.Commit {
-		return nil, diag.New(diag.ImpostorCommit, "fetching %s %s: the tag %s holds commit %s, the remote said %s", o.ID, o.Version, from, id, o.Commit).
+		return nil, diag.New(diag.ImpostorCommit, "fetching %s %s: the tag %s has commit %s, the remote listed %s", o.ID, o.Version, from, id, o.Commit).
 			WithDetail("expected", o.Commit).WithDetail("found", id)
 	}
 	tree, err := descend(ctx, objs, c.tree, o.Subdir)
@@ -163,9 +164,10 @@ func (s *Source) extract(ctx context.Context, st *store, objs Objects, o source.
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, source.NoBundle(place(o.URL, o.Subdir) + " at " + o.Version)
+		return nil, source.NoBundle(location(o.URL, o.Subdir) + " at " + o.Version)
 	}
-	o.Tree, o.Time = tree, c.time
+	o.Tree = tree
+	o.Time = c.time
 	snap, err := s.write(ctx, objs, o, files)
 	if err == nil {
 		st.saveSum(o, fetched{Tree: tree, Sum: snap.Sum, Time: c.time.Unix()})
@@ -173,7 +175,7 @@ func (s *Source) extract(ctx context.Context, st *store, objs Objects, o source.
 	return snap, err
 }
 
-// write streams blobs into the cache.
+// write copies blobs into the cache.
 func (s *Source) write(ctx context.Context, objs Objects, o source.Origin, files []file) (*source.Snapshot, error) {
 	w, err := s.p.Cache.Write()
 	if err != nil {

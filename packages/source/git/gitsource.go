@@ -1,11 +1,11 @@
-// Package git fetches bundles from git remotes, by go-git or by the git
-// command, behind one Remote interface.
+// Package git fetches bundles from git remotes, by go-git or by the git command,
+// behind one Remote interface.
 //
-// It streams objects into bare stores of the cache and never checks anything
-// out. Each object is held against its name, and a commit counts only when a
-// branch or tag of that very remote holds it. It decides nothing about
-// selection, trust or installation, and project repositories are not its
-// business.
+// It streams objects into bare repositories of the cache and never checks files
+// out. Each object is compared with its name, and a commit is accepted only if a
+// branch or tag of the same remote contains it. The package does not select
+// versions, judge signatures, install bundles, or read the repository of the
+// project.
 package git
 
 import (
@@ -30,97 +30,89 @@ const (
 	Command = "cli"
 )
 
-// Params says how to fetch. Cache is required.
+// Params configures a source. Cache is required.
 type Params struct {
 	Cache *source.Cache
-	// Environ is the environment, KEY=VALUE, in which git and its credentials
-	// are looked for. Nil means that there is no git command.
+	// Environ is the environment, KEY=VALUE, of the git command and its
+	// credentials. Nil means that there is no git command.
 	Environ []string
 	// Transport forces go-git or the command; Auto decides for each remote.
 	Transport string
-	// Offline answers from the cache alone.
+	// Offline uses the cache only.
 	Offline bool
-	// Interactive lets git ask for credentials at the terminal.
+	// Interactive permits git to ask for credentials at the terminal.
 	Interactive bool
-	// HTTP makes the requests of go-git; nil means plain ones with the proxy of
-	// the process.
-	HTTP http.RoundTripper
-	// Timeout bounds each exchange with a remote; zero means 10 minutes.
-	Timeout time.Duration
-	// MaxTransfer bounds what one exchange may bring; zero means 2 GiB.
-	MaxTransfer int64
-	// URL says where a bundle is; nil asks its id.
-	URL func(id lock.ID) string
-	// Progress hears of bytes that arrived, from several goroutines. Nil: nobody.
-	Progress func(url string, bytes int64)
+
+	// Tests use a short time, a small transfer and repositories on this machine.
+	timeout     time.Duration           // of each exchange with a remote; 0 means 10 minutes
+	maxTransfer int64                   // bytes of one exchange; 0 means 2 GiB
+	url         func(id lock.ID) string // of a bundle; nil means that of its id
 }
 
-// Source is the source of bundles in git repositories. It asks each remote for
-// its refs once in its life.
+// Source is the source of bundles in git repositories. It asks each remote for its
+// refs at most once.
 type Source struct {
 	p     Params
 	http  transport.Transport
-	rt    http.RoundTripper
+	rt    *http.Transport
 	refs  source.Once[string, *Refs]
 	hist  source.Once[string, *history]
 	mu    sync.Mutex
 	repos map[string]*repo
 }
 
-// New returns a source. Close lets go of its connections.
+// New returns a source. Close closes its idle connections.
 func New(p Params) (*Source, error) {
 	switch p.Transport {
 	case Auto, GoGit, Command:
 	default:
-		return nil, diag.New(diag.ConfigError, "reading RYE_GIT: %q is neither go nor cli", p.Transport)
+		return nil, diag.New(diag.ConfigError, "reading RYE_GIT: %q is not go or cli", p.Transport)
 	}
-	if p.Timeout == 0 {
-		p.Timeout = 10 * time.Minute
+	if p.timeout == 0 {
+		p.timeout = 10 * time.Minute
 	}
-	if p.MaxTransfer == 0 {
-		p.MaxTransfer = 2 << 30
+	if p.maxTransfer == 0 {
+		p.maxTransfer = 2 << 30
 	}
-	if p.URL == nil {
-		p.URL = lock.ID.URL
+	if p.url == nil {
+		p.url = lock.ID.URL
 	}
-	rt := p.HTTP
-	if rt == nil {
-		rt = &http.Transport{
-			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
-			DialContext:         (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
-			TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: 2 * time.Minute,
-			MaxIdleConnsPerHost: 8, IdleConnTimeout: 30 * time.Second,
-		}
+	rt := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		ForceAttemptHTTP2:     true,
+		DialContext:           (&net.Dialer{Timeout: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   15 * time.Second,
+		ResponseHeaderTimeout: 2 * time.Minute,
+		MaxIdleConnsPerHost:   8,
+		IdleConnTimeout:       30 * time.Second,
 	}
 	return &Source{p: p, rt: rt, http: newTransport(rt), repos: map[string]*repo{}}, nil
 }
 
-// Close lets go of idle connections; the source can still be used.
+// Close closes idle connections. The source can still be used.
 func (s *Source) Close() error {
-	if t, ok := s.rt.(*http.Transport); ok && s.p.HTTP == nil {
-		t.CloseIdleConnections()
-	}
+	s.rt.CloseIdleConnections()
 	return nil
 }
 
 // url returns the address of a bundle's repository.
 func (s *Source) url(id lock.ID) (string, error) {
-	u := s.p.URL(id)
+	u := s.p.url(id)
 	if u == "" {
-		return "", diag.New(diag.SourceNotFound, "looking for %s: it is in no git repository", id)
+		return "", diag.New(diag.SourceNotFound, "looking for %s: its id does not name a git repository", id)
 	}
 	scheme, rest, ok := strings.Cut(u, "://")
 	if !ok { // git@host:path
 		scheme = "ssh"
 		if i := strings.IndexAny(u, ":/"); i <= 0 || u[i] != ':' || u[0] == '-' || !strings.Contains(u[:i], "@") || strings.Contains(u, "::") {
-			return "", diag.New(diag.Usage, "looking for %s: %q is no address", id, u)
+			return "", diag.New(diag.Usage, "looking for %s: %q is not an address", id, u)
 		}
 	}
 	switch {
 	case !strings.Contains(":"+allowed+":", ":"+scheme+":"):
 		return "", diag.New(diag.PolicyDenied, "looking for %s: rye fetches by https, http, ssh and file, not by %s", id, scheme)
 	case strings.HasPrefix(rest, "-") || strings.ContainsAny(u, "\x00\n\r"):
-		return "", diag.New(diag.Usage, "looking for %s: %q is no address", id, u)
+		return "", diag.New(diag.Usage, "looking for %s: %q is not an address", id, u)
 	}
 	return u, nil
 }
@@ -138,7 +130,7 @@ func (s *Source) Versions(ctx context.Context, id lock.ID) (*source.Listing, err
 	return listing(id, u, refs), nil
 }
 
-// listRefs asks a remote once.
+// listRefs returns the refs of a remote, or offline those of the last time.
 func (s *Source) listRefs(ctx context.Context, url string) (*Refs, error) {
 	return s.refs.Do(ctx, url, func() (refs *Refs, err error) {
 		st := newStore(s.p.Cache, url)
@@ -162,35 +154,36 @@ func (s *Source) Revalidate(ctx context.Context, o source.Origin) error {
 	if err != nil {
 		return err
 	}
-	return s.guard(ctx, o, refs)
+	return s.checkRefs(ctx, o, refs)
 }
 
-// bound returns the refs of the repository that an origin must come from.
+// bound checks that an origin belongs to the repository of its id, and returns the
+// refs of that.
 func (s *Source) bound(ctx context.Context, o source.Origin) (*Refs, error) {
 	u, err := s.url(o.ID)
 	if err != nil {
 		return nil, err
 	}
 	if o.URL != u || o.Subdir != o.ID.Subdir {
-		return nil, diag.New(diag.LockRepointed, "fetching %s %s: it is recorded from %s, its id names %s", o.ID, o.Version, place(o.URL, o.Subdir), place(u, o.ID.Subdir)).
+		return nil, diag.New(diag.LockRepointed, "fetching %s %s: it is recorded from %s, its id names %s", o.ID, o.Version, location(o.URL, o.Subdir), location(u, o.ID.Subdir)).
 			WithDetail("expected", u).WithDetail("found", o.URL)
 	}
 	if !isOID(o.Commit) || o.TagObject != "" && !isOID(o.TagObject) || o.Tree != "" && !isOID(o.Tree) {
-		return nil, diag.New(diag.LockMismatch, "fetching %s %s: %q is no commit, or its tag or tree is none", o.ID, o.Version, o.Commit)
+		return nil, diag.New(diag.LockMismatch, "fetching %s %s: %q is not a commit, or its tag or tree is not an object", o.ID, o.Version, o.Commit)
 	}
 	return s.listRefs(ctx, u)
 }
 
-func place(url, sub string) string {
+func location(url, sub string) string {
 	if sub != "" {
 		return url + "//" + sub
 	}
 	return url
 }
 
-// guard refuses an origin that its remote does not vouch for: a tag that holds
-// something else by now, a commit that no branch or tag holds.
-func (s *Source) guard(ctx context.Context, o source.Origin, refs *Refs) error {
+// checkRefs refuses an origin that its remote contradicts: its tag has another
+// object, or no branch or tag contains its commit.
+func (s *Source) checkRefs(ctx context.Context, o source.Origin, refs *Refs) error {
 	if o.Ref == "" {
 		return s.reachable(ctx, o, refs)
 	}
@@ -205,7 +198,8 @@ func (s *Source) guard(ctx context.Context, o source.Origin, refs *Refs) error {
 	return nil
 }
 
-// impostor is the error for a commit that the repository does not hold.
+// impostor is the error for a commit that no branch or tag contains. Hosts serve the
+// commits of forks under the address of the original.
 func impostor(o source.Origin) error {
 	return diag.New(diag.ImpostorCommit, "fetching %s %s: no branch or tag of %s holds the commit %s", o.ID, o.Version, o.URL, o.Commit).
 		WithDetail("url", o.URL).WithDetail("commit", o.Commit)

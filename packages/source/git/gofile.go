@@ -15,11 +15,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// goFile is a Remote that is a repository on this machine, read by go-git where
-// it stands: nothing is copied but the files of bundles.
+// goFile is a Remote for a repository on this machine. go-git reads it in place: only
+// the files of bundles are copied.
 type goFile struct{ url string }
 
-// gitDir finds the folder that holds the objects.
+// gitDir returns the directory with the objects.
 func (r *goFile) gitDir() (string, error) {
 	dir := pathOf(r.url)
 	for _, d := range []string{dir, filepath.Join(dir, ".git"), dir + ".git"} {
@@ -35,12 +35,11 @@ func (r *goFile) gitDir() (string, error) {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return "", notFound(r.url)
 	}
-	return "", fmt.Errorf("it is no plain repository: %w", errUnsupported)
+	return "", fmt.Errorf("it is not a plain repository: %w", errUnsupported)
 }
 
-// plain returns nil for a repository that needs no more than the first version
-// of the format: no other names of objects, no other store of refs, nothing
-// left out.
+// plain returns an error for a repository that needs more than the basic
+// format: other names of objects, another store of refs, missing objects.
 func plain(dir, config string) error {
 	low := strings.ToLower(config)
 	if _, ext, ok := strings.Cut(low, "[extensions]"); ok && strings.ReplaceAll(firstLine(ext), " ", "") != "objectformat=sha1" {
@@ -57,13 +56,14 @@ func plain(dir, config string) error {
 	return nil
 }
 
-// firstLine returns the only line of a section, or all of it when it has more.
+// firstLine returns the text of a config section, which is one line in the supported
+// case.
 func firstLine(section string) string {
 	section, _, _ = strings.Cut(section, "[")
 	return strings.TrimSpace(section)
 }
 
-// pathOf returns the folder that a file URL names.
+// pathOf returns the path of a file URL.
 func pathOf(url string) string {
 	p := strings.TrimPrefix(url, "file://")
 	if filepath.Separator == '\\' && len(p) > 2 && p[2] == ':' { // file:///C:/x
@@ -112,8 +112,7 @@ func (r *goFile) ListRefs(ctx context.Context) (*Refs, error) {
 	return out, nil
 }
 
-// FetchRef implements Remote: what is wanted must be there, and a repository of
-// another format is somebody else's.
+// FetchRef implements Remote. It only checks that the objects exist.
 func (r *goFile) FetchRef(ctx context.Context, _ string, w Want) error {
 	st, err := r.open()
 	if err != nil {

@@ -28,23 +28,22 @@ type goHTTP struct {
 	url   string
 	http  transport.Transport
 	limit int64 // bytes of one transfer
-	sent  func(n int64)
 
 	mu   sync.Mutex
 	caps *capability.List // from the last ListRefs
 }
 
-// newTransport wraps a round tripper so that redirects are seen and not
-// followed, for all remotes of a Source.
+// newTransport returns the transport of go-git for all remotes of a Source. Redirects
+// are errors: they are not followed.
 func newTransport(rt http.RoundTripper) transport.Transport {
 	return githttp.NewClientWithOptions(&http.Client{Transport: guard{rt}},
 		&githttp.ClientOptions{RedirectPolicy: githttp.NoFollowRedirects})
 }
 
-// guard makes errors of what go-git would follow or could not read.
+// guard turns redirects and unsupported responses into errors.
 type guard struct{ rt http.RoundTripper }
 
-// redirected is the error for an answer that points elsewhere.
+// redirected is the error for a redirect.
 type redirected struct{ to string }
 
 func (r *redirected) Error() string { return "it redirects to " + r.to }
@@ -64,7 +63,7 @@ func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if kind := res.Header.Get("Content-Type"); kind != "application/x-git-upload-pack-advertisement" {
 		res.Body.Close()
-		return nil, fmt.Errorf("it answers with %q and no git: %w", kind, errUnsupported)
+		return nil, fmt.Errorf("its response has the type %q, not that of git: %w", kind, errUnsupported)
 	}
 	head := make([]byte, 4096)
 	n, err := io.ReadFull(res.Body, head)
@@ -85,8 +84,8 @@ type body struct {
 	io.Closer
 }
 
-// homeOf returns the repository that a redirect points at, "" when its address
-// cannot be read.
+// homeOf returns the repository that a redirect names, or "" if its address is not
+// valid.
 func homeOf(req *http.Request, res *http.Response) string {
 	to, err := req.URL.Parse(res.Header.Get("Location"))
 	if err != nil || res.Header.Get("Location") == "" {
@@ -146,7 +145,7 @@ func refsOf(adv *packp.AdvRefs) *Refs {
 	return out
 }
 
-// wrong turns go-git's errors into ours.
+// wrong returns the typed error for an error of go-git.
 func (r *goHTTP) wrong(ctx context.Context, err error) error {
 	var hidden *plumbing.UnexpectedError
 	if errors.As(err, &hidden) { // it does not unwrap
@@ -166,8 +165,8 @@ func (r *goHTTP) wrong(ctx context.Context, err error) error {
 	return network(ctx, "asking", r.url, err)
 }
 
-// FetchSubtree implements Remote. The older protocol that go-git speaks cannot
-// ask for single files, so all come.
+// FetchSubtree implements Remote. The protocol version of go-git cannot request single
+// files, so it fetches all.
 func (r *goHTTP) FetchSubtree(ctx context.Context, store string, w Want, _ string) error {
 	return r.FetchRef(ctx, store, w)
 }
@@ -177,14 +176,14 @@ func (r *goHTTP) FetchRef(ctx context.Context, store string, w Want) error {
 	if w.SHA256 {
 		return network(ctx, "fetching", r.url, errUnsupported)
 	}
-	missing, err := lacking(store, w)
+	missing, err := missingObjects(store, w)
 	if err != nil || len(missing) == 0 {
 		return err
 	}
 	r.mu.Lock()
 	caps := r.caps
 	r.mu.Unlock()
-	if caps == nil { // somebody else's list was used
+	if caps == nil { // the refs came from the cache or another transport
 		if _, err := r.ListRefs(ctx); err != nil {
 			return err
 		}
@@ -207,7 +206,7 @@ func (r *goHTTP) FetchRef(ctx context.Context, store string, w Want) error {
 	return r.receive(ctx, store, w, req, res)
 }
 
-// refusal recognises the answer to a want that no ref holds.
+// refusal wraps errNotOffered around the error for a commit that no ref contains.
 func refusal(err error) error {
 	if strings.Contains(err.Error(), "not our ref") || strings.Contains(err.Error(), "not a valid object") {
 		return fmt.Errorf("%w (%w)", errNotOffered, err)
@@ -226,7 +225,7 @@ func (r *goHTTP) request(caps *capability.List, w Want, missing []string) (*pack
 	}
 	switch {
 	case w.Depth == Tip && !caps.Supports(capability.Shallow):
-		return nil, fmt.Errorf("it sends whole histories only: %w", errUnsupported)
+		return nil, fmt.Errorf("it sends only whole histories: %w", errUnsupported)
 	case w.Depth == Tip:
 		req.Depth = packp.DepthCommits(1)
 		return req, req.Capabilities.Set(capability.Shallow)
@@ -237,7 +236,7 @@ func (r *goHTTP) request(caps *capability.List, w Want, missing []string) (*pack
 	return req, nil
 }
 
-// receive writes the pack that the remote sends into the store.
+// receive writes the pack of a response into the store.
 func (r *goHTTP) receive(ctx context.Context, store string, w Want, req *packp.UploadPackRequest, res io.Reader) error {
 	in := io.Reader(res)
 	switch {
@@ -246,7 +245,7 @@ func (r *goHTTP) receive(ctx context.Context, store string, w Want, req *packp.U
 	case req.Capabilities.Supports(capability.Sideband):
 		in = sideband.NewDemuxer(sideband.Sideband, res)
 	}
-	pack := &meter{r: in, left: r.limit, sent: r.sent}
+	pack := &meter{r: in, left: r.limit}
 	err := writePack(store, pack)
 	switch {
 	case pack.left < 0:
@@ -254,22 +253,21 @@ func (r *goHTTP) receive(ctx context.Context, store string, w Want, req *packp.U
 	case err != nil && ctx.Err() != nil:
 		return stopped(ctx, "fetching", r.url)
 	case err != nil && pack.err != nil:
-		return r.wrong(ctx, fmt.Errorf("the transfer broke off: %w", refusal(pack.err)))
+		return r.wrong(ctx, fmt.Errorf("the transfer ended early: %w", refusal(pack.err)))
 	case err != nil:
-		return network(ctx, "fetching", r.url, fmt.Errorf("what it sent is no whole pack: %w", err))
+		return network(ctx, "fetching", r.url, fmt.Errorf("the pack is not complete: %w", err))
 	}
-	missing, err := lacking(store, w)
+	missing, err := missingObjects(store, w)
 	if err == nil && len(missing) > 0 {
 		err = network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, missing[0]))
 	}
 	return err
 }
 
-// meter counts and bounds what comes over the network.
+// meter limits the bytes that are read from the network.
 type meter struct {
 	r    io.Reader
 	left int64
-	sent func(n int64)
 	err  error // the first but io.EOF
 }
 
@@ -278,17 +276,14 @@ func (m *meter) Read(p []byte) (int, error) {
 	if m.left -= int64(n); m.left < 0 {
 		return 0, errors.New("it is too large")
 	}
-	if m.sent != nil {
-		m.sent(int64(n))
-	}
 	if err != nil && !errors.Is(err, io.EOF) && m.err == nil {
 		m.err = err
 	}
 	return n, err
 }
 
-// writePack puts a pack into the store with its index. What a broken transfer
-// leaves is removed: nobody else writes here now.
+// writePack writes a pack and its index into the store. It removes the files of a
+// broken transfer: the caller holds the lock of the store.
 func writePack(store string, pack io.Reader) error {
 	st := openStorage(store)
 	defer st.Close()
@@ -314,14 +309,14 @@ func removeTemporary(store string) {
 	}
 }
 
-// lacking returns those wanted objects that the store has not.
-func lacking(store string, w Want) ([]string, error) {
+// missingObjects returns the wanted objects that the store does not have.
+func missingObjects(store string, w Want) ([]string, error) {
 	st := openStorage(store)
 	defer st.Close()
 	var out []string
 	for _, oid := range w.OIDs {
 		if !isOID(oid) {
-			return nil, diag.New(diag.Internal, "fetching %q: it is no object", oid)
+			return nil, diag.New(diag.Internal, "fetching %q: it is not the name of an object", oid)
 		}
 		if st.HasEncodedObject(plumbing.NewHash(oid)) != nil {
 			out = append(out, oid)

@@ -13,11 +13,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// cacheSize is how many bytes of delta bases are kept while a store is read.
+// cacheSize is the memory, in bytes, for delta bases while a store is read.
 const cacheSize = 16 << 20
 
-// openStorage opens a bare repository for its objects. Nothing of its
-// configuration counts, and nothing in it is run.
+// openStorage opens a bare repository for its objects. It does not read the
+// configuration and runs no program.
 func openStorage(dir string) *filesystem.Storage {
 	return filesystem.NewStorageWithOptions(osfs.New(dir), cache.NewObjectLRU(cacheSize),
 		filesystem.Options{KeepDescriptors: true})
@@ -77,7 +77,7 @@ func (g *goObjects) read(oid string, limit int64) (Object, error) {
 	return Object{OID: oid, Kind: obj.Type().String(), Data: data}, nil
 }
 
-// broken is the error for a store that cannot be read.
+// broken is the error for a damaged store.
 func broken(oid string, err error) error {
 	return diag.New(diag.HashMismatch, "reading object %s: %w", oid, err)
 }

@@ -10,21 +10,20 @@ import (
 	"strings"
 )
 
-// localRefs is what the files of a repository on this machine say of its
-// branches and tags.
+// localRefs are the branches and tags of a repository on this machine.
 type localRefs struct {
-	head string // the commit of the default branch, "" when there is none
+	head string // the commit of the default branch, "" if it has none
 	refs map[string]localRef
 }
 
 type localRef struct {
 	oid    string
-	peeled string // what an annotated tag holds in the end, "" when nobody wrote it down
+	peeled string // the commit of an annotated tag, "" if the files do not record it
 }
 
-// readLocalRefs reads the files of single refs, then the packed ones below them:
-// in this order none is missed while git packs. Symbolic refs other than HEAD are
-// left out: what they name is there under its own name.
+// readLocalRefs reads the files of single refs, then packed-refs: in this order no ref
+// is missed while git packs them. It skips symbolic refs other than HEAD: their
+// targets are listed.
 func readLocalRefs(dir string) (*localRefs, error) {
 	l := &localRefs{refs: map[string]localRef{}}
 	for _, folder := range []string{"refs/heads", "refs/tags"} {
@@ -48,14 +47,14 @@ func readLocalRefs(dir string) (*localRefs, error) {
 		head = l.refs[name].oid
 	}
 	if l.head = head; head != "" && !isOID(head) {
-		return nil, fmt.Errorf("HEAD holds %q: %w", head, errUnsupported)
+		return nil, fmt.Errorf("HEAD has %q: %w", head, errUnsupported)
 	}
 	return l, nil
 }
 
-// packed reads "OID NAME" lines; a line "^OID" says what the tag before holds.
+// packed reads "OID NAME" lines. A line "^OID" has the commit of the tag before it.
 func (l *localRefs) packed(text string) error {
-	last := "" // the ref before, when its line counts
+	last := "" // the ref of the line before, "" if it was skipped
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.HasPrefix(line, "#") || line == "" {
@@ -69,7 +68,7 @@ func (l *localRefs) packed(text string) error {
 		}
 		oid, name, ok := strings.Cut(line, " ")
 		if !ok || !isOID(oid) {
-			return fmt.Errorf("packed-refs holds the line %q: %w", line, errUnsupported)
+			return fmt.Errorf("packed-refs has the line %q: %w", line, errUnsupported)
 		}
 		last = ""
 		if _, over := l.refs[name]; !over && carriedRef(name) {
@@ -82,7 +81,7 @@ func (l *localRefs) packed(text string) error {
 func (l *localRefs) loose(dir, folder string) error {
 	return filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(folder)), func(p string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // git has just packed or removed it
+			return nil // git packed or removed it meanwhile
 		}
 		if err != nil || d.IsDir() || strings.HasSuffix(p, ".lock") {
 			return err
@@ -103,7 +102,7 @@ func (l *localRefs) loose(dir, folder string) error {
 		case strings.HasPrefix(text, "ref: "):
 			l.refs[name] = localRef{} // over a packed one
 		case !isOID(text):
-			return fmt.Errorf("the ref %s holds %q: %w", name, text, errUnsupported)
+			return fmt.Errorf("the ref %s has %q: %w", name, text, errUnsupported)
 		default:
 			l.refs[name] = localRef{oid: text}
 		}

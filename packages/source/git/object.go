@@ -3,7 +3,7 @@ package git
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" // the names of objects are SHA-1; what is trusted is the SHA-256 of their bytes
+	"crypto/sha1" // the names of objects are SHA-1; trust rests on the SHA-256 of the files
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -21,8 +21,8 @@ const (
 	maxTree   = 64 << 20
 )
 
-// read reads objects of one kind and holds each against its name, whatever the
-// store is and whoever filled it.
+// read reads objects of one kind and compares each with its name: neither the store
+// nor the remote is trusted.
 func read(ctx context.Context, objs Objects, kind string, oids []string, limit int64, each func(i int, data []byte) error) error {
 	if len(oids) == 0 {
 		return nil
@@ -53,7 +53,7 @@ func isOID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// commit is what a commit says.
+// commit is the parsed fields of a commit.
 type commit struct {
 	tree    string
 	parents []string
@@ -75,7 +75,7 @@ func parseCommit(oid string, data []byte) (commit, error) {
 		}
 	}
 	if !isOID(c.tree) || len(c.tree) != len(oid) {
-		return c, diag.New(diag.HashMismatch, "reading commit %s: it names no tree", oid)
+		return c, diag.New(diag.HashMismatch, "reading commit %s: it does not name a tree", oid)
 	}
 	return c, nil
 }
@@ -93,7 +93,7 @@ func timeOf(s string) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
-// parseTag returns what a tag object holds.
+// parseTag returns the object that a tag names, and its kind.
 func parseTag(oid string, data []byte) (target, kind string, err error) {
 	head, _, _ := strings.Cut(string(data), "\n\n")
 	for line := range strings.SplitSeq(head, "\n") {
@@ -105,7 +105,7 @@ func parseTag(oid string, data []byte) (target, kind string, err error) {
 		}
 	}
 	if !isOID(target) || len(target) != len(oid) {
-		return "", "", diag.New(diag.HashMismatch, "reading tag %s: it names no object", oid)
+		return "", "", diag.New(diag.HashMismatch, "reading tag %s: it does not name an object", oid)
 	}
 	return target, kind, nil
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// maxHistory is how many commits a repository may have.
+// maxHistory is the maximum number of commits of a repository.
 const maxHistory = 1_000_000
 
-// history is every commit that the branches and tags of a remote hold. It is
-// not changed once it was read.
+// history is every commit of the branches and tags of a remote. It does not change
+// after it was read.
 type history struct {
 	known map[string]commit
 	tips  []string
@@ -50,7 +50,7 @@ func readHistory(ctx context.Context, objs Objects, refs *Refs) (*history, error
 	return h, nil
 }
 
-// unknown returns those of the commits that were not read, each once.
+// unknown returns the commits that were not read, and marks them as read.
 func (h *history) unknown(oids []string) (out []string) {
 	for _, oid := range oids {
 		if _, ok := h.known[oid]; !ok {
@@ -74,7 +74,7 @@ func (h *history) find(prefix string) (found []string) {
 	return found
 }
 
-// ancestors returns a commit and all that came before it.
+// ancestors returns a commit and all its ancestors.
 func (h *history) ancestors(oid string) map[string]bool {
 	seen := map[string]bool{oid: true}
 	for todo := []string{oid}; len(todo) > 0; {

@@ -6,26 +6,26 @@ import (
 	"strings"
 )
 
-// Remote is one repository elsewhere. FetchRef and FetchSubtree bring objects
-// into a bare store on this machine, which the caller holds alone; Open reads
-// them. Both implementations pass one conformance suite.
+// Remote is one remote repository. FetchRef and FetchSubtree copy objects into a bare
+// store on this machine, which the caller has locked; Open reads them. All
+// implementations pass one conformance suite.
 type Remote interface {
 	// ListRefs asks for the branches and tags.
 	ListRefs(ctx context.Context) (*Refs, error)
-	// FetchRef brings objects into the store, and what they stand for.
+	// FetchRef fetches objects into the store, with those that they need.
 	FetchRef(ctx context.Context, store string, w Want) error
 	// FetchSubtree is FetchRef of one commit without the files outside a
-	// folder, as far as the remote can leave them out.
+	// directory, if the remote can omit them.
 	FetchSubtree(ctx context.Context, store string, w Want, dir string) error
-	// Open reads what the store holds.
+	// Open returns the objects of the store.
 	Open(ctx context.Context, store string) (Objects, error)
 }
 
 // Objects reads a store.
 type Objects interface {
-	// Read hands the objects to each in the order of oids. Nobody has held
-	// them against their names yet. An object above limit bytes is TOO_LARGE,
-	// one that is not there an errMissing.
+	// Read calls each with the objects, in the order of oids. They are not yet
+	// compared with their names. The error for an object above limit bytes is
+	// TOO_LARGE, for a missing one errMissing.
 	Read(ctx context.Context, oids []string, limit int64, each func(i int, o Object) error) error
 	Close() error
 }
@@ -38,24 +38,24 @@ type Object struct {
 	Data []byte
 }
 
-// Want says what to fetch.
+// Want selects what to fetch.
 type Want struct {
 	OIDs   []string // commits and tags
 	Depth  Depth
 	SHA256 bool // the format of the remote, from its Refs
 }
 
-// Depth says how much of the history comes along.
+// Depth is the part of the history that is fetched, too.
 type Depth int
 
 // The depths.
 const (
 	Tip     Depth = iota // the commits with all their files, no ancestor
-	Commits              // every ancestor, without files if the remote can leave them out
+	Commits              // every ancestor, without files if the remote can omit them
 	All                  // every ancestor with all its files
 )
 
-// Refs is what a remote says of its branches and tags, at one time.
+// Refs are the branches and tags of a remote at one time.
 type Refs struct {
 	Head   string `json:"head,omitempty"` // the commit of the default branch
 	List   []Ref  `json:"refs"`           // sorted by name
@@ -66,7 +66,7 @@ type Refs struct {
 type Ref struct {
 	Name   string `json:"name"` // refs/heads/… or refs/tags/…
 	OID    string `json:"oid"`
-	Commit string `json:"commit"` // what an annotated tag is said to hold in the end, else OID
+	Commit string `json:"commit"` // for an annotated tag the commit that the remote lists for it, else OID
 }
 
 // TagObject returns the name of the tag object, "" for a branch and for a light
@@ -97,7 +97,7 @@ func (r *Refs) Tips() []string {
 	return slices.Compact(out)
 }
 
-// IsTip reports whether a branch or tag holds the commit itself.
+// IsTip reports whether a branch or tag names the commit itself.
 func (r *Refs) IsTip(commit string) bool {
 	return slices.ContainsFunc(r.List, func(e Ref) bool { return e.Commit == commit })
 }
@@ -106,8 +106,8 @@ func (r *Refs) sort() {
 	slices.SortFunc(r.List, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// carriedRef reports whether bundles can come from a ref: branches and tags,
-// and no pull request of a stranger.
+// carriedRef reports whether a ref is a branch or a tag. Other refs, such as pull
+// requests, may have commits of any person.
 func carriedRef(name string) bool {
 	return strings.HasPrefix(name, "refs/heads/") || strings.HasPrefix(name, "refs/tags/")
 }

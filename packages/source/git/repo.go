@@ -13,11 +13,11 @@ import (
 type repo struct {
 	s    *Source
 	url  string
-	home string // where it answers: url, or url with .git behind it
+	home string // the address in use: url, or url with .git appended
 
 	mu     sync.Mutex
 	chosen Remote
-	final  bool // nothing else will be tried
+	final  bool // no other transport will be tried
 }
 
 func (s *Source) repo(url string) *repo {
@@ -31,22 +31,15 @@ func (s *Source) repo(url string) *repo {
 	return r
 }
 
-// goRemote returns the remote by go-git, or nil for what it does not speak.
+// goRemote returns the remote by go-git, or nil for other schemes.
 func (r *repo) goRemote() Remote {
 	switch scheme, _, _ := strings.Cut(r.home, "://"); scheme {
 	case "http", "https":
-		return &goHTTP{url: r.home, http: r.s.http, limit: r.s.p.MaxTransfer, sent: r.sent()}
+		return &goHTTP{url: r.home, http: r.s.http, limit: r.s.p.maxTransfer}
 	case "file":
 		return &goFile{url: r.home}
 	}
 	return nil
-}
-
-func (r *repo) sent() func(int64) {
-	if r.s.p.Progress == nil {
-		return nil
-	}
-	return func(n int64) { r.s.p.Progress(r.url, n) }
 }
 
 func (r *repo) cliRemote() (Remote, error) {
@@ -57,7 +50,7 @@ func (r *repo) cliRemote() (Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cli{url: r.home, git: c, rt: r.s.rt, limit: r.s.p.MaxTransfer, sent: r.sent()}, nil
+	return &cli{url: r.home, git: c, rt: r.s.rt, limit: r.s.p.maxTransfer}, nil
 }
 
 // pick returns the transport to use, and whether another may be tried after it.
@@ -73,21 +66,21 @@ func (r *repo) pick() (Remote, bool, error) {
 			return r.chosen, !r.final, nil
 		}
 		if r.s.p.Transport == GoGit {
-			return nil, false, diag.New(diag.ConfigError, "asking %s: go-git, which RYE_GIT demands, does not reach it", r.url)
+			return nil, false, diag.New(diag.ConfigError, "asking %s: go-git, which RYE_GIT requires, does not support its scheme", r.url)
 		}
 	}
 	var err error
 	if r.chosen, err = r.cliRemote(); err != nil {
-		return nil, false, noGit(r.url, "it is reached by ssh, or RYE_GIT demands the command", err)
+		return nil, false, noGit(r.url, "it uses ssh, or RYE_GIT requires the command", err)
 	}
 	r.final = true
 	return r.chosen, false, nil
 }
 
-// do lets the transport do something within the time limit. What go-git cannot
-// do is tried again with the git command, which then stays.
+// do calls fn with the transport, within the time limit. If go-git cannot do it, fn is
+// called again with the git command, which is then used for the remote.
 func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.s.p.Timeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.s.p.timeout, errTooLong)
 	defer cancel()
 	remote, another, err := r.pick()
 	if err != nil {
@@ -97,7 +90,7 @@ func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) e
 	if diag.CodeOf(err) == diag.SourceMoved && r.sameHome(err) {
 		return r.do(ctx, fn)
 	}
-	why := reason(err)
+	why := fallbackReason(err)
 	if !another || why == "" || ctx.Err() != nil {
 		return err
 	}
@@ -111,8 +104,8 @@ func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) e
 	return r.do(ctx, fn)
 }
 
-// reason says why the other transport may do better, or "".
-func reason(err error) string {
+// fallbackReason returns why the other transport may succeed, or "".
+func fallbackReason(err error) string {
 	switch {
 	case err == nil:
 		return ""
@@ -126,8 +119,8 @@ func reason(err error) string {
 	return ""
 }
 
-// sameHome recognises the one redirect that is no move: hosts that want .git at
-// the end. From now on that address is used.
+// sameHome reports whether an error is a redirect that only appends .git, which some
+// hosts require. The new address is used from then on.
 func (r *repo) sameHome(err error) bool {
 	var e *diag.Error
 	r.mu.Lock()
@@ -135,12 +128,14 @@ func (r *repo) sameHome(err error) bool {
 	if !errors.As(err, &e) || r.home != r.url || e.Details["moved_to"] != r.url+".git" {
 		return false
 	}
-	r.home, r.chosen, r.final = r.url+".git", nil, false
+	r.home = r.url + ".git"
+	r.chosen = nil
+	r.final = false
 	return true
 }
 
-// subtree reports whether only a folder of the repository is better fetched
-// alone: by the command, when there is one and nobody demands go-git.
+// subtree chooses the git command, if there is one and go-git is not forced: only the
+// command can fetch a single directory.
 func (r *repo) subtree() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -26,7 +26,7 @@ func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.
 			return l.OriginOf(v), nil
 		}
 		if l.Head == "" {
-			return source.Origin{}, diag.New(diag.VersionNotFound, "resolving %s: %s has neither a version nor a commit", id, l.URL)
+			return source.Origin{}, diag.New(diag.VersionNotFound, "resolving %s: %s has no version and no commit", id, l.URL)
 		}
 		return s.pseudo(ctx, l, refs, l.Head, "")
 	case lock.IsCommit(query):
@@ -50,8 +50,8 @@ func (s *Source) Resolve(ctx context.Context, id lock.ID, query string) (source.
 	return source.Origin{}, e
 }
 
-// pseudo resolves a commit, or the beginning of one. Want is the pseudo-version
-// that somebody wrote, which must be one that the commit can have, or "".
+// pseudo resolves a commit or its prefix. Want is the required pseudo-version, which
+// the commit must be able to have, or "".
 func (s *Source) pseudo(ctx context.Context, l *source.Listing, refs *Refs, prefix, want string) (source.Origin, error) {
 	o := source.Origin{ID: l.ID, URL: l.URL, Commit: prefix, Subdir: l.ID.Subdir, TagSum: l.TagSum, Version: want}
 	if o.Version == "" {
@@ -72,8 +72,8 @@ func (s *Source) pseudo(ctx context.Context, l *source.Listing, refs *Refs, pref
 	return versionOf(h, l, o, want)
 }
 
-// versionOf gives the commit of o its version: that of a tag which holds it, or
-// a pseudo-version after the newest version among its ancestors.
+// versionOf sets the version of o by its commit: that of its tag, or a pseudo-version
+// after the newest version among its ancestors.
 func versionOf(h *history, l *source.Listing, o source.Origin, want string) (source.Origin, error) {
 	o.Time = h.known[o.Commit].time
 	before := h.ancestors(o.Commit)
@@ -92,7 +92,7 @@ func versionOf(h *history, l *source.Listing, o source.Origin, want string) (sou
 	if want == "" || want == o.Version {
 		return o, nil
 	}
-	for _, v := range older { // it was written when there were fewer tags
+	for _, v := range older { // tags were added after want was written
 		if lock.PseudoVersion(l.ID, v, o.Time, o.Commit) == want {
 			o.Version = want
 			return o, nil
@@ -101,7 +101,7 @@ func versionOf(h *history, l *source.Listing, o source.Origin, want string) (sou
 	return source.Origin{}, diag.New(diag.VersionMismatch, "resolving %s at %s: commit %s has the version %s", l.ID, want, o.Commit, o.Version)
 }
 
-// reachable refuses a commit that no branch or tag holds.
+// reachable refuses a commit that no branch or tag contains.
 func (s *Source) reachable(ctx context.Context, o source.Origin, refs *Refs) error {
 	if refs.IsTip(o.Commit) {
 		return nil
@@ -113,8 +113,8 @@ func (s *Source) reachable(ctx context.Context, o source.Origin, refs *Refs) err
 	return err
 }
 
-// history brings all commits of a remote, once, without their files if the
-// remote can leave them out. A store that is broken is thrown away once.
+// history fetches all commits of a remote, once, without files if the remote can omit
+// them. A damaged store is discarded once.
 func (s *Source) history(ctx context.Context, url string, refs *Refs) (*history, error) {
 	return s.hist.Do(ctx, url, func() (h *history, err error) {
 		st := newStore(s.p.Cache, url)

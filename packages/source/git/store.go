@@ -19,17 +19,17 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// store is the folder in the cache that belongs to one remote:
+// store is the directory of one remote in the cache:
 //
-//	url            for people who look
-//	refs.json      what the remote said last, for --offline
+//	url            the address, for people
+//	refs.json      the refs of the last time, for --offline
 //	sums/…         commit and folder -> tree and sum of the snapshot
 //	files.git      commits with their files, without history
-//	partial.git    the same with the files of some folders only
+//	partial.git    the same with the files of some directories only
 //	history.git    all commits, without files
-//	all.git        everything, for remotes that cannot do less
+//	all.git        everything, for remotes that cannot send less
 //
-// Writers hold the lock file beside it. Everything in it can be fetched again.
+// Writers hold the lock file next to it. Everything in it can be fetched again.
 type store struct {
 	cache *source.Cache
 	dir   string
@@ -55,7 +55,7 @@ func newStore(c *source.Cache, url string) *store {
 	return &store{cache: c, dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
 }
 
-// with calls fn while no other process has the store.
+// with calls fn while this process has the lock of the store.
 func (s *store) with(ctx context.Context, fn func() error) error {
 	l, err := filelock.Acquire(ctx, s.dir+".lock")
 	if err != nil {
@@ -75,16 +75,15 @@ func (s *store) unwritable(err error) error {
 	return diag.New(diag.FileSystemError, "writing the cache for %s: %w", s.url, err).WithReason("cache")
 }
 
-// repository returns the path of one of the store's bare repositories, made
-// when it is missing. A process that died while making it left no HEAD, which
-// is written last.
+// repository returns the path of one of the store's bare repositories, and creates it
+// if it is missing. HEAD is written last: without it, a killed process left the rest.
 func (s *store) repository(name string, isSHA256 bool) (string, error) {
 	dir := filepath.Join(s.dir, name)
 	if b, err := os.ReadFile(filepath.Join(dir, "config")); err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
 			return dir, nil
 		}
-		if err := os.RemoveAll(dir); err != nil { // the remote has another format now
+		if err := os.RemoveAll(dir); err != nil { // unfinished, or the remote has another format now
 			return "", s.unwritable(err)
 		}
 	}
@@ -93,7 +92,7 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 			return "", s.unwritable(err)
 		}
 	}
-	s.remember(filepath.Join(s.dir, "url"), []byte(s.url+"\n"))
+	s.save(filepath.Join(s.dir, "url"), []byte(s.url+"\n"))
 	err := plainConfig(dir, isSHA256)
 	if err == nil {
 		err = atomicfile.Write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
@@ -112,13 +111,12 @@ func configOf(isSHA256 bool) string {
 	return "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\tobjectformat = " + format + "\n"
 }
 
-// plainConfig writes the settings of one of our repositories, which say nothing
-// about any remote.
+// plainConfig writes the settings of a repository of the store, without a remote.
 func plainConfig(dir string, isSHA256 bool) error {
 	return atomicfile.Write(filepath.Join(dir, "config"), []byte(configOf(isSHA256)), 0o600)
 }
 
-// discard removes a repository of the store that turned out to be broken.
+// discard removes a damaged repository of the store.
 func (s *store) discard(name string) error {
 	if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
 		return s.unwritable(err)
@@ -126,17 +124,17 @@ func (s *store) discard(name string) error {
 	return nil
 }
 
-// saveRefs remembers what the remote said. It is a courtesy to later runs.
+// saveRefs saves the refs for --offline. It reports no errors: nothing depends on it.
 func (s *store) saveRefs(r *Refs) {
 	b, err := json.Marshal(r)
 	if err == nil && os.MkdirAll(s.dir, 0o700) == nil {
-		s.remember(filepath.Join(s.dir, "refs.json"), b)
+		s.save(filepath.Join(s.dir, "refs.json"), b)
 	}
 }
 
-// remember writes a file that may be lost, unless it says the same already. That
-// the store is in use is noted in either case.
-func (s *store) remember(file string, b []byte) {
+// save writes a file that may be lost, unless it has the same text. Both count as a
+// use of the store for GC.
+func (s *store) save(file string, b []byte) {
 	if was, err := os.ReadFile(file); err == nil && bytes.Equal(was, b) {
 		s.cache.Used(s.dir)
 		return
@@ -146,7 +144,7 @@ func (s *store) remember(file string, b []byte) {
 
 func (s *store) loadRefs() (*Refs, error) {
 	b, err := os.ReadFile(filepath.Join(s.dir, "refs.json"))
-	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 { // power was lost
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 { // empty after a power loss
 		return nil, source.NotCached("the versions of " + s.url)
 	}
 	var r Refs
@@ -160,7 +158,7 @@ func (s *store) loadRefs() (*Refs, error) {
 	return &r, nil
 }
 
-// fetched is what a store remembers of a snapshot.
+// fetched is the record of a snapshot in the store.
 type fetched struct {
 	Tree string `json:"tree"`
 	Sum  string `json:"sum"`
@@ -174,7 +172,7 @@ func (s *store) sumFile(o source.Origin) string {
 
 func (s *store) saveSum(o source.Origin, f fetched) {
 	if b, err := json.Marshal(f); err == nil && os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700) == nil {
-		s.remember(s.sumFile(o), b)
+		s.save(s.sumFile(o), b)
 	}
 }
 

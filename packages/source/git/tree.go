@@ -11,10 +11,10 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// maxTagDepth is how many tags may stand before a commit.
+// maxTagDepth is the maximum number of tags between a ref and a commit.
 const maxTagDepth = 5
 
-// peel follows tags to the commit that they hold.
+// peel follows tags to their commit, and returns its name and fields.
 func peel(ctx context.Context, objs Objects, oid string) (string, commit, error) {
 	for range maxTagDepth {
 		var c commit
@@ -38,7 +38,7 @@ func peel(ctx context.Context, objs Objects, oid string) (string, commit, error)
 		}
 		oid = next
 	}
-	return "", commit{}, diag.New(diag.VersionNotFound, "reading tag %s: more than %d tags stand before its commit", oid, maxTagDepth)
+	return "", commit{}, diag.New(diag.VersionNotFound, "reading tag %s: more than %d tags precede its commit", oid, maxTagDepth)
 }
 
 // readTree returns the entries of one tree.
@@ -50,7 +50,7 @@ func readTree(ctx context.Context, objs Objects, oid string) (out []entry, err e
 	return out, err
 }
 
-// descend returns the tree of a folder below a tree.
+// descend returns the tree of a directory below a tree.
 func descend(ctx context.Context, objs Objects, tree, dir string) (string, error) {
 	if dir == "" {
 		return tree, nil
@@ -67,21 +67,21 @@ func descend(ctx context.Context, objs Objects, tree, dir string) (string, error
 			}
 		}
 		if tree == "" {
-			return "", diag.New(diag.SourceNotFound, "looking for the folder %q: that commit has none", dir)
+			return "", diag.New(diag.SourceNotFound, "looking for the folder %q: the commit does not have it", dir)
 		}
 	}
 	return tree, nil
 }
 
-// file is one file that a bundle carries.
+// file is one carried file.
 type file struct {
 	path string
 	mode uint32
 	oid  string
 }
 
-// list returns the files that the bundle in a tree carries, level by level, and
-// refuses the whole when one of them cannot be carried.
+// list returns the carried files of a tree, level by level. If one of them cannot be
+// in a bundle, it returns an error with every such file.
 func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 	files := []file{}
 	level := []file{{path: "", oid: tree}}
@@ -99,11 +99,11 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 			for _, e := range entries {
 				f := file{path.Join(level[i].path, e.name), e.mode, e.oid}
 				if level[i].path != "" && path.Base(f.path) != e.name || level[i].path == "" && f.path != e.name {
-					return diag.New(diag.PathEscape, "reading tree %s: it holds the name %q", oids[i], e.name)
+					return diag.New(diag.PathEscape, "reading tree %s: it has the name %q", oids[i], e.name)
 				}
 				switch {
 				case len(f.path) > bundle.MaxPath && source.Carried(f.path):
-					files = append(files, file{f.path, uint32(lock.ModeRegular), f.oid}) // check refuses it
+					files = append(files, file{f.path, uint32(lock.ModeRegular), f.oid}) // check refuses it by its path
 				case e.mode == modeTree && source.CarriedFolder(f.path):
 					next = append(next, f)
 				case e.mode != modeTree && (source.Carried(f.path) || f.path == ".ai"):
@@ -123,17 +123,17 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 	return files, check(files)
 }
 
-// check reports every file that cannot be in a bundle.
+// check returns an error with every file that cannot be in a bundle.
 func check(files []file) error {
 	var out []diag.Finding
-	sound := make([]lock.TreeFile, 0, len(files))
+	entries := make([]lock.TreeFile, 0, len(files))
 	for i, f := range files {
-		if f.mode == 0o100664 { // what git wrote for a while: it means the same
+		if f.mode == 0o100664 { // written by old versions of git for 100644
 			files[i].mode = uint32(lock.ModeRegular)
 		}
-		sound = append(sound, lock.TreeFile{Path: f.path, Mode: lock.Mode(files[i].mode)})
+		entries = append(entries, lock.TreeFile{Path: f.path, Mode: lock.Mode(files[i].mode)})
 	}
-	out = lock.CheckTree(sound)
+	out = lock.CheckTree(entries)
 	if len(out) == 0 {
 		for _, f := range files {
 			if err := source.CheckPath(f.path); err != nil {

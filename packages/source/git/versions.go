@@ -23,7 +23,7 @@ func listing(id lock.ID, url string, refs *Refs) *source.Listing {
 			continue
 		}
 		io.WriteString(sum, r.Name+" "+r.OID+" "+r.Commit+"\n")
-		// Of bundles/pii/v1.0.0 and v1.0.0 the first is meant.
+		// The tag bundles/pii/v1.0.0 takes precedence over v1.0.0.
 		if was, taken := best[v]; !taken || len(was.Name) < len(r.Name) {
 			best[v] = r
 		}
@@ -43,8 +43,8 @@ func prefixOf(id lock.ID) string {
 	return id.Subdir + "/"
 }
 
-// newest returns the version that "latest" means: the newest release, or the
-// newest pre-release when there is no release.
+// newest returns the version for "latest": the newest release, or the newest
+// pre-release if there is no release.
 func newest(l *source.Listing) (source.Version, bool) {
 	for _, release := range []bool{true, false} {
 		for _, v := range slices.Backward(l.Versions) {

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// What was read since Keep is read no more; after Release the cache counts again.
+// A file is read once between Keep and Release.
 func TestKeep(t *testing.T) {
 	c := newCache(t, nil)
 	w, err := c.Write()
@@ -53,9 +53,9 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A snapshot in memory is one in a cache without the cache: the same sum, and
-// nothing of it is let go.
-func TestHeld(t *testing.T) {
+// A snapshot in memory has the same sum as one in the cache, and Release does not
+// free its files.
+func TestInMemory(t *testing.T) {
 	files := map[string][]byte{".ai/tools/a.sh": []byte("a"), ".ai/b": {}, "rye.yaml": []byte("rye: 1\n")}
 	executable := func(p string) bool { return p == ".ai/tools/a.sh" }
 	held, err := source.InMemory(source.Origin{Version: "v1.0.0"}, files, executable)
@@ -92,7 +92,7 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%q, %v", b, err)
 	}
 	if _, err := held.Read("none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("what is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	if _, err := source.InMemory(source.Origin{}, map[string][]byte{"../x": nil}, executable); err == nil {
 		t.Error("a path that leaves the tree has a sum")
