@@ -20,7 +20,7 @@ import (
 	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
-// counting answers everything and counts; while fails is positive it fails.
+// counting counts calls. It fails while fails is positive.
 type counting struct {
 	asked, running, most atomic.Int32
 	fails                atomic.Int32
@@ -67,7 +67,7 @@ func id(t testing.TB, s string) lock.ID {
 	return out
 }
 
-// all asks a source everything once.
+// all calls every method of a source once.
 func all(ctx context.Context, s source.Source, x lock.ID) (errs []error) {
 	_, e1 := s.Versions(ctx, x)
 	_, e2 := s.Resolve(ctx, x, "v1.0.0")
@@ -105,7 +105,7 @@ func TestMemo(t *testing.T) {
 	}
 }
 
-// One who gives up takes nobody along.
+// A cancelled call does not cancel those that wait for its result.
 func TestMemoSurvivesCancellation(t *testing.T) {
 	c := &counting{gate: make(chan struct{})}
 	m := source.Memo(c)
@@ -120,11 +120,11 @@ func TestMemoSurvivesCancellation(t *testing.T) {
 	go func() { _, err := m.Versions(t.Context(), x); got <- err }()
 	cancel()
 	if err := <-errs; diag.CodeOf(err) != diag.Cancelled {
-		t.Errorf("who gave up got %v", err)
+		t.Errorf("the cancelled call got %v", err)
 	}
 	close(c.gate)
 	if err := <-got; err != nil {
-		t.Errorf("who waited got %v", err)
+		t.Errorf("the waiting call got %v", err)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestMulti(t *testing.T) {
 	}
 	for _, err := range all(t.Context(), m, id(t, "registry:x")) {
 		if diag.CodeOf(err) != diag.SourceNotFound || !strings.Contains(err.Error(), "registry:x") {
-			t.Errorf("nobody is responsible: %v", err)
+			t.Errorf("a kind without a source: %v", err)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func TestDir(t *testing.T) {
 	if f, _ := s.File(".ai/tools/run.sh"); !f.Executable && runtime.GOOS != "windows" {
 		t.Error("the mode is lost")
 	}
-	// What it holds now counts, and everybody can read it as a bundle.
+	// The current files are used, and they can be read as a bundle.
 	write(t, filepath.Join(base, "b"), map[string]string{".ai/tools/a.py": "other"})
 	again, err := d.Fetch(t.Context(), o)
 	if err != nil || again.Sum == s.Sum {
@@ -349,7 +349,7 @@ func TestCacheCare(t *testing.T) {
 	}
 	one, two := put("one"), put("two")
 	if again := put("one"); again.Sum != one.Sum || again.Dir() != one.Dir() {
-		t.Error("the same files in two places")
+		t.Error("the same files in two directories")
 	}
 	if in, err := c.Info(t.Context()); err != nil || in.Snapshots != 2 || in.SnapshotBytes < 6 {
 		t.Errorf("%+v, %v", in, err)
@@ -386,7 +386,7 @@ func TestCacheCare(t *testing.T) {
 	}
 }
 
-// Whatever is changed in a snapshot is seen when it is opened, read or verified.
+// Every change of a snapshot is found when it is opened, read or verified.
 func TestTamperedSnapshot(t *testing.T) {
 	for name, harm := range map[string]func(root string) error{
 		"content":  func(r string) error { return rewrite(filepath.Join(r, "files", ".ai", "x"), "twe") },
@@ -429,7 +429,7 @@ func TestTamperedSnapshot(t *testing.T) {
 			t.Skip(err)
 		}
 		if seen, err := c.Verify(t.Context(), false); err != nil || len(seen.Findings) != 1 {
-			t.Errorf("%s: verify says %+v, %v", name, seen, err)
+			t.Errorf("%s: verify returns %+v, %v", name, seen, err)
 		}
 		if b, err := s.Read(".ai/x"); err == nil && string(b) != "two" {
 			t.Errorf("%s: read %q", name, b)

@@ -67,7 +67,7 @@ func newBench(t *testing.T, w way, format ...string) *bench {
 	return b
 }
 
-// unlock lets the test remove the read-only folders of a cache.
+// unlock makes the read-only directories of a cache removable.
 func unlock(dir string) {
 	filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {

@@ -9,15 +9,15 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Why a transport could not do something that the other one may.
+// Reasons why a transport failed and the other one may succeed.
 var (
-	errMissing     = errors.New("the remote did not send an object that it promised")
-	errNotOffered  = errors.New("the remote sends only what a branch or tag holds")
+	errMissing     = errors.New("the remote did not send an object that it listed")
+	errNotOffered  = errors.New("the remote sends only objects of its branches and tags")
 	errUnsupported = errors.New("this transport cannot read the repository")
-	errAuth        = errors.New("the remote asks who is there")
+	errAuth        = errors.New("the remote requires credentials")
 )
 
-// network is the error for what the other side did wrong, or for no answer.
+// network is the error for a wrong response, or none.
 func network(ctx context.Context, doing, url string, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx, doing, url)

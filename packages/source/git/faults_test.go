@@ -105,7 +105,7 @@ func TestRedirectOfThePack(t *testing.T) {
 	})
 }
 
-// Hosts that want .git at the end are the one redirect that is no move.
+// A redirect that only appends .git is followed.
 func TestRedirectToDotGit(t *testing.T) {
 	eachHTTP(t, func(b *bench, c1 string) {
 		b.url = strings.TrimSuffix(b.url, ".git")
@@ -143,17 +143,17 @@ func TestTruncatedPack(t *testing.T) {
 			b.Errorf("left behind: %v %v", left, keys)
 		}
 		s := b.source()
-		b.fetch(s, b.resolve(s, b.id, "v1.0.0")) // and it heals
+		b.fetch(s, b.resolve(s, b.id, "v1.0.0")) // and it recovers
 	})
 }
 
-// A remote that says one thing and sends another.
+// A remote that lists one commit and sends another.
 func TestLiesAboutRefs(t *testing.T) {
 	eachHTTP(t, func(b *bench, c1 string) {
 		c2 := b.repo.Commit(sourcetest.Bundle("2")...)
 		s := b.source()
 		tag := b.resolve(s, b.id, "v1.0.0").TagObject
-		// The tag object is true, what it holds is said to be another commit.
+		// The tag object is right; the list has another commit for it.
 		b.server.Fault(sourcetest.Replace(c1, c2))
 		s = b.source()
 		o := b.resolve(s, b.id, "v1.0.0")
@@ -183,7 +183,7 @@ func TestGarbage(t *testing.T) {
 			})
 			l, err := b.source().Versions(b.Context(), b.id)
 			if err == nil && len(l.Versions) == 0 && name == "empty" {
-				continue // nothing said, nothing there
+				continue // an empty list
 			}
 			if code := diag.CodeOf(err); code != diag.Network && code != diag.SourceNotFound {
 				b.Errorf("%s: %v, %v (%s)", name, l, err, code)
@@ -240,8 +240,8 @@ func TestStatusCodes(t *testing.T) {
 	})
 }
 
-// A private repository: go-git is asked first, then git with its own
-// credentials, and nobody is asked at a terminal.
+// A private repository: go-git is tried first, then git with its own credentials, and
+// neither prompts at a terminal.
 func TestPrivateRepository(t *testing.T) {
 	b := newBench(t, way{"auto", Auto, true})
 	c1 := b.repo.Commit(sourcetest.Bundle("1")...)
@@ -353,8 +353,8 @@ func (s *slow) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What surrounds a hook, and what somebody left in the settings of git, changes
-// nothing and runs nothing.
+// The environment of a hook and the settings of git neither change a fetch nor run a
+// program.
 func TestSurroundings(t *testing.T) {
 	for _, w := range []way{{"command, http", Command, true}, {"command, folder", Command, false}} {
 		t.Run(w.name, func(t *testing.T) {
@@ -405,7 +405,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Only ssh reaches this one: go-git says so, and so does a missing git.
+// An ssh address needs the git command: go-git and a missing git return an error.
 func TestSSHNeedsTheCommand(t *testing.T) {
 	b := newBench(t, way{transport: GoGit})
 	b.url = "ssh://git@127.0.0.1:1/x"

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// The files of a repository say what git would: loose refs stand over packed
-// ones, symbolic refs and refs of other kinds are nobody's version.
+// Loose refs take precedence over packed ones. Symbolic refs and refs that are not
+// branches or tags are skipped.
 func TestReadLocalRefs(t *testing.T) {
 	a, b, c, d := strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40), strings.Repeat("d", 40)
 	base := map[string]string{
@@ -53,14 +53,14 @@ func TestReadLocalRefs(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := tell(l); got != tc.want {
+		if got := summary(l); got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
 	}
 }
 
-// tell writes refs with the first letter of each object.
-func tell(l *localRefs) string {
+// summary renders refs with the first letter of each object.
+func summary(l *localRefs) string {
 	first := func(oid string) string { return oid[:min(1, len(oid))] }
 	refs := &Refs{}
 	for name, r := range l.refs {

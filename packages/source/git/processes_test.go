@@ -17,8 +17,8 @@ import (
 
 const childVar = "RYE_GITSOURCE_TEST_CHILD"
 
-// TestChild is no test: others run it in processes that they kill. It fetches
-// all versions again and again, from nothing each time it finds nothing.
+// TestChild is the program of child processes, which other tests kill. It fetches all
+// versions repeatedly.
 func TestChild(t *testing.T) {
 	spec := os.Getenv(childVar)
 	if spec == "" {
@@ -155,7 +155,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 }
 
-// What somebody broke in the cache is fetched again.
+// Damaged files of the cache are fetched again.
 func TestBrokenStoreHeals(t *testing.T) {
 	for _, w := range ways()[:2] {
 		t.Run(w.name, func(t *testing.T) {

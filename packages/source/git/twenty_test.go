@@ -30,7 +30,7 @@ func cpu(b *testing.B) (d time.Duration) {
 	return d
 }
 
-// BenchmarkTwenty fetches 20 small bundles into an empty cache, beside 20 plain
+// BenchmarkTwenty fetches 20 small bundles into an empty cache, compared with 20 plain
 // shallow fetches by git into empty repositories, and again from the cache.
 func BenchmarkTwenty(b *testing.B) {
 	root := b.TempDir()

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// Server serves the repositories below a folder, as git hosts do.
+// Server serves the repositories below a directory by HTTP, as git hosts do.
 type Server struct {
 	T    testing.TB
 	Root string
@@ -26,12 +26,12 @@ type Server struct {
 	seen  []Request
 }
 
-// Request is what somebody asked a server.
+// Request is one request to a server.
 type Request struct {
 	Method, Path, Authorization string
 }
 
-// Serve starts a server on this machine that ends with the test.
+// Serve starts a server on this machine. It stops at the end of the test.
 func Serve(t testing.TB, root string) *Server {
 	t.Helper()
 	exe, err := exec.LookPath("git")
@@ -56,7 +56,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, git http.Handler)
 	s.seen = append(s.seen, Request{r.Method, r.URL.Path, r.Header.Get("Authorization")})
 	fault := s.fault
 	s.mu.Unlock()
-	// CGI knows no body of unknown length.
+	// CGI has no body of unknown length.
 	if len(r.TransferEncoding) > 0 && r.TransferEncoding[0] == "chunked" {
 		r.TransferEncoding = nil
 		r.Header.Set("Transfer-Encoding", "")
@@ -68,14 +68,14 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, git http.Handler)
 	git.ServeHTTP(w, r)
 }
 
-// Fault puts fn before git; nil takes it away.
+// Fault makes fn answer requests; with nil, git answers.
 func (s *Server) Fault(fn func(w http.ResponseWriter, r *http.Request, git http.Handler)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fn
 }
 
-// Requests returns what was asked so far, and forgets it.
+// Requests returns the requests since it was last called.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,14 +96,14 @@ func (s *Server) Asked() (n int) {
 	return n
 }
 
-// Redirect sends everybody to another address, path kept.
+// Redirect redirects every request to another address with the same path.
 func Redirect(to string) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
 		http.Redirect(w, r, to+strings.TrimPrefix(r.URL.RequestURI(), "/"), http.StatusMovedPermanently)
 	}
 }
 
-// Status answers everything with a status.
+// Status answers every request with a status.
 func Status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		if code == http.StatusUnauthorized {
@@ -113,7 +113,7 @@ func Status(code int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-// Truncate breaks off each pack after n bytes of the answer.
+// Truncate ends each pack after n bytes.
 func Truncate(n int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, git http.Handler) {
 		if !strings.HasSuffix(r.URL.Path, "/git-upload-pack") {
@@ -136,7 +136,7 @@ func Truncate(n int) func(http.ResponseWriter, *http.Request, http.Handler) {
 	}
 }
 
-// Replace rewrites the answers to questions for refs, such as to lie.
+// Replace replaces text in lists of refs.
 func Replace(old, new string) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(w http.ResponseWriter, r *http.Request, git http.Handler) {
 		rec := httptest.NewRecorder()
@@ -154,14 +154,14 @@ func Replace(old, new string) func(http.ResponseWriter, *http.Request, http.Hand
 	}
 }
 
-// Hang answers nothing until the one who asked goes away.
+// Hang does not answer until the client disconnects.
 func Hang(reached chan<- struct{}) func(http.ResponseWriter, *http.Request, http.Handler) {
 	return func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		select {
 		case reached <- struct{}{}:
 		default:
 		}
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees the other side go
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a disconnect only after the body was read
 		<-r.Context().Done()
 	}
 }

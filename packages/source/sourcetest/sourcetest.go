@@ -1,8 +1,8 @@
-// Package sourcetest makes git repositories with constant names of objects, and
-// serves them over HTTP as hosts do, with the faults that a test wants.
+// Package sourcetest creates git repositories with constant object names, and serves
+// them over HTTP with the faults that a test sets.
 //
-// Only tests import it. It decides nothing and what it cannot set up fails the
-// test at once.
+// Only tests import it. It contains no checks: an error of its own fails the test at
+// once.
 package sourcetest
 
 import (
@@ -27,10 +27,10 @@ type File struct {
 	Path, Data, Mode string
 }
 
-// SHA256 asks NewRepo for a repository whose objects have SHA-256 names.
+// SHA256 is the format of a repository whose objects have SHA-256 names.
 const SHA256 = "sha256"
 
-// NewRepo makes an empty repository at dir.
+// NewRepo creates an empty repository at dir.
 func NewRepo(t testing.TB, dir string, format ...string) *Repo {
 	t.Helper()
 	r := &Repo{T: t, Dir: dir}
@@ -48,7 +48,7 @@ func NewRepo(t testing.TB, dir string, format ...string) *Repo {
 	return r
 }
 
-// Environ is an environment in which git knows nobody and finds no settings.
+// Environ is an environment without a user and settings of git.
 func Environ(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"TMPDIR=" + os.TempDir(), "SYSTEMROOT=" + os.Getenv("SYSTEMROOT"), "LC_ALL=C"}, more...)
@@ -69,11 +69,11 @@ func (r *Repo) Git(stdin string, args ...string) string {
 	c.Stdin = strings.NewReader(stdin)
 	out, err := c.Output()
 	if err != nil {
-		said := ""
+		stderr := ""
 		if e, ok := err.(*exec.ExitError); ok {
-			said = string(e.Stderr)
+			stderr = string(e.Stderr)
 		}
-		r.T.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, said)
+		r.T.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, stderr)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -82,7 +82,7 @@ func (r *Repo) Git(stdin string, args ...string) string {
 // Commits are a minute apart, the first is of 14 November 2023, 22:13:20.
 func (r *Repo) Commit(files ...File) string { return r.CommitTo("main", files...) }
 
-// CommitTo is Commit for another branch; a new one begins at nothing.
+// CommitTo is Commit for another branch; a new one has no parent.
 func (r *Repo) CommitTo(branch string, files ...File) string {
 	r.T.Helper()
 	var b strings.Builder
@@ -121,21 +121,21 @@ func (r *Repo) has(ref string) bool {
 	return c.Run() == nil
 }
 
-// Tag makes or moves an annotated tag and returns the name of its object.
+// Tag creates or moves an annotated tag and returns the name of its object.
 func (r *Repo) Tag(name, commit string) string {
 	r.T.Helper()
 	r.Git("", "tag", "--force", "--annotate", "--no-sign", "--message="+name, name, commit)
 	return r.Git("", "rev-parse", "refs/tags/"+name)
 }
 
-// Light makes or moves a light tag.
+// Light creates or moves a lightweight tag.
 func (r *Repo) Light(name, commit string) {
 	r.T.Helper()
 	r.Git("", "update-ref", "refs/tags/"+name, commit)
 }
 
-// Orphan adds a commit that no branch and no tag holds, as a fork's commit is
-// seen under the address of the original.
+// Orphan adds a commit that no branch or tag contains, as hosts serve commits of forks
+// under the address of the original.
 func (r *Repo) Orphan(files ...File) string {
 	r.T.Helper()
 	id := r.CommitTo("rye-orphan", files...)
@@ -146,8 +146,7 @@ func (r *Repo) Orphan(files ...File) string {
 // URL returns the file address of the repository.
 func (r *Repo) URL() string { return "file://" + filepath.ToSlash(r.Dir) }
 
-// Bundle returns the files of a small bundle; text makes it different from
-// others.
+// Bundle returns the files of a small bundle. Different texts make different bundles.
 func Bundle(text string, more ...File) []File {
 	return slices.Concat([]File{
 		{Path: "README.md", Data: "not carried\n"},
