@@ -2,6 +2,8 @@
 // may import which, which package may use a third-party module, which modules
 // the program links, what a package doc states, and which words texts use.
 //
-// It has no code of its own and no package imports it. docs/layout.md is the
-// picture of its tables.
+// It has no code of its own and no package imports it. The tables of
+// docs/layout.md are generated from its tables and from the package docs.
 package archtest
+
+//go:generate env RYE_UPDATE_GOLDEN=1 go test -count=1 -run ^TestLayoutPage$ .
