@@ -24,6 +24,7 @@ func randomCap(r *rand.Rand, pattern bool) policy.Cap {
 
 // TestNarrowHoldsNoMore is the property that attenuation stands on.
 func TestNarrowHoldsNoMore(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	held := 0
 	for range 20_000 {
@@ -48,6 +49,7 @@ func TestNarrowHoldsNoMore(t *testing.T) {
 }
 
 func TestNarrow(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ a, b, want string }{
 		{"rye.*", "rye.execute.tool.gh.*", "rye.execute.tool.gh.*"},
 		{"rye.execute.tool.*", "rye.execute.tool.gh.issue", "rye.execute.tool.gh.issue"},
@@ -67,6 +69,7 @@ func TestNarrow(t *testing.T) {
 }
 
 func TestAny(t *testing.T) {
+	t.Parallel()
 	s := set("rye.load.tool.* rye.s*.x")
 	for v, want := range map[policy.Verb]bool{policy.Load: true, policy.Sign: true, policy.Search: true, policy.Execute: false} {
 		if s.Any(v) != want {

@@ -11,6 +11,7 @@ import (
 )
 
 func TestCovers(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		pattern, want string
 		ok            bool
@@ -43,6 +44,7 @@ func TestCovers(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for _, bad := range []string{"", "rye", "execute.tool", "rye.", "rye..x", "rye.a/b", "rye.[ab", "rye.a]b", "rye.ä"} {
 		if _, err := Parse(bad); diag.CodeOf(err) != diag.Usage {
 			t.Errorf("Parse(%q) = %v, want USAGE", bad, err)
@@ -54,6 +56,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestCheckNamesTheMissingCapability(t *testing.T) {
+	t.Parallel()
 	ref := item.Ref{Kind: item.Tool, ID: "rye/bash/bash"}
 	err := Set{"rye.execute.tool.gh.*"}.Check(Execute, ref)
 	if diag.CodeOf(err) != diag.PermissionDenied || !strings.Contains(err.Error(), "rye.execute.tool.rye.bash.bash") {
@@ -70,6 +73,7 @@ func TestCheckNamesTheMissingCapability(t *testing.T) {
 // Within one segment the matcher agrees with path.Match, whose classes and
 // stars mean the same there.
 func TestSegmentAgreesWithPathMatch(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(alphabet string, n int) string {
 		var b strings.Builder

@@ -16,6 +16,7 @@ func run(t *testing.T, dir, name, in string) (wiretest.Object, int) {
 }
 
 func TestTableIsFreshAndComplete(t *testing.T) {
+	t.Parallel()
 	want := []string{"bash", "edit_lines", "glob", "grep", "ls", "lsp", "read", "system", "telemetry", "webfetch", "websearch", "write"}
 	if got := slices.Sorted(maps.Keys(Table())); !slices.Equal(got, want) {
 		t.Fatalf("applets %v, want %v", got, want)
@@ -28,6 +29,7 @@ func TestTableIsFreshAndComplete(t *testing.T) {
 }
 
 func TestRunRefusesBadCalls(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"a.txt": "a\n"})
 	for name, c := range map[string]struct {
 		applet, in, code string
@@ -61,6 +63,7 @@ func TestRunRefusesBadCalls(t *testing.T) {
 }
 
 func TestRunTurnsAPanicIntoInternal(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	exit := Run(t.Context(), "read", Params{Stdin: panicReader{}, Stdout: &out})
 	if exit != 70 || !strings.Contains(out.String(), `"INTERNAL"`) {
@@ -76,12 +79,14 @@ type panicReader struct{}
 func (panicReader) Read([]byte) (int, error) { panic("broken reader") }
 
 func TestZeroParamsWork(t *testing.T) {
+	t.Parallel()
 	if exit := Run(t.Context(), "system", Params{}); exit != 0 {
 		t.Fatalf("exit %d", exit)
 	}
 }
 
 func TestProjectComesFromTheEnvironment(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"only-here": "x\n"})
 	var out bytes.Buffer
 	exit := Run(t.Context(), "ls", Params{Stdout: &out, Getenv: func(k string) string {

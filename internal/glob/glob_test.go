@@ -9,6 +9,7 @@ import (
 )
 
 func TestMatch(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		pattern, name string
 		want          bool
@@ -37,6 +38,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	for pattern, want := range map[string]string{
 		"acme/**":                 "",
 		"a/[x-z]?*/**/b":          "",
@@ -70,6 +72,7 @@ func TestCheck(t *testing.T) {
 // TestMatchIsNotExponential would run for years if a star returned to more
 // than the star before it.
 func TestMatchIsNotExponential(t *testing.T) {
+	t.Parallel()
 	if Match(strings.Repeat("a*", 400)+"b", strings.Repeat("a", 2000)) {
 		t.Error("matched within a segment")
 	}
@@ -79,6 +82,7 @@ func TestMatchIsNotExponential(t *testing.T) {
 }
 
 func TestIsPattern(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]bool{"demo/*": true, "a?": true, "[a]": true, "demo/hello": false, "": false} {
 		if IsPattern(s) != want {
 			t.Errorf("IsPattern(%q) = %v", s, !want)

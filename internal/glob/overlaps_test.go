@@ -7,6 +7,7 @@ import (
 )
 
 func TestOverlaps(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		a, b string
 		want bool
@@ -23,6 +24,7 @@ func TestOverlaps(t *testing.T) {
 
 // A text that both patterns match is an overlap.
 func TestOverlapsIsConservative(t *testing.T) {
+	t.Parallel()
 	rng := rand.New(rand.NewPCG(3, 4))
 	word := func(alphabet string, n int) string {
 		var b strings.Builder

@@ -28,6 +28,7 @@ func FuzzPattern(f *testing.F) {
 
 // TestPatternAndMatch compares the two matchers where their syntax is the same.
 func TestPatternAndMatch(t *testing.T) {
+	t.Parallel()
 	for _, pattern := range []string{"**", "a/**", "a/*/c", "**/b", "[!a]?", "a*b", "a/**/b", "?/[a-c]"} {
 		p, problems := Compile(pattern)
 		if len(problems) > 0 {

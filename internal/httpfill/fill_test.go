@@ -10,6 +10,7 @@ import (
 )
 
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]Shape{
 		"https://h/p?q#f":             {Scheme: "https:", Authority: "h", path: "/p", query: "q"},
 		"https://h":                   {Scheme: "https:", Authority: "h"},
@@ -67,6 +68,7 @@ func FuzzURL(f *testing.F) {
 }
 
 func TestFillValues(t *testing.T) {
+	t.Parallel()
 	f := &Filler{
 		Env: map[string]string{"KEY": "k{a}"}, Absent: []string{"gone"}, For: "t",
 		Params: map[string]any{"a": "${KEY}", "n": int64(3), "m": map[string]any{"x": "{n}"}},
@@ -89,6 +91,7 @@ func TestFillValues(t *testing.T) {
 }
 
 func TestVariables(t *testing.T) {
+	t.Parallel()
 	v := map[string]any{"a": "${B}x${A}", "l": []any{"${A}", "${WITH:-default}", "${lower}", "${OPEN", int64(1)}, "m": map[string]any{"x": "$C ${C}"}}
 	if got := strings.Join(Variables(v), " "); got != "A B C" {
 		t.Errorf("%q", got)
@@ -96,6 +99,7 @@ func TestVariables(t *testing.T) {
 }
 
 func TestBodyAndHeaders(t *testing.T) {
+	t.Parallel()
 	f := &Filler{Params: map[string]any{"q": "a&b=\"c\"", "l": []any{"x", int64(2)}}, Absent: []string{"gone"}, For: "t"}
 	for _, c := range []struct {
 		v                  any

@@ -21,6 +21,7 @@ func all(r io.Reader, f Framing) (got []string, cut bool, err error) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, in string
 		f        Framing
@@ -69,6 +70,7 @@ func (f forever) Read(p []byte) (int, error) {
 }
 
 func TestEventsAreBounded(t *testing.T) {
+	t.Parallel()
 	for _, f := range []Framing{SSE, JSONLines} {
 		if _, _, err := all(forever('x'), f); diag.CodeOf(err) != diag.ResourceExceeded {
 			t.Errorf("%s: an endless line: %v", f, err)

@@ -60,6 +60,7 @@ func wantCode(t *testing.T, err error, code diag.Code, words ...string) *diag.Er
 }
 
 func TestDo(t *testing.T) {
+	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
 		w.Header().Set("X-Saw", r.Method+" "+r.Header.Get("X-A")+" "+string(b))
@@ -88,6 +89,7 @@ func TestNoProxyFromEnvironment(t *testing.T) {
 }
 
 func TestDeclaredProxy(t *testing.T) {
+	t.Parallel()
 	proxy := server(t, func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "via "+r.URL.String()) })
 	c := local(t, func(p *Params) { p.AllowPrivate, p.Proxy = nil, proxy })
 	res, err := c.Do(t.Context(), get("http://service.test/x"))
@@ -107,6 +109,7 @@ func TestDeclaredProxy(t *testing.T) {
 }
 
 func TestNotPublic(t *testing.T) {
+	t.Parallel()
 	for _, s := range strings.Fields(`0.0.0.0 0.1.2.3 10.0.0.1 100.64.0.1 127.0.0.1 127.255.255.254 169.254.1.1 172.16.0.1 172.31.255.255
 		192.0.0.1 192.0.2.1 192.168.1.1 198.18.0.1 198.51.100.7 203.0.113.9 224.0.0.1 239.1.1.1 240.0.0.1 255.255.255.255
 		:: ::1 ::ffff:127.0.0.1 ::ffff:10.0.0.1 64:ff9b::7f00:1 64:ff9b::a00:1 64:ff9b:1::1 100::1 2001::1 2001:db8::1 2002:7f00:1:: 2002:a00:1::
@@ -129,6 +132,7 @@ func TestNotPublic(t *testing.T) {
 }
 
 func TestAllowPrivate(t *testing.T) {
+	t.Parallel()
 	g := func(allow ...string) *guard {
 		g, fs := newGuard(Params{AllowPrivate: allow, Dialer: &net.Dialer{}})
 		if len(fs) > 0 {
@@ -170,6 +174,7 @@ func TestAllowPrivate(t *testing.T) {
 // A name that answers with a private address is refused when the connection is
 // made, whatever it answered before (DNS rebinding).
 func TestRebinding(t *testing.T) {
+	t.Parallel()
 	hit := false
 	url := server(t, func(http.ResponseWriter, *http.Request) { hit = true })
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(url, "http://"))
@@ -244,6 +249,7 @@ func dnsAnswer(q []byte, table map[string]string) []byte {
 }
 
 func TestURLs(t *testing.T) {
+	t.Parallel()
 	c := local(t, func(p *Params) { p.Hosts = []string{"api.test", "*.deep.test", "port.test:8443"} })
 	for raw, want := range map[string]diag.Code{
 		"https://api.test/x?y#z":        "",
@@ -292,6 +298,7 @@ func TestURLs(t *testing.T) {
 }
 
 func TestRedirects(t *testing.T) {
+	t.Parallel()
 	var saw []string
 	note := func(r *http.Request) {
 		b, _ := io.ReadAll(r.Body)
@@ -364,6 +371,7 @@ func TestRedirects(t *testing.T) {
 // A redirect never leads from https to http, nor to a server whose certificate
 // does not hold.
 func TestRedirectDowngrade(t *testing.T) {
+	t.Parallel()
 	plain := server(t, func(http.ResponseWriter, *http.Request) {})
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, plain, http.StatusFound) }))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)
@@ -379,6 +387,7 @@ func TestRedirectDowngrade(t *testing.T) {
 }
 
 func TestSize(t *testing.T) {
+	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bomb" {
 			w.Header().Set("Content-Encoding", "gzip")
@@ -407,6 +416,7 @@ func TestSize(t *testing.T) {
 }
 
 func TestTimes(t *testing.T) {
+	t.Parallel()
 	release := make(chan struct{})
 	url := server(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -433,6 +443,7 @@ func TestTimes(t *testing.T) {
 }
 
 func TestRetry(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex // the server's goroutine of a broken connection ends by itself
 	var seen int
 	var script []int
@@ -521,6 +532,7 @@ func TestRetry(t *testing.T) {
 }
 
 func TestWaitNeverOverflows(t *testing.T) {
+	t.Parallel()
 	r := Retry{First: time.Hour, Jitter: 1}
 	for n := range 3000 {
 		if d := r.wait(n+1, 0.999); d < 0 || d > 24*time.Hour {
@@ -530,6 +542,7 @@ func TestWaitNeverOverflows(t *testing.T) {
 }
 
 func TestOpen(t *testing.T) {
+	t.Parallel()
 	url := server(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/bad" {
 			http.Error(w, "why", 500)
@@ -571,6 +584,7 @@ func TestOpen(t *testing.T) {
 }
 
 func TestShown(t *testing.T) {
+	t.Parallel()
 	for raw, want := range map[string]string{
 		"https://u:p@h.test:1/a%20b?k=secret#f": "https://h.test:1/a%20b",
 		"::":                                    "the URL",
@@ -583,6 +597,7 @@ func TestShown(t *testing.T) {
 }
 
 func TestMediaType(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"text/HTML; charset=UTF-8":    "text/html utf-8",
 		"application/json":            "application/json ",

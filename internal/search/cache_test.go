@@ -25,6 +25,7 @@ func (k *kit) files() (out []string) {
 // Whatever happens to the index in the cache, the answer is right, and the
 // index is whole again afterwards.
 func TestDamagedCache(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 30)
 	k.reads(k.index(false), "zebras")
 	for name, damage := range map[string]func(path string) error{
@@ -44,6 +45,9 @@ func TestDamagedCache(t *testing.T) {
 		"folder":    func(p string) error { _ = os.Remove(p); return os.MkdirAll(filepath.Join(p, "x"), 0o700) },
 		"exchanged": func(p string) error { return os.WriteFile(p, []byte(segmentMagic+stateMagic), 0o600) },
 	} {
+		if testing.Short() && name != "flipped" && name != "cut" && name != "folder" {
+			continue
+		}
 		for _, path := range k.files() {
 			if err := damage(path); err != nil {
 				t.Fatal(err)
@@ -70,6 +74,7 @@ func TestDamagedCache(t *testing.T) {
 
 // A cache that cannot be written is no reason to fail.
 func TestNoCache(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 3)
 	file := filepath.Join(k.Dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -89,6 +94,7 @@ func TestNoCache(t *testing.T) {
 
 // Many small changes leave few segments, and nothing of what is gone.
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 64)
 	x := k.index(false)
 	k.reads(x, "zebras")

@@ -7,13 +7,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"golang.org/x/sync/errgroup"
 )
 
 // file is one file of a root that gives an item's id.
@@ -97,22 +96,18 @@ func (c *content) document(f *fields) *document {
 // in: it bounds the memory of a first reading.
 const batch = 512
 
-// parallel calls work for 0..n-1 on all processors.
+// parallel calls work for 0 to n-1 on all processors. It stops early when ctx
+// ends.
 func parallel(ctx context.Context, n int, work func(i int)) {
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= n {
-					return
-				}
-				work(i)
-			}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		g.Go(func() error {
+			work(i)
+			return nil
 		})
 	}
-	wg.Wait()
+	_ = g.Wait() // work returns no error
 }
 
 // documents reads files and hands each with its document, which may be nil, to

@@ -41,6 +41,7 @@ func settledKit(t testing.TB, n int) *kit {
 
 // A file is read once; an edit, and only that, is seen by the next query.
 func TestEditIsSeen(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 40)
 	first, res := k.reads(k.index(false), "zebras")
 	if first < 40 || res.Total != 40 {
@@ -88,6 +89,7 @@ func TestEditIsSeen(t *testing.T) {
 // A file whose stamp is so young that the next change may not show is read
 // again, until it is old; one with a future stamp always.
 func TestRacyStamps(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.Write(k.Project, "tools/many/a.yaml", tool("A zebra.", ""))
 	clock := time.Now()
@@ -116,6 +118,7 @@ func TestRacyStamps(t *testing.T) {
 
 // Equal stamps are not believed where the record says that they may lie.
 func TestStampThatLies(t *testing.T) {
+	t.Parallel()
 	for _, again := range []bool{false, true} {
 		k := settledKit(t, 3)
 		x := k.index(false)
@@ -137,6 +140,7 @@ func TestStampThatLies(t *testing.T) {
 
 // Between two looks at the files a server answers from memory.
 func TestFresh(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 3)
 	clock := time.Now().Add(time.Hour)
 	k.p.Now, k.p.Fresh = func() time.Time { return clock }, 250*time.Millisecond
@@ -160,6 +164,7 @@ func TestFresh(t *testing.T) {
 
 // Over keeps what is known and asks the other resolver about trust.
 func TestOver(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 3)
 	x := k.index(false)
 	k.reads(x, "zebras")
@@ -171,6 +176,7 @@ func TestOver(t *testing.T) {
 
 // An extractor that names other fields has other words indexed.
 func TestOtherExtractor(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 3)
 	k.Put(k.Project, "tools/many/owl.yaml", tool("A bird.", "motto: strix\n"))
 	if _, err := k.index(false).Search(t.Context(), Query{Text: "motto:strix"}); diag.CodeOf(err) != diag.Usage {
@@ -199,6 +205,7 @@ func TestOtherExtractor(t *testing.T) {
 
 // Many goroutines ask one index while files change.
 func TestConcurrent(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 20)
 	x := k.index(false)
 	var wg sync.WaitGroup
@@ -222,6 +229,7 @@ func TestConcurrent(t *testing.T) {
 // The segment of a bundle is kept by its digest, and only when it is made of
 // the very files of the bundle.
 func TestFixed(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	x := k.index(false)
 	if n, _ := k.reads(x, "bash"); n == 0 {
@@ -254,6 +262,7 @@ func TestFixed(t *testing.T) {
 // A folder that cannot be listed is told, and the rest is searched; when it can
 // be listed again, what was known of it is known still.
 func TestUnlistable(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 3)
 	k.Write(k.Project, "directives/many/zoo.md", directive("zoo", "A zoo", "Zebras.", ""))
 	k.reads(k.index(false), "zebras")
@@ -283,9 +292,14 @@ func TestUnlistable(t *testing.T) {
 
 // A search that is given up gives no answer and spoils no index.
 func TestCancelled(t *testing.T) {
-	k := settledKit(t, 200)
+	t.Parallel()
+	items, tries := 200, 40
+	if testing.Short() {
+		items, tries = 50, 8
+	}
+	k := settledKit(t, items)
 	k.reads(k.index(false), "zebras")
-	for i := range 40 {
+	for i := range tries {
 		ctx, cancel := context.WithCancel(t.Context())
 		x := k.index(false)
 		if i%2 == 0 { // after a while, for the extractors are read first
@@ -296,11 +310,11 @@ func TestCancelled(t *testing.T) {
 			cancel()
 		}
 		res, err := x.Search(ctx, Query{Text: "zebras"})
-		if err == nil && (res.Total != 200 || i%2 == 1) || err != nil && res != nil {
+		if err == nil && (res.Total != items || i%2 == 1) || err != nil && res != nil {
 			t.Fatalf("%+v, %v", res, err)
 		}
 		cancel()
-		if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 200 {
+		if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != items {
 			t.Fatalf("afterwards: %d reads, %d hits", n, res.Total)
 		}
 	}
@@ -308,6 +322,7 @@ func TestCancelled(t *testing.T) {
 
 // What cannot be read is tried again for each query and written down once.
 func TestUnreadableAgain(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 2)
 	link := filepath.Join(k.Project, ".ai/tools/many/link.yaml")
 	if err := os.Symlink("item_0000.yaml", link); err != nil {

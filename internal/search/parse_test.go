@@ -26,6 +26,7 @@ func columnOf(err error) int {
 
 // A malformed query is an error about one character.
 func TestMalformed(t *testing.T) {
+	t.Parallel()
 	for text, column := range map[string]int{
 		"(a": 1, "a (b (c)": 3, "a)": 2, ")": 1, "()": 2, "a ()": 4, "( )": 3,
 		`"a`: 1, `a "b`: 3, `""`: 1, `a "."`: 3, `"a b"~`: 6, `"a b"~x`: 6, `"a b"~101`: 6, `"a"~999`: 4,
@@ -48,6 +49,7 @@ func TestMalformed(t *testing.T) {
 
 // The mistakes that people make get a word about what to write.
 func TestMalformedHints(t *testing.T) {
+	t.Parallel()
 	for text, hint := range map[string]string{
 		"titel:x": "did you mean title?", "type:tol": "did you mean tool?", "space:projekt": "did you mean project?", "-rebase": "write NOT rebase",
 		"xyzzy:1": "known are type, space, ns, signed-by, body", "a AND": "quote it", "title: x": "without a blank", "signed-by:x": "rye trust list",
@@ -89,6 +91,7 @@ func write(n node) string {
 }
 
 func TestParse(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                      "*",
 		" \t ":                  "*",
@@ -158,6 +161,7 @@ func FuzzParse(f *testing.F) {
 }
 
 func TestEdits(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		a, b string
 		want int
@@ -178,6 +182,7 @@ func TestEdits(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "Hello, World": "hello world", "a_b-c.d/e": "a b c d e", "x1 2y": "x1 2y", "Ärger ÉCLAIR": "ärger éclair", "日本語 x": "日本語 x",
 		"\xff\xfeok\x00no": "ok no", "don't": "don t", "İ": "i",

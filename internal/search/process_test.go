@@ -57,6 +57,7 @@ func houseAt(t testing.TB, dir string) *kit {
 // killed in the middle of it: none ever gives a wrong answer, and what they
 // leave behind is a sound index.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	for i := range stable {
 		k.Write(k.Project, fmt.Sprintf("tools/stable/s%02d.yaml", i), tool(fmt.Sprintf("Stable zebras, %d.", i), ""))
@@ -70,7 +71,11 @@ func TestKilled(t *testing.T) {
 	for i := range children {
 		children[i] = startChild(t, self, k.Dir)
 	}
-	for round := range 60 {
+	rounds := 60
+	if testing.Short() {
+		rounds = 8
+	}
+	for round := range rounds {
 		k.Write(k.Project, fmt.Sprintf("tools/moving/m%02d.yaml", r.IntN(30)), tool(fmt.Sprintf("A moving okapi, %d.", round), ""))
 		time.Sleep(time.Duration(r.IntN(20)) * time.Millisecond)
 		if round%4 == 3 {

@@ -92,39 +92,47 @@ func show(r *Result, err error) string {
 	return fmt.Sprint(string(b), err)
 }
 
-// The index and the scan give the same answer, to the last digit, whatever is
-// asked and whatever happened to the files before; in one process that stays
-// and in processes that come and go.
+// The index and the scan return the same results, to the last digit, for every
+// query and after every change of the files, in one long-lived index and in
+// indexes that are opened for one query.
 func TestIndexIsScan(t *testing.T) {
-	seeds := 4
+	t.Parallel()
+	seeds, rounds := 4, 25
 	if testing.Short() {
-		seeds = 2
+		seeds, rounds = 2, 6
 	}
 	for seed := range seeds {
-		w := &world{kit: newKit(t), r: rand.New(rand.NewPCG(uint64(seed), 7))}
-		settledWorld := seed%2 == 1
-		if settledWorld { // stamps are believed at once
-			w.p.Now = func() time.Time { return time.Now().Add(time.Hour) }
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			compareIndexAndScan(t, seed, rounds)
+		})
+	}
+}
+
+func compareIndexAndScan(t *testing.T, seed, rounds int) {
+	w := &world{kit: newKit(t), r: rand.New(rand.NewPCG(uint64(seed), 7))}
+	settled := seed%2 == 1
+	if settled { // all changes are old enough for their stamps to be believed
+		w.p.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	}
+	longLived := w.index(false)
+	for round := range rounds {
+		if settled {
+			time.Sleep(25 * time.Millisecond) // the clock of the file system must advance
 		}
-		stays := w.index(false)
-		for round := range 25 {
-			if settledWorld {
-				time.Sleep(25 * time.Millisecond) // the clock of the file system moves on
-			}
-			for range w.r.IntN(6) {
-				w.edit()
-			}
-			if round%7 == 3 {
-				w.damageCache()
-			}
-			for range 6 {
-				q := Query{Text: w.query(2), Scope: []string{"", "", "all", "tool", "knowledge.a", "directive.b.*"}[w.r.IntN(6)],
-					Space: []string{"", "", "", "project", "user"}[w.r.IntN(5)], Limit: 1 + w.r.IntN(12), Offset: w.r.IntN(4)}
-				want := show(w.index(true).Search(t.Context(), q))
-				for name, x := range map[string]*Index{"stays": stays, "comes": w.index(false)} {
-					if got := show(x.Search(t.Context(), q)); got != want {
-						t.Fatalf("seed %d, round %d, %s: %+v\nindex %s\nscan %s", seed, round, name, q, got, want)
-					}
+		for range w.r.IntN(6) {
+			w.edit()
+		}
+		if round%7 == 3 {
+			w.damageCache()
+		}
+		for range 6 {
+			q := Query{Text: w.query(2), Scope: []string{"", "", "all", "tool", "knowledge.a", "directive.b.*"}[w.r.IntN(6)],
+				Space: []string{"", "", "", "project", "user"}[w.r.IntN(5)], Limit: 1 + w.r.IntN(12), Offset: w.r.IntN(4)}
+			want := show(w.index(true).Search(t.Context(), q))
+			for name, x := range map[string]*Index{"long-lived": longLived, "new": w.index(false)} {
+				if got := show(x.Search(t.Context(), q)); got != want {
+					t.Fatalf("seed %d, round %d, %s: %+v\nindex %s\nscan %s", seed, round, name, q, got, want)
 				}
 			}
 		}

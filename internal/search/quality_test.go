@@ -42,6 +42,7 @@ func wishes(t *testing.T) (out []wish) {
 
 // What people ask for comes first, or as far up as the list says.
 func TestQuality(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	corpus, err := txtar.ParseFile("testdata/corpus.txtar")
 	if err != nil {

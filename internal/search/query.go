@@ -41,8 +41,7 @@ type word struct {
 	kid     node
 	text    string // folded, without its field
 	field   int
-	at, end int  // in characters of the query
-	plain   bool // neither quoted nor a pattern nor fuzzy already
+	at, end int // in characters of the query
 }
 
 // filter is a demand on what an item is, not on its text.

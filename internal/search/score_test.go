@@ -38,6 +38,7 @@ func shelfOf(t *testing.T, texts ...[2]string) (*fields, *shelf) {
 // The scores are those of the formula, written down here a second time: BM25
 // with k1 1.2 and b 0.75 over the average of the items that have the field.
 func TestScores(t *testing.T) {
+	t.Parallel()
 	f, s := shelfOf(t, [2]string{"zebra stripes", "zebra zebra lion grass"}, [2]string{"grass", "zebra"}, [2]string{"lion", ""}, [2]string{"grass lion okapi", "grass grass grass"})
 	idf := func(n float64) float64 { return math.Log(1 + (4-n+0.5)/(n+0.5)) }
 	part := func(weight, tf, length, average float64) float64 {
@@ -76,6 +77,7 @@ func TestScores(t *testing.T) {
 
 // Ties are by space, then id, then kind; what differs by less than 1e-4 is one.
 func TestOrder(t *testing.T) {
+	t.Parallel()
 	_, s := shelfOf(t, [2]string{"", ""}, [2]string{"", ""}, [2]string{"", ""})
 	in := []match{{2, 1.00001}, {1, 1.00002}, {0, 1.00004}}
 	if got := s.best(slices.Clone(in), 3); got[0].doc != 0 || got[1].doc != 1 || got[2].doc != 2 {

@@ -100,6 +100,7 @@ const (
 const here = " NOT space:system"
 
 func TestGrammar(t *testing.T) {
+	t.Parallel()
 	k := smallHouse(t)
 	for text, want := range map[string][]string{
 		"page":                                {scrape, survey, etiquette},
@@ -184,6 +185,7 @@ func TestGrammar(t *testing.T) {
 func (k *kit) signer() string { return sign.FingerprintOf(k.Key.Public()).String() }
 
 func TestEverything(t *testing.T) {
+	t.Parallel()
 	k := smallHouse(t)
 	all := k.search(Query{Limit: MaxLimit})
 	if all.Total != len(all.Hits) || all.Total < 30 || all.NextOffset != 0 {
@@ -215,6 +217,7 @@ func TestEverything(t *testing.T) {
 }
 
 func TestScope(t *testing.T) {
+	t.Parallel()
 	k := smallHouse(t)
 	for scope, want := range map[string]int{
 		"": 4, "all": 4, "*": 4, "tool": 2, "tool.*": 2, "directive": 1, "tool.web": 1, "tool.web.*": 1, "tool.web.scrape_page": 1, "tool.we": 0,
@@ -267,6 +270,7 @@ func TestScope(t *testing.T) {
 // An id is shown once: the copy that is used, or a shadowed one that alone
 // matches, marked.
 func TestShadowed(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.Put(k.Project, "tools/demo/a.yaml", tool("A zebra of the project.", ""))
 	k.Put(k.User, "tools/demo/a.yaml", tool("A zebra and a giraffe.", ""))
@@ -292,6 +296,7 @@ func TestShadowed(t *testing.T) {
 
 // Whatever is wrong with an item, it is found and told.
 func TestTrustOfHits(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	k.Put(k.Project, "tools/zebra/good.yaml", tool("Good.", ""))
 	k.Write(k.Project, "tools/zebra/draft.yaml", tool("Draft.", ""))
@@ -328,6 +333,7 @@ func TestTrustOfHits(t *testing.T) {
 }
 
 func TestRelaxed(t *testing.T) {
+	t.Parallel()
 	k := smallHouse(t)
 	for _, c := range []struct {
 		text        string
@@ -369,6 +375,7 @@ func TestRelaxed(t *testing.T) {
 }
 
 func TestHitFields(t *testing.T) {
+	t.Parallel()
 	k := newKit(t)
 	long := strings.Repeat("wörd ", 60)
 	k.Put(k.Project, "knowledge/a/b.md", "---\ntitle: A title\nversion: 2.1.0\ndescription: |\n  first\n  second "+long+"\n---\nbody\n")

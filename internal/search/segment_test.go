@@ -42,6 +42,7 @@ func ask(f *fields, s *segment) {
 }
 
 func TestSegment(t *testing.T) {
+	t.Parallel()
 	f := bootFields()
 	data := sample(f)
 	s, ok := openSegment(string(data), f)
@@ -87,6 +88,7 @@ func sealed(data []byte) []byte {
 // Every single byte of a segment set to something else, with a checksum that
 // holds, neither crashes nor hangs.
 func TestSegmentBytes(t *testing.T) {
+	t.Parallel()
 	f := bootFields()
 	data := sample(f)
 	for i := frameSize; i < len(data); i++ {

@@ -18,6 +18,7 @@ import (
 // A segment whose checksum holds and whose content makes no sense is noticed,
 // and the answer is read from the items.
 func TestSealedNonsense(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 30)
 	k.reads(k.index(false), "zebras")
 	for _, path := range k.files() {
@@ -46,6 +47,7 @@ func TestSealedNonsense(t *testing.T) {
 // A writer that finds the lock held waits for nobody and writes nothing; the
 // answer is as right, and the next writer makes up for it.
 func TestBusyWriter(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 5)
 	k.reads(k.index(false), "zebras")
 	k.Write(k.Project, "tools/many/new.yaml", tool("An okapi.", ""))
@@ -82,6 +84,7 @@ func TestBusyWriter(t *testing.T) {
 
 // What nobody has written for long is removed when something else is written.
 func TestForget(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 3)
 	old := filepath.Join(k.Cache, folderName, "0123456789abcdef", "state")
 	young := filepath.Join(k.Cache, folderName, "fedcba9876543210", "state")
@@ -110,6 +113,7 @@ func TestForget(t *testing.T) {
 
 // A first reading of very much ends in several segments.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	f := bootFields()
 	u := &update{fields: f, old: &holding{}, next: &holding{}, large: 300}
 	for i := range 40 {
@@ -141,6 +145,7 @@ func TestSplit(t *testing.T) {
 // The signer of an item with a detached signature is that of the file beside
 // it, and a change of it is a change of the item.
 func TestDetachedSigner(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 0)
 	const rel, text = "tools/zoo/zebra.json", `{"version": "1.0.0", "tool_type": "script", "executor_id": null, "description": "A zebra."}`
 	k.Write(k.Project, rel, text)
@@ -174,6 +179,7 @@ func TestDetachedSigner(t *testing.T) {
 // A kind that an extractor of the project brings is searched as any other, and
 // without search_fields by what items have.
 func TestOwnKind(t *testing.T) {
+	t.Parallel()
 	k := settledKit(t, 0)
 	for _, search := range []string{"", "search_fields: {name: 2, spell: 5}\n"} {
 		k.Put(k.Project, "tools/rye/core/extractors/skill/skill_extractor.yaml",
@@ -198,6 +204,7 @@ func TestOwnKind(t *testing.T) {
 
 // No lock is asked for in a folder that cannot be.
 func TestLockNowhere(t *testing.T) {
+	t.Parallel()
 	if _, ok := (store{}).lock(context.Background(), "x"); ok {
 		t.Error("a lock without a folder")
 	}

@@ -46,6 +46,7 @@ func attackGround(t *testing.T) (dir, outside string) {
 }
 
 func TestConfinementOfReading(t *testing.T) {
+	t.Parallel()
 	dir, outside := attackGround(t)
 	for name, path := range map[string]string{
 		"dots":                "../p-evil/secret.txt",
@@ -83,6 +84,7 @@ func TestConfinementOfReading(t *testing.T) {
 }
 
 func TestLinksInsideWork(t *testing.T) {
+	t.Parallel()
 	dir, _ := attackGround(t)
 	for _, path := range []string{"good", "good-dir/file.txt", "good-abs", "in/up/in/file.txt", "in/up/good-dir/../in/file.txt"} {
 		got := ok(t, dir, "read", obj{"file_path": path})
@@ -103,6 +105,7 @@ func TestLinksInsideWork(t *testing.T) {
 }
 
 func TestProjectMayItselfBeALink(t *testing.T) {
+	t.Parallel()
 	dir, _ := attackGround(t)
 	link := filepath.Join(t.TempDir(), "l")
 	if err := os.Symlink(dir, link); err != nil {
@@ -116,6 +119,7 @@ func TestProjectMayItselfBeALink(t *testing.T) {
 }
 
 func TestConfinementOfWriting(t *testing.T) {
+	t.Parallel()
 	dir, outside := attackGround(t)
 	fails(t, dir, "write", obj{"file_path": "dangling-out", "content": "x"}, "PATH_ESCAPE")
 	fails(t, dir, "write", obj{"file_path": "out-dir/new/deep.txt", "content": "x"}, "PATH_ESCAPE")
@@ -143,6 +147,7 @@ func TestConfinementOfWriting(t *testing.T) {
 // TestGuarded wants nothing written that stops rye or steers it, in any
 // spelling that some file system folds; drafts of items are.
 func TestGuarded(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{".ai/config/web.yaml": "a: 1\n", ".ai/tools/t.sh": "x\n"})
 	if err := os.Symlink(".ai/config", filepath.Join(dir, "link")); err != nil && runtime.GOOS != "windows" {
 		t.Fatal(err)
@@ -176,6 +181,7 @@ func TestGuarded(t *testing.T) {
 // while files are read and written through the name: nothing may come out, and
 // nothing may arrive outside.
 func TestSwappedLink(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a folder in use cannot be renamed there")
 	}
@@ -228,6 +234,7 @@ func TestSwappedLink(t *testing.T) {
 // TestSwappedTarget swaps between the check and the rename, where a schedule
 // cannot be hit by luck: the steps of a write are taken one by one.
 func TestSwappedTarget(t *testing.T) {
+	t.Parallel()
 	dir, outside := attackGround(t)
 	wiretest.Put(t, dir, "f.txt", "old\n")
 	pr, err := files.Open(wire.Params{Dir: dir})

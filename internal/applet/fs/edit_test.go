@@ -13,6 +13,7 @@ import (
 // TestEditLinesProperty compares with splicing lines by number: whatever the
 // text, an edit touches the named lines and nothing else.
 func TestEditLinesProperty(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(11, 11))
 	dir := t.TempDir()
 	for range 60 {

@@ -12,6 +12,7 @@ import (
 func idsOf(s string) []string { return lineIDs(files.SplitLines(s)) }
 
 func TestLineIDsKeepThroughEditsElsewhere(t *testing.T) {
+	t.Parallel()
 	before := "func a() {\n\treturn\n}\n\nfunc b() {\n\treturn\n}\n\nfunc c() {\n\treturn\n}\n"
 	ids := idsOf(before)
 	for name, c := range map[string]struct {
@@ -36,6 +37,7 @@ func TestLineIDsKeepThroughEditsElsewhere(t *testing.T) {
 }
 
 func TestLineIDsNeverPointToANeighbour(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ before, after string }{
 		"one more brace above":      {"a\n}\n}\nb\n", "a\n}\n}\n}\nb\n"},
 		"one brace fewer":           {"a\n}\n}\n}\nb\n", "a\n}\n}\nb\n"},
@@ -61,6 +63,7 @@ func TestLineIDsNeverPointToANeighbour(t *testing.T) {
 // TestLineIDsProperty edits random texts far from a line and wants either the
 // same line or none under its id: same text, same unique neighbours.
 func TestLineIDsProperty(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(7, 7))
 	kept, lost := 0, 0
 	for range 2000 {

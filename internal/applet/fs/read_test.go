@@ -29,6 +29,7 @@ func shown(t *testing.T, got obj) (ids, texts []string) {
 }
 
 func TestRead(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{
 		"three.txt": "one\ntwo\nthree\n", "open.txt": "one\ntwo", "empty.txt": "", "crlf.txt": "one\r\ntwo\r\n",
 		"bom.txt": "\xef\xbb\xbfone\n", "latin.txt": "caf\xe9\n", "blank.txt": "\n", "html.txt": "<a & b>\n",
@@ -71,6 +72,7 @@ func TestRead(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{
 		"bin": "a\x00b", "utf16": "\xff\xfea\x00", "dir/x": "", "short": "a\n",
 		"big": strings.Repeat("x", files.MaxSize+1), "lines": strings.Repeat("\n", 500_000+1),
@@ -99,6 +101,7 @@ func TestReadRefuses(t *testing.T) {
 }
 
 func TestReadShortensLongLines(t *testing.T) {
+	t.Parallel()
 	exact, long := strings.Repeat("é", 2000), strings.Repeat("é", 2000+1)
 	dir := wiretest.Project(t, map[string]string{"f": exact + "\n" + long + "\n"})
 	got := ok(t, dir, "read", obj{"file_path": "f"})
@@ -112,6 +115,7 @@ func TestReadShortensLongLines(t *testing.T) {
 }
 
 func TestReadBoundsItsText(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": strings.Repeat(strings.Repeat("x", 1999)+"\n", 1000)})
 	got := ok(t, dir, "read", obj{"file_path": "f"})
 	if n := len(got["output"].(string)); n > maxReadText+2000 || got["truncated"] != true {
@@ -127,6 +131,7 @@ func TestReadBoundsItsText(t *testing.T) {
 // TestFS1 names the fault of the original: ids were numbered from the slice,
 // so with an offset they were wrong.
 func TestFS1IDsDoNotDependOnTheOffset(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&b, "%s\n", []string{"}", "", "x := 1", fmt.Sprint("line ", i)}[i%4])

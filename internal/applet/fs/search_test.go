@@ -12,6 +12,7 @@ import (
 )
 
 func TestGlob(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{
 		"a.go": "", "b.txt": "", "a/b.go": "", "a/c/d.go": "", "a/c/e.py": "", "a.go.d/x": "", ".hidden": "", "[x].go": "", "z{1}": "",
 		".git/h.go": "", "node_modules/m/i.go": "", "a/__pycache__/c.go": "", ".venv/v.go": "", ".ai/tools/t.go": "",
@@ -59,6 +60,7 @@ func joined(v any) string {
 }
 
 func TestGlobCounts(t *testing.T) {
+	t.Parallel()
 	files := map[string]string{}
 	for i := range 250 {
 		files[fmt.Sprintf("d%d/f%03d", i%3, i)] = ""
@@ -75,6 +77,7 @@ func TestGlobCounts(t *testing.T) {
 }
 
 func TestGlobRefuses(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": ""})
 	for name, c := range map[string]struct {
 		in         obj
@@ -96,6 +99,7 @@ func TestGlobRefuses(t *testing.T) {
 
 // TestGlobDoesNotExplode matches what makes backtracking matchers hang.
 func TestGlobDoesNotExplode(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{strings.Repeat("a/", 40) + "a": ""})
 	got := ok(t, dir, "glob", obj{"pattern": strings.Repeat("**/a/", 25) + "b"})
 	if got["total"] != float64(0) {
@@ -104,6 +108,7 @@ func TestGlobDoesNotExplode(t *testing.T) {
 }
 
 func TestGlobFollowsNoFolderLinks(t *testing.T) {
+	t.Parallel()
 	dir, _ := attackGround(t)
 	got := joined(ok(t, dir, "glob", obj{"pattern": "**"})["files"])
 	if got != "good in/file.txt" {
@@ -121,6 +126,7 @@ func matchesOf(got obj) string {
 }
 
 func TestGrep(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{
 		"a.go": "package a\n\nfunc Foo() {}\n", "b/c.txt": "foo\nbar -x\r\nFOO\n", "bin": "foo\x00", "b/d.go": "foo",
 		".git/x": "foo\n", "node_modules/x": "foo\n", "latin": "caf\xe9 foo\n", "html": "<a href=\"x\">&\n",
@@ -159,6 +165,7 @@ func TestGrep(t *testing.T) {
 }
 
 func TestGrepIDsAreThoseOfRead(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": "a\n}\nb\n}\n}\n"})
 	ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f"}))
 	for _, m := range ok(t, dir, "grep", obj{"pattern": "}"})["matches"].([]any) {
@@ -170,6 +177,7 @@ func TestGrepIDsAreThoseOfRead(t *testing.T) {
 }
 
 func TestGrepContextAndLimits(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": "1\n2\nhit\n4\n5\n", "g": strings.Repeat("many\n", 150), "h": strings.Repeat("é", 3000) + "needle" + strings.Repeat("ü", 3000)})
 	m := ok(t, dir, "grep", obj{"pattern": "hit", "context": 3})["matches"].([]any)[0].(obj)
 	if fmt.Sprint(m["before"]) != "[1 2]" || fmt.Sprint(m["after"]) != "[4 5]" {
@@ -189,6 +197,7 @@ func TestGrepContextAndLimits(t *testing.T) {
 }
 
 func TestGrepNamesThePlaceOfABadPattern(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		pattern string
@@ -216,6 +225,7 @@ func TestGrepNamesThePlaceOfABadPattern(t *testing.T) {
 }
 
 func TestLS(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"b.txt": "12345", "a.txt": "", "z/x": "", ".ai/x": "", "<&>": ""})
 	if err := os.Symlink("z", filepath.Join(dir, "l")); err != nil {
 		t.Skip(err)

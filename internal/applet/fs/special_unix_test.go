@@ -14,6 +14,7 @@ import (
 // TestPipesDoNotHang reads, writes and searches where a named pipe stands:
 // opening one waits for the other side for ever.
 func TestPipesDoNotHang(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"a.txt": "x\n"})
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -34,6 +35,7 @@ func TestPipesDoNotHang(t *testing.T) {
 }
 
 func TestModesAreKept(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"run.sh": "#!/bin/sh\n", "locked": "x\n"})
 	chmod := func(name string, mode os.FileMode) {
 		if err := os.Chmod(filepath.Join(dir, name), mode); err != nil {

@@ -12,6 +12,7 @@ import (
 )
 
 func TestWrite(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"old.txt": "one\ntwo\n", "same.txt": "x\n", "bin": "\x00"})
 	for name, c := range map[string]struct {
 		path, content string
@@ -42,6 +43,7 @@ func TestWrite(t *testing.T) {
 }
 
 func TestWriteBatch(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"old.txt": "o\n"})
 	got := ok(t, dir, "write", obj{"files": []obj{
 		{"file_path": "n/a.txt", "content": "ä"}, {"file_path": "n/b.txt", "content": "b"}, {"file_path": "old.txt", "content": "new\n"},
@@ -55,6 +57,7 @@ func TestWriteBatch(t *testing.T) {
 }
 
 func TestWriteBatchIsAllOrNothing(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		second obj
 		code   string
@@ -83,6 +86,7 @@ func TestWriteBatchIsAllOrNothing(t *testing.T) {
 }
 
 func TestWriteBatchNamesEveryBadPath(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	fails(t, dir, "write", obj{"files": []obj{
 		{"file_path": "../x", "content": ""}, {"file_path": "good", "content": ""}, {"file_path": ".git/y", "content": ""},
@@ -90,6 +94,7 @@ func TestWriteBatchNamesEveryBadPath(t *testing.T) {
 }
 
 func TestWriteRefuses(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
 		in   obj
@@ -109,6 +114,7 @@ func TestWriteRefuses(t *testing.T) {
 }
 
 func TestWriteCutsALongDiff(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	got := ok(t, dir, "write", obj{"file_path": "f", "content": strings.Repeat("line\n", 20_000)})
 	out := got["output"].(string)
@@ -125,6 +131,7 @@ func lineOf(t *testing.T, dir, name string, n int) string {
 }
 
 func TestEditLines(t *testing.T) {
+	t.Parallel()
 	type change struct {
 		from, to int
 		content  string
@@ -184,6 +191,7 @@ func TestEditLines(t *testing.T) {
 }
 
 func TestEditLinesWithShownIDs(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": "a\nb\n"})
 	id := lineOf(t, dir, "f", 1)
 	for i, form := range []string{"[LID:" + id + "]", "LID:" + id, "[" + id + "] ", strings.ToUpper(id)} {
@@ -194,6 +202,7 @@ func TestEditLinesWithShownIDs(t *testing.T) {
 
 // TestEditLinesAfterAnotherEdit uses ids of one read through several edits.
 func TestEditLinesAfterAnotherEdit(t *testing.T) {
+	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": "a\nb\nc\nd\n"})
 	first, last := lineOf(t, dir, "f", 1), lineOf(t, dir, "f", 4)
 	ok(t, dir, "edit_lines", obj{"file_path": "f", "changes": []obj{{"line_id": first, "new_content": "x\ny\nz"}}})
@@ -206,6 +215,7 @@ func TestEditLinesAfterAnotherEdit(t *testing.T) {
 }
 
 func TestEditLinesRefuses(t *testing.T) {
+	t.Parallel()
 	content := "a\nb\nc\nd\ne\n"
 	dir := wiretest.Project(t, map[string]string{"f": content, "bin": "a\x00", "empty": ""})
 	id := func(n int) string { return lineOf(t, dir, "f", n) }

@@ -8,6 +8,7 @@ import (
 )
 
 func TestLSPCodec(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, in, words string }{
 		{"fine", "Content-Length: 7\r\n\r\n{\"a\":1}", ""},
 		{"lower case, type", "content-length:7\r\nContent-Type: x\r\n\r\n{\"a\":1}", ""},
@@ -35,6 +36,7 @@ func TestLSPCodec(t *testing.T) {
 
 // column and units are inverse for every character.
 func TestColumns(t *testing.T) {
+	t.Parallel()
 	line := "a\té😀b\u0301漢"
 	n := 0
 	for i, r := range []rune(line) {
@@ -52,6 +54,7 @@ func TestColumns(t *testing.T) {
 }
 
 func TestWordIn(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]int{"help": 0, "(help)": 1, "helper help": 7, "xhelp help2 _help": -1, "": -1, "é.help": 3, "éhelp help": 7} {
 		if got := wordIn(in, "help"); got != want {
 			t.Errorf("%q: %d, want %d", in, got, want)
@@ -60,6 +63,7 @@ func TestWordIn(t *testing.T) {
 }
 
 func TestURIs(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"/a/b c.go", "/ü/100%/x#y?.go"} {
 		uri := fileURI(name)
 		if got := uriPath(uri); got != name {
@@ -72,6 +76,7 @@ func TestURIs(t *testing.T) {
 }
 
 func TestHoverText(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		`null`:                 "",
 		`{}`:                   "",
@@ -88,6 +93,7 @@ func TestHoverText(t *testing.T) {
 }
 
 func TestCodeText(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{``: "", `null`: "", `7`: "7", `"E1"`: "E1", `{"value":1}`: ""} {
 		if got := codeText(json.RawMessage(in)); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)

@@ -58,6 +58,7 @@ func TestBash(t *testing.T) {
 }
 
 func TestBashFailures(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := wiretest.Project(t, map[string]string{"f": ""})
 	got, exit := run(t, dir, "bash", obj{"command": "echo out; echo why >&2; exit 3"})
@@ -85,6 +86,7 @@ func TestBashWithoutBash(t *testing.T) {
 }
 
 func TestBashCutsLongOutput(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
 	got := ok(t, dir, "bash", obj{"command": "echo first; seq 100000; echo last; echo alone >&2"})
@@ -103,6 +105,7 @@ func TestBashCutsLongOutput(t *testing.T) {
 }
 
 func TestBashLimitIsExact(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
 	got := ok(t, dir, "bash", obj{"command": "head -c " + strconv.Itoa(maxStream) + " /dev/zero | tr '\\0' x"})
@@ -118,6 +121,7 @@ func TestBashLimitIsExact(t *testing.T) {
 // TestBashTimeoutEndsTheGroup wants the grandchildren gone, also those that
 // ignore SIGTERM.
 func TestBashTimeoutEndsTheGroup(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
 	got, exit := run(t, dir, "bash", obj{
@@ -159,6 +163,7 @@ func zombie(pid int) bool {
 
 // TestBashBackgroundDoesNotHang leaves a child that keeps the pipes open.
 func TestBashBackgroundDoesNotHang(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
 	begin := time.Now()
@@ -173,6 +178,7 @@ func TestBashBackgroundDoesNotHang(t *testing.T) {
 }
 
 func TestBashIsCancelledWithItsContext(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -191,6 +197,7 @@ func TestBashIsCancelledWithItsContext(t *testing.T) {
 }
 
 func TestWorkingDirStaysInTheProject(t *testing.T) {
+	t.Parallel()
 	needBash(t)
 	top := t.TempDir()
 	dir := filepath.Join(top, "p")

@@ -9,6 +9,7 @@ import (
 
 // TestHeadTail compares with the whole stream, however it was cut into writes.
 func TestHeadTail(t *testing.T) {
+	t.Parallel()
 	rnd := rand.New(rand.NewPCG(5, 5))
 	for _, size := range []int{0, 1, half - 1, half, half + 1, maxStream - 1, maxStream, maxStream + 1, maxStream + half, 5*maxStream + 7} {
 		var whole strings.Builder
@@ -41,6 +42,7 @@ func TestHeadTail(t *testing.T) {
 }
 
 func TestHeadTailKeepsCharactersWhole(t *testing.T) {
+	t.Parallel()
 	for shift := range 4 {
 		var h headTail
 		h.write([]byte(strings.Repeat("x", shift) + strings.Repeat("€", maxStream)))

@@ -44,6 +44,7 @@ func answering(t *testing.T, contentType string, body []byte) string {
 }
 
 func TestSettingsAreNeeded(t *testing.T) {
+	t.Parallel()
 	fails(t, t.TempDir(), "webfetch", obj{"url": "https://x.test"}, "CONFIG_ERROR", "web/fetch", "config.reads")
 	got, exit := runWith(t, obj{"web/search": obj{}}, "webfetch", obj{"url": "https://x.test"})
 	wiretest.CheckFailure(t, got, exit, "CONFIG_ERROR", "config.reads")
@@ -52,6 +53,7 @@ func TestSettingsAreNeeded(t *testing.T) {
 }
 
 func TestWebfetchHostile(t *testing.T) {
+	t.Parallel()
 	conf := obj{"web/fetch": obj{"allow_private": []any{"127.0.0.1"}, "max_bytes": 1 << 20}}
 	for name, page := range map[string]string{
 		"deep":          strings.Repeat("<div>", 100_000) + "deep text" + strings.Repeat("</div>", 100_000),
@@ -73,6 +75,7 @@ func TestWebfetchHostile(t *testing.T) {
 }
 
 func TestMarkdown(t *testing.T) {
+	t.Parallel()
 	got, err := markdown(`<base href="https://b.test/d/"><p><a href="x?a=1&amp;b">x</a> <a href="javascript:alert(1)">y</a> <img alt="p" src="data:image/png;base64,AAAA"></p>
 <table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table><pre><code class="language-go">a := 1
 </code></pre><script>no()</script>`, "https://a.test/")
@@ -92,6 +95,7 @@ func TestMarkdown(t *testing.T) {
 }
 
 func TestHTMLText(t *testing.T) {
+	t.Parallel()
 	for in, want := range map[string]string{
 		"":                                   "",
 		"a b\n c":                            "a b c\n",
@@ -112,6 +116,7 @@ func TestHTMLText(t *testing.T) {
 }
 
 func TestDecode(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, in, charset string
 		page              bool
@@ -137,6 +142,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestFinder(t *testing.T) {
+	t.Parallel()
 	f := finder{list: "a.list", title: field{path: "t.0"}, url: field{path: "u"}, snippet: field{path: "s"}}
 	hits, err := f.find(&httpx.Response{Body: []byte(`{"a":{"list":[{"t":["T"],"u":"U","s":5},{}, 7]}}`), Header: http.Header{}})
 	if err != nil || len(hits) != 3 || hits[0] != (searchHit{"T", "U", ""}) || hits[2] != (searchHit{}) {
@@ -162,6 +168,7 @@ func TestFinder(t *testing.T) {
 
 // The order of default decides, and a key that is not set passes a backend over.
 func TestSearchChoice(t *testing.T) {
+	t.Parallel()
 	c, err := decodeSearch(obj{"default": []any{"keyed", "free"}, "backends": []any{
 		obj{"id": "keyed", "url": "https://k.test/${ACCOUNT:-me}", "headers": obj{"k": "${KEY}"}, "fields": obj{"url": "u"}},
 		obj{"id": "free", "url": "https://f.test", "fields": obj{"url": "u"}},
