@@ -59,7 +59,7 @@ func failWith(_ context.Context, c *cli.Call) error {
 func echo(_ context.Context, c *cli.Call) error {
 	got := map[string]any{
 		"args": c.Args, "dash": c.Dash, "name": c.Str("name"), "add": c.Strs("add"), "count": c.Int("count"),
-		"dry_run": c.Bool("dry-run"), "offline": c.Bool("offline"), "dir": c.Base,
+		"dry_run": c.Bool("dry-run"), "offline": c.Offline, "dir": c.Base,
 	}
 	return c.UI.Show(got, func() {
 		c.UI.Out("args %q name %q add %q count %d dry-run %t", fmt.Sprint(c.Args), c.Str("name"), fmt.Sprint(c.Strs("add")), c.Int("count"), c.Bool("dry-run"))

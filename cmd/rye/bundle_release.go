@@ -36,7 +36,7 @@ func (r *release) name() string { return r.id + " " + r.Manifest.Version }
 func releasable(ctx context.Context, c *cli.Call, h *project.Project) (*release, error) {
 	r := &release{}
 	var err error
-	if c.Bool("offline") && c.Str("push") != "" {
+	if c.Offline && c.Str("push") != "" {
 		return nil, diag.New(diag.Usage, "reading arguments: --push needs the network, and --offline lets nothing use it")
 	}
 	if r.id, err = theBundle(h, c.Arg(0)); err != nil {

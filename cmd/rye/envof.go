@@ -12,7 +12,7 @@ import (
 func envOf(c *cli.Call) *project.Env {
 	e := &project.Env{
 		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
-		TrustRoot: c.Str("trust-root"), Locked: c.Bool("locked"), Offline: c.Bool("offline"), Key: c.Str("key"),
+		TrustRoot: c.TrustRoot, Locked: c.Bool("locked"), Offline: c.Offline, Key: c.Str("key"),
 		Command: c.UI.Command, Version: cli.ReadVersion().Version, Build: build(cli.ReadVersion()), Released: cli.BuildTime(),
 		Servers: &mcpclient.Pool{},
 		Person: project.Person{

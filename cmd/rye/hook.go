@@ -183,7 +183,7 @@ func hookCommit(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	if s.Failed() {
-		return stagedReport(c, s, "committing")
+		return stagedReport(c, s, "committing", &signOptions{})
 	}
 	for _, f := range s.Files {
 		if f.Status != "unchanged" {

@@ -94,7 +94,7 @@ func runNew(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	return signed(c, reports)
+	return showSigned(c.UI, reports, &signOptions{})
 }
 
 // free returns nil when the project holds no file for the ref.

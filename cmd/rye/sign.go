@@ -10,22 +10,30 @@ import (
 	"github.com/ryeos/rye/primary"
 )
 
+// signOptions are the flags of rye sign.
+type signOptions struct {
+	staged, check, upgrade bool
+	key                    string
+	legacyKeys             []string
+}
+
 func signCommand() *cli.Command {
+	var o signOptions
 	return &cli.Command{
 		Name: "sign", Group: "Items",
 		Usage: "validate items and sign them", Args: "[ID|GLOB|PATH…]",
-		Long: `A target is a path, a ref such as tool:demo/hello, an id, or a glob over ids;
-'*' is every item of the project. An item that does not fit its schema, or that
-holds hidden characters, is refused and left as it is. Signing twice changes
-nothing. --check changes nothing at all and fails when something would change.
---staged signs the staged items in git's index, so that the next commit holds them
-signed; a file of the work tree is written only when it equals what is staged.
-Where rye.lock exists, the entries of the tools that were signed follow.
+		Long: `A target is a path, a ref such as tool:demo/hello, an id, or a glob over ids; '*'
+is every item of the project. rye refuses an item that does not match its schema or
+that contains hidden characters, and leaves the file as it is. Signing a second time
+changes nothing. --staged signs the staged items in git's index, so that the next
+commit contains them signed. It writes a file of the work tree only if the file
+equals its staged version. If rye.lock exists, the entries of the signed tools are
+updated.
 
---upgrade is for items of the Python original: it signs anew those whose old
-signature is good by its own, weaker rules, tells what that never covered, and
-leaves all others alone. Old keys come from .ai/trusted_keys of your home and
-from --legacy-key, never from the project by themselves.`,
+--upgrade is for items of the Python original. It signs the items whose old
+signature is valid by the original's rules, and lists what that signature never
+covered. Old keys come from .ai/trusted_keys in your home and from --legacy-key,
+never from the project.`,
 		Examples: []string{
 			"rye sign tool:demo/hello",
 			"rye sign '*'",
@@ -35,35 +43,31 @@ from --legacy-key, never from the project by themselves.`,
 		},
 		Codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "staged", Usage: "sign the staged items in git's index"},
-			&cli.BoolFlag{Name: "check", Usage: "change nothing; fail when something is not signed by the key"},
-			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`: a fingerprint, an owner or a file"},
-			&cli.BoolFlag{Name: "upgrade", Usage: "sign only what has a good signature of the Python original"},
-			&cli.StringSliceFlag{Name: "legacy-key", Usage: "check old signatures with the public key in this `FILE` too (.pem or .toml)"},
+			cli.Bool(&o.staged, "staged", "sign the staged items in git's index"),
+			cli.Bool(&o.check, "check", "change nothing; fail if an item is not signed by the key"),
+			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
+			cli.Bool(&o.upgrade, "upgrade", "sign only items with a valid signature of the original"),
+			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 		},
-		Complete: completeItems(),
-		Run:      runSign,
+		Exclusive: [][]any{{&o.staged, &o.upgrade}},
+		Needs:     []cli.Need{{Flag: &o.legacyKeys, With: &o.upgrade}},
+		Complete:  completeItems(),
+		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
 	}
 }
 
-func runSign(ctx context.Context, c *cli.Call) error {
-	if c.Bool("staged") {
-		if c.Bool("upgrade") || len(c.Strs("legacy-key")) > 0 {
-			return diag.New(diag.Usage, "signing: --upgrade works on files, not on git's index").WithHint("rye sign --upgrade '*', then stage them")
-		}
-		return runSignStaged(ctx, c)
-	}
-	if len(c.Strs("legacy-key")) > 0 && !c.Bool("upgrade") {
-		return diag.New(diag.Usage, "signing: --legacy-key needs --upgrade")
+func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
+	if o.staged {
+		return runSignStaged(ctx, c, o)
 	}
 	if len(c.Args) == 0 {
-		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithHint("rye sign '*' signs every item of the project")
+		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithReason("sign_nothing")
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	h, err := signingEnv(c, o).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	old, err := h.LegacyKeys(c.Strs("legacy-key"))
+	old, err := h.LegacyKeys(o.legacyKeys)
 	if err != nil {
 		return err
 	}
@@ -76,7 +80,7 @@ func runSign(ctx context.Context, c *cli.Call) error {
 		targets[i] = h.Shown(word)
 	}
 	reports, err := h.Verbs.Sign(ctx, primary.SignCall{
-		Targets: targets, Dir: c.Base, Signer: signer, Check: c.Bool("check"), Upgrade: c.Bool("upgrade"), LegacyKeys: old,
+		Targets: targets, Dir: c.Base, Signer: signer, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
 	})
 	if err != nil {
 		if len(c.Args) == 1 {
@@ -87,17 +91,24 @@ func runSign(ctx context.Context, c *cli.Call) error {
 	for _, note := range h.Resolver.Notes() {
 		c.UI.Warn("%s", note)
 	}
-	if !c.Bool("check") {
+	if !o.check {
 		if err := h.RefreshLock(ctx, reports); err != nil {
 			return err
 		}
 	}
-	return signed(c, reports)
+	return showSigned(c.UI, reports, o)
 }
 
-// signed shows the reports; a refused file, or a stale one under --check,
+// signingEnv is the environment with the key that the user chose.
+func signingEnv(c *cli.Call, o *signOptions) *project.Env {
+	e := envOf(c)
+	e.Key = o.key
+	return e
+}
+
+// showSigned prints the reports. A refused file, or a stale one with --check,
 // decides the exit status.
-func signed(c *cli.Call, reports []primary.SignReport) error {
+func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 	counts := map[primary.SignStatus]int{}
 	var fs []diag.Finding
 	for _, r := range reports {
@@ -107,7 +118,7 @@ func signed(c *cli.Call, reports []primary.SignReport) error {
 		if r.Status == primary.Stale {
 			f := diag.Errorf(diag.Drift, 0, 0, "%s is not signed as it stands", r.Path)
 			f.Fix = "rye sign " + r.Path
-			if c.Bool("upgrade") {
+			if o.upgrade {
 				f.Message, f.Fix = r.Path+" would be upgraded", "rye sign --upgrade REF"
 			}
 			fs = append(fs, f)
@@ -115,17 +126,17 @@ func signed(c *cli.Call, reports []primary.SignReport) error {
 	}
 	data := map[string]any{"files": reports, "signed": counts[primary.Signed], "unchanged": counts[primary.Unchanged],
 		"stale": counts[primary.Stale], "refused": counts[primary.Refused]}
-	if c.Bool("upgrade") {
+	if o.upgrade {
 		data["upgraded"], data["skipped"] = counts[primary.Upgraded], counts[primary.Skipped]
 	}
 	err := diag.FromFindings("signing", fs)
 	human := func() {
 		for _, r := range reports {
-			showSignLine(c.UI, r)
+			showSignLine(u, r)
 		}
-		c.UI.Note("%s", signSummary(counts, c.Bool("upgrade"), c.Bool("check")))
+		u.Note("%s", signSummary(counts, o.upgrade, o.check))
 	}
-	return c.UI.Report(err, data, fs, human)
+	return u.Report(err, data, fs, human)
 }
 
 func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {

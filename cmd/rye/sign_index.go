@@ -11,7 +11,7 @@ import (
 )
 
 // runSignStaged is rye sign --staged.
-func runSignStaged(ctx context.Context, c *cli.Call) error {
+func runSignStaged(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if len(c.Args) > 0 {
 		return diag.New(diag.Usage, "reading arguments: --staged signs all that is staged, and %q is named besides", c.Args[0]).
 			WithHint("give either")
@@ -20,16 +20,16 @@ func runSignStaged(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	s, err := envOf(c).SignStaged(ctx, git, c.Bool("check"))
+	s, err := signingEnv(c, o).SignStaged(ctx, git, o.check)
 	if err != nil {
 		return err
 	}
 	noteLeft(c, s)
-	return stagedReport(c, s, "signing")
+	return stagedReport(c, s, "signing", o)
 }
 
 // stagedReport shows what became of the staged items.
-func stagedReport(c *cli.Call, s *githook.Report, doing string) error {
+func stagedReport(c *cli.Call, s *githook.Report, doing string, o *signOptions) error {
 	if err := diag.FromFindings(doing, s.Findings); err != nil {
 		data := map[string]any{"files": s.Files, "findings": s.Findings}
 		return c.UI.Report(err, data, s.Findings, func() {
@@ -38,7 +38,7 @@ func stagedReport(c *cli.Call, s *githook.Report, doing string) error {
 			}
 		})
 	}
-	return signed(c, s.Files)
+	return showSigned(c.UI, s.Files, o)
 }
 
 func noteLeft(c *cli.Call, s *githook.Report) {

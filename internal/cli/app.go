@@ -8,29 +8,39 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// globalFlags are accepted before and after every verb.
-func globalFlags() []urfave.Flag {
-	return []urfave.Flag{
-		&urfave.BoolFlag{Name: "json", Usage: "print one JSON document instead of text"},
-		&urfave.StringFlag{Name: "project", Aliases: []string{"C"}, Usage: "the project is `DIR`; paths are relative to it"},
-		&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "print results and errors only"},
-		&urfave.BoolFlag{Name: "verbose", Aliases: []string{"v"}, Usage: "print more about what happens"},
-		&urfave.BoolFlag{Name: "no-color", Usage: "print without colour (as NO_COLOR does)"},
-		&urfave.BoolFlag{Name: "offline", Usage: "use no network"},
-		&urfave.StringFlag{Name: "trust-root", Usage: "take the trust documents in `FILE`, or a folder of them, as anchors"},
-		&urfave.BoolFlag{Name: "help", Aliases: []string{"h"}, Usage: "print the help of a command"},
+// Globals are the flags that every command accepts, before and after its name.
+type Globals struct {
+	JSON, Quiet, Verbose, NoColor bool
+
+	Project   string // the project's directory
+	Offline   bool
+	TrustRoot string // a file or directory of trust documents that are anchors
+	help      bool
+}
+
+func (g *Globals) flags() []Flag {
+	return []Flag{
+		Bool(&g.JSON, "json", "print one JSON document instead of text"),
+		String(&g.Project, "project", "project `DIR`; paths are relative to it").Alias("C"),
+		Bool(&g.Quiet, "quiet", "print results and errors only").Alias("q"),
+		Bool(&g.Verbose, "verbose", "print more details").Alias("v"),
+		Bool(&g.NoColor, "no-color", "print without colour (as NO_COLOR does)"),
+		Bool(&g.Offline, "offline", "do not use the network"),
+		String(&g.TrustRoot, "trust-root", "trust the documents in `FILE` or a directory as anchors"),
+		Bool(&g.help, "help", "print the help of a command (-h is short)").Alias("h"),
 	}
 }
 
 // rootCommand returns the command above the verbs.
 func (w *World) RootCommand() *Command {
-	return &Command{Name: "rye", Usage: "signed, locked, verified items for agent workflows", Flags: globalFlags(), Subs: w.Commands}
+	g := &Globals{}
+	return &Command{globals: g, Name: "rye", Usage: "signed, locked, verified items for agent workflows", Flags: g.flags(), Subs: w.Commands}
 }
 
 // dispatch finds the command that the words name and runs it.
 func dispatch(ctx context.Context, w *World, u *UI) error {
 	root := w.RootCommand()
-	l, err := SortArgs(root, w.Args)
+	l, err := SortArgs(root, versionAsCommand(w.Args))
 	u.Command = l.name()
 	if err != nil {
 		return err
@@ -43,10 +53,22 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 		if err != nil {
 			return err
 		}
-		u.settle(c)
+		u.settle(c.Globals)
 		defer c.close()
+		if err := l.cmd().checkFlags(); err != nil {
+			return err
+		}
 		return l.cmd().Run(ctx, c)
 	}).RunContext(ctx, l.Words())
+}
+
+// versionAsCommand reads the flag that other programs have as rye version. It is
+// not a global flag, because commands have a --version of their own.
+func versionAsCommand(words []string) []string {
+	if len(words) > 0 && (words[0] == "--version" || words[0] == "-V") {
+		return append([]string{"version"}, words[1:]...)
+	}
+	return words
 }
 
 // app returns an urfave application that knows only the commands on the path:

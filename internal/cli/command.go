@@ -25,9 +25,15 @@ type Command struct {
 	Examples []string    // "command  # what it does"
 	Codes    []diag.Code // failures it may end with, besides usage
 	Flags    []urfave.Flag
-	Subs     []*Command // a command has either subs or run
-	Hidden   bool
-	Run      func(ctx context.Context, c *Call) error
+	// Exclusive lists groups of flags of which at most one may be given, and
+	// Needs flags without meaning unless another one is given. Flags are named
+	// by the addresses of their fields.
+	Exclusive [][]any
+	Needs     []Need
+	Subs      []*Command // a command has either subs or run
+	Hidden    bool
+	globals   *Globals // of the root
+	Run       func(ctx context.Context, c *Call) error
 	// complete returns candidates for the next positional, "word\tdescription";
 	// nil means file names.
 	Complete func(ctx context.Context, c *Call) []string
@@ -94,6 +100,7 @@ func repeatable(f urfave.Flag) bool {
 // call is one run of one command.
 type Call struct {
 	*World
+	*Globals
 	UI   *UI
 	cmd  *Command
 	Args []string // positionals
@@ -108,8 +115,8 @@ type Call struct {
 }
 
 func newCall(w *World, u *UI, l *line, flags *urfave.Context) (*Call, error) {
-	c := &Call{World: w, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir, flags: flags}
-	if p := c.Str("project"); p != "" {
+	c := &Call{World: w, Globals: l.Path[0].globals, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir, flags: flags}
+	if p := c.Globals.Project; p != "" {
 		dir, err := projectDir(w.Dir, p)
 		if err != nil {
 			return nil, err

@@ -20,6 +20,7 @@ type situation struct {
 func hintTables() []map[situation]string {
 	return []map[situation]string{
 		codeHints(),
+		verbHints(),
 		decodersHints(),
 		lockHints(),
 		execHints(),

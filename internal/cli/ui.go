@@ -56,10 +56,13 @@ func newUI(w *World) *UI {
 }
 
 // settle takes the switches as the parser understood them.
-func (u *UI) settle(c *Call) {
-	u.AsJSON, u.Quiet, u.Detailed = c.Bool("json"), c.Bool("quiet"), c.Bool("verbose")
-	if c.Bool("no-color") {
-		u.color, u.errTint = false, false
+func (u *UI) settle(g *Globals) {
+	u.AsJSON = g.JSON
+	u.Quiet = g.Quiet
+	u.Detailed = g.Verbose
+	if g.NoColor {
+		u.color = false
+		u.errTint = false
 	}
 }
 

@@ -1,0 +1,10 @@
+package cli
+
+import "github.com/ryeos/rye/diag"
+
+// verbHints are the hints of the commands themselves.
+func verbHints() map[situation]string {
+	return map[situation]string{
+		{diag.Usage, "sign_nothing"}: "rye sign '*' signs every item of the project",
+	}
+}
