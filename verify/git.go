@@ -74,8 +74,8 @@ func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(name
 	return g, nil
 }
 
-// Beside returns a file of the same tree next to .ai.
-func (g *GitFiles) Beside(name string, limit int64) (data []byte, executable bool, err error) {
+// ReadSibling returns a file of the same tree next to .ai.
+func (g *GitFiles) ReadSibling(name string, limit int64) (data []byte, executable bool, err error) {
 	list, err := g.beside(name)
 	if err != nil {
 		return nil, false, err

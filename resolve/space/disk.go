@@ -95,8 +95,8 @@ func (d *diskFiles) Walk(rel string, fn func(Entry) error) error {
 	return err
 }
 
-// readSibling implements siblings.
-func (d *diskFiles) readSibling(name string, limit int64) ([]byte, bool, error) {
+// ReadSibling implements siblings.
+func (d *diskFiles) ReadSibling(name string, limit int64) ([]byte, bool, error) {
 	b, info, err := openat.Read(d.base, path.Clean(name), limit)
 	return b, info.Mode&0o111 != 0, err
 }

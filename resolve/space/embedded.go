@@ -58,8 +58,8 @@ func (f embeddedFiles) Walk(rel string, fn func(Entry) error) error {
 	return err
 }
 
-// readSibling implements siblings.
-func (f embeddedFiles) readSibling(name string, limit int64) ([]byte, bool, error) {
+// ReadSibling implements siblings.
+func (f embeddedFiles) ReadSibling(name string, limit int64) ([]byte, bool, error) {
 	b, err := f.read(name, limit)
 	return b, false, err
 }

@@ -26,11 +26,12 @@ type Files interface {
 	Walk(rel string, fn func(Entry) error) error
 }
 
-// siblings are Files that can also read the directory that contains .ai.
+// siblings are Files that can also read the directory that contains .ai. The
+// method is exported because package verify implements it for a commit.
 type siblings interface {
-	// readSibling returns a file's bytes and whether it is executable. Errors are
+	// ReadSibling returns a file's bytes and whether it is executable. Errors are
 	// those of Read.
-	readSibling(name string, limit int64) (b []byte, executable bool, err error)
+	ReadSibling(name string, limit int64) (b []byte, executable bool, err error)
 }
 
 // installation are Files of an installed bundle, which owns the directory that
@@ -76,7 +77,7 @@ func (r *Root) Walk(rel string, fn func(Entry) error) error {
 // rye.yaml, and whether it is executable. A missing file satisfies IsMissing.
 func (r *Root) Beside(name string, limit int64) (b []byte, executable bool, err error) {
 	if files, ok := r.files.(siblings); ok {
-		return files.readSibling(name, limit)
+		return files.ReadSibling(name, limit)
 	}
 	return nil, false, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
 }
@@ -150,8 +151,8 @@ func (b bundleFiles) Walk(rel string, fn func(Entry) error) error {
 	})
 }
 
-// readSibling implements siblings.
-func (b bundleFiles) readSibling(name string, limit int64) (text []byte, executable bool, err error) {
+// ReadSibling implements siblings.
+func (b bundleFiles) ReadSibling(name string, limit int64) (text []byte, executable bool, err error) {
 	at := path.Join(b.top, name)
 	text, err = b.in.Read(at, limit)
 	return text, b.in.Executable(at), err
