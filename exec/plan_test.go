@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -13,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/internal/tmpl"
 )
 
 // plan puts a tool with the body and plans it.
@@ -151,6 +153,24 @@ func TestParamEnv(t *testing.T) {
 		if err := paramEnv(before, prefix, map[string]any{name: "evil"}); diag.CodeOf(err) != diag.ValidationFailed || before["RYE_BASH"] != "/bin/bash" {
 			t.Errorf("%s%s: %v", prefix, name, err)
 		}
+	}
+}
+
+// sign and verify warn about names that are not in tmpl.Names.
+func TestTemplateNames(t *testing.T) {
+	h := testkit.New(t)
+	e := executor(h, nil)
+	p, err := plan(h, e, direct("config: {command: prog}"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars, err := e.vars(t.Context(), p, &config{}, &anchor{dir: "/a", tool: "/a/t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars["runtime_lib"] = "" // set for a runtime with a lib only
+	if got := slices.Sorted(maps.Keys(vars)); !slices.Equal(got, tmpl.Names()) {
+		t.Errorf("vars has %q, tmpl.Names %q", got, tmpl.Names())
 	}
 }
 

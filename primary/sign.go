@@ -146,6 +146,7 @@ func (h *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 	}
 	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
 	rep.Findings = append(rep.Findings, h.executor(ctx, it)...)
+	rep.Findings = append(rep.Findings, it.Templates()...)
 	if resolve.IsReader(it.Ref) {
 		// Signed, it would stop every run.
 		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {

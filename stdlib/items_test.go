@@ -10,7 +10,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/schema"
-	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
@@ -199,26 +198,11 @@ func TestSchemasCompile(t *testing.T) {
 	})
 }
 
-// Templates name only what the engine fills in.
-func TestTemplatesNameKnownThings(t *testing.T) {
-	known := []string{"tool_path", "params_json", "project_path", "runtime_lib", "applet"}
+// Commands use known templates only.
+func TestTemplatesAreKnown(t *testing.T) {
 	every(t, func(it *resolve.Item) {
-		if it.Meta.ToolType != "runtime" {
-			return
-		}
-		args := []string{}
-		for _, key := range []string{"command", "input_data", "cwd"} {
-			s, _ := it.Meta.Config[key].(string)
-			for _, f := range tmpl.Lint(s, known) {
-				t.Errorf("%s config.%s: %s", it.Ref, key, f)
-			}
-		}
-		list, _ := it.Meta.Config["args"].([]any)
-		for _, a := range list {
-			args = append(args, a.(string))
-		}
-		for _, f := range tmpl.LintArgv(args, known) {
-			t.Errorf("%s config.args: %s", it.Ref, f)
+		for _, f := range it.Templates() {
+			t.Errorf("%s: %s", it.Ref, f)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package stdlib_test
 
 import (
 	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,10 @@ func TestDirectivesAreConsistent(t *testing.T) {
 		for _, in := range it.Meta.Inputs {
 			declared = append(declared, in.Name)
 		}
-		used := tmpl.InputNames(string(it.Meta.Body))
+		var used []string
+		for _, m := range regexp.MustCompile(`\{input:([\w-]+)`).FindAllStringSubmatch(string(it.Meta.Body), -1) {
+			used = append(used, m[1])
+		}
 		for _, name := range used {
 			if !slices.Contains(declared, name) {
 				t.Errorf("%s uses input %q, which it does not declare", it.Ref, name)

@@ -276,7 +276,9 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 			fs = append(fs, f)
 		}
 	}
-	fs = append(append(fs, it.Findings...), sealedCopy(it)...)
+	fs = append(fs, it.Findings...)
+	fs = append(fs, it.Templates()...)
+	fs = append(fs, sealedCopy(it)...)
 	if it.Type.Ext != "" {
 		fs = append(fs, hidden.Layout(it.Bytes)...)
 	} else if !it.Root.Bundled() {

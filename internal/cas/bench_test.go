@@ -37,13 +37,4 @@ func BenchmarkFile(b *testing.B) {
 			}
 		}
 	})
-	b.Run("memfd", func(b *testing.B) {
-		for b.Loop() {
-			f, err := Memfd("x.py", content)
-			if err != nil {
-				b.Skip(err)
-			}
-			f.Close()
-		}
-	})
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
-	"github.com/ryeos/rye/internal/proc"
 )
 
 // Store is a cache folder: items/<sha256>/<name> for single files and
@@ -129,8 +128,3 @@ func (s *Store) open(kind string) (*openat.Dir, error) {
 	}
 	return openat.Open(s.Dir)
 }
-
-// Memfd returns a file in memory that holds b and that nobody can change any
-// more; programs open it as /proc/self/fd/N. Only Linux has it, elsewhere it
-// returns errors.ErrUnsupported.
-func Memfd(name string, b []byte) (*os.File, error) { return proc.Memfd(name, b) }

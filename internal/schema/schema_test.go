@@ -297,28 +297,6 @@ func TestCoerce(t *testing.T) {
 	}
 }
 
-func TestFindings(t *testing.T) {
-	d, fs := jsonx.Parse([]byte("{\n \"a\": [\n  {\"b\": \"x\"}],\n \"z.y\": 1}"))
-	if d == nil {
-		t.Fatal(fs)
-	}
-	s := compile(t, `{"required":["q"],"properties":{"a":{"items":{"properties":{"b":{"type":"integer"}}}}},"additionalProperties":false}`)
-	var got []string
-	for _, f := range Findings(s.Validate(d.Root), d) {
-		got = append(got, f.String())
-	}
-	want := []string{
-		`line 1:1: VALIDATION_FAILED: $: missing property "q"`, `line 3:4: VALIDATION_FAILED: $.a[0].b: must be integer, is string`,
-		`line 4:2: VALIDATION_FAILED: $["z.y"]: unknown property "z.y"`,
-	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("got %q", got)
-	}
-	if fs := Findings(s.Validate(d.Root), nil); len(fs) != 3 || fs[0].Line != 0 {
-		t.Errorf("without a document: %v", fs)
-	}
-}
-
 func TestConcurrentUse(t *testing.T) {
 	s := compile(t, `{"type":"object","properties":{"a":{"type":"integer"}}}`)
 	var wg sync.WaitGroup

@@ -10,9 +10,6 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
-	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/tree"
 )
 
 // Violation is one way in which a value does not fit.
@@ -54,21 +51,6 @@ func (s *Schema) validate(v any) (err error) {
 	}()
 	s.budget.left = MaxSteps
 	return s.compiled.Validate(v)
-}
-
-// Findings renders violations with the places of a document; doc may be nil.
-func Findings(vs []Violation, doc *tree.Doc) []diag.Finding {
-	out := make([]diag.Finding, 0, len(vs))
-	for _, v := range vs {
-		var at diag.Pos
-		if doc != nil {
-			if at = doc.At(v.tree); at == (diag.Pos{}) {
-				at = doc.Pos[""]
-			}
-		}
-		out = append(out, diag.Errorf(diag.ValidationFailed, at.Line, at.Column, "%s: %s", v.Path, v.Message))
-	}
-	return out
 }
 
 func ordered(vs []Violation) []Violation {

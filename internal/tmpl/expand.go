@@ -114,11 +114,3 @@ func refused(t token, why string) error {
 }
 
 const whereParams = "a parameter may only be a whole argument of its own"
-
-// clip keeps messages short.
-func clip(s string) string {
-	if len(s) > 40 {
-		return strings.ToValidUTF8(s[:40], "") + "…"
-	}
-	return s
-}

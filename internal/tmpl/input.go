@@ -31,19 +31,6 @@ func Inputs(s string, values map[string]string) string {
 	return b.String()
 }
 
-// InputNames returns the names that s refers to, each once, in order.
-func InputNames(s string) []string {
-	var names []string
-	seen := map[string]bool{}
-	scan(s, func(_ string, r reference) {
-		if r.raw != "" && !seen[r.name] {
-			seen[r.name] = true
-			names = append(names, r.name)
-		}
-	})
-	return names
-}
-
 const inputHead = "{input:"
 
 // scan cuts s into texts and the references after them; the last has none.

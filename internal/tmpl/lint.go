@@ -1,77 +1,82 @@
 package tmpl
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
 )
 
-// Lint reports what Expand would refuse (errors) and what it would leave as it
-// is although it looks like a template (warnings). Places count in s.
-func Lint(s string, known []string) []diag.Finding {
+// Names returns the {name} templates of a command, sorted.
+func Names() []string {
+	return []string{
+		"anchor_path", "applet", "params_json", "project_path", "runtime_lib", "system_space", "tool_dir", "tool_parent", "tool_path", "user_space",
+	}
+}
+
+// Lint returns errors for text that Expand refuses, and warnings for text that
+// looks like a template and is not one. The findings have no position.
+func Lint(s string) []diag.Finding { return lint(s, lintName) }
+
+// LintArg is Lint for an element of an argument vector, which may be a parameter.
+func LintArg(arg string) []diag.Finding {
+	if _, ok := wholeParam(arg); ok {
+		return nil
+	}
+	return Lint(arg)
+}
+
+// LintEnv is Lint for the value of an environment variable, in which Expand fills
+// in variables only.
+func LintEnv(s string) []diag.Finding {
+	return lint(s, func(t token) (diag.Finding, bool) {
+		if t.kind != name || !slices.Contains(Names(), t.name) {
+			return diag.Finding{}, false
+		}
+		return diag.Warnf(diag.ConfigError, 0, 0, "%q is not a template here: the value of a variable may use ${VAR} only", clip(t.raw)), true
+	})
+}
+
+// lint returns the findings of s. other decides on {name} and ${name}.
+func lint(s string, other func(token) (diag.Finding, bool)) []diag.Finding {
 	var fs []diag.Finding
-	at := diag.Pos{Line: 1, Column: 1}
 	for s != "" {
-		t := cut(&s)
-		if f, bad := judge(t, known); bad {
-			f.Line, f.Column = at.Line, at.Column
-			fs = append(fs, f)
-		}
-		at = after(at, t.raw)
-	}
-	return fs
-}
-
-// LintArgv is Lint for an argument vector, where an element may be a
-// parameter. Places count in the element, whose number the message tells.
-func LintArgv(args, known []string) []diag.Finding {
-	var fs []diag.Finding
-	for i, arg := range args {
-		if _, ok := wholeParam(arg); ok {
-			continue
-		}
-		for _, f := range Lint(arg, known) {
-			f.Message = fmt.Sprintf("argument %d: %s", i+1, f.Message)
-			fs = append(fs, f)
+		switch t := cut(&s); t.kind {
+		case broken:
+			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%q: %s", clip(t.raw), t.why))
+		case param:
+			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "%q: %s", clip(t.raw), whereParams))
+		case name, lower:
+			if f, bad := other(t); bad {
+				fs = append(fs, f)
+			}
 		}
 	}
 	return fs
 }
 
-func judge(t token, known []string) (diag.Finding, bool) {
-	what := fmt.Sprintf("%q", clip(t.raw))
-	switch t.kind {
-	case broken:
-		return diag.Errorf(diag.ConfigError, 0, 0, "%s: %s", what, t.why), true
-	case param:
-		f := diag.Errorf(diag.ConfigError, 0, 0, "%s: %s", what, whereParams)
-		f.Fix = "make it an argument of its own, or read it from stdin"
-		return f, true
-	case name:
-		if slices.Contains(known, t.name) {
-			break
+func lintName(t token) (diag.Finding, bool) {
+	known := slices.Contains(Names(), t.name)
+	switch {
+	case t.kind == name && !known:
+		// A program can use braces itself, as awk does: only a warning.
+		f := diag.Warnf(diag.ConfigError, 0, 0, "%q is not a template and stays as it is; a parameter is {param:NAME} as a whole argument", clip(t.raw))
+		if near := suggest.Nearest(t.name, Names()); near != "" {
+			return f.WithReason("nearest", "nearest", "{"+near+"}"), true
 		}
-		f := diag.Warnf(diag.ConfigError, 0, 0, "%s is not a known name and stays as it is", what)
-		f.Fix = "known names: " + strings.Join(known, ", ")
 		return f, true
-	case lower:
-		if !slices.Contains(known, t.name) {
-			break
-		}
-		f := diag.Warnf(diag.ConfigError, 0, 0, "%s stays as it is: variables have upper-case names", what)
-		f.Fix = "write {" + t.name + "}"
-		return f, true
+	case t.kind == lower && known:
+		return diag.Warnf(diag.ConfigError, 0, 0, "%q is not a template and stays as it is: variables have upper-case names", clip(t.raw)).
+			WithReason("nearest", "nearest", "{"+t.name+"}"), true
 	}
 	return diag.Finding{}, false
 }
 
-// after returns the place behind raw.
-func after(at diag.Pos, raw string) diag.Pos {
-	i := strings.LastIndexByte(raw, '\n')
-	if i < 0 {
-		return diag.Pos{Line: at.Line, Column: at.Column + len(raw)}
+// clip shortens a template for a message.
+func clip(s string) string {
+	if len(s) > 40 {
+		return strings.ToValidUTF8(s[:40], "") + "…"
 	}
-	return diag.Pos{Line: at.Line + strings.Count(raw, "\n"), Column: len(raw) - i}
+	return s
 }

@@ -66,8 +66,8 @@ func TestExpandRefuses(t *testing.T) {
 	for in, why := range map[string]string{
 		"a ${HOME":                    "does not end",
 		"${HOME:-x":                   "does not end",
-		"${X:-${Y}}":                  "may not hold a template",
-		"${X:-{tool_path}}":           "may not hold a template",
+		"${X:-${Y}}":                  "may not contain a template",
+		"${X:-{tool_path}}":           "may not contain a template",
 		"--x={param:name}":            "whole argument",
 		"{param:a}{param:b}":          "whole argument",
 		"{param:":                     "does not end",
@@ -82,7 +82,7 @@ func TestExpandRefuses(t *testing.T) {
 		if _, err := ExpandArgv([]string{"x", "a" + in}, nil, nil, nil); diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "argument 2") {
 			t.Errorf("ExpandArgv(%q): %v", in, err)
 		}
-		if fs := Lint(in, []string{"tool_path"}); !diag.Failed(fs) {
+		if fs := Lint(in); !diag.Failed(fs) {
 			t.Errorf("Lint(%q) = %v, want an error as Expand", in, fs)
 		}
 	}
@@ -112,29 +112,38 @@ func TestExpandArgv(t *testing.T) {
 }
 
 func TestLint(t *testing.T) {
-	known := []string{"tool_path", "params_json"}
+	const notTemplate = ` is not a template and stays as it is; a parameter is {param:NAME} as a whole argument`
 	for in, want := range map[string][]string{
 		"{tool_path} ${HOME} ${X:-d} plain {\"json\": 1}": nil,
-		"{toolpath}":     {`line 1:1: CONFIG_ERROR: "{toolpath}" is not a known name and stays as it is`},
-		"a\nbü {x} {y}":  {`line 2:5: CONFIG_ERROR: "{x}" is not a known name and stays as it is`, `line 2:9: CONFIG_ERROR: "{y}" is not a known name and stays as it is`},
-		"${tool_path}":   {`line 1:1: CONFIG_ERROR: "${tool_path}" stays as it is: variables have upper-case names`},
+		"{toolpath}":     {`CONFIG_ERROR: "{toolpath}"` + notTemplate},
+		"a\nbü {x} {y}":  {`CONFIG_ERROR: "{x}"` + notTemplate, `CONFIG_ERROR: "{y}"` + notTemplate},
+		"${tool_path}":   {`CONFIG_ERROR: "${tool_path}" is not a template and stays as it is: variables have upper-case names`},
 		"${other}":       nil,
-		"{param:a}":      {`line 1:1: CONFIG_ERROR: "{param:a}": a parameter may only be a whole argument of its own`},
-		"x${Y:-{z}} {q}": {`line 1:2: CONFIG_ERROR: "${Y:-{": a default may not hold a template`, `line 1:12: CONFIG_ERROR: "{q}" is not a known name and stays as it is`},
-		"${A":            {`line 1:1: CONFIG_ERROR: "${A": the variable does not end with }`},
+		"{param:a}":      {`CONFIG_ERROR: "{param:a}": a parameter may only be a whole argument of its own`},
+		"x${Y:-{z}} {q}": {`CONFIG_ERROR: "${Y:-{": a default may not contain a template`, `CONFIG_ERROR: "{q}"` + notTemplate},
+		"${A":            {`CONFIG_ERROR: "${A": the variable does not end with }`},
 	} {
 		var got []string
-		for _, f := range Lint(in, known) {
+		for _, f := range Lint(in) {
 			got = append(got, f.String())
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("Lint(%q) =\n%q, want\n%q", in, got, want)
 		}
 	}
-	fs := LintArgv([]string{"{param:a}", "", "{tool_path}", "-x={param:a}", "{nope}"}, known)
-	if len(fs) != 2 || !strings.HasPrefix(fs[0].Message, "argument 4: ") || fs[0].Severity != diag.SeverityError ||
-		!strings.HasPrefix(fs[1].Message, "argument 5: ") || fs[1].Severity != diag.SeverityWarning {
-		t.Errorf("LintArgv = %v", fs)
+	if fs := Lint("{toolpath}"); fs[0].Severity != diag.SeverityWarning || fs[0].Facts["nearest"] != "{tool_path}" {
+		t.Errorf("%+v", fs)
+	}
+	if fs := LintArg("{param:a}"); fs != nil {
+		t.Errorf("a whole argument: %v", fs)
+	}
+	if fs := LintArg("-x={param:a}"); !diag.Failed(fs) {
+		t.Errorf("a part of an argument: %v", fs)
+	}
+	for in, n := range map[string]int{"{tool_path}": 1, "{print} ${HOME}": 0, "${HOME": 1} {
+		if fs := LintEnv(in); len(fs) != n {
+			t.Errorf("LintEnv(%q) = %v, want %d", in, fs, n)
+		}
 	}
 }
 
@@ -177,10 +186,6 @@ func TestInputs(t *testing.T) {
 			t.Errorf("Inputs(%q) = %q, want %q", in, got, want)
 		}
 	}
-	got := InputNames("{input:b} {input:a?} {input:b:x} {input:} {input:c|{input:d}} {input:e")
-	if want := []string{"b", "a", "c"}; !slices.Equal(got, want) {
-		t.Errorf("InputNames = %q, want %q", got, want)
-	}
 }
 
 // A hostile text of a megabyte must not take quadratic time: at a hundred
@@ -192,8 +197,7 @@ func TestHostileSizes(t *testing.T) {
 			t.Errorf("%q: Inputs changed a text without references", unit)
 		}
 		Expand(s, nil, nil)
-		Lint(s+"}", nil)
-		InputNames(s + "}")
+		Lint(s + "}")
 	}
 }
 
@@ -243,8 +247,8 @@ func FuzzExpand(f *testing.F) {
 		if err == nil && !strings.Contains(s, "{") && got != s {
 			t.Errorf("Expand(%q) = %q, want no change", s, got)
 		}
-		if failed := diag.Failed(Lint(s, []string{"b"})); failed != (err != nil) {
-			t.Errorf("%q: Lint says %v, Expand %v", s, failed, err)
+		if failed := diag.Failed(Lint(s)); failed != (err != nil) {
+			t.Errorf("%q: Lint %v, Expand %v", s, failed, err)
 		}
 		argv, err := ExpandArgv([]string{s}, nil, nil, map[string]any{"a": v})
 		if err == nil && len(argv) > 1 {
@@ -262,7 +266,12 @@ func FuzzInputs(f *testing.F) {
 		if strings.Contains(s, mark) {
 			return
 		}
-		names := InputNames(s)
+		var names []string
+		scan(s, func(_ string, r reference) {
+			if r.raw != "" {
+				names = append(names, r.name)
+			}
+		})
 		fill := func(v string) string {
 			values := map[string]string{}
 			for _, n := range names {
@@ -275,9 +284,6 @@ func FuzzInputs(f *testing.F) {
 		}
 		if len(names) == 0 && Inputs(s, map[string]string{"k": v}) != s {
 			t.Errorf("%q changed without a reference", s)
-		}
-		if once := slices.Compact(slices.Sorted(slices.Values(names))); len(once) != len(names) {
-			t.Errorf("a name twice: %q", names)
 		}
 	})
 }

@@ -67,7 +67,7 @@ func defaulted(s string, n int) token {
 	case i < 0:
 		return token{kind: broken, raw: s, why: "the variable does not end with }"}
 	case def[i] == '{':
-		return token{kind: broken, raw: s[:n+2+i+1], why: "a default may not hold a template"}
+		return token{kind: broken, raw: s[:n+2+i+1], why: "a default may not contain a template"}
 	}
 	return token{kind: variable, raw: s[:n+2+i+1], name: s[2:n], def: def[:i]}
 }

@@ -1,0 +1,62 @@
+package resolve
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+)
+
+// subprocess is the primitive whose config has templates of a command.
+const subprocess = "rye/core/primitives/subprocess"
+
+// Templates returns findings about the templates of a tool: errors for those that
+// no run can fill in, warnings for text that looks like a template and is not one.
+// Usable ignores them: a run reports the errors itself, in the elements it uses.
+func (it *Item) Templates() []diag.Finding {
+	if it.Ref.Kind != item.Tool || it.Support() {
+		return nil
+	}
+	l := templateLint{it: it, r: tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)}
+	env := l.r.Map("env_config")
+	l.texts(env, "env", tmpl.LintEnv)
+	// The config of a tool with a runtime is data of its own.
+	if executor, err := item.ParseRef(it.Meta.ExecutorID, item.Tool); it.Meta.ToolType == "runtime" || err == nil && executor.ID == subprocess {
+		config := l.r.Map("config")
+		for _, key := range []string{"command", "cwd", "input_data"} {
+			l.add(config, key, tmpl.Lint(config.Text(key)))
+		}
+		for _, arg := range config.Texts("args", nil) {
+			l.add(config, "args", tmpl.LintArg(arg))
+		}
+		l.texts(config, "env", tmpl.LintEnv)
+	}
+	return diag.WithPath(l.out, it.Path())
+}
+
+type templateLint struct {
+	it  *Item
+	r   *tree.Reader
+	out []diag.Finding
+}
+
+func (l *templateLint) texts(r *tree.Reader, key string, lint func(string) []diag.Finding) {
+	m := r.TextMap(key)
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		l.add(r, key, lint(m[name]))
+	}
+}
+
+// add adds findings with the name and the position of a key.
+func (l *templateLint) add(r *tree.Reader, key string, fs []diag.Finding) {
+	pos := l.it.Meta.Pos[r.Path(key)]
+	for _, f := range fs {
+		f.Line = pos.Line
+		f.Column = pos.Column
+		f.Message = r.Name(key) + ": " + f.Message
+		l.out = append(l.out, f)
+	}
+}
