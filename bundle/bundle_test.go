@@ -33,7 +33,7 @@ func (k testKey) Sign(_ context.Context, msg []byte) ([]byte, error) {
 }
 
 func hash() sign.Style {
-	s, _ := sign.StyleByName("#")
+	s := sign.Hash()
 	return s
 }
 

@@ -13,7 +13,7 @@ import (
 // YAML parser. It guesses line by line, renders the result and compares. A text
 // that differs in one byte, or is not valid, is left to the YAML parser.
 func canonical(b []byte) (*Manifest, bool) {
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	sp, err := sign.SplitFile(b, style)
 	if err != nil || len(sp.Head) > 0 {
 		return nil, false

@@ -53,7 +53,7 @@ func Cosignatures(t Tree, id string) ([]string, error) {
 // that is not trusted is ignored.
 func (r *Report) signatures(p VerifyParams, where string, b []byte) error {
 	r.judge(p, where, b)
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	sp, err := sign.SplitFile(b, style)
 	if err != nil || !sp.Signed {
 		return nil // judge added a finding
@@ -112,7 +112,7 @@ func (r *Report) Signers() []sign.Fingerprint {
 // VoidCosignatures returns the co-signatures over another body than the manifest's.
 // It does not verify the others.
 func VoidCosignatures(t Tree, id string, manifest []byte) ([]string, error) {
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	sp, err := sign.SplitFile(manifest, style)
 	if err != nil {
 		return nil, err

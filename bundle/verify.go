@@ -229,7 +229,7 @@ func Inspect(b []byte) (*Inspection, []diag.Finding) {
 		return nil, bad
 	}
 	in := &Inspection{Manifest: m}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	if sp, err := sign.SplitFile(b, style); err == nil && sp.Signed {
 		in.Claimed = append(in.Claimed, sp.Line.Key)
 	}

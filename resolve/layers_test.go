@@ -52,7 +52,7 @@ func manifestOf(h *testkit.House, dir string) item.Digest {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	b, _, err = sign.Sign(h.T.Context(), b, style, bundle.Subject("b"), h.Key, h.Now)
 	if err != nil {
 		h.T.Fatal(err)

@@ -59,7 +59,7 @@ func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer,
 // SignDetached returns the content of the signature file for file. existing is
 // the present one, nil when there is none; it stays when it already verifies.
 func SignDetached(ctx context.Context, file, existing []byte, sub Subject, signer Signer, now time.Time) (sigfile []byte, changed bool, err error) {
-	sp, err := SplitFile(file, Style{Name: bareName})
+	sp, err := SplitFile(file, StyleBare)
 	if err != nil {
 		return nil, false, err
 	}
@@ -71,7 +71,7 @@ func SignDetached(ctx context.Context, file, existing []byte, sub Subject, signe
 	if err != nil {
 		return nil, false, err
 	}
-	out := []byte(line.Render(Style{Name: bareName}))
+	out := []byte(line.Render(StyleBare))
 	if _, err := VerifyDetached(file, out, sub, OnlyKey(pub)); err != nil {
 		return nil, false, selfVerify(signer, err)
 	}

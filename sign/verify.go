@@ -48,7 +48,7 @@ func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) 
 		return Line{}, unsigned()
 	}
 	line := firstLine(sigfile)
-	l, err := ParseLine(line, Style{Name: bareName})
+	l, err := ParseLine(line, StyleBare)
 	if err != nil {
 		return Line{}, atLine(err, 1)
 	}
@@ -57,7 +57,7 @@ func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) 
 	} else if len(rest) > 0 {
 		return Line{}, atLine(malformed("end", "the signature file goes on after it"), 2)
 	}
-	sp, err := SplitFile(file, Style{Name: bareName})
+	sp, err := SplitFile(file, StyleBare)
 	if err != nil {
 		return Line{}, err
 	}

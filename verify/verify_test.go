@@ -192,7 +192,7 @@ func release(h *testkit.House, id string, by sign.Signer) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	b, _, err := sign.Sign(h.T.Context(), out, style, bundle.Subject(id), by, h.Now)
 	if err != nil {
 		h.T.Fatal(err)

@@ -148,7 +148,7 @@ func bundleParams(c *cli.Call, tree bundle.Tree, id string) bundle.Params {
 // writeManifest signs the body; the signature of an unchanged body stays.
 func writeManifest(ctx context.Context, c *cli.Call, h *project.Project, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
 	file := filepath.Join(dir, filepath.FromSlash(bundle.ManifestPath(id)))
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	in := body
 	if old, err := os.ReadFile(file); err == nil {
 		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {

@@ -96,7 +96,7 @@ func cosign(ctx context.Context, c *cli.Call, h *project.Project, tree bundle.Tr
 	if err != nil {
 		return "", "", err
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	if _, err := sign.Verify(text, style, bundle.Subject(id), sign.OnlyKey(signer.Public())); err == nil {
 		return primary.Unchanged, where, nil
 	}

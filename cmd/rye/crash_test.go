@@ -53,7 +53,7 @@ func restore(l *lab, files map[string]string) {
 // neither the old nor the new one.
 func wholeness(l *lab, files map[string]string, keys sign.Keys) (signed int) {
 	l.t.Helper()
-	hash, _ := sign.StyleByName("#")
+	hash := sign.Hash()
 	for rel, old := range files {
 		path := filepath.Join(l.dir, ".ai", "tools", rel)
 		sub := extract.Subject(item.Ref{Kind: item.Tool, ID: strings.TrimSuffix(rel, filepath.Ext(rel))})
