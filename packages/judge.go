@@ -142,9 +142,9 @@ func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
 }
 
 func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) trust.Verdict {
-	style, _ := sign.StyleByName("#")
-	return e.p.Trust.Verify(trust.Input{Space: e.p.Space, Path: where, Bytes: text, Detached: detached, DetachedOnly: detached != nil,
-		Style: style, Subject: sub, Use: "release", MaxSize: bundle.MaxManifest, Text: true})
+	return e.p.Trust.Verify(trust.ManifestInput(trust.Input{
+		Space: e.p.Space, Path: where, Bytes: text, Subject: sub, Detached: detached, DetachedOnly: detached != nil,
+	}))
 }
 
 // releaseError is the error for a manifest that does not verify, with the facts

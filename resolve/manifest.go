@@ -61,11 +61,10 @@ func (m Manifest) Files() (files map[string]item.Digest, ok bool) {
 
 // input returns the input of the verdict on the manifest.
 func (m Manifest) input(root *space.Root) trust.Input {
-	style, _ := sign.StyleByName("#")
-	return trust.Input{
-		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(m.Rel), Bytes: m.Bytes, Style: style,
-		Subject: bundle.Subject(m.ID), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
-	}
+	return trust.ManifestInput(trust.Input{
+		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(m.Rel),
+		Bytes: m.Bytes, Subject: bundle.Subject(m.ID),
+	})
 }
 
 // listing is the entry of one file in a trusted manifest.

@@ -15,7 +15,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 const hello = "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: Says hello.\n"
@@ -122,7 +122,7 @@ func relink(h *testkit.House, to, rel string) {
 func TestScopeOfKey(t *testing.T) {
 	h := testkit.New(t)
 	narrow := testkit.Key(7)
-	h.Own(narrow, "leo", trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"leo/**"}, May: []string{"sign"}})
+	h.Own(narrow, "leo", doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"leo/**"}, May: []string{"sign"}})
 	for _, rel := range []string{"tools/leo/a.yaml", "tools/other/a.yaml", "tools/rye/core/extractors/tool/tool_extractor.yaml"} {
 		h.Write(h.Project, rel, string(h.Signed(rel, hello, narrow)))
 	}
@@ -364,7 +364,7 @@ func release(h *testkit.House, id string, by sign.Signer) {
 	if err != nil {
 		h.T.Fatal(err)
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	if out, _, err = sign.Sign(h.T.Context(), out, style, bundle.Subject(id), by, h.Now); err != nil {
 		h.T.Fatal(err)
 	}
@@ -376,7 +376,7 @@ func release(h *testkit.House, id string, by sign.Signer) {
 func TestManifestListings(t *testing.T) {
 	h := testkit.New(t)
 	narrow := testkit.Key(7)
-	h.Own(narrow, "leo", trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/**"}, May: []string{"release"}})
+	h.Own(narrow, "leo", doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/**"}, May: []string{"release"}})
 	h.Write(h.Project, "tools/acme/data.bin", "data")
 	h.Write(h.Project, "tools/acme/helper.py", "x = 1\n")
 	h.Write(h.Project, "tools/acme/tool.yaml", hello)
@@ -410,7 +410,7 @@ func TestManifestListings(t *testing.T) {
 func TestManifestNeedsToolScope(t *testing.T) {
 	h := testkit.New(t)
 	writer := testkit.Key(7)
-	h.Own(writer, "leo", trust.Scope{Kinds: []string{"bundle", "knowledge"}, Namespaces: []string{"acme/**"}, May: []string{"sign", "release"}})
+	h.Own(writer, "leo", doc.Scope{Kinds: []string{"bundle", "knowledge"}, Namespaces: []string{"acme/**"}, May: []string{"sign", "release"}})
 	h.Write(h.Project, "tools/acme/json.py", "evil = 1\n")
 	h.Write(h.Project, "tools/acme/json.so", "evil")
 	h.Write(h.Project, "knowledge/acme/plan.png", "picture")

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // resolver reads the embedded bundle as the program does, with no other space.
@@ -27,7 +28,7 @@ func resolver(t testing.TB) *resolve.Resolver {
 	}
 	store, fs := trust.Load(trust.Params{Anchors: []trust.Anchor{{
 		Public: signer(t).Public(), Owner: "rye", EmbeddedOnly: true,
-		Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}},
+		Scope: doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}},
 	}}})
 	if diag.Failed(fs) {
 		t.Fatal(fs)
@@ -234,7 +235,7 @@ func TestDevelopmentKeyCountsForEmbeddedItemsOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	store, _ := trust.Load(trust.Params{Anchors: []trust.Anchor{{Public: signer(t).Public(), EmbeddedOnly: true,
-		Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}}}})
+		Scope: doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}}}})
 	r := resolve.New(resolve.Params{Spaces: spaces, Trust: store, Lenient: true})
 	it, err := r.Inspect(t.Context(), item.Ref{Kind: item.Tool, ID: "rye/bash/bash"})
 	if err != nil {

@@ -21,9 +21,10 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// SetState says what the user thinks of a project's trust set.
+// SetState is whether the user accepted a project's trust set.
 type SetState string
 
 // The states of a set.
@@ -34,16 +35,16 @@ const (
 	SetChanged  SetState = "changed since it was accepted"
 )
 
-// ProjectSet is every trust document of a project, which a user accepts as a
-// whole or not at all. Its strings, but for Name, are safe to print.
+// ProjectSet is every trust document of a project. A user can only accept the
+// whole set. Its strings, except Name, are safe to print.
 type ProjectSet struct {
-	Project   string        `json:"project,omitempty"` // the folder, links resolved
+	Project   string        `json:"project,omitempty"` // the directory, links resolved
 	Digest    item.Digest   `json:"digest,omitzero"`
 	State     SetState      `json:"state"`
 	At        time.Time     `json:"accepted_at,omitzero"`
 	Documents []SetDocument `json:"documents"`
-	Before    []SetDocument `json:"before,omitempty"` // what was accepted last
-	Broken    []string      `json:"broken,omitempty"` // what keeps the set from being accepted
+	Before    []SetDocument `json:"before,omitempty"` // the set that was accepted last
+	Broken    []string      `json:"broken,omitempty"` // paths that prevent its acceptance
 }
 
 // SetDocument is one document of a set.
@@ -57,29 +58,32 @@ type SetDocument struct {
 	NotAfter    time.Time        `json:"not_after,omitzero"`
 }
 
-// ProjectSet returns the project's trust set and what became of it.
+// ProjectSet returns the project's trust set.
 func (s *Store) ProjectSet() ProjectSet {
 	p := s.set
 	p.Documents, p.Before, p.Broken = slices.Clone(p.Documents), slices.Clone(p.Before), slices.Clone(p.Broken)
 	return p
 }
 
-// inSet takes a document of the project into its set.
-func (b *builder) inSet(d *Document, findings []diag.Finding) {
-	x := SetDocument{
-		Name: d.Stem + ".toml", Kind: d.Kind, Digest: d.Digest, Fingerprint: d.Fingerprint,
-		Owner: hidden.Visible(d.Owner), NotAfter: d.NotAfter,
-	}
-	if d.Kind == KindKey || d.Kind == KindEndorsement {
-		x.Scope = d.Scope.String()
+// addToSet adds a document of the project to its set.
+func (b *builder) addToSet(d doc.Document, findings []diag.Finding) {
+	h := d.Head()
+	x := SetDocument{Name: h.Stem + ".toml", Kind: h.Kind, Digest: h.Digest, Fingerprint: d.About()}
+	switch d := d.(type) {
+	case *doc.Key:
+		x.Owner, x.NotAfter, x.Scope = hidden.Visible(d.Owner), d.NotAfter, d.Scope.String()
+	case *doc.Endorsement:
+		x.NotAfter, x.Scope = d.NotAfter, d.Scope.String()
+	case *doc.Grant:
+		x.NotAfter = d.NotAfter
 	}
 	b.store.set.Documents = append(b.store.set.Documents, x)
 	if diag.Failed(findings) {
-		b.broken = append(b.broken, d.Path)
+		b.broken = append(b.broken, h.Path)
 	}
 }
 
-// digestOf is what acceptance remembers: every name with the digest of its
+// digestOf returns the digest of a set: of every name with the digest of its
 // file, in order.
 func digestOf(docs []SetDocument) item.Digest {
 	var text strings.Builder
@@ -90,9 +94,9 @@ func digestOf(docs []SetDocument) item.Digest {
 	return item.DigestOf([]byte(text.String()))
 }
 
-// acceptance lets the project's key documents count when the user accepted
-// this very set. A set with a part that cannot be read or does not hold is
-// never the accepted one.
+// acceptance gives a basis to the project's key documents if the user accepted
+// exactly this set. A set with a document that cannot be read or is not valid is
+// never accepted.
 func (b *builder) acceptance() {
 	set := &b.store.set
 	slices.SortFunc(set.Documents, func(x, y SetDocument) int { return cmp.Compare(x.Name, y.Name) })
@@ -113,8 +117,8 @@ func (b *builder) acceptance() {
 		return
 	}
 	set.State = SetAccepted
-	for _, d := range b.docs {
-		if e := b.store.keys[d.Fingerprint]; d.Tier == TierProject && d.Kind == KindKey && e != nil && !e.conflict && !e.weak && !e.embeddedOnly && slices.Contains(e.documents, d) {
+	for _, d := range b.docs.keys {
+		if e := b.store.keys[d.Fingerprint]; d.tier == TierProject && e != nil && !e.conflict && !e.weak && !e.embeddedOnly && slices.Contains(e.documents, d) {
 			x := documentBasis(d)
 			x.accepted = true
 			e.bases = append(e.bases, x)
@@ -122,14 +126,14 @@ func (b *builder) acceptance() {
 	}
 }
 
-// changed says that a key would count by an acceptance that no longer holds,
-// "" when it would not.
+// changed returns that a key was trusted by an acceptance of an earlier set, or
+// "".
 func (s *Store) changed(fp sign.Fingerprint) string {
 	if s.set.State != SetChanged {
 		return ""
 	}
 	for _, d := range slices.Concat(s.set.Documents, s.set.Before) {
-		if d.Kind == KindKey && d.Fingerprint == fp {
+		if d.Kind == doc.KindKey && d.Fingerprint == fp {
 			return fmt.Sprintf("the project's trust set changed since you accepted it on %s, so none of its keys count by that", stamp(s.set.At))
 		}
 	}
@@ -146,7 +150,8 @@ func (p ProjectSet) line() string {
 	return fmt.Sprintf("the project's trust set (%d documents): %s", len(p.Documents), p.State)
 }
 
-// projectPath is the folder of the project without links, "" without one.
+// projectPath returns the directory of the project with links resolved, "" if
+// there is no project.
 func (p Params) projectPath() string {
 	if p.ProjectDir == "" {
 		return ""
@@ -161,7 +166,8 @@ func (p Params) projectPath() string {
 	return dir
 }
 
-// acceptedFile is where the acceptance of this project by this account lies.
+// acceptedFile returns the path of the file with this account's acceptance of the
+// project, "" if there is none.
 func (p Params) acceptedFile() string {
 	if p.StateDir == "" || p.ProjectDir == "" {
 		return ""
@@ -170,7 +176,7 @@ func (p Params) acceptedFile() string {
 	return filepath.Join(p.StateDir, "accepted", hex.EncodeToString(sum[:])+".json")
 }
 
-// acceptance is what the user's state remembers of an accepted set.
+// acceptance is the file about an accepted set in the user's state directory.
 type acceptance struct {
 	Schema    string        `json:"schema"`
 	Project   string        `json:"project"`
@@ -182,8 +188,8 @@ type acceptance struct {
 
 const acceptedSchema = "rye.accepted/v1"
 
-// lastAccepted fails closed: what cannot be read, or others may write, is no
-// acceptance.
+// lastAccepted returns the last acceptance, or nil. A file that cannot be read,
+// or that another account may write, is not an acceptance.
 func (b *builder) lastAccepted() *acceptance {
 	file := b.p.acceptedFile()
 	if file == "" {
@@ -248,8 +254,9 @@ func (p Params) parseAccepted(data []byte) (*acceptance, error) {
 	return a, nil
 }
 
-// Accept remembers that the user accepted this set, as it was shown, and
-// returns where. What changed on disk since then is not accepted.
+// Accept records that the user accepted this set and returns the path of the
+// record. The set is the one that was shown: a later change on disk is not
+// accepted.
 func Accept(p Params, set ProjectSet) (string, error) {
 	const doing = "accepting the project's trust set"
 	file := p.acceptedFile()
@@ -275,8 +282,7 @@ func Accept(p Params, set ProjectSet) (string, error) {
 	return file, atomicfile.Write(file, append(b, '\n'), 0o600)
 }
 
-// Forget takes the acceptance of a project back, and reports whether there was
-// one.
+// Forget removes the acceptance of a project and reports whether there was one.
 func Forget(p Params) (bool, error) {
 	file := p.acceptedFile()
 	if file == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // proposing is a user with a state folder and a project that proposes keys 3
@@ -24,7 +25,7 @@ func proposing(t testing.TB) *world {
 	w.own(key(1), everything)
 	w.p.StateDir, w.p.Identity = filepath.Join(t.TempDir(), "state"), "1000"
 	w.propose(key(3), "ben", everything)
-	w.propose(key(4), "eve", trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"eve/**"}, May: []string{"sign"}})
+	w.propose(key(4), "eve", doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"eve/**"}, May: []string{"sign"}})
 	return w
 }
 
@@ -100,13 +101,13 @@ func TestV52SetChanged(t *testing.T) {
 	}{
 		{"a document is renewed", func(w *world) { w.now = w.now.Add(time.Second); w.propose(key(4), "eve", everything) }},
 		{"one is added", func(w *world) { w.propose(key(5), "mallory", everything) }},
-		{"one is removed", func(w *world) { _ = os.Remove(filepath.Join(w.project, trust.FileName("key", fp(key(4))))) }},
+		{"one is removed", func(w *world) { _ = os.Remove(filepath.Join(w.project, doc.FileName("key", fp(key(4))))) }},
 		{"one is renamed", func(w *world) {
-			from := filepath.Join(w.project, trust.FileName("key", fp(key(4))))
+			from := filepath.Join(w.project, doc.FileName("key", fp(key(4))))
 			_ = os.Rename(from, filepath.Join(w.project, "key-x.toml"))
 		}},
-		{"one is broken", func(w *world) { w.write(w.project, trust.FileName("key", fp(key(4))), []byte("x")) }},
-		{"a revocation arrives", func(w *world) { w.revoke(w.project, key(4), trust.ReasonRetired, w.now) }},
+		{"one is broken", func(w *world) { w.write(w.project, doc.FileName("key", fp(key(4))), []byte("x")) }},
+		{"a revocation arrives", func(w *world) { w.revoke(w.project, key(4), doc.ReasonRetired, w.now) }},
 		{"junk arrives", func(w *world) { w.write(w.project, "junk.toml", nil) }},
 		{"a folder as document", func(w *world) { _ = os.Mkdir(filepath.Join(w.project, "key-y.toml"), 0o755) }},
 		{"all are removed", func(w *world) { _ = os.RemoveAll(w.project) }},
@@ -287,7 +288,7 @@ func TestAcceptIsAllOrNothing(t *testing.T) {
 		if n := counting(); n != int(keys) {
 			t.Fatalf("seed %d: %d of %d count after accepting", seed, n, keys)
 		}
-		victim := filepath.Join(w.project, trust.FileName("key", fp(key(10+byte(r.IntN(int(keys)))))))
+		victim := filepath.Join(w.project, doc.FileName("key", fp(key(10+byte(r.IntN(int(keys)))))))
 		was, err := os.ReadFile(victim)
 		if err != nil {
 			t.Fatal(err)
@@ -303,13 +304,13 @@ func TestAcceptIsAllOrNothing(t *testing.T) {
 			w.now = w.now.Add(time.Second)
 			w.propose(key(10+keys), "added", everything)
 		case 3:
-			w.revoke(w.project, key(99), trust.ReasonRetired, w.now)
+			w.revoke(w.project, key(99), doc.ReasonRetired, w.now)
 		}
 		if n := counting(); n != 0 {
 			t.Fatalf("seed %d: %d keys count after a change", seed, n)
 		}
-		_ = os.Remove(filepath.Join(w.project, trust.FileName("key", fp(key(10+keys)))))
-		_ = os.Remove(filepath.Join(w.project, trust.FileName("revocation", fp(key(99)))))
+		_ = os.Remove(filepath.Join(w.project, doc.FileName("key", fp(key(10+keys)))))
+		_ = os.Remove(filepath.Join(w.project, doc.FileName("revocation", fp(key(99)))))
 		w.write(w.project, filepath.Base(victim), was)
 		if n := counting(); n != int(keys) {
 			t.Fatalf("seed %d: %d of %d count after everything is back", seed, n, keys)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // An endorsement that lets a key sign does not let it name a successor, though
@@ -39,9 +40,9 @@ func TestV66NamespacesSteerNoTerminal(t *testing.T) {
 	for _, ns := range []string{`eve/\u001b[2K]`, `eve/\u001bc`, `eve/\u009b2K`, `eve\r`, `eve\nx`, `eve/\u202e**`, `eve/ x`, `\u200b`} {
 		text := strings.Replace(keyText(key(9), "eve"), `namespaces = ["**"]`, `namespaces = ["`+ns+`"]`, 1)
 		name := keyStem(key(9)) + ".toml"
-		d, fs := trust.ParseDocument(name, w.signed(trust.KindKey, keyStem(key(9)), text, key(9)))
+		d, fs := doc.Parse(name, w.signed(doc.KindKey, keyStem(key(9)), text, key(9)))
 		if d != nil {
-			t.Errorf("%s: scope %q", ns, d.Scope.Namespaces)
+			t.Errorf("%s: scope %q", ns, d.(*doc.Key).Scope.Namespaces)
 		}
 		wantFinding(t, ns, fs, diag.ValidationFailed, name, "visible ASCII")
 	}
@@ -104,7 +105,7 @@ func TestT22ProjectBringsTooMuch(t *testing.T) {
 // anchor when somebody endorses in it.
 func TestNoDocumentThroughALink(t *testing.T) {
 	w := newWorld(t)
-	name, doc := w.document(key(3), "eve", everything)
+	name, keyDoc := w.document(key(3), "eve", everything)
 	for _, linked := range []string{".ai/trust", ".ai"} {
 		root := t.TempDir()
 		link := filepath.Join(root, filepath.FromSlash(linked))
@@ -114,7 +115,7 @@ func TestNoDocumentThroughALink(t *testing.T) {
 		if err := os.Symlink(w.sysDir, link); err != nil {
 			t.Skip(err)
 		}
-		if at, err := trust.AddToProject(filepath.Join(root, ".ai", "trust"), name, doc); diag.CodeOf(err) != diag.PathEscape {
+		if at, err := trust.AddToProject(filepath.Join(root, ".ai", "trust"), name, keyDoc); diag.CodeOf(err) != diag.PathEscape {
 			t.Errorf("%s: wrote %s, %v", linked, at, err)
 		}
 	}

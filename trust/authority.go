@@ -3,21 +3,21 @@ package trust
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// anchored reports whether the basis stands outside the project: compiled in,
-// in a folder of the system or the user, or the rotation of one that does.
+// anchored reports whether the basis comes from outside the project: compiled
+// in, in a directory of the system or the user, or the rotation of one of these.
 func (b *basis) anchored() bool {
 	return b.tier == TierEmbedded || b.tier == TierSystem || b.tier == TierUser
 }
 
-// anchor reports whether somebody outside the project made the key an anchor
-// that may do this. What the project says does not narrow it, and neither time
-// nor revocation ends it: what this allows can only take away, and who brings a
-// document must not be able to undo a revocation with it.
+// anchor reports whether a basis outside the project makes the key an anchor
+// with this use. What the project states does not narrow it, and neither time
+// nor revocation ends it: these uses can only remove trust, and a document must
+// not be able to undo a revocation.
 func (e *entry) anchor(use string) bool {
 	if e == nil || e.weak || e.conflict || e.embeddedOnly || !e.above.may(use) {
 		return false
@@ -30,16 +30,43 @@ func (e *entry) anchor(use string) bool {
 	return false
 }
 
-// heldBefore reports whether every key before this one in a chain of rotations
-// held the use too.
+// Anchors reports whether a document outside the project makes the key an
+// anchor with this use, such as endorse or revoke.
+func (s *Store) Anchors(fp sign.Fingerprint, use string) bool { return s.keys[fp].anchor(use) }
+
+// heldBefore reports whether every earlier key of a chain of rotations had the
+// use too.
 func (b *basis) heldBefore(use string) bool {
 	return b.rotation == nil || b.from.above.may(use) && b.prev.heldBefore(use)
 }
 
-// handsOn returns the scope that keeps an endorser from handing this on. Who
-// may endorse hands on what new keys have, to sign and to release; every other
-// use only who holds it.
-func (b *basis) handsOn(kind, id, use string) (Bound, string) {
+// scopeLimit returns the scope outside the key's own documents that does not
+// cover this kind, id and use. A key can delegate only what it has: a key for
+// drafts can permit only keys for drafts.
+func (b *basis) scopeLimit(kind, id, use string) (Bound, string) {
+	switch {
+	case b.rotation != nil:
+		if x, part := b.from.bounds.denier(kind, id, use); part != "" {
+			return x, part
+		}
+		return b.prev.scopeLimit(kind, id, use)
+	case b.endorser != nil:
+		if part := b.grant.Scope.Denies(kind, id, use); part != "" {
+			return Bound{Scope: b.grant.Scope, Source: b.grant.Path}, part
+		}
+		return b.delegationLimit(kind, id, use)
+	case b.granter != nil:
+		// The granter's own uses do not limit a grant: the user decides what
+		// another key may do, only its kinds and ids are attenuated.
+		return b.granter.bounds.covers(kind, id)
+	}
+	return Bound{}, ""
+}
+
+// delegationLimit returns the first scope that stops an endorser from granting
+// this use. An endorser may permit signing and releasing to new keys; it needs
+// every other use itself.
+func (b *basis) delegationLimit(kind, id, use string) (Bound, string) {
 	x, part := b.endorser.bounds.covers(kind, id)
 	if part == "" && use != "" && use != "sign" && use != "release" {
 		x, part = b.endorser.bounds.denier(kind, id, use)
@@ -47,13 +74,13 @@ func (b *basis) handsOn(kind, id, use string) (Bound, string) {
 	if part != "" {
 		return x, part
 	}
-	return b.prev.beyond(kind, id, "endorse")
+	return b.prev.scopeLimit(kind, id, "endorse")
 }
 
-// withheld says why a use that the key's own documents allow is not its own:
-// what vouches for it leaves the use out, or comes from a key without it. ""
-// means that nothing withholds it.
-func (b *basis) withheld(use string) string {
+// missingUse returns why the key lacks a use that its own documents permit: an
+// endorsement in its chain leaves the use out, or its endorser lacks it. It
+// returns "" if no endorsement does.
+func (b *basis) missingUse(use string) string {
 	for ; b != nil; b = b.prev {
 		switch {
 		case b.endorser == nil:
@@ -66,8 +93,8 @@ func (b *basis) withheld(use string) string {
 	return ""
 }
 
-// limits are the scopes that bind a key besides its own documents, as far as
-// they can be shown without an item.
+// limits returns the scopes that bind a key in addition to its own documents, as
+// far as they can be shown without an item.
 func (b *basis) limits() Bounds {
 	switch {
 	case b == nil:
@@ -79,33 +106,8 @@ func (b *basis) limits() Bounds {
 	}
 	out := Bounds{{Scope: b.grant.Scope, Source: quoted(b.grant.Path)}}
 	for _, x := range b.endorser.bounds {
-		s := Scope{Kinds: x.Scope.Kinds, Namespaces: x.Scope.Namespaces, May: b.grant.Scope.May}
+		s := doc.Scope{Kinds: x.Scope.Kinds, Namespaces: x.Scope.Namespaces, May: b.grant.Scope.May}
 		out = append(out, Bound{Scope: s, Source: x.Source})
 	}
 	return out
 }
-
-// vouched reports whether the endorser vouches now for what it endorsed: as an
-// anchor that may endorse, with a signature that still counts.
-func (b *basis) vouched(s *Store, now time.Time) (ok bool, reason string) {
-	d, e := b.grant, b.endorser
-	who := fmt.Sprintf("the key %s that signed %s", e.key.Short(), quoted(d.Path))
-	if !e.bounds.may("endorse") {
-		return false, who + " may not endorse: " + e.bounds.String()
-	}
-	when := s.moment(d.Digest, d.Signed)
-	if r := e.revokedAt(when); r != nil {
-		return false, fmt.Sprintf("%s is revoked (%s)", who, r.Reason)
-	}
-	if ok, why := b.prev.stands(s, now); !ok {
-		return false, who + " does not count: " + why
-	}
-	if code, why := b.prev.window(when, now); code != "" {
-		return false, who + " does not count: " + why
-	}
-	return true, ""
-}
-
-// Anchors reports whether somebody outside the project made the key an anchor
-// that may do this: endorse, revoke.
-func (s *Store) Anchors(fp sign.Fingerprint, use string) bool { return s.keys[fp].anchor(use) }

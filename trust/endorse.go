@@ -1,23 +1,31 @@
 package trust
 
-import "github.com/ryeos/rye/diag"
+import (
+	"fmt"
+	"slices"
+	"time"
 
-// endorsements lets key documents count that an anchor endorsed, by digest, once
-// for every reason to take the endorser for an anchor: what one of them allows
-// must not be mixed with how long another lasts.
-// Whether the anchor still counts is asked whenever something is judged.
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// endorsements gives a basis to the key documents that an anchor endorsed by
+// digest: one for each basis that makes the endorser an anchor, because the
+// scope of one basis must not be combined with the validity of another. Whether
+// the anchor is still valid is checked at each verdict.
 func (b *builder) endorsements() {
-	for _, d := range b.docs {
-		if d.Kind != KindEndorsement || !d.named || d.bad != nil {
+	for _, d := range b.docs.endorsements {
+		if !d.Named || d.Invalid != nil {
 			continue
 		}
-		e, by := b.store.keys[d.Fingerprint], b.store.keys[d.Signer]
-		if !b.endorser(d, e, by) {
+		e := b.store.keys[d.Fingerprint]
+		by := b.store.keys[d.Signer]
+		if !b.endorsed(d, e, by) {
 			continue
 		}
 		for _, y := range by.bases {
 			if y.anchored() {
-				x := granted(e.digest(d.Granted), d)
+				x := granted(e.document(d.Document), d)
 				x.tier, x.endorser, x.prev = TierProject, by, y
 				e.bases = append(e.bases, x)
 			}
@@ -25,20 +33,20 @@ func (b *builder) endorsements() {
 	}
 }
 
-// endorser reports whether the endorsement has a document and a sound signer,
-// and warns otherwise.
-func (b *builder) endorser(d *Document, e, by *entry) bool {
+// endorsed reports whether the endorsement of e by the key by has its document
+// and a signer that may endorse. It adds a warning if not.
+func (b *builder) endorsed(d *permission, e, by *entry) bool {
 	why, code := "", diag.KeyUnknown
 	switch {
-	case e == nil || e.digest(d.Granted) == nil:
+	case e == nil || e.document(d.Document) == nil:
 		why = "the endorsement names a key document that is not here as it was endorsed"
 	case e.conflict || e.weak || e.embeddedOnly:
-		return false // that is reported where the document stands
-	case by == nil || by.weak || by.embeddedOnly || by.public == nil || !by.hasAnchor():
+		return false // reported with the key document
+	case by == nil || by.weak || by.embeddedOnly || by.public == nil || !slices.ContainsFunc(by.bases, (*basis).anchored):
 		why = "ignored: key " + d.Signer.Short() + ", which endorses here, is no anchor of yours"
 	default:
-		if err := d.signedBy(by.public); err != nil {
-			why, code = err.Error(), signatureFinding(err).Code
+		if err := d.SignedBy(by.public); err != nil {
+			why, code = err.Error(), doc.SignatureFinding(err).Code
 		} else if !by.bounds.may("endorse") {
 			why, code = "ignored: key "+d.Signer.Short()+" may not endorse", diag.Scope
 		}
@@ -46,18 +54,29 @@ func (b *builder) endorser(d *Document, e, by *entry) bool {
 	if why == "" {
 		return true
 	}
-	b.report(d, diag.Warnf(code, 1, 1, "%s", why))
+	b.report(d.Path, diag.Warnf(code, 1, 1, "%s", why))
 	if e != nil {
 		e.note(quoted(d.Path) + " does not count: " + why)
 	}
 	return false
 }
 
-func (e *entry) hasAnchor() bool {
-	for _, x := range e.bases {
-		if x.anchored() {
-			return true
-		}
+// endorsementValid reports whether the endorser is still an anchor that may
+// endorse, and whether its signature is still valid.
+func (b *basis) endorsementValid(now time.Time) (ok bool, reason string) {
+	d, e := b.grant, b.endorser
+	key := fmt.Sprintf("the key %s that signed %s", e.key.Short(), quoted(d.Path))
+	if !e.bounds.may("endorse") {
+		return false, key + " may not endorse: " + e.bounds.String()
 	}
-	return false
+	if r := e.revokedAt(d.Signed); r != nil {
+		return false, fmt.Sprintf("%s is revoked (%s)", key, r.Reason)
+	}
+	if ok, why := b.prev.valid(now); !ok {
+		return false, key + " does not count: " + why
+	}
+	if code, why := b.prev.window(d.Signed, now); code != "" {
+		return false, key + " does not count: " + why
+	}
+	return true, ""
 }

@@ -76,7 +76,7 @@ func (s *Store) explainWindow(v Verdict, _ Input) string {
 	if e == nil {
 		return ""
 	}
-	b, _, reason := e.best(s, claimed(v.Time), s.clockTime(), nil)
+	b, _, reason := e.best(v.Time, s.clockTime(), nil)
 	switch {
 	case b == nil:
 		return ""

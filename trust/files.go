@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // File is a document ready to write.
@@ -22,15 +23,15 @@ type File struct {
 // path. It refuses what Load would not read, and a grant that a key gives
 // itself: only AddOwnKey makes a key the user's own.
 func AddDocument(dir, name string, b []byte) (string, error) {
-	d, fs := ParseDocument(name, b)
+	d, fs := doc.Parse(name, b)
 	if err := diag.FromFindings("adding a trust document", fs); err != nil {
 		return "", err
 	}
-	if d.Kind == KindGrant && d.Signer == d.Fingerprint {
-		return "", diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", name, d.Fingerprint.Short()).
+	if g, ok := d.(*doc.Grant); ok && g.Signer == g.Fingerprint {
+		return "", diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", name, g.Fingerprint.Short()).
 			WithHint("rye key new makes keys of your own; rye trust add trusts those of others")
 	}
-	if err := keeps(dir, name, d); err != nil {
+	if err := checkReplaced(dir, name, d); err != nil {
 		return "", err
 	}
 	return write(dir, name, b)
@@ -40,11 +41,11 @@ func AddDocument(dir, name string, b []byte) (string, error) {
 // who works on it, and returns its path. A grant is the user's own affair and
 // has no place there.
 func AddToProject(dir, name string, b []byte) (string, error) {
-	d, fs := ParseDocument(name, b)
+	d, fs := doc.Parse(name, b)
 	if err := diag.FromFindings("adding a trust document", fs); err != nil {
 		return "", err
 	}
-	if d.Kind == KindGrant {
+	if _, ok := d.(*doc.Grant); ok {
 		return "", diag.New(diag.ConfigError, "adding a trust document: %q is a grant, which counts in your own folder only", name).
 			WithHint("rye trust endorse vouches for a key in a project")
 	}
@@ -54,7 +55,7 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 				WithHint("replace it by a folder")
 		}
 	}
-	if err := keeps(dir, name, d); err != nil {
+	if err := checkReplaced(dir, name, d); err != nil {
 		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -64,47 +65,52 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 	return path, atomicfile.Write(path, b, 0o644)
 }
 
-// keeps refuses to put a weaker revocation, or another rotation, in the place
-// of one that holds.
-func keeps(dir, name string, d *Document) error {
+// checkReplaced refuses to replace a revocation by a weaker one, or a rotation by
+// another one.
+func checkReplaced(dir, name string, d doc.Document) error {
 	old, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
-	if err != nil || dir == "" || item.DigestOf(old) == d.Digest {
+	if err != nil || dir == "" || item.DigestOf(old) == d.Head().Digest {
 		return nil
 	}
-	was, _ := ParseDocument(name, old)
-	switch {
-	case was == nil:
+	was, _ := doc.Parse(name, old)
+	if was == nil {
 		return nil
-	case d.Kind == KindRotation:
+	}
+	switch d := d.(type) {
+	case *doc.Rotation:
 		return diag.New(diag.ConfigError, "adding a trust document: key %s has named another successor already, in %q", d.Fingerprint.Short(), name).
 			WithHint("two successors cancel each other out; rotate the successor instead")
-	case d.Kind == KindRevocation && weaker(d, was):
-		return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff)).
-			WithHint("a revocation can be made stricter, not weaker")
+	case *doc.Revocation:
+		if was, ok := was.(*doc.Revocation); ok && weaker(d, was) {
+			return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff)).
+				WithHint("a revocation can be made stricter, not weaker")
+		}
 	}
 	return nil
 }
 
-// weaker reports whether some signature that was void would count again.
-func weaker(d, was *Document) bool {
-	if was.Reason == ReasonCompromised {
-		return d.Reason != ReasonCompromised
+// weaker reports whether d leaves a signature valid that was makes void.
+func weaker(d, was *doc.Revocation) bool {
+	if was.Reason == doc.ReasonCompromised {
+		return d.Reason != doc.ReasonCompromised
 	}
-	return d.Reason != ReasonCompromised && d.CutOff.After(was.CutOff)
+	return d.Reason != doc.ReasonCompromised && d.CutOff.After(was.CutOff)
 }
 
 // AddOwnKey writes the document of a key that was just made and the grant it
 // signed for itself, document first: without its grant it counts for nothing.
 func AddOwnKey(dir string, document, grant File) error {
-	d, fs := ParseDocument(document.Name, document.Data)
-	g, more := ParseDocument(grant.Name, grant.Data)
+	keyDoc, fs := doc.Parse(document.Name, document.Data)
+	grantDoc, more := doc.Parse(grant.Name, grant.Data)
 	if err := diag.FromFindings("adding a key of your own", append(fs, more...)); err != nil {
 		return err
 	}
-	if d.Kind != KindKey || g.Kind != KindGrant || g.Fingerprint != d.Fingerprint || g.Granted != d.Digest {
+	d, isKey := keyDoc.(*doc.Key)
+	g, isGrant := grantDoc.(*doc.Grant)
+	if !isKey || !isGrant || g.Fingerprint != d.Fingerprint || g.Document != d.Digest {
 		return diag.New(diag.ConfigError, "adding a key of your own: %q is not a grant over %q", grant.Name, document.Name)
 	}
-	if err := g.signedBy(d.Public); err != nil {
+	if err := g.SignedBy(d.Public); err != nil {
 		return err
 	}
 	if _, err := write(dir, document.Name, document.Data); err != nil {
@@ -131,8 +137,8 @@ func write(dir, name string, b []byte) (string, error) {
 // revocation stays: what was revoked remains so.
 func RemoveKey(dir string, key sign.Fingerprint) ([]string, error) {
 	var removed []string
-	for _, kind := range []string{KindGrant, KindKey} {
-		path := filepath.Join(dir, FileName(kind, key))
+	for _, kind := range []string{doc.KindGrant, doc.KindKey} {
+		path := filepath.Join(dir, doc.FileName(kind, key))
 		err := os.Remove(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

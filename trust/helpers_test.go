@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // memSigner is a key in memory.
@@ -44,8 +45,8 @@ func at(s string) time.Time {
 }
 
 var (
-	everything = trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
-	style, _   = sign.StyleByName("#")
+	everything = doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
+	style      = sign.Hash()
 )
 
 // world is three trust folders, a clock and the program's own keys.
@@ -81,18 +82,18 @@ func (w *world) write(dir, name string, b []byte) string {
 }
 
 // document makes a key document that is valid for a year from now.
-func (w *world) document(k sign.Signer, owner string, scope trust.Scope) (string, []byte) {
+func (w *world) document(k sign.Signer, owner string, scope doc.Scope) (string, []byte) {
 	w.t.Helper()
-	name, b, err := trust.NewKeyDocument(context.Background(), trust.KeyDocParams{Owner: owner, Scope: scope, Now: w.now}, k)
+	name, b, err := doc.NewKey(context.Background(), doc.KeyParams{Owner: owner, Scope: scope, Now: w.now}, k)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return name, b
 }
 
-func (w *world) grant(doc []byte, scope trust.Scope, by sign.Signer) (string, []byte) {
+func (w *world) grant(keyDoc []byte, scope doc.Scope, by sign.Signer) (string, []byte) {
 	w.t.Helper()
-	name, b, err := trust.NewGrant(context.Background(), trust.GrantParams{Document: doc, Scope: scope, Now: w.now}, by)
+	name, b, err := doc.NewGrant(context.Background(), doc.PermissionParams{Document: keyDoc, Scope: scope, Now: w.now}, by)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -100,27 +101,27 @@ func (w *world) grant(doc []byte, scope trust.Scope, by sign.Signer) (string, []
 }
 
 // own makes a key the user's own.
-func (w *world) own(k sign.Signer, scope trust.Scope) {
+func (w *world) own(k sign.Signer, scope doc.Scope) {
 	w.t.Helper()
-	name, doc := w.document(k, "leo", scope)
-	gname, g := w.grant(doc, scope, k)
-	if err := trust.AddOwnKey(w.userDir, trust.File{Name: name, Data: doc}, trust.File{Name: gname, Data: g}); err != nil {
+	name, keyDoc := w.document(k, "leo", scope)
+	gname, g := w.grant(keyDoc, scope, k)
+	if err := trust.AddOwnKey(w.userDir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // add trusts another's key as rye trust add does.
-func (w *world) add(k sign.Signer, owner string, wish, grant trust.Scope, by sign.Signer) {
+func (w *world) add(k sign.Signer, owner string, wish, grant doc.Scope, by sign.Signer) {
 	w.t.Helper()
-	name, doc := w.document(k, owner, wish)
-	w.write(w.userDir, name, doc)
-	name, g := w.grant(doc, grant, by)
+	name, keyDoc := w.document(k, owner, wish)
+	w.write(w.userDir, name, keyDoc)
+	name, g := w.grant(keyDoc, grant, by)
 	w.write(w.userDir, name, g)
 }
 
-func (w *world) revoke(dir string, k sign.Signer, reason trust.Reason, cutOff time.Time) string {
+func (w *world) revoke(dir string, k sign.Signer, reason doc.Reason, cutOff time.Time) string {
 	w.t.Helper()
-	name, b, err := trust.NewRevocation(context.Background(), trust.RevocationParams{Reason: reason, CutOff: cutOff, Now: w.now}, k)
+	name, b, err := doc.NewRevocation(context.Background(), doc.RevocationParams{Reason: reason, CutOff: cutOff, Now: w.now}, k)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func (w *world) tool(k sign.Signer, id string, when time.Time) trust.Input {
 func (w *world) signed(kind, stem, text string, k sign.Signer) []byte {
 	w.t.Helper()
 	use := sign.UseTrust
-	if kind == trust.KindRevocation || kind == trust.KindReleaseRevocation {
+	if kind == doc.KindRevocation || kind == doc.KindReleaseRevocation {
 		use = sign.UseRevocation
 	}
 	b, _, err := sign.Sign(context.Background(), []byte(text), style, sign.Subject{Use: use, Kind: kind, ID: stem}, k, w.now)

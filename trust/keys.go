@@ -7,52 +7,50 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// KeyState says whether a key counts at the moment it was asked.
+// KeyState is whether a key is trusted at the time of the call.
 type KeyState string
 
 // The states.
 const (
 	StateValid       KeyState = "valid"
-	StateGrace       KeyState = "grace" // an own key shortly after its end
+	StateGrace       KeyState = "grace" // an own key, less than OwnGrace after its end
 	StateNotYetValid KeyState = "not yet valid"
 	StateExpired     KeyState = "expired"
 	StateRevoked     KeyState = "revoked"
-	StateNotTrusted  KeyState = "not trusted" // documents name it, nothing grants it
+	StateNotTrusted  KeyState = "not trusted" // documents name it, none permits it
 	StateWeak        KeyState = "weak"
 )
 
-// Usable reports whether a key of its owner may sign: it is valid, or in the
-// days of grace.
+// Usable reports whether the owner may sign with the key: it is valid, or in
+// OwnGrace after its end.
 func (s KeyState) Usable() bool { return s == StateValid || s == StateGrace }
 
-// KeyInfo is what rye trust list and rye key list show of one key. Its strings
-// are safe to print.
+// KeyInfo is what is shown of one key. Its strings are safe to print.
 type KeyInfo struct {
 	Fingerprint  sign.Fingerprint `json:"fingerprint"`
 	Owner        string           `json:"owner,omitempty"`
-	Identities   []string         `json:"identities,omitempty"`
 	Own          bool             `json:"own"`
 	EmbeddedOnly bool             `json:"embedded_only,omitempty"`
-	Tier         Tier             `json:"tier,omitempty"` // of what grants trust
+	Tier         Tier             `json:"tier,omitempty"` // of the basis
 	Documents    []string         `json:"documents,omitempty"`
 	Grants       []string         `json:"grants,omitempty"`
 	Endorsements []string         `json:"endorsements,omitempty"` // that an anchor signed
 	Rotations    []string         `json:"rotations,omitempty"`    // that lead to it, the last one first
-	Accepted     bool             `json:"accepted,omitempty"`     // by the acceptance of the project's set
+	Accepted     bool             `json:"accepted,omitempty"`     // with the project's set
 	Revocations  []string         `json:"revocations,omitempty"`
-	Ignored      []string         `json:"ignored,omitempty"` // revocations and rotations that do not count, and why
+	Ignored      []string         `json:"ignored,omitempty"` // revocations and rotations that are not valid, and why
 	NotBefore    time.Time        `json:"not_before,omitzero"`
 	NotAfter     time.Time        `json:"not_after,omitzero"`
-	Scope        Bounds           `json:"scope,omitempty"` // all must allow
+	Scope        Bounds           `json:"scope,omitempty"` // all must permit
 	State        KeyState         `json:"state"`
 	Reasons      []string         `json:"reasons,omitempty"`
 }
 
-// Keys returns every key that something outside the project speaks of: own keys
+// Keys returns every key with a document outside the project or a basis: own keys
 // first, then by tier, owner and fingerprint.
 func (s *Store) Keys() []KeyInfo {
 	var out []KeyInfo
@@ -68,7 +66,7 @@ func (s *Store) Keys() []KeyInfo {
 	return out
 }
 
-// rank puts what is nearest to the user first, and what nothing grants last.
+// rank orders the user's own keys first and keys without a basis last.
 func (k KeyInfo) rank() int {
 	if k.Own {
 		return 0
@@ -77,7 +75,7 @@ func (k KeyInfo) rank() int {
 	return 1 + slices.Index(tiers, k.Tier)
 }
 
-// Key returns what is known of one key, of the project's documents too.
+// Key returns what is known of one key, including the project's documents.
 func (s *Store) Key(fp sign.Fingerprint) (KeyInfo, bool) {
 	e := s.keys[fp]
 	if e == nil {
@@ -87,23 +85,39 @@ func (s *Store) Key(fp sign.Fingerprint) (KeyInfo, bool) {
 }
 
 // Documents returns the valid key documents about a key, strongest tier first.
-func (s *Store) Documents(fp sign.Fingerprint) []*Document {
+func (s *Store) Documents(fp sign.Fingerprint) []*doc.Key {
+	var out []*doc.Key
 	if e := s.keys[fp]; e != nil {
-		return slices.Clone(e.documents)
+		for _, d := range e.documents {
+			out = append(out, d.Key)
+		}
 	}
-	return nil
+	return out
 }
 
+// outsideProject reports whether the key has a basis, or a document outside the
+// project.
 func (e *entry) outsideProject() bool {
-	above := func(d *Document) bool { return d.Tier != TierProject && !d.seen }
-	return len(e.bases) > 0 || slices.ContainsFunc(e.documents, above) || slices.ContainsFunc(e.revocations, above)
+	return len(e.bases) > 0 ||
+		slices.ContainsFunc(e.documents, func(d *keyDocument) bool { return d.outsideProject() }) ||
+		slices.ContainsFunc(e.revocations, func(d *revocation) bool { return d.outsideProject() })
 }
+
+func (o origin) outsideProject() bool { return o.tier != TierProject && !o.seen }
 
 func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	k := KeyInfo{
 		Fingerprint: e.key, Owner: e.label(), Own: e.own() != nil, EmbeddedOnly: e.embeddedOnly,
-		Documents: paths(e.documents), Grants: paths(e.grants), Revocations: paths(e.revocations),
 		Scope: e.bounds, Ignored: e.ignored,
+	}
+	for _, d := range e.documents {
+		k.Documents = append(k.Documents, quoted(d.Path))
+	}
+	for _, d := range e.grants {
+		k.Grants = append(k.Grants, quoted(d.Path))
+	}
+	for _, d := range e.revocations {
+		k.Revocations = append(k.Revocations, quoted(d.Path))
 	}
 	for _, x := range e.bases {
 		k.Accepted = k.Accepted || x.accepted
@@ -114,12 +128,7 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 			k.Rotations = append(k.Rotations, quoted(y.rotation.Path))
 		}
 	}
-	if len(e.documents) > 0 {
-		for _, id := range e.documents[0].Identities {
-			k.Identities = append(k.Identities, hidden.Visible(id))
-		}
-	}
-	b, code, why := e.best(s, claimed(now), now, nil)
+	b, code, why := e.best(now, now, nil)
 	k.State = e.state(b, code, now)
 	k.Scope = slices.Concat(k.Scope, b.limits())
 	if b != nil {
@@ -134,7 +143,7 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 		k.State, k.Reasons = StateNotTrusted, s.whyUnknown(e, e.key, now)
 	}
 	if b == nil {
-		k.Reasons = append(k.Reasons, e.whyNot(s, now)...)
+		k.Reasons = append(k.Reasons, e.whyNot(now)...)
 	}
 	return k
 }
@@ -143,7 +152,7 @@ func (e *entry) state(b *basis, code diag.Code, now time.Time) KeyState {
 	switch {
 	case e.weak:
 		return StateWeak
-	case e.revokedAt(claimed(now)) != nil:
+	case e.revokedAt(now) != nil:
 		return StateRevoked
 	case b == nil:
 		return StateNotTrusted
@@ -155,12 +164,4 @@ func (e *entry) state(b *basis, code diag.Code, now time.Time) KeyState {
 		return StateNotYetValid
 	}
 	return StateValid
-}
-
-func paths(docs []*Document) []string {
-	var out []string
-	for _, d := range docs {
-		out = append(out, quoted(d.Path))
-	}
-	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func TestKeyStates(t *testing.T) {
@@ -22,10 +23,10 @@ func TestKeyStates(t *testing.T) {
 	w.own(key(1), everything)
 	w.own(key(5), everything)
 	w.add(key(2), "acme", everything, everything, key(1))
-	name, doc := w.document(key(3), "not granted", everything)
-	w.write(w.userDir, name, doc)
+	name, keyDoc := w.document(key(3), "not granted", everything)
+	w.write(w.userDir, name, keyDoc)
 	w.add(key(4), "revoked", everything, everything, key(1))
-	w.revoke(w.userDir, key(4), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, key(4), doc.ReasonCompromised, time.Time{})
 	s := w.clean()
 
 	states := func() map[byte]trust.KeyState {
@@ -68,7 +69,7 @@ func TestKeyStates(t *testing.T) {
 		}
 	}
 	docs := s.Documents(fp(key(3)))
-	if len(docs) != 1 || docs[0].Owner != "not granted" || docs[0].Tier != trust.TierUser || s.Documents(fp(key(6))) != nil {
+	if len(docs) != 1 || docs[0].Owner != "not granted" || filepath.Dir(docs[0].Path) != w.userDir || s.Documents(fp(key(6))) != nil {
 		t.Errorf("Documents() = %+v", docs)
 	}
 }
@@ -78,7 +79,7 @@ func TestKeyStates(t *testing.T) {
 func TestExplain(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
-	w.add(key(2), "acme", everything, trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"acme/**"}, May: []string{"sign"}}, key(1))
+	w.add(key(2), "acme", everything, doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"acme/**"}, May: []string{"sign"}}, key(1))
 	s := w.clean()
 	in := w.tool(key(2), "other/x", w.now)
 	v := s.Verify(in)
@@ -123,18 +124,18 @@ func TestExplainKnowsEveryCode(t *testing.T) {
 func TestNewDocumentsRefuseNonsense(t *testing.T) {
 	ctx, now := context.Background(), at("2026-11-20T10:00:00Z")
 	w := newWorld(t)
-	_, doc := w.document(key(2), "acme", everything)
-	_, grant := w.grant(doc, everything, key(1))
+	_, keyDoc := w.document(key(2), "acme", everything)
+	_, grant := w.grant(keyDoc, everything, key(1))
 	for name, err := range map[string]error{
-		"no owner":      errOf(trust.NewKeyDocument(ctx, trust.KeyDocParams{Now: now}, key(1))),
-		"four years":    errOf(trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "x", Now: now, NotAfter: now.AddDate(4, 0, 0)}, key(1))),
-		"ends at once":  errOf(trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "x", Now: now, NotAfter: now}, key(1))),
-		"unknown use":   errOf(trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "x", Now: now, Scope: trust.Scope{May: []string{"rule"}}}, key(1))),
-		"bad namespace": errOf(trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "x", Now: now, Scope: trust.Scope{Namespaces: []string{""}}}, key(1))),
-		"grant a grant": errOf(trust.NewGrant(ctx, trust.GrantParams{Document: grant, Now: now}, key(1))),
-		"grant nothing": errOf(trust.NewGrant(ctx, trust.GrantParams{Now: now}, key(1))),
-		"grant forged":  errOf(trust.NewGrant(ctx, trust.GrantParams{Document: []byte(strings.Replace(string(doc), "acme", "ACME", 1)), Now: now}, key(1))),
-		"no reason":     errOf(trust.NewRevocation(ctx, trust.RevocationParams{Now: now}, key(1))),
+		"no owner":      errOf(doc.NewKey(ctx, doc.KeyParams{Now: now}, key(1))),
+		"four years":    errOf(doc.NewKey(ctx, doc.KeyParams{Owner: "x", Now: now, NotAfter: now.AddDate(4, 0, 0)}, key(1))),
+		"ends at once":  errOf(doc.NewKey(ctx, doc.KeyParams{Owner: "x", Now: now, NotAfter: now}, key(1))),
+		"unknown use":   errOf(doc.NewKey(ctx, doc.KeyParams{Owner: "x", Now: now, Scope: doc.Scope{May: []string{"rule"}}}, key(1))),
+		"bad namespace": errOf(doc.NewKey(ctx, doc.KeyParams{Owner: "x", Now: now, Scope: doc.Scope{Namespaces: []string{""}}}, key(1))),
+		"grant a grant": errOf(doc.NewGrant(ctx, doc.PermissionParams{Document: grant, Now: now}, key(1))),
+		"grant nothing": errOf(doc.NewGrant(ctx, doc.PermissionParams{Now: now}, key(1))),
+		"grant forged":  errOf(doc.NewGrant(ctx, doc.PermissionParams{Document: []byte(strings.Replace(string(keyDoc), "acme", "ACME", 1)), Now: now}, key(1))),
+		"no reason":     errOf(doc.NewRevocation(ctx, doc.RevocationParams{Now: now}, key(1))),
 	} {
 		if diag.CodeOf(err) == "" {
 			t.Errorf("%s: %v", name, err)
@@ -148,7 +149,7 @@ func errOf(_ string, _ []byte, err error) error { return err }
 func TestNamespaceShortCut(t *testing.T) {
 	for _, p := range []string{"a/**", "a/b/**", "**", "*/**", "a*/**", "a**", "/**", "a/**/b", "[a]/**", "a//**"} {
 		for _, id := range []string{"a", "a/", "a/b", "a/b/c", "ab", "ab/c", "b/a", "a/b/", "", "/a", "a/x/b", "a//b"} {
-			sc := trust.Scope{Kinds: []string{"*"}, Namespaces: []string{p}, May: []string{"sign"}}
+			sc := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{p}, May: []string{"sign"}}
 			if got, want := sc.Allows("tool", id, ""), glob.Match(p, id); got != want {
 				t.Errorf("namespace %q, id %q: %v, the pattern says %v", p, id, got, want)
 			}

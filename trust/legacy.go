@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/legacy"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // LegacyKeys returns the public keys of the earlier format in the user's own
@@ -29,7 +30,7 @@ func (b *builder) readLegacyKeys(dir string) {
 	for _, name := range names {
 		path := filepath.Join(dir, name)
 		data, err := readDocument(TierUser, path)
-		if err != nil || len(data) > MaxDocument {
+		if err != nil || len(data) > doc.MaxDocument {
 			continue
 		}
 		k, err := legacy.ParseTrusted(path, data)

@@ -74,7 +74,7 @@ func TestLegacyVerdicts(t *testing.T) {
 		{"an older mark", "# kiwi-mcp:validated:x\nx\n", "malformed", "nothing was signed", 1},
 		{"a directive's line", strings.Replace(strings.Replace(oldLine(6, "x\n"), "# ", "<!-- ", 1), "\n", " -->\n", 1) + "x\n", "malformed", "behind #", 1},
 	} {
-		style, _ := sign.StyleByName("#")
+		style := sign.Hash()
 		v := s.Verify(Input{Path: "p.sh", Bytes: []byte(c.file), Style: style, Subject: sign.Subject{Use: sign.UseItem, Kind: "tool", ID: "a/b"}, Text: true})
 		if v.Code != diag.Legacy || v.Status != Legacy || v.OK() || v.Earlier != c.earlier || !strings.Contains(strings.Join(v.Reasons, "; "), c.reason) {
 			t.Errorf("%s: %s %s %q", c.name, v.Code, v.Earlier, v.Reasons)
@@ -86,7 +86,7 @@ func TestLegacyVerdicts(t *testing.T) {
 			t.Errorf("%s: found %q", c.name, v.Found)
 		}
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	v := s.Verify(Input{Bytes: []byte("#!/bin/sh\rx\n"), Style: style, Subject: sign.Subject{Use: sign.UseItem, Kind: "tool", ID: "a"}, Text: true})
 	if v.Code != diag.Unsigned {
 		t.Errorf("an unsigned file with a lone CR: %s", v.Code)

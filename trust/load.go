@@ -10,34 +10,36 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// Load reads every document that Params names and returns the store that
-// judges by them. Findings are the documents, or folders, that do not count;
-// the store is never nil. It fails closed: where a folder of the system or the
-// user exists and cannot be read, a revocation may hide in it, and no key
-// counts but those compiled in for the embedded space.
+// Load reads every document that Params names and returns the store that uses
+// them. The findings are about documents and directories that are not used; the
+// store is never nil. Load fails closed: if a directory of the system or the user
+// exists and cannot be read, it may contain a revocation, and no key is trusted
+// except those compiled in for the embedded space.
 func Load(p Params) (*Store, []diag.Finding) {
 	b := newBuilder(p)
 	for _, dir := range p.SystemDirs {
-		b.readDir(TierSystem, dir)
+		b.readDir(origin{tier: TierSystem}, dir)
 	}
-	b.readDir(TierUser, p.UserDir)
+	b.readDir(origin{tier: TierUser}, p.UserDir)
 	for _, path := range p.RootPaths {
 		b.readRoot(path)
 	}
 	b.readSeen()
 	b.readLegacyKeys(p.LegacyDir)
-	b.readDir(TierProject, p.ProjectDir)
+	b.readDir(origin{tier: TierProject, inProject: true}, p.ProjectDir)
 	if p.ProjectDir != "" {
 		b.readLegacy(filepath.Join(filepath.Dir(filepath.Clean(p.ProjectDir)), "trusted_keys"))
 	}
 	return b.build(), b.findings
 }
 
-// readDir parses the documents of one folder. Names without .toml are not
+// readDir parses the documents of one directory. Names without .toml are not
 // documents.
-func (b *builder) readDir(tier Tier, dir string) {
+func (b *builder) readDir(from origin, dir string) {
+	tier := from.tier
 	if dir == "" {
 		return
 	}
@@ -51,90 +53,95 @@ func (b *builder) readDir(tier Tier, dir string) {
 			b.unreadable(tier, path, diag.New(diag.TooLarge, "this and what follows is not read: the project's trust documents have more than %d bytes", MaxProject))
 			return
 		}
-		b.readFile(tier, path)
+		b.readFile(from, path)
 	}
 }
 
-// readFile parses one document and returns it, nil when there is none.
-func (b *builder) readFile(tier Tier, path string) *Document {
-	data, err := readDocument(tier, path)
+// readFile parses one document.
+func (b *builder) readFile(from origin, path string) {
+	data, err := readDocument(from.tier, path)
 	if err != nil && gone(path) {
-		return nil
+		return
 	}
 	if err != nil {
-		b.unreadable(tier, path, err)
-		return nil
+		b.unreadable(from.tier, path, err)
+		return
 	}
-	if tier == TierProject {
+	if from.tier == TierProject {
 		b.projectBytes += len(data)
 	}
-	doc, fs := parse(path, data)
-	doc.Tier = tier
-	b.take(doc, fs)
-	return doc
+	d, fs := doc.Read(path, data)
+	b.add(d, from, fs)
 }
 
-// readRoot takes in a document, or a folder of them, that the call names: a
-// path that is not there was meant to be, so the store is blind without it.
+// readRoot reads a document, or a directory of them, that the caller named. If
+// the path does not exist the store is blind: the caller relies on it.
 func (b *builder) readRoot(path string) {
-	first := len(b.docs)
+	from := origin{tier: TierUser, root: true}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
 		b.unreadable(TierUser, path, err)
 	case info.IsDir():
-		b.readDir(TierUser, path)
+		b.readDir(from, path)
 	default:
-		b.readNamed(path)
-	}
-	for _, d := range b.docs[first:] {
-		d.root = true
+		b.readNamed(from, path)
 	}
 }
 
-// readNamed parses a document that may have any name, under the one that its
-// content demands.
-func (b *builder) readNamed(path string) {
+// readNamed parses a document whose file may have any name.
+func (b *builder) readNamed(from origin, path string) {
 	data, err := readDocument(TierUser, path)
 	if err != nil {
 		b.unreadable(TierUser, path, err)
 		return
 	}
-	doc, fs := parseAny(path, data)
-	doc.Path = path
+	d, fs := doc.ReadAnyName(path, data)
+	d.Head().Path = path
 	for i := range fs {
 		fs[i].Path = path
 	}
-	doc.Tier = TierUser
-	b.take(doc, fs)
+	b.add(d, from, fs)
 }
 
-// unreadable reports a folder or file that could not be read. Above the
-// project it blinds the store.
+// add keeps a parsed document and its findings.
+func (b *builder) add(d doc.Document, from origin, fs []diag.Finding) {
+	b.findings = append(b.findings, fs...)
+	if from.inProject {
+		b.propose(d, fs)
+		if h := d.Head(); h.Kind == doc.KindKey && h.Named && slices.Contains(b.p.Roots, d.About()) {
+			from.tier, from.root = TierUser, true
+		}
+	}
+	b.docs.add(d, from)
+}
+
+// unreadable reports a directory or file that could not be read. Outside the
+// project it makes the store blind.
 func (b *builder) unreadable(tier Tier, path string, err error) {
 	code := diag.CodeOf(err)
 	if code == "" {
 		code = diag.FileSystemError
 	}
 	f := diag.Errorf(code, 0, 0, "reading trust documents: %v", err)
-	f.Path = path
 	var typed *diag.Error
 	if errors.As(err, &typed) {
-		f.Fix = typed.Hint
+		f = f.WithReason(typed.Reason)
 	}
-	b.findings = append(b.findings, f)
+	b.report(path, f)
 	if tier == TierProject {
 		b.broken = append(b.broken, path)
-	} else if b.blind == "" {
-		b.blind = path
+	} else if b.store.blind == "" {
+		b.store.blind = path
 	}
 }
 
-// documentNames lists the documents of a folder, in order. An absent folder
-// holds none.
+// documentNames returns the names of the documents in a directory, in order. An
+// absent directory has none.
 func documentNames(tier Tier, dir string) ([]string, error) { return fileNames(tier, dir, ".toml") }
 
-// fileNames lists the files of a folder that end so.
+// fileNames returns the names of the files in a directory with one of the
+// extensions.
 func fileNames(tier Tier, dir string, exts ...string) ([]string, error) {
 	info, err := stat(tier, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,8 +172,8 @@ func fileNames(tier Tier, dir string, exts ...string) ([]string, error) {
 	return names, nil
 }
 
-// stat follows a link only where the owner of the machine or of the account
-// laid it; a project's links could lead anywhere.
+// stat follows a link of the system or the user. It does not follow a project's,
+// which could point to any file.
 func stat(tier Tier, path string) (fs.FileInfo, error) {
 	if tier == TierProject {
 		return os.Lstat(path)
@@ -175,8 +182,8 @@ func stat(tier Tier, path string) (fs.FileInfo, error) {
 }
 
 // readDocument reads at most one byte more than a document may have. In a
-// project the file opened must be the file looked at, so that no link slips in
-// between.
+// project the opened file must be the one that stat returned, so that the file
+// cannot be replaced by a link in between.
 func readDocument(tier Tier, path string) ([]byte, error) {
 	before, err := stat(tier, path)
 	if err != nil {
@@ -203,16 +210,12 @@ func readDocument(tier Tier, path string) ([]byte, error) {
 	if err := private(tier, info); err != nil {
 		return nil, err
 	}
-	return readLimited(f)
+	return io.ReadAll(io.LimitReader(f, doc.MaxDocument+1))
 }
 
-// gone reports whether a name that was listed has been removed since, as
-// another rye may do; a link that leads nowhere is not gone.
+// gone reports whether a listed file has been removed since, as another process
+// may do. A dangling link is not gone.
 func gone(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist)
-}
-
-func readLimited(r io.Reader) ([]byte, error) {
-	return io.ReadAll(io.LimitReader(r, MaxDocument+1))
 }

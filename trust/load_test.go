@@ -14,12 +14,13 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func TestSystemAnchor(t *testing.T) {
 	w := newWorld(t)
-	name, doc := w.document(key(2), "company", trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"acme/**"}, May: []string{"sign"}})
-	w.write(w.sysDir, name, doc)
+	name, keyDoc := w.document(key(2), "company", doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"acme/**"}, May: []string{"sign"}})
+	w.write(w.sysDir, name, keyDoc)
 	s := w.clean()
 	v := s.Verify(w.tool(key(2), "acme/x", w.now))
 	wantCode(t, "anchor by being there", v, "")
@@ -42,7 +43,7 @@ func TestSystemAnchor(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	gname, grant := w.grant(doc, trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/z"}, May: []string{"sign"}}, key(1))
+	gname, grant := w.grant(keyDoc, doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/z"}, May: []string{"sign"}}, key(1))
 	w.write(w.userDir, gname, grant)
 	s = w.clean()
 	wantCode(t, "a grant narrows an anchor", s.Verify(w.tool(key(2), "acme/x", w.now)), diag.Scope)
@@ -55,9 +56,9 @@ func TestT9ProjectTrustsItself(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
 	in := w.tool(key(6), "demo/evil", w.now)
-	name, doc := w.document(key(6), "nice people", everything)
-	w.write(w.project, name, doc)
-	gname, grant := w.grant(doc, everything, key(6))
+	name, keyDoc := w.document(key(6), "nice people", everything)
+	w.write(w.project, name, keyDoc)
+	gname, grant := w.grant(keyDoc, everything, key(6))
 	w.write(w.project, gname, grant)
 	s, _ := w.load()
 	v := s.Verify(in)
@@ -128,7 +129,7 @@ func TestT16WeakKeys(t *testing.T) {
 
 		text := strings.Replace(keyText(key(3), "x"), base64.StdEncoding.EncodeToString(key(3).Public()), base64.StdEncoding.EncodeToString(raw), 1)
 		w = newWorld(t)
-		stem := trust.FileName("key", sha(raw))
+		stem := doc.FileName("key", sha(raw))
 		path := w.write(w.sysDir, stem, w.signed("key", strings.TrimSuffix(stem, ".toml"), text, key(3)))
 		s, fs = w.load()
 		wantFinding(t, name, fs, diag.KeyWeak, path, "may not be used")
@@ -170,7 +171,7 @@ func TestBadDocuments(t *testing.T) {
 			return w.signed("key", stem, strings.Replace(good, "2027-11-01T00:00:00Z", `"2027-11-01T00:00:00Z"`, 1), key(2))
 		}, diag.ValidationFailed, "must be a time"},
 		{"signed by another", stem + ".toml", func(w *world) []byte { return w.signed("key", stem, good, key(3)) }, diag.SigInvalid, "must"},
-		{"signed for another use", stem + ".toml", func(w *world) []byte { return w.signed(trust.KindRevocation, stem, good, key(2)) }, diag.SigInvalid, "did not sign"},
+		{"signed for another use", stem + ".toml", func(w *world) []byte { return w.signed(doc.KindRevocation, stem, good, key(2)) }, diag.SigInvalid, "did not sign"},
 		{"signed as another kind", stem + ".toml", func(w *world) []byte { return w.signed("grant", stem, good, key(2)) }, diag.SigInvalid, "did not sign"},
 		{"changed after signing", stem + ".toml", func(w *world) []byte {
 			return bytes.Replace(w.signed("key", stem, good, key(2)), []byte("acme"), []byte("ACME"), 1)
@@ -214,7 +215,7 @@ func TestBadDocuments(t *testing.T) {
 			return bytes.ReplaceAll(w.signed("key", stem, good, key(2)), []byte("\n"), []byte("\r\n"))
 		}, diag.SigMalformed, ""},
 		{"huge", stem + ".toml", func(w *world) []byte {
-			return w.signed("key", stem, good+strings.Repeat("#\n", trust.MaxDocument/2), key(2))
+			return w.signed("key", stem, good+strings.Repeat("#\n", doc.MaxDocument/2), key(2))
 		}, diag.TooLarge, ""},
 		{"not TOML", stem + ".toml", func(*world) []byte { return []byte("{\"kind\": \"key\"}\n") }, diag.ParsingError, ""},
 	} {
@@ -233,7 +234,7 @@ func TestBadDocuments(t *testing.T) {
 // All findings of a document are reported, each at its line.
 func TestFindingsHavePlaces(t *testing.T) {
 	text := "schema = \"rye.trust/v1\"\nkind = \"key\"\nalgorithm = \"rsa\"\npublic-key = \"AAAA\"\nowner = 1\n[validity]\nnot-before = 2026-11-01T00:00:00Z\nnot-after = 2126-11-01T00:00:00Z\n[scope]\nkindz = []\nmay = [\n\"sign\",\n\"rule\"]\n"
-	d, fs := trust.ParseDocument("key-x.toml", []byte(text))
+	d, fs := doc.Parse("key-x.toml", []byte(text))
 	if d != nil {
 		t.Error("a bad document was returned")
 	}
@@ -285,18 +286,18 @@ func TestGrants(t *testing.T) {
 	setup := func() (*world, []byte, string) {
 		w := newWorld(t)
 		w.own(key(1), everything)
-		name, doc := w.document(key(2), "acme", everything)
-		w.write(w.userDir, name, doc)
-		return w, doc, name
+		name, keyDoc := w.document(key(2), "acme", everything)
+		w.write(w.userDir, name, keyDoc)
+		return w, keyDoc, name
 	}
 	item := func(w *world) trust.Input { return w.tool(key(2), "a/b", w.now) }
 
-	w, doc, _ := setup()
+	w, keyDoc, _ := setup()
 	v := w.clean().Verify(item(w))
 	wantCode(t, "no grant", v, diag.KeyUnknown)
 	wantReason(t, v, "no grant of yours names it")
 
-	gname, g := w.grant(doc, everything, key(1))
+	gname, g := w.grant(keyDoc, everything, key(1))
 	w.write(w.userDir, gname, g)
 	wantCode(t, "granted", w.clean().Verify(item(w)), "")
 
@@ -305,18 +306,18 @@ func TestGrants(t *testing.T) {
 	wantFinding(t, "edited grant", fs, diag.HashMismatch, gname, "")
 	wantCode(t, "edited grant", s.Verify(item(w)), diag.KeyUnknown)
 
-	_, stranger := w.grant(doc, everything, key(9))
+	_, stranger := w.grant(keyDoc, everything, key(9))
 	w.write(w.userDir, gname, stranger)
 	s, fs = w.load()
 	wantFinding(t, "a stranger's grant", fs, diag.KeyUnknown, gname, "not a key of yours")
 	wantCode(t, "a stranger's grant", s.Verify(item(w)), diag.KeyUnknown)
 
-	w, doc, name := setup() // a grant of a granted key is no grant of the user
-	gname, g = w.grant(doc, everything, key(1))
+	w, keyDoc, name := setup() // a grant of a granted key is no grant of the user
+	gname, g = w.grant(keyDoc, everything, key(1))
 	w.write(w.userDir, gname, g)
 	w.add(key(3), "friend of acme", everything, everything, key(2))
 	s, fs = w.load()
-	wantFinding(t, "a grant of the granted", fs, diag.KeyUnknown, trust.FileName("grant", fp(key(3))), "not a key of yours")
+	wantFinding(t, "a grant of the granted", fs, diag.KeyUnknown, doc.FileName("grant", fp(key(3))), "not a key of yours")
 	wantCode(t, "a grant of the granted", s.Verify(w.tool(key(3), "a/b", w.now)), diag.KeyUnknown)
 
 	w.now = w.now.Add(time.Minute) // the document changes after it was granted
@@ -328,8 +329,8 @@ func TestGrants(t *testing.T) {
 	wantCode(t, "another document", v, diag.KeyUnknown)
 	wantReason(t, v, "changed after it was granted")
 
-	w, doc, _ = setup() // a project's grant, even one the user signed, is no grant
-	gname, g = w.grant(doc, everything, key(1))
+	w, keyDoc, _ = setup() // a project's grant, even one the user signed, is no grant
+	gname, g = w.grant(keyDoc, everything, key(1))
 	w.write(w.project, gname, g)
 	s, _ = w.load()
 	wantCode(t, "a grant in the project", s.Verify(item(w)), diag.KeyUnknown)
@@ -340,9 +341,9 @@ func TestGrantFollowsItsGranter(t *testing.T) {
 	w.own(key(1), everything)
 	w.add(key(2), "acme", everything, everything, key(1))
 	in := w.tool(key(2), "a/b", w.now)
-	w.revoke(w.userDir, key(1), trust.ReasonRetired, w.now.Add(time.Hour))
+	w.revoke(w.userDir, key(1), doc.ReasonRetired, w.now.Add(time.Hour))
 	wantCode(t, "the granter retired later", w.clean().Verify(in), "")
-	w.revoke(w.userDir, key(1), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, key(1), doc.ReasonCompromised, time.Time{})
 	v := w.clean().Verify(in)
 	wantCode(t, "the granter was stolen", v, diag.KeyUnknown)
 	wantReason(t, v, "is revoked")
@@ -351,7 +352,7 @@ func TestGrantFollowsItsGranter(t *testing.T) {
 // A key of narrow scope, such as an agent's, cannot hand out more than it holds.
 func TestGranterHandsOutWhatItHolds(t *testing.T) {
 	w := newWorld(t)
-	w.own(key(1), trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}})
+	w.own(key(1), doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}})
 	w.add(key(2), "friend", everything, everything, key(1))
 	s := w.clean()
 	wantCode(t, "within", s.Verify(w.tool(key(2), "drafts/x", w.now)), "")
@@ -370,15 +371,15 @@ func TestGranterHandsOutWhatItHolds(t *testing.T) {
 func TestRevocation(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
-		reason trust.Reason
+		reason doc.Reason
 		cutOff time.Duration
 		want   diag.Code
 	}{
-		{"compromised, whatever the time", trust.ReasonCompromised, 24 * time.Hour, diag.Revoked},
-		{"superseded before it signed", trust.ReasonSuperseded, -time.Hour, diag.Revoked},
-		{"superseded at that second", trust.ReasonSuperseded, 0, diag.Revoked},
-		{"superseded after it signed", trust.ReasonSuperseded, time.Second, ""},
-		{"retired after it signed", trust.ReasonRetired, time.Hour, ""},
+		{"compromised, whatever the time", doc.ReasonCompromised, 24 * time.Hour, diag.Revoked},
+		{"superseded before it signed", doc.ReasonSuperseded, -time.Hour, diag.Revoked},
+		{"superseded at that second", doc.ReasonSuperseded, 0, diag.Revoked},
+		{"superseded after it signed", doc.ReasonSuperseded, time.Second, ""},
+		{"retired after it signed", doc.ReasonRetired, time.Hour, ""},
 	} {
 		for tier := range 3 {
 			w := newWorld(t)
@@ -439,8 +440,8 @@ func TestLinksAndModes(t *testing.T) {
 		t.Skip("links and modes need rights here")
 	}
 	w := newWorld(t)
-	name, doc := w.document(key(2), "acme", everything)
-	target := w.write(t.TempDir(), name, doc)
+	name, keyDoc := w.document(key(2), "acme", everything)
+	target := w.write(t.TempDir(), name, keyDoc)
 	link := filepath.Join(w.project, name)
 	if err := os.Symlink(target, link); err != nil {
 		t.Fatal(err)
@@ -473,25 +474,25 @@ func TestLinksAndModes(t *testing.T) {
 func TestFiles(t *testing.T) {
 	w := newWorld(t)
 	dir := filepath.Join(w.userDir, "new", "trust")
-	name, doc := w.document(key(1), "leo", everything)
-	gname, g := w.grant(doc, everything, key(1))
+	name, keyDoc := w.document(key(1), "leo", everything)
+	gname, g := w.grant(keyDoc, everything, key(1))
 	if _, err := trust.AddDocument(dir, gname, g); diag.CodeOf(err) != diag.ConfigError {
 		t.Errorf("AddDocument made a key the user's own: %v", err)
 	}
-	if _, err := trust.AddDocument(dir, "key-x.toml", doc); err == nil {
+	if _, err := trust.AddDocument(dir, "key-x.toml", keyDoc); err == nil {
 		t.Error("AddDocument took a wrong name")
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("a refused document left a folder behind")
 	}
-	_, foreign := w.grant(doc, everything, key(2))
-	if err := trust.AddOwnKey(dir, trust.File{Name: name, Data: doc}, trust.File{Name: gname, Data: foreign}); err == nil {
+	_, foreign := w.grant(keyDoc, everything, key(2))
+	if err := trust.AddOwnKey(dir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: foreign}); err == nil {
 		t.Error("AddOwnKey took a grant of another key")
 	}
-	if err := trust.AddOwnKey("", trust.File{Name: name, Data: doc}, trust.File{Name: gname, Data: g}); diag.CodeOf(err) != diag.FileSystemError {
+	if err := trust.AddOwnKey("", trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); diag.CodeOf(err) != diag.FileSystemError {
 		t.Errorf("AddOwnKey without a folder: %v", err)
 	}
-	if err := trust.AddOwnKey(dir, trust.File{Name: name, Data: doc}, trust.File{Name: gname, Data: g}); err != nil {
+	if err := trust.AddOwnKey(dir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); err != nil {
 		t.Fatal(err)
 	}
 	w.p.UserDir = dir

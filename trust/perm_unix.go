@@ -10,17 +10,16 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// private refuses what every account of the machine may write: a document in
-// the user's folder is what makes a key the user's own.
+// private refuses a file or directory that every account of the machine may
+// write: a document in the user's directory makes a key the user's own.
 func private(tier Tier, info fs.FileInfo) error {
 	if tier == TierProject || info.Mode().Perm()&0o002 == 0 {
 		return nil
 	}
-	return diag.New(diag.ConfigError, "everybody may write it (mode %04o)", info.Mode().Perm()).
-		WithHint("look at what it holds, then chmod o-w")
+	return diag.New(diag.ConfigError, "everybody may write it (mode %04o)", info.Mode().Perm()).WithReason("world_writable")
 }
 
-// mine refuses what another account may write, or wrote.
+// mine refuses a file that another account may write, or wrote.
 func mine(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o022 != 0 {
 		return diag.New(diag.ConfigError, "others may write it (mode %04o)", info.Mode().Perm())

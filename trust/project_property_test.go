@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // somebody is one of seven keys.
@@ -22,27 +22,27 @@ func somebody(r *rand.Rand) memSigner { return key(byte(1 + r.IntN(7))) }
 func (w *world) bring(r *rand.Rand) {
 	by, about := somebody(r), somebody(r)
 	when := w.now.Add(time.Duration(r.IntN(5)-2) * time.Hour)
-	_, doc := w.document(about, "project", randomScope(r))
+	_, keyDoc := w.document(about, "project", randomScope(r))
 	switch r.IntN(7) {
 	case 0:
-		w.write(w.project, trust.FileName(trust.KindKey, fp(about)), doc)
+		w.write(w.project, doc.FileName(doc.KindKey, fp(about)), keyDoc)
 	case 1:
-		w.write(w.project, trust.FileName(trust.KindKey, fp(about)), doc)
-		w.endorse(doc, everything, by)
+		w.write(w.project, doc.FileName(doc.KindKey, fp(about)), keyDoc)
+		w.endorse(keyDoc, everything, by)
 	case 2:
-		w.revoke(w.project, by, []trust.Reason{trust.ReasonCompromised, trust.ReasonRetired}[r.IntN(2)], when)
+		w.revoke(w.project, by, []doc.Reason{doc.ReasonCompromised, doc.ReasonRetired}[r.IntN(2)], when)
 	case 3:
 		if fp(by) != fp(about) {
-			w.revokeBy(w.project, about, by, trust.ReasonSuperseded, when)
+			w.revokeBy(w.project, about, by, doc.ReasonSuperseded, when)
 		}
 	case 4:
 		if fp(by) != fp(about) {
 			w.rotate(w.project, by, about)
 		}
 	case 5:
-		w.list(by, item.DigestOf(doc))
+		w.list(by, item.DigestOf(keyDoc))
 	case 6:
-		name, g := w.grant(doc, everything, by)
+		name, g := w.grant(keyDoc, everything, by)
 		w.write(w.project, name, g)
 	}
 }
@@ -56,7 +56,7 @@ func TestProjectNeverWidens(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		w := randomWorld(t, r)
 		if r.IntN(2) == 0 {
-			w.revoke(w.userDir, key(byte(2+r.IntN(4))), trust.ReasonCompromised, w.now)
+			w.revoke(w.userDir, key(byte(2+r.IntN(4))), doc.ReasonCompromised, w.now)
 		}
 		in := probes(w)
 		s, _ := w.load()
@@ -101,11 +101,11 @@ func TestDenialsAreAUnion(t *testing.T) {
 		for range 6 {
 			dir := []string{w.sysDir, w.userDir, w.project}[r.IntN(3)]
 			when := w.now.Add(time.Duration(r.IntN(3)-1) * time.Hour)
-			reason := []trust.Reason{trust.ReasonCompromised, trust.ReasonRetired, trust.ReasonSuperseded}[r.IntN(3)]
+			reason := []doc.Reason{doc.ReasonCompromised, doc.ReasonRetired, doc.ReasonSuperseded}[r.IntN(3)]
 			by, about := somebody(r), somebody(r)
-			path := filepath.Join(dir, trust.FileNameBy(trust.KindRevocation, fp(about), fp(by)))
+			path := filepath.Join(dir, doc.FileNameBy(doc.KindRevocation, fp(about), fp(by)))
 			if fp(by) == fp(about) {
-				path = filepath.Join(dir, trust.FileName(trust.KindRevocation, fp(by)))
+				path = filepath.Join(dir, doc.FileName(doc.KindRevocation, fp(by)))
 			}
 			if _, err := os.Stat(path); err == nil {
 				continue // a file in its place is another matter
@@ -139,19 +139,19 @@ func TestEndorsementIntersects(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 23))
 		w := newWorld(t)
 		w.own(key(1), everything)
-		root, doc, end := randomScope(r), randomScope(r), randomScope(r)
+		root, wish, end := randomScope(r), randomScope(r), randomScope(r)
 		root.May = append(root.May, "endorse")
 		w.add(key(2), "root", root, root, key(1))
-		w.endorse(w.propose(key(3), "ben", doc), end, key(2))
+		w.endorse(w.propose(key(3), "ben", wish), end, key(2))
 		s := w.clean()
 		for _, id := range []string{"a/b", "b/c", "c/d/e"} {
 			for _, use := range []string{"sign", "release"} {
 				in := w.tool(key(3), id, w.now)
 				in.Use = use
 				root.May = []string{use}
-				want := doc.Allows("tool", id, use) && end.Allows("tool", id, use) && root.Allows("tool", id, use)
+				want := wish.Allows("tool", id, use) && end.Allows("tool", id, use) && root.Allows("tool", id, use)
 				if got := s.Verify(in).OK(); got != want {
-					t.Fatalf("seed %d: tool:%s %s is %v; document %v, endorsement %v, endorser %v", seed, id, use, got, doc, end, root)
+					t.Fatalf("seed %d: tool:%s %s is %v; document %v, endorsement %v, endorser %v", seed, id, use, got, wish, end, root)
 				}
 				if want {
 					counted++
@@ -174,21 +174,21 @@ func FuzzLaterDocuments(f *testing.F) {
 		}
 		f.Add(name, b)
 	}
-	_, doc := w.document(key(2), "ben", everything)
-	name, b, err := trust.NewEndorsement(f.Context(), trust.GrantParams{Document: doc, Scope: everything, Now: w.now}, key(1))
+	_, keyDoc := w.document(key(2), "ben", everything)
+	name, b, err := doc.NewEndorsement(f.Context(), doc.PermissionParams{Document: keyDoc, Scope: everything, Now: w.now}, key(1))
 	add(name, b, err)
-	name, b, err = trust.NewRotation(f.Context(), trust.RotationParams{Now: w.now}, key(1), key(2))
+	name, b, err = doc.NewRotation(f.Context(), doc.RotationParams{Now: w.now}, key(1), key(2))
 	add(name, b, err)
-	name, b, err = trust.NewRevocation(f.Context(), trust.RevocationParams{Key: fp(key(2)), Reason: trust.ReasonRetired, Now: w.now}, key(1))
+	name, b, err = doc.NewRevocation(f.Context(), doc.RevocationParams{Key: fp(key(2)), Reason: doc.ReasonRetired, Now: w.now}, key(1))
 	add(name, b, err)
-	name, b, err = trust.NewRevocationList(f.Context(), []item.Digest{item.DigestOf(doc)}, key(1), w.now)
+	name, b, err = doc.NewRevocationList(f.Context(), []item.Digest{item.DigestOf(keyDoc)}, key(1), w.now)
 	add(name, b, err)
-	name, b, err = trust.NewReleaseRevocation(f.Context(), trust.Release{Bundle: "core", Version: "1.0.0", Why: "it leaks"}, key(1), w.now)
+	name, b, err = doc.NewReleaseRevocation(f.Context(), doc.Release{Bundle: "core", Version: "1.0.0", Why: "it leaks"}, key(1), w.now)
 	add(name, b, err)
-	name, b, err = trust.NewPublisher(f.Context(), acme(1), key(5), w.now)
+	name, b, err = doc.NewPublisher(f.Context(), acme(1), key(5), w.now)
 	add(name, b, err)
 	f.Fuzz(func(t *testing.T, name string, b []byte) {
-		d, fs := trust.ParseDocument(name, b)
+		d, fs := doc.Parse(name, b)
 		if (d == nil) != diag.Failed(fs) {
 			t.Fatalf("document %v with findings %v", d, fs)
 		}
@@ -198,10 +198,10 @@ func FuzzLaterDocuments(f *testing.F) {
 		if filepath.Base(name) != d.Name() {
 			t.Fatalf("accepted under the name %q, not %q", name, d.Name())
 		}
-		if d.Signer == (sign.Fingerprint{}) {
+		if d.Head().Signer == (sign.Fingerprint{}) {
 			t.Fatal("accepted without a signature")
 		}
-		if d.Kind == trust.KindRotation && (d.Signer != sign.FingerprintOf(d.Public) || len(d.Successor) != 32) {
+		if d, ok := d.(*doc.Rotation); ok && (d.Signer != sign.FingerprintOf(d.Public) || len(d.Successor) != 32) {
 			t.Fatalf("accepted without both keys: %+v", d)
 		}
 	})

@@ -14,25 +14,26 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // scopeOf is every kind and id, with those uses.
-func scopeOf(may ...string) trust.Scope {
-	return trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: may}
+func scopeOf(may ...string) doc.Scope {
+	return doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: may}
 }
 
 // propose writes a key document into the project.
-func (w *world) propose(k sign.Signer, owner string, wish trust.Scope) []byte {
+func (w *world) propose(k sign.Signer, owner string, wish doc.Scope) []byte {
 	w.t.Helper()
-	name, doc := w.document(k, owner, wish)
-	w.write(w.project, name, doc)
-	return doc
+	name, keyDoc := w.document(k, owner, wish)
+	w.write(w.project, name, keyDoc)
+	return keyDoc
 }
 
 // endorse writes an endorsement of a document into the project.
-func (w *world) endorse(doc []byte, scope trust.Scope, by sign.Signer) string {
+func (w *world) endorse(keyDoc []byte, scope doc.Scope, by sign.Signer) string {
 	w.t.Helper()
-	name, b, err := trust.NewEndorsement(context.Background(), trust.GrantParams{Document: doc, Scope: scope, Now: w.now}, by)
+	name, b, err := doc.NewEndorsement(context.Background(), doc.PermissionParams{Document: keyDoc, Scope: scope, Now: w.now}, by)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -51,10 +52,10 @@ func team(t testing.TB, may ...string) *world {
 // own keys signs it.
 func TestV44ProjectEndorsesItself(t *testing.T) {
 	w := team(t, "sign")
-	doc := w.propose(key(6), "nice people", scopeOf("sign", "endorse", "revoke", "rotate"))
-	w.endorse(doc, everything, key(6))
+	keyDoc := w.propose(key(6), "nice people", scopeOf("sign", "endorse", "revoke", "rotate"))
+	w.endorse(keyDoc, everything, key(6))
 	other := w.propose(key(7), "more of them", scopeOf("sign", "endorse"))
-	path := w.endorse(doc, everything, key(7))
+	path := w.endorse(keyDoc, everything, key(7))
 	w.endorse(other, everything, key(6))
 	s, fs := w.load()
 	wantFinding(t, "V44", fs, diag.KeyUnknown, path, "is no anchor of yours")
@@ -70,14 +71,14 @@ func TestV44ProjectEndorsesItself(t *testing.T) {
 
 func TestEndorsement(t *testing.T) {
 	w := team(t, "sign", "endorse")
-	doc := w.propose(key(3), "ben", everything)
+	keyDoc := w.propose(key(3), "ben", everything)
 	in := w.tool(key(3), "ben/x", w.now)
 	wantCode(t, "proposed only", w.clean().Verify(in), diag.KeyUnknown)
-	at := w.endorse(doc, trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}, key(2))
+	at := w.endorse(keyDoc, doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}, key(2))
 	s := w.clean()
 	v := s.Verify(in)
 	wantCode(t, "endorsed", v, "")
-	if v.Tier != trust.TierProject || v.Owner != "ben" || v.Document != filepath.Join(w.project, trust.FileName("key", fp(key(3)))) {
+	if v.Tier != trust.TierProject || v.Owner != "ben" || v.Document != filepath.Join(w.project, doc.FileName("key", fp(key(3)))) {
 		t.Errorf("verdict %+v", v)
 	}
 	v = s.Verify(w.tool(key(3), "team/x", w.now))
@@ -146,7 +147,7 @@ func TestEndorserHandsOn(t *testing.T) {
 		{[]string{"endorse", "provider"}, "provider", ""},
 	} {
 		w := team(t, tc.may...)
-		all := scopeOf(trust.Uses()...)
+		all := scopeOf(doc.Uses()...)
 		w.endorse(w.propose(key(3), "ben", all), all, key(2))
 		in := w.tool(key(3), "a/b", w.now)
 		in.Use = tc.use
@@ -154,7 +155,7 @@ func TestEndorserHandsOn(t *testing.T) {
 	}
 	w := newWorld(t)
 	w.own(key(1), everything)
-	narrow := trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"team/**"}, May: []string{"endorse"}}
+	narrow := doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"team/**"}, May: []string{"endorse"}}
 	w.add(key(2), "root", narrow, narrow, key(1))
 	w.endorse(w.propose(key(3), "ben", everything), everything, key(2))
 	s := w.clean()
@@ -172,13 +173,13 @@ func TestEndorserCounts(t *testing.T) {
 		return w, w.tool(key(3), "a/b", w.now)
 	}
 	w, in := setup()
-	w.revoke(w.userDir, key(2), trust.ReasonRetired, w.now.Add(time.Hour))
+	w.revoke(w.userDir, key(2), doc.ReasonRetired, w.now.Add(time.Hour))
 	wantCode(t, "the endorser retired later", w.clean().Verify(in), "")
-	w.revoke(w.userDir, key(2), trust.ReasonSuperseded, w.now)
+	w.revoke(w.userDir, key(2), doc.ReasonSuperseded, w.now)
 	v := w.clean().Verify(in)
 	wantCode(t, "the endorser was superseded before", v, diag.KeyUnknown)
 	wantReason(t, v, "is revoked (superseded)")
-	w.revoke(w.userDir, key(2), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, key(2), doc.ReasonCompromised, time.Time{})
 	wantCode(t, "the endorser was stolen", w.clean().Verify(in), diag.KeyUnknown)
 
 	w, in = setup()
@@ -196,9 +197,9 @@ func TestEndorserCounts(t *testing.T) {
 	wantCode(t, "after the endorser's end", w.clean().Verify(in), diag.KeyUnknown)
 
 	w = team(t, "sign", "endorse") // the endorsement's own end
-	doc := w.propose(key(3), "ben", everything)
+	keyDoc := w.propose(key(3), "ben", everything)
 	in = w.tool(key(3), "a/b", w.now)
-	name, b, err := trust.NewEndorsement(context.Background(), trust.GrantParams{Document: doc, Scope: everything, Now: w.now, NotAfter: w.now.Add(time.Hour)}, key(2))
+	name, b, err := doc.NewEndorsement(context.Background(), doc.PermissionParams{Document: keyDoc, Scope: everything, Now: w.now, NotAfter: w.now.Add(time.Hour)}, key(2))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,8 +213,8 @@ func TestEndorserCounts(t *testing.T) {
 // grant, nor under another name.
 func TestEndorsementForged(t *testing.T) {
 	w := team(t, "sign", "endorse")
-	doc := w.propose(key(3), "ben", everything)
-	path := w.endorse(doc, trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}, key(2))
+	keyDoc := w.propose(key(3), "ben", everything)
+	path := w.endorse(keyDoc, doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}, key(2))
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -235,9 +236,9 @@ func TestEndorsementForged(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	w.write(w.project, trust.FileNameBy(trust.KindEndorsement, fp(key(3)), fp(key(4))), b)
+	w.write(w.project, doc.FileNameBy(doc.KindEndorsement, fp(key(3)), fp(key(4))), b)
 	s, fs := w.load()
-	wantFinding(t, "another endorser's name", fs, diag.ValidationFailed, trust.FileNameBy(trust.KindEndorsement, fp(key(3)), fp(key(4))), "must be named")
+	wantFinding(t, "another endorser's name", fs, diag.ValidationFailed, doc.FileNameBy(doc.KindEndorsement, fp(key(3)), fp(key(4))), "must be named")
 	wantCode(t, "another endorser's name", s.Verify(w.tool(key(3), "ben/x", w.now)), diag.KeyUnknown)
 }
 
@@ -269,8 +270,8 @@ func TestRoots(t *testing.T) {
 
 	w.p.Roots = nil // the same by a file, of any name, or a folder
 	dir := t.TempDir()
-	name, doc := w.document(key(2), "root", scopeOf("sign", "endorse"))
-	w.p.RootPaths = []string{w.write(dir, "root.toml", doc)}
+	name, keyDoc := w.document(key(2), "root", scopeOf("sign", "endorse"))
+	w.p.RootPaths = []string{w.write(dir, "root.toml", keyDoc)}
 	s, fs := w.load()
 	wantCode(t, "a file", s.Verify(theirs), "")
 	if len(fs) != 1 || fs[0].Severity != diag.SeverityWarning {
@@ -279,7 +280,7 @@ func TestRoots(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "root.toml"), filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
-	gname, g := w.grant(doc, everything, key(2)) // nobody's own key comes from there
+	gname, g := w.grant(keyDoc, everything, key(2)) // nobody's own key comes from there
 	w.write(dir, gname, g)
 	w.p.RootPaths = []string{dir}
 	s, _ = w.load()
@@ -300,11 +301,11 @@ func TestRoots(t *testing.T) {
 func TestEndorserReasonsDoNotMix(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
-	w.own(key(5), trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}})
+	w.own(key(5), doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}})
 	powers := scopeOf("sign", "endorse", "rotate")
 	w.add(key(10), "old root", powers, powers, key(1))
 	w.add(key(11), "root", powers, powers, key(5)) // for drafts only
-	name, b, err := trust.NewRotation(t.Context(), trust.RotationParams{Now: w.now}, key(10), key(11))
+	name, b, err := doc.NewRotation(t.Context(), doc.RotationParams{Now: w.now}, key(10), key(11))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +315,7 @@ func TestEndorserReasonsDoNotMix(t *testing.T) {
 	s := w.clean()
 	wantCode(t, "by the old root", s.Verify(tools), "")
 	wantCode(t, "by either", s.Verify(drafts), "")
-	w.revoke(w.userDir, key(10), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, key(10), doc.ReasonCompromised, time.Time{})
 	s = w.clean()
 	wantCode(t, "the old root is gone", s.Verify(tools), diag.Scope)
 	wantCode(t, "the grant is not", s.Verify(drafts), "")

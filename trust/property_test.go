@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // pick returns a random part of the words.
@@ -18,8 +19,8 @@ func pick(r *rand.Rand, words ...string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(string) bool { return r.IntN(2) == 0 })
 }
 
-func randomScope(r *rand.Rand) trust.Scope {
-	return trust.Scope{
+func randomScope(r *rand.Rand) doc.Scope {
+	return doc.Scope{
 		Kinds:      pick(r, "tool", "knowledge", "*"),
 		Namespaces: pick(r, "a/**", "b/*", "**", "a/b"),
 		May:        pick(r, "sign", "release"),
@@ -32,12 +33,12 @@ func randomWorld(t *testing.T, r *rand.Rand) *world {
 	w := newWorld(t)
 	w.own(key(1), everything)
 	for n := byte(2); n < 6; n++ {
-		name, doc := w.document(key(n), "someone", randomScope(r))
+		name, keyDoc := w.document(key(n), "someone", randomScope(r))
 		if r.IntN(2) == 0 {
-			w.write([]string{w.sysDir, w.userDir}[r.IntN(2)], name, doc)
+			w.write([]string{w.sysDir, w.userDir}[r.IntN(2)], name, keyDoc)
 		}
 		if r.IntN(2) == 0 {
-			name, g := w.grant(doc, randomScope(r), key([]byte{1, 1, n + 1}[r.IntN(3)]))
+			name, g := w.grant(keyDoc, randomScope(r), key([]byte{1, 1, n + 1}[r.IntN(3)]))
 			w.write(w.userDir, name, g)
 		}
 	}
@@ -90,14 +91,14 @@ func TestProjectNeverAddsTrust(t *testing.T) {
 		}
 		for range 6 {
 			k := key(byte(1 + r.IntN(7)))
-			name, doc := w.document(k, "project", randomScope(r))
+			name, keyDoc := w.document(k, "project", randomScope(r))
 			switch r.IntN(3) {
 			case 1:
-				name, doc = w.grant(doc, everything, key(byte(1+r.IntN(7))))
+				name, keyDoc = w.grant(keyDoc, everything, key(byte(1+r.IntN(7))))
 			case 2:
-				w.revoke(w.project, k, trust.ReasonSuperseded, w.now.Add(time.Duration(r.IntN(3)-1)*time.Hour))
+				w.revoke(w.project, k, doc.ReasonSuperseded, w.now.Add(time.Duration(r.IntN(3)-1)*time.Hour))
 			}
-			w.write(w.project, name, doc)
+			w.write(w.project, name, keyDoc)
 			s, _ = w.load()
 			neverWider(t, name, before, codes(s, in))
 		}
@@ -182,7 +183,7 @@ func FuzzParseDocument(f *testing.F) {
 	f.Add(stem+".toml", []byte(keyText(key(2), "acme")))
 	_, g := w.grant(good, everything, key(1))
 	f.Add("grant-"+fp(key(2)).String()+".toml", g)
-	name, rev, err := trust.NewRevocation(f.Context(), trust.RevocationParams{Reason: trust.ReasonRetired, Now: w.now}, key(2))
+	name, rev, err := doc.NewRevocation(f.Context(), doc.RevocationParams{Reason: doc.ReasonRetired, Now: w.now}, key(2))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func FuzzParseDocument(f *testing.F) {
 	f.Add("a.toml", []byte("[validity.not-before]\nscope = 1\nkind = 'key'\n"))
 	f.Add("a.toml", []byte("schema=[[[[[[[[[[[["))
 	f.Fuzz(func(t *testing.T, name string, b []byte) {
-		d, fs := trust.ParseDocument(name, b)
+		d, fs := doc.Parse(name, b)
 		if (d == nil) != diag.Failed(fs) {
 			t.Fatalf("document %v with findings %v", d, fs)
 		}
@@ -200,11 +201,20 @@ func FuzzParseDocument(f *testing.F) {
 		if filepath.Base(name) != d.Name() {
 			t.Fatalf("accepted under the name %q", name)
 		}
-		if d.Kind != trust.KindRevocation && (d.NotAfter.IsZero() || d.NotAfter.After(d.NotBefore.AddDate(trust.MaxYears, 0, 0))) {
-			t.Fatalf("accepted without a proper end: %+v", d)
+		bounded := func(from, to time.Time) bool {
+			return !to.IsZero() && !to.After(from.AddDate(doc.MaxYears, 0, 0))
 		}
-		if d.Kind != trust.KindGrant && d.Signer != sign.FingerprintOf(d.Public) {
-			t.Fatalf("accepted without the key's own signature: %+v", d)
+		ok := true
+		switch d := d.(type) {
+		case *doc.Key:
+			ok = bounded(d.NotBefore, d.NotAfter) && d.Signer == sign.FingerprintOf(d.Public)
+		case *doc.Grant:
+			ok = bounded(d.NotBefore, d.NotAfter)
+		case *doc.Revocation:
+			ok = d.Public == nil || d.Signer == sign.FingerprintOf(d.Public)
+		}
+		if !ok {
+			t.Fatalf("accepted without an end or without the key's own signature: %+v", d)
 		}
 	})
 }

@@ -11,24 +11,25 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/tomlx"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// Proposal is a document that a project brings. By itself it grants nothing.
+// Proposal is a document in a project. By itself it grants nothing.
 type Proposal struct {
 	Path        string           `json:"path"`
 	Kind        string           `json:"kind,omitempty"`
 	Fingerprint sign.Fingerprint `json:"fingerprint"`
 	Owner       string           `json:"owner,omitempty"` // safe to print
-	Sound       bool             `json:"sound"`           // rye trust add would accept the document
+	Sound       bool             `json:"sound"`           // AddDocument would accept the document
 	Legacy      bool             `json:"legacy,omitempty"`
-	Known       bool             `json:"known"`  // the key counts already, without this document
-	Counts      bool             `json:"counts"` // the document itself counts: endorsed, accepted, or a revocation or rotation
+	Known       bool             `json:"known"`  // the key is trusted without this document
+	Counts      bool             `json:"counts"` // the document is used: it is endorsed or accepted, or a valid revocation or rotation
 }
 
-// Proposals returns what the project proposes, by path.
+// Proposals returns the documents of the project, by path.
 func (s *Store) Proposals() []Proposal { return slices.Clone(s.proposals) }
 
-// folder names where in the project it lies.
+// folder returns the directory of the document in the project.
 func (p Proposal) folder() string {
 	if p.Legacy {
 		return ".ai/trusted_keys"
@@ -43,66 +44,71 @@ func ofOwner(name string) string {
 	return " of " + name
 }
 
-// take keeps a parsed document and its findings.
-func (b *builder) take(d *Document, fs []diag.Finding) {
-	b.docs = append(b.docs, d)
-	b.findings = append(b.findings, fs...)
-	if d.Tier == TierProject {
-		d.brought = true
-		b.inSet(d, fs)
-		if d.Kind == KindKey && d.named && slices.Contains(b.p.Roots, d.Fingerprint) {
-			d.Tier, d.root = TierUser, true
+// propose adds a document of the project to the proposals and to the set.
+func (b *builder) propose(d doc.Document, fs []diag.Finding) {
+	h := d.Head()
+	b.addToSet(d, fs)
+	p := Proposal{Path: h.Path, Kind: h.Kind, Fingerprint: cmp.Or(d.About(), h.Signer), Sound: !diag.Failed(fs)}
+	if key, ok := d.(*doc.Key); ok {
+		p.Owner = hidden.Visible(key.Owner)
+	}
+	b.store.proposals = append(b.store.proposals, p)
+}
+
+// markUsed records that the document at that path is used, if it is a proposal.
+func (b *builder) markUsed(path string) {
+	for i := range b.store.proposals {
+		if p := &b.store.proposals[i]; p.Path == path {
+			p.Counts = true
 		}
-		b.store.proposals = append(b.store.proposals, Proposal{
-			Path: d.Path, Kind: d.Kind, Fingerprint: cmp.Or(d.Fingerprint, d.Signer),
-			Owner: hidden.Visible(d.Owner), Sound: !diag.Failed(fs),
-		})
 	}
 }
 
-func (s *Store) sortProposals() {
-	for i := range s.proposals {
-		p := &s.proposals[i]
-		e := s.keys[p.Fingerprint]
+// completeProposals sorts the proposals and adds what the final entries state
+// about them.
+func (b *builder) completeProposals() {
+	for i := range b.store.proposals {
+		p := &b.store.proposals[i]
+		e := b.store.keys[p.Fingerprint]
 		if e == nil || e.weak {
 			continue
 		}
-		p.Counts = p.Counts || e.counts(p.Path)
+		p.Counts = p.Counts || e.uses(p.Path)
 		p.Known = slices.ContainsFunc(e.bases, func(x *basis) bool { return x.doc == nil || x.tier != TierProject || quoted(p.Path) != x.document })
 	}
-	slices.SortFunc(s.proposals, func(a, b Proposal) int { return cmp.Compare(a.Path, b.Path) })
+	slices.SortFunc(b.store.proposals, func(x, y Proposal) int { return cmp.Compare(x.Path, y.Path) })
 }
 
-// counts reports whether the document at that path has an effect: what counts
-// by it, or is the same as what counts elsewhere.
-func (e *entry) counts(path string) bool {
-	is := func(d *Document) bool { return d != nil && d.Path == path }
+// uses reports whether the document at that path has an effect on the key: by
+// itself, or because it is the same document as one that has.
+func (e *entry) uses(path string) bool {
 	for _, x := range e.bases {
-		if is(x.grant) || is(x.rotation) || is(x.doc) {
+		if x.grant != nil && x.grant.Path == path || x.rotation != nil && x.rotation.Path == path || x.doc != nil && x.doc.Path == path {
 			return true
 		}
 		for _, d := range e.documents {
-			if is(d) && x.doc != nil && x.doc.Digest == d.Digest {
+			if d.Path == path && x.doc != nil && x.doc.Digest == d.Digest {
 				return true
 			}
 		}
 	}
-	return slices.ContainsFunc(e.revocations, is) || slices.ContainsFunc(e.rotations, is)
+	return slices.ContainsFunc(e.revocations, func(d *revocation) bool { return d.Path == path }) ||
+		slices.ContainsFunc(e.rotations, func(d *rotation) bool { return d.Path == path })
 }
 
-// proposing returns the proposals that bring this key.
+// proposing returns the proposals that are key documents about this key.
 func (s *Store) proposing(fp sign.Fingerprint) []Proposal {
 	var out []Proposal
 	for _, p := range s.proposals {
-		if p.Fingerprint == fp && p.Kind == KindKey {
+		if p.Fingerprint == fp && p.Kind == doc.KindKey {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// readLegacy reads the keys that an earlier project carries in trusted_keys, as
-// proposals and nothing else. A file there that is not understood is none.
+// readLegacy reads the keys in an earlier project's trusted_keys. They are only
+// proposals. A file that cannot be parsed is skipped.
 func (b *builder) readLegacy(dir string) {
 	names, err := documentNames(TierProject, dir)
 	if err != nil {
@@ -114,7 +120,7 @@ func (b *builder) readLegacy(dir string) {
 		if b.projectBytes += len(data); b.projectBytes > MaxProject {
 			return
 		}
-		if err != nil || len(data) > MaxDocument {
+		if err != nil || len(data) > doc.MaxDocument {
 			continue
 		}
 		if p, ok := legacyProposal(path, data); ok {
@@ -124,22 +130,22 @@ func (b *builder) readLegacy(dir string) {
 }
 
 func legacyProposal(path string, data []byte) (Proposal, bool) {
-	doc, fs := tomlx.Parse(data)
-	if doc == nil || diag.Failed(fs) {
+	parsed, fs := tomlx.Parse(data)
+	if parsed == nil || diag.Failed(fs) {
 		return Proposal{}, false
 	}
-	table, _ := doc.Root["public_key"].(map[string]any)
+	table, _ := parsed.Root["public_key"].(map[string]any)
 	text, _ := table["pem"].(string)
 	pub := publicFromPEM([]byte(text))
 	if pub == nil || sign.CheckKey(pub) != nil {
 		return Proposal{}, false
 	}
-	owner, _ := doc.Root["owner"].(string)
-	return Proposal{Path: path, Kind: KindKey, Fingerprint: sign.FingerprintOf(pub), Owner: hidden.Visible(owner), Legacy: true}, true
+	owner, _ := parsed.Root["owner"].(string)
+	return Proposal{Path: path, Kind: doc.KindKey, Fingerprint: sign.FingerprintOf(pub), Owner: hidden.Visible(owner), Legacy: true}, true
 }
 
-// publicFromPEM reads an Ed25519 key in its one DER form: twelve fixed bytes
-// and the key.
+// publicFromPEM returns an Ed25519 key from its only DER form, twelve fixed bytes
+// and the key, or nil.
 func publicFromPEM(text []byte) []byte {
 	block, _ := pem.Decode(text)
 	prefix := []byte{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00}

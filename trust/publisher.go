@@ -2,158 +2,165 @@ package trust
 
 import (
 	"bytes"
-	"crypto/ed25519"
-	"encoding/base64"
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// Limits of publisher documents.
-const (
-	maxRoleKeys   = 32
-	maxPublisher  = 64 // bytes of a name
-	maxVersion    = 1_000_000
-	maxOfBundles  = 64
-	publisherStem = KindPublisher + "-"
-)
-
-// Role is keys, and how many of them must sign.
-type Role struct {
-	Keys      []ed25519.PublicKey `json:"keys"`
-	Threshold int                 `json:"threshold"`
+// PublisherText is one text of one version of a publisher document, valid or
+// still without enough signatures.
+type PublisherText struct {
+	*doc.Publisher
+	Signed []sign.Fingerprint `json:"signed"`        // the root keys, and those of the version before, that signed it
+	Counts bool               `json:"counts"`        // it is the valid version, or an earlier one
+	Why    string             `json:"why,omitempty"` // why it is not valid
 }
 
-// Fingerprints returns the keys of the role as rules and locks name them.
-func (r Role) Fingerprints() []sign.Fingerprint {
-	out := make([]sign.Fingerprint, len(r.Keys))
-	for i, pub := range r.Keys {
-		out[i] = sign.FingerprintOf(pub)
-	}
-	return out
+// PublisherTexts returns the known texts of a publisher, or of all if name is "",
+// by name and version.
+func (s *Store) PublisherTexts(name string) []PublisherText {
+	return slices.DeleteFunc(slices.Clone(s.texts), func(x PublisherText) bool { return name != "" && x.Name != name })
 }
 
-// Publisher is what one version of a publisher document says: who may change
-// it, who must sign the releases of its bundles, and who takes them back. It
-// grants nothing: every key must count by itself.
-type Publisher struct {
-	Name    string      `json:"name"`
-	Version int         `json:"version"`
-	Bundles []string    `json:"bundles"` // globs over the ids of bundles, as manifests or projects name them
-	Root    Role        `json:"root"`
-	Release Role        `json:"release"`
-	Revoke  Role        `json:"revoke"`           // without keys: nobody as a publisher
-	Content item.Digest `json:"content,omitzero"` // of the text that every root key signs
-}
-
-func (d *Document) readPublisher(f *fields) {
-	p := &Publisher{Name: f.label("name", true, maxPublisher), Version: f.integer("version", 1, maxVersion)}
-	if strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasPrefix(p.Name, "-") {
-		f.bad("name", "a publisher's name is a word of a-z, 0-9 and -")
-	}
-	if p.Bundles = f.list("bundles", maxOfBundles, checkNamespace); len(p.Bundles) == 0 {
-		f.bad("bundles", "bundles names no bundle")
-	}
-	p.Root, p.Release = f.role("root", true), f.role("release", true)
-	p.Revoke = f.role("revoke", false)
-	if sp, err := sign.SplitFile(d.raw, documentStyle()); err == nil {
-		p.Content = item.Digest(sp.Digest())
-	}
-	d.Publisher = p
-}
-
-// role reads keys that are distinct by their bytes, and a threshold that they
-// can reach and that is not nothing.
-func (f *fields) role(key string, required bool) (r Role) {
-	if _, there := f.table[key]; !there && !required {
-		f.known = append(f.known, key)
-		return r
-	}
-	s := f.sub(key)
-	for i, text := range s.list("keys", maxRoleKeys, func(string) string { return "" }) {
-		pub, why := roleKey(text)
-		if why == "" && slices.ContainsFunc(r.Keys, func(k ed25519.PublicKey) bool { return k.Equal(pub) }) {
-			why = "the same key stands there twice"
+// addText records a text and the keys that signed it: of its own root, and of
+// the root of the version before.
+func (b *builder) addText(x *edition, before []*edition, why string) {
+	t := PublisherText{Publisher: x.Publisher, Counts: why == "", Why: why}
+	for _, p := range append([]*edition{x}, before...) {
+		for i, fp := range p.Root.Fingerprints() {
+			one := doc.Role{Keys: p.Root.Keys[i : i+1], Threshold: 1}
+			if !slices.Contains(t.Signed, fp) && b.signers(x, one, false) == 1 {
+				t.Signed = append(t.Signed, fp)
+			}
 		}
-		if why != "" {
-			s.bad("keys", "entry %d of %s.keys: %s", i+1, s.path, why)
+	}
+	b.store.texts = append(b.store.texts, t)
+}
+
+// publishers selects the valid version of each publisher document.
+func (b *builder) publishers() {
+	all := b.editions()
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.versions(all[name])
+	}
+}
+
+// versions follows the versions of one publisher. The first known version is
+// valid if it is outside the project, or if enough of its root keys are trusted;
+// each later one needs a threshold of the root keys of the version before and of
+// its own. A remembered version stays valid, so that an earlier state of the
+// project does not restore an earlier version.
+func (b *builder) versions(list []*edition) {
+	var top []*edition // more than one only if root keys signed two different texts of a version
+	var before *edition
+	var project *publisherCopy // of the newest version in the project
+	for _, x := range list {
+		if i := slices.IndexFunc(x.docs, func(d *publisherCopy) bool { return d.tier == TierProject }); i >= 0 {
+			project = x.docs[i]
+		}
+		why := b.notNext(x, top, before)
+		b.addText(x, top, why.text)
+		if why.text != "" {
+			b.reportUnfit(x, why)
 			continue
 		}
-		r.Keys = append(r.Keys, pub)
+		if len(top) > 0 && x.Version == top[0].Version {
+			b.report(x.docs[0].Path, diag.Errorf(diag.TrustChanged, 1, 1, "its root keys signed another text of version %d too; both restrict", x.Version))
+			top = append(top, x)
+		} else {
+			if len(top) > 0 {
+				before = top[0]
+			}
+			top = []*edition{x}
+		}
+		b.kept = append(b.kept, x.docs...)
+		for _, d := range x.docs {
+			b.markUsed(d.Path)
+		}
 	}
-	if len(r.Keys) == 0 {
-		s.bad("keys", "%s names no key", s.path)
+	if len(top) > 0 && project != nil && project.Publisher.Version < top[0].Version {
+		b.report(project.Path, diag.Warnf(diag.Rollback, 1, 1, "the project holds version %d of it, and version %d is known here: that one counts", project.Publisher.Version, top[0].Version))
 	}
-	r.Threshold = s.integer("threshold", 1, max(1, len(r.Keys)))
-	s.finish()
-	return r
+	b.store.publishers = append(b.store.publishers, top...)
 }
 
-func roleKey(text string) (ed25519.PublicKey, string) {
-	raw, err := base64.StdEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) != ed25519.PublicKeySize || base64.StdEncoding.EncodeToString(raw) != text {
-		return nil, "it must be the 32 raw bytes of an Ed25519 public key in standard base64, padded"
-	}
-	if err := sign.CheckKey(raw); err != nil {
-		return nil, "it may not be used: " + err.Error()
-	}
-	return raw, ""
+// unfit is why a text is not the next valid version.
+type unfit struct {
+	text     string
+	stranger bool // no root key is trusted here: a project's document about another publisher is not reported
+	gap      bool // a version is missing, which is an error; missing signatures may still come
 }
 
-func stemOfPublisher(p *Publisher, by sign.Fingerprint) string {
-	return publisherStem + p.Name + "-" + strconv.Itoa(p.Version) + "-by-" + by.String()
-}
-
-// text is what every root key signs: the same bytes whoever writes it.
-func (p Publisher) text() string {
-	var w writer
-	w.head(KindPublisher)
-	w.str("name", p.Name)
-	w.line("version", strconv.Itoa(p.Version))
-	w.list("bundles", p.Bundles)
-	w.role("root", p.Root)
-	w.role("release", p.Release)
-	if len(p.Revoke.Keys) > 0 {
-		w.role("revoke", p.Revoke)
+func (b *builder) reportUnfit(x *edition, why unfit) {
+	f := diag.Warnf(diag.Threshold, 1, 1, "it does not count: %s", why.text)
+	if why.gap {
+		f.Severity = diag.SeverityError
 	}
-	return w.b.String()
-}
-
-func (w *writer) role(name string, r Role) {
-	keys := make([]string, len(r.Keys))
-	for i, k := range r.Keys {
-		keys[i] = base64.StdEncoding.EncodeToString(k)
+	if !why.stranger {
+		b.report(x.docs[0].Path, f)
 	}
-	w.b.WriteString("\n[" + name + "]\n")
-	w.list("keys", keys)
-	w.line("threshold", strconv.Itoa(r.Threshold))
 }
 
-// edition is one text of one version, with everybody who signed it.
+// notNext returns why a text is not the next version, or zero if it is. top are
+// the valid texts so far, before is the version before them.
+func (b *builder) notNext(x *edition, top []*edition, before *edition) unfit {
+	if len(top) > 0 && x.Version != top[0].Version {
+		before = top[0]
+	}
+	own := b.signers(x, x.Root, false)
+	if own < x.Root.Threshold {
+		return unfit{text: missing(own, x.Root, "root keys")}
+	}
+	if before == nil {
+		// A remembered text was valid when it was first seen.
+		if trusted := b.signers(x, x.Root, true); !x.seen && trusted < x.Root.Threshold {
+			return unfit{text: missing(trusted, x.Root, "root keys that count here"), stranger: true}
+		}
+		return unfit{}
+	}
+	if x.Version != before.Version+1 {
+		return unfit{text: "version " + strconv.Itoa(before.Version+1) + ", which leads to it, is missing", gap: true}
+	}
+	previous := []*edition{before}
+	if len(top) > 0 && x.Version == top[0].Version+1 {
+		previous = top
+	}
+	if !slices.ContainsFunc(previous, func(p *edition) bool { return b.signers(x, p.Root, false) >= p.Root.Threshold }) {
+		return unfit{text: missing(b.signers(x, before.Root, false), before.Root, "root keys of the version before")}
+	}
+	return unfit{}
+}
+
+func missing(n int, r doc.Role, of string) string {
+	return strconv.Itoa(n) + " of its " + of + " signed it, " + strconv.Itoa(r.Threshold) + " must"
+}
+
+// edition is one text of one version, with all its signed copies.
 type edition struct {
-	*Publisher
-	docs []*Document
-	seen bool // some copy was remembered
+	*doc.Publisher
+	docs []*publisherCopy
+	seen bool // a copy is remembered
 }
 
-// signers returns the keys of a role that signed this text, each counted once,
-// by its bytes. A key that is revoked signs nothing. With trusted, copies in a
-// project count only where their keys count here without it.
-func (b *builder) signers(x *edition, r Role, trusted bool) (n int) {
+// signers returns how many keys of a role signed this text. A revoked key does
+// not. With trusted, the copy of a project needs a key that is trusted without
+// the project.
+func (b *builder) signers(x *edition, r doc.Role, trusted bool) (n int) {
 	for _, pub := range r.Keys {
 		fp := sign.FingerprintOf(pub)
 		e := b.store.keys[fp]
-		if slices.ContainsFunc(x.docs, func(d *Document) bool {
-			switch {
-			case d.Signer != fp || d.signedBy(pub) != nil || e != nil && (e.weak || e.embeddedOnly || e.revokedAt(claimed(d.Signed)) != nil):
+		if slices.ContainsFunc(x.docs, func(d *publisherCopy) bool {
+			if d.Signer != fp || d.SignedBy(pub) != nil || e != nil && (e.weak || e.embeddedOnly || e.revokedAt(d.Signed) != nil) {
 				return false
 			}
-			return !trusted || d.Tier != TierProject || e != nil && len(e.bases) > 0
+			return !trusted || d.tier != TierProject || e != nil && len(e.bases) > 0
 		}) {
 			n++
 		}
@@ -161,40 +168,33 @@ func (b *builder) signers(x *edition, r Role, trusted bool) (n int) {
 	return n
 }
 
-// signed reports whether enough keys of a role signed the text.
-func (b *builder) signed(x *edition, r Role, trusted bool) bool {
-	return b.signers(x, r, trusted) >= r.Threshold
-}
-
-// editions gathers the copies of each text, by publisher and in the order of
-// versions.
+// editions returns the texts of each publisher in the order of versions.
 func (b *builder) editions() map[string][]*edition {
 	out := map[string][]*edition{}
-	for _, d := range b.docs {
-		if d.Kind != KindPublisher || !d.named || d.bad != nil {
+	for _, d := range b.docs.publishers {
+		if !d.Named || d.Invalid != nil {
 			continue
 		}
-		p := d.Publisher
+		p := &d.Publisher
 		i := slices.IndexFunc(out[p.Name], func(x *edition) bool { return x.Version == p.Version && x.Content == p.Content })
 		if i < 0 {
 			i = len(out[p.Name])
 			out[p.Name] = append(out[p.Name], &edition{Publisher: p})
 		}
 		x := out[p.Name][i]
-		x.docs, x.seen = append(x.docs, d), x.seen || d.seen
+		x.docs = append(x.docs, d)
+		x.seen = x.seen || d.seen
 	}
 	for _, list := range out {
 		slices.SortFunc(list, func(x, y *edition) int {
-			if x.Version != y.Version {
-				return x.Version - y.Version
-			}
-			return bytes.Compare(x.Content[:], y.Content[:])
+			return cmp.Or(cmp.Compare(x.Version, y.Version), bytes.Compare(x.Content[:], y.Content[:]))
 		})
 	}
 	return out
 }
 
-// PublisherRule is what a publisher demands of the releases of its bundles.
+// PublisherRule is the number of keys that must sign the releases of a
+// publisher's bundles.
 type PublisherRule struct {
 	Publisher string             `json:"publisher"`
 	Version   int                `json:"version"`
@@ -209,12 +209,12 @@ func (r PublisherRule) String() string {
 	return fmt.Sprintf("the publisher document %s, version %d,", hidden.Visible(r.Publisher), r.Version)
 }
 
-// PublisherRules returns what publishers demand of a bundle that has these ids:
-// that of its manifest, and that under which a project knows it. All hold.
+// PublisherRules returns the rules of publishers for a bundle with these ids: that
+// in its manifest, and that in a project. All rules apply.
 func (s *Store) PublisherRules(ids ...string) []PublisherRule {
 	var out []PublisherRule
 	for _, x := range s.publishers {
-		if !x.names(ids...) {
+		if !x.Names(ids...) {
 			continue
 		}
 		out = append(out, PublisherRule{x.Name, x.Version, quoted(x.docs[0].Path), x.Bundles, x.Release.Fingerprints(), x.Release.Threshold})
@@ -222,12 +222,11 @@ func (s *Store) PublisherRules(ids ...string) []PublisherRule {
 	return out
 }
 
-// Publishes reports whether any publisher document counts.
+// Publishes reports whether any publisher document is valid.
 func (s *Store) Publishes() bool { return len(s.publishers) > 0 }
 
-// Publisher returns the version of a publisher document that counts, nil when
-// none does.
-func (s *Store) Publisher(name string) *Publisher {
+// Publisher returns the valid version of a publisher document, or nil.
+func (s *Store) Publisher(name string) *doc.Publisher {
 	for _, x := range s.publishers {
 		if x.Name == name {
 			return x.Publisher
@@ -236,11 +235,7 @@ func (s *Store) Publisher(name string) *Publisher {
 	return nil
 }
 
-func (x *edition) names(ids ...string) bool {
-	return slices.ContainsFunc(ids, func(id string) bool { return inNamespace(x.Bundles, id) })
-}
-
-// Have returns how many of the rule's keys are among those that signed.
+// Have returns how many of the rule's keys are among the signers.
 func (r PublisherRule) Have(signers []sign.Fingerprint) int {
 	n := 0
 	for _, fp := range r.Keys {

@@ -11,9 +11,10 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-func role(threshold int, keys ...memSigner) (r trust.Role) {
+func role(threshold int, keys ...memSigner) (r doc.Role) {
 	r.Threshold = threshold
 	for _, k := range keys {
 		r.Keys = append(r.Keys, k.Public())
@@ -22,16 +23,16 @@ func role(threshold int, keys ...memSigner) (r trust.Role) {
 }
 
 // acme is a publisher whose root are 2 of the keys 5, 6, 7.
-func acme(version int) trust.Publisher {
-	return trust.Publisher{Name: "acme", Version: version, Bundles: []string{"acme/**"},
+func acme(version int) doc.Publisher {
+	return doc.Publisher{Name: "acme", Version: version, Bundles: []string{"acme/**"},
 		Root: role(2, key(5), key(6), key(7)), Release: role(2, key(2), key(3)), Revoke: role(2, key(3), key(4))}
 }
 
 // publish writes the copies of a publisher document that these keys sign.
-func (w *world) publish(dir string, p trust.Publisher, by ...memSigner) (paths []string) {
+func (w *world) publish(dir string, p doc.Publisher, by ...memSigner) (paths []string) {
 	w.t.Helper()
 	for _, k := range by {
-		name, b, err := trust.NewPublisher(w.t.Context(), p, k, w.now)
+		name, b, err := doc.NewPublisher(w.t.Context(), p, k, w.now)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -86,7 +87,7 @@ func TestV54PublisherRoots(t *testing.T) {
 		}, 0},
 		"one revoked": {func(w *world) {
 			w.publish(w.userDir, acme(1), key(5), key(6))
-			w.revoke(w.userDir, key(6), trust.ReasonCompromised, time.Time{})
+			w.revoke(w.userDir, key(6), doc.ReasonCompromised, time.Time{})
 		}, 0},
 	} {
 		w := newWorld(t)
@@ -101,7 +102,7 @@ func TestV54PublisherRoots(t *testing.T) {
 // V55: a version counts by a threshold of the root keys before and of its own,
 // and none is left out.
 func TestV55PublisherVersions(t *testing.T) {
-	next := func(n int, root trust.Role) trust.Publisher {
+	next := func(n int, root doc.Role) doc.Publisher {
 		p := acme(n)
 		p.Root = root
 		return p
@@ -230,39 +231,40 @@ func TestPublisherRevokes(t *testing.T) {
 func TestPublisherDocuments(t *testing.T) {
 	w := newWorld(t)
 	good := acme(1)
-	name, b, err := trust.NewPublisher(t.Context(), good, key(5), w.now)
+	name, b, err := doc.NewPublisher(t.Context(), good, key(5), w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, fs := trust.ParseDocument(name, b); d == nil || len(d.Publisher.Root.Keys) != 3 || d.Publisher.Version != 1 {
+	d, fs := doc.Parse(name, b)
+	if d := doc.As[*doc.PublisherCopy](d, fs); d == nil || len(d.Publisher.Root.Keys) != 3 || d.Publisher.Version != 1 {
 		t.Fatalf("%+v, %v", d, fs)
 	}
-	if d, fs := trust.ParseAnyName(b); d == nil || d.Name() != name {
+	if d, fs := doc.ParseAnyName(b); d == nil || d.Name() != name {
 		t.Errorf("%v, %v", d, fs)
 	}
-	for what, change := range map[string]func(*trust.Publisher){
-		"V54 a key twice":          func(p *trust.Publisher) { p.Root = role(2, key(5), key(5)) },
-		"V54 threshold 0":          func(p *trust.Publisher) { p.Release.Threshold = 0 },
-		"threshold -1":             func(p *trust.Publisher) { p.Release.Threshold = -1 },
-		"more than there are keys": func(p *trust.Publisher) { p.Release.Threshold = 3 },
-		"no root":                  func(p *trust.Publisher) { p.Root = trust.Role{} },
-		"no release":               func(p *trust.Publisher) { p.Release = trust.Role{Threshold: 1} },
-		"a weak key":               func(p *trust.Publisher) { p.Root.Keys[0] = append(ed25519.PublicKey{1}, make([]byte, 31)...) },
-		"a short key":              func(p *trust.Publisher) { p.Root.Keys[0] = p.Root.Keys[0][:31] },
-		"version 0":                func(p *trust.Publisher) { p.Version = 0 },
-		"no bundles":               func(p *trust.Publisher) { p.Bundles = nil },
-		"a bad pattern":            func(p *trust.Publisher) { p.Bundles = []string{"a b"} },
-		"a name":                   func(p *trust.Publisher) { p.Name = "../acme" },
-		"no name":                  func(p *trust.Publisher) { p.Name = "" },
+	for what, change := range map[string]func(*doc.Publisher){
+		"V54 a key twice":          func(p *doc.Publisher) { p.Root = role(2, key(5), key(5)) },
+		"V54 threshold 0":          func(p *doc.Publisher) { p.Release.Threshold = 0 },
+		"threshold -1":             func(p *doc.Publisher) { p.Release.Threshold = -1 },
+		"more than there are keys": func(p *doc.Publisher) { p.Release.Threshold = 3 },
+		"no root":                  func(p *doc.Publisher) { p.Root = doc.Role{} },
+		"no release":               func(p *doc.Publisher) { p.Release = doc.Role{Threshold: 1} },
+		"a weak key":               func(p *doc.Publisher) { p.Root.Keys[0] = append(ed25519.PublicKey{1}, make([]byte, 31)...) },
+		"a short key":              func(p *doc.Publisher) { p.Root.Keys[0] = p.Root.Keys[0][:31] },
+		"version 0":                func(p *doc.Publisher) { p.Version = 0 },
+		"no bundles":               func(p *doc.Publisher) { p.Bundles = nil },
+		"a bad pattern":            func(p *doc.Publisher) { p.Bundles = []string{"a b"} },
+		"a name":                   func(p *doc.Publisher) { p.Name = "../acme" },
+		"no name":                  func(p *doc.Publisher) { p.Name = "" },
 	} {
 		p := acme(1)
 		change(&p)
-		if _, _, err := trust.NewPublisher(t.Context(), p, key(5), w.now); err == nil {
+		if _, _, err := doc.NewPublisher(t.Context(), p, key(5), w.now); err == nil {
 			t.Errorf("%s is accepted", what)
 		}
 	}
 	for _, other := range []string{strings.Replace(name, "acme-1", "acme-2", 1), strings.Replace(name, "acme", "acm", 1), "publisher-acme.toml"} {
-		if d, _ := trust.ParseDocument(other, b); d != nil {
+		if d, _ := doc.Parse(other, b); d != nil {
 			t.Errorf("it is read as %s", other)
 		}
 	}
@@ -275,7 +277,7 @@ func TestPublisherDocuments(t *testing.T) {
 		"a fraction":          strings.Replace(text, "threshold = 2", "threshold = 2.0", 1),
 		"a key as a number":   strings.Replace(text, "keys = [", "keys = [1, ", 1),
 	} {
-		if d, _ := trust.ParseDocument(name, w.signed(trust.KindPublisher, strings.TrimSuffix(name, ".toml"), edit, key(5))); d != nil {
+		if d, _ := doc.Parse(name, w.signed(doc.KindPublisher, strings.TrimSuffix(name, ".toml"), edit, key(5))); d != nil {
 			t.Errorf("%s is accepted", what)
 		}
 	}

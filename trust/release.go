@@ -11,66 +11,41 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// maxReason is how long the reason of a release's revocation may be, in bytes.
-const maxReason = 512
-
-// Release names one release of a bundle: the manifest that was signed.
-type Release struct {
-	Bundle   string      `json:"bundle,omitempty"`  // as its manifest names it
-	Version  string      `json:"version,omitempty"` // without the leading v
-	Manifest item.Digest `json:"manifest,omitzero"` // of the manifest's file, as a lock names it
-	Content  item.Digest `json:"content,omitzero"`  // of the manifest without its signature line: what all signers signed
-	Why      string      `json:"why,omitempty"`     // as written: escape before printing
-}
-
-func (d *Document) readReleaseRevocation(f *fields) {
-	d.Release = &Release{
-		Bundle: f.label("bundle", true, item.MaxID), Version: f.label("version", true, item.MaxID),
-		Manifest: f.digest("manifest"), Content: f.digest("content"), Why: f.label("reason", true, maxReason),
-	}
-	if err := item.CheckVersion(d.Release.Version); d.Release.Version != "" && err != nil {
-		f.bad("version", "version is not MAJOR.MINOR.PATCH")
-	}
-}
-
-// releaseRevocations takes in what keys say against releases. One counts for a
-// signature of the key that signed it, and of keys that it succeeds; that of an
-// anchor that may revoke for all within its scope. Neither end nor revocation
-// of that key takes it back.
+// releaseRevocations adds the revocations of releases. One voids the signatures
+// of its signer and of the keys that its signer succeeds; that of an anchor that
+// may revoke voids all signatures within the anchor's scope. It stays valid after
+// the end or the revocation of its signer.
 func (b *builder) releaseRevocations() {
-	for _, d := range b.docs {
-		if d.Kind != KindReleaseRevocation || !d.named || d.bad != nil {
+	for _, d := range b.docs.releases {
+		if !d.Named || d.Invalid != nil {
 			continue
 		}
-		if why := b.notSaid(d); why != "" {
-			b.report(d, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: %s", why))
+		if why := b.unverified(d); why != "" {
+			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: %s", why))
 			continue
 		}
-		for i := range b.store.proposals {
-			if p := &b.store.proposals[i]; p.Path == d.Path {
-				p.Counts = true
-			}
-		}
+		b.markUsed(d.Path)
 		b.store.withdrawn.add(d)
 	}
 }
 
-// notSaid says why nobody who is known said this, "" when somebody did.
-func (b *builder) notSaid(d *Document) string {
+// unverified returns why d's signature cannot be checked (signer unknown, weak,
+// or not the author), or "" if it verifies.
+func (b *builder) unverified(d *releaseRevocation) string {
 	by := b.store.keys[d.Signer]
-	if pub := b.revokerOf(d.Signer); pub != nil && d.signedBy(pub) == nil {
+	if pub := b.revokerOf(d.Signer); pub != nil && d.SignedBy(pub) == nil {
 		return ""
 	}
 	if by == nil || by.public == nil || by.weak || by.embeddedOnly {
 		return "no document that counts names the key " + d.Signer.Short() + " that signed it"
 	}
-	if err := d.signedBy(by.public); err != nil {
+	if err := d.SignedBy(by.public); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// revokerOf returns the key when a publisher lets it revoke.
+// revokerOf returns the key if a publisher names it in its role revoke, else nil.
 func (b *builder) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
 	for _, x := range b.store.publishers {
 		if i := slices.Index(x.Revoke.Fingerprints(), fp); i >= 0 {
@@ -80,77 +55,79 @@ func (b *builder) revokerOf(fp sign.Fingerprint) ed25519.PublicKey {
 	return nil
 }
 
-// withdrawn are the revocations of releases, by what was signed.
+// withdrawn are the revocations of releases, by the digest of the signed content
+// and by that of the manifest's file.
 type withdrawn struct {
-	content  map[item.Digest][]*Document
-	manifest map[item.Digest][]*Document
+	content  map[item.Digest][]*releaseRevocation
+	manifest map[item.Digest][]*releaseRevocation
 }
 
-func (w *withdrawn) add(d *Document) {
+func (w *withdrawn) add(d *releaseRevocation) {
 	if w.content == nil {
-		w.content, w.manifest = map[item.Digest][]*Document{}, map[item.Digest][]*Document{}
+		w.content = map[item.Digest][]*releaseRevocation{}
+		w.manifest = map[item.Digest][]*releaseRevocation{}
 	}
 	for _, o := range w.content[d.Release.Content] {
 		if o.Digest == d.Digest {
-			return // remembered, and present as well
+			return // it is remembered, and present as well
 		}
 	}
 	w.content[d.Release.Content] = append(w.content[d.Release.Content], d)
 	w.manifest[d.Release.Manifest] = append(w.manifest[d.Release.Manifest], d)
 }
 
-// all returns every one of them.
-func (w *withdrawn) all() []*Document {
-	var out []*Document
+// all returns every revocation of a release, in no order.
+func (w *withdrawn) all() []*releaseRevocation {
+	var out []*releaseRevocation
 	for _, docs := range w.content {
 		out = append(out, docs...)
 	}
 	return out
 }
 
-// takenBack says why a signature of a bundle's manifest counts no more, "" when
-// it does.
-func (s *Store) takenBack(sub sign.Subject, line sign.Line) string {
+// releaseVoid returns why a signature of a bundle's manifest is void, or
+// "".
+func (s *Store) releaseVoid(sub sign.Subject, line sign.Line) string {
 	if sub.Use != sign.UseManifest {
 		return ""
 	}
 	for _, d := range s.withdrawn.content[line.Body] {
-		if s.speaksFor(d, line.Key) || d.Release.Bundle == sub.ID && s.mayTakeBack(d.Signer, sub.ID) {
-			return s.takenBackReason(d)
+		if s.isOrSucceeds(d.Signer, line.Key) || d.Release.Bundle == sub.ID && s.mayRevokeReleases(d.Signer, sub.ID) {
+			return s.releaseRevokedReason(d)
 		}
 	}
-	return s.takenBackTogether(sub.ID, s.withdrawn.content[line.Body])
+	return s.publisherRevocation(sub.ID, s.withdrawn.content[line.Body])
 }
 
-// takenBackTogether says so when as many keys as a publisher demands of those
-// who revoke for it did so.
-func (s *Store) takenBackTogether(id string, docs []*Document) string {
+// publisherRevocation returns why a release is void if enough keys of a
+// publisher's role revoke revoked it, or "".
+func (s *Store) publisherRevocation(id string, docs []*releaseRevocation) string {
 	for _, x := range s.publishers {
-		if !x.names(id) || len(x.Revoke.Keys) == 0 {
+		if !x.Names(id) || len(x.Revoke.Keys) == 0 {
 			continue
 		}
 		var by []sign.Fingerprint
-		var last *Document
+		var last *releaseRevocation
 		for _, d := range docs {
 			if d.Release.Bundle == id && slices.Contains(x.Revoke.Fingerprints(), d.Signer) && !slices.Contains(by, d.Signer) {
 				by, last = append(by, d.Signer), d
 			}
 		}
 		if len(by) >= x.Revoke.Threshold {
-			return s.takenBackReason(last)
+			return s.releaseRevokedReason(last)
 		}
 	}
 	return ""
 }
 
-// speaksFor reports whether the signer of a document is that key, or succeeds it.
-func (s *Store) speaksFor(d *Document, key sign.Fingerprint) bool {
-	return d.Signer == key || s.succeeds(d.Signer, s.keys[key])
+// isOrSucceeds reports whether signer is that key or a successor of it.
+func (s *Store) isOrSucceeds(signer, key sign.Fingerprint) bool {
+	return signer == key || s.succeeds(signer, s.keys[key])
 }
 
-// mayTakeBack reports whether a key is an anchor that may revoke releases of a
-// bundle that others signed.
-func (s *Store) mayTakeBack(key sign.Fingerprint, id string) bool {
+// mayRevokeReleases reports whether a key is an anchor that may revoke releases
+// of a bundle that other keys signed.
+func (s *Store) mayRevokeReleases(key sign.Fingerprint, id string) bool {
 	e := s.keys[key]
 	if !e.anchor("revoke") {
 		return false
@@ -159,7 +136,7 @@ func (s *Store) mayTakeBack(key sign.Fingerprint, id string) bool {
 	return part == ""
 }
 
-func (s *Store) takenBackReason(d *Document) string {
+func (s *Store) releaseRevokedReason(d *releaseRevocation) string {
 	who := "key " + d.Signer.Short()
 	if e := s.keys[d.Signer]; e != nil && e.label() != "" {
 		who += " (" + e.label() + ")"
@@ -167,45 +144,43 @@ func (s *Store) takenBackReason(d *Document) string {
 	return fmt.Sprintf("this release was revoked by %s at %s: %s; %s", who, stamp(d.Signed), hidden.Visible(d.Release.Why), quoted(d.Path))
 }
 
-// RevokesReleases reports whether anything is said against any release.
+// RevokesReleases reports whether any release is revoked.
 func (s *Store) RevokesReleases() bool { return len(s.withdrawn.content) > 0 }
 
-// ReleaseRevoked says why a locked release counts no more, "" when nothing is
-// said against it: its manifest's digest and who signed it are all that a lock
-// knows, so only what its signers say is asked.
+// ReleaseRevoked returns why a locked release is revoked, or "". A lock contains
+// only the digest of the manifest and the signers, so only revocations by the
+// signers and their successors are found.
 func (s *Store) ReleaseRevoked(manifest item.Digest, signers []sign.Fingerprint) string {
 	for _, d := range s.withdrawn.manifest[manifest] {
-		if slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool { return s.speaksFor(d, fp) }) {
-			return s.takenBackReason(d)
+		if slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool { return s.isOrSucceeds(d.Signer, fp) }) {
+			return s.releaseRevokedReason(d)
 		}
 	}
 	return ""
 }
 
-// ManifestRevoked is ReleaseRevoked for one whose manifest is at hand: anchors
-// that may revoke are asked as well. Whether the signature holds is not.
+// ManifestRevoked is ReleaseRevoked for a release whose manifest is available. It
+// also finds revocations by anchors. It does not verify the signature.
 func (s *Store) ManifestRevoked(sub sign.Subject, manifest []byte) string {
 	if !s.RevokesReleases() {
 		return ""
 	}
-	style, _ := sign.StyleByName("#")
-	sp, err := sign.SplitFile(manifest, style)
+	sp, err := sign.SplitFile(manifest, sign.Hash())
 	if err != nil || !sp.Signed {
 		return ""
 	}
 	line := sp.Line
 	line.Body = sp.Digest()
-	return s.takenBack(sub, line)
+	return s.releaseVoid(sub, line)
 }
 
-// MayRevokeRelease reports whether a revocation by that key would count against
-// a release of the bundle that these keys signed.
+// MayRevokeRelease reports whether a revocation by that key would be valid for a
+// release of the bundle that these keys signed.
 func (s *Store) MayRevokeRelease(key sign.Fingerprint, id string, signers []sign.Fingerprint) bool {
-	d := &Document{Signer: key}
 	for _, x := range s.publishers {
-		if x.names(id) && slices.Contains(x.Revoke.Fingerprints(), key) {
+		if x.Names(id) && slices.Contains(x.Revoke.Fingerprints(), key) {
 			return true
 		}
 	}
-	return s.mayTakeBack(key, id) || slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool { return s.speaksFor(d, fp) })
+	return s.mayRevokeReleases(key, id) || slices.ContainsFunc(signers, func(fp sign.Fingerprint) bool { return s.isOrSucceeds(key, fp) })
 }

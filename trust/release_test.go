@@ -10,10 +10,11 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // manifest returns a signed manifest of a bundle, and the release that it is.
-func (w *world) manifest(k sign.Signer, id string) (trust.Input, trust.Release) {
+func (w *world) manifest(k sign.Signer, id string) (trust.Input, doc.Release) {
 	w.t.Helper()
 	body := []byte("bundle:\n  id: " + id + "\n")
 	sub := sign.Subject{Use: sign.UseManifest, Kind: "bundle", ID: id}
@@ -22,13 +23,13 @@ func (w *world) manifest(k sign.Signer, id string) (trust.Input, trust.Release) 
 		w.t.Fatal(err)
 	}
 	return trust.Input{Space: "project", Path: "manifest.yaml", Bytes: b, Style: style, Subject: sub, Use: "release", Text: true},
-		trust.Release{Bundle: id, Version: "1.0.0", Manifest: item.DigestOf(b), Content: item.DigestOf(body), Why: "it leaks"}
+		doc.Release{Bundle: id, Version: "1.0.0", Manifest: item.DigestOf(b), Content: item.DigestOf(body), Why: "it leaks"}
 }
 
 // takeBack writes the revocation of a release.
-func (w *world) takeBack(dir string, r trust.Release, by sign.Signer) string {
+func (w *world) takeBack(dir string, r doc.Release, by sign.Signer) string {
 	w.t.Helper()
-	name, b, err := trust.NewReleaseRevocation(w.t.Context(), r, by, w.now)
+	name, b, err := doc.NewReleaseRevocation(w.t.Context(), r, by, w.now)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -78,11 +79,11 @@ func TestReleaseRevoked(t *testing.T) {
 
 // V50 for releases: others take nothing back, whatever they say of themselves.
 func TestReleaseRevokedByOthers(t *testing.T) {
-	revoker := trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/**"}, May: []string{"revoke"}}
+	revoker := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"acme/**"}, May: []string{"revoke"}}
 	for name, c := range map[string]struct {
 		by      sign.Signer
 		id      string
-		lie     func(*trust.Release)
+		lie     func(*doc.Release)
 		want    diag.Code
 		ignored bool
 	}{
@@ -90,9 +91,9 @@ func TestReleaseRevokedByOthers(t *testing.T) {
 		"a key that may release":     {by: key(3), id: "acme/a"},
 		"an anchor that may revoke":  {by: key(4), id: "acme/a", want: diag.Revoked},
 		"outside its scope":          {by: key(4), id: "other/a"},
-		"outside, and lies about it": {by: key(4), id: "other/a", lie: func(r *trust.Release) { r.Bundle = "acme/a" }},
-		"of another content":         {by: key(4), id: "acme/a", lie: func(r *trust.Release) { r.Content[0] ^= 1 }},
-		"of another manifest":        {by: key(2), id: "acme/a", lie: func(r *trust.Release) { r.Manifest[0] ^= 1 }, want: diag.Revoked},
+		"outside, and lies about it": {by: key(4), id: "other/a", lie: func(r *doc.Release) { r.Bundle = "acme/a" }},
+		"of another content":         {by: key(4), id: "acme/a", lie: func(r *doc.Release) { r.Content[0] ^= 1 }},
+		"of another manifest":        {by: key(2), id: "acme/a", lie: func(r *doc.Release) { r.Manifest[0] ^= 1 }, want: diag.Revoked},
 	} {
 		w := newWorld(t)
 		w.own(key(1), everything)
@@ -124,7 +125,7 @@ func TestReleaseRevokedBySuccessor(t *testing.T) {
 	w.own(key(1), everything)
 	w.add(key(2), "ben", everything, everything, key(1))
 	in, r := w.manifest(key(2), "core")
-	name, b, err := trust.NewRotation(t.Context(), trust.RotationParams{From: w.now, Now: w.now}, key(2), key(3))
+	name, b, err := doc.NewRotation(t.Context(), doc.RotationParams{From: w.now, Now: w.now}, key(2), key(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,31 +181,32 @@ func TestReleaseStapled(t *testing.T) {
 func TestReleaseDocuments(t *testing.T) {
 	w := newWorld(t)
 	_, r := w.manifest(key(2), "core")
-	name, good, err := trust.NewReleaseRevocation(t.Context(), r, key(2), w.now)
+	name, good, err := doc.NewReleaseRevocation(t.Context(), r, key(2), w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, fs := trust.ParseDocument(name, good); d == nil || d.Release == nil || *d.Release != r {
+	d, fs := doc.Parse(name, good)
+	if d := doc.As[*doc.ReleaseRevocation](d, fs); d == nil || d.Release != r {
 		t.Fatalf("%+v, %v", d, fs)
 	}
-	if d, fs := trust.ParseAnyName(good); d == nil || d.Name() != name {
+	if d, fs := doc.ParseAnyName(good); d == nil || d.Name() != name {
 		t.Errorf("%v, %v", d, fs)
 	}
-	for what, change := range map[string]func(*trust.Release){
-		"no reason":     func(r *trust.Release) { r.Why = "" },
-		"a long reason": func(r *trust.Release) { r.Why = strings.Repeat("x", 513) },
-		"no bundle":     func(r *trust.Release) { r.Bundle = "" },
-		"a version":     func(r *trust.Release) { r.Version = "v1" },
-		"no version":    func(r *trust.Release) { r.Version = "" },
+	for what, change := range map[string]func(*doc.Release){
+		"no reason":     func(r *doc.Release) { r.Why = "" },
+		"a long reason": func(r *doc.Release) { r.Why = strings.Repeat("x", 513) },
+		"no bundle":     func(r *doc.Release) { r.Bundle = "" },
+		"a version":     func(r *doc.Release) { r.Version = "v1" },
+		"no version":    func(r *doc.Release) { r.Version = "" },
 	} {
 		bad := r
 		change(&bad)
-		if _, _, err := trust.NewReleaseRevocation(t.Context(), bad, key(2), w.now); err == nil {
+		if _, _, err := doc.NewReleaseRevocation(t.Context(), bad, key(2), w.now); err == nil {
 			t.Errorf("%s is accepted", what)
 		}
 	}
 	for _, other := range []string{strings.Replace(name, "by-", "by-0", 1), "revocation-" + fp(key(2)).String() + ".toml", "x.toml"} {
-		if d, _ := trust.ParseDocument(other, good); d != nil {
+		if d, _ := doc.Parse(other, good); d != nil {
 			t.Errorf("it is read as %s", other)
 		}
 	}
@@ -215,8 +217,8 @@ func TestReleaseDocuments(t *testing.T) {
 		"a number":         strings.Replace(text, `"1.0.0"`, "1", 1),
 		"a field twice":    text + "reason = \"x\"\n",
 	} {
-		b := w.signed(trust.KindReleaseRevocation, strings.TrimSuffix(name, ".toml"), edit, key(2))
-		if d, _ := trust.ParseDocument(name, b); d != nil {
+		b := w.signed(doc.KindReleaseRevocation, strings.TrimSuffix(name, ".toml"), edit, key(2))
+		if d, _ := doc.Parse(name, b); d != nil {
 			t.Errorf("%s is accepted", what)
 		}
 	}

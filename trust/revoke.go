@@ -8,29 +8,30 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// revocations takes in what keys say against themselves, of every tier: it can
-// only take away.
-func (b *builder) revocations() {
-	for _, d := range b.docs {
-		if d.Kind != KindRevocation || d.Public == nil || d.check != nil {
+// selfRevocations adds the revocations that keys signed for themselves. Every
+// tier may revoke, because a revocation only removes trust.
+func (b *builder) selfRevocations() {
+	for _, d := range b.docs.revocations {
+		if d.Public == nil || d.Weak != nil {
 			continue
 		}
 		e := b.entry(d.Fingerprint, d.Public)
 		switch {
-		case d.bad != nil || !d.named:
+		case d.Invalid != nil || !d.Named:
 			e.ignore(quoted(d.Path) + " revokes nothing: it is not signed by the key under its proper name")
 		case e.embeddedOnly:
-			b.public(d)
+			b.ignorePublic(d.Path)
 		default:
 			e.revoke(d)
 		}
 	}
 }
 
-// revoke adds a revocation once: as it is present, else as it is remembered.
-func (e *entry) revoke(d *Document) {
+// revoke adds a revocation once. The present file replaces the remembered one.
+func (e *entry) revoke(d *revocation) {
 	for i, o := range e.revocations {
 		if o.Digest == d.Digest {
 			if o.seen {
@@ -42,28 +43,28 @@ func (e *entry) revoke(d *Document) {
 	e.revocations = append(e.revocations, d)
 }
 
-// ignore notes a revocation or rotation that does not count.
+// ignore notes why a revocation or rotation is not valid.
 func (e *entry) ignore(why string) {
 	if !slices.Contains(e.ignored, why) {
 		e.ignored = append(e.ignored, why)
 	}
 }
 
-// foreignRevocations takes in what successors and anchors say against a key.
-// One that is remembered was checked when it was seen, and whoever may revoke
-// then does not matter now: it is not undone by taking its signer away.
+// foreignRevocations adds the revocations of keys by their successors and by
+// anchors. A remembered one was checked when it was first seen: removing its
+// signer does not undo it.
 func (b *builder) foreignRevocations() {
-	for _, d := range b.docs {
-		if d.Kind != KindRevocation || d.Public != nil || !d.named || d.bad != nil {
+	for _, d := range b.docs.revocations {
+		if d.Public != nil || !d.Named || d.Invalid != nil {
 			continue
 		}
 		e := b.entry(d.Fingerprint, nil)
 		if e.embeddedOnly {
-			b.public(d)
+			b.ignorePublic(d.Path)
 			continue
 		}
-		if why := b.mayRevoke(d, e); why != "" {
-			b.report(d, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: %s", why))
+		if why := b.mayNotRevoke(d, e); why != "" {
+			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: %s", why))
 			e.ignore(quoted(d.Path) + " is ignored: " + why)
 			continue
 		}
@@ -71,7 +72,8 @@ func (b *builder) foreignRevocations() {
 	}
 }
 
-func (b *builder) mayRevoke(d *Document, e *entry) (why string) {
+// mayNotRevoke returns why the signer of d may not revoke the key, or "".
+func (b *builder) mayNotRevoke(d *revocation, e *entry) (why string) {
 	by := b.store.keys[d.Signer]
 	switch {
 	case d.seen:
@@ -81,73 +83,74 @@ func (b *builder) mayRevoke(d *Document, e *entry) (why string) {
 	case !b.store.succeeds(d.Signer, e) && !by.anchor("revoke"):
 		return fmt.Sprintf("key %s is neither the successor of key %s nor an anchor that may revoke", d.Signer.Short(), d.Fingerprint.Short())
 	}
-	if err := d.signedBy(by.public); err != nil {
+	if err := d.SignedBy(by.public); err != nil {
 		return err.Error()
 	}
 	return ""
 }
 
-// freshness is what is known about how complete the revocations are.
+// freshness is how complete the known revocations are.
 type freshness struct {
-	asOf    time.Time // of the newest list that counts
-	path    string
+	asOf    time.Time // of the newest valid list
+	path    string    // of that list
 	maxAge  time.Duration
-	missing string        // what a list names and nothing holds
-	project []item.Digest // the revocations in the project that count
+	missing string        // a listed revocation that is not present
+	project []item.Digest // the valid revocations in the project
 }
 
-// revocationLists reads the lists that anchors signed. What one names must be
-// here; the newest says as of when all of them are known.
+// revocationLists checks the lists that anchors signed. Every listed revocation
+// must be present; the newest list dates the revocation data.
 func (b *builder) revocationLists() {
 	f := &b.store.fresh
 	f.maxAge = b.p.MaxAge
 	here := map[item.Digest]bool{}
-	for _, d := range b.docs {
-		if d.Kind == KindRevocation || d.Kind == KindReleaseRevocation {
-			here[d.Digest] = true
-		}
+	for _, d := range b.docs.revocations {
+		here[d.Digest] = true
 	}
-	for _, d := range b.docs {
-		if d.Kind != KindRevocations || !d.named || d.bad != nil {
+	for _, d := range b.docs.releases {
+		here[d.Digest] = true
+	}
+	for _, d := range b.docs.lists {
+		if !d.Named || d.Invalid != nil {
 			continue
 		}
 		by := b.store.keys[d.Signer]
 		if !by.anchor("revoke") || by.public == nil {
-			b.report(d, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: key %s is no anchor that may revoke", d.Signer.Short()))
+			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: key %s is no anchor that may revoke", d.Signer.Short()))
 			continue
 		}
-		if err := d.signedBy(by.public); err != nil {
-			b.report(d, signatureFinding(err))
+		if err := d.SignedBy(by.public); err != nil {
+			b.report(d.Path, doc.SignatureFinding(err))
 			continue
 		}
 		for _, digest := range d.Listed {
 			if !here[digest] && f.missing == "" {
 				f.missing = fmt.Sprintf("%s lists the revocation %s, which is not here", quoted(d.Path), digest)
-				b.report(d, diag.Errorf(diag.Stale, 1, 1, "it lists the revocation %s, which is not here: somebody removed it", digest))
+				b.report(d.Path, diag.Errorf(diag.Stale, 1, 1, "it lists the revocation %s, which is not here: somebody removed it", digest))
 			}
 		}
-		if by.speaksAt(b, d) && d.Signed.After(f.asOf) {
+		if by.validAnchor(d.Signed, b.store.now()) && d.Signed.After(f.asOf) {
 			f.asOf, f.path = d.Signed, quoted(d.Path)
 		}
 	}
 }
 
-// speaksAt reports whether the signer of a list counts now for that signature.
-func (e *entry) speaksAt(b *builder, d *Document) bool {
-	now := b.store.now()
-	if e.revokedAt(claimed(d.Signed)) != nil {
+// validAnchor reports whether the key is an anchor whose signature of that time
+// is valid now.
+func (e *entry) validAnchor(signed, now time.Time) bool {
+	if e.revokedAt(signed) != nil {
 		return false
 	}
 	for _, x := range e.bases {
-		ok, _ := x.stands(b.store, now)
-		if code, _ := x.window(claimed(d.Signed), now); ok && x.anchored() && code == "" {
+		ok, _ := x.valid(now)
+		if code, _ := x.window(signed, now); ok && x.anchored() && code == "" {
 			return true
 		}
 	}
 	return false
 }
 
-// stale says why the revocation data is too old to rely on, "" when it is not.
+// stale returns why the revocation data is incomplete or too old, or "".
 func (f freshness) stale(now time.Time) string {
 	switch {
 	case f.missing != "":
@@ -162,22 +165,23 @@ func (f freshness) stale(now time.Time) string {
 	return ""
 }
 
-// ProjectRevocations returns the digests of the revocations that the project
-// holds and that count, in order.
+// ProjectRevocations returns the digests of the valid revocations in the project,
+// in order.
 func (s *Store) ProjectRevocations() []item.Digest { return slices.Clone(s.fresh.project) }
 
+// projectRevocations fills what Store.ProjectRevocations returns.
 func (b *builder) projectRevocations() {
-	for _, d := range b.docs {
+	for _, d := range b.docs.revocations {
 		e := b.store.keys[d.Fingerprint]
-		if d.Kind != KindRevocation || d.Tier != TierProject || e == nil {
+		if d.tier != TierProject || e == nil {
 			continue
 		}
-		if slices.ContainsFunc(e.revocations, func(r *Document) bool { return r.Digest == d.Digest }) {
+		if slices.ContainsFunc(e.revocations, func(r *revocation) bool { return r.Digest == d.Digest }) {
 			b.store.fresh.project = append(b.store.fresh.project, d.Digest)
 		}
 	}
 	for _, d := range b.store.withdrawn.all() {
-		if d.Tier == TierProject {
+		if d.tier == TierProject {
 			b.store.fresh.project = append(b.store.fresh.project, d.Digest)
 		}
 	}

@@ -12,12 +12,13 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // revokeBy writes a revocation of another's key.
-func (w *world) revokeBy(dir string, k, by sign.Signer, reason trust.Reason, cutOff time.Time) string {
+func (w *world) revokeBy(dir string, k, by sign.Signer, reason doc.Reason, cutOff time.Time) string {
 	w.t.Helper()
-	name, b, err := trust.NewRevocation(context.Background(), trust.RevocationParams{Key: fp(k), Reason: reason, CutOff: cutOff, Now: w.now}, by)
+	name, b, err := doc.NewRevocation(context.Background(), doc.RevocationParams{Key: fp(k), Reason: reason, CutOff: cutOff, Now: w.now}, by)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -36,7 +37,7 @@ func TestV50UnrelatedRevocation(t *testing.T) {
 			by = key(5)
 			w.propose(key(5), "friend", scopeOf("sign", "revoke"))
 		}
-		at := w.revokeBy(w.project, key(4), by, trust.ReasonCompromised, time.Time{})
+		at := w.revokeBy(w.project, key(4), by, doc.ReasonCompromised, time.Time{})
 		s, fs := w.load()
 		wantFinding(t, "V50 "+name, fs, diag.KeyUnknown, at, "ignored: ")
 		if diag.Failed(fs) {
@@ -47,7 +48,7 @@ func TestV50UnrelatedRevocation(t *testing.T) {
 		if text := strings.Join(s.Explain(v, in), "\n"); !strings.Contains(text, "is ignored: ") {
 			t.Errorf("V50 %s: Explain hides it:\n%s", name, text)
 		}
-		at = w.revokeBy(w.project, key(4), key(2), trust.ReasonCompromised, time.Time{})
+		at = w.revokeBy(w.project, key(4), key(2), doc.ReasonCompromised, time.Time{})
 		s, _ = w.load()
 		v = s.Verify(in)
 		wantCode(t, "an anchor that may revoke", v, diag.Revoked)
@@ -55,11 +56,11 @@ func TestV50UnrelatedRevocation(t *testing.T) {
 	}
 	w := team(t, "sign", "revoke") // forged: in the anchor's name, by another
 	w.add(key(4), "leo", everything, everything, key(1))
-	_, b, err := trust.NewRevocation(t.Context(), trust.RevocationParams{Key: fp(key(4)), Reason: trust.ReasonCompromised, Now: w.now}, key(9))
+	_, b, err := doc.NewRevocation(t.Context(), doc.RevocationParams{Key: fp(key(4)), Reason: doc.ReasonCompromised, Now: w.now}, key(9))
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := trust.FileNameBy(trust.KindRevocation, fp(key(4)), fp(key(2)))
+	name := doc.FileNameBy(doc.KindRevocation, fp(key(4)), fp(key(2)))
 	w.write(w.project, name, b)
 	s, fs := w.load()
 	wantFinding(t, "V50 in another's name", fs, diag.ValidationFailed, name, "must be named")
@@ -72,15 +73,15 @@ func TestDenialsStay(t *testing.T) {
 	w := team(t, "sign", "revoke")
 	w.add(key(4), "leo", everything, everything, key(1))
 	in := w.tool(key(4), "a/b", w.now)
-	w.revokeBy(w.project, key(4), key(2), trust.ReasonRetired, w.now)
+	w.revokeBy(w.project, key(4), key(2), doc.ReasonRetired, w.now)
 	wantCode(t, "denied", w.clean().Verify(in), diag.Revoked)
-	w.propose(key(2), "root", trust.Scope{})
+	w.propose(key(2), "root", doc.Scope{})
 	wantCode(t, "the anchor is narrowed", w.clean().Verify(in), diag.Revoked)
-	w.revoke(w.project, key(2), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.project, key(2), doc.ReasonCompromised, time.Time{})
 	wantCode(t, "the anchor is revoked", w.clean().Verify(in), diag.Revoked)
 	w.now = w.now.AddDate(0, 11, 0)
 	wantCode(t, "later", w.clean().Verify(in), diag.Revoked)
-	w.revoke(w.project, key(4), trust.ReasonRetired, w.now.Add(time.Hour))
+	w.revoke(w.project, key(4), doc.ReasonRetired, w.now.Add(time.Hour))
 	s, _ := w.load()
 	wantCode(t, "a later cut-off beside it", s.Verify(in), diag.Revoked)
 }
@@ -93,9 +94,9 @@ func TestV51SeenRevocation(t *testing.T) {
 		w.p.StateDir = t.TempDir()
 		w.add(key(4), "leo", everything, everything, key(1))
 		in := w.tool(key(4), "a/b", w.now)
-		at := w.revokeBy(w.project, key(4), by, trust.ReasonSuperseded, w.now)
+		at := w.revokeBy(w.project, key(4), by, doc.ReasonSuperseded, w.now)
 		if name == "itself" {
-			at = w.revoke(w.project, key(4), trust.ReasonSuperseded, w.now)
+			at = w.revoke(w.project, key(4), doc.ReasonSuperseded, w.now)
 		}
 		s := w.clean()
 		wantCode(t, "V51 "+name, s.Verify(in), diag.Revoked)
@@ -134,9 +135,9 @@ func TestSeenIsBounded(t *testing.T) {
 	for i := range 600 {
 		seed := make([]byte, 32)
 		seed[0], seed[1], seed[2] = byte(i), byte(i>>8), 7
-		w.revoke(w.project, memSigner{newKey(seed)}, trust.ReasonCompromised, w.now)
+		w.revoke(w.project, memSigner{newKey(seed)}, doc.ReasonCompromised, w.now)
 	}
-	w.revoke(w.project, key(1), trust.ReasonRetired, w.now.Add(time.Hour))
+	w.revoke(w.project, key(1), doc.ReasonRetired, w.now.Add(time.Hour))
 	s, _ := w.load()
 	if err := trust.Remember(w.p, s); err != nil {
 		t.Fatal(err)
@@ -154,58 +155,42 @@ func TestSeenIsBounded(t *testing.T) {
 		t.Errorf("the one that matters is not: %v", own)
 	}
 	w.write(filepath.Join(w.p.StateDir, "seen"), "junk.toml", []byte("x"))
-	name, doc := w.document(key(6), "evil", everything)
-	w.write(filepath.Join(w.p.StateDir, "seen"), name, doc)
+	name, keyDoc := w.document(key(6), "evil", everything)
+	w.write(filepath.Join(w.p.StateDir, "seen"), name, keyDoc)
 	s, _ = w.load()
 	wantCode(t, "a key document among them", s.Verify(w.tool(key(6), "a/b", w.now)), diag.KeyUnknown)
 }
 
-// Reasons, claims and anchors: what counts before and after a cut-off.
-func TestAnchoredTime(t *testing.T) {
+// The claimed time of a signature decides only under a revocation that is not for
+// a compromised key, and never after the key's end.
+func TestClaimedTime(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
 	w.add(key(2), "acme", everything, everything, key(1))
 	start := w.now
 	cut := start.Add(48 * time.Hour)
 	in := w.tool(key(2), "a/b", start.Add(time.Hour))
-	var known trust.Moment
-	w.p.Known = func(d item.Digest) (trust.Moment, bool) {
-		return known, d == item.DigestOf(in.Bytes) && known.Anchor != ""
-	}
 	end := start.AddDate(1, 0, 0)
 	for _, tc := range []struct {
 		name   string
-		reason trust.Reason
-		moment trust.Moment
+		reason doc.Reason
 		now    time.Time
 		want   diag.Code
 	}{
-		{"compromised, claimed", trust.ReasonCompromised, trust.Moment{}, cut, diag.Revoked},
-		{"compromised, locked before", trust.ReasonCompromised, trust.Moment{Time: start.Add(2 * time.Hour), Anchor: trust.AnchorLock}, cut, diag.Revoked},
-		{"compromised, logged before", trust.ReasonCompromised, trust.Moment{Time: start.Add(2 * time.Hour), Anchor: trust.AnchorLog}, cut, ""},
-		{"compromised, logged after", trust.ReasonCompromised, trust.Moment{Time: cut, Anchor: trust.AnchorLog}, cut, diag.Revoked},
-		{"compromised, logged before it claims", trust.ReasonCompromised, trust.Moment{Time: start, Anchor: trust.AnchorLog}, cut, diag.Revoked},
-		{"retired, claimed before", trust.ReasonRetired, trust.Moment{}, cut, ""},
-		{"retired, logged after", trust.ReasonRetired, trust.Moment{Time: cut.Add(time.Hour), Anchor: trust.AnchorLog}, cut.Add(2 * time.Hour), ""},
-		{"expired, claimed", "", trust.Moment{}, end.Add(time.Hour), diag.Expired},
-		{"expired, locked inside", "", trust.Moment{Time: end.Add(-time.Hour), Anchor: trust.AnchorLock}, end.Add(time.Hour), ""},
-		{"expired, logged inside", "", trust.Moment{Time: end.Add(-time.Hour), Anchor: trust.AnchorLog}, end.Add(time.Hour), ""},
-		{"expired, logged later", "", trust.Moment{Time: end.Add(time.Minute), Anchor: trust.AnchorLog}, end.Add(time.Hour), diag.Expired},
-		{"expired, an unknown sort of anchor", "", trust.Moment{Time: end.Add(-time.Hour), Anchor: "hearsay"}, end.Add(time.Hour), diag.Expired},
+		{"compromised", doc.ReasonCompromised, cut, diag.Revoked},
+		{"retired, claimed before", doc.ReasonRetired, cut, ""},
+		{"expired", "", end.Add(time.Hour), diag.Expired},
 	} {
-		path := filepath.Join(w.userDir, trust.FileName(trust.KindRevocation, fp(key(2))))
+		path := filepath.Join(w.userDir, doc.FileName(doc.KindRevocation, fp(key(2))))
 		_ = os.Remove(path)
 		w.now = start
 		if tc.reason != "" {
 			w.revoke(w.userDir, key(2), tc.reason, cut)
 		}
-		w.now, known = tc.now, tc.moment
+		w.now = tc.now
 		v := w.clean().Verify(in)
 		wantCode(t, tc.name, v, tc.want)
-		if tc.want == "" && tc.moment.Anchor != "" && v.Anchor != tc.moment.Anchor {
-			t.Errorf("%s: anchor %q", tc.name, v.Anchor)
-		}
-		if tc.moment.Anchor == "" && v.Anchor != trust.AnchorClaimed {
+		if v.Anchor != "claimed" {
 			t.Errorf("%s: anchor %q", tc.name, v.Anchor)
 		}
 	}
@@ -213,7 +198,7 @@ func TestAnchoredTime(t *testing.T) {
 
 func (w *world) list(by sign.Signer, listed ...item.Digest) string {
 	w.t.Helper()
-	name, b, err := trust.NewRevocationList(context.Background(), listed, by, w.now)
+	name, b, err := doc.NewRevocationList(context.Background(), listed, by, w.now)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -236,9 +221,9 @@ func TestStale(t *testing.T) {
 	}
 	w.list(key(3))
 	s, fs := w.load()
-	wantFinding(t, "a list of another", fs, diag.KeyUnknown, trust.FileNameBy(trust.KindRevocations, sign.Fingerprint{}, fp(key(3))), "no anchor that may revoke")
+	wantFinding(t, "a list of another", fs, diag.KeyUnknown, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(3))), "no anchor that may revoke")
 	wantCode(t, "a list of another", s.Verify(in), diag.Stale)
-	_ = os.Remove(filepath.Join(w.project, trust.FileNameBy(trust.KindRevocations, sign.Fingerprint{}, fp(key(3)))))
+	_ = os.Remove(filepath.Join(w.project, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(3)))))
 
 	w.list(key(2))
 	wantCode(t, "fresh", w.clean().Verify(in), "")
@@ -249,7 +234,7 @@ func TestStale(t *testing.T) {
 	wantCode(t, "a second later", v, diag.Stale)
 	wantReason(t, v, "greatest age allowed")
 
-	at := w.revoke(w.project, key(4), trust.ReasonRetired, w.now)
+	at := w.revoke(w.project, key(4), doc.ReasonRetired, w.now)
 	s = w.clean()
 	if len(s.ProjectRevocations()) != 1 {
 		t.Fatalf("revocations %v", s.ProjectRevocations())
@@ -262,22 +247,22 @@ func TestStale(t *testing.T) {
 	}
 	s, fs = w.load()
 	wantCode(t, "one was taken away", s.Verify(in), diag.Stale)
-	wantFinding(t, "one was taken away", fs, diag.Stale, trust.FileNameBy(trust.KindRevocations, sign.Fingerprint{}, fp(key(2))), "somebody removed it")
+	wantFinding(t, "one was taken away", fs, diag.Stale, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(2))), "somebody removed it")
 	if text := strings.Join(s.Explain(s.Verify(in), in), "\n"); !strings.Contains(text, "12 revocation: FAILED, STALE") {
 		t.Errorf("Explain:\n%s", text)
 	}
 	// A thief of the anchor vouches for no freshness.
 	w.p.MaxAge = 24 * time.Hour
 	w.list(key(2))
-	w.revoke(w.userDir, key(2), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, key(2), doc.ReasonCompromised, time.Time{})
 	wantCode(t, "the list of a stolen anchor", w.clean().Verify(in), diag.Stale)
 }
 
 // A revocation is made stricter in its place, never weaker.
 func TestRevocationKeepsItsPlace(t *testing.T) {
 	w := newWorld(t)
-	make := func(reason trust.Reason, cut time.Time) (string, []byte) {
-		name, b, err := trust.NewRevocation(t.Context(), trust.RevocationParams{Reason: reason, CutOff: cut, Now: w.now}, key(2))
+	make := func(reason doc.Reason, cut time.Time) (string, []byte) {
+		name, b, err := doc.NewRevocation(t.Context(), doc.RevocationParams{Reason: reason, CutOff: cut, Now: w.now}, key(2))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,16 +270,16 @@ func TestRevocationKeepsItsPlace(t *testing.T) {
 	}
 	for _, step := range []struct {
 		what   string
-		reason trust.Reason
+		reason doc.Reason
 		cut    time.Duration
 		want   diag.Code
 	}{
-		{"first", trust.ReasonRetired, time.Hour, ""},
-		{"the same", trust.ReasonRetired, time.Hour, ""},
-		{"later", trust.ReasonRetired, 2 * time.Hour, diag.ConfigError},
-		{"earlier", trust.ReasonSuperseded, 0, ""},
-		{"compromised", trust.ReasonCompromised, 0, ""},
-		{"retired again", trust.ReasonRetired, -time.Hour, diag.ConfigError},
+		{"first", doc.ReasonRetired, time.Hour, ""},
+		{"the same", doc.ReasonRetired, time.Hour, ""},
+		{"later", doc.ReasonRetired, 2 * time.Hour, diag.ConfigError},
+		{"earlier", doc.ReasonSuperseded, 0, ""},
+		{"compromised", doc.ReasonCompromised, 0, ""},
+		{"retired again", doc.ReasonRetired, -time.Hour, diag.ConfigError},
 	} {
 		name, b := make(step.reason, w.now.Add(step.cut))
 		for _, add := range []func(string, string, []byte) (string, error){trust.AddDocument, trust.AddToProject} {
@@ -304,8 +289,8 @@ func TestRevocationKeepsItsPlace(t *testing.T) {
 			}
 		}
 	}
-	_, doc := w.document(key(2), "x", everything)
-	name, g := w.grant(doc, everything, key(1))
+	_, keyDoc := w.document(key(2), "x", everything)
+	name, g := w.grant(keyDoc, everything, key(1))
 	if _, err := trust.AddToProject(w.project, name, g); diag.CodeOf(err) != diag.ConfigError {
 		t.Errorf("a grant in a project: %v", err)
 	}

@@ -1,8 +1,6 @@
 package trust
 
 import (
-	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -11,11 +9,11 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// collectRotations takes in the rotations that both keys signed, of every
-// tier. The remembered ones count only against another successor.
+// collectRotations adds the rotations that both keys signed, of every tier. A
+// remembered rotation only refuses another successor.
 func (b *builder) collectRotations() {
-	for _, d := range b.docs {
-		if d.Kind != KindRotation || !d.named || d.bad != nil || d.check != nil {
+	for _, d := range b.docs.rotations {
+		if !d.Named || d.Invalid != nil || d.Weak != nil {
 			continue
 		}
 		if e := b.entry(d.Fingerprint, d.Public); !e.embeddedOnly {
@@ -23,26 +21,26 @@ func (b *builder) collectRotations() {
 		}
 	}
 	for _, e := range b.store.keys {
-		slices.SortStableFunc(e.rotations, func(x, y *Document) int { return cmp.Compare(place(x), place(y)) })
+		// Present rotations precede those that are only remembered.
+		slices.SortStableFunc(e.rotations, func(x, y *rotation) int {
+			switch {
+			case x.seen == y.seen:
+				return 0
+			case y.seen:
+				return -1
+			}
+			return 1
+		})
 		for _, d := range e.rotations {
 			if !slices.Equal(d.Successor, e.rotations[0].Successor) {
-				b.report(e.rotations[0], diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither counts", quoted(d.Path)))
+				b.report(e.rotations[0].Path, diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither counts", quoted(d.Path)))
 			}
 		}
 	}
 }
 
-// place orders what is present before what is remembered only.
-func place(d *Document) int {
-	if d.seen {
-		return 1
-	}
-	return 0
-}
-
-// successor returns the one rotation of the key that is present, or why none
-// counts.
-func (e *entry) successor() (d *Document, why string) {
+// successor returns the only present rotation of the key, or why none is used.
+func (e *entry) successor() (d *rotation, why string) {
 	if len(e.rotations) == 0 || e.rotations[0].seen {
 		return nil, ""
 	}
@@ -54,10 +52,11 @@ func (e *entry) successor() (d *Document, why string) {
 	return e.rotations[0], ""
 }
 
-// follow lets successors count by the keys before them, along chains that
-// begin with a key that counts by itself. A loop refuses the whole chain, and
-// what lies beyond MaxHops is not reached.
-func (b *builder) follow() {
+// followRotations gives bases to successors, along chains that start with a key
+// that has a basis without a rotation. A loop refuses the whole chain. Keys after
+// MaxHops are not reached. A second call only follows the bases that were added
+// since the first.
+func (b *builder) followRotations() {
 	for _, e := range b.sorted() {
 		var starts []*basis
 		for _, x := range e.bases {
@@ -75,18 +74,7 @@ func (b *builder) follow() {
 	}
 }
 
-// sorted returns the entries in one order, so that findings are the same in
-// every run.
-func (b *builder) sorted() []*entry {
-	out := make([]*entry, 0, len(b.store.keys))
-	for _, e := range b.store.keys {
-		out = append(out, e)
-	}
-	slices.SortFunc(out, func(x, y *entry) int { return bytes.Compare(x.key[:], y.key[:]) })
-	return out
-}
-
-// extend gives every key of the chain after e a basis that rests on x.
+// extend gives every key of the chain after e a basis that depends on x.
 func (b *builder) extend(e *entry, x *basis) {
 	for _, h := range b.chain(e) {
 		d := h.to.window()
@@ -101,20 +89,21 @@ func (b *builder) extend(e *entry, x *basis) {
 	}
 }
 
-// window returns the document whose validity a successor has.
-func (e *entry) window() *Document {
+// window returns the document with the validity of a successor, or nil.
+func (e *entry) window() *keyDocument {
 	if e.conflict || e.weak || e.embeddedOnly || len(e.documents) == 0 {
 		return nil
 	}
 	return e.documents[0]
 }
 
+// hop is one rotation of a chain.
 type hop struct {
 	from, to *entry
-	by       *Document
+	by       *rotation
 }
 
-// chain returns the hops from a key on.
+// chain returns the hops that follow a key.
 func (b *builder) chain(e *entry) []hop {
 	var out []hop
 	visited := map[sign.Fingerprint]bool{e.key: true}
@@ -129,7 +118,7 @@ func (b *builder) chain(e *entry) []hop {
 		to := b.entry(sign.FingerprintOf(d.Successor), d.Successor)
 		switch {
 		case visited[to.key]:
-			b.broke(d, out, "the chain of rotations comes back to key "+to.key.Short())
+			b.refuseLoop(d.Path, out, "the chain of rotations comes back to key "+to.key.Short())
 			return nil
 		case len(out) == MaxHops:
 			to.note(fmt.Sprintf("%s is hop %d of a chain of rotations, at most %d are followed", quoted(d.Path), MaxHops+1, MaxHops))
@@ -141,44 +130,43 @@ func (b *builder) chain(e *entry) []hop {
 	}
 }
 
-// broke says of every key in a loop why the chain does not count.
-func (b *builder) broke(d *Document, hops []hop, why string) {
+// refuseLoop notes for every key in a loop why the chain is not used. The two
+// passes of followRotations can find the same loop, which is reported once.
+func (b *builder) refuseLoop(path string, hops []hop, why string) {
 	f := diag.Warnf(diag.SignerChanged, 1, 1, "ignored: %s", why)
-	f.Path = d.Path
-	if !slices.ContainsFunc(b.findings, func(o diag.Finding) bool { return o.Path == f.Path && o.Message == f.Message }) {
-		b.findings = append(b.findings, f)
+	if !slices.ContainsFunc(b.findings, func(o diag.Finding) bool { return o.Path == path && o.Message == f.Message }) {
+		b.report(path, f)
 	}
 	for _, h := range hops {
 		h.to.note(quoted(h.by.Path) + " does not count: " + why)
 	}
 }
 
-// carried reports whether the rotation of a key that counts carries its trust
-// over now.
-func (b *basis) carried(s *Store, now time.Time) (ok bool, reason string) {
+// rotationValid reports whether the key before is trusted now and may pass its
+// trust to the successor.
+func (b *basis) rotationValid(now time.Time) (ok bool, reason string) {
 	head := fmt.Sprintf("%s does not carry the trust of key %s over: ", quoted(b.rotation.Path), b.from.key.Short())
-	if ok, why := b.prev.stands(s, now); !ok {
+	if ok, why := b.prev.valid(now); !ok {
 		return false, head + why
 	}
 	if !b.from.bounds.may("rotate") {
 		return false, head + "that key may not rotate: " + b.from.bounds.String()
 	}
-	if why := b.prev.withheld("rotate"); why != "" {
+	if why := b.prev.missingUse("rotate"); why != "" {
 		return false, head + why
 	}
-	when := s.moment(b.rotation.Digest, b.rotation.Signed)
-	if r := b.from.rotationRevoked(when); r != nil {
+	if r := b.from.rotationRevoked(b.rotation.Signed); r != nil {
 		return false, head + fmt.Sprintf("that key is revoked (%s) by %s", r.Reason, quoted(r.Path))
 	}
-	if code, why := b.prev.window(when, now); code != "" {
+	if code, why := b.prev.window(b.rotation.Signed, now); code != "" {
 		return false, head + why
 	}
 	return true, ""
 }
 
-// succeeds reports whether key is a successor of e, however many hops on. That
-// both keys signed is enough here: it lets a successor revoke, and nothing
-// else.
+// succeeds reports whether key is a successor of e after at most MaxHops
+// rotations. It only requires that both keys signed each rotation: a successor
+// may revoke, and nothing else follows from it.
 func (s *Store) succeeds(key sign.Fingerprint, e *entry) bool {
 	for range MaxHops {
 		if e == nil || len(e.rotations) == 0 {
@@ -195,5 +183,5 @@ func (s *Store) succeeds(key sign.Fingerprint, e *entry) bool {
 }
 
 // Succeeds reports whether key is a successor of old by rotations that both
-// keys of each signed.
+// keys signed.
 func (s *Store) Succeeds(key, old sign.Fingerprint) bool { return s.succeeds(key, s.keys[old]) }

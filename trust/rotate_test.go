@@ -13,17 +13,18 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // turning is the scope of keys that may rotate.
-func turning() trust.Scope { return scopeOf("sign", "rotate") }
+func turning() doc.Scope { return scopeOf("sign", "rotate") }
 
 // rotate writes the rotation of a key and the document of its successor.
 func (w *world) rotate(dir string, old, successor sign.Signer) string {
 	w.t.Helper()
-	name, doc := w.document(successor, "leo again", turning())
-	w.write(dir, name, doc)
-	name, b, err := trust.NewRotation(context.Background(), trust.RotationParams{Now: w.now}, old, successor)
+	name, keyDoc := w.document(successor, "leo again", turning())
+	w.write(dir, name, keyDoc)
+	name, b, err := doc.NewRotation(context.Background(), doc.RotationParams{Now: w.now}, old, successor)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func chained(t testing.TB, hops byte) *world {
 
 func TestRotation(t *testing.T) {
 	w := chained(t, 1)
-	w.revoke(w.project, key(10), trust.ReasonSuperseded, w.now)
+	w.revoke(w.project, key(10), doc.ReasonSuperseded, w.now)
 	in := w.tool(key(11), "a/b", w.now)
 	s := w.clean()
 	v := s.Verify(in)
@@ -73,7 +74,7 @@ func TestRotation(t *testing.T) {
 func TestRotationNeverWidens(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
-	w.add(key(10), "leo", turning(), trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"leo/**"}, May: []string{"sign", "rotate"}}, key(1))
+	w.add(key(10), "leo", turning(), doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"leo/**"}, May: []string{"sign", "rotate"}}, key(1))
 	w.rotate(w.project, key(10), key(11))
 	w.rotate(w.project, key(11), key(12))
 	for _, n := range []byte{11, 12} {
@@ -84,8 +85,8 @@ func TestRotationNeverWidens(t *testing.T) {
 		wantReason(t, v, "leo/**")
 	}
 	w.now = w.now.AddDate(0, 6, 0) // nor for longer: a newer document does not outlive the grant
-	_, doc := w.document(key(12), "leo again", turning())
-	w.write(w.project, trust.FileName("key", fp(key(12))), doc)
+	_, keyDoc := w.document(key(12), "leo again", turning())
+	w.write(w.project, doc.FileName("key", fp(key(12))), keyDoc)
 	in := w.tool(key(12), "leo/x", w.now)
 	wantCode(t, "half a year later", w.clean().Verify(in), "")
 	w.now = w.now.AddDate(0, 6, 1)
@@ -106,7 +107,7 @@ func TestRotationNeedsLeave(t *testing.T) {
 	w.rotate(w.project, key(20), key(21)) // of a key that counts for nothing
 	wantCode(t, "nobody's successor", w.clean().Verify(w.tool(key(21), "a/b", w.now)), diag.KeyUnknown)
 	w = chained(t, 1)
-	if err := os.Remove(filepath.Join(w.project, trust.FileName("key", fp(key(11))))); err != nil {
+	if err := os.Remove(filepath.Join(w.project, doc.FileName("key", fp(key(11))))); err != nil {
 		t.Fatal(err)
 	}
 	v = w.clean().Verify(w.tool(key(11), "a/b", w.now))
@@ -130,7 +131,7 @@ func TestV53RotationChain(t *testing.T) {
 	w = chained(t, 3)
 	w.rotate(w.project, key(13), key(11))
 	s, fs := w.load()
-	wantFinding(t, "V53 loop", fs, diag.SignerChanged, trust.FileName(trust.KindRotation, fp(key(13))), "comes back to key")
+	wantFinding(t, "V53 loop", fs, diag.SignerChanged, doc.FileName(doc.KindRotation, fp(key(13))), "comes back to key")
 	for _, n := range []byte{11, 12, 13} {
 		v := s.Verify(w.tool(key(n), "a/b", w.now))
 		wantCode(t, fmt.Sprint("V53 loop ", n), v, diag.KeyUnknown)
@@ -143,7 +144,7 @@ func TestV53RotationChain(t *testing.T) {
 	wantCode(t, "V53 back to the beginning", s.Verify(w.tool(key(12), "a/b", w.now)), diag.KeyUnknown)
 
 	w = chained(t, 4)
-	w.revoke(w.project, key(12), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.project, key(12), doc.ReasonCompromised, time.Time{})
 	s = w.clean()
 	wantCode(t, "V53 before the middle", s.Verify(w.tool(key(11), "a/b", w.now)), "")
 	wantCode(t, "V53 the middle", s.Verify(w.tool(key(12), "a/b", w.now)), diag.Revoked)
@@ -158,7 +159,7 @@ func TestV53RotationChain(t *testing.T) {
 // not.
 func TestRotationAtTheCutOff(t *testing.T) {
 	w := chained(t, 0)
-	w.revoke(w.project, key(10), trust.ReasonSuperseded, w.now)
+	w.revoke(w.project, key(10), doc.ReasonSuperseded, w.now)
 	w.rotate(w.project, key(10), key(11))
 	in := w.tool(key(11), "a/b", w.now)
 	wantCode(t, "at the cut-off", w.clean().Verify(in), "")
@@ -194,20 +195,20 @@ func TestRotationFork(t *testing.T) {
 // these terms only.
 func TestRotationForged(t *testing.T) {
 	w := chained(t, 1)
-	name := trust.FileName(trust.KindRotation, fp(key(10)))
+	name := doc.FileName(doc.KindRotation, fp(key(10)))
 	b, err := os.ReadFile(filepath.Join(w.project, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := func(b []byte) string { return string(b[bytes.IndexByte(b, '\n')+1:]) }
 	stem := strings.TrimSuffix(name, ".toml")
-	_, other, err := trust.NewRotation(t.Context(), trust.RotationParams{Now: w.now}, key(10), key(12))
+	_, other, err := doc.NewRotation(t.Context(), doc.RotationParams{Now: w.now}, key(10), key(12))
 	if err != nil {
 		t.Fatal(err)
 	}
 	accepted := func(b []byte) string { return string(b[bytes.Index(b, []byte("accepted")):]) }
 	as := func(text string, by sign.Signer) []byte {
-		b, _, err := sign.Sign(t.Context(), []byte(text), style, sign.Subject{Use: sign.UseRotation, Kind: trust.KindRotation, ID: stem}, by, w.now)
+		b, _, err := sign.Sign(t.Context(), []byte(text), style, sign.Subject{Use: sign.UseRotation, Kind: doc.KindRotation, ID: stem}, by, w.now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +233,7 @@ func TestRotationForged(t *testing.T) {
 	}
 	w.write(w.project, name, as(body(b), key(10)))
 	wantCode(t, "as it was", w.clean().Verify(w.tool(key(11), "a/b", w.now)), "")
-	if _, _, err := trust.NewRotation(t.Context(), trust.RotationParams{Now: w.now}, key(10), key(10)); err == nil {
+	if _, _, err := doc.NewRotation(t.Context(), doc.RotationParams{Now: w.now}, key(10), key(10)); err == nil {
 		t.Error("a key became its own successor")
 	}
 }
@@ -241,7 +242,7 @@ func TestRotationForged(t *testing.T) {
 func TestSuccessorRevokes(t *testing.T) {
 	w := chained(t, 2)
 	in := w.tool(key(10), "a/b", w.now)
-	w.revokeBy(w.project, key(10), key(12), trust.ReasonCompromised, time.Time{})
+	w.revokeBy(w.project, key(10), key(12), doc.ReasonCompromised, time.Time{})
 	s := w.clean()
 	wantCode(t, "by its successor's successor", s.Verify(in), diag.Revoked)
 	wantCode(t, "which counts no more by it", s.Verify(w.tool(key(12), "a/b", w.now)), diag.KeyUnknown)
@@ -249,7 +250,7 @@ func TestSuccessorRevokes(t *testing.T) {
 		t.Error("Succeeds is wrong")
 	}
 	w = chained(t, 2)
-	w.revokeBy(w.project, key(12), key(10), trust.ReasonCompromised, time.Time{})
+	w.revokeBy(w.project, key(12), key(10), doc.ReasonCompromised, time.Time{})
 	s, _ = w.load()
 	wantCode(t, "the key before does not revoke its successor", s.Verify(w.tool(key(12), "a/b", w.now)), "")
 }
@@ -260,9 +261,9 @@ func TestSuccessorsOfAnchors(t *testing.T) {
 	w.own(key(1), everything)
 	powers := scopeOf("sign", "rotate", "endorse", "revoke")
 	w.add(key(10), "root", powers, powers, key(1))
-	name, doc := w.document(key(11), "root again", powers)
-	w.write(w.project, name, doc)
-	name, b, err := trust.NewRotation(t.Context(), trust.RotationParams{Now: w.now}, key(10), key(11))
+	name, keyDoc := w.document(key(11), "root again", powers)
+	w.write(w.project, name, keyDoc)
+	name, b, err := doc.NewRotation(t.Context(), doc.RotationParams{Now: w.now}, key(10), key(11))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,13 +10,14 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// What a project may make a user remember. A project of a stranger could bring
-// thousands of revocations of keys nobody knows; they must not fill the folder.
+// Limits of what is remembered. A stranger's project could contain thousands of
+// revocations of unknown keys, which must not fill the directory.
 const (
 	maxSeen        = 2048
-	maxSeenUnknown = 512 // of keys that do not count here
+	maxSeenUnknown = 512 // of keys that are not trusted here
 )
 
 func (p Params) seenDir() string {
@@ -26,9 +27,9 @@ func (p Params) seenDir() string {
 	return filepath.Join(p.StateDir, "seen")
 }
 
-// readSeen takes in the revocations and rotations that earlier calls
-// remembered. A file there is named STEM.DIGEST.toml, so that two documents of
-// one name have room.
+// readSeen reads the revocations, rotations and publishers that earlier calls
+// remembered. Their files are named STEM.DIGEST.toml, so that there can be two
+// documents with the same stem.
 func (b *builder) readSeen() {
 	dir := b.p.seenDir()
 	if dir == "" {
@@ -48,52 +49,65 @@ func (b *builder) readSeen() {
 			continue
 		}
 		stem, _, _ := strings.Cut(name, ".")
-		d, fs := parse(stem+".toml", data)
-		d.Path, d.Tier, d.seen = path, TierUser, true
-		if d.Kind != KindRevocation && d.Kind != KindRotation && d.Kind != KindReleaseRevocation && d.Kind != KindPublisher || diag.Failed(fs) {
-			continue // nothing else is written there, and nothing else counts
+		d, fs := doc.Read(stem+".toml", data)
+		h := d.Head()
+		h.Path = path
+		switch d.(type) {
+		case *doc.Revocation, *doc.Rotation, *doc.ReleaseRevocation, *doc.PublisherCopy:
+			if !diag.Failed(fs) {
+				b.docs.add(d, origin{tier: TierUser, seen: true})
+				b.remembered[h.Digest] = true
+			}
+		default: // Remember writes no other kind, so another kind is not used
 		}
-		b.docs = append(b.docs, d)
-		b.seen[d.Digest] = true
 	}
 }
 
-// remember collects what the project says that must not be forgotten when it
-// leaves the project again.
+// remember collects the documents of the project that stay in force when they
+// are removed from the project.
 func (b *builder) remember() {
 	if b.p.StateDir == "" {
 		return
 	}
-	room, unknown := maxSeen-len(b.seen), maxSeenUnknown-len(b.seen)
-	keep := func(d *Document, known bool) {
-		if d.seen || d.Tier != TierProject && !d.root || b.seen[d.Digest] || room <= 0 || !known && unknown <= 0 {
+	free := maxSeen - len(b.remembered)
+	freeUnknown := maxSeenUnknown - len(b.remembered)
+	keep := func(h *doc.Header, o origin, trusted bool) {
+		if o.seen || o.tier != TierProject && !o.root || b.remembered[h.Digest] || free <= 0 || !trusted && freeUnknown <= 0 {
 			return
 		}
-		b.seen[d.Digest] = true
-		room--
-		unknown--
-		b.store.unseen = append(b.store.unseen, File{Name: d.Stem + "." + d.Digest.Hex()[:16] + ".toml", Data: d.raw})
+		b.remembered[h.Digest] = true
+		free--
+		freeUnknown--
+		b.store.unseen = append(b.store.unseen, File{Name: h.Stem + "." + h.Digest.Hex()[:16] + ".toml", Data: h.Data()})
 	}
 	for _, d := range b.kept {
-		keep(d, true)
+		keep(&d.Header, d.origin, true)
 	}
 	for _, e := range b.sorted() {
-		for _, d := range slices.Concat(e.revocations, e.rotations, b.saidBy(e)) {
-			keep(d, len(e.bases) > 0)
+		trusted := len(e.bases) > 0
+		for _, d := range e.revocations {
+			keep(&d.Header, d.origin, trusted)
+		}
+		for _, d := range e.rotations {
+			keep(&d.Header, d.origin, trusted)
+		}
+		for _, d := range b.releasesRevokedBy(e) {
+			keep(&d.Header, d.origin, trusted)
 		}
 	}
 }
 
-// saidBy returns the releases that a key takes back.
-func (b *builder) saidBy(e *entry) []*Document {
-	out := slices.DeleteFunc(b.store.withdrawn.all(), func(d *Document) bool { return d.Signer != e.key })
-	slices.SortFunc(out, func(x, y *Document) int { return strings.Compare(x.Stem, y.Stem) })
+// releasesRevokedBy returns the revocations of releases that a key signed, by
+// name.
+func (b *builder) releasesRevokedBy(e *entry) []*releaseRevocation {
+	out := slices.DeleteFunc(b.store.withdrawn.all(), func(d *releaseRevocation) bool { return d.Signer != e.key })
+	slices.SortFunc(out, func(x, y *releaseRevocation) int { return strings.Compare(x.Stem, y.Stem) })
 	return out
 }
 
-// Remember writes the revocations and rotations that the store met for the
-// first time into the user's state: who removes them from the project later
-// gains nothing. It returns what could not be written.
+// Remember writes the revocations, rotations and publishers that the store read
+// for the first time into the user's state directory, so that removing them from
+// the project does not undo them. It returns what could not be written.
 func Remember(p Params, s *Store) error {
 	dir := p.seenDir()
 	if dir == "" || len(s.unseen) == 0 {

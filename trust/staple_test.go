@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // The project's revocations are what its own documents prove: the same for who
@@ -31,12 +32,12 @@ func TestProjectRevoked(t *testing.T) {
 			t.Errorf("%s, to a stranger: %v, want %v", what, got, want)
 		}
 	}
-	w.own(root, trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "endorse", "revoke"}})
+	w.own(root, doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "endorse", "revoke"}})
 	same("nothing", trust.Revoked{})
 
-	w.revoke(w.userDir, ben, trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, ben, doc.ReasonCompromised, time.Time{})
 	same("one that only this user has", trust.Revoked{})
-	path := w.revoke(w.project, ben, trust.ReasonCompromised, time.Time{})
+	path := w.revoke(w.project, ben, doc.ReasonCompromised, time.Time{})
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -44,14 +45,14 @@ func TestProjectRevoked(t *testing.T) {
 	docs := []item.Digest{item.DigestOf(text)}
 	same("one of a key itself", trust.Revoked{Documents: docs})
 
-	name, list, err := trust.NewRevocationList(context.Background(), docs, root, w.now)
+	name, list, err := doc.NewRevocationList(context.Background(), docs, root, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.write(w.project, name, list)
 	same("a list of a key that the project does not hold", trust.Revoked{Documents: docs})
-	keyName, doc := w.document(root, "leo", everything)
-	w.write(w.project, keyName, doc)
+	keyName, keyDoc := w.document(root, "leo", everything)
+	w.write(w.project, keyName, keyDoc)
 	lists := []trust.ListState{{By: fp(root), At: w.now}}
 	same("and that it holds", trust.Revoked{Documents: docs, Lists: lists})
 

@@ -28,10 +28,10 @@ func (s *Store) story(fp sign.Fingerprint) []string {
 	}
 	now := s.clockTime()
 	for _, d := range e.documents {
-		out = append(out, fmt.Sprintf("  document %s (%s tier): %s", quoted(d.Path), d.Tier, d.Scope))
+		out = append(out, fmt.Sprintf("  document %s (%s tier): %s", quoted(d.Path), d.tier, d.Scope))
 	}
 	for _, x := range e.bases {
-		out = append(out, s.tell(x, now)...)
+		out = append(out, tell(x, now)...)
 	}
 	if len(e.bases) == 0 {
 		out = append(out, "  nothing grants it trust")
@@ -49,9 +49,9 @@ func (s *Store) story(fp sign.Fingerprint) []string {
 }
 
 // tell tells one reason to trust a key, with every rotation it rests on.
-func (s *Store) tell(x *basis, now time.Time) []string {
+func tell(x *basis, now time.Time) []string {
 	line := "  " + x.told()
-	if ok, why := x.stands(s, now); ok {
+	if ok, why := x.valid(now); ok {
 		line += ": holds"
 	} else {
 		line += ": does not hold, " + why
@@ -90,7 +90,7 @@ func (b *basis) told() string {
 	return fmt.Sprintf("anchor of the %s tier, %s", b.tier, b.document)
 }
 
-func (d *Document) told() string {
+func (d *revocation) told() string {
 	out := fmt.Sprintf("%s: %s", quoted(d.Path), d.Reason)
 	if !d.CutOff.IsZero() {
 		out += " from " + stamp(d.CutOff) + " on"

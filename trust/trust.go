@@ -1,28 +1,29 @@
-// Package trust decides which keys count: it reads trust documents of the
-// system, user and project tiers, and answers for the bytes of one file with a
-// Verdict value that says how far they are trusted and why.
+// Package trust decides which keys are trusted. It reads the trust documents of
+// the system, user and project tiers, and returns for the bytes of one file a
+// Verdict: how far they are trusted, and why.
 //
-// It does not find items, holds no private key, prints nothing, and Verify
-// touches neither disk nor network. It is not the permission code: what a
-// trusted item may do is decided elsewhere.
+// It does not find items, holds no private key and prints nothing. Verify does
+// not use the disk or the network. What a trusted item may do is decided by
+// package policy, and the format of the documents is that of package trust/doc.
 //
-// What grants trust: anchors compiled into the program, key documents in a
-// system folder or named by the call, and key documents in the user's folder
-// that a grant of one of the user's own keys names by digest. A project only
-// ever proposes, narrows and revokes; its key documents count where such an
-// anchor endorsed them, or where the user accepted the project's set as a whole. All scopes that speak of a key intersect; everything unreadable,
-// unsigned or doubtful counts as absent.
+// Trust comes from anchors compiled into the program, from key documents in a
+// system directory or named by the caller, and from key documents in the user's
+// directory that a grant of one of the user's own keys names by digest. A project
+// can only propose, narrow and revoke: its key documents are used if such an
+// anchor endorsed them, or if the user accepted the project's set as a whole. All
+// scopes of a key intersect. A document that cannot be read, that is not signed,
+// or that contradicts another is treated as absent.
 package trust
 
 import (
 	"crypto/ed25519"
 	"time"
 
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// Tier says where a document came from.
+// Tier is the source of a document.
 type Tier string
 
 // The tiers, strongest first.
@@ -33,58 +34,63 @@ const (
 	TierProject  Tier = "project"
 )
 
-// Limits of trust documents, and the rules of time.
+// Limits of the store, and the tolerances of time.
 const (
-	MaxDocument    = 64 << 10            // bytes of one document
-	MaxDocuments   = 4096                // documents of one folder
+	MaxDocuments   = 4096                // documents of one directory
 	MaxProject     = 1 << 20             // bytes of all documents of a project
-	DefaultMaxSize = 1 << 20             // bytes of one item, where Input says nothing
-	MaxListed      = 800                 // revocations in one list
+	DefaultMaxSize = 1 << 20             // bytes of one item, if Input states no limit
+	MaxManifest    = 8 << 20             // bytes of a bundle manifest, as bundle.MaxManifest
 	MaxHops        = 16                  // rotations that trust follows
-	MaxYears       = 3                   // a document's validity
-	OwnGrace       = 30 * 24 * time.Hour // own keys count this long after their end
-	ClockSkew      = 5 * time.Minute     // how far a time may lie in the future
+	OwnGrace       = 30 * 24 * time.Hour // how long the user's own keys stay valid after their end
+	ClockSkew      = 5 * time.Minute     // how far a time may be in the future
 )
 
-// Anchor is a key compiled into the program. Its scope counts as it stands; it
-// has no end.
+// Anchor is a key compiled into the program. It has no end.
 type Anchor struct {
 	Public       ed25519.PublicKey
 	Owner        string
-	EmbeddedOnly bool // counts for items of the embedded space and for nothing else
-	Scope        Scope
+	EmbeddedOnly bool // trusted for items of the embedded space only
+	Scope        doc.Scope
 }
 
-// Params says where trust documents live. The zero value trusts nothing.
+// Params names the directories of trust documents. The zero value trusts
+// nothing.
 type Params struct {
-	SystemDirs []string // such as /etc/rye/trust; absent folders hold nothing
-	UserDir    string   // the user's trust folder; "" none
-	ProjectDir string   // the project's .ai/trust; "" none. The folder trusted_keys beside it is read as well
-	LegacyDir  string   // public keys of the earlier format, the user's own .ai/trusted_keys; "" none
+	SystemDirs []string // such as /etc/rye/trust; an absent directory has no documents
+	UserDir    string   // the user's trust directory; "": none
+	ProjectDir string   // the project's .ai/trust; "": none. The directory trusted_keys next to it is read as well
+	LegacyDir  string   // public keys of the earlier format, the user's own .ai/trusted_keys; "": none
 	Anchors    []Anchor
 
-	Roots     []sign.Fingerprint               // the project's own document about such a key is an anchor of the user
-	RootPaths []string                         // documents, or folders of them, that are anchors of the user
-	StateDir  string                           // what earlier calls accepted and saw; "" nothing is remembered
-	Identity  string                           // who accepts, such as the account's number
-	MaxAge    time.Duration                    // of revocation data; 0: any
-	Known     func(item.Digest) (Moment, bool) // when a file with that digest is known to have existed; nil: only its own claim is known
+	Roots     []sign.Fingerprint // the project's own document about such a key is an anchor of the user
+	RootPaths []string           // documents, or directories of them, that are anchors of the user
+	StateDir  string             // what earlier calls accepted and saw; "": nothing is remembered
+	Identity  string             // of the account that accepts, such as its number
+	MaxAge    time.Duration      // of revocation data; 0: any
 
-	Floor time.Time        // an instant known to have passed, such as the program's build; zero none
+	Floor time.Time        // a time known to have passed, such as the program's build; zero: none
 	Now   func() time.Time // nil: the machine's clock
 }
 
-// Input is one file to judge.
+// Input is one file to verify.
 type Input struct {
-	Space        string       // where it was found, for reasons only
+	Space        string       // where it was found; only shown in reasons
 	Embedded     bool         // it is part of the program itself
-	Path         string       // for findings and reasons only
+	Path         string       // only shown in findings and reasons
 	Bytes        []byte       // the whole file
-	Detached     []byte       // the detached signature beside it, nil none
-	DetachedOnly bool         // this sort of file carries no signature line of its own
+	Detached     []byte       // the detached signature; nil: none
+	DetachedOnly bool         // this kind of file has no signature line of its own
 	Style        sign.Style   // of the signature line
-	Subject      sign.Subject // what the path says the file is
-	Use          string       // what the signer must be allowed to do, "" is "sign"
-	MaxSize      int64        // bytes; 0 is DefaultMaxSize
-	Text         bool         // must be UTF-8 and is searched for hidden characters
+	Subject      sign.Subject // what the file is, according to its path
+	Use          string       // what the signer must be permitted to do; "": sign
+	MaxSize      int64        // bytes; 0: DefaultMaxSize
+	Text         bool         // must be UTF-8, and is searched for hidden characters
+}
+
+// ManifestInput completes the input for a bundle manifest, whose Bytes and Subject
+// the caller sets. Every check of a manifest's signature uses it, so that all
+// require the use "release" and apply the same limit.
+func ManifestInput(in Input) Input {
+	in.Style, in.Use, in.MaxSize, in.Text = sign.Hash(), "release", MaxManifest, true
+	return in
 }

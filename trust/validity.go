@@ -5,42 +5,39 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/trust/doc"
 )
 
-// window says whether a signature of that time counts now, under one basis. A
-// claimed time proves nothing, so it never rescues a key whose end has passed,
-// except for a while the user's own; what a log or a lockfile recorded before
-// the end does. code is "" when it counts; reason is set for a refusal and for
-// what is remarkable.
-func (b *basis) window(m moments, now time.Time) (code diag.Code, reason string) {
+// window checks the time of a signature under one basis. The claimed time proves
+// nothing, so a key is not used after its end, except the user's own for
+// OwnGrace. code is "" if the signature is valid now; reason is set for a
+// refusal and for what should be shown.
+func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 	end := !b.notAfter.IsZero()
 	over := end && now.After(b.notAfter)
-	recorded := end && m.within(b.notAfter)
 	switch {
 	case b.doc != nil && b.doc.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", b.document, stamp(b.doc.Signed))
 	case b.grant != nil && b.grant.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.grant.Path), stamp(b.grant.Signed))
-	case over && !b.own && !recorded:
-		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, and a claim does not rescue it", stamp(b.notAfter), stamp(m.claimed))
-	case over && now.After(b.notAfter.Add(OwnGrace)) && !recorded:
+	case over && !b.own:
+		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, and a claim does not rescue it", stamp(b.notAfter), stamp(claimed))
+	case over && now.After(b.notAfter.Add(OwnGrace)):
 		return diag.Expired, fmt.Sprintf("your key's validity ended %s, and the %d days of grace are over", stamp(b.notAfter), OwnGrace/(24*time.Hour))
-	case m.claimed.After(now.Add(ClockSkew)):
-		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, which is in the future: here it is %s", stamp(m.claimed), stamp(now))
-	case m.claimed.Before(b.notBefore):
-		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, before the key's validity began %s", stamp(m.claimed), stamp(b.notBefore))
-	case end && m.claimed.After(b.notAfter):
-		return diag.Expired, fmt.Sprintf("the signature claims %s, after the key's validity ended %s", stamp(m.claimed), stamp(b.notAfter))
-	case over && recorded:
-		return "", fmt.Sprintf("the key's validity ended %s; a %s recorded the signature at %s, before that", stamp(b.notAfter), m.anchor.Anchor, stamp(m.anchor.Time))
+	case claimed.After(now.Add(ClockSkew)):
+		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, which is in the future: here it is %s", stamp(claimed), stamp(now))
+	case claimed.Before(b.notBefore):
+		return diag.NotYetValid, fmt.Sprintf("the signature claims %s, before the key's validity began %s", stamp(claimed), stamp(b.notBefore))
+	case end && claimed.After(b.notAfter):
+		return diag.Expired, fmt.Sprintf("the signature claims %s, after the key's validity ended %s", stamp(claimed), stamp(b.notAfter))
 	case over:
 		return "", fmt.Sprintf("your own key's validity ended %s; it counts until %s by grace", stamp(b.notAfter), stamp(b.notAfter.Add(OwnGrace)))
 	}
 	return "", ""
 }
 
-// clock refuses a machine whose clock stands before what is known to have
-// passed: it would bring expired keys back.
+// clock refuses a machine whose clock is before a time that is known to have
+// passed: such a clock would make expired keys valid again.
 func (s *Store) clock(now time.Time) (diag.Code, string) {
 	if now.Add(ClockSkew).Before(s.floor) {
 		return diag.NotYetValid, fmt.Sprintf("this machine's clock says %s, but %s is from %s: nothing can be dated", stamp(now), quoted(s.floorFrom), stamp(s.floor))
@@ -48,54 +45,52 @@ func (s *Store) clock(now time.Time) (diag.Code, string) {
 	return "", ""
 }
 
-// stands reports whether what grants this basis holds now: a grant counts as
-// long as a signature of its granter from that time does, an endorsement as
-// long as its endorser's, a rotation as long as the key before.
-func (b *basis) stands(s *Store, now time.Time) (ok bool, reason string) {
+// valid reports whether the grant, endorsement or rotation of this basis is
+// valid now: a grant while a signature of its granter from that time is, an
+// endorsement while one of its endorser is, a rotation while the key before is
+// trusted.
+func (b *basis) valid(now time.Time) (ok bool, reason string) {
 	switch {
 	case b.rotation != nil:
-		return b.carried(s, now)
+		return b.rotationValid(now)
 	case b.endorser != nil:
-		return b.vouched(s, now)
+		return b.endorsementValid(now)
 	case b.granter == nil:
 		return true, ""
 	}
-	when := s.moment(b.grant.Digest, b.grant.Signed)
-	if r := b.granter.revokedAt(when); r != nil {
+	if r := b.granter.revokedAt(b.grant.Signed); r != nil {
 		return false, fmt.Sprintf("the key %s that signed %s is revoked (%s)", b.granter.key.Short(), quoted(b.grant.Path), r.Reason)
 	}
-	if code, why := b.granter.own().window(when, now); code != "" {
+	if code, why := b.granter.own().window(b.grant.Signed, now); code != "" {
 		return false, fmt.Sprintf("the key %s that signed %s does not count: %s", b.granter.key.Short(), quoted(b.grant.Path), why)
 	}
 	return true, ""
 }
 
-// revokedAt returns the revocation that voids a signature of that time, or nil.
-// A compromised key voids every time that is only claimed or locked, because
-// who stole it claims the time he likes; a log's time before the cut-off is his
-// to choose no more.
-func (e *entry) revokedAt(m moments) *Document {
+// revokedAt returns the revocation that voids a signature with that claimed
+// time, or nil.
+func (e *entry) revokedAt(claimed time.Time) *revocation {
 	for _, r := range e.revocations {
-		if r.voids(m) {
+		if r.voids(claimed) {
 			return r
 		}
 	}
 	return nil
 }
 
-func (d *Document) voids(m moments) bool {
-	if d.Reason == ReasonCompromised {
-		return m.anchor.Anchor != AnchorLog || d.CutOff.IsZero() || !m.anchor.Time.Before(d.CutOff)
-	}
-	return !m.claimed.Before(d.CutOff)
+// voids reports whether the revocation voids a signature with that claimed time.
+// A compromised key voids every time, because a thief can claim any.
+func (r *revocation) voids(claimed time.Time) bool {
+	return r.Reason == doc.ReasonCompromised || !claimed.Before(r.CutOff)
 }
 
-// rotationRevoked is revokedAt for a rotation, which may be the last that a key
-// signs: at the cut-off it still counts. Every revocation is asked, so that one
-// more never lets it count again.
-func (e *entry) rotationRevoked(m moments) *Document {
+// rotationRevoked is revokedAt for a rotation. A rotation may be the last
+// signature of a key, so one exactly at the cut-off is still valid. All
+// revocations are checked, so that a second revocation cannot make the rotation
+// valid again.
+func (e *entry) rotationRevoked(claimed time.Time) *revocation {
 	for _, r := range e.revocations {
-		if r.voids(m) && (r.Reason == ReasonCompromised || !m.claimed.Equal(r.CutOff)) {
+		if r.voids(claimed) && (r.Reason == doc.ReasonCompromised || !claimed.Equal(r.CutOff)) {
 			return r
 		}
 	}

@@ -10,6 +10,9 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
+// anchorClaimed is the value of Verdict.Anchor: only the signer states the time.
+const anchorClaimed = "claimed"
+
 // Status says how far a file is trusted, in one word.
 type Status string
 

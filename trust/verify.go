@@ -7,8 +7,8 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // Verify judges one file. The order is fixed and the first failure is the
@@ -17,7 +17,7 @@ import (
 // Opening the file, which comes first, and lock pins, thresholds and logs,
 // which come after, belong to others. It reads and writes nothing.
 func (s *Store) Verify(in Input) Verdict {
-	v := Verdict{Anchor: AnchorClaimed}
+	v := Verdict{Anchor: anchorClaimed}
 	if limit := in.limit(); int64(len(in.Bytes)) > limit {
 		return v.refuse(diag.TooLarge, fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(in.Bytes), limit)).unanchored()
 	}
@@ -55,7 +55,7 @@ func (s *Store) Verify(in Input) Verdict {
 // signatures may remember that, and nothing else).
 func (s *Store) Judge(in Input, line sign.Line) Verdict {
 	now := s.clockTime()
-	v := Verdict{Anchor: AnchorClaimed, Signer: line.Key, Time: line.Time}
+	v := Verdict{Anchor: anchorClaimed, Signer: line.Key, Time: line.Time}
 	_, ok := s.candidate(line.Key, in.Embedded, now)
 	switch {
 	case s.keys[line.Key] != nil && s.keys[line.Key].weak:
@@ -112,7 +112,7 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 		return nil, false
 	}
 	for _, x := range e.bases {
-		if ok, _ := x.stands(s, now); ok {
+		if ok, _ := x.valid(now); ok {
 			return e.public, true
 		}
 	}
@@ -122,12 +122,7 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 // judge runs the steps after the signature.
 func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdict {
 	e := s.keys[v.Signer]
-	when := claimed(v.Time)
-	if s.known != nil {
-		when = s.moment(item.DigestOf(in.Bytes), v.Time)
-	}
-	v.Anchor = when.how()
-	b, code, why := e.best(s, when, now, &in)
+	b, code, why := e.best(v.Time, now, &in)
 	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 		return v.refuse(diag.Scope, scopeReason(bound, part, in))
@@ -144,11 +139,11 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	if why != "" {
 		v.Reasons = append(v.Reasons, why)
 	}
-	if r := e.revokedAt(when); r != nil {
+	if r := e.revokedAt(v.Time); r != nil {
 		v.Reasons = nil
 		return v.refuse(diag.Revoked, revokedReason(r))
 	}
-	if why := s.takenBack(in.Subject, line); why != "" {
+	if why := s.releaseVoid(in.Subject, line); why != "" {
 		v.Reasons = nil
 		return v.refuse(diag.Revoked, why)
 	}
@@ -171,20 +166,20 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 // input, or the one that gets furthest with the code and reason of its refusal.
 // A reason without a code is remarkable and no refusal. A nil input asks about
 // time alone.
-func (e *entry) best(s *Store, when moments, now time.Time, in *Input) (b *basis, code diag.Code, reason string) {
+func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Code, reason string) {
 	for _, x := range e.bases {
-		if ok, _ := x.stands(s, now); !ok {
+		if ok, _ := x.valid(now); !ok {
 			continue
 		}
 		if in != nil {
-			if bound, part := x.beyond(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
+			if bound, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 				if b == nil {
 					b, code, reason = x, diag.Scope, scopeReason(bound, part, *in)
 				}
 				continue
 			}
 		}
-		c, why := x.window(when, now)
+		c, why := x.window(claimed, now)
 		if c == "" {
 			return x, "", why
 		}
@@ -193,8 +188,8 @@ func (e *entry) best(s *Store, when moments, now time.Time, in *Input) (b *basis
 	return b, code, reason
 }
 
-func revokedReason(r *Document) string {
-	if r.Reason == ReasonCompromised {
+func revokedReason(r *revocation) string {
+	if r.Reason == doc.ReasonCompromised {
 		return "the key is revoked as compromised by " + quoted(r.Path) + ": no signature of it counts"
 	}
 	return fmt.Sprintf("the key is revoked as %s from %s on by %s", r.Reason, stamp(r.CutOff), quoted(r.Path))
@@ -203,16 +198,16 @@ func revokedReason(r *Document) string {
 func scopeReason(b Bound, part string, in Input) string {
 	use := in.Use
 	if use == "" {
-		use = DefaultUse
+		use = doc.DefaultUse
 	}
 	source := quoted(b.Source)
 	switch part {
 	case "may":
-		return fmt.Sprintf("the key may not %s: %s lets it %s", quoted(use), source, words(b.Scope.May))
+		return fmt.Sprintf("the key may not %s: %s lets it %s", quoted(use), source, doc.Words(b.Scope.May))
 	case "kinds":
-		return fmt.Sprintf("the key may not vouch for a %s: %s lets it vouch for kinds %s", quoted(in.Subject.Kind), source, words(b.Scope.Kinds))
+		return fmt.Sprintf("the key may not vouch for a %s: %s lets it vouch for kinds %s", quoted(in.Subject.Kind), source, doc.Words(b.Scope.Kinds))
 	}
-	return fmt.Sprintf("the key may not vouch for the id %s: %s lets it vouch for %s", quoted(in.Subject.ID), source, words(b.Scope.Namespaces))
+	return fmt.Sprintf("the key may not vouch for the id %s: %s lets it vouch for %s", quoted(in.Subject.ID), source, doc.Words(b.Scope.Namespaces))
 }
 
 // readable is the last step: hidden characters.
@@ -258,7 +253,7 @@ func (s *Store) introduce(e *entry, fp sign.Fingerprint, in Input) string {
 	}
 	for _, p := range s.proposing(fp) {
 		if p.Sound {
-			return "rye trust explain REF; if you know the owner, rye trust add " + p.folder() + "/" + FileName(KindKey, fp)
+			return "rye trust explain REF; if you know the owner, rye trust add " + p.folder() + "/" + doc.FileName(doc.KindKey, fp)
 		}
 	}
 	return ""
@@ -286,7 +281,7 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 		out = append(out, fmt.Sprintf("the project proposes key %s%s in %s, and a project cannot bring its own trust", fp.Short(), ofOwner(p.Owner), p.folder()))
 	}
 	if e != nil {
-		out = append(out, e.whyNot(s, now)...)
+		out = append(out, e.whyNot(now)...)
 	}
 	if len(out) == 0 {
 		out = append(out, "no trust document of yours names key "+fp.Short())
@@ -294,16 +289,16 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 	return out
 }
 
-func (e *entry) whyNot(s *Store, now time.Time) []string {
+func (e *entry) whyNot(now time.Time) []string {
 	var out []string
 	for _, x := range e.bases {
-		if ok, why := x.stands(s, now); !ok {
+		if ok, why := x.valid(now); !ok {
 			out = append(out, why)
 		}
 	}
 	out = append(out, e.notes...)
 	for _, d := range e.documents {
-		if d.Tier == TierUser && len(out) == 0 {
+		if d.tier == TierUser && len(out) == 0 {
 			out = append(out, quoted(d.Path)+" lies in your trust folder, but no grant of yours names it; rye trust add grants it")
 		}
 	}

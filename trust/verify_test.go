@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func TestZeroTrustsNothing(t *testing.T) {
@@ -39,7 +40,7 @@ func TestOwnKey(t *testing.T) {
 	s := w.clean()
 	v := s.Verify(w.tool(key(1), "demo/hello", w.now))
 	wantCode(t, "own item", v, "")
-	if v.Tier != trust.TierUser || v.Owner != "leo" || v.Signer != fp(key(1)) || v.Anchor != trust.AnchorClaimed ||
+	if v.Tier != trust.TierUser || v.Owner != "leo" || v.Signer != fp(key(1)) || v.Anchor != "claimed" ||
 		!v.Time.Equal(w.now) || !strings.Contains(v.Document, keyStem(key(1))) {
 		t.Errorf("verdict tells the wrong story: %+v", v)
 	}
@@ -136,8 +137,8 @@ func TestDetached(t *testing.T) {
 }
 
 func TestScopeIntersects(t *testing.T) {
-	tools := trust.Scope{Kinds: []string{"tool", "directive"}, Namespaces: []string{"acme/**", "shared/*"}, May: []string{"sign", "provider"}}
-	grant := trust.Scope{Kinds: []string{"tool", "knowledge"}, Namespaces: []string{"acme/x/**", "other/**"}, May: []string{"sign", "release"}}
+	tools := doc.Scope{Kinds: []string{"tool", "directive"}, Namespaces: []string{"acme/**", "shared/*"}, May: []string{"sign", "provider"}}
+	grant := doc.Scope{Kinds: []string{"tool", "knowledge"}, Namespaces: []string{"acme/x/**", "other/**"}, May: []string{"sign", "release"}}
 	w := newWorld(t)
 	w.own(key(1), everything)
 	w.add(key(2), "acme", tools, grant, key(1))
@@ -180,7 +181,7 @@ func signAs(t *testing.T, sub sign.Subject, k sign.Signer, when time.Time) []byt
 }
 
 func TestEmptyScopeIsNothing(t *testing.T) {
-	for name, sc := range map[string]trust.Scope{
+	for name, sc := range map[string]doc.Scope{
 		"nothing":       {},
 		"no kinds":      {Namespaces: []string{"**"}, May: []string{"sign"}},
 		"no namespaces": {Kinds: []string{"*"}, May: []string{"sign"}},
@@ -283,7 +284,7 @@ func TestT20TrustIsReevaluated(t *testing.T) {
 	}
 	s := w.clean()
 	wantCode(t, "warm", s.Judge(in, sp.Line), "")
-	w.revoke(w.userDir, key(2), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.userDir, key(2), doc.ReasonCompromised, time.Time{})
 	s = w.clean()
 	wantCode(t, "T20 warm line", s.Judge(in, sp.Line), diag.Revoked)
 	wantCode(t, "T20 cold", s.Verify(in), diag.Revoked)
@@ -364,7 +365,7 @@ func TestEmbeddedOnly(t *testing.T) {
 	w := newWorld(t)
 	w.p.Anchors = []trust.Anchor{
 		{Public: key(7).Public(), Owner: "rye development", EmbeddedOnly: true, Scope: everything},
-		{Public: key(8).Public(), Owner: "rye", Scope: trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"rye/**"}, May: []string{"sign"}}},
+		{Public: key(8).Public(), Owner: "rye", Scope: doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"rye/**"}, May: []string{"sign"}}},
 	}
 	w.own(key(1), everything)
 	s := w.clean()
@@ -384,7 +385,7 @@ func TestEmbeddedOnly(t *testing.T) {
 	// Whoever takes the public key into the trust folder gains nothing by it.
 	w.own(key(7), everything)
 	w.add(key(2), "evil", everything, everything, key(7))
-	w.revoke(w.project, key(7), trust.ReasonCompromised, time.Time{})
+	w.revoke(w.project, key(7), doc.ReasonCompromised, time.Time{})
 	s, _ = w.load()
 	wantCode(t, "development key with a document", s.Verify(w.tool(key(7), "rye/core/x", w.now)), diag.KeyUnknown)
 	wantCode(t, "granted by the development key", s.Verify(w.tool(key(2), "a/b", w.now)), diag.KeyUnknown)
@@ -423,7 +424,7 @@ func TestVerifyTouchesNoDisk(t *testing.T) {
 func BenchmarkVerify(b *testing.B) {
 	w := newWorld(b)
 	w.own(key(1), everything)
-	w.add(key(2), "acme", everything, trust.Scope{Kinds: []string{"tool"}, Namespaces: []string{"other/**", "acme/**"}, May: []string{"sign"}}, key(1))
+	w.add(key(2), "acme", everything, doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"other/**", "acme/**"}, May: []string{"sign"}}, key(1))
 	s := w.clean()
 	in := w.tool(key(2), "acme/x/y", w.now)
 	sp, _ := sign.SplitFile(in.Bytes, style)

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -56,7 +57,7 @@ func benchProject(b *testing.B, n int) (verify.Params, *space.Root) {
 			b.Fatal(err)
 		}
 	}
-	every := trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}
+	every := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}
 	dev, err := hex.DecodeString(stdlib.DevPublic)
 	if err != nil {
 		b.Fatal(err)

@@ -72,8 +72,7 @@ func judgeBeside(store *trust.Store, in trust.Input) func(string, []byte, []byte
 }
 
 func judge(store *trust.Store, in trust.Input) func([]byte, sign.Subject) bundle.Verdict {
-	in.Style, _ = sign.StyleByName("#")
-	in.Use, in.MaxSize, in.Text = "release", bundle.MaxManifest, true
+	in = trust.ManifestInput(in)
 	return func(b []byte, sub sign.Subject) bundle.Verdict {
 		in := in
 		in.Bytes, in.Subject = b, sub

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func bundlePublisherCommand() *cli.Command {
@@ -81,8 +82,8 @@ func publisherFlags() []string {
 
 // nextPublisher returns what is to be signed: the newest version as it is, or the
 // one after it with what the flags change.
-func nextPublisher(c *cli.Call, h *project.Project, name string, known []trust.PublisherText, changed bool) (trust.Publisher, error) {
-	p := trust.Publisher{Name: name}
+func nextPublisher(c *cli.Call, h *project.Project, name string, known []trust.PublisherText, changed bool) (doc.Publisher, error) {
+	p := doc.Publisher{Name: name}
 	if len(known) > 0 {
 		p = *known[len(known)-1].Publisher
 	}
@@ -98,7 +99,7 @@ func nextPublisher(c *cli.Call, h *project.Project, name string, known []trust.P
 	if c.IsSet("bundles") {
 		p.Bundles = listFlag(c, "bundles")
 	}
-	for role, to := range map[string]*trust.Role{"root": &p.Root, "release": &p.Release, "revoke": &p.Revoke} {
+	for role, to := range map[string]*doc.Role{"root": &p.Root, "release": &p.Release, "revoke": &p.Revoke} {
 		if err := setRole(c, h, role, to); err != nil {
 			return p, err
 		}
@@ -108,7 +109,7 @@ func nextPublisher(c *cli.Call, h *project.Project, name string, known []trust.P
 
 // setRole takes over what the flags say of a role. All keys must sign where
 // nothing is said of their number.
-func setRole(c *cli.Call, h *project.Project, name string, to *trust.Role) error {
+func setRole(c *cli.Call, h *project.Project, name string, to *doc.Role) error {
 	if c.IsSet(name) {
 		to.Keys = nil
 		for _, word := range listFlag(c, name) {
@@ -137,11 +138,11 @@ func publicKey(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey,
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the key document: %w", err)
 		}
-		doc, err := proposedKey(path, b)
+		document, err := proposedKey(path, b)
 		if err != nil {
 			return nil, err
 		}
-		return doc.Public, nil
+		return document.Public, nil
 	}
 	fp, err := anyKey(h, word)
 	if err != nil {
@@ -155,7 +156,7 @@ func publicKey(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey,
 
 // signPublisher signs a publisher document with one root key, of this version or
 // of the one before.
-func signPublisher(ctx context.Context, c *cli.Call, h *project.Project, p trust.Publisher) error {
+func signPublisher(ctx context.Context, c *cli.Call, h *project.Project, p doc.Publisher) error {
 	signer, err := h.Signer(ctx)
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func signPublisher(ctx context.Context, c *cli.Call, h *project.Project, p trust
 		return diag.New(diag.Scope, "signing the publisher %s: key %s is no root key of version %d, nor of the one before", p.Name, fp.Short(), p.Version).
 			WithHint("sign with --key of a root key: rye bundle publisher %s shows them", p.Name)
 	}
-	name, b, err := trust.NewPublisher(ctx, p, signer, c.Now())
+	name, b, err := doc.NewPublisher(ctx, p, signer, c.Now())
 	if err != nil {
 		return err
 	}

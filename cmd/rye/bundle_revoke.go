@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -60,9 +61,9 @@ func runBundleRevoke(ctx context.Context, c *cli.Call) error {
 			return err
 		}
 	}
-	doc, _ := trust.ParseDocument(file.Name, file.Data)
-	r := doc.Release
-	return c.UI.Show(map[string]any{"release": r, "signer": doc.Signer, "files": places, "locked": stapled}, func() {
+	document := doc.As[*doc.ReleaseRevocation](doc.Parse(file.Name, file.Data))
+	r := document.Release
+	return c.UI.Show(map[string]any{"release": r, "signer": document.Signer, "files": places, "locked": stapled}, func() {
 		c.UI.Out("revoked %s %s (manifest %s): %s", r.Bundle, r.Version, r.Manifest, r.Why)
 		for _, p := range places {
 			c.UI.Out("revocation %s", fromHere(c, p))
@@ -100,7 +101,7 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project) (tr
 		return trust.File{}, diag.New(diag.Scope, "revoking %s %s: key %s did not sign %s %s, nor does it succeed a key that did, nor is it an anchor that may revoke its releases", r.Bundle, r.Version, key.Short(), r.Bundle, r.Version).
 			WithHint("sign with --key of somebody who signed it; nobody else's revocation would count")
 	}
-	name, b, err := trust.NewReleaseRevocation(ctx, r, signer, c.Now())
+	name, b, err := doc.NewReleaseRevocation(ctx, r, signer, c.Now())
 	if err != nil {
 		return trust.File{}, err
 	}
@@ -115,22 +116,23 @@ func foreignRevocation(c *cli.Call, h *project.Project) (f trust.File, err error
 	if err != nil {
 		return f, diag.New(diag.FileSystemError, "reading the revocation: %w", err)
 	}
-	doc, fs := trust.ParseAnyName(b)
+	document, fs := doc.ParseAnyName(b)
 	if err := diag.FromFindings("reading the revocation", diag.WithPath(fs, path)); err != nil {
 		return f, err
 	}
-	if doc.Kind != trust.KindReleaseRevocation {
-		return f, diag.New(diag.Usage, "reading the revocation %q: it is a %s, not the revocation of a release", path, doc.Kind)
+	signer := document.Head().Signer
+	if _, ok := document.(*doc.ReleaseRevocation); !ok {
+		return f, diag.New(diag.Usage, "reading the revocation %q: it is a %s, not the revocation of a release", path, document.Head().Kind)
 	}
-	if _, known := h.Trust.Key(doc.Signer); !known {
-		return f, diag.New(diag.KeyUnknown, "reading the revocation %q: no document of yours names key %s, which signed it", path, doc.Signer.Short()).
+	if _, known := h.Trust.Key(signer); !known {
+		return f, diag.New(diag.KeyUnknown, "reading the revocation %q: no document of yours names key %s, which signed it", path, signer.Short()).
 			WithHint("it would count for nothing; trust the publisher first: rye trust add FILE")
 	}
-	return trust.File{Name: doc.Name(), Data: b}, nil
+	return trust.File{Name: document.Name(), Data: b}, nil
 }
 
 // releaseOf reads the manifest of a release and who claims to have signed it.
-func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, id, version string) (r trust.Release, signers []sign.Fingerprint, err error) {
+func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, id, version string) (r doc.Release, signers []sign.Fingerprint, err error) {
 	if item.CheckVersion(version) != nil {
 		return r, nil, diag.New(diag.Usage, "reading arguments: the version %q is not MAJOR.MINOR.PATCH", version)
 	}
@@ -151,12 +153,12 @@ func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, id, version
 	if in.Manifest.ID != id || in.Manifest.Version != version {
 		return r, nil, diag.New(diag.VersionMismatch, "revoking %s %s: the manifest is that of %s %s", id, version, in.Manifest.ID, in.Manifest.Version)
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	sp, err := sign.SplitFile(text, style)
 	if err != nil {
 		return r, nil, err
 	}
-	r = trust.Release{Bundle: id, Version: version, Manifest: item.DigestOf(text), Content: item.Digest(sp.Digest())}
+	r = doc.Release{Bundle: id, Version: version, Manifest: item.DigestOf(text), Content: item.Digest(sp.Digest())}
 	return r, append(signers, in.Claimed...), nil
 }
 

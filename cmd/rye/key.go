@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func keyCommand() *cli.Command {
@@ -56,8 +57,8 @@ key signs only below drafts/.`,
 	}
 }
 
-func keyScope(kind string) (trust.Scope, error) {
-	all := trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}}
+func keyScope(kind string) (doc.Scope, error) {
+	all := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}}
 	switch kind {
 	case keyUser:
 		all.May = []string{"sign", "release"}
@@ -139,7 +140,7 @@ func (m *madeKey) write(h *project.Project) error {
 }
 
 // prepareKey makes a key pair and its documents in memory.
-func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope trust.Scope, expires string) (*madeKey, error) {
+func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope doc.Scope, expires string) (*madeKey, error) {
 	length, err := project.Span(expires)
 	if err != nil {
 		return nil, err
@@ -206,19 +207,19 @@ func newPassphrase(c *cli.Call) ([]byte, error) {
 
 type keyFiles struct{ document, grant, revocation trust.File }
 
-func keyDocuments(ctx context.Context, s sign.Signer, k *newKey, scope trust.Scope, now time.Time) (f keyFiles, err error) {
-	f.document.Name, f.document.Data, err = trust.NewKeyDocument(ctx, trust.KeyDocParams{
+func keyDocuments(ctx context.Context, s sign.Signer, k *newKey, scope doc.Scope, now time.Time) (f keyFiles, err error) {
+	f.document.Name, f.document.Data, err = doc.NewKey(ctx, doc.KeyParams{
 		Owner: k.Owner, NotBefore: now, NotAfter: k.NotAfter, Scope: scope, Now: now}, s)
 	if err != nil {
 		return f, err
 	}
-	f.grant.Name, f.grant.Data, err = trust.NewGrant(ctx, trust.GrantParams{
+	f.grant.Name, f.grant.Data, err = doc.NewGrant(ctx, doc.PermissionParams{
 		Document: f.document.Data, NotBefore: now, NotAfter: k.NotAfter, Scope: scope, Now: now}, s)
 	if err != nil {
 		return f, err
 	}
-	f.revocation.Name, f.revocation.Data, err = trust.NewRevocation(ctx, trust.RevocationParams{
-		Reason: trust.ReasonCompromised, CutOff: now, Now: now}, s)
+	f.revocation.Name, f.revocation.Data, err = doc.NewRevocation(ctx, doc.RevocationParams{
+		Reason: doc.ReasonCompromised, CutOff: now, Now: now}, s)
 	return f, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func keyRevokeCommand() *cli.Command {
@@ -65,10 +66,10 @@ func runKeyRevoke(ctx context.Context, c *cli.Call) error {
 			return err
 		}
 	}
-	doc, _ := trust.ParseDocument(name, b)
-	data := map[string]any{"fingerprint": fp, "reason": doc.Reason, "cut_off": doc.CutOff, "files": places, "locked": stapled}
+	document := doc.As[*doc.Revocation](doc.Parse(name, b))
+	data := map[string]any{"fingerprint": fp, "reason": document.Reason, "cut_off": document.CutOff, "files": places, "locked": stapled}
 	return c.UI.Show(data, func() {
-		c.UI.Out("revoked %s as %s", fp.Short(), string(doc.Reason))
+		c.UI.Out("revoked %s as %s", fp.Short(), string(document.Reason))
 		for _, p := range places {
 			c.UI.Out("revocation %s", p)
 		}
@@ -122,12 +123,12 @@ func publish(c *cli.Call, h *project.Project, files ...trust.File) ([]string, er
 
 // revocation finds the certificate, or signs a revocation.
 func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool) (string, []byte, error) {
-	p := trust.RevocationParams{Key: fp, Reason: trust.Reason(c.Str("reason")), Now: c.Now()}
+	p := doc.RevocationParams{Key: fp, Reason: doc.Reason(c.Str("reason")), Now: c.Now()}
 	if path := c.Str("certificate"); path != "" {
 		return certificate(c.Path(path), fp)
 	}
 	switch p.Reason {
-	case trust.ReasonCompromised, trust.ReasonSuperseded, trust.ReasonRetired:
+	case doc.ReasonCompromised, doc.ReasonSuperseded, doc.ReasonRetired:
 	case "":
 		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason is missing", fp.Short()).
 			WithHint("--reason compromised voids everything the key ever signed; superseded and retired only what it signs from --at on")
@@ -141,8 +142,8 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 			return "", nil, err
 		}
 	}
-	if own && p.Reason == trust.ReasonCompromised && c.Str("at") == "" && c.Str("key") == "" {
-		name, b, err := certificate(filepath.Join(h.Dirs.Keys(), trust.FileName(trust.KindRevocation, fp)), fp)
+	if own && p.Reason == doc.ReasonCompromised && c.Str("at") == "" && c.Str("key") == "" {
+		name, b, err := certificate(filepath.Join(h.Dirs.Keys(), doc.FileName(doc.KindRevocation, fp)), fp)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return name, b, err
 		}
@@ -151,7 +152,7 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 	if err != nil {
 		return "", nil, err
 	}
-	name, b, err := trust.NewRevocation(ctx, p, signer)
+	name, b, err := doc.NewRevocation(ctx, p, signer)
 	if err == nil {
 		err = h.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: b})
 	}
@@ -177,18 +178,19 @@ func certificate(path string, fp sign.Fingerprint) (string, []byte, error) {
 	if err != nil {
 		return "", nil, diag.New(diag.FileSystemError, "reading the revocation certificate: %w", err)
 	}
-	doc, findings := trust.ParseAnyName(b)
+	document, findings := doc.ParseAnyName(b)
 	for i := range findings {
 		findings[i].Path = path
 	}
 	if err := diag.FromFindings("reading the revocation certificate", findings); err != nil {
 		return "", nil, err
 	}
+	revocation, ok := document.(*doc.Revocation)
 	switch {
-	case doc.Kind != trust.KindRevocation:
+	case !ok:
 		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it is no revocation", path)
-	case doc.Fingerprint != fp:
-		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it revokes key %s, not %s", path, doc.Fingerprint.Short(), fp.Short())
+	case revocation.Fingerprint != fp:
+		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it revokes key %s, not %s", path, revocation.Fingerprint.Short(), fp.Short())
 	}
-	return doc.Name(), b, nil
+	return document.Name(), b, nil
 }

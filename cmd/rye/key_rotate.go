@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -96,12 +97,12 @@ func runKeyRotate(ctx context.Context, c *cli.Call) error {
 // succession makes what says that the new key follows the old one. The new
 // key's document goes with it: without one it has no scope.
 func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey) ([]trust.File, error) {
-	name, rotation, err := trust.NewRotation(ctx, trust.RotationParams{Now: c.Now()}, old, made.signer)
+	name, rotation, err := doc.NewRotation(ctx, doc.RotationParams{Now: c.Now()}, old, made.signer)
 	if err != nil {
 		return nil, err
 	}
-	doc, _ := trust.ParseDocument(name, rotation)
-	revocation, b, err := trust.NewRevocation(ctx, trust.RevocationParams{Reason: trust.ReasonSuperseded, CutOff: doc.CutOff, Now: c.Now()}, old)
+	from := doc.As[*doc.Rotation](doc.Parse(name, rotation)).From
+	revocation, b, err := doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonSuperseded, CutOff: from, Now: c.Now()}, old)
 	if err != nil {
 		return nil, err
 	}

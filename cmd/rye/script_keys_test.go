@@ -22,6 +22,7 @@ import (
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // seededKey returns the signer whose 32 seed bytes all are one number.
@@ -67,7 +68,7 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 	dir := ts.MkAbs(args[0])
 	set := settings(ts, args[2:], "owner from to kinds ns may own")
 	signer, priv := seededKey(ts, args[1])
-	scope := trust.Scope{Kinds: words(set["kinds"], "*"), Namespaces: words(set["ns"], "**"), May: words(set["may"], "sign,release")}
+	scope := doc.Scope{Kinds: words(set["kinds"], "*"), Namespaces: words(set["ns"], "**"), May: words(set["may"], "sign,release")}
 	from, to := instant(ts, set["from"], "-1h"), instant(ts, set["to"], "720h")
 	owner := set["owner"]
 	if owner == "" {
@@ -77,14 +78,14 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 		owner = name
 	}
 	ctx := context.Background()
-	name, doc, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: owner, NotBefore: from, NotAfter: to, Scope: scope, Now: from}, signer)
+	name, document, err := doc.NewKey(ctx, doc.KeyParams{Owner: owner, NotBefore: from, NotAfter: to, Scope: scope, Now: from}, signer)
 	ts.Check(err)
-	grantName, grant, err := trust.NewGrant(ctx, trust.GrantParams{Document: doc, NotBefore: from, NotAfter: to, Scope: scope, Now: from}, signer)
+	grantName, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, NotBefore: from, NotAfter: to, Scope: scope, Now: from}, signer)
 	ts.Check(err)
-	_, revocation, err := trust.NewRevocation(ctx, trust.RevocationParams{Reason: trust.ReasonCompromised, CutOff: from, Now: from}, signer)
+	_, revocation, err := doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: from, Now: from}, signer)
 	ts.Check(err)
 	ts.Check(sign.WriteKey(filepath.Join(dir, "key.pem"), priv, nil))
-	ts.Check(os.WriteFile(filepath.Join(dir, "key.toml"), doc, 0o600))
+	ts.Check(os.WriteFile(filepath.Join(dir, "key.toml"), document, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "grant.toml"), grant, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "revocation.toml"), revocation, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "earlier.toml"), earlierKey(ts, owner, signer.Public()), 0o600))
@@ -94,7 +95,7 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	dirs := userdirs.For(ts.Getenv, runtime.GOOS)
-	ts.Check(trust.AddOwnKey(dirs.Trust(), trust.File{Name: name, Data: doc}, trust.File{Name: grantName, Data: grant}))
+	ts.Check(trust.AddOwnKey(dirs.Trust(), trust.File{Name: name, Data: document}, trust.File{Name: grantName, Data: grant}))
 	ts.Check(sign.WriteKey(filepath.Join(dirs.Keys(), "key-"+fp.String()+".pem"), priv, nil))
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func trustCommand() *cli.Command {
@@ -57,44 +58,44 @@ func runTrustAdd(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
 	}
-	doc, err := proposedKey(path, b)
+	document, err := proposedKey(path, b)
 	if err != nil {
 		return err
 	}
-	if !doc.NotAfter.After(c.Now()) {
-		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", doc.Fingerprint.Short(), doc.Owner, doc.NotAfter.Format(time.DateOnly)).
+	if !document.NotAfter.After(c.Now()) {
+		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).
 			WithHint("ask the owner for a new document")
 	}
-	p, signer, err := vouching(ctx, c, h, doc, b)
+	p, signer, err := vouching(ctx, c, h, document, b)
 	if err != nil {
 		return err
 	}
-	name, grant, err := trust.NewGrant(ctx, p, signer)
+	name, grant, err := doc.NewGrant(ctx, p, signer)
 	if err != nil {
 		return err
 	}
 	if err := h.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
 		return err
 	}
-	if _, err := trust.AddDocument(h.Dirs.Trust(), trust.FileName(trust.KindKey, doc.Fingerprint), b); err != nil {
+	if _, err := trust.AddDocument(h.Dirs.Trust(), doc.FileName(doc.KindKey, document.Fingerprint), b); err != nil {
 		return err
 	}
 	at, err := trust.AddDocument(h.Dirs.Trust(), name, grant)
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "grant": at}, func() {
-		c.UI.Out("trusting %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
+	return c.UI.Show(map[string]any{"fingerprint": document.Fingerprint, "owner": document.Owner, "scope": p.Scope, "grant": at}, func() {
+		c.UI.Out("trusting %s (%s) for %s", document.Fingerprint.Short(), document.Owner, p.Scope.String())
 		c.UI.Out("grant %s", at)
 	})
 }
 
 // vouching reads from the flags, or asks at a terminal, how far a document is
 // vouched for, until when, and with which key.
-func vouching(ctx context.Context, c *cli.Call, h *project.Project, doc *trust.Document, b []byte) (trust.GrantParams, sign.Signer, error) {
-	p := trust.GrantParams{Document: b, Now: c.Now()}
+func vouching(ctx context.Context, c *cli.Call, h *project.Project, document *doc.Key, b []byte) (doc.PermissionParams, sign.Signer, error) {
+	p := doc.PermissionParams{Document: b, Now: c.Now()}
 	var err error
-	if p.Scope, err = grantScope(c, doc); err != nil {
+	if p.Scope, err = grantScope(c, document); err != nil {
 		return p, nil, err
 	}
 	signer, err := h.Signer(ctx)
@@ -109,71 +110,72 @@ func vouching(ctx context.Context, c *cli.Call, h *project.Project, doc *trust.D
 
 // proposedKey reads a key document under the name that its key gives, so that
 // it may arrive under any.
-func proposedKey(path string, b []byte) (*trust.Document, error) {
-	if kind := documentKind(b); kind != "" && kind != trust.KindKey {
+func proposedKey(path string, b []byte) (*doc.Key, error) {
+	if kind := documentKind(b); kind != "" && kind != doc.KindKey {
 		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document but a %s", path, kind).
 			WithHint("the owner makes one with rye key export")
 	}
-	doc, fs := trust.ParseDocument(keyFileName(path, b), b)
+	document, fs := doc.Parse(keyFileName(path, b), b)
 	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
 		return nil, err
 	}
-	if doc == nil || doc.Kind != trust.KindKey {
+	key, ok := document.(*doc.Key)
+	if !ok {
 		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document", path).
 			WithHint("the owner makes one with rye key export")
 	}
-	return doc, nil
+	return key, nil
 }
 
 // documentKind returns what a document calls itself, "" when it cannot be read.
 func documentKind(b []byte) string {
-	doc, _ := tomlx.Parse(b)
-	if doc == nil {
+	document, _ := tomlx.Parse(b)
+	if document == nil {
 		return ""
 	}
-	kind, _ := doc.Root["kind"].(string)
+	kind, _ := document.Root["kind"].(string)
 	return kind
 }
 
 // keyFileName returns the name that the key inside a document demands, or the
 // file's own when there is no such key to read.
 func keyFileName(path string, b []byte) string {
-	doc, _ := tomlx.Parse(b)
-	if doc == nil {
+	document, _ := tomlx.Parse(b)
+	if document == nil {
 		return filepath.Base(path)
 	}
-	text, _ := doc.Root["public-key"].(string)
+	text, _ := document.Root["public-key"].(string)
 	pub, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(pub) != ed25519.PublicKeySize {
 		return filepath.Base(path)
 	}
-	return trust.FileName(trust.KindKey, sign.FingerprintOf(pub))
+	return doc.FileName(doc.KindKey, sign.FingerprintOf(pub))
 }
 
 // grantScope takes the scope from the flags, or asks at a terminal.
-func grantScope(c *cli.Call, doc *trust.Document) (trust.Scope, error) {
-	s := trust.Scope{Kinds: listFlag(c, "kinds"), Namespaces: listFlag(c, "namespaces"), May: listFlag(c, "may")}
+func grantScope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
+	s := doc.Scope{Kinds: listFlag(c, "kinds"), Namespaces: listFlag(c, "namespaces"), May: listFlag(c, "may")}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release"}
 	}
 	for _, use := range s.May {
-		if !slices.Contains(trust.Uses(), use) {
-			return s, diag.New(diag.Usage, "reading flag --may: %q is none of %s", use, strings.Join(trust.Uses(), ", "))
+		if !slices.Contains(doc.Uses(), use) {
+			return s, diag.New(diag.Usage, "reading flag --may: %q is none of %s", use, strings.Join(doc.Uses(), ", "))
 		}
 	}
 	for _, q := range []struct {
 		list *[]string
 		flag string
 		wish []string
-	}{{&s.Kinds, "kinds", doc.Scope.Kinds}, {&s.Namespaces, "namespaces", doc.Scope.Namespaces}} {
+	}{{&s.Kinds, "kinds", document.Scope.Kinds}, {&s.Namespaces, "namespaces", document.Scope.Namespaces}} {
 		if len(*q.list) > 0 {
 			continue
 		}
 		answer, err := c.Ask(q.flag + " (it asks for " + strings.Join(q.wish, ", ") + "): ")
 		if err != nil {
-			return s, diag.New(diag.Usage, "adding key %s: --%s is missing", doc.Fingerprint.Short(), q.flag).
+			return s, diag.New(diag.Usage, "adding key %s: --%s is missing", document.Fingerprint.Short(), q.flag).
 				WithHint("say for which items it counts: --kinds tool --namespaces 'NAME/**'; it asks for kinds %s, namespaces %s",
-					strings.Join(doc.Scope.Kinds, ","), strings.Join(doc.Scope.Namespaces, ","))
+					strings.Join(document.Scope.Kinds, ","), strings.Join(document.Scope.Namespaces, ","))
 		}
 		*q.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' })
 	}

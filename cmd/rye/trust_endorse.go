@@ -14,6 +14,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func trustEndorseCommand() *cli.Command {
@@ -53,25 +54,25 @@ func runTrustEndorse(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	doc, b, err := documentOf(c, h, c.Arg(0))
+	document, b, err := documentOf(c, h, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	p, signer, err := vouching(ctx, c, h, doc, b)
+	p, signer, err := vouching(ctx, c, h, document, b)
 	if err != nil {
 		return err
 	}
 	if err := mustAnchor(h, signer, "endorse"); err != nil {
 		return err
 	}
-	name, endorsement, err := trust.NewEndorsement(ctx, p, signer)
+	name, endorsement, err := doc.NewEndorsement(ctx, p, signer)
 	if err != nil {
 		return err
 	}
 	if err := h.RecordDocuments(ctx, space.Project, trust.File{Name: name, Data: endorsement}); err != nil {
 		return err
 	}
-	if _, err := trust.AddToProject(dir, doc.Name(), b); err != nil {
+	if _, err := trust.AddToProject(dir, document.Name(), b); err != nil {
 		return err
 	}
 	if err := copyAnchor(h, dir, signer); err != nil {
@@ -81,8 +82,8 @@ func runTrustEndorse(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]any{"fingerprint": doc.Fingerprint, "owner": doc.Owner, "scope": p.Scope, "endorsement": at}, func() {
-		c.UI.Out("endorsing %s (%s) for %s", doc.Fingerprint.Short(), doc.Owner, p.Scope.String())
+	return c.UI.Show(map[string]any{"fingerprint": document.Fingerprint, "owner": document.Owner, "scope": p.Scope, "endorsement": at}, func() {
+		c.UI.Out("endorsing %s (%s) for %s", document.Fingerprint.Short(), document.Owner, p.Scope.String())
 		c.UI.Out("endorsement %s", fromHere(c, at))
 		c.UI.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
 	})
@@ -114,16 +115,16 @@ func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
 
 // documentOf returns a key document by its file, or by the key when you or the
 // project hold one.
-func documentOf(c *cli.Call, h *project.Project, word string) (*trust.Document, []byte, error) {
+func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte, error) {
 	path := c.Path(word)
 	b, err := os.ReadFile(path)
 	if err == nil {
-		doc, err := proposedKey(path, b)
-		if fp, known := anyKey(h, word); err == nil && known == nil && fp != doc.Fingerprint {
-			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, doc.Fingerprint.Short(), fp.Short()).
+		document, err := proposedKey(path, b)
+		if fp, known := anyKey(h, word); err == nil && known == nil && fp != document.Fingerprint {
+			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, document.Fingerprint.Short(), fp.Short()).
 				WithHint("name the file as ./%s, or the key by its fingerprint", word)
 		}
-		return doc, b, err
+		return document, b, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
@@ -134,8 +135,8 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*trust.Document, 
 	}
 	for _, d := range h.Trust.Documents(fp) {
 		if b, err = os.ReadFile(d.Path); err == nil {
-			doc, err := proposedKey(filepath.Base(d.Path), b)
-			return doc, b, err
+			document, err := proposedKey(filepath.Base(d.Path), b)
+			return document, b, err
 		}
 	}
 	return nil, nil, diag.New(diag.KeyUnknown, "finding key %s: no document about it is here", fp.Short()).WithHint("name the document's file")
@@ -156,7 +157,7 @@ func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 		}
 	}
 	for _, p := range h.Trust.Proposals() {
-		if p.Kind == trust.KindKey {
+		if p.Kind == doc.KindKey {
 			match(p.Fingerprint, p.Owner)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func trustRefreshCommand() *cli.Command {
@@ -42,7 +43,7 @@ func runTrustRefresh(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	listed := h.Trust.ProjectRevocations()
-	name, b, err := trust.NewRevocationList(ctx, listed, signer, c.Now())
+	name, b, err := doc.NewRevocationList(ctx, listed, signer, c.Now())
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // The one key and the one instant of every example.
@@ -132,7 +132,7 @@ func signedText(t testing.TB, b []byte, s sign.Style, sub sign.Subject) []byte {
 // that the first of them signs.
 func vectors(t testing.TB) map[string][]byte {
 	t.Helper()
-	hash, _ := sign.StyleByName("#")
+	hash := sign.Hash()
 	html, _ := sign.StyleByName("<!--")
 	hello := item.Ref{Kind: item.Tool, ID: "demo/hello"}
 	tool := signedText(t, []byte("#!/usr/bin/env python3\nprint(\"hello\")\n"), hash, extract.Subject(hello))
@@ -153,21 +153,21 @@ func documents(t testing.TB) map[string][]byte {
 	t.Helper()
 	ctx := t.Context()
 	day := time.Date(2026, 2, 14, 0, 0, 0, 0, time.UTC)
-	scope := trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
-	name, doc, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{
-		Owner: "ada", Identities: []string{"mailto:ada@example.com"}, NotBefore: day, Scope: scope, Now: signedAt}, testKey)
+	scope := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
+	name, document, err := doc.NewKey(ctx, doc.KeyParams{
+		Owner: "ada", NotBefore: day, Scope: scope, Now: signedAt}, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gname, grant, err := trust.NewGrant(ctx, trust.GrantParams{Document: doc, Scope: scope, Now: signedAt}, testKey)
+	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, Scope: scope, Now: signedAt}, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rname, revocation, err := trust.NewRevocation(ctx, trust.RevocationParams{Reason: trust.ReasonCompromised, CutOff: signedAt, Now: signedAt}, testKey)
+	rname, revocation, err := doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: signedAt, Now: signedAt}, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out := map[string][]byte{"trust/" + name: doc, "trust/" + gname: grant, "offline/" + rname: revocation}
+	out := map[string][]byte{"trust/" + name: document, "trust/" + gname: grant, "offline/" + rname: revocation}
 	maps.Copy(out, otherDocuments(t, day, revocation))
 	return out
 }
@@ -188,28 +188,28 @@ func otherDocuments(t testing.TB, day time.Time, revocation []byte) map[string][
 		return b
 	}
 	key := func() []byte {
-		name, b, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "ben", NotBefore: day, Now: signedAt,
-			Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}}, colleague)
+		name, b, err := doc.NewKey(ctx, doc.KeyParams{Owner: "ben", NotBefore: day, Now: signedAt,
+			Scope: doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}}, colleague)
 		return add(name, b, err)
 	}()
-	scope := trust.Scope{Kinds: []string{"tool", "directive"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}
+	scope := doc.Scope{Kinds: []string{"tool", "directive"}, Namespaces: []string{"ben/**"}, May: []string{"sign"}}
 	until := day.AddDate(0, 3, 0)
-	name, b, err := trust.NewGrant(ctx, trust.GrantParams{Document: key, NotAfter: until, Scope: scope, Now: signedAt}, testKey)
+	name, b, err := doc.NewGrant(ctx, doc.PermissionParams{Document: key, NotAfter: until, Scope: scope, Now: signedAt}, testKey)
 	add(name, b, err)
-	name, b, err = trust.NewEndorsement(ctx, trust.GrantParams{Document: key, NotAfter: until, Scope: scope, Now: signedAt}, testKey)
+	name, b, err = doc.NewEndorsement(ctx, doc.PermissionParams{Document: key, NotAfter: until, Scope: scope, Now: signedAt}, testKey)
 	add(name, b, err)
-	name, b, err = trust.NewRotation(ctx, trust.RotationParams{Now: signedAt}, testKey, colleague)
+	name, b, err = doc.NewRotation(ctx, doc.RotationParams{Now: signedAt}, testKey, colleague)
 	add(name, b, err)
-	name, b, err = trust.NewRevocationList(ctx, []item.Digest{item.DigestOf(revocation)}, testKey, signedAt)
+	name, b, err = doc.NewRevocationList(ctx, []item.Digest{item.DigestOf(revocation)}, testKey, signedAt)
 	add(name, b, err)
-	earlier := trust.Release{Bundle: bundleID, Version: "0.9.0", Why: "the tool demo/upper printed its environment",
+	earlier := doc.Release{Bundle: bundleID, Version: "0.9.0", Why: "the tool demo/upper printed its environment",
 		Manifest: item.DigestOf([]byte("an earlier manifest, signed")), Content: item.DigestOf([]byte("an earlier manifest"))}
-	name, b, err = trust.NewReleaseRevocation(ctx, earlier, testKey, signedAt)
+	name, b, err = doc.NewReleaseRevocation(ctx, earlier, testKey, signedAt)
 	add(name, b, err)
 	two := []ed25519.PublicKey{testKey.Public(), colleague.Public()}
-	publisher := trust.Publisher{Name: "demo", Version: 1, Bundles: []string{"demo-tools", "github.com/acme/demo-tools"},
-		Root: trust.Role{Keys: two, Threshold: 2}, Release: trust.Role{Keys: two, Threshold: 2}, Revoke: trust.Role{Keys: two, Threshold: 1}}
-	name, b, err = trust.NewPublisher(ctx, publisher, testKey, signedAt)
+	publisher := doc.Publisher{Name: "demo", Version: 1, Bundles: []string{"demo-tools", "github.com/acme/demo-tools"},
+		Root: doc.Role{Keys: two, Threshold: 2}, Release: doc.Role{Keys: two, Threshold: 2}, Revoke: doc.Role{Keys: two, Threshold: 1}}
+	name, b, err = doc.NewPublisher(ctx, publisher, testKey, signedAt)
 	add(name, b, err)
 	return out
 }
@@ -228,7 +228,7 @@ func manifest(t testing.TB, files map[string][]byte) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hash, _ := sign.StyleByName("#")
+	hash := sign.Hash()
 	return signedText(t, b, hash, bundle.Subject(bundleID))
 }
 

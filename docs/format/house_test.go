@@ -24,6 +24,7 @@ import (
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -56,8 +57,8 @@ func newHouse(t *testing.T, later ...string) *house {
 	}
 	trustDir := filepath.Join(dir, "trust")
 	fp := sign.FingerprintOf(testKey.Public())
-	doc, grant := trust.FileName(trust.KindKey, fp), trust.FileName(trust.KindGrant, fp)
-	if err := trust.AddOwnKey(trustDir, trust.File{Name: doc, Data: own[doc]}, trust.File{Name: grant, Data: own[grant]}); err != nil {
+	document, grant := doc.FileName(doc.KindKey, fp), doc.FileName(doc.KindGrant, fp)
+	if err := trust.AddOwnKey(trustDir, trust.File{Name: document, Data: own[document]}, trust.File{Name: grant, Data: own[grant]}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range later {
@@ -82,7 +83,7 @@ func (h *house) open(t *testing.T, trustDir, cache string) {
 	}
 	var bad []diag.Finding
 	h.trust, bad = trust.Load(trust.Params{UserDir: trustDir, Now: now, Anchors: []trust.Anchor{{Public: dev, Owner: "rye", EmbeddedOnly: true,
-		Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}}}})
+		Scope: doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign"}}}}})
 	if len(bad) > 0 {
 		t.Fatal(bad)
 	}
@@ -162,7 +163,7 @@ func TestConfigLayersMerge(t *testing.T) {
 	h := newHouse(t)
 	home := t.TempDir()
 	file := filepath.Join(home, space.Dir, "config", "demo", "limits.yaml")
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	sub := extract.Subject(item.Ref{Kind: item.Config, ID: "demo/limits"})
 	layer := signedText(t, []byte(marked(t, "layer")), style, sub)
 	write(t, file, layer)
@@ -202,7 +203,7 @@ func marked(t *testing.T, name string) string {
 // The revocation of the examples ends the key: nothing counts any more.
 func TestRevocationEndsTheKey(t *testing.T) {
 	fp := sign.FingerprintOf(testKey.Public())
-	h := newHouse(t, filepath.Join("examples", "offline", trust.FileName(trust.KindRevocation, fp)))
+	h := newHouse(t, filepath.Join("examples", "offline", doc.FileName(doc.KindRevocation, fp)))
 	r := h.walk(t)
 	for _, f := range r.Files {
 		if f.Bundle == "" && f.Verdict.Code != diag.Revoked {
@@ -268,17 +269,17 @@ func TestTrustDocuments(t *testing.T) {
 		if !strings.HasSuffix(p, ".toml") || strings.HasPrefix(p, "project/") {
 			continue
 		}
-		d, fs := trust.ParseDocument(filepath.Base(p), b)
+		d, fs := doc.Parse(filepath.Base(p), b)
 		if d == nil || len(fs) > 0 {
 			t.Errorf("%s: %v", p, fs)
 			continue
 		}
-		kinds[d.Kind] = true
-		if _, fs := trust.ParseDocument("x-"+filepath.Base(p), b); len(fs) == 0 {
+		kinds[d.Head().Kind] = true
+		if _, fs := doc.Parse("x-"+filepath.Base(p), b); len(fs) == 0 {
 			t.Errorf("%s is read under another name", p)
 		}
 	}
-	for _, k := range []string{trust.KindKey, trust.KindGrant, trust.KindRevocation, trust.KindEndorsement, trust.KindRotation, trust.KindRevocations, trust.KindReleaseRevocation, trust.KindPublisher} {
+	for _, k := range []string{doc.KindKey, doc.KindGrant, doc.KindRevocation, doc.KindEndorsement, doc.KindRotation, doc.KindRevocations, doc.KindReleaseRevocation, doc.KindPublisher} {
 		if !kinds[k] {
 			t.Errorf("no example of a %s", k)
 		}

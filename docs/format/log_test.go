@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/auditlog"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // logFiles are the files of the log, below examples/state.
@@ -24,9 +24,9 @@ var logFiles = []string{auditlog.File, auditlog.HeadFile}
 func signatureLog(t testing.TB, files map[string][]byte) map[string][]byte {
 	t.Helper()
 	fp := sign.FingerprintOf(testKey.Public())
-	key := trust.FileName(trust.KindKey, fp)
+	key := doc.FileName(doc.KindKey, fp)
 	made := []auditlog.Entry{
-		{Surface: "cli", Use: "trust", Kind: trust.KindKey, ID: strings.TrimSuffix(key, ".toml"), Space: "user", Digest: digest(t, files, "trust/"+key)},
+		{Surface: "cli", Use: "trust", Kind: doc.KindKey, ID: strings.TrimSuffix(key, ".toml"), Space: "user", Digest: digest(t, files, "trust/"+key)},
 		{Surface: "hook", Use: "sign", Kind: "tool", ID: "demo/greet", Space: "project", Project: "/home/ada/hello", Digest: digest(t, files, project+"/tools/demo/greet.py")},
 		{Surface: "cli", Use: "release", Kind: bundle.Subject(bundleID).Kind, ID: bundleID, Space: "project", Project: "/home/ada/hello",
 			Digest: digest(t, files, path.Join("project", bundle.ManifestPath(bundleID)))},

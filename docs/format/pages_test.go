@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 func pages(t *testing.T) []string {
@@ -189,7 +189,7 @@ func TestPagesListWhatTheCodeKnows(t *testing.T) {
 	for _, c := range extract.Codecs() {
 		has("extractor.md", "| `"+c+"` |")
 	}
-	for _, u := range trust.Uses() {
+	for _, u := range doc.Uses() {
 		has("trust-documents.md", "`"+u+"`")
 	}
 	for _, e := range extract.Boot().All() {

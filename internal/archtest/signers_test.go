@@ -30,8 +30,8 @@ func signers() map[string]string {
 		"cmd/rye.releaseRevocation": "recordDocuments",
 		"cmd/rye.signPublisher":     "recordDocuments",
 		"cmd/rye.revocation":        "recordDocuments",
-		"trust.signAs":              "the callers of the exported functions of trust/new.go",
-		"trust.NewRotation":         "its callers",
+		"trust/doc.sign":            "the callers of the exported functions of trust/doc",
+		"trust/doc.NewRotation":     "its callers",
 		"internal/testkit.Own":      "tests only",
 		"internal/testkit.Signed":   "tests only",
 	}
@@ -40,7 +40,7 @@ func signers() map[string]string {
 // maker reports whether a function of a package makes a signature. The method
 // Prepare of primary.Verbs does so as well; signing checks it by name.
 func maker(pkg, name string) bool {
-	return pkg == "sign" && (name == "Sign" || name == "SignDetached") || pkg == "trust" && strings.HasPrefix(name, "New")
+	return pkg == "sign" && (name == "Sign" || name == "SignDetached") || pkg == "doc" && strings.HasPrefix(name, "New")
 }
 
 func TestEverySignatureIsRecorded(t *testing.T) {
@@ -55,7 +55,7 @@ func TestEverySignatureIsRecorded(t *testing.T) {
 			t.Errorf("signers has %s, which does not make a signature", name)
 		}
 	}
-	bad := parse(t, "x", "x/x.go", "package x\nfunc a() { sign.Sign() }\nfunc (r *R) b() { func() { trust.NewGrant() }() }\nfunc c() { r.Sign(); sign.Verify() }\nvar d = sign.SignDetached\n")
+	bad := parse(t, "x", "x/x.go", "package x\nfunc a() { sign.Sign() }\nfunc (r *R) b() { func() { doc.NewGrant() }() }\nfunc c() { r.Sign(); sign.Verify() }\nvar d = sign.SignDetached\n")
 	if got := slices.Sorted(maps.Keys(signing([]source{bad}))); !slices.Equal(got, []string{"x.", "x.a", "x.b"}) {
 		t.Errorf("makers: %q", got)
 	}

@@ -44,7 +44,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 		}},
 		{"Verbs", []entry{
@@ -77,7 +77,8 @@ func layers() []layer {
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 		}},
 		{"Trust, files and permissions", []entry{
-			{"trust", set("sign", "item")},
+			{"trust", set("trust/doc", "sign", "item")},
+			{"trust/doc", set("sign", "item")},
 			{"lock/sbom", set("lock", "item")},
 			{"lock", set("sign", "item")},
 			{"bundle", set("sign", "item")},
@@ -92,7 +93,7 @@ func layers() []layer {
 			{"stdlib", set()},
 		}},
 		{"Tests and measurement", []entry{
-			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "internal/extract", "sign", "item")},
+			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "trust/doc", "internal/extract", "sign", "item")},
 			{"internal/selfhost", set()},
 			{"internal/archtest", set()},
 			{"docs/format", set()},

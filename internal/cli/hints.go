@@ -28,6 +28,7 @@ func hintTables() []map[situation]string {
 		appletHints(),
 		leavesHints(),
 		packagesHints(),
+		trustHints(),
 	}
 }
 

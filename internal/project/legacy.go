@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/legacy"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // legacyDir returns the folder of the keys that the user trusted in the Python
@@ -39,8 +39,8 @@ func readLegacyKey(path string) (legacy.Key, error) {
 	if err != nil {
 		return legacy.Key{}, diag.New(diag.FileSystemError, "%w", err)
 	}
-	if len(b) > trust.MaxDocument {
-		return legacy.Key{}, diag.New(diag.TooLarge, "it has %d bytes, at most %d are read", len(b), trust.MaxDocument)
+	if len(b) > doc.MaxDocument {
+		return legacy.Key{}, diag.New(diag.TooLarge, "it has %d bytes, at most %d are read", len(b), doc.MaxDocument)
 	}
 	k, err := legacy.ParseKey(path, b)
 	if err != nil {

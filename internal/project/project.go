@@ -20,9 +20,9 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
-	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // house is what the commands about items work with, built once for a call.
@@ -101,13 +101,12 @@ func (c *Env) system() (*bundle.Opened, error) {
 		return nil, nil
 	}
 	anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: c.Now})
-	style, _ := sign.StyleByName("#")
 	return bundle.Open(c.Stdlib, stdlib.Bundle, func(manifest []byte) error {
 		where := bundle.ManifestPath(stdlib.Bundle)
-		return anchors.Verify(trust.Input{
-			Space: string(space.System), Embedded: true, Path: where, Bytes: manifest, Style: style,
-			Subject: bundle.Subject(stdlib.Bundle), Use: "release", MaxSize: bundle.MaxManifest, Text: true,
-		}).Err(where)
+		return anchors.Verify(trust.ManifestInput(trust.Input{
+			Space: string(space.System), Embedded: true, Path: where,
+			Bytes: manifest, Subject: bundle.Subject(stdlib.Bundle),
+		})).Err(where)
 	})
 }
 
@@ -142,7 +141,7 @@ func CompiledAnchors() []trust.Anchor {
 	}
 	return []trust.Anchor{{
 		Public: pub, Owner: "rye development key", EmbeddedOnly: true,
-		Scope: trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release", "provider"}},
+		Scope: doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release", "provider"}},
 	}}
 }
 

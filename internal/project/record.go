@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // What may ask for a signature, as the log of signatures says it.
@@ -40,15 +41,16 @@ func (h *Project) Record() func(context.Context, []auditlog.Entry) error {
 func (h *Project) RecordDocuments(ctx context.Context, in space.Name, files ...trust.File) error {
 	var made []auditlog.Entry
 	for _, f := range files {
-		doc, fs := trust.ParseDocument(f.Name, f.Data)
-		if doc == nil {
+		document, fs := doc.Parse(f.Name, f.Data)
+		if document == nil {
 			return diag.FromFindings("recording the signature", diag.WithPath(fs, f.Name))
 		}
-		e := auditlog.Entry{Use: documentUse(doc.Kind), Kind: doc.Kind, ID: doc.Stem, Space: string(in), Digest: doc.Digest.String(), Key: doc.Signer.String()}
-		if doc.Kind == trust.KindRotation { // the successor signed what is in it
-			e.Key = sign.FingerprintOf(doc.Successor).String()
+		head := document.Head()
+		e := auditlog.Entry{Use: documentUse(head.Kind), Kind: head.Kind, ID: head.Stem, Space: string(in), Digest: head.Digest.String(), Key: head.Signer.String()}
+		if rotation, ok := document.(*doc.Rotation); ok { // the successor signed what is in it
+			e.Key = sign.FingerprintOf(rotation.Successor).String()
 			made = append(made, e)
-			e.Key = doc.Signer.String()
+			e.Key = head.Signer.String()
 		}
 		made = append(made, e)
 	}
@@ -58,11 +60,11 @@ func (h *Project) RecordDocuments(ctx context.Context, in space.Name, files ...t
 // documentUse returns what the signature of a trust document is good for.
 func documentUse(kind string) string {
 	switch kind {
-	case trust.KindEndorsement:
+	case doc.KindEndorsement:
 		return "endorse"
-	case trust.KindRevocation, trust.KindRevocations, trust.KindReleaseRevocation:
+	case doc.KindRevocation, doc.KindRevocations, doc.KindReleaseRevocation:
 		return "revoke"
-	case trust.KindRotation:
+	case doc.KindRotation:
 		return "rotate"
 	}
 	return "trust"

@@ -27,6 +27,7 @@ import (
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // memSigner is a key in memory.
@@ -52,8 +53,8 @@ func devKey(t *testing.T) memSigner {
 	return memSigner{ed25519.NewKeyFromSeed(seed)}
 }
 
-func everything() trust.Scope {
-	return trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
+func everything() doc.Scope {
+	return doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
 }
 
 // world is a project, a user with one key of his own, and a system space.
@@ -93,19 +94,19 @@ func newWorld(t *testing.T) *world {
 }
 
 // own makes the key one of the user's own.
-func (w *world) own(s memSigner, scope trust.Scope) {
+func (w *world) own(s memSigner, scope doc.Scope) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	from, to := w.now.AddDate(0, -1, 0), w.now.AddDate(1, 0, 0)
-	name, doc, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "ada", NotBefore: from, NotAfter: to, Scope: scope, Now: w.now}, s)
+	name, document, err := doc.NewKey(ctx, doc.KeyParams{Owner: "ada", NotBefore: from, NotAfter: to, Scope: scope, Now: w.now}, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	gname, grant, err := trust.NewGrant(ctx, trust.GrantParams{Document: doc, NotBefore: from, NotAfter: to, Scope: scope, Now: w.now}, s)
+	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, NotBefore: from, NotAfter: to, Scope: scope, Now: w.now}, s)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := trust.AddOwnKey(w.trustDir, trust.File{Name: name, Data: doc}, trust.File{Name: gname, Data: grant}); err != nil {
+	if err := trust.AddOwnKey(w.trustDir, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
-	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 const bashRuntime = "tools/rye/core/runtimes/bash_runtime.yaml"
@@ -283,15 +283,15 @@ func TestProjectBringsNoTrust(t *testing.T) {
 	w := newWorld(t)
 	mallory := seeded(66)
 	ctx := t.Context()
-	name, doc, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: "mallory", NotBefore: w.now.AddDate(0, -1, 0), Scope: everything(), Now: w.now}, mallory)
+	name, document, err := doc.NewKey(ctx, doc.KeyParams{Owner: "mallory", NotBefore: w.now.AddDate(0, -1, 0), Scope: everything(), Now: w.now}, mallory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gname, grant, err := trust.NewGrant(ctx, trust.GrantParams{Document: doc, Scope: everything(), Now: w.now}, mallory)
+	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, Scope: everything(), Now: w.now}, mallory)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, b := range map[string][]byte{name: doc, gname: grant} {
+	for name, b := range map[string][]byte{name: document, gname: grant} {
 		w.write(w.project, "trust/"+name, b)
 	}
 	w.write(w.project, bashRuntime, signed(t, mallory, w.now, bashRuntime, systemBodies(t)[bashRuntime]))
@@ -347,7 +347,7 @@ func TestEjectEditSign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	style, _ := sign.StyleByName("#")
+	style := sign.Hash()
 	if sp, err := sign.SplitFile(b, style); err != nil || sp.Line.Key != sign.FingerprintOf(w.key.Public()) {
 		t.Errorf("the copy is not signed by the user's key: %v", err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // House is a project, and a user with one key of his own. Its folders are
@@ -74,20 +75,20 @@ func Key(n byte) sign.Signer {
 }
 
 // Everything is the scope of a key that may sign and release all there is.
-func Everything() trust.Scope {
-	return trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
+func Everything() doc.Scope {
+	return doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
 }
 
 // Own makes a key one of the user's own, within a scope.
-func (h *House) Own(s sign.Signer, owner string, scope trust.Scope) {
+func (h *House) Own(s sign.Signer, owner string, scope doc.Scope) {
 	h.T.Helper()
 	ctx := h.T.Context()
 	from, to := h.Now.AddDate(0, -1, 0), h.Now.AddDate(1, 0, 0)
-	name, doc, err := trust.NewKeyDocument(ctx, trust.KeyDocParams{Owner: owner, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
+	name, document, err := doc.NewKey(ctx, doc.KeyParams{Owner: owner, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
 	check(h.T, err)
-	gname, grant, err := trust.NewGrant(ctx, trust.GrantParams{Document: doc, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
+	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
 	check(h.T, err)
-	check(h.T, trust.AddOwnKey(h.Trust, trust.File{Name: name, Data: doc}, trust.File{Name: gname, Data: grant}))
+	check(h.T, trust.AddOwnKey(h.Trust, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}))
 }
 
 // Signed returns body as the file at rel below .ai, signed inline by s. The

@@ -24,13 +24,14 @@ import (
 	"github.com/ryeos/rye/resolve"
 	signing "github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 const greet = "# Greet\n\n```xml\n<directive name=\"greet\" version=\"1.0.0\">\n  <metadata>\n    <description>Greets.</description>\n  </metadata>\n  <inputs>\n" +
 	"    <input name=\"who\" type=\"string\" required=\"true\">Whom.</input>\n  </inputs>\n</directive>\n```\n\nGreet {input:who}.\n"
 
 // agentKey is the key that agents of these tests sign with.
-var agentScope = trust.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
+var agentScope = doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
 
 // place builds where an agent's calls work: the user's settings count, the
 // project's only narrow.

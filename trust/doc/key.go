@@ -1,0 +1,173 @@
+package doc
+
+import (
+	"context"
+	"crypto/ed25519"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
+)
+
+// Key is a key document: a public key with its owner, validity and scope, signed
+// by that key.
+type Key struct {
+	Header
+	Fingerprint         sign.Fingerprint
+	Public              ed25519.PublicKey
+	Owner               string // as written: escape it before printing
+	NotBefore, NotAfter time.Time
+	Scope               Scope // what the owner asks for
+}
+
+// KeyParams is the content of a new key document. The key is the signer's.
+type KeyParams struct {
+	Owner     string
+	NotBefore time.Time // zero: Now
+	NotAfter  time.Time // zero: a year after NotBefore
+	Scope     Scope
+	Now       time.Time // the time of the signature
+}
+
+// About returns the key.
+func (d *Key) About() sign.Fingerprint { return d.Fingerprint }
+
+// Name returns the name for the key.
+func (d *Key) Name() string { return FileName(KindKey, d.Fingerprint) }
+
+func (d *Key) embedded() ed25519.PublicKey { return d.Public }
+
+func (d *Key) read(f *fields) {
+	f.word("algorithm", "ed25519")
+	d.Public, d.Fingerprint, d.Weak = f.signingKey("public-key")
+	d.Owner = f.label("owner", true, 256)
+	// Documents of earlier versions have identities. They are checked and not
+	// used.
+	f.list("identities", 32, func(s string) string {
+		if s == "" || len(s) > 512 {
+			return "an identity has 1 to 512 bytes"
+		}
+		return ""
+	})
+	d.NotBefore, d.NotAfter = f.validity()
+	d.Scope = f.scope()
+}
+
+// NewKey returns the file name and the bytes of a signed key document.
+func NewKey(ctx context.Context, p KeyParams, signer sign.Signer) (name string, b []byte, err error) {
+	if p.NotBefore.IsZero() {
+		p.NotBefore = p.Now
+	}
+	if p.NotAfter.IsZero() {
+		p.NotAfter = p.NotBefore.AddDate(1, 0, 0)
+	}
+	var w writer
+	w.head(KindKey)
+	w.public(signer)
+	w.str("owner", p.Owner)
+	w.validity(p.NotBefore, p.NotAfter)
+	w.scope(p.Scope)
+	return w.sign(ctx, KindKey, stemOf(KindKey, sign.FingerprintOf(signer.Public())), signer, p.Now)
+}
+
+// Permission is what a grant and an endorsement have in common: the signer
+// permits one key document, named by its digest, within a scope.
+type Permission struct {
+	Header
+	Fingerprint         sign.Fingerprint
+	Document            item.Digest // of the key document
+	NotBefore, NotAfter time.Time
+	Scope               Scope
+}
+
+// Grant is a user's permission for a key. One of the user's own keys signs it.
+type Grant struct{ Permission }
+
+// Endorsement is an anchor's permission for a key. It is kept in the project.
+type Endorsement struct{ Permission }
+
+// PermissionParams is the content of a new grant or endorsement.
+type PermissionParams struct {
+	Document  []byte    // the file of the key document
+	NotBefore time.Time // zero: that of the key document
+	NotAfter  time.Time // zero: that of the key document
+	Scope     Scope
+	Now       time.Time // the time of the signature
+}
+
+// About returns the key that is permitted.
+func (d *Permission) About() sign.Fingerprint { return d.Fingerprint }
+
+func (d *Permission) embedded() ed25519.PublicKey { return nil }
+
+func (d *Permission) read(f *fields) {
+	d.Fingerprint = f.fingerprint("key")
+	d.Document = f.digest("document")
+	d.NotBefore, d.NotAfter = f.validity()
+	d.Scope = f.scope()
+}
+
+// Name returns the name for the permitted key.
+func (d *Grant) Name() string { return FileName(KindGrant, d.Fingerprint) }
+
+// Name returns the name for the permitted key and the signer.
+func (d *Endorsement) Name() string { return FileNameBy(KindEndorsement, d.Fingerprint, d.Signer) }
+
+// NewGrant returns the file name and the bytes of a grant. The signer must be
+// one of the user's own keys. If it signs a grant for its own document, the key
+// becomes the user's own.
+func NewGrant(ctx context.Context, p PermissionParams, signer sign.Signer) (name string, b []byte, err error) {
+	w, key, err := permission(KindGrant, p)
+	if err != nil {
+		return "", nil, err
+	}
+	return w.sign(ctx, KindGrant, stemOf(KindGrant, key), signer, p.Now)
+}
+
+// NewEndorsement returns the file name and the bytes of an endorsement. It is
+// valid only if the signer is an anchor that may endorse.
+func NewEndorsement(ctx context.Context, p PermissionParams, signer sign.Signer) (name string, b []byte, err error) {
+	w, key, err := permission(KindEndorsement, p)
+	if err != nil {
+		return "", nil, err
+	}
+	return w.sign(ctx, KindEndorsement, stemBy(KindEndorsement, key, sign.FingerprintOf(signer.Public())), signer, p.Now)
+}
+
+// permission writes the text of a grant or endorsement and returns the key that
+// it permits.
+func permission(kind string, p PermissionParams) (writer, sign.Fingerprint, error) {
+	var w writer
+	d, err := keyDocument(p.Document)
+	if err != nil {
+		return w, sign.Fingerprint{}, err
+	}
+	if p.NotBefore.IsZero() {
+		p.NotBefore = d.NotBefore
+	}
+	if p.NotAfter.IsZero() {
+		p.NotAfter = d.NotAfter
+	}
+	w.head(kind)
+	w.str("key", d.Fingerprint.String())
+	w.str("document", d.Digest.String())
+	w.validity(p.NotBefore, p.NotAfter)
+	w.scope(p.Scope)
+	return w, d.Fingerprint, nil
+}
+
+// keyDocument reads a key document under the name that its key determines.
+func keyDocument(b []byte) (*Key, error) {
+	const doing = "granting a key document"
+	d, fs := Read("key.toml", b)
+	key, ok := d.(*Key)
+	if !ok || key.Public == nil {
+		return nil, diag.FromFindings(doing, append(fs, diag.Errorf(diag.ValidationFailed, 1, 1, "it is not a key document")))
+	}
+	d, fs = Parse(key.Name(), b)
+	if err := diag.FromFindings(doing, fs); err != nil {
+		return nil, err
+	}
+	return d.(*Key), nil
+}
