@@ -6,62 +6,62 @@ import (
 	"sync"
 )
 
-// Likeness is how easily one id is mistaken for another.
+// Likeness says how easily one id is taken for another.
 type Likeness int
 
-// The values of Likeness.
+// The likenesses.
 const (
 	Unlike    Likeness = iota
-	Close              // one letter is added, missing, different or swapped
+	Close              // one letter more, less, other or in another place
 	Lookalike          // the same at a glance: rn for m, 0 for o
 )
 
-// minTypoLength is the length from which one different letter is a typo. Shorter
-// words, such as lib and lab, are different words.
-const minTypoLength = 5
+// shortest is the length from which one letter is a slip: lib and lab are two
+// words.
+const shortest = 5
 
-// Look is the comparable form of an id.
+// Look is an id as it is compared with others.
 type Look struct {
-	ID       ID
-	location string // of the repository, independent of the protocol
-	skeleton string // location with lookalike letters replaced
+	ID     ID
+	place  string // where it leads
+	glance string // what a hurried reader sees of that
 }
 
-// LookOf returns the comparable form of an id.
+// LookOf returns how an id looks.
 func LookOf(id ID) Look {
-	location := id.location()
-	return Look{id, location, confusables().Replace(location)}
+	p := id.place()
+	return Look{id, p, glance(p)}
 }
 
-// Looks returns the comparable forms of the ids of the bundles, in their order.
+// Looks returns how the ids of the bundles look, in their order.
 func (l *Lock) Looks() []Look {
 	out := make([]Look, len(l.Bundles))
 	for i, b := range l.Bundles {
-		id, _ := ParseID(b.ID) // an invalid id is similar to no other
+		id, _ := ParseID(b.ID) // one that cannot be read is like none
 		out[i] = LookOf(id)
 	}
 	return out
 }
 
-// Alike returns how easily two ids are mistaken for each other. Two versions of one
-// bundle, and two addresses of one repository, are Unlike.
+// Alike says how easily two ids are taken for each other. Two versions of one
+// bundle, and two addresses of one repository, are not alike but the same.
 func (a Look) Alike(b Look) Likeness {
 	switch {
-	case a.location == b.location || a.ID.Kind == PathID || b.ID.Kind == PathID:
-	case a.skeleton == b.skeleton:
+	case a.place == b.place || a.ID.Kind == PathID || b.ID.Kind == PathID:
+	case a.glance == b.glance:
 		return Lookalike
-	case a.oneTypo(b):
+	case a.close(b):
 		return Close
 	}
 	return Unlike
 }
 
-// oneTypo reports whether one element of the path differs, by one typo.
-func (a Look) oneTypo(b Look) bool {
-	if d := len(a.location) - len(b.location); d < -1 || d > 1 {
+// close reports whether one element differs, by a slip.
+func (a Look) close(b Look) bool {
+	if d := len(a.place) - len(b.place); d < -1 || d > 1 {
 		return false
 	}
-	xs, ys := strings.Split(a.location, "/"), strings.Split(b.location, "/")
+	xs, ys := strings.Split(a.place, "/"), strings.Split(b.place, "/")
 	if len(xs) != len(ys) {
 		return false
 	}
@@ -75,17 +75,16 @@ func (a Look) oneTypo(b Look) bool {
 		}
 		differ = i
 	}
-	return typo(xs[differ], ys[differ])
+	return slip(xs[differ], ys[differ])
 }
 
 // Same reports whether two different ids are two addresses of one bundle.
 func (a Look) Same(b Look) bool {
-	return a.ID != b.ID && a.ID.Kind != PathID && b.ID.Kind != PathID && a.ID.Major == b.ID.Major && a.location == b.location
+	return a.ID != b.ID && a.ID.Kind != PathID && b.ID.Kind != PathID && a.ID.Major == b.ID.Major && a.place == b.place
 }
 
-// location returns the location of a repository, which is the same for all
-// protocols.
-func (id ID) location() string {
+// place is where an id leads, whatever way is taken there.
+func (id ID) place() string {
 	repo := strings.ToLower(id.Repo)
 	if _, rest, ok := strings.Cut(repo, "://"); ok {
 		repo = rest
@@ -99,18 +98,20 @@ func (id ID) location() string {
 	return path.Join(repo, strings.ToLower(id.Subdir))
 }
 
-// confusables maps letters that look alike to one of them.
-var confusables = sync.OnceValue(func() *strings.Replacer {
+// glance is what a hurried reader sees of an id.
+func glance(s string) string { return hurried().Replace(s) }
+
+var hurried = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("rn", "m", "vv", "w", "cl", "d", "0", "o", "1", "l", "i", "l", "5", "s", "_", "-", ".", "-", "--", "-")
 })
 
-// typo reports whether adding, removing, changing or swapping one letter turns one
-// word into the other. Digits are never typos: tools2 is not tools1.
-func typo(a, b string) bool {
+// slip reports whether one letter more, less, other, or swapped with its
+// neighbour makes one word of the other. Numbers count: tools2 is not tools1.
+func slip(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	if len(a) < minTypoLength || len(b)-len(a) > 1 {
+	if len(a) < shortest || len(b)-len(a) > 1 {
 		return false
 	}
 	i := 0

@@ -40,8 +40,7 @@ func newSessions(server *mcp.Server, calls *calls) *sessions {
 }
 
 // reserve counts a session that is being opened and reports whether the limit
-// permits it. If it
-// returns true, started must follow.
+// permits it. If it returns true, started must follow.
 func (s *sessions) reserve() bool {
 	s.mu.Lock()
 	if len(s.all)+s.starting >= s.limit {

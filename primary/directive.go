@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Prepared is a directive with its inputs filled in, for whoever follows it.
+// Prepared is a directive with its inputs filled in.
 type Prepared struct {
 	Ref         string         `json:"ref"`
 	Title       string         `json:"title,omitempty"`
@@ -26,17 +26,17 @@ type Prepared struct {
 	Item *resolve.Item `json:"-"`
 }
 
-// Directive verifies a directive, checks its inputs and fills them in. No model
-// is called.
-func (h *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
-	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+// Directive verifies a directive, checks its inputs and fills them in. It calls no
+// model.
+func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
+	if err := v.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return nil, err
 	}
-	it, err := h.p.Resolver.Find(ctx, call.Ref)
+	it, err := v.p.Resolver.Find(ctx, call.Ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := h.CheckDraft(it); err != nil {
+	if err := v.CheckDraft(it); err != nil {
 		return nil, err
 	}
 	values, err := inputs(it, call)
@@ -54,8 +54,8 @@ func (h *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	}, nil
 }
 
-// inputs checks a call against the declared inputs: unknown names, missing
-// ones and wrong types, all at once.
+// inputs returns the values of the declared inputs. One error lists every unknown
+// name, missing input and wrong type.
 func inputs(it *resolve.Item, call Call) (map[string]any, error) {
 	s, fs := schema.Compile(InputSchema(it.Meta.Inputs))
 	if err := diag.FromFindings("reading the inputs of "+it.Ref.String(), diag.WithPath(fs, it.Path())); err != nil {
@@ -79,7 +79,7 @@ func inputs(it *resolve.Item, call Call) (map[string]any, error) {
 	return values, diag.FromFindings("checking the inputs of "+it.Ref.String(), bad)
 }
 
-// InputSchema returns the JSON Schema that a directive's inputs amount to.
+// InputSchema returns the JSON Schema of a directive's inputs.
 func InputSchema(ins []item.Input) map[string]any {
 	props := map[string]any{}
 	required := []any{}
@@ -92,8 +92,8 @@ func InputSchema(ins []item.Input) map[string]any {
 	return map[string]any{"type": "object", "properties": props, "required": required, "additionalProperties": false}
 }
 
-// inputTexts renders the values as they stand in the text: texts as they are,
-// everything else as JSON.
+// inputTexts renders the values for the text of the directive: texts unchanged,
+// other values as JSON.
 func inputTexts(values map[string]any) (map[string]string, error) {
 	out := make(map[string]string, len(values))
 	for name, v := range values {

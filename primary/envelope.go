@@ -5,8 +5,8 @@ import (
 	"github.com/ryeos/rye/exec"
 )
 
-// Envelope is the answer to every call: CLI --json, MCP, graphs and threads
-// show the same. Error is set exactly when Success is false.
+// Envelope is the result of a call as MCP clients, graphs and threads read it.
+// Error is set exactly when Success is false.
 type Envelope struct {
 	Success  bool          `json:"success"`
 	Error    *diag.Failure `json:"error,omitempty"`
@@ -14,7 +14,7 @@ type Envelope struct {
 	Data     any           `json:"data,omitempty"`
 }
 
-// Metadata tells how an answer came about.
+// Metadata describes one execution.
 type Metadata struct {
 	Ref        string        `json:"ref"`
 	DryRun     bool          `json:"dry_run,omitempty"`

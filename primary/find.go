@@ -9,28 +9,28 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// Search finds items. Kinds that the caller may not search are left out; when
-// none is left, the call is refused.
-func (h *Verbs) Search(ctx context.Context, q search.Query) (*search.Result, error) {
-	table, err := h.p.Resolver.Table(ctx)
+// Search finds items of the kinds that the caller may search. It returns
+// PERMISSION_DENIED if there is none.
+func (v *Verbs) Search(ctx context.Context, q search.Query) (*search.Result, error) {
+	table, err := v.p.Resolver.Table(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var held []item.Kind
 	all := true
 	for _, ext := range table.All() {
-		if h.p.Caller.Holds(policy.Cap("rye.search." + string(ext.Kind))) {
+		if v.p.Caller.Holds(policy.Cap("rye.search." + string(ext.Kind))) {
 			held = append(held, ext.Kind)
 		} else {
 			all = false
 		}
 	}
 	if len(held) == 0 {
-		return nil, diag.New(diag.PermissionDenied, "checking permission to search: no capability below rye.search is held").
+		return nil, diag.New(diag.PermissionDenied, "checking permission to search: the caller has no capability rye.search.*").
 			WithDetail("missing", "rye.search.*")
 	}
 	if !all {
 		q.Kinds = held
 	}
-	return h.p.Index.Search(ctx, q)
+	return v.p.Index.Search(ctx, q)
 }

@@ -6,9 +6,10 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 )
 
-// sweep removes what killed writes left beside the targets.
-func (h *Verbs) sweep(files []signTarget) {
-	before := h.p.Now().Add(-atomicfile.Abandoned)
+// sweep removes temporary files that killed processes left in the directories of
+// the targets.
+func (v *Verbs) sweep(files []signTarget) {
+	before := v.p.Now().Add(-atomicfile.Abandoned)
 	seen := map[string]bool{}
 	for _, f := range files {
 		if dir := filepath.Dir(f.root.Path(f.rel)); !seen[dir] {

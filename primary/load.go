@@ -16,57 +16,56 @@ import (
 // LoadCall is one request to read an item, or to copy it.
 type LoadCall struct {
 	Ref item.Ref
-	// Source is the space whose copy is meant; "" is the one that a run would
-	// use.
+	// Source is the space to load from; "" is the item that a run would use.
 	Source space.Name
-	// Unverified lets an own item of the project or user be read that does not
-	// verify: whoever edits it must be able to. Its verdict says so. Hidden
-	// characters are never let through, and nothing unverified is copied.
+	// Unverified permits reading an untrusted item of the project or user space,
+	// because its author must be able to edit it. The verdict is in the item.
+	// Files with hidden characters and items of bundles are refused in any case.
 	Unverified bool
 }
 
 // Load returns an item of any kind for reading.
-func (h *Verbs) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) {
-	if err := h.p.Caller.Check(policy.Load, call.Ref); err != nil {
+func (v *Verbs) Load(ctx context.Context, call LoadCall) (*resolve.Item, error) {
+	if err := v.p.Caller.Check(policy.Load, call.Ref); err != nil {
 		return nil, err
 	}
-	it, err := h.inspect(ctx, call)
+	it, err := v.inspect(ctx, call)
 	if err != nil || it.Usable() == nil || call.Unverified && readable(it) {
 		return it, err
 	}
 	return nil, it.Usable()
 }
 
-func (h *Verbs) inspect(ctx context.Context, call LoadCall) (*resolve.Item, error) {
+func (v *Verbs) inspect(ctx context.Context, call LoadCall) (*resolve.Item, error) {
 	if call.Source == "" {
-		return h.p.Resolver.Inspect(ctx, call.Ref)
+		return v.p.Resolver.Inspect(ctx, call.Ref)
 	}
-	all, err := h.p.Resolver.Shadows(ctx, call.Ref)
+	all, err := v.p.Resolver.Shadows(ctx, call.Ref)
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range all {
 		if e.Root.Space == call.Source {
-			return h.p.Resolver.Open(ctx, e)
+			return v.p.Resolver.Open(ctx, e)
 		}
 	}
-	return nil, diag.New(diag.ItemNotFound, "loading %s: the %s space does not hold it", call.Ref, call.Source).WithReason("not_in_space")
+	return nil, diag.New(diag.ItemNotFound, "loading %s: not found in the %s space", call.Ref, call.Source).WithReason("not_in_space")
 }
 
 // Text returns an item that has nothing to run: knowledge, or an item of a kind
 // that the project declares. It takes no parameters.
-func (h *Verbs) Text(ctx context.Context, call Call) (*resolve.Item, error) {
-	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+func (v *Verbs) Text(ctx context.Context, call Call) (*resolve.Item, error) {
+	if err := v.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return nil, err
 	}
 	if len(call.Args) > 0 || len(call.Params) > 0 {
 		return nil, diag.New(diag.UnknownParameter, "reading %s: it takes no parameters", call.Ref)
 	}
-	it, err := h.p.Resolver.Find(ctx, call.Ref)
+	it, err := v.p.Resolver.Find(ctx, call.Ref)
 	if err != nil {
 		return nil, err
 	}
-	return it, h.CheckDraft(it)
+	return it, v.CheckDraft(it)
 }
 
 // Body returns the text of an item without its metadata, or the whole file if
@@ -78,31 +77,30 @@ func Body(it *resolve.Item) string {
 	return string(it.Bytes)
 }
 
-// readable reports whether an item that does not verify may be shown to whoever
-// works on it.
+// readable reports whether an untrusted item may be shown to its author.
 func readable(it *resolve.Item) bool {
 	own := it.Root.Space != space.System && !it.Root.Bundled()
 	return own && it.Bytes != nil && !diag.Failed(hidden.Encoding(it.Bytes)) && !diag.Failed(hidden.Scan(it.Bytes))
 }
 
-// Copy puts a verified item, byte for byte, at the same id of the project or
-// user space, where it shadows the original. It returns the new file's display
-// path. Replace allows the file at that very path to be there.
-func (h *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
+// Copy writes a trusted item, byte for byte, at the same id of the project or
+// user space, where it shadows the original. It returns the path of the new file
+// for display. replace permits overwriting a file at that path.
+func (v *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, replace bool) (string, error) {
 	if resolve.Sealed(it.Ref) {
-		return "", diag.New(diag.PermissionDenied, "copying %s: it is sealed, a copy would never be used", it.Ref).WithReason("copy_sealed")
+		return "", diag.New(diag.PermissionDenied, "copying %s: the item is sealed, so a copy would not be used", it.Ref).WithReason("copy_sealed")
 	}
 	if err := it.Usable(); err != nil {
 		return "", err
 	}
-	root, err := h.Target(to)
+	root, err := v.Target(to)
 	if err != nil {
 		return "", err
 	}
 	if root == it.Root {
 		return "", diag.New(diag.AmbiguousItem, "copying %s: it is in the %s space already", it.Ref, root.Space)
 	}
-	if err := h.vacant(ctx, it, root, replace); err != nil {
+	if err := v.vacant(ctx, it, root, replace); err != nil {
 		return "", err
 	}
 	put := root.Create
@@ -122,9 +120,9 @@ func (h *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, repla
 	return root.Display(it.Rel), nil
 }
 
-// Target returns the root of a space that items may be copied to.
-func (h *Verbs) Target(name space.Name) (*space.Root, error) {
-	root := h.p.Resolver.Spaces().Of(name)
+// Target returns the root of a space for copies: project or user.
+func (v *Verbs) Target(name space.Name) (*space.Root, error) {
+	root := v.p.Resolver.Spaces().Of(name)
 	switch {
 	case name != space.Project && name != space.User:
 		return nil, diag.New(diag.Usage, "copying an item: %q is not project or user", name)
@@ -137,10 +135,10 @@ func (h *Verbs) Target(name space.Name) (*space.Root, error) {
 		WithReason("no_project")
 }
 
-// vacant returns nil when the root holds no file for the item's ref, or one at
-// the very path that may be replaced.
-func (h *Verbs) vacant(ctx context.Context, it *resolve.Item, root *space.Root, replace bool) error {
-	all, err := h.p.Resolver.Shadows(ctx, it.Ref)
+// vacant returns an error if the root has a file for the item's ref. With replace,
+// a file at the same path is permitted.
+func (v *Verbs) vacant(ctx context.Context, it *resolve.Item, root *space.Root, replace bool) error {
+	all, err := v.p.Resolver.Shadows(ctx, it.Ref)
 	if err != nil {
 		return err
 	}

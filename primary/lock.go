@@ -12,17 +12,17 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// LockItems returns the lock entry of every tool of the project's own space
-// that can run. What cannot be locked is a finding: a warning for a chain
-// through the user space, which only this machine has, an error for a chain
-// that does not hold.
-func (h *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
-	return h.lockEach(ctx, func(resolve.Entry) bool { return true })
+// LockItems returns the lock entry of every executable tool of the project. A
+// tool that cannot be locked is a finding: a warning if its chain passes through
+// the user space, which other machines do not have, an error if its chain is
+// invalid.
+func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
+	return v.lockEach(ctx, func(resolve.Entry) bool { return true })
 }
 
-// lockEach is LockItems for the tools that are wanted.
-func (h *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lock.Item, []diag.Finding, error) {
-	entries, err := h.p.Resolver.All(ctx, item.Tool)
+// lockEach is LockItems for the wanted tools.
+func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lock.Item, []diag.Finding, error) {
+	entries, err := v.p.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +32,7 @@ func (h *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) (
 		if !ownItem(e.Root) || e.Shadow || !wanted(e) {
 			continue
 		}
-		it, bad, err := h.lockItem(ctx, e)
+		it, bad, err := v.lockItem(ctx, e)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -44,20 +44,20 @@ func (h *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) (
 	return out, fs, ctx.Err()
 }
 
-// ownItem reports whether a root holds the project's own items.
+// ownItem reports whether a root contains the project's own items.
 func ownItem(root *space.Root) bool { return root.Space == space.Project && !root.Bundled() }
 
-// lockItem returns the entry of one tool, nil when it is not executable or
-// cannot be locked.
-func (h *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []diag.Finding, error) {
-	it, err := h.p.Resolver.Open(ctx, e)
+// lockItem returns the entry of one tool, or nil if it is not executable or cannot
+// be locked.
+func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []diag.Finding, error) {
+	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
 	}
 	if it.Support() || it.Meta.ExecutorID == "" {
 		return nil, nil, nil
 	}
-	chain, err := h.p.Executor.Walk(ctx, e.Ref)
+	chain, err := v.p.Executor.Walk(ctx, e.Ref)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(it.Path(), err)}, ctx.Err()
 	}
@@ -70,21 +70,21 @@ func (h *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []di
 	return &entry, nil, nil
 }
 
-// RefreshLock brings the entries of items that were just signed up to date, and
-// of the tools whose chains hold them, and reports whether anything changed.
-// Nothing else that differs from the lock is accepted: such an entry stays and
-// is a warning.
-func (h *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.System, signed []item.Ref) (bool, []diag.Finding, error) {
+// RefreshLock updates the entries of items that were just signed, and of the tools
+// whose chains contain them, and reports whether the lock changed. An entry that
+// differs in anything else is kept, with a warning: signing an item must not
+// accept other changes.
+func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.System, signed []item.Ref) (bool, []diag.Finding, error) {
 	if !slices.ContainsFunc(signed, func(ref item.Ref) bool { return ref.Kind == item.Tool }) {
 		return false, nil, nil
 	}
-	now, fs, err := h.reached(ctx, l, signed)
+	now, fs, err := v.reached(ctx, l, signed)
 	if err != nil {
 		return false, nil, err
 	}
 	before := l.Render()
 	if l.System == (lock.System{}) {
-		l.System = system // no entry can tell another one
+		l.System = system // the lock has no entries of another system bundle
 	}
 	for _, it := range now {
 		old := l.Item(it.Ref)
@@ -98,7 +98,7 @@ func (h *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 			if fresh, ok := refreshed(*old, it, signed, l.System == system); ok {
 				l.SetItem(fresh)
 			} else {
-				f := diag.Warnf(diag.LockMismatch, 0, 0, "%s differs from its entry in more than what was signed, so the entry stays", it.Ref)
+				f := diag.Warnf(diag.LockMismatch, 0, 0, "%s differs from its lock entry in more than the signed item; the entry is kept", it.Ref)
 				f.Path = lock.LockFile
 				fs = append(fs, f.WithReason("entry_kept"))
 			}
@@ -107,29 +107,26 @@ func (h *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 	return string(before) != string(l.Render()), fs, nil
 }
 
-// reached returns the entries that signing these items can change: their own,
-// and those whose chains held one. What does not hold is no worse than before.
-func (h *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
-	out, fs, err := h.lockEach(ctx, func(e resolve.Entry) bool {
-		return slices.Contains(signed, e.Ref) || holds(l.Item(e.Ref), signed)
+// reached returns the entries that signing these items can change: their own, and
+// those whose chains contain one of them. Invalid chains are not reported: they
+// were invalid before.
+func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
+	out, fs, err := v.lockEach(ctx, func(e resolve.Entry) bool {
+		entry := l.Item(e.Ref)
+		return slices.Contains(signed, e.Ref) ||
+			entry != nil && slices.ContainsFunc(entry.Chain, func(x lock.Link) bool { return slices.Contains(signed, x.Ref) })
 	})
 	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }
 
-// holds reports whether one of the items stands in the chain of an entry.
-func holds(entry *lock.Item, refs []item.Ref) bool {
-	return entry != nil && slices.ContainsFunc(entry.Chain, func(x lock.Link) bool { return slices.Contains(refs, x.Ref) })
-}
-
-// refreshed takes from the chain that was found what was signed, and where that
-// leads; the rest must be as in the entry, unless another system bundle than
-// the locked one supplies it.
+// refreshed returns the old entry with the links of the found chain that were
+// signed or are new. Every other link must be equal in both, or ok is false;
+// with another system bundle than the locked one, the old link is kept.
 func refreshed(old, found lock.Item, signed []item.Ref, sameSystem bool) (lock.Item, bool) {
-	mine := func(ref item.Ref) bool { return slices.Contains(signed, ref) }
 	out := lock.Item{Ref: found.Ref, Digest: old.Digest, Extra: old.Extra}
 	for _, link := range found.Chain {
 		i := slices.IndexFunc(old.Chain, func(x lock.Link) bool { return x.Ref == link.Ref })
-		if !mine(link.Ref) && i >= 0 && old.Chain[i] != link {
+		if !slices.Contains(signed, link.Ref) && i >= 0 && old.Chain[i] != link {
 			if sameSystem {
 				return old, false
 			}

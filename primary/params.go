@@ -11,42 +11,45 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 )
 
-// params merges a call's words into its parameters. Every bad word is
-// reported. s is nil when the item declares no schema: then every text stays a
-// text.
+// params merges the name=value arguments of a call into its parameters. One error
+// lists every invalid argument. If s is nil, the item has no schema and values
+// remain texts.
 func params(call Call, s *schema.Schema) (map[string]any, error) {
 	out := maps.Clone(call.Params)
 	if out == nil {
 		out = map[string]any{}
 	}
 	var errs []error
-	said, bad := map[string]bool{}, map[string]bool{}
+	given := map[string]bool{}
+	bad := map[string]bool{}
 	for _, word := range call.Args {
 		name, v, err := param(word, s)
-		if err == nil && said[name] {
+		if err == nil && given[name] {
 			err = diag.New(diag.Usage, "reading parameter %q: it is given twice", name)
 		}
 		if err != nil {
-			errs, bad[name] = append(errs, err), true
+			errs = append(errs, err)
+			bad[name] = true
 			continue
 		}
-		out[name], said[name] = v, true
+		out[name] = v
+		given[name] = true
 	}
 	if len(errs) > 0 && s != nil {
-		errs = append(errs, others(s, out, bad)...)
+		errs = append(errs, remaining(s, out, bad)...)
 	}
 	return out, diag.Join("reading the parameters of "+call.Ref.String(), errs)
 }
 
-// others returns what else is wrong with parameters of which some could not be
-// read, so that one call tells all. What is told of those already is left out.
-func others(s *schema.Schema, params map[string]any, bad map[string]bool) []error {
-	var names []string // that were told of, or meant by one that was
+// remaining validates the parameters that parsed, so that one error lists every
+// problem. Problems with the parameters in bad are reported already.
+func remaining(s *schema.Schema, params map[string]any, bad map[string]bool) []error {
+	var names []string // the reported ones, and those that a misspelled one probably means
 	for name := range bad {
 		delete(params, name)
 		names = append(names, name, suggest.Nearest(name, s.Properties()))
 	}
-	told := func(v schema.Violation) bool {
+	reported := func(v schema.Violation) bool {
 		for _, name := range names {
 			if v.Keyword == "required" && strings.HasSuffix(v.Message, " "+strconv.Quote(name)) {
 				return true
@@ -56,18 +59,18 @@ func others(s *schema.Schema, params map[string]any, bad map[string]bool) []erro
 	}
 	var out []error
 	for _, v := range s.Validate(s.Defaults(params)) {
-		if !told(v) {
+		if !reported(v) {
 			out = append(out, diag.New(diag.ValidationFailed, "%s %s", v.Path, v.Message))
 		}
 	}
 	return out
 }
 
-// param reads "name=text" or "name:=JSON".
+// param parses "name=text" or "name:=JSON".
 func param(word string, s *schema.Schema) (string, any, error) {
 	name, text, ok := cut(word)
 	if !ok {
-		return word, nil, diag.New(diag.Usage, "reading parameter %q: it is not name=value", word).WithReason("not_name_value")
+		return word, nil, diag.New(diag.Usage, "reading parameter %q: not name=value", word).WithReason("not_name_value")
 	}
 	if raw, isJSON := strings.CutSuffix(name, ":"); isJSON {
 		if s != nil {

@@ -1,13 +1,14 @@
-// Package primary holds the verbs that act on items: execute, load and sign,
-// each in one implementation for every front end.
+// Package primary implements the verbs that act on items: search, load, execute
+// and sign, once for every surface.
 //
-// It is where a call passes the reference monitor: permission (policy), then
-// resolution and verification (resolve), then execution (exec). It prints
-// nothing and knows no protocol.
+// Every call passes the same checks here: permission (policy), then resolution
+// and verification (resolve), then execution (exec). The package prints nothing
+// and knows no protocol; replies for models are in primary/agent.
 package primary
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -21,19 +22,18 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Params says what a Verbs works with. Resolver is required, Executor for
-// tools only, Index for Search only. A nil Caller holds nothing.
+// Params are the parameters of New. Resolver is required, Executor for tools
+// only, Index for Search only. A nil Caller has no capabilities.
 type Params struct {
 	Resolver *resolve.Resolver
 	Executor *exec.Executor
 	Index    *search.Index
 	Caller   policy.Set
-	Dir      string // absolute folder that relative paths count from
-	// Record writes down what was signed before a signed file is written. What
-	// it refuses is not signed. Nil keeps no record.
+	Dir      string // absolute directory that relative paths start from
+	// Record logs signatures before the signed files are written. If it returns an
+	// error, they are not written. Nil keeps no log.
 	Record func(ctx context.Context, made []auditlog.Entry) error
-	// Ran is told of every call of a tool that was no dry run, after it ended.
-	// Nil tells nobody.
+	// Ran is called after each call of a tool except dry runs. It may be nil.
 	Ran func(run *Run, err error)
 	Now func() time.Time // nil means time.Now
 }
@@ -41,7 +41,7 @@ type Params struct {
 // Verbs executes the four verbs over one opened project for one caller.
 type Verbs struct{ p Params }
 
-// New returns a Verbs over p.
+// New returns the verbs over p.
 func New(p Params) *Verbs {
 	if p.Now == nil {
 		p.Now = time.Now
@@ -50,15 +50,15 @@ func New(p Params) *Verbs {
 }
 
 // Resolver returns the resolver of the opened project.
-func (h *Verbs) Resolver() *resolve.Resolver { return h.p.Resolver }
+func (v *Verbs) Resolver() *resolve.Resolver { return v.p.Resolver }
 
 // Caller returns the capabilities of the caller.
-func (h *Verbs) Caller() policy.Set { return h.p.Caller }
+func (v *Verbs) Caller() policy.Set { return v.p.Caller }
 
 // Dir returns the absolute directory that relative paths start from.
-func (h *Verbs) Dir() string { return h.p.Dir }
+func (v *Verbs) Dir() string { return v.p.Dir }
 
-// Element is one link of a chain as front ends show it.
+// Element is one item of a chain as surfaces show it.
 type Element struct {
 	Ref     string       `json:"ref"`
 	Space   string       `json:"space"`
@@ -96,59 +96,60 @@ type Call struct {
 	OnLine func(stream proc.Stream, line []byte) // nil: output is only in the result
 }
 
-// Run is what executing a tool came to.
+// Run is the outcome of executing a tool.
 type Run struct {
 	Envelope
 	Plan   *exec.Plan
 	Result *exec.Result // nil after a dry run, or when nothing was started
 }
 
-// Tool executes a tool, or stops after validation when the call is dry. The
-// Run carries what is known even when the error is not nil.
-func (h *Verbs) Tool(ctx context.Context, call Call) (*Run, error) {
-	run, err := h.tool(ctx, call)
-	if h.p.Ran != nil && !call.DryRun {
-		h.p.Ran(run, err)
+// Tool executes a tool; a dry run ends after validation. The Run is not nil when
+// the error is not nil: it has the facts known so far.
+func (v *Verbs) Tool(ctx context.Context, call Call) (*Run, error) {
+	run, err := v.tool(ctx, call)
+	if v.p.Ran != nil && !call.DryRun {
+		v.p.Ran(run, err)
 	}
 	return run, err
 }
 
-func (h *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
+func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	run := &Run{Envelope: Envelope{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}}
-	if err := h.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+	if err := v.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return run, err
 	}
-	chain, err := h.p.Executor.Chain(ctx, call.Ref)
+	chain, err := v.p.Executor.Chain(ctx, call.Ref)
 	if chain != nil {
 		run.Metadata.Chain = Elements(chain)
 	}
 	if err != nil {
 		return run, err
 	}
-	if err := h.CheckDraft(chain.Elements...); err != nil {
+	if err := v.CheckDraft(chain.Elements...); err != nil {
 		return run, err
 	}
 	params, err := toolParams(chain, call)
 	if err != nil {
 		return run, err
 	}
-	if run.Plan, err = h.p.Executor.Plan(ctx, chain, params); err != nil {
+	if run.Plan, err = v.p.Executor.Plan(ctx, chain, params); err != nil {
 		return run, err
 	}
-	if err := h.CheckDraft(run.Plan.Beside...); err != nil {
+	if err := v.CheckDraft(run.Plan.Beside...); err != nil {
 		return run, err
 	}
 	if call.DryRun {
-		run.Success, run.Data = true, dryData(run.Plan)
+		run.Success = true
+		run.Data = dryData(run.Plan)
 		return run, nil
 	}
-	run.Result, err = h.p.Executor.Run(ctx, run.Plan, call.OnLine)
+	run.Result, err = v.p.Executor.Run(ctx, run.Plan, call.OnLine)
 	run.fill()
 	run.Success = err == nil
 	return run, err
 }
 
-// fill copies the facts of a result into the envelope.
+// fill copies the facts of the result into the envelope.
 func (r *Run) fill() {
 	res := r.Result
 	if res == nil {
@@ -156,9 +157,11 @@ func (r *Run) fill() {
 	}
 	m := r.Metadata
 	r.Data = res.Data
-	m.DurationMS, m.Signal = res.Duration.Milliseconds(), res.Signal
+	m.DurationMS = res.Duration.Milliseconds()
+	m.Signal = res.Signal
 	if r.Plan.Native == nil {
-		m.ReturnCode, m.Usage = &res.ReturnCode, &res.Usage
+		m.ReturnCode = &res.ReturnCode
+		m.Usage = &res.Usage
 	}
 	if m.Truncated = res.Dropped.Any(); m.Truncated {
 		m.Dropped = &res.Dropped
@@ -182,19 +185,19 @@ func dryData(p *exec.Plan) map[string]any {
 func envNames(env []string) []string {
 	out := make([]string, len(env))
 	for i, kv := range env {
-		out[i], _, _ = cut(kv)
+		out[i], _, _ = strings.Cut(kv, "=")
 	}
 	return out
 }
 
 // CheckDraft returns an error if one of the items is signed by an agent's key
 // only and the caller lacks the capability to use such an item.
-func (h *Verbs) CheckDraft(items ...*resolve.Item) error {
+func (v *Verbs) CheckDraft(items ...*resolve.Item) error {
 	for _, it := range items {
 		if !it.Verdict.Agent {
 			continue
 		}
-		if err := h.p.Caller.Check(policy.Draft, it.Ref); err != nil {
+		if err := v.p.Caller.Check(policy.Draft, it.Ref); err != nil {
 			return diag.Typed(err).WithReason("agent_signed").WithDetail("path", it.Path()).WithDetail("ref", it.Ref.String())
 		}
 	}

@@ -12,21 +12,22 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Record writes down what was signed, before the caller writes the files. When
-// it fails the files must not be written: nobody would know of the signatures.
-func (h *Verbs) Record(ctx context.Context, files []SignedFile) error {
-	if h.p.Record == nil || len(files) == 0 {
+// Record logs signatures. It must be called before the files are written; if it
+// fails they must not be written, because a signature that is not in the log
+// cannot be found after a misuse of the key.
+func (v *Verbs) Record(ctx context.Context, files []SignedFile) error {
+	if v.p.Record == nil || len(files) == 0 {
 		return nil
 	}
 	made := make([]auditlog.Entry, len(files))
 	for i, f := range files {
 		made[i] = f.Entry
 	}
-	return h.p.Record(ctx, made)
+	return v.p.Record(ctx, made)
 }
 
-// entryOf describes the signature of an item. The digest is that of the item's
-// whole file as it is from then on.
+// entryOf returns the log entry of a signature. Its digest is that of the item's
+// whole file after signing.
 func entryOf(it *resolve.Item, out []byte, signer string) auditlog.Entry {
 	digest := it.Digest
 	if !it.Type.Detached {
@@ -37,8 +38,8 @@ func entryOf(it *resolve.Item, out []byte, signer string) auditlog.Entry {
 	}
 }
 
-// The bounds of a batch: what is held in memory, and how old a reading may be
-// when it is written over.
+// The limits of a batch: memory, and the time between reading a file and
+// replacing it.
 const (
 	batchFiles = 512
 	batchBytes = 8 << 20
@@ -51,24 +52,24 @@ type signedItem struct {
 	out SignedFile
 }
 
-// batch signs files and holds them back until their signatures are recorded,
-// many at once: to wait for the disk for each would take as long as to sign it.
+// batch signs files in memory, logs many signatures at once and then writes the
+// files: an fsync of the log for each file would take as long as signing it.
 type batch struct {
-	house   *Verbs
+	verbs   *Verbs
 	reports []SignReport
-	done    int // reports up to here hold: nothing is held back that they tell of
+	done    int // the number of reports whose files are written
 
 	held  []signedItem
-	at    []int // where the report of each is
+	at    []int // the index of the report of each
 	size  int
 	since time.Time
 }
 
-// settled returns what became of the files, without those that are held back.
+// settled returns the reports of files that are not held in memory.
 func (b *batch) settled() []SignReport { return b.reports[:b.done] }
 
 func (b *batch) sign(ctx context.Context, f signTarget, call SignCall) error {
-	rep, signed, err := b.house.signFile(ctx, f, call)
+	rep, signed, err := b.verbs.signFile(ctx, f, call)
 	if err != nil {
 		return err
 	}
@@ -80,7 +81,7 @@ func (b *batch) sign(ctx context.Context, f signTarget, call SignCall) error {
 		b.done = len(b.reports)
 		return nil
 	}
-	if len(b.held) < batchFiles && b.size < batchBytes && b.house.p.Now().Sub(b.since) < batchAge {
+	if len(b.held) < batchFiles && b.size < batchBytes && b.verbs.p.Now().Sub(b.since) < batchAge {
 		return nil
 	}
 	return b.flush(ctx)
@@ -88,19 +89,20 @@ func (b *batch) sign(ctx context.Context, f signTarget, call SignCall) error {
 
 func (b *batch) hold(s signedItem) {
 	if len(b.held) == 0 {
-		b.since = b.house.p.Now()
+		b.since = b.verbs.p.Now()
 	}
-	b.held, b.at = append(b.held, s), append(b.at, len(b.reports))
+	b.held = append(b.held, s)
+	b.at = append(b.at, len(b.reports))
 	b.size += len(s.it.Bytes) + len(s.out.Bytes)
 }
 
-// flush records what is held back, then writes it.
+// flush logs the held signatures, then writes the files.
 func (b *batch) flush(ctx context.Context) error {
 	files := make([]SignedFile, len(b.held))
 	for i, s := range b.held {
 		files[i] = s.out
 	}
-	if err := b.house.Record(ctx, files); err != nil {
+	if err := b.verbs.Record(ctx, files); err != nil {
 		return err
 	}
 	for i, s := range b.held {
@@ -113,16 +115,19 @@ func (b *batch) flush(ctx context.Context) error {
 		}
 	}
 	clear(b.held)
-	b.held, b.at, b.size, b.done = b.held[:0], b.at[:0], 0, len(b.reports)
+	b.held = b.held[:0]
+	b.at = b.at[:0]
+	b.size = 0
+	b.done = len(b.reports)
 	return nil
 }
 
-// write puts the signed form in the place of what was read, unless somebody
-// changed that meanwhile. To sign it at the same time is no change.
+// write replaces the file by its signed form, unless its body changed since it was
+// read. Another signature on the same body is not a change.
 func (s signedItem) write() error {
 	now, err := s.it.Root.Read(s.it.Rel, resolve.MaxItem)
 	if err == nil && !sameBody(now, s.it.Bytes, s.it.Type.Style) {
-		err = diag.New(diag.HashMismatch, "signing %s: it was changed meanwhile, and stays as it is now", s.it.Path())
+		err = diag.New(diag.HashMismatch, "signing %s: the file changed while it was signed, and was not replaced", s.it.Path())
 	}
 	if err != nil {
 		return err
@@ -130,7 +135,7 @@ func (s signedItem) write() error {
 	return s.it.Root.Write(s.out.Rel, s.out.Bytes)
 }
 
-// sameBody reports whether two files differ in their signature line at most.
+// sameBody reports whether two files differ only in their signature lines.
 func sameBody(a, b []byte, style sign.Style) bool {
 	if bytes.Equal(a, b) {
 		return true

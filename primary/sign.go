@@ -28,17 +28,17 @@ type SignCall struct {
 	// Targets are paths, refs, ids or globs over ids; "*" is every item of
 	// the project.
 	Targets []string
-	Dir     string // what relative paths count from
+	Dir     string // the directory that relative paths start from
 	Signer  sign.Signer
-	Check   bool // change nothing, report what would change
+	Check   bool // report what would change, and change nothing
 
-	// Upgrade signs nothing but items whose earlier signature is good by its
-	// own rules, with LegacyKeys.
+	// Upgrade signs only items whose signature of the earlier format is valid by
+	// that format's rules, with LegacyKeys.
 	Upgrade    bool
 	LegacyKeys legacy.Keys
 }
 
-// SignStatus says what became of one file.
+// SignStatus is the outcome for one file.
 type SignStatus string
 
 // The states of a file after Sign. Stale is what Check reports for a file that
@@ -48,31 +48,31 @@ const (
 	Unchanged SignStatus = "unchanged"
 	Stale     SignStatus = "stale"
 	Refused   SignStatus = "refused"
-	Skipped   SignStatus = "skipped" // found in a folder, but it can carry no signature
+	Skipped   SignStatus = "skipped" // found in a directory, and cannot have a signature
 )
 
-// SignReport is what became of one file.
+// SignReport is the outcome for one file.
 type SignReport struct {
 	Ref      string         `json:"ref"`
 	Path     string         `json:"path"`
 	Status   SignStatus     `json:"status"`
-	Support  bool           `json:"support,omitempty"` // the file is no item, but verified beside one
+	Support  bool           `json:"support,omitempty"` // the file is not an item but is verified with one
 	Signer   string         `json:"signer,omitempty"`
 	Findings []diag.Finding `json:"findings,omitempty"`
 }
 
-// Sign validates and signs the targets. A file that does not fit is refused
-// and left alone; the others are signed. Each file is the old or the new one,
-// whole, at every instant, and none is new before its signature is recorded.
-func (h *Verbs) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
-	files, err := h.targets(ctx, call)
+// Sign validates and signs the targets. An invalid file is refused and not
+// changed; the others are signed. Each file is replaced atomically, after its
+// signature is in the log.
+func (v *Verbs) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
+	files, err := v.targets(ctx, call)
 	if err != nil {
 		return nil, err
 	}
 	if !call.Check {
-		h.sweep(files)
+		v.sweep(files)
 	}
-	b := batch{house: h}
+	b := batch{verbs: v}
 	for _, f := range files {
 		if err := ctx.Err(); err != nil {
 			return b.settled(), diag.New(diag.Cancelled, "signing: %w", err)
@@ -88,26 +88,34 @@ func (h *Verbs) Sign(ctx context.Context, call SignCall) ([]SignReport, error) {
 type signTarget struct {
 	root   *space.Root
 	rel    string
-	walked bool // found in a folder or by a glob, not named
+	walked bool // found in a directory or by a pattern, not named
 }
 
-// signFile signs one file in memory. What is to be written is nil unless the
-// file was signed.
-func (h *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, *signedItem, error) {
-	it, err := h.p.Resolver.File(ctx, f.root, f.rel)
+// signFile signs one file in memory. The item is nil unless it was signed.
+func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (SignReport, *signedItem, error) {
+	it, err := v.p.Resolver.File(ctx, f.root, f.rel)
 	if err != nil {
 		path := f.root.Display(f.rel)
 		return SignReport{Path: path, Status: Refused, Findings: []diag.Finding{signFinding(path, err)}}, nil, ctx.Err()
 	}
 	if it.Ref.IsZero() {
-		rep, why := SignReport{Path: it.Path(), Status: Refused}, asset(it)
+		rep := SignReport{Path: it.Path(), Status: Refused}
+		why := diag.Errorf(diag.Usage, 0, 0, "%s is not an item: its name or ending is outside the grammar of ids", it.Path())
 		if f.walked {
-			rep.Status, why.Severity = Skipped, diag.SeverityWarning
+			rep.Status = Skipped
+			why.Severity = diag.SeverityWarning
 		}
-		rep.Findings = []diag.Finding{why}
+		why.Path = it.Path()
+		rep.Findings = []diag.Finding{why.WithReason("not_an_item")}
 		return rep, nil, nil
 	}
-	rep, out, err := h.prepare(ctx, f, it, call)
+	var rep SignReport
+	var out SignedFile
+	if call.Upgrade {
+		rep, out, err = v.upgrade(ctx, f, it, call)
+	} else {
+		rep, out, err = v.Prepare(ctx, it, call.Signer)
+	}
 	switch {
 	case err != nil || rep.Status != Signed && rep.Status != Upgraded:
 		return rep, nil, err
@@ -118,26 +126,18 @@ func (h *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 	return rep, &signedItem{it, out}, ctx.Err()
 }
 
-func (h *Verbs) prepare(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
-	if call.Upgrade {
-		return h.upgrade(ctx, f, it, call)
-	}
-	return h.Prepare(ctx, it, call.Signer)
-}
-
-// SignedFile is a file that carries a new signature: the item, or its detached
-// signature beside it.
+// SignedFile is a file with a new signature: the item, or its detached signature.
 type SignedFile struct {
-	Rel   string // below the .ai folder of the item's root
+	Rel   string // below the .ai directory of the item's root
 	Bytes []byte
-	Entry auditlog.Entry // what the log of signatures says of it
+	Entry auditlog.Entry // for the log of signatures
 }
 
-// Prepare validates an item and computes its signed form, which the caller
-// records and then writes when the status is Signed. Nothing is written here.
-func (h *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
+// Prepare validates an item and computes its signed form. It writes nothing: if
+// the status is Signed, the caller must call Record and then write the file.
+func (v *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support()}
-	if err := h.p.Caller.Check(policy.Sign, it.Ref); err != nil {
+	if err := v.p.Caller.Check(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}
 	text := hidden.Encoding(it.Bytes)
@@ -145,10 +145,11 @@ func (h *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		text = append(text, hidden.Scan(it.Bytes)...)
 	}
 	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
-	rep.Findings = append(rep.Findings, h.executor(ctx, it)...)
+	rep.Findings = append(rep.Findings, v.executor(ctx, it)...)
 	rep.Findings = append(rep.Findings, it.Templates()...)
 	if resolve.IsReader(it.Ref) {
-		// Signed, it would stop every run.
+		// An extractor or parser of the Python original would stop every run if it
+		// were signed: no other item could be read.
 		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
 			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{*old}, it.Path())...)
 		}
@@ -158,9 +159,9 @@ func (h *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		return rep, SignedFile{}, nil
 	}
 	rep.Signer = sign.FingerprintOf(s.Public()).String()
-	rel, out, changed, err := signature(ctx, it, s, h)
+	rel, out, changed, err := signature(ctx, it, s, v)
 	if err == nil && len(out) > resolve.MaxItem {
-		err = diag.New(diag.TooLarge, "with its signature it would have %d bytes, at most %d are allowed", len(out), resolve.MaxItem)
+		err = diag.New(diag.TooLarge, "the signed file would have %d bytes, more than %d", len(out), resolve.MaxItem)
 	}
 	switch {
 	case err != nil:
@@ -172,16 +173,16 @@ func (h *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 	return rep, SignedFile{}, ctx.Err()
 }
 
-// executor warns of a tool that nothing can run: to sign is not to run, and
-// the runtime may come later.
-func (h *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
+// executor warns about a tool whose runtime does not exist. It is not an error: the
+// runtime may be added later.
+func (v *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
 	id := it.Meta.ExecutorID
 	ref, err := item.ParseRef(id, item.Tool)
-	if id == "" || it.Support() || it.Ref.Kind != item.Tool || err != nil || h.p.Resolver.Holds(ctx, ref, it.Root) {
+	if id == "" || it.Support() || it.Ref.Kind != item.Tool || err != nil || v.p.Resolver.Holds(ctx, ref, it.Root) {
 		return nil
 	}
 	at := (&tree.Doc{Pos: it.Meta.Pos}).At("executor_id")
-	f := diag.Warnf(diag.ExecutorNotFound, max(at.Line, 1), at.Column, "nothing is found at executor_id %q, so it cannot run", id)
+	f := diag.Warnf(diag.ExecutorNotFound, max(at.Line, 1), at.Column, "executor_id %q does not exist, so the tool cannot run", id)
 	f.Path = it.Path()
 	return []diag.Finding{f.WithReason("runtime_missing")}
 }
@@ -191,17 +192,17 @@ func (r *SignReport) refuse(err error) {
 }
 
 // signature computes the new file: the item itself, or its detached signature.
-func signature(ctx context.Context, it *resolve.Item, s sign.Signer, h *Verbs) (rel string, out []byte, changed bool, err error) {
+func signature(ctx context.Context, it *resolve.Item, s sign.Signer, v *Verbs) (rel string, out []byte, changed bool, err error) {
 	sub := extract.Subject(it.Ref)
 	if it.Type.Detached {
-		out, changed, err = sign.SignDetached(ctx, it.Bytes, it.Signature, sub, s, h.p.Now())
+		out, changed, err = sign.SignDetached(ctx, it.Bytes, it.Signature, sub, s, v.p.Now())
 		return it.Rel + extract.DetachedExt, out, changed, err
 	}
 	if it.Signature != nil {
-		return "", nil, false, diag.New(diag.SigMultiple, "signing %s: a detached signature stands beside a file that carries its own", it.Path()).
+		return "", nil, false, diag.New(diag.SigMultiple, "signing %s: it has a signature line and a detached signature", it.Path()).
 			WithReason("two_signatures").WithDetail("detached", it.Path()+extract.DetachedExt)
 	}
-	out, changed, err = sign.Sign(ctx, it.Bytes, it.Type.Style, sub, s, h.p.Now())
+	out, changed, err = sign.Sign(ctx, it.Bytes, it.Type.Style, sub, s, v.p.Now())
 	return it.Rel, out, changed, err
 }
 
@@ -215,18 +216,12 @@ func signFinding(path string, err error) diag.Finding {
 	return f
 }
 
-func asset(it *resolve.Item) diag.Finding {
-	f := diag.Errorf(diag.Usage, 0, 0, "%s is no item: its name or ending is outside the grammar of ids", it.Path())
-	f.Path = it.Path()
-	return f.WithReason("not_an_item")
-}
-
-// targets turns words into files, each once, in order of path.
-func (h *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
+// targets returns the files that the targets of a call name, each once, by path.
+func (v *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error) {
 	seen := map[string]bool{}
 	var out []signTarget
 	for _, word := range call.Targets {
-		found, err := h.target(ctx, word, call.Dir)
+		found, err := v.target(ctx, word, call.Dir)
 		if err != nil {
 			return nil, err
 		}
@@ -241,23 +236,23 @@ func (h *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error
 	return out, nil
 }
 
-func (h *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, error) {
-	if root, rel, ok, err := h.inSpace(word, dir); ok || err != nil {
-		return h.below(root, rel), err
+func (v *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, error) {
+	if root, rel, ok, err := v.inSpace(word, dir); ok || err != nil {
+		return v.below(root, rel), err
 	}
 	if strings.ContainsAny(word, "*?[") {
-		entries, err := h.Match(ctx, word)
+		entries, err := v.Match(ctx, word)
 		var out []signTarget
 		for _, e := range entries {
 			out = append(out, signTarget{root: e.Root, rel: e.Rel, walked: true})
 		}
 		return out, err
 	}
-	ref, err := h.p.Resolver.Ref(ctx, word)
+	ref, err := v.p.Resolver.Ref(ctx, word)
 	if err != nil {
 		return nil, err
 	}
-	it, err := h.p.Resolver.Inspect(ctx, ref)
+	it, err := v.p.Resolver.Inspect(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -267,9 +262,9 @@ func (h *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, err
 	return []signTarget{{root: it.Root, rel: it.Rel}}, nil
 }
 
-// inSpace finds the space that an existing path lies in. A path that exists
-// outside every space is an error when it can be nothing else than a path.
-func (h *Verbs) inSpace(word, dir string) (*space.Root, string, bool, error) {
+// inSpace returns the space that contains an existing path. A path outside every
+// space is an error unless it is also a valid id.
+func (v *Verbs) inSpace(word, dir string) (*space.Root, string, bool, error) {
 	p := word
 	if !filepath.IsAbs(p) {
 		p = filepath.Join(dir, p)
@@ -277,19 +272,19 @@ func (h *Verbs) inSpace(word, dir string) (*space.Root, string, bool, error) {
 	if _, err := os.Lstat(p); err != nil {
 		return nil, "", false, nil
 	}
-	root, rel, ok := h.p.Resolver.Spaces().Locate(p)
+	root, rel, ok := v.p.Resolver.Spaces().Locate(p)
 	switch {
 	case ok && root.Space == space.System:
 		return nil, "", false, diag.New(diag.PermissionDenied, "signing %q: it belongs to the system space, which is read-only", word).WithReason("system_read_only")
 	case !ok && item.CheckID(word) != nil:
-		return nil, "", false, diag.New(diag.Usage, "signing %q: it lies in no space", word).WithReason("outside_spaces").WithDetail("directory", space.Dir)
+		return nil, "", false, diag.New(diag.Usage, "signing %q: the path is outside every space", word).WithReason("outside_spaces").WithDetail("directory", space.Dir)
 	}
 	return root, rel, ok, nil
 }
 
-// below lists the files at or below rel that can carry a signature. What cannot
-// be listed is a target too: signing it says why.
-func (h *Verbs) below(root *space.Root, rel string) []signTarget {
+// below lists the files at or below rel that can have a signature. If listing
+// fails, rel itself is the target, and signing it reports the error.
+func (v *Verbs) below(root *space.Root, rel string) []signTarget {
 	if root == nil {
 		return nil
 	}
@@ -312,7 +307,7 @@ func (h *Verbs) below(root *space.Root, rel string) []signTarget {
 // Match returns the project's own files whose id matches a pattern, of every
 // kind, or of the kind named before a colon. "*" matches every id and may match
 // none.
-func (h *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error) {
+func (v *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error) {
 	kind, pattern, hasKind := strings.Cut(word, ":")
 	if !hasKind {
 		kind, pattern = "", word
@@ -320,7 +315,7 @@ func (h *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 	if pattern == "*" {
 		pattern = "**"
 	}
-	table, err := h.p.Resolver.Table(ctx)
+	table, err := v.p.Resolver.Table(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -329,7 +324,7 @@ func (h *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 		if kind != "" && string(ext.Kind) != kind {
 			continue
 		}
-		entries, err := h.p.Resolver.All(ctx, ext.Kind)
+		entries, err := v.p.Resolver.All(ctx, ext.Kind)
 		if err != nil {
 			return nil, err
 		}
@@ -339,7 +334,7 @@ func (h *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 			}
 		}
 	}
-	if !h.hasProject() {
+	if !v.hasProject() {
 		return nil, diag.New(diag.ItemNotFound, "finding %q: there is no project here", word).WithReason("no_project")
 	}
 	if len(out) == 0 && word != "*" {
@@ -348,8 +343,8 @@ func (h *Verbs) Match(ctx context.Context, word string) ([]resolve.Entry, error)
 	return out, nil
 }
 
-// hasProject reports whether a project was found: "*" of an empty one is
-// nothing, without one it is a mistake.
-func (h *Verbs) hasProject() bool {
-	return slices.ContainsFunc(h.p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project })
+// hasProject reports whether a project was found. "*" matches nothing in an empty
+// project, but is an error without one.
+func (v *Verbs) hasProject() bool {
+	return slices.ContainsFunc(v.p.Resolver.Roots(), func(r *space.Root) bool { return r.Space == space.Project })
 }

@@ -11,18 +11,18 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Upgraded is the state of a file whose earlier signature was good and gave way
-// to one of today's format.
+// Upgraded is the status of a file whose valid signature of the earlier format was
+// replaced by one of the current format.
 const Upgraded SignStatus = "upgraded"
 
-// upgrade computes the signed form of an item whose earlier signature is good
-// by its own rules. What that signature never covered is named: the person who
-// upgrades answers for it from now on. Files of today's format stay.
-func (h *Verbs) upgrade(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+// upgrade computes the signed form of an item whose signature of the earlier format
+// is valid. Findings name the parts that the old signature did not cover, because
+// the new one covers them. Files of the current format are unchanged.
+func (v *Verbs) upgrade(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged}
 	switch code := it.Verdict.Code; {
 	case code == diag.Legacy:
-		return h.upgradeLegacy(ctx, it, call)
+		return v.upgradeLegacy(ctx, it, call)
 	case code == diag.Unsigned:
 		rep.findUnsigned(f)
 	case it.Verdict.Signer == (sign.Fingerprint{}) && !it.Verdict.OK():
@@ -33,39 +33,40 @@ func (h *Verbs) upgrade(ctx context.Context, f signTarget, it *resolve.Item, cal
 
 func (r *SignReport) findUnsigned(f signTarget) {
 	r.Status = Refused
-	why := diag.Errorf(diag.Unsigned, 0, 0, "nobody ever signed it, so there is nothing to go by")
+	why := diag.Errorf(diag.Unsigned, 0, 0, "it was never signed, so there is no signature to upgrade")
 	if f.walked {
-		r.Status, why.Severity = Skipped, diag.SeverityWarning
+		r.Status = Skipped
+		why.Severity = diag.SeverityWarning
 	}
 	why.Path = r.Path
 	r.Findings = append(r.Findings, why.WithReason("never_signed", "ref", r.Ref))
 }
 
-func (h *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
 	old := legacy.Check(string(it.Ref.Kind), it.Bytes, call.LegacyKeys)
 	if why := notUpgradable(old); why != nil {
 		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path())}
 		return rep, SignedFile{}, nil
 	}
-	rep, out, err := h.Prepare(ctx, it, call.Signer)
+	rep, out, err := v.Prepare(ctx, it, call.Signer)
 	switch {
 	case err != nil:
 	case rep.Status == Signed:
 		rep.Status = Upgraded
 		for _, p := range old.Uncovered {
-			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature never covered %s: read it", hidden.Visible(p.What))
+			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature does not cover %s: read it", hidden.Visible(p.What))
 			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{f}, rep.Path)...)
 		}
 	case rep.Status == Refused:
-		f := diag.Warnf(diag.Legacy, 0, 0, "the old signature is good, but the item does not fit as it stands")
+		f := diag.Warnf(diag.Legacy, 0, 0, "the old signature is valid, but the item is not")
 		f.Path = rep.Path
 		rep.Findings = append(rep.Findings, f.WithReason("legacy_invalid", "ref", rep.Ref))
 	}
 	return rep, out, err
 }
 
-// notUpgradable says why an earlier signature does not carry over, nil when it
-// does.
+// notUpgradable returns why a signature of the earlier format cannot be replaced,
+// or nil.
 func notUpgradable(old legacy.Verdict) *diag.Finding {
 	line := max(old.Line.Number, 1)
 	message := string(old.Outcome) + ": " + hidden.Visible(old.Reason)

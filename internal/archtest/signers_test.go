@@ -16,8 +16,8 @@ import (
 func signers() map[string]string {
 	return map[string]string{
 		"primary.signature":         "the caller of Prepare",
-		"primary.prepare":           "batch.flush",
 		"primary.upgradeLegacy":     "batch.flush",
+		"primary.signFile":          "batch.flush",
 		"internal/githook.sign":     "run.record",
 		"cmd/rye.writeManifest":     "recordManifest",
 		"cmd/rye.sign":              "Record of the same workspace",
