@@ -42,7 +42,7 @@ func TestParseQuery(t *testing.T) {
 	}
 }
 
-// What was understood can be written down and read again.
+// A parsed query has a text that parses to the same query.
 func FuzzParseQuery(f *testing.F) {
 	for _, s := range []string{"github.com/acme/tools@v1.2.0", "git@h.io:x/y@v1.0.0", "tool:a/b@github.com/x/y", "./x", "registry:a/b", "a@b@c", "@"} {
 		f.Add(s)

@@ -120,15 +120,15 @@ func (b *bench) fetch(s *Source, o source.Origin) *source.Snapshot {
 	return snap
 }
 
-// want fails unless err has the code and says each of the texts.
-func want(t testing.TB, err error, code diag.Code, says ...string) {
+// want fails unless err has the code and contains each of the texts.
+func want(t testing.TB, err error, code diag.Code, texts ...string) {
 	t.Helper()
 	if diag.CodeOf(err) != code {
 		t.Fatalf("error %v (%s), want %s", err, diag.CodeOf(err), code)
 	}
-	for _, s := range says {
+	for _, s := range texts {
 		if !strings.Contains(err.Error(), s) {
-			t.Errorf("error %q does not say %q", err, s)
+			t.Errorf("error %q does not contain %q", err, s)
 		}
 	}
 }
@@ -249,7 +249,7 @@ func TestSubdirectory(t *testing.T) {
 				b.Errorf("%d bytes came for a small folder", n)
 			}
 		}
-		// The same files in another place have the same sum.
+		// Two directories have different sums.
 		if other := b.fetch(s, b.resolve(s, parseID(b, "github.com/acme/core//bundles/other"), "v0.1.0")); other.Sum == snap.Sum {
 			b.Error("two folders with one sum")
 		}
@@ -299,8 +299,7 @@ func TestPseudoVersions(t *testing.T) {
 	})
 }
 
-// Protection 2: a commit of a fork is no commit of the repository, whatever
-// its host serves.
+// Protection 2: a commit of a fork is not accepted as one of the repository.
 func TestImpostorCommit(t *testing.T) {
 	each(t, func(b *bench) {
 		b.repo.Git("", "config", "uploadpack.allowAnySHA1InWant", "true")
@@ -412,7 +411,7 @@ func TestBinding(t *testing.T) {
 	})
 }
 
-// Protection 10: what cannot be a file on every system, or is no file, is
+// Protection 10: entries that are not files, or that some system cannot have, are
 // refused by name, and nothing is stored.
 func TestHostileTrees(t *testing.T) {
 	var cases []hostile
@@ -542,7 +541,7 @@ func TestFiveThousandFiles(t *testing.T) {
 	})
 }
 
-// What line ends a person's git writes into work trees changes nothing here.
+// The line endings that a user configures for git have no effect on fetched files.
 func TestLineEndSettings(t *testing.T) {
 	sums := map[string]bool{}
 	for _, setting := range []string{"true", "false", "input"} {

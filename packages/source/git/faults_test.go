@@ -192,7 +192,7 @@ func TestGarbage(t *testing.T) {
 	})
 }
 
-// Who waits for a remote that never answers is let go at once.
+// A call to a remote that never answers ends when its context does.
 func TestHangingServer(t *testing.T) {
 	eachHTTP(t, func(b *bench, _ string) {
 		s := b.source()
