@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Narrow returns what both sets hold, written with patterns of either. Where
-// two patterns overlap and neither lies within the other, their common part is
-// left out: the result never holds more than both do.
+// Narrow returns the capabilities of both sets, as patterns of either. If two
+// patterns overlap and neither includes the other, their common part is left
+// out, so the result never includes more than both sets.
 func Narrow(a, b Set) Set {
 	out := Set{}
 	for _, c := range a {
@@ -23,13 +23,13 @@ func Narrow(a, b Set) Set {
 	return out
 }
 
-// within reports whether one pattern of the set holds all that c does.
+// within reports whether one pattern of the set includes all of c.
 func (s Set) within(c Cap) bool {
 	return slices.ContainsFunc(s, func(p Cap) bool { return p.contains(c) })
 }
 
-// contains reports whether c surely holds everything that the pattern other
-// holds. A segment with wildcards counts as held by a lone * and by itself.
+// contains reports whether c certainly includes all of the pattern other. A
+// segment with wildcards is included in "*" and in itself only.
 func (c Cap) contains(other Cap) bool {
 	pat, have := strings.Split(string(c), "."), strings.Split(string(other), ".")
 	for i, p := range pat {
@@ -52,7 +52,7 @@ func (c Cap) contains(other Cap) bool {
 	return len(pat) == len(have)
 }
 
-// Any reports whether the set holds the verb for anything at all.
+// Any reports whether the set permits the verb on at least one item.
 func (s Set) Any(v Verb) bool {
 	return slices.ContainsFunc(s, func(c Cap) bool {
 		segs := strings.Split(string(c), ".")

@@ -22,7 +22,7 @@ func randomCap(r *rand.Rand, pattern bool) policy.Cap {
 	return policy.Cap(strings.Join(segs, "."))
 }
 
-// TestNarrowHoldsNoMore is the property that attenuation stands on.
+// TestNarrowHoldsNoMore checks the property that attenuation depends on.
 func TestNarrowHoldsNoMore(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))

@@ -1,11 +1,12 @@
-// Package policy is the only permission code: it says which capability a call
-// needs and whether a set of capabilities holds it.
+// Package policy is the only permission code: it returns the capability that a
+// call needs and reports whether a set of capabilities contains it.
 //
-// It authenticates nobody, trusts no signature and runs nothing: the rooms that
-// dispatch ask it first, whoever calls.
+// It authenticates no caller, checks no signature and runs nothing: the packages
+// that dispatch calls ask it before each one.
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -13,11 +14,11 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Verb is what a call does to an item.
+// Verb is the kind of access of a call to an item.
 type Verb string
 
-// The four verbs, and what running an item needs beside Execute when only an
-// agent's key has signed it: nobody has read it yet.
+// The four verbs, and Draft: running an item that only an agent's key has signed
+// needs Draft in addition to Execute, since no person has reviewed the item.
 const (
 	Execute Verb = "execute"
 	Search  Verb = "search"
@@ -44,18 +45,17 @@ func Needed(v Verb, ref item.Ref) Cap {
 func Parse(s string) (Cap, error) {
 	segs := strings.Split(s, ".")
 	bad := func(why string) error {
-		return diag.New(diag.Usage, "reading capability %q: %s", s, why).
-			WithHint("write rye.VERB.KIND.ID with dots, for example rye.execute.tool.gh.*")
+		return diag.New(diag.Usage, "reading capability %q: %s", s, why).WithReason("capability_form")
 	}
 	if segs[0] != "rye" || len(segs) < 2 {
-		return "", bad("it does not begin with rye.")
+		return "", bad("it does not begin with \"rye.\"")
 	}
 	for _, seg := range segs[1:] {
 		if seg == "" {
 			return "", bad("it has an empty segment")
 		}
 		if !segmentOK(seg) {
-			return "", bad("segment \"" + seg + "\" holds a character that no id has, or an open bracket")
+			return "", bad("segment \"" + seg + "\" has a character that is not allowed in ids, or an unclosed bracket")
 		}
 	}
 	return Cap(s), nil
@@ -79,7 +79,7 @@ func segmentOK(seg string) bool {
 	return !open
 }
 
-// Covers reports whether the pattern holds the wanted capability.
+// Covers reports whether the pattern includes the wanted capability.
 func (c Cap) Covers(want Cap) bool {
 	pat, have := strings.Split(string(c), "."), strings.Split(string(want), ".")
 	for i, p := range pat {
@@ -103,24 +103,19 @@ func matchSegment(pattern, s string) bool {
 	return glob.Text(strings.ReplaceAll(pattern, "[!]", "?"), s)
 }
 
-// Set is what a caller holds. The zero value holds nothing.
+// Set is the capabilities of a caller. The zero value is empty.
 type Set []Cap
 
-// Person is what someone at a terminal holds.
+// Person returns the capabilities of a user at a terminal: all.
 func Person() Set { return Set{"rye.*"} }
 
-// Holds reports whether any capability of the set covers the wanted one.
+// Holds reports whether a capability of the set covers the wanted one.
 func (s Set) Holds(want Cap) bool {
-	for _, c := range s {
-		if c.Covers(want) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s, func(c Cap) bool { return c.Covers(want) })
 }
 
-// Check returns nil when the set allows the verb on the item, else
-// PERMISSION_DENIED that names the missing capability.
+// Check returns nil if the set permits the verb on the item, else
+// PERMISSION_DENIED with the missing capability as the detail "missing".
 func (s Set) Check(v Verb, ref item.Ref) error {
 	want := Needed(v, ref)
 	if s.Holds(want) {

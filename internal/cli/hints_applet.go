@@ -8,5 +8,8 @@ func appletHints() map[situation]string {
 	return map[situation]string{
 		{diag.ExecutionFailed, "tool:settings"}:         "rye config show {config} --origin",
 		{diag.ExecutionFailed, "tool:variable_missing"}: "set the variable in your environment; the tool lists it in env_config.pass",
+		{diag.PolicyDenied, "host_not_listed"}:          "if the tool needs this host, list {host} under hosts in its item",
+		{diag.PolicyDenied, "private_address"}:          "if {address} is on your own network, list it under allow_private in the item",
+		{diag.Usage, "capability_form"}:                 "write rye.VERB.KIND.ID, for example rye.execute.tool.gh.*",
 	}
 }

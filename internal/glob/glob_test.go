@@ -90,7 +90,7 @@ func TestIsPattern(t *testing.T) {
 	}
 }
 
-// asRegexp says the same in another language.
+// asRegexp returns the regular expression of a pattern.
 func asRegexp(pattern string) (*regexp.Regexp, error) {
 	var b strings.Builder
 	b.WriteString(`(?s)\A`)
@@ -142,7 +142,7 @@ func FuzzMatch(f *testing.F) {
 			return
 		}
 		if want := re.MatchString(name); got != want {
-			t.Fatalf("Match(%q, %q) = %v, regexp %s says %v", pattern, name, got, re, want)
+			t.Fatalf("Match(%q, %q) = %v, regexp %s gives %v", pattern, name, got, re, want)
 		}
 	})
 }

@@ -1,9 +1,9 @@
-// Package httpfill fills the templates of an HTTP request in: ${VAR} from an
-// environment, {name} from parameters. What is filled in is escaped for its place
-// and never a template again: a value stays one part of a path or query, one
-// header, one JSON text.
+// Package httpfill expands the templates of an HTTP request: ${VAR} from an
+// environment, {name} from parameters. A value is escaped for its position and
+// is not expanded again, so it stays one part of a path or query, one header,
+// one JSON string.
 //
-// It sends nothing (httpx) and decides nothing about hosts or credentials.
+// It sends nothing (see httpx) and decides nothing about hosts or credentials.
 package httpfill
 
 import (
@@ -18,18 +18,17 @@ import (
 	"github.com/ryeos/rye/internal/tmpl"
 )
 
-// Filler fills one request in.
+// Filler expands the templates of one request.
 type Filler struct {
-	For    string // whose request it is, for messages
+	For    string // the owner of the request, for messages
 	Env    map[string]string
 	Params map[string]any
-	Absent []string // parameters that are declared and not given
+	Absent []string // declared parameters that the caller did not pass
 
-	texts map[string]string // Params as texts, made when first needed
+	texts map[string]string // Params as texts; nil before the first use
 }
 
-// Text renders a parameter within a text: a string as it is, anything else as
-// JSON.
+// Text returns a parameter as text: a string unchanged, any other value as JSON.
 func Text(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -38,16 +37,16 @@ func Text(v any) string {
 	return string(b)
 }
 
-// Plain fills one text in as it is; where tells which.
+// Plain expands one text without escaping. where is its name in errors.
 func (f *Filler) Plain(where, s string) (string, error) {
 	return f.expand(where, s, func(v string) string { return v })
 }
 
-// expand fills one text in, each value through escape.
+// expand expands one text and passes each value through escape.
 func (f *Filler) expand(where, s string, escape func(string) string) (string, error) {
 	for _, name := range f.Absent {
 		if strings.Contains(s, "{"+name+"}") {
-			return "", diag.New(diag.ValidationFailed, "filling in %s of %s: parameter %q is not given", where, f.For, name)
+			return "", diag.New(diag.ValidationFailed, "filling in %s of %s: parameter %q is missing", where, f.For, name)
 		}
 	}
 	if f.texts == nil {
@@ -81,8 +80,8 @@ func WholeName(s string) string {
 	return name
 }
 
-// value fills a value in. A text that is exactly {name} becomes the parameter
-// with its type; keep is false when that parameter was not given.
+// value expands a value. A text that is exactly {name} becomes the parameter with
+// its type; keep is false if the caller did not pass that parameter.
 func (f *Filler) value(where string, v any) (out any, keep bool, err error) {
 	switch v := v.(type) {
 	case string:
@@ -134,7 +133,8 @@ func (f *Filler) mapping(where string, in map[string]any) (map[string]any, error
 	return out, nil
 }
 
-// Headers fills the headers in. A value that would end its line is refused.
+// Headers expands the headers. A value with a control character is an error: it
+// could begin another header.
 func (f *Filler) Headers(in map[string]any, out http.Header) error {
 	for _, name := range slices.Sorted(maps.Keys(in)) {
 		v, keep, err := f.value("headers."+name, in[name])
@@ -146,15 +146,15 @@ func (f *Filler) Headers(in map[string]any, out http.Header) error {
 		}
 		text := Text(v)
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
-			return diag.New(diag.ValidationFailed, "filling in headers.%s of %s: the value holds a line break or another control character", name, f.For)
+			return diag.New(diag.ValidationFailed, "filling in headers.%s of %s: the value contains a line break or another control character", name, f.For)
 		}
 		out.Set(name, text)
 	}
 	return nil
 }
 
-// Body fills a body in and writes it as json, form or text; kind is its content
-// type. It is nil when the parameter that it is was not given.
+// Body expands a body and encodes it as json, form or text; kind is its content
+// type. It returns nil if the body is a parameter that the caller did not pass.
 func (f *Filler) Body(v any, format string) (body []byte, kind string, err error) {
 	filled, keep, err := f.value("body", v)
 	if err != nil || !keep {
@@ -170,7 +170,7 @@ func (f *Filler) Body(v any, format string) (body []byte, kind string, err error
 	return body, "application/json", err
 }
 
-// form flattens a mapping: a list gives several values of one name.
+// form encodes a mapping. A list becomes several values of one name.
 func form(v any) url.Values {
 	out := url.Values{}
 	m, _ := v.(map[string]any)
@@ -186,8 +186,8 @@ func form(v any) url.Values {
 	return out
 }
 
-// Variables lists the variables that the texts of v name without a default,
-// sorted, each once.
+// Variables returns the variables without a default in the texts of v, sorted,
+// each once.
 func Variables(v any) []string {
 	found := map[string]bool{}
 	variables(v, found)

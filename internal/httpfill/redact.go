@@ -14,19 +14,20 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// Redacted stands in place of a secret.
+// Redacted replaces a secret.
 const Redacted = "[redacted]"
 
-// minSecret is the length of the shortest secret: shorter ones occur by chance.
+// minSecret is the length of the shortest secret that is redacted: shorter texts
+// occur by chance.
 const minSecret = 6
 
-// Redactor takes secrets out of what is shown. Its zero value knows none.
+// Redactor removes secrets from texts. The zero value has none.
 type Redactor struct {
 	words map[string]bool
 	order []string // longest first
 }
 
-// Add takes in a secret in all the spellings in which it may come back.
+// Add adds a secret in every encoding in which a server may return it.
 func (r *Redactor) Add(secret string) {
 	if len(secret) < minSecret {
 		return
@@ -62,14 +63,21 @@ func (r *Redactor) Bytes(b []byte) []byte {
 	return b
 }
 
-// Err returns a typed error without secrets; what it wraps is not kept, since
-// its text could hold them.
+// Err returns a typed error without secrets in its message and in the texts of
+// its details. The wrapped error is dropped, since its text could contain them.
 func (r *Redactor) Err(err error) error {
 	var e *diag.Error
 	if err == nil || !errors.As(err, &e) || len(r.order) == 0 {
 		return err
 	}
 	out := *e
-	out.Message, out.Hint, out.Err = r.Text(e.Message), r.Text(e.Hint), nil
+	out.Message = r.Text(e.Message)
+	out.Err = nil
+	out.Details = maps.Clone(e.Details)
+	for k, v := range out.Details {
+		if s, ok := v.(string); ok {
+			out.Details[k] = r.Text(s)
+		}
+	}
 	return &out
 }

@@ -7,27 +7,28 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Shape is a URL as an item writes it, cut at the places that are filled in
-// in different ways.
+// Shape is the URL template of an item, divided into the parts that are escaped
+// differently.
 type Shape struct {
-	Base      string // ${VAR} at the very beginning, which stands as it is
+	Base      string // ${VAR} at the beginning, which is not escaped
 	Scheme    string // "https:" without a base
 	Authority string // host and port without a base
 	path      string // from its slash
-	query     string // behind the question mark
+	query     string // after the question mark
 }
 
-// Split cuts a URL, and says what is wrong with its form.
-func Split(s string) (u Shape, msg string) {
+// Split divides a URL template. problem is not "" if its form is wrong.
+func Split(s string) (u Shape, problem string) {
 	rest, _, _ := strings.Cut(s, "#")
 	if strings.HasPrefix(rest, "${") {
 		end := strings.IndexByte(rest, '}')
 		if end < 0 {
-			return u, "has a variable that does not end with }"
+			return u, "has a variable without }"
 		}
-		u.Base, rest = rest[:end+1], rest[end+1:]
+		u.Base = rest[:end+1]
+		rest = rest[end+1:]
 		if rest != "" && rest[0] != '/' && rest[0] != '?' {
-			return u, "must go on with / or ? behind its base"
+			return u, "must continue with / or ? after its variable"
 		}
 	} else {
 		scheme, after, ok := strings.Cut(rest, "://")
@@ -39,22 +40,25 @@ func Split(s string) (u Shape, msg string) {
 		if end < 0 {
 			end = len(after)
 		}
-		u.Authority, rest = after[:end], after[end:]
+		u.Authority = after[:end]
+		rest = after[end:]
 		if u.Authority == "" {
-			return u, "names no host"
+			return u, "has no host"
 		}
 	}
 	if i := strings.IndexByte(outsideBraces(rest), '?'); i >= 0 {
-		rest, u.query = rest[:i], rest[i+1:]
+		u.query = rest[i+1:]
+		rest = rest[:i]
 	}
 	u.path = rest
 	return u, ""
 }
 
-// outsideBraces blanks what stands in braces, so that a default may hold any
+// outsideBraces replaces the text in braces, so that a default may contain any
 // character.
 func outsideBraces(s string) string {
-	b, in := []byte(s), false
+	b := []byte(s)
+	in := false
 	for i, c := range b {
 		switch {
 		case c == '{':
@@ -69,7 +73,7 @@ func outsideBraces(s string) string {
 	return string(b)
 }
 
-// BaseVariable is the name of the variable that a URL begins with, or "".
+// BaseVariable returns the name of the variable at the beginning of a URL, or "".
 func BaseVariable(raw string) string {
 	shape, msg := Split(raw)
 	if msg != "" || shape.Base == "" {
@@ -79,7 +83,7 @@ func BaseVariable(raw string) string {
 	return name
 }
 
-// URL fills a URL in, part by part, and adds the values of query.
+// URL expands a URL, part by part, and adds the values of query.
 func (f *Filler) URL(raw string, query map[string]any) (*url.URL, error) {
 	shape, msg := Split(raw)
 	if msg != "" {
@@ -99,21 +103,13 @@ func (f *Filler) URL(raw string, query map[string]any) (*url.URL, error) {
 	}
 	u, err := url.Parse(head + path)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, diag.New(diag.ValidationFailed, "filling in url of %s: what comes out is no URL of a host", f.For).
-			WithHint("check the parameters and %s", shown(shape.Base))
+		return nil, diag.New(diag.ValidationFailed, "filling in url of %s: the result is not a URL with a host", f.For)
 	}
 	u.RawQuery = strings.Trim(u.RawQuery+"&"+more, "&")
 	return u, nil
 }
 
-func shown(base string) string {
-	if base == "" {
-		return "the url of the item"
-	}
-	return base
-}
-
-// head fills in the base, or the host.
+// head expands the base, or the host.
 func (f *Filler) head(shape Shape) (string, error) {
 	if shape.Base == "" {
 		host, err := f.expand("url", shape.Authority, url.PathEscape)
@@ -129,8 +125,8 @@ func (f *Filler) head(shape Shape) (string, error) {
 	return base, err
 }
 
-// path fills in segments. No value may become an empty one, or one of dots,
-// which would leave the place where the item put it.
+// path expands segments. No value may become an empty segment or one of dots:
+// "..", for example, would leave the path that the item chose.
 func (f *Filler) path(s string) (string, error) {
 	var out []string
 	for i, segment := range strings.Split(s, "/") {
@@ -139,7 +135,7 @@ func (f *Filler) path(s string) (string, error) {
 			return "", err
 		}
 		if filled != segment && i > 0 && dots(filled) {
-			return "", diag.New(diag.ValidationFailed, "filling in url of %s: %q would be a part of the path that is empty or of dots", f.For, segment)
+			return "", diag.New(diag.ValidationFailed, "filling in url of %s: %q would become an empty segment or one of dots", f.For, segment)
 		}
 		out = append(out, filled)
 	}
@@ -150,7 +146,7 @@ func dots(segment string) bool {
 	return segment == "" || segment == "." || segment == ".."
 }
 
-// query fills in what stands behind the question mark, then the mapping.
+// query expands the text after the question mark, then the mapping.
 func (f *Filler) query(s string, more map[string]any) (string, error) {
 	out, err := f.expand("url", s, url.QueryEscape)
 	if err != nil {

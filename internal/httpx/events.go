@@ -22,7 +22,7 @@ type Event struct {
 	Data []byte // valid only during the call
 }
 
-// Framing is how a stream is cut into events.
+// Framing is the format that divides a stream into events.
 type Framing string
 
 // Framings.
@@ -31,9 +31,10 @@ const (
 	JSONLines Framing = "jsonl" // one value a line
 )
 
-// Events cuts r into events and hands each to yield, whose error ends the work.
-// Lines beyond MaxLine and events beyond MaxEvent are errors. An event that the
-// end of the stream cuts off is none, as its format demands; cut reports it.
+// Events reads the events of r and calls yield for each; an error of yield ends
+// the work. Lines longer than MaxLine and events longer than MaxEvent are
+// errors. As the SSE standard demands, an event that the end of the stream cuts
+// off is not yielded; cut reports it.
 func Events(r io.Reader, f Framing, yield func(Event) error) (cut bool, err error) {
 	lines := &lineReader{r: bufio.NewReaderSize(r, 32<<10), bareCR: f == SSE}
 	if f == SSE {
@@ -66,7 +67,7 @@ func noEOF(err error) error {
 	return err
 }
 
-// sse gathers the fields of one event.
+// sse collects the fields of one event.
 type sse struct {
 	ev   Event
 	data []byte
@@ -80,7 +81,7 @@ func readSSE(lines *lineReader, yield func(Event) error) (cut bool, err error) {
 		if first {
 			line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 		}
-		if err != nil { // a last line without its end belongs to what is cut off
+		if err != nil { // a last line without its end is part of an event that is cut off
 			return s.any || len(line) > 0, noEOF(err)
 		}
 		if len(line) > 0 {
@@ -119,7 +120,7 @@ func (s *sse) field(line []byte) error {
 	return nil // comments, retry and unknown fields
 }
 
-// lineReader cuts lines at LF and CRLF, and at a bare CR where the format has it.
+// lineReader ends lines at LF and CRLF, and at a bare CR if bareCR is set.
 type lineReader struct {
 	r      *bufio.Reader
 	bareCR bool
@@ -127,8 +128,8 @@ type lineReader struct {
 	line   []byte
 }
 
-// next returns a line without its end, valid until the next call. The rest
-// after the last line's end comes with the error.
+// next returns a line without its end, valid until the next call. The text after
+// the last line's end is returned together with the error.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	for {

@@ -47,7 +47,7 @@ func TestEvents(t *testing.T) {
 		{"retry", "retry: 5\ndata: a\n\n", SSE, []string{"||a"}, false},
 		{"invalid UTF-8", "data: \xff\n\n", SSE, []string{"||\xff"}, false},
 		{"lines", "{\"a\":1}\n\n [2] \r\n3", JSONLines, []string{"||{\"a\":1}", "||[2]", "||3"}, false},
-		{"CR is no end", "\"a\rb\"\n", JSONLines, []string{"||\"a\rb\""}, false},
+		{"bare CR", "\"a\rb\"\n", JSONLines, []string{"||\"a\rb\""}, false},
 		{"no lines", "\n \n", JSONLines, nil, false},
 	} {
 		for _, r := range []io.Reader{strings.NewReader(c.in), iotest.OneByteReader(strings.NewReader(c.in)), iotest.DataErrReader(strings.NewReader(c.in))} {

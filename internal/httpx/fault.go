@@ -11,11 +11,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// errIdle ends a stream that says nothing.
-var errIdle = errors.New("it said nothing for too long")
+// errIdle ends a stream that sends nothing for Request.Idle.
+var errIdle = errors.New("it sent nothing for too long")
 
-// fault turns what net/http says into a typed error that shows no URL beyond
-// what doing tells.
+// fault types an error of net/http. The result has no URL except the one in
+// doing: URLs can contain credentials.
 func fault(ctx context.Context, doing string, err error) error {
 	var typed *diag.Error
 	if errors.As(err, &typed) {
@@ -37,16 +37,15 @@ func fault(ctx context.Context, doing string, err error) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
 		e.Retryable = dns.IsTemporary || dns.IsTimeout
-		return e.WithHint("check the name of the host and the network")
 	}
 	if untrusted(err) {
-		e.Retryable = false
-		return e.WithHint("the server's certificate does not hold; nothing was sent")
+		e = diag.New(diag.Network, "%s: the certificate of the server is not valid: %w", doing, err)
 	}
 	return e
 }
 
-// ended tells errors that only say that time is up, or that nobody waits.
+// ended returns the error of a request that was cancelled or ran out of time, or
+// nil.
 func ended(ctx context.Context, doing string, err error) *diag.Error {
 	var slow net.Error
 	switch {
@@ -65,6 +64,7 @@ func ended(ctx context.Context, doing string, err error) *diag.Error {
 	return e
 }
 
+// untrusted reports whether the server's certificate was refused.
 func untrusted(err error) bool {
 	var verify *tls.CertificateVerificationError
 	var authority x509.UnknownAuthorityError
@@ -73,13 +73,15 @@ func untrusted(err error) bool {
 	return errors.As(err, &verify) || errors.As(err, &authority) || errors.As(err, &name) || errors.As(err, &invalid)
 }
 
-// refusal is the error of a guard that said no.
+// refusal returns the error for an address that the guard refuses.
 func refusal(doing string, err error) error {
-	e := diag.New(diag.PolicyDenied, "%s: %w", doing, err).
-		WithHint("only public addresses are reached; a signed item may declare others under allow_private")
+	e := diag.New(diag.PolicyDenied, "%s: %w", doing, err)
 	var r *Refused
 	if errors.As(err, &r) {
 		e.WithDetail("address", r.Addr.String())
+		if !r.metadata {
+			e.WithReason("private_address")
+		}
 	}
 	return e
 }

@@ -20,7 +20,7 @@ type hop struct {
 	body   []byte
 }
 
-// follow sends one request and goes where redirects lead.
+// follow sends one request and follows its redirects.
 func (c *Client) follow(ctx context.Context, r Request) (*http.Response, error) {
 	u, err := c.target(r.URL)
 	if err != nil {
@@ -36,10 +36,10 @@ func (c *Client) follow(ctx context.Context, r Request) (*http.Response, error) 
 		if !redirects(live.StatusCode) || to == "" || r.MaxRedirects == 0 {
 			return live, nil
 		}
-		io.CopyN(io.Discard, live.Body, 4<<10) // so that the connection can be used again
+		io.CopyN(io.Discard, live.Body, 4<<10) // so that the connection can be reused
 		live.Body.Close()
 		if n == r.MaxRedirects {
-			return nil, diag.New(diag.Network, "asking %s: more than %d redirects, the last one leads to %s", Shown(r.URL), n, Shown(to))
+			return nil, diag.New(diag.Network, "asking %s: more than %d redirects, the last one to %s", Shown(r.URL), n, Shown(to))
 		}
 		if h, err = c.next(h, live.StatusCode, to); err != nil {
 			return nil, err
@@ -70,48 +70,49 @@ func (c *Client) send(ctx context.Context, h hop) (*http.Response, error) {
 	return c.http.Do(req)
 }
 
-// next is the request that a redirect asks for. Another origin gets neither
-// body nor any header that could be a credential.
+// next returns the request that a redirect asks for. Another origin receives no
+// body and no header that could be a credential.
 func (c *Client) next(h hop, status int, location string) (hop, error) {
 	ref, err := h.url.Parse(location)
 	if err != nil {
-		return h, diag.New(diag.Network, "following a redirect of %s: it leads to no URL", Shown(h.url.String()))
+		return h, diag.New(diag.Network, "following a redirect of %s: its target is not a URL", Shown(h.url.String()))
 	}
 	doing := "following a redirect of " + Shown(h.url.String())
 	u, err := c.target(ref.String())
 	if err != nil {
-		return h, led(doing, err)
+		return h, refusedRedirect(doing, err)
 	}
 	if h.url.Scheme == "https" && u.Scheme != "https" {
-		return h, diag.New(diag.PolicyDenied, "%s: it leads from https to http", doing)
+		return h, diag.New(diag.PolicyDenied, "%s: it goes from https to http", doing)
 	}
 	out := hop{method: h.method, url: u, header: h.header, body: h.body}
 	if status == http.StatusSeeOther && h.method != http.MethodHead || status < http.StatusSeeOther && h.method == http.MethodPost {
-		out.method, out.body = http.MethodGet, nil
+		out.method = http.MethodGet
+		out.body = nil
 		out.header = keep(h.header, func(name string) bool { return !strings.HasPrefix(name, "Content-") })
 	}
 	if sameOrigin(h.url, u) {
 		return out, nil
 	}
 	if out.body != nil {
-		return h, diag.New(diag.PolicyDenied, "%s: it would send the body to another host, %s", doing, u.Host).
-			WithHint("ask %s itself, if it is meant", u.Host)
+		return h, diag.New(diag.PolicyDenied, "%s: it would send the body to another host, %s", doing, u.Host)
 	}
 	out.header = keep(out.header, harmless)
 	return out, nil
 }
 
-// led says that a redirect led to what err refuses.
-func led(doing string, err error) error {
+// refusedRedirect returns the error of a redirect whose target err refuses.
+func refusedRedirect(doing string, err error) error {
 	e := diag.New(diag.CodeOf(err), "%s: %w", doing, err)
 	var inner *diag.Error
 	if errors.As(err, &inner) {
-		e.Hint, e.Details = inner.Hint, inner.Details
+		e.Reason = inner.Reason
+		e.Details = inner.Details
 	}
 	return e
 }
 
-// harmless are the headers that another origin may see.
+// harmless reports whether another origin may receive a header.
 func harmless(name string) bool {
 	switch name {
 	case "Accept", "Accept-Language", "User-Agent":
@@ -130,7 +131,8 @@ func keep(h http.Header, ok func(string) bool) http.Header {
 	return out
 }
 
-// sameOrigin also takes the step from http to https of one host.
+// sameOrigin compares origins. The step from http to https of one host counts as
+// the same origin.
 func sameOrigin(a, b *url.URL) bool {
 	if !strings.EqualFold(a.Hostname(), b.Hostname()) {
 		return false

@@ -12,9 +12,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// guard decides which addresses may be connected to. It is asked by the dialer
-// with the very address of each connection, after every lookup and redirect, so
-// that a name cannot change its meaning in between.
+// guard decides which addresses a client may connect to. The dialer calls it
+// with the address of each connection, after every lookup and redirect, so a
+// name cannot resolve to another address between check and use.
 type guard struct {
 	dialer   net.Dialer
 	single   []netip.Addr
@@ -45,7 +45,7 @@ func (g *guard) allow(s string) string {
 		return ""
 	}
 	if !validHost(s) {
-		return "is no address, prefix (10.0.0.0/8) or name of a host"
+		return "is not an address, a prefix (10.0.0.0/8) or a host name"
 	}
 	g.names = append(g.names, strings.ToLower(s))
 	return ""
@@ -69,7 +69,9 @@ func (g *guard) dial(ctx context.Context, network, addr string) (net.Conn, error
 type Refused struct {
 	Host string
 	Addr netip.Addr
-	Why  string
+	Why  string // the kind of the address
+
+	metadata bool // a metadata service of a cloud
 }
 
 func (r *Refused) Error() string {
@@ -79,7 +81,7 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s is at %s, %s", r.Host, r.Addr, r.Why)
 }
 
-// check judges the address of one connection.
+// check decides about the address of one connection.
 func (g *guard) check(host, address string) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -93,40 +95,41 @@ func (g *guard) check(host, address string) error {
 
 func (g *guard) judge(host string, a netip.Addr) error {
 	a = a.Unmap().WithZone("")
-	why, telling := notPublic(a)
+	why, metadata := notPublic(a)
 	switch {
 	case why == "" || slices.Contains(g.single, a):
 		return nil
-	case telling: // never by accident
+	case metadata: // allowed as a single address only, never as part of a prefix
 	case slices.ContainsFunc(g.prefixes, func(p netip.Prefix) bool { return p.Contains(a) }):
 		return nil
 	case slices.Contains(g.names, strings.ToLower(strings.TrimSuffix(host, "."))):
 		return nil
 	}
-	return &Refused{Host: host, Addr: a, Why: why}
+	return &Refused{Host: host, Addr: a, Why: why, metadata: metadata}
 }
 
-// notPublic says why an address is not one of the public internet, "" when it
-// is; telling is true where machines tell secrets about themselves.
-func notPublic(a netip.Addr) (why string, telling bool) {
+// notPublic returns the kind of an address that is not public, "" for a public
+// one. metadata is true for the addresses at which clouds return credentials to
+// their machines.
+func notPublic(a netip.Addr) (why string, metadata bool) {
 	if inner, ok := embedded(a); ok {
-		if why, telling = notPublic(inner); why != "" {
-			return "which stands for " + inner.String() + ", " + why, telling
+		if why, metadata = notPublic(inner); why != "" {
+			return "which translates to " + inner.String() + ", " + why, metadata
 		}
 		return "", false
 	}
 	for _, r := range special() {
 		if r.prefix.Contains(a) {
-			return r.why, r.telling
+			return r.why, r.metadata
 		}
 	}
 	if a.Is6() && !netip.MustParsePrefix("2000::/3").Contains(a) {
-		return "no public address", false
+		return "not a public address", false
 	}
 	return "", false
 }
 
-// embedded returns the IPv4 address that a translated IPv6 address leads to.
+// embedded returns the IPv4 address in a translated IPv6 address.
 func embedded(a netip.Addr) (netip.Addr, bool) {
 	if !a.Is6() {
 		return a, false
@@ -142,32 +145,33 @@ func embedded(a netip.Addr) (netip.Addr, bool) {
 }
 
 type specialRange struct {
-	prefix  netip.Prefix
-	why     string
-	telling bool
+	prefix   netip.Prefix
+	why      string
+	metadata bool
 }
 
-// special lists what the registries of special addresses reserve, the places
-// where clouds tell machines their credentials first.
+// special returns the ranges that the IANA registries of special addresses
+// reserve. The metadata services of clouds come first, since other ranges
+// contain them.
 func special() []specialRange {
-	const meta = "where a cloud tells a machine its credentials"
+	const service = "the metadata service of a cloud, which returns credentials"
 	rows := []struct {
 		prefixes, why string
-		telling       bool
+		metadata      bool
 	}{
-		{"169.254.169.254/32 169.254.169.253/32 169.254.170.0/24 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32 fd00:ec2::254/128 fd20:ce::254/128", meta, true},
+		{"169.254.169.254/32 169.254.169.253/32 169.254.170.0/24 100.100.100.200/32 168.63.129.16/32 192.0.0.192/32 fd00:ec2::254/128 fd20:ce::254/128", service, true},
 		{"127.0.0.0/8 ::1/128", "a loopback address", false},
 		{"10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 fc00::/7 fec0::/10", "a private address", false},
 		{"169.254.0.0/16 fe80::/10", "a link-local address", false},
-		{"100.64.0.0/10", "an address inside a carrier's network", false},
-		{"0.0.0.0/8 ::/128", "no address of a host", false},
+		{"100.64.0.0/10", "an address of a carrier's network", false},
+		{"0.0.0.0/8 ::/128", "not the address of a host", false},
 		{"224.0.0.0/4 ff00::/8", "a multicast address", false},
 		{"192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 3fff::/20", "a reserved address", false},
 	}
 	var out []specialRange
 	for _, row := range rows {
 		for _, p := range strings.Fields(row.prefixes) {
-			out = append(out, specialRange{netip.MustParsePrefix(p), row.why, row.telling})
+			out = append(out, specialRange{netip.MustParsePrefix(p), row.why, row.metadata})
 		}
 	}
 	return out

@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/glob"
 )
 
-// hostPattern is one declared host.
+// hostPattern is one entry of Params.Hosts.
 type hostPattern struct {
 	name string // lower case; "*." at the start matches every name below
 	port string // "" matches any
@@ -24,9 +24,7 @@ func parseHosts(list []string) ([]hostPattern, []diag.Finding) {
 	for _, s := range list {
 		p, ok := parseHost(s)
 		if !ok {
-			f := diag.Errorf(diag.ConfigError, 0, 0, "host %q is no name of a host", s)
-			f.Fix = "write api.example.com, api.example.com:8443 or *.example.com, without https://"
-			fs = append(fs, f)
+			fs = append(fs, diag.Errorf(diag.ConfigError, 0, 0, "host %q is not a host name such as api.example.com, api.example.com:8443 or *.example.com", s))
 		}
 		out = append(out, p)
 	}
@@ -57,7 +55,8 @@ func (h hostPattern) matches(host, port string) bool {
 	return (h.port == "" || h.port == port) && glob.Text(h.name, host)
 }
 
-// validHost accepts names of letters, digits, "-", "_" and dots between them.
+// validHost reports whether s is labels of letters, digits, "-" and "_", joined by
+// dots.
 func validHost(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	if s == "" || len(s) > 253 {
@@ -71,7 +70,7 @@ func validHost(s string) bool {
 	return true
 }
 
-// target reads and judges the address of a request or redirect.
+// target parses the URL of a request or redirect and checks its host.
 func (c *Client) target(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -82,13 +81,12 @@ func (c *Client) target(raw string) (*url.URL, error) {
 		return nil, diag.New(diag.ValidationFailed, "reading the URL: %w", err)
 	}
 	if msg := badURL(u); msg != "" {
-		return nil, diag.New(diag.ValidationFailed, "reading the URL: %s", msg).
-			WithHint("a URL reads https://host/path; user and password do not stand in it")
+		return nil, diag.New(diag.ValidationFailed, "reading the URL: %s", msg)
 	}
 	host, port := strings.ToLower(u.Hostname()), portOf(u)
 	if !c.declared(host, port) {
-		return nil, diag.New(diag.PolicyDenied, "asking %s: the host is not among those that were declared", Shown(u.String())).
-			WithHint("name it under hosts in the signed item, if it is meant").WithDetail("host", u.Host)
+		return nil, diag.New(diag.PolicyDenied, "asking %s: the host is not listed in hosts", Shown(u.String())).
+			WithReason("host_not_listed").WithDetail("host", u.Host)
 	}
 	if a, known := c.addressOf(host); known {
 		if err := c.guard.judge(host, a); err != nil {
@@ -99,8 +97,9 @@ func (c *Client) target(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// addressOf is the address that a host is without any lookup. A proxy would ask
-// no guard, so behind one that name counts, too, which is the same everywhere.
+// addressOf returns the address of a host if it needs no lookup. A proxy does its
+// own lookups, which the guard does not see, so behind a proxy localhost is an
+// address too.
 func (c *Client) addressOf(host string) (netip.Addr, bool) {
 	name := strings.TrimSuffix(host, ".")
 	if c.guard.proxy != "" && (name == "localhost" || strings.HasSuffix(name, ".localhost")) {
@@ -113,15 +112,15 @@ func (c *Client) addressOf(host string) (netip.Addr, bool) {
 func badURL(u *url.URL) string {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "it begins neither with https:// nor with http://"
+		return "it does not begin with https:// or http://"
 	case u.User != nil:
-		return "it holds a user or password"
+		return "it contains a user or password"
 	case u.Hostname() == "" || u.Opaque != "":
-		return "it names no host"
+		return "it has no host"
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {
-			return "its port lies outside 1 to 65535"
+			return "its port is not between 1 and 65535"
 		}
 	}
 	return ""
@@ -139,8 +138,8 @@ func (c *Client) declared(host, port string) bool {
 	return false
 }
 
-// HostOf is the host of a URL as Params.Hosts names it, with the port if the URL
-// has one.
+// HostOf returns the host of a URL in the form of Params.Hosts, with the port if
+// the URL has one.
 func HostOf(u *url.URL) string {
 	if u.Port() == "" {
 		return u.Hostname()
@@ -164,7 +163,7 @@ func parseProxy(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" {
-		return nil, errors.New("is no http:// or https:// address") // never shown: it may hold a password
+		return nil, errors.New("is not an http:// or https:// URL") // never shown: it may hold a password
 	}
 	return u, nil
 }

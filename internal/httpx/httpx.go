@@ -1,11 +1,11 @@
-// Package httpx is an HTTP client for requests whose address somebody else may
-// have chosen: it connects to public addresses only, follows redirects only to
-// hosts it was told of, sends credentials to one origin, and bounds time, size,
-// redirects and retries. It also cuts streams into events.
+// Package httpx is an HTTP client for requests whose URL is not trusted: it
+// connects to public addresses only, follows redirects only to listed hosts,
+// sends credentials to one origin, and bounds time, size, redirects and retries.
+// It also divides streams into events.
 //
-// It is mechanism only. Which hosts, addresses, limits and retry rules hold is
-// decided by rooms above; it reads no environment (no proxy variable), keeps no
-// cookies, and no address is checked at one time and looked up again at another.
+// It does not decide which hosts, addresses, limits and retry rules apply:
+// packages above do. It reads no environment (no proxy variable) and keeps no
+// cookies. An address is checked where it is connected to, not before.
 package httpx
 
 import (
@@ -30,15 +30,15 @@ const (
 	maxHeader             = 256 << 10
 )
 
-// Params says what a Client may reach. Its zero value reaches every public
-// address directly.
+// Params are the hosts and addresses that a Client may reach. The zero value
+// permits every public address, without a proxy.
 type Params struct {
 	// Hosts are the hosts that requests and redirects may go to: a name, a name
 	// with a port, or "*." and a domain. Nil means every host.
 	Hosts []string
 	// AllowPrivate are addresses, prefixes and host names that may be reached
-	// although they are not public. An address at which machines tell secrets
-	// about themselves counts only when it is named as a single address.
+	// although they are not public. The metadata service of a cloud must be
+	// listed as a single address.
 	AllowPrivate []string
 	// Proxy is the URL of a proxy; "" means none. Behind a proxy names are
 	// looked up by the proxy, so only addresses in URLs are checked here.
@@ -61,7 +61,7 @@ type Client struct {
 	rt    *http.Transport
 }
 
-// New returns a Client over p, or every finding about p as one error.
+// New returns a Client, or one error with all problems of p.
 func New(p Params) (*Client, error) {
 	c := &Client{p: p.withDefaults()}
 	var fs []diag.Finding
@@ -125,42 +125,42 @@ func (c *Client) transport(proxy *url.URL) {
 		c.guard.proxy = proxy.Hostname()
 	}
 	c.http = &http.Client{Transport: c.rt, CheckRedirect: func(*http.Request, []*http.Request) error {
-		return http.ErrUseLastResponse // redirects are followed here, where hosts and credentials are looked at
+		return http.ErrUseLastResponse // Client.follow follows redirects: it checks hosts and credentials
 	}}
 }
 
-// Close lets go of connections that are not in use.
+// Close closes idle connections.
 func (c *Client) Close() { c.rt.CloseIdleConnections() }
 
-// Request is what to send. Method and URL are required.
+// Request is one request. Method and URL are required.
 type Request struct {
 	Method       string
 	URL          string
 	Header       http.Header
 	Body         []byte
-	MaxBytes     int64         // of the answer, decompressed; zero means DefaultMaxBytes
+	MaxBytes     int64         // of the response, decompressed; zero means DefaultMaxBytes
 	MaxRedirects int           // zero means none
-	Idle         time.Duration // longest silence of a stream; zero means any
+	Idle         time.Duration // longest time without data of a stream; zero means no limit
 	Retry        Retry
 }
 
-// Response is an answer, whatever its status is.
+// Response is a response of any status.
 type Response struct {
 	Status     int
 	Header     http.Header
 	Body       []byte
 	Truncated  bool          // the body is longer than Request.MaxBytes
-	URL        string        // the last one
-	Attempts   int           // requests sent for the same work, without redirects
-	RetryAfter time.Duration // what the server asked for, zero when it did not
-	Stream     io.ReadCloser // of Open, instead of Body, when the status is 2xx
+	URL        string        // after redirects
+	Attempts   int           // requests sent, without redirects
+	RetryAfter time.Duration // the wait that the server asked for, or zero
+	Stream     io.ReadCloser // of Open, in place of Body, if the status is 2xx
 }
 
 // OK reports whether the status is 2xx.
 func (r *Response) OK() bool { return r.Status >= 200 && r.Status < 300 }
 
-// Do sends a request and reads the answer. An answer of any status is a
-// Response; an error means that there was none.
+// Do sends a request and reads the response. A response of any status is a
+// Response; an error means that there is none.
 func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	return c.persist(ctx, r, func(ctx context.Context) (*Response, error) {
 		live, err := c.follow(ctx, r)
@@ -171,8 +171,8 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	})
 }
 
-// Open sends a request and hands out the body of a 2xx answer as it arrives, at
-// most Request.MaxBytes of it. The caller closes Response.Stream.
+// Open sends a request and returns the body of a 2xx response as a stream of at
+// most Request.MaxBytes. The caller closes Response.Stream.
 func (c *Client) Open(ctx context.Context, r Request) (*Response, error) {
 	return c.persist(ctx, r, func(ctx context.Context) (*Response, error) {
 		ctx, cancel := context.WithCancelCause(ctx)
@@ -185,13 +185,13 @@ func (c *Client) Open(ctx context.Context, r Request) (*Response, error) {
 			defer cancel(nil)
 			return r.read(ctx, live)
 		}
-		res := answer(live)
+		res := responseOf(live)
 		res.Stream = newStream(ctx, cancel, live.Body, r, res.URL)
 		return res, nil
 	})
 }
 
-func answer(live *http.Response) *Response {
+func responseOf(live *http.Response) *Response {
 	return &Response{Status: live.StatusCode, Header: live.Header, URL: live.Request.URL.String()}
 }
 
@@ -202,23 +202,24 @@ func (r *Request) max() int64 {
 	return DefaultMaxBytes
 }
 
-// read takes in the whole body, up to the maximum.
+// read reads the whole body, up to the maximum.
 func (r *Request) read(ctx context.Context, live *http.Response) (*Response, error) {
 	defer live.Body.Close()
-	res := answer(live)
+	res := responseOf(live)
 	b, err := io.ReadAll(io.LimitReader(live.Body, r.max()+1))
 	if err != nil {
-		return nil, fault(ctx, "reading the answer of "+Shown(res.URL), err)
+		return nil, fault(ctx, "reading the response of "+Shown(res.URL), err)
 	}
 	if int64(len(b)) > r.max() {
-		b, res.Truncated = b[:r.max()], true
+		b = b[:r.max()]
+		res.Truncated = true
 	}
 	res.Body = b
 	return res, nil
 }
 
-// Shown renders a URL for people and logs: without user, query and fragment,
-// which may hold secrets.
+// Shown returns a URL for messages and logs: without user, query and fragment,
+// which may contain secrets.
 func Shown(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
@@ -227,8 +228,8 @@ func Shown(raw string) string {
 	return u.Scheme + "://" + u.Host + u.EscapedPath()
 }
 
-// MediaType splits a Content-Type into the type and its character set, both in
-// lower case, "" for what it does not say.
+// MediaType returns the type and the character set of a Content-Type, both in
+// lower case, "" if it has none.
 func MediaType(contentType string) (kind, charset string) {
 	kind, params, err := mime.ParseMediaType(contentType)
 	if err != nil {

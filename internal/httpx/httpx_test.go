@@ -365,7 +365,7 @@ func TestRedirects(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = bound.Do(t.Context(), Request{Method: "GET", URL: first + "/?to=302%20" + other, MaxRedirects: 3})
-	wantCode(t, err, diag.PolicyDenied, "not among those that were declared")
+	wantCode(t, err, diag.PolicyDenied, "not listed in hosts")
 }
 
 // A redirect never leads from https to http, nor to a server whose certificate
@@ -382,7 +382,7 @@ func TestRedirectDowngrade(t *testing.T) {
 	wantCode(t, err, diag.PolicyDenied, "from https to http")
 	_, err = local(t, nil).Do(t.Context(), get(s.URL))
 	if e := wantCode(t, err, diag.Network, "certificate"); e.Retryable {
-		t.Error("a certificate does not mend itself")
+		t.Error("an invalid certificate is retryable")
 	}
 }
 
@@ -572,7 +572,7 @@ func TestOpen(t *testing.T) {
 	if !slices.Equal(got, []string{"a", "b"}) {
 		t.Errorf("%q", got)
 	}
-	wantCode(t, err, diag.Timeout, "said nothing")
+	wantCode(t, err, diag.Timeout, "sent nothing")
 	_, err = read(Request{Method: "GET", URL: url, MaxBytes: 10})
 	wantCode(t, err, diag.ResourceExceeded, "more than 10 bytes")
 	if _, err = read(Request{Method: "GET", URL: url, MaxBytes: 18}); err != nil {

@@ -13,22 +13,23 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Retry says when the same request is sent again. The zero value never does.
+// Retry are the rules for sending a request again. The zero value is one attempt.
 type Retry struct {
-	Attempts int           // all of them, the first one included
+	Attempts int           // including the first
 	First    time.Duration // wait before the second attempt; it doubles each time
-	Max      time.Duration // longest wait; a server that asks for more is not asked again. Zero means no bound
-	Jitter   float64       // share of each wait that is left to chance, from 0 to 1
-	Statuses []int         // answers that are worth another attempt
-	Methods  []string      // repeated although they may have an effect, such as POST
+	Max      time.Duration // longest wait; if a server asks for more, the attempts end. Zero means no limit
+	Jitter   float64       // random share of each wait, from 0 to 1
+	Statuses []int         // statuses that are tried again
+	Methods  []string      // methods to repeat in addition to the idempotent ones
 }
 
-// persist calls attempt until it succeeds, or another one is not worth while.
+// persist calls attempt until it succeeds or the rules permit no other attempt.
 func (c *Client) persist(ctx context.Context, r Request, attempt func(context.Context) (*Response, error)) (*Response, error) {
 	for n := 1; ; n++ {
 		res, err := attempt(ctx)
 		if res != nil {
-			res.Attempts, res.RetryAfter = n, retryAfter(res.Header, c.p.Now())
+			res.Attempts = n
+			res.RetryAfter = retryAfter(res.Header, c.p.Now())
 		}
 		if !r.again(n, res, err) {
 			return res, attempted(err, n)
@@ -49,7 +50,7 @@ func (c *Client) persist(ctx context.Context, r Request, attempt func(context.Co
 	}
 }
 
-// again reports whether attempt n should be followed by another.
+// again reports whether another attempt may follow attempt n.
 func (r *Request) again(n int, res *Response, err error) bool {
 	if n >= r.Retry.Attempts || !r.repeatable() {
 		return false
@@ -69,23 +70,23 @@ func (r *Request) repeatable() bool {
 	return slices.Contains(r.Retry.Methods, r.Method)
 }
 
-// wait is the time after attempt n, with chance from [0,1).
-func (r Retry) wait(n int, chance float64) time.Duration {
+// wait returns the time to wait after attempt n. random is in [0,1).
+func (r Retry) wait(n int, random float64) time.Duration {
 	d := float64(r.First) * math.Pow(2, float64(n-1))
 	if r.Max > 0 {
 		d = math.Min(d, float64(r.Max))
 	}
 	d = math.Min(d, float64(24*time.Hour))
-	return time.Duration(d * (1 - r.Jitter + r.Jitter*chance))
+	return time.Duration(d * (1 - r.Jitter + r.Jitter*random))
 }
 
-// late reports whether ctx would end before a wait does.
+// late reports whether ctx ends before a wait would.
 func late(ctx context.Context, wait time.Duration) bool {
 	end, ok := ctx.Deadline()
 	return ok && time.Until(end) <= wait
 }
 
-// retryAfter reads the header of that name: seconds, or a date.
+// retryAfter returns the wait of a Retry-After header: seconds, or a date.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	s := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(s, 10, 31); err == nil {

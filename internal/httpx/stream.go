@@ -8,13 +8,13 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// stream is a body that is read as it arrives: bounded in size and silence,
-// with typed errors.
+// stream is a body that is read as it arrives, with a limit of size, a limit of
+// idle time and typed errors.
 type stream struct {
 	cancel  context.CancelCauseFunc
 	explain func(error) error // types an error of the body
 	body    io.ReadCloser
-	idle    *time.Timer // nil: silence is no fault
+	idle    *time.Timer // nil means no limit of idle time
 	quiet   time.Duration
 	left    int64
 	max     int64
@@ -44,7 +44,8 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// beyond tells an end exactly at the maximum from more than that.
+// beyond returns the error of a body that is longer than the maximum, io.EOF if
+// it ends exactly there.
 func (s *stream) beyond() (int, error) {
 	var one [1]byte
 	if n, err := s.body.Read(one[:]); n == 0 && err != nil {

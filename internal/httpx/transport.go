@@ -2,7 +2,7 @@ package httpx
 
 import "net/http"
 
-// Transport returns what the client sends with, for a protocol's own client: it
-// connects to the addresses that the client may reach and to no other. What else
-// a client holds to, such as hosts, redirects and sizes, is for its user then.
+// Transport returns the transport of the client, for libraries that have their
+// own client. It connects only to addresses that the client may reach. The
+// limits of hosts, redirects and sizes do not apply to it.
 func (c *Client) Transport() http.RoundTripper { return c.rt }

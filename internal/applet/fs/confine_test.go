@@ -13,7 +13,8 @@ import (
 	"github.com/ryeos/rye/internal/applet/wiretest"
 )
 
-// attackGround is a project beside a secret, with links in it.
+// attackGround returns a project with links, and a directory with a secret next
+// to it.
 func attackGround(t *testing.T) (dir, outside string) {
 	t.Helper()
 	top := t.TempDir()
@@ -49,20 +50,20 @@ func TestConfinementOfReading(t *testing.T) {
 	t.Parallel()
 	dir, outside := attackGround(t)
 	for name, path := range map[string]string{
-		"dots":                "../p-evil/secret.txt",
-		"dots through":        "in/../../p-evil/secret.txt",
-		"dots through link":   "good-dir/../../p-evil/secret.txt",
-		"absolute":            filepath.Join(outside, "secret.txt"),
-		"system file":         "/etc/passwd",
-		"prefix is no inside": dir + "-evil/secret.txt",
-		"absolute with dots":  dir + "/../p-evil/secret.txt",
-		"link":                "out-rel",
-		"absolute link":       "out-abs",
-		"linked parent":       "out-dir/secret.txt",
-		"link with dots":      "out-deep/secret.txt",
-		"absolute parent":     "out-absdir/secret.txt",
-		"chain":               "chain-1/secret.txt",
-		"up by link":          "in/up/../p-evil/secret.txt",
+		"dots":               "../p-evil/secret.txt",
+		"dots through":       "in/../../p-evil/secret.txt",
+		"dots through link":  "good-dir/../../p-evil/secret.txt",
+		"absolute":           filepath.Join(outside, "secret.txt"),
+		"system file":        "/etc/passwd",
+		"same prefix":        dir + "-evil/secret.txt",
+		"absolute with dots": dir + "/../p-evil/secret.txt",
+		"link":               "out-rel",
+		"absolute link":      "out-abs",
+		"linked parent":      "out-dir/secret.txt",
+		"link with dots":     "out-deep/secret.txt",
+		"absolute parent":    "out-absdir/secret.txt",
+		"chain":              "chain-1/secret.txt",
+		"up by link":         "in/up/../p-evil/secret.txt",
 	} {
 		t.Run(name, func(t *testing.T) {
 			for applet, in := range map[string]obj{

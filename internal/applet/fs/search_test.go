@@ -171,7 +171,7 @@ func TestGrepIDsAreThoseOfRead(t *testing.T) {
 	for _, m := range ok(t, dir, "grep", obj{"pattern": "}"})["matches"].([]any) {
 		m := m.(obj)
 		if n := int(m["line"].(float64)); m["line_id"] != ids[n-1] {
-			t.Errorf("line %d: id %v, read says %v", n, m["line_id"], ids[n-1])
+			t.Errorf("line %d: id %v, read returns %v", n, m["line_id"], ids[n-1])
 		}
 	}
 }

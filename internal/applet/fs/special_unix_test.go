@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/internal/applet/wiretest"
 )
 
-// TestPipesDoNotHang reads, writes and searches where a named pipe stands:
-// opening one waits for the other side for ever.
+// TestPipesDoNotHang reads, writes and searches a named pipe:
+// opening one blocks until the other side opens it.
 func TestPipesDoNotHang(t *testing.T) {
 	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"a.txt": "x\n"})

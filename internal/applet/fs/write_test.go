@@ -150,7 +150,7 @@ func TestEditLines(t *testing.T) {
 		"an empty line":         {"a\nb\nc\n", []change{{2, 2, "\n"}}, "a\n\nc\n", 1},
 		"all deleted":           {"a\nb\n", []change{{1, 2, ""}}, "", 2},
 		"two, in any order":     {"a\nb\nc\nd\n", []change{{4, 4, "D\nE"}, {1, 1, ""}}, "b\nc\nD\nE\n", 3},
-		"neighbours":            {"a\nb\nc\n", []change{{1, 1, "A"}, {2, 2, "B"}}, "A\nB\nc\n", 2},
+		"adjacent lines":        {"a\nb\nc\n", []change{{1, 1, "A"}, {2, 2, "B"}}, "A\nB\nc\n", 2},
 		"duplicates":            {"}\n}\n}\n", []change{{2, 2, "X"}}, "}\nX\n}\n", 1},
 		"empty lines":           {"a\n\n\nb\n", []change{{3, 3, "X"}}, "a\n\nX\nb\n", 1},
 		"CRLF kept":             {"a\r\nb\r\nc\r\n", []change{{2, 2, "B\nX"}}, "a\r\nB\r\nX\r\nc\r\n", 2},

@@ -131,7 +131,7 @@ func (f *positions) line(name string, n int) (line string, ok bool) {
 }
 
 // column converts UTF-16 units to a column in characters, from 1. If the line
-// is not known, it counts units.
+// is not known, the column is in units.
 func column(line string, known bool, units int) int {
 	if !known {
 		return units + 1

@@ -114,7 +114,7 @@ func TestBashLimitIsExact(t *testing.T) {
 	}
 	got = ok(t, dir, "bash", obj{"command": "head -c " + strconv.Itoa(maxStream+1) + " /dev/zero | tr '\\0' x"})
 	if got["truncated"] != true {
-		t.Error("one byte more is not said to be cut")
+		t.Error("one byte more is not marked as cut")
 	}
 }
 
@@ -137,7 +137,7 @@ func TestBashTimeoutEndsTheGroup(t *testing.T) {
 	}
 }
 
-// gone wants the process whose id stands in a file to end.
+// gone waits for the process whose id is in a file to end.
 func gone(t *testing.T, dir, file string) {
 	t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(wiretest.Get(t, dir, file)))
@@ -154,7 +154,7 @@ func gone(t *testing.T, dir, file string) {
 	t.Errorf("%s: process %d is still there", file, pid)
 }
 
-// zombie reports a process that ended and that nobody has waited for: what
+// zombie reports a process that ended and was not waited for: what
 // adopted it may be slow, or absent in a container.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))

@@ -119,7 +119,7 @@ func statusError(res *httpx.Response, body string) *diag.Error {
 	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
 		code = diag.Timeout
 	}
-	e := diag.New(code, "requesting %s: the server responds with %d %s", httpx.Shown(res.URL), res.Status, http.StatusText(res.Status))
+	e := diag.New(code, "asking %s: the server responds with %d %s", httpx.Shown(res.URL), res.Status, http.StatusText(res.Status))
 	e.Retryable = res.Status >= 500 || res.Status == http.StatusTooManyRequests || res.Status == http.StatusRequestTimeout
 	e.WithDetail("status_code", res.Status).WithDetail("url", httpx.Shown(res.URL))
 	if res.RetryAfter > 0 {
