@@ -12,10 +12,10 @@ import (
 const shellTool = "rye/bash/bash"
 
 // warnOfOpenKey says so where a server begins to answer.
-func (h *Project) warnOfOpenKey(s *agent.Settings) {
-	if open := h.OpenToAgents(s); open != "" {
-		h.Env.Person.note("rye: warning: %s", OpenKey(open))
-		h.Env.Person.note("rye: hint: %s", OpenKeyFix)
+func (p *Project) warnOfOpenKey(s *agent.Settings) {
+	if open := p.OpenToAgents(s); open != "" {
+		p.Env.Person.note("rye: warning: %s", OpenKey(open))
+		p.Env.Person.note("rye: hint: %s", OpenKeyFix)
 	}
 }
 
@@ -28,24 +28,24 @@ const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over 
 
 // openToAgents returns the file of a person's own key that every command of an
 // agent can read and use, "" when there is none or agents run no commands.
-func (h *Project) OpenToAgents(s *agent.Settings) string {
+func (p *Project) OpenToAgents(s *agent.Settings) string {
 	if s.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
 		return ""
 	}
-	return h.openKeyFile()
+	return p.openKeyFile()
 }
 
 // openKeyFile returns the first file of a usable key of the user's own, no
 // agent's, that is not encrypted.
-func (h *Project) openKeyFile() string {
-	for _, k := range h.Trust.Keys() {
+func (p *Project) openKeyFile() string {
+	for _, k := range p.Trust.Keys() {
 		if !k.Own || k.Agent() || !k.State.Usable() {
 			continue
 		}
-		priv, err := sign.ReadKey(h.KeyFile(k.Fingerprint), nil)
+		priv, err := sign.ReadKey(p.KeyFile(k.Fingerprint), nil)
 		clear(priv)
 		if err == nil {
-			return h.KeyFile(k.Fingerprint)
+			return p.KeyFile(k.Fingerprint)
 		}
 	}
 	return ""

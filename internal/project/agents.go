@@ -29,12 +29,12 @@ const maxOpen = 64
 // knowledge. allowed are the capabilities that the person who starts it names,
 // nil for those of the settings. Places outside within are refused, unless
 // it is "".
-func (c *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
-	base := *c
+func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
+	base := *e
 	base.Surface = surfaceMCP
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
 	p := &places{base: &base, allowed: allowed, within: within, open: map[string]*opened{}}
-	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: c.Home()})
+	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: e.Home()})
 }
 
 // places opens projects for a server and keeps each for a moment.
@@ -73,21 +73,21 @@ func (p *places) at(ctx context.Context, project string) (*agent.Workspace, erro
 
 // opened returns the place of a call's project, as it is now or was a moment
 // ago. What within does not allow is not allowed there either.
-func (p *places) opened(ctx context.Context, c *Env, within *agent.Settings) (*agent.Workspace, error) {
+func (p *places) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, error) {
 	p.mu.Lock()
 	if len(p.open) > maxOpen {
 		clear(p.open)
 	}
-	o := p.open[c.Named]
+	o := p.open[e.Named]
 	if o == nil {
 		o = &opened{}
-		p.open[c.Named] = o
+		p.open[e.Named] = o
 	}
 	p.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now := c.Now(); o.place == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
-		place, err := c.agentPlace(ctx, o, p.allowed, within)
+	if now := e.Now(); o.place == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
+		place, err := e.agentPlace(ctx, o, p.allowed, within)
 		if err != nil {
 			return nil, err
 		}
@@ -116,8 +116,8 @@ func (p *places) check(project string) (string, error) {
 }
 
 // agentPlace builds a house for calls of agents.
-func (c *Env) agentPlace(ctx context.Context, o *opened, allowed policy.Set, within *agent.Settings) (*agent.Workspace, error) {
-	h, err := c.Open(ctx, Strict)
+func (e *Env) agentPlace(ctx context.Context, o *opened, allowed policy.Set, within *agent.Settings) (*agent.Workspace, error) {
+	h, err := e.Open(ctx, Strict)
 	if err != nil {
 		return nil, err
 	}
@@ -141,30 +141,30 @@ func (c *Env) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wit
 // place returns where the verbs work on a house: under the settings of the
 // server that opened it, also when a tool calls them as tools, else under those
 // of its own layers.
-func (h *Project) place(ctx context.Context) (*agent.Workspace, error) {
-	s := h.settings
+func (p *Project) place(ctx context.Context) (*agent.Workspace, error) {
+	s := p.settings
 	if s == nil {
 		var err error
-		if s, err = agent.ReadSettings(ctx, h.Resolver, nil); err != nil {
+		if s, err = agent.ReadSettings(ctx, p.Resolver, nil); err != nil {
 			return nil, err
 		}
 	}
 	return &agent.Workspace{
-		Verbs: h.Verbs, Settings: s,
-		Signer: func(ctx context.Context) (sign.Signer, error) { return h.agentsKey(ctx) },
+		Verbs: p.Verbs, Settings: s,
+		Signer: func(ctx context.Context) (sign.Signer, error) { return p.agentsKey(ctx) },
 		May: func(fp sign.Fingerprint, ref item.Ref) bool {
-			k, ok := h.Trust.Key(fp)
+			k, ok := p.Trust.Key(fp)
 			return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 		},
-		Signed: func(ctx context.Context, reports []primary.SignReport) error { return h.RefreshLock(ctx, reports) },
+		Signed: func(ctx context.Context, reports []primary.SignReport) error { return p.RefreshLock(ctx, reports) },
 	}, nil
 }
 
 // agentsKey returns the user's own key that agents may sign with.
-func (h *Project) agentsKey(ctx context.Context) (sign.Signer, error) {
-	for _, k := range h.Trust.Keys() {
+func (p *Project) agentsKey(ctx context.Context) (sign.Signer, error) {
+	for _, k := range p.Trust.Keys() {
 		if k.Own && k.Agent() && k.State.Usable() {
-			return h.SignerOf(ctx, k.Fingerprint)
+			return p.SignerOf(ctx, k.Fingerprint)
 		}
 	}
 	return nil, diag.New(diag.AuthRequired, "choosing a key: there is no agent's key, and an agent never signs with a person's").WithReason("no_agent_key")

@@ -13,9 +13,9 @@ import (
 
 // bundleCaps says what the items of a bundle may ask for, as their metadata
 // declares it: permissions, and the hosts that a tool's configuration names.
-func (h *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string, error) {
+func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string, error) {
 	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
-		table, err := h.Resolver.Table(ctx)
+		table, err := p.Resolver.Table(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -14,21 +14,21 @@ import (
 // as interpreters: the absolute path and the digest of the program.
 type consents map[string]string
 
-func (h *Project) consentFile() string {
-	if h.Dirs.State == "" {
+func (p *Project) consentFile() string {
+	if p.Dirs.State == "" {
 		return ""
 	}
-	return filepath.Join(h.Dirs.State, "interpreters.json")
+	return filepath.Join(p.Dirs.State, "interpreters.json")
 }
 
 // readConsents fails closed: what cannot be read, or others may have written, is
 // no consent.
-func (h *Project) ReadConsents() consents {
+func (p *Project) ReadConsents() consents {
 	out := consents{}
-	if fi, err := os.Lstat(h.consentFile()); err != nil || !ownFile(fi) {
+	if fi, err := os.Lstat(p.consentFile()); err != nil || !ownFile(fi) {
 		return out
 	}
-	b, err := os.ReadFile(h.consentFile())
+	b, err := os.ReadFile(p.consentFile())
 	if err != nil {
 		return out
 	}
@@ -42,8 +42,8 @@ func (h *Project) ReadConsents() consents {
 	return out
 }
 
-func (h *Project) WriteConsents(all consents) error {
-	file := h.consentFile()
+func (p *Project) WriteConsents(all consents) error {
+	file := p.consentFile()
 	if file == "" {
 		return diag.New(diag.FileSystemError, "remembering consent: the environment names no state folder").WithHint("set HOME")
 	}
@@ -59,9 +59,9 @@ func (h *Project) WriteConsents(all consents) error {
 
 // consent returns the check that the executor makes before a program of the
 // project itself interprets a tool.
-func (h *Project) consent() func(exec.Interpreter) error {
+func (p *Project) consent() func(exec.Interpreter) error {
 	return func(in exec.Interpreter) error {
-		was, known := h.ReadConsents()[in.Path]
+		was, known := p.ReadConsents()[in.Path]
 		if was == in.Digest.String() {
 			return nil
 		}

@@ -70,24 +70,24 @@ func (p Person) finding(f diag.Finding) {
 }
 
 // path returns a path that the user typed as an absolute one.
-func (c *Env) path(p string) string {
+func (e *Env) path(p string) string {
 	if filepath.IsAbs(p) {
 		return filepath.Clean(p)
 	}
-	return filepath.Join(c.Base, p)
+	return filepath.Join(e.Base, p)
 }
 
 // at returns the same environment for another project.
-func (c *Env) at(dir string) *Env {
-	other := *c
+func (e *Env) at(dir string) *Env {
+	other := *e
 	other.Base, other.Named = dir, dir
 	return &other
 }
 
 // inCI reports whether the process runs in CI, where no command changes a lock
 // that it was not asked to change.
-func (c *Env) InCI() bool {
-	switch c.Getenv("CI") {
+func (e *Env) InCI() bool {
+	switch e.Getenv("CI") {
 	case "", "0", "false":
 		return false
 	}

@@ -16,19 +16,19 @@ import (
 
 // itemAt returns the item that a ref, an id or a path names, whatever its
 // verdict.
-func (h *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error) {
-	if root, rel, ok := h.placeOf(word); ok {
-		it, err := h.Resolver.File(ctx, root, rel)
+func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error) {
+	if root, rel, ok := p.placeOf(word); ok {
+		it, err := p.Resolver.File(ctx, root, rel)
 		if err == nil && it.Ref.IsZero() {
 			err = diag.New(diag.ItemNotFound, "reading %s: it is no item: its name, ending or folder is outside the grammar of ids", it.Path())
 		}
 		return it, err
 	}
-	ref, err := h.Resolver.Ref(ctx, word)
+	ref, err := p.Resolver.Ref(ctx, word)
 	if err != nil {
 		return nil, NoFile(err, word)
 	}
-	return h.Resolver.Inspect(ctx, ref)
+	return p.Resolver.Inspect(ctx, ref)
 }
 
 // shown turns a path as messages show it, from the project's folder, into one
@@ -62,38 +62,38 @@ func (h *Project) placeOf(word string) (*space.Root, string, bool) {
 }
 
 // refArgs reads "KIND ID rest…" or "REF rest…".
-func RefArgs(ctx context.Context, h *Project, args []string) (item.Ref, []string, error) {
+func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string, error) {
 	if len(args) > 1 && !strings.Contains(args[0], ":") && !strings.ContainsAny(args[1], "=") {
-		if kind, ok := KnownKind(ctx, h, args[0]); ok {
+		if kind, ok := KnownKind(ctx, p, args[0]); ok {
 			ref, err := item.ParseRef(args[1], kind)
 			return ref, args[2:], err
 		}
 	}
-	ref, err := h.Resolver.Ref(ctx, args[0])
+	ref, err := p.Resolver.Ref(ctx, args[0])
 	return ref, args[1:], err
 }
 
 // knownKind reports whether word names a kind. The four of the boot table
 // always count, so that an item of theirs is looked for even when its
 // extractor is missing.
-func KnownKind(ctx context.Context, h *Project, word string) (item.Kind, bool) {
+func KnownKind(ctx context.Context, p *Project, word string) (item.Kind, bool) {
 	k := item.Kind(word)
 	switch k {
 	case item.Directive, item.Tool, item.Knowledge, item.Config:
 		return k, true
 	}
-	ext, err := h.Resolver.Extractor(ctx, k)
+	ext, err := p.Resolver.Extractor(ctx, k)
 	return k, err == nil && ext != nil
 }
 
 // needProject returns the project's root, or the error that there is none.
-func (h *Project) NeedProject() (*space.Root, error) {
-	if root := h.Spaces.Of(space.Project); root != nil {
+func (p *Project) NeedProject() (*space.Root, error) {
+	if root := p.Spaces.Of(space.Project); root != nil {
 		if _, err := os.Stat(root.Path(".")); err == nil {
 			return root, nil
 		}
 	}
-	if dir := h.Spaces.ProjectDir; dir != "" {
+	if dir := p.Spaces.ProjectDir; dir != "" {
 		return nil, diag.New(diag.ItemNotFound, "finding the project: %s holds no %s", dir, space.Dir).
 			WithHint("--project names the folder that holds %s; rye init makes one", space.Dir)
 	}

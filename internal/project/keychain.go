@@ -19,35 +19,35 @@ import (
 func userID() string { return strconv.Itoa(os.Getuid()) }
 
 // keyFile returns where the private key of a fingerprint lies.
-func (h *Project) KeyFile(fp sign.Fingerprint) string {
-	return filepath.Join(h.Dirs.Keys(), "key-"+fp.String()+".pem")
+func (p *Project) KeyFile(fp sign.Fingerprint) string {
+	return filepath.Join(p.Dirs.Keys(), "key-"+fp.String()+".pem")
 }
 
 // signer returns what signs: --key, RYE_KEY_FILE, or the user's only own key,
 // from the ssh-agent when it holds the key, else from its file.
-func (h *Project) Signer(ctx context.Context) (sign.Signer, error) {
-	which := h.Env.Key
-	if which == "" && h.Env.Getenv(sign.EnvKeyFile) != "" {
-		if s, ok, err := sign.EnvSigner(h.Env.Getenv); ok || err != nil {
+func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
+	which := p.Env.Key
+	if which == "" && p.Env.Getenv(sign.EnvKeyFile) != "" {
+		if s, ok, err := sign.EnvSigner(p.Env.Getenv); ok || err != nil {
 			return s, err
 		}
 	}
 	if strings.ContainsAny(which, `/\`) || strings.HasSuffix(which, ".pem") {
-		return sign.OpenFileSigner(h.Env.path(which), h.Env.Passphrase("Passphrase of "+which+": "))
+		return sign.OpenFileSigner(p.Env.path(which), p.Env.Passphrase("Passphrase of "+which+": "))
 	}
-	fp, err := h.OwnKey(which)
+	fp, err := p.OwnKey(which)
 	if err != nil {
 		return nil, err
 	}
-	return h.SignerOf(ctx, fp)
+	return p.SignerOf(ctx, fp)
 }
 
-func (h *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
-	if s := h.Env.agentSigner(ctx, fp); s != nil {
+func (p *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
+	if s := p.Env.agentSigner(ctx, fp); s != nil {
 		return s, nil
 	}
-	path := h.KeyFile(fp)
-	s, err := sign.OpenFileSigner(path, h.Env.Passphrase("Passphrase of key "+fp.Short()+": "))
+	path := p.KeyFile(fp)
+	s, err := sign.OpenFileSigner(path, p.Env.Passphrase("Passphrase of key "+fp.Short()+": "))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.AuthRequired, "opening key %s: neither the ssh-agent nor %s holds it", fp.Short(), path).
 			WithHint("name the key's file with --key FILE")
@@ -59,8 +59,8 @@ func (h *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signe
 }
 
 // agentSigner returns the agent's signer for a key, nil when there is none.
-func (c *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer {
-	socket := c.Getenv("SSH_AUTH_SOCK")
+func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer {
+	socket := e.Getenv("SSH_AUTH_SOCK")
 	if socket == "" {
 		return nil
 	}
@@ -78,9 +78,9 @@ func (c *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer 
 
 // ownKey picks one of the user's own keys by fingerprint prefix or owner; the
 // empty word picks the only one that is no agent's.
-func (h *Project) OwnKey(word string) (sign.Fingerprint, error) {
+func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 	var found, own []trust.KeyInfo
-	for _, k := range h.Trust.Keys() {
+	for _, k := range p.Trust.Keys() {
 		if !k.Own || !k.State.Usable() {
 			continue
 		}
@@ -114,17 +114,17 @@ func (h *Project) OwnKey(word string) (sign.Fingerprint, error) {
 
 // passphrase returns a function that asks at the terminal, or nil-safe errors
 // elsewhere. It never waits when there is no terminal.
-func (c *Env) Passphrase(prompt string) func() ([]byte, error) {
+func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
 	return func() ([]byte, error) {
-		if file := c.Getenv(sign.EnvPassphraseFile); file != "" {
+		if file := e.Getenv(sign.EnvPassphraseFile); file != "" {
 			b, err := os.ReadFile(file)
 			return []byte(strings.TrimSuffix(string(b), "\n")), err
 		}
-		if c.Person.Secret == nil {
+		if e.Person.Secret == nil {
 			return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at").
 				WithHint("load the key with rye key agent-add, or set %s", sign.EnvPassphraseFile)
 		}
-		return c.Person.Secret(prompt)
+		return e.Person.Secret(prompt)
 	}
 }
 

@@ -22,10 +22,10 @@ func legacyDir(userDir string) string {
 
 // legacyKeys returns the keys that check signatures of the original: those of
 // the user's own space, and the given files.
-func (h *Project) LegacyKeys(files []string) (legacy.Keys, error) {
-	keys := h.Trust.LegacyKeys()
+func (p *Project) LegacyKeys(files []string) (legacy.Keys, error) {
+	keys := p.Trust.LegacyKeys()
 	for _, file := range files {
-		k, err := readLegacyKey(h.Env.path(file))
+		k, err := readLegacyKey(p.Env.path(file))
 		if err != nil {
 			return nil, diag.New(diag.CodeOf(err), "reading --legacy-key %q: %w", file, err)
 		}

@@ -26,35 +26,35 @@ type itemLock struct {
 // openItems reads the lock of the project as it is now, with its bundles as
 // layers; a project without one begins an empty one. The house that is there
 // serves, unless something changed since it was built.
-func (h *Project) openItems(ctx context.Context, changed bool) (*itemLock, error) {
-	if changed || !h.current(ctx) {
+func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error) {
+	if changed || !p.current(ctx) {
 		var err error
-		if h, err = h.Env.Open(ctx, Strict); err != nil {
+		if p, err = p.Env.Open(ctx, Strict); err != nil {
 			return nil, err
 		}
 	}
-	x := &itemLock{house: h, dir: h.Spaces.ProjectDir, lock: &lock.Lock{}}
-	x.left = func(refs []item.Ref) map[item.Ref]bool { return h.leftOut(ctx, refs) }
-	if h.Lock != nil {
-		x.lock, x.before = h.Lock.Lock, h.Lock.Lock.Render()
+	x := &itemLock{house: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
+	x.left = func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) }
+	if p.Lock != nil {
+		x.lock, x.before = p.Lock.Lock, p.Lock.Lock.Render()
 		return x, nil
 	}
 	m, err := ReadManifest(x.dir)
 	if m == nil {
 		m = &lock.Manifest{}
 	}
-	x.lock.Manifest, x.lock.Revoked = m.Settings(), h.revoked()
+	x.lock.Manifest, x.lock.Revoked = m.Settings(), p.revoked()
 	return x, err
 }
 
 // current reports whether the lock is the one that the house was built over, and
 // the house as good as a strict one.
-func (h *Project) current(ctx context.Context) bool {
-	if _, err := h.Resolver.Table(ctx); err != nil || h.Lock == nil || len(h.LockErrs)+len(h.Resolver.Notes()) > 0 {
+func (p *Project) current(ctx context.Context) bool {
+	if _, err := p.Resolver.Table(ctx); err != nil || p.Lock == nil || len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
 		return false
 	}
-	b, err := h.files.ReadFile(lock.LockFile, lock.MaxLock)
-	return err == nil && bytes.Equal(b, h.Lock.text)
+	b, err := p.files.ReadFile(lock.LockFile, lock.MaxLock)
+	return err == nil && bytes.Equal(b, p.Lock.text)
 }
 
 // relock takes the tools of the project into the lock as they are. While some
@@ -109,7 +109,7 @@ func (x *itemLock) write(r *packages.Result) error {
 
 // lockItems is the part of rye lock about the project's own tools: it accepts
 // them as they stand.
-func (c *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) error {
+func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) error {
 	if x.space != space.Project {
 		return nil
 	}
@@ -127,10 +127,10 @@ func (c *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 		return err
 	}
 	for _, f := range notes {
-		c.Person.warn("not locked: %s", f)
+		e.Person.warn("not locked: %s", f)
 	}
 	for _, ch := range changes {
-		c.Person.note("%s", ch)
+		e.Person.note("%s", ch)
 	}
 	if len(changes) == 0 {
 		return nil
@@ -139,7 +139,7 @@ func (c *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 }
 
 // checkItems is lockItems that writes nothing: what it would change is stale.
-func (c *Env) CheckItems(ctx context.Context, x *Packages) error {
+func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	if x.space != space.Project {
 		return nil
 	}

@@ -17,20 +17,20 @@ import (
 
 // leftOut returns those of the items that git's index holds and a sparse
 // checkout leaves out of the work tree. Git is asked only when an item is gone.
-func (h *Project) leftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
+func (p *Project) leftOut(ctx context.Context, refs []item.Ref) map[item.Ref]bool {
 	out := map[item.Ref]bool{}
-	if len(refs) == 0 || !maybeSparse(h.Spaces.ProjectDir) {
+	if len(refs) == 0 || !maybeSparse(p.Spaces.ProjectDir) {
 		return out
 	}
-	repo, err := h.Env.Repo(ctx)
+	repo, err := p.Env.Repo(ctx)
 	if err != nil || repo.WorkTree == "" {
 		return out
 	}
-	top := h.PrefixIn(repo) + space.Dir + "/"
+	top := p.PrefixIn(repo) + space.Dir + "/"
 	var paths []string
 	of := map[string]item.Ref{}
 	for _, ref := range refs {
-		ext, err := h.Resolver.Extractor(ctx, ref.Kind)
+		ext, err := p.Resolver.Extractor(ctx, ref.Kind)
 		if err != nil {
 			continue
 		}
@@ -52,21 +52,21 @@ func (h *Project) leftOut(ctx context.Context, refs []item.Ref) map[item.Ref]boo
 // notLeftOut refuses a project whose own files a sparse checkout leaves out: it
 // would look as if it required nothing. Git is asked only when one is gone and
 // the repository may have a sparse checkout.
-func (h *Project) notLeftOut(ctx context.Context) error {
+func (p *Project) notLeftOut(ctx context.Context) error {
 	var gone []string
 	for _, name := range []string{lock.ManifestFile, lock.LockFile, lock.SumFile} {
-		if !there(filepath.Join(h.Spaces.ProjectDir, name)) {
+		if !there(filepath.Join(p.Spaces.ProjectDir, name)) {
 			gone = append(gone, name)
 		}
 	}
-	if len(gone) == 0 || !maybeSparse(h.Spaces.ProjectDir) {
+	if len(gone) == 0 || !maybeSparse(p.Spaces.ProjectDir) {
 		return nil
 	}
-	repo, err := h.Env.Repo(ctx)
+	repo, err := p.Env.Repo(ctx)
 	if err != nil || repo.WorkTree == "" {
 		return nil
 	}
-	prefix := h.PrefixIn(repo)
+	prefix := p.PrefixIn(repo)
 	for i, name := range gone {
 		gone[i] = prefix + name
 	}

@@ -35,29 +35,29 @@ type SpaceLock struct {
 // readLocks reads the lock of every space on disk and puts its bundles below
 // the space's own items. A lock that cannot be read is an error for what runs
 // and shows items; a lenient house remembers it and goes on without.
-func (h *Project) readLocks(m Mode) error {
-	for _, root := range slices.Clone(h.Spaces.Roots) {
+func (p *Project) readLocks(m Mode) error {
+	for _, root := range slices.Clone(p.Spaces.Roots) {
 		if !root.OnDisk() || root.Bundled() {
 			continue
 		}
 		if root.Space == space.Project {
-			h.files = lock.Dir(lockDir(root))
+			p.files = lock.Dir(lockDir(root))
 		}
 		sl, err := readSpaceLock(root)
 		var layers []space.Layer
 		if err == nil && sl != nil {
-			layers, err = h.layers(sl)
+			layers, err = p.layers(sl)
 		}
 		if err != nil && m == Strict {
 			return err
 		}
 		if err != nil {
-			h.LockErrs = append(h.LockErrs, err)
+			p.LockErrs = append(p.LockErrs, err)
 		}
 		if sl != nil && root.Space == space.Project {
-			h.Lock = sl
+			p.Lock = sl
 		}
-		h.Spaces.AddLayers(layers...)
+		p.Spaces.AddLayers(layers...)
 	}
 	return nil
 }
@@ -213,33 +213,33 @@ func systemOf(opened *bundle.Opened) func() lock.System {
 
 // locked reports whether only what the lock names may be used: --locked, or by
 // default in CI.
-func (c *Env) locked() bool { return c.Locked || c.InCI() }
+func (e *Env) locked() bool { return e.Locked || e.InCI() }
 
 // checkLocked refuses a lock that is missing, does not match the manifest or
 // replaces a bundle by what only this machine has. In CI it has nothing to say
 // of a project that has neither file.
-func (h *Project) CheckLocked() error {
-	if !h.Env.locked() {
+func (p *Project) CheckLocked() error {
+	if !p.Env.locked() {
 		return nil
 	}
 	switch {
-	case h.files == nil && !h.Env.Locked:
+	case p.files == nil && !p.Env.Locked:
 		return nil
-	case h.files == nil:
+	case p.files == nil:
 		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
-	case h.Lock == nil:
-		_, err := h.files.ReadFile(lock.ManifestFile, lock.MaxManifest)
-		if !h.Env.Locked && errors.Is(err, fs.ErrNotExist) {
+	case p.Lock == nil:
+		_, err := p.files.ReadFile(lock.ManifestFile, lock.MaxManifest)
+		if !p.Env.Locked && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		return diag.New(diag.LockMissing, "reading %s: it does not exist, and --locked, the default in CI, uses only what it names", lock.LockFile).
 			WithHint("rye lock")
 	}
-	found, err := h.Lock.Stale()
+	found, err := p.Lock.Stale()
 	if err != nil {
 		return err
 	}
-	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(h.Lock.Manifest, h.Lock.Lock)...))
+	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(p.Lock.Manifest, p.Lock.Lock)...))
 }
 
 // stale returns what the manifest asks for and the lock was not made for.

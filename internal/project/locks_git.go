@@ -170,12 +170,12 @@ func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, 
 
 // lockable reports whether the project lies on a disk, where its lock can be
 // held against other processes.
-func (h *Project) lockable() bool { return h.files != nil }
+func (p *Project) lockable() bool { return p.files != nil }
 
 // partial reports whether bundles of the lock are neither in git nor installed
 // on this machine.
-func (h *Project) partial() bool {
-	return slices.ContainsFunc(h.Spaces.Roots, func(r *space.Root) bool {
+func (p *Project) partial() bool {
+	return slices.ContainsFunc(p.Spaces.Roots, func(r *space.Root) bool {
 		return r.Space == space.Project && r.Bundled() && r.Ready() != nil
 	})
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // revoked returns the revocations of the project as its lock records them.
-func (h *Project) revoked() lock.Revoked {
-	state := h.Trust.ProjectRevoked()
+func (p *Project) revoked() lock.Revoked {
+	state := p.Trust.ProjectRevoked()
 	out := lock.Revoked{Documents: state.Documents}
 	for _, l := range state.Lists {
 		out.Lists = append(out.Lists, lock.RevokedList{Signer: packages.SignerText(l.By), At: l.At})
@@ -22,13 +22,13 @@ func (h *Project) revoked() lock.Revoked {
 
 // checkRevoked refuses a project that took back a revocation which its lock was
 // written with. A lenient house remembers that and goes on.
-func (h *Project) checkRevoked(m Mode) error {
-	if h.Lock == nil {
+func (p *Project) checkRevoked(m Mode) error {
+	if p.Lock == nil {
 		return nil
 	}
-	err := h.Lock.Lock.CheckRevoked(h.revoked())
+	err := p.Lock.Lock.CheckRevoked(p.revoked())
 	if err != nil && m == Lenient {
-		h.LockErrs = append(h.LockErrs, err)
+		p.LockErrs = append(p.LockErrs, err)
 		return nil
 	}
 	return err

@@ -12,12 +12,12 @@ import (
 )
 
 // mcpParams returns what the functions for external MCP servers work with.
-func (h *Project) mcpParams() mcpclient.Params {
+func (p *Project) mcpParams() mcpclient.Params {
 	return mcpclient.Params{
-		Resolver: h.Resolver, Caller: func() policy.Set { return h.Verbs.Caller() }, Pool: h.Env.Servers,
-		Options: func() mcpclient.Options { return h.McpOptions() }, Environ: h.Env.Environ(), Secrets: h.MayHoldSecrets,
+		Resolver: p.Resolver, Caller: func() policy.Set { return p.Verbs.Caller() }, Pool: p.Env.Servers,
+		Options: func() mcpclient.Options { return p.McpOptions() }, Environ: p.Env.Environ(), Secrets: p.MayHoldSecrets,
 		Execute: func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error) {
-			run, err := h.Verbs.Tool(ctx, primary.Call{Ref: ref, Params: params})
+			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Params: params})
 			if err != nil || run.Result == nil {
 				return nil, err
 			}
@@ -27,20 +27,20 @@ func (h *Project) mcpParams() mcpclient.Params {
 }
 
 // mcpOptions says how servers are started that no chain leads to.
-func (h *Project) McpOptions() mcpclient.Options {
-	dir := h.Spaces.ProjectDir
+func (p *Project) McpOptions() mcpclient.Options {
+	dir := p.Spaces.ProjectDir
 	if dir == "" {
-		dir = h.Env.Base
+		dir = p.Env.Base
 	}
 	return mcpclient.Options{
-		Version: h.Env.Version, Dir: dir, Project: h.Spaces.ProjectDir, Consent: h.consent(), Offline: h.Env.Offline,
-		Env: proc.Merge(proc.Base(h.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
+		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.consent(), Offline: p.Env.Offline,
+		Env: proc.Merge(proc.Base(p.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
 	}
 }
 
 // mayHoldSecrets returns nil when variables of the user's environment may be
 // handed to a server: its program and its address decide where they go, as those
 // of a provider do.
-func (h *Project) MayHoldSecrets(it *resolve.Item) error {
-	return h.Resolver.Provider(it, "filling in the variables of "+it.Ref.String())
+func (p *Project) MayHoldSecrets(it *resolve.Item) error {
+	return p.Resolver.Provider(it, "filling in the variables of "+it.Ref.String())
 }

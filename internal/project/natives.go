@@ -10,9 +10,9 @@ import (
 )
 
 // natives returns the functions that tools of a house may name in config.func.
-func (h *Project) natives() map[string]exec.Native {
+func (p *Project) natives() map[string]exec.Native {
 	out := map[string]exec.Native{}
-	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return h.place(ctx) }))
-	maps.Copy(out, mcpclient.Natives(h.mcpParams()))
+	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.place(ctx) }))
+	maps.Copy(out, mcpclient.Natives(p.mcpParams()))
 	return out
 }

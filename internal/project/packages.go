@@ -36,9 +36,9 @@ type Packages struct {
 }
 
 // engine builds the engine of the space that --space names. Done must follow.
-func (c *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
+func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
 	debug.SetGCPercent(400) // a verb is over before collecting would pay
-	h, err := c.Open(ctx, Lenient)
+	h, err := e.Open(ctx, Lenient)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ func (c *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 			return nil, err
 		}
 	}
-	if x.cache, err = c.SourceCache(); err != nil {
+	if x.cache, err = e.SourceCache(); err != nil {
 		return nil, err
 	}
 	rule, sealed := x.rules().Offline()
-	src, err := c.sources(x, sealed || c.Offline)
+	src, err := e.sources(x, sealed || e.Offline)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (c *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	}
 	params := packages.Params{
 		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,
-		Caps: h.bundleCaps(), System: h.System(), Locked: c.Locked, Offline: sealed || c.Offline, Now: c.Now, Progress: p.Progress,
+		Caps: h.bundleCaps(), System: h.System(), Locked: e.Locked, Offline: sealed || e.Offline, Now: e.Now, Progress: p.Progress,
 	}
 	if x.space == space.Project {
 		params.Revoked = h.revoked()
@@ -92,18 +92,18 @@ func (x *Packages) Close() {
 
 // packageFolders returns the folder that holds .ai of a space, and the one that
 // holds its files: beside .ai in a project, inside it elsewhere.
-func (h *Project) packageFolders(s space.Name) (base, files string, err error) {
+func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 	switch s {
 	case space.Project:
-		root, err := h.NeedProject()
+		root, err := p.NeedProject()
 		if err != nil {
 			return "", "", err
 		}
 		return root.Base, root.Base, nil
 	case space.User:
-		base = h.Spaces.UserDir
+		base = p.Spaces.UserDir
 	case space.System:
-		base = h.Env.Getenv("RYE_SYSTEM_SPACE")
+		base = p.Env.Getenv("RYE_SYSTEM_SPACE")
 		if base == "" {
 			return "", "", diag.New(diag.Usage, "finding the system space: RYE_SYSTEM_SPACE names no folder").
 				WithHint("set RYE_SYSTEM_SPACE to the folder that holds the machine's .ai, or write --space user")
@@ -122,19 +122,19 @@ func (h *Project) packageFolders(s space.Name) (base, files string, err error) {
 }
 
 // sourceCache returns the cache of what was fetched.
-func (c *Env) SourceCache() (*source.Cache, error) {
-	dir := c.cacheDir(c.UserDirs())
+func (e *Env) SourceCache() (*source.Cache, error) {
+	dir := e.cacheDir(e.UserDirs())
 	if dir == "" {
 		return nil, diag.New(diag.FileSystemError, "finding the cache: there is no folder for it").WithHint("RYE_CACHE names one")
 	}
-	return source.NewCache(dir, c.Now), nil
+	return source.NewCache(dir, e.Now), nil
 }
 
 // sources is the table of where bundles come from.
-func (c *Env) sources(x *Packages, offline bool) (source.Source, error) {
+func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 	remoteGit, err := git.New(git.Params{
-		Cache: x.cache, Environ: c.Environ(), Transport: c.Getenv("RYE_GIT"), Offline: offline,
-		Interactive: c.Person.Asks,
+		Cache: x.cache, Environ: e.Environ(), Transport: e.Getenv("RYE_GIT"), Offline: offline,
+		Interactive: e.Person.Asks,
 	})
 	if err != nil {
 		return nil, err

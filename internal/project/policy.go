@@ -19,14 +19,14 @@ import (
 
 // machineDir returns the folder of what whoever looks after the machine says of
 // rye, "" when there is none.
-func (c *Env) machineDir() string {
+func (e *Env) machineDir() string {
 	switch {
-	case c.Etc != "":
-		return c.Etc
+	case e.Etc != "":
+		return e.Etc
 	case runtime.GOOS != "windows":
 		return "/etc/rye"
 	}
-	if dir := c.Getenv("ProgramData"); filepath.IsAbs(dir) {
+	if dir := e.Getenv("ProgramData"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "rye")
 	}
 	return ""
@@ -35,9 +35,9 @@ func (c *Env) machineDir() string {
 // policies reads the policy files above every project: the machine's, then the
 // user's. One that cannot be read or understood is an error, for it may refuse
 // what is about to be done.
-func (c *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
+func (e *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
 	var out packages.Rules
-	for _, dir := range []string{c.machineDir(), d.Config} {
+	for _, dir := range []string{e.machineDir(), d.Config} {
 		if dir == "" {
 			continue
 		}
@@ -89,18 +89,18 @@ func readPolicy(path string) ([]byte, error) {
 }
 
 // layers returns the layers of a lock, which rules hold.
-func (h *Project) layers(sl *SpaceLock) ([]space.Layer, error) {
+func (p *Project) layers(sl *SpaceLock) ([]space.Layer, error) {
 	layers, err := sl.Layers()
-	return h.ruled(sl, layers), err
+	return p.ruled(sl, layers), err
 }
 
 // ruled lets rules and publishers refuse layers wherever they are used: what is
 // vendored, or was installed under other rules, was never judged under these.
-func (h *Project) ruled(sl *SpaceLock, layers []space.Layer) []space.Layer {
-	rules := WithManifest(h.Rules, sl.Manifest)
+func (p *Project) ruled(sl *SpaceLock, layers []space.Layer) []space.Layer {
+	rules := WithManifest(p.Rules, sl.Manifest)
 	for i, l := range layers {
 		if b := sl.Lock.Bundle(l.ID); b != nil {
-			layers[i].Allowed = func(root *space.Root) error { return h.allowed(rules, *b, root) }
+			layers[i].Allowed = func(root *space.Root) error { return p.allowed(rules, *b, root) }
 		}
 	}
 	return layers
@@ -108,15 +108,15 @@ func (h *Project) ruled(sl *SpaceLock, layers []space.Layer) []space.Layer {
 
 // allowed says why rules or publishers refuse a locked bundle. Who signed it is
 // asked of its manifest, for the lock is a file that anybody can edit.
-func (h *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
-	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) && !h.Trust.Publishes() {
+func (p *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
+	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) && !p.Trust.Publishes() {
 		return err
 	}
-	name, keys, err := verify.Signers(h.Trust, root, b.Manifest)
+	name, keys, err := verify.Signers(p.Trust, root, b.Manifest)
 	if err != nil {
 		return err
 	}
-	return packages.CheckSigners(b.Module(), rules.SignerRules(h.Trust, b.Module(), name), packages.SignerTexts(keys))
+	return packages.CheckSigners(b.Module(), rules.SignerRules(p.Trust, b.Module(), name), packages.SignerTexts(keys))
 }
 
 // withManifest adds the rules of a rye.yaml, which may be absent.

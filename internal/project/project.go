@@ -57,21 +57,21 @@ const (
 )
 
 // house builds the rooms for this call.
-func (c *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	h := &Project{Env: c, Dirs: c.UserDirs()}
-	system, err := c.system()
+func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
+	h := &Project{Env: e, Dirs: e.UserDirs()}
+	system, err := e.system()
 	if err != nil {
 		return nil, err
 	}
 	h.System = systemOf(system)
-	p := space.Params{Project: c.Named, Dir: c.Base, Home: c.Home(), Getenv: c.Getenv, Layer: stdlib.Bundle}
+	p := space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv, Layer: stdlib.Bundle}
 	if system != nil {
 		p.System = system.FS
 	}
 	if h.Spaces, err = space.Discover(p); err != nil {
 		return nil, err
 	}
-	if h.Rules, err = c.policies(h.Dirs); err != nil {
+	if h.Rules, err = e.policies(h.Dirs); err != nil {
 		return nil, err
 	}
 	if err := h.readLocks(m); err != nil {
@@ -93,15 +93,15 @@ func (c *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 // system opens the embedded bundle: its manifest's signature and the hash of
 // every file hold before anything of it is used. A binary without a bundle has
 // an empty system space.
-func (c *Env) system() (*bundle.Opened, error) {
-	if c.Stdlib == nil {
+func (e *Env) system() (*bundle.Opened, error) {
+	if e.Stdlib == nil {
 		return nil, nil
 	}
-	if _, err := fs.Stat(c.Stdlib, space.Dir); err != nil {
+	if _, err := fs.Stat(e.Stdlib, space.Dir); err != nil {
 		return nil, nil
 	}
-	anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: c.Now})
-	return bundle.Open(c.Stdlib, stdlib.Bundle, func(manifest []byte) error {
+	anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: e.Now})
+	return bundle.Open(e.Stdlib, stdlib.Bundle, func(manifest []byte) error {
 		where := bundle.ManifestPath(stdlib.Bundle)
 		return anchors.Verify(trust.ManifestInput(trust.Input{
 			Space: string(space.System), Embedded: true, Path: where,
@@ -110,23 +110,23 @@ func (c *Env) system() (*bundle.Opened, error) {
 	})
 }
 
-func (c *Env) UserDirs() userdirs.Dirs { return userdirs.For(c.Getenv, runtime.GOOS) }
+func (e *Env) UserDirs() userdirs.Dirs { return userdirs.For(e.Getenv, runtime.GOOS) }
 
 // home returns the user's home folder, "" when it is unknown.
-func (c *Env) Home() string {
+func (e *Env) Home() string {
 	key := "HOME"
 	if runtime.GOOS == "windows" {
 		key = "USERPROFILE"
 	}
-	if dir := c.Getenv(key); filepath.IsAbs(dir) {
+	if dir := e.Getenv(key); filepath.IsAbs(dir) {
 		return dir
 	}
 	return ""
 }
 
 // systemTrust returns the folders of the machine's own trust documents.
-func (c *Env) systemTrust() []string {
-	if dir := c.machineDir(); dir != "" {
+func (e *Env) systemTrust() []string {
+	if dir := e.machineDir(); dir != "" {
 		return []string{filepath.Join(dir, "trust")}
 	}
 	return nil
@@ -145,42 +145,42 @@ func CompiledAnchors() []trust.Anchor {
 	}}
 }
 
-func (h *Project) newExecutor() *exec.Executor {
-	dir := h.Spaces.ProjectDir
+func (p *Project) newExecutor() *exec.Executor {
+	dir := p.Spaces.ProjectDir
 	if dir == "" {
-		dir = h.Env.Base
+		dir = p.Env.Base
 	}
 	var locked *lock.Lock
-	if h.Lock != nil {
-		locked = h.Lock.Lock
+	if p.Lock != nil {
+		locked = p.Lock.Lock
 	}
 	return exec.New(exec.Params{
-		Resolver: h.Resolver, Cache: h.Env.cacheDir(h.Dirs), Project: h.Spaces.ProjectDir, Dir: dir, UserSpace: h.Spaces.UserDir,
-		SystemSpace: h.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: h.Env.Environ(), Self: h.Env.Self,
-		Lock: locked, System: h.System, Locked: h.Env.locked(), Grace: h.Env.Grace,
-		Consent: h.consent(), Natives: h.natives(), Now: h.Env.Now,
+		Resolver: p.Resolver, Cache: p.Env.cacheDir(p.Dirs), Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
+		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self,
+		Lock: locked, System: p.System, Locked: p.Env.locked(), Grace: p.Env.Grace,
+		Consent: p.consent(), Natives: p.natives(), Now: p.Env.Now,
 	})
 }
 
 // primary returns the verbs over a house, for a caller.
-func (h *Project) newVerbs(caller policy.Set) *primary.Verbs {
+func (p *Project) newVerbs(caller policy.Set) *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: h.Resolver, Executor: h.Executor, Index: h.index, Caller: caller, Dir: h.Env.Base, Record: h.Record(), Ran: h.ran(), Now: h.Env.Now,
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), Ran: p.ran(), Now: p.Env.Now,
 	})
 }
 
 // index returns what searches the items. It reads nothing before it is asked.
-func (h *Project) newIndex() *search.Index { return search.New(h.IndexParams()) }
+func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) }
 
-func (h *Project) IndexParams() search.Params {
-	return search.Params{Resolver: h.Resolver, CacheDir: h.Env.cacheDir(h.Dirs), Build: h.Env.Build, Now: h.Env.Now}
+func (p *Project) IndexParams() search.Params {
+	return search.Params{Resolver: p.Resolver, CacheDir: p.Env.cacheDir(p.Dirs), Build: p.Env.Build, Now: p.Env.Now}
 }
 
 // cacheDir returns the content-addressed store: RYE_CACHE, the user's cache
 // folder, or a private folder among the temporary files; "" when there is none.
-func (c *Env) cacheDir(d userdirs.Dirs) string {
-	if dir := c.Getenv("RYE_CACHE"); dir != "" {
-		return c.path(dir)
+func (e *Env) cacheDir(d userdirs.Dirs) string {
+	if dir := e.Getenv("RYE_CACHE"); dir != "" {
+		return e.path(dir)
 	}
 	if d.Cache != "" {
 		return d.Cache

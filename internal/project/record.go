@@ -21,24 +21,24 @@ const (
 )
 
 // auditLog returns the user's log of signatures.
-func (h *Project) AuditLog() *auditlog.Log {
-	return auditlog.New(auditlog.Params{Dir: h.Dirs.State, Now: h.Env.Now})
+func (p *Project) AuditLog() *auditlog.Log {
+	return auditlog.New(auditlog.Params{Dir: p.Dirs.State, Now: p.Env.Now})
 }
 
 // record writes down what was signed, and for whom. Whatever makes a signature
 // calls it before the signed file is written.
-func (h *Project) Record() func(context.Context, []auditlog.Entry) error {
+func (p *Project) Record() func(context.Context, []auditlog.Entry) error {
 	return func(ctx context.Context, made []auditlog.Entry) error {
 		for i := range made {
-			made[i].Surface = cmp.Or(h.Env.Surface, surfaceCLI)
-			made[i].Project = cmp.Or(made[i].Project, h.Spaces.ProjectDir)
+			made[i].Surface = cmp.Or(p.Env.Surface, surfaceCLI)
+			made[i].Project = cmp.Or(made[i].Project, p.Spaces.ProjectDir)
 		}
-		return h.AuditLog().Append(ctx, made)
+		return p.AuditLog().Append(ctx, made)
 	}
 }
 
 // recordDocuments writes down trust documents that were signed just now.
-func (h *Project) RecordDocuments(ctx context.Context, in space.Name, files ...trust.File) error {
+func (p *Project) RecordDocuments(ctx context.Context, in space.Name, files ...trust.File) error {
 	var made []auditlog.Entry
 	for _, f := range files {
 		document, fs := doc.Parse(f.Name, f.Data)
@@ -54,7 +54,7 @@ func (h *Project) RecordDocuments(ctx context.Context, in space.Name, files ...t
 		}
 		made = append(made, e)
 	}
-	return h.Record()(ctx, made)
+	return p.Record()(ctx, made)
 }
 
 // documentUse returns what the signature of a trust document is good for.
@@ -72,8 +72,8 @@ func documentUse(kind string) string {
 
 // recordManifest writes down that the manifest of the bundle in a folder was
 // signed; digest is that of the manifest's file.
-func (h *Project) RecordManifest(ctx context.Context, dir string, sub sign.Subject, digest item.Digest, by sign.Signer) error {
-	return h.Record()(ctx, []auditlog.Entry{{
+func (p *Project) RecordManifest(ctx context.Context, dir string, sub sign.Subject, digest item.Digest, by sign.Signer) error {
+	return p.Record()(ctx, []auditlog.Entry{{
 		Use: "release", Kind: sub.Kind, ID: sub.ID, Space: string(space.Project), Project: dir,
 		Digest: digest.String(), Key: sign.FingerprintOf(by.Public()).String(),
 	}})

@@ -9,14 +9,14 @@ import (
 // ran writes one line about each run to the record in the user's state folder.
 // What cannot be written is not: no run fails because of it. RYE_RUN_LOG=off
 // keeps no record.
-func (h *Project) ran() func(*primary.Run, error) {
-	if h.Env.Getenv("RYE_RUN_LOG") == "off" {
+func (p *Project) ran() func(*primary.Run, error) {
+	if p.Env.Getenv("RYE_RUN_LOG") == "off" {
 		return nil
 	}
-	log := &runlog.Log{Dir: h.Dirs.State}
+	log := &runlog.Log{Dir: p.Dirs.State}
 	return func(run *primary.Run, err error) {
 		m := run.Metadata
-		e := runlog.Entry{Time: h.Env.Now(), Ref: m.Ref, Surface: h.Env.Command, Duration: m.DurationMS}
+		e := runlog.Entry{Time: p.Env.Now(), Ref: m.Ref, Surface: p.Env.Command, Duration: m.DurationMS}
 		if err != nil {
 			e.Code = diag.Typed(err).Code
 		}

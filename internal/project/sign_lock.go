@@ -16,42 +16,42 @@ import (
 
 // refreshLock brings the entries of the project's items that were signed up to
 // date. It makes no lock and accepts nothing that was not signed just now.
-func (h *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
+func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
 	refs := signedRefs(reports)
 	if len(refs) == 0 {
 		return nil
 	}
-	for _, err := range h.LockErrs {
-		h.Env.Person.warn("%s was not brought up to date: %s", lock.LockFile, err)
+	for _, err := range p.LockErrs {
+		p.Env.Person.warn("%s was not brought up to date: %s", lock.LockFile, err)
 	}
-	if h.Lock == nil || len(h.LockErrs) > 0 {
+	if p.Lock == nil || len(p.LockErrs) > 0 {
 		return nil
 	}
-	release, err := h.hold(ctx)
+	release, err := p.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	sl, err := readSpaceLock(h.Spaces.Of(space.Project)) // as it is now
+	sl, err := readSpaceLock(p.Spaces.Of(space.Project)) // as it is now
 	if err != nil || sl == nil {
 		return err
 	}
-	changed, notes, err := h.Verbs.RefreshLock(ctx, sl.Lock, h.System(), refs)
-	h.Env.lockNotes(notes)
+	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, p.System(), refs)
+	p.Env.lockNotes(notes)
 	if err != nil || !changed {
 		return err
 	}
 	if err := atomicfile.Write(filepath.Join(sl.Dir, lock.LockFile), sl.Lock.Render(), 0o644); err != nil {
 		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
 	}
-	h.Env.Person.note("%s is up to date", lock.LockFile)
+	p.Env.Person.note("%s is up to date", lock.LockFile)
 	return nil
 }
 
 // lockNotes tells of entries that stay as they are.
-func (c *Env) lockNotes(notes []diag.Finding) {
+func (e *Env) lockNotes(notes []diag.Finding) {
 	for _, f := range notes {
-		c.Person.finding(f)
+		e.Person.finding(f)
 	}
 }
 
@@ -70,6 +70,6 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 }
 
 // hold waits until nobody else changes the lock of the project.
-func (h *Project) hold(ctx context.Context) (release func(), err error) {
-	return packages.Hold(ctx, h.Spaces.Of(space.Project).Base)
+func (p *Project) hold(ctx context.Context) (release func(), err error) {
+	return packages.Hold(ctx, p.Spaces.Of(space.Project).Base)
 }

@@ -29,22 +29,22 @@ const agentWait = 2 * time.Minute
 
 // signStaged looks for staged changes first: most commits hold no items, and
 // then nothing else is opened.
-func (c *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*githook.Report, error) {
+func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*githook.Report, error) {
 	none := &githook.Report{Files: []primary.SignReport{}}
 	changes, repo, err := stagedChanges(ctx, git)
 	if err != nil || len(changes) == 0 {
 		return none, err
 	}
-	spaces, err := space.Discover(space.Params{Project: c.Named, Dir: c.Base, Home: c.Home(), Getenv: c.Getenv})
+	spaces, err := space.Discover(space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv})
 	if err != nil {
 		return nil, err
 	}
-	merging, err := mergedHeads(repo, c.Environ())
+	merging, err := mergedHeads(repo, e.Environ())
 	if err != nil {
 		return nil, err
 	}
 	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
-	rooms := c.houseSoon(ctx)
+	rooms := e.houseSoon(ctx)
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
 	prefix := (&Project{Spaces: spaces}).PrefixIn(repo)
@@ -58,7 +58,7 @@ func (c *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*git
 				return nil, nil, err
 			}
 			r := h.Verifier(h.With(project))
-			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: c.Now}), nil
+			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: e.Now}), nil
 		},
 		Signer: func(ctx context.Context) (sign.Signer, error) {
 			h, err := rooms()
@@ -114,14 +114,14 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 }
 
 // houseSoon builds the house while git lists the index.
-func (c *Env) houseSoon(ctx context.Context) func() (*Project, error) {
+func (e *Env) houseSoon(ctx context.Context) func() (*Project, error) {
 	type built struct {
 		h   *Project
 		err error
 	}
 	soon := make(chan built, 1)
 	go func() {
-		h, err := c.Open(ctx, Lenient)
+		h, err := e.Open(ctx, Lenient)
 		soon <- built{h, err}
 	}()
 	return sync.OnceValues(func() (*Project, error) {

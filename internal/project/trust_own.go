@@ -13,31 +13,31 @@ import (
 // with the project. A build machine may have its home inside a checkout: a
 // trust folder there is the user's, unless git tracks a file of it. What cannot
 // be told counts as brought.
-func (h *Project) withoutBroughtTrust(ctx context.Context) (fs []diag.Finding) {
-	h.TrustParams.LegacyDir = legacyDir(h.Spaces.UserDir)
-	for _, dir := range []*string{&h.TrustParams.UserDir, &h.TrustParams.LegacyDir, &h.Dirs.State} {
-		if why := h.Env.brought(ctx, h.Spaces.ProjectDir, *dir); why != "" {
+func (p *Project) withoutBroughtTrust(ctx context.Context) (fs []diag.Finding) {
+	p.TrustParams.LegacyDir = legacyDir(p.Spaces.UserDir)
+	for _, dir := range []*string{&p.TrustParams.UserDir, &p.TrustParams.LegacyDir, &p.Dirs.State} {
+		if why := p.Env.brought(ctx, p.Spaces.ProjectDir, *dir); why != "" {
 			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so nothing in this folder counts", why)
 			f.Path, f.Fix = *dir, "have HOME or XDG_CONFIG_HOME and XDG_STATE_HOME outside of the repository"
 			fs = append(fs, f)
 			*dir = ""
 		}
 	}
-	if h.Dirs.State == "" {
-		h.TrustParams.StateDir = ""
+	if p.Dirs.State == "" {
+		p.TrustParams.StateDir = ""
 	}
 	return fs
 }
 
 // brought says why a folder may have come with the project, or "".
-func (c *Env) brought(ctx context.Context, project, dir string) string {
-	if project == "" || dir == "" || !c.together(ctx, resolved(project), resolved(dir)) {
+func (e *Env) brought(ctx context.Context, project, dir string) string {
+	if project == "" || dir == "" || !e.together(ctx, resolved(project), resolved(dir)) {
 		return ""
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
 		return ""
 	}
-	switch tracked, err := gitcmd.Tracked(ctx, dir, c.Environ()); {
+	switch tracked, err := gitcmd.Tracked(ctx, dir, e.Environ()); {
 	case err != nil && worktree(dir) != "":
 		return "it lies in a repository, and git does not tell what it tracks"
 	case tracked:
@@ -48,14 +48,14 @@ func (c *Env) brought(ctx context.Context, project, dir string) string {
 
 // together reports whether who brings the project may bring the folder: it lies
 // in the project, or beside it in the repository that tracks the project.
-func (c *Env) together(ctx context.Context, project, dir string) bool {
+func (e *Env) together(ctx context.Context, project, dir string) bool {
 	if within(project, dir) {
 		return true
 	}
 	if top := worktree(project); top == "" || !within(top, dir) {
 		return false
 	}
-	tracked, err := gitcmd.Tracked(ctx, project, c.Environ())
+	tracked, err := gitcmd.Tracked(ctx, project, e.Environ())
 	return tracked || err != nil
 }
 

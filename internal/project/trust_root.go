@@ -20,10 +20,10 @@ const (
 
 // trustParams says where trust documents lie and what the call itself names as
 // anchors.
-func (c *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
+func (e *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
 	p := trust.Params{
-		SystemDirs: c.systemTrust(), UserDir: dirs.Trust(), Anchors: CompiledAnchors(),
-		Floor: c.Released, Now: c.Now, Identity: userID(),
+		SystemDirs: e.systemTrust(), UserDir: dirs.Trust(), Anchors: CompiledAnchors(),
+		Floor: e.Released, Now: e.Now, Identity: userID(),
 	}
 	if dirs.State != "" {
 		p.StateDir = filepath.Join(dirs.State, "trust")
@@ -32,13 +32,13 @@ func (c *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, err
 		p.ProjectDir = filepath.Join(project, space.Dir, "trust")
 	}
 	var err error
-	if p.Roots, err = trustRoots(c.Getenv(envTrustRoot)); err != nil {
+	if p.Roots, err = trustRoots(e.Getenv(envTrustRoot)); err != nil {
 		return p, err
 	}
-	if p.RootPaths, err = c.rootPaths(project); err != nil {
+	if p.RootPaths, err = e.rootPaths(project); err != nil {
 		return p, err
 	}
-	if age := c.Getenv(envMaxAge); age != "" {
+	if age := e.Getenv(envMaxAge); age != "" {
 		if p.MaxAge, err = Span(age); err != nil {
 			return p, diag.New(diag.Usage, "reading %s: %q is no length of time", envMaxAge, age).WithHint("write for example 7d or 36h")
 		}
@@ -64,12 +64,12 @@ func trustRoots(list string) ([]sign.Fingerprint, error) {
 
 // rootPaths returns what --trust-root names. A file of the project is refused:
 // whoever changes the project would choose who is trusted.
-func (c *Env) rootPaths(project string) ([]string, error) {
-	word := c.TrustRoot
+func (e *Env) rootPaths(project string) ([]string, error) {
+	word := e.TrustRoot
 	if word == "" {
 		return nil, nil
 	}
-	path := c.path(word)
+	path := e.path(word)
 	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
 		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q lies in the project, which cannot bring its own trust", word).
 			WithHint("keep it elsewhere, or name the fingerprint in %s", envTrustRoot)
@@ -91,27 +91,27 @@ func within(dir, path string) bool {
 
 // loadTrust reads the documents and remembers the revocations that it meets for
 // the first time.
-func (h *Project) loadTrust(ctx context.Context) (err error) {
-	if h.TrustParams, err = h.Env.trustParams(h.Dirs, h.Spaces.ProjectDir); err != nil {
+func (p *Project) loadTrust(ctx context.Context) (err error) {
+	if p.TrustParams, err = p.Env.trustParams(p.Dirs, p.Spaces.ProjectDir); err != nil {
 		return err
 	}
-	brought := h.withoutBroughtTrust(ctx)
-	h.Trust, h.BadTrust = trust.Load(h.TrustParams)
-	h.BadTrust = append(h.BadTrust, brought...)
-	for _, fp := range h.TrustParams.Roots {
-		if _, known := h.Trust.Key(fp); !known {
+	brought := p.withoutBroughtTrust(ctx)
+	p.Trust, p.BadTrust = trust.Load(p.TrustParams)
+	p.BadTrust = append(p.BadTrust, brought...)
+	for _, fp := range p.TrustParams.Roots {
+		if _, known := p.Trust.Key(fp); !known {
 			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())
-			f.Path = h.TrustParams.ProjectDir
-			h.BadTrust = append(h.BadTrust, f)
+			f.Path = p.TrustParams.ProjectDir
+			p.BadTrust = append(p.BadTrust, f)
 		}
 	}
-	if err := trust.Remember(h.TrustParams, h.Trust); err != nil {
+	if err := trust.Remember(p.TrustParams, p.Trust); err != nil {
 		f := diag.Warnf(diag.FileSystemError, 0, 0, "%v", err)
-		f.Path = h.TrustParams.StateDir
-		h.BadTrust = append(h.BadTrust, f)
+		f.Path = p.TrustParams.StateDir
+		p.BadTrust = append(p.BadTrust, f)
 	}
-	for i := range h.BadTrust {
-		h.BadTrust[i].Path = inProject(h.Spaces.ProjectDir, h.BadTrust[i].Path)
+	for i := range p.BadTrust {
+		p.BadTrust[i].Path = inProject(p.Spaces.ProjectDir, p.BadTrust[i].Path)
 	}
 	return nil
 }
@@ -130,9 +130,9 @@ func inProject(project, path string) string {
 }
 
 // projectTrust returns the project's trust folder.
-func (h *Project) ProjectTrust() (string, error) {
-	if _, err := h.NeedProject(); err != nil {
+func (p *Project) ProjectTrust() (string, error) {
+	if _, err := p.NeedProject(); err != nil {
 		return "", err
 	}
-	return h.TrustParams.ProjectDir, nil
+	return p.TrustParams.ProjectDir, nil
 }

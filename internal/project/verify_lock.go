@@ -12,68 +12,68 @@ import (
 )
 
 // verifyLock adds what the lock of a project says to the report about it.
-func (h *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
-	for _, err := range h.LockErrs {
+func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
+	for _, err := range p.LockErrs {
 		report.Fail(lock.LockFile, err)
 	}
-	if len(h.LockErrs) == 0 {
-		report.Findings = append(report.Findings, verify.Unlocked(h.Spaces.Roots)...)
+	if len(p.LockErrs) == 0 {
+		report.Findings = append(report.Findings, verify.Unlocked(p.Spaces.Roots)...)
 	}
-	if h.Lock == nil {
-		if len(h.LockErrs) == 0 {
-			h.lockMissing(report)
+	if p.Lock == nil {
+		if len(p.LockErrs) == 0 {
+			p.lockMissing(report)
 		}
 		return nil
 	}
-	report.Findings = append(report.Findings, h.Lock.notes...)
-	sum, _, err := lock.ReadSum(h.files)
+	report.Findings = append(report.Findings, p.Lock.notes...)
+	sum, _, err := lock.ReadSum(p.files)
 	if err != nil {
 		report.Fail(lock.SumFile, err)
 	}
-	items, bad, err := h.Verbs.LockItems(ctx)
+	items, bad, err := p.Verbs.LockItems(ctx)
 	if err != nil {
 		return err
 	}
-	partial := h.partial()
+	partial := p.partial()
 	if partial { // what leads to a bundle that is elsewhere cannot be followed
 		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Code == diag.BundleFileMissing })
 	}
 	report.Findings = append(report.Findings, unsaid(bad, report.Findings)...)
-	stale, err := h.Lock.Stale()
+	stale, err := p.Lock.Stale()
 	if err != nil {
 		report.Fail(lock.ManifestFile, err)
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
-		Params: verify.Params{Resolver: h.Verifier(h.Spaces), Trust: h.Trust},
-		Lock:   h.Lock.Lock, Sum: sum, System: h.System(), Items: items, Stale: stale, Locked: h.Env.locked(), Partial: partial,
-		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return h.leftOut(ctx, refs) },
-		Vendored: h.Lock.Manifest != nil && h.Lock.Manifest.Vendor,
+		Params: verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust},
+		Lock:   p.Lock.Lock, Sum: sum, System: p.System(), Items: items, Stale: stale, Locked: p.Env.locked(), Partial: partial,
+		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
+		Vendored: p.Lock.Manifest != nil && p.Lock.Manifest.Vendor,
 		Caps:     itemCaps,
 		Check: func(ctx context.Context, ref item.Ref) error {
-			_, err := h.Executor.Chain(ctx, ref)
+			_, err := p.Executor.Chain(ctx, ref)
 			return err
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if h.Env.locked() {
-		r.Findings = append(r.Findings, lock.Replaced(h.Lock.Manifest, h.Lock.Lock)...)
+	if p.Env.locked() {
+		r.Findings = append(r.Findings, lock.Replaced(p.Lock.Manifest, p.Lock.Lock)...)
 	}
 	report.Merge(r)
 	return nil
 }
 
 // lockMissing tells of a project that requires bundles and has no lock.
-func (h *Project) lockMissing(report *verify.Report) {
-	if err := h.CheckLocked(); err != nil {
+func (p *Project) lockMissing(report *verify.Report) {
+	if err := p.CheckLocked(); err != nil {
 		report.Fail(lock.LockFile, err)
 		return
 	}
-	if h.files == nil {
+	if p.files == nil {
 		return
 	}
-	m, _, err := lock.ReadManifest(h.files, "")
+	m, _, err := lock.ReadManifest(p.files, "")
 	switch {
 	case err != nil:
 		report.Fail(lock.ManifestFile, err)
@@ -97,11 +97,11 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 // verifyBase holds the lock and the sum against those of another revision: what
 // a change that touches nothing else must not do to them. Nothing of it needs a
 // network.
-func (h *Project) VerifyBase(ctx context.Context, base string, report *verify.Report) error {
-	if h.files == nil {
+func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Report) error {
+	if p.files == nil {
 		return nil
 	}
-	repo, err := h.Env.Repo(ctx)
+	repo, err := p.Env.Repo(ctx)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (h *Project) VerifyBase(ctx context.Context, base string, report *verify.Re
 	defer batch.Close()
 	at := map[string][]byte{}
 	for _, name := range []string{lock.LockFile, lock.SumFile} {
-		path := h.PrefixIn(repo) + name
+		path := p.PrefixIn(repo) + name
 		entries, err := repo.Tree(ctx, tree, path)
 		if err != nil {
 			return err
@@ -137,10 +137,10 @@ func (h *Project) VerifyBase(ctx context.Context, base string, report *verify.Re
 			}
 		}
 	}
-	return h.compareBase(base, at, report)
+	return p.compareBase(base, at, report)
 }
 
-func (h *Project) compareBase(base string, at map[string][]byte, report *verify.Report) error {
+func (p *Project) compareBase(base string, at map[string][]byte, report *verify.Report) error {
 	var old *lock.Lock
 	if b := at[lock.LockFile]; b != nil {
 		var found []diag.Finding
@@ -148,14 +148,14 @@ func (h *Project) compareBase(base string, at map[string][]byte, report *verify.
 			return diag.FromFindings("reading "+base+":"+lock.LockFile, diag.WithPath(found, lock.LockFile))
 		}
 	}
-	if h.Lock == nil {
-		if old != nil && len(old.Bundles) > 0 && len(h.LockErrs) == 0 {
+	if p.Lock == nil {
+		if old != nil && len(old.Bundles) > 0 && len(p.LockErrs) == 0 {
 			report.Fail(lock.LockFile, diag.New(diag.LockMissing, "reading %s: %s has it, and here it was removed", lock.LockFile, base))
 		}
 	} else {
-		report.Findings = append(report.Findings, verify.Base(old, h.Lock.Lock, h.Lock.Manifest)...)
+		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.Manifest)...)
 	}
-	now, _, err := lock.ReadSum(h.files)
+	now, _, err := lock.ReadSum(p.files)
 	if err == nil {
 		report.Findings = append(report.Findings, verify.BaseSum(at[lock.SumFile], now)...)
 	}

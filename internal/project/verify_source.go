@@ -36,7 +36,7 @@ type VerifyChoice struct {
 // verifySource opens the source that the flags choose: the work tree, a
 // revision, the index or the system space. The keys that count are the same for
 // all of them: none comes from what is verified.
-func (h *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySource, error) {
+func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySource, error) {
 	chosen := 0
 	for _, on := range []bool{w.InRevision, w.Staged, w.System, w.All} {
 		if on {
@@ -49,39 +49,39 @@ func (h *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	case chosen > 1:
 		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged, --system and --all exclude each other").WithHint("give one of them")
 	case w.InRevision:
-		return h.revisionSource(ctx, w.Revision)
+		return p.revisionSource(ctx, w.Revision)
 	case w.Staged:
-		return h.stagedSource(ctx)
+		return p.stagedSource(ctx)
 	case w.System:
-		return h.systemSource(h.Env)
+		return p.systemSource(p.Env)
 	case w.All && len(w.Words) > 0:
 		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything, so nothing can be named beside it")
 	}
-	src := &VerifySource{House: h, Place: func(word string) (*space.Root, string, bool) { return h.placeOf(word) }, Close: func() {}}
+	src := &VerifySource{House: p, Place: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
 	switch {
 	case w.All:
-		src.Roots = h.Spaces.Roots
+		src.Roots = p.Spaces.Roots
 	case len(w.Words) == 0:
-		root, err := h.NeedProject()
+		root, err := p.NeedProject()
 		if err != nil {
 			return nil, err
 		}
 		src.Roots = []*space.Root{root}
 	}
-	src.Resolver = h.Verifier(h.Spaces)
+	src.Resolver = p.Verifier(p.Spaces)
 	return src, nil
 }
 
 // verifier returns a resolver for a walk: lenient, and each file is read once.
-func (h *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: h.Trust, Lenient: true, NoCache: true})
+func (p *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Lenient: true, NoCache: true})
 }
 
 // with returns the spaces with another root in place of the project's.
-func (h *Project) With(project *space.Root) *space.Spaces {
-	s := *h.Spaces
+func (p *Project) With(project *space.Root) *space.Spaces {
+	s := *p.Spaces
 	s.Roots = []*space.Root{project}
-	for _, r := range h.Spaces.Roots {
+	for _, r := range p.Spaces.Roots {
 		if r.Space != space.Project {
 			s.Roots = append(s.Roots, r)
 		}
@@ -89,10 +89,10 @@ func (h *Project) With(project *space.Root) *space.Spaces {
 	return &s
 }
 
-func (h *Project) systemSource(c *Env) (*VerifySource, error) {
-	s := *h.Spaces
+func (p *Project) systemSource(e *Env) (*VerifySource, error) {
+	s := *p.Spaces
 	s.Roots = nil
-	for _, r := range h.Spaces.Roots {
+	for _, r := range p.Spaces.Roots {
 		if r.Space == space.System {
 			s.Roots = append(s.Roots, r)
 		}
@@ -100,8 +100,8 @@ func (h *Project) systemSource(c *Env) (*VerifySource, error) {
 	if len(s.Roots) == 0 {
 		return nil, diag.New(diag.ItemNotFound, "verifying the system space: this program has none").WithHint("rye doctor")
 	}
-	place := func(word string) (*space.Root, string, bool) { return (&Project{Env: h.Env, Spaces: &s}).placeOf(word) }
-	return &VerifySource{Roots: s.Roots, Resolver: h.Verifier(&s), Place: place, Close: func() {}}, nil
+	place := func(word string) (*space.Root, string, bool) { return (&Project{Env: p.Env, Spaces: &s}).placeOf(word) }
+	return &VerifySource{Roots: s.Roots, Resolver: p.Verifier(&s), Place: place, Close: func() {}}, nil
 }
 
 func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource, error) {
@@ -176,8 +176,8 @@ func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
 }
 
 // repo finds the repository of the folder that rye works in.
-func (c *Env) Repo(ctx context.Context) (*gitcmd.Repo, error) {
-	git, err := gitcmd.New(gitcmd.Params{Dir: c.Base, Cwd: c.Cwd, Environ: c.Environ()})
+func (e *Env) Repo(ctx context.Context) (*gitcmd.Repo, error) {
+	git, err := gitcmd.New(gitcmd.Params{Dir: e.Base, Cwd: e.Cwd, Environ: e.Environ()})
 	if err != nil {
 		return nil, err
 	}
@@ -186,15 +186,15 @@ func (c *Env) Repo(ctx context.Context) (*gitcmd.Repo, error) {
 
 // prefixIn returns where the project lies in a repository: "" or "a/b/". In a
 // bare repository, and without a project, that is the top.
-func (h *Project) PrefixIn(repo *gitcmd.Repo) string {
-	if h.Spaces.ProjectDir == "" {
+func (p *Project) PrefixIn(repo *gitcmd.Repo) string {
+	if p.Spaces.ProjectDir == "" {
 		return ""
 	}
-	return Below(repo.WorkTree, h.Spaces.ProjectDir)
+	return Below(repo.WorkTree, p.Spaces.ProjectDir)
 }
 
 // prefixBelow returns where the folder that words count from lies.
-func (c *Env) prefixBelow(repo *gitcmd.Repo) string { return Below(repo.WorkTree, c.Base) }
+func (e *Env) prefixBelow(repo *gitcmd.Repo) string { return Below(repo.WorkTree, e.Base) }
 
 // below returns dir relative to top, with a slash at its end, "" when it is top
 // or lies elsewhere.
