@@ -38,7 +38,7 @@ func runVendor(ctx context.Context, c *cli.Call) error {
 			return nil, err
 		}
 		if c.Bool("off") {
-			return r, x.KeepOut()
+			return r, x.IgnoreInstalled()
 		}
 		return r, dropLine(filepath.Join(x.Base, ".gitignore"), project.BundlesIgnored)
 	})

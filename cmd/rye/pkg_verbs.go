@@ -67,7 +67,7 @@ func changing(ctx context.Context, c *cli.Call, do func(x *project.Packages) (*p
 		return err
 	}
 	if len(r.Installed) > 0 {
-		if err := x.KeepOut(); err != nil {
+		if err := x.IgnoreInstalled(); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ func TestServersFromNPM(t *testing.T) {
 	}
 	servers := filepath.Join(os.Getenv("RYE_NPM_SERVERS"), "node_modules", "@modelcontextprotocol")
 	if _, err := os.Stat(servers); err != nil || !filepath.IsAbs(servers) {
-		t.Skip("RYE_NPM_SERVERS names no folder with mcpclient/testdata/npm installed; .ci/run makes one")
+		t.Skip("RYE_NPM_SERVERS names no folder with internal/mcpclient/testdata/npm installed; .ci/run makes one")
 	}
 	cmds := maps.Clone(scriptCommands())
 	cmds["npmserver"] = cmdNPMServer

@@ -98,8 +98,8 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project) (*verify
 			}
 			report.Merge(r)
 		}
-		if src.House != nil {
-			if err := src.House.VerifyLock(ctx, report); err != nil {
+		if src.Project != nil {
+			if err := src.Project.VerifyLock(ctx, report); err != nil {
 				return nil, err
 			}
 		}
@@ -120,7 +120,7 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project) (*verify
 }
 
 func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p verify.Params, word string) (*verify.Report, error) {
-	if root, rel, ok := src.Place(word); ok {
+	if root, rel, ok := src.Locate(word); ok {
 		return verify.Below(ctx, p, root, rel)
 	}
 	ref, err := p.Resolver.Ref(ctx, word)

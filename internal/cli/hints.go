@@ -21,6 +21,7 @@ func hintTables() []map[situation]string {
 	return []map[situation]string{
 		codeHints(),
 		verbHints(),
+		projectHints(),
 		decodersHints(),
 		lockHints(),
 		execHints(),

@@ -37,8 +37,8 @@ type Params struct {
 	Changes []gitcmd.Change // how the index differs from HEAD, whole
 	Merging []string        // commits that are being merged
 	Check   bool            // change nothing, report what would change
-	// House returns a resolver and the verbs over a project root that reads the index.
-	House func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
+	// Open returns a resolver and the verbs over a project root that reads the index.
+	Open func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
 	// Signer is called at most once, and only if something must be signed: it
 	// may prompt for a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
@@ -198,7 +198,7 @@ func special(c gitcmd.Change) (f diag.Finding, bad bool) {
 // prepare verifies every candidate and computes the files to write.
 func (r *run) prepare(ctx context.Context, rels []string) error {
 	root := r.files.Root()
-	resolver, verbs, err := r.House(root)
+	resolver, verbs, err := r.Open(root)
 	if err != nil {
 		return err
 	}

@@ -7,11 +7,11 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// shellTool runs any command, without a sandbox: also rye itself, with what its
-// caller may read.
+// shellTool runs any command without a sandbox, rye itself included, with the
+// access of its caller.
 const shellTool = "rye/bash/bash"
 
-// warnOfOpenKey says so where a server begins to answer.
+// warnOfOpenKey warns, when a server starts, of a key that agents can sign with.
 func (p *Project) warnOfOpenKey(s *agent.Settings) {
 	if open := p.OpenToAgents(s); open != "" {
 		p.Env.Person.note("rye: warning: %s", OpenKey(open))

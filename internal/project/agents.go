@@ -17,46 +17,46 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// freshFor is how long a server takes a house for the state of the world: trust
-// documents, locks and bundles that change are seen after it. Items are read
-// for each call.
+// freshFor is how long a server reuses an opened project. Changed trust documents,
+// locks and bundles take effect after it; items are read for each call.
 const freshFor = 250 * time.Millisecond
 
 // maxOpen is how many projects a server remembers.
 const maxOpen = 64
 
-// verbs returns what a server offers to agents: the four verbs, directives and
-// knowledge. allowed are the capabilities that the person who starts it names,
-// nil for those of the settings. Places outside within are refused, unless
-// it is "".
+// AgentSurface returns the verbs, prompts and resources that a server offers to
+// agents. allowed are the capabilities that the user named at its start, nil for
+// those of the settings. Projects outside the directory within are refused unless
+// within is "".
 func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
 	base := *e
 	base.Surface = surfaceMCP
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
-	p := &places{base: &base, allowed: allowed, within: within, open: map[string]*opened{}}
+	p := &agentProjects{base: &base, allowed: allowed, within: within, open: map[string]*agentProject{}}
 	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: e.Home()})
 }
 
-// places opens projects for a server and keeps each for a moment.
-type places struct {
+// agentProjects opens projects for a server and keeps each for freshFor.
+type agentProjects struct {
 	base    *Env
 	allowed policy.Set
 	within  string
 
 	mu    sync.Mutex
-	open  map[string]*opened
+	open  map[string]*agentProject
 	warns sync.Once // of a key that agents could use
 }
 
-type opened struct {
-	mu    sync.Mutex
-	since time.Time
-	place *agent.Workspace
-	house *Project
-	index *search.Index // knows what it read before, whatever house asks it
+// agentProject is one project that a server keeps.
+type agentProject struct {
+	mu        sync.Mutex
+	since     time.Time
+	workspace *agent.Workspace
+	project   *Project
+	index     *search.Index // outlives the opened project, so that unchanged items are not read again
 }
 
-func (p *places) at(ctx context.Context, project string) (*agent.Workspace, error) {
+func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspace, error) {
 	if project == "" {
 		return p.opened(ctx, p.base, nil)
 	}
@@ -71,52 +71,52 @@ func (p *places) at(ctx context.Context, project string) (*agent.Workspace, erro
 	return p.opened(ctx, p.base.at(dir), own.Settings)
 }
 
-// opened returns the place of a call's project, as it is now or was a moment
-// ago. What within does not allow is not allowed there either.
-func (p *places) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, error) {
+// opened returns the workspace of a call's project, at most freshFor old. within,
+// if it is not nil, narrows its settings.
+func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, error) {
 	p.mu.Lock()
 	if len(p.open) > maxOpen {
 		clear(p.open)
 	}
 	o := p.open[e.Named]
 	if o == nil {
-		o = &opened{}
+		o = &agentProject{}
 		p.open[e.Named] = o
 	}
 	p.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now := e.Now(); o.place == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
-		place, err := e.agentPlace(ctx, o, p.allowed, within)
+	if now := e.Now(); o.workspace == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
+		workspace, err := e.openForAgents(ctx, o, p.allowed, within)
 		if err != nil {
 			return nil, err
 		}
-		o.place, o.since = place, now
-		p.warns.Do(func() { o.house.warnOfOpenKey(place.Settings) })
+		o.workspace, o.since = workspace, now
+		p.warns.Do(func() { o.project.warnOfOpenKey(workspace.Settings) })
 	}
-	return o.place, nil
+	return o.workspace, nil
 }
 
-// check returns the real path of a project, and refuses one that is none, or
-// that lies where the server may not go.
-func (p *places) check(project string) (string, error) {
+// check returns the real path of a project. It is an error if the directory is not
+// a project or is outside the server's directory.
+func (p *agentProjects) check(project string) (string, error) {
 	doing := "opening project_path"
 	real, err := filepath.EvalSymlinks(project)
 	if p.within != "" {
 		root, rerr := filepath.EvalSymlinks(p.within)
 		rel, lerr := filepath.Rel(root, real)
 		if err != nil || rerr != nil || lerr != nil || !filepath.IsLocal(rel) {
-			return "", diag.New(diag.PermissionDenied, "%s: %q lies outside the folder that this server was started for", doing, project).WithReason("project_outside")
+			return "", diag.New(diag.PermissionDenied, "%s: %q is outside the directory that this server was started for", doing, project).WithReason("project_outside")
 		}
 	}
 	if fi, serr := os.Stat(filepath.Join(real, space.Dir)); err != nil || serr != nil || !fi.IsDir() {
-		return "", diag.New(diag.ItemNotFound, "%s: %q holds no %s folder", doing, project, space.Dir).WithReason("project_path")
+		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s directory", doing, project, space.Dir).WithReason("project_path")
 	}
 	return real, nil
 }
 
-// agentPlace builds a house for calls of agents.
-func (e *Env) agentPlace(ctx context.Context, o *opened, allowed policy.Set, within *agent.Settings) (*agent.Workspace, error) {
+// openForAgents opens the project for calls of agents.
+func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy.Set, within *agent.Settings) (*agent.Workspace, error) {
 	h, err := e.Open(ctx, Strict)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (e *Env) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wit
 		p.Fresh = freshFor
 		o.index = search.New(p)
 	}
-	h.index, o.house = o.index.Over(h.Resolver), h
+	h.index, o.project = o.index.Over(h.Resolver), h
 	settings, err := agent.ReadSettings(ctx, h.Resolver, allowed)
 	if err != nil {
 		return nil, err
@@ -135,13 +135,13 @@ func (e *Env) agentPlace(ctx context.Context, o *opened, allowed policy.Set, wit
 		settings.Within(within)
 	}
 	h.Verbs, h.settings = h.newVerbs(settings.Caller), settings
-	return h.place(ctx)
+	return h.workspace(ctx)
 }
 
-// place returns where the verbs work on a house: under the settings of the
-// server that opened it, also when a tool calls them as tools, else under those
-// of its own layers.
-func (p *Project) place(ctx context.Context) (*agent.Workspace, error) {
+// workspace returns the project as the agents' verbs see it. The settings are those
+// of the server that opened it, also if a tool calls a verb as a tool; without a
+// server they are the project's own.
+func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 	s := p.settings
 	if s == nil {
 		var err error

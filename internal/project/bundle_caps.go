@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// bundleCaps says what the items of a bundle may ask for, as their metadata
-// declares it: permissions, and the hosts that a tool's configuration names.
+// bundleCaps returns a function that lists what the items of a bundle request:
+// the permissions in their metadata and the hosts in a tool's configuration.
 func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string, error) {
 	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
 		table, err := p.Resolver.Table(ctx)
@@ -31,7 +31,7 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string
 	}
 }
 
-// itemCaps says what one item may ask for.
+// itemCaps returns the capabilities and hosts that one item requests.
 func itemCaps(at extract.Place, text []byte) []string {
 	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
 		return nil
@@ -49,7 +49,8 @@ func itemCaps(at extract.Place, text []byte) []string {
 	return caps
 }
 
-// mayAsk is a look at a file that tells most of those that ask for nothing.
+// mayAsk is a quick check of the text: false means that the item requests nothing,
+// so that its metadata need not be parsed.
 func mayAsk(at extract.Place, text []byte) bool {
 	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
 	return at.Extractor.MayHold(at.Type, "permissions", text) || names && at.Extractor.MayHold(at.Type, "config", text)

@@ -45,7 +45,7 @@ func (p *Project) ReadConsents() consents {
 func (p *Project) WriteConsents(all consents) error {
 	file := p.consentFile()
 	if file == "" {
-		return diag.New(diag.FileSystemError, "remembering consent: the environment names no state folder").WithHint("set HOME")
+		return diag.New(diag.FileSystemError, "remembering consent: the environment names no state directory").WithReason("no_state")
 	}
 	b, err := jsonx.MarshalIndent(map[string]string(all))
 	if err != nil {
@@ -65,12 +65,12 @@ func (p *Project) consent() func(exec.Interpreter) error {
 		if was == in.Digest.String() {
 			return nil
 		}
-		why := "it is a program of the project, and nobody has verified it"
+		why := "it is a program of the project and is not verified"
 		if known {
 			why = "it changed since you consented to it"
 		}
 		return diag.New(diag.ConsentRequired, "running %s as interpreter: %s", in.Path, why).
-			WithHint("rye trust interpreter %s, if you trust that program", in.Path).
+			WithReason("interpreter").WithDetail("path", in.Path).
 			WithDetail("found", in.Digest.String()).WithDetail("expected", was)
 	}
 }

@@ -24,7 +24,7 @@ type Env struct {
 	Named   string // directory of the project; "" looks for it from Base upwards
 
 	TrustRoot string        // a file or directory of trust documents, as the user typed it
-	Grace     time.Duration // how long a program may take to end after it was told to; 0 is the default
+	Grace     time.Duration // how long a program may take to end after the signal to do so; 0 is the default
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	Offline   bool
 	Key       string // which key signs: a fingerprint, an owner or a file

@@ -20,7 +20,7 @@ func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error
 	if root, rel, ok := p.placeOf(word); ok {
 		it, err := p.Resolver.File(ctx, root, rel)
 		if err == nil && it.Ref.IsZero() {
-			err = diag.New(diag.ItemNotFound, "reading %s: it is no item: its name, ending or folder is outside the grammar of ids", it.Path())
+			err = diag.New(diag.ItemNotFound, "reading %s: it is not an item: ids are letters, digits, - and _ below the directory of a kind", it.Path())
 		}
 		return it, err
 	}
@@ -31,8 +31,8 @@ func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error
 	return p.Resolver.Inspect(ctx, ref)
 }
 
-// shown turns a path as messages show it, from the project's folder, into one
-// that counts from where the user stands. Any other word stays as it is.
+// Shown returns a path relative to the project, as messages print it, as a path
+// from the user's working directory. It returns any other word unchanged.
 func (h *Project) Shown(word string) string {
 	if !strings.HasPrefix(filepath.ToSlash(word), space.Dir+"/") || h.Spaces.ProjectDir == "" {
 		return word
@@ -94,19 +94,17 @@ func (p *Project) NeedProject() (*space.Root, error) {
 		}
 	}
 	if dir := p.Spaces.ProjectDir; dir != "" {
-		return nil, diag.New(diag.ItemNotFound, "finding the project: %s holds no %s", dir, space.Dir).
-			WithHint("--project names the folder that holds %s; rye init makes one", space.Dir)
+		return nil, diag.New(diag.ItemNotFound, "finding the project: %s has no %s directory", dir, space.Dir).WithReason("not_a_project")
 	}
-	return nil, diag.New(diag.ItemNotFound, "finding the project: no folder from here upwards holds %s", space.Dir).
-		WithHint("rye init makes a project here")
+	return nil, diag.New(diag.ItemNotFound, "finding the project: no rye.yaml or %s directory in this directory or its parents", space.Dir).WithReason("no_project")
 }
 
-// noFile adds to the error about a word that is no id what else it may have
-// been meant to be.
+// NoFile marks the error about a word that is not an id and that looks like the
+// name of a file.
 func NoFile(err error, word string) error {
 	var e *diag.Error
 	if errors.As(err, &e) && e.Code == diag.Usage && filepath.Ext(word) != "" {
-		e.Hint = fmt.Sprintf("there is no file %q here; %s", word, e.Hint)
+		e.Message += fmt.Sprintf("; there is no file %q", word)
 	}
 	return err
 }

@@ -49,8 +49,7 @@ func (p *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signe
 	path := p.KeyFile(fp)
 	s, err := sign.OpenFileSigner(path, p.Env.Passphrase("Passphrase of key "+fp.Short()+": "))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, diag.New(diag.AuthRequired, "opening key %s: neither the ssh-agent nor %s holds it", fp.Short(), path).
-			WithHint("name the key's file with --key FILE")
+		return nil, diag.New(diag.AuthRequired, "opening key %s: the ssh-agent does not have it, and %s does not exist", fp.Short(), path).WithReason("no_key_file")
 	}
 	if err != nil {
 		return nil, err
@@ -76,8 +75,8 @@ func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer 
 	return s
 }
 
-// ownKey picks one of the user's own keys by fingerprint prefix or owner; the
-// empty word picks the only one that is no agent's.
+// OwnKey returns the user's own key with a fingerprint prefix or an owner. The empty
+// word selects the only one that does not belong to an agent.
 func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 	var found, own []trust.KeyInfo
 	for _, k := range p.Trust.Keys() {
@@ -93,21 +92,18 @@ func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 	}
 	switch {
 	case len(own) == 0:
-		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have no key of your own").
-			WithHint("rye key new makes one; in CI set %s", sign.EnvKeyFile)
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have no key of your own").WithReason("no_key")
 	case len(found) == 0 && word == "":
-		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have none but an agent's, which signs below %s only", trust.Drafts).
-			WithHint("rye key new makes one of yours; --key names the agent's")
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have only an agent's key, which signs below %s", trust.Drafts).WithReason("only_agent_key")
 	case len(found) == 0:
-		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: none of your %d keys is %q", len(own), word).
-			WithHint("rye key list shows them")
+		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: none of your %d keys is %q", len(own), word).WithReason("no_such_key")
 	case len(found) > 1:
 		var names []string
 		for _, k := range found {
 			names = append(names, k.Fingerprint.Short()+" ("+k.Owner+")")
 		}
 		return sign.Fingerprint{}, diag.New(diag.Usage, "choosing a key: you have %s", strings.Join(names, ", ")).
-			WithHint("name one with --key FINGERPRINT")
+			WithReason("which_key")
 	}
 	return found[0].Fingerprint, nil
 }
@@ -122,7 +118,7 @@ func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
 		}
 		if e.Person.Secret == nil {
 			return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at").
-				WithHint("load the key with rye key agent-add, or set %s", sign.EnvPassphraseFile)
+				WithReason("no_terminal").WithDetail("variable", sign.EnvPassphraseFile)
 		}
 		return e.Person.Secret(prompt)
 	}

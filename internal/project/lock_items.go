@@ -14,18 +14,18 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// itemLock is the lock of a project before and after its tools were looked at.
+// itemLock is the lock of a project before and after its tools are recorded in it.
 type itemLock struct {
-	house  *Project
-	dir    string
-	before []byte
-	lock   *lock.Lock
-	left   func([]item.Ref) map[item.Ref]bool // which items the work tree leaves out
+	project *Project
+	dir     string
+	before  []byte
+	lock    *lock.Lock
+	left    func([]item.Ref) map[item.Ref]bool // which items the work tree leaves out
 }
 
-// openItems reads the lock of the project as it is now, with its bundles as
-// layers; a project without one begins an empty one. The house that is there
-// serves, unless something changed since it was built.
+// openItems reads the current lock of the project with its bundles as layers; a
+// project without a lock starts an empty one. It reuses p unless a file changed
+// since p was opened.
 func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error) {
 	if changed || !p.current(ctx) {
 		var err error
@@ -33,7 +33,7 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 			return nil, err
 		}
 	}
-	x := &itemLock{house: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
+	x := &itemLock{project: p, dir: p.Spaces.ProjectDir, lock: &lock.Lock{}}
 	x.left = func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) }
 	if p.Lock != nil {
 		x.lock, x.before = p.Lock.Lock, p.Lock.Lock.Render()
@@ -47,8 +47,8 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 	return x, err
 }
 
-// current reports whether the lock is the one that the house was built over, and
-// the house as good as a strict one.
+// current reports whether p was opened without errors and rye.lock has not changed
+// since.
 func (p *Project) current(ctx context.Context) bool {
 	if _, err := p.Resolver.Table(ctx); err != nil || p.Lock == nil || len(p.LockErrs)+len(p.Resolver.Notes()) > 0 {
 		return false
@@ -61,19 +61,19 @@ func (p *Project) current(ctx context.Context) bool {
 // tool does not hold, no entry goes, and none of what a sparse checkout leaves
 // out. Two bundles that give one id are an error.
 func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, error) {
-	clash, err := x.house.Resolver.Collisions(ctx)
+	clash, err := x.project.Resolver.Collisions(ctx)
 	if err == nil {
 		err = diag.FromFindings("locking items", clash)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	items, notes, err := x.house.Verbs.LockItems(ctx)
+	items, notes, err := x.project.Verbs.LockItems(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	old := *x.lock
-	x.lock.Items, x.lock.System = nil, x.house.System()
+	x.lock.Items, x.lock.System = nil, x.project.System()
 	for _, it := range items {
 		x.lock.SetItem(it)
 	}
@@ -91,8 +91,7 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	return lock.Compare(&old, x.lock), notes, nil
 }
 
-// write writes the lock when it says something else than before, and says so
-// in the result.
+// write writes the lock if it changed, and records that in the result.
 func (x *itemLock) write(r *packages.Result) error {
 	b := x.lock.Render()
 	if bytes.Equal(b, x.before) {
@@ -107,18 +106,17 @@ func (x *itemLock) write(r *packages.Result) error {
 	return nil
 }
 
-// lockItems is the part of rye lock about the project's own tools: it accepts
-// them as they stand.
+// LockItems records the project's own tools in the lock as they are now.
 func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) error {
 	if x.space != space.Project {
 		return nil
 	}
-	release, err := x.house.hold(ctx)
+	release, err := x.project.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	it, err := x.house.openItems(ctx, len(r.Installed)+len(r.Removed) > 0)
+	it, err := x.project.openItems(ctx, len(r.Installed)+len(r.Removed) > 0)
 	if err != nil {
 		return err
 	}
@@ -143,7 +141,7 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	if x.space != space.Project {
 		return nil
 	}
-	it, err := x.house.openItems(ctx, false)
+	it, err := x.project.openItems(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -154,7 +152,8 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	var fs []diag.Finding
 	for _, ch := range changes {
 		f := diag.Errorf(diag.LockStale, 0, 0, "%s", ch)
-		f.Path, f.Fix = lock.LockFile, "rye lock"
+		f.Path = lock.LockFile
+		f.Reason = "relock"
 		fs = append(fs, f)
 	}
 	return diag.FromFindings("checking "+lock.LockFile, fs)
@@ -166,16 +165,16 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 	if x.space != space.Project || r == nil || len(r.Changes) == 0 {
 		return nil
 	}
-	release, err := x.house.hold(ctx)
+	release, err := x.project.hold(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
-	it, err := x.house.openItems(ctx, true)
+	it, err := x.project.openItems(ctx, true)
 	if err != nil || it.before == nil {
 		return err
 	}
-	entries, err := it.house.Resolver.All(ctx, item.Tool)
+	entries, err := it.project.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return err
 	}
@@ -185,7 +184,7 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 			refs = append(refs, e.Ref)
 		}
 	}
-	_, notes, err := it.house.Verbs.RefreshLock(ctx, it.lock, it.house.System(), refs)
+	_, notes, err := it.project.Verbs.RefreshLock(ctx, it.lock, it.project.System(), refs)
 	c.lockNotes(notes)
 	if err != nil {
 		return err

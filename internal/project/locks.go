@@ -32,9 +32,9 @@ type SpaceLock struct {
 	notes    []diag.Finding // warnings of the lock
 }
 
-// readLocks reads the lock of every space on disk and puts its bundles below
-// the space's own items. A lock that cannot be read is an error for what runs
-// and shows items; a lenient house remembers it and goes on without.
+// readLocks reads the lock of every space on disk and adds its bundles as layers
+// below the space's own items. A lock that cannot be read is an error in Strict
+// mode; in Lenient mode it is remembered in LockErrs.
 func (p *Project) readLocks(m Mode) error {
 	for _, root := range slices.Clone(p.Spaces.Roots) {
 		if !root.OnDisk() || root.Bundled() {
@@ -62,8 +62,8 @@ func (p *Project) readLocks(m Mode) error {
 	return nil
 }
 
-// lockDir returns the folder that holds a space's lock: beside .ai in a
-// project, inside it elsewhere.
+// lockDir returns the directory of a space's lock: the one that contains .ai in a
+// project, .ai itself in other spaces.
 func lockDir(root *space.Root) string {
 	if root.Space == space.Project {
 		return root.Base
@@ -112,7 +112,7 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 		if b := sl.Lock.Bundle(l.ID); b != nil {
 			use = b.Use
 		}
-		out[i].Offers = offers(l.ID, use, prefer)
+		out[i].Offers = visibleItems(l.ID, use, prefer)
 	}
 	return out, nil
 }
@@ -175,8 +175,8 @@ func (sl *SpaceLock) prefer(layers []space.Layer) map[string]string {
 	return out
 }
 
-// offers says which items of a bundle its space sees.
-func offers(id string, use []string, prefer map[string]string) func(item.Ref) bool {
+// visibleItems returns which items of a bundle its space sees, nil for all of them.
+func visibleItems(id string, use []string, prefer map[string]string) func(item.Ref) bool {
 	if len(use) == 0 && len(prefer) == 0 {
 		return nil
 	}
@@ -191,8 +191,8 @@ func offers(id string, use []string, prefer map[string]string) func(item.Ref) bo
 	}
 }
 
-// systemOf returns what a lock records of the system bundle; it is computed
-// when somebody asks.
+// systemOf returns a function that computes, once, what a lock records of the
+// system bundle. Most commands never call it.
 func systemOf(opened *bundle.Opened) func() lock.System {
 	return sync.OnceValue(func() lock.System {
 		if opened == nil {
@@ -232,8 +232,7 @@ func (p *Project) CheckLocked() error {
 		if !p.Env.Locked && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
-		return diag.New(diag.LockMissing, "reading %s: it does not exist, and --locked, the default in CI, uses only what it names", lock.LockFile).
-			WithHint("rye lock")
+		return diag.New(diag.LockMissing, "reading %s: it does not exist; --locked, the default in CI, uses only locked items", lock.LockFile)
 	}
 	found, err := p.Lock.Stale()
 	if err != nil {
@@ -245,7 +244,7 @@ func (p *Project) CheckLocked() error {
 // stale returns what the manifest asks for and the lock was not made for.
 func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
 	if sl.Manifest == nil {
-		f := diag.Errorf(diag.LockStale, 0, 0, "%s stands here without %s", lock.LockFile, lock.ManifestFile)
+		f := diag.Errorf(diag.LockStale, 0, 0, "%s exists without %s", lock.LockFile, lock.ManifestFile)
 		f.Path = lock.LockFile
 		if len(sl.Lock.Bundles)+len(sl.Lock.Members) == 0 {
 			return nil, nil // a lock of items only needs none

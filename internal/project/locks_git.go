@@ -27,7 +27,7 @@ type GitProject struct {
 	opened           []*verify.GitFiles
 }
 
-// readFiles looks up the files that stand beside .ai.
+// readFiles finds the three files in the directory that contains .ai.
 func (p *GitProject) readFiles() error {
 	own := []string{p.prefix + lock.ManifestFile, p.prefix + lock.LockFile, p.prefix + lock.SumFile}
 	found, err := p.list(own...)
@@ -46,7 +46,7 @@ func (p *GitProject) Release() {
 	_ = p.Close()
 }
 
-// closeOpened lets go of what was opened besides the project's own .ai.
+// closeOpened closes the files opened in addition to the project's own .ai.
 func (p *GitProject) closeOpened() {
 	for _, f := range p.opened {
 		_ = f.Close()
@@ -62,7 +62,7 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 	case e.OID == "":
 		return nil, &fs.PathError{Op: "reading", Path: name, Err: fs.ErrNotExist}
 	case !e.IsFile():
-		return nil, diag.New(diag.NotRegular, "reading %s: it is no plain file", name)
+		return nil, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
 	}
 	readErr := p.Batch().Read([]string{e.OID}, limit, func(_ int, o gitcmd.Object) {
 		switch {
@@ -76,7 +76,8 @@ func (p *GitProject) ReadFile(name string, limit int64) (b []byte, err error) {
 	return b, errors.Join(readErr, err)
 }
 
-// entry returns what stands at a path from the top, zero when nothing does.
+// entry returns the entry at a path from the top of the repository, the zero value
+// if there is none.
 func (p *GitProject) entry(at string) (gitcmd.Entry, error) {
 	if e, ok := p.known[at]; ok {
 		return e, nil
@@ -114,9 +115,8 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 	return out, err
 }
 
-// inGit returns the house over a project in git's objects, whose own items are
-// in root: its own lock and bundles in place of those of the work tree, the same
-// users and keys.
+// inGit returns the project as git's objects contain it, with its own items in root.
+// Lock and bundles come from git, the user's keys and rules from p.
 func (h *Project) inGit(p *GitProject, root *space.Root, what string) (*Project, error) {
 	x := *h
 	x.files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
@@ -131,7 +131,7 @@ func (h *Project) inGit(p *GitProject, root *space.Root, what string) (*Project,
 		if err != nil {
 			return nil, err
 		}
-		x.Spaces.AddLayers(x.ruled(sl, layers)...)
+		x.Spaces.AddLayers(x.withRules(sl, layers)...)
 	}
 	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Lenient: true})
 	x.Executor = (&x).newExecutor()
@@ -168,8 +168,8 @@ func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, 
 	return layers, err
 }
 
-// lockable reports whether the project lies on a disk, where its lock can be
-// held against other processes.
+// lockable reports whether the project is on disk, so that other processes can be
+// kept from changing its lock.
 func (p *Project) lockable() bool { return p.files != nil }
 
 // partial reports whether bundles of the lock are neither in git nor installed

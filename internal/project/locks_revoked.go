@@ -20,8 +20,8 @@ func (p *Project) revoked() lock.Revoked {
 	return out
 }
 
-// checkRevoked refuses a project that took back a revocation which its lock was
-// written with. A lenient house remembers that and goes on.
+// checkRevoked returns an error if the project no longer contains a revocation that
+// its lock records. In Lenient mode the error is remembered in LockErrs.
 func (p *Project) checkRevoked(m Mode) error {
 	if p.Lock == nil {
 		return nil
@@ -34,9 +34,9 @@ func (p *Project) checkRevoked(m Mode) error {
 	return err
 }
 
-// staple writes the revocations that the project holds by now into its lock,
-// when it has one, and says whether it did. Whoever just changed them on purpose
-// calls it; the lock of before must have held.
+// Staple records the project's current revocations in its lock and reports whether
+// the lock changed. It is called after a command changed them on purpose, with the
+// project as it was before; that lock must have been valid.
 func (before *Project) Staple(ctx context.Context) (bool, error) {
 	if before.Lock == nil || before.Lock.Lock.CheckRevoked(before.revoked()) != nil {
 		return false, nil
@@ -46,7 +46,7 @@ func (before *Project) Staple(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	defer release()
-	h, err := before.Env.Open(ctx, Lenient) // anew: the documents are others now
+	h, err := before.Env.Open(ctx, Lenient) // open again: the trust documents changed
 	if err != nil || h.Lock == nil {
 		return false, err
 	}

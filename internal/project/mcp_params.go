@@ -26,7 +26,7 @@ func (p *Project) mcpParams() mcpclient.Params {
 	}
 }
 
-// mcpOptions says how servers are started that no chain leads to.
+// McpOptions are the options of external servers that are not started for a chain.
 func (p *Project) McpOptions() mcpclient.Options {
 	dir := p.Spaces.ProjectDir
 	if dir == "" {

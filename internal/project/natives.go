@@ -9,10 +9,11 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 )
 
-// natives returns the functions that tools of a house may name in config.func.
+// natives returns the Go functions that tools of the project may name in
+// config.func.
 func (p *Project) natives() map[string]exec.Native {
 	out := map[string]exec.Native{}
-	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.place(ctx) }))
+	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.workspace(ctx) }))
 	maps.Copy(out, mcpclient.Natives(p.mcpParams()))
 	return out
 }

@@ -17,32 +17,32 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// engineParams says which bundles an engine works on.
+// PackagesParams selects the bundles to work on.
 type PackagesParams struct {
 	Space    space.Name           // "" is the project
 	Progress func(packages.Event) // may be nil
 	Done     func()               // called by close; may be nil
 }
 
-// engine is what the verbs about bundles work with.
+// Packages is the package manager of one space of an opened project.
 type Packages struct {
 	*packages.Engine
-	house *Project
-	cache *source.Cache
-	Base  string
-	files string
-	space space.Name
-	done  func()
+	project *Project
+	cache   *source.Cache
+	Base    string
+	files   string
+	space   space.Name
+	done    func()
 }
 
-// engine builds the engine of the space that --space names. Done must follow.
+// Packages opens the package manager of a space. Its Close must follow.
 func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error) {
 	debug.SetGCPercent(400) // a verb is over before collecting would pay
 	h, err := e.Open(ctx, Lenient)
 	if err != nil {
 		return nil, err
 	}
-	x := &Packages{house: h, space: cmp.Or(p.Space, space.Project), done: p.Done}
+	x := &Packages{project: h, space: cmp.Or(p.Space, space.Project), done: p.Done}
 	if x.Base, x.files, err = h.packageFolders(x.space); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,11 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	return x, nil
 }
 
-// rules returns what is refused in the space. What is wrong with its own file is
-// told by whoever needs it.
+// rules returns the rules that apply to the space. Errors in its own rye.yaml are
+// left to the operation that needs the file.
 func (x *Packages) rules() packages.Rules {
 	m, _ := ReadManifest(x.files)
-	return WithManifest(x.house.Rules, m)
+	return WithManifest(x.project.Rules, m)
 }
 
 // close ends the display of progress. It may be called again.
@@ -90,8 +90,8 @@ func (x *Packages) Close() {
 	}
 }
 
-// packageFolders returns the folder that holds .ai of a space, and the one that
-// holds its files: beside .ai in a project, inside it elsewhere.
+// packageFolders returns the directory that contains .ai of a space and the one with
+// rye.yaml and rye.lock: the same in a project, .ai itself in other spaces.
 func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 	switch s {
 	case space.Project:
@@ -105,11 +105,10 @@ func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 	case space.System:
 		base = p.Env.Getenv("RYE_SYSTEM_SPACE")
 		if base == "" {
-			return "", "", diag.New(diag.Usage, "finding the system space: RYE_SYSTEM_SPACE names no folder").
-				WithHint("set RYE_SYSTEM_SPACE to the folder that holds the machine's .ai, or write --space user")
+			return "", "", diag.New(diag.Usage, "finding the system space: RYE_SYSTEM_SPACE is not set").WithReason("system_space")
 		}
 	default:
-		return "", "", diag.New(diag.Usage, "finding the space %q: there is none of that name", s).WithHint("write project, user or system")
+		return "", "", diag.New(diag.Usage, "finding the space %q: it is not project, user or system", s)
 	}
 	if !filepath.IsAbs(base) {
 		return "", "", diag.New(diag.Usage, "finding the %s space: its folder is unknown", s)
@@ -125,7 +124,7 @@ func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 func (e *Env) SourceCache() (*source.Cache, error) {
 	dir := e.cacheDir(e.UserDirs())
 	if dir == "" {
-		return nil, diag.New(diag.FileSystemError, "finding the cache: there is no folder for it").WithHint("RYE_CACHE names one")
+		return nil, diag.New(diag.FileSystemError, "finding the cache: there is no directory for it").WithReason("no_cache")
 	}
 	return source.NewCache(dir, e.Now), nil
 }
@@ -143,9 +142,9 @@ func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 	return source.Multi{lock.HostID: remote, lock.URLID: remote, lock.PathID: source.Dir{Base: x.files, Cache: x.cache}}, nil
 }
 
-// keepOut keeps installed bundles out of git, and lets branches add to rye.sum
-// without a conflict, in a project that git looks after.
-func (x *Packages) KeepOut() error {
+// IgnoreInstalled excludes installed bundles from git and has git merge rye.sum by
+// union, in a project that is in a git repository.
+func (x *Packages) IgnoreInstalled() error {
 	vendored, err := x.Vendored()
 	if err != nil || x.space != space.Project {
 		return err

@@ -17,8 +17,8 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// machineDir returns the folder of what whoever looks after the machine says of
-// rye, "" when there is none.
+// machineDir returns the directory of the administrator's files for rye, "" if the
+// machine has none.
 func (e *Env) machineDir() string {
 	switch {
 	case e.Etc != "":
@@ -65,8 +65,8 @@ func readPolicy(path string) ([]byte, error) {
 		return nil, nil
 	}
 	unreadable := func(err error) error {
-		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).
-			WithHint("it may refuse what you are about to do, so nothing is done without it: mend it, or let who looks after this machine mend it")
+		// It may forbid the command, so that rye does nothing without it.
+		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).WithReason("policy").WithDetail("path", path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -78,8 +78,7 @@ func readPolicy(path string) ([]byte, error) {
 		return nil, unreadable(err)
 	}
 	if !ownFile(fi) {
-		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is no plain file that only you, or root, can write (%s)", path, fi.Mode()).
-			WithHint("look at what it says, then chmod go-w %s", path)
+		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is not a regular file that only you or root can write (%s)", path, fi.Mode()).WithReason("policy_mode").WithDetail("path", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, lock.MaxManifest+1))
 	if err != nil {
@@ -88,15 +87,16 @@ func readPolicy(path string) ([]byte, error) {
 	return append([]byte{}, b...), nil
 }
 
-// layers returns the layers of a lock, which rules hold.
+// layers returns the layers of a lock; each applies the rules when it is used.
 func (p *Project) layers(sl *SpaceLock) ([]space.Layer, error) {
 	layers, err := sl.Layers()
-	return p.ruled(sl, layers), err
+	return p.withRules(sl, layers), err
 }
 
-// ruled lets rules and publishers refuse layers wherever they are used: what is
-// vendored, or was installed under other rules, was never judged under these.
-func (p *Project) ruled(sl *SpaceLock, layers []space.Layer) []space.Layer {
+// withRules makes each layer apply the rules and publisher documents when it is
+// used: a vendored bundle, or one installed under other rules, was never judged by
+// these.
+func (p *Project) withRules(sl *SpaceLock, layers []space.Layer) []space.Layer {
 	rules := WithManifest(p.Rules, sl.Manifest)
 	for i, l := range layers {
 		if b := sl.Lock.Bundle(l.ID); b != nil {
@@ -106,8 +106,8 @@ func (p *Project) ruled(sl *SpaceLock, layers []space.Layer) []space.Layer {
 	return layers
 }
 
-// allowed says why rules or publishers refuse a locked bundle. Who signed it is
-// asked of its manifest, for the lock is a file that anybody can edit.
+// allowed returns why rules or publisher documents refuse a locked bundle. The
+// signers come from its manifest, because the lock is not signed.
 func (p *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
 	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) && !p.Trust.Publishes() {
 		return err

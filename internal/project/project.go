@@ -25,74 +25,93 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// house is what the commands about items work with, built once for a call.
+// Project is an opened project: what commands, servers and hooks work with. It is
+// opened once for a command and shared by everything that the command does.
 type Project struct {
 	Env *Env // what it was opened with
 
 	Dirs     userdirs.Dirs
 	Spaces   *space.Spaces
 	Trust    *trust.Store
-	BadTrust []diag.Finding // documents that were passed over
+	BadTrust []diag.Finding // trust documents that were skipped
 
-	files    lock.Files // of the project, nil when there is none
-	Lock     *SpaceLock // of the project, nil when there is none
-	LockErrs []error    // what a lenient house could not read
+	files    lock.Files // rye.yaml, rye.lock and rye.sum; nil without a project
+	Lock     *SpaceLock // of the project, nil if it has none
+	LockErrs []error    // errors that a lenient project goes on without
 	System   func() lock.System
-	Rules    packages.Rules // of the machine and the user, above every project
+	Rules    packages.Rules // of the machine and the user; they apply to every project
 
 	TrustParams trust.Params
 	Resolver    *resolve.Resolver
 	index       *search.Index
 	Executor    *exec.Executor
 	Verbs       *primary.Verbs
-	settings    *agent.Settings // of the server that opened it; nil: no server did
+	settings    *agent.Settings // of the server that opened the project, else nil
 }
 
-// mode says how strict a house is about its own extractors.
+// Mode states how an opened project treats its own broken locks and extractors.
 type Mode bool
 
 const (
-	Strict  Mode = false // for everything that runs or shows an item as trusted
-	Lenient Mode = true  // for sign, verify and trust, which must work in an empty house
+	Strict  Mode = false // they are errors: for commands that run an item or show it as trusted
+	Lenient Mode = true  // they are remembered: for sign, verify and trust, which repair them
 )
 
-// house builds the rooms for this call.
+// Open opens the project that Env names. The order of the steps matters: each
+// depends on what the comment above it names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	h := &Project{Env: e, Dirs: e.UserDirs()}
+	p := &Project{Env: e, Dirs: e.UserDirs()}
+
+	// The system bundle is checked first. It depends on the compiled-in key only,
+	// and everything below may read items of it.
 	system, err := e.system()
 	if err != nil {
 		return nil, err
 	}
-	h.System = systemOf(system)
-	p := space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv, Layer: stdlib.Bundle}
+	p.System = systemOf(system)
+
+	// Spaces: depends on the system bundle, which is the lowest of them.
+	where := space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv, Layer: stdlib.Bundle}
 	if system != nil {
-		p.System = system.FS
+		where.System = system.FS
 	}
-	if h.Spaces, err = space.Discover(p); err != nil {
+	if p.Spaces, err = space.Discover(where); err != nil {
 		return nil, err
 	}
-	if h.Rules, err = e.policies(h.Dirs); err != nil {
+
+	// Rules of the machine and the user: before the locks, because a locked bundle
+	// that a rule refuses must not become a layer.
+	if p.Rules, err = e.policies(p.Dirs); err != nil {
 		return nil, err
 	}
-	if err := h.readLocks(m); err != nil {
+
+	// Locks: depends on the spaces and adds the locked bundles to them as layers.
+	if err := p.readLocks(m); err != nil {
 		return nil, err
 	}
-	if err := h.loadTrust(ctx); err != nil {
+
+	// Trust: depends on the project directory only. It is loaded once, and the
+	// layers above ask it when they are used.
+	if err := p.loadTrust(ctx); err != nil {
 		return nil, err
 	}
-	if err := h.checkRevoked(m); err != nil {
+
+	// The lock names revocations that must still be present. This needs both.
+	if err := p.checkRevoked(m); err != nil {
 		return nil, err
 	}
-	h.Resolver = resolve.New(resolve.Params{Spaces: h.Spaces, Trust: h.Trust, Lenient: bool(m)})
-	h.index = h.newIndex()
-	h.Executor = h.newExecutor()
-	h.Verbs = h.newVerbs(policy.Person())
-	return h, nil
+
+	// The rest reads no file before it is asked.
+	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Lenient: bool(m)})
+	p.index = p.newIndex()
+	p.Executor = p.newExecutor()
+	p.Verbs = p.newVerbs(policy.Person())
+	return p, nil
 }
 
-// system opens the embedded bundle: its manifest's signature and the hash of
-// every file hold before anything of it is used. A binary without a bundle has
-// an empty system space.
+// system opens the embedded bundle. It verifies the manifest's signature and the
+// hash of every file before any of them is used. It returns nil for a binary
+// without a bundle, whose system space is empty.
 func (e *Env) system() (*bundle.Opened, error) {
 	if e.Stdlib == nil {
 		return nil, nil
@@ -110,9 +129,10 @@ func (e *Env) system() (*bundle.Opened, error) {
 	})
 }
 
+// UserDirs returns the directories of rye in the user's home.
 func (e *Env) UserDirs() userdirs.Dirs { return userdirs.For(e.Getenv, runtime.GOOS) }
 
-// home returns the user's home folder, "" when it is unknown.
+// Home returns the user's home directory, "" if it is unknown.
 func (e *Env) Home() string {
 	key := "HOME"
 	if runtime.GOOS == "windows" {
@@ -124,7 +144,7 @@ func (e *Env) Home() string {
 	return ""
 }
 
-// systemTrust returns the folders of the machine's own trust documents.
+// systemTrust returns the directories of the machine's own trust documents.
 func (e *Env) systemTrust() []string {
 	if dir := e.machineDir(); dir != "" {
 		return []string{filepath.Join(dir, "trust")}
@@ -132,8 +152,8 @@ func (e *Env) systemTrust() []string {
 	return nil
 }
 
-// compiledAnchors returns the development key, which counts for the embedded
-// bundle and for nothing else.
+// CompiledAnchors returns the key that signs the embedded bundle. It is trusted
+// for embedded files only.
 func CompiledAnchors() []trust.Anchor {
 	pub, err := hex.DecodeString(stdlib.DevPublic)
 	if err != nil {
@@ -162,22 +182,24 @@ func (p *Project) newExecutor() *exec.Executor {
 	})
 }
 
-// primary returns the verbs over a house, for a caller.
+// newVerbs returns the verbs over the project with the capabilities of a caller.
 func (p *Project) newVerbs(caller policy.Set) *primary.Verbs {
 	return primary.New(primary.Params{
 		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), Ran: p.ran(), Now: p.Env.Now,
 	})
 }
 
-// index returns what searches the items. It reads nothing before it is asked.
+// newIndex returns the search index. It reads nothing before the first query.
 func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) }
 
+// IndexParams are the parameters of an index over the project.
 func (p *Project) IndexParams() search.Params {
 	return search.Params{Resolver: p.Resolver, CacheDir: p.Env.cacheDir(p.Dirs), Build: p.Env.Build, Now: p.Env.Now}
 }
 
-// cacheDir returns the content-addressed store: RYE_CACHE, the user's cache
-// folder, or a private folder among the temporary files; "" when there is none.
+// cacheDir returns the directory of the content-addressed store: RYE_CACHE, the
+// user's cache directory, or a private one below the temporary directory. It
+// returns "" if there is none.
 func (e *Env) cacheDir(d userdirs.Dirs) string {
 	if dir := e.Getenv("RYE_CACHE"); dir != "" {
 		return e.path(dir)
@@ -188,11 +210,13 @@ func (e *Env) cacheDir(d userdirs.Dirs) string {
 	return privateTemp("rye-cache-" + userID())
 }
 
-// privateTemp returns a folder among the temporary files that nobody else can
-// have prepared or can change, "" when there is none.
+// privateTemp returns a directory below the temporary directory that no other user
+// can have prepared or can change, "" if that is impossible.
 func privateTemp(name string) string {
 	dir := filepath.Join(os.TempDir(), name)
-	_ = os.Mkdir(dir, 0o700) // what stands there is looked at, whoever made it
+	// An existing directory is accepted only if it passes the check below: another
+	// user may have made it first.
+	_ = os.Mkdir(dir, 0o700)
 	if fi, err := os.Lstat(dir); err != nil || !ownedPrivately(fi) {
 		return ""
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// What may ask for a signature, as the log of signatures says it.
+// The surfaces that make signatures, as the log of signatures records them.
 const (
 	surfaceCLI  = "cli"
 	SurfaceHook = "hook"

@@ -48,14 +48,14 @@ func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport)
 	return nil
 }
 
-// lockNotes tells of entries that stay as they are.
+// lockNotes warns of entries that were not updated.
 func (e *Env) lockNotes(notes []diag.Finding) {
 	for _, f := range notes {
 		e.Person.finding(f)
 	}
 }
 
-// signedRefs returns the items of the project that were signed anew.
+// signedRefs returns the items of the project that were signed again.
 func signedRefs(reports []primary.SignReport) []item.Ref {
 	var out []item.Ref
 	for _, r := range reports {
@@ -69,7 +69,8 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 	return out
 }
 
-// hold waits until nobody else changes the lock of the project.
+// hold waits until no other process changes the lock of the project, and keeps
+// others from it until release is called.
 func (p *Project) hold(ctx context.Context) (release func(), err error) {
 	return packages.Hold(ctx, p.Spaces.Of(space.Project).Base)
 }

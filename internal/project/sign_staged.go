@@ -44,7 +44,7 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*git
 		return nil, err
 	}
 	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
-	rooms := e.houseSoon(ctx)
+	opened := e.openAsync(ctx)
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
 	prefix := (&Project{Spaces: spaces}).PrefixIn(repo)
@@ -52,8 +52,8 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*git
 	defer func() { release() }()
 	return githook.Sign(bounded, githook.Params{
 		Repo: repo, Prefix: prefix, Changes: changes, Merging: merging, Check: check,
-		House: func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error) {
-			h, err := rooms()
+		Open: func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error) {
+			h, err := opened()
 			if err != nil {
 				return nil, nil, err
 			}
@@ -61,14 +61,14 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*git
 			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: e.Now}), nil
 		},
 		Signer: func(ctx context.Context) (sign.Signer, error) {
-			h, err := rooms()
+			h, err := opened()
 			if err != nil {
 				return nil, err
 			}
 			return h.Signer(ctx)
 		},
 		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*githook.LockChange, error) {
-			h, err := rooms()
+			h, err := opened()
 			if err != nil {
 				return nil, err
 			}
@@ -113,8 +113,8 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	return &githook.LockChange{Entry: e, Was: was, Now: x.Lock.Lock.Render()}, err
 }
 
-// houseSoon builds the house while git lists the index.
-func (e *Env) houseSoon(ctx context.Context) func() (*Project, error) {
+// openAsync opens the project while git lists the index.
+func (e *Env) openAsync(ctx context.Context) func() (*Project, error) {
 	type built struct {
 		h   *Project
 		err error
@@ -142,7 +142,7 @@ func stagedChanges(ctx context.Context, git *gitcmd.Git) (changes []gitcmd.Chang
 	case repoErr != nil:
 		return nil, nil, repoErr
 	case repo.WorkTree == "":
-		return nil, nil, diag.New(diag.Usage, "signing what is staged: there is no work tree here").WithHint("run it in the work tree of a repository")
+		return nil, nil, diag.New(diag.Usage, "signing what is staged: a bare repository has no index to sign")
 	case err == nil:
 		return changes, repo, nil
 	}

@@ -9,16 +9,17 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 )
 
-// withoutBroughtTrust takes away what would be the user's own trust but came
-// with the project. A build machine may have its home inside a checkout: a
-// trust folder there is the user's, unless git tracks a file of it. What cannot
-// be told counts as brought.
-func (p *Project) withoutBroughtTrust(ctx context.Context) (fs []diag.Finding) {
+// dropTrackedTrust removes the user's own trust directories that came with the
+// project. A build machine may have its home inside a checkout: a trust directory
+// there is the user's unless git tracks a file of it. If git cannot answer, the
+// directory is removed too.
+func (p *Project) dropTrackedTrust(ctx context.Context) (fs []diag.Finding) {
 	p.TrustParams.LegacyDir = legacyDir(p.Spaces.UserDir)
 	for _, dir := range []*string{&p.TrustParams.UserDir, &p.TrustParams.LegacyDir, &p.Dirs.State} {
-		if why := p.Env.brought(ctx, p.Spaces.ProjectDir, *dir); why != "" {
-			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so nothing in this folder counts", why)
-			f.Path, f.Fix = *dir, "have HOME or XDG_CONFIG_HOME and XDG_STATE_HOME outside of the repository"
+		if why := p.Env.trackedWith(ctx, p.Spaces.ProjectDir, *dir); why != "" {
+			f := diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so this directory is not used", why)
+			f.Path = *dir
+			f.Reason = "home_tracked"
 			fs = append(fs, f)
 			*dir = ""
 		}
@@ -29,9 +30,9 @@ func (p *Project) withoutBroughtTrust(ctx context.Context) (fs []diag.Finding) {
 	return fs
 }
 
-// brought says why a folder may have come with the project, or "".
-func (e *Env) brought(ctx context.Context, project, dir string) string {
-	if project == "" || dir == "" || !e.together(ctx, resolved(project), resolved(dir)) {
+// trackedWith returns why a directory may have come with the project, or "".
+func (e *Env) trackedWith(ctx context.Context, project, dir string) string {
+	if project == "" || dir == "" || !e.sameOrigin(ctx, resolved(project), resolved(dir)) {
 		return ""
 	}
 	if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
@@ -39,16 +40,16 @@ func (e *Env) brought(ctx context.Context, project, dir string) string {
 	}
 	switch tracked, err := gitcmd.Tracked(ctx, dir, e.Environ()); {
 	case err != nil && worktree(dir) != "":
-		return "it lies in a repository, and git does not tell what it tracks"
+		return "it is in a repository, and git did not answer which files it tracks"
 	case tracked:
 		return "git tracks files of it"
 	}
 	return ""
 }
 
-// together reports whether who brings the project may bring the folder: it lies
-// in the project, or beside it in the repository that tracks the project.
-func (e *Env) together(ctx context.Context, project, dir string) bool {
+// sameOrigin reports whether the author of the project may have supplied the
+// directory too: it is in the project, or in the repository that tracks it.
+func (e *Env) sameOrigin(ctx context.Context, project, dir string) bool {
 	if within(project, dir) {
 		return true
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// What a machine without a person says about trust.
+// Trust settings for machines without a user.
 const (
 	envTrustRoot = "RYE_TRUST_ROOT"         // fingerprints, separated by commas
 	envMaxAge    = "RYE_REVOCATION_MAX_AGE" // of the newest list of revocations, such as 7d
 )
 
-// trustParams says where trust documents lie and what the call itself names as
-// anchors.
+// trustParams returns where trust documents are and which anchors the command line
+// and the environment name.
 func (e *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
 	p := trust.Params{
 		SystemDirs: e.systemTrust(), UserDir: dirs.Trust(), Anchors: CompiledAnchors(),
@@ -40,7 +40,7 @@ func (e *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, err
 	}
 	if age := e.Getenv(envMaxAge); age != "" {
 		if p.MaxAge, err = Span(age); err != nil {
-			return p, diag.New(diag.Usage, "reading %s: %q is no length of time", envMaxAge, age).WithHint("write for example 7d or 36h")
+			return p, diag.New(diag.Usage, "reading %s: %q is not a length of time such as 7d or 36h", envMaxAge, age)
 		}
 	}
 	return p, nil
@@ -54,16 +54,15 @@ func trustRoots(list string) ([]sign.Fingerprint, error) {
 		}
 		fp, err := sign.ParseFingerprint(word)
 		if err != nil {
-			return nil, diag.New(diag.Usage, "reading %s: %q is no fingerprint", envTrustRoot, word).
-				WithHint("write 64 lower-case hexadecimal digits; rye key list --json prints them in full")
+			return nil, diag.New(diag.Usage, "reading %s: %q is not a fingerprint of 64 lower-case hexadecimal digits", envTrustRoot, word).WithReason("fingerprint")
 		}
 		out = append(out, fp)
 	}
 	return out, nil
 }
 
-// rootPaths returns what --trust-root names. A file of the project is refused:
-// whoever changes the project would choose who is trusted.
+// rootPaths returns the path of --trust-root. A path inside the project is an error:
+// the author of the project would choose which keys are trusted.
 func (e *Env) rootPaths(project string) ([]string, error) {
 	word := e.TrustRoot
 	if word == "" {
@@ -71,8 +70,7 @@ func (e *Env) rootPaths(project string) ([]string, error) {
 	}
 	path := e.path(word)
 	if project != "" && (within(resolved(project), resolved(path)) || within(project, path)) {
-		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q lies in the project, which cannot bring its own trust", word).
-			WithHint("keep it elsewhere, or name the fingerprint in %s", envTrustRoot)
+		return nil, diag.New(diag.Usage, "reading flag --trust-root: %q is in the project, which cannot bring its own trust", word).WithReason("trust_root_inside").WithDetail("variable", envTrustRoot)
 	}
 	return []string{path}, nil
 }
@@ -95,9 +93,9 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	if p.TrustParams, err = p.Env.trustParams(p.Dirs, p.Spaces.ProjectDir); err != nil {
 		return err
 	}
-	brought := p.withoutBroughtTrust(ctx)
+	tracked := p.dropTrackedTrust(ctx)
 	p.Trust, p.BadTrust = trust.Load(p.TrustParams)
-	p.BadTrust = append(p.BadTrust, brought...)
+	p.BadTrust = append(p.BadTrust, tracked...)
 	for _, fp := range p.TrustParams.Roots {
 		if _, known := p.Trust.Key(fp); !known {
 			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())

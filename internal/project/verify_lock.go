@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// verifyLock adds what the lock of a project says to the report about it.
+// VerifyLock adds the findings about the project's lock to a report.
 func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	for _, err := range p.LockErrs {
 		report.Fail(lock.LockFile, err)
@@ -64,7 +64,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	return nil
 }
 
-// lockMissing tells of a project that requires bundles and has no lock.
+// lockMissing adds a finding if the project requires bundles and has no lock.
 func (p *Project) lockMissing(report *verify.Report) {
 	if err := p.CheckLocked(); err != nil {
 		report.Fail(lock.LockFile, err)
@@ -79,7 +79,8 @@ func (p *Project) lockMissing(report *verify.Report) {
 		report.Fail(lock.ManifestFile, err)
 	case m != nil && len(m.Require) > 0:
 		f := diag.Warnf(diag.LockMissing, 0, 0, "it requires bundles, and there is no %s", lock.LockFile)
-		f.Path, f.Fix = lock.ManifestFile, "rye lock"
+		f.Path = lock.ManifestFile
+		f.Reason = "relock"
 		report.Findings = append(report.Findings, f)
 	}
 }

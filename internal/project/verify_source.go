@@ -12,17 +12,17 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// verifySource is where the items to verify come from.
+// VerifySource provides the items to verify.
 type VerifySource struct {
 	Roots    []*space.Root // walked when no item is named
-	House    *Project      // whose lock is held against them
+	Project  *Project      // its lock is compared with the items
 	Resolver *resolve.Resolver
-	// place finds what a word names by its path; ok is false for a ref.
-	Place func(word string) (root *space.Root, rel string, ok bool)
-	Close func()
+	// Locate finds the file that a path names; ok is false for a ref.
+	Locate func(word string) (root *space.Root, rel string, ok bool)
+	Close  func()
 }
 
-// verifyChoice says what to verify: the work tree unless a field says otherwise.
+// VerifyChoice selects what to verify. The zero value selects the work tree.
 type VerifyChoice struct {
 	Revision   string // a revision, or REV:FOLDER of a project in it
 	InRevision bool   // verify Revision
@@ -33,9 +33,9 @@ type VerifyChoice struct {
 	Words      []string
 }
 
-// verifySource opens the source that the flags choose: the work tree, a
-// revision, the index or the system space. The keys that count are the same for
-// all of them: none comes from what is verified.
+// VerifySource opens what the choice names: the work tree, a revision, the index or
+// the system space. The trusted keys are the same for all of them; none comes from
+// the verified files.
 func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySource, error) {
 	chosen := 0
 	for _, on := range []bool{w.InRevision, w.Staged, w.System, w.All} {
@@ -45,9 +45,9 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	}
 	switch {
 	case chosen > 0 && w.Compared:
-		return nil, diag.New(diag.Usage, "reading arguments: --base compares with the work tree").WithHint("leave out --rev, --staged and --system")
+		return nil, diag.New(diag.Usage, "reading arguments: --base compares with the work tree; it excludes --rev, --staged and --system")
 	case chosen > 1:
-		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged, --system and --all exclude each other").WithHint("give one of them")
+		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged, --system and --all exclude each other")
 	case w.InRevision:
 		return p.revisionSource(ctx, w.Revision)
 	case w.Staged:
@@ -55,9 +55,9 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	case w.System:
 		return p.systemSource(p.Env)
 	case w.All && len(w.Words) > 0:
-		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything, so nothing can be named beside it")
+		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything and takes no arguments")
 	}
-	src := &VerifySource{House: p, Place: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
+	src := &VerifySource{Project: p, Locate: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
 	switch {
 	case w.All:
 		src.Roots = p.Spaces.Roots
@@ -98,10 +98,10 @@ func (p *Project) systemSource(e *Env) (*VerifySource, error) {
 		}
 	}
 	if len(s.Roots) == 0 {
-		return nil, diag.New(diag.ItemNotFound, "verifying the system space: this program has none").WithHint("rye doctor")
+		return nil, diag.New(diag.ItemNotFound, "verifying the system space: this program has none")
 	}
 	place := func(word string) (*space.Root, string, bool) { return (&Project{Env: p.Env, Spaces: &s}).placeOf(word) }
-	return &VerifySource{Roots: s.Roots, Resolver: p.Verifier(&s), Place: place, Close: func() {}}, nil
+	return &VerifySource{Roots: s.Roots, Resolver: p.Verifier(&s), Locate: place, Close: func() {}}, nil
 }
 
 func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource, error) {
@@ -130,7 +130,7 @@ func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
 		return nil, err
 	}
 	if repo.WorkTree == "" {
-		return nil, diag.New(diag.Usage, "verifying the index: a bare repository has none").WithHint("rye verify --rev HEAD")
+		return nil, diag.New(diag.Usage, "verifying the index: a bare repository has none").WithReason("bare_index")
 	}
 	p, err := stagedProject(ctx, repo, h.PrefixIn(repo))
 	if err != nil {
@@ -149,10 +149,10 @@ func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*Ver
 	top := path.Join("/", p.prefix, space.Dir)
 	return &VerifySource{
 		Roots:    []*space.Root{root},
-		House:    x,
+		Project:  x,
 		Resolver: x.Verifier(x.Spaces),
 		Close:    p.Release,
-		Place: func(word string) (*space.Root, string, bool) {
+		Locate: func(word string) (*space.Root, string, bool) {
 			at := path.Join("/", h.Env.prefixBelow(repo), filepath.ToSlash(word))
 			rel, below := strings.CutPrefix(at+"/", top+"/")
 			if rel = strings.TrimSuffix(rel, "/"); rel == "" {
@@ -163,11 +163,10 @@ func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*Ver
 	}, nil
 }
 
-// openInGit returns the house over a project that was found in git's objects.
+// OpenInGit opens a project that was found in git's objects.
 func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
 	if p.Empty() {
-		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s", what, p.prefix+space.Dir).
-			WithHint("name the project's folder with -C, or as COMMIT:FOLDER")
+		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s", what, p.prefix+space.Dir).WithReason("no_project_in_git")
 	}
 	if err := p.readFiles(); err != nil {
 		return nil, err
@@ -184,8 +183,8 @@ func (e *Env) Repo(ctx context.Context) (*gitcmd.Repo, error) {
 	return git.Repo(ctx)
 }
 
-// prefixIn returns where the project lies in a repository: "" or "a/b/". In a
-// bare repository, and without a project, that is the top.
+// PrefixIn returns the path of the project in a repository: "" or "a/b/". It is ""
+// in a bare repository and without a project.
 func (p *Project) PrefixIn(repo *gitcmd.Repo) string {
 	if p.Spaces.ProjectDir == "" {
 		return ""
@@ -196,8 +195,8 @@ func (p *Project) PrefixIn(repo *gitcmd.Repo) string {
 // prefixBelow returns where the folder that words count from lies.
 func (e *Env) prefixBelow(repo *gitcmd.Repo) string { return Below(repo.WorkTree, e.Base) }
 
-// below returns dir relative to top, with a slash at its end, "" when it is top
-// or lies elsewhere.
+// Below returns dir relative to top with a final slash, "" if it is top or outside
+// of it.
 func Below(top, dir string) string {
 	if top == "" {
 		return ""
