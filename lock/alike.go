@@ -6,62 +6,62 @@ import (
 	"sync"
 )
 
-// Likeness says how easily one id is taken for another.
+// Likeness is how easily one id is mistaken for another.
 type Likeness int
 
-// The likenesses.
+// The values of Likeness.
 const (
 	Unlike    Likeness = iota
-	Close              // one letter more, less, other or in another place
+	Close              // one letter is added, missing, different or swapped
 	Lookalike          // the same at a glance: rn for m, 0 for o
 )
 
-// shortest is the length from which one letter is a slip: lib and lab are two
-// words.
-const shortest = 5
+// minTypoLength is the length from which one different letter is a typo. Shorter
+// words, such as lib and lab, are different words.
+const minTypoLength = 5
 
-// Look is an id as it is compared with others.
+// Look is the comparable form of an id.
 type Look struct {
-	ID     ID
-	place  string // where it leads
-	glance string // what a hurried reader sees of that
+	ID       ID
+	location string // of the repository, independent of the protocol
+	skeleton string // location with lookalike letters replaced
 }
 
-// LookOf returns how an id looks.
+// LookOf returns the comparable form of an id.
 func LookOf(id ID) Look {
-	p := id.place()
-	return Look{id, p, glance(p)}
+	location := id.location()
+	return Look{id, location, confusables().Replace(location)}
 }
 
-// Looks returns how the ids of the bundles look, in their order.
+// Looks returns the comparable forms of the ids of the bundles, in their order.
 func (l *Lock) Looks() []Look {
 	out := make([]Look, len(l.Bundles))
 	for i, b := range l.Bundles {
-		id, _ := ParseID(b.ID) // one that cannot be read is like none
+		id, _ := ParseID(b.ID) // an invalid id is similar to no other
 		out[i] = LookOf(id)
 	}
 	return out
 }
 
-// Alike says how easily two ids are taken for each other. Two versions of one
-// bundle, and two addresses of one repository, are not alike but the same.
+// Alike returns how easily two ids are mistaken for each other. Two versions of one
+// bundle, and two addresses of one repository, are Unlike.
 func (a Look) Alike(b Look) Likeness {
 	switch {
-	case a.place == b.place || a.ID.Kind == PathID || b.ID.Kind == PathID:
-	case a.glance == b.glance:
+	case a.location == b.location || a.ID.Kind == PathID || b.ID.Kind == PathID:
+	case a.skeleton == b.skeleton:
 		return Lookalike
-	case a.close(b):
+	case a.oneTypo(b):
 		return Close
 	}
 	return Unlike
 }
 
-// close reports whether one element differs, by a slip.
-func (a Look) close(b Look) bool {
-	if d := len(a.place) - len(b.place); d < -1 || d > 1 {
+// oneTypo reports whether one element of the path differs, by one typo.
+func (a Look) oneTypo(b Look) bool {
+	if d := len(a.location) - len(b.location); d < -1 || d > 1 {
 		return false
 	}
-	xs, ys := strings.Split(a.place, "/"), strings.Split(b.place, "/")
+	xs, ys := strings.Split(a.location, "/"), strings.Split(b.location, "/")
 	if len(xs) != len(ys) {
 		return false
 	}
@@ -75,16 +75,17 @@ func (a Look) close(b Look) bool {
 		}
 		differ = i
 	}
-	return slip(xs[differ], ys[differ])
+	return typo(xs[differ], ys[differ])
 }
 
 // Same reports whether two different ids are two addresses of one bundle.
 func (a Look) Same(b Look) bool {
-	return a.ID != b.ID && a.ID.Kind != PathID && b.ID.Kind != PathID && a.ID.Major == b.ID.Major && a.place == b.place
+	return a.ID != b.ID && a.ID.Kind != PathID && b.ID.Kind != PathID && a.ID.Major == b.ID.Major && a.location == b.location
 }
 
-// place is where an id leads, whatever way is taken there.
-func (id ID) place() string {
+// location returns the location of a repository, which is the same for all
+// protocols.
+func (id ID) location() string {
 	repo := strings.ToLower(id.Repo)
 	if _, rest, ok := strings.Cut(repo, "://"); ok {
 		repo = rest
@@ -98,20 +99,18 @@ func (id ID) place() string {
 	return path.Join(repo, strings.ToLower(id.Subdir))
 }
 
-// glance is what a hurried reader sees of an id.
-func glance(s string) string { return hurried().Replace(s) }
-
-var hurried = sync.OnceValue(func() *strings.Replacer {
+// confusables maps letters that look alike to one of them.
+var confusables = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("rn", "m", "vv", "w", "cl", "d", "0", "o", "1", "l", "i", "l", "5", "s", "_", "-", ".", "-", "--", "-")
 })
 
-// slip reports whether one letter more, less, other, or swapped with its
-// neighbour makes one word of the other. Numbers count: tools2 is not tools1.
-func slip(a, b string) bool {
+// typo reports whether adding, removing, changing or swapping one letter turns one
+// word into the other. Digits are never typos: tools2 is not tools1.
+func typo(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	if len(a) < shortest || len(b)-len(a) > 1 {
+	if len(a) < minTypoLength || len(b)-len(a) > 1 {
 		return false
 	}
 	i := 0

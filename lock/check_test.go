@@ -54,7 +54,7 @@ func TestCheckItem(t *testing.T) {
 			"its chain goes to tool:evil where tool:run was locked"},
 		{"longer", Found{Chain: append(chain(nil), element("tool:more", "m", "system")), System: system}, Mismatch, "continues to tool:more"},
 		{"shorter", Found{Chain: chain(nil)[:2], System: system}, Mismatch, "ends before tool:prim"},
-		{"a project runtime taken away", Found{Chain: []Element{own[0], element("tool:other", "mine", "system"), own[2]}, System: other}, Mismatch, "goes to tool:other"},
+		{"a project runtime replaced", Found{Chain: []Element{own[0], element("tool:other", "mine", "system"), own[2]}, System: other}, Mismatch, "goes to tool:other"},
 	} {
 		got, err := l.CheckItem(tc.found)
 		text := ""

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Op says what became of an entry.
+// Op is the kind of a change.
 type Op string
 
-// The ops.
+// The values of Op.
 const (
 	Added   Op = "added"
 	Removed Op = "removed"
 	Changed Op = "changed"
 )
 
-// Change is what differs in one entry of two locks.
+// Change is the difference of one entry between two locks.
 type Change struct {
 	Op     Op            `json:"op"`
 	Kind   string        `json:"kind"` // head, bundle, member or item
@@ -24,19 +24,19 @@ type Change struct {
 	Fields []FieldChange `json:"fields"`
 }
 
-// FieldChange is what differs in one field; a list has an element for each of
-// its own, a field of several words one text.
+// FieldChange is the difference of one field. A list keeps its elements; the words
+// of another field are joined with spaces.
 type FieldChange struct {
 	Name string   `json:"name"`
 	Old  []string `json:"old,omitempty"`
 	New  []string `json:"new,omitempty"`
 }
 
-// Added returns what is new: the capabilities, executables or signers that an
-// update brings.
+// Added returns the elements that are only in New, such as the capabilities that an
+// update adds.
 func (f FieldChange) Added() []string { return without(f.New, f.Old) }
 
-// Removed returns what is gone.
+// Removed returns the elements that are only in Old.
 func (f FieldChange) Removed() []string { return without(f.Old, f.New) }
 
 func without(list, other []string) []string {
@@ -75,7 +75,7 @@ func (c Change) String() string {
 	return name + " changed: " + strings.Join(names, ", ")
 }
 
-// Compare returns what differs between two locks, entry by entry: the head,
+// Compare returns the differences between two locks, entry by entry: the head,
 // then bundles, members and items in their order. A nil lock has no entries.
 // It is empty exactly when both render the same bytes.
 func Compare(old, new *Lock) []Change {
@@ -147,7 +147,7 @@ func compareFields(a, b record) []FieldChange {
 	return mergeSigners(out)
 }
 
-// oneName lets a signer and several signers be one field.
+// oneName maps the fields signer and signers to one name.
 func oneName(key string) string {
 	if key == "signer" {
 		return "signers"

@@ -81,9 +81,9 @@ func TestStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct{ name, old, new, want string }{
-		{"version", "core-bundle: v1.8.2", "core-bundle: v1.9.0", "rye.yaml:6:3: LOCK_STALE: github.com/acme/core-bundle v1.9.0 is required, the lock was made for v1.8.2"},
+		{"version", "core-bundle: v1.8.2", "core-bundle: v1.9.0", "rye.yaml:6:3: LOCK_STALE: github.com/acme/core-bundle v1.9.0 is required, the lock was computed for v1.8.2"},
 		{"a new one", "require:\n", "require:\n  github.com/new/x: v0.1.0\n", "rye.yaml:6:3: LOCK_STALE: github.com/new/x v0.1.0 is required and not locked"},
-		{"one less", "  git.acme.io/sec/redact//bundles/pii: v0.3.0\n", "", "is not required any more"},
+		{"one less", "  git.acme.io/sec/redact//bundles/pii: v0.3.0\n", "", "is no longer required"},
 		{"use", "tool:gh/issue]", "tool:gh/pr]", "use of github.com/acme/core-bundle changed"},
 		{"no use", "use:\n  github.com/acme/core-bundle: [\"directive:triage/*\", tool:gh/issue]\n", "", "use of github.com/acme/core-bundle changed"},
 		{"use of nothing", "use:\n", "use:\n  github.com/new/x: [tool:x]\n", "which is not locked"},
@@ -103,7 +103,7 @@ func TestStale(t *testing.T) {
 		members []MemberManifest
 		want    string
 	}{
-		"gone":    {nil, "no member of the workspace"},
+		"gone":    {nil, "is not a member of the workspace"},
 		"new":     {[]MemberManifest{member, {"./bundles/z", member.Manifest}}, "not in the lock"},
 		"changed": {[]MemberManifest{{member.Path, manifest(t, "rye: 1\n")}}, "the manifest of ./bundles/own tools changed"},
 	} {
@@ -111,11 +111,11 @@ func TestStale(t *testing.T) {
 			t.Errorf("%s: %v", name, fs)
 		}
 	}
-	l.SetBundle(Bundle{ID: "github.com/nobody/wants", Version: "v1.0.0"})
+	l.SetBundle(Bundle{ID: "github.com/not/required", Version: "v1.0.0"})
 	if fs := l.Stale(manifest(t, text), member); len(fs) != 1 || !strings.Contains(fs[0].Message, "is locked and nothing requires it") {
 		t.Errorf("an entry that nothing requires: %v", fs)
 	}
-	l.Bundles = slices.DeleteFunc(l.Bundles, func(b Bundle) bool { return b.ID == "github.com/nobody/wants" })
+	l.Bundles = slices.DeleteFunc(l.Bundles, func(b Bundle) bool { return b.ID == "github.com/not/required" })
 	if diag.CodeOf(Missing()) != diag.LockMissing || diag.LockMissing.Class() != diag.ClassDrift {
 		t.Error("a missing lock has another code")
 	}

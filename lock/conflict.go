@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Conflicted reports whether a file holds the conflict markers of a merge.
+// Conflicted reports whether a text contains conflict markers of a merge.
 func Conflicted(b []byte) bool { return conflictLine(b) > 0 }
 
 // conflictLine returns the line of the first conflict marker, or 0.
@@ -35,9 +35,9 @@ func marker(line string) byte {
 	return line[0]
 }
 
-// ParseLockConflict reads both sides of a lock that holds conflict markers, so
-// that both can be resolved again. Both are nil exactly when a finding is an
-// error; findings of a side name it, and their lines are those of the side.
+// ParseLockConflict reads both sides of a lock with conflict markers, so that both
+// can be resolved again. Both are nil exactly when a finding is an error. Findings
+// name their side and have the line numbers of that side.
 func ParseLockConflict(b []byte) (ours, theirs *Lock, fs []diag.Finding) {
 	a, c, fs := Sides(b)
 	if len(fs) > 0 {
@@ -82,11 +82,11 @@ func Sides(b []byte) (ours, theirs []byte, fs []diag.Finding) {
 				state = 0
 			}
 		default:
-			return nil, nil, []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "the conflict marker %q stands where none can", string(m))}
+			return nil, nil, []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "unexpected conflict marker %q", string(m))}
 		}
 	}
 	if state != 0 {
-		return nil, nil, []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "a conflict does not end")}
+		return nil, nil, []diag.Finding{diag.Errorf(diag.ParsingError, n, 1, "the conflict has no end marker")}
 	}
 	return ours, theirs, nil
 }
@@ -100,8 +100,8 @@ func follows(state, m byte) byte {
 	return 0
 }
 
-// Pins gathers what several locks know of each version, so that resolving
-// again takes what was locked. Two sums for one version are a SUM_CONFLICT.
+// Pins returns the entries of several locks by version, so that resolving again
+// uses the locked values. Two sums for one version are a SUM_CONFLICT.
 func Pins(locks ...*Lock) (map[Module]Bundle, error) {
 	out := map[Module]Bundle{}
 	var fs []diag.Finding

@@ -1,39 +1,40 @@
 package lock
 
-// Underived says why the requirements that the lock records do not lead to the
-// version of an entry, or "". The manifest may be nil.
+// Underived returns why the requirements in the lock do not result in the version
+// of an entry, or "". The manifest may be nil.
 func (l *Lock) Underived(m *Manifest, b Bundle) string {
 	if m != nil && m.effective().Require[b.ID] != b.Require {
-		return "" // the lock is stale, which is told elsewhere
+		return "" // Stale reports it
 	}
 	if len(b.Via) > 0 || len(b.Replace) > 0 || IsPseudo(b.Version) || b.Version == LocalVersion || b.Require != "" && CheckVersion(b.Require) != nil {
-		return "" // a commit leads to a version, not to a minimum
+		return "" // not the result of minimal version selection
 	}
-	asked := []string{b.Require}
+	required := []string{b.Require}
 	for _, x := range l.Bundles {
-		asked = append(asked, wanted(x.Needs, b.ID)...)
+		required = append(required, requiredVersions(x.Needs, b.ID)...)
 	}
 	for _, x := range l.Members {
-		asked = append(asked, wanted(x.Needs, b.ID)...)
+		required = append(required, requiredVersions(x.Needs, b.ID)...)
 	}
-	most := ""
-	for _, v := range asked {
-		if v != "" && (most == "" || MaxVersion(v, most) == v) {
-			most = v
+	highest := ""
+	for _, v := range required {
+		if v != "" && (highest == "" || MaxVersion(v, highest) == v) {
+			highest = v
 		}
 	}
-	excluded := m != nil && len(m.Exclude[b.ID]) > 0 // the next one is chosen, which only the remote knows
+	// The next version replaces an excluded one, and only the source lists versions.
+	excluded := m != nil && len(m.Exclude[b.ID]) > 0
 	switch {
-	case most == "":
+	case highest == "":
 		return b.ID + " " + b.Version + " is locked and nothing requires it"
-	case CheckVersion(most) != nil || excluded && MaxVersion(most, b.Version) == b.Version:
-	case most != b.Version:
-		return b.ID + " is locked at " + b.Version + ", the requirements lead to " + most
+	case CheckVersion(highest) != nil || excluded && MaxVersion(highest, b.Version) == b.Version:
+	case highest != b.Version:
+		return b.ID + " is locked at " + b.Version + ", the requirements result in " + highest
 	}
 	return ""
 }
 
-func wanted(needs []Module, id string) []string {
+func requiredVersions(needs []Module, id string) []string {
 	var out []string
 	for _, n := range needs {
 		if n.ID == id {

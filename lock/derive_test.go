@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUnderived: a version that the recorded requirements do not lead to was
-// written by somebody, and not by rye.
+// TestUnderived: a version that does not result from the recorded requirements was
+// not written by rye.
 func TestUnderived(t *testing.T) {
 	const a, b = "github.com/x/a", "github.com/x/b"
 	entry := func(id, version, require string, needs ...Module) Bundle {
@@ -18,14 +18,14 @@ func TestUnderived(t *testing.T) {
 		want     string // of the first entry
 	}{
 		"as required":          {"require: {" + a + ": v1.2.0}", []Bundle{entry(a, "v1.2.0", "v1.2.0")}, ""},
-		"older":                {"require: {" + a + ": v1.2.0}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "is locked at v1.1.0, the requirements lead to v1.2.0"},
-		"newer":                {"require: {" + a + ": v1.2.0}", []Bundle{entry(a, "v1.3.0", "v1.2.0")}, "lead to v1.2.0"},
+		"older":                {"require: {" + a + ": v1.2.0}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "is locked at v1.1.0, the requirements result in v1.2.0"},
+		"newer":                {"require: {" + a + ": v1.2.0}", []Bundle{entry(a, "v1.3.0", "v1.2.0")}, "result in v1.2.0"},
 		"for another":          {"require: {" + b + ": v1.0.0}", []Bundle{entry(a, "v1.2.0", ""), entry(b, "v1.0.0", "v1.0.0", mods(a, "v1.2.0")[0])}, ""},
-		"older than another's": {"require: {" + a + ": v1.0.0}", []Bundle{entry(a, "v1.0.0", "v1.0.0"), entry(b, "v1.0.0", "", mods(a, "v1.2.0")[0])}, "lead to v1.2.0"},
-		"for nobody":           {"", []Bundle{entry(a, "v1.2.0", "")}, "nothing requires it"},
+		"older than another's": {"require: {" + a + ": v1.0.0}", []Bundle{entry(a, "v1.0.0", "v1.0.0"), entry(b, "v1.0.0", "", mods(a, "v1.2.0")[0])}, "result in v1.2.0"},
+		"not required":          {"", []Bundle{entry(a, "v1.2.0", "")}, "nothing requires it"},
 		"stale":                {"require: {" + a + ": v1.5.0}", []Bundle{entry(a, "v1.2.0", "v1.2.0")}, ""},
 		"the next one":         {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.2.1", "v1.2.0")}, ""},
-		"before the next one":  {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "lead to v1.2.0"},
+		"before the next one":  {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "result in v1.2.0"},
 		"a commit":             {"require: {" + a + ": 3f2c9d1e0a}", []Bundle{entry(a, "v1.2.1-0.20260102030405-3f2c9d1e0abc", "3f2c9d1e0a")}, ""},
 		"a folder":             {"replace: {" + a + ": ../a}\nrequire: {" + a + ": v1.2.0}", []Bundle{{ID: a, Version: "v1.0.0", Require: "v1.2.0", Replace: "../a"}}, ""},
 	} {

@@ -1,11 +1,11 @@
-// Package lock holds the three files that say what a project is made of:
-// rye.yaml (what its author asks for), rye.lock (what was chosen, to the byte)
-// and rye.sum (every hash ever trusted here), and the ids, versions and hashes
-// that stand in them.
+// Package lock handles the three files that define the dependencies of a project:
+// rye.yaml (the requirements), rye.lock (the selected versions with their hashes)
+// and rye.sum (every hash that was ever accepted), and the ids, versions and hashes
+// in them. It reads, edits, renders and compares them, and compares recorded with
+// found values.
 //
-// It parses, edits, renders and compares texts, and says whether what is there
-// is what was recorded. It never resolves, fetches, signs or installs; it opens
-// no file and runs no program.
+// It does not resolve, fetch, sign or install bundles, writes no file and runs no
+// program.
 //
 // # Limits
 //
@@ -15,7 +15,7 @@ package lock
 
 import "github.com/ryeos/rye/internal/mvs"
 
-// The names of the files, beside .ai of a project and inside it for a user.
+// The names of the files: next to .ai in a project, in .ai for a user.
 const (
 	ManifestFile = "rye.yaml"
 	LockFile     = "rye.lock"

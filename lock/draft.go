@@ -6,12 +6,12 @@ import (
 	"github.com/ryeos/rye/internal/mvs"
 )
 
-// Draft returns the lock of a selection: every bundle with its version, why it
-// is there and what it needs. Where the bundles come from, their sums and the
-// items are for the caller to fill in. The graph names members by their Key.
+// Draft returns the lock of a selection: every bundle with its version and its
+// requirements. The caller adds origins, sums and items. The graph names members
+// by their Key.
 func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
 	l := &Lock{Manifest: m.Settings()}
-	meant := m.effective()
+	effective := m.effective()
 	own := map[string]bool{}
 	for _, x := range members {
 		own[x.Key()] = true
@@ -25,7 +25,7 @@ func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
 		if own[mod.ID] {
 			continue
 		}
-		b := Bundle{ID: mod.ID, Version: mod.Version, Require: meant.Require[mod.ID], Use: meant.Use[mod.ID], Via: g.Via(mod)}
+		b := Bundle{ID: mod.ID, Version: mod.Version, Require: effective.Require[mod.ID], Use: effective.Use[mod.ID], Via: g.Via(mod)}
 		if r, ok := m.Replace[mod.ID]; ok {
 			b.Replace = r.String()
 		}

@@ -3,6 +3,7 @@ package lock
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/yamlx"
@@ -20,11 +21,11 @@ type Edit struct {
 // SetRequire requires a bundle in at least a version.
 func SetRequire(id, version string) Edit { return Edit{Section: "require", Key: id, Value: version} }
 
-// SetUse narrows a bundle to items.
+// SetUse limits a bundle to items.
 func SetUse(id string, items []string) Edit { return Edit{Section: "use", Key: id, Values: items} }
 
-// Remove returns the edits that take a bundle out of the manifest: what it
-// requires of it and every rule that names it.
+// Remove returns the edits that remove a bundle from the manifest: its requirement
+// and every entry that names it.
 func Remove(m *Manifest, id string) []Edit {
 	out := []Edit{{Section: "require", Key: id}, {Section: "use", Key: id}, {Section: "replace", Key: id}, {Section: "exclude", Key: id}}
 	for _, ref := range slices.Sorted(maps.Keys(m.Prefer)) {
@@ -49,9 +50,9 @@ func canonicalKey(section, key string) (string, error) {
 	return id.String(), err
 }
 
-// EditManifest changes entries of a manifest and nothing else: comments, order,
-// quoting and blank lines of every other line survive. An empty text begins a
-// manifest. What it returns was read back and says exactly what was asked for.
+// EditManifest changes entries of a manifest. It keeps comments, order, quotes and
+// blank lines of all other lines. An empty text becomes a new manifest. The result
+// is parsed again and has exactly the requested values.
 func EditManifest(b []byte, edits ...Edit) ([]byte, error) {
 	if len(b) == 0 {
 		b = []byte("rye: 1\n")
@@ -79,18 +80,18 @@ func EditManifest(b []byte, edits ...Edit) ([]byte, error) {
 		return nil, diag.FromFindings("editing "+ManifestFile, fs)
 	}
 	if got.Hash() != want.Hash() || got.Vendor != want.Vendor {
-		return nil, byHand(edits)
+		return nil, notEditable(edits)
 	}
 	return out, nil
 }
 
-func byHand(edits []Edit) error {
+func notEditable(edits []Edit) error {
 	e := edits[len(edits)-1]
-	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s is written in a way that only a person can change", ManifestFile, e.Key, e.Section).
-		WithHint("write the entry on one line, as key: value, then run the command again")
+	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s cannot be edited automatically", ManifestFile, e.Key, e.Section).
+		WithReason("not_editable").WithDetail("key", e.Key)
 }
 
-// apply makes an edit on the values.
+// apply applies an edit to the values.
 func (m *Manifest) apply(e Edit) error {
 	switch e.Section {
 	case "require":
@@ -112,7 +113,7 @@ func (m *Manifest) apply(e Edit) error {
 		}
 		m.Replace = set(m.Replace, e.Key, r, e.removes())
 	default:
-		return diag.New(diag.Internal, "editing %s: no edit knows the section %q", ManifestFile, e.Section)
+		return diag.New(diag.Internal, "editing %s: unknown section %q", ManifestFile, e.Section)
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func set[T any](m map[string]T, key string, v T, remove bool) map[string]T {
 	return m
 }
 
-// text makes an edit on the text, which parses.
+// text applies an edit to a text that parses.
 func (e Edit) text(b []byte) ([]byte, error) {
 	for range 2 + 2*(len(e.Values)+len(b)) {
 		root, fs := yamlx.Outline(b)
@@ -139,19 +140,19 @@ func (e Edit) text(b []byte) ([]byte, error) {
 		}
 		cut, done := e.step(b, root)
 		if !done && cut.bad {
-			return nil, byHand([]Edit{e})
+			return nil, notEditable([]Edit{e})
 		}
 		if done {
 			return b, nil
 		}
 		b = cut.apply(b)
 	}
-	return nil, byHand([]Edit{e})
+	return nil, notEditable([]Edit{e})
 }
 
-// step returns the next splice that brings the text nearer to the edit. Lists
-// take one step for each element.
-func (e Edit) step(b []byte, root *yamlx.Node) (splice, bool) {
+// step returns the next change of the text; done reports that the text has the
+// edit. A list needs one step for each element.
+func (e Edit) step(b []byte, root *yamlx.Node) (s splice, done bool) {
 	section := root.Find(e.Section)
 	if section == nil || section.Value.Kind != yamlx.MappingNode {
 		if e.removes() {
@@ -210,14 +211,11 @@ func (e Edit) list(b []byte, v *yamlx.Node) (splice, bool) {
 }
 
 func flowList(values []string) string {
-	s := "["
+	list := make([]string, len(values))
 	for i, v := range values {
-		if i > 0 {
-			s += ", "
-		}
-		s += yamlx.Scalar(v, 0)
+		list[i] = yamlx.Scalar(v, 0)
 	}
-	return s + "]"
+	return "[" + strings.Join(list, ", ") + "]"
 }
 
 func (e Edit) line() string {
@@ -228,8 +226,8 @@ func (e Edit) line() string {
 	return yamlx.Scalar(e.Key, 0) + ": " + value
 }
 
-// addEntry adds a line, or a part of a flow mapping, where the order of the
-// keys puts it; behind the last when they have no order.
+// addEntry adds a line, or a part of a flow mapping, in the order of the keys, or
+// after the last if they are not sorted.
 func (e Edit) addEntry(b []byte, section *yamlx.Entry) splice {
 	m := section.Value
 	keys := make([]string, len(m.Entries))
@@ -246,8 +244,7 @@ func (e Edit) addEntry(b []byte, section *yamlx.Entry) splice {
 	return addPart(b, m, i, e.line())
 }
 
-// addSection adds the section behind the one that comes before it in the order
-// of sections.
+// addSection adds the section after its predecessor in the order of sections.
 func (e Edit) addSection(b []byte, root *yamlx.Node, section *yamlx.Entry) splice {
 	if section != nil && section.Value.Start == section.Value.End && !root.Flow {
 		return newLine(b, section.Key.End, "  "+e.line())

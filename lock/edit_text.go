@@ -11,7 +11,7 @@ import (
 type splice struct {
 	start, end int
 	text       string
-	bad        bool // it cannot be done without touching other parts
+	bad        bool // the edit is not possible without changing other parts
 }
 
 func (s splice) apply(b []byte) []byte {
@@ -35,7 +35,7 @@ func parts(n *yamlx.Node) []part {
 	return out
 }
 
-// addPart adds a part as number i of a mapping or list that is not an empty
+// addPart inserts a part at index i of a mapping or list that is not an empty
 // block.
 func addPart(b []byte, n *yamlx.Node, i int, text string) splice {
 	all := parts(n)
@@ -76,7 +76,7 @@ func removePart(b []byte, n *yamlx.Node, i int) splice {
 	return splice{start: start, end: end}
 }
 
-// commaAfter returns the offset behind a comma that follows in the same line,
+// commaAfter returns the offset after a comma that follows in the same line,
 // or 0.
 func commaAfter(b []byte, at int) int {
 	for ; at < len(b) && (b[at] == ' ' || b[at] == '\t'); at++ {
@@ -87,7 +87,7 @@ func commaAfter(b []byte, at int) int {
 	return 0
 }
 
-// removeLines removes the lines of a part that stands alone in them.
+// removeLines removes the lines of a part, if they contain nothing else.
 func removeLines(b []byte, p part, list bool) splice {
 	start := lineStart(b, p.start)
 	lead := strings.TrimLeft(string(b[start:p.start]), " ")
@@ -101,7 +101,7 @@ func removeLines(b []byte, p part, list bool) splice {
 	case end < len(b):
 		end++
 	case start > 0:
-		start-- // the last line has no end: what was before it has none now
+		start-- // the last line has no line end: remove that of the line before
 		if start > 0 && b[start-1] == '\r' {
 			start--
 		}
@@ -109,7 +109,7 @@ func removeLines(b []byte, p part, list bool) splice {
 	return splice{start: start, end: end}
 }
 
-// newLine puts a line behind the one that holds an offset.
+// newLine inserts a line after the one that contains an offset.
 func newLine(b []byte, at int, text string) splice {
 	end := lineEnd(b, at)
 	eol := eolAt(b, at)
@@ -128,7 +128,7 @@ func lineEnd(b []byte, at int) int {
 	return len(b)
 }
 
-// eolAt returns how the line at an offset ends, or the one before it.
+// eolAt returns the line end of the line at an offset, or of the one before it.
 func eolAt(b []byte, at int) string {
 	end := lineEnd(b, at)
 	if end == len(b) {
@@ -144,7 +144,7 @@ func indentOf(b []byte, at int) string {
 	return strings.Repeat(" ", at-lineStart(b, at))
 }
 
-// dash returns what stands in front of an element of a block list.
+// dash returns the indentation and dash of an element of a block list.
 func dash(b []byte, at int) string {
 	line := string(b[lineStart(b, at):at])
 	if strings.Trim(line, " -") != "" {

@@ -10,18 +10,18 @@ import (
 // MaxID is the longest bundle id, in bytes.
 const MaxID = 512
 
-// IDKind says how a bundle is found.
+// IDKind is the kind of address of a bundle id.
 type IDKind string
 
 // The kinds of bundle ids.
 const (
 	HostID     IDKind = "host"     // github.com/acme/core-bundle
 	URLID      IDKind = "url"      // ssh://git@host/x, git@host:x, file:///srv/x
-	PathID     IDKind = "path"     // ./bundles/x, a folder of this machine
+	PathID     IDKind = "path"     // ./bundles/x, a directory of this machine
 	RegistryID IDKind = "registry" // registry:acme/x
 )
 
-// ID is a bundle id in its parts. Equal bundles have equal IDs.
+// ID is a parsed bundle id. Equal bundles have equal IDs.
 type ID struct {
 	Kind   IDKind
 	Repo   string // host path, URL, path or name in the registry
@@ -44,11 +44,11 @@ func (id ID) String() string {
 	return s
 }
 
-// IsZero reports whether id names nothing.
+// IsZero reports whether id is the zero ID.
 func (id ID) IsZero() bool { return id == ID{} }
 
-// URL returns the address that the id alone names: https for a host path, ""
-// for a path and for the registry.
+// URL returns the address of the repository: with https for a host path, "" for a
+// path and for the registry.
 func (id ID) URL() string {
 	switch id.Kind {
 	case HostID:
@@ -59,8 +59,8 @@ func (id ID) URL() string {
 	return ""
 }
 
-// Tags returns the names of the tags that may hold a version, the best first:
-// that of the subdirectory, then that of the repository.
+// Tags returns the names of the tags of a version in the order of preference: that
+// of the subdirectory, then that of the repository.
 func (id ID) Tags(version string) []string {
 	if id.Subdir == "" {
 		return []string{version}
@@ -68,13 +68,13 @@ func (id ID) Tags(version string) []string {
 	return []string{id.Subdir + "/" + version, version}
 }
 
-// CheckVersion returns nil when v can be a version of this bundle.
+// CheckVersion returns nil if v can be a version of this bundle.
 func (id ID) CheckVersion(v string) error {
 	if id.Kind == PathID {
 		if v == LocalVersion {
 			return nil
 		}
-		return diag.New(diag.VersionMismatch, "reading version %q of %s: a folder has the version %s only", v, id, LocalVersion)
+		return diag.New(diag.VersionMismatch, "reading version %q of %s: a directory has only the version %s", v, id, LocalVersion)
 	}
 	if err := CheckVersion(v); err != nil {
 		return err
@@ -89,12 +89,12 @@ func (id ID) CheckVersion(v string) error {
 	return nil
 }
 
-// Dir returns the folder below .ai/bundles in which a version is installed.
-// Different bundles have different folders on every file system: capitals are
-// written "!" and the small letter.
+// Dir returns the install directory of a version, relative to .ai/bundles.
+// Different bundles have different directories on every file system: an upper-case
+// letter becomes "!" and the lower-case letter.
 func (id ID) Dir(version string) (string, error) {
 	if id.Kind == PathID {
-		return "", diag.New(diag.Usage, "installing %s: a folder of this machine is used where it is", id)
+		return "", diag.New(diag.Usage, "installing %s: a local directory is not installed", id)
 	}
 	if err := id.CheckVersion(version); err != nil {
 		return "", err
@@ -112,7 +112,7 @@ func (id ID) Dir(version string) (string, error) {
 	return escape(path.Join(p, id.Major) + "@" + version), nil
 }
 
-// urlDir turns a URL into a path. "+" stands in no part of an id.
+// urlDir turns a URL into a path. No part of an id contains "+".
 func urlDir(u string) string {
 	scheme, rest, found := strings.Cut(u, "://")
 	if !found {
@@ -135,8 +135,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// Within reports whether the id lies below a prefix, element by element:
-// github.com/acme holds github.com/acme/x and not github.com/acme-evil/x.
+// Within reports whether the id is below a prefix, element by element:
+// github.com/acme contains github.com/acme/x and not github.com/acme-evil/x.
 func (id ID) Within(prefix string) bool {
 	s, p := id.String(), strings.TrimRight(prefix, "/")
 	rest, ok := strings.CutPrefix(s, p)

@@ -13,14 +13,14 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// ParseID reads a bundle id as a person may write it and returns it in its
-// canonical form: an https address is its host path, hosts are lower case, a
-// ".git" at the end of a host path or of an address of ssh is dropped.
+// ParseID parses a bundle id in any spelling and returns its canonical form: an
+// https address becomes a host path, hosts become lower case, and ".git" at the end
+// of a host path or of an ssh address is removed.
 func ParseID(s string) (ID, error) {
 	id, why := parseID(s)
 	if why != "" {
 		return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).
-			WithHint("a bundle id is a host path (github.com/acme/tools), a git URL, a local path (./tools) or registry:NAME")
+			WithReason("bundle_id")
 	}
 	return id, nil
 }
@@ -34,11 +34,11 @@ func parseID(s string) (ID, string) {
 	case isPath(s):
 		return parsePath(s)
 	case strings.TrimFunc(s, graphic) != "" || strings.ContainsFunc(s, func(r rune) bool { return !graphic(r) }):
-		return ID{}, "it holds a character that no id can have"
+		return ID{}, "it contains a character that is not allowed in an id"
 	case strings.ContainsAny(s, `\`) || len(s) > 1 && s[1] == ':' && letter(s[0]):
-		return ID{}, "a local path begins with ./ or ../ and is written with /"
+		return ID{}, "a local path begins with ./ or ../ and uses /"
 	case s[0] == '~':
-		return ID{}, "a path in a home folder exists for one person only: write ./ or ../"
+		return ID{}, "a path in a home directory is not portable: write ./ or ../"
 	}
 	if name, ok := strings.CutPrefix(s, "registry:"); ok {
 		return parseRegistry(name)
@@ -63,9 +63,9 @@ func isPath(s string) bool {
 func parsePath(s string) (ID, string) {
 	switch {
 	case strings.Contains(s, `\`):
-		return ID{}, "a local path is written with /"
+		return ID{}, "a local path uses /"
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) || len(hidden.Scan([]byte(s))) > 0:
-		return ID{}, "it holds characters that cannot be seen"
+		return ID{}, "it contains invisible characters"
 	}
 	p := path.Clean(s)
 	if !isPath(p) {
@@ -80,7 +80,7 @@ func parseRegistry(name string) (ID, string) {
 	case why != "":
 		return ID{}, why
 	case strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789._-/") != "" || strings.Contains(name, "//"):
-		return ID{}, "a name in the registry is lower-case letters, digits, ., _ and -, joined by /"
+		return ID{}, "a registry name is lower-case letters, digits, ., _ and -, joined by /"
 	}
 	if why := wrongPath(name); why != "" {
 		return ID{}, why
@@ -101,10 +101,10 @@ func parseHost(s string) (ID, string) {
 	}
 	host = strings.ToLower(host)
 	switch _, last, noMajor := cutMajor("/"+bare, 0); {
-	case bare != p && (last != "" || noMajor != ""): // also v1, which no major version is called
-		return ID{}, "a repository cannot be named like a major version"
+	case bare != p && (last != "" || noMajor != ""): // also v1, which is not a valid suffix
+		return ID{}, "the name of a repository cannot be a major version"
 	case !strings.Contains(host, "."):
-		return ID{}, strconv.Quote(host) + " is no host: a name in the registry is written registry:" + s
+		return ID{}, strconv.Quote(host) + " is not a host: write registry:" + s + " for a name in the registry"
 	case p == "":
 		return ID{}, "it has no path below the host"
 	}
@@ -162,9 +162,9 @@ func canonicalAuthority(scheme, s, defaultPort string) (string, string) {
 	}
 	switch {
 	case has && scheme != "ssh":
-		return "", "credentials do not belong in an id: git's credential helper holds them"
+		return "", "an id contains no credentials: use git's credential helper"
 	case has && !validUser(user):
-		return "", "the user is not a plain name; a password does not belong in an id"
+		return "", "the user is not a plain name; an id contains no password"
 	}
 	host, port, has := strings.Cut(strings.ToLower(host), ":")
 	if why := wrongHost(host); why != "" {
@@ -182,12 +182,12 @@ func canonicalAuthority(scheme, s, defaultPort string) (string, string) {
 	return host, ""
 }
 
-// parseSCP reads git@host:path, which is relative to the home of the user.
+// parseSCP reads git@host:path, which is relative to the user's home directory.
 func parseSCP(authority, p string) (ID, string) {
 	user, host, has := strings.Cut(authority, "@")
 	switch {
 	case !has:
-		return ID{}, "a port or a scheme needs a URL, as in https://host:8443/path; ssh is written git@host:path"
+		return ID{}, "a port or a scheme needs a URL, as in https://host:8443/path; the form for ssh is git@host:path"
 	case !validUser(user):
 		return ID{}, "the user is not a plain name"
 	}
@@ -205,17 +205,16 @@ func parseSCP(authority, p string) (ID, string) {
 	return ID{URLID, user + "@" + host + ":" + p, sub, major}, ""
 }
 
-// bareSSH drops the ".git" that every server of git adds by itself when it is
-// asked by ssh.
+// bareSSH removes ".git", which git servers add to a path requested over ssh.
 func bareSSH(p string) (bare, why string) {
 	for bare = p; strings.HasSuffix(bare, ".git") && len(bare) > len(".git"); {
 		bare = strings.TrimSuffix(bare, ".git")
 	}
 	if strings.HasSuffix(bare, "/") {
-		bare = p // a repository that is called .git
+		bare = p // the repository is named .git
 	}
 	if _, last, noMajor := cutMajor("/"+bare, 0); bare != p && (last != "" || noMajor != "") {
-		return "", "a repository cannot be named like a major version"
+		return "", "the name of a repository cannot be a major version"
 	}
 	return bare, wrongPath(bare)
 }
@@ -234,7 +233,7 @@ func cutParts(s string, n int) (repo, sub, major, why string) {
 	}
 	repo = strings.TrimSuffix(repo, "/")
 	if isMajor(sub) {
-		return "", "", "", "a major version stands behind the repository with one /"
+		return "", "", "", "a major version follows the repository after one /"
 	}
 	if sub, major, why = cutMajor(sub, 1); why == "" {
 		why = wrongPath(sub)
@@ -242,7 +241,7 @@ func cutParts(s string, n int) (repo, sub, major, why string) {
 	return repo, sub, major, why
 }
 
-// cutMajor cuts /vN off s, when at least n elements remain.
+// cutMajor cuts /vN from s, if at least n elements remain.
 func cutMajor(s string, n int) (rest, major, why string) {
 	i := strings.LastIndexByte(s, '/')
 	if i < 0 || strings.Count(s, "/") < n || !isMajor(s[i+1:]) {
@@ -250,7 +249,7 @@ func cutMajor(s string, n int) (rest, major, why string) {
 	}
 	major = s[i+1:]
 	if major == "v0" || major == "v1" || major[1] == '0' {
-		return "", "", "/" + major + " is no major version: v0 and v1 have no suffix, others are /v2 and up"
+		return "", "", "/" + major + " is not a major version: v0 and v1 have no suffix, others are /v2 and up"
 	}
 	return s[:i], major, ""
 }
@@ -261,19 +260,19 @@ func isMajor(s string) bool {
 
 func wrongHost(host string) string {
 	if host == "" || len(host) > 253 {
-		return "it has no host, or one that is too long"
+		return "the host is missing or too long"
 	}
 	for label := range strings.SplitSeq(host, ".") {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' ||
 			strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" {
-			return "the host " + strconv.Quote(host) + " is not letters, digits and - between points"
+			return "the host " + strconv.Quote(host) + " is not letters, digits and - separated by points"
 		}
 	}
 	return ""
 }
 
-// wrongPath says what is wrong with the path of a repository or a folder in
-// it: what any file system can hold, and no git folder.
+// wrongPath returns why p cannot be the path of a repository or of a directory in
+// it on every file system, or "".
 func wrongPath(p string) string {
 	for elem := range strings.SplitSeq(p, "/") {
 		switch {
@@ -284,13 +283,13 @@ func wrongPath(p string) string {
 		case elem[0] == '-':
 			return "the element " + strconv.Quote(elem) + " begins with -"
 		case strings.ContainsFunc(elem, notInPath):
-			return "the element " + strconv.Quote(elem) + " holds more than letters, digits, ., _, - and ~"
+			return "the element " + strconv.Quote(elem) + " contains more than letters, digits, ., _, - and ~"
 		case strings.EqualFold(elem, ".git"):
-			return "it passes through a git folder"
+			return "it passes through a .git directory"
 		}
 	}
 	if module.CheckFilePath(p) != nil {
-		return "it has a name that not every system can hold"
+		return "it has a name that some systems cannot store"
 	}
 	return ""
 }

@@ -9,19 +9,19 @@ import (
 )
 
 // LockFormat and LockMinor are the format of rye.lock that this program
-// writes. A file carries a minor number only when it holds a field that came
-// with it, so that programs of different age write the same bytes.
+// writes. A file has a minor number only if it contains a field of that minor
+// format, so that versions of rye write the same bytes.
 const (
 	LockFormat = 1
 	LockMinor  = 0
 )
 
-// Lock is what rye.lock says. It is rendered in one way only.
+// Lock is the content of rye.lock. It has one canonical text.
 type Lock struct {
 	Minor    int      // of the format of the file
-	Manifest string   // Manifest.Settings of the manifest it was made for
-	System   System   // the system bundle whose items the chains were locked with
-	Revoked  Revoked  // the revocations of the project that it was written with
+	Manifest string   // Manifest.Settings of the manifest it was computed from
+	System   System   // the system bundle that the chains were locked with
+	Revoked  Revoked  // the revocations of the project when it was written
 	Bundles  []Bundle // sorted by id
 	Members  []Member // sorted by path
 	Items    []Item   // sorted by ref
@@ -31,38 +31,38 @@ type Lock struct {
 // System names the system bundle.
 type System struct{ ID, Version, Sum string }
 
-// Field is one that this program does not know, as it stands in the file.
+// Field is a field of a later format, with its text.
 type Field struct{ Key, Text string }
 
 // Bundle is one locked version.
 type Bundle struct {
 	ID       string
 	Version  string
-	Require  string      // what the root's manifest asks for, as written there; "" when only others need it
-	Use      []string    // what the root's manifest narrows it to
-	Replace  string      // what stands in for it; then nothing else is known of its origin
-	URL      string      // with the scheme that was used
+	Require  string      // the version in the project file; "" if only other bundles require it
+	Use      []string    // the items that the project file limits it to
+	Replace  string      // the replacement; the fields of the origin are empty then
+	URL      string      // the address that was used
 	Ref      string      // refs/tags/v1.2.3
 	Tag      string      // the tag object, "" for a lightweight tag
 	Commit   string      //
 	Tree     string      // of the subdirectory
 	Sum      string      // HashTree of its files
 	Exec     []string    // its executable files
-	Manifest item.Digest // of its signed manifest; zero when it has none
+	Manifest item.Digest // of its signed manifest; zero if it has none
 	Signers  []string    // of that manifest
-	Caps     []string    // what its items may ask for
-	Needs    []Module    // what it requires
-	Via      []Module    // versions that were not chosen and are the only reason for this one
+	Caps     []string    // the capabilities that its items request
+	Needs    []Module    // its requirements
+	Via      []Module    // versions that were not selected and alone require this one
 	Extra    []Field
 }
 
 // Module returns id and version.
 func (b Bundle) Module() Module { return Module{ID: b.ID, Version: b.Version} }
 
-// Member is one folder of the workspace.
+// Member is one member of the workspace.
 type Member struct {
 	Path     string // ./bundles/x
-	ID       string // its name, "" when its manifest gives none
+	ID       string // its bundle id; "" if its project file has none
 	Manifest string // Manifest.Hash of its manifest
 	Needs    []Module
 	Extra    []Field
@@ -100,7 +100,7 @@ func (l *Lock) Item(ref item.Ref) *Item {
 	return &l.Items[i]
 }
 
-// SetBundle puts an entry in the place of the one with its id, or adds it.
+// SetBundle replaces the entry with the same id, or adds it.
 func (l *Lock) SetBundle(b Bundle) {
 	i, found := slices.BinarySearchFunc(l.Bundles, b.ID, func(b Bundle, id string) int { return cmp.Compare(b.ID, id) })
 	if !found {
@@ -110,7 +110,7 @@ func (l *Lock) SetBundle(b Bundle) {
 	l.Bundles[i] = b
 }
 
-// SetItem puts an entry in the place of the one with its ref, or adds it.
+// SetItem replaces the entry with the same ref, or adds it.
 func (l *Lock) SetItem(it Item) {
 	i, found := slices.BinarySearchFunc(l.Items, it.Ref, func(x Item, ref item.Ref) int { return compareRefs(x.Ref, ref) })
 	if !found {
@@ -129,8 +129,7 @@ func (l *Lock) RemoveItem(ref item.Ref) bool {
 
 func compareRefs(a, b item.Ref) int { return cmp.Compare(a.String(), b.String()) }
 
-// Sort brings the entries and the lists without an order of their own into
-// theirs.
+// Sort sorts the entries, and the lists whose order has no meaning.
 func (l *Lock) Sort() {
 	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortStableFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
@@ -161,7 +160,7 @@ func sorted[T comparable](list []T, compare func(a, b T) int) []T {
 	return slices.Compact(list)
 }
 
-// Missing returns the error of a project that has no lock.
+// Missing returns the error for a project that requires bundles and has no lock.
 func Missing() error {
 	return diag.New(diag.LockMissing, "reading %s: it does not exist, and %s requires bundles", LockFile, ManifestFile)
 }

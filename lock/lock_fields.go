@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// words returns the n words of a plain field, nil when it is absent or wrong.
+// words returns the n words of a plain field, nil if it is absent or invalid.
 func (f *fieldReader) words(key string, n int) []string {
 	x := f.take(key)
 	if x == nil {
@@ -23,7 +23,7 @@ func (f *fieldReader) words(key string, n int) []string {
 	return x.words[0]
 }
 
-// test reports an error value at the entry.
+// test reports an error at the entry.
 func (f *fieldReader) test(key string, err error) {
 	if err != nil {
 		f.p.fault(codeOf(err), f.pos, "%s: %s", key, err)
@@ -56,8 +56,8 @@ func (f *fieldReader) checked(key string, required bool, check func(string) erro
 	return x.words[0][0]
 }
 
-// failed reports whether the last finding is about this very entry: then one
-// missing field is enough.
+// failed reports whether the last finding is about this entry. Missing fields are
+// reported once for each entry.
 func (f *fieldReader) failed() bool {
 	n := len(f.p.out)
 	return n > 0 && f.p.out[n-1].Line >= f.pos.Line
@@ -89,7 +89,7 @@ func (f *fieldReader) list(key string, check func(string) error) []string {
 	elements, pos := f.elements(key)
 	for _, words := range elements {
 		if len(words) != 1 {
-			f.p.fault(diag.ParsingError, pos, "%s: %q is more than one word", key, words)
+			f.p.fault(diag.ParsingError, pos, "%s: %q contains several words", key, words)
 			continue
 		}
 		if err := check(words[0]); err != nil {
@@ -100,7 +100,7 @@ func (f *fieldReader) list(key string, check func(string) error) []string {
 	return out
 }
 
-// signers reads one signer, or several.
+// signers reads the field signer or signers.
 func (f *fieldReader) signers() []string {
 	one := f.checked("signer", false, checkSigner)
 	more := f.list("signers", checkSigner)
@@ -148,7 +148,7 @@ func (f *fieldReader) links(key string) []Link {
 	return out
 }
 
-// checkRequire accepts what a manifest may write as a version.
+// checkRequire accepts a version of the project file: a version or a commit.
 func checkRequire(id ID, v string) error {
 	if IsCommit(v) && (id.Kind == HostID || id.Kind == URLID) {
 		return nil
@@ -182,7 +182,7 @@ func checkObject(s string) error {
 func checkRef(s string) error {
 	if !strings.HasPrefix(s, "refs/") || strings.ContainsFunc(s, func(r rune) bool { return !graphic(r) }) ||
 		strings.ContainsAny(s, `\^~:?*[`) || strings.Contains(s, "..") {
-		return errors.New("want the whole name of a ref, as refs/tags/v1.2.3")
+		return errors.New("want the whole name of a ref, for example refs/tags/v1.2.3")
 	}
 	return nil
 }
@@ -194,8 +194,7 @@ func checkCapability(s string) error {
 	return nil
 }
 
-// checkSum accepts h1: and the standard base64 of 32 bytes, in its one
-// spelling.
+// checkSum accepts h1: and the standard base64 of 32 bytes in strict encoding.
 func checkSum(s string) error {
 	text, ok := strings.CutPrefix(s, "h1:")
 	b, err := base64.StdEncoding.Strict().DecodeString(text)
@@ -205,8 +204,8 @@ func checkSum(s string) error {
 	return nil
 }
 
-// checkOrigin accepts an address only when it is that of the id: a lock cannot
-// send anybody to another repository than the manifest names.
+// checkOrigin accepts an address only if it is that of the id. A changed lock cannot
+// redirect to a repository that the project file does not name.
 func checkOrigin(id ID, url string) error {
 	u, why := parseID(url)
 	if why == "" && u.Subdir == "" && u.Major == "" && sameRepository(id, u) {

@@ -12,20 +12,19 @@ import (
 )
 
 // ParseLock reads rye.lock. The Lock is nil exactly when a finding is an
-// error. Findings have no path. A text that means the same but is not written
-// as Render writes it, as after a merge by hand, is read with a warning.
+// error. Findings have no path. A valid text that is not written as Render writes
+// it, for example after a manual merge, gives a warning.
 func ParseLock(b []byte) (*Lock, []diag.Finding) {
 	if fs := precheck(b, MaxLock, "lock"); len(fs) > 0 {
 		return nil, fs
 	}
 	if line := conflictLine(b); line > 0 {
-		f := diag.Errorf(diag.ParsingError, line, 1, "the file holds the conflict markers of a merge")
-		f.Fix = "rye lock resolves both sides again"
-		return nil, []diag.Finding{f}
+		f := diag.Errorf(diag.ParsingError, line, 1, "the file contains conflict markers of a merge")
+		return nil, []diag.Finding{f.WithReason("conflict")}
 	}
 	p := &lockParser{l: &Lock{}}
 	if b[len(b)-1] != '\n' {
-		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no end: the file was cut off"))
+		p.out = append(p.out, at(diag.ParsingError, hidden.Position(b, len(b)), "the last line has no line end: the file is truncated"))
 	}
 	first, _, _ := bytes.Cut(b, []byte{'\n'})
 	if p.format(scan(string(first))[0]) {
@@ -41,7 +40,7 @@ func ParseLock(b []byte) (*Lock, []diag.Finding) {
 	return p.l, p.out
 }
 
-// precheck refuses what is no text of ours, before any line is looked at.
+// precheck refuses a text that is too large, empty, not UTF-8 or has CR line ends.
 func precheck(b []byte, limit int, name string) []diag.Finding {
 	if len(b) > limit {
 		return []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0, "the %s has %d bytes, at most %d are allowed", name, len(b), limit)}
@@ -53,15 +52,14 @@ func precheck(b []byte, limit int, name string) []diag.Finding {
 		return fs
 	}
 	if i := bytes.IndexByte(b, '\r'); i >= 0 {
-		f := at(diag.Encoding, hidden.Position(b, i), "the lines end in CR LF: git changed them when it wrote the file")
-		f.Fix = `put "rye.lock -text" and "rye.sum -text" into .gitattributes and check the file out again`
-		return []diag.Finding{f}
+		f := at(diag.Encoding, hidden.Position(b, i), "the file has CR line ends")
+		return []diag.Finding{f.WithReason("crlf")}
 	}
 	return nil
 }
 
-// maxFindings is the number of findings after which a file is not looked at any
-// further: it is no file of ours.
+// maxFindings is the number of findings after which parsing stops, since the file
+// is of another kind.
 const maxFindings = 200
 
 func at(code diag.Code, pos diag.Pos, format string, args ...any) diag.Finding {
@@ -83,7 +81,7 @@ func (p *lockParser) file(records []record) {
 	for _, r := range records[1:] {
 		name := r.kind + " " + r.name
 		if first := lines[name]; first > 0 && r.name != "" {
-			p.fault(diag.ParsingError, diag.Pos{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d: rye lock makes one of them", name, first)
+			p.fault(diag.ParsingError, diag.Pos{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d", name, first)
 		}
 		lines[name] = r.line
 		if p.entry(r); len(p.out) >= maxFindings {
@@ -106,7 +104,7 @@ func (p *lockParser) format(head record) bool {
 	m, err2 := strconv.Atoi(minor)
 	switch {
 	case err != nil || n < 1 || minor != "" && (err2 != nil || m < 1) || strings.HasSuffix(text, "."):
-		p.fault(diag.ParsingError, at, "%q is not the number of a format", clip(text))
+		p.fault(diag.ParsingError, at, "%q is not a format number", clip(text))
 		return false
 	case n > LockFormat:
 		p.fault(diag.VersionMismatch, at, "the file has format %d, this rye reads format %d: a newer rye is needed", n, LockFormat)
@@ -139,7 +137,7 @@ func (p *lockParser) entry(r record) {
 		p.l.Items = append(p.l.Items, f.item(r.name))
 	case r.name == "":
 	case p.l.Minor > LockMinor:
-		p.fault(diag.VersionMismatch, f.pos, "entries of the kind %q came with format %d.%d, this rye reads %d.%d: a newer rye is needed",
+		p.fault(diag.VersionMismatch, f.pos, "entries of the kind %q need format %d.%d, this rye reads %d.%d: a newer rye is needed",
 			r.kind, LockFormat, p.l.Minor, LockFormat, LockMinor)
 	default:
 		p.fault(diag.ParsingError, f.pos, "unknown kind of entry %q: the kinds are bundle, member and item", r.kind)
@@ -172,8 +170,7 @@ func (f *fieldReader) bundle(name string) Bundle {
 	return b
 }
 
-// origin reads where a bundle came from. What has a replacement or is a folder
-// came from nowhere.
+// origin reads the origin of a bundle. A replaced bundle and a directory have none.
 func (f *fieldReader) origin(b *Bundle, id ID) {
 	remote := b.Replace == "" && id.Kind != PathID
 	git := remote && id.Kind != RegistryID
@@ -184,14 +181,14 @@ func (f *fieldReader) origin(b *Bundle, id ID) {
 	b.Tree = f.checked("tree", git, checkObject)
 	b.Sum = f.checked("sum", remote, checkSum)
 	if !remote && (b.URL != "" || b.Commit != "" || b.Sum != "") {
-		f.p.fault(diag.ParsingError, f.pos, "%s is replaced or is a folder: it has no url, commit and sum", b.ID)
+		f.p.fault(diag.ParsingError, f.pos, "%s is replaced or is a directory: it cannot have url, commit or sum", b.ID)
 	}
 }
 
 func (f *fieldReader) member(name string) Member {
 	m := Member{Path: name}
 	if id, why := parseID(name); why != "" || id.Kind != PathID || id.String() != name || !strings.HasPrefix(name, "./") {
-		f.p.fault(diag.ParsingError, f.pos, "%q is not a folder of the workspace, as ./bundles/x", name)
+		f.p.fault(diag.ParsingError, f.pos, "%q is not a member directory, for example ./bundles/x", name)
 	}
 	m.ID = f.checked("name", false, checkCanonical)
 	m.Manifest = f.checked("manifest", true, checkSum)
@@ -216,7 +213,7 @@ func (f *fieldReader) item(name string) Item {
 	return it
 }
 
-// canonical warns of a text that Render would write otherwise.
+// canonical warns about a text that differs from that of Render.
 func (p *lockParser) canonical(b []byte) {
 	want := p.l.Render()
 	if bytes.Equal(want, b) {
@@ -228,9 +225,8 @@ func (p *lockParser) canonical(b []byte) {
 			n++
 		}
 	}
-	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not written as rye writes it: order, quotes or blank lines differ")
-	f.Fix = "rye lock writes it anew"
-	p.out = append(p.out, f)
+	f := diag.Warnf(diag.Drift, n, 1, "from this line on the file is not in canonical form: order, quotes or blank lines differ")
+	p.out = append(p.out, f.WithReason("form"))
 }
 
 // fieldReader takes the fields of one record one by one.
@@ -241,7 +237,7 @@ type fieldReader struct {
 	known []string
 }
 
-// fields reports the lines that are no fields and the fields that stand twice.
+// fields reports lines that are not fields, and repeated fields.
 func (p *lockParser) fields(r record) *fieldReader {
 	f := &fieldReader{p: p, pos: diag.Pos{Line: r.line, Column: 1}}
 	for _, s := range r.stray[:min(len(r.stray), maxFindings)] {
@@ -253,7 +249,7 @@ func (p *lockParser) fields(r record) *fieldReader {
 			break
 		}
 		if seen[x.key] {
-			p.fault(diag.ParsingError, x.at, "the field %q stands twice", x.key)
+			p.fault(diag.ParsingError, x.at, "the field %q is repeated", x.key)
 			continue
 		}
 		seen[x.key] = true
@@ -278,8 +274,8 @@ func (f *fieldReader) take(key string) *field {
 	return nil
 }
 
-// rest returns the fields that nobody took: those of a later format with a
-// warning, others as errors.
+// rest returns the remaining fields: with a warning if the format is a later one,
+// else it reports them as errors.
 func (f *fieldReader) rest() []Field {
 	var out []Field
 	for _, x := range f.left {
@@ -288,7 +284,7 @@ func (f *fieldReader) rest() []Field {
 		}
 		if f.p.l.Minor > LockMinor {
 			f.p.out = append(f.p.out, diag.Warnf(diag.VersionMismatch, x.at.Line, x.at.Column,
-				"the field %q came with format %d.%d, this rye reads %d.%d and passes over it", x.key, LockFormat, f.p.l.Minor, LockFormat, LockMinor))
+				"the field %q needs format %d.%d, this rye reads %d.%d and ignores it", x.key, LockFormat, f.p.l.Minor, LockFormat, LockMinor))
 			out = append(out, Field{x.key, x.raw})
 			continue
 		}

@@ -103,22 +103,22 @@ func TestBadLocks(t *testing.T) {
 		{"UTF-16", "\xff\xfe" + good, "ENCODING"},
 		{"NUL", good + "\x00", "ENCODING"},
 		{"invalid UTF-8", good + "\xff", "ENCODING"},
-		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), "1:12: ENCODING: the lines end in CR LF"},
+		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), "1:12: ENCODING: the file has CR line ends"},
 		{"no format", swap("rye-lock: 1\n", ""), `the first line must be "rye-lock: 1"`},
 		{"not the first line", "\n" + good, `the first line must be "rye-lock: 1"`},
 		{"later format", swap("rye-lock: 1\n", "rye-lock: 2\n"), "VERSION_MISMATCH: the file has format 2"},
-		{"no number", swap("rye-lock: 1\n", "rye-lock: one\n"), "not the number of a format"},
-		{"odd number", swap("rye-lock: 1\n", "rye-lock: 1.0\n"), "not the number of a format"},
+		{"no number", swap("rye-lock: 1\n", "rye-lock: one\n"), "not a format number"},
+		{"odd number", swap("rye-lock: 1\n", "rye-lock: 1.0\n"), "not a format number"},
 		{"no manifest", swap("manifest: h1:", "manifesto: h1:"), `unknown field "manifesto"`},
 		{"unknown field", swap("  commit: ", "  comit: "), `unknown field "comit": did you mean "commit"?`},
 		{"unknown field of the head", swap("system: ", "sistem: "), `did you mean "system"?`},
 		{"unknown kind", swap("- item: ", "- plugin: "), `unknown kind of entry "plugin"`},
 		{"no name", swap("- item: tool:triage/label", "- item:"), `want "- kind: name"`},
 		{"a list as name", swap("- item: tool:triage/label", "- item: [tool:triage/label]"), `want "- kind: name"`},
-		{"deep", swap("  commit: ", "    commit: "), "neither a field nor an entry"},
-		{"tab", swap("  commit: ", "\tcommit: "), "neither a field nor an entry"},
-		{"prose", good + "hello\n", "neither a field nor an entry"},
-		{"a comment", swap("\n- item", "\n# note\n- item"), "neither a field nor an entry"},
+		{"deep", swap("  commit: ", "    commit: "), "not a field or an entry"},
+		{"tab", swap("  commit: ", "\tcommit: "), "not a field or an entry"},
+		{"prose", good + "hello\n", "not a field or an entry"},
+		{"a comment", swap("\n- item", "\n# note\n- item"), "not a field or an entry"},
 		{"no value", swap("  ref: refs/tags/v1.8.2", "  ref: "), "a value is missing"},
 		{"no space", swap("  ref: refs", "  ref:refs"), `want "key: value"`},
 		{"trailing space", swap("refs/tags/v1.8.2\n", "refs/tags/v1.8.2 \n"), "a value is missing"},
@@ -127,10 +127,10 @@ func TestBadLocks(t *testing.T) {
 		{"empty list", swap("[.ai/tools/gh/issue.sh]", "[]"), "must be a list that is not empty"},
 		{"no list", swap("[.ai/tools/gh/issue.sh]", ".ai/tools/gh/issue.sh"), "must be a list"},
 		{"behind a list", swap("[.ai/tools/gh/issue.sh]", "[.ai/tools/gh/issue.sh] x"), "unexpected"},
-		{"a field twice", swap("  version: v1.8.2\n", "  version: v1.8.2\n  version: v1.8.2\n"), `the field "version" stands twice`},
+		{"a field twice", swap("  version: v1.8.2\n", "  version: v1.8.2\n  version: v1.8.2\n"), `the field "version" is repeated`},
 		{"an entry twice", good + good[strings.Index(good, "\n- item"):], "a second entry for item tool:triage/label"},
 		{"no version", swap("  version: v1.8.2\n", ""), `the field "version" is missing`},
-		{"no sum", swap("  sum: ", "  ref: "), "stands twice"},
+		{"no sum", swap("  sum: ", "  ref: "), "is repeated"},
 		{"bad version", swap("version: v1.8.2", "version: 1.8.2"), "write v1.8.2"},
 		{"version of another id", swap("version: v1.8.2", "version: v2.8.2"), "has the id"},
 		{"bad require", swap("require: v1.8.2", "require: main"), "require: "},
@@ -150,8 +150,8 @@ func TestBadLocks(t *testing.T) {
 		{"three words", swap("pii v0.2.1]", "pii v0.2.1 x]"), "is not a bundle id and a version"},
 		{"a chain of another item", swap("chain: [tool:triage/label ", "chain: [tool:triage/other "), "does not begin with the item itself"},
 		{"bad link", swap("[tool:triage/label sha256", "[tool:triage/label x sha256"), "is not a ref and a digest"},
-		{"bad member", swap("\"./bundles/own tools\"", "../x"), "is not a folder of the workspace"},
-		{"replaced and fetched", swap("  replace: ../experiments\n", "  replace: ../experiments\n  url: https://github.com/lab/experiments\n"), "it has no url"},
+		{"bad member", swap("\"./bundles/own tools\"", "../x"), "is not a member directory"},
+		{"replaced and fetched", swap("  replace: ../experiments\n", "  replace: ../experiments\n  url: https://github.com/lab/experiments\n"), "it cannot have url"},
 		{"another repository", swap("url: https://github.com/acme/core-bundle", "url: https://github.com/evil/core-bundle"), "LOCK_REPOINTED: url: the address \"https://github.com/evil/core-bundle\" is not that of github.com/acme/core-bundle"},
 		{"another host", swap("url: https://github.com/acme/core-bundle", "url: https://github.evil/acme/core-bundle"), "LOCK_REPOINTED"},
 		{"no encryption", swap("url: https://github.com/acme/core-bundle", "url: http://github.com/acme/core-bundle"), "LOCK_REPOINTED"},
@@ -183,7 +183,7 @@ func TestAllFaultsOfALock(t *testing.T) {
 	}
 }
 
-// TestOrderIsAWarning reads what a person put together, and says that it is
+// TestOrderIsAWarning reads a text that was edited by hand and warns that it is
 // not what rye writes.
 func TestOrderIsAWarning(t *testing.T) {
 	good := string(example(t, "rye.lock"))
@@ -208,13 +208,13 @@ func TestLaterMinor(t *testing.T) {
 	text = strings.Replace(text, "  version: v1.8.2\n", "  version: v1.8.2\n", 1)
 	text = strings.Replace(text, "\n\n- bundle: github.com/lab", "\n  witness: [a b, \"c\\td\"]\n\n- bundle: github.com/lab", 1)
 	l, fs := ParseLock([]byte(text))
-	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, `"witness" came with format 1.3, this rye reads 1.0`) {
+	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, `"witness" needs format 1.3, this rye reads 1.0`) {
 		t.Fatalf("%v", fs)
 	}
 	if got := string(l.Render()); got != text {
 		t.Errorf("rendered\n%s\nwant\n%s", got, text)
 	}
-	if l, fs := ParseLock([]byte(text + "\n- plugin: x\n  a: b\n")); l != nil || !strings.Contains(fs[len(fs)-1].Message, "came with format 1.3") {
+	if l, fs := ParseLock([]byte(text + "\n- plugin: x\n  a: b\n")); l != nil || !strings.Contains(fs[len(fs)-1].Message, "need format 1.3") {
 		t.Errorf("an entry of a later format: %v", fs)
 	}
 }
@@ -383,7 +383,7 @@ func TestFieldsAreDocumented(t *testing.T) {
 		for _, f := range r.fields {
 			n++
 			if f.key != "rye-lock" && (!ok || !strings.Contains(table, "`"+f.key+"`")) {
-				t.Errorf("docs/format/lock.md does not tell of %s of a %s", f.key, name.kind)
+				t.Errorf("docs/format/lock.md does not describe %s of a %s", f.key, name.kind)
 			}
 		}
 	}

@@ -14,31 +14,31 @@ import (
 	"github.com/ryeos/rye/internal/glob"
 )
 
-// Format is the number that rye.yaml carries as "rye".
+// Format is the format number of rye.yaml, the value of its key rye.
 const Format = 1
 
-// Manifest is what rye.yaml says. Every id in it is canonical.
+// Manifest is the content of rye.yaml. Every id in it is canonical.
 type Manifest struct {
 	ID        string                 // the bundle id by which others can require this project, or ""
 	Label     string                 // a name that is not an id, or ""; ID or Label is empty
 	Require   map[string]string      // bundle id: minimum version, or a commit, or "local"
-	Use       map[string][]string    // bundle id: the only items wanted of it, kind:pattern
+	Use       map[string][]string    // bundle id: the items that are used, kind:pattern
 	Prefer    map[string]string      // ref: the bundle that provides it
-	Replace   map[string]Replacement // bundle id: what stands in for it
-	Exclude   map[string][]string    // bundle id: versions that are never chosen
-	Workspace []string               // patterns of folders, each with a manifest of its own
-	Trust     map[string]TrustRule   // pattern of bundle ids: who must have signed
+	Replace   map[string]Replacement // bundle id: what replaces it
+	Exclude   map[string][]string    // bundle id: versions that are never selected
+	Workspace []string               // patterns of member directories
+	Trust     map[string]TrustRule   // pattern of bundle ids: the required signers
 	Policy    Policy
 	Vendor    bool // installed bundles are committed
 
 	at map[string]diag.Pos // of an entry, by section and canonical key
 }
 
-// Replacement is what stands in for a bundle: a folder, or another bundle.
+// Replacement is what replaces a bundle: a directory, or another bundle.
 type Replacement struct {
 	Path    string // a local path, or ""
 	ID      string // another bundle, or ""
-	Version string // of the other bundle; "" keeps the version that was chosen
+	Version string // of the other bundle; "" keeps the selected version
 }
 
 // String renders the path, or the id with @version.
@@ -52,29 +52,29 @@ func (r Replacement) String() string {
 	return r.ID
 }
 
-// TrustRule demands signers of the bundles whose ids match. It only restricts.
+// TrustRule requires signers for the bundles whose ids match.
 type TrustRule struct {
 	Signers   []string // ed25519: and the 64 digits of a fingerprint
-	Threshold int      // of how many of them; at least 1
+	Threshold int      // number of signers that must have signed; at least 1
 }
 
-// Policy says what is refused, whoever signed it.
+// Policy refuses bundles independently of their signers.
 type Policy struct {
 	Sources       []string      // prefixes of bundle ids; nil: every source
-	MinAge        time.Duration // how long a version must have been seen
-	CapsDeny      []string      // patterns of capabilities that no bundle may ask for
+	MinAge        time.Duration // minimum age of a version since it was first seen
+	CapsDeny      []string      // patterns of capabilities that no bundle may request
 	Hosts         []string      // patterns of hosts that a bundle may name; nil: every host
-	RequireSigned bool          // what nobody signed as a whole is no bundle: folders elsewhere, replacements by folders
-	Offline       bool          // bundles come from the cache alone
+	RequireSigned bool          // refuse unsigned directories: required ones outside the project, and replacements
+	Offline       bool          // use only bundles in the cache
 }
 
-// AllowsSource reports whether the policy lets a bundle come from where it
-// comes. Folders of this project are no source.
+// AllowsSource reports whether the policy permits the source of a bundle. Local
+// directories are always permitted.
 func (p Policy) AllowsSource(id ID) bool {
 	return p.Sources == nil || id.Kind == PathID || slices.ContainsFunc(p.Sources, id.Within)
 }
 
-// TrustRules returns every rule whose pattern matches the id: all must hold.
+// TrustRules returns every rule whose pattern matches the id. All of them apply.
 func (m *Manifest) TrustRules(id string) []TrustRule {
 	var out []TrustRule
 	for _, pattern := range m.TrustPatterns(id) {
@@ -83,13 +83,13 @@ func (m *Manifest) TrustRules(id string) []TrustRule {
 	return out
 }
 
-// TrustPatterns returns the patterns of these rules, in order.
+// TrustPatterns returns the patterns of TrustRules, sorted.
 func (m *Manifest) TrustPatterns(id string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Trust)), func(pattern string) bool { return !glob.Match(flat(pattern), flat(id)) })
 }
 
-// Place returns where an entry stands in the text that was parsed, zero when
-// it stands in none. Section is a key of the file, key a canonical one below.
+// Place returns the position of an entry in the parsed text, or of its section if
+// the entry does not exist, or zero. The key is canonical.
 func (m *Manifest) Place(section, key string) diag.Pos {
 	if p, ok := m.at[section+" "+key]; ok {
 		return p
@@ -100,7 +100,7 @@ func (m *Manifest) Place(section, key string) diag.Pos {
 // Name returns the name of the file: ID, Label or "".
 func (m *Manifest) Name() string { return cmp.Or(m.ID, m.Label) }
 
-// Requires returns what the manifest requires, sorted by id.
+// Requires returns the requirements, sorted by id.
 func (m *Manifest) Requires() []Module {
 	out := make([]Module, 0, len(m.Require))
 	for _, id := range slices.Sorted(maps.Keys(m.Require)) {
@@ -109,8 +109,8 @@ func (m *Manifest) Requires() []Module {
 	return out
 }
 
-// Instead returns what a requirement means: another bundle where one replaces it,
-// in the version that the replacement names or, when it names none, the same.
+// Instead returns the bundle that replaces the required one, or the required one.
+// Without a version of its own the replacement has the required version.
 func (m *Manifest) Instead(mod Module) Module {
 	r, ok := m.Replace[mod.ID]
 	if !ok || r.ID == "" {
@@ -119,8 +119,8 @@ func (m *Manifest) Instead(mod Module) Module {
 	return Module{ID: r.ID, Version: cmp.Or(r.Version, mod.Version)}
 }
 
-// effective returns the manifest as it is resolved: requirements and what narrows
-// them under the ids of the bundles that are used in their place.
+// effective returns the manifest with require and use under the ids of the bundles
+// that replace others.
 func (m *Manifest) effective() *Manifest {
 	c := *m
 	c.Require, c.Use, c.at = map[string]string{}, map[string][]string{}, maps.Clone(m.at)
@@ -144,15 +144,15 @@ func (m *Manifest) effective() *Manifest {
 // Excludes reports whether the manifest excludes a version.
 func (m *Manifest) Excludes(mod Module) bool { return slices.Contains(m.Exclude[mod.ID], mod.Version) }
 
-// Settings returns the hash of everything that shapes the lock except require
-// and use, which the lock records entry by entry so that branches merge.
+// Settings returns the hash of all values that determine the lock, except require
+// and use. The lock records these entry by entry, so that branches merge.
 func (m *Manifest) Settings() string { return m.hash(false) }
 
-// Hash returns the hash of everything that shapes the lock.
+// Hash returns the hash of all values that determine the lock.
 func (m *Manifest) Hash() string { return m.hash(true) }
 
-// hash covers one line for each fact, each part of it quoted, lines sorted: the
-// same manifest has one form, two manifests never share one.
+// hash hashes one line for each value, with quoted parts, sorted. Equal manifests
+// have equal texts, and different ones have different texts.
 func (m *Manifest) hash(all bool) string {
 	var lines []string
 	add := func(parts ...string) {

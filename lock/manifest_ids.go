@@ -8,11 +8,15 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// collisions finds required ids that differ by case only, which a forge takes
-// for one repository, and two addresses of one bundle.
+// collisions reports required ids that differ by case only, which are one
+// repository on most forges, two addresses of one bundle, and invalid replacements.
 func (p *manifestParser) collisions() {
-	defer p.twice()
-	defer p.standsIn()
+	p.caseCollisions()
+	p.sameRepository()
+	p.invalidReplacements()
+}
+
+func (p *manifestParser) caseCollisions() {
 	seen := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(p.m.Require)) {
 		low := strings.ToLower(id)
@@ -26,7 +30,7 @@ func (p *manifestParser) collisions() {
 	}
 }
 
-func (p *manifestParser) twice() {
+func (p *manifestParser) sameRepository() {
 	var before []Look
 	for _, key := range slices.Sorted(maps.Keys(p.m.Require)) {
 		id, _ := ParseID(key)
@@ -41,9 +45,9 @@ func (p *manifestParser) twice() {
 	}
 }
 
-// standsIn finds bundles that replace another and cannot: one has a requirement
-// and no version of its own to choose.
-func (p *manifestParser) standsIn() {
+// invalidReplacements reports replacements of replaced bundles, and replacements of
+// which both bundles are required: the version would be ambiguous.
+func (p *manifestParser) invalidReplacements() {
 	for _, id := range slices.Sorted(maps.Keys(p.m.Replace)) {
 		by := p.m.Replace[id].ID
 		_, again := p.m.Replace[by]
@@ -51,7 +55,7 @@ func (p *manifestParser) standsIn() {
 		switch {
 		case by == "":
 		case again:
-			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s and is replaced itself: name what is used in the end", by, id))
+			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s and is itself replaced: name the final replacement", by, id))
 		case p.m.Require[by] != "" && p.m.Require[id] != "":
 			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s replaces %s, and both are required: remove one requirement", by, id))
 		}

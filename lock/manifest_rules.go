@@ -23,8 +23,8 @@ func (p *manifestParser) trust() {
 	}
 }
 
-// flat writes an id so that patterns see the subdirectory as one more level, and
-// so that no level of a URL is empty.
+// flat returns an id in which the subdirectory is one more element for patterns, and
+// no element of a URL is empty.
 func flat(id string) string {
 	id = strings.ReplaceAll(id, "///", "/")
 	return strings.ReplaceAll(id, "//", "/")
@@ -37,7 +37,7 @@ func trustRule(r *tree.Reader) TrustRule {
 	return TrustRule{Signers: signers, Threshold: int(r.Int("threshold", 1, 1, int64(max(1, len(signers)))))}
 }
 
-// checkSigner accepts ed25519: and a whole fingerprint.
+// checkSigner accepts ed25519: and a complete fingerprint.
 func checkSigner(s string) error {
 	fp, ok := strings.CutPrefix(s, "ed25519:")
 	if !ok {

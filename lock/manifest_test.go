@@ -58,7 +58,7 @@ func TestManifest(t *testing.T) {
 	}
 	m.at = at
 	if p := m.Place("require", "github.com/lab/experiments"); p.Line == 0 || p.Column != 3 {
-		t.Errorf("place %v", p)
+		t.Errorf("position %v", p)
 	}
 	if p := m.Place("require", "github.com/no/such"); p != at["require"] {
 		t.Errorf("place of nothing: %v", p)
@@ -95,7 +95,7 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 1\nrequire:\n  github.com/a/b: 1.2.3\n", "3:3: VERSION_MISMATCH: require[\"github.com/a/b\"]: reading version \"1.2.3\": write v1.2.3"},
 		{"rye: 1\nrequire:\n  github.com/a/b: main\n", "not vMAJOR"},
 		{"rye: 1\nrequire:\n  github.com/a/b: v2.0.0\n", "has the id github.com/a/b/v2"},
-		{"rye: 1\nrequire:\n  ./x: v1.0.0\n", "version local only"},
+		{"rye: 1\nrequire:\n  ./x: v1.0.0\n", "only the version local"},
 		{"rye: 1\nrequire:\n  registry:x: abcdef0123\n", "not vMAJOR"},
 		{"rye: 1\nrequire:\n  github.com/a/b: v1.0.0\n  https://github.com/a/b.git: v1.0.0\n", "which is listed already"},
 		{"rye: 1\nrequire:\n  github.com/a/b: v1.0.0\n  github.com/A/b: v1.0.0\n", "differ by case only"},
@@ -205,10 +205,10 @@ func TestManifestHash(t *testing.T) {
 		t.Error("require is part of the settings")
 	}
 	if manifest(t, base).Hash() == manifest(t, strings.Replace(base, "a/b: v1.0.0", "a/b: v1.0.1", 1)).Hash() {
-		t.Error("require is no part of the hash")
+		t.Error("the hash ignores require")
 	}
 	if got, want := manifest(t, "rye: 1\n").Hash(), "h1:"; !strings.HasPrefix(got, want) || checkSum(got) != nil {
-		t.Errorf("%s is no hash", got)
+		t.Errorf("%s is not a hash", got)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestManifestVectors(t *testing.T) {
 	}
 	for _, key := range sectionNames() {
 		if !strings.Contains(page, "\n| `"+key+"` |") {
-			t.Errorf("docs/format/manifest.md does not tell of %s", key)
+			t.Errorf("docs/format/manifest.md does not describe %s", key)
 		}
 	}
 }
@@ -264,8 +264,8 @@ func TestReplacement(t *testing.T) {
 	}
 }
 
-// FuzzParseManifest holds that a manifest or an error comes back, and that the
-// hash of a manifest depends on what it says only.
+// FuzzParseManifest tests that a manifest or an error is returned, and that the
+// hash of a manifest depends only on its values.
 func FuzzParseManifest(f *testing.F) {
 	f.Add(example(f, "rye.yaml"))
 	f.Add([]byte("rye: 1\nrequire: {github.com/a/b: v1.0.0}\nexclude: {github.com/a/b: []}\n"))

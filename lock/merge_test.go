@@ -100,8 +100,8 @@ func TestBranchesUpdate(t *testing.T) {
 	}
 }
 
-// TestConflict lets two branches change one entry and add two bundles at one
-// place: both sides are read, whatever the style of the markers.
+// TestConflict merges two branches that change one entry and add two bundles at one
+// position: both sides are read with every style of markers.
 func TestConflict(t *testing.T) {
 	a, y, z := "github.com/x/a", "github.com/x/y", "github.com/x/z"
 	m := requiring(t, a)
@@ -118,7 +118,7 @@ func TestConflict(t *testing.T) {
 		if !conflict || !Conflicted(out) {
 			t.Fatalf("%v: no conflict in\n%s", style, out)
 		}
-		if l, fs := ParseLock(out); l != nil || fs[0].Fix == "" {
+		if l, fs := ParseLock(out); l != nil || fs[0].Reason == "" {
 			t.Errorf("%v: %v", style, fs)
 		}
 		o, th, fs := ParseLockConflict(out)
@@ -145,10 +145,10 @@ func TestConflict(t *testing.T) {
 func TestBadConflicts(t *testing.T) {
 	good := string(locked(t, requiring(t), "github.com/x/a").Render())
 	for name, tc := range map[string]struct{ text, want string }{
-		"only an end":    {good + ">>>>>>> x\n", "stands where none can"},
-		"only a middle":  {good + "=======\n", "stands where none can"},
-		"no end":         {good + "<<<<<<< x\n=======\n", "a conflict does not end"},
-		"one in another": {good + "<<<<<<< x\n<<<<<<< y\n=======\n>>>>>>> y\n", "stands where none can"},
+		"only an end":    {good + ">>>>>>> x\n", "unexpected conflict marker"},
+		"only a middle":  {good + "=======\n", "unexpected conflict marker"},
+		"no end":         {good + "<<<<<<< x\n=======\n", "has no end marker"},
+		"one in another": {good + "<<<<<<< x\n<<<<<<< y\n=======\n>>>>>>> y\n", "unexpected conflict marker"},
 		"a bad side":     {"<<<<<<< x\n" + good + "=======\nrye-lock: 9\n>>>>>>> y\n", "the side theirs: the file has format 9"},
 	} {
 		o, th, fs := ParseLockConflict([]byte(tc.text))

@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Render writes the lock. The same values give the same bytes on every
-// machine, in every order in which they were gathered.
+// Render returns the canonical text of the lock. It does not depend on the order of
+// the entries.
 func (l *Lock) Render() []byte {
 	c := l.clone()
 	c.Sort()
@@ -25,7 +25,7 @@ func (l *Lock) Render() []byte {
 	return b
 }
 
-// clone copies the entries, so that sorting does not show.
+// clone copies the entries, so that sorting does not change l.
 func (l *Lock) clone() *Lock {
 	c := *l
 	c.Bundles, c.Members, c.Items = slices.Clone(l.Bundles), slices.Clone(l.Members), slices.Clone(l.Items)
@@ -97,7 +97,7 @@ func (it Item) record() record {
 	return r
 }
 
-// word adds a field, unless it is empty.
+// word adds a field if it is not empty.
 func (r *record) word(key, value string) {
 	if value != "" {
 		r.fields = append(r.fields, wordField(key, value))

@@ -11,16 +11,15 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Revoked is the state of a project's revocations: none may go missing, and no
-// list may be older than it was. The zero Revoked is that of a project without
-// any.
+// Revoked is the state of a project's revocations. None may be removed, and no list
+// may become older. The zero Revoked has none.
 type Revoked struct {
 	Documents []item.Digest // of revocations
-	Lists     []RevokedList // of revocations, by signer
+	Lists     []RevokedList // one for each signer
 }
 
-// RevokedList says as of when a key listed what was revoked: the time of its
-// signature, which is the same wherever the list is read.
+// RevokedList is the time of a list of revocations: that of its signature, which is
+// the same on every machine.
 type RevokedList struct {
 	Signer string // ed25519: and the fingerprint
 	At     time.Time
@@ -29,7 +28,7 @@ type RevokedList struct {
 // IsZero reports whether nothing is recorded.
 func (r Revoked) IsZero() bool { return len(r.Documents)+len(r.Lists) == 0 }
 
-// Behind says what of r is missing in what is there now, or older there.
+// Behind returns the revocations of r that are missing or older in now.
 func (r Revoked) Behind(now Revoked) []string {
 	var out []string
 	for _, d := range r.Documents {
@@ -43,41 +42,40 @@ func (r Revoked) Behind(now Revoked) []string {
 		case i < 0:
 			out = append(out, "the list of revocations of "+l.Signer+" is gone")
 		case now.Lists[i].At.Before(l.At):
-			out = append(out, "the list of revocations of "+l.Signer+" is that of "+stamp(now.Lists[i].At)+", an older one than that of "+stamp(l.At))
+			out = append(out, "the list of revocations of "+l.Signer+" is that of "+stamp(now.Lists[i].At)+", older than "+stamp(l.At))
 		}
 	}
 	return out
 }
 
-// CheckRevoked returns nil when every revocation that the lock was written with
-// is still there: somebody who takes one back would bring a key back to life.
+// CheckRevoked returns a ROLLBACK error if a recorded revocation is missing or
+// older: removing one would make a revoked key valid again.
 func (l *Lock) CheckRevoked(now Revoked) error {
 	var fs []diag.Finding
 	for _, why := range l.Revoked.Behind(now) {
 		f := diag.Errorf(diag.Rollback, 0, 0, "%s", why)
-		f.Path, f.Fix = LockFile, "restore it in .ai/trust (git log -p .ai/trust)"
-		fs = append(fs, f)
+		f.Path = LockFile
+		fs = append(fs, f.WithReason("revocations"))
 	}
-	err := diag.FromFindings("checking the revocations that "+LockFile+" was written with", fs)
-	var e *diag.Error
-	if !errors.As(err, &e) {
-		return nil
+	err := diag.FromFindings("checking the revocations in "+LockFile, fs)
+	if e := (*diag.Error)(nil); errors.As(err, &e) {
+		return e.WithReason("revocations")
 	}
-	return e.WithHint("restore .ai/trust (git log -p .ai/trust); if a person took it back on purpose, take the line revocations out of %s, then rye lock", LockFile)
+	return err
 }
 
-// StaleRevoked returns a LOCK_STALE error when there is more than the lock was
-// written with.
+// StaleRevoked returns a LOCK_STALE error if now has revocations that the lock does
+// not record.
 func (l *Lock) StaleRevoked(now Revoked) error {
 	if len(now.Behind(l.Revoked)) == 0 {
 		return nil
 	}
-	return diag.New(diag.LockStale, "checking %s: there are revocations that it was not written with", LockFile).WithHint("rye lock")
+	return diag.New(diag.LockStale, "checking %s: the project has revocations that it does not record", LockFile)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// words are the elements of the field.
+// words returns the elements of the field.
 func (r Revoked) words() [][]string {
 	var out [][]string
 	for _, d := range r.Documents {
@@ -110,12 +108,12 @@ func (f *fieldReader) revoked() (r Revoked) {
 			}
 			r.Lists = append(r.Lists, RevokedList{words[0], t})
 		default:
-			f.p.fault(diag.ParsingError, pos, "revocations: %q is neither a digest nor a signer and a time", strings.Join(words, " "))
+			f.p.fault(diag.ParsingError, pos, "revocations: %q is not a digest or a signer and a time", strings.Join(words, " "))
 		}
 	}
 	for i, l := range r.Lists {
 		if slices.ContainsFunc(r.Lists[:i], func(x RevokedList) bool { return x.Signer == l.Signer }) {
-			f.p.fault(diag.ParsingError, pos, "revocations: %s stands twice", l.Signer)
+			f.p.fault(diag.ParsingError, pos, "revocations: %s is repeated", l.Signer)
 		}
 	}
 	return r

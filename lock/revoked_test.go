@@ -35,7 +35,7 @@ func TestRevoked(t *testing.T) {
 		{"a list comes in", lock.Revoked{}, list(ada, noon), "", true},
 		{"a newer list", list(ada, noon), list(ada, noon.Add(time.Second)), "", true},
 		{"the same list in another zone", list(ada, noon), list(ada, noon.In(time.FixedZone("x", 3600))), "", false},
-		{"an older list", list(ada, noon), list(ada, noon.Add(-time.Second)), "an older one", false},
+		{"an older list", list(ada, noon), list(ada, noon.Add(-time.Second)), "older than", false},
 		{"the list of another", list(ada, noon), list(leo, noon.Add(time.Hour)), "is gone", true},
 		{"a list is gone", list(ada, noon), lock.Revoked{}, "is gone", false},
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// MemberManifest is one folder of the workspace with its manifest.
+// MemberManifest is one member of the workspace with its manifest.
 type MemberManifest struct {
 	Path     string // ./bundles/x
 	Manifest *Manifest
@@ -19,10 +19,10 @@ func (m MemberManifest) Key() string {
 	return cmp.Or(m.Manifest.ID, m.Path)
 }
 
-// Stale returns what the manifest asks for and the lock was not made for, as
-// LOCK_STALE findings at their places in rye.yaml; none means that the lock is
-// current. It needs no network: each entry records what was asked of it, the
-// head a hash of the rest.
+// Stale returns the differences between the manifest and the one that the lock was
+// computed from, as LOCK_STALE findings with positions in rye.yaml. Without findings
+// the lock is up to date. It needs no network: each entry records its requirement,
+// and the head a hash of the other values.
 func (l *Lock) Stale(m *Manifest, members ...MemberManifest) []diag.Finding {
 	s := staleness{l: l, m: m.effective()}
 	for _, id := range union(s.m.Require, l.required()) {
@@ -59,18 +59,18 @@ func (s *staleness) add(at diag.Pos, format string, args ...any) {
 }
 
 func (s *staleness) require(id string) {
-	want, asked := s.m.Require[id]
+	want, required := s.m.Require[id]
 	entry := s.l.Bundle(id)
 	at := s.m.Place("require", id)
 	switch {
-	case !asked:
-		s.add(diag.Pos{}, "%s is locked because it was required, and is not required any more", id)
+	case !required:
+		s.add(diag.Pos{}, "%s is locked as a requirement and is no longer required", id)
 	case entry == nil && !s.l.hasMember(id):
 		s.add(at, "%s %s is required and not locked", id, want)
 	case entry != nil && entry.Require == "":
-		s.add(at, "%s %s is required, the lock holds it for others only", id, want)
+		s.add(at, "%s %s is required, the lock has it only as a requirement of others", id, want)
 	case entry != nil && entry.Require != want:
-		s.add(at, "%s %s is required, the lock was made for %s", id, want, entry.Require)
+		s.add(at, "%s %s is required, the lock was computed for %s", id, want, entry.Require)
 	}
 }
 
@@ -101,7 +101,7 @@ func (s *staleness) members(members []MemberManifest) {
 		case was == "":
 			s.add(at, "%s is a member of the workspace and not in the lock", path)
 		case now == "":
-			s.add(at, "%s is in the lock and no member of the workspace", path)
+			s.add(at, "%s is in the lock and is not a member of the workspace", path)
 		case now != was:
 			s.add(at, "the manifest of %s changed since the lock was written", path)
 		}

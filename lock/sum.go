@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Sum is what rye.sum says: the hash of every version ever trusted here.
+// Sum is the content of rye.sum: the hash of every version that was ever accepted.
 type Sum struct {
 	entries map[sumKey]sumValue
 }
@@ -28,8 +28,8 @@ type SumLine struct {
 }
 
 // ParseSum reads rye.sum. The Sum is nil exactly when a finding is an error.
-// Findings have no path. Lines may stand twice, as a union merge leaves them;
-// two hashes for one version are a SUM_CONFLICT. An absent file is no bytes.
+// Findings have no path. Repeated lines are valid, since a union merge produces
+// them; two hashes for one version are a SUM_CONFLICT. An empty text is valid.
 func ParseSum(b []byte) (*Sum, []diag.Finding) {
 	s := &Sum{entries: map[sumKey]sumValue{}}
 	if len(b) == 0 {
@@ -39,9 +39,8 @@ func ParseSum(b []byte) (*Sum, []diag.Finding) {
 		return nil, fs
 	}
 	if line := conflictLine(b); line > 0 {
-		f := diag.Errorf(diag.ParsingError, line, 1, "the file holds the conflict markers of a merge")
-		f.Fix = `remove the marker lines and keep every other; "rye.sum merge=union" in .gitattributes does so`
-		return nil, []diag.Finding{f}
+		f := diag.Errorf(diag.ParsingError, line, 1, "the file contains conflict markers of a merge")
+		return nil, []diag.Finding{f.WithReason("sum_conflict")}
 	}
 	var out []diag.Finding
 	n := 0
@@ -71,7 +70,7 @@ func (s *Sum) line(text string, n int) []diag.Finding {
 	}
 	if scheme, _, _ := strings.Cut(l.Hash, ":"); scheme != "h1" {
 		s.entries[l.key()] = sumValue{l.Hash, n}
-		return []diag.Finding{diag.Warnf(diag.VersionMismatch, n, 1, "the hash %q is of a later format, which this rye passes over", scheme)}
+		return []diag.Finding{diag.Warnf(diag.VersionMismatch, n, 1, "the hash %q is of a later format and is ignored", scheme)}
 	}
 	if was, known := s.entries[l.key()]; known && was.hash != l.Hash {
 		return []diag.Finding{diag.Errorf(diag.SumConflict, n, 1, "a second hash for %s: %s, line %d has %s", l.Module, l.Hash, was.line, was.hash)}
@@ -95,7 +94,7 @@ func (l SumLine) check() error {
 	case err != nil:
 		return err
 	case id.Kind == PathID || id.String() != l.Module.ID:
-		return diag.New(diag.ParsingError, "%q is not the canonical id of something released", l.Module.ID)
+		return diag.New(diag.ParsingError, "%q is not the canonical id of a released bundle", l.Module.ID)
 	}
 	scheme, text, _ := strings.Cut(l.Hash, ":")
 	if len(scheme) != 2 || scheme[0] != 'h' || scheme[1] < '1' || scheme[1] > '9' || text == "" {
@@ -107,19 +106,18 @@ func (l SumLine) check() error {
 	return nil
 }
 
-// Hash returns the hash that was recorded for a version, or "".
+// Hash returns the recorded hash of a version, or "".
 func (s *Sum) Hash(m Module) string {
 	return s.entries[sumKey{m.ID, m.Version, "h1"}].hash
 }
 
-// Check returns nil when a hash is the recorded one or none is, else a
-// SUM_CONFLICT with both.
+// Check returns a SUM_CONFLICT if another hash is recorded for the version.
 func (s *Sum) Check(m Module, hash string) error {
 	was, known := s.entries[sumKey{m.ID, m.Version, "h1"}]
 	if !known || was.hash == hash {
 		return nil
 	}
-	return diag.New(diag.SumConflict, "checking %s: its files are not those that were trusted here before", m).
+	return diag.New(diag.SumConflict, "checking %s: its files differ from those that rye.sum records", m).
 		WithDetail("bundle", m.ID).WithDetail("version", m.Version).
 		WithDetail("expected", was.hash).WithDetail("found", hash).WithDetail("line", was.line)
 }
@@ -127,9 +125,8 @@ func (s *Sum) Check(m Module, hash string) error {
 // Len returns the number of hashes.
 func (s *Sum) Len() int { return len(s.entries) }
 
-// AppendSum returns the text of rye.sum with the lines that it lacks at its
-// end; what stands there is not touched. A second hash for a version is a
-// SUM_CONFLICT and changes nothing.
+// AppendSum returns the text of rye.sum with the missing lines added at its end. A
+// second hash for a version is a SUM_CONFLICT.
 func AppendSum(b []byte, lines ...SumLine) ([]byte, error) {
 	s, fs := ParseSum(b)
 	if s == nil {

@@ -24,7 +24,7 @@ func TestSum(t *testing.T) {
 		t.Error("a recorded hash is not found")
 	}
 	err = s.Check(m, sumOf(t, "other"))
-	if diag.CodeOf(err) != diag.SumConflict || diag.SumConflict.Class() != diag.ClassHistory || !strings.Contains(err.Error(), "trusted here before") {
+	if diag.CodeOf(err) != diag.SumConflict || diag.SumConflict.Class() != diag.ClassHistory || !strings.Contains(err.Error(), "rye.sum records") {
 		t.Errorf("%v", err)
 	}
 }
@@ -61,7 +61,7 @@ func TestBadSums(t *testing.T) {
 		{"\xef\xbb\xbf" + good, "ENCODING"},
 		{good + "\x00", "ENCODING"},
 		{"\xff" + good, "ENCODING"},
-		{strings.ReplaceAll(good, "\n", "\r\n"), "the lines end in CR LF"},
+		{strings.ReplaceAll(good, "\n", "\r\n"), "the file has CR line ends"},
 		{good + "x\n", "line 2:1: PARSING_ERROR: want"},
 		{"github.com/x/a  v1.0.0 " + sumOf(t, "1") + "\n", "want"},
 		{" " + good, "want"},

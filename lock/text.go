@@ -7,28 +7,28 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// The text of a lock, without meaning: a head and entries of fields. Reading
-// and writing the meaning go through these values, so that there is one syntax.
+// This file contains the syntax of a lock, without its meaning: a head and entries
+// with fields. Parsing and rendering share it.
 
 // record is the head, or one entry.
 type record struct {
-	kind, name string // of an entry: "bundle" and its id
+	kind, name string // of an entry, for example bundle and its id
 	line       int
 	fields     []field
-	stray      []field // lines that are no field
+	stray      []field // lines that are not fields
 }
 
-// field is one line "key: value". A value is words, or a list of words.
+// field is one line "key: value". A value is a sequence of words, or a list of them.
 type field struct {
 	key   string
-	raw   string // the value as it stands in the text
+	raw   string // the text of the value
 	list  bool
 	words [][]string // one element for a plain value
 	at    diag.Pos
-	fault string // what is wrong with the value
+	fault string // the error in the value, or ""
 }
 
-// word is a field that is not a list.
+// wordField returns a field that is not a list.
 func wordField(key string, words ...string) field {
 	return field{key: key, words: [][]string{words}}
 }
@@ -72,8 +72,7 @@ func (f field) append(b []byte) []byte {
 	return b
 }
 
-// appendWord writes a word: as it is when every byte is plain, else quoted in
-// ASCII.
+// appendWord writes a word, quoted in ASCII unless every byte is plain.
 func appendWord(b []byte, s string) []byte {
 	if s != "" && plainPrefix(s) == len(s) {
 		return append(b, s...)
@@ -81,7 +80,7 @@ func appendWord(b []byte, s string) []byte {
 	return strconv.AppendQuoteToASCII(b, s)
 }
 
-// plainPrefix returns how many bytes at the start of s need no quotes.
+// plainPrefix returns the number of bytes at the start of s that need no quotes.
 func plainPrefix(s string) int {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -127,14 +126,14 @@ func (f *field) scanValue() {
 
 func clip(s string) string { return s[:min(len(s), 20)] }
 
-// scanWords reads words that one space divides.
+// scanWords reads words that are separated by one space.
 func scanWords(s string) (words []string, rest, fault string) {
 	for {
 		var w string
 		if strings.HasPrefix(s, `"`) {
 			q, err := strconv.QuotedPrefix(s)
 			if err != nil {
-				return nil, "", "a quoted word does not end"
+				return nil, "", "a quoted word has no end"
 			}
 			w, _ = strconv.Unquote(q)
 			s = s[len(q):]
@@ -178,7 +177,7 @@ func scan(text string) []record {
 		case r.kind != "" && strings.HasPrefix(line, "  ") && len(line) > 2 && line[2] != ' ':
 			r.add(scanField(line[2:], n, 3))
 		default:
-			r.stray = append(r.stray, field{at: diag.Pos{Line: n, Column: 1}, fault: "the line is neither a field nor an entry"})
+			r.stray = append(r.stray, field{at: diag.Pos{Line: n, Column: 1}, fault: "the line is not a field or an entry"})
 		}
 	}
 	return records

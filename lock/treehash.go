@@ -29,7 +29,7 @@ const (
 // Mode is the mode of a file as git stores it.
 type Mode uint32
 
-// The modes that a tree may hold.
+// The modes that a tree may contain.
 const (
 	ModeRegular    Mode = 0o100644
 	ModeExecutable Mode = 0o100755
@@ -48,9 +48,9 @@ type TreeFile struct {
 //	rye-tree 1 LF
 //	MODE SP DIGEST SP PATH LF    for each file, sorted by the bytes of the path
 //
-// with the mode in six octal digits and the digest in 64 hexadecimal ones. No
-// path holds a line end, so different trees have different texts. A tree that
-// CheckTree refuses has no hash.
+// with the mode in six octal digits and the digest in 64 hexadecimal ones. No path
+// contains a line end, so different trees have different texts. It returns an error
+// for a tree that CheckTree refuses.
 func HashTree(files []TreeFile) (string, error) {
 	if err := diag.FromFindings("hashing the tree", CheckTree(files)); err != nil {
 		return "", err
@@ -76,9 +76,9 @@ func (f TreeFile) line() []byte {
 	return append(b, '\n')
 }
 
-// CheckTree reports every file that a tree may not hold: links, submodules and
-// other modes, names that not every system can hold or that are one where case
-// does not count, and sizes beyond the limits. Findings carry the path.
+// CheckTree reports every file that a tree may not contain: links, submodules and
+// other modes, names that some systems cannot store or that differ by case only, and
+// sizes beyond the limits. Findings have a path.
 func CheckTree(files []TreeFile) []diag.Finding {
 	var out []diag.Finding
 	if len(files) > MaxTreeFiles {
@@ -95,7 +95,7 @@ func CheckTree(files []TreeFile) []diag.Finding {
 		}
 		if other := seen.add(f.Path); other != "" {
 			out = append(out, diag.Finding{Severity: diag.SeverityError, Code: diag.PathEscape, Path: f.Path,
-				Message: "it and " + other + " are one name where case does not count, or one is a folder of the other"})
+				Message: "it and " + other + " are one name if case is ignored, or one is a directory of the other"})
 		}
 	}
 	if total > MaxTreeSize {
@@ -112,7 +112,7 @@ func (f TreeFile) wrong() (diag.Code, string) {
 	case f.Mode == 0o160000:
 		return diag.NotRegular, "it is a submodule"
 	case f.Mode != ModeRegular && f.Mode != ModeExecutable:
-		return diag.NotRegular, "it is neither a regular file nor an executable one"
+		return diag.NotRegular, "its mode is not that of a regular or executable file"
 	case f.Size < 0 || f.Size > MaxTreeFile:
 		return diag.TooLarge, "it is larger than a file may be"
 	}
@@ -126,7 +126,7 @@ func checkTreePath(p string) error {
 	return nil
 }
 
-// wrongTreePath says why a path can be no file of a tree, or "".
+// wrongTreePath returns why a path cannot be a file of a tree, or "".
 func wrongTreePath(p string) string {
 	switch {
 	case p == "" || len(p) > MaxTreePath:
@@ -134,16 +134,16 @@ func wrongTreePath(p string) string {
 	case path.Clean(p) != p || p[0] == '/' || p == ".." || strings.HasPrefix(p, "../"):
 		return "its path is not canonical"
 	case len(hidden.Scan([]byte(p))) > 0 || strings.ContainsFunc(p, decomposes):
-		return "its path holds characters that cannot be seen or have two spellings"
+		return "its path contains characters that are invisible or have two encodings"
 	case module.CheckFilePath(p) != nil:
-		return "its path has a name that not every system can hold"
+		return "its path has a name that some systems cannot store"
 	}
 	for elem := range strings.SplitSeq(p, "/") {
 		low := strings.ToLower(elem)
 		short, tilde := strings.CutPrefix(low, "git~")
 		switch {
 		case low == ".git" || tilde && strings.Trim(short, "0123456789") == "":
-			return "its path passes through a git folder"
+			return "its path passes through a .git directory"
 		case strings.HasSuffix(elem, " ") || len(elem) > 255:
 			return "an element of its path ends in a space or is too long"
 		}
@@ -151,18 +151,18 @@ func wrongTreePath(p string) string {
 	return ""
 }
 
-// decomposes reports letters with a second encoding that some file systems
-// take for the same name; combining marks are refused already.
+// decomposes reports whether a letter has a second encoding that some file systems
+// treat as the same name. module.CheckFilePath refuses combining marks.
 func decomposes(r rune) bool {
 	return r >= 0x1100 && r <= 0x11ff || r >= 0xa960 && r <= 0xa97f || r >= 0xd7b0 && r <= 0xd7ff ||
 		r >= 0xf900 && r <= 0xfaff || r >= 0x2f800 && r <= 0x2fa1f
 }
 
-// treeNames maps every path and folder, folded, to how it is written; a folder
-// ends in "/".
+// treeNames maps the folded form of every path and directory to its spelling; a
+// directory ends in "/".
 type treeNames map[string]string
 
-// add returns what p or a folder of it collides with, or "".
+// add returns the path that p or a directory of p collides with, or "".
 func (n treeNames) add(p string) string {
 	if was, taken := n[foldName(p)]; taken {
 		return strings.TrimSuffix(was, "/")

@@ -11,11 +11,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// LocalVersion is the version of a bundle that is a folder on this machine.
+// LocalVersion is the version of a bundle that is a local directory.
 const LocalVersion = "local"
 
-// CheckVersion returns nil when v is a semantic version written in full, with
-// the leading v: v1.2.3 or v1.2.3-pre.1, pseudo-versions among them.
+// CheckVersion returns nil if v is a complete semantic version with the leading v:
+// v1.2.3, v1.2.3-pre.1 or a pseudo-version.
 func CheckVersion(v string) error {
 	if why := wrongVersion(v); why != "" {
 		return diag.New(diag.VersionMismatch, "reading version %q: %s", v, why)
@@ -34,15 +34,15 @@ func wrongVersion(v string) string {
 	case !semver.IsValid(v):
 		return "it is not vMAJOR.MINOR.PATCH"
 	case semver.Build(v) != "":
-		return "a version here has no + part"
+		return "a version cannot have a + part"
 	case semver.Canonical(v) != v:
 		return "write " + semver.Canonical(v)
 	}
 	return ""
 }
 
-// IsCommit reports whether s is a commit or the beginning of one: 7 to 64
-// lower-case hexadecimal digits.
+// IsCommit reports whether s is a commit or a prefix of one: 7 to 64 lower-case
+// hexadecimal digits.
 func IsCommit(s string) bool {
 	return len(s) >= 7 && len(s) <= 64 && hexDigits(s)
 }
@@ -51,17 +51,16 @@ func isObject(s string) bool { return (len(s) == 40 || len(s) == 64) && hexDigit
 
 func hexDigits(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// PseudoVersion names a commit that has no version of its own. Older is the
-// newest version among its ancestors, or "".
+// PseudoVersion returns the version of a commit without a tag. Older is the newest
+// version among its ancestors, or "".
 func PseudoVersion(id ID, older string, t time.Time, commit string) string {
 	return module.PseudoVersion(id.Major, older, t, commit[:min(12, len(commit))])
 }
 
-// IsPseudo reports whether v names a commit.
+// IsPseudo reports whether v is a pseudo-version.
 func IsPseudo(v string) bool { return module.IsPseudoVersion(v) }
 
-// PseudoCommit returns the beginning of the commit that a pseudo-version names,
-// or "".
+// PseudoCommit returns the commit prefix in a pseudo-version, or "".
 func PseudoCommit(v string) string {
 	rev, err := module.PseudoVersionRev(v)
 	if err != nil {
@@ -70,7 +69,7 @@ func PseudoCommit(v string) string {
 	return rev
 }
 
-// CompareVersions orders versions of one bundle; it is total.
+// CompareVersions is a total order of the versions of one bundle.
 func CompareVersions(a, b string) int {
 	if c := semver.Compare(a, b); c != 0 {
 		return c
@@ -86,10 +85,10 @@ func MaxVersion(a, b string) string {
 	return a
 }
 
-// Newest returns the version to which a bundle is updated: the newest release
-// of the list that fits the id, is not excluded and is newer than the current
-// one, or else the current one. A pre-release is followed by newer pre-releases
-// of the same release, since only that one was named.
+// Newest returns the version to which a bundle is updated: the newest release in
+// the list that matches the id, is not excluded and is newer than the current one,
+// or the current one. A pre-release is updated to newer pre-releases of the same
+// release only.
 func Newest(id ID, current string, versions, excluded []string) string {
 	best := current
 	for _, v := range versions {
@@ -103,14 +102,14 @@ func Newest(id ID, current string, versions, excluded []string) string {
 	return best
 }
 
-// sameRelease reports whether two pre-releases come before one release.
+// sameRelease reports whether two pre-releases belong to one release.
 func sameRelease(v, current string) bool {
 	return !IsPseudo(current) && semver.Prerelease(current) != "" &&
 		strings.TrimSuffix(v, semver.Prerelease(v)) == strings.TrimSuffix(current, semver.Prerelease(current))
 }
 
-// NextVersion returns the oldest version of the list that is newer than v, not
-// excluded and no pre-release, or "": what an excluded version gives way to.
+// NextVersion returns the version that replaces an excluded one: the oldest in the
+// list that is newer than v, not excluded and not a pre-release, or "".
 func NextVersion(id ID, v string, versions, excluded []string) string {
 	best := ""
 	for _, c := range versions {

@@ -8,23 +8,23 @@ import (
 
 // Step is one edge of the requirement graph as the lock records it.
 type Step struct {
-	ID       string `json:"id"`                 // what is required
-	Wanted   string `json:"wanted"`             // the version asked for
-	Selected string `json:"selected,omitempty"` // the version locked; "" for a workspace member
-	From     string `json:"from,omitempty"`     // who asks: an id, or the path of a member; "" for the root
-	Dropped  string `json:"dropped,omitempty"`  // the version of From that asks, when another one was selected
+	ID       string `json:"id"`                 // the required bundle
+	Wanted   string `json:"wanted"`             // the required version
+	Selected string `json:"selected,omitempty"` // the locked version; "" for a workspace member
+	From     string `json:"from,omitempty"`     // the requiring bundle: an id, or the path of a member; "" for the root
+	Dropped  string `json:"dropped,omitempty"`  // the version of From that requires it, if another one was selected
 }
 
 // Node is one line of the tree.
 type Node struct {
 	Step
-	Seen     bool   `json:"seen,omitempty"` // its needs are shown where it first stands
+	Seen     bool   `json:"seen,omitempty"` // its needs are shown at its first occurrence
 	Children []Node `json:"children,omitempty"`
 }
 
 // Why returns a path of requirements from the root, or a workspace member, to a
-// bundle: the shortest to whoever asks for the version that is locked, if anybody
-// does. Nil when the lock does not hold it.
+// bundle: the shortest one to a bundle that requires the locked version, if there is
+// one. It is nil if the lock has no such bundle.
 func (l *Lock) Why(id string) []Step {
 	edges := l.edges()
 	from, depth := map[string]Step{}, map[string]int{}
@@ -32,7 +32,7 @@ func (l *Lock) Why(id string) []Step {
 	for _, at := range queue {
 		depth[at] = 0
 	}
-	var last []Step // who asks for it
+	var last []Step // the edges to it
 	for len(queue) > 0 {
 		at := queue[0]
 		queue = queue[1:]
@@ -60,7 +60,7 @@ func (l *Lock) Why(id string) []Step {
 	return path
 }
 
-// order puts what is true first.
+// order sorts true before false.
 func order(a, b bool) int {
 	switch {
 	case a == b:
@@ -71,7 +71,7 @@ func order(a, b bool) int {
 	return 1
 }
 
-// memberNames returns how members are named as the origin of a step.
+// memberNames returns the names of the members in Step.From.
 func (l *Lock) memberNames() []string {
 	var out []string
 	for _, m := range l.Members {
@@ -81,14 +81,11 @@ func (l *Lock) memberNames() []string {
 }
 
 func (m Member) name() string {
-	if m.ID != "" {
-		return m.ID
-	}
-	return m.Path
+	return cmp.Or(m.ID, m.Path)
 }
 
-// Tree returns what the root and the members require, and so on down; each
-// bundle's own needs stand once, where it is met first from the top.
+// Tree returns the requirements of the root and the members, recursively. The needs
+// of each bundle appear once, at its first occurrence.
 func (l *Lock) Tree() []Node {
 	edges := l.edges()
 	seen := map[string]bool{}
@@ -116,7 +113,7 @@ func grow(s Step, edges map[string][]Step, seen map[string]bool) Node {
 	return n
 }
 
-// edges returns the requirements by who asks, sorted by what is asked for.
+// edges returns the requirements by the requiring bundle, sorted by id.
 func (l *Lock) edges() map[string][]Step {
 	selected := map[string]string{}
 	for _, b := range l.Bundles {

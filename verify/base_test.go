@@ -41,8 +41,8 @@ func TestBase(t *testing.T) {
 		"capability": {edit(idCore, func(b *lock.Bundle) { b.Caps = []string{"x"} }), "its caps changed from nothing to x"},
 		"need gone":  {edit(idCore, func(b *lock.Bundle) { b.Needs = nil }), "its needs changed"},
 		"indirect":   {edit("github.com/acme/pii", func(b *lock.Bundle) { b.Commit = "99" }), "github.com/acme/pii v0.2.1 has the same version"},
-		"newer":      {edit(idCore, func(b *lock.Bundle) { b.Version, b.Commit = "v1.9.0", "99" }), "is locked at v1.9.0, the requirements lead to v1.8.2"},
-		"older":      {edit(idCore, func(b *lock.Bundle) { b.Version, b.Commit = "v1.8.0", "99" }), "the requirements lead to v1.8.2"},
+		"newer":      {edit(idCore, func(b *lock.Bundle) { b.Version, b.Commit = "v1.9.0", "99" }), "is locked at v1.9.0, the requirements result in v1.8.2"},
+		"older":      {edit(idCore, func(b *lock.Bundle) { b.Version, b.Commit = "v1.8.0", "99" }), "the requirements result in v1.8.2"},
 		"an update":  {edit(idCore, func(b *lock.Bundle) { b.Version, b.Require, b.Commit = "v1.9.0", "v1.9.0", "99" }), ""},
 		"removed":    {func(l *lock.Lock) { l.Bundles = l.Bundles[:1] }, ""},
 		"added": {func(l *lock.Lock) {

@@ -1,7 +1,7 @@
 package sbom
 
 // Document is a bill of materials in CycloneDX 1.6. Names and nesting are those
-// of the format, and only what is written here is part of it.
+// of the format. Only the fields that rye writes are part of it.
 type Document struct {
 	Schema       string       `json:"$schema"`
 	Format       string       `json:"bomFormat"`
@@ -13,7 +13,7 @@ type Document struct {
 	Dependencies []Dependency `json:"dependencies"`
 }
 
-// Metadata says what the document is about and what wrote it.
+// Metadata describes the document and the program that wrote it.
 type Metadata struct {
 	Timestamp string    `json:"timestamp,omitempty"`
 	Tools     Tools     `json:"tools"`
@@ -25,7 +25,7 @@ type Tools struct {
 	Components []Component `json:"components"`
 }
 
-// Component is one part: the project, a bundle, a folder of the workspace, the
+// Component is one part: the project, a bundle, a workspace member, the
 // system bundle, or an item.
 type Component struct {
 	Type       string     `json:"type"`
@@ -39,7 +39,7 @@ type Component struct {
 	Properties []Property `json:"properties,omitempty"`
 }
 
-// Supplier names who released a component.
+// Supplier names the signers of a component.
 type Supplier struct {
 	Name string `json:"name"`
 }
@@ -50,19 +50,19 @@ type Hash struct {
 	Content   string `json:"content"`
 }
 
-// External points to where a component comes from.
+// External is the origin of a component.
 type External struct {
 	Type string `json:"type"`
 	URL  string `json:"url"`
 }
 
-// Property is one fact that the format has no field for.
+// Property is a value that the format has no field for.
 type Property struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Dependency says what a component needs directly.
+// Dependency lists the direct dependencies of a component.
 type Dependency struct {
 	Ref       string   `json:"ref"`
 	DependsOn []string `json:"dependsOn,omitempty"`

@@ -9,9 +9,8 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// purl returns the package URL of a bundle. What the id alone leaves open, the
-// address and the commit, stands in a qualifier: two bundles of one lock never
-// have one package URL.
+// purl returns the package URL of a bundle. A qualifier contains the address and the
+// commit, so that two bundles of one lock have different package URLs.
 func purl(b lock.Bundle, id lock.ID) string {
 	kind, where := "generic", strings.Trim(hostPath(id), "/")
 	if parts := strings.Split(where, "/"); id.Kind == lock.HostID && parts[0] == "github.com" && len(parts) == 3 {
@@ -33,7 +32,7 @@ func purl(b lock.Bundle, id lock.ID) string {
 	return s.String()
 }
 
-// hostPath is the id without scheme and user.
+// hostPath returns the id without scheme and user.
 func hostPath(id lock.ID) string {
 	where := id.Repo
 	if _, rest, ok := strings.Cut(where, "://"); ok {
@@ -48,7 +47,7 @@ func hostPath(id lock.ID) string {
 	return path.Join(host+"/"+rest, id.Major)
 }
 
-// repository writes an address as a URL: git@host:path is none.
+// repository returns an address as a URL, also for git@host:path.
 func repository(at string) string {
 	if at == "" || strings.Contains(at, "://") {
 		return at

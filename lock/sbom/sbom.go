@@ -1,9 +1,8 @@
-// Package sbom writes what a lock says as a bill of materials, CycloneDX 1.6:
-// bundles with their signers and hashes, the folders of the workspace, the
-// system bundle, the executable items with their chains, and what needs what.
+// Package sbom converts a lock to a bill of materials in CycloneDX 1.6: bundles with
+// their signers and hashes, workspace members, the system bundle, the executable
+// items with their chains, and the dependencies. Equal locks give equal documents.
 //
-// The same lock gives the same document. It opens no file, asks nobody and
-// judges nothing: that the lock holds is for verify to say.
+// It reads no file, uses no network and does not check that the lock is valid.
 package sbom
 
 import (
@@ -18,11 +17,11 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// Params is what a document is made from. Lock is required.
+// Params contains the input of a document. Lock is required.
 type Params struct {
 	Lock    *lock.Lock
-	Project string // its name, "" when it has none
-	Program string // the version of the program that writes
+	Project string // its name, or ""
+	Program string // the version of rye
 	Epoch   string // SOURCE_DATE_EPOCH, seconds; "" writes no time
 	Serial  string // a UUID; "" writes none
 }
@@ -69,7 +68,7 @@ func timestamp(epoch string) (string, error) {
 	return time.Unix(n, 0).UTC().Format(time.RFC3339), nil
 }
 
-// writer adds components and what they need.
+// writer collects components and their dependencies.
 type writer struct {
 	*Document
 	refs  map[string]string // of a bundle, by id
@@ -77,7 +76,7 @@ type writer struct {
 }
 
 func (w *writer) add(c Component, needs ...string) {
-	if _, there := w.needs[c.Ref]; !there {
+	if _, known := w.needs[c.Ref]; !known {
 		w.Components = append(w.Components, c)
 	}
 	w.needs[c.Ref] = append(w.needs[c.Ref], needs...)
@@ -160,7 +159,7 @@ func (w *writer) members(l *lock.Lock) {
 	}
 }
 
-// items adds each item and the elements of its chain, each of which needs the
+// items adds each item and the elements of its chain. Each element depends on the
 // next.
 func (w *writer) items(l *lock.Lock) {
 	for _, it := range l.Items {
@@ -182,7 +181,7 @@ func element(l lock.Link) Component {
 	return Component{Type: "file", Ref: linkRef(l), Name: l.Ref.String(), Hashes: []Hash{{"SHA-256", l.Digest.Hex()}}}
 }
 
-// finish writes what needs what, sorted, each once.
+// finish sorts the components and writes the dependencies.
 func (w *writer) finish() {
 	slices.SortFunc(w.Components, func(a, b Component) int { return cmp.Or(cmp.Compare(a.Type, b.Type), cmp.Compare(a.Ref, b.Ref)) })
 	for _, c := range append([]Component{w.Metadata.Component}, w.Components...) {

@@ -149,7 +149,7 @@ func TestRefs(t *testing.T) {
 	for _, x := range d.Dependencies {
 		for _, r := range append(x.DependsOn, x.Ref) {
 			if !seen[r] {
-				t.Errorf("%s is no component", r)
+				t.Errorf("%s is not a component", r)
 			}
 		}
 	}
@@ -169,7 +169,7 @@ func TestSameBytes(t *testing.T) {
 		t.Errorf("one lock gives two documents\n%s\n%s", a, b)
 	}
 	if strings.Contains(string(a), "timestamp") || strings.Contains(string(a), "serialNumber") {
-		t.Errorf("it tells a time or a number that nobody asked for: %s", a)
+		t.Errorf("it has a time or a number that was not requested: %s", a)
 	}
 }
 
