@@ -66,4 +66,9 @@ func Join(path, key string) string {
 }
 
 // Index appends a list index to a path.
-func Index(path string, i int) string { return Join(path, strconv.Itoa(i)) }
+func Index(path string, i int) string {
+	if path == "" {
+		return strconv.Itoa(i)
+	}
+	return path + "." + strconv.Itoa(i)
+}
