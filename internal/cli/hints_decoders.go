@@ -5,7 +5,6 @@ import "github.com/ryeos/rye/diag"
 // decodersHints are the hints for fields and values of decoded files.
 func decodersHints() map[situation]string {
 	return map[situation]string{
-		{diag.ConfigError, "nearest"}:      "did you mean {nearest}?",
 		{diag.ValidationFailed, "nearest"}: "did you mean {nearest}?",
 	}
 }

@@ -1,14 +1,14 @@
-// Package dx reads the XML of a directive with a tolerant reader of its own:
-// "<" and "&" in prose stay text.
+// Package dx parses the XML of a directive with a tolerant parser: "<" and "&"
+// in prose stay text.
 //
-// It checks form, not meaning: schema rules, limits and capabilities are
-// judged elsewhere. It is no general XML library. The texts of <template>,
-// <example> and <raw> are opaque: no markup is looked for in them.
+// The texts of <template>, <example> and <raw> are opaque: they may contain
+// anything but their own end tag. Every element inside <metadata> and <inputs>
+// must be a known one, except below <context>, <params> and a hook's <inputs>,
+// which are open. Elements other than <metadata>, <inputs>, <outputs> and
+// <description> are prose for the model.
 //
-// Every element inside <metadata> and <inputs> must be a known one, except
-// below <context>, <params> and a hook's <inputs>, which are open. What stands
-// beside <metadata>, <inputs>, <outputs> and <description> is prose for the
-// model.
+// The package checks form, not meaning: it validates no schema, limits or
+// capabilities. It is not a general XML library.
 package dx
 
 import (
@@ -20,12 +20,12 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// maxFindings bounds the warnings and, apart from them, the errors of one file.
+// maxFindings bounds the warnings and, separately, the errors of one file.
 const maxFindings = 100
 
-// Directive reads the XML of a directive that starts at line firstLine of its
-// file and returns its fields with their places. The Doc holds what could be
-// read, also when a finding is an error:
+// Directive parses the XML of a directive that starts at line firstLine of its
+// file and returns its fields with their positions. The Doc has the fields that
+// parsed, even if a finding is an error:
 //
 //	name version extends        attributes of <directive>, as text
 //	description category author text
@@ -61,7 +61,7 @@ type directive struct {
 	firstLine int
 	lines     []int
 	doc       *tree.Doc
-	lenient   bool // unknown names are warnings here
+	lenient   bool // report unknown names as warnings
 	parts     map[string][]string
 	errors    []diag.Finding
 	warnings  []diag.Finding
@@ -98,7 +98,7 @@ func (d *directive) warnf(off int, code diag.Code, format string, args ...any) *
 	return add(&d.warnings, diag.Warnf(code, p.Line, p.Column, format, args...))
 }
 
-// add appends a finding and returns it for a Fix.
+// add appends a finding and returns it, so that a caller can set its reason.
 func add(fs *[]diag.Finding, f diag.Finding) *diag.Finding {
 	*fs = append(*fs, f)
 	return &(*fs)[len(*fs)-1]
@@ -110,7 +110,7 @@ func (d *directive) sorted() []diag.Finding {
 	return fs
 }
 
-// set records a field and where it stands.
+// set records a field and its position.
 func (d *directive) set(key string, off int, v any) {
 	if _, twice := d.doc.Root[key]; twice {
 		d.errorf(off, diag.ValidationFailed, "%s is given twice, first on line %d", key, d.doc.At(key).Line)
@@ -126,8 +126,8 @@ func (d *directive) mark(path string, off int) {
 	}
 }
 
-// A path longer than maxPath is not kept: what it names has its ancestor's
-// place. Otherwise one long name would be copied for everything below it.
+// A path longer than maxPath is not kept: its value has the position of an
+// ancestor. Otherwise one long name would be copied for every value below it.
 const (
 	maxPath  = 1024
 	longPath = "\x00"
@@ -147,15 +147,15 @@ func index(parent string, i int) string {
 	return tree.Index(parent, i)
 }
 
-// root returns the <directive> element and reports everything beside it.
+// root returns the <directive> element and reports everything outside it.
 func (d *directive) root(document *node) *node {
 	var root *node
 	for _, c := range document.children {
 		switch {
 		case c.tag == "" && strings.TrimSpace(c.text) != "":
-			d.errorf(c.off+blankPrefix(c.text), diag.ParsingError, "text stands outside <directive>")
+			d.errorf(c.off+blankPrefix(c.text), diag.ParsingError, "text outside <directive>")
 		case c.tag != "" && root != nil:
-			d.errorf(c.off, diag.ParsingError, "<%s> stands after the end of <%s>", c.tag, root.tag)
+			d.errorf(c.off, diag.ParsingError, "<%s> after the end of <%s>", c.tag, root.tag)
 		case c.tag != "":
 			root = c
 		}
@@ -172,9 +172,9 @@ func (d *directive) root(document *node) *node {
 
 func blankPrefix(s string) int { return len(s) - len(strings.TrimLeft(s, " \t\r\n")) }
 
-// judge turns repairs into findings. Only in prose, that is inside an element
-// of <directive> other than <metadata> and <inputs>, a repair is harmless:
-// everywhere else it may hide or forge a field.
+// judge turns repairs into findings: warnings in prose, which is every element
+// of <directive> other than <metadata> and <inputs>, and errors everywhere else,
+// where a repair may hide or forge a field.
 func (d *directive) judge(root *node, repairs []repair) {
 	var prose []*node
 	if root != nil {
@@ -206,10 +206,10 @@ func (d *directive) unknown(off int, what, where, word string, known []string, o
 	near(report(off, diag.ValidationFailed, "unknown %s in %s", what, where), word, known, open, closing)
 }
 
-// near adds the word that was probably meant.
+// near sets the nearest known word as a fact of the finding.
 func near(f *diag.Finding, word string, known []string, open, closing string) {
 	if n := suggest.Nearest(word, known); n != "" {
-		f.Fix = "did you mean " + open + n + closing + "?"
+		*f = f.WithReason("nearest", "nearest", open+n+closing)
 	}
 }
 
@@ -217,7 +217,7 @@ func (d *directive) unknownElement(n, parent *node, known ...string) {
 	d.unknown(n.off, "element <"+n.tag+">", "<"+parent.tag+">", n.tag, known, "<", ">")
 }
 
-// attributes reports those that are not known.
+// attributes reports the attributes that are not known.
 func (d *directive) attributes(n *node, known ...string) {
 	for _, a := range n.attrs {
 		if !contains(known, a.name) {
@@ -253,7 +253,7 @@ func (d *directive) noText(n *node) {
 	}
 }
 
-// text returns the text of an element that holds nothing else.
+// text returns the text of an element. It reports elements in it.
 func (d *directive) text(n *node, attrs ...string) string {
 	d.attributes(n, attrs...)
 	for _, c := range n.elements() {
@@ -262,5 +262,5 @@ func (d *directive) text(n *node, attrs ...string) string {
 	return n.ownText()
 }
 
-// source returns what stands inside an element as it is written.
+// source returns the content of an element as it is written.
 func (d *directive) source(n *node) string { return strings.TrimSpace(newlines(d.src[n.in:n.out])) }

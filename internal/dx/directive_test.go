@@ -2,6 +2,7 @@ package dx
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ line 45:43: PARSING_ERROR: <String> is never closed, kept as text`)
 		head := full[:off]
 		want := diag.Pos{Line: 11 + strings.Count(head, "\n"), Column: off - strings.LastIndex(head, "\n")}
 		if doc.Pos[path] != want {
-			t.Errorf("%s stands at %v, want %v", path, doc.Pos[path], want)
+			t.Errorf("position of %s: %v, want %v", path, doc.Pos[path], want)
 		}
 	}
 }
@@ -108,8 +109,8 @@ func wantFindings(t *testing.T, fs []diag.Finding, want string) {
 	var all []string
 	for _, f := range fs {
 		s := f.String()
-		if f.Fix != "" {
-			s += " (" + f.Fix + ")"
+		if f.Reason != "" {
+			s += fmt.Sprintf(" (%s %s)", f.Reason, f.Facts["nearest"])
 		}
 		all = append(all, s)
 	}
@@ -126,58 +127,58 @@ func in(metadata string) string {
 func TestHostileInputs(t *testing.T) {
 	for _, c := range []struct{ name, src, want string }{
 		{"empty", "", "line 1:1: PARSING_ERROR: there is no <directive> element"},
-		{"only text", "hello\n", "line 1:1: PARSING_ERROR: text stands outside <directive>\nline 1:1: PARSING_ERROR: there is no <directive> element"},
+		{"only text", "hello\n", "line 1:1: PARSING_ERROR: text outside <directive>\nline 1:1: PARSING_ERROR: there is no <directive> element"},
 		{"fine", in(""), ""},
 		{"xml declaration", "<?xml version=\"1.0\"?>\n" + in(""), ""},
 		{"doctype", "<!DOCTYPE x [<!ENTITY a \"b\">]>" + in(""), "line 1:1: PARSING_ERROR: document type declarations are refused\nline 1:1: PARSING_ERROR: there is no <directive> element"},
 		{"doctype inside", in("<author><!doctype x></author>"), "line 1:39: PARSING_ERROR: document type declarations are refused"},
-		{"other root", "<directiv name='x'/>", "line 1:1: VALIDATION_FAILED: unknown element <directiv> in the XML block (did you mean <directive>?)"},
-		{"two roots", in("") + "\n<directive/>", "line 2:1: PARSING_ERROR: <directive> stands after the end of <directive>"},
-		{"text after", in("") + "\n x", "line 2:2: PARSING_ERROR: text stands outside <directive>"},
+		{"other root", "<directiv name='x'/>", "line 1:1: VALIDATION_FAILED: unknown element <directiv> in the XML block (nearest <directive>)"},
+		{"two roots", in("") + "\n<directive/>", "line 2:1: PARSING_ERROR: <directive> after the end of <directive>"},
+		{"text after", in("") + "\n x", "line 2:2: PARSING_ERROR: text outside <directive>"},
 		{"never closed", "<directive>\n<metadata>", "line 1:1: PARSING_ERROR: <directive> is never closed\nline 1:1: PARSING_ERROR: there is no <directive> element"},
 		{"metadata never closed", "<directive>\n<metadata>\n<author>a</author></directive>", "line 2:1: PARSING_ERROR: <metadata> is never closed, kept as text\n" +
-			"line 2:1: VALIDATION_FAILED: text directly inside <directive> is not read\nline 3:1: VALIDATION_FAILED: <author> stands outside <metadata> (move it into <metadata>)"},
-		{"unknown element", in("\n<descripton>a</descripton>"), "line 2:1: VALIDATION_FAILED: unknown element <descripton> in <metadata> (did you mean <description>?)"},
+			"line 2:1: VALIDATION_FAILED: text directly inside <directive> is not read\nline 3:1: VALIDATION_FAILED: <author> must be inside <metadata>"},
+		{"unknown element", in("\n<descripton>a</descripton>"), "line 2:1: VALIDATION_FAILED: unknown element <descripton> in <metadata> (nearest <description>)"},
 		{"unknown element far from all", in("<zzz/>"), "line 1:31: VALIDATION_FAILED: unknown element <zzz> in <metadata>"},
-		{"unknown attribute", in(`<model teir="a"/>`), "line 1:38: VALIDATION_FAILED: unknown attribute teir in <model> (did you mean tier?)"},
+		{"unknown attribute", in(`<model teir="a"/>`), "line 1:38: VALIDATION_FAILED: unknown attribute teir in <model> (nearest tier)"},
 		{"markup in a text", in("<author>a<b>c</b></author>"), "line 1:40: VALIDATION_FAILED: unknown element <b> in <author>"},
 		{"repair in metadata", in("<description>a & b < c</description>"), "line 1:46: PARSING_ERROR: an unescaped \"&\", write &amp;\nline 1:50: PARSING_ERROR: an unescaped \"<\", write &lt;"},
 		{"html entity", in("<author>&nbsp;&#0;&#xD800;&#x1F600;</author>"), "line 1:39: PARSING_ERROR: an unescaped \"&\", write &amp;\n" +
 			"line 1:45: PARSING_ERROR: an unescaped \"&\", write &amp;\nline 1:49: PARSING_ERROR: an unescaped \"&\", write &amp;"},
 		{"unclosed in metadata", in("<tags><tag>a</tags>"), "line 1:37: PARSING_ERROR: <tag> is never closed, kept as text"},
 		{"stray end tag", in("</author>"), "line 1:31: PARSING_ERROR: </author> closes nothing, kept as text\nline 1:31: VALIDATION_FAILED: text in <metadata> where only elements are read"},
-		{"unquoted attribute", in("<limits turns=5></limits>"), "line 1:31: PARSING_ERROR: <limits is no tag: the value of \"turns\" is not quoted; kept as text\n" +
+		{"unquoted attribute", in("<limits turns=5></limits>"), "line 1:31: PARSING_ERROR: <limits is not a tag: the value of \"turns\" is not quoted; kept as text\n" +
 			"line 1:31: VALIDATION_FAILED: text in <metadata> where only elements are read\nline 1:47: PARSING_ERROR: </limits> closes nothing, kept as text"},
-		{"attribute given twice", in(`<limits turns="5" turns="6"/>`), "line 1:49: PARSING_ERROR: the attribute \"turns\" is given twice, the first one counts"},
+		{"attribute given twice", in(`<limits turns="5" turns="6"/>`), "line 1:49: PARSING_ERROR: the attribute \"turns\" is given twice, the first one is used"},
 		{"element and attribute", in(`<limits turns="5"><max_turns>6</max_turns></limits>`), "line 1:49: VALIDATION_FAILED: turns is given twice in <limits>"},
 		{"less in an attribute", in(`<hooks><hook event="error" condition="a < b"/></hooks>`), "line 1:71: PARSING_ERROR: an unescaped \"<\" in the attribute \"condition\", write &lt;"},
 		{"element given twice", in("<author>a</author>\n<author>b</author>"), "line 2:1: VALIDATION_FAILED: author is given twice, first on line 1"},
-		{"description in both places", "<directive><description>a</description>\n<metadata><description>b</description></metadata></directive>",
+		{"description in both elements", "<directive><description>a</description>\n<metadata><description>b</description></metadata></directive>",
 			"line 2:11: VALIDATION_FAILED: description is given twice, first on line 1"},
 		{"metadata given twice", "<directive><metadata/>\n<metadata/></directive>", "line 2:1: VALIDATION_FAILED: <metadata> is given twice"},
-		{"misplaced", "<directive><permissions>*</permissions></directive>", "line 1:12: VALIDATION_FAILED: <permissions> stands outside <metadata> (move it into <metadata>)"},
-		{"nearly metadata", "<directive><metdata/></directive>", "line 1:12: VALIDATION_FAILED: <metdata> is kept as prose (did you mean <metadata>?)"},
+		{"misplaced", "<directive><permissions>*</permissions></directive>", "line 1:12: VALIDATION_FAILED: <permissions> must be inside <metadata>"},
+		{"nearly metadata", "<directive><metdata/></directive>", "line 1:12: VALIDATION_FAILED: <metdata> is kept as prose (nearest <metadata>)"},
 		{"limits", in(`<limits turns="-1" tokens="1e3" spend="$1" depth="99999999999999999999" spawns=""/>`),
 			"line 1:46: VALIDATION_FAILED: turns must be a whole number, not \"-1\"\nline 1:58: VALIDATION_FAILED: tokens must be a whole number, not \"1e3\"\n" +
-				"line 1:70: VALIDATION_FAILED: spend must be a decimal number like 0.05, not \"$1\"\n" +
+				"line 1:70: VALIDATION_FAILED: spend must be a decimal number such as 0.05, not \"$1\"\n" +
 				"line 1:81: VALIDATION_FAILED: depth must be a whole number, not \"99999999999999999999\"\nline 1:111: VALIDATION_FAILED: spawns must be a whole number, not \"\""},
 		{"parallel", in(`<model parallel="yes"/>`), "line 1:48: VALIDATION_FAILED: parallel must be true or false, not \"yes\""},
 		{"permissions", in("<permissions><execute/><exec>a</exec>\n<execute><tol>a</tol><tool>a/../b</tool>\n<tool>a b</tool><type>tool</type></execute></permissions>"),
-			"line 1:44: VALIDATION_FAILED: <execute> is empty (write * for everything, or an id)\n" +
-				"line 1:54: VALIDATION_FAILED: unknown element <exec> in <permissions> (did you mean <execute>?)\n" +
-				"line 2:10: VALIDATION_FAILED: unknown element <tol> in <execute> (did you mean <tool>?)\n" +
-				"line 2:22: VALIDATION_FAILED: \"a/../b\" has an empty segment\nline 3:1: VALIDATION_FAILED: \"a b\" is no id with wildcards (write one id per element, like rye/bash/*)\n" +
+			"line 1:44: VALIDATION_FAILED: <execute> is empty: it needs an id, or * for every item\n" +
+				"line 1:54: VALIDATION_FAILED: unknown element <exec> in <permissions> (nearest <execute>)\n" +
+				"line 2:10: VALIDATION_FAILED: unknown element <tol> in <execute> (nearest <tool>)\n" +
+				"line 2:22: VALIDATION_FAILED: \"a/../b\" has an empty segment\nline 3:1: VALIDATION_FAILED: \"a b\" is not one id with wildcards, such as rye/bash/*\n" +
 				"line 3:17: VALIDATION_FAILED: unknown element <type> in <execute>"},
 		{"text beside permissions", in("<permissions>* <load>*</load></permissions>"), "line 1:44: VALIDATION_FAILED: text in <permissions> where only elements are read"},
 		{"hooks", in(`<hooks><hook evnt="error"/><hok/><hook event="e" layer="x"><not/></hook></hooks>`), "line 1:38: VALIDATION_FAILED: <hook> has no event\n" +
-			"line 1:44: VALIDATION_FAILED: unknown attribute evnt in <hook> (did you mean event?)\nline 1:58: VALIDATION_FAILED: unknown element <hok> in <hooks> (did you mean <hook>?)\n" +
-			"line 1:87: VALIDATION_FAILED: layer: \"x\" is no integer\nline 1:90: VALIDATION_FAILED: unknown element <not> in <hook>"},
+			"line 1:44: VALIDATION_FAILED: unknown attribute evnt in <hook> (nearest event)\nline 1:58: VALIDATION_FAILED: unknown element <hok> in <hooks> (nearest <hook>)\n" +
+			"line 1:87: VALIDATION_FAILED: layer: \"x\" is not of type integer\nline 1:90: VALIDATION_FAILED: unknown element <not> in <hook>"},
 		{"not around two", in(`<hooks><hook event="e"><condition><not><condition/><condition/></not></condition></hook></hooks>`),
-			"line 1:65: VALIDATION_FAILED: <not> must hold one condition, not 2"},
+			"line 1:65: VALIDATION_FAILED: <not> must contain one condition, not 2"},
 		{"inputs", "<directive><inputs>\n<input>a</input>\n<input name='a b' type='bool' required='1'/>\n<input name='c'/><input name='c'/>\n<inpt/> x\n<input name='d'>a & b</input></inputs></directive>",
-			"line 2:1: VALIDATION_FAILED: <input> has no name\nline 3:14: VALIDATION_FAILED: the name \"a b\" may hold letters, digits and _ only\n" +
-				"line 3:25: VALIDATION_FAILED: unknown type \"bool\" (did you mean boolean?)\nline 3:41: VALIDATION_FAILED: required must be true or false, not \"1\"\n" +
-				"line 4:18: VALIDATION_FAILED: the input \"c\" is declared twice\nline 5:1: VALIDATION_FAILED: unknown element <inpt> in <inputs> (did you mean <input>?)\n" +
+			"line 2:1: VALIDATION_FAILED: <input> has no name\nline 3:14: VALIDATION_FAILED: the name \"a b\" must have letters, digits and _ only\n" +
+				"line 3:25: VALIDATION_FAILED: unknown type \"bool\", not one of string, integer, number, boolean, array, object (nearest boolean)\nline 3:41: VALIDATION_FAILED: required must be true or false, not \"1\"\n" +
+				"line 4:18: VALIDATION_FAILED: the input \"c\" is declared twice\nline 5:1: VALIDATION_FAILED: unknown element <inpt> in <inputs> (nearest <input>)\n" +
 				"line 5:9: VALIDATION_FAILED: text in <inputs> where only elements are read\nline 6:19: PARSING_ERROR: an unescaped \"&\", write &amp;"},
 		{"invalid utf-8, nul and bidi are left to others", in("<author>\xff\x00\u202e</author>"), ""},
 		{"crlf", "<directive>\r\n<metadata>\r\n<zzz/></metadata></directive>", "line 3:1: VALIDATION_FAILED: unknown element <zzz> in <metadata>"},

@@ -46,18 +46,19 @@ func (d *directive) part(c *node) {
 	case "process":
 		d.prose("process", c)
 	case "model", "model_class", "limits", "permissions", "hooks", "tags", "author", "category":
-		d.errorf(c.off, diag.ValidationFailed, "<%s> stands outside <metadata>", c.tag).Fix = "move it into <metadata>"
+		d.errorf(c.off, diag.ValidationFailed, "<%s> must be inside <metadata>", c.tag)
 	default:
 		d.section(c)
 	}
 }
 
-// section keeps an element of the older form, and warns when its name is nearly
-// one that is read.
+// section keeps an element of the older form as prose. It warns if the name is
+// one edit away from a name that has a meaning.
 func (d *directive) section(c *node) {
 	for _, known := range [...]string{"metadata", "inputs", "outputs", "description", "process", "permissions", "limits"} {
 		if nearly(c.tag, known) {
-			d.warnf(c.off, diag.ValidationFailed, "<%s> is kept as prose", c.tag).Fix = "did you mean <" + known + ">?"
+			f := d.warnf(c.off, diag.ValidationFailed, "<%s> is kept as prose", c.tag)
+			*f = f.WithReason("nearest", "nearest", "<"+known+">")
 		}
 	}
 	if _, ok := d.doc.Pos["sections"]; !ok {
@@ -66,7 +67,7 @@ func (d *directive) section(c *node) {
 	d.prose(join("sections", c.tag), c)
 }
 
-// nearly reports one wrong, missing or extra letter, or two exchanged ones.
+// nearly reports whether a and b differ by one letter, or by two exchanged ones.
 func nearly(a, b string) bool {
 	if a == b || len(a) > len(b)+1 || len(b) > len(a)+1 {
 		return false
@@ -138,7 +139,7 @@ type option struct {
 	off        int
 }
 
-// options reads attributes and child elements alike. alias maps other names to
+// options returns the values of attributes and of child elements. alias maps other names to
 // the known ones. A key given twice is an error.
 func (d *directive) options(n *node, known []string, alias map[string]string) []option {
 	d.attributes(n, append(keys(alias), known...)...)
@@ -222,7 +223,7 @@ func (d *directive) limit(o option) (any, bool) {
 		whole, frac, point := strings.Cut(o.value, ".")
 		ok := whole != "" && (!point || frac != "") && strings.Trim(whole+frac, "0123456789") == ""
 		if !ok {
-			d.errorf(o.off, diag.ValidationFailed, "spend must be a decimal number like 0.05, not %q", o.value)
+			d.errorf(o.off, diag.ValidationFailed, "spend must be a decimal number such as 0.05, not %q", o.value)
 		}
 		return o.value, ok
 	}

@@ -73,7 +73,7 @@ func (d *directive) hookScalar(o option) any {
 	return o.value
 }
 
-// mapping collects the parts of one element.
+// mapping collects the values of one element.
 type mapping struct {
 	d    *directive
 	n    *node
@@ -112,7 +112,7 @@ func (d *directive) condition(n *node, path string) any {
 			if list := d.conditions(c, func(int) string { return at }); len(list) == 1 {
 				m.put("not", c.off, list[0])
 			} else {
-				d.errorf(c.off, diag.ValidationFailed, "<not> must hold one condition, not %d", len(list))
+				d.errorf(c.off, diag.ValidationFailed, "<not> must contain one condition, not %d", len(list))
 			}
 		case "path", "op", "operator", "value":
 			m.conditionPart(option{c.tag, d.text(c), c.off})
@@ -134,9 +134,9 @@ func (m *mapping) conditionPart(o option) {
 	}
 }
 
-// conditions reads the conditions inside any, all and not. A lone any, all or
-// not may stand for the condition that holds it, and <not path= op= value=/>
-// for a not around that comparison.
+// conditions reads the conditions inside any, all and not. An any, all or not
+// without a <condition> around it is a condition too, and
+// <not path= op= value=/> is a not around that comparison.
 func (d *directive) conditions(n *node, path func(i int) string) []any {
 	list := []any{}
 	if len(n.attrs) > 0 && n.tag == "not" {
@@ -227,7 +227,8 @@ func (d *directive) param(c *node, path string) any {
 	return d.typed(o, kind)
 }
 
-// typed converts a text, or reports why it cannot and keeps it.
+// typed converts a text to the kind. It reports a text that is not of the kind
+// and returns it unchanged.
 func (d *directive) typed(o option, kind string) any {
 	if kind == "string" {
 		return o.value
@@ -247,15 +248,15 @@ func (d *directive) typed(o option, kind string) any {
 		ok = kind == "object"
 	}
 	if !ok {
-		d.errorf(o.off, diag.ValidationFailed, "%s: %s is no %s", o.key, strconv.Quote(o.value), kind)
+		d.errorf(o.off, diag.ValidationFailed, "%s: %s is not of type %s", o.key, strconv.Quote(o.value), kind)
 		return o.value
 	}
 	return v
 }
 
 // open reads an element of any content: its text, or a map of its attributes
-// and elements, with the text between them under "text". What occurs several
-// times is a list.
+// and elements, with the text between them under "text". Elements with the same
+// name become a list.
 func (d *directive) open(n *node, path string) any {
 	elements := n.elements()
 	if len(n.attrs) == 0 && len(elements) == 0 {

@@ -55,8 +55,7 @@ func (d *directive) parameter(n *node, into map[string]any, path string, known .
 			into[a.name] = d.boolean(option{a.name, a.value, a.off})
 		case "type":
 			if !contains(inputTypes[:], a.value) {
-				f := d.errorf(a.off, diag.ValidationFailed, "unknown type %q", a.value)
-				f.Fix = "write one of " + strings.Join(inputTypes[:], ", ")
+				f := d.errorf(a.off, diag.ValidationFailed, "unknown type %q, not one of %s", a.value, strings.Join(inputTypes[:], ", "))
 				near(f, a.value, inputTypes[:], "", "")
 			}
 		case "name":
@@ -68,11 +67,11 @@ func (d *directive) parameter(n *node, into map[string]any, path string, known .
 	}
 }
 
-// name checks that {input:name} can refer to it.
+// name reports a name that {input:name} cannot refer to.
 func (d *directive) name(n *node, a attr) {
 	for i := range len(a.value) {
 		if c := a.value[i]; !(c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' || c >= '0' && c <= '9') {
-			d.errorf(a.off, diag.ValidationFailed, "the name %q may hold letters, digits and _ only", a.value)
+			d.errorf(a.off, diag.ValidationFailed, "the name %q must have letters, digits and _ only", a.value)
 			return
 		}
 	}
@@ -82,7 +81,7 @@ func (d *directive) name(n *node, a attr) {
 }
 
 // outputs reads <output name type required>description</output>, directly or
-// inside <success> and <failure>; these two may also hold only a text.
+// inside <success> and <failure>, which may also contain only a text.
 func (d *directive) outputs(n *node) {
 	list := []any{}
 	d.lenient = true
@@ -105,7 +104,7 @@ func (d *directive) outputList(n *node, on string, list *[]any) {
 		case on == "" && (c.tag == "success" || c.tag == "failure"):
 			d.outcome(c, path, list)
 		case c.tag != "":
-			d.warnf(c.off, diag.ValidationFailed, "<%s> in <%s> is not read", c.tag, n.tag).Fix = "only <output>, <success> and <failure> are"
+			d.warnf(c.off, diag.ValidationFailed, "<%s> in <%s> is not read, only <output>, <success> and <failure> are", c.tag, n.tag)
 		case strings.TrimSpace(c.text) != "":
 			d.warnf(c.off+blankPrefix(c.text), diag.ValidationFailed, "text in <%s> is not read", n.tag)
 		}

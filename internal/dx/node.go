@@ -11,7 +11,7 @@ type node struct {
 	children []*node
 	text     string // of text nodes; for opaque elements the inner source
 	off, end int    // the whole element in the source
-	in, out  int    // what stands between its tags
+	in, out  int    // the content between its tags
 }
 
 type attr struct {
@@ -19,13 +19,14 @@ type attr struct {
 	off         int // of the value
 }
 
-// repair is a place where the source is not well-formed and how it was read.
+// repair is a position at which the source is not well-formed; msg states how it
+// was parsed.
 type repair struct {
 	off int
 	msg string
 }
 
-// fault is a reason to read no further.
+// fault is an error that ends parsing.
 type fault struct {
 	off int
 	msg string

@@ -56,8 +56,8 @@ func (p *permissions) action(n *node) {
 	}
 }
 
-// kind reads <tool>rye/bash/*</tool>. Kinds are data, so any name may be one;
-// only what is nearly a known kind is taken for a slip.
+// kind reads <tool>rye/bash/*</tool>. Extractors declare kinds, so any name may
+// be one; a name close to a built-in kind is reported as a typing error.
 func (p *permissions) kind(c, action *node) {
 	known := []string{"tool", "directive", "knowledge", "config"}
 	if action.tag == "search" {
@@ -84,7 +84,7 @@ func (p *permissions) searchType(c *node, text string) {
 	case isKind(text):
 		p.add(c.off, "rye.search."+text+".*")
 	default:
-		p.d.errorf(c.off, diag.ValidationFailed, "<type> must name a kind of items, not %q", text)
+		p.d.errorf(c.off, diag.ValidationFailed, "<type> must be the name of a kind, not %q", text)
 	}
 }
 
@@ -92,16 +92,16 @@ func isKind(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// pattern checks an id with wildcards and writes it with points.
+// pattern checks an id with wildcards and returns it with points for slashes.
 func (p *permissions) pattern(n *node, text string) (string, bool) {
 	dotted := strings.ReplaceAll(text, "/", ".")
 	switch {
 	case text == "":
-		p.d.errorf(n.off, diag.ValidationFailed, "<%s> is empty", n.tag).Fix = "write * for everything, or an id"
+		p.d.errorf(n.off, diag.ValidationFailed, "<%s> is empty: it needs an id, or * for every item", n.tag)
 	case strings.Contains("."+dotted+".", ".."):
 		p.d.errorf(n.off, diag.ValidationFailed, "%q has an empty segment", text)
 	case !isPattern(dotted):
-		p.d.errorf(n.off, diag.ValidationFailed, "%q is no id with wildcards", text).Fix = "write one id per element, like rye/bash/*"
+		p.d.errorf(n.off, diag.ValidationFailed, "%q is not one id with wildcards, such as rye/bash/*", text)
 	default:
 		return dotted, true
 	}

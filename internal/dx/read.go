@@ -12,9 +12,9 @@ const (
 	maxAttrs = 64 // of one element
 )
 
-// reader turns source into nodes. Every "<" and "&" that begins no markup is
-// kept as text and noted as a repair. The work is linear in the source: what
-// was searched for in vain is never searched for again.
+// reader turns source into nodes. Every "<" and "&" that does not begin markup
+// is kept as text and recorded as a repair. The work is linear in the source: a
+// search that failed is not repeated.
 type reader struct {
 	src       string
 	i         int
@@ -22,11 +22,11 @@ type reader struct {
 	nodes     int
 	buf       strings.Builder
 	bufOff    int
-	lastClose map[string]int // where the last end tag of a name stands
+	lastClose map[string]int // offset of the last end tag of a name
 	unended   map[string]bool
 	strictTo  int // before this offset "<" ends an attribute's value
 	repairs   []repair
-	pending   []repair // of the start tag just read, if it stays one
+	pending   []repair // of the start tag just read, unless it becomes text
 	fault     *fault
 }
 
@@ -90,7 +90,7 @@ func (r *reader) step() {
 		}
 		r.keep(r.decode(rest[:n], r.i), n)
 	case strings.HasPrefix(rest, "<!--"):
-		r.section("<!--", "-->", func(int) {}) // "<!-->" opens a comment, it is none
+		r.section("<!--", "-->", func(int) {}) // "<!-->" begins a comment, as in HTML it does not end one
 	case strings.HasPrefix(rest, "<![CDATA["):
 		r.section("<![CDATA[", "]]>", func(n int) { r.keep(newlines(rest[len("<![CDATA["):n]), 0) })
 	case strings.HasPrefix(rest, "<!") && isDeclaration(rest[2:]):
@@ -136,7 +136,7 @@ func (r *reader) section(begin, end string, use func(n int)) {
 	}
 	if n < 0 {
 		r.unended[end] = true
-		r.less("what begins here is never closed with %s", end)
+		r.less("the section that begins here is never closed with %s", end)
 		return
 	}
 	n += len(begin)
@@ -150,8 +150,8 @@ func (r *reader) less(format string, args ...any) {
 	r.keep("<", 1)
 }
 
-// endTag closes an element. Elements inside it that are still open were no
-// elements: their tags become text.
+// endTag closes an element. The tags of elements inside it that are still open
+// become text.
 func (r *reader) endTag(rest string) {
 	n := nameLen(rest[2:])
 	name := rest[2 : 2+n]
@@ -233,8 +233,8 @@ func (r *reader) startTag() {
 // isOpaque reports whether the text of an element is never read as markup.
 func isOpaque(tag string) bool { return tag == "template" || tag == "example" || tag == "raw" }
 
-// opaque takes everything up to the element's first end tag as its text. There
-// is one, startTag has looked.
+// opaque keeps everything up to the element's first end tag as its text. startTag
+// has checked that there is one.
 func (r *reader) opaque(n *node) {
 	for at := n.in; ; {
 		at += strings.Index(r.src[at:], "</"+n.tag)

@@ -183,7 +183,7 @@ func FuzzDirective(f *testing.F) {
 		}
 		for what, p := range places {
 			if n := p.Line - 3; n < 0 || n >= len(lines) || p.Column < 1 || p.Column > len(lines[n])+1 {
-				t.Errorf("%q stands at %v", what, p)
+				t.Errorf("position of %q: %v", what, p)
 			}
 		}
 		for key := range doc.Root {

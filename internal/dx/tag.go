@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// tag reads the start tag at the current place. When there is none it says why.
+// tag parses the start tag at the current offset. It returns the reason if there
+// is none.
 func (r *reader) tag() (n *node, self bool, why string) {
 	const unescaped = `an unescaped "<", write &lt;`
 	start := r.i + 1
@@ -39,10 +40,10 @@ func (r *reader) tag() (n *node, self bool, why string) {
 		}
 		if bad != "" {
 			r.strictTo = max(r.strictTo, next)
-			return nil, false, fmt.Sprintf("<%s is no tag: %s; kept as text", n.tag, bad)
+			return nil, false, fmt.Sprintf("<%s is not a tag: %s; kept as text", n.tag, bad)
 		}
 		if slices.ContainsFunc(n.attrs, func(b attr) bool { return b.name == a.name }) {
-			marks = append(marks, repair{at, fmt.Sprintf("the attribute %q is given twice, the first one counts", a.name)})
+			marks = append(marks, repair{at, fmt.Sprintf("the attribute %q is given twice, the first one is used", a.name)})
 		} else {
 			n.attrs = append(n.attrs, a)
 		}
@@ -51,7 +52,7 @@ func (r *reader) tag() (n *node, self bool, why string) {
 }
 
 // attribute reads NAME="value" at an offset. A "<" in the value is repaired,
-// except in a stretch that an earlier attempt has already read in vain.
+// except before strictTo: an earlier attempt has parsed that part without success.
 func (r *reader) attribute(at int) (a attr, next int, marks []repair, bad string) {
 	s := r.src
 	k := at + nameLen(s[at:])
@@ -70,7 +71,7 @@ func (r *reader) attribute(at int) (a attr, next int, marks []repair, bad string
 			continue
 		}
 		if k < r.strictTo {
-			return a, k, nil, fmt.Sprintf("the value of %q holds an unescaped \"<\"", a.name)
+			return a, k, nil, fmt.Sprintf("the value of %q contains an unescaped \"<\"", a.name)
 		}
 		marks = append(marks, repair{k, fmt.Sprintf("an unescaped \"<\" in the attribute %q, write &lt;", a.name)})
 	}
@@ -131,8 +132,8 @@ func (r *reader) decode(s string, off int) string {
 	}
 }
 
-// reference returns what the reference at the start of s stands for, and its
-// size, or 0.
+// reference returns the text of the reference at the start of s, and its size,
+// or 0.
 func reference(s string) (string, int) {
 	n := strings.IndexByte(s[:min(len(s), 32)], ';')
 	if n < 0 {
