@@ -16,11 +16,11 @@ const (
 	stale     = time.Hour
 )
 
-// build writes e beside its place and moves it there in one step. That another
-// process was faster is no error: the caller looks again.
+// build writes e to a temporary directory and renames it. It is not an error if
+// another process was faster: the caller inspects the result.
 func (s *Store) build(parent, key string, found state, e *entry) error {
 	s.sweep.Do(s.sweepAll)
-	tmp, err := os.MkdirTemp(parent, temporary+"*") // the same parent: a read-only folder cannot change its own
+	tmp, err := os.MkdirTemp(parent, temporary+"*") // in the same parent, because a read-only directory cannot be moved to another
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,8 @@ func (s *Store) build(parent, key string, found state, e *entry) error {
 	return nil
 }
 
-// write fills the new folder dir and makes it durable and read-only.
+// write writes the files to the new directory dir, syncs it and makes it
+// read-only.
 func (e *entry) write(dir string) error {
 	for sub := range e.dirs {
 		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
@@ -78,7 +79,7 @@ func writeFile(path string, f TreeFile) (err error) {
 	return w.Sync()
 }
 
-// seal makes a folder durable and read-only; Windows knows neither for folders.
+// seal syncs a directory and makes it read-only. Windows supports neither.
 func seal(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -94,8 +95,8 @@ func seal(dir string) error {
 	return d.Sync()
 }
 
-// discard removes a folder of ours, read-only folders in it included. What
-// cannot be removed now is swept later.
+// discard removes a directory of the store, with read-only directories in it. A
+// directory that cannot be removed now is swept later.
 func discard(path string) {
 	filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -106,7 +107,7 @@ func discard(path string) {
 	os.RemoveAll(path)
 }
 
-// sweepAll removes what killed processes left behind.
+// sweepAll removes temporary directories of killed processes.
 func (s *Store) sweepAll() {
 	now := time.Now
 	if s.Now != nil {

@@ -1,10 +1,10 @@
-// Package cas puts verified bytes into read-only files named by their digest,
-// so that the bytes that were checked are the bytes that run.
+// Package cas stores verified bytes in read-only files named by their digest. The
+// bytes that run are then the bytes that were verified.
 //
-// It does not verify signatures and decides nothing about trust. What lies in
-// the store is never believed: an entry is read and compared before its path
-// is given out, and one that differs in anything is replaced. Against a writer
-// with the user's own rights who strikes after that, only Memfd helps.
+// It does not verify signatures. It does not trust the store either: an entry is
+// read and compared before its path is returned, and replaced if it differs. It
+// does not protect against a process of the same user that changes an entry
+// after that.
 package cas
 
 import (
@@ -22,11 +22,11 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// Store is a cache folder: items/<sha256>/<name> for single files and
-// trees/<digest>/ for sets of files. Its zero value with Dir set is ready, and
-// safe for many goroutines and processes at once.
+// Store is a cache directory: items/<sha256>/<name> for single files and
+// trees/<digest>/ for sets of files. The zero value with Dir set is ready to use.
+// It is safe for concurrent use, also by several processes.
 type Store struct {
-	Dir string           // absolute; created with mode 0700 when missing
+	Dir string           // absolute; created with mode 0700 if missing
 	Now func() time.Time // nil means time.Now
 
 	sweep sync.Once
@@ -44,8 +44,8 @@ const (
 	trees = "trees"
 )
 
-// File returns the path of a read-only file called name that holds b, whose
-// SHA-256 must be digest, alone in its folder.
+// File returns the path of a read-only file with the name and the bytes b, whose
+// SHA-256 must be digest. It is the only file in its directory.
 func (s *Store) File(digest [32]byte, name string, b []byte) (string, error) {
 	return s.single(digest, TreeFile{Rel: name, Bytes: b})
 }
@@ -60,36 +60,36 @@ func (s *Store) single(digest [32]byte, f TreeFile) (string, error) {
 		return "", diag.New(diag.HashMismatch, "materialising %q: the bytes do not have the digest sha256:%x", f.Rel, digest)
 	}
 	if strings.Contains(f.Rel, "/") {
-		return "", diag.New(diag.PathEscape, "materialising %q: a single file has no folder", f.Rel)
+		return "", diag.New(diag.PathEscape, "materialising %q: the name of a single file has no directory", f.Rel)
 	}
 	e, err := newEntry([]TreeFile{f})
 	if err != nil {
 		return "", err
 	}
-	// Two names for the same bytes must not share a folder, for a program
-	// would import one as the neighbour of the other.
+	// Two names for the same bytes need two directories: a program could import
+	// one file from the directory of the other.
 	key := hex.EncodeToString(digest[:])
 	tag := sha256.Sum256(fmt.Appendf(nil, "%t %s", f.Exec, f.Rel))
-	dir, err := s.place(items, key, key+"."+hex.EncodeToString(tag[:4]), e)
+	dir, err := s.put(items, key, key+"."+hex.EncodeToString(tag[:4]), e)
 	if err != nil {
 		return "", err
 	}
 	return filepath.Join(dir, f.Rel), nil
 }
 
-// Tree returns the path of a read-only folder that holds exactly files. Its
-// name is a digest over their sorted paths, execute bits and digests.
+// Tree returns the path of a read-only directory with exactly these files. Its name
+// is a digest of their sorted paths, execute bits and digests.
 func (s *Store) Tree(files []TreeFile) (string, error) {
 	e, err := newEntry(files)
 	if err != nil {
 		return "", err
 	}
-	return s.place(trees, e.digest(), "", e)
+	return s.put(trees, e.digest(), "", e)
 }
 
-// place returns the folder of an entry that was seen intact. When the folder
-// holds the same bytes under another name, alt takes its place.
-func (s *Store) place(kind, key, alt string, e *entry) (string, error) {
+// put returns the directory of an intact entry, and builds it if necessary. It uses
+// the key alt if the directory has the same bytes under another name.
+func (s *Store) put(kind, key, alt string, e *entry) (string, error) {
 	root, err := s.open(kind)
 	if err != nil {
 		return "", err
@@ -109,12 +109,12 @@ func (s *Store) place(kind, key, alt string, e *entry) (string, error) {
 			return "", diag.New(diag.FileSystemError, "materialising %s: %w", at, err)
 		}
 	}
-	return "", diag.New(diag.FileSystemError, "materialising %s/%s: it changes as often as it is written", kind, key)
+	return "", diag.New(diag.FileSystemError, "materialising %s/%s: another process keeps changing it", kind, key)
 }
 
 func (s *Store) open(kind string) (*openat.Dir, error) {
 	if s.Dir == "" {
-		return nil, diag.New(diag.ConfigError, "opening cache: the environment names no folder for it that is private").WithHint("set HOME or RYE_CACHE")
+		return nil, diag.New(diag.ConfigError, "opening cache: neither RYE_CACHE nor HOME names a private directory")
 	}
 	if !filepath.IsAbs(s.Dir) {
 		return nil, diag.New(diag.ConfigError, "opening cache: %q is not an absolute path", s.Dir)
@@ -124,7 +124,7 @@ func (s *Store) open(kind string) (*openat.Dir, error) {
 		err = os.Mkdir(filepath.Join(s.Dir, kind), 0o755)
 	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err).WithHint("make it writable, or let RYE_CACHE name another folder")
+		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err).WithReason("cache")
 	}
 	return openat.Open(s.Dir)
 }

@@ -50,7 +50,7 @@ func wantOnly(t testing.TB, dir string, want map[string]string) {
 		}
 		rel, _ := filepath.Rel(dir, p)
 		if !d.Type().IsRegular() {
-			t.Errorf("%s is no regular file", rel)
+			t.Errorf("%s is not a regular file", rel)
 			return nil
 		}
 		b, err := os.ReadFile(p)
@@ -115,7 +115,7 @@ func TestOneContentSeveralNames(t *testing.T) {
 	}
 }
 
-// A folder that another process mended between two looks is not "another name".
+// A folder that another process repaired between two looks is not "another name".
 func TestOtherName(t *testing.T) {
 	s := newStore(t)
 	sum := sha256.Sum256([]byte("same"))

@@ -18,7 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/openat"
 )
 
-// entry is what a folder of the store must hold, no more and no less.
+// entry is the exact content of a directory of the store.
 type entry struct {
 	files map[string]TreeFile
 	dirs  map[string]bool
@@ -31,7 +31,7 @@ func newEntry(files []TreeFile) (*entry, error) {
 			return nil, err
 		}
 		if _, twice := e.files[f.Rel]; twice {
-			return nil, diag.New(diag.ValidationFailed, "materialising files: %q stands twice", f.Rel)
+			return nil, diag.New(diag.ValidationFailed, "materialising files: duplicate path %q", f.Rel)
 		}
 		e.files[f.Rel] = f
 		for dir := path.Dir(f.Rel); dir != "." && !e.dirs[dir]; dir = path.Dir(dir) {
@@ -40,7 +40,7 @@ func newEntry(files []TreeFile) (*entry, error) {
 	}
 	for dir := range e.dirs {
 		if _, both := e.files[dir]; both {
-			return nil, diag.New(diag.ValidationFailed, "materialising files: %q is a file and a folder", dir)
+			return nil, diag.New(diag.ValidationFailed, "materialising files: %q is a file and a directory", dir)
 		}
 	}
 	return e, nil
@@ -56,8 +56,8 @@ func (e *entry) sorted() []TreeFile {
 	return list
 }
 
-// digest names a tree. Lengths stand before the paths, so that no two sets of
-// files are written alike.
+// digest returns the name of a tree. The length before each path makes the encoding
+// of two sets of files different.
 func (e *entry) digest() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "rye tree 1\n%d\n", len(e.files))
@@ -75,8 +75,8 @@ const (
 	absent
 )
 
-// inspect reads the folder at below root, whose path is dir, and compares
-// everything in it.
+// inspect reads the directory at in root, whose path is dir, and compares its
+// whole content.
 func (e *entry) inspect(root *openat.Dir, dir, at string) state {
 	found := 0
 	err := root.Walk(at, func(rel string, d openat.Entry) error {
@@ -85,7 +85,7 @@ func (e *entry) inspect(root *openat.Dir, dir, at string) state {
 		switch {
 		case d.Err != nil:
 			return d.Err
-		case d.IsDir() && e.dirs[name], listed && !d.IsDir() && holds(root, rel, f):
+		case d.IsDir() && e.dirs[name], listed && !d.IsDir() && matches(root, rel, f):
 			found++
 			return nil
 		}
@@ -100,10 +100,10 @@ func (e *entry) inspect(root *openat.Dir, dir, at string) state {
 	return broken
 }
 
-var errDiffers = errors.New("the folder differs")
+var errDiffers = errors.New("the directory differs")
 
-// holds reports whether the file at rel is f in content and mode.
-func holds(root *openat.Dir, rel string, f TreeFile) bool {
+// matches reports whether the file at rel has the content and mode of f.
+func matches(root *openat.Dir, rel string, f TreeFile) bool {
 	b, info, err := root.Read(rel, int64(len(f.Bytes)))
 	return err == nil && bytes.Equal(b, f.Bytes) && (runtime.GOOS == "windows" || info.Mode == modeOf(f))
 }
@@ -115,9 +115,9 @@ func modeOf(f TreeFile) os.FileMode {
 	return 0o444
 }
 
-// otherName reports whether the folder at holds the single file of e, intact,
+// otherName reports whether the directory at has the single file of e, intact,
 // under another name or with other execute bits. It is false for e's own name:
-// then another process has just mended the folder.
+// then another process has just repaired the directory.
 func (e *entry) otherName(root *openat.Dir, at string) bool {
 	n, other := 0, false
 	err := root.Walk(at, func(rel string, d openat.Entry) error {
@@ -128,8 +128,8 @@ func (e *entry) otherName(root *openat.Dir, at string) bool {
 		for _, f := range e.files {
 			turned := f
 			turned.Exec = !f.Exec
-			own := rel == at+"/"+f.Rel && holds(root, rel, f)
-			other = !own && (holds(root, rel, f) || holds(root, rel, turned))
+			own := rel == at+"/"+f.Rel && matches(root, rel, f)
+			other = !own && (matches(root, rel, f) || matches(root, rel, turned))
 		}
 		return nil
 	})

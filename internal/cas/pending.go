@@ -8,21 +8,21 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
+	"golang.org/x/sync/errgroup"
 )
 
-// snapshots is the folder of sets of files that were named by their caller.
+// snapshots is the directory of sets of files that have a key of the caller.
 const snapshots = "cas"
 
-// flushers is how many files are made durable at once: a journal takes several
-// flushes together.
+// flushers is the number of files that are synced at once: a journal combines
+// several syncs.
 const flushers = 16
 
-// Pending is a folder that is being filled, file by file. One goroutine uses
-// it; until Commit nobody else sees it.
+// Pending is a directory that receives files one by one. Only one goroutine may use
+// it. Other processes do not see it before Commit.
 type Pending struct {
 	s    *Store
 	tmp  string
@@ -30,7 +30,7 @@ type Pending struct {
 	rels []string
 }
 
-// Begin starts a new folder.
+// Begin starts a new directory.
 func (s *Store) Begin() (*Pending, error) {
 	root, err := s.open(snapshots)
 	if err != nil {
@@ -40,17 +40,17 @@ func (s *Store) Begin() (*Pending, error) {
 	s.sweep.Do(s.sweepAll)
 	tmp, err := os.MkdirTemp(filepath.Join(s.Dir, snapshots), temporary+"*")
 	if err != nil {
-		return nil, unwritable("creating a folder in the cache", err)
+		return nil, unwritable("creating a directory in the cache", err)
 	}
 	return &Pending{s: s, tmp: tmp, dirs: map[string]bool{".": true}}, nil
 }
 
 func unwritable(doing string, err error) error {
-	return diag.New(diag.FileSystemError, "%s: %w", doing, err).
-		WithHint("RYE_CACHE names another folder for the cache; rye cache gc makes room in this one")
+	return diag.New(diag.FileSystemError, "%s: %w", doing, err).WithReason("cache")
 }
 
-// Add writes one file. Paths that differ must not name one file here.
+// Add writes one file. It is an error if two paths name one file on this file
+// system.
 func (p *Pending) Add(f TreeFile) error {
 	if err := openat.CheckRel(f.Rel); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (p *Pending) Add(f TreeFile) error {
 	}
 	if err := p.write(f); err != nil {
 		if errors.Is(err, fs.ErrExist) {
-			return diag.New(diag.PathEscape, "writing %s into the cache: another path of the same files is the same here", f.Rel)
+			return diag.New(diag.PathEscape, "writing %s into the cache: another path names the same file on this file system", f.Rel)
 		}
 		return unwritable("writing "+f.Rel+" into the cache", err)
 	}
@@ -77,7 +77,7 @@ func (p *Pending) folder(rel string) error {
 	}
 	switch err := os.Mkdir(p.at(rel), 0o700); {
 	case errors.Is(err, fs.ErrExist):
-		return diag.New(diag.PathEscape, "writing %s into the cache: another path of the same files is the same here", rel)
+		return diag.New(diag.PathEscape, "writing %s into the cache: another path names the same file on this file system", rel)
 	case err != nil:
 		return unwritable("writing "+rel+" into the cache", err)
 	}
@@ -103,16 +103,16 @@ func (p *Pending) write(f TreeFile) (err error) {
 	return w.Chmod(modeOf(f))
 }
 
-// Commit makes everything durable and puts the folder at cas/key in one step.
-// What stood there is replaced when intact does not vouch for it; nil vouches
-// for nothing. Afterwards the Pending is used up.
+// Commit syncs the files and moves the directory to cas/key in one step. It keeps an
+// existing directory for which intact returns true and replaces any other; a nil
+// intact replaces all. The Pending cannot be used afterwards.
 func (p *Pending) Commit(ctx context.Context, key string, intact func(dir string) bool) (string, error) {
 	defer p.Discard()
 	if key == "" || strings.HasPrefix(key, ".") || strings.ContainsAny(key, `/\`) {
-		return "", diag.New(diag.Internal, "storing a snapshot: %q is no key", key)
+		return "", diag.New(diag.Internal, "storing a snapshot: %q is not a valid key", key)
 	}
 	target := filepath.Join(p.s.Dir, snapshots, key)
-	if there(target, intact) {
+	if present(target, intact) {
 		return target, nil
 	}
 	if err := p.flush(ctx); err != nil {
@@ -122,7 +122,7 @@ func (p *Pending) Commit(ctx context.Context, key string, intact func(dir string
 		if os.Rename(p.tmp, target) == nil {
 			return target, syncDir(filepath.Dir(target))
 		}
-		if there(target, intact) {
+		if present(target, intact) {
 			return target, nil
 		}
 		aside := p.tmp + ".old"
@@ -132,37 +132,28 @@ func (p *Pending) Commit(ctx context.Context, key string, intact func(dir string
 			return target, syncDir(filepath.Dir(target))
 		}
 	}
-	return "", diag.New(diag.FileSystemError, "storing %s: it changes as often as it is written", target)
+	return "", diag.New(diag.FileSystemError, "storing %s: another process keeps changing it", target)
 }
 
-func there(target string, intact func(string) bool) bool {
+func present(target string, intact func(string) bool) bool {
 	_, err := os.Lstat(target)
 	return err == nil && intact != nil && intact(target)
 }
 
-// flush makes the files durable, then the folders that name them.
+// flush syncs the files, then the directories: a directory must not name a file that
+// is not on the disk.
 func (p *Pending) flush(ctx context.Context) error {
-	todo := make(chan string)
-	errs := make([]error, flushers)
-	var wg sync.WaitGroup
-	for i := range flushers {
-		wg.Go(func() {
-			for rel := range todo {
-				if errs[i] == nil {
-					errs[i] = syncFile(p.at(rel))
-				}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(flushers)
+	for _, rel := range p.rels {
+		g.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
 			}
+			return syncFile(p.at(rel))
 		})
 	}
-	for _, rel := range p.rels {
-		if ctx.Err() != nil {
-			break
-		}
-		todo <- rel
-	}
-	close(todo)
-	wg.Wait()
-	if err := errors.Join(append(errs, ctx.Err())...); err != nil {
+	if err := g.Wait(); err != nil {
 		return err
 	}
 	for rel := range p.dirs {
@@ -175,17 +166,17 @@ func (p *Pending) flush(ctx context.Context) error {
 	return seal(p.tmp)
 }
 
-// Discard removes what Commit did not take.
+// Discard removes a Pending that was not committed.
 func (p *Pending) Discard() {
 	if _, err := os.Lstat(p.tmp); err == nil {
 		discard(p.tmp)
 	}
 }
 
-// SnapshotDir returns where cas/key is, whether or not it exists.
+// SnapshotDir returns the path of cas/key, which need not exist.
 func (s *Store) SnapshotDir(key string) string { return filepath.Join(s.Dir, snapshots, key) }
 
-// Remove removes cas/key in one step, so that no reader sees half of it.
+// Remove removes cas/key in one step: a reader sees all of it or nothing.
 func (s *Store) Remove(key string) error {
 	aside := filepath.Join(s.Dir, snapshots, temporary+key)
 	if err := os.Rename(s.SnapshotDir(key), aside); err != nil {
@@ -195,7 +186,7 @@ func (s *Store) Remove(key string) error {
 	return nil
 }
 
-// Snapshots lists the keys below cas.
+// Snapshots returns the keys in cas.
 func (s *Store) Snapshots() ([]string, error) {
 	des, err := os.ReadDir(filepath.Join(s.Dir, snapshots))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -153,7 +153,7 @@ func TestKillNine(t *testing.T) {
 		}
 		b, err := os.ReadFile(filepath.Join(s.Dir, items, de.Name(), "x"))
 		must(t, err)
-		if len(b) == 50 { // the child's own vandalism, seen before it was mended
+		if len(b) == 50 { // the child's own vandalism, seen before it was repaired
 			continue
 		}
 		sum := sha256.Sum256(b)

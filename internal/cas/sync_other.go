@@ -2,9 +2,9 @@
 
 package cas
 
-// syncFile does nothing: Windows flushes only through a handle that may write,
-// and the files are read-only by now. What a lost flush leaves is seen when the
-// file is read, for its digest differs, and fetched again.
+// syncFile does nothing: Windows syncs only through a writable handle, and the files
+// are read-only here. After a power loss the digest of the file differs, and it is
+// fetched again.
 func syncFile(string) error { return nil }
 
 func syncDir(string) error { return nil }

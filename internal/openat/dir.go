@@ -7,22 +7,22 @@ import (
 	"sync"
 )
 
-// Dir is an open trusted folder. It is safe for concurrent use; after Close
-// every call fails with fs.ErrClosed.
+// Dir is an open trusted directory. It is safe for concurrent use. After Close every
+// call fails with fs.ErrClosed.
 type Dir struct {
 	mu sync.RWMutex // held for reading while the backend's descriptor is in use
 	b  backend      // nil after Close
 }
 
-// backend opens below one folder without passing any link. Its callers have
-// checked that rel is canonical; list also takes ".".
+// backend reads below one directory without following links. Callers check first
+// that rel is canonical; list also accepts ".".
 type backend interface {
 	read(rel string, max int64) ([]byte, Info, error)
 	list(rel string) ([]fs.DirEntry, error)
 	close() error
 }
 
-// Open opens the trusted folder root. Links in root itself are followed.
+// Open opens the trusted directory root. Links in root itself are followed.
 func Open(root string) (*Dir, error) {
 	b, err := openBackend(root)
 	if err != nil {
@@ -31,7 +31,7 @@ func Open(root string) (*Dir, error) {
 	return &Dir{b: b}, nil
 }
 
-// Close releases the folder. It waits for reads under way.
+// Close closes the directory. It waits for reads in progress.
 func (d *Dir) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -43,7 +43,7 @@ func (d *Dir) Close() error {
 	return b.close()
 }
 
-// Read is the function Read below an open folder.
+// Read is the function Read in an open directory.
 func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
 	if err := CheckRel(rel); err != nil {
 		return nil, Info{}, err
@@ -56,11 +56,11 @@ func (d *Dir) Read(rel string, max int64) ([]byte, Info, error) {
 	return d.b.read(rel, max)
 }
 
-// Walk calls fn for everything below the folder rel, "." being the Dir itself,
-// and follows no link. Files come in the byte order of their paths; a folder
-// comes just before what it holds. When a folder cannot be listed fn is called
-// for it once more with Err set. fn may return fs.SkipDir for a folder and
-// fs.SkipAll; any other error ends the walk and is returned.
+// Walk calls fn for everything below the directory rel ("." is the Dir itself) and
+// follows no link. Files are in byte order of their paths, and a directory comes
+// just before its content. If a directory cannot be listed, fn is called for it
+// again with Err set. fn may return fs.SkipDir for a directory and fs.SkipAll; any
+// other error ends the walk and is returned.
 func (d *Dir) Walk(rel string, fn func(rel string, e Entry) error) error {
 	if rel != "." {
 		if err := CheckRel(rel); err != nil {
@@ -100,7 +100,7 @@ func (d *Dir) walk(rel string, des []fs.DirEntry, fn func(rel string, e Entry) e
 	return nil
 }
 
-// visit hands one entry to fn and, if it is a folder, what lies below.
+// visit calls fn for one entry and, if it is a directory, for everything below.
 func (d *Dir) visit(path string, de fs.DirEntry, fn func(rel string, e Entry) error) error {
 	e := Entry{Name: de.Name(), Type: de.Type()}
 	if e.Err = typeFault(path, e.Type); e.Err == nil {
@@ -118,7 +118,7 @@ func (d *Dir) visit(path string, de fs.DirEntry, fn func(rel string, e Entry) er
 	return skipped(d.walk(path, des, fn), e)
 }
 
-// skipped ends fs.SkipDir at the folder it was returned for or in.
+// skipped turns fs.SkipDir into nil at the directory that it skips.
 func skipped(err error, e Entry) error {
 	if err == fs.SkipDir && e.IsDir() {
 		return nil
@@ -126,8 +126,8 @@ func skipped(err error, e Entry) error {
 	return err
 }
 
-// byPath sorts names so that the files of a whole tree come in the byte order
-// of their paths: a folder counts with its slash.
+// byPath sorts names so that the files of a whole tree are in byte order of their
+// paths: a directory is compared with its slash.
 func byPath(a, b fs.DirEntry) int {
 	x, y := a.Name(), b.Name()
 	n := min(len(x), len(y))
@@ -137,7 +137,7 @@ func byPath(a, b fs.DirEntry) int {
 	return cmp.Compare(next(a, n), next(b, n))
 }
 
-// next is the byte of de's path at n, -1 after the end of a file's.
+// next returns the byte of de's path at n, -1 after the end of a file's path.
 func next(de fs.DirEntry, n int) int {
 	switch name := de.Name(); {
 	case n < len(name):

@@ -25,13 +25,12 @@ func tooLarge(rel string, max int64) *diag.Error {
 func failed(rel string, cause error) *diag.Error {
 	why := cause.Error()
 	if pe := new(fs.PathError); errors.As(cause, &pe) {
-		why = pe.Err.Error() // the path stands in the message already
+		why = pe.Err.Error() // the message has the path already
 	}
 	return fault(diag.FileSystemError, rel, why, cause)
 }
 
-// typeFault tells what is wrong with a name of that type where a plain file or
-// folder may stand.
+// typeFault returns an error for a type other than regular file and directory.
 func typeFault(rel string, t fs.FileMode) error {
 	switch {
 	case t == 0 || t == fs.ModeDir:

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	openFile   = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC // NONBLOCK: a pipe without a writer must not hold us
+	openFile   = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC // NONBLOCK: opening a pipe without a writer must not block
 	openFolder = openFile | unix.O_DIRECTORY
 
 	firstBuffer = 1 << 20 // a sparse file may claim any size
@@ -82,7 +82,7 @@ func checkStat(rel string, st *unix.Stat_t, max int64) error {
 		return notRegular(rel, "it is a pipe")
 	case mode != unix.S_IFREG:
 		return notRegular(rel, "it is a device or another special file")
-	case st.Nlink > 1: // none at all: an editor replaced it since it was opened
+	case st.Nlink > 1: // 0 is a file that an editor replaced after the open
 		return notRegular(rel, "it has more than one name (hard link)")
 	case st.Size > max:
 		return tooLarge(rel, max)
@@ -90,7 +90,7 @@ func checkStat(rel string, st *unix.Stat_t, max int64) error {
 	return nil
 }
 
-// readAll reads to the end, which may lie elsewhere than fstat said.
+// readAll reads to the end, which can differ from the size of fstat.
 func readAll(fd int, rel string, size, max int64) ([]byte, error) {
 	b := make([]byte, 0, min(size, firstBuffer)+1)
 	for {
@@ -123,7 +123,7 @@ func infoOf(st *unix.Stat_t, n int) Info {
 	return Info{Size: int64(n), Mode: mode, ModTime: time.Unix(st.Mtim.Unix()), Device: uint64(st.Dev), Inode: st.Ino}
 }
 
-// refused turns what open said into a code.
+// refused returns the error of a failed open, with a code.
 func (d *fdDir) refused(rel string, err error) error {
 	switch {
 	case errors.Is(err, unix.ELOOP):
@@ -138,9 +138,8 @@ func (d *fdDir) refused(rel string, err error) error {
 	return failed(rel, err)
 }
 
-// notFolder tells a link, which some systems report as "not a directory", from
-// a file that stands where a folder was expected: what is sought below a file
-// does not exist.
+// notFolder distinguishes a link, which some systems report as "not a directory",
+// from a file in the path: a path below a file does not exist.
 func (d *fdDir) notFolder(rel string, cause error) error {
 	for i := 0; i <= len(rel); i++ {
 		if i < len(rel) && rel[i] != '/' {
@@ -161,7 +160,7 @@ func (d *fdDir) notFolder(rel string, cause error) error {
 	return fault(diag.FileSystemError, rel, "an element of the path is not a directory", errors.Join(fs.ErrNotExist, cause))
 }
 
-// openByElement opens one element after the other without following links, for
+// openByElement opens the elements of a path one by one without following links, for
 // systems without openat2.
 func openByElement(dirfd int, rel string, flags int) (int, error) {
 	at := dirfd
@@ -182,7 +181,7 @@ func openByElement(dirfd int, rel string, flags int) (int, error) {
 	}
 }
 
-// retry repeats what a signal or a rename elsewhere interrupted.
+// retry repeats a call that a signal or a rename elsewhere interrupted.
 func retry(open func() (int, error)) (fd int, err error) {
 	for range 1000 {
 		fd, err = open()

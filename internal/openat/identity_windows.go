@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-const nonblock = 0 // no file below a folder blocks an open here
+const nonblock = 0 // no file blocks an open on Windows
 
 type identity struct{ links, device, inode uint64 }
 

@@ -2,8 +2,8 @@ package openat
 
 import "golang.org/x/sys/unix"
 
-// opener returns openat2 where the kernel has it. Before 5.6 it is ENOSYS, and
-// some container filters answer EPERM.
+// opener returns openat2 if the kernel has it. Before 5.6 the call is ENOSYS, and
+// some container filters return EPERM.
 func opener(root int) func(dirfd int, rel string, flags int) (int, error) {
 	fd, err := openBeneath(root, ".", openFolder)
 	if err != nil {

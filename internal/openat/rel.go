@@ -29,9 +29,9 @@ func wrongRel(rel string) string {
 	case rel[0] == '/':
 		return "the path is absolute"
 	case strings.IndexByte(rel, 0) >= 0:
-		return "the path holds NUL"
+		return "the path contains NUL"
 	case strings.IndexByte(rel, '\\') >= 0:
-		return "the path holds a backslash"
+		return "the path contains a backslash"
 	case !utf8.ValidString(rel):
 		return "the path is not UTF-8"
 	}
@@ -46,11 +46,11 @@ func wrongRel(rel string) string {
 	return ""
 }
 
-// wrongOnWindows tells why Windows would open something else than rel says.
+// wrongOnWindows returns why Windows would open another file than rel, or "".
 func wrongOnWindows(rel string) string {
 	for elem := range strings.SplitSeq(rel, "/") {
 		if i := strings.IndexFunc(elem, func(r rune) bool { return r < ' ' || strings.ContainsRune(`<>:"|?*`, r) }); i >= 0 {
-			return "the path holds a character that Windows gives a meaning"
+			return "the path contains a character that is reserved on Windows"
 		}
 		if strings.HasSuffix(elem, ".") || strings.HasSuffix(elem, " ") {
 			return "an element ends in a dot or space"

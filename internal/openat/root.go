@@ -7,10 +7,9 @@ import (
 	"os"
 )
 
-// rootDir is the backend over os.Root, for systems without openat. os.Root
-// keeps reads inside, but follows links that stay inside and does not mind
-// hard links, so every element is looked at first and the opened file must be
-// the one that was looked at.
+// rootDir is the backend over os.Root, for systems without openat. os.Root keeps reads
+// below the root but follows links inside it and permits hard links. Every element
+// is therefore inspected first, and the opened file must be the inspected one.
 type rootDir struct{ root *os.Root }
 
 func openRoot(root string) (backend, error) {
@@ -36,7 +35,7 @@ func (d rootDir) read(rel string, max int64) ([]byte, Info, error) {
 	if err != nil {
 		return nil, Info{}, failed(rel, err)
 	}
-	if id.links > 1 { // none at all: an editor replaced it since it was opened
+	if id.links > 1 { // 0 is a file that an editor replaced after the open
 		return nil, Info{}, notRegular(rel, "it has more than one name (hard link)")
 	}
 	b, err := io.ReadAll(io.LimitReader(f, min(max, math.MaxInt64-1)+1))
@@ -64,7 +63,7 @@ func (d rootDir) list(rel string) ([]fs.DirEntry, error) {
 
 // open returns the file at rel, which must have the given type.
 func (d rootDir) open(rel string, want fs.FileMode) (*os.File, fs.FileInfo, error) {
-	seen, err := d.look(rel, want)
+	seen, err := d.inspect(rel, want)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -84,8 +83,8 @@ func (d rootDir) open(rel string, want fs.FileMode) (*os.File, fs.FileInfo, erro
 	return f, fi, nil
 }
 
-// look checks the type of every element of rel and returns the last one's.
-func (d rootDir) look(rel string, want fs.FileMode) (fi fs.FileInfo, err error) {
+// inspect checks the type of every element of rel and returns that of the last.
+func (d rootDir) inspect(rel string, want fs.FileMode) (fi fs.FileInfo, err error) {
 	for i := 0; i <= len(rel); i++ {
 		if i < len(rel) && rel[i] != '/' {
 			continue

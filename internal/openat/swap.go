@@ -2,8 +2,8 @@ package openat
 
 import "os"
 
-// swapByRename moves what stands at newPath to aside and oldPath into its
-// place. Between the two steps newPath does not exist.
+// swapByRename renames newPath to aside and oldPath to newPath. Between the two steps
+// newPath does not exist.
 func swapByRename(oldPath, newPath, aside string) error {
 	if err := os.Rename(newPath, aside); err != nil {
 		return err

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Swap puts oldPath in the place of newPath, which must exist, and what stood
-// there at aside. Where the file system can, newPath exists all the time.
+// Swap renames newPath, which must exist, to aside, and oldPath to newPath. If the
+// file system supports it, newPath exists at every moment.
 func Swap(oldPath, newPath, aside string) error {
 	if unix.RenamexNp(oldPath, newPath, unix.RENAME_SWAP) == nil {
 		return os.Rename(oldPath, aside)

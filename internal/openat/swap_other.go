@@ -2,6 +2,5 @@
 
 package openat
 
-// Swap puts oldPath in the place of newPath, which must exist, and what stood
-// there at aside.
+// Swap renames newPath, which must exist, to aside, and oldPath to newPath.
 func Swap(oldPath, newPath, aside string) error { return swapByRename(oldPath, newPath, aside) }

@@ -1,9 +1,9 @@
-// Package runlog is the record of runs that this machine keeps for its user: one
-// line of JSON for each, in two files of bounded size.
+// Package runlog keeps a local record of runs for the user of this machine: one line
+// of JSON for each run, in two files of bounded size.
 //
-// It tells which item ran, when, for how long and how it ended. It never holds
-// parameters, results, messages or paths, it is sent nowhere, and no run fails
-// because a line could not be written.
+// A line has the item, the time, the duration and the code of the result. It has no
+// parameters, results, messages or paths. The record is not sent anywhere, and no
+// run fails because a line cannot be written.
 package runlog
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// DefaultMax is the size at which the newer file becomes the older one.
+// DefaultMax is the size in bytes at which the newer file becomes the older one.
 const DefaultMax = 1 << 20
 
 const (
@@ -28,14 +28,15 @@ const (
 	older = "runs.1.jsonl"
 )
 
-// maxLine bounds a line: one write of that size is not torn by another.
+// maxLine is the largest line in bytes: one write of that size is not mixed with
+// another.
 const maxLine = 2 << 10
 
 // Entry is one run.
 type Entry struct {
 	Time     time.Time `json:"time"` // when it ended
 	Ref      string    `json:"ref"`
-	Space    string    `json:"space,omitempty"` // where the item came from
+	Space    string    `json:"space,omitempty"` // of the item
 	Version  string    `json:"version,omitempty"`
 	Digest   string    `json:"digest,omitempty"` // of the item's file
 	Surface  string    `json:"surface,omitempty"`
@@ -44,7 +45,7 @@ type Entry struct {
 	CPU      int64     `json:"cpu_ms,omitempty"`
 }
 
-// Log is a record in a folder. Its zero value with Dir set is ready.
+// Log is a record in a directory. The zero value with Dir set is ready to use.
 type Log struct {
 	Dir string // "" keeps no record
 	Max int64  // zero means DefaultMax
@@ -52,8 +53,8 @@ type Log struct {
 
 func (l *Log) path(name string) string { return filepath.Join(l.Dir, name) }
 
-// Append adds one line. Processes may do so at once: a line is one write at the
-// end of the file.
+// Append adds one line. Several processes may append at once: a line is one write at
+// the end of the file.
 func (l *Log) Append(e Entry) error {
 	if l.Dir == "" {
 		return nil
@@ -81,8 +82,8 @@ func failed(err error) error {
 	return diag.New(diag.FileSystemError, "recording a run: %w", err)
 }
 
-// open opens the newer file, and makes it the older one when it is full. Two
-// processes that do so at once may lose lines, never the bound.
+// open opens the newer file, after making it the older one if it is full. Two
+// processes that do so at once can lose lines, but do not exceed the bound.
 func (l *Log) open() (*os.File, error) {
 	name := l.path(newer)
 	fi, err := os.Lstat(name)
@@ -101,11 +102,11 @@ func (l *Log) open() (*os.File, error) {
 	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// State is what is known of the record itself.
+// State describes the record itself.
 type State struct {
 	Files   int   `json:"files"`
 	Bytes   int64 `json:"bytes"`
-	Skipped int   `json:"skipped"` // lines that are none
+	Skipped int   `json:"skipped"` // lines that are not valid
 }
 
 // Read returns every run, the oldest first.

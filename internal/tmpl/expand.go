@@ -9,11 +9,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Expand fills ${VAR} and ${VAR:-default} (upper-case names) from env, and
-// {name} (lower-case names) from vars. A variable that is unset or empty gives
-// the default, or nothing; a {name} that vars does not hold and a ${name} in
-// lower case stay as they are. {param:NAME}, a ${VAR that does not end and
-// braces in a default are CONFIG_ERROR.
+// Expand replaces ${VAR} and ${VAR:-default} (upper-case names) from env, and {name}
+// (lower-case names) from vars. An unset or empty variable becomes the default, or
+// nothing. A {name} that is not in vars, and a ${name} in lower case, stay as they
+// are. {param:NAME}, an unclosed ${VAR and braces in a default are CONFIG_ERROR.
 func Expand(s string, env, vars map[string]string) (string, error) {
 	out, err := fill(s, env, vars)
 	if err != nil {
@@ -49,10 +48,9 @@ func fill(s string, env, vars map[string]string) (string, error) {
 	return b.String(), nil
 }
 
-// ExpandArgv expands each element, which stays one element whatever it holds.
-// An element that is exactly {param:NAME} becomes the parameter: a string as
-// it is, anything else as compact JSON; the element is dropped when params
-// does not hold it.
+// ExpandArgv expands each element, which stays one element with any value. An
+// element that is exactly {param:NAME} becomes the parameter: a string as it is,
+// any other value as compact JSON. It is dropped if params does not have it.
 func ExpandArgv(args []string, env, vars map[string]string, params map[string]any) ([]string, error) {
 	out := make([]string, 0, len(args))
 	for i, arg := range args {

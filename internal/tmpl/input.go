@@ -7,12 +7,12 @@ type reference struct {
 	raw      string // as written
 	name     string
 	fallback string
-	optional bool // fallback counts
+	optional bool // fallback replaces a missing value
 }
 
-// Inputs fills the references to inputs: {input:k} stays as it is when values
-// does not hold k, {input:k?} becomes nothing, {input:k:default} and
-// {input:k|default} the default. A default reaches to the next closing brace.
+// Inputs replaces references to inputs. If values does not have k, {input:k} stays as
+// it is, {input:k?} becomes nothing, {input:k:default} and {input:k|default} become
+// the default, which ends at the next closing brace.
 func Inputs(s string, values map[string]string) string {
 	var b strings.Builder
 	scan(s, func(text string, r reference) {
@@ -33,7 +33,7 @@ func Inputs(s string, values map[string]string) string {
 
 const inputHead = "{input:"
 
-// scan cuts s into texts and the references after them; the last has none.
+// scan calls piece for each text and the reference after it; the last text has none.
 func scan(s string, piece func(text string, r reference)) {
 	last := strings.LastIndexByte(s, '}') // no reference begins after it, which keeps the scan linear
 	done, at := 0, 0
@@ -53,7 +53,7 @@ func scan(s string, piece func(text string, r reference)) {
 	}
 }
 
-// parseInput reads the reference that s begins with; s holds a closing brace.
+// parseInput parses the reference at the beginning of s, which has a closing brace.
 func parseInput(s string) (reference, bool) {
 	n := len(inputHead) + span(s[len(inputHead):], isInputName)
 	r := reference{name: s[len(inputHead):n]}

@@ -1,9 +1,8 @@
 // Package tmpl fills in the templates of runtimes and the input references of
 // directives.
 //
-// Every text is scanned once, from left to right, and what is filled in is
-// never looked at again: a value that contains template syntax stays as it is
-// (the original expanded "${SECRET}" out of a parameter). Nothing here reads
-// the environment or quotes on its own; ShellQuote is for callers who build a
-// shell string.
+// Every text is scanned once, from left to right, and values are not scanned: a
+// value that contains template syntax stays as it is. (The Python version expanded
+// "${SECRET}" in a parameter.) The package does not read the environment and does
+// not quote; callers that build a shell string use ShellQuote.
 package tmpl

@@ -161,7 +161,7 @@ func TestInputs(t *testing.T) {
 		"{input:missing|def}":        "def",
 		"{input:missing:}":           "",
 		"{input:missing:a:b|c?}":     "a:b|c?",
-		"{input:missing:{input:k}}":  "{input:k}", // one scan: the default ends at the first brace and is not looked at
+		"{input:missing:{input:k}}":  "{input:k}", // one scan: the default ends at the first brace and is not scanned
 		"{input:k:def}":              "v",
 		"{input:k|def}":              "v",
 		"{input:empty:def}":          "",
@@ -222,8 +222,8 @@ func TestShellQuote(t *testing.T) {
 
 var seeds = []string{"", "${HOME}", "${X:-d}", "{tool_path}", "{param:a}", "{input:k}", "{input:k|d}", "{input:k?}", "${", "{", "${A:-{b}}", "a${A}{b}${c}{D}", "{input:{input:k}}", "\xff\x00"}
 
-// What is filled in is never looked at again: with a value of template syntax
-// the result is that of a neutral marker, the marker replaced.
+// Values are not scanned: a value with template syntax gives the result of a neutral
+// marker with the marker replaced.
 func FuzzExpand(f *testing.F) {
 	for _, s := range seeds {
 		f.Add(s, "${A}{b}")

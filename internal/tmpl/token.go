@@ -9,8 +9,8 @@ const (
 	variable      // ${NAME} or ${NAME:-default}
 	name          // {name}
 	param         // {param:NAME}
-	lower         // ${name}: a shell's, not ours
-	broken        // why tells what is wrong
+	lower         // ${name}: shell syntax, not a template
+	broken        // a template with an error, see why
 )
 
 // token is one piece of a template.
@@ -20,7 +20,7 @@ type token struct {
 	name, def, why string
 }
 
-// cut takes the first piece off *s, which is not empty.
+// cut removes the first piece from *s, which is not empty, and returns it.
 func cut(s *string) token {
 	t := first(*s)
 	*s = (*s)[len(t.raw):]
@@ -41,7 +41,7 @@ func first(s string) token {
 	return token{raw: s[:i]}
 }
 
-// dollar reads what begins with "${".
+// dollar parses a text that begins with "${".
 func dollar(s string) token {
 	n := 2 + span(s[2:], isUpper)
 	if n == 2 || n < len(s) && isWord(s[n]) || isDigit(s[2]) {
@@ -59,7 +59,7 @@ func dollar(s string) token {
 	return foreign(s)
 }
 
-// defaulted reads ${NAME:-default}, its name ending at n.
+// defaulted parses ${NAME:-default}, whose name ends at n.
 func defaulted(s string, n int) token {
 	def := s[n+2:]
 	i := strings.IndexAny(def, "{}")
@@ -72,7 +72,7 @@ func defaulted(s string, n int) token {
 	return token{kind: variable, raw: s[:n+2+i+1], name: s[2:n], def: def[:i]}
 }
 
-// foreign takes a ${...} that is not ours; a {name} in it is none either.
+// foreign parses a ${...} that is not a template. A {name} in it is not one either.
 func foreign(s string) token {
 	n := 2 + span(s[2:], isWord)
 	if n > 2 && n < len(s) && s[n] == '}' {
@@ -81,7 +81,7 @@ func foreign(s string) token {
 	return token{raw: s[:2]}
 }
 
-// brace reads what begins with "{".
+// brace parses a text that begins with "{".
 func brace(s string) token {
 	n := 1 + span(s[1:], isWord)
 	id := s[1:n]
@@ -119,7 +119,7 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' || c == '_' || isDigit(c) }
 func isWord(c byte) bool  { return isUpper(c) || 'a' <= c && c <= 'z' }
 
-// isLowerName reports whether id, made of word bytes, is a name of ours.
+// isLowerName reports whether id, made of word bytes, is the name of a template.
 func isLowerName(id string) bool {
 	return !isDigit(id[0]) && strings.ToLower(id) == id
 }
