@@ -148,7 +148,7 @@ func vectors(t testing.TB) map[string][]byte {
 	}
 }
 
-// documents are the trust documents that belong to the key.
+// documents are the trust documents of the key.
 func documents(t testing.TB) map[string][]byte {
 	t.Helper()
 	ctx := t.Context()
@@ -172,8 +172,7 @@ func documents(t testing.TB) map[string][]byte {
 	return out
 }
 
-// otherDocuments speak of a colleague's key, and of what comes later in the
-// life of a key.
+// otherDocuments are those of a colleague's key, and later ones of the key.
 func otherDocuments(t testing.TB, day time.Time, revocation []byte) map[string][]byte {
 	t.Helper()
 	ctx := t.Context()
@@ -253,7 +252,7 @@ func TestExamples(t *testing.T) {
 	}
 	for _, p := range slices.Sorted(maps.Keys(have)) {
 		if want[p] == nil && !strings.HasPrefix(p, "json/") && !strings.HasPrefix(p, "packages/") {
-			t.Errorf("examples/%s is no example that the test makes", p)
+			t.Errorf("examples/%s is not made by the test", p)
 		}
 	}
 	once := generate(t, want)
@@ -274,7 +273,7 @@ func write(t testing.TB, name string, b []byte) {
 	}
 }
 
-// The vectors of the specification, written out: they may never change.
+// The vectors of the specification, written out: they must not change.
 func TestSpecifiedVectors(t *testing.T) {
 	got := vectors(t)
 	for name, want := range map[string]string{

@@ -20,7 +20,7 @@ import (
 // logFiles are the files of the log, below examples/state.
 var logFiles = []string{auditlog.File, auditlog.HeadFile}
 
-// signatureLog writes down three of the examples as the program would.
+// signatureLog records three of the examples as the program would.
 func signatureLog(t testing.TB, files map[string][]byte) map[string][]byte {
 	t.Helper()
 	fp := sign.FingerprintOf(testKey.Public())
@@ -61,7 +61,7 @@ func digest(t testing.TB, files map[string][]byte, name string) string {
 	return item.DigestOf(files[name]).String()
 }
 
-// The log of the examples holds as it is, and no other way.
+// The log of the examples is valid, and every change of it has a finding.
 func TestSignatureLog(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range logFiles {

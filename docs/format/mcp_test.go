@@ -12,10 +12,10 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// What mcp.md shows as the canonical forms are those whose digests stand in the
-// example, and the program reads the example so.
+// The canonical forms in mcp.md have the digests of the example, and the program
+// reads the example in the same way.
 func TestMCPItems(t *testing.T) {
-	h := newHouse(t)
+	h := newWorkspace(t)
 	root := h.spaces.Of(space.Project)
 	it, err := h.resolver.File(t.Context(), root, "tools/mcp/notes/text_x2ecount.yaml")
 	if err != nil {

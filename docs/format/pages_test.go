@@ -33,8 +33,7 @@ func read(t *testing.T, name string) string {
 	return string(b)
 }
 
-// A block that shows an example stands directly below a comment that names the
-// file.
+// A block that shows an example is directly below a comment that names the file.
 var shown = regexp.MustCompile("(?m)^<!-- show (examples/[^ ]+) -->\n")
 
 // TestPagesShowTheExamples compares every block with its file;
@@ -158,7 +157,7 @@ func TestPagesNameCodes(t *testing.T) {
 				continue
 			}
 			if _, ok := diag.Lookup(diag.Code(word)); !ok {
-				t.Errorf("%s names %s, which is no code", page, word)
+				t.Errorf("%s names %s, which is not a code", page, word)
 			}
 		}
 	}

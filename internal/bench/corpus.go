@@ -12,7 +12,7 @@ import (
 //go:embed templates
 var templates embed.FS
 
-// sort is one sort of item of the corpus.
+// sort is one kind of item of the corpus.
 type sort struct {
 	folder, template, ext string
 	share                 int // of ten items

@@ -12,14 +12,14 @@ import (
 )
 
 // git measures the hook and verify --rev in a repository of the largest corpus,
-// beside the plumbing that any such hook must call.
+// and the plumbing that any such hook must call.
 func (b *bench) git() error {
 	if _, err := exec.LookPath("git"); err != nil {
 		fmt.Println("\ngit: left out, there is no git")
 		return nil
 	}
 	n := b.sizes[len(b.sizes)-1]
-	dir, err := b.corpus(n) // signed anew where an earlier step did: nothing changes
+	dir, err := b.corpus(n) // already signed by an earlier step: nothing changes
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (b *bench) revision(dir string, n int) error {
 }
 
 // agent starts an ssh-agent that holds the key: an encrypted key file costs
-// 175 ms by design, and nobody wants that in every commit.
+// 175 ms by design, which would dominate the measurement.
 func (b *bench) agent(dir string) (stop func() error, socket string, err error) {
 	path, err := exec.LookPath("ssh-agent")
 	if err != nil {
@@ -72,7 +72,7 @@ func (b *bench) agent(dir string) (stop func() error, socket string, err error) 
 	}
 	stop = func() error {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed, and says so
+		_ = cmd.Wait() // it was killed
 		return nil
 	}
 	for range 100 {
@@ -145,7 +145,7 @@ func (b *bench) stage(dir string, items []string, round int) error {
 	return err
 }
 
-// signedIndex makes sure that the work that was measured was done.
+// signedIndex fails unless the measured command did its work.
 func (b *bench) signedIndex(dir string, staged int) error {
 	diff := exec.Command("git", "diff", "--cached", "--name-only")
 	diff.Dir, diff.Env = dir, b.env()

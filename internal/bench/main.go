@@ -2,7 +2,8 @@
 // run and prints ratios; bench/run builds both and calls it.
 //
 // It measures whole processes and is not part of the program. The benchmarks of
-// single functions stand beside those functions; no test looks at the figures.
+// single functions are in the packages of those functions; no test checks the
+// figures.
 package main
 
 import (
@@ -25,8 +26,7 @@ func main() {
 	}
 }
 
-// run is the bench itself, or one of the helpers that it starts as processes of
-// their own.
+// run is the bench itself, or one of the helpers that it starts as processes.
 func run(args []string) error {
 	if len(args) == 3 && args[0] == "corpus" {
 		n, err := strconv.Atoi(args[2])
@@ -38,7 +38,7 @@ func run(args []string) error {
 	if len(args) == 3 && args[0] == "reference" {
 		public, err := base64.StdEncoding.DecodeString(args[2])
 		if err != nil || len(public) != ed25519.PublicKeySize {
-			return fmt.Errorf("%q is no public key", args[2])
+			return fmt.Errorf("%q is not a public key", args[2])
 		}
 		return reference(args[1], public)
 	}
@@ -98,7 +98,7 @@ func (b *bench) all() (err error) {
 	return nil
 }
 
-// env is a house of its own, with nothing of the person who measures.
+// env is the environment of a separate home.
 func (b *bench) env() []string {
 	home := filepath.Join(b.work, "home")
 	env := []string{"HOME=" + home, "USERPROFILE=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}

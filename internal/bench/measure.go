@@ -20,11 +20,11 @@ type program struct {
 type sample struct {
 	times []time.Duration
 	cpu   []time.Duration // of all processors together
-	rss   int64           // bytes, the largest of all runs; 0 where the system does not tell
+	rss   int64           // bytes, the largest of all runs; 0 if the system does not report it
 }
 
-// race runs the programs in turn, so that what else happens on the machine
-// meets them alike. The first round is thrown away: it fills caches.
+// race runs the programs in turn, so that other load on the machine affects all
+// of them. The first round is discarded: it fills caches.
 func race(rounds int, programs ...program) ([]sample, error) {
 	out := make([]sample, len(programs))
 	for i := range rounds + 1 {
@@ -74,8 +74,8 @@ func median(d []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// over says how much longer s took than another: in the middle, and between
-// the fastest runs of both, which other work on the machine disturbs least.
+// over returns how much longer s took than another: by the median, and by the
+// fastest runs, which other load on the machine affects least.
 func (s sample) over(other sample) string {
 	return fmt.Sprintf("%s, fastest %s", ms(median(s.times)-median(other.times)), ms(slices.Min(s.times)-slices.Min(other.times)))
 }

@@ -12,8 +12,8 @@ import (
 // bundleCount is how many bundles the project of the packages step requires.
 const bundleCount = 20
 
-// job is something to measure that is more than one process, or that needs
-// preparations which do not count.
+// job is a measurement of several processes, or of one that needs preparations
+// outside the measured time.
 type job struct {
 	name    string
 	prepare func() error // nil: nothing
@@ -37,8 +37,8 @@ func (j job) once() (sum outcome, err error) {
 }
 
 // packages measures the verbs about bundles in a project that requires 20 from
-// repositories of this machine, beside 20 plain shallow fetches by git into
-// empty repositories: what any tool must do that asks git for them.
+// repositories of this machine, and 20 plain shallow fetches by git into empty
+// repositories, which is the minimum for any tool that uses git.
 func (b *bench) packages() error {
 	if _, err := exec.LookPath("git"); err != nil {
 		fmt.Println("\npackages: left out, there is no git")
@@ -139,8 +139,8 @@ func (b *bench) uninstall(project string) error {
 	return b.aside(filepath.Join(project, ".ai", "bundles"))
 }
 
-// aside moves a folder out of the way, if it is there. It is not removed, since
-// file systems charge whoever makes files next for those that just went.
+// aside renames a directory, if it exists. It is not removed, because file systems
+// delay the creation of files after many were removed.
 func (b *bench) aside(dir string) error {
 	where := filepath.Join(b.work, "aside")
 	if err := os.MkdirAll(where, 0o755); err != nil {

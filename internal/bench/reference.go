@@ -16,11 +16,9 @@ import (
 	"sync/atomic"
 )
 
-// reference does the least that anybody who checks signatures must do: read
-// every file below dir/.ai, hash it, verify one Ed25519 signature. It knows no
-// metadata, no trust, no scope and no open rules, and believes the place of the
-// line. It fails unless all of them verify: a floor that does not do the work
-// would be no floor.
+// reference does the minimum of a check of signatures: read every file below
+// dir/.ai, hash it, verify one Ed25519 signature. It has no metadata, trust or
+// scope. It fails unless all of them verify, so that the measured work was done.
 func reference(dir string, public ed25519.PublicKey) error {
 	root := filepath.Join(dir, ".ai")
 	var files []string
@@ -52,7 +50,7 @@ func reference(dir string, public ed25519.PublicKey) error {
 	return nil
 }
 
-// signed takes one file apart at its signature line and verifies it.
+// signed splits one file at its signature line and verifies it.
 func signed(root, path string, public ed25519.PublicKey) bool {
 	b, err := os.ReadFile(path)
 	if err != nil {

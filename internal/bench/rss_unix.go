@@ -9,8 +9,8 @@ import (
 )
 
 // residentSize returns the largest resident size of an ended process, in
-// bytes. Linux counts what the parent had at the fork too, which is why the
-// program that measures stays small and lets others write the corpora.
+// bytes. Linux includes the parent's size at the fork. Therefore the measuring
+// process stays small and starts others to write the corpora.
 func residentSize(s *os.ProcessState) int64 {
 	usage, ok := s.SysUsage().(*syscall.Rusage)
 	if !ok {

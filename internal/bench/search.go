@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// settle is how long a file must be unchanged for rye to believe its times.
+// settle is how long a file must be unchanged before rye trusts its times.
 const settle = 2100 * time.Millisecond
 
 // search compares rye search with an index, as a new process each, with reading

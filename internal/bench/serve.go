@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// inFlight is how many calls a client of the benchmark has open.
+// inFlight is the number of open calls of a client.
 const inFlight = 64
 
 const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}` + "\n" +
 	`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
-// serve compares the MCP server with the SDK alone: how soon it answers, and
-// how many calls it takes. The hello of both is the same tool; what rye's own
-// verbs cost stands below it.
+// serve compares the MCP server with the SDK alone: the time to the first answer,
+// and calls per second. Both have the same tool hello; rye's own verbs are
+// measured after it.
 func (b *bench) serve() error {
 	dir, _, err := b.hello()
 	if err != nil {
@@ -60,7 +60,7 @@ func (b *bench) serve() error {
 	return nil
 }
 
-// beside is a program that stands beside this one.
+// beside returns the path of a program in the directory of this one.
 func (b *bench) beside(name string) string { return b.self + "-" + name }
 
 // firstAnswers measures from the start of the process to its first answer.
@@ -86,7 +86,7 @@ func (b *bench) firstAnswers(dir string) error {
 	return nil
 }
 
-// firstLine starts a server, says its stdin and waits for one line.
+// firstLine starts a server, writes its stdin and waits for one line.
 func (p program) firstLine() (time.Duration, error) {
 	c, err := p.open()
 	if err != nil {

@@ -29,7 +29,7 @@ func (b *bench) verify() error {
 	return nil
 }
 
-// corpus writes and signs a project of n items and says what signing took.
+// corpus writes and signs a project of n items and prints the time to sign.
 func (b *bench) corpus(n int) (string, error) {
 	dir := filepath.Join(b.work, strconv.Itoa(n))
 	if _, err := b.program(b.work, b.self, "corpus", dir, strconv.Itoa(n)).once(); err != nil {
@@ -110,7 +110,7 @@ func discard(dir string) error {
 	return errors.Join(err, os.RemoveAll(dir))
 }
 
-// start measures rye version beside a program that does nothing.
+// start compares rye version with a program that does nothing.
 func (b *bench) start() error {
 	nothing := "true"
 	if runtime.GOOS == "windows" {

@@ -1,6 +1,6 @@
-// Package selfhost holds the tests of the claim that the runtime runs on
-// itself: what decides is an item that a project may replace, what does not is
-// listed as sealed, and nothing falls back in silence.
+// Package selfhost tests that a project can replace every item of the system
+// bundle except the sealed ones, and that a broken replacement is an error, not a
+// fallback to the system's item.
 //
-// It has no code of its own and nobody imports it.
+// It has no code of its own and no package imports it.
 package selfhost

@@ -45,7 +45,7 @@ func TestEmptyHouse(t *testing.T) {
 	w.system = nil
 	w.put(w.project, "tools/acme/hello.sh", []byte(hello))
 	w.put(w.project, "knowledge/acme/note.md", []byte("---\ntitle: Note\nversion: 1.0.0\n---\nText.\n"))
-	ctx, h := t.Context(), w.house()
+	ctx, h := t.Context(), w.open()
 	kinds := []item.Kind{item.Tool, item.Directive, item.Knowledge, item.Config}
 	for _, id := range []string{"acme/hello", "acme/note", "rye/core/system/system", "no/such"} {
 		_, err := h.primary.Tool(ctx, primary.Call{Ref: tool(id)})
@@ -67,7 +67,7 @@ func TestEmptyHouse(t *testing.T) {
 	}
 }
 
-// T1: sign, verify and trust are what furnishes a house, so they work in an
+// T1: sign, verify and trust create the content of a workspace, so they work in an
 // empty one, and say what they did without.
 func TestEmptyHouseSignsAndVerifies(t *testing.T) {
 	w := newWorld(t)
@@ -107,14 +107,14 @@ func TestEmptyHouseSignsAndVerifies(t *testing.T) {
 		}
 	}
 	if said != 4 {
-		t.Errorf("%d of 4 kinds are said to be read by the built-in minimum: %v", said, r.Findings)
+		t.Errorf("%d of 4 kinds have the warning about the built-in minimum: %v", said, r.Findings)
 	}
 	if keys := h.trust.Keys(); len(keys) == 0 || !keys[0].Own || keys[0].State != trust.StateValid {
 		t.Errorf("the store does not list the user's own key: %+v", keys)
 	}
 }
 
-// A project can furnish an empty house with every item but the sealed ones: no
+// A project can add every item but the sealed ones to an empty workspace: no
 // item of the bundle is reached by anything but its id.
 func TestProjectFurnishesAnEmptyHouse(t *testing.T) {
 	w := newWorld(t)
@@ -123,7 +123,7 @@ func TestProjectFurnishesAnEmptyHouse(t *testing.T) {
 		w.put(w.project, rel, b)
 	}
 	w.program("bash")
-	ctx, h := t.Context(), w.house()
+	ctx, h := t.Context(), w.open()
 	if _, err := h.primary.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: item.Knowledge, ID: "rye/core/trust-model"}}); err != nil {
 		t.Errorf("load: %v", err)
 	}
@@ -135,15 +135,15 @@ func TestProjectFurnishesAnEmptyHouse(t *testing.T) {
 		t.Errorf("the project's runtime: %v", err)
 	}
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/bash_runtime"))
-	_, err := w.house().executor.Chain(ctx, tool("acme/probe"))
+	_, err := w.open().executor.Chain(ctx, tool("acme/probe"))
 	notFound(t, "a chain without the sealed primitive", err)
 	if err != nil && !strings.Contains(err.Error(), "rye/core/primitives/subprocess") {
 		t.Errorf("the error does not name the primitive: %v", err)
 	}
 	for _, s := range resolve.Seals() {
 		ref, _ := item.ParseRef(strings.TrimSuffix(s.Ref, "/"), "")
-		if _, err := w.house().resolver.Find(ctx, ref); err == nil {
-			t.Errorf("%s is found in a house without a system space", ref)
+		if _, err := w.open().resolver.Find(ctx, ref); err == nil {
+			t.Errorf("%s is found without a system space", ref)
 		}
 	}
 }

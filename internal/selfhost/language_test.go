@@ -93,7 +93,7 @@ func TestNewLanguageWithNewFileType(t *testing.T) {
 	w.write(w.project, "tools/acme/new_runtime.yaml", []byte(l.runtime))
 	w.write(w.project, l.file, []byte(l.source))
 	signAll(t, w)
-	_, err := w.house().executor.Chain(t.Context(), tool("acme/greet"))
+	_, err := w.open().executor.Chain(t.Context(), tool("acme/greet"))
 	wantCode(t, "an unknown type of file", err, diag.ToolNotFound)
 	w.put(w.project, toolExtractor, edited(t, toolExtractor, "  - {ext: .rb,",
 		"  - {ext: .awk, parser: rye/core/parsers/header_hash, comment: \"#\"}\n  - {ext: .rb,"))
@@ -127,12 +127,12 @@ func signAll(t *testing.T, w *world) {
 func greets(t *testing.T, w *world, l language) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := w.house().primary.Tool(ctx, primary.Call{Ref: tool("acme/greet"), Args: []string{"who=you"}})
+	_, err := w.open().primary.Tool(ctx, primary.Call{Ref: tool("acme/greet"), Args: []string{"who=you"}})
 	if code := diag.CodeOf(err); code != diag.Unsigned && l.program == "perl" {
 		t.Errorf("an unsigned tool: %v", err)
 	}
 	signAll(t, w)
-	h := w.house()
+	h := w.open()
 	run, err := h.primary.Tool(ctx, primary.Call{Ref: tool("acme/greet"), Args: []string{"who=you"}})
 	if err != nil {
 		t.Fatal(err)
@@ -179,16 +179,16 @@ func TestNewKind(t *testing.T) {
 	w := newWorld(t)
 	ctx, ref := t.Context(), item.Ref{Kind: "skill", ID: "pdf"}
 	w.write(w.project, "skills/pdf/SKILL.md", []byte(skill))
-	_, err := w.house().resolver.Find(ctx, ref)
+	_, err := w.open().resolver.Find(ctx, ref)
 	wantCode(t, "a kind without an extractor", err, diag.ToolNotFound)
 	w.put(w.project, "tools/rye/core/extractors/skill/skill_extractor.yaml", []byte(skillExtractor))
-	_, err = w.house().resolver.Find(ctx, ref)
+	_, err = w.open().resolver.Find(ctx, ref)
 	wantCode(t, "an unsigned skill", err, diag.Unsigned)
 	signAll(t, w)
 	if b, err := os.ReadFile(filepath.Join(w.project, ".ai", "skills", "pdf", "SKILL.md")); err != nil || string(b) != skill {
 		t.Errorf("signing changed the file itself: %v", err)
 	}
-	h := w.house()
+	h := w.open()
 	it, err := h.primary.Load(ctx, primary.LoadCall{Ref: ref})
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestNewKind(t *testing.T) {
 		t.Errorf("verify: %d files, %v, %v", len(r.Files), r.Findings, err)
 	}
 	w.write(w.project, "skills/pdf/SKILL.md", []byte(strings.Replace(skill, "Fill in", "Sign", 1)))
-	_, err = w.house().resolver.Find(ctx, ref)
+	_, err = w.open().resolver.Find(ctx, ref)
 	wantCode(t, "a changed skill", err, diag.HashMismatch)
 	w.write(w.project, "skills/pdf/SKILL.md", []byte(strings.Replace(skill, "name: pdf", "name: word", 1)))
 	reports, err := w.lenient().primary.Sign(ctx, primary.SignCall{Targets: []string{"skill:*"}, Dir: w.project, Signer: w.key})

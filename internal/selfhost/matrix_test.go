@@ -31,7 +31,7 @@ type entry struct {
 func (e entry) body(t *testing.T) []byte { return bodyOf(t, e.rel, e.it.Bytes) }
 
 // entries lists every entry of the embedded manifest as an item. An entry that
-// is no item, and no support file of one, is a failure: nothing would test it.
+// is not an item or a support file of one is a failure: it would not be tested.
 func entries(t *testing.T) []entry {
 	t.Helper()
 	b, err := fs.ReadFile(stdlib.FS(), bundle.ManifestPath(stdlib.Bundle))
@@ -42,13 +42,13 @@ func entries(t *testing.T) []entry {
 	if m == nil {
 		t.Fatal(findings)
 	}
-	h := newWorld(t).house()
+	h := newWorld(t).open()
 	var out []entry
 	for _, f := range m.Files {
 		rel := strings.TrimPrefix(f.Path, ".ai/")
 		place, ok := extract.Boot().Place(rel)
 		if !ok || place.Ref.IsZero() {
-			t.Errorf("%s is no item", f.Path)
+			t.Errorf("%s is not an item", f.Path)
 			continue
 		}
 		it, err := h.resolver.Inspect(t.Context(), place.Ref)
@@ -108,17 +108,17 @@ func TestOverrideMatrix(t *testing.T) {
 		w.layer = filepath.Join(w.bin, "installed")
 		body := newer(t, e.body(t))
 		layer := w.put(w.layer, e.rel, body)
-		wantSupplier(t, w.house(), e.it.Ref, "system:installed", layer, "system:rye-core")
+		wantSupplier(t, w.open(), e.it.Ref, "system:installed", layer, "system:rye-core")
 		user := w.put(w.user, e.rel, append(body, '\n'))
-		wantSupplier(t, w.house(), e.it.Ref, "user", user, "system:installed", "system:rye-core")
+		wantSupplier(t, w.open(), e.it.Ref, "user", user, "system:installed", "system:rye-core")
 		project := w.put(w.project, e.rel, append(body, "\n\n"...))
-		wantSupplier(t, w.house(), e.it.Ref, "project", project, "user", "system:installed", "system:rye-core")
+		wantSupplier(t, w.open(), e.it.Ref, "project", project, "user", "system:installed", "system:rye-core")
 	})
 }
 
 // wantSupplier demands that a space supplies an item with exactly these bytes,
-// and that everything that shows items says so, the shadowed ones in order.
-func wantSupplier(t *testing.T, h *house, ref item.Ref, label string, b []byte, shadowed ...string) {
+// and that all functions that list items report it, the shadowed ones in order.
+func wantSupplier(t *testing.T, h *workspace, ref item.Ref, label string, b []byte, shadowed ...string) {
 	t.Helper()
 	ctx := t.Context()
 	it, err := h.resolver.Find(ctx, ref)
@@ -129,7 +129,7 @@ func wantSupplier(t *testing.T, h *house, ref item.Ref, label string, b []byte, 
 		t.Errorf("%s supplies version %s, %s; want %s, %s", it.Root.Label(), it.Meta.Version, it.Digest, label, item.DigestOf(b))
 	}
 	if el := primary.ElementOf(it); el.Space != label || el.Digest != item.DigestOf(b) {
-		t.Errorf("the element says %s %s", el.Space, el.Digest)
+		t.Errorf("the element is %s %s", el.Space, el.Digest)
 	}
 	shadows, err := h.resolver.Shadows(ctx, ref)
 	if err != nil {
@@ -160,8 +160,8 @@ func wantShadows(t *testing.T, what string, got []resolve.Entry, label string, s
 	}
 }
 
-// T3: the copy of a sealed item never wins, wherever it stands and however
-// well it is signed, and a broken one disturbs nobody.
+// T3: the copy of a sealed item is never used, in any space and with any
+// signature, and a broken one is ignored.
 func TestSealedMatrix(t *testing.T) {
 	eachItem(t, true, func(t *testing.T, e entry) {
 		w := newWorld(t)
@@ -170,13 +170,13 @@ func TestSealedMatrix(t *testing.T) {
 		for _, base := range []string{w.project, w.user, w.layer} {
 			w.put(base, e.rel, body)
 		}
-		wantSealed(t, w.house(), e)
+		wantSealed(t, w.open(), e)
 		w.write(w.project, e.rel, body)
-		wantSealed(t, w.house(), e)
+		wantSealed(t, w.open(), e)
 	})
 }
 
-func wantSealed(t *testing.T, h *house, e entry) {
+func wantSealed(t *testing.T, h *workspace, e entry) {
 	t.Helper()
 	ctx := t.Context()
 	it, err := h.resolver.Find(ctx, e.it.Ref)
@@ -233,7 +233,7 @@ func TestBrokenOverrideIsRefused(t *testing.T) {
 		} {
 			w := newWorld(t)
 			w.write(w.project, e.rel, c.file(w))
-			it, err := w.house().resolver.Find(t.Context(), e.it.Ref)
+			it, err := w.open().resolver.Find(t.Context(), e.it.Ref)
 			wantCode(t, c.name, err, c.want)
 			if it != nil && it.Root.Space != space.Project {
 				t.Errorf("%s: the %s space answered", c.name, it.Root.Label())
@@ -242,7 +242,7 @@ func TestBrokenOverrideIsRefused(t *testing.T) {
 	})
 }
 
-// A key that counts for acme/** cannot replace what belongs to rye.
+// A key that is trusted for acme/** cannot replace items of rye.
 func TestScopedKeyCannotOverride(t *testing.T) {
 	eachItem(t, false, func(t *testing.T, e entry) {
 		w := newWorld(t)
@@ -253,12 +253,12 @@ func TestScopedKeyCannotOverride(t *testing.T) {
 		scope.Namespaces = []string{"acme/**"}
 		w.own(w.key, scope)
 		w.put(w.project, e.rel, newer(t, e.body(t)))
-		_, err := w.house().resolver.Find(t.Context(), e.it.Ref)
+		_, err := w.open().resolver.Find(t.Context(), e.it.Ref)
 		wantCode(t, "an override outside the key's namespaces", err, diag.Scope)
 	})
 }
 
-// T3: what an override says is what happens.
+// T3: the content of an override takes effect.
 func TestOverrideTakesEffect(t *testing.T) {
 	eachItem(t, false, func(t *testing.T, e entry) {
 		w := newWorld(t)
@@ -288,7 +288,7 @@ func TestOverrideTakesEffect(t *testing.T) {
 	})
 }
 
-const mark = "\nThe project says so.\n"
+const mark = "\nThe project's own text.\n"
 
 func directiveEffect(t *testing.T, w *world, e entry) {
 	w.put(w.project, e.rel, append(e.body(t), mark...))
@@ -296,7 +296,7 @@ func directiveEffect(t *testing.T, w *world, e entry) {
 	for _, in := range e.it.Meta.Inputs {
 		call.Params[in.Name] = "x"
 	}
-	p, err := w.house().primary.Directive(t.Context(), call)
+	p, err := w.open().primary.Directive(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +307,7 @@ func directiveEffect(t *testing.T, w *world, e entry) {
 
 func knowledgeEffect(t *testing.T, w *world, e entry) {
 	w.put(w.project, e.rel, append(e.body(t), mark...))
-	it, err := w.house().primary.Load(t.Context(), primary.LoadCall{Ref: e.it.Ref})
+	it, err := w.open().primary.Load(t.Context(), primary.LoadCall{Ref: e.it.Ref})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -329,12 +329,12 @@ func replaced(t *testing.T, body []byte, pattern, with string) []byte {
 func extractorEffect(t *testing.T, w *world, e entry) {
 	kind := item.Kind(e.it.Meta.Fields["kind"].(string))
 	w.put(w.project, e.rel, replaced(t, e.body(t), `\n  name: 3\n`, "\n  name: 7\n"))
-	ext, err := w.house().resolver.Extractor(t.Context(), kind)
+	ext, err := w.open().resolver.Extractor(t.Context(), kind)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ext.Boot || ext.Search["name"] != 7 {
-		t.Errorf("names weigh %v, the project says 7", ext.Search["name"])
+		t.Errorf("names weigh %v, the project sets 7", ext.Search["name"])
 	}
 }
 
@@ -347,7 +347,7 @@ func parserEffect(t *testing.T, w *world, e entry) {
 		now = "yaml"
 	}
 	w.put(w.project, e.rel, replaced(t, e.body(t), `codec: \S+`, "codec: "+now))
-	system, h := newWorld(t).house(), w.house()
+	system, h := newWorld(t).open(), w.open()
 	changed := 0
 	for _, k := range []item.Kind{item.Tool, item.Directive, item.Knowledge, item.Config} {
 		before, err := system.resolver.Extractor(t.Context(), k)
@@ -377,16 +377,16 @@ func parserEffect(t *testing.T, w *world, e entry) {
 // configEffect: a layer of the project lies over the system's and hides nothing
 // that it does not say itself.
 func configEffect(t *testing.T, w *world, e entry) {
-	before, err := w.house().resolver.Config(t.Context(), e.it.Ref.ID)
+	before, err := w.open().resolver.Config(t.Context(), e.it.Ref.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.put(w.project, e.rel, []byte("schema_version: 1.0.0\ndescription: The project says so.\n"))
-	after, err := w.house().resolver.Config(t.Context(), e.it.Ref.ID)
+	w.put(w.project, e.rel, []byte("schema_version: 1.0.0\ndescription: The project's own text.\n"))
+	after, err := w.open().resolver.Config(t.Context(), e.it.Ref.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after.Root["description"] != "The project says so." || after.Origins["description"] == before.Origins["description"] {
+	if after.Root["description"] != "The project's own text." || after.Origins["description"] == before.Origins["description"] {
 		t.Errorf("the merged value is %v, of %s", after.Root["description"], after.Origins["description"])
 	}
 	for key := range before.Root {
@@ -399,16 +399,16 @@ func configEffect(t *testing.T, w *world, e entry) {
 func runtimeEffect(t *testing.T, w *world, e entry) {
 	probe := tool("acme/probe")
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool(e.it.Ref.ID))
-	if got := w.house().mustPlan(t, probe, nil).Timeout; got != 300*time.Second {
+	if got := w.open().mustPlan(t, probe, nil).Timeout; got != 300*time.Second {
 		t.Errorf("the system's runtime gives %s", got)
 	}
 	b := w.put(w.project, e.rel, replaced(t, e.body(t), `timeout: \d+`, "timeout: 7"))
-	h := w.house()
+	h := w.open()
 	if el := h.mustChain(t, probe)[1]; el.Root.Space != space.Project || el.Digest != item.DigestOf(b) {
 		t.Errorf("the chain passes through %s", el.Path())
 	}
 	if got := h.mustPlan(t, probe, nil).Timeout; got != 7*time.Second {
-		t.Errorf("the plan has a timeout of %s, the project's runtime says 7s", got)
+		t.Errorf("the plan has a timeout of %s, the project's runtime sets 7s", got)
 	}
 }
 
@@ -419,34 +419,34 @@ func toolEffect(t *testing.T, w *world, e entry) {
 	for _, name := range required {
 		params[name.(string)] = sample(e.it.Meta.Schema, name.(string))
 	}
-	h := w.house()
+	h := w.open()
 	p := h.mustPlan(t, e.it.Ref, params)
 	if el := p.Chain.Tool(); el.Root.Space != space.Project || el.Digest != item.DigestOf(b) {
 		t.Errorf("the chain begins with %s", el.Path())
 	}
 	if p.Timeout != 7*time.Second {
-		t.Errorf("the plan has a timeout of %s, the project's tool says 7s", p.Timeout)
+		t.Errorf("the plan has a timeout of %s, the project's tool sets 7s", p.Timeout)
 	}
 	run, err := h.primary.Tool(t.Context(), primary.Call{Ref: e.it.Ref, Params: params, DryRun: true})
 	if err != nil || run.Metadata.Chain[0].Space != "project" || run.Metadata.Chain[0].Digest != item.DigestOf(b) {
-		t.Errorf("the dry run's envelope says %+v, %v", run.Metadata.Chain, err)
+		t.Errorf("the dry run's envelope has %+v, %v", run.Metadata.Chain, err)
 	}
 }
 
-// sinkEffect streams into a sink that the project says is none.
+// sinkEffect streams into a sink that the project replaces with another tool.
 func sinkEffect(t *testing.T, w *world, e entry) {
 	probe := tool("acme/probe")
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/primitives/http_client",
 		"config: {url: https://acme.test, mode: stream, sinks: [{sink: "+e.it.Ref.ID+settingsOf(e)+"}]}\n"))
-	w.house().mustPlan(t, probe, nil)
+	w.open().mustPlan(t, probe, nil)
 	w.put(w.project, e.rel, replaced(t, e.body(t), `tool_type: sink`, "tool_type: script"))
-	h := w.house()
+	h := w.open()
 	c, err := h.executor.Chain(t.Context(), probe)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = h.executor.Plan(t.Context(), c, nil)
-	wantCode(t, "a stream into what the project says is no sink", err, diag.ConfigError)
+	wantCode(t, "a stream into a replaced sink", err, diag.ConfigError)
 }
 
 // settingsOf gives the settings that an item requires.
@@ -494,7 +494,7 @@ func TestSupportFilesAreStatic(t *testing.T) {
 		n++
 		w := newWorld(t)
 		w.put(w.project, e.rel, append(e.body(t), "\n# changed\n"...))
-		_, err := w.house().resolver.Find(t.Context(), e.it.Ref)
+		_, err := w.open().resolver.Find(t.Context(), e.it.Ref)
 		wantCode(t, "finding a support file", err, diag.ToolNotFound)
 	}
 	if n == 0 {
@@ -511,7 +511,7 @@ func TestRuntimeLibraryFollowsItsRuntime(t *testing.T) {
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/python_function_runtime"))
 	loader := func(what string) string {
 		t.Helper()
-		b, err := os.ReadFile(w.house().mustPlan(t, tool("acme/probe"), nil).Argv[1])
+		b, err := os.ReadFile(w.open().mustPlan(t, tool("acme/probe"), nil).Argv[1])
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
@@ -528,7 +528,7 @@ func TestRuntimeLibraryFollowsItsRuntime(t *testing.T) {
 		t.Error("the project's runtime does not take the project's library")
 	}
 	w.write(w.project, lib, append(bodies[lib], "\n# not signed\n"...))
-	h := w.house()
+	h := w.open()
 	c, err := h.executor.Chain(t.Context(), tool("acme/probe"))
 	if err != nil {
 		t.Fatal(err)

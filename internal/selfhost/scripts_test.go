@@ -37,7 +37,7 @@ func TestProjectRuntimeCapturesNobodyElse(t *testing.T) {
 	}
 	check := func(what string, want map[string]string) {
 		t.Helper()
-		h := w.house()
+		h := w.open()
 		for id, s := range want {
 			label, timeout, _ := strings.Cut(s, " ")
 			if got := h.mustChain(t, tool(id))[1].Root.Label(); got != label {
@@ -66,7 +66,7 @@ func TestProjectRuntimeCapturesNobodyElse(t *testing.T) {
 	check("only the user overrides", map[string]string{
 		"rye/extra/probe": "system:rye-core 5m0s", "mine/probe": "user 9s", "acme/probe": "user 9s"})
 	w.write(w.project, bashRuntime, body)
-	h := w.house()
+	h := w.open()
 	_, err := h.executor.Chain(t.Context(), tool("acme/probe"))
 	wantCode(t, "an unsigned runtime in the project", err, diag.Unsigned)
 	for _, id := range []string{"rye/extra/probe", "mine/probe"} {
@@ -84,7 +84,7 @@ func TestUserToolCannotReachTheProject(t *testing.T) {
 	w.put(w.project, "tools/acme/run.yaml", bytes.Replace(systemBodies(t)[bashRuntime], []byte("category: rye/core/runtimes\n"), nil, 1))
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("acme/run"))
 	w.put(w.user, "tools/mine/probe.yaml", yamlTool("acme/run"))
-	h := w.house()
+	h := w.open()
 	h.mustChain(t, tool("acme/probe"))
 	_, err := h.executor.Chain(t.Context(), tool("mine/probe"))
 	wantCode(t, "a tool of the user with a runtime of the project", err, diag.ExecutorNotFound)
@@ -107,12 +107,12 @@ func TestExtractorMayNarrow(t *testing.T) {
 	w := newWorld(t)
 	w.program("bash")
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/bash_runtime"))
-	w.house().mustChain(t, tool("acme/probe"))
+	w.open().mustChain(t, tool("acme/probe"))
 	w.put(w.project, toolExtractor, edited(t, toolExtractor, "author: {type: string}", "author: {type: string, required: true}"))
-	_, err := w.house().executor.Chain(t.Context(), tool("acme/probe"))
+	_, err := w.open().executor.Chain(t.Context(), tool("acme/probe"))
 	wantCode(t, "a tool without the author that the project demands", err, diag.ValidationFailed)
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/bash_runtime", "author: ada\n"))
-	_, err = w.house().executor.Chain(t.Context(), tool("acme/probe"))
+	_, err = w.open().executor.Chain(t.Context(), tool("acme/probe"))
 	wantCode(t, "a tool whose runtime lacks the author", err, diag.ValidationFailed)
 }
 
@@ -135,7 +135,7 @@ func TestExtractorMayNotAskLess(t *testing.T) {
 		w.program("bash")
 		w.put(w.project, toolExtractor, []byte(lax))
 		w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/bash_runtime"))
-		w.house().mustChain(t, tool("acme/probe"))
+		w.open().mustChain(t, tool("acme/probe"))
 		for what, b := range map[string]string{
 			"no version":        "tool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A probe.\n",
 			"a version of null": "version: null\ntool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A probe.\n",
@@ -145,7 +145,7 @@ func TestExtractorMayNotAskLess(t *testing.T) {
 			"another folder":    string(yamlTool("rye/core/runtimes/bash_runtime", "category: rye/core\n")),
 		} {
 			w.put(w.project, "tools/acme/probe.yaml", []byte(b))
-			_, err := w.house().executor.Chain(t.Context(), tool("acme/probe"))
+			_, err := w.open().executor.Chain(t.Context(), tool("acme/probe"))
 			wantCode(t, name+", "+what, err, diag.ValidationFailed)
 		}
 	}
@@ -159,7 +159,7 @@ func TestWideningIsRefused(t *testing.T) {
 		name, rel, old, with string
 		kind                 item.Kind
 		want                 diag.Code
-		says                 string
+		message              string
 	}{
 		{"a codec that is not compiled in", parser, "codec: yaml", "codec: python-exec", item.Tool, diag.ConfigError, `codec "python-exec" is not one of yaml, json`},
 		{"a parser without a codec", parser, "codec: yaml", "codes: yaml", item.Tool, diag.ConfigError, "is not one of"},
@@ -173,12 +173,12 @@ func TestWideningIsRefused(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.put(w.project, c.rel, edited(t, c.rel, c.old, c.with))
-		_, err := w.house().resolver.Extractor(t.Context(), c.kind)
+		_, err := w.open().resolver.Extractor(t.Context(), c.kind)
 		wantCode(t, c.name, err, c.want)
-		if err != nil && !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v, want it to say %q", c.name, err, c.says)
+		if err != nil && !strings.Contains(err.Error(), c.message) {
+			t.Errorf("%s: %v, want it to contain %q", c.name, err, c.message)
 		}
-		_, err = w.house().resolver.Find(t.Context(), item.Ref{Kind: c.kind, ID: "rye/bash/bash"})
+		_, err = w.open().resolver.Find(t.Context(), item.Ref{Kind: c.kind, ID: "rye/bash/bash"})
 		wantCode(t, c.name+", for an item", err, c.want)
 	}
 }
@@ -196,18 +196,18 @@ func TestSignatureFormatIsSealed(t *testing.T) {
 	} {
 		w := newWorld(t)
 		w.put(w.project, "knowledge/acme/note.md", []byte("---\ntitle: Note\nversion: 1.0.0\n---\nText.\n"))
-		before, err := w.house().resolver.Extractor(t.Context(), item.Knowledge)
+		before, err := w.open().resolver.Extractor(t.Context(), item.Knowledge)
 		if err != nil {
 			t.Fatal(err)
 		}
 		w.put(w.project, rt, edited(t, rt, c.old, c.with))
-		h := w.house()
+		h := w.open()
 		after, err := h.resolver.Extractor(t.Context(), item.Knowledge)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if fmt.Sprint(after.Types, after.Folder, after.ID, after.File) != fmt.Sprint(before.Types, before.Folder, before.ID, before.File) {
-			t.Errorf("%s: the extractor says %v %s %s", c.name, after.Types, after.Folder, after.ID)
+			t.Errorf("%s: the extractor has %v %s %s", c.name, after.Types, after.Folder, after.ID)
 		}
 		if _, err := h.resolver.Find(t.Context(), item.Ref{Kind: item.Knowledge, ID: "acme/note"}); err != nil {
 			t.Errorf("%s: %v", c.name, err)
@@ -236,7 +236,7 @@ func TestChainCannotBeWidened(t *testing.T) {
 		for name, b := range c.files {
 			w.put(w.project, "tools/acme/"+name+".yaml", b)
 		}
-		_, err := w.house().executor.Chain(t.Context(), tool("acme/probe"))
+		_, err := w.open().executor.Chain(t.Context(), tool("acme/probe"))
 		wantCode(t, c.name, err, c.want)
 	}
 	w := newWorld(t)
@@ -244,7 +244,7 @@ func TestChainCannotBeWidened(t *testing.T) {
 	w.program("evil")
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("rye/core/runtimes/bash_runtime",
 		"config: {command: evil, args: [a], env: {BASH_ENV: x}, cwd: /}\nenv_config: {env: {RYE_NOTE: seen}}\n"))
-	p := w.house().mustPlan(t, tool("acme/probe"), map[string]any{"command": "evil", "args": "evil"})
+	p := w.open().mustPlan(t, tool("acme/probe"), map[string]any{"command": "evil", "args": "evil"})
 	if filepath.Base(p.Argv[0]) == "evil" || p.Dir != w.project || strings.Contains(strings.Join(p.Env, " "), "BASH_ENV") {
 		t.Errorf("the tool's config changed the command: %q in %s", p.Argv, p.Dir)
 	}
@@ -269,11 +269,11 @@ func TestChainDepth(t *testing.T) {
 	}
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool("acme/r0"))
 	chain(8)
-	if got := len(w.house().mustChain(t, tool("acme/probe"))); got != 10 {
+	if got := len(w.open().mustChain(t, tool("acme/probe"))); got != 10 {
 		t.Errorf("the chain has %d elements", got)
 	}
 	chain(9)
-	_, err := w.house().executor.Chain(t.Context(), tool("acme/probe"))
+	_, err := w.open().executor.Chain(t.Context(), tool("acme/probe"))
 	wantCode(t, "a chain of eleven", err, diag.ChainTooDeep)
 }
 
@@ -295,7 +295,7 @@ func TestProjectBringsNoTrust(t *testing.T) {
 		w.write(w.project, "trust/"+name, b)
 	}
 	w.write(w.project, bashRuntime, signed(t, mallory, w.now, bashRuntime, systemBodies(t)[bashRuntime]))
-	h := w.house()
+	h := w.open()
 	if n := len(h.trust.Proposals()); n == 0 {
 		t.Error("the project's documents are not read as proposals")
 	}
@@ -320,27 +320,27 @@ func TestSystemItemsAreNotSigned(t *testing.T) {
 	}
 }
 
-// The way to an override is the one that documentation tells: copy, edit,
+// The documented way to an override: copy, edit,
 // sign.
 func TestEjectEditSign(t *testing.T) {
 	w := newWorld(t)
 	const rel = "tools/rye/file-system/ls.yaml"
 	ctx, ref := t.Context(), tool("rye/file-system/ls")
-	it, err := w.house().resolver.Find(ctx, ref)
+	it, err := w.open().resolver.Find(ctx, ref)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.write(w.project, rel, it.Bytes)
-	_, err = w.house().resolver.Find(ctx, ref)
+	_, err = w.open().resolver.Find(ctx, ref)
 	wantCode(t, "the copy as it is", err, diag.KeyUnknown)
 	w.write(w.project, rel, replaced(t, it.Bytes, `timeout: \d+`, "timeout: 7"))
-	_, err = w.house().resolver.Find(ctx, ref)
+	_, err = w.open().resolver.Find(ctx, ref)
 	wantCode(t, "the edited copy", err, diag.HashMismatch)
 	reports, err := w.lenient().primary.Sign(ctx, primary.SignCall{Targets: []string{"tool:rye/file-system/ls"}, Dir: w.project, Signer: w.key})
 	if err != nil || len(reports) != 1 || reports[0].Status != primary.Signed {
 		t.Fatalf("signing the copy: %+v, %v", reports, err)
 	}
-	if p := w.house().mustPlan(t, ref, nil); p.Timeout != 7*time.Second || p.Chain.Tool().Root.Space != space.Project {
+	if p := w.open().mustPlan(t, ref, nil); p.Timeout != 7*time.Second || p.Chain.Tool().Root.Space != space.Project {
 		t.Errorf("the system's tool still answers, with a timeout of %s", p.Timeout)
 	}
 	b, err := os.ReadFile(filepath.Join(w.project, ".ai", filepath.FromSlash(rel)))

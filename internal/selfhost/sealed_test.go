@@ -21,7 +21,7 @@ func TestSealedPage(t *testing.T) {
 	head, rest, ok := strings.Cut(string(b), begin)
 	_, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
-		t.Fatalf("%s does not mark where the list stands", sealedPage)
+		t.Fatalf("%s does not mark the position of the list", sealedPage)
 	}
 	want := head + begin + seals() + end + tail
 	if os.Getenv("RYE_UPDATE_GOLDEN") == "1" && want != string(b) {
@@ -31,7 +31,7 @@ func TestSealedPage(t *testing.T) {
 		return
 	}
 	if want != string(b) {
-		t.Errorf("%s is not what resolve.Seals says; RYE_UPDATE_GOLDEN=1 go test ./internal/selfhost writes it. Want\n%s", sealedPage, seals())
+		t.Errorf("%s differs from resolve.Seals; RYE_UPDATE_GOLDEN=1 go test ./internal/selfhost writes it. Want\n%s", sealedPage, seals())
 	}
 }
 

@@ -1,8 +1,8 @@
-// Package testkit makes what tests of the upper rooms need: a home with a key
-// from a seed, a project, a system space, and items signed by that key.
+// Package testkit creates workspaces for tests: a home with a key from a seed, a
+// project, a system space, and items signed by that key.
 //
-// Only tests import it. It is no part of the program and holds no assertions
-// about it; what it cannot set up fails the test at once.
+// It is not part of the program, only tests import it, and it has no assertions.
+// A function that cannot create its part fails the test.
 package testkit
 
 import (
@@ -24,13 +24,13 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// House is a project, and a user with one key of his own. Its folders are
-// temporary and hold no link.
+// House is a project and a user with one key. Its directories are temporary and
+// have no links in their paths.
 type House struct {
 	T   testing.TB
 	Now time.Time // of every signature, and of the clock
 
-	Dir     string // holds all of the following
+	Dir     string // contains all of the following
 	Project string // with an empty .ai
 	User    string // with an empty .ai
 	Trust   string // the user's trust documents
@@ -40,7 +40,7 @@ type House struct {
 	System fs.FS       // the embedded bundle; nil makes an empty system space
 }
 
-// New returns a house over the system space of the program.
+// New returns a House with the system space of the program.
 func New(t testing.TB) *House {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -59,7 +59,7 @@ func New(t testing.TB) *House {
 	return h
 }
 
-// writable lets the test remove the read-only folders of a cache.
+// writable makes the read-only directories of a cache removable.
 func writable(dir string) {
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -74,7 +74,7 @@ func Key(n byte) sign.Signer {
 	return sign.NewFileSigner(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize)), "memory")
 }
 
-// Everything is the scope of a key that may sign and release all there is.
+// Everything is the scope of a key that may sign and release all items.
 func Everything() doc.Scope {
 	return doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
 }
@@ -92,12 +92,12 @@ func (h *House) Own(s sign.Signer, owner string, scope doc.Scope) {
 }
 
 // Signed returns body as the file at rel below .ai, signed inline by s. The
-// place must be one of the boot table with an inline signature.
+// boot table must have an entry with an inline signature for rel.
 func (h *House) Signed(rel, body string, s sign.Signer) []byte {
 	h.T.Helper()
 	p, ok := extract.Boot().Place(rel)
 	if !ok || p.Ref.IsZero() || p.Type.Detached {
-		h.T.Fatalf("%s carries no signature line", rel)
+		h.T.Fatalf("%s has no signature line", rel)
 	}
 	out, _, err := sign.Sign(h.T.Context(), []byte(body), p.Type.Style, extract.Subject(p.Ref), s, h.Now)
 	check(h.T, err)
@@ -111,7 +111,7 @@ func (h *House) Put(base, rel, body string) {
 	h.Write(base, rel, string(h.Signed(rel, body, h.Key)))
 }
 
-// Write writes content as it is to rel below the .ai of base and returns the
+// Write writes content unchanged to rel below the .ai of base and returns the
 // file's path.
 func (h *House) Write(base, rel, content string) string {
 	h.T.Helper()
@@ -129,8 +129,8 @@ func (h *House) Spaces() *space.Spaces {
 	return s
 }
 
-// Store loads the user's trust documents, with the development key for what is
-// embedded.
+// Store loads the user's trust documents, with the development key for
+// embedded items.
 func (h *House) Store() *trust.Store {
 	h.T.Helper()
 	dev, err := hex.DecodeString(stdlib.DevPublic)

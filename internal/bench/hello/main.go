@@ -1,9 +1,8 @@
-// Command hello is the least MCP server there can be: one tool that says hello
-// over stdio. "hello sdk" is the SDK alone, "hello rye" the same tool on the
+// Command hello is a minimal MCP server: one tool that greets over stdio. "hello sdk" is the SDK alone, "hello rye" the same tool on the
 // transports and through the gates of mcpserve, so that the two can be
 // measured side by side.
 //
-// It is no example of how to use either.
+// It is not an example of how to use either.
 package main
 
 import (
@@ -48,7 +47,7 @@ func rye(ctx context.Context) error {
 	return mcpserve.New(mcpserve.Params{Verbs: verbs{}, Name: "hello", Version: "1"}).Stdio(ctx, os.Stdin, os.Stdout)
 }
 
-// verbs says hello.
+// verbs has the tool hello.
 type verbs struct{}
 
 func (verbs) Definitions(context.Context) (*agent.Definitions, error) {

@@ -43,7 +43,7 @@ func seeded(n byte) memSigner {
 	return memSigner{ed25519.NewKeyFromSeed(bytes.Repeat([]byte{n}, ed25519.SeedSize))}
 }
 
-// devKey is the public development key, which counts for embedded items only.
+// devKey is the public development key, which is trusted for embedded items only.
 func devKey(t *testing.T) memSigner {
 	t.Helper()
 	seed, err := hex.DecodeString(stdlib.DevSeed)
@@ -57,14 +57,14 @@ func everything() doc.Scope {
 	return doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}, May: []string{"sign", "release"}}
 }
 
-// world is a project, a user with one key of his own, and a system space.
+// world is a project, a user with one key, and a system space.
 type world struct {
 	t        *testing.T
 	now      time.Time
 	key      memSigner
 	project  string
 	user     string
-	bin      string // on PATH, beside nothing
+	bin      string // the only directory on PATH
 	trustDir string
 	environ  []string
 	system   fs.FS  // nil: the system space is empty
@@ -111,8 +111,9 @@ func (w *world) own(s memSigner, scope doc.Scope) {
 	}
 }
 
-// house is what commands work with, built anew: nothing is remembered.
-type house struct {
+// workspace is an opened project, as commands use it. Each one is opened without
+// state of an earlier one.
+type workspace struct {
 	spaces   *space.Spaces
 	trust    *trust.Store
 	resolver *resolve.Resolver
@@ -120,14 +121,14 @@ type house struct {
 	primary  *primary.Verbs
 }
 
-func (w *world) house() *house { return w.build(false) }
+func (w *world) open() *workspace { return w.build(false) }
 
-// lenient is the house of sign, verify and trust.
-func (w *world) lenient() *house { return w.build(true) }
+// lenient opens the workspace as sign, verify and trust do.
+func (w *world) lenient() *workspace { return w.build(true) }
 
-func (w *world) build(lenient bool) *house {
+func (w *world) build(lenient bool) *workspace {
 	w.t.Helper()
-	h := &house{}
+	h := &workspace{}
 	var err error
 	env := map[string]string{"RYE_USER_SPACE": w.user, "RYE_SYSTEM_SPACE": w.layer}
 	h.spaces, err = space.Discover(space.Params{
@@ -190,7 +191,7 @@ func signed(t *testing.T, s memSigner, now time.Time, rel string, body []byte) [
 	t.Helper()
 	place, ok := extract.Boot().Place(rel)
 	if !ok || place.Ref.IsZero() {
-		t.Fatalf("%s is no item", rel)
+		t.Fatalf("%s is not an item", rel)
 	}
 	out, _, err := sign.Sign(t.Context(), body, place.Type.Style, extract.Subject(place.Ref), s, now)
 	if err != nil {
@@ -261,7 +262,7 @@ func (w *world) addSystem(rel string, body []byte) {
 func tool(id string) item.Ref { return item.Ref{Kind: item.Tool, ID: id} }
 
 // mustChain returns the chain of a tool, which must hold.
-func (h *house) mustChain(t *testing.T, ref item.Ref) []*resolve.Item {
+func (h *workspace) mustChain(t *testing.T, ref item.Ref) []*resolve.Item {
 	t.Helper()
 	c, err := h.executor.Chain(t.Context(), ref)
 	if err != nil {
@@ -271,7 +272,7 @@ func (h *house) mustChain(t *testing.T, ref item.Ref) []*resolve.Item {
 }
 
 // mustPlan resolves the command of a tool without running it.
-func (h *house) mustPlan(t *testing.T, ref item.Ref, params map[string]any) *exec.Plan {
+func (h *workspace) mustPlan(t *testing.T, ref item.Ref, params map[string]any) *exec.Plan {
 	t.Helper()
 	c, err := h.executor.Chain(t.Context(), ref)
 	if err != nil {

@@ -28,7 +28,7 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-type house struct {
+type workspace struct {
 	dir      string // the copied project
 	spaces   *space.Spaces
 	trust    *trust.Store
@@ -37,15 +37,15 @@ type house struct {
 	primary  *primary.Verbs
 }
 
-// newHouse copies the examples and opens them as a user would who holds the
-// key. later are trust documents that came after.
-func newHouse(t *testing.T, later ...string) *house {
+// newWorkspace copies the examples and opens them as the
+// user with the key. later are additional trust documents.
+func newWorkspace(t *testing.T, later ...string) *workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &house{dir: filepath.Join(dir, "project")}
+	h := &workspace{dir: filepath.Join(dir, "project")}
 	own := map[string][]byte{}
 	for p, b := range disk(t) {
 		if strings.HasPrefix(p, "project/") {
@@ -74,7 +74,7 @@ func newHouse(t *testing.T, later ...string) *house {
 	return h
 }
 
-func (h *house) open(t *testing.T, trustDir, cache string) {
+func (h *workspace) open(t *testing.T, trustDir, cache string) {
 	t.Helper()
 	now := func() time.Time { return time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) }
 	dev, err := hex.DecodeString(stdlib.DevPublic)
@@ -96,7 +96,7 @@ func (h *house) open(t *testing.T, trustDir, cache string) {
 	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: now})
 }
 
-func (h *house) walk(t *testing.T) *verify.Report {
+func (h *workspace) walk(t *testing.T) *verify.Report {
 	t.Helper()
 	lenient := resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust, Lenient: true, NoCache: true})
 	r, err := verify.Root(t.Context(), verify.Params{Resolver: lenient, Trust: h.trust}, h.spaces.Of(space.Project))
@@ -106,10 +106,9 @@ func (h *house) walk(t *testing.T) *verify.Report {
 	return r
 }
 
-// Every example is trusted and without a finding on the path that commands
-// take, and nothing below .ai is passed over.
+// Every example is trusted and has no finding, and no file below .ai is skipped.
 func TestExamplesVerify(t *testing.T) {
-	h := newHouse(t)
+	h := newWorkspace(t)
 	r := h.walk(t)
 	for _, f := range r.Findings {
 		t.Error(f)
@@ -124,7 +123,7 @@ func TestExamplesVerify(t *testing.T) {
 	for p := range disk(t) {
 		rel, ok := strings.CutPrefix(p, "project/")
 		if ok && !strings.HasSuffix(rel, ".rye-sig") && !seen[rel] {
-			t.Errorf("%s was not looked at", rel)
+			t.Errorf("%s was not verified", rel)
 		}
 	}
 	tree, err := bundle.Folder(h.dir)
@@ -139,7 +138,7 @@ func TestExamplesVerify(t *testing.T) {
 	}
 }
 
-// One changed bit in any example is noticed.
+// One changed bit in any example has a finding.
 func TestChangedExamplesAreRefused(t *testing.T) {
 	good := disk(t)
 	for p, b := range good {
@@ -147,20 +146,20 @@ func TestChangedExamplesAreRefused(t *testing.T) {
 		if !ok {
 			continue
 		}
-		h := newHouse(t)
+		h := newWorkspace(t)
 		b = slices.Clone(b)
 		b[len(b)-2] ^= 1
 		write(t, filepath.Join(h.dir, filepath.FromSlash(rel)), b)
 		if !h.walk(t).Failed() {
-			t.Errorf("%s: one bit changed and nobody says so", rel)
+			t.Errorf("%s: one changed bit has no finding", rel)
 		}
 	}
 }
 
-// The layers that items.md shows merge into what it shows, and one that does
+// The layers in items.md merge into the value in items.md, and a layer that does
 // not verify is an error.
 func TestConfigLayersMerge(t *testing.T) {
-	h := newHouse(t)
+	h := newWorkspace(t)
 	home := t.TempDir()
 	file := filepath.Join(home, space.Dir, "config", "demo", "limits.yaml")
 	style := sign.Hash()
@@ -188,7 +187,7 @@ func TestConfigLayersMerge(t *testing.T) {
 	}
 }
 
-// marked returns the block of items.md behind a comment.
+// marked returns the block of items.md after a comment.
 func marked(t *testing.T, name string) string {
 	t.Helper()
 	_, after, found := strings.Cut(read(t, "items.md"), "<!-- "+name+" -->\n```")
@@ -200,10 +199,10 @@ func marked(t *testing.T, name string) string {
 	return body
 }
 
-// The revocation of the examples ends the key: nothing counts any more.
+// The revocation of the examples revokes the key: no item is trusted.
 func TestRevocationEndsTheKey(t *testing.T) {
 	fp := sign.FingerprintOf(testKey.Public())
-	h := newHouse(t, filepath.Join("examples", "offline", doc.FileName(doc.KindRevocation, fp)))
+	h := newWorkspace(t, filepath.Join("examples", "offline", doc.FileName(doc.KindRevocation, fp)))
 	r := h.walk(t)
 	for _, f := range r.Files {
 		if f.Bundle == "" && f.Verdict.Code != diag.Revoked {
@@ -215,7 +214,7 @@ func TestRevocationEndsTheKey(t *testing.T) {
 	}
 }
 
-// What the pages say that the example tools answer is what they answer.
+// The results of the example tools in the pages are their actual results.
 func TestExamplesRun(t *testing.T) {
 	for _, c := range []struct {
 		id, needs string
@@ -237,7 +236,7 @@ func TestExamplesRun(t *testing.T) {
 			if _, err := exec.LookPath(c.needs); err != nil {
 				t.Skipf("%s is not installed", c.needs)
 			}
-			h := newHouse(t)
+			h := newWorkspace(t)
 			call := primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/" + c.id}, Args: c.args, DryRun: c.want == nil}
 			run, err := h.primary.Tool(t.Context(), call)
 			if err != nil {
@@ -262,7 +261,7 @@ func TestExamplesRun(t *testing.T) {
 	}
 }
 
-// Every trust document of the examples reads as what it is, without a finding.
+// Every trust document of the examples is read with its kind and without a finding.
 func TestTrustDocuments(t *testing.T) {
 	kinds := map[string]bool{}
 	for p, b := range disk(t) {
@@ -286,9 +285,9 @@ func TestTrustDocuments(t *testing.T) {
 	}
 }
 
-// Every kind and type of file that the pages promise has its example.
+// Every kind and type of file that the pages name has an example.
 func TestExamplesCoverTheFileTypes(t *testing.T) {
-	h := newHouse(t)
+	h := newWorkspace(t)
 	have := map[string]bool{}
 	var kinds []item.Kind
 	for _, k := range []item.Kind{item.Tool, item.Directive, item.Knowledge, item.Config, "skill"} {
