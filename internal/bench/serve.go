@@ -39,8 +39,8 @@ func (b *bench) serve() error {
 		n          int
 		argv       []string
 	}{
-		{"hello, the SDK alone", hello, calls, []string{b.beside("hello"), "sdk"}},
-		{"hello, through mcpserve", hello, calls, []string{b.beside("hello"), "rye"}},
+		{"hello, the SDK alone", hello, calls, []string{b.sibling("hello"), "sdk"}},
+		{"hello, through mcpserve", hello, calls, []string{b.sibling("hello"), "rye"}},
 		{"rye: search", `"search","arguments":{"query":"hello","space":"project"}`, calls / 10, []string{b.rye, "serve"}},
 		{"rye: load of a tool", `"load",` + item, calls / 10, []string{b.rye, "serve"}},
 		{"rye: execute of a one-line bash tool", `"execute",` + item, calls / 20, []string{b.rye, "serve"}},
@@ -60,12 +60,12 @@ func (b *bench) serve() error {
 	return nil
 }
 
-// beside returns the path of a program in the directory of this one.
-func (b *bench) beside(name string) string { return b.self + "-" + name }
+// sibling returns the path of a program in the directory of this one.
+func (b *bench) sibling(name string) string { return b.self + "-" + name }
 
 // firstAnswers measures from the start of the process to its first answer.
 func (b *bench) firstAnswers(dir string) error {
-	programs := []program{b.program(dir, b.rye, "serve"), b.program(dir, b.beside("hello"), "sdk")}
+	programs := []program{b.program(dir, b.rye, "serve"), b.program(dir, b.sibling("hello"), "sdk")}
 	for i := range programs {
 		programs[i].stdin = handshake
 	}

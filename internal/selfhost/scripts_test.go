@@ -168,7 +168,7 @@ func TestWideningIsRefused(t *testing.T) {
 		{"the kind of another", dirExtractor, "kind: directive", "kind: tool", item.Directive, diag.ConfigError, "must declare kind directive"},
 		{"the folder of trust documents", dirExtractor, "folder: directives", "folder: trust", item.Directive, diag.ConfigError, "rye does not use itself"},
 		{"a folder outside", dirExtractor, "folder: directives", "folder: ../directives", item.Directive, diag.ConfigError, "one plain segment"},
-		{"a rule that does not exist", toolExtractor, "author: {type: string}", "author: {type: string, allow: all}", item.Tool, diag.ConfigError, `unknown rule "allow"`},
+		{"a rule that does not exist", toolExtractor, "author: {type: string}", "author: {type: string, allow: all}", item.Tool, diag.ConfigError, `unknown field "validation_schema.fields.author.allow"`},
 		{"a parser that does not exist", toolExtractor, "rye/core/parsers/python,", "acme/parsers/python,", item.Tool, diag.ToolNotFound, "acme/parsers/python"},
 	} {
 		w := newWorld(t)
