@@ -22,7 +22,7 @@ func TestUnderived(t *testing.T) {
 		"newer":                {"require: {" + a + ": v1.2.0}", []Bundle{entry(a, "v1.3.0", "v1.2.0")}, "result in v1.2.0"},
 		"for another":          {"require: {" + b + ": v1.0.0}", []Bundle{entry(a, "v1.2.0", ""), entry(b, "v1.0.0", "v1.0.0", mods(a, "v1.2.0")[0])}, ""},
 		"older than another's": {"require: {" + a + ": v1.0.0}", []Bundle{entry(a, "v1.0.0", "v1.0.0"), entry(b, "v1.0.0", "", mods(a, "v1.2.0")[0])}, "result in v1.2.0"},
-		"not required":          {"", []Bundle{entry(a, "v1.2.0", "")}, "nothing requires it"},
+		"not required":         {"", []Bundle{entry(a, "v1.2.0", "")}, "nothing requires it"},
 		"stale":                {"require: {" + a + ": v1.5.0}", []Bundle{entry(a, "v1.2.0", "v1.2.0")}, ""},
 		"the next one":         {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.2.1", "v1.2.0")}, ""},
 		"before the next one":  {"require: {" + a + ": v1.2.0}\nexclude: {" + a + ": [v1.2.0]}", []Bundle{entry(a, "v1.1.0", "v1.2.0")}, "result in v1.2.0"},

@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/project"
 )
 
@@ -40,7 +39,7 @@ commit is refused. Only --push sends anything, and only the tag.`,
 	}
 }
 
-// published is what became of it.
+// published is the JSON form of a release.
 type published struct {
 	Bundle    string             `json:"bundle"`
 	Version   string             `json:"version"`
@@ -61,61 +60,37 @@ func runBundlePublish(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	r, err := releasable(ctx, c, h)
+	r, v, err := checkRelease(ctx, c, h)
 	if err != nil {
 		return err
 	}
-	out := &published{Bundle: r.id, Version: r.Manifest.Version, Tag: r.tag, Commit: r.commit, TagObject: r.here.Object,
-		Remote: c.Str("push"), DryRun: c.Bool("dry-run"), Files: r.FilesChecked, By: r.Signatures}
+	out := &published{Bundle: r.ID, Version: r.Version, Tag: r.Tag, Commit: r.Commit, TagObject: r.Local.Object,
+		Remote: c.Str("push"), DryRun: c.Bool("dry-run"), Files: v.FilesChecked, By: v.Signatures}
 	if !out.DryRun {
-		if err := publishTag(ctx, c, r, out); err != nil {
+		done, err := r.Publish(ctx, out.Remote, c.Bool("sign"))
+		if err != nil {
 			return err
 		}
+		out.Created, out.Signed, out.Pushed, out.TagObject = done.Created, done.Signed, done.Pushed, r.Local.Object
 	}
 	return c.UI.Show(out, func() { showPublished(c.UI, r, out) })
 }
 
-// publishTag makes the tag, unless it is there, and pushes it where that was
-// asked for and it is not there.
-func publishTag(ctx context.Context, c *cli.Call, r *release, out *published) (err error) {
-	if r.here.Commit == "" {
-		r.here, err = r.repo.MakeTag(ctx, gitcmd.TagParams{Name: r.tag, Commit: r.commit, Sign: c.Bool("sign"),
-			Message: fmt.Sprintf("%s v%s\n\nmanifest %s\n", r.id, r.Manifest.Version, r.Digest)})
-		if err != nil {
-			return err
-		}
-		out.Created, out.TagObject = true, r.here.Object
-	}
-	if r.here.Object != r.here.Commit {
-		if out.Signed, err = r.repo.Signed(ctx, r.here.Object); err != nil {
-			return err
-		}
-	}
-	if out.Remote == "" || r.there.Commit != "" {
-		return nil
-	}
-	if err := r.repo.PushTag(ctx, out.Remote, r.tag); err != nil {
-		return err
-	}
-	out.Pushed = true
-	return nil
-}
-
-func showPublished(u *cli.UI, r *release, p *published) {
+func showPublished(u *cli.UI, r *release.Release, p *published) {
 	var who []string
 	for _, s := range p.By {
 		if s.Counts() {
 			who = append(who, signatureLabel(s))
 		}
 	}
-	u.Out("%s: %s verified, signed by %s", r.name(), plural(p.Files, "file"), strings.Join(who, ", "))
+	u.Out("%s: %s verified, signed by %s", r, plural(p.Files, "file"), strings.Join(who, ", "))
 	at := p.Commit[:12]
 	switch {
 	case p.Created && p.Signed:
 		u.Out("tagged and signed %s at %s", p.Tag, at)
 	case p.Created:
 		u.Out("tagged %s at %s", p.Tag, at)
-	case r.here.Commit != "":
+	case r.Local.Commit != "":
 		u.Out("%s is there already, at %s", p.Tag, at)
 	default:
 		u.Out("would tag %s at %s", p.Tag, at)
@@ -123,7 +98,7 @@ func showPublished(u *cli.UI, r *release, p *published) {
 	switch {
 	case p.Pushed:
 		u.Out("pushed %s to %s", p.Tag, p.Remote)
-	case p.Remote != "" && r.there.Commit != "":
+	case p.Remote != "" && r.Remote.Commit != "":
 		u.Out("%s has %s already", p.Remote, p.Tag)
 	case p.Remote != "":
 		u.Out("would push %s to %s", p.Tag, p.Remote)

@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
-	"github.com/ryeos/rye/trust/doc"
 )
 
 func bundlePublisherCommand() *cli.Command {
@@ -62,14 +62,29 @@ func runBundlePublisher(ctx context.Context, c *cli.Call) error {
 	if name == "" {
 		return diag.New(diag.Usage, "reading arguments: the publisher's NAME is missing").WithHint("rye bundle publisher shows those that are known")
 	}
-	p, err := nextPublisher(c, h, name, known, changed)
+	change, err := publisherChange(c, h)
 	if err != nil {
 		return err
 	}
-	if err := signPublisher(ctx, c, h, p); err != nil {
+	p, err := release.NextPublisher(name, known, change)
+	if err != nil {
 		return err
 	}
-	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil { // anew, with the document
+	signer, err := h.Signer(ctx)
+	if err != nil {
+		return err
+	}
+	made, err := release.SignPublisher(ctx, p, known, signer, c.Now())
+	if err != nil {
+		return err
+	}
+	if err := h.RecordDocuments(ctx, space.User, made); err != nil {
+		return err
+	}
+	if _, err := publish(c, h, made); err != nil {
+		return err
+	}
+	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil { // with the new document
 		return err
 	}
 	mine := slices.DeleteFunc(h.Trust.PublisherTexts(name), func(x trust.PublisherText) bool { return x.Version != p.Version })
@@ -80,54 +95,29 @@ func publisherFlags() []string {
 	return []string{"bundles", "root", "root-threshold", "release", "release-threshold", "revoke", "revoke-threshold"}
 }
 
-// nextPublisher returns what is to be signed: the newest version as it is, or the
-// one after it with what the flags change.
-func nextPublisher(c *cli.Call, h *project.Project, name string, known []trust.PublisherText, changed bool) (doc.Publisher, error) {
-	p := doc.Publisher{Name: name}
-	if len(known) > 0 {
-		p = *known[len(known)-1].Publisher
-	}
-	switch {
-	case !changed && len(known) == 0:
-		return p, noPublisher(name)
-	case !changed:
-		return p, nil
-	case len(known) == 0 && (!c.IsSet("bundles") || !c.IsSet("root") || !c.IsSet("release")):
-		return p, diag.New(diag.Usage, "making the publisher %q: it needs --bundles, --root and --release", name)
-	}
-	p.Version++
+// publisherChange reads what the flags change of a publisher.
+func publisherChange(c *cli.Call, h *project.Project) (release.PublisherChange, error) {
+	var out release.PublisherChange
 	if c.IsSet("bundles") {
-		p.Bundles = listFlag(c, "bundles")
+		out.Bundles = listFlag(c, "bundles")
 	}
-	for role, to := range map[string]*doc.Role{"root": &p.Root, "release": &p.Release, "revoke": &p.Revoke} {
-		if err := setRole(c, h, role, to); err != nil {
-			return p, err
-		}
-	}
-	return p, nil
-}
-
-// setRole takes over what the flags say of a role. All keys must sign where
-// nothing is said of their number.
-func setRole(c *cli.Call, h *project.Project, name string, to *doc.Role) error {
-	if c.IsSet(name) {
-		to.Keys = nil
-		for _, word := range listFlag(c, name) {
-			pub, err := publicKey(c, h, word)
-			if err != nil {
-				return err
+	for name, role := range map[string]*release.RoleChange{"root": &out.Root, "release": &out.Release, "revoke": &out.Revoke} {
+		if c.IsSet(name) {
+			role.Keys = []ed25519.PublicKey{}
+			for _, word := range listFlag(c, name) {
+				pub, err := publicKey(c, h, word)
+				if err != nil {
+					return out, err
+				}
+				role.Keys = append(role.Keys, pub)
 			}
-			to.Keys = append(to.Keys, pub)
 		}
-		to.Threshold = len(to.Keys)
+		if flag := name + "-threshold"; c.IsSet(flag) {
+			n := c.Int(flag)
+			role.Threshold = &n
+		}
 	}
-	if n := name + "-threshold"; c.IsSet(n) {
-		to.Threshold = c.Int(n)
-	}
-	if len(to.Keys) > 0 && (to.Threshold < 1 || to.Threshold > len(to.Keys)) {
-		return diag.New(diag.Usage, "reading flag --%s-threshold: the threshold must be a whole number from 1 to %d, as many keys as the role has", name, len(to.Keys))
-	}
-	return nil
+	return out, nil
 }
 
 // publicKey returns the key of a document's file, or one that is known here.
@@ -154,44 +144,9 @@ func publicKey(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey,
 	return nil, diag.New(diag.KeyUnknown, "looking for key %s: no document of it is here", fp.Short()).WithHint("name the file of its key document")
 }
 
-// signPublisher signs a publisher document with one root key, of this version or
-// of the one before.
-func signPublisher(ctx context.Context, c *cli.Call, h *project.Project, p doc.Publisher) error {
-	signer, err := h.Signer(ctx)
-	if err != nil {
-		return err
-	}
-	fp := sign.FingerprintOf(signer.Public())
-	roots := p.Root.Fingerprints()
-	for _, x := range h.Trust.PublisherTexts(p.Name) {
-		if x.Version == p.Version-1 {
-			roots = append(roots, x.Root.Fingerprints()...)
-		}
-	}
-	if !slices.Contains(roots, fp) {
-		return diag.New(diag.Scope, "signing the publisher %s: key %s is no root key of version %d, nor of the one before", p.Name, fp.Short(), p.Version).
-			WithHint("sign with --key of a root key: rye bundle publisher %s shows them", p.Name)
-	}
-	name, b, err := doc.NewPublisher(ctx, p, signer, c.Now())
-	if err != nil {
-		return err
-	}
-	made := trust.File{Name: name, Data: b}
-	if err := h.RecordDocuments(ctx, space.User, made); err != nil {
-		return err
-	}
-	_, err = publish(c, h, made)
-	return err
-}
-
-func noPublisher(name string) error {
-	return diag.New(diag.ItemNotFound, "looking for the publisher: there is none called %q", name).
-		WithHint("rye bundle publisher %s --bundles GLOBS --root KEYS --release KEYS makes it", name)
-}
-
 func showPublishers(c *cli.Call, h *project.Project, name string, list []trust.PublisherText) error {
 	if len(list) == 0 && name != "" {
-		return noPublisher(name)
+		return release.NoPublisher(name)
 	}
 	return c.UI.Show(map[string]any{"publishers": append([]trust.PublisherText{}, list...)}, func() {
 		if len(list) == 0 {

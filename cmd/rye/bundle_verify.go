@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/bundle/release"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/openat"
@@ -57,16 +58,8 @@ func runBundleVerify(ctx context.Context, c *cli.Call) error {
 // verifiedBundle is what was found out about a bundle of this project.
 type verifiedBundle struct {
 	*bundle.Report
-	Needs []demand `json:"needs"`
+	Needs []release.Demand `json:"needs"`
 	id    string
-}
-
-// demand is what a rule demands of the signers of a bundle.
-type demand struct {
-	From      string `json:"from"`
-	Threshold int    `json:"threshold"`
-	Of        int    `json:"of"`
-	Have      int    `json:"have"`
 }
 
 // verifyBundle verifies a bundle where it is made.
@@ -84,7 +77,7 @@ func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir
 
 // demands returns what the rules of the rye.yaml next to a bundle, and those of
 // its publishers, demand of its signers.
-func demands(h *project.Project, dir, id string, signers []string) ([]demand, error) {
+func demands(h *project.Project, dir, id string, signers []string) ([]release.Demand, error) {
 	m := &lock.Manifest{}
 	text, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
 	if err != nil && !space.IsMissing(err) {
@@ -96,9 +89,9 @@ func demands(h *project.Project, dir, id string, signers []string) ([]demand, er
 			return nil, diag.FromFindings("reading "+lock.ManifestFile, diag.WithPath(fs, lock.ManifestFile))
 		}
 	}
-	out := []demand{}
+	out := []release.Demand{}
 	for _, r := range project.WithManifest(nil, m).SignerRules(h.Trust, lock.Module{ID: id}, "") {
-		out = append(out, demand{From: r.String(), Threshold: r.Threshold, Of: len(r.Signers), Have: r.Signed(signers)})
+		out = append(out, release.Demand{From: r.String(), Threshold: r.Threshold, Of: len(r.Signers), Have: r.Signed(signers)})
 	}
 	return out, nil
 }

@@ -15,32 +15,42 @@ import (
 // without a record.
 func signers() map[string]string {
 	return map[string]string{
-		"primary.signature":         "the caller of Prepare",
-		"primary.upgradeLegacy":     "batch.flush",
-		"primary.signFile":          "batch.flush",
-		"internal/githook.sign":     "run.record",
-		"cmd/rye.writeManifest":     "recordManifest",
-		"cmd/rye.sign":              "Record of the same workspace",
-		"cmd/rye.cosign":            "recordManifest",
-		"cmd/rye.keyDocuments":      "makeKeyOf and runKeyRotate, with recordDocuments",
-		"cmd/rye.succession":        "runKeyRotate, with recordDocuments",
-		"cmd/rye.runTrustAdd":       "recordDocuments",
-		"cmd/rye.runTrustEndorse":   "recordDocuments",
-		"cmd/rye.runTrustRefresh":   "recordDocuments",
-		"cmd/rye.releaseRevocation": "recordDocuments",
-		"cmd/rye.signPublisher":     "recordDocuments",
-		"cmd/rye.revocation":        "recordDocuments",
-		"trust/doc.sign":            "the callers of the exported functions of trust/doc",
-		"trust/doc.NewRotation":     "its callers",
-		"internal/testkit.Own":      "tests only",
-		"internal/testkit.Signed":   "tests only",
+		"primary.signature":            "the caller of Prepare",
+		"primary.signFile":             "batch.flush",
+		"primary.upgradeLegacy":        "batch.flush",
+		"internal/githook.sign":        "run.record",
+		"cmd/rye.writeManifest":        "recordManifest",
+		"cmd/rye.sign":                 "Record of the same workspace",
+		"cmd/rye.cosign":               "recordManifest",
+		"cmd/rye.keyDocuments":         "makeKeyOf and runKeyRotate, with recordDocuments",
+		"cmd/rye.succession":           "runKeyRotate, with recordDocuments",
+		"cmd/rye.runTrustAdd":          "recordDocuments",
+		"cmd/rye.runTrustEndorse":      "recordDocuments",
+		"cmd/rye.runTrustRefresh":      "recordDocuments",
+		"cmd/rye.releaseRevocation":    "recordDocuments",
+		"cmd/rye.runBundlePublisher":   "recordDocuments",
+		"bundle/release.Revoke":        "its callers",
+		"bundle/release.SignPublisher": "its callers",
+		"cmd/rye.revocation":           "recordDocuments",
+		"trust/doc.sign":               "the callers of the exported functions of trust/doc",
+		"trust/doc.NewRotation":        "its callers",
+		"internal/testkit.Own":         "tests only",
+		"internal/testkit.Signed":      "tests only",
 	}
 }
 
 // maker reports whether a function of a package makes a signature. The method
 // Prepare of primary.Verbs does so as well; signing checks it by name.
 func maker(pkg, name string) bool {
-	return pkg == "sign" && (name == "Sign" || name == "SignDetached") || pkg == "doc" && strings.HasPrefix(name, "New")
+	switch pkg {
+	case "sign":
+		return name == "Sign" || name == "SignDetached"
+	case "doc":
+		return strings.HasPrefix(name, "New")
+	case "release":
+		return name == "Revoke" || name == "SignPublisher"
+	}
+	return false
 }
 
 func TestEverySignatureIsRecorded(t *testing.T) {

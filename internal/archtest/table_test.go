@@ -77,6 +77,7 @@ func layers() []layer {
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 		}},
 		{"Trust, files and permissions", []entry{
+			{"bundle/release", set("bundle", "trust", "trust/doc", "sign", "lock", "item")},
 			{"trust", set("trust/doc", "sign", "item")},
 			{"trust/doc", set("sign", "item")},
 			{"lock/sbom", set("lock", "item")},
