@@ -109,7 +109,7 @@ func FuzzSortArgs(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if l.Help {
+		if l.Help != 0 {
 			return
 		}
 		again, err := cli.SortArgs(root, l.Words()[1:])

@@ -96,7 +96,7 @@ func demands(h *project.Project, dir, id string, signers []string) ([]release.De
 	return out, nil
 }
 
-// signatures shows who signed a manifest and what is demanded.
+// showSignatures shows who signed a manifest and what is demanded.
 func showSignatures(u *cli.UI, v *verifiedBundle) {
 	for _, s := range v.Signatures {
 		u.Out("signed by %s", signatureLabel(s))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 )
 
@@ -18,7 +19,7 @@ func commandDocument() string {
 	root := hostWorld().RootCommand()
 	var b strings.Builder
 	b.WriteString("# Commands\n\nGenerated from the table of commands by `go test ./cmd/rye` with `RYE_UPDATE_GOLDEN=1`; do not edit.\n\n")
-	b.WriteString("`rye COMMAND --help` prints the same. Flags may stand before and after arguments.\n\n")
+	b.WriteString("`rye help COMMAND` prints the same. Flags may be before and after arguments.\n\n")
 	var paths [][]*cli.Command
 	walkCommands([]*cli.Command{root}, func(path []*cli.Command) { paths = append(paths, slices.Clone(path)) })
 	for _, path := range paths {
@@ -31,8 +32,14 @@ func commandDocument() string {
 	for _, e := range cli.ExitCodes() {
 		b.WriteString("| " + cli.Itoa(e.Status) + " | " + e.Meaning + " |\n")
 	}
-	b.WriteString("\nEvery command may end with 0, 2 (`USAGE`, `UNKNOWN_FLAG`), 70 and 130; below stand the others that it names itself.\n")
-	b.WriteString("The table of all codes is in [errors.md](errors.md).\n")
+	b.WriteString("\nEvery command can end with 0, 2 (`USAGE`, `UNKNOWN_FLAG`), 70 and 130. The other codes of each command are:\n\n")
+	b.WriteString("| Command | Codes |\n|---|---|\n")
+	for _, path := range paths {
+		if codes := ownCodes(cli.DocOf(root, path)); codes != "" {
+			b.WriteString("| `" + cli.PathName(path) + "` | " + codes + " |\n")
+		}
+	}
+	b.WriteString("\n[errors.md](errors.md) explains every code.\n")
 	for _, path := range paths {
 		b.WriteString(commandSection(cli.DocOf(root, path)))
 	}
@@ -64,18 +71,20 @@ func commandSection(d cli.CommandDoc) string {
 	if len(d.Flags) > 0 {
 		b.WriteString("\n" + flagTable(d.Flags))
 	}
-	var exits []string
+	return b.String()
+}
+
+// ownCodes lists the codes that a command names itself, with their exit statuses.
+func ownCodes(d cli.CommandDoc) string {
+	var out []string
 	for _, e := range d.Exits {
 		for _, code := range e.Codes {
-			if code != "USAGE" && code != "UNKNOWN_FLAG" && code != "INTERNAL" {
-				exits = append(exits, cli.Itoa(e.Status)+" `"+string(code)+"`")
+			if code != diag.Usage && code != diag.UnknownFlag && code != diag.Internal {
+				out = append(out, cli.Itoa(e.Status)+" `"+string(code)+"`")
 			}
 		}
 	}
-	if len(exits) > 0 {
-		b.WriteString("\nExits: " + strings.Join(exits, ", ") + ".\n")
-	}
-	return b.String()
+	return strings.Join(out, ", ")
 }
 
 func flagTable(flags []cli.FlagDoc) string {

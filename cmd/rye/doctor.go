@@ -95,7 +95,7 @@ func countStatus(results []checkResult, status string) int {
 	return n
 }
 
-// doctor prints the report for people.
+// showDoctor prints the report for people.
 func showDoctor(u *cli.UI, results []checkResult) {
 	colour := map[string]string{statusOK: cli.Green, statusWarn: cli.Yellow, statusFail: cli.Red}
 	t := &cli.Table{}

@@ -251,7 +251,7 @@ func (d *mcpDiff) data(name string) map[string]any {
 	return map[string]any{"name": name, "added": ids(d.added), "removed": ids(d.removed), "changed": changed, "tools": toolsData(name, tools)}
 }
 
-// mcpDiff shows what is different: of a tool that is new all that it says to who is
+// showMcpDiff shows what is different: of a tool that is new all that it says to who is
 // asked, of one that changed the lines of its item, which holds all of that.
 func showMcpDiff(u *cli.UI, d *mcpDiff, asked bool) {
 	for _, rel := range d.added {

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
-// mcpServer shows how a server is reached: the whole command, or the address.
+// showMcpServer shows how a server is reached: the whole command, or the address.
 func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
 	t := &cli.Table{Wrap: true}
@@ -30,7 +30,7 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Table(t)
 }
 
-// mcpOffer shows what a server offers: all of it to who is asked.
+// showMcpOffer shows what a server offers: all of it to who is asked.
 func showMcpOffer(u *cli.UI, o *mcpOffer, asked bool) {
 	t := &cli.Table{}
 	if o.software != "" {
@@ -51,7 +51,7 @@ func showMcpOffer(u *cli.UI, o *mcpOffer, asked bool) {
 	}
 }
 
-// mcpTools shows the first line of what each tool says of itself.
+// showMcpTools shows the first line of what each tool says of itself.
 func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
 	t := &cli.Table{Wrap: true}
 	for _, tool := range tools {
@@ -64,7 +64,7 @@ func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
 	}
 }
 
-// mcpTool shows everything of a tool that a model may read.
+// showMcpTool shows everything of a tool that a model may read.
 func showMcpTool(u *cli.UI, tool mcpclient.Tool) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
 	if first == "" {
@@ -74,7 +74,7 @@ func showMcpTool(u *cli.UI, tool mcpclient.Tool) {
 	showMcpSays(u, tool, rest)
 }
 
-// mcpSays shows the rest of a description, and each other text of a definition on a
+// showMcpSays shows the rest of a description, and each other text of a definition on a
 // line of its own.
 func showMcpSays(u *cli.UI, tool mcpclient.Tool, description string) {
 	if description != "" {
@@ -85,7 +85,7 @@ func showMcpSays(u *cli.UI, tool mcpclient.Tool, description string) {
 	}
 }
 
-// mcpStderr shows what a server said before it failed.
+// showMcpStderr shows what a server said before it failed.
 func showMcpStderr(u *cli.UI, err error) {
 	if text := mcpclient.Stderr(err); text != "" {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -105,7 +105,7 @@ func firstLineOf(text string) (line string, more bool) {
 	return strings.TrimSpace(line), strings.TrimSpace(rest) != ""
 }
 
-// diff shows a unified difference without its two first lines.
+// showDiff shows a unified difference without its two first lines.
 func showDiff(u *cli.UI, text string) {
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		style := map[byte]string{'+': cli.Green, '-': cli.Red, '@': cli.Cyan}[(line + " ")[0]]

@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/packages"
 )
 
-// changes prints one line for each bundle.
+// showChanges prints one line for each bundle.
 func showChanges(u *cli.UI, r *packages.Result) {
 	for _, c := range r.Changes {
 		showChange(u, c)

@@ -157,7 +157,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	return nil
 }
 
-// dropped says that an output of a tool is not all there.
+// showDropped says that an output of a tool is not all there.
 func showDropped(u *cli.UI, stream string, n int64) {
 	if n > 0 {
 		u.Note("warning: %s is cut: %s more than what is kept (config.max_output of the runtime)", stream, plural(int(n), "byte"))
@@ -177,7 +177,7 @@ type runMetadata struct {
 	*primary.Metadata
 }
 
-// answer prints the envelope of a run, failed ones with their error.
+// showAnswer prints the envelope of a run, failed ones with their error.
 func showAnswer(u *cli.UI, run *primary.Run, err error) error {
 	doc := cli.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
 	if err == nil {
@@ -191,7 +191,7 @@ func showAnswer(u *cli.UI, run *primary.Run, err error) error {
 	return cli.Shown(err, nil)
 }
 
-// toolResult prints what a tool gave: the text of {stdout} or {output} alone,
+// showToolResult prints what a tool gave: the text of {stdout} or {output} alone,
 // else the object as JSON.
 func showToolResult(u *cli.UI, data map[string]any) {
 	if showToolText(u, data) {
@@ -204,7 +204,7 @@ func showToolResult(u *cli.UI, data map[string]any) {
 	u.Raw(string(b))
 }
 
-// toolText prints a result that is a text, and reports whether it was one.
+// showToolText prints a result that is a text, and reports whether it was one.
 func showToolText(u *cli.UI, data map[string]any) bool {
 	s, ok := data["stdout"].(string)
 	if !ok || len(data) > 1 {

@@ -80,7 +80,7 @@ func build(v cli.VersionInfo) string {
 	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
 }
 
-// caret shows what the user wrote with a mark below the character that an error
+// showCaret shows what the user wrote with a mark below the character that an error
 // is about.
 func showCaret(u *cli.UI, err error) {
 	var e *diag.Error
@@ -97,7 +97,7 @@ func showCaret(u *cli.UI, err error) {
 	u.Tell("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
 }
 
-// hits prints a page of hits.
+// showHits prints a page of hits.
 func showHits(u *cli.UI, res *search.Result, offset int) {
 	switch {
 	case res.Total == 0:

@@ -211,7 +211,7 @@ func runChain(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// programs lists what interprets a tool: programs of the project always, those
+// showPrograms lists what interprets a tool: programs of the project always, those
 // of the machine when asked for more.
 func showPrograms(u *cli.UI, programs []exec.Interpreter) {
 	for _, in := range programs {

@@ -291,7 +291,7 @@ func runTrustExplain(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// steps prints how a file was judged.
+// showSteps prints how a file was judged.
 func showSteps(u *cli.UI, path string, lines []string) {
 	if len(lines) == 0 {
 		return

@@ -31,7 +31,7 @@ func (g *Globals) flags() []Flag {
 	}
 }
 
-// rootCommand returns the command above the verbs.
+// RootCommand returns the command above the verbs.
 func (w *World) RootCommand() *Command {
 	g := &Globals{}
 	return &Command{globals: g, Name: "rye", Usage: "signed, locked, verified items for agent workflows", Flags: g.flags(), Subs: w.Commands}
@@ -45,8 +45,8 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 	if err != nil {
 		return err
 	}
-	if l.Help || l.cmd() == root {
-		return showHelp(u, root, l.Path)
+	if l.Help != noHelp || l.cmd() == root {
+		return showHelp(u, root, l.Path, l.Help)
 	}
 	return l.app(func(flags *urfave.Context) error {
 		c, err := newCall(w, u, l, flags)

@@ -13,16 +13,15 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// line is a command line after sorting. The library under it stops reading
-// flags at the first positional and would take "--dry-run" at the end for an
-// argument; sortArgs is the one place that puts every flag before its
-// command's positionals.
+// line is a sorted command line. The library stops reading flags at the first
+// positional and would read "--dry-run" at the end as an argument. SortArgs is the
+// only function that moves every flag in front of its command's positionals.
 type line struct {
 	Path  []*Command // from the root to the command called
-	Flags [][]string // beside path: "--name=value" of each
+	Flags [][]string // for each element of Path: "--name=value"
 	Args  []string   // positionals
-	Dash  int        // how many of args stood before "--", -1 without one
-	Help  bool
+	Dash  int        // number of args before "--", -1 without one
+	Help  helpDetail
 }
 
 func (l *line) cmd() *Command { return l.Path[len(l.Path)-1] }
@@ -38,7 +37,7 @@ func PathName(path []*Command) string {
 	return strings.Join(names, " ")
 }
 
-// words renders the line in the order that the library understands.
+// Words renders the line in the order that the library understands.
 func (l *line) Words() []string {
 	var out []string
 	for i, c := range l.Path {
@@ -47,7 +46,7 @@ func (l *line) Words() []string {
 	return append(append(out, "--"), l.Args...)
 }
 
-// early is a flag that stood before the subcommand that owns it.
+// early is a flag that the user typed before the subcommand that owns it.
 type early struct {
 	word, name, value  string
 	hasValue, consumed bool
@@ -62,7 +61,7 @@ type sorter struct {
 	problems []*diag.Error
 }
 
-// sortArgs reads the words after the program's name. It always returns a line
+// SortArgs reads the words after the program's name. It always returns a line
 // with as much of the path as was understood.
 func SortArgs(root *Command, words []string) (*line, error) {
 	s := &sorter{words: words, line: line{Path: []*Command{root}, Flags: [][]string{nil}, Dash: -1}}
@@ -81,7 +80,7 @@ func SortArgs(root *Command, words []string) (*line, error) {
 		}
 	}
 	s.settleEarly()
-	if !s.Help {
+	if s.Help == noHelp {
 		s.checkCall()
 	}
 	return &s.line, joinProblems(s.problems)
@@ -156,7 +155,7 @@ func dashesFit(word, name string) bool {
 	return strings.HasPrefix(word, "--") == (len(name) > 1)
 }
 
-// cluster splits "-qv" into its switches, nil when it is no such cluster.
+// cluster splits "-qv" into its switches, or nil if it is not a cluster.
 func (s *sorter) cluster(word string) []string {
 	if strings.HasPrefix(word, "--") || len(word) < 3 {
 		return nil
@@ -172,7 +171,7 @@ func (s *sorter) cluster(word string) []string {
 	return out
 }
 
-// guessArity tells whether a flag of some command below c takes a value.
+// guessArity reports whether a flag of some command below c takes a value.
 func guessArity(c *Command, word, name string) (takes, known bool) {
 	for _, sub := range c.Subs {
 		if f := sub.flag(name); f != nil && dashesFit(word, name) {
@@ -210,14 +209,16 @@ func (s *sorter) known(level int, f urfave.Flag, word, value string, hasValue bo
 
 func (s *sorter) record(level int, f urfave.Flag, name, shown, value string) {
 	if name == "help" && level == 0 {
-		s.Help = s.Help || value == "true"
+		if value == "true" {
+			s.Help = max(s.Help, helpDetailOf(shown))
+		}
 		return
 	}
 	prefix := "--" + name + "="
 	for _, given := range s.Flags[level] {
 		if old, ok := strings.CutPrefix(given, prefix); ok && !repeatable(f) {
 			s.problem(diag.New(diag.Usage, "reading arguments: flag %s is given twice, with %q and %q", shown, old, value).
-				WithHint("give %s once", shown))
+				WithReason("flag_twice").WithDetail("flag", shown))
 			return
 		}
 	}
@@ -234,25 +235,25 @@ func (s *sorter) nextValue(shown string) (string, bool) {
 	err := diag.New(diag.Usage, "reading arguments: flag %s needs a value", shown)
 	if s.at < len(s.words) {
 		next := s.words[s.at]
-		err.WithHint("if %q is the value, write %s=%s", next, shown, next)
+		err.WithReason("flag_value").WithDetail("value", next).WithDetail("flag", shown)
 		s.at++
 	}
 	s.problem(err)
 	return "", false
 }
 
-// settleEarly gives the flags that stood before their subcommand to it.
+// settleEarly assigns the early flags to their subcommand.
 func (s *sorter) settleEarly() {
 	for _, e := range s.early {
 		level, f := s.lookup(e.word, e.name)
 		switch {
 		case f == nil:
-			if !s.Help {
+			if s.Help == noHelp {
 				s.problem(unknownFlag(s.Path, e.word))
 			}
 		case takesValue(f) != e.hasValue && (takesValue(f) || e.consumed):
-			s.problem(diag.New(diag.Usage, "reading arguments: flag %s stands too early to know whether a value follows", e.word).
-				WithHint("write it after %q", PathName(s.Path)))
+			s.problem(diag.New(diag.Usage, "reading arguments: flag %s is too early to know whether a value follows", e.word).
+				WithReason("early_flag").WithDetail("command", PathName(s.Path)))
 		default:
 			s.known(level, f, e.word, e.value, e.hasValue)
 		}
@@ -265,7 +266,7 @@ func (s *sorter) checkCall() {
 	if len(c.Subs) > 0 {
 		if len(s.Path) > 1 && len(s.problems) == 0 {
 			s.problem(diag.New(diag.Usage, "reading arguments: %q needs a subcommand", PathName(s.Path)).
-				WithHint("%s --help lists them: %s", PathName(s.Path), strings.Join(c.subNames(), ", ")))
+				WithReason("no_subcommand").WithDetail("command", PathName(s.Path)).WithDetail("subcommands", c.subNames()))
 		}
 		return
 	}
@@ -273,10 +274,10 @@ func (s *sorter) checkCall() {
 	switch n := len(s.Args); {
 	case n < least:
 		s.problem(diag.New(diag.Usage, "reading arguments: %q needs %s", PathName(s.Path), missing(c.Args, n)).
-			WithHint("usage: %s", usageLine(s.Path)))
+			WithReason("count").WithDetail("usage", usageLine(s.Path)))
 	case most >= 0 && n > most:
 		s.problem(diag.New(diag.Usage, "reading arguments: %q takes %s, but %q is one too many", PathName(s.Path), count(most), s.Args[most]).
-			WithHint("usage: %s", usageLine(s.Path)))
+			WithReason("count").WithDetail("usage", usageLine(s.Path)))
 	}
 }
 
@@ -317,30 +318,43 @@ func joinProblems(all []*diag.Error) error {
 		f.Fix = Hint(p)
 		first.Findings = append(first.Findings, f)
 	}
-	first.Message = fmt.Sprintf("reading arguments: %d things are wrong", len(all))
+	first.Message = fmt.Sprintf("reading arguments: %d errors", len(all))
 	return &first
+}
+
+// otherNames are the names of commands in other package managers.
+func otherNames() map[string]string {
+	return map[string]string{
+		"install": "rye sync (or rye add SOURCE)", "i": "rye sync", "ci": "rye sync --frozen", "get": "rye add SOURCE",
+		"uninstall": "rye remove BUNDLE", "rm": "rye remove BUNDLE", "ls": "rye list", "upgrade": "rye update",
+		"exec": "rye run", "cat": "rye show", "check": "rye verify", "publish": "rye bundle publish", "mod": "rye lock",
+	}
 }
 
 func unknownCommand(path []*Command, word string) *diag.Error {
 	parent := path[len(path)-1]
 	err := diag.New(diag.UnknownCommand, "reading arguments: %q has no command %q", PathName(path), word)
 	names := parent.subNames()
-	if near := Nearest(word, names); near != "" {
-		return err.WithHint("did you mean %q?", PathName(path)+" "+near).WithDetail("nearest", near)
+	err.WithDetail("command", PathName(path))
+	if len(path) == 1 && otherNames()[word] != "" {
+		return err.WithReason("other_name").WithDetail("nearest", otherNames()[word])
 	}
-	return err.WithHint("%s --help lists the commands", PathName(path))
+	if near := Nearest(word, names); near != "" {
+		return err.WithReason("nearest").WithDetail("nearest", near)
+	}
+	return err
 }
 
 func unknownFlag(path []*Command, word string) *diag.Error {
 	shown, _, _ := strings.Cut(word, "=")
 	err := diag.New(diag.UnknownFlag, "reading arguments: %q has no flag %s", PathName(path), strconv.Quote(shown))
 	if near := Nearest(shown, flagWords(path)); near != "" {
-		return err.WithHint("did you mean %s? %s --help lists its flags", near, PathName(path)).WithDetail("nearest", near)
+		return err.WithReason("nearest").WithDetail("nearest", near).WithDetail("command", PathName(path))
 	}
 	if sub := path[len(path)-1].sub(strings.TrimLeft(shown, "-")); sub != nil {
-		return err.WithHint("did you mean %q?", PathName(path)+" "+sub.Name)
+		return err.WithReason("subcommand").WithDetail("nearest", PathName(path)+" "+sub.Name)
 	}
-	return err.WithHint("%s --help lists its flags", PathName(path))
+	return err.WithReason("flags").WithDetail("command", PathName(path))
 }
 
 // flagWords returns every flag that the commands of a path accept, as typed.
@@ -369,12 +383,12 @@ func projectDir(dir, p string) (string, error) {
 	info, err := os.Stat(abs)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", diag.New(diag.Usage, "reading flag --project: there is no folder %q", p).WithHint("look at its spelling, or make it first")
+		return "", diag.New(diag.Usage, "reading flag --project: there is no directory %q", p)
 	case err != nil:
-		return "", diag.New(diag.Usage, "reading flag --project: folder %q cannot be looked at: %w", p, errors.Unwrap(err))
+		return "", diag.New(diag.Usage, "reading flag --project: directory %q: %w", p, errors.Unwrap(err))
 	}
 	if !info.IsDir() {
-		return "", diag.New(diag.Usage, "reading flag --project: %q is no directory", p)
+		return "", diag.New(diag.Usage, "reading flag --project: %q is not a directory", p)
 	}
 	return abs, nil
 }

@@ -25,12 +25,12 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	return b, nil
 }
 
-// ask reads one line at a terminal; elsewhere it is an error.
+// Ask reads one line at a terminal; elsewhere it is an error.
 func (c *Call) Ask(prompt string) (string, error) {
 	if !c.Isatty(c.Stdin) {
 		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
 	}
-	_ = c.UI.Stdout.Flush() // what is asked about is seen before the question
+	_ = c.UI.Stdout.Flush() // the subject of the question is printed first
 	fmt.Fprint(c.Stderr, hidden.Visible(prompt))
 	line, err := bufio.NewReader(c.Stdin).ReadString('\n')
 	if err != nil && line == "" {

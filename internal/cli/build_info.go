@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// buildTime returns the time of the commit this binary was built from, zero
+// BuildTime returns the time of the commit this binary was built from, zero
 // when it was built without one. The clock cannot honestly be earlier.
 func BuildTime() time.Time {
 	info, ok := debug.ReadBuildInfo()
@@ -22,7 +22,7 @@ func BuildTime() time.Time {
 	return time.Time{}
 }
 
-// versionInfo is what a build knows of itself.
+// VersionInfo is what a build knows of itself.
 type VersionInfo struct {
 	Version      string `json:"version"`
 	Revision     string `json:"revision,omitempty"`
@@ -33,7 +33,7 @@ type VersionInfo struct {
 	SystemBundle string `json:"system_bundle,omitempty"` // digest of the embedded manifest
 }
 
-// readVersion returns what the linker recorded.
+// ReadVersion returns what the linker recorded.
 func ReadVersion() VersionInfo {
 	v := VersionInfo{Version: "(devel)", Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()

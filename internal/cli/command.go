@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// command describes one verb or subcommand: the help text, the completion and
+// Command describes one verb or subcommand: the help text, the completion and
 // the check of its arguments all follow from it.
 type Command struct {
 	Name  string
@@ -70,7 +70,7 @@ func (c *Command) flag(name string) urfave.Flag {
 	return nil
 }
 
-// bounds returns how many positionals the command takes; most is -1 for any
+// Bounds returns how many positionals the command takes; most is -1 for any
 // number.
 func (c *Command) Bounds() (least, most int) {
 	for _, word := range strings.Fields(c.Args) {
@@ -97,14 +97,14 @@ func repeatable(f urfave.Flag) bool {
 	return ok && d.IsSliceFlag() || !takesValue(f)
 }
 
-// call is one run of one command.
+// Call is one run of one command.
 type Call struct {
 	*World
 	*Globals
 	UI   *UI
 	cmd  *Command
 	Args []string // positionals
-	Dash int      // how many of args stood before "--", -1 without one
+	Dash int      // number of args before "--", -1 without one
 	Base string   // absolute: --project, else the working directory
 
 	Named string // the project's folder when --project names it, absolute; "" when it is looked for from dir upwards
@@ -133,7 +133,7 @@ func (c *Call) at(dir string) *Call {
 	return &other
 }
 
-// onClose has f called when the command ends.
+// OnClose has f called when the command ends.
 func (c *Call) OnClose(f func()) { c.closers = append(c.closers, f) }
 
 func (c *Call) close() {
@@ -142,11 +142,11 @@ func (c *Call) close() {
 	}
 }
 
-// project returns the folder that --project names as an absolute path, "" when
+// Project returns the folder that --project names as an absolute path, "" when
 // it is not given: then the project is looked for from dir upwards.
 func (c *Call) Project() string { return c.Named }
 
-// path returns a path that a user typed as an absolute one.
+// Path returns a path that a user typed as an absolute one.
 func (c *Call) Path(p string) string { return absolute(c.Base, p) }
 
 func absolute(dir, p string) string {
@@ -163,7 +163,7 @@ func (c *Call) Int(name string) int                { return c.flags.Int(name) }
 func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
 func (c *Call) IsSet(name string) bool             { return c.flags.IsSet(name) }
 
-// arg returns the i-th positional, "" when there is none.
+// Arg returns the i-th positional, "" when there is none.
 func (c *Call) Arg(i int) string {
 	if i < len(c.Args) {
 		return c.Args[i]

@@ -39,14 +39,14 @@ func runCompletion(_ context.Context, c *Call) error {
 	if err != nil {
 		e := diag.New(diag.Usage, "printing completion: there is no script for shell %q", c.Args[0])
 		if near := Nearest(c.Args[0], shells()); near != "" {
-			return e.WithHint("did you mean %s?", near)
+			return e.WithReason("nearest").WithDetail("nearest", near)
 		}
-		return e.WithHint("the shells are %s", strings.Join(shells(), ", "))
+		return e.WithReason("values").WithDetail("values", shells())
 	}
 	return c.UI.Show(map[string]string{"shell": c.Args[0], "script": string(b)}, func() { c.UI.Text(string(b)) })
 }
 
-// completeCommand answers the scripts: the words typed so far, the last one
+// CompleteCommand answers the scripts: the words typed so far, the last one
 // perhaps half, give one candidate per line, "word\tdescription".
 func CompleteCommand() *Command {
 	return &Command{
@@ -72,15 +72,18 @@ func runComplete(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// candidates returns every word that may stand after before.
+// candidates returns every word that may follow before.
 func (c *Call) candidates(ctx context.Context, before []string, last string) []string {
 	root := c.RootCommand()
-	l, _ := SortArgs(root, before) // what is wrong so far is reported when the line runs
+	l, _ := SortArgs(root, before) // errors so far are reported when the line runs
 	switch {
 	case l.Dash >= 0:
 		return nil
-	case awaitsValue(l, before):
-		return nil
+	case awaitedFlag(l, before) != nil:
+		return flagValues(awaitedFlag(l, before), "")
+	case strings.HasPrefix(last, "--") && strings.Contains(last, "="):
+		name, _, _ := strings.Cut(last, "=")
+		return flagValues(awaitedFlag(l, []string{name}), name+"=")
 	case strings.HasPrefix(last, "-"):
 		return flagCandidates(l.Path)
 	case len(l.cmd().Subs) > 0:
@@ -97,19 +100,35 @@ func (c *Call) candidates(ctx context.Context, before []string, last string) []s
 	return nil
 }
 
-// awaitsValue reports whether the last word is a flag whose value comes next.
-func awaitsValue(l *line, before []string) bool {
+// awaitedFlag returns the flag whose value is the next word, nil if there is none.
+func awaitedFlag(l *line, before []string) urfave.Flag {
 	if len(before) == 0 {
-		return false
+		return nil
 	}
 	word := before[len(before)-1]
 	if !isFlag(word) || strings.Contains(word, "=") {
-		return false
+		return nil
 	}
 	s := sorter{line: *l}
 	name, _, _ := splitFlag(word)
-	_, f := s.lookup(word, name)
-	return f != nil && takesValue(f)
+	if _, f := s.lookup(word, name); f != nil && takesValue(f) {
+		return f
+	}
+	return nil
+}
+
+// flagValues returns the values of a flag with a closed set, each after a prefix.
+// Without a set the shell completes file names.
+func flagValues(f urfave.Flag, prefix string) []string {
+	o, ok := f.(*Option)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, value := range o.choices {
+		out = append(out, prefix+value)
+	}
+	return out
 }
 
 func candidates(cmds []*Command) []string {

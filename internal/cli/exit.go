@@ -3,14 +3,13 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"runtime/debug"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 )
 
-// run is one run of the program; it returns the exit status.
+// Run is one run of the program; it returns the exit status.
 func Run(ctx context.Context, w *World) (status int) {
 	u := newUI(w)
 	defer func() {
@@ -25,8 +24,8 @@ func Run(ctx context.Context, w *World) (status int) {
 	return u.finish(ctx, err)
 }
 
-// shownError is an error whose report a person has already seen on stdout. In
-// the JSON form data stands beside the error.
+// shownError is an error that stdout already shows in full. The JSON form has data
+// in addition to the error.
 type shownError struct {
 	err  error
 	data any
@@ -35,8 +34,8 @@ type shownError struct {
 func (e *shownError) Error() string { return e.err.Error() }
 func (e *shownError) Unwrap() error { return e.err }
 
-// shown ends a command whose report tells all that err would: the exit status
-// is err's, and stderr stays empty.
+// Shown ends a command whose report contains everything in err: the exit status is
+// that of err, and nothing is printed to stderr.
 func Shown(err error, data any) error { return &shownError{err, data} }
 
 // finish reports err and returns the exit status.
@@ -69,11 +68,11 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	return status
 }
 
-// bug reports a panic. The stack is shown with -v only: it is long, and the
-// place where it began is in the message.
+// bug reports a panic. The stack is printed with -v only, because it is long and the
+// message names its origin.
 func (u *UI) bug(p any, stack []byte) int {
 	e := diag.New(diag.Internal, "running %q: %v", "rye "+u.Command, p).
-		WithHint("%s", reportHint()).WithDetail("version", ReadVersion().Version)
+		WithDetail("version", ReadVersion().Version)
 	if u.Detailed {
 		e.WithDetail("stack", string(stack))
 	}
@@ -94,16 +93,10 @@ func (u *UI) bug(p any, stack []byte) int {
 	return ExitStatus(e.Code)
 }
 
-// failure renders an error with the hints for people.
+// Failure renders an error with the hints for people.
 func Failure(e *diag.Error) *diag.Failure {
 	FillFixes(e.Findings)
 	f := diag.NewFailure(e)
 	f.Suggestion = Hint(e)
 	return f
 }
-
-func reportHint() string {
-	return fmt.Sprintf("please report it at https://%s/issues with this message and the output of rye version", modulePath)
-}
-
-const modulePath = "github.com/ryeos/rye"

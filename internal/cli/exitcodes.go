@@ -4,13 +4,13 @@ import (
 	"strconv"
 )
 
-// exitCode is one status of the program and what it tells a script.
+// exitCode is one exit status and its meaning.
 type exitCode struct {
 	Status  int    `json:"status"`
 	Meaning string `json:"meaning"`
 }
 
-// exitCodes lists every status, in order.
+// ExitCodes lists every status, in order.
 func ExitCodes() []exitCode {
 	return []exitCode{
 		{0, "success"},

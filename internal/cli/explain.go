@@ -10,7 +10,7 @@ import (
 func ExplainCommand() *Command {
 	return &Command{
 		Name: "explain", Group: "About rye",
-		Usage: "tell what an error code means and what to do",
+		Usage: "explain an error code",
 		Args:  "[CODE]",
 		Long:  "Without a code, every code is listed with its exit status.",
 		Examples: []string{
@@ -73,9 +73,9 @@ func findCode(word string) (diag.Row, error) {
 	}
 	err := diag.New(diag.Usage, "explaining code: there is no code %q", word)
 	if near := Nearest(code, names); near != "" {
-		return diag.Row{}, err.WithHint("did you mean %s?", near).WithDetail("nearest", near)
+		return diag.Row{}, err.WithReason("nearest").WithDetail("nearest", near)
 	}
-	return diag.Row{}, err.WithHint("rye explain lists every code")
+	return diag.Row{}, err.WithReason("codes")
 }
 
 func listCodes(u *UI) error {

@@ -7,13 +7,13 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// explanationsText holds the longer text of each code: a line with the code,
+// ExplanationsText holds the longer text of each code: a line with the code,
 // then its paragraph, then an empty line.
 //
 //go:embed explanations.txt
 var ExplanationsText string
 
-// explanation returns what a code may mean and how it comes about, "" for a
+// Explanation returns what a code may mean and how it comes about, "" for a
 // code without a text.
 func Explanation(c diag.Code) string {
 	_, rest, found := strings.Cut("\n\n"+ExplanationsText, "\n\n"+string(c)+"\n")

@@ -42,7 +42,7 @@ func runHelp(_ context.Context, c *Call) error {
 		}
 		path = append(path, next)
 	}
-	return showHelp(c.UI, root, path)
+	return showHelp(c.UI, root, path, fullHelp)
 }
 
 // unknownHelp is unknownCommand with the topics among the candidates.
@@ -56,9 +56,9 @@ func unknownHelp(path []*Command, word string) error {
 	}
 	err := diag.New(diag.UnknownCommand, "finding help: there is no command or topic %q", word)
 	if near := Nearest(word, names); near != "" {
-		return err.WithHint("did you mean %q?", "rye help "+near).WithDetail("nearest", near)
+		return err.WithReason("nearest").WithDetail("nearest", near).WithDetail("command", "rye help")
 	}
-	return err.WithHint("rye --help lists the commands, rye help topics the topics")
+	return err.WithReason("topics")
 }
 
 func completeHelp(_ context.Context, c *Call) []string {
@@ -90,7 +90,7 @@ func listTopics(u *UI) error {
 	})
 }
 
-// commandDoc is the help of one command in the JSON form.
+// CommandDoc is the help of one command in the JSON form.
 type CommandDoc struct {
 	Name     string      `json:"name"`
 	Usage    string      `json:"usage"`
@@ -120,7 +120,7 @@ type exitUse struct {
 	Codes []diag.Code `json:"codes,omitempty"`
 }
 
-// docOf gathers the help of the command at the end of path.
+// DocOf gathers the help of the command at the end of path.
 func DocOf(root *Command, path []*Command) CommandDoc {
 	c := path[len(path)-1]
 	d := CommandDoc{
@@ -186,7 +186,25 @@ func exitsOf(c *Command) []exitUse {
 	return out
 }
 
-func showHelp(u *UI, root *Command, path []*Command) error {
+func showHelp(u *UI, root *Command, path []*Command, detail helpDetail) error {
 	d := DocOf(root, path)
-	return u.Show(d, func() { u.help(d) })
+	return u.Show(d, func() { u.help(d, detail) })
+}
+
+// helpDetail is how much of a command's help is printed.
+type helpDetail int
+
+const (
+	noHelp    helpDetail = iota
+	shortHelp            // -h: fits a screen
+	longHelp             // --help: adds the rest of the text, all examples and the global flags
+	fullHelp             // rye help COMMAND: adds the exit codes
+)
+
+// helpDetailOf returns what a flag asks for, as it was typed.
+func helpDetailOf(word string) helpDetail {
+	if word == "-h" {
+		return shortHelp
+	}
+	return longHelp
 }

@@ -16,10 +16,11 @@ type situation struct {
 
 // hintTables returns every hint for people: a command line or an action. A word
 // in braces is a fact of the error; a hint whose facts are missing is not shown.
-// A code without a row has no hint: its message already says all that helps.
+// A code without a row has no hint: its message already contains what helps.
 func hintTables() []map[situation]string {
 	return []map[situation]string{
 		codeHints(),
+		argumentHints(),
 		verbHints(),
 		projectHints(),
 		decodersHints(),

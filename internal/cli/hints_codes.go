@@ -65,7 +65,7 @@ func codeHints() map[situation]string {
 		diag.LimitExceeded:      "raise the limit",
 		diag.BudgetExceeded:     "raise the budget",
 		diag.Timeout:            "raise timeout in the item, or give it less work",
-		diag.Internal:           "report the message with the output of `rye version`",
+		diag.Internal:           "report this message and the output of rye version at https://github.com/ryeos/rye/issues",
 	} {
 		out[situation{code, ""}] = text
 	}

@@ -2,5 +2,5 @@ package cli
 
 import "github.com/ryeos/rye/internal/suggest"
 
-// nearest returns the candidate that a mistyped word most likely meant, or "".
+// Nearest returns the candidate that a mistyped word most likely meant, or "".
 func Nearest(word string, candidates []string) string { return suggest.Nearest(word, candidates) }

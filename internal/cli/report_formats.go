@@ -12,7 +12,7 @@ import (
 // formats are the forms of a report of findings.
 func formats() []string { return []string{"human", "json", "sarif", "github"} }
 
-// format reads --format; "json" is what --json means.
+// Format reads --format; "json" is what --json means.
 func (c *Call) Format() (string, error) {
 	f := c.Str("format")
 	switch {
@@ -22,19 +22,19 @@ func (c *Call) Format() (string, error) {
 		c.UI.AsJSON = true
 		return "human", nil
 	case f != "sarif" && f != "github":
-		e := diag.New(diag.Usage, "reading flag --format: %q is none of %s", f, strings.Join(formats(), ", "))
+		e := diag.New(diag.Usage, "reading flag --format: %q is not one of %s", f, strings.Join(formats(), ", "))
 		if near := Nearest(f, formats()); near != "" {
-			return "", e.WithHint("did you mean %s?", near)
+			return "", e.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return "", e
 	case c.UI.AsJSON:
-		return "", diag.New(diag.Usage, "reading arguments: --json and --format %s exclude each other", f).WithHint("give one of them")
+		return "", diag.New(diag.Usage, "reading arguments: --json and --format %s exclude each other", f)
 	}
 	return f, nil
 }
 
-// annotations prints the findings as commands that GitHub turns into marks
-// beside the lines. One finding is one line.
+// Annotations prints the findings as commands that GitHub shows at the
+// lines of a pull request. One finding is one line.
 func (u *UI) Annotations(fs []diag.Finding, place func(string) (string, bool)) {
 	for _, f := range fs {
 		level := "error"
@@ -64,7 +64,7 @@ func (u *UI) Annotations(fs []diag.Finding, place func(string) (string, bool)) {
 	}
 }
 
-// message escapes the text of a command, property what stands before it.
+// message escapes the text of a command, property its part before the text.
 func message(s string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
@@ -85,7 +85,7 @@ func fixOf(f diag.Finding) string {
 	return CodeHint(f.Code)
 }
 
-// sarif prints the findings as one document of SARIF 2.1.0.
+// Sarif prints the findings as one document of SARIF 2.1.0.
 func (u *UI) Sarif(fs []diag.Finding, place func(string) (string, bool)) error {
 	enc := json.NewEncoder(u.Stdout)
 	enc.SetIndent("", "  ")

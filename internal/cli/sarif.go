@@ -70,11 +70,14 @@ type (
 	}
 )
 
+// homepage is the address of the program for readers of SARIF.
+const homepage = "https://github.com/ryeos/rye"
+
 // newSARIF makes the document: a rule for every code, a result for every
 // finding. place returns the path from the top of the repository, and false
-// for what does not lie in it.
+// for a path outside of it.
 func newSARIF(fs []diag.Finding, place func(string) (string, bool)) sarifLog {
-	driver := sarifDriver{Name: "rye", Version: ReadVersion().Version, InformationURI: "https://" + modulePath}
+	driver := sarifDriver{Name: "rye", Version: ReadVersion().Version, InformationURI: homepage}
 	index := map[diag.Code]int{}
 	for i, row := range diag.Table() {
 		index[row.Code] = i
@@ -89,8 +92,8 @@ func newSARIF(fs []diag.Finding, place func(string) (string, bool)) sarifLog {
 	return sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
-		// Columns count bytes; where a line holds other letters than ASCII
-		// before them, a reader that counts characters shows them too far right.
+		// Columns count bytes. After letters other than ASCII, a reader that
+		// counts characters shows them too far right.
 		Runs: []sarifRun{{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: results}},
 	}
 }

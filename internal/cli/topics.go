@@ -28,13 +28,13 @@ func topics() []topic {
 	return []topic{
 		{"arguments", "how flags and arguments are read", argumentsTopic},
 		{"environment", "the environment variables that rye reads", environmentTopic},
-		{"exit-codes", "what the exit status tells a script", exitCodesTopic()},
+		{"exit-codes", "what the exit statuses mean", exitCodesTopic()},
 		{"output", "what goes to stdout and stderr, JSON and colour", outputTopic},
 	}
 }
 
-const argumentsTopic = `Flags may stand anywhere: before the command, after it, between and after its
-arguments. A flag that no command on the line knows is an error, never ignored.
+const argumentsTopic = `Flags may be anywhere: before the command, after it, between and after its
+arguments. A flag that no command on the line has is an error.
 
   --flag value, --flag=value   a flag that takes a value
   --switch, --switch=false     a switch
@@ -48,33 +48,32 @@ key=value and key:=JSON are arguments and reach the command as they are.`
 
 const environmentTopic = `  NO_COLOR             set to anything: print without colour
   TERM                 "dumb": print without colour
-  HOME                 the user's own items, in .ai/, and where the folders
-                       below lie when their variable is unset
-  XDG_CONFIG_HOME      trust documents, in rye/trust/, and what you refuse in
+  HOME                 the user's own items, in .ai/, and the parent of the
+                       directories below if their variable is unset
+  XDG_CONFIG_HOME      trust documents, in rye/trust/, and your policy for
                        every project, in rye/policy.yaml (else ~/.config)
   XDG_DATA_HOME        keys, in rye/keys/ (else ~/.local/share)
-  XDG_STATE_HOME       consents, accepted trust sets and revocations once
-                       seen, in rye/ (else ~/.local/state)
-  XDG_CACHE_HOME       what may be deleted at any time, in rye/ (else ~/.cache)
-  RYE_CACHE            that folder itself, instead of the one above
-  RYE_RUN_LOG          off keeps no record of runs in the state folder
-  RYE_USER_SPACE       the folder that holds the user's .ai, instead of HOME;
-                       USER_SPACE and USER_PATH are read too, in this order
-  RYE_SYSTEM_SPACE     a folder with an .ai of more system items
-  RYE_KEY_FILE         the file of the key that signs, where no person is
+  XDG_STATE_HOME       consents, accepted trust sets and known revocations, in rye/ (else ~/.local/state)
+  XDG_CACHE_HOME       the cache, which may be deleted, in rye/ (else ~/.cache)
+  RYE_CACHE            the cache directory itself
+  RYE_RUN_LOG          off: keep no record of runs in the state directory
+  RYE_USER_SPACE       the directory that contains the user's .ai, instead of
+                       HOME; USER_SPACE and USER_PATH are read too, in this order
+  RYE_SYSTEM_SPACE     a directory with an .ai of more system items
+  RYE_KEY_FILE         the file of the key that signs, for machines without a user
   RYE_PASSPHRASE_FILE  the file of its passphrase
   RYE_TRUST_ROOT       fingerprints, separated by commas, of keys whose documents
-                       in the project are anchors, for machines without a person
+                       in the project are anchors, for machines without a user
   RYE_REVOCATION_MAX_AGE  how old the newest list of revocations may be, such
                        as 7d; older is STALE
-  CI                   set, and not 0 or false: locks are checked and never changed
+  CI                   set, and not 0 or false: locks are checked and not changed
   RYE_GIT              go: fetch without the git program; cli: with it only
-  GIT_TERMINAL_PROMPT  0: nobody is asked in a git hook
+  GIT_TERMINAL_PROMPT  0: git hooks ask no questions
   SSH_AUTH_SOCK        where the ssh-agent listens
   SOURCE_DATE_EPOCH    the date that rye bundle create and rye sbom write
   USER, USERNAME       the owner's name on a new key, without --owner
 
-On Windows %AppData% and %LocalAppData% take the place of HOME and XDG.`
+On Windows %AppData% and %LocalAppData% replace HOME and XDG.`
 
 const outputTopic = `Results go to stdout; progress, notes, warnings and errors go to stderr.
 -q silences notes and progress, -v adds more of them.
@@ -87,7 +86,7 @@ With --json stdout holds exactly one JSON document, also when the command fails:
 
 Codes are stable: rye explain lists them. Colour is used on a terminal only, and
 not with --no-color or NO_COLOR. Control and hidden characters in names and messages are shown as
-escapes, so that no file name can paint the terminal.`
+escapes, so that no file name can change the terminal.`
 
 func exitCodesTopic() string {
 	var b strings.Builder
@@ -95,8 +94,8 @@ func exitCodesTopic() string {
 		fmt.Fprintf(&b, "  %3d  %s\n", e.Status, e.Meaning)
 	}
 	b.WriteString(`
-When several things are wrong, the status is the first of 6, 5, 7, 3 that
-occurs, else that of the first error. Every error has a stable code: rye explain
+With several errors the status is the first of 6, 5, 7, 3 that occurs, else that
+of the first error. Every error has a stable code: rye explain
 lists them with their status.`)
 	return b.String()
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// ui is the one door to the terminal. Results go to stdout, everything else to
+// UI is the one door to the terminal. Results go to stdout, everything else to
 // stderr. What it prints from arguments is untrusted and made visible first:
 // control and hidden characters never reach the terminal. Only styled text,
 // which the ui itself makes, passes as it is.
@@ -23,7 +23,7 @@ type UI struct {
 	Detailed bool
 	color    bool // stdout takes colour
 	errTint  bool // stderr takes colour
-	width    int  // columns of the terminal at stdout, 0 when it is none
+	width    int  // columns of the terminal at stdout, 0 without a terminal
 	Command  string
 	wrote    bool // a JSON document was printed
 }
@@ -80,21 +80,21 @@ func (u *UI) Text(text string) {
 	}
 }
 
-// Note tells what happens, on stderr; nothing with -q.
+// Note prints progress to stderr, unless -q is given.
 func (u *UI) Note(format string, args ...any) {
 	if !u.Quiet {
 		u.Tell(format, args...)
 	}
 }
 
-// Verbose tells more, on stderr, with -v only.
+// Verbose prints details to stderr if -v is given.
 func (u *UI) Verbose(format string, args ...any) {
 	if u.Detailed && !u.Quiet {
 		u.Tell(format, args...)
 	}
 }
 
-// Warn tells what may be wrong, on stderr, even with -q.
+// Warn prints a warning to stderr, with -q too.
 func (u *UI) Warn(format string, args ...any) {
 	u.Tell("%s "+format, append([]any{u.ErrStyle(Yellow, "rye: warning:")}, args...)...)
 }
@@ -137,7 +137,7 @@ func (u *UI) Document(e Envelope) error {
 	return enc.Encode(e)
 }
 
-// raw prints a program's own text: made visible, but with its line ends and
+// Raw prints a program's own text: made visible, but with its line ends and
 // tabs, and a final line end.
 func (u *UI) Raw(s string) { u.Text(s) }
 
@@ -150,7 +150,7 @@ func (u *UI) Show(data any, human func()) error {
 	return nil
 }
 
-// flush hands the result over; a full disk is an error like any other.
+// Flush hands the result over; a full disk is an error like any other.
 func (u *UI) Flush() error {
 	if err := u.Stdout.Flush(); err != nil {
 		return diag.New(diag.FileSystemError, "writing output: %w", err)
@@ -158,7 +158,7 @@ func (u *UI) Flush() error {
 	return nil
 }
 
-// styled is text that the ui made: escape sequences in it are meant.
+// Styled is text that the ui made: escape sequences in it are meant.
 type Styled string
 
 // The styles, as SGR parameters.

@@ -24,7 +24,7 @@ func (u *UI) reportError(e *diag.Error) {
 	}
 }
 
-// reportFindings lists findings when the message alone cannot tell them all.
+// reportFindings lists the findings that the message does not contain.
 func (u *UI) reportFindings(fs []diag.Finding) {
 	if len(fs) < 2 {
 		return
@@ -54,7 +54,7 @@ func alarmHeading(exit int) string {
 	return ""
 }
 
-// reportAlarm prints a security failure as a headed paragraph: what is wrong,
+// reportAlarm prints a security failure as a headed paragraph: the message,
 // the facts with expected and found first, and what it may mean.
 func (u *UI) reportAlarm(e *diag.Error, heading string) {
 	u.Tell("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading+" "+string(e.Code)))

@@ -6,7 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// finding prints one finding: place, code, message, and below it what to do.
+// Finding prints one finding: position, code and message, and its fix below.
 func (u *UI) Finding(f diag.Finding) {
 	style := Red
 	if f.Severity == diag.SeverityWarning {
@@ -19,8 +19,7 @@ func (u *UI) Finding(f diag.Finding) {
 	u.Out("%s%s: %s", place, u.Style(style, string(f.Code)), f.Message)
 }
 
-// hints prints, once for each, what to do about the errors. A hint that is
-// needed for one place only names it.
+// hints prints each hint of the errors once. A hint for one position names it.
 func (u *UI) hints(fs []diag.Finding) {
 	var order []string
 	places := map[string][]string{}
@@ -56,8 +55,8 @@ func named(hint, path string) string {
 	return strings.Join(words, " ")
 }
 
-// report ends a command that shows findings: data and the human form always,
-// the hints and the exit status when err says that something is wrong.
+// Report ends a command that shows findings. It prints data or the human form, and
+// the hints if err is not nil.
 func (u *UI) Report(err error, data any, fs []diag.Finding, human func()) error {
 	FillFixes(fs)
 	if err == nil {

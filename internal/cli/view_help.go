@@ -9,10 +9,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// flagDoc is one flag in a help text.
+// FlagDoc is one flag in a help text.
 type FlagDoc struct {
 	Names   []string `json:"names"`
-	Value   string   `json:"value,omitempty"` // what stands for the value
+	Value   string   `json:"value,omitempty"` // the placeholder of the value
 	Usage   string   `json:"usage"`
 	Default string   `json:"default,omitempty"`
 }
@@ -64,31 +64,50 @@ func (d FlagDoc) Text() string {
 	return d.Usage
 }
 
-// help prints the help of one command.
-func (u *UI) help(d CommandDoc) {
+// shortExamples is the number of examples that -h prints.
+const shortExamples = 3
+
+// help prints the help of one command. The root has no flags of its own and is
+// always printed whole.
+func (u *UI) help(d CommandDoc, detail helpDetail) {
+	short := detail == shortHelp && d.Name != "rye"
+	text, examples := d.Text, d.Examples
+	if short {
+		text, _, _ = strings.Cut(text, "\n\n")
+		examples = examples[:min(len(examples), shortExamples)]
+	}
 	u.Out("%s: %s", d.Name, d.Summary)
 	u.heading("Usage")
 	u.Out("  %s", d.Usage)
-	if d.Text != "" {
+	if text != "" {
 		u.Out("")
-		u.Text(d.Text)
+		u.Text(text)
 	}
 	u.helpCommands(d)
-	if len(d.Examples) > 0 {
+	u.helpFlags("Flags", d.Flags)
+	if len(examples) > 0 {
 		u.heading("Examples")
-		for _, e := range d.Examples {
+		for _, e := range examples {
 			u.Out("  %s", e)
 		}
 	}
-	u.helpFlags("Flags", d.Flags)
-	u.helpFlags("Global flags", d.Global)
-	u.helpExits(d.Exits)
-	if len(d.Commands) > 0 {
-		u.Out("")
-		u.Out("%s COMMAND --help tells more about one command.", d.Name)
-		if d.Name == "rye" {
-			u.Out("rye help topics lists what else there is to read.")
-		}
+	if !short {
+		u.helpFlags("Global flags", d.Global)
+	}
+	if detail == fullHelp {
+		u.helpExits(d.Exits)
+	}
+	u.Out("")
+	switch {
+	case d.Name == "rye":
+		u.Out("rye COMMAND --help prints the help of one command.")
+		u.Out("rye help topics lists other topics.")
+	case len(d.Commands) > 0:
+		u.Out("%s COMMAND --help prints the help of one command.", d.Name)
+	case short:
+		u.Out("%s --help prints more, rye help %s the exit codes too.", d.Name, strings.TrimPrefix(d.Name, "rye "))
+	case detail == longHelp:
+		u.Out("rye help %s prints the exit codes too.", strings.TrimPrefix(d.Name, "rye "))
 	}
 }
 

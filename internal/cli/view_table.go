@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// table is rows of cells under a header. A cell is a string, or styled text.
+// Table is rows of cells under a header. A cell is a string, or styled text.
 type Table struct {
 	Header []string
 	rows   [][]any
@@ -45,18 +45,18 @@ func (u *UI) wrapped(t *Table, r []cell, widths []int) [][]cell {
 	if !t.Wrap || u.width == 0 || last < 1 {
 		return [][]cell{r}
 	}
-	room := u.width
+	width := u.width
 	for _, w := range widths[:last] {
-		room -= w + 2
+		width -= w + 2
 	}
-	if r[last].width <= room || room < 12 {
+	if r[last].width <= width || width < 12 {
 		return [][]cell{r}
 	}
 	var out [][]cell
 	text := r[last].text
 	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
 	for text != "" {
-		line := cutWords(text, room)
+		line := cutWords(text, width)
 		text = strings.TrimSpace(text[len(line):])
 		if text != "" {
 			text = indent + "  " + text
@@ -67,15 +67,15 @@ func (u *UI) wrapped(t *Table, r []cell, widths []int) [][]cell {
 	return out
 }
 
-// cutWords returns the beginning of a text that fits into the room, up to a
-// blank where there is one.
-func cutWords(text string, room int) string {
+// cutWords returns the start of a text that fits into width columns, cut at a blank
+// if there is one.
+func cutWords(text string, width int) string {
 	runes := []rune(text)
-	if len(runes) <= room {
+	if len(runes) <= width {
 		return text
 	}
-	head := string(runes[:room])
-	if i := strings.LastIndexByte(head, ' '); i > 0 && strings.TrimSpace(head[:i]) != "" && runes[room] != ' ' {
+	head := string(runes[:width])
+	if i := strings.LastIndexByte(head, ' '); i > 0 && strings.TrimSpace(head[:i]) != "" && runes[width] != ' ' {
 		return head[:i]
 	}
 	return head
@@ -119,8 +119,8 @@ func (u *UI) row(r []cell, widths []int) string {
 	used := 0
 	for i, c := range r {
 		last := i == len(r)-1
-		if room := u.width - used; last && u.width > 0 && c.width > room && room > 1 && !strings.Contains(c.text, "\x1b") {
-			c.text = string([]rune(c.text)[:room-1]) + "…"
+		if width := u.width - used; last && u.width > 0 && c.width > width && width > 1 && !strings.Contains(c.text, "\x1b") {
+			c.text = string([]rune(c.text)[:width-1]) + "…"
 		}
 		b.WriteString(c.text)
 		if !last {

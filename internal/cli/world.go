@@ -9,7 +9,7 @@ import (
 	"golang.org/x/term"
 )
 
-// world is everything a run may touch. Commands reach the machine through it
+// World is everything a run may touch. Commands reach the machine through it
 // and through nothing else, so that a test can put another in its place.
 type World struct {
 	Args           []string // without the program's name
@@ -32,7 +32,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminalWidth returns the columns of a terminal, 0 when stream is none.
+// TerminalWidth returns the columns of a terminal, 0 if the stream is not a terminal.
 func TerminalWidth(stream any) int {
 	f, ok := stream.(*os.File)
 	if !ok {

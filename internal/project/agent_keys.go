@@ -26,7 +26,7 @@ func OpenKey(file string) string {
 const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over with rye key agent-add --confirm, " +
 	"or name what agents may execute without " + shellTool + " (--capabilities, or capabilities in " + agent.SettingsID + ")"
 
-// openToAgents returns the file of a person's own key that every command of an
+// OpenToAgents returns the file of a person's own key that every command of an
 // agent can read and use, "" when there is none or agents run no commands.
 func (p *Project) OpenToAgents(s *agent.Settings) string {
 	if s.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {

@@ -21,7 +21,7 @@ func (p *Project) consentFile() string {
 	return filepath.Join(p.Dirs.State, "interpreters.json")
 }
 
-// readConsents fails closed: what cannot be read, or others may have written, is
+// ReadConsents fails closed: what cannot be read, or others may have written, is
 // no consent.
 func (p *Project) ReadConsents() consents {
 	out := consents{}

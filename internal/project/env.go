@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
-// env is what opening a project depends on besides its files: the machine, the
+// Env is what opening a project depends on besides its files: the machine, the
 // caller and the settings of the command line. The zero value of every field
 // but the functions Getenv, Environ and Now works.
 type Env struct {
@@ -42,7 +42,7 @@ type Env struct {
 	Person Person
 }
 
-// person is how an opened project reaches its user.
+// Person is how an opened project reaches its user.
 type Person struct {
 	Note    func(format string, args ...any)
 	Warn    func(format string, args ...any)
@@ -84,7 +84,7 @@ func (e *Env) at(dir string) *Env {
 	return &other
 }
 
-// inCI reports whether the process runs in CI, where no command changes a lock
+// InCI reports whether the process runs in CI, where no command changes a lock
 // that it was not asked to change.
 func (e *Env) InCI() bool {
 	switch e.Getenv("CI") {

@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// itemAt returns the item that a ref, an id or a path names, whatever its
+// ItemAt returns the item that a ref, an id or a path names, whatever its
 // verdict.
 func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error) {
 	if root, rel, ok := p.placeOf(word); ok {
@@ -61,7 +61,7 @@ func (h *Project) placeOf(word string) (*space.Root, string, bool) {
 	return h.Spaces.Locate(p)
 }
 
-// refArgs reads "KIND ID rest…" or "REF rest…".
+// RefArgs reads "KIND ID rest…" or "REF rest…".
 func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string, error) {
 	if len(args) > 1 && !strings.Contains(args[0], ":") && !strings.ContainsAny(args[1], "=") {
 		if kind, ok := KnownKind(ctx, p, args[0]); ok {
@@ -73,7 +73,7 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 	return ref, args[1:], err
 }
 
-// knownKind reports whether word names a kind. The four of the boot table
+// KnownKind reports whether word names a kind. The four of the boot table
 // always count, so that an item of theirs is looked for even when its
 // extractor is missing.
 func KnownKind(ctx context.Context, p *Project, word string) (item.Kind, bool) {
@@ -86,7 +86,7 @@ func KnownKind(ctx context.Context, p *Project, word string) (item.Kind, bool) {
 	return k, err == nil && ext != nil
 }
 
-// needProject returns the project's root, or the error that there is none.
+// NeedProject returns the project's root, or the error that there is none.
 func (p *Project) NeedProject() (*space.Root, error) {
 	if root := p.Spaces.Of(space.Project); root != nil {
 		if _, err := os.Stat(root.Path(".")); err == nil {

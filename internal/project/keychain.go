@@ -18,12 +18,12 @@ import (
 
 func userID() string { return strconv.Itoa(os.Getuid()) }
 
-// keyFile returns where the private key of a fingerprint lies.
+// KeyFile returns where the private key of a fingerprint lies.
 func (p *Project) KeyFile(fp sign.Fingerprint) string {
 	return filepath.Join(p.Dirs.Keys(), "key-"+fp.String()+".pem")
 }
 
-// signer returns what signs: --key, RYE_KEY_FILE, or the user's only own key,
+// Signer returns what signs: --key, RYE_KEY_FILE, or the user's only own key,
 // from the ssh-agent when it holds the key, else from its file.
 func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
 	which := p.Env.Key
@@ -108,7 +108,7 @@ func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 	return found[0].Fingerprint, nil
 }
 
-// passphrase returns a function that asks at the terminal, or nil-safe errors
+// Passphrase returns a function that asks at the terminal, or nil-safe errors
 // elsewhere. It never waits when there is no terminal.
 func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
 	return func() ([]byte, error) {
@@ -124,7 +124,7 @@ func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
 	}
 }
 
-// span reads a length of time: Go's units, and d, w, y for days, weeks, years.
+// Span reads a length of time: Go's units, and d, w, y for days, weeks, years.
 func Span(text string) (time.Duration, error) {
 	units := map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour, "y": 365 * 24 * time.Hour}
 	for unit, length := range units {

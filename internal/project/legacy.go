@@ -20,7 +20,7 @@ func legacyDir(userDir string) string {
 	return filepath.Join(userDir, space.Dir, "trusted_keys")
 }
 
-// legacyKeys returns the keys that check signatures of the original: those of
+// LegacyKeys returns the keys that check signatures of the original: those of
 // the user's own space, and the given files.
 func (p *Project) LegacyKeys(files []string) (legacy.Keys, error) {
 	keys := p.Trust.LegacyKeys()

@@ -136,7 +136,7 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 	return it.write(r)
 }
 
-// checkItems is lockItems that writes nothing: what it would change is stale.
+// CheckItems is lockItems that writes nothing: what it would change is stale.
 func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	if x.space != space.Project {
 		return nil
@@ -159,7 +159,7 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	return diag.FromFindings("checking "+lock.LockFile, fs)
 }
 
-// followBundles brings the entries of tools up to date whose chains pass
+// FollowBundles brings the entries of tools up to date whose chains pass
 // through bundles that a verb changed. What changed elsewhere stays refused.
 func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result) error {
 	if x.space != space.Project || r == nil || len(r.Changes) == 0 {

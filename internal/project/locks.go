@@ -20,7 +20,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// spaceLock is the lock of one space with its manifest, either nil when there
+// SpaceLock is the lock of one space with its manifest, either nil when there
 // is none.
 type SpaceLock struct {
 	Space    space.Name
@@ -91,7 +91,7 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	return sl, err
 }
 
-// layers returns the bundles and workspace members of a lock.
+// Layers returns the bundles and workspace members of a lock.
 func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 	var out []space.Layer
 	for _, b := range sl.Lock.Bundles {
@@ -215,7 +215,7 @@ func systemOf(opened *bundle.Opened) func() lock.System {
 // default in CI.
 func (e *Env) locked() bool { return e.Locked || e.InCI() }
 
-// checkLocked refuses a lock that is missing, does not match the manifest or
+// CheckLocked refuses a lock that is missing, does not match the manifest or
 // replaces a bundle by what only this machine has. In CI it has nothing to say
 // of a project that has neither file.
 func (p *Project) CheckLocked() error {
@@ -241,7 +241,7 @@ func (p *Project) CheckLocked() error {
 	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(p.Lock.Manifest, p.Lock.Lock)...))
 }
 
-// stale returns what the manifest asks for and the lock was not made for.
+// Stale returns what the manifest asks for and the lock was not made for.
 func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
 	if sl.Manifest == nil {
 		f := diag.Errorf(diag.LockStale, 0, 0, "%s exists without %s", lock.LockFile, lock.ManifestFile)

@@ -17,7 +17,7 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// gitProject is the folder of a project in a revision or in the index.
+// GitProject is the folder of a project in a revision or in the index.
 type GitProject struct {
 	*verify.GitFiles                                            // its .ai
 	list             func(...string) ([]gitcmd.Entry, error)    // at or below paths from the top
@@ -180,7 +180,7 @@ func (p *Project) partial() bool {
 	})
 }
 
-// revisionProject opens the project at prefix in a tree.
+// RevisionProject opens the project at prefix in a tree.
 func RevisionProject(ctx context.Context, repo *gitcmd.Repo, tree, prefix string) (*GitProject, error) {
 	files, err := verify.Revision(ctx, repo.Git, tree, prefix)
 	if err != nil {

@@ -38,7 +38,7 @@ func (p *Project) McpOptions() mcpclient.Options {
 	}
 }
 
-// mayHoldSecrets returns nil when variables of the user's environment may be
+// MayHoldSecrets returns nil when variables of the user's environment may be
 // handed to a server: its program and its address decide where they go, as those
 // of a provider do.
 func (p *Project) MayHoldSecrets(it *resolve.Item) error {

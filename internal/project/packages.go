@@ -83,7 +83,7 @@ func (x *Packages) rules() packages.Rules {
 	return WithManifest(x.project.Rules, m)
 }
 
-// close ends the display of progress. It may be called again.
+// Close ends the display of progress. It may be called again.
 func (x *Packages) Close() {
 	if x.done != nil {
 		x.done()
@@ -120,7 +120,7 @@ func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 	return base, files, nil
 }
 
-// sourceCache returns the cache of what was fetched.
+// SourceCache returns the cache of what was fetched.
 func (e *Env) SourceCache() (*source.Cache, error) {
 	dir := e.cacheDir(e.UserDirs())
 	if dir == "" {
@@ -167,7 +167,7 @@ func (x *Packages) IgnoreInstalled() error {
 	return nil
 }
 
-// bundlesIgnored is the line of .gitignore for installed bundles: no other
+// BundlesIgnored is the line of .gitignore for installed bundles: no other
 // folder there has an @ in its name.
 const BundlesIgnored = space.Dir + "/bundles/**/*@*/"
 
@@ -176,7 +176,7 @@ func there(p string) bool {
 	return err == nil
 }
 
-// addLines appends the lines that a file lacks.
+// AddLines appends the lines that a file lacks.
 func AddLines(file string, lines []string) (bool, error) {
 	b, err := os.ReadFile(file)
 	if err != nil && !os.IsNotExist(err) {

@@ -119,7 +119,7 @@ func (p *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root)
 	return packages.CheckSigners(b.Module(), rules.SignerRules(p.Trust, b.Module(), name), packages.SignerTexts(keys))
 }
 
-// withManifest adds the rules of a rye.yaml, which may be absent.
+// WithManifest adds the rules of a rye.yaml, which may be absent.
 func WithManifest(above packages.Rules, m *lock.Manifest) packages.Rules {
 	if m == nil {
 		return above

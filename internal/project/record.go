@@ -20,12 +20,12 @@ const (
 	surfaceMCP  = "mcp"
 )
 
-// auditLog returns the user's log of signatures.
+// AuditLog returns the user's log of signatures.
 func (p *Project) AuditLog() *auditlog.Log {
 	return auditlog.New(auditlog.Params{Dir: p.Dirs.State, Now: p.Env.Now})
 }
 
-// record writes down what was signed, and for whom. Whatever makes a signature
+// Record writes down what was signed, and for whom. Whatever makes a signature
 // calls it before the signed file is written.
 func (p *Project) Record() func(context.Context, []auditlog.Entry) error {
 	return func(ctx context.Context, made []auditlog.Entry) error {
@@ -37,7 +37,7 @@ func (p *Project) Record() func(context.Context, []auditlog.Entry) error {
 	}
 }
 
-// recordDocuments writes down trust documents that were signed just now.
+// RecordDocuments writes down trust documents that were signed just now.
 func (p *Project) RecordDocuments(ctx context.Context, in space.Name, files ...trust.File) error {
 	var made []auditlog.Entry
 	for _, f := range files {
@@ -70,7 +70,7 @@ func documentUse(kind string) string {
 	return "trust"
 }
 
-// recordManifest writes down that the manifest of the bundle in a folder was
+// RecordManifest writes down that the manifest of the bundle in a folder was
 // signed; digest is that of the manifest's file.
 func (p *Project) RecordManifest(ctx context.Context, dir string, sub sign.Subject, digest item.Digest, by sign.Signer) error {
 	return p.Record()(ctx, []auditlog.Entry{{

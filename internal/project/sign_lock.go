@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// refreshLock brings the entries of the project's items that were signed up to
+// RefreshLock brings the entries of the project's items that were signed up to
 // date. It makes no lock and accepts nothing that was not signed just now.
 func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
 	refs := signedRefs(reports)

@@ -27,7 +27,7 @@ import (
 // agentWait is how long an agent may think: it may ask a person.
 const agentWait = 2 * time.Minute
 
-// signStaged looks for staged changes first: most commits hold no items, and
+// SignStaged looks for staged changes first: most commits hold no items, and
 // then nothing else is opened.
 func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*githook.Report, error) {
 	none := &githook.Report{Files: []primary.SignReport{}}

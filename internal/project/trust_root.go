@@ -127,7 +127,7 @@ func inProject(project, path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// projectTrust returns the project's trust folder.
+// ProjectTrust returns the project's trust folder.
 func (p *Project) ProjectTrust() (string, error) {
 	if _, err := p.NeedProject(); err != nil {
 		return "", err

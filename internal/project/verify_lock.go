@@ -95,7 +95,7 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return failed[f.Path] })
 }
 
-// verifyBase holds the lock and the sum against those of another revision: what
+// VerifyBase holds the lock and the sum against those of another revision: what
 // a change that touches nothing else must not do to them. Nothing of it needs a
 // network.
 func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Report) error {

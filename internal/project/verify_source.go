@@ -72,12 +72,12 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	return src, nil
 }
 
-// verifier returns a resolver for a walk: lenient, and each file is read once.
+// Verifier returns a resolver for a walk: lenient, and each file is read once.
 func (p *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
 	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Lenient: true, NoCache: true})
 }
 
-// with returns the spaces with another root in place of the project's.
+// With returns the spaces with another root in place of the project's.
 func (p *Project) With(project *space.Root) *space.Spaces {
 	s := *p.Spaces
 	s.Roots = []*space.Root{project}
@@ -174,7 +174,7 @@ func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
 	return h.inGit(p, p.Root(), what)
 }
 
-// repo finds the repository of the folder that rye works in.
+// Repo finds the repository of the folder that rye works in.
 func (e *Env) Repo(ctx context.Context) (*gitcmd.Repo, error) {
 	git, err := gitcmd.New(gitcmd.Params{Dir: e.Base, Cwd: e.Cwd, Environ: e.Environ()})
 	if err != nil {
