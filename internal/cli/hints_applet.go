@@ -11,5 +11,8 @@ func appletHints() map[situation]string {
 		{diag.PolicyDenied, "host_not_listed"}:          "if the tool needs this host, list {host} under hosts in its item",
 		{diag.PolicyDenied, "private_address"}:          "if {address} is on your own network, list it under allow_private in the item",
 		{diag.Usage, "capability_form"}:                 "write rye.VERB.KIND.ID, for example rye.execute.tool.gh.*",
+		{diag.Usage, "nearest"}:                         "did you mean {nearest}?",
+		{diag.Usage, "query_syntax"}:                    "rye search --help describes queries; quote AND, OR, NOT and colons to search for them",
+		{diag.Usage, "query_signer"}:                    "rye trust list",
 	}
 }

@@ -103,7 +103,7 @@ func corpusFields() *fields {
 }
 
 // BenchmarkQuery answers queries from memory: no walk, and no item is opened.
-// Beside each form of query stand p50 and p99 over all of them.
+// It reports p50 and p99 over all forms of query.
 func BenchmarkQuery(b *testing.B) {
 	f := corpusFields()
 	for _, n := range []int{1000, 10_000, 100_000} {
@@ -113,7 +113,7 @@ func BenchmarkQuery(b *testing.B) {
 		seg := segmentOf(b, f, n)
 		root := space.NewDir(space.Project, "", b.TempDir(), false)
 		v := newView(f, []*space.Root{root}, []part{{seg: seg, live: allBits(seg.docs)}})
-		s := &shelf{v, []*space.Root{root}, []int{0}}
+		s := &ranker{v, []*space.Root{root}, []int{0}}
 		ask := forms(newTexts())
 		var all []time.Duration
 		for _, name := range sortedNames(ask) {
@@ -126,7 +126,7 @@ func BenchmarkQuery(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					found, _ := answer(s.library, node, nil)
+					found, _ := answer(s.corpus, node, nil)
 					s.best(s.once(found), 10)
 					took = append(took, time.Since(start))
 				}
@@ -155,7 +155,7 @@ func report(b *testing.B, took []time.Duration) {
 	b.ReportMetric(float64(took[len(took)*99/100])/1e3, "p99-µs")
 }
 
-// onDisk is a house with n items, that were written an hour ago by its clock.
+// onDisk returns a project with n items that are an hour old by its clock.
 func onDisk(b *testing.B, n int) *kit {
 	k := newKit(b)
 	k.p.Now = func() time.Time { return time.Now().Add(time.Hour) }
@@ -218,8 +218,8 @@ func BenchmarkEdit(b *testing.B) {
 	}
 }
 
-// BenchmarkParts takes a cold search over 10,000 items apart: reading the index,
-// looking at the files, putting a view together.
+// BenchmarkParts measures the parts of a cold search over 10,000 items: reading
+// the index, checking the files, building a view.
 func BenchmarkParts(b *testing.B) {
 	k := onDisk(b, 10_000)
 	x := k.index(false)
@@ -242,7 +242,7 @@ func BenchmarkParts(b *testing.B) {
 		}
 	})
 	b.Run("view", func(b *testing.B) {
-		s := source{holding: x.mem.roots[key].holding}
+		s := source{rootIndex: x.mem.roots[key].rootIndex}
 		for b.Loop() {
 			newView(x.mem.fields, x.p.Resolver.Roots(), s.parts(x.p.Resolver.Roots()[0]))
 		}

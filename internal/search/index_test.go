@@ -116,7 +116,7 @@ func TestRacyStamps(t *testing.T) {
 	}
 }
 
-// Equal stamps are not believed where the record says that they may lie.
+// A file with an equal stamp is read again if its record requires it.
 func TestStampThatLies(t *testing.T) {
 	t.Parallel()
 	for _, again := range []bool{false, true} {
@@ -125,8 +125,8 @@ func TestStampThatLies(t *testing.T) {
 		k.reads(x, "zebras")
 		k.Write(k.Project, "tools/many/item_0001.yaml", tool("An okapi.", ""))
 		for _, known := range x.mem.roots {
-			for i := range known.holding.records {
-				r := &known.holding.records[i]
+			for i := range known.rootIndex.records {
+				r := &known.rootIndex.records[i]
 				f := file{rel: r.rel}
 				r.stamp, _ = stampOf(x.p.Resolver.Roots()[0], f)
 				r.again = again
@@ -138,7 +138,7 @@ func TestStampThatLies(t *testing.T) {
 	}
 }
 
-// Between two looks at the files a server answers from memory.
+// Within Params.Fresh a server answers from memory.
 func TestFresh(t *testing.T) {
 	t.Parallel()
 	k := settledKit(t, 3)
@@ -155,7 +155,7 @@ func TestFresh(t *testing.T) {
 	if _, res := k.reads(x, "okapi"); res.Total != 1 {
 		t.Errorf("%d hits", res.Total)
 	}
-	clock = clock.Add(-time.Hour) // a clock that goes back is no reason to answer from memory
+	clock = clock.Add(-time.Hour) // after the clock was set back, the files are checked
 	k.Write(k.Project, "tools/many/other.yaml", tool("A tapir.", ""))
 	if _, res := k.reads(x, "tapir"); res.Total != 1 {
 		t.Errorf("%d hits", res.Total)
@@ -239,7 +239,7 @@ func TestFixed(t *testing.T) {
 		t.Errorf("%d reads, %d hits", n, res.Total)
 	}
 	root := x.p.Resolver.Roots()[2]
-	if fixedBy(root) == (item.Digest{}) || fixedBy(x.p.Resolver.Roots()[0]) != (item.Digest{}) {
+	if fixedDigest(root) == (item.Digest{}) || fixedDigest(x.p.Resolver.Roots()[0]) != (item.Digest{}) {
 		t.Error("what is fixed")
 	}
 	if _, sound, err := x.mem.fields.readFixed(t.Context(), root); !sound || err != nil {
@@ -259,7 +259,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// A folder that cannot be listed is told, and the rest is searched; when it can
+// A directory that cannot be listed is a note, and the rest is searched; when it can
 // be listed again, what was known of it is known still.
 func TestUnlistable(t *testing.T) {
 	t.Parallel()
@@ -275,7 +275,7 @@ func TestUnlistable(t *testing.T) {
 	}
 	for _, scan := range []bool{false, true} {
 		res, err := k.index(scan).Search(t.Context(), Query{Text: "zebras"})
-		if err != nil || res.Total != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "not all of project can be listed") {
+		if err != nil || res.Total != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "some directories of project cannot be listed") {
 			t.Errorf("scan %v: %+v, %v", scan, res, err)
 		}
 	}
@@ -330,9 +330,9 @@ func TestUnreadableAgain(t *testing.T) {
 	}
 	x := k.index(false)
 	_, res := k.reads(x, "name:link")
-	state := func() (out []*holding) {
+	state := func() (out []*rootIndex) {
 		for _, known := range x.mem.roots {
-			out = append(out, known.holding)
+			out = append(out, known.rootIndex)
 		}
 		return out
 	}
@@ -342,9 +342,9 @@ func TestUnreadableAgain(t *testing.T) {
 			t.Errorf("%d reads: %+v", n, again)
 		}
 	}
-	slices.SortFunc(before, func(a, b *holding) int { return len(a.records) - len(b.records) })
+	slices.SortFunc(before, func(a, b *rootIndex) int { return len(a.records) - len(b.records) })
 	after := state()
-	slices.SortFunc(after, func(a, b *holding) int { return len(a.records) - len(b.records) })
+	slices.SortFunc(after, func(a, b *rootIndex) int { return len(a.records) - len(b.records) })
 	if !slices.Equal(before, after) {
 		t.Error("the index was written again")
 	}

@@ -16,11 +16,11 @@ import (
 	"github.com/ryeos/rye/stdlib"
 )
 
-// childHouse tells a process of this test binary which house to search in.
+// childHouse is the variable with the directory that a child process searches.
 const childHouse = "RYE_SEARCH_TEST_HOUSE"
 
-// TestChild is no test: TestKilled runs it as processes of their own, which
-// search until they are killed.
+// TestChild is the program of the processes that TestKilled starts. They search
+// until they are killed.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childHouse)
 	if dir == "" {
@@ -46,7 +46,7 @@ func TestChild(t *testing.T) {
 // stable is the number of items that no edit touches.
 const stable = 60
 
-// houseAt is the kit of a house that another process made.
+// houseAt returns the kit of a project that another process created.
 func houseAt(t testing.TB, dir string) *kit {
 	h := &testkit.House{T: t, Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Dir: dir, Project: filepath.Join(dir, "project"),
 		User: filepath.Join(dir, "user"), Trust: filepath.Join(dir, "trust"), Cache: filepath.Join(dir, "cache"), Key: testkit.Key(42), System: stdlib.FS()}

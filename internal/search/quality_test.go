@@ -40,7 +40,7 @@ func wishes(t *testing.T) (out []wish) {
 	return out
 }
 
-// What people ask for comes first, or as far up as the list says.
+// The expected item is the first hit, or at most at the position in the list.
 func TestQuality(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -1,32 +1,32 @@
 package search
 
-// node is a part of a query. What it gives for a document is whether it
-// matches and a score; a filter and a negation score nothing.
+// node is a part of a query. For each document it has a match and a score; the
+// score of filters and negations is 0.
 type node interface{}
 
-// every matches everything.
+// every matches every document.
 type every struct{}
 
-// and, or and not combine.
+// and, or and not combine nodes.
 type (
 	and struct{ kids []node }
 	or  struct{ kids []node }
 	not struct{ kid node }
 )
 
-// form is how a leaf compares words.
+// form is the kind of comparison of a leaf.
 type form int
 
 const (
-	term     form = iota // one token, as it is
-	phrase               // several, one after the other
-	near                 // several in any order, with at most n others between
+	term     form = iota // one token, exactly
+	phrase               // several tokens, one after the other
+	near                 // several tokens in any order, with at most n others between
 	wildcard             // tokens that match a pattern with *
 	fuzzy                // tokens at most n edits away
 	exists               // any token: the field is not empty
 )
 
-// leaf is what is looked up in the text of items.
+// leaf is a comparison with the text of items.
 type leaf struct {
 	form  form
 	field int // number of the field, -1 any
@@ -34,9 +34,8 @@ type leaf struct {
 	n     int
 }
 
-// word is a plain word, neither quoted nor a pattern: it stands for the nodes
-// that it is made of and remembers its place, so that a better spelling can be
-// offered.
+// word is a plain word, not quoted and not a pattern. It keeps its position in the
+// query, so that suggestions can replace it.
 type word struct {
 	kid     node
 	text    string // folded, without its field
@@ -44,14 +43,14 @@ type word struct {
 	at, end int // in characters of the query
 }
 
-// filter is a demand on what an item is, not on its text.
+// filter is a condition on an item that is not about its text.
 type filter struct {
 	by    string // type, space, ns, signed-by
 	value string // for type, one kind or several
 }
 
-// wordNode is how a plain word is looked up: a name such as edit_lines is the
-// token of that spelling, or its words one after the other.
+// wordNode returns the node of a plain word. A name such as edit_lines matches
+// the token of that spelling, or its words one after the other.
 func wordNode(text string, field int) node {
 	parts := wordsOf(text)
 	whole := clip(fold(text))
@@ -64,7 +63,7 @@ func wordNode(text string, field int) node {
 	}}
 }
 
-// fuzzyNode is how a word is looked up that may hold n typing errors.
+// fuzzyNode returns the node of a word with at most n typing errors.
 func fuzzyNode(text string, field, n int) node {
 	parts := wordsOf(text)
 	whole := &leaf{form: fuzzy, field: field, words: []string{clip(fold(text))}, n: n}

@@ -1,9 +1,12 @@
-// Package search finds items: it reads a query, ranks the items of every space
-// that match it, and tells for the ones it shows how far they are trusted.
+// Package search finds items: it parses a query, ranks the matching items of
+// every space, and returns each hit with the verdict about its signature.
 //
-// The answer is always that of the files as they are; an index in the cache
-// only makes it fast and may be deleted at any time. The package judges no
-// trust itself, changes no item and runs nothing.
+// Results are always those of the current files. An index in the cache makes a
+// query fast and may be deleted at any time. The package makes no verdict itself,
+// changes no item and runs nothing.
+//
+// The files item*.go read items as documents, query*.go parse and widen queries,
+// rank*.go match and order documents, and index*.go keep the index.
 package search
 
 import (
@@ -19,55 +22,55 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Params says what an Index works on. Resolver is required.
+// Params are the inputs of an Index. Resolver is required.
 type Params struct {
 	Resolver *resolve.Resolver
-	// CacheDir is the cache folder of the user; the index lies in a folder of
+	// CacheDir is the cache directory of the user. The index is in a directory of
 	// its own in it. "" keeps the index in memory.
 	CacheDir string
-	// Build names the program: what another build has read from the items is
-	// not taken over. "" is a build like any other.
+	// Build identifies the program. An index of another build is not used: it may
+	// have read items differently. "" is a build like any other.
 	Build string
 	// Scan reads every item for each query and keeps no index.
 	Scan bool
-	// Fresh is for how long one look at the files counts, for a server that
-	// is asked often. Zero looks for each query.
+	// Fresh is the time for which the state of the files is reused, for a server
+	// with many queries. Zero checks the files for each query.
 	Fresh time.Duration
 	Now   func() time.Time // nil means time.Now
 }
 
-// Query is one question. Its zero value lists the first items of every space.
+// Query is one query. The zero value lists the first items of every space.
 type Query struct {
-	Text   string      // words, operators and fields; "" or "*" is everything
-	Scope  string      // a kind, with a namespace if wanted: "tool.rye.core.*"; "" or "all" is every kind
+	Text   string      // words, operators and fields; "" or "*" is every item
+	Scope  string      // a kind, optionally with a namespace: "tool.rye.core.*"; "" or "all" is every kind
 	Space  string      // "project", "user" or "system"; "" or "all" is every space
-	Kinds  []item.Kind // only these, whatever else is asked, for a caller who may not see others; nil is every kind
-	Limit  int         // at most this many hits; 0 means DefaultLimit
-	Offset int         // hits to leave out before the first
+	Kinds  []item.Kind // the kinds that the caller may see; nil is every kind
+	Limit  int         // most hits; 0 means DefaultLimit
+	Offset int         // number of hits to skip
 }
 
-// DefaultLimit is the number of hits of a query that names none; MaxLimit is
-// the largest that it may name.
+// DefaultLimit is the limit of a query that sets none, MaxLimit the largest
+// limit.
 const (
 	DefaultLimit = 10
 	MaxLimit     = 1000
 )
 
-// MaxDescription is the length to which descriptions are cut, in characters.
+// MaxDescription is the length of a description in a hit, in characters.
 const MaxDescription = 160
 
-// Hit is one item that matches, as every surface shows it. What it says of the
-// item comes from the bytes that the verdict is about.
+// Hit is one matching item. Its version, title and description are from the bytes
+// that the verdict is about.
 type Hit struct {
 	Type        item.Kind `json:"type"`
 	ID          string    `json:"id"`
-	Source      string    `json:"source"` // the label of the space or bundle that holds it
+	Source      string    `json:"source"` // the label of its space or bundle
 	Version     string    `json:"version,omitempty"`
 	Title       string    `json:"title,omitempty"`
 	Score       float64   `json:"score"`
-	Trust       string    `json:"trust"`              // "trusted", or the code of what is wrong
-	Shadowed    bool      `json:"shadowed,omitempty"` // another copy is the one that runs
-	Shadows     []string  `json:"shadows,omitempty"`  // where copies lie that this one hides
+	Trust       string    `json:"trust"`              // "trusted", or the code of the failed check
+	Shadowed    bool      `json:"shadowed,omitempty"` // another copy is used by runs
+	Shadows     []string  `json:"shadows,omitempty"`  // the labels of the copies that this one shadows
 	Description string    `json:"description"`        // one line
 	Path        string    `json:"-"`                  // for messages
 }
@@ -75,28 +78,28 @@ type Hit struct {
 // Ref returns the ref of the hit.
 func (h Hit) Ref() item.Ref { return item.Ref{Kind: h.Type, ID: h.ID} }
 
-// Relaxed says how a query was widened because nothing matched it as it stands.
+// Relaxed is how a query without matches was widened.
 type Relaxed string
 
 // The ways to widen a query.
 const (
 	AsWritten Relaxed = ""
-	Fuzzy     Relaxed = "fuzzy" // words that no item has were taken for typing errors
-	AnyWord   Relaxed = "any"   // items have some of the words, none has all
+	Fuzzy     Relaxed = "fuzzy" // words that no item has also match similar words
+	AnyWord   Relaxed = "any"   // some of the words are enough
 )
 
-// Result is the answer to a query.
+// Result is one page of the hits of a query.
 type Result struct {
 	Hits        []Hit    `json:"results"` // never nil
-	Total       int      `json:"total"`   // of all pages
+	Total       int      `json:"total"`   // on all pages
 	NextOffset  int      `json:"next_offset,omitempty"`
 	Relaxed     Relaxed  `json:"relaxed,omitempty"`
-	Suggestions []string `json:"suggestions,omitempty"` // queries that were perhaps meant
-	Notes       []string `json:"notes,omitempty"`       // what could not be searched, and why
+	Suggestions []string `json:"suggestions,omitempty"` // the query with corrected words
+	Notes       []string `json:"notes,omitempty"`       // roots that could not be searched completely, with the reason
 }
 
-// Index answers queries over the items of one resolver. It is safe for
-// concurrent use.
+// Index runs queries over the items of one resolver. It is safe for concurrent
+// use.
 type Index struct {
 	p     Params
 	store store
@@ -115,17 +118,17 @@ func New(p Params) *Index {
 	return x
 }
 
-// Over returns an Index over another resolver that shares what this one knows
-// already, for a server that reads trust documents and locks anew.
+// Over returns an Index over another resolver that shares the memory of this
+// one, for a server that reloads trust documents and locks.
 func (x *Index) Over(r *resolve.Resolver) *Index {
 	y := *x
 	y.p.Resolver = r
 	return &y
 }
 
-// Search answers q. A query, scope or space that cannot be read is a
-// *diag.Error with the code USAGE and, in Details, the "query" and the "column"
-// that the mistake stands at, counted in characters from 1.
+// Search runs q. An invalid query, scope or space is a *diag.Error with the code
+// USAGE and the details "query" and "column", the position of the error in
+// characters from 1.
 func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	table, err := x.p.Resolver.Table(ctx)
 	if err != nil {
@@ -137,20 +140,20 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	lib, notes, err := x.library(ctx, f, roots)
+	lib, notes, err := x.corpus(ctx, f, roots)
 	if err != nil {
 		return nil, err
 	}
-	res := x.answer(ctx, &shelf{lib, roots, ranks(roots)}, ask)
+	res := x.answer(ctx, &ranker{lib, roots, ranks(roots)}, ask)
 	if v, ok := lib.(*view); ok && v.broken() {
-		// The checksum of a segment holds and its content does not: no crash
-		// does that. The answer is read from the items, and the index is made anew.
+		// The checksum of a segment matches and its content is invalid, which no
+		// crash causes. Read the items, and let the next query build a new index.
 		x.mem.drop()
 		x.store.discard()
 		if lib, notes, err = x.scan(ctx, f, roots); err != nil {
 			return nil, err
 		}
-		res = x.answer(ctx, &shelf{lib, roots, ranks(roots)}, ask)
+		res = x.answer(ctx, &ranker{lib, roots, ranks(roots)}, ask)
 	}
 	res.Notes = notes
 	if err := ctx.Err(); err != nil {
@@ -159,11 +162,11 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 	return res, nil
 }
 
-// question is a query that was read.
+// question is a parsed query.
 type question struct {
 	Query
-	node    node
-	demands []node
+	node        node
+	constraints []node
 }
 
 func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
@@ -196,9 +199,9 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 	if err != nil {
 		return nil, err
 	}
-	demands := append(scope, in...)
+	constraints := append(scope, in...)
 	if q.Kinds != nil {
-		demands = append(demands, filter{"type", strings.Join(kindNames(q.Kinds), " ")})
+		constraints = append(constraints, filter{"type", strings.Join(kindNames(q.Kinds), " ")})
 	}
-	return &question{q, node, demands}, nil
+	return &question{q, node, constraints}, nil
 }

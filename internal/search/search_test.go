@@ -16,7 +16,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// kit is a house with an index over it.
+// kit is a test project with an index over it.
 type kit struct {
 	*testkit.House
 	p Params
@@ -294,7 +294,7 @@ func TestShadowed(t *testing.T) {
 	}
 }
 
-// Whatever is wrong with an item, it is found and told.
+// An item with an error is found, and its hit has the code.
 func TestTrustOfHits(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

@@ -1,0 +1,96 @@
+package search
+
+import (
+	"encoding/hex"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/item"
+)
+
+// filters returns the words before a colon that restrict the items.
+func filters() []string { return []string{"type", "space", "ns", "signed-by"} }
+
+// minSigner is the length of the shortest prefix of a fingerprint.
+const minSigner = 4
+
+// filter parses the value of a filter, which begins at at.
+func (p *parser) filter(by string, at int, quoted bool) (node, error) {
+	if quoted {
+		return nil, p.fail(at, "%s: needs a word, not a phrase", by)
+	}
+	value := string(p.text[at:p.at])
+	switch by {
+	case "type":
+		if !slices.Contains(p.kinds, item.Kind(value)) {
+			return nil, p.unknown(at, "kind", value, kindNames(p.kinds))
+		}
+	case "space":
+		if !slices.Contains(p.spaces, value) {
+			return nil, p.unknown(at, "space", value, p.spaces)
+		}
+	case "ns":
+		ns, ok := namespace(value)
+		if !ok {
+			return nil, p.fail(at, "%q is not a namespace such as rye/core", value)
+		}
+		value = ns
+	case "signed-by":
+		value = strings.ToLower(value)
+		if !fingerprintPrefix(value) {
+			return nil, p.fail(at, "a signer is the beginning of a key's fingerprint, at least %d hexadecimal digits", minSigner).WithReason("query_signer")
+		}
+	}
+	return filter{by, value}, nil
+}
+
+func fingerprintPrefix(s string) bool {
+	const full = 64
+	if len(s) < minSigner || len(s) > full {
+		return false
+	}
+	_, err := hex.DecodeString(s[:len(s)&^1] + "0" + s[len(s)-1:])
+	return err == nil
+}
+
+func kindNames(kinds []item.Kind) []string {
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = string(k)
+	}
+	return out
+}
+
+// namespace parses "rye/core" and "rye.core", either with "/*" or ".*" at the end.
+func namespace(s string) (string, bool) {
+	s = strings.ReplaceAll(s, ".", "/")
+	s = strings.TrimSuffix(strings.TrimSuffix(s, "*"), "/")
+	return s, item.CheckID(s) == nil
+}
+
+// inNamespace reports whether an id is the namespace itself or below it.
+func inNamespace(id, ns string) bool {
+	return strings.HasPrefix(id, ns) && (len(id) == len(ns) || id[len(ns)] == '/')
+}
+
+// location identifies a document; filters test it.
+type location struct {
+	ref    item.Ref
+	root   int // order of precedence
+	rel    string
+	signer string // 32 bytes, or ""
+}
+
+// accepts reports whether an item passes the filter. labels has the names of each
+// root, see rootNames.
+func (f filter) accepts(at location, labels [][]string) bool {
+	switch f.by {
+	case "type":
+		return slices.Contains(strings.Fields(f.value), string(at.ref.Kind))
+	case "space":
+		return slices.Contains(labels[at.root], f.value)
+	case "ns":
+		return inNamespace(at.ref.ID, f.value)
+	}
+	return at.signer != "" && strings.HasPrefix(hex.EncodeToString([]byte(at.signer)), f.value)
+}
