@@ -1,10 +1,12 @@
-// Package jsonx reads JSON strictly, with the places of its parts, and writes
-// it in one compact form.
+// Package jsonx parses JSON strictly, with the positions of its parts, and
+// writes it in one compact form.
 //
-// Stricter than RFC 8259 allows a reader to be: duplicate keys, byte order
-// marks, lone surrogates and numbers that do not fit are refused, so that no
-// two readers of one file can see two different things.
-// It knows no schema and never opens a file; values are those of package tree.
+// It is stricter than RFC 8259: duplicate keys, byte order marks, lone
+// surrogates and numbers that do not fit 64 bits are refused, so that no two
+// parsers return different values for one file. Values are those of package
+// tree.
+//
+// It checks no schema and opens no files.
 package jsonx
 
 import (
@@ -16,12 +18,12 @@ import (
 // MaxDepth is the deepest nesting of arrays and objects.
 const MaxDepth = 64
 
-// MaxPath is the longest path, in bytes, below which Parse keeps places: every
-// member below a key of half a megabyte would carry a copy of it.
+// MaxPath is the longest path, in bytes, below which Parse keeps positions: every
+// member below a key of half a megabyte would contain a copy of it.
 const MaxPath = 1024
 
-// Parse reads one JSON object. The Doc is nil exactly when a finding is an
-// error. The place of a member is that of its key.
+// Parse parses one JSON object. The Doc is nil exactly when a finding is an
+// error. The position of a member is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	p := parser{b: b, line: 1, pos: map[string]diag.Pos{}}
 	v := p.document()
@@ -35,7 +37,7 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	return &tree.Doc{Root: root, Pos: p.pos}, nil
 }
 
-// ParseValue reads one JSON value of any shape; nil with findings.
+// ParseValue parses one JSON value of any type. It returns nil with findings.
 func ParseValue(b []byte) (any, []diag.Finding) {
 	p := parser{b: b, line: 1}
 	v := p.document()
@@ -50,9 +52,9 @@ type parser struct {
 	i         int
 	line      int
 	lineStart int
-	pos       map[string]diag.Pos // nil when nobody asks
+	pos       map[string]diag.Pos // nil if positions are not kept
 	found     []diag.Finding
-	stopped   bool // a syntax error: what follows has no meaning
+	stopped   bool // after a syntax error the rest has no meaning
 }
 
 func (p *parser) document() any {
@@ -66,7 +68,7 @@ func (p *parser) document() any {
 	p.mark("", p.i)
 	v := p.value("", 1)
 	if p.space(); !p.stopped && p.i < len(p.b) {
-		return p.stop(p.i, "something follows the value: %s", p.here())
+		return p.stop(p.i, "unexpected %s after the value", p.here())
 	}
 	return v
 }
@@ -79,7 +81,7 @@ func (p *parser) firstByte() int {
 	return i
 }
 
-// at returns the place of an offset on the current or an earlier line.
+// at returns the position of an offset on the current or an earlier line.
 func (p *parser) at(off int) diag.Pos {
 	if off >= p.lineStart {
 		return diag.Pos{Line: p.line, Column: off - p.lineStart + 1}
@@ -98,7 +100,7 @@ func (p *parser) fail(off int, format string, args ...any) {
 	p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
 }
 
-// stop reports a syntax error and ends the reading.
+// stop reports a syntax error and ends parsing.
 func (p *parser) stop(off int, format string, args ...any) any {
 	if !p.stopped {
 		p.fail(off, format, args...)
@@ -109,7 +111,7 @@ func (p *parser) stop(off int, format string, args ...any) any {
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// space skips white space; line ends stand nowhere else in JSON.
+// space skips white space and counts lines: JSON has no line ends elsewhere.
 func (p *parser) space() {
 	for ; p.i < len(p.b) && isSpace(p.b[p.i]); p.i++ {
 		if p.b[p.i] == '\n' {
@@ -119,7 +121,7 @@ func (p *parser) space() {
 	}
 }
 
-// here names what stands at the current place.
+// here returns the current character for messages.
 func (p *parser) here() string {
 	if p.i >= len(p.b) {
 		return "the end of the text"

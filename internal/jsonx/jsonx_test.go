@@ -33,12 +33,12 @@ func TestParse(t *testing.T) {
 		"": {Line: 1, Column: 1}, "a": {Line: 2, Column: 3}, `a.b\.c`: {Line: 2, Column: 9}, `a.b\.c.1`: {Line: 2, Column: 20}, "é": {Line: 3, Column: 2},
 	} {
 		if d.Pos[path] != pos {
-			t.Errorf("place of %q is %v, want %v", path, d.Pos[path], pos)
+			t.Errorf("position of %q is %v, want %v", path, d.Pos[path], pos)
 		}
 	}
 }
 
-// TestParseHostile holds V27 among others.
+// TestParseHostile includes V27.
 func TestParseHostile(t *testing.T) {
 	deep := func(n int) string {
 		return `{"a":` + strings.Repeat("[", n) + strings.Repeat("]", n) + "}"
@@ -46,15 +46,15 @@ func TestParseHostile(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
 		{"V27 duplicate", "{\"a\":1,\n\"b\":{\"x\":1,\"x\":2},\n\"a\":3}", `2:12 duplicate key "x", first given in line 2; 3:1 duplicate key "a", first given in line 1`},
 		{"V27 duplicate by escape", `{"a":1,"\u0061":2}`, `1:8 duplicate key "a", first given in line 1`},
-		{"V27 trailing", "{}\n{}", `2:1 something follows the value: "{"`},
+		{"V27 trailing", "{}\n{}", `2:1 unexpected "{" after the value`},
 		{"trailing comma", `{"a":1,}`, `1:8 a key in double quotes is required, found "}"`},
 		{"array comma", `{"a":[1,]}`, `1:9 a value is required, found "]"`},
 		{"leading comma", `{,}`, `1:2 a key in double quotes is required, found ","`},
-		{"comment", "{} // x", `1:4 something follows the value: "/"`},
+		{"comment", "{} // x", `1:4 unexpected "/" after the value`},
 		{"single quotes", "{'a':1}", `1:2 a key in double quotes is required, found "'"`},
 		{"empty", " \n", "2:1 the document is empty"},
 		{"truncated object", `{"a":1`, `1:7 "," or "}" is required, found the end of the text`},
-		{"truncated after colon", `{"a":`, `1:6 the text ends where a value must stand`},
+		{"truncated after colon", `{"a":`, `1:6 the text ends before a value`},
 		{"truncated string", `{"a":"x`, `1:6 the string has no end`},
 		{"truncated escape", `{"a":"x\`, `1:8 the string has no end`},
 		{"truncated literal", `{"a":tru`, `1:6 a value is required, found "t"`},
@@ -73,8 +73,8 @@ func TestParseHostile(t *testing.T) {
 		{"UTF-16", "\xff\xfe{\x00}\x00", "1:1 the text begins with a UTF-16 byte order mark"},
 		{"NUL", "{}\x00", "1:3 the text holds a NUL"},
 		{"invalid UTF-8", "{\"a\":\n\"\xff\"}", "2:2 the text is not UTF-8: byte 0xFF"},
-		{"raw newline", "{\"a\":\"x\ny\"}", `1:8 a control character (0x0A) stands in a string; write it as \u000a`},
-		{"raw ESC", "{\"a\":\"\\n\x1b\"}", `1:9 a control character (0x1B) stands in a string; write it as \u001b`},
+		{"raw newline", "{\"a\":\"x\ny\"}", `1:8 control character 0x0A in a string: write it as \u000a`},
+		{"raw ESC", "{\"a\":\"\\n\x1b\"}", `1:9 control character 0x1B in a string: write it as \u001b`},
 		{"lone high surrogate", `{"a":"\ud800x"}`, `1:7 \ud800 is half of a surrogate pair`},
 		{"lone low surrogate", `{"a":"\udc00"}`, `1:7 \udc00 is half of a surrogate pair`},
 		{"two highs", `{"a":"\ud800\ud800"}`, `1:7 \ud800 is half of a surrogate pair; 1:13 \ud800 is half of a surrogate pair`},
@@ -128,9 +128,8 @@ func TestMarshal(t *testing.T) {
 	}
 }
 
-// FuzzParse holds jsonx to encoding/json: what it accepts is the same value
-// there, what that refuses it refuses too, and its own refusals are the listed
-// stricter rules.
+// FuzzParse compares jsonx with encoding/json: jsonx returns the same values,
+// and what it refuses in addition breaks one of its stricter rules.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5e3,-0,"x\u00e9"],"b":{"c":null}}`, `{"a":1,"a":2}`, "[[[]]] x", `"\ud83d\ude00\ud800"`, "\xef\xbb\xbf1", "1e400", "92233720368547758080", "\"\xff\"", " \r\n\t{}", `{"":{"":1}}`, "-", "01"} {
 		f.Add([]byte(s))

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// text reads a string; the current byte is its opening quote. The bytes are
+// text parses a string; the current byte is its opening quote. The bytes are
 // known to be UTF-8.
 func (p *parser) text() string {
 	off := p.i
@@ -19,7 +19,7 @@ func (p *parser) text() string {
 		case c == '\\':
 			return p.escaped(off, append([]byte(nil), p.b[from:p.i]...))
 		case c < 0x20:
-			p.stop(p.i, "a control character (0x%02X) stands in a string; write it as \\u%04x", c, c)
+			p.stop(p.i, "control character 0x%02X in a string: write it as \\u%04x", c, c)
 			return ""
 		}
 	}
@@ -27,7 +27,7 @@ func (p *parser) text() string {
 	return ""
 }
 
-// escaped reads the rest of a string from its first backslash on.
+// escaped parses the rest of a string from its first backslash on.
 func (p *parser) escaped(off int, out []byte) string {
 	for p.i < len(p.b) {
 		switch c := p.b[p.i]; {
@@ -35,7 +35,7 @@ func (p *parser) escaped(off int, out []byte) string {
 			p.i++
 			return string(out)
 		case c < 0x20:
-			p.stop(p.i, "a control character (0x%02X) stands in a string; write it as \\u%04x", c, c)
+			p.stop(p.i, "control character 0x%02X in a string: write it as \\u%04x", c, c)
 			return ""
 		case c != '\\':
 			out = append(out, c)
@@ -88,7 +88,7 @@ func (p *parser) unicode(out []byte) []byte {
 	return utf8.AppendRune(out, pair)
 }
 
-// hex4 reads \uXXXX at offset i.
+// hex4 parses \uXXXX at offset i.
 func (p *parser) hex4(i int) (rune, bool) {
 	if i+6 > len(p.b) || p.b[i] != '\\' || p.b[i+1] != 'u' {
 		return 0, false

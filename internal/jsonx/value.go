@@ -6,10 +6,10 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// value reads one value; the current byte is its first.
+// value parses one value; the current byte is its first.
 func (p *parser) value(path string, depth int) any {
 	if p.i >= len(p.b) {
-		return p.stop(p.i, "the text ends where a value must stand")
+		return p.stop(p.i, "the text ends before a value")
 	}
 	if p.stopped {
 		return nil
@@ -64,8 +64,8 @@ func (p *parser) object(path string, depth int) any {
 	}
 }
 
-// member reads one key and its value into out; lines tells where keys were
-// first given.
+// member parses one key and its value into out; lines has the line of the first
+// occurrence of each key.
 func (p *parser) member(out map[string]any, lines map[string]int, path string, depth int) {
 	off := p.i
 	if p.i >= len(p.b) || p.b[p.i] != '"' {
@@ -92,8 +92,8 @@ func (p *parser) member(out map[string]any, lines map[string]int, path string, d
 	}
 }
 
-// below returns the path of a member and marks its place, where places are
-// asked for.
+// below returns the path of a member and records its position, if positions are
+// kept.
 func (p *parser) below(path, key string, off int, twice bool) string {
 	if p.pos == nil {
 		return ""
@@ -144,7 +144,7 @@ func (p *parser) take(c byte) bool {
 	return false
 }
 
-// number reads an integer that fits 64 bits or a finite float.
+// number parses an integer that fits 64 bits or a finite float.
 func (p *parser) number() any {
 	off := p.i
 	p.take('-')

@@ -13,7 +13,7 @@ import (
 // which Parse refuses as too large.
 func Marshal(v any) ([]byte, error) { return marshal(v, "") }
 
-// MarshalIndent writes v as Marshal does, indented by two blanks.
+// MarshalIndent writes v as Marshal does, indented by two spaces.
 func MarshalIndent(v any) ([]byte, error) { return marshal(v, "  ") }
 
 func marshal(v any, indent string) ([]byte, error) {

@@ -1,8 +1,7 @@
-// Package layered merges settings of several layers into one value and keeps,
-// for every part of it, the layer it came from.
+// Package layered merges settings of several layers into one value and records
+// the layer of every part.
 //
-// It reads no file and verifies nothing: whoever hands it a layer has judged
-// that layer.
+// It reads no files and verifies nothing: the caller has verified the layers.
 package layered
 
 import (
@@ -12,27 +11,27 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// IDKey is the key by which elements of lists are the same element.
+// IDKey is the key that identifies elements of lists.
 const IDKey = "id"
 
-// Layer is one document and the name it goes by in origins.
+// Layer is one document and its name in origins.
 type Layer struct {
 	Name string
 	Root map[string]any
 }
 
-// Merged is the merged value and where each part of it came from. Origins are
-// keyed by path, as in tree.Doc: every scalar, every list that was replaced as
-// a whole, and every empty mapping has one.
+// Merged is the merged value and the layer of each part. Origins are keyed by
+// path, as in tree.Doc: every scalar, every list that was replaced as a whole,
+// and every empty mapping has one.
 type Merged struct {
 	Root    map[string]any
 	Origins map[string]string
 }
 
 // Merge lays the later layers over the earlier ones. Mappings merge deep. A
-// list merges by id when every element of both lists is a mapping with one:
-// equal ids merge, new ones are appended. Any other value replaces what was
-// there; null removes nothing and is a value like any other.
+// list merges by id if every element of both lists is a mapping with an id:
+// equal ids merge, new ones are appended. Any other value replaces the earlier
+// value, null too.
 func Merge(layers []Layer) *Merged {
 	m := &Merged{Root: map[string]any{}, Origins: map[string]string{}}
 	for _, l := range layers {
@@ -80,7 +79,7 @@ func (m *Merged) value(base, over any, path, name string) any {
 	return over
 }
 
-// identified reports whether every element is a mapping with an id, each once.
+// identified reports whether every element is a mapping with an id of its own.
 func identified(list []any) bool {
 	seen := map[string]bool{}
 	for _, e := range list {
@@ -94,8 +93,8 @@ func identified(list []any) bool {
 	return true
 }
 
-// list merges by id. Origins of elements are keyed by their id, which stays
-// when the order changes.
+// list merges by id. Origins of elements are keyed by id, which does not change
+// with the order.
 func (m *Merged) list(base, over []any, path, name string) []any {
 	out := slices.Clone(base)
 	for _, e := range over {
@@ -111,7 +110,7 @@ func (m *Merged) list(base, over []any, path, name string) []any {
 	return out
 }
 
-// forget drops the origins at and below path: what stood there is replaced.
+// forget deletes the origins at and below a path whose value is replaced.
 func (m *Merged) forget(path string) {
 	for p := range m.Origins {
 		if p == path || len(p) > len(path) && p[:len(path)] == path && p[len(path)] == '.' {

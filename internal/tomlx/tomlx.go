@@ -1,11 +1,11 @@
-// Package tomlx reads TOML with the places of its keys, and quotes strings for
-// writing it.
+// Package tomlx parses TOML with the positions of its keys, and quotes strings
+// for writing it.
 //
 // Numbers that are not finite and times without a UTC offset are refused: they
 // mean different things on different machines.
 //
-// It is the only room that imports a TOML module. It knows no trust document
-// and never opens a file.
+// It is the only package that imports a TOML module. It checks no schema and
+// opens no files.
 package tomlx
 
 import (
@@ -26,21 +26,21 @@ import (
 const MaxDepth = 64
 
 // MaxPath is the longest path of keys, in bytes: every entry below a key of
-// half a megabyte would carry a copy of it.
+// half a megabyte would contain a copy of it.
 const MaxPath = 1024
 
 // MaxKeys is the largest number of keys of one document: the module compares
-// each new key with those before it, so that a file of a megabyte would take
-// half a minute.
+// each new key with those before it, so a file of a megabyte would take half a
+// minute.
 const MaxKeys = 8192
 
-// Parse reads one TOML document. The Doc is nil exactly when a finding is an
-// error. Times are in UTC; the place of an entry is that of its key.
+// Parse parses one TOML document. The Doc is nil exactly when a finding is an
+// error. Times are in UTC. The position of an entry is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	if found := hidden.Encoding(b); len(found) > 0 {
 		return nil, found
 	}
-	p := places{b: b, pos: map[string]diag.Pos{}, lines: map[string]int{}, tables: map[string]int{}}
+	p := scanner{b: b, pos: map[string]diag.Pos{}, lines: map[string]int{}, tables: map[string]int{}}
 	if p.read(); p.stopped {
 		return nil, p.found
 	}
@@ -60,8 +60,8 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	return &tree.Doc{Root: v, Pos: p.pos}, nil
 }
 
-// unmarshal is the arbiter of what is valid. A reader of strangers' files must
-// not end the program, whatever the module does.
+// unmarshal decodes b. A panic of the module is an error: a parser of untrusted
+// files must not end the program.
 func unmarshal(b []byte, v any) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -71,8 +71,9 @@ func unmarshal(b []byte, v any) (err error) {
 	return toml.Unmarshal(b, v)
 }
 
-// refusal joins the arbiter's first error with the duplicates found.
-func (p *places) refusal(err error) []diag.Finding {
+// refusal returns the decoder's first error with the duplicate keys, which name
+// the line of the first occurrence.
+func (p *scanner) refusal(err error) []diag.Finding {
 	line, col := 1, 1
 	var de *toml.DecodeError
 	if errors.As(err, &de) {
@@ -89,7 +90,7 @@ func (p *places) refusal(err error) []diag.Finding {
 	return p.found
 }
 
-// converter turns the module's values into those of package tree.
+// converter turns the values of the module into those of package tree.
 type converter struct {
 	pos   map[string]diag.Pos
 	found []diag.Finding
@@ -129,14 +130,14 @@ func (c *converter) value(v any, path string, depth int) any {
 	case time.Time:
 		return v.UTC()
 	case toml.LocalDate, toml.LocalTime, toml.LocalDateTime:
-		return c.fail(path, "the time %v has no UTC offset: write it in full, as 2026-01-31T00:00:00Z", v)
+		return c.fail(path, "the time %v has no UTC offset: write it in full, for example 2026-01-31T00:00:00Z", v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return c.fail(path, "%v is not a finite number", v)
 		}
 	case nil, bool, string, int64:
 	default:
-		return c.fail(path, "a %T has no form here", v)
+		return c.fail(path, "a value of type %T is not supported", v)
 	}
 	return v
 }

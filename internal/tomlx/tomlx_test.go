@@ -80,7 +80,7 @@ func TestParseHostile(t *testing.T) {
 		{"NUL", "a = 1\n# \x00\n", "2:3 the text holds a NUL"},
 		{"invalid UTF-8", "a = \"\xff\"\n", "1:6 the text is not UTF-8: byte 0xFF"},
 		{"local times", "a = 2026-01-01\nb = 10:00:00\nc = [2026-01-01T10:00:00]\n",
-			"1:1 the time 2026-01-01 has no UTC offset: write it in full, as 2026-01-31T00:00:00Z; 2:1 the time 10:00:00 has no UTC offset: write it in full, as 2026-01-31T00:00:00Z; 3:6 the time 2026-01-01T10:00:00 has no UTC offset: write it in full, as 2026-01-31T00:00:00Z"},
+			"1:1 the time 2026-01-01 has no UTC offset: write it in full, for example 2026-01-31T00:00:00Z; 2:1 the time 10:00:00 has no UTC offset: write it in full, for example 2026-01-31T00:00:00Z; 3:6 the time 2026-01-01T10:00:00 has no UTC offset: write it in full, for example 2026-01-31T00:00:00Z"},
 		{"not finite", "a = inf\nb = {c = -nan}\n", "1:1 +Inf is not a finite number; 2:6 NaN is not a finite number"},
 		{"impossible date", "a = 2026-02-30T00:00:00Z\n", "1:13 "},
 		{"big integer", "a = 9223372036854775808\n", "1:5 "},

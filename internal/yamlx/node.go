@@ -8,13 +8,13 @@ import (
 
 const quoted = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 
-// value turns a node into a value and notes what is wrong with it and below.
+// value returns the value of a node and reports the errors in it.
 func (r *reader) value(n *yaml.Node, path string, depth int) any {
 	r.properties(n)
 	switch n.Kind {
 	case yaml.MappingNode, yaml.SequenceNode:
 		if depth > MaxDepth {
-			return r.fail(r.place(n), "nested more than %d deep", MaxDepth)
+			return r.fail(r.position(n), "nested more than %d deep", MaxDepth)
 		}
 		if n.Kind == yaml.MappingNode {
 			return r.mapping(n, path, depth)
@@ -29,21 +29,22 @@ func (r *reader) value(n *yaml.Node, path string, depth int) any {
 // properties refuses anchors, aliases and tags.
 func (r *reader) properties(n *yaml.Node) {
 	if n.Kind == yaml.AliasNode {
-		r.fail(r.place(n), "aliases (*%s) are not allowed", n.Value)
+		r.fail(r.position(n), "aliases (*%s) are not allowed", n.Value)
 		return
 	}
 	if n.Anchor != "" {
-		r.fail(r.place(n), "anchors (&%s) are not allowed", n.Anchor)
+		r.fail(r.position(n), "anchors (&%s) are not allowed", n.Anchor)
 	}
 	if n.Style&yaml.TaggedStyle != 0 {
-		r.fail(r.place(n), "tags (%s) are not allowed", n.Tag)
+		r.fail(r.position(n), "tags (%s) are not allowed", n.Tag)
 	} else if r.bang && r.bareTag(n) {
-		r.fail(r.place(n), "tags (!) are not allowed")
+		r.fail(r.position(n), "tags (!) are not allowed")
 	}
 }
 
-// bareTag reports the tag "!" alone, of which the module keeps no trace but
-// the place. A block mapping begins where its first key does.
+// bareTag reports whether a node has the tag "!". The module keeps nothing of it
+// but the position: the node begins at the "!". A block mapping begins at its
+// first key.
 func (r *reader) bareTag(n *yaml.Node) bool {
 	if n.Kind == yaml.MappingNode && len(n.Content) > 0 && n.Line == n.Content[0].Line && n.Column == n.Content[0].Column {
 		return false
@@ -61,30 +62,30 @@ func (r *reader) mapping(n *yaml.Node, path string, depth int) any {
 			continue
 		}
 		if len(path)+len(k.Value) > MaxPath {
-			r.fail(r.place(k), "the keys down to here have more than %d bytes", MaxPath)
+			r.fail(r.position(k), "the keys down to here have more than %d bytes", MaxPath)
 			continue
 		}
 		sub := tree.Join(path, k.Value)
 		if _, twice := out[k.Value]; twice {
-			r.fail(r.place(k), "duplicate key %q, first given in line %d", k.Value, r.pos[sub].Line)
+			r.fail(r.position(k), "duplicate key %q, first given in line %d", k.Value, r.pos[sub].Line)
 			r.value(v, sub, depth+1)
 			continue
 		}
-		r.pos[sub] = r.place(k)
+		r.pos[sub] = r.position(k)
 		out[k.Value] = r.value(v, sub, depth+1)
 	}
 	return out
 }
 
-// key reports whether k is text, and notes what is wrong with it.
+// key reports whether k is a string, and adds findings about it.
 func (r *reader) key(k *yaml.Node) bool {
 	r.properties(k)
-	at := r.place(k)
+	at := r.position(k)
 	switch {
 	case k.Kind == yaml.AliasNode:
 		return false
 	case k.Kind != yaml.ScalarNode:
-		r.fail(at, "a key must be text, this is a mapping or list")
+		r.fail(at, "a key must be a string, this is a mapping or list")
 		return false
 	case k.Value == "<<":
 		r.fail(at, "merge keys (<<) are not allowed")
@@ -93,8 +94,8 @@ func (r *reader) key(k *yaml.Node) bool {
 		return true
 	}
 	v, problem := plain(k.Value)
-	if _, text := v.(string); !text || problem.refuse {
-		r.fail(at, "a key must be text, %q is %s: quote it", k.Value, typeName(v))
+	if _, ok := v.(string); !ok || problem.refuse {
+		r.fail(at, "a key must be a string, %q is %s: quote it", k.Value, typeName(v))
 		return false
 	}
 	if problem.text != "" {
@@ -107,7 +108,7 @@ func (r *reader) sequence(n *yaml.Node, path string, depth int) any {
 	out := make([]any, len(n.Content))
 	for i, c := range n.Content {
 		sub := tree.Index(path, i)
-		r.pos[sub] = r.place(c)
+		r.pos[sub] = r.position(c)
 		out[i] = r.value(c, sub, depth+1)
 	}
 	return out
@@ -121,9 +122,9 @@ func (r *reader) scalar(n *yaml.Node) any {
 	switch {
 	case problem.text == "":
 	case problem.refuse:
-		r.fail(r.place(n), "%s", problem.text)
+		r.fail(r.position(n), "%s", problem.text)
 	default:
-		r.warn(r.place(n), "%s", problem.text)
+		r.warn(r.position(n), "%s", problem.text)
 	}
 	return v
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Node is a value with its place in the text, for those who edit the text.
+// Node is a value with its position in the text, for code that edits the text.
 type Node struct {
-	Start, End int     // offsets of the first byte and behind the last; equal for an empty value
+	Start, End int     // offsets of the first byte and after the last; equal for an empty value
 	Flow       bool    // written in [] or {}
 	Quote      byte    // ' or " of a quoted scalar, | or > of a block scalar, else 0
 	Text       string  // of a scalar
@@ -20,7 +20,7 @@ type Node struct {
 	Kind       NodeKind
 }
 
-// NodeKind says what a Node is.
+// NodeKind is the kind of a Node.
 type NodeKind int
 
 // The kinds of nodes.
@@ -43,8 +43,8 @@ func (n *Node) Find(key string) *Entry {
 	return nil
 }
 
-// Outline returns where every value of a document stands. The Node is nil
-// exactly when a finding is an error; it accepts what Parse accepts.
+// Outline returns the offsets of every value of a document. The Node is nil
+// exactly when a finding is an error. It accepts what Parse accepts.
 func Outline(b []byte) (*Node, []diag.Finding) {
 	if _, found := Parse(b); diag.Failed(found) {
 		return nil, found
@@ -59,8 +59,8 @@ func Outline(b []byte) (*Node, []diag.Finding) {
 
 type outliner struct{ reader }
 
-// node places a node; indent is the column, from 0, of the mapping or list
-// that holds it, -1 for none.
+// node returns a node with its offsets; indent is the column, from 0, of the
+// mapping or list around it, -1 for none.
 func (o *outliner) node(n *yaml.Node, indent int) *Node {
 	start := o.offset(n)
 	out := &Node{Start: start, End: start, Flow: n.Style&yaml.FlowStyle != 0}
@@ -90,7 +90,8 @@ func (o *outliner) node(n *yaml.Node, indent int) *Node {
 	return out
 }
 
-// empty places a value that is not written: behind the colon of its key.
+// empty sets the offsets of a value that is not written: after the colon of its
+// key.
 func (o *outliner) empty(e *Entry) {
 	if e.Value.Kind != ScalarNode || e.Value.Text != "" || e.Value.Quote != 0 {
 		return
@@ -133,8 +134,8 @@ func (o *outliner) quotedEnd(at int, quote byte) int {
 	return len(o.b)
 }
 
-// plainEnd finds the end of unquoted text. Over several lines only the white
-// space between its words differs from its value.
+// plainEnd returns the end of unquoted text. Text over several lines differs
+// from its value in the white space between words only.
 func (o *outliner) plainEnd(at int, value string) int {
 	end := at
 	for _, c := range []byte(strings.Join(strings.Fields(value), "")) {
@@ -150,7 +151,7 @@ func (o *outliner) plainEnd(at int, value string) int {
 	return end
 }
 
-// blockEnd finds the end of the last line of a block scalar that is not blank.
+// blockEnd returns the end of the last line of a block scalar that is not blank.
 func (o *outliner) blockEnd(at, indent int) int {
 	end := lineEnd(o.b, at)
 	for next := end + 1; next < len(o.b); {
@@ -175,8 +176,8 @@ func lineEnd(b []byte, at int) int {
 	return len(b)
 }
 
-// closing returns the offset behind the bracket that closes a flow value, from
-// behind its last part. Only white space, comments and one comma stand between.
+// closing returns the offset after the bracket that closes a flow value, from the
+// end of its last part: only white space, comments and one comma are between.
 func (o *outliner) closing(at int) int {
 	for at < len(o.b) {
 		switch c := o.b[at]; {

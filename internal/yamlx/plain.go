@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// problem is what is wrong with a plain scalar.
+// problem is a finding about a plain scalar.
 type problem struct {
 	text   string
 	refuse bool
 }
 
-// plain resolves an unquoted scalar. Where readers disagree the value is the
-// one that the earlier implementation saw, with a warning.
+// plain resolves an unquoted scalar. If YAML 1.1 and 1.2 give different values,
+// the result is that of the Python version of rye, with a warning.
 func plain(s string) (any, problem) {
 	if s == "" {
 		return nil, problem{}
@@ -36,14 +36,14 @@ func word(s string) (any, problem) {
 	case "false", "False", "FALSE":
 		return false, problem{}
 	case "yes", "Yes", "YES", "on", "On", "ON":
-		return s, problem{text: s + " stays text here, but some readers take it for true: write true, or quote it"}
+		return s, problem{text: s + " stays text here, but some parsers take it for true: write true, or quote it"}
 	case "no", "No", "NO", "off", "Off", "OFF":
-		return s, problem{text: s + " stays text here, but some readers take it for false: write false, or quote it"}
+		return s, problem{text: s + " stays text here, but some parsers take it for false: write false, or quote it"}
 	}
 	return s, problem{}
 }
 
-// number resolves what begins like a number.
+// number resolves a scalar that begins like a number.
 func number(s string) (any, problem) {
 	body := strings.TrimLeft(s[:1], "+-") + s[1:]
 	if body == ".inf" || body == ".Inf" || body == ".INF" || s == ".nan" || s == ".NaN" || s == ".NAN" {
@@ -60,11 +60,11 @@ func number(s string) (any, problem) {
 	case len(clean) > 2 && clean[0] == '0' && strings.IndexByte("xob", clean[1]) >= 0:
 		return based(s, sign, clean)
 	case len(clean) > 2 && clean[0] == '0' && strings.IndexByte("XOB", clean[1]) >= 0:
-		return s, problem{text: s + " stays text here, but some readers take it for a number: quote it"}
+		return s, problem{text: s + " stays text here, but some parsers take it for a number: quote it"}
 	case isFloat(clean):
 		return float(s, sign+clean, clean != body)
 	case sexagesimal(clean):
-		return s, problem{text: s + " stays text here, but some readers take it for a number: quote it"}
+		return s, problem{text: s + " stays text here, but some parsers take it for a number: quote it"}
 	}
 	return s, problem{}
 }
@@ -73,14 +73,15 @@ func number(s string) (any, problem) {
 func decimal(s, sign, digits string, underscores bool) (any, problem) {
 	if len(digits) > 1 && digits[0] == '0' {
 		if !allOf(digits, '0', '7') {
-			return s, problem{text: s + " stays text here, but some readers take it for a number: quote it"}
+			return s, problem{text: s + " stays text here, but some parsers take it for a number: quote it"}
 		}
 		return integer(s, sign+digits, 8, true)
 	}
 	return integer(s, sign+digits, 10, underscores)
 }
 
-// based resolves 0x, 0o and 0b; only a bare 0x means the same to all readers.
+// based resolves 0x, 0o and 0b; only 0x without underscores means the same to
+// all parsers.
 func based(s, sign, clean string) (any, problem) {
 	base := map[byte]int{'x': 16, 'o': 8, 'b': 2}[clean[1]]
 	digits := clean[2:]
@@ -96,7 +97,7 @@ func integer(s, digits string, base int, differs bool) (any, problem) {
 	case err != nil:
 		return s, problem{fmt.Sprintf("the integer %.40s does not fit 64 bits; quote it if it is text", s), true}
 	case differs:
-		return n, problem{text: fmt.Sprintf("%s is read as the number %d, but some readers see another value: write %d, or quote it", s, n, n)}
+		return n, problem{text: fmt.Sprintf("%s is read as the number %d, but some parsers see another value: write %d, or quote it", s, n, n)}
 	}
 	return n, problem{}
 }
@@ -107,12 +108,12 @@ func float(s, clean string, underscores bool) (any, problem) {
 	case err != nil:
 		return s, problem{fmt.Sprintf("the number %.40s is too large; quote it if it is text", s), true}
 	case underscores || !strings.Contains(s, "."):
-		return f, problem{text: fmt.Sprintf("%s is read as the number %g, but some readers take it for text: write it with a point, or quote it", s, f)}
+		return f, problem{text: fmt.Sprintf("%s is read as the number %g, but some parsers take it for text: write it with a point, or quote it", s, f)}
 	}
 	return f, problem{}
 }
 
-// isFloat reports digits with a point or an exponent.
+// isFloat reports whether s is digits with a point or an exponent.
 func isFloat(s string) bool {
 	mantissa, exponent, has := strings.Cut(strings.ToLower(s), "e")
 	if has {
@@ -127,7 +128,8 @@ func isFloat(s string) bool {
 	return (whole == "" || allOf(whole, '0', '9')) && (fraction == "" || allOf(fraction, '0', '9')) && whole+fraction != ""
 }
 
-// sexagesimal reports 12:30:45, which YAML 1.1 counts in sixties.
+// sexagesimal reports whether s is a number such as 12:30:45, which has base 60 in
+// YAML 1.1.
 func sexagesimal(s string) bool {
 	parts := strings.Split(s, ":")
 	if len(parts) < 2 || s[0] == '0' {

@@ -9,10 +9,9 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// syntax reports the module's own error. It names a line only when that is not
-// the first, counts parser errors from 0 and scanner errors from 1, and never
-// names a column: the column is that of the likely culprit in the line, else
-// where its text begins.
+// syntax reports an error of the module. The module states a line only if it is
+// not the first, counts lines of parser errors from 0 and of scanner errors from
+// 1, and states no column. The column is derived from the error and the line.
 func (r *reader) syntax(err error) any {
 	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -32,13 +31,15 @@ func (r *reader) syntax(err error) any {
 	if text == "control characters are not allowed" {
 		return r.fail(hidden.Position(r.b, max(0, bytes.IndexAny(r.b, "\ufeff\ufffe\uffff"))), "%s", text)
 	}
-	return r.fail(r.culprit(line, text), "%s", text)
+	return r.fail(r.likelyPosition(line, text), "%s", text)
 }
 
-func (r *reader) culprit(line int, text string) diag.Pos {
+// likelyPosition returns the position that an error is probably about: the
+// construct that the error mentions, else the first word of the line.
+func (r *reader) likelyPosition(line int, text string) diag.Pos {
 	lines := bytes.Split(r.b, []byte{'\n'})
 	for line > 1 && (line > len(lines) || len(bytes.TrimSpace(lines[line-1])) == 0) {
-		line-- // the end of the text: point at what was left open
+		line-- // at the end of the text: the last line that has text
 	}
 	l := lines[line-1]
 	col := len(l) - len(bytes.TrimLeft(l, " ")) + 1

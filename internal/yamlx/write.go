@@ -21,11 +21,11 @@ type Pair struct {
 // Map is a mapping that keeps the order of its entries when written.
 type Map []Pair
 
-// maxKey is the longest key that readers must accept without "?".
+// maxKey is the longest key, in bytes, that parsers must accept without "?".
 const maxKey = 1000
 
-// Marshal writes v as block YAML that Parse reads back to the same value
-// without a warning. It takes the values of package tree (times excepted), int,
+// Marshal returns v as block YAML, which Parse parses to the same value without
+// a warning. It takes the values of package tree (times excepted), int,
 // []string, []Map and Map; keys of other maps are sorted.
 func Marshal(v any) ([]byte, error) {
 	var w writer
@@ -93,7 +93,7 @@ func anyList[T any](in []T) []any {
 	return out
 }
 
-// begin writes what stands between "key:" and a block, and reports whether the
+// begin writes the separator between "key:" and a block, and reports whether the
 // block may be written.
 func (w *writer) begin(empty string, n, depth int, afterKey bool) bool {
 	switch {
@@ -116,7 +116,7 @@ func (w *writer) mapping(m Map, depth int, afterKey bool) {
 	seen := make(map[string]bool, len(m))
 	for i, p := range m {
 		if seen[p.Key] || p.Key == "<<" || len(p.Key) > maxKey {
-			w.fail("key %.40q is doubled, reserved or too long", p.Key)
+			w.fail("key %.40q is duplicate, reserved or too long", p.Key)
 		}
 		seen[p.Key] = true
 		if i > 0 || afterKey {
@@ -159,7 +159,7 @@ func (w *writer) scalar(v any, depth int) string {
 		}
 		return w.text(v)
 	}
-	w.fail("a %T has no form", v)
+	w.fail("a %T cannot be written", v)
 	return ""
 }
 
@@ -177,7 +177,8 @@ func (w *writer) float(f float64) string {
 	return s + ".0"
 }
 
-// text writes a string on one line, quoted unless every reader agrees on it.
+// text returns a string on one line, quoted unless every parser reads it as the
+// same text.
 func (w *writer) text(s string) string {
 	if bare(s) {
 		return s
@@ -212,8 +213,8 @@ func (w *writer) text(s string) string {
 
 func visible(r rune) bool { return hidden.Visible(string(r)) == string(r) }
 
-// bare reports whether s may stand unquoted: ASCII words that are text to
-// every reader.
+// bare reports whether s may be written without quotes: ASCII words that are text
+// to every parser.
 func bare(s string) bool {
 	if s == "" || len(s) == 1 && strings.ContainsAny(s, "yYnN") {
 		return false
@@ -231,8 +232,8 @@ func bare(s string) bool {
 	return v == s && problem.text == ""
 }
 
-// literal writes text of several lines as a block, "" when its lines would
-// not come back exactly.
+// literal returns text of several lines as a block, or "" if parsing the block
+// would not return the same lines.
 func literal(s string, depth int) string {
 	body := strings.TrimSuffix(s, "\n")
 	if !strings.Contains(body, "\n") || depth == 0 || !utf8.ValidString(s) {

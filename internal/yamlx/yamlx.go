@@ -1,11 +1,13 @@
-// Package yamlx reads YAML strictly and writes it deterministically: one
-// document, plain keys, no anchors, tags or merges, every value with its place.
+// Package yamlx parses YAML strictly and writes it deterministically: one
+// document, plain keys, no anchors, tags or merges, every value with its
+// position.
 //
-// Where readers of YAML 1.1 and 1.2 would see different values, it warns (yes,
-// 0777, 12:30) or refuses (other line ends, directives, keys that are no text).
+// If parsers of YAML 1.1 and 1.2 would return different values, it warns (yes,
+// 0777, 12:30) or refuses the document (other line ends, directives, keys that
+// are not strings).
 //
-// It is the only room that imports a YAML module. It knows no item, no schema
-// and no signature; it never opens a file.
+// It is the only package that imports a YAML module. It checks no schema and
+// opens no files.
 package yamlx
 
 import (
@@ -25,11 +27,12 @@ import (
 const MaxDepth = 64
 
 // MaxPath is the longest path of keys, in bytes: every entry below a key of
-// half a megabyte would carry a copy of it.
+// half a megabyte would contain a copy of it.
 const MaxPath = 1024
 
-// Parse reads one YAML document whose top level is a mapping. The Doc is nil
-// exactly when a finding is an error. The place of an entry is that of its key.
+// Parse parses one YAML document whose top level is a mapping. The Doc is nil
+// exactly when a finding is an error. The position of an entry is that of its
+// key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	v, pos, found := ParseAny(b)
 	if diag.Failed(found) {
@@ -44,8 +47,8 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	return &tree.Doc{Root: root, Pos: pos}, found
 }
 
-// ParseAny reads one YAML document of any shape, with the places of its parts
-// keyed as tree.Doc does. The places are nil exactly when a finding is an error.
+// ParseAny parses one YAML document of any type, with the positions of its parts
+// keyed as in tree.Doc. The positions are nil exactly when a finding is an error.
 func ParseAny(b []byte) (any, map[string]diag.Pos, []diag.Finding) {
 	r := reader{b: b, pos: map[string]diag.Pos{}}
 	if r.found = precheck(b); len(r.found) > 0 {
@@ -62,7 +65,7 @@ type reader struct {
 	b     []byte
 	lines []int // offsets at which lines begin
 	ascii bool
-	bang  bool // the text holds a "!", so that tags are worth looking for
+	bang  bool // the text contains "!", so it may have tags
 	last  struct{ line, column, off int }
 	pos   map[string]diag.Pos
 	found []diag.Finding
@@ -78,20 +81,20 @@ func (r *reader) document() any {
 	case err != nil:
 		return r.syntax(err)
 	}
-	r.pos[""] = r.place(n.Content[0])
+	r.pos[""] = r.position(n.Content[0])
 	v := r.value(n.Content[0], "", 1)
 	next, err := decode(dec)
 	switch {
 	case err == nil:
-		r.fail(r.place(next), "a second document begins; one is allowed")
+		r.fail(r.position(next), "a second document begins; one is allowed")
 	case !errors.Is(err, io.EOF):
 		r.syntax(err)
 	}
 	return v
 }
 
-// decode reads the next document as nodes. The module panics on some damaged
-// input where it promises an error: a reader of strangers' files must not.
+// decode parses the next document. The module panics on some damaged input; a
+// parser of untrusted files must return an error.
 func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -114,8 +117,9 @@ func (r *reader) warn(at diag.Pos, format string, args ...any) {
 	r.found = append(r.found, diag.Warnf(diag.ParsingError, at.Line, at.Column, format, args...))
 }
 
-// place turns the module's column, which counts characters, into bytes.
-func (r *reader) place(n *yaml.Node) diag.Pos {
+// position returns the position of a node. The module's column counts characters,
+// that of the result bytes.
+func (r *reader) position(n *yaml.Node) diag.Pos {
 	if r.ascii {
 		return diag.Pos{Line: n.Line, Column: n.Column}
 	}
@@ -126,9 +130,8 @@ func (r *reader) place(n *yaml.Node) diag.Pos {
 	return diag.Pos{Line: n.Line, Column: off - r.lines[n.Line-1] + 1}
 }
 
-// offset returns where a node begins in the text. Nodes come in the order of
-// the text, so counting goes on from the node before: a long line costs no
-// more than many short ones.
+// offset returns the offset of a node. Nodes come in the order of the text, so
+// counting continues from the node before: the time for a long line is linear.
 func (r *reader) offset(n *yaml.Node) int {
 	if r.lines == nil {
 		r.lines = lineStarts(r.b)
@@ -179,7 +182,7 @@ func typeName(v any) string {
 	case bool:
 		return "a boolean"
 	case string:
-		return "text"
+		return "a string"
 	case []any:
 		return "a list"
 	case map[string]any:
@@ -188,8 +191,8 @@ func typeName(v any) string {
 	return "a number"
 }
 
-// precheck refuses what the module would decode silently: other encodings,
-// line ends that only some readers honour, directives.
+// precheck refuses what the module would accept silently: other encodings, line
+// ends that only some parsers accept, directives.
 func precheck(b []byte) []diag.Finding {
 	if found := hidden.Encoding(b); len(found) > 0 {
 		return found

@@ -8,9 +8,9 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// places walks the syntax for where keys stand and which are given twice. It
-// judges nothing else: what is valid says the module's own decoder.
-type places struct {
+// scanner finds the positions of keys, and keys that are given twice. The
+// module's decoder reports every other error.
+type scanner struct {
 	b      []byte
 	pos    map[string]diag.Pos
 	lines  map[string]int // tables and values by path, for duplicates
@@ -18,14 +18,15 @@ type places struct {
 	at     counter
 	found  []diag.Finding
 
-	keys    int  // places given to keys
-	stopped bool // a path has grown too long, or the keys too many, to go on
+	keys    int  // number of keys with a position
+	stopped bool // a path is too long, or there are too many keys
 }
 
-// counter counts lines onward, so that many keys cost one pass.
+// counter remembers the last position, so that the positions of all keys are
+// found in one pass.
 type counter struct{ off, line, lineStart int }
 
-func (p *places) place(off int) diag.Pos {
+func (p *scanner) position(off int) diag.Pos {
 	c := &p.at
 	if c.line == 0 || off < c.off {
 		pos := hidden.Position(p.b, off)
@@ -40,8 +41,8 @@ func (p *places) place(off int) diag.Pos {
 	return diag.Pos{Line: c.line, Column: off - c.lineStart + 1}
 }
 
-func (p *places) read() {
-	defer func() { _ = recover() }() // the decoder reports what is damaged
+func (p *scanner) read() {
+	defer func() { _ = recover() }() // the decoder reports the damage
 	var parser unstable.Parser
 	parser.Reset(p.b)
 	p.pos[""] = diag.Pos{Line: 1, Column: 1}
@@ -64,9 +65,9 @@ func (p *places) read() {
 	}
 }
 
-// header resolves a table's dotted name; below an array of tables it means the
-// last one.
-func (p *places) header(keys unstable.Iterator) string {
+// header returns the path of a table. A name below an array of tables refers to
+// the last one.
+func (p *scanner) header(keys unstable.Iterator) string {
 	path := ""
 	for !p.stopped && keys.Next() {
 		if n := p.tables[path]; n > 0 {
@@ -77,10 +78,10 @@ func (p *places) header(keys unstable.Iterator) string {
 	return path
 }
 
-// key appends one key and notes its place, unless it has one: a table may be
-// named again by its children.
-func (p *places) key(path string, n *unstable.Node) string {
-	at := p.place(int(n.Raw.Offset))
+// key appends one key and records its position, unless it has one: the header of
+// a child table repeats the names of its parents.
+func (p *scanner) key(path string, n *unstable.Node) string {
+	at := p.position(int(n.Raw.Offset))
 	if len(path)+len(n.Data) >= MaxPath {
 		p.stopped = true
 		p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, "the keys down to here have more than %d bytes", MaxPath))
@@ -98,8 +99,8 @@ func (p *places) key(path string, n *unstable.Node) string {
 	return path
 }
 
-// once notes a duplicate of what may be given only once.
-func (p *places) once(path, mark, what string) {
+// once reports a second table or key of a path.
+func (p *scanner) once(path, mark, what string) {
 	line := p.at.line
 	if first, twice := p.lines[mark+path]; twice {
 		at := diag.Pos{Line: line, Column: p.at.off - p.at.lineStart + 1}
@@ -109,7 +110,7 @@ func (p *places) once(path, mark, what string) {
 	p.lines[mark+path] = line
 }
 
-func (p *places) keyValue(e *unstable.Node, path string) {
+func (p *scanner) keyValue(e *unstable.Node, path string) {
 	for keys := e.Key(); !p.stopped && keys.Next(); {
 		path = p.key(path, keys.Node())
 	}
@@ -120,7 +121,7 @@ func (p *places) keyValue(e *unstable.Node, path string) {
 	p.value(e.Value(), path)
 }
 
-func (p *places) value(v *unstable.Node, path string) {
+func (p *scanner) value(v *unstable.Node, path string) {
 	if len(path) > MaxPath {
 		return // arrays nested past any allowed depth
 	}
@@ -137,7 +138,7 @@ func (p *places) value(v *unstable.Node, path string) {
 			if n := c.Node(); n.Kind != unstable.Comment {
 				sub := tree.Index(path, i)
 				if n.Raw.Length > 0 {
-					p.pos[sub] = p.place(int(n.Raw.Offset))
+					p.pos[sub] = p.position(int(n.Raw.Offset))
 				}
 				p.value(n, sub)
 				i++
