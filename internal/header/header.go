@@ -1,10 +1,10 @@
-// Package header reads the metadata that shell, JavaScript and TypeScript
-// files carry in their first comment lines ("# key: value") or, the latter
-// two, in constants at column 0 (export const __version__ = "1.0.0").
+// Package header parses the metadata of shell, JavaScript and TypeScript files:
+// the first comment lines ("# key: value") and, in JavaScript and TypeScript,
+// constants at column 0 (export const __version__ = "1.0.0").
 //
-// It executes nothing, maps no key to a field and knows no extractor. It is no
-// JavaScript parser: a constant is found by its line, its value is a literal or
-// a finding.
+// It executes nothing and maps no keys to fields. It is not a JavaScript parser:
+// it finds a constant by its line, and a value that is not a literal is a
+// finding.
 package header
 
 import (
@@ -14,31 +14,32 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// Limits; beyond them a value is an error.
+// Limits. A value that exceeds one is an error.
 const (
 	maxDepth    = 64   // objects and lists inside a value
-	maxPath     = 1024 // bytes of a path in Doc.Pos; deeper places have their ancestor's
+	maxPath     = 1024 // bytes of a path in Doc.Pos; deeper values have the position of an ancestor
 	maxFindings = 100
 )
 
-// Parse reads the comment header of src; comment is "#" or "//". isKey says
-// which names are metadata (nil means ToolKey); every other line is prose.
+// Parse parses the comment header of src; comment is "#" or "//". isKey reports
+// whether a name is metadata (nil means ToolKey); every other line is prose.
 //
 // The header is the first run of comment lines after an optional shebang and
 // signature line. A line is "key: value" or "key = value". A value that is JSON
-// is that value, and an object or list may go on over following comment lines;
-// for dunder names also None, True, False and 'text' count. Every other value
-// is the trimmed text. A key given twice is an error and the first one stands.
+// is that value, and an object or list may continue on the following comment
+// lines; for dunder names None, True, False and 'text' are values too. Every
+// other value is the trimmed text. A key that is given twice is an error, and
+// the first value is kept.
 func Parse(src []byte, comment string, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 	c := newCollector(isKey)
 	c.header(string(src), comment)
 	return c.doc, c.findings
 }
 
-// ParseJS reads the "//" header and the constants of a JavaScript or
+// ParseJS parses the "//" header and the constants of a JavaScript or
 // TypeScript file: const NAME = literal at column 0, with or without export,
-// a type, or "as" and "satisfies" after the value. A constant's name is a
-// dunder or written in capitals; every other one is an ordinary variable.
+// a type, or "as" and "satisfies" after the value. The name of a constant is a
+// dunder or in capitals; every other name is an ordinary variable.
 func ParseJS(src []byte, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 	c := newCollector(isKey)
 	c.header(string(src), "//")
@@ -68,7 +69,7 @@ func ConstantKey(name string) bool {
 	return isConstant(name) && ToolKey(name)
 }
 
-// isConstant reports whether a name is a dunder or has no small letters.
+// isConstant reports whether a name is a dunder or has no lower-case letters.
 func isConstant(name string) bool { return isDunder(name) || name == strings.ToUpper(name) }
 
 func isDunder(name string) bool {
@@ -95,13 +96,13 @@ func (c *collector) errorf(code diag.Code, p diag.Pos, format string, args ...an
 	}
 }
 
-// set records a value unless the key is already there.
-func (c *collector) set(key string, keyPos diag.Pos, v any, places map[string]diag.Pos) {
+// set records a value unless the key has one.
+func (c *collector) set(key string, keyPos diag.Pos, v any, positions map[string]diag.Pos) {
 	if c.twice(key, keyPos) {
 		return
 	}
 	c.doc.Root[key] = v
-	for path, p := range places {
+	for path, p := range positions {
 		c.doc.Pos[path] = p
 	}
 }

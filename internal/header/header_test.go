@@ -45,7 +45,7 @@ func TestShellHeader(t *testing.T) {
 		"anchor": {Line: 13, Column: 3},
 	} {
 		if doc.Pos[path] != p {
-			t.Errorf("%s stands at %v, want %v", path, doc.Pos[path], p)
+			t.Errorf("position of %s: %v, want %v", path, doc.Pos[path], p)
 		}
 	}
 }
@@ -85,7 +85,7 @@ func TestScriptConstants(t *testing.T) {
 		`CONFIG_SCHEMA.properties.a\.b.0`: {Line: 14, Column: 50},
 	} {
 		if doc.Pos[path] != p {
-			t.Errorf("%s stands at %v, want %v", path, doc.Pos[path], p)
+			t.Errorf("position of %s: %v, want %v", path, doc.Pos[path], p)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestHeaderLines(t *testing.T) {
 		{"bad json", "# config: {\"a\": 1,}\n# version: 1.0.0", map[string]any{"version": "1.0.0"},
 			`line 1:19: PARSING_ERROR: reading the JSON value of "config": a key is missing`},
 		{"bad json on a later line", "# config: [1,\n#   x]\n# version: 1.0.0", map[string]any{"version": "1.0.0"},
-			`line 2:5: PARSING_ERROR: reading the JSON value of "config": "x" is no literal`},
+			`line 2:5: PARSING_ERROR: reading the JSON value of "config": "x" is not a literal`},
 		{"unbalanced", "# config: {\"a\": [1\necho", map[string]any{},
 			`line 1:19: PARSING_ERROR: reading the JSON value of "config": ']' is missing at the end`},
 		{"trailing text", "# config: {} x", map[string]any{}, `line 1:14: PARSING_ERROR: reading the JSON value of "config": text follows the JSON value`},
@@ -125,12 +125,12 @@ func TestHeaderLines(t *testing.T) {
 		{"unclosed text", "# description: \"a\n# b\"", map[string]any{}, `line 1:16: PARSING_ERROR: reading the JSON value of "description": the text is not closed on its line`},
 		{"duplicate json key", "# config: {\"a\": 1,\n#  \"a\": 2}", map[string]any{},
 			`line 2:4: PARSING_ERROR: reading the JSON value of "config": the key "a" is given twice in one object`},
-		{"lone surrogate", `# description: "\ud800"`, map[string]any{}, `line 1:17: PARSING_ERROR: reading the JSON value of "description": half a surrogate pair is no character`},
-		{"bad escape", `# description: "\x41"`, map[string]any{}, `line 1:17: PARSING_ERROR: reading the JSON value of "description": JSON knows no escape \x`},
+		{"lone surrogate", `# description: "\ud800"`, map[string]any{}, `line 1:17: PARSING_ERROR: reading the JSON value of "description": half of a surrogate pair is not a character`},
+		{"bad escape", `# description: "\x41"`, map[string]any{}, `line 1:17: PARSING_ERROR: reading the JSON value of "description": JSON has no escape \x`},
 		{"invalid utf-8", "# description: \"\xff\"", map[string]any{}, `line 1:16: PARSING_ERROR: reading the JSON value of "description": the text is not valid UTF-8`},
 		{"control", "# description: \"a\x00\"", map[string]any{}, `line 1:18: PARSING_ERROR: reading the JSON value of "description": a control character must be escaped`},
 		{"single quotes are no json", "# config: {'a': 1}", map[string]any{}, `line 1:12: PARSING_ERROR: reading the JSON value of "config": a key is missing`},
-		{"big integer", "# config: [99999999999999999999]", map[string]any{}, `line 1:12: PARSING_ERROR: reading the JSON value of "config": "99999999999999999999" is no number of 64 bits`},
+		{"big integer", "# config: [99999999999999999999]", map[string]any{}, `line 1:12: PARSING_ERROR: reading the JSON value of "config": "99999999999999999999" is not a number of 64 bits`},
 		{"too deep", "# config: " + strings.Repeat("[", 65) + strings.Repeat("]", 65), map[string]any{},
 			`line 1:75: PARSING_ERROR: reading the JSON value of "config": nested deeper than 64`},
 		{"bidi stays", "# description: \u202ex", map[string]any{"description": "\u202ex"}, ""},
@@ -156,20 +156,20 @@ func TestConstantLines(t *testing.T) {
 		{"arrow type", "const CONFIG: () => void = null;", map[string]any{"CONFIG": nil}, ""},
 		{"let", "let CONFIG = 1\nexport let CONFIG = 2\nexportconst CONFIG = 3\nconstCONFIG = 4", map[string]any{}, ""},
 		{"ordinary variables", "const config = load()\nexport const name = process.argv[2]\nconst __dirname = f()", map[string]any{}, ""},
-		{"call", "const CONFIG = f(1)", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"f" is no literal`},
-		{"sum", "const CONFIG = \"a\"\n  + \"b\"", map[string]any{}, "line 1:19: PARSING_ERROR: " + reading + "an expression is no literal"},
-		{"member", "const CONFIG = {}.x", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + "an expression is no literal"},
-		{"two constants", "const CONFIG = 1, b = 2", map[string]any{}, "line 1:17: PARSING_ERROR: " + reading + "an expression is no literal"},
-		{"template", "const CONFIG = `a${b}`", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + "a template with ${…} is no literal"},
+		{"call", "const CONFIG = f(1)", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"f" is not a literal`},
+		{"sum", "const CONFIG = \"a\"\n  + \"b\"", map[string]any{}, "line 1:19: PARSING_ERROR: " + reading + "an expression is not a literal"},
+		{"member", "const CONFIG = {}.x", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + "an expression is not a literal"},
+		{"two constants", "const CONFIG = 1, b = 2", map[string]any{}, "line 1:17: PARSING_ERROR: " + reading + "an expression is not a literal"},
+		{"template", "const CONFIG = `a${b}`", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + "a template with ${…} is not a literal"},
 		{"spread", "const CONFIG = {...a}", map[string]any{}, "line 1:17: PARSING_ERROR: " + reading + "a key is missing"},
 		{"shorthand", "const CONFIG = {a}", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + `a colon is missing after the key "a"`},
-		{"bigint", "const CONFIG = 1n", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"1n" is no number of 64 bits`},
-		{"octal", "const CONFIG = 017", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"017" is no number of 64 bits`},
-		{"undefined", "const CONFIG = undefined", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"undefined" is no literal`},
+		{"bigint", "const CONFIG = 1n", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"1n" is not a number of 64 bits`},
+		{"octal", "const CONFIG = 017", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"017" is not a number of 64 bits`},
+		{"undefined", "const CONFIG = undefined", map[string]any{}, "line 1:16: PARSING_ERROR: " + reading + `"undefined" is not a literal`},
 		{"hole", "const CONFIG = [1,,2]", map[string]any{}, "line 1:19: PARSING_ERROR: " + reading + "a value is missing"},
 		{"open comment", "const CONFIG = [ /* x", map[string]any{}, "line 1:18: PARSING_ERROR: " + reading + "a comment is never closed"},
 		{"truncated", "const CONFIG = {a: 'b", map[string]any{}, "line 1:20: PARSING_ERROR: " + reading + "the text is never closed"},
-		{"the next constant survives", "const CONFIG = [\nconst __x__ = 2", map[string]any{"__x__": int64(2)}, "line 2:1: PARSING_ERROR: " + reading + `"const" is no literal`},
+		{"the next constant survives", "const CONFIG = [\nconst __x__ = 2", map[string]any{"__x__": int64(2)}, "line 2:1: PARSING_ERROR: " + reading + `"const" is not a literal`},
 		{"twice", "const __x__ = 1\nconst __x__ = 2", map[string]any{"__x__": int64(1)}, `line 2:7: VALIDATION_FAILED: the key "__x__" is given twice, first on line 1`},
 		{"header and constant", "// CONFIG: 1\nconst CONFIG = 2", map[string]any{"CONFIG": int64(1)}, `line 2:7: VALIDATION_FAILED: the key "CONFIG" is given twice, first on line 1`},
 		{"duplicate key", "const CONFIG = {a: 1, 'a': 2}", map[string]any{}, "line 1:23: PARSING_ERROR: " + reading + `the key "a" is given twice in one object`},
@@ -305,7 +305,7 @@ func inFile(t *testing.T, src []byte, places map[string]diag.Pos, fs []diag.Find
 	}
 	for what, p := range places {
 		if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 {
-			t.Errorf("%q stands at %v", what, p)
+			t.Errorf("position of %q: %v", what, p)
 		}
 	}
 }

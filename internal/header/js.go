@@ -6,7 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// constants reads every "const NAME = literal" that starts in column 0 outside
+// constants parses every "const NAME = literal" that starts in column 0 outside
 // block comments.
 func (c *collector) constants(src string) {
 	t := whole(src)
@@ -34,7 +34,7 @@ func (t *text) commentEnd(i int) int {
 }
 
 // declaration splits "export const NAME: T = " and returns where the value
-// begins; name is "" when the line is something else.
+// begins; name is "" if the line is not a declaration.
 func declaration(line string) (name string, nameOff, val int) {
 	rest := line
 	if after, ok := strings.CutPrefix(rest, "export"); ok && after != "" && (after[0] == ' ' || after[0] == '\t') {
@@ -76,29 +76,29 @@ func assignment(s string) int {
 	return -1
 }
 
-// constant reads one value and returns the last line it took. After damage
-// that is the line before it, so that no line is read twice by two values.
+// constant parses one value and returns its last line, or the line before an
+// error, so that no line belongs to two values.
 func (c *collector) constant(t *text, name string, nameOff, val int) int {
-	r := reader{t: t, i: val, js: true, places: map[string]diag.Pos{}}
+	r := reader{t: t, i: val, js: true, positions: map[string]diag.Pos{}}
 	v, ok := r.value(path("", name))
 	end := r.i
-	if ok && r.goesOn() {
-		ok = r.fail(end, "an expression is no literal")
+	if ok && r.continues() {
+		ok = r.fail(end, "an expression is not a literal")
 	}
 	if !ok {
 		c.errorf(diag.ParsingError, t.pos(r.off), "reading the constant %q: %s", name, r.why)
 		return t.lineOf(r.off) - 1
 	}
 	if !c.repeated(t, &r, "constant", name) {
-		c.set(name, t.pos(nameOff), v, r.places)
+		c.set(name, t.pos(nameOff), v, r.positions)
 	}
 	return t.lineOf(max(val, end-1))
 }
 
-// goesOn reports whether an expression follows the value: a value ends at a
-// semicolon, at the end of the file, or at a line end that no operator follows.
-// "as T" and "satisfies T" change no value.
-func (r *reader) goesOn() bool {
+// continues reports whether the value is only the beginning of an expression: a
+// value ends at a semicolon, at the end of the file, or at a line end without an
+// operator after it. "as T" and "satisfies T" do not change the value.
+func (r *reader) continues() bool {
 	end := r.i
 	r.blanks()
 	rest := r.t.s[r.i:]

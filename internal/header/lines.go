@@ -7,7 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// header reads the first run of comment lines.
+// header parses the first run of comment lines.
 func (c *collector) header(src, comment string) {
 	run := commentRun(src, comment)
 	for i := 0; i < len(run.lines); {
@@ -16,7 +16,7 @@ func (c *collector) header(src, comment string) {
 }
 
 // commentRun returns the text of the header's lines without their comment
-// signs, with the place of each in the file.
+// signs, with the position of each in the file.
 func commentRun(src, comment string) *text {
 	t := &text{}
 	var b strings.Builder
@@ -42,7 +42,7 @@ func commentRun(src, comment string) *text {
 	return t
 }
 
-// line reads the i-th line of the header and returns the next one to read.
+// line parses the i-th line of the header and returns the index of the next one.
 func (c *collector) line(t *text, i int) int {
 	start := t.lines[i].off
 	end := start + strings.IndexByte(t.s[start:], '\n')
@@ -86,7 +86,7 @@ func keyOf(s string, start, end int) (key string, keyOff, val int) {
 	return key, keyOff, i + 1
 }
 
-// scalar reads a value of one line that is no object, list or quoted text.
+// scalar parses a value of one line that is not an object, a list or quoted.
 func scalar(key, raw string) any {
 	r := reader{t: &text{s: raw}}
 	if v, ok := r.word(); ok && r.i == len(raw) {
@@ -109,9 +109,9 @@ func scalar(key, raw string) any {
 	return raw
 }
 
-// jsonValue reads JSON that starts at val and may go on over following lines.
+// jsonValue parses JSON that starts at val and may continue on following lines.
 func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Pos, val int) int {
-	r := reader{t: t, i: val, places: map[string]diag.Pos{}}
+	r := reader{t: t, i: val, positions: map[string]diag.Pos{}}
 	v, ok := r.value(path("", key))
 	if ok {
 		rest, _, _ := strings.Cut(t.s[r.i:], "\n")
@@ -126,11 +126,11 @@ func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Pos, val i
 	if c.repeated(t, &r, "JSON value of", key) {
 		return t.lineAfter(r.i)
 	}
-	c.set(key, keyPos, v, r.places)
+	c.set(key, keyPos, v, r.positions)
 	return t.lineAfter(r.i)
 }
 
-// repeated reports the keys that one value gives twice in one object.
+// repeated reports the keys that occur twice in one object of the value.
 func (c *collector) repeated(t *text, r *reader, what, key string) bool {
 	for _, k := range r.twice {
 		c.errorf(diag.ParsingError, t.pos(k.off), "reading the %s %q: the key %q is given twice in one object", what, key, k.key)

@@ -7,18 +7,17 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// reader reads one literal: JSON, or with js also what JavaScript allows
-// without evaluating anything (bare keys, other quotes, comments, trailing
-// commas, more numbers).
+// reader parses one literal: JSON, or with js a JavaScript literal (also bare
+// keys, other quotes, comments, trailing commas, more forms of numbers).
 type reader struct {
-	t      *text
-	i      int
-	js     bool
-	depth  int
-	places map[string]diag.Pos // nil: nobody asks
-	twice  []repeated
-	why    string
-	off    int
+	t         *text
+	i         int
+	js        bool
+	depth     int
+	positions map[string]diag.Pos // nil if positions are not kept
+	twice     []repeated
+	why       string
+	off       int
 }
 
 // repeated is a key given twice in one object.
@@ -84,15 +83,15 @@ func lineLen(s string) int {
 	return len(s)
 }
 
-// value reads one literal of any kind.
+// value parses one literal.
 func (r *reader) value(p string) (any, bool) {
 	r.blanks()
 	if r.depth++; r.depth > maxDepth {
 		return nil, r.fail(r.i, "nested deeper than %d", maxDepth)
 	}
 	defer func() { r.depth-- }()
-	if r.places != nil && p != longPath && r.i < len(r.t.s) {
-		r.places[p] = r.t.pos(r.i)
+	if r.positions != nil && p != longPath && r.i < len(r.t.s) {
+		r.positions[p] = r.t.pos(r.i)
 	}
 	switch c := r.peek(); {
 	case c == '{':
@@ -152,7 +151,7 @@ func (r *reader) object(p string) (any, bool) {
 	}
 }
 
-// separator reads "," or the closing bracket.
+// separator parses "," or the closing bracket.
 func (r *reader) separator(closing byte) (done, ok bool) {
 	r.blanks()
 	switch {
@@ -166,7 +165,7 @@ func (r *reader) separator(closing byte) (done, ok bool) {
 	return false, r.fail(r.i, "a comma or %q is missing", closing)
 }
 
-// key reads the key of an object.
+// key parses the key of an object.
 func (r *reader) key() (string, bool) {
 	c := r.peek()
 	if c == '"' || r.js && c == '\'' {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// text reads a quoted text.
+// text parses a quoted string.
 func (r *reader) text(quote byte) (any, bool) {
 	var b strings.Builder
 	start := r.i
@@ -30,7 +30,7 @@ func (r *reader) text(quote byte) (any, bool) {
 		case c < ' ' && !r.js:
 			return nil, r.fail(r.i, "a control character must be escaped")
 		case c == '$' && quote == '`' && strings.HasPrefix(r.t.s[r.i:], "${"):
-			return nil, r.fail(r.i, "a template with ${…} is no literal")
+			return nil, r.fail(r.i, "a template with ${…} is not a literal")
 		case c == '\r' && quote == '`' && strings.HasPrefix(r.t.s[r.i:], "\r\n"):
 			r.i++
 		default:
@@ -41,7 +41,7 @@ func (r *reader) text(quote byte) (any, bool) {
 	return nil, r.fail(start, "the text is never closed")
 }
 
-// escape reads a backslash and what follows.
+// escape parses an escape sequence.
 func (r *reader) escape(b *strings.Builder) bool {
 	start := r.i
 	r.i += 2
@@ -57,14 +57,14 @@ func (r *reader) escape(b *strings.Builder) bool {
 	case c == 'u':
 		return r.unicode(b, start)
 	case !r.js:
-		return r.fail(start, "JSON knows no escape \\%c", c)
+		return r.fail(start, "JSON has no escape \\%c", c)
 	case c == 'x':
 		return r.hex(b, start, 2)
 	case c == 'v':
 		b.WriteByte('\v')
 	case isDigit(c):
 		if c != '0' || isDigit(r.peek()) {
-			return r.fail(start, "octal escapes are not read")
+			return r.fail(start, "octal escapes are not allowed")
 		}
 		b.WriteByte(0)
 	case c == '\n':
@@ -76,7 +76,7 @@ func (r *reader) escape(b *strings.Builder) bool {
 	return true
 }
 
-// unicode reads what follows \u: four digits, a pair of surrogates, or in
+// unicode parses the part after \u: four digits, a pair of surrogates, or in
 // JavaScript {digits}.
 func (r *reader) unicode(b *strings.Builder, start int) bool {
 	if r.js && r.accept('{') {
@@ -92,11 +92,11 @@ func (r *reader) unicode(b *strings.Builder, start int) bool {
 		low, _ := r.digits(4)
 		u = utf16.DecodeRune(u, low)
 		if u == utf8.RuneError {
-			return r.fail(start, "half a surrogate pair is no character")
+			return r.fail(start, "half of a surrogate pair is not a character")
 		}
 	}
 	if utf16.IsSurrogate(u) {
-		return r.fail(start, "half a surrogate pair is no character")
+		return r.fail(start, "half of a surrogate pair is not a character")
 	}
 	b.WriteRune(u)
 	return true
@@ -105,13 +105,13 @@ func (r *reader) unicode(b *strings.Builder, start int) bool {
 func (r *reader) hex(b *strings.Builder, start, n int) bool {
 	u, ok := r.digits(n)
 	if !ok || !utf8.ValidRune(u) {
-		return r.fail(start, "the escape is no character")
+		return r.fail(start, "the escape is not a character")
 	}
 	b.WriteRune(u)
 	return true
 }
 
-// digits reads n hexadecimal digits.
+// digits parses n hexadecimal digits.
 func (r *reader) digits(n int) (rune, bool) {
 	if r.i+n > len(r.t.s) {
 		return 0, false
@@ -124,7 +124,7 @@ func (r *reader) digits(n int) (rune, bool) {
 	return rune(u), true
 }
 
-// word reads a number, true, false or null.
+// word parses a number, true, false or null.
 func (r *reader) word() (any, bool) {
 	start := r.i
 	for r.i < len(r.t.s) && strings.IndexByte(" \t\r\n,:;]}[{\"'`()/", r.t.s[r.i]) < 0 {
@@ -145,9 +145,9 @@ func (r *reader) word() (any, bool) {
 		return v, true
 	}
 	if isDigit(w[0]) || w[0] == '-' {
-		return nil, r.fail(start, "%q is no number of 64 bits", w)
+		return nil, r.fail(start, "%q is not a number of 64 bits", w)
 	}
-	return nil, r.fail(start, "%q is no literal", clip(w))
+	return nil, r.fail(start, "%q is not a literal", clip(w))
 }
 
 func clip(w string) string {
@@ -157,7 +157,7 @@ func clip(w string) string {
 	return w
 }
 
-// number reads an integer of 64 bits or a finite float.
+// number parses an integer of 64 bits or a finite float.
 func number(w string, js bool) (any, bool) {
 	if !js && !isJSONNumber(w) {
 		return nil, false
@@ -180,15 +180,15 @@ func number(w string, js bool) (any, bool) {
 	if n, err := strconv.ParseInt(w, base, 64); err == nil {
 		return n, true
 	}
-	if strings.IndexAny(w, ".eE") < 0 || base == 0 {
+	if !strings.ContainsAny(w, ".eE") || base == 0 {
 		return nil, false
 	}
 	f, err := strconv.ParseFloat(w, 64)
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
-// isJSONNumber follows RFC 8259, which strconv does not: no leading zeros, no
-// bare point, no sign but "-".
+// isJSONNumber reports whether w is a number of RFC 8259, which is stricter than
+// strconv: no leading zeros, no bare point, no sign but "-".
 func isJSONNumber(w string) bool {
 	rest := strings.TrimPrefix(w, "-")
 	whole := strings.TrimLeft(rest, "0123456789")

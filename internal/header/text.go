@@ -7,20 +7,20 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// text is what is read, with the places of its lines in the file.
+// text is the parsed text, with the positions of its lines in the file.
 type text struct {
 	s     string
 	lines []segment
-	open  bool // a block comment without end was met: later ones have none either
+	open  bool // a block comment has no end, so later ones have none either
 }
 
-// segment says where the line that starts at off stands.
+// segment is the position in the file of the line that starts at off.
 type segment struct {
 	off int
 	pos diag.Pos
 }
 
-// lineOf returns the index of the line that holds off.
+// lineOf returns the index of the line that contains off.
 func (t *text) lineOf(off int) int {
 	return sort.Search(len(t.lines), func(i int) bool { return t.lines[i].off > off }) - 1
 }
@@ -32,7 +32,7 @@ func (t *text) pos(off int) diag.Pos {
 	return diag.Pos{Line: l.pos.Line, Column: l.pos.Column + off - l.off}
 }
 
-// whole is a file as it stands.
+// whole returns a file with the positions of its lines.
 func whole(s string) *text {
 	t := &text{s: s, lines: []segment{{0, diag.Pos{Line: 1, Column: 1}}}}
 	for i := range len(s) {
@@ -43,7 +43,7 @@ func whole(s string) *text {
 	return t
 }
 
-// longPath stands for a path too long to keep.
+// longPath replaces a path that is too long to keep.
 const longPath = "\x00"
 
 func path(parent, key string) string {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// covered returns the part of a text that was hashed; false when the kind
-// demands one that is not there.
+// covered returns the part of a text that was hashed; false if the kind requires
+// an element that the text does not have.
 func covered(kind, text string) (string, bool) {
 	switch kind {
 	case "directive":
@@ -43,7 +43,8 @@ func element(text string) (from, to int, ok bool) {
 	return from, from + open + 1 + to + len(tag), true
 }
 
-// marks are what a removed line may begin with behind the comment sign.
+// marks returns the possible beginnings of a removed line after the comment
+// sign.
 func marks() [4]string {
 	return [4]string{"rye:signed:", "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"}
 }
@@ -61,8 +62,8 @@ func cutMark(s, open string) (string, bool) {
 	return "", false
 }
 
-// toolMark returns the length of the line that was left out of a tool's hash,
-// with its line feed; without one it was no line.
+// toolMark returns the length, with the line feed, of the line that was left out
+// of a tool's hash. Without a line feed nothing was left out.
 func toolMark(text string) int {
 	rest, ok := cutMark(text, "# ")
 	if !ok {
@@ -86,8 +87,8 @@ func knowledgeLine(text string) int {
 	return len(text) - len(rest) + end + 2
 }
 
-// frontMatter returns where the text behind front matter begins. Any "---"
-// ended it, also one inside a value.
+// frontMatter returns the offset of the text after front matter. Any "---" ended
+// it, also one inside a value.
 func frontMatter(rest string) (int, bool) {
 	if !strings.HasPrefix(rest, "---") {
 		return 0, false
@@ -96,13 +97,13 @@ func frontMatter(rest string) (int, bool) {
 	return end + 6, end >= 0
 }
 
-// strip removes white space at both ends as Python counts it: four separators
-// of ASCII belong to it.
+// strip removes white space at both ends as Python does, which includes four
+// ASCII separators.
 func strip(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f })
 }
 
-// uncovered names what a valid signature says nothing about.
+// uncovered returns the parts that a valid signature does not cover.
 func uncovered(kind, text string, l Line) []Part {
 	var out []Part
 	add := func(line int, format string, args ...any) {
@@ -112,7 +113,7 @@ func uncovered(kind, text string, l Line) []Part {
 		add(l.Number, "the note |%s@%s", l.Provider, l.User)
 	}
 	if l.Junk != "" && !inMarkdown(kind) {
-		add(l.Number, "what stands behind the signature on line %d", l.Number)
+		add(l.Number, "the text after the signature on line %d", l.Number)
 	}
 	switch kind {
 	case "directive":
@@ -137,8 +138,8 @@ func uncovered(kind, text string, l Line) []Part {
 	return out
 }
 
-// prose returns the numbers of the first and last lines that say something;
-// the fences around the element do not.
+// prose returns the numbers of the first and last lines with text. The fences
+// around the element are not text.
 func prose(text string, number int) (first, last int, ok bool) {
 	for i, line := range strings.Split(text, "\n") {
 		if s := strip(line); s == "" || strings.HasPrefix(s, "```") && strings.Trim(s, "`") == "" || s == "```xml" {

@@ -14,15 +14,15 @@ import (
 	"github.com/ryeos/rye/internal/tomlx"
 )
 
-// Key is a public key as the earlier program knew it.
+// Key is a public key of the earlier program.
 type Key struct {
 	Public ed25519.PublicKey
 	Prints []string // fingerprints: 16 digits, over the text of a PEM file
-	Owner  string   // as its file labels it, "" for PEM; not safe to print
+	Owner  string   // from its file, "" for PEM; must be escaped before printing
 	Path   string   // of its file
 }
 
-// Keys are the keys that a person holds for good.
+// Keys are the public keys that the user accepts.
 type Keys []Key
 
 func (ks Keys) find(print string) []Key {
@@ -42,8 +42,8 @@ func (k Key) label() string {
 	return " of " + k.Owner
 }
 
-// ParseKey reads a public key file of either layout: a PEM file, or TOML with
-// the PEM text inside, by the ending of its path.
+// ParseKey parses a public key file: a PEM file, or TOML with the PEM text inside
+// if the path ends in .toml.
 func ParseKey(file string, b []byte) (Key, error) {
 	if strings.HasSuffix(file, ".toml") {
 		return parseTOML(file, b)
@@ -51,9 +51,8 @@ func ParseKey(file string, b []byte) (Key, error) {
 	return parsePEM(file, b)
 }
 
-// ParseTrusted reads a file of a folder of trusted keys. There the name counted:
-// TOML under another name than its fingerprint, and PEM under another one than
-// that or registry.pem, were passed over.
+// ParseTrusted parses a file of a directory of trusted keys. The earlier program
+// ignored files with another name than their fingerprint, except registry.pem.
 func ParseTrusted(file string, b []byte) (Key, error) {
 	k, err := ParseKey(file, b)
 	if err != nil {
@@ -62,7 +61,7 @@ func ParseTrusted(file string, b []byte) (Key, error) {
 	name := path.Base(strings.ReplaceAll(file, `\`, "/"))
 	stem, ext, _ := strings.Cut(name, ".")
 	if name != "registry.pem" && !slices.Contains(k.Prints, stem) {
-		return Key{}, bad("%s holds the key %s: its name must be %s.%s", name, k.Prints[0], k.Prints[0], ext)
+		return Key{}, bad("%s contains the key %s: its name must be %s.%s", name, k.Prints[0], k.Prints[0], ext)
 	}
 	return k, nil
 }
@@ -85,22 +84,22 @@ func parseTOML(file string, b []byte) (Key, error) {
 	return k, nil
 }
 
-// parsePEM reads an Ed25519 key in its one DER form: twelve fixed bytes and the
-// key. A fingerprint is over the text, so that a file whose line ends changed
-// on the way has two: its own, and that of the text as it was written.
+// parsePEM parses an Ed25519 key in its only DER form: twelve fixed bytes and the
+// key. A fingerprint is over the text, so a file whose line ends were converted
+// has two: its own, and that of the original text.
 func parsePEM(file string, b []byte) (Key, error) {
 	block, _ := pem.Decode(b)
 	switch {
 	case block == nil:
-		return Key{}, bad("it holds no PEM block")
+		return Key{}, bad("it has no PEM block")
 	case strings.Contains(block.Type, "PRIVATE"):
-		return Key{}, bad("it holds a private key; name the file of the public one, public_key.pem")
+		return Key{}, bad("it contains a private key; the public key is in public_key.pem")
 	case block.Type != "PUBLIC KEY":
-		return Key{}, bad("it holds a %s, not a public key", block.Type)
+		return Key{}, bad("it contains a %s, not a public key", block.Type)
 	}
 	prefix := []byte{0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00}
 	if len(block.Bytes) != len(prefix)+ed25519.PublicKeySize || !bytes.HasPrefix(block.Bytes, prefix) {
-		return Key{}, bad("it holds a key of another algorithm than Ed25519")
+		return Key{}, bad("its key is not an Ed25519 key")
 	}
 	k := Key{Public: block.Bytes[len(prefix):], Path: file}
 	k.Prints = []string{Print(pem.EncodeToMemory(&pem.Block{Type: block.Type, Bytes: block.Bytes}))}
@@ -110,7 +109,7 @@ func parsePEM(file string, b []byte) (Key, error) {
 	return k, nil
 }
 
-// Print returns the earlier fingerprint of a public key's PEM text.
+// Print returns the fingerprint, in the earlier form, of a public key's PEM text.
 func Print(pemText []byte) string {
 	sum := sha256.Sum256(pemText)
 	return hex.EncodeToString(sum[:8])

@@ -1,11 +1,11 @@
 // Package legacy checks signatures of the earlier format by the rules of the
-// program that made them: what it hashed of a file, what it signed and how it
-// named keys.
+// program that made them: which part of a file it hashed, what it signed and how
+// it named keys.
 //
-// Those rules leave out text, ids and dates, so a good result is no trust. It
-// tells a person who moves items over whether they are what the old key once
-// signed, and which parts nobody ever signed. The package reads no disk, trusts
-// no key and writes no signature.
+// Those rules do not cover all text, ids or dates, so a good result does not
+// make an item trusted. It informs a user who migrates items whether they are
+// what the old key signed, and which parts were never signed. The package reads
+// no files, trusts no keys and makes no signatures.
 package legacy
 
 import (
@@ -18,26 +18,26 @@ import (
 	"unicode/utf8"
 )
 
-// Outcome is the verdict of the earlier rules, in one word.
+// Outcome is the verdict of the earlier rules.
 type Outcome string
 
-// The outcomes. None of them is trust.
+// The outcomes. None of them makes an item trusted.
 const (
-	Good       Outcome = "legacy-good"        // the old key signed what the rules cover
-	Altered    Outcome = "legacy-altered"     // what they cover, or the line, is not what was signed
-	UnknownKey Outcome = "legacy-unknown-key" // what they cover is unchanged, but nobody says whose key it is
-	Malformed  Outcome = "malformed"          // the rules see no signature, or nothing that one could cover
+	Good       Outcome = "legacy-good"        // the old key signed the covered part
+	Altered    Outcome = "legacy-altered"     // the covered part or the line was changed after signing
+	UnknownKey Outcome = "legacy-unknown-key" // the covered part is unchanged, but no public key matches
+	Malformed  Outcome = "malformed"          // the rules find no signature, or no part that one covers
 )
 
-// Verdict is what the earlier rules say about one file. The texts quote the
-// file and are not safe to print as they are.
+// Verdict is the result of the earlier rules for one file. The texts quote the
+// file and must be escaped before they are printed.
 type Verdict struct {
 	Outcome   Outcome
 	Reason    string
 	Line      Line   // zero when malformed
-	Owner     string // of the key, when it is known
-	Found     string // the hash of what is there, when it differs from the line's
-	Uncovered []Part // what the signature says nothing about
+	Owner     string // of the key, if it is known
+	Found     string // the hash of the file, if it differs from that of the line
+	Uncovered []Part // parts that the signature does not cover
 }
 
 // Part is a part of a file that no earlier signature covers.
@@ -46,7 +46,7 @@ type Part struct {
 	What string
 }
 
-// Check judges a file of a kind. directive and knowledge have rules of their
+// Check verifies a file of a kind. directive and knowledge have rules of their
 // own; every other kind was signed as a tool.
 func Check(kind string, file []byte, keys Keys) Verdict {
 	if !utf8.Valid(file) {
@@ -59,7 +59,7 @@ func Check(kind string, file []byte, keys Keys) Verdict {
 	}
 	content, ok := covered(kind, text)
 	if !ok {
-		return malformed("it holds no <directive> element, which is all that a signature could cover")
+		return malformed("it has no <directive> element, the only part that a signature covered")
 	}
 	v := Verdict{Line: line, Uncovered: uncovered(kind, text, line)}
 	if sum := sha256.Sum256([]byte(content)); hex.EncodeToString(sum[:]) != line.Hash {
@@ -69,11 +69,11 @@ func Check(kind string, file []byte, keys Keys) Verdict {
 	return v.byKey(keys)
 }
 
-// byKey is the half of Check that needs keys.
+// byKey verifies the signature with the keys.
 func (v Verdict) byKey(keys Keys) Verdict {
 	found := keys.find(v.Line.Key)
 	if len(found) == 0 {
-		return v.as(UnknownKey, "the content is unchanged, but no public key with the fingerprint %s is at hand", v.Line.Key)
+		return v.as(UnknownKey, "the content is unchanged, but no public key with the fingerprint %s is known", v.Line.Key)
 	}
 	for _, k := range found {
 		if verifies(k.Public, v.Line) {
@@ -84,8 +84,8 @@ func (v Verdict) byKey(keys Keys) Verdict {
 	return v.as(Altered, "the content is unchanged, but key %s did not make this signature", v.Line.Key)
 }
 
-// verifies checks the signature, which is over the digits of the hash. The
-// spelling of base64 was never checked.
+// verifies checks the signature, which is over the digits of the hash. As in the
+// earlier program, base64 need not be canonical.
 func verifies(pub ed25519.PublicKey, l Line) bool {
 	sig, err := base64.URLEncoding.DecodeString(l.Sig)
 	return err == nil && len(sig) == ed25519.SignatureSize && ed25519.Verify(pub, []byte(l.Hash), sig)

@@ -47,7 +47,7 @@ func sumOf(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// over fills in the line of a file: @ stands for the fields of a signature
+// over fills in the line of a file: @ is replaced by the fields of a signature
 // over content.
 func over(file, content string) string {
 	return strings.Replace(file, "@", fieldsOf(sumOf(content)), 1)
@@ -75,9 +75,9 @@ func TestCheck(t *testing.T) {
 		{"tool, lone CR", "tool", "#!/bin/sh\r# @\rprint(1)\r", "print(1)\n", Good, "1 the first line, #!/bin/sh"},
 		{"tool, mixed ends", "tool", "# @\r\r\n\n\rx", "\n\n\nx", Good, ""},
 		{"tool, note", "tool", "# @|rye-registry@leo\nx\n", "x\n", Good, "1 the note |rye-registry@leo"},
-		{"tool, half a note is junk", "tool", "# @|rye-registry\nx\n", "x\n", Good, "1 what stands behind the signature on line 1"},
-		{"tool, junk", "tool", "#!/bin/sh\n# @ -*- coding: utf_7 -*-\nx\n", "x\n", Good, "2 what stands behind the signature on line 2; 1 the first line, #!/bin/sh"},
-		{"tool, a longer key is junk", "tool", "# @0\nx\n", "x\n", Good, "1 what stands behind the signature on line 1"},
+		{"tool, half a note is junk", "tool", "# @|rye-registry\nx\n", "x\n", Good, "1 the text after the signature on line 1"},
+		{"tool, junk", "tool", "#!/bin/sh\n# @ -*- coding: utf_7 -*-\nx\n", "x\n", Good, "2 the text after the signature on line 2; 1 the first line, #!/bin/sh"},
+		{"tool, a longer key is junk", "tool", "# @0\nx\n", "x\n", Good, "1 the text after the signature on line 1"},
 		{"tool, an older mark below is content", "tool", "# @\n# kiwi-mcp:validated:x\nx\n", "# kiwi-mcp:validated:x\nx\n", Good, ""},
 		{"tool, two signatures", "tool", "# @\n# rye:signed:x\nx\n", "# rye:signed:x\nx\n", Good, ""},
 		{"tool, changed", "tool", "# @\nprint(2)\n", "print(1)\n", Altered, ""},
@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 		{"tool, JavaScript of earlier versions", "tool", "# @\nlet x\n", "let x\n", Good, ""},
 		{"tool, only an older mark", "tool", "# kiwi-mcp:validated:2025-01-01T00:00:00Z:x\nx\n", "x\n", Malformed, ""},
 		{"tool, YAML with NUL", "tool", "# @\na: \x00\n", "a: \x00\n", Good, ""},
-		{"config counts as a tool", "config", "# @\na: 1\n", "a: 1\n", Good, ""},
+		{"config is signed as a tool", "config", "# @\na: 1\n", "a: 1\n", Good, ""},
 
 		{"directive", "directive", "<!-- @ -->\n# T\n```xml\n" + element1 + "\n```\nDo it.\n", element1, Good, "2 the text before the XML (line 2); 7 the text after the XML (line 7)"},
 		{"directive, nothing beside it", "directive", "<!-- @ -->\n```xml\n" + element1 + "\n```\n", element1, Good, ""},
@@ -190,7 +190,7 @@ func TestParseKey(t *testing.T) {
 		{"TOML with blanks around", "x.toml", strings.Replace(toml, "\"\"\"\n"+text, "\"\"\"\n\n  "+text+"\n", 1), print, "leo", ""},
 		{"private", "private_key.pem", private, "", "", "private key"},
 		{"certificate", "x.pem", strings.ReplaceAll(text, "PUBLIC KEY", "CERTIFICATE"), "", "", "not a public key"},
-		{"another algorithm", "x.pem", strings.Replace(text, "MCowBQYDK2Vw", "MCowBQYDK2Vx", 1), "", "", "another algorithm"},
+		{"another algorithm", "x.pem", strings.Replace(text, "MCowBQYDK2Vw", "MCowBQYDK2Vx", 1), "", "", "not an Ed25519 key"},
 		{"nothing", "x.pem", "", "", "", "no PEM block"},
 		{"no TOML", "x.toml", text, "", "", "not TOML"},
 		{"TOML without a key", "x.toml", "owner = \"leo\"\n", "", "", "no public_key.pem"},

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Fence returns the first fenced block of that language which does not stand
-// inside a longer block, or a block of the other fence character. It ends at
-// the first closing fence of at least its length, else at the end of src.
+// Fence returns the first fenced block of a language that is not inside a longer
+// block or a block of the other fence character. The block ends at the first
+// closing fence of at least its length, else at the end of src.
 func Fence(src []byte, lang string) (Block, bool) { return block(src, lang, noDelay) }
 
 // DirectiveFence returns the first xml block as Fence does, except that it ends
-// at the first closing fence after </directive>, so that what stands inside may
-// hold fences of its own.
+// at the first closing fence after </directive>: the directive may contain
+// fences.
 func DirectiveFence(src []byte) (Block, bool) { return block(src, "xml", afterDirective) }
 
 func noDelay([]byte) int { return 0 }
@@ -32,8 +32,8 @@ func afterDirective(inner []byte) int {
 	}
 }
 
-// block finds the opening fence, then the end. delay says from where on in the
-// inner text a closing fence counts.
+// block finds the opening fence, then the end. delay returns the offset in the
+// inner text from which on a closing fence ends the block.
 func block(src []byte, lang string, delay func([]byte) int) (Block, bool) {
 	w := walker{src: src}
 	outer := fence{}
@@ -55,7 +55,8 @@ func block(src []byte, lang string, delay func([]byte) int) (Block, bool) {
 	return Block{}, false
 }
 
-// end sets Inner and After at the first closing fence from inner offset from on.
+// end sets Inner and After at the first closing fence at or after inner offset
+// from.
 func (b *Block) end(f fence, start int, src []byte, from int) {
 	w := walker{src: src, off: start}
 	for !w.done() {
@@ -67,14 +68,14 @@ func (b *Block) end(f fence, start int, src []byte, from int) {
 	}
 }
 
-// fence is an opening fence; the zero value is none.
+// fence is an opening fence; the zero value means that no block is open.
 type fence struct {
 	char   byte
 	length int
 	info   string
 }
 
-// opening reads a line as an opening fence: at most three blanks, three or more
+// opening parses an opening fence: at most three spaces, three or more
 // backticks or tildes, an info string without backticks.
 func opening(line []byte) (fence, bool) {
 	text := string(line)
@@ -90,7 +91,7 @@ func opening(line []byte) (fence, bool) {
 	return f, true
 }
 
-// is reports whether the info string begins with that language.
+// is reports whether the info string begins with the language.
 func (f fence) is(lang string) bool {
 	first, _, _ := strings.Cut(f.info, " ")
 	return strings.EqualFold(first, lang)
@@ -102,8 +103,8 @@ func (f fence) closes(line []byte) bool {
 	return ok && f.length > 0 && g.char == f.char && g.length >= f.length && g.info == ""
 }
 
-// hides reports whether g is only text inside the block that f opened. A block
-// of the same length hides nothing: its closing fence was forgotten.
+// hides reports whether g is text inside the block that f opened. A fence of the
+// same length begins a new block: the closing fence of the first is missing.
 func (f fence) hides(g fence) bool {
 	return f.length > 0 && (f.char != g.char || f.length > g.length)
 }

@@ -1,8 +1,7 @@
 // Package mdmeta finds the parts of a markdown item: front matter, the fenced
-// block that holds its metadata, title and first paragraph.
+// block with its metadata, and the title. Lines end with "\n" or "\r\n".
 //
-// It parses neither YAML nor XML and is no markdown renderer. Lines end with
-// "\n"; a "\r" before it belongs to the line end.
+// It parses no YAML and no XML, and does not render markdown.
 package mdmeta
 
 import (
@@ -10,19 +9,19 @@ import (
 	"strings"
 )
 
-// Block is a fenced block and what surrounds it.
+// Block is a fenced block and the text around it.
 type Block struct {
 	Inner  []byte // the text between the fences
 	Line   int    // 1-based line of the inner text's start
 	Before []byte // everything before the opening fence line
 	After  []byte // everything after the closing fence line
-	Closed bool   // false when the file ends inside the block
+	Closed bool   // false if the file ends inside the block
 }
 
-// FrontMatter returns what stands between "---" lines at the start of src,
-// after an optional signature comment, with the 1-based line where it starts.
-// When the closing line is missing, ok is false and line is not zero; when
-// there is no front matter at all, ok is false, line is zero and body is src.
+// FrontMatter returns the text between "---" lines at the start of src, after an
+// optional signature comment, with the 1-based line where it starts. If the
+// closing line is missing, ok is false and line is not zero. Without front
+// matter, ok is false, line is zero and body is src.
 func FrontMatter(src []byte) (meta []byte, line int, body []byte, ok bool) {
 	w := walker{src: src}
 	first := w.next()
@@ -48,7 +47,7 @@ func isRule(line []byte) bool {
 
 func isSignature(line []byte) bool {
 	line = bytes.TrimSpace(line)
-	for _, mark := range [...]string{"rye:signed:", "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"} { // the last three of older files
+	for _, mark := range [...]string{"rye:signed:", "rye:validated:", "kiwi-mcp:signed:", "kiwi-mcp:validated:"} { // the last three are those of older files
 		if bytes.HasPrefix(line, []byte("<!-- "+mark)) {
 			return bytes.HasSuffix(line, []byte("-->"))
 		}
@@ -56,7 +55,8 @@ func isSignature(line []byte) bool {
 	return false
 }
 
-// Title returns the first "# " heading outside blocks and its line, or "" and 0.
+// Title returns the first level-1 heading outside blocks and its line, or "" and
+// 0.
 func Title(src []byte) (string, int) {
 	for line, text := range prose(src) {
 		if title, ok := heading(text); ok {
@@ -77,35 +77,4 @@ func heading(line string) (string, bool) {
 		rest = strings.TrimSpace(bare)
 	}
 	return rest, rest != ""
-}
-
-// Description returns the first paragraph as one line and where it starts, or
-// "" and 0. Headings, lists, quotes, tables, tags and blocks are no paragraphs.
-func Description(src []byte) (string, int) {
-	var words []string
-	start, last := 0, 0
-	for line, text := range prose(src) {
-		text = strings.TrimSpace(text)
-		if start > 0 && (line != last+1 || text == "" || text[0] == '#') {
-			break
-		}
-		if start == 0 && !isParagraph(text) {
-			continue
-		}
-		if start == 0 {
-			start = line
-		}
-		words, last = append(words, text), line
-	}
-	return strings.Join(words, " "), start
-}
-
-func isParagraph(text string) bool {
-	if text == "" || strings.IndexByte("#>|<", text[0]) >= 0 || strings.Trim(text, "-*_= ") == "" {
-		return false
-	}
-	marker, _, list := strings.Cut(text, " ")
-	digits := strings.TrimRight(marker, ".)")
-	numbered := digits != marker && digits != "" && strings.Trim(digits, "0123456789") == ""
-	return !list || !numbered && marker != "-" && marker != "*" && marker != "+"
 }

@@ -87,29 +87,23 @@ func TestDirectiveFence(t *testing.T) {
 	}
 }
 
-func TestTitleAndDescription(t *testing.T) {
+func TestTitle(t *testing.T) {
 	for _, c := range []struct {
 		name, src, title string
-		titleLine        int
-		text             string
-		textLine         int
+		line             int
 	}{
-		{"plain", sig + "# A title\n\nFirst line\nand second.\n\nNot this.\n", "A title", 2, "First line and second.", 4},
-		{"front matter", "---\n# no: 1\n---\n# T #\r\ntext\r\n", "T", 4, "text", 5},
-		{"fence", "```\n# no\nno\n```\n# yes\n", "yes", 5, "", 0},
-		{"comment", "<!--\n# no\n-->\n#\tyes\n", "yes", 4, "", 0},
-		{"no title", "#no\n## no\n#\n# ##\nText # x", "", 0, "Text # x", 5},
-		{"hash in the title", "# C#\n", "C#", 1, "", 0},
-		{"lists and tags", "- a\n* b\n1. c\n> d\n| e\n<p>\n***\n2026 was good", "", 0, "2026 was good", 8},
-		{"a fence ends it", "a\n```\nb\n```\nc", "", 0, "a", 1},
-		{"a heading ends it", "a\n# b", "b", 2, "a", 1},
-		{"empty", "", "", 0, "", 0},
-		{"open fence", "```\n# no\n", "", 0, "", 0},
+		{"plain", sig + "# A title\n\nFirst line\n", "A title", 2},
+		{"front matter", "---\n# no: 1\n---\n# T #\r\ntext\r\n", "T", 4},
+		{"fence", "```\n# no\nno\n```\n# yes\n", "yes", 5},
+		{"comment", "<!--\n# no\n-->\n#\tyes\n", "yes", 4},
+		{"no title", "#no\n## no\n#\n# ##\nText # x", "", 0},
+		{"hash in the title", "# C#\n", "C#", 1},
+		{"after a text", "a\n# b", "b", 2},
+		{"empty", "", "", 0},
+		{"open fence", "```\n# no\n", "", 0},
 	} {
-		title, tl := Title([]byte(c.src))
-		text, xl := Description([]byte(c.src))
-		if title != c.title || tl != c.titleLine || text != c.text || xl != c.textLine {
-			t.Errorf("%s: got %q %d, %q %d", c.name, title, tl, text, xl)
+		if title, line := Title([]byte(c.src)); title != c.title || line != c.line {
+			t.Errorf("%s: got %q %d", c.name, title, line)
 		}
 	}
 }
@@ -141,9 +135,6 @@ func FuzzParts(f *testing.F) {
 		}
 		if title, line := Title(src); (title == "") != (line == 0) || strings.Contains(title, "\n") {
 			t.Errorf("title %q at %d", title, line)
-		}
-		if text, line := Description(src); (text == "") != (line == 0) || strings.Contains(text, "\n") {
-			t.Errorf("text %q at %d", text, line)
 		}
 	})
 }

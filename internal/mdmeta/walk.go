@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// walker steps through lines.
+// walker iterates over lines.
 type walker struct {
 	src  []byte
 	off  int // where the next line starts

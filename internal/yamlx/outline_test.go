@@ -102,9 +102,8 @@ func TestScalar(t *testing.T) {
 	}
 }
 
-// FuzzOutline holds that places lie in the text, in order, and that what is cut
-// out of it at the place of a quoted or plain scalar in one line reads as its
-// value.
+// FuzzOutline checks that offsets are in the text and in order, and that the
+// text at the offsets of a scalar on one line parses to the value of the scalar.
 func FuzzOutline(f *testing.F) {
 	f.Add([]byte(outlined))
 	f.Add([]byte("{a: [b, {c: 'd'}], \"e\": }"))

@@ -288,7 +288,7 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		if diag.Failed(fs) != (pos == nil) {
-			t.Fatalf("places %v with %s", pos, brief(fs))
+			t.Fatalf("positions %v with %s", pos, brief(fs))
 		}
 		if len(fs) > 0 {
 			return
