@@ -19,7 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// V40: somebody flips the source between a signed and another content while it
+// V40: a process flips the source between a signed and another content while it
 // is read, hashed, materialised and run. What is not the signed content is
 // refused before, and what runs is always the signed one.
 func TestV40WriterFlipsSource(t *testing.T) {
@@ -95,7 +95,7 @@ func TestExecutableRuns(t *testing.T) {
 
 const childDir = "RYE_CAS_TEST_CHILD"
 
-// TestChild is no test: other tests run it in processes that they kill.
+// TestChild is not a test: other tests run it in processes that they kill.
 func TestChild(t *testing.T) {
 	dir := os.Getenv(childDir)
 	if dir == "" {
@@ -157,7 +157,7 @@ func TestKillNine(t *testing.T) {
 			continue
 		}
 		sum := sha256.Sum256(b)
-		if key, _, _ := strings.Cut(de.Name(), "."); hex.EncodeToString(sum[:]) != key { // another name of the same bytes stands in key.tag
+		if key, _, _ := strings.Cut(de.Name(), "."); hex.EncodeToString(sum[:]) != key { // another name of the same bytes is in key.tag
 			t.Errorf("%s holds %d other bytes", de.Name(), len(b))
 		}
 		path, err := s.File(sum, "x", b)

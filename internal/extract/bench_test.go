@@ -23,7 +23,7 @@ func BenchmarkRead(b *testing.B) {
 		b.Run(tc.name, func(b *testing.B) {
 			p, ok := extract.Boot().Place(tc.rel)
 			if !ok || p.Ref == (item.Ref{}) {
-				b.Fatalf("%s is no item", tc.rel)
+				b.Fatalf("%s is not an item", tc.rel)
 			}
 			src := []byte(tc.text)
 			b.SetBytes(int64(len(src)))

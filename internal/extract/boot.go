@@ -7,10 +7,9 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Boot returns the compiled-in table: the four kinds with their folders,
-// extensions and comment styles. It is what reads the first extractor, and
-// enough for sign, verify and trust in an empty house. Its schemas are the
-// built-in minimum.
+// Boot returns the compiled-in table: the four kinds with their directories,
+// extensions and comment styles. The first extractor is read with it, and sign,
+// verify and trust can work with it alone. Its schemas are the built-in minimum.
 func Boot() *Table {
 	hash, slash, html := style("#"), style("//"), style("<!--")
 	text := func(codec string, s sign.Style, exts ...string) []FileType {
@@ -68,9 +67,9 @@ func bootToolRules() []Rule {
 		{Field: "name", From: []string{"tool_id", "name"}}}
 }
 
-// seal keeps the signature format of what the boot table already knows, and its
-// minimum: an extractor may not move or restyle the signatures of boot file
-// types, and may ask more of an item, never less.
+// seal restores the signature format and the minimum of the boot table: an extractor
+// may not move or change the signatures of its file types, and may require more of
+// an item, but not less.
 func seal(e *Extractor) {
 	b := Boot().Kind(e.Kind)
 	if b == nil {
@@ -84,24 +83,24 @@ func seal(e *Extractor) {
 			}
 		}
 	}
-	for _, least := range b.Schema.Fields {
-		e.Schema.atLeast(least)
+	for _, minimum := range b.Schema.Fields {
+		e.Schema.require(minimum)
 	}
 }
 
-// atLeast adds what a field must meet in any case.
-func (s *Schema) atLeast(least Field) {
-	i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == least.Name })
+// require adds the minimum of a field.
+func (s *Schema) require(minimum Field) {
+	i := slices.IndexFunc(s.Fields, func(f Field) bool { return f.Name == minimum.Name })
 	if i < 0 {
-		s.Fields = append(s.Fields, least)
+		s.Fields = append(s.Fields, minimum)
 		return
 	}
 	f := &s.Fields[i]
-	f.Required = f.Required || least.Required
-	f.Nullable = f.Nullable && least.Nullable
-	f.MatchFilename = f.MatchFilename || least.MatchFilename
-	f.MatchPath = f.MatchPath || least.MatchPath
-	if f.Type == "" || least.Type == "semver" {
-		f.Type = least.Type
+	f.Required = f.Required || minimum.Required
+	f.Nullable = f.Nullable && minimum.Nullable
+	f.MatchFilename = f.MatchFilename || minimum.MatchFilename
+	f.MatchPath = f.MatchPath || minimum.MatchPath
+	if f.Type == "" || minimum.Type == "semver" {
+		f.Type = minimum.Type
 	}
 }

@@ -29,7 +29,7 @@ const (
 	CodecKnowledge   = "markdown-knowledge"
 )
 
-// reading is what a codec returns.
+// reading is the result of a codec.
 type reading struct {
 	doc      *tree.Doc
 	body     []byte
@@ -42,7 +42,7 @@ type codec struct {
 	read func(src []byte) reading
 }
 
-// codecs is the table; nothing in it is made anew for a file.
+// codecs returns the table. It is an array so that a call does not allocate.
 func codecs() [8]codec {
 	return [8]codec{
 		{CodecYAML, func(b []byte) reading { return data(yamlx.Parse(b)) }},
@@ -58,7 +58,7 @@ func codecs() [8]codec {
 
 func data(doc *tree.Doc, fs []diag.Finding) reading { return reading{doc: doc, findings: fs} }
 
-// reader returns what reads files for a codec, nil when there is none.
+// reader returns the function of a codec, nil for an unknown one.
 func reader(name string) func([]byte) reading {
 	for _, c := range codecs() {
 		if c.name == name {
@@ -88,7 +88,7 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 	m := item.Metadata{Fields: map[string]any{}}
 	read := reader(t.Codec)
 	if read == nil {
-		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "no codec %q reads files of type %s", t.Codec, t.Ext)}
+		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "unknown codec %q for files of type %s", t.Codec, t.Ext)}
 	}
 	r := read(sign.WithoutForeignLegacy(src, t.Style))
 	m.Body, m.Fallback = r.body, r.fallback
@@ -99,9 +99,9 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 	return m, r.findings
 }
 
-// apply maps source keys to fields. A key that feeds a rule keeps no field of
-// its own name; every other key is a field as it stands. The last result is
-// what the file calls a field, where that differs.
+// apply maps source keys to fields. A key that a rule uses is not a field of its own
+// name; every other key is a field. The last result has the file's name of each
+// field that is named differently there.
 func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos, map[string]string) {
 	if len(e.Rules) == 0 {
 		return doc.Root, doc.Pos, nil
@@ -131,7 +131,7 @@ func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos, m
 	return out, doc.Pos, keys
 }
 
-// supplies reports whether any rule takes a field from the source key.
+// supplies reports whether a rule uses the source key.
 func (e *Extractor) supplies(key string) bool {
 	return slices.ContainsFunc(e.Rules, func(r Rule) bool { return slices.Contains(r.From, key) })
 }
@@ -160,7 +160,7 @@ func readPython(src []byte) reading {
 	for name, n := range res.NonLiteral {
 		if header.ConstantKey(name) {
 			r.findings = append(r.findings, diag.Errorf(diag.ParsingError, n.Pos.Line, n.Pos.Column,
-				"%s must be a literal: it is read without running Python (%s)", name, n.Reason))
+				"%s must be a literal, because rye reads it without running Python (%s)", name, n.Reason))
 		}
 	}
 	diag.Sort(r.findings)
@@ -171,8 +171,7 @@ func readDirective(src []byte) reading {
 	b, ok := mdmeta.DirectiveFence(src)
 	if !ok {
 		f := diag.Errorf(diag.ParsingError, 1, 1, "no ```xml block with <directive> found")
-		f.Fix = "put the directive's XML in a fenced block that begins with ```xml"
-		return reading{doc: tree.New(), findings: []diag.Finding{f}}
+		return reading{doc: tree.New(), findings: []diag.Finding{f.WithReason("xml_block")}}
 	}
 	doc, fs := dx.Directive(b.Inner, b.Line)
 	if !b.Closed {
@@ -191,7 +190,7 @@ func readDirective(src []byte) reading {
 	return reading{doc: doc, body: body, findings: fs}
 }
 
-// readKnowledge reads a yaml fence or --- front matter.
+// readKnowledge reads --- front matter or a yaml fence.
 func readKnowledge(src []byte) reading {
 	meta, line, body, ok := mdmeta.FrontMatter(src)
 	if !ok && line > 0 {
@@ -201,8 +200,7 @@ func readKnowledge(src []byte) reading {
 		b, found := mdmeta.Fence(src, "yaml")
 		if !found {
 			f := diag.Errorf(diag.ParsingError, 1, 1, "no metadata found")
-			f.Fix = "begin with --- front matter, or put a ```yaml block first"
-			return reading{doc: tree.New(), body: src, findings: []diag.Finding{f}}
+			return reading{doc: tree.New(), body: src, findings: []diag.Finding{f.WithReason("front_matter")}}
 		}
 		meta, line, body = b.Inner, b.Line, b.After
 		if !b.Closed {

@@ -41,7 +41,7 @@ func TestReadToolTypes(t *testing.T) {
 	}
 	m, _ = tool.Read(typeOf(t, tool, "x.py"), []byte("__executor_id__ = None\n"))
 	if !m.Primitive() {
-		t.Errorf("None is no primitive: %+v", m)
+		t.Errorf("None is not a primitive: %+v", m)
 	}
 }
 
@@ -124,8 +124,8 @@ func has(fs []diag.Finding, line int, part string) bool {
 	return false
 }
 
-// Rules: the first source that is there supplies a field; what feeds a rule is
-// no field of its own; everything else stays.
+// Rules: the first present source supplies a field; a source of a rule is
+// not a field of its own; everything else stays.
 func TestRules(t *testing.T) {
 	e := &Extractor{Kind: item.Tool, Types: []FileType{{Ext: ".yaml", Codec: CodecYAML}}, Rules: []Rule{
 		{"version", []string{"version", "__version__"}}, {"description", []string{"about"}}, {"config", []string{"settings"}},

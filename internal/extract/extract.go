@@ -1,10 +1,11 @@
-// Package extract reads a file as an item: which kind and id its path gives,
-// how it is signed, where its metadata stands and which rules that must meet.
+// Package extract reads a file as an item. It derives the kind and the id from the
+// path, knows the comment style of the signature line, extracts the metadata and
+// validates it.
 //
-// All of it is data: an Extractor comes from an extractor item, or from the
-// boot table that is needed to read the first one. The package never reads a
-// disk and decides nothing about trust; extractors choose codecs and comment
-// styles that are compiled in, they cannot bring new ones.
+// All of this is data: an Extractor comes from an extractor item, or from the boot
+// table, with which the first one is read. Extractors select compiled-in codecs
+// and comment styles and cannot add new ones. The package reads no files and does
+// not decide about trust.
 package extract
 
 import (
@@ -17,21 +18,21 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// IDForm says how a path becomes an id.
+// IDForm is how an id is derived from a path.
 type IDForm string
 
-// The id forms: the path below the kind's folder without its extension, or the
-// folder that holds the file (skills/pdf/SKILL.md is pdf).
+// The id forms: the path below the kind's directory without its extension, or the
+// directory that contains the file (the id of skills/pdf/SKILL.md is pdf).
 const (
 	IDPath      IDForm = "path"
 	IDParentDir IDForm = "parent_dir"
 )
 
-// FileType says how files of one extension are signed and read.
+// FileType is how files of one extension are signed and read.
 type FileType struct {
 	Ext      string     // with the dot, lower case
 	Style    sign.Style // comment style of the signature line; bare when detached
-	Detached bool       // the signature stands in a file of its own
+	Detached bool       // the signature is in a file of its own
 	Codec    string     // name of a compiled-in codec
 }
 
@@ -40,7 +41,7 @@ type Extractor struct {
 	Kind   item.Kind
 	Folder string // below .ai, one segment
 	ID     IDForm
-	File   string // file name that marks an item when ID is IDParentDir
+	File   string // name of the file that makes a directory an item if ID is IDParentDir
 	Types  []FileType
 	Rules  []Rule
 	Search map[string]float64 // field weights
@@ -48,14 +49,14 @@ type Extractor struct {
 	Boot   bool // from the boot table: its schema is the built-in minimum
 }
 
-// Rule names the sources of one field, the first present one wins.
+// Rule is the source keys of one field. The first one in the file is used.
 type Rule struct {
 	Field string
 	From  []string
 }
 
-// Type returns the file type of a path, by extension. Extensions are lower case
-// everywhere, so that one id has one spelling on every file system.
+// Type returns the file type of a path by its extension. Extensions are lower case, so
+// that one id has one spelling on every file system.
 func (e *Extractor) Type(rel string) (FileType, bool) {
 	ext := path.Ext(rel)
 	for _, t := range e.Types {
@@ -66,7 +67,7 @@ func (e *Extractor) Type(rel string) (FileType, bool) {
 	return FileType{}, false
 }
 
-// Paths returns every path, below .ai, at which an item of this id may stand.
+// Paths returns every possible path, below .ai, of an item with this id.
 func (e *Extractor) Paths(id string) []string {
 	if e.ID == IDParentDir {
 		return []string{path.Join(e.Folder, id, e.File)}
@@ -78,11 +79,11 @@ func (e *Extractor) Paths(id string) []string {
 	return out
 }
 
-// Table holds the extractors by kind, in the order they were added.
+// Table is the extractors of all kinds, in the order of Add.
 type Table struct{ list []*Extractor }
 
-// Add puts e into the table and replaces an extractor of the same kind. Two
-// kinds in one folder are an error: a path would have two meanings.
+// Add adds e to the table, or replaces the extractor of the same kind. Two kinds with
+// one directory are an error: a path would belong to both.
 func (t *Table) Add(e *Extractor) error {
 	at := len(t.list)
 	for i, o := range t.list {
@@ -90,7 +91,7 @@ func (t *Table) Add(e *Extractor) error {
 		case o.Kind == e.Kind:
 			at = i
 		case strings.EqualFold(o.Folder, e.Folder):
-			return diag.New(diag.ConfigError, "reading the extractor of kind %s: folder %q is that of kind %s", e.Kind, e.Folder, o.Kind)
+			return diag.New(diag.ConfigError, "reading the extractor of kind %s: the directory %q belongs to kind %s", e.Kind, e.Folder, o.Kind)
 		}
 	}
 	t.list = slices.Replace(t.list, at, min(at+1, len(t.list)), e)
@@ -110,29 +111,29 @@ func (t *Table) Kind(k item.Kind) *Extractor {
 	return nil
 }
 
-// DetachedExt ends the name of a detached signature.
+// DetachedExt is the extension of a detached signature.
 const DetachedExt = ".rye-sig"
 
-// Own reports whether a path below .ai is in a folder that rye uses itself:
-// trust documents have their own reader, generated folders hold no items.
+// Own reports whether a path below .ai is in a directory that rye uses itself: that of
+// trust documents, which package trust reads, or a generated one without items.
 func Own(rel string) bool {
 	top, _, _ := strings.Cut(rel, "/")
-	switch strings.ToLower(top) { // Windows and macOS know one spelling
+	switch strings.ToLower(top) { // Windows and macOS ignore case
 	case "trust", "trusted_keys", "threads", "keys", "cache":
 		return true
 	}
 	return false
 }
 
-// Place is what a path says about a file.
+// Place is the properties of a file that follow from its path.
 type Place struct {
 	Extractor *Extractor
 	Type      FileType
-	Ref       item.Ref // zero when the name is outside the id grammar: an asset
+	Ref       item.Ref // zero for a name that is not a valid id: an asset
 }
 
-// Place classifies a path below .ai. ok is false when no extractor claims the
-// folder; Type is zero when none claims the extension.
+// Place classifies a path below .ai. ok is false if the directory belongs to no
+// extractor; Type is zero if the extractor does not have the extension.
 func (t *Table) Place(rel string) (p Place, ok bool) {
 	for _, e := range t.list {
 		if p, ok = e.Place(rel); ok {
@@ -142,7 +143,7 @@ func (t *Table) Place(rel string) (p Place, ok bool) {
 	return Place{}, false
 }
 
-// Place classifies a path below .ai; ok is false outside the kind's folder.
+// Place classifies a path below .ai. ok is false outside the kind's directory.
 func (e *Extractor) Place(rel string) (p Place, ok bool) {
 	folder, rest, found := strings.Cut(rel, "/")
 	if !found || folder != e.Folder {
@@ -171,7 +172,7 @@ func (e *Extractor) place(rest string) Place {
 	return p
 }
 
-// Subject returns what a signature of the item is about.
+// Subject returns the subject of the item's signature.
 func Subject(ref item.Ref) sign.Subject {
 	return sign.Subject{Use: sign.UseItem, Kind: string(ref.Kind), ID: ref.ID}
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// MayHold reports whether a file can have a field, from a look that costs next
-// to nothing: no key is read that is not written out in the file, except with
-// escapes, which the names of programs have none of. When it says no, Read finds
-// no such field.
+// MayHold reports whether a file can have a field, by a search for the text of its
+// keys. It is much faster than Read. If it returns false, Read finds no such field:
+// a key is written out in the file, or with escapes, which source code does not
+// permit in names.
 func (e *Extractor) MayHold(t FileType, field string, src []byte) bool {
 	program := slices.Contains([]string{CodecPython, CodecHeaderHash, CodecHeaderSlash}, t.Codec)
 	if !program && bytes.IndexByte(src, '\\') >= 0 || bytes.Contains(src, []byte(field)) {

@@ -6,7 +6,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// escaped are ways to write a key so that its letters do not stand in the file.
+// escaped are ways to write a key so that its text is not in the file.
 func escaped() []string {
 	return []string{
 		"permissions: [a]", "\"permi\\u0073sions\": [a]", "\"permi\\x73sions\": [a]", "? \"permis\\\n  sions\"\n: [a]", "!!binary cGVybWlzc2lvbnM=: [a]",
@@ -27,7 +27,7 @@ func checkMayHold(t *testing.T, src []byte) {
 			ft := FileType{Ext: ".x", Codec: codec}
 			m, _ := e.Read(ft, src)
 			if _, held := m.Fields["permissions"]; held && !e.MayHold(ft, "permissions", src) {
-				t.Errorf("%s as %s has permissions, and nobody saw it: %q", codec, e.Kind, src)
+				t.Errorf("%s as %s has permissions that MayHold misses: %q", codec, e.Kind, src)
 			}
 		}
 	}

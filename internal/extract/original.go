@@ -6,13 +6,13 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// OfOriginal returns the finding that an extractor or parser item is one of the
-// Python original, nil when it is not. Those are Python, or name no kind and one
-// parser for all their files: read as one of today such an item would be a list
-// of faults that nobody can mend one by one.
+// OfOriginal returns a finding if an extractor or parser item was written for the
+// Python version of rye, else nil. Such items are Python code, or have no kind and
+// one parser for all their files. Parse would return a long list of errors for
+// them, none of which can be fixed alone.
 func OfOriginal(t FileType, m *item.Metadata) *diag.Finding {
-	f := diag.Errorf(diag.ConfigError, 1, 1, "this is Python code of the original; rye reads extractors and parsers as data and runs none")
-	f.Fix = "remove it and the built-in one counts; or write it anew in YAML"
+	f := diag.Errorf(diag.ConfigError, 1, 1, "this is Python code of the original; rye reads extractors and parsers as data and does not run them")
+	f = f.WithReason("original_code")
 	if t.Codec == CodecPython {
 		return &f
 	}
@@ -26,7 +26,7 @@ func OfOriginal(t FileType, m *item.Metadata) *diag.Finding {
 		pos := (&tree.Doc{Pos: m.Pos}).At(key)
 		f.Line, f.Column = max(pos.Line, 1), pos.Column
 		f.Message = "this extractor has the format of the Python original, which rye does not read"
-		f.Fix = "remove it and the built-in one counts; or write it anew, with kind, folder and a list of extensions"
+		f.Reason = "original_format"
 		return &f
 	}
 	return nil

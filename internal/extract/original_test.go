@@ -25,7 +25,7 @@ func TestOfOriginal(t *testing.T) {
 		ft, _ := table.Type(c.file)
 		m, _ := table.Read(ft, []byte(c.text))
 		f := OfOriginal(ft, &m)
-		if (f == nil) != (c.line == 0) || f != nil && (f.Line != c.line || f.Fix == "") {
+		if (f == nil) != (c.line == 0) || f != nil && (f.Line != c.line || f.Reason == "") {
 			t.Errorf("%s: %+v", c.name, f)
 		}
 	}

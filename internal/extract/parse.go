@@ -13,7 +13,7 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// Parse reads the values of an extractor item. codecOf maps the id of a parser
+// Parse decodes the values of an extractor item. codecOf maps the id of a parser
 // item to the codec that it names. Keys that no extractor has are ignored: an
 // item may have fields of its own.
 func Parse(doc *tree.Doc, codecOf func(parserID string) (string, error)) (*Extractor, []diag.Finding) {

@@ -57,7 +57,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Extractor items that would let a project read, place or sign something else.
+// Extractor items that would let a project read or sign another file.
 func TestParseHostile(t *testing.T) {
 	swap := func(old, new string) string { return strings.Replace(skill, old, new, 1) }
 	for name, c := range map[string]struct{ src, part string }{
@@ -162,7 +162,7 @@ func TestTableAdd(t *testing.T) {
 	}
 }
 
-// Place and Paths agree: what Paths of an id names is placed as that id.
+// Place is the inverse of Paths: each path of an id has that id.
 func FuzzPlace(f *testing.F) {
 	for _, s := range []string{"tools/a.py", "tools/a/b.yaml", "tools/a.rye-sig", "directives/a.md/b.md", "skills/pdf/SKILL.md", "skills/SKILL.md", "tools/..py"} {
 		f.Add(s)

@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Schema is the set of rules that an item's metadata must meet.
+// Schema is the rules for an item's metadata.
 type Schema struct{ Fields []Field }
 
 // Field is the rule for one field.
@@ -49,7 +49,7 @@ type validator struct {
 	out  []diag.Finding
 }
 
-// called returns a field's path with the name that the file uses for it.
+// called returns a field's path with the file's name of the field.
 func (v *validator) called(path string) string {
 	top, rest, deeper := strings.Cut(path, ".")
 	if key := v.keys[top]; key != "" {
@@ -61,11 +61,11 @@ func (v *validator) called(path string) string {
 	return top
 }
 
-func (v *validator) add(path, fix, format string, args ...any) {
+// add adds a finding and returns it, for its reason.
+func (v *validator) add(path, format string, args ...any) *diag.Finding {
 	p := v.pos.At(path)
-	f := diag.Errorf(diag.ValidationFailed, max(p.Line, 1), p.Column, format, args...)
-	f.Fix = fix
-	v.out = append(v.out, f)
+	v.out = append(v.out, diag.Errorf(diag.ValidationFailed, max(p.Line, 1), p.Column, format, args...))
+	return &v.out[len(v.out)-1]
 }
 
 func (v *validator) field(f *Field, in map[string]any, at string) {
@@ -74,11 +74,12 @@ func (v *validator) field(f *Field, in map[string]any, at string) {
 	switch {
 	case !present:
 		if f.Required {
-			v.add(at, fmt.Sprintf("add %s", f.Name), "missing field %q", v.called(path))
+			missing := v.add(at, "missing field %q", v.called(path))
+			*missing = missing.WithReason("missing_field", "field", v.called(path))
 		}
 	case val == nil:
 		if !f.Nullable {
-			v.add(path, "", "field %q may not be null", v.called(path))
+			v.add(path, "field %q may not be null", v.called(path))
 		}
 	default:
 		v.value(f, val, path)
@@ -138,26 +139,26 @@ func (v *validator) typed(f *Field, val any, path string) bool {
 		_, ok = val.([]any)
 	}
 	if !ok {
-		v.add(path, "", "field %q must be %s, is %s", v.called(path), want, describe(val))
+		v.add(path, "field %q must be %s, is %s", v.called(path), want, describe(val))
 	}
 	return ok
 }
 
 func (v *validator) text(f *Field, s, path string) {
 	if f.Required && strings.TrimSpace(s) == "" && !f.MatchPath {
-		v.add(path, "", "field %q is empty", v.called(path))
+		v.add(path, "field %q is empty", v.called(path))
 		return
 	}
 	if f.Pattern != nil && !f.Pattern.MatchString(s) {
-		v.add(path, "", "field %q is %q, which does not match %s", v.called(path), s, f.Pattern)
+		v.add(path, "field %q is %q, which does not match %s", v.called(path), s, f.Pattern)
 	}
 	if f.MatchFilename && s != v.ref.Name() && s != v.ref.ID {
-		v.add(path, fmt.Sprintf("write %q in the file, or rename the file to %s", v.ref.Name(), s),
-			"field %q is %q, but the file's name gives %q", v.called(path), s, v.ref.Name())
+		f := v.add(path, "field %q is %q, but the file's name is %q", v.called(path), s, v.ref.Name())
+		*f = f.WithReason("filename", "want", v.ref.Name(), "value", s)
 	}
 	if f.MatchPath && s != v.ref.Category() {
-		v.add(path, fmt.Sprintf("write %q in the file, or move the file to folder %q", v.ref.Category(), s),
-			"field %q is %q, but the file's folder gives %q", v.called(path), s, v.ref.Category())
+		f := v.add(path, "field %q is %q, but the file's directory is %q", v.called(path), s, v.ref.Category())
+		*f = f.WithReason("category", "want", v.ref.Category(), "value", s)
 	}
 }
 
@@ -177,10 +178,10 @@ func (v *validator) bounds(f *Field, val any, path string) {
 		return
 	}
 	if f.Minimum != nil && n < *f.Minimum {
-		v.add(path, "", "field %q is %v, at least %v is required", v.called(path), val, *f.Minimum)
+		v.add(path, "field %q is %v, at least %v is required", v.called(path), val, *f.Minimum)
 	}
 	if f.Maximum != nil && n > *f.Maximum {
-		v.add(path, "", "field %q is %v, at most %v is allowed", v.called(path), val, *f.Maximum)
+		v.add(path, "field %q is %v, at most %v is allowed", v.called(path), val, *f.Maximum)
 	}
 }
 

@@ -49,9 +49,9 @@ func TestValidate(t *testing.T) {
 		{"minimum of a decimal text", Field{Type: "number", Minimum: at(1)}, "0.5", `field "f" is 0.5, at least 1 is required`},
 		{"filename", Field{MatchFilename: true}, "hello", ""},
 		{"whole id", Field{MatchFilename: true}, "demo/hello", ""},
-		{"other filename", Field{MatchFilename: true}, "bye", `field "f" is "bye", but the file's name gives "hello"`},
+		{"other filename", Field{MatchFilename: true}, "bye", `field "f" is "bye", but the file's name is "hello"`},
 		{"path", Field{MatchPath: true}, "demo", ""},
-		{"other path", Field{MatchPath: true}, "demo/x", `field "f" is "demo/x", but the file's folder gives "demo"`},
+		{"other path", Field{MatchPath: true}, "demo/x", `field "f" is "demo/x", but the file's directory is "demo"`},
 		{"element", Field{Type: "array", Item: &Field{Type: "string"}}, []any{"a", nil}, `field "f.1" must be string, is null`},
 		{"nested", Field{Nested: []Field{{Name: "g", Required: true}}}, map[string]any{}, `missing field "f.g"`},
 	} {
@@ -67,7 +67,7 @@ func TestValidate(t *testing.T) {
 		}
 		fs := e.Validate(ref, m)
 		line, col := 4, 7
-		if c.name == "required" { // nothing has a place; where the file begins
+		if c.name == "required" { // no position: the beginning of the file
 			line, col = 1, 0
 		}
 		switch {

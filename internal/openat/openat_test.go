@@ -293,11 +293,11 @@ func TestSwap(t *testing.T) {
 	at := func(s string) string { return filepath.Join(dir, s) }
 	for _, swap := range []func(a, b, c string) error{Swap, swapByRename} {
 		write(t, at("new/f"), "new")
-		write(t, at("place/f"), "old")
-		must(t, swap(at("new"), at("place"), at("aside")))
-		got, err := os.ReadFile(at("place/f"))
+		write(t, at("target/f"), "old")
+		must(t, swap(at("new"), at("target"), at("aside")))
+		got, err := os.ReadFile(at("target/f"))
 		if err != nil || string(got) != "new" {
-			t.Errorf("place: %q, %v", got, err)
+			t.Errorf("target: %q, %v", got, err)
 		}
 		if got, err = os.ReadFile(at("aside/f")); err != nil || string(got) != "old" {
 			t.Errorf("aside: %q, %v", got, err)
@@ -306,7 +306,7 @@ func TestSwap(t *testing.T) {
 			t.Errorf("new: %v", err)
 		}
 		must(t, os.RemoveAll(at("aside")))
-		must(t, os.RemoveAll(at("place")))
+		must(t, os.RemoveAll(at("target")))
 	}
 }
 

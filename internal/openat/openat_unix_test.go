@@ -26,7 +26,7 @@ func byElement(t testing.TB, root string) backend {
 	return b
 }
 
-// V38: what is no plain file is refused at once, also a pipe without a writer.
+// V38: a special file is refused at once, also a pipe without a writer.
 func TestV38Special(t *testing.T) {
 	root, err := os.MkdirTemp("", "v38") // short: a socket's path is limited
 	must(t, err)
@@ -92,7 +92,7 @@ func TestWalkUnlistable(t *testing.T) {
 	}
 }
 
-// V35: a folder that turns into a link and back never lets a read out.
+// V35: a folder that turns into a link and back never permits a read outside.
 func TestV35Race(t *testing.T) {
 	top := t.TempDir()
 	root := filepath.Join(top, "r")

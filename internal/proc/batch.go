@@ -7,9 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// batchProblem refuses arguments to a Windows batch file that cmd.exe would
-// read as commands, variables or quotes: no quoting holds there.
-func batchProblem(path string, argv []string) error {
+// checkBatchArgs refuses arguments to a Windows batch file that cmd.exe reads as
+// commands, variables or quotes. No quoting prevents that.
+func checkBatchArgs(path string, argv []string) error {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".bat", ".cmd":
 	default:
@@ -17,8 +17,8 @@ func batchProblem(path string, argv []string) error {
 	}
 	for i, a := range argv[1:] {
 		if strings.ContainsAny(a, "\"&|<>^%!()\r\n") {
-			return diag.New(diag.ExecutionFailed, "starting program %q: argument %d holds a character that a batch file would take for a command", path, i+1).
-				WithHint("run the program behind the batch file directly, or hand the value over on stdin")
+			return diag.New(diag.ExecutionFailed, "starting program %q: argument %d contains a character that a batch file reads as a command", path, i+1).
+				WithReason("batch_file")
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 
 const maxLine = 64 << 10
 
-// collector drains one output: it keeps the first max bytes, counts the rest,
-// and cuts lines for a callback.
+// collector reads one output. It keeps the first max bytes, counts the rest, and
+// divides the output into lines for a callback.
 type collector struct {
 	r       *os.File
 	max     int64
@@ -27,7 +27,7 @@ func newCollector(r *os.File, max int64, lines *lineCutter) *collector {
 	return &collector{r: r, max: max, lines: lines, done: make(chan struct{})}
 }
 
-// drain reads to the end, or until the pipe is closed under it.
+// drain reads to the end, or until the pipe is closed.
 func (c *collector) drain() {
 	defer close(c.done)
 	buf := make([]byte, 32<<10)
@@ -50,21 +50,21 @@ func (c *collector) drain() {
 }
 
 func (c *collector) keep(b []byte) {
-	room := max(0, c.max-int64(len(c.kept)))
-	if int64(len(b)) > room {
-		c.dropped += int64(len(b)) - room
-		b = b[:room]
+	free := max(0, c.max-int64(len(c.kept)))
+	if int64(len(b)) > free {
+		c.dropped += int64(len(b)) - free
+		b = b[:free]
 	}
 	c.kept = append(c.kept, b...)
 }
 
-// lineCutter hands whole lines to fn, pieces where a line exceeds maxLine.
+// lineCutter calls fn for each line, and for the pieces of a line above maxLine.
 type lineCutter struct {
 	mu     *sync.Mutex // shared by both streams
 	fn     func(Stream, []byte)
 	stream Stream
 	part   []byte
-	pieces bool // part continues a line whose beginning was handed on
+	pieces bool // part continues a line whose beginning was passed to fn
 }
 
 func (l *lineCutter) write(b []byte) {

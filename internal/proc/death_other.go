@@ -4,5 +4,6 @@ package proc
 
 import "syscall"
 
-// dieWithUs does nothing: no program is told of our death here.
+// dieWithUs does nothing: this system does not signal a program when its parent
+// ends.
 func dieWithUs(*syscall.SysProcAttr, bool) {}

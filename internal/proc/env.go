@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Base keeps of environ (KEY=VALUE) what every program may see: PATH, HOME,
-// LANG, LC_*, TERM, TMPDIR and TZ; on Windows also SystemRoot, PATHEXT,
+// Base returns the entries of environ (KEY=VALUE) that every program receives: PATH,
+// HOME, LANG, LC_*, TERM, TMPDIR and TZ; on Windows also SystemRoot, PATHEXT,
 // USERPROFILE, TEMP and TMP.
 func Base(environ []string) []string {
 	allowed := baseNames()
@@ -19,8 +19,8 @@ func Base(environ []string) []string {
 	})
 }
 
-// Merge joins layers of KEY=VALUE, a later one winning over an earlier, sorted
-// by name. Entries without a name are dropped.
+// Merge joins layers of KEY=VALUE, sorted by name. A later layer overrides an earlier
+// one. Entries without a name are dropped.
 func Merge(layers ...[]string) []string {
 	last := map[string]string{}
 	for _, layer := range layers {
@@ -38,7 +38,7 @@ func Merge(layers ...[]string) []string {
 	return out
 }
 
-// Environ renders a map as KEY=VALUE, sorted.
+// Environ returns a map as KEY=VALUE, sorted.
 func Environ(vars map[string]string) []string {
 	out := make([]string, 0, len(vars))
 	for k, v := range vars {
@@ -48,7 +48,7 @@ func Environ(vars map[string]string) []string {
 	return out
 }
 
-// Lookup returns the value that a program given env would see.
+// Lookup returns the value that a program with the environment env sees.
 func Lookup(env []string, name string) (string, bool) {
 	name = foldName(name)
 	for _, kv := range slices.Backward(env) {
@@ -59,14 +59,15 @@ func Lookup(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// IsLoaderVar reports whether a variable changes which code a program loads or
-// runs, so that a file nobody signed (.env) may not set it: the dynamic
-// loader's LD_* and DYLD_*, GCONV_PATH and GLIBC_TUNABLES; the code paths and
-// start-up files of interpreters (PYTHON*, PERL*, RUBY*, NODE_OPTIONS,
-// NODE_PATH, LUA_*, the JVM's options, CLASSPATH, GEM_*, BUNDLE_*); what shells
-// read or run on their own (BASH_ENV, ENV, BASH_FUNC_*, SHELLOPTS, BASHOPTS,
-// PROMPT_COMMAND, PS4, IFS, ZDOTDIR); GIT_*, which names programs to run; and
-// PATH itself.
+// IsLoaderVar reports whether a variable changes the code that a program loads or
+// runs. An unsigned file such as .env may not set it. The variables are:
+//   - of the dynamic loader: LD_*, DYLD_*, GCONV_PATH, GLIBC_TUNABLES
+//   - code paths and startup files of interpreters: PYTHON*, PERL*, RUBY*,
+//     NODE_OPTIONS, NODE_PATH, LUA_*, the options of the JVM, CLASSPATH, GEM_*,
+//     BUNDLE_*
+//   - of shells: BASH_ENV, ENV, BASH_FUNC_*, SHELLOPTS, BASHOPTS, PROMPT_COMMAND,
+//     PS4, IFS, ZDOTDIR
+//   - GIT_*, which name programs, and PATH
 func IsLoaderVar(name string) bool {
 	name = foldName(name)
 	switch name {
@@ -83,7 +84,8 @@ func IsLoaderVar(name string) bool {
 	return false
 }
 
-// harmless exempts interpreter settings that tools set often and that load nothing.
+// harmless reports whether a setting of an interpreter loads no code. Tools set
+// these often.
 func harmless(name string) bool {
 	switch name {
 	case "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "PYTHONHASHSEED", "PYTHONIOENCODING", "PYTHONUTF8", "PERL_UNICODE":
@@ -101,7 +103,7 @@ func nameOf(kv string) (string, bool) {
 	return kv[:i], i > 0
 }
 
-// checked is env with one entry per name, or an error that names a wrong one.
+// checked returns env with one entry per name.
 func checked(env []string) ([]string, error) {
 	for _, kv := range env {
 		name, ok := nameOf(kv)
@@ -109,7 +111,7 @@ func checked(env []string) ([]string, error) {
 			return nil, diag.New(diag.ExecutionFailed, "preparing environment: an entry has no name")
 		}
 		if strings.IndexByte(kv, 0) >= 0 { // the value may be a secret
-			return nil, diag.New(diag.ExecutionFailed, "preparing environment: variable %q holds NUL", name)
+			return nil, diag.New(diag.ExecutionFailed, "preparing environment: variable %q contains NUL", name)
 		}
 	}
 	return Merge(env), nil

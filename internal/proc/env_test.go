@@ -67,16 +67,16 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestBatchProblem(t *testing.T) {
+func TestCheckBatchArgs(t *testing.T) {
 	for _, arg := range []string{"a&b", "%PATH%", `"`, "a|b", "x\ny", "^", "!x!"} {
-		if err := batchProblem(`C:\x\npm.CMD`, []string{"npm", "ok", arg}); diag.CodeOf(err) != diag.ExecutionFailed {
+		if err := checkBatchArgs(`C:\x\npm.CMD`, []string{"npm", "ok", arg}); diag.CodeOf(err) != diag.ExecutionFailed {
 			t.Errorf("%q passes", arg)
 		}
-		if err := batchProblem(`C:\x\npm.exe`, []string{"npm", arg}); err != nil {
+		if err := checkBatchArgs(`C:\x\npm.exe`, []string{"npm", arg}); err != nil {
 			t.Error(err)
 		}
 	}
-	if err := batchProblem("x.bat", []string{"x", "plain", "--a=b c"}); err != nil {
+	if err := checkBatchArgs("x.bat", []string{"x", "plain", "--a=b c"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,7 @@
 
 package proc
 
-// foldName is the identity: names differ in case.
+// foldName returns name: names are case-sensitive.
 func foldName(name string) string { return name }
 
 func baseNames() []string { return []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ"} }

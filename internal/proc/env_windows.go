@@ -2,7 +2,7 @@ package proc
 
 import "strings"
 
-// foldName makes one name of all spellings: Windows ignores their case.
+// foldName returns one spelling of name: Windows ignores case.
 func foldName(name string) string { return strings.ToUpper(name) }
 
 func baseNames() []string {

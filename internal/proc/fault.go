@@ -11,7 +11,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// unstartable explains why the system did not start path.
+// unstartable returns why the system did not start path.
 func unstartable(path string, c Cmd, env []string, err error) *diag.Error {
 	if c.Dir != "" {
 		if fi, e := os.Stat(c.Dir); e != nil || !fi.IsDir() {
@@ -26,13 +26,13 @@ func unstartable(path string, c Cmd, env []string, err error) *diag.Error {
 	case errors.Is(err, fs.ErrPermission):
 		return notExecutable(path)
 	case errors.Is(err, syscall.ENOEXEC):
-		return diag.New(diag.ExecutionFailed, "starting program: %q is neither a program of this system nor a script with a #! line", path).
-			WithDetail("return_code", 126).WithDetail("command", path).WithHint("begin the script with #! and its interpreter")
+		return diag.New(diag.ExecutionFailed, "starting program: %q is not a program of this system and has no #! line", path).
+			WithDetail("return_code", 126).WithDetail("command", path).WithReason("no_interpreter")
 	}
 	return diag.New(diag.ExecutionFailed, "starting program %q: %w", path, cause(err)).WithDetail("command", path)
 }
 
-// absent tells a missing program from a script whose interpreter is missing.
+// absent distinguishes a missing program from a script whose interpreter is missing.
 func absent(path string, c Cmd) *diag.Error {
 	file := path
 	if c.Dir != "" && !strings.HasPrefix(path, "/") {
@@ -42,11 +42,10 @@ func absent(path string, c Cmd) *diag.Error {
 		return missing(path)
 	}
 	return diag.New(diag.ExecutionFailed, "starting program: the interpreter that %q names does not exist", path).
-		WithDetail("return_code", 127).WithDetail("command", path).
-		WithHint("look at its first line (#!); a line ending of Windows there is an unknown interpreter too")
+		WithDetail("return_code", 127).WithDetail("command", path).WithReason("interpreter_missing")
 }
 
-// tooBig tells which argument or variable made E2BIG.
+// tooBig returns the error for E2BIG, with the largest argument or variable.
 func tooBig(path string, argv, env []string) *diag.Error {
 	const perString = 128 << 10 // Linux: MAX_ARG_STRLEN
 	total, most, what := 0, 0, ""
@@ -63,16 +62,16 @@ func tooBig(path string, argv, env []string) *diag.Error {
 		name, _ := nameOf(kv)
 		count(kv, fmt.Sprintf("variable %q", name))
 	}
-	why := fmt.Sprintf("arguments and environment have %d bytes together, more than the system takes", total)
+	why := fmt.Sprintf("arguments and environment have %d bytes in total, more than the system accepts", total)
 	if most >= perString {
-		why = fmt.Sprintf("%s has %d bytes, and the system takes at most %d in one argument", what, most, perString-1)
+		why = fmt.Sprintf("%s has %d bytes, and the system accepts at most %d in one argument", what, most, perString-1)
 	}
 	return diag.New(diag.ExecutionFailed, "starting program %q: %s", path, why).
 		WithDetail("return_code", 126).WithDetail("command", path).WithDetail("bytes", total).WithDetail("largest", what).
-		WithHint("hand large data over on stdin or in a file")
+		WithReason("too_long")
 }
 
-// cause strips the operation and path that os adds.
+// cause returns the error without the operation and path that os adds.
 func cause(err error) error {
 	if pe := new(fs.PathError); errors.As(err, &pe) {
 		return pe.Err
@@ -80,8 +79,8 @@ func cause(err error) error {
 	return err
 }
 
-// Err returns nil for exit 0, else an error with the facts of r: TIMEOUT,
-// CANCELLED or EXECUTION_FAILED. What names the work, as in "running tool x".
+// Err returns nil for exit status 0, else an error with the facts of r: TIMEOUT,
+// CANCELLED or EXECUTION_FAILED. It begins with what, for example "running tool x".
 func (r Result) Err(what string) error {
 	var e *diag.Error
 	switch {

@@ -25,7 +25,8 @@ func groupAttr(orderly bool) *syscall.SysProcAttr {
 
 func newGroup(p *os.Process) group { return group{pgid: p.Pid} }
 
-// terminate asks; a stopped program has to be woken to hear it.
+// terminate sends SIGTERM, and SIGCONT because a stopped program does not handle
+// signals.
 func (g group) terminate() {
 	syscall.Kill(-g.pgid, syscall.SIGTERM)
 	syscall.Kill(-g.pgid, syscall.SIGCONT)
@@ -35,8 +36,8 @@ func (g group) kill() { syscall.Kill(-g.pgid, syscall.SIGKILL) }
 
 func (g group) close() {}
 
-// maxRSS is an upper bound: between fork and exec the child shared our memory,
-// and Linux counts that peak as the child's.
+// maxRSS returns an upper bound: between fork and exec the child shares the memory of
+// this process, and Linux includes that peak in the child's.
 func (g group) maxRSS(state *os.ProcessState) int64 {
 	ru, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {

@@ -13,8 +13,8 @@ import (
 
 const separators = `/\:`
 
-// group is a job object that ends with its handle, so also when we are killed.
-// Where none can be made (0), only the program itself is ended.
+// group is a job object that ends with its handle, so also when this process is
+// killed. If none can be made (0), only the program itself is ended.
 type group struct {
 	p   *os.Process
 	job windows.Handle
@@ -84,10 +84,10 @@ func status(state *os.ProcessState) (int, string) { return state.ExitCode(), "" 
 
 func isBusy(error) bool { return false }
 
-// checkBatch refuses what cmd.exe, which runs batch files, would take apart.
-func checkBatch(path string, argv []string) error { return batchProblem(path, argv) }
+// checkBatch refuses arguments that cmd.exe, which runs batch files, would split.
+func checkBatch(path string, argv []string) error { return checkBatchArgs(path, argv) }
 
-// extensions returns those of PATHEXT, and none first if name has one of them.
+// extensions returns those of PATHEXT, with "" first if name has one of them.
 func extensions(name string, env []string) []string {
 	list, ok := Lookup(env, "PATHEXT")
 	if !ok || list == "" {

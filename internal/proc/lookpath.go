@@ -10,9 +10,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// LookPath finds the program name in the PATH of env, never in ours, and only
-// in its absolute folders: an empty or relative one would mean the current
-// directory. A name with a separator is returned as it is.
+// LookPath returns the path of the program name in the PATH of env, not in that of
+// this process. It skips empty and relative directories, which would mean the
+// current directory. It returns a name with a separator unchanged.
 func LookPath(name string, env []string) (string, error) {
 	if name == "" {
 		return "", diag.New(diag.ExecutionFailed, "looking up program: the name is empty").WithDetail("return_code", 127)
@@ -22,7 +22,8 @@ func LookPath(name string, env []string) (string, error) {
 	}
 	path, ok := Lookup(env, "PATH")
 	if !ok {
-		return "", missing(name).WithHint("the environment of this run has no PATH: name the program by its whole path")
+		return "", diag.New(diag.ExecutionFailed, "starting program: command not found: %q (the environment of this run has no PATH)", name).
+			WithDetail("return_code", 127).WithDetail("command", name)
 	}
 	refused := ""
 	for _, dir := range filepath.SplitList(path) {
@@ -45,8 +46,8 @@ func LookPath(name string, env []string) (string, error) {
 	return "", missing(name)
 }
 
-// executable returns nil, fs.ErrPermission for a file without execute bits, or
-// why there is no file.
+// executable returns nil for a program, fs.ErrPermission for a file without execute
+// bits, or the error of a missing file.
 func executable(file string) error {
 	fi, err := os.Stat(file)
 	if err != nil {
@@ -60,12 +61,10 @@ func executable(file string) error {
 
 func missing(name string) *diag.Error {
 	return diag.New(diag.ExecutionFailed, "starting program: command not found: %q", name).
-		WithDetail("return_code", 127).WithDetail("command", name).
-		WithHint("install %q, or put its folder on PATH", name)
+		WithDetail("return_code", 127).WithDetail("command", name).WithReason("not_found")
 }
 
 func notExecutable(file string) *diag.Error {
 	return diag.New(diag.ExecutionFailed, "starting program: %q is not executable", file).
-		WithDetail("return_code", 126).WithDetail("command", file).
-		WithHint("make it executable (chmod +x), or run it with its interpreter")
+		WithDetail("return_code", 126).WithDetail("command", file).WithReason("not_executable")
 }

@@ -12,22 +12,22 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// afterKill is how long the pipes may stay open once the group is dead.
+// afterKill is the time that pipes may stay open after the group was killed.
 const afterKill = 250 * time.Millisecond
 
-// Run starts c in a process group of its own, waits for its end and returns
-// what it did; a failing program is a Result, not an error (Result.Err makes
-// one). An error means that nothing was started, stdin broke, or the program
+// Run starts c in a process group of its own, waits for its end and returns the
+// outcome. A failing program is a Result, not an error; Result.Err converts it. An
+// error means that no program was started, reading Stdin failed, or the program
 // could not be ended.
 //
-// When Timeout passes or ctx ends, the group gets SIGTERM, after Grace SIGKILL.
-// When the program ends by itself, descendants that hold its outputs have
-// Grace to finish, then the rest of the group is killed: nothing that stays in
-// the group outlives Run. On Windows the group is a job object, SIGTERM is
-// CTRL_BREAK, and a child started before the job was attached escapes it.
+// After Timeout or the end of ctx the group receives SIGTERM, and after Grace
+// SIGKILL. If the program ends by itself, descendants that have its outputs open
+// may run for Grace, then the rest of the group is killed. On Windows the group is
+// a job object, SIGTERM is CTRL_BREAK, and a child started before the job was
+// attached is not in it.
 //
-// When this process is killed, the group ends with it on Windows and the
-// program does on Linux; elsewhere it is left to itself.
+// If this process is killed, the group ends on Windows, the program ends on Linux,
+// and both continue elsewhere.
 func Run(ctx context.Context, c Cmd) (Result, error) {
 	if ctx.Err() != nil {
 		r := &run{}
@@ -43,7 +43,7 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 	return r.res, err
 }
 
-// run is one program under way.
+// run is one running program.
 type run struct {
 	c        Cmd
 	began    time.Time
@@ -52,7 +52,7 @@ type run struct {
 	wait     waiter
 	exited   chan struct{}
 	out, err *collector
-	feed     chan error // what broke stdin; nil without one
+	feed     chan error // receives the error of reading Stdin; nil without Stdin
 	res      Result
 }
 
@@ -82,11 +82,11 @@ func start(ctx context.Context, c Cmd) (*run, error) {
 // resolve returns the program's file and its environment.
 func (c Cmd) resolve() (path string, env []string, err error) {
 	if len(c.Argv) == 0 {
-		return "", nil, diag.New(diag.ExecutionFailed, "starting program: no command is given")
+		return "", nil, diag.New(diag.ExecutionFailed, "starting program: no command")
 	}
 	for i, a := range c.Argv {
 		if strings.IndexByte(a, 0) >= 0 {
-			return "", nil, diag.New(diag.ExecutionFailed, "starting program %q: argument %d holds NUL", c.Argv[0], i)
+			return "", nil, diag.New(diag.ExecutionFailed, "starting program %q: argument %d contains NUL", c.Argv[0], i)
 		}
 	}
 	if env, err = checked(c.Env); err != nil {
@@ -100,8 +100,8 @@ func (c Cmd) resolve() (path string, env []string, err error) {
 	return path, env, checkBatch(path, c.Argv)
 }
 
-// spawn starts the program. A file that was just written can be busy because a
-// process forked elsewhere still holds its descriptor: that passes.
+// spawn starts the program. A file that was just written can be busy for a moment,
+// while a process forked elsewhere has its descriptor open: spawn tries again.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
 	for pause := time.Millisecond; ; pause *= 2 {
@@ -141,8 +141,8 @@ func (r *run) serve(s streams) {
 	}()
 }
 
-// feed copies src to the program. That the program stops reading is its right;
-// that src breaks is reported, for the program saw an end that was none.
+// feed copies src to the program. A program may stop reading. An error of src is
+// reported, because the program received a premature end of input.
 func feed(w *os.File, src io.Reader, broken chan<- error) {
 	in := &source{r: src}
 	io.Copy(w, in)
@@ -152,7 +152,7 @@ func feed(w *os.File, src io.Reader, broken chan<- error) {
 	w.Close()
 }
 
-// source remembers why its reader failed.
+// source records the error of its reader.
 type source struct {
 	r   io.Reader
 	err error
@@ -166,7 +166,7 @@ func (s *source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// supervise sees the program to its end.
+// supervise waits for the end of the program, or ends it.
 func (r *run) supervise(ctx context.Context) error {
 	var late <-chan time.Time
 	if r.c.Timeout > 0 {
@@ -179,7 +179,7 @@ func (r *run) supervise(ctx context.Context) error {
 	deadline := time.Now().Add(r.grace(ctx))
 	var stuck error
 	if r.res.TimedOut || r.res.Cancelled || broken != nil {
-		cut, late = nil, nil // what is being stopped already is not stopped again
+		cut, late = nil, nil // the group is being stopped already
 		stuck = r.stop(deadline)
 	}
 	r.res.Duration = time.Since(r.began)
@@ -191,7 +191,8 @@ func (r *run) supervise(ctx context.Context) error {
 	return stuck
 }
 
-// await returns when the program has ended or has to; the error is stdin's.
+// await returns when the program has ended or must be ended. The error is that of
+// reading Stdin.
 func (r *run) await(ctx context.Context, late <-chan time.Time) error {
 	select {
 	case <-r.exited:
@@ -203,7 +204,7 @@ func (r *run) await(ctx context.Context, late <-chan time.Time) error {
 		return err
 	}
 	select {
-	case err := <-r.feed: // the program may have ended because its input did
+	case err := <-r.feed: // an input that ended early can be why the program ended
 		return err
 	default:
 		return nil
@@ -226,8 +227,8 @@ func (r *run) grace(ctx context.Context) time.Duration {
 	return max(grace, 0)
 }
 
-// stop ends the group, first politely. A program under another user may refuse
-// to die; nobody waits for it.
+// stop ends the group with SIGTERM, then SIGKILL. A program of another user may
+// not end: that is an error.
 func (r *run) stop(deadline time.Time) error {
 	r.group.terminate()
 	if within(time.Until(deadline), r.exited) {
@@ -240,9 +241,9 @@ func (r *run) stop(deadline time.Time) error {
 	return diag.New(diag.ExecutionFailed, "stopping program: process %d does not end", r.p.Pid).WithDetail("pid", r.p.Pid)
 }
 
-// drain waits for the end of both outputs, kills what remains of the group,
-// and lets go of what holds them even then. The program is not reaped yet, so
-// its group's number cannot belong to anybody else.
+// drain waits for the end of both outputs, kills the rest of the group, and closes
+// outputs that are still open then. The program is reaped only after this, so that
+// its group number is not reused before the kill.
 func (r *run) drain(deadline time.Time, cut <-chan struct{}, late <-chan time.Time) {
 	both := make(chan struct{})
 	go func() {

@@ -4,8 +4,8 @@ import "os"
 
 // streams are the two sides of a program's descriptors.
 type streams struct {
-	in       *os.File // ours, nil when the program reads the null device
-	out, err *os.File // ours
+	in       *os.File // of this process, nil if the program reads the null device
+	out, err *os.File // of this process
 	theirs   []*os.File
 }
 
@@ -35,7 +35,7 @@ func openStreams(c Cmd) (s streams, err error) {
 	return s, nil
 }
 
-// closeTheirs closes the program's side, but not the caller's files.
+// closeTheirs closes the program's side, except the files of the caller.
 func (s streams) closeTheirs() {
 	for _, f := range s.theirs[:3] {
 		f.Close()

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waiter tells the end of a program apart from its reaping: until reap the
-// process is a zombie, and its number and group stay its own.
+// waiter separates the end of a program from its reaping: until reap the process is
+// a zombie, and its process and group numbers are not reused.
 type waiter struct{ p *os.Process }
 
 func (w *waiter) exited() {

@@ -4,8 +4,8 @@ package proc
 
 import "os"
 
-// waiter waits for a program. The end and the reaping are one here, so that a
-// group killed after the end could, in theory, be a new one of the same number.
+// waiter waits for a program. The end and the reaping are one step here, so a group
+// that is killed after the end can be a new one with the same number.
 type waiter struct {
 	p     *os.Process
 	state *os.ProcessState
@@ -14,5 +14,5 @@ type waiter struct {
 
 func (w *waiter) exited() { w.state, w.err = w.p.Wait() }
 
-// reap returns what exited, which must have returned, found.
+// reap returns the state that exited found, which must have returned.
 func (w *waiter) reap() (*os.ProcessState, error) { return w.state, w.err }

@@ -13,8 +13,8 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 )
 
-// Defaults returns a copy of v with the defaults of missing top-level
-// properties filled in. A default is a copy too: changing it harms nobody.
+// Defaults returns a copy of v with the defaults of missing top-level properties. The
+// defaults are copies too, so the caller may change them.
 func (s *Schema) Defaults(v map[string]any) map[string]any {
 	out := maps.Clone(v)
 	if out == nil {
@@ -30,10 +30,10 @@ func (s *Schema) Defaults(v map[string]any) map[string]any {
 	return out
 }
 
-// Coerce reads text as the declared type of the property name: the first type
-// of a union that fits, string last. Without a declared type it stays text. A
+// Coerce parses text as the declared type of the property name: the first type of a
+// union that fits, string last. Without a declared type the result is the text. A
 // name that the schema does not declare is UNKNOWN_PARAMETER, unless the schema
-// allows others expressly or declares none.
+// permits other names or declares none.
 func (s *Schema) Coerce(name, text string) (any, error) {
 	sub, ok := s.property(name)
 	if !ok {
@@ -50,13 +50,13 @@ func (s *Schema) Coerce(name, text string) (any, error) {
 	}
 	err := diag.New(diag.ValidationFailed, "reading parameter %q: must be %s, is %s", name, strings.Join(types, " or "), show(text))
 	if slices.Contains(types, "array") || slices.Contains(types, "object") {
-		err = err.WithHint("write %s:=JSON, for example %s:='[\"a\", \"b\"]'", name, name)
+		err.WithReason("json").WithDetail("parameter", name)
 	}
 	return nil, err
 }
 
-// Known returns nil when the schema declares or allows the property name, else
-// UNKNOWN_PARAMETER as Coerce does.
+// Known returns nil if the schema declares or permits the property name, else the
+// error of Coerce, UNKNOWN_PARAMETER.
 func (s *Schema) Known(name string) error {
 	if _, ok := s.property(name); !ok {
 		return s.unknown(name)
@@ -64,7 +64,7 @@ func (s *Schema) Known(name string) error {
 	return nil
 }
 
-// property returns the subschema of a property, true when none constrains it.
+// property returns the subschema of a property, true if it has none.
 func (s *Schema) property(name string) (any, bool) {
 	props := s.properties()
 	if p, ok := props[name]; ok {
@@ -89,15 +89,12 @@ func (s *Schema) unknown(name string) error {
 	names := s.Properties()
 	err := diag.New(diag.UnknownParameter, "reading parameter %q: no such parameter", name).WithDetail("parameters", names)
 	if near := suggest.Nearest(name, names); near != "" {
-		return err.WithHint("did you mean %q?", near)
+		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
-	if len(names) > 0 {
-		return err.WithHint("the parameters are %s", strings.Join(names, ", "))
-	}
-	return err
+	return err.WithReason("parameters")
 }
 
-// types returns the types that a subschema names, string last.
+// types returns the types of a subschema, string last.
 func (s *Schema) types(sub any, depth int) []string {
 	m, _ := sub.(map[string]any)
 	if depth > 8 || m == nil {
@@ -121,8 +118,8 @@ func (s *Schema) types(sub any, depth int) []string {
 	return out
 }
 
-// implied finds the types where they are not said at once: by reference, by
-// alternatives, by the values allowed.
+// implied returns the types of a subschema without a type keyword: those of its
+// reference, its alternatives or its permitted values.
 func (s *Schema) implied(m map[string]any, depth int) []string {
 	var out []string
 	if ref, ok := m["$ref"].(string); ok {
@@ -150,7 +147,7 @@ func (s *Schema) implied(m map[string]any, depth int) []string {
 	return unique
 }
 
-// lookup follows a reference within the schema, "#/$defs/x".
+// lookup returns the target of a reference in the schema, "#/$defs/x".
 func (s *Schema) lookup(ref string) any {
 	ptr, ok := strings.CutPrefix(ref, "#/")
 	if !ok {
@@ -164,7 +161,7 @@ func (s *Schema) lookup(ref string) any {
 	return v
 }
 
-// read reads text as one type.
+// read parses text as one type.
 func read(typ, text string) (any, bool) {
 	switch typ {
 	case "string":

@@ -10,13 +10,13 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 )
 
-// shape says what a keyword holds.
+// shape is the kind of value that a keyword has.
 type shape uint8
 
 const (
-	data shape = iota + 1
-	one        // a schema, or a list of them
-	many       // a mapping of names to schemas
+	data shape = iota + 1 // not a schema
+	one                   // a schema, or a list of them
+	many                  // a mapping of names to schemas
 )
 
 func keywords() map[string]shape {
@@ -40,15 +40,15 @@ type linter struct {
 	out   []diag.Finding
 }
 
-// lint reports patterns that do not compile and keywords nobody knows, all of
-// them and where they stand.
+// lint returns a finding for every pattern that does not compile and every unknown
+// keyword, with its path.
 func lint(doc any) []diag.Finding {
 	l := linter{known: keywords()}
 	l.schema(doc, nil)
 	return l.out
 }
 
-func (l *linter) schema(v any, at place) {
+func (l *linter) schema(v any, at location) {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return
@@ -70,7 +70,7 @@ func (l *linter) schema(v any, at place) {
 	}
 }
 
-func (l *linter) one(v any, at place) {
+func (l *linter) one(v any, at location) {
 	list, ok := v.([]any)
 	if !ok {
 		l.schema(v, at)
@@ -81,7 +81,7 @@ func (l *linter) one(v any, at place) {
 	}
 }
 
-func (l *linter) many(keyword string, v any, at place) {
+func (l *linter) many(keyword string, v any, at location) {
 	m, _ := v.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if keyword == "patternProperties" {
@@ -91,14 +91,14 @@ func (l *linter) many(keyword string, v any, at place) {
 	}
 }
 
-func (l *linter) pattern(re string, at place) {
+func (l *linter) pattern(re string, at location) {
 	if _, err := regexp.Compile(re); err != nil {
 		l.out = append(l.out, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: the pattern %s is not one of Go's (RE2): %s",
 			at, show(re), strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 	}
 }
 
-func (l *linter) unknown(k string, at place) {
+func (l *linter) unknown(k string, at location) {
 	if strings.HasPrefix(k, "x-") {
 		return
 	}

@@ -1,8 +1,8 @@
-// Package schema checks values against JSON Schema 2020-12 and says in plain
-// words what does not fit.
+// Package schema checks values against JSON Schema 2020-12 and describes each
+// violation in plain English.
 //
-// It reads no file and no URL: a schema refers to itself or to the standard
-// meta-schemas, to nothing else. A schema that would take for ever is stopped.
+// It reads no file and no URL: a schema may refer to itself and to the standard
+// meta-schemas only. A validation that takes too many steps is stopped.
 package schema
 
 import (
@@ -17,12 +17,11 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// MaxMappings is the number of mappings and lists that a schema may hold.
+// MaxMappings is the number of mappings and lists that a schema may contain.
 const MaxMappings = 5000
 
-// home is the address under which the library knows the schema; it is never
-// opened.
-const home = "rye:///schema"
+// address is the URL of the schema for the library. No code opens it.
+const address = "rye:///schema"
 
 // Schema is a compiled JSON Schema, safe for concurrent use.
 type Schema struct {
@@ -33,16 +32,15 @@ type Schema struct {
 	budget *budget
 }
 
-// errDenied is the answer to every URL.
+// errDenied is the error for every URL.
 var errDenied = errors.New("only references within the schema are allowed")
 
 type denyLoader struct{}
 
 func (denyLoader) Load(string) (any, error) { return nil, errDenied }
 
-// Compile prepares a schema (a mapping or a boolean). The Schema is nil exactly
-// when a finding is an error; unknown keywords are warnings unless they begin
-// with "x-".
+// Compile compiles a schema (a mapping or a boolean). The Schema is nil exactly if a
+// finding is an error. Unknown keywords are warnings unless they begin with "x-".
 func Compile(doc any) (*Schema, []diag.Finding) {
 	copied, bad := normalize(doc, MaxMappings)
 	if len(bad) > 0 {
@@ -80,13 +78,13 @@ func (s *Schema) compile() (err error) {
 	c.AssertFormat()
 	c.RegisterVocabulary(s.budget.vocabulary())
 	c.AssertVocabs()
-	if err = c.AddResource(home, s.doc); err == nil {
-		s.compiled, err = c.Compile(home)
+	if err = c.AddResource(address, s.doc); err == nil {
+		s.compiled, err = c.Compile(address)
 	}
 	return err
 }
 
-// regexReported reports whether lint has already told what the library says.
+// regexReported reports whether lint has reported the error of the library.
 func regexReported(err error, found []diag.Finding) bool {
 	var re *jsonschema.InvalidRegexError
 	return errors.As(err, &re) && diag.Failed(found)
@@ -96,7 +94,7 @@ func compileProblems(err error, doc any) []Violation {
 	var invalid *jsonschema.SchemaValidationError
 	var verr *jsonschema.ValidationError
 	if errors.As(err, &invalid) && errors.As(invalid.Err, &verr) {
-		t := teller{value: doc}
+		t := explainer{value: doc}
 		return t.all(verr)
 	}
 	var load *jsonschema.LoadURLError

@@ -49,7 +49,7 @@ func TestValidate(t *testing.T) {
 		{"type", `{"type":"integer"}`, `"x"`, "$: must be integer, is string (type)"},
 		{"integral float", `{"type":"integer"}`, `3.0`, ""},
 		{"fraction", `{"type":"integer"}`, `3.5`, "$: must be integer, is number (type)"},
-		{"integer is no string", `{"type":"string"}`, `3`, "$: must be string, is integer (type)"},
+		{"integer for a string", `{"type":"string"}`, `3`, "$: must be string, is integer (type)"},
 		{"union", `{"type":["integer","null"]}`, `[]`, "$: must be null or integer, is array (type)"},
 		{"all at once", `{"type":"object","required":["x","y"],"additionalProperties":false,"properties":{"a":{"type":"array","items":{"type":"object","properties":{"b":{"type":"integer"}}}},"fo":{}}}`,
 			`{"a":[{"b":"z"},{"b":1},{"b":null}],"foo":1,"zzz":2}`,
@@ -74,7 +74,7 @@ func TestValidate(t *testing.T) {
 		{"oneOf both", `{"oneOf":[{"type":"integer"},{"minimum":1}]}`, `3`, "$: fits both alternatives 1 and 2, must fit exactly one (oneOf)"},
 		{"not", `{"not":{"type":"null"}}`, `null`, `$: must not fit the schema below "not" (not)`},
 		{"if", `{"if":{"required":["a"]},"then":{"required":["b"]}}`, `{"a":1}`, `$: missing property "b" (required)`},
-		{"dependent", `{"dependentRequired":{"a":["b","c"]}}`, `{"a":1}`, `$: missing property "b", required beside "a" (dependentRequired); $: missing property "c", required beside "a" (dependentRequired)`},
+		{"dependent", `{"dependentRequired":{"a":["b","c"]}}`, `{"a":1}`, `$: missing property "b", required with "a" (dependentRequired); $: missing property "c", required with "a" (dependentRequired)`},
 		{"names", `{"propertyNames":{"pattern":"^[a-z]+$"}}`, `{"A":1}`, `$: the name "A" is not allowed: must match the pattern "^[a-z]+$", is "A" (propertyNames)`},
 		{"unevaluated", `{"allOf":[{"properties":{"a":{}}}],"unevaluatedProperties":false}`, `{"a":1,"b":2}`, "$.b: is not allowed here (false)"},
 		{"contains", `{"contains":{"type":"string"}}`, `[1]`, `$: no item fits the schema below "contains" (contains)`},
@@ -110,7 +110,7 @@ func TestValidateGoValues(t *testing.T) {
 		want  string
 	}{
 		"not finite": {map[string]any{"a": []any{math.NaN()}}, "$.a[0]: must be a finite number, is NaN (type)"},
-		"type":       {map[string]any{"a": struct{}{}}, "$.a: has the type struct {}, which JSON does not know (type)"},
+		"type":       {map[string]any{"a": struct{}{}}, "$.a: has the type struct {}, which JSON does not have (type)"},
 		"list":       {map[string]any{"a": []string{"x"}}, ""},
 	} {
 		if got := brief(s.Validate(c.value)); got != c.want {
@@ -286,8 +286,8 @@ func TestCoerce(t *testing.T) {
 	}
 	_, err := s.Coerce("anyy", "1")
 	var e *diag.Error
-	if !errors.As(err, &e) || e.Hint != `did you mean "any"?` {
-		t.Errorf("hint: %v", e)
+	if !errors.As(err, &e) || e.Reason != "nearest" || e.Details["nearest"] != "any" {
+		t.Errorf("nearest: %v", e)
 	}
 	if v, err := compile(t, `{"additionalProperties":{"type":"integer"}}`).Coerce("k", "1"); err != nil || v != int64(1) {
 		t.Errorf("additional: %v %v", v, err)

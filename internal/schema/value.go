@@ -10,18 +10,17 @@ import (
 
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/tree"
 )
 
-// maxDepth bounds the nesting of what is checked; the readers stop at 64.
+// maxDepth is the deepest nesting of a value; the parsers permit 64.
 const maxDepth = 128
 
-// normalize copies v with the library's types only: times become text. It
-// reports what JSON cannot say; containers bounds the mappings and lists, 0
-// means any number.
+// normalize copies v with types of the library only: times become text. It reports
+// values that JSON does not have. containers is the largest number of mappings and
+// lists, 0 for any number.
 func normalize(v any, containers int) (any, []Violation) {
 	n := normalizer{left: containers, limited: containers > 0}
-	return n.value(v, place{}, 1), n.bad
+	return n.value(v, location{}, 1), n.bad
 }
 
 type normalizer struct {
@@ -30,12 +29,12 @@ type normalizer struct {
 	bad     []Violation
 }
 
-func (n *normalizer) fail(at place, format string, args ...any) any {
-	n.bad = append(n.bad, Violation{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: "type", tree: at.tree()})
+func (n *normalizer) fail(at location, format string, args ...any) any {
+	n.bad = append(n.bad, Violation{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: "type"})
 	return nil
 }
 
-func (n *normalizer) value(v any, at place, depth int) any {
+func (n *normalizer) value(v any, at location, depth int) any {
 	switch v := v.(type) {
 	case nil, bool, string, int, int64, json.Number:
 		return v
@@ -55,13 +54,13 @@ func (n *normalizer) value(v any, at place, depth int) any {
 	case []any, map[string]any:
 		return n.container(v, at, depth)
 	}
-	return n.fail(at, "has the type %T, which JSON does not know", v)
+	return n.fail(at, "has the type %T, which JSON does not have", v)
 }
 
-func (n *normalizer) container(v any, at place, depth int) any {
+func (n *normalizer) container(v any, at location, depth int) any {
 	if n.left--; n.limited && n.left < 0 {
 		if n.left == -1 {
-			n.fail(place{}, "has more than %d parts", MaxMappings)
+			n.fail(location{}, "has more than %d parts", MaxMappings)
 		}
 		return nil
 	}
@@ -83,14 +82,14 @@ func (n *normalizer) container(v any, at place, depth int) any {
 	return out
 }
 
-// place is a path in a value: keys are strings, indexes ints.
-type place []any
+// location is a path in a value: keys are strings, indexes ints.
+type location []any
 
-func (p place) key(k string) place { return append(slices.Clip(p), k) }
-func (p place) index(i int) place  { return append(slices.Clip(p), i) }
+func (p location) key(k string) location { return append(slices.Clip(p), k) }
+func (p location) index(i int) location  { return append(slices.Clip(p), i) }
 
-// String renders $.a[0].b.
-func (p place) String() string {
+// String returns the form $.a[0].b.
+func (p location) String() string {
 	var b strings.Builder
 	b.WriteByte('$')
 	for _, part := range p {
@@ -108,20 +107,6 @@ func (p place) String() string {
 	return b.String()
 }
 
-// tree renders the path as package tree keys it.
-func (p place) tree() string {
-	path := ""
-	for _, part := range p {
-		switch part := part.(type) {
-		case int:
-			path = tree.Index(path, part)
-		case string:
-			path = tree.Join(path, part)
-		}
-	}
-	return path
-}
-
 func identifier(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]
@@ -132,7 +117,7 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// show renders a value as JSON, short and visible.
+// show returns a value as short JSON with visible characters.
 func show(v any) string {
 	b, err := jsonx.Marshal(v)
 	if err != nil {

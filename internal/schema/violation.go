@@ -12,16 +12,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Violation is one way in which a value does not fit.
+// Violation is one error in a value.
 type Violation struct {
 	Path    string `json:"path"` // "$", "$.a[0].b"
 	Message string `json:"message"`
 	Keyword string `json:"keyword"`
-
-	tree string
 }
 
-// Validate returns every violation of v, ordered by path; none means v fits.
+// Validate returns every violation of v, sorted by path. A valid value has none.
 func (s *Schema) Validate(v any) []Violation {
 	value, bad := normalize(v, 0)
 	if len(bad) > 0 {
@@ -35,7 +33,7 @@ func (s *Schema) Validate(v any) []Violation {
 	if !ok {
 		return []Violation{{Path: "$", Message: err.Error(), Keyword: "$schema"}}
 	}
-	t := teller{value: value, schema: s.doc}
+	t := explainer{value: value, schema: s.doc}
 	return t.all(verr)
 }
 
@@ -60,17 +58,17 @@ func ordered(vs []Violation) []Violation {
 	return slices.Compact(vs)
 }
 
-// teller turns the library's tree of errors into violations.
-type teller struct {
-	value  any // what was checked
-	schema any // against what, to name its properties
+// explainer turns the library's tree of errors into violations.
+type explainer struct {
+	value  any // the checked value
+	schema any // for the names of its properties; nil for a schema that is checked itself
 }
 
-func (t *teller) all(e *jsonschema.ValidationError) []Violation { return ordered(t.tell(e)) }
+func (t *explainer) all(e *jsonschema.ValidationError) []Violation { return ordered(t.explain(e)) }
 
-// at resolves a location: numbers are indexes only below lists.
-func (t *teller) at(loc []string) (place, any) {
-	var p place
+// at returns the location and value of a path. Numbers are indexes only in lists.
+func (t *explainer) at(loc []string) (location, any) {
+	var p location
 	v := t.value
 	for _, tok := range loc {
 		switch c := v.(type) {
@@ -89,12 +87,12 @@ func (t *teller) at(loc []string) (place, any) {
 	return p, v
 }
 
-func violation(at place, keyword, format string, args ...any) []Violation {
-	return []Violation{{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword, tree: at.tree()}}
+func violation(at location, keyword, format string, args ...any) []Violation {
+	return []Violation{{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword}}
 }
 
 // declared returns the property names of the subschema at a location.
-func (t *teller) declared(location string) []string {
+func (t *explainer) declared(location string) []string {
 	_, ptr, _ := strings.Cut(location, "#")
 	v := t.schema
 	for tok := range strings.SplitSeq(strings.TrimPrefix(ptr, "/"), "/") {
@@ -119,7 +117,7 @@ func (t *teller) declared(location string) []string {
 	return slices.Collect(maps.Keys(props))
 }
 
-// within cuts the schema's own address off a reference.
+// within removes the schema's own address from a reference.
 func within(ref string) string {
 	ref = strings.TrimSuffix(ref, " not found")
 	if i := strings.LastIndexByte(ref, '#'); i >= 0 {

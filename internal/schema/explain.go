@@ -13,13 +13,13 @@ import (
 	"github.com/ryeos/rye/internal/suggest"
 )
 
-func (t *teller) tell(e *jsonschema.ValidationError) []Violation {
+func (t *explainer) explain(e *jsonschema.ValidationError) []Violation {
 	at, v := t.at(e.InstanceLocation)
 	switch k := e.ErrorKind.(type) {
 	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
 		var out []Violation
 		for _, c := range e.Causes {
-			out = append(out, t.tell(c)...)
+			out = append(out, t.explain(c)...)
 		}
 		return out
 	case *kind.AnyOf:
@@ -43,11 +43,11 @@ func (t *teller) tell(e *jsonschema.ValidationError) []Violation {
 		return violation(at, "const", "must be %s, is %s", show(k.Want), show(v))
 	case *kind.Format:
 		if k.Want == "regex" && t.schema == nil {
-			return nil // lint says it better
+			return nil // lint reports it with the pattern
 		}
 		return violation(at, "format", "must be a valid %s, is %s", k.Want, show(v))
 	case *kind.InvalidJsonValue:
-		return violation(at, "type", "has a type that JSON does not know")
+		return violation(at, "type", "has a type that JSON does not have")
 	}
 	if out := t.object(e, at); out != nil {
 		return out
@@ -58,8 +58,9 @@ func (t *teller) tell(e *jsonschema.ValidationError) []Violation {
 	return t.scalar(e, at, v)
 }
 
-// alternatives tells why none fits: in one breath when only types differ.
-func (t *teller) alternatives(e *jsonschema.ValidationError, at place, v any, keyword string) []Violation {
+// alternatives returns why no alternative fits, as one violation if only the types
+// differ.
+func (t *explainer) alternatives(e *jsonschema.ValidationError, at location, v any, keyword string) []Violation {
 	var wants, reasons []string
 	onlyTypes := true
 	for _, c := range e.Causes {
@@ -101,7 +102,7 @@ func enumMessage(want []any, v any) string {
 	return msg
 }
 
-func (t *teller) object(e *jsonschema.ValidationError, at place) []Violation {
+func (t *explainer) object(e *jsonschema.ValidationError, at location) []Violation {
 	var out []Violation
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -131,23 +132,22 @@ func (t *teller) object(e *jsonschema.ValidationError, at place) []Violation {
 	return out
 }
 
-// name tells what is wrong with a property's name; nothing when it is what
-// lint says better.
-func (t *teller) name(e *jsonschema.ValidationError, property string, at place) []Violation {
+// name returns the violation of a property's name, none if lint reports it.
+func (t *explainer) name(e *jsonschema.ValidationError, property string, at location) []Violation {
 	reasons := []Violation{}
-	own := teller{value: property, schema: t.schema}
+	own := explainer{value: property, schema: t.schema}
 	for _, c := range e.Causes {
 		reasons = append(reasons, own.all(c)...)
 	}
 	if len(reasons) == 0 {
 		return reasons
 	}
-	return violation(t.holding(at, property), "propertyNames", "the name %s is not allowed: %s", show(property), reasons[0].Message)
+	return violation(t.parent(at, property), "propertyNames", "the name %s is not allowed: %s", show(property), reasons[0].Message)
 }
 
-// holding returns at when a property of that name stands there, else the top:
-// for names alone the library may report the place of a later sibling.
-func (t *teller) holding(at place, property string) place {
+// parent returns at if it has a property of that name, else the top: for names the
+// library can report the location of a later sibling.
+func (t *explainer) parent(at location, property string) location {
 	v := t.value
 	for _, part := range at {
 		switch part := part.(type) {
@@ -165,15 +165,15 @@ func (t *teller) holding(at place, property string) place {
 	return nil
 }
 
-func dependent(at place, prop string, missing []string) []Violation {
+func dependent(at location, prop string, missing []string) []Violation {
 	var out []Violation
 	for _, name := range missing {
-		out = append(out, violation(at, "dependentRequired", "missing property %s, required beside %s", show(name), show(prop))...)
+		out = append(out, violation(at, "dependentRequired", "missing property %s, required with %s", show(name), show(prop))...)
 	}
 	return out
 }
 
-func (t *teller) array(e *jsonschema.ValidationError, at place) []Violation {
+func (t *explainer) array(e *jsonschema.ValidationError, at location) []Violation {
 	switch k := e.ErrorKind.(type) {
 	case *kind.MinItems:
 		return violation(at, "minItems", "must have at least %d items, has %d", k.Want, k.Got)
@@ -193,7 +193,7 @@ func (t *teller) array(e *jsonschema.ValidationError, at place) []Violation {
 	return nil
 }
 
-func (t *teller) scalar(e *jsonschema.ValidationError, at place, v any) []Violation {
+func (t *explainer) scalar(e *jsonschema.ValidationError, at location, v any) []Violation {
 	switch k := e.ErrorKind.(type) {
 	case *kind.MinLength:
 		return violation(at, "minLength", "must have at least %d characters, has %d", k.Want, k.Got)
