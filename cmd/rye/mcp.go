@@ -65,25 +65,27 @@ func mcpRemoveCommand() *cli.Command {
 }
 
 func runMCPRemove(ctx context.Context, c *cli.Call) error {
-	return inStore(ctx, c, project.Lenient, func(s *mcpStore) error { return mcpRemove(ctx, c, s) })
+	return withStore(ctx, c, project.Lenient, func(s *mcpStore) error { return mcpRemove(ctx, c, s) })
 }
 
 func mcpRemove(ctx context.Context, c *cli.Call, s *mcpStore) error {
-	l, err := s.find(ctx, c.Arg(0))
+	l, err := s.Find(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	if err := s.onlyTools(ctx, l.Name); err != nil {
+	if err := s.CheckTools(ctx, l.Name); err != nil {
 		return err
 	}
-	if err := s.remove(l); err != nil {
+	if err := s.Remove(l); err != nil {
 		return err
 	}
 	removed := []string{l.Path}
+	refs := []item.Ref{mcpclient.ServerRef(l.Name)}
 	for _, e := range l.Files {
 		removed = append(removed, e.Root.Display(e.Rel))
+		refs = append(refs, e.Ref)
 	}
-	mcpUnlocked(c, s.house, append(entryRefs(l.Files), mcpclient.ServerRef(l.Name)))
+	mcpUnlocked(c, s.project, refs)
 	return c.UI.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
 		c.UI.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
 	})

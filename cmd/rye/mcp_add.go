@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"maps"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -56,12 +54,12 @@ func runMCPAdd(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	return inStore(ctx, c, project.Strict, func(s *mcpStore) error { return mcpAddAll(ctx, c, s, servers) })
+	return withStore(ctx, c, project.Strict, func(s *mcpStore) error { return mcpAddAll(ctx, c, s, servers) })
 }
 
 func mcpAddAll(ctx context.Context, c *cli.Call, s *mcpStore, servers []*mcpclient.Server) error {
 	for _, server := range servers {
-		if err := s.vacant(ctx, server.Name); err != nil {
+		if err := s.CheckNew(ctx, server.Name); err != nil {
 			return err
 		}
 	}
@@ -81,11 +79,11 @@ func mcpAddAll(ctx context.Context, c *cli.Call, s *mcpStore, servers []*mcpclie
 
 // mcpAdd adds one server and returns what was done.
 func mcpAdd(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
-	if err := s.signer(ctx); err != nil {
+	if err := s.loadKey(ctx); err != nil {
 		return nil, err
 	}
 	if c.Str("from") != "" { // somebody else wrote this command: it is read before it runs
-		showMcpServer(c.UI, server, s.dir())
+		showMcpServer(c.UI, server, s.project.McpOptions().Dir)
 		if err := mcpConsent(c, "Start it and ask for its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
 			return nil, err
 		}
@@ -95,30 +93,33 @@ func mcpAdd(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Ser
 		return nil, err
 	}
 	if c.Str("from") == "" {
-		showMcpServer(c.UI, server, s.dir())
+		showMcpServer(c.UI, server, s.project.McpOptions().Dir)
 	}
 	showMcpOffer(c.UI, offer, !c.Bool("yes"))
-	if err := mcpConsent(c, "Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.tools); err != nil {
+	if err := mcpConsent(c, "Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.Tools); err != nil {
 		return nil, err
 	}
-	files, err := offer.files()
+	files, err := offer.Items()
 	if err != nil {
 		return nil, err
 	}
-	reports, err := s.write(ctx, server.Name, files)
-	if err != nil {
+	if err := s.Write(ctx, server.Name, files); err != nil {
 		return nil, err
 	}
-	c.UI.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(serverRel(server.Name)), plural(len(offer.tools), "tool"))
-	if len(offer.tools) > 0 {
-		c.UI.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.tools[0].Name))
+	c.UI.Out("added MCP server %s: %s, %s", server.Name, s.root.Display(mcpclient.ServerPath(server.Name)), plural(len(offer.Tools), "tool"))
+	if len(offer.Tools) > 0 {
+		c.UI.Note("run one: rye run %s", mcpclient.ToolRef(server.Name, offer.Tools[0].Name))
 	}
-	if err := s.house.RefreshLock(ctx, reports); err != nil {
+	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
 		return nil, err
+	}
+	warnings := []string{}
+	for _, f := range offer.Warnings {
+		warnings = append(warnings, f.Message)
 	}
 	return map[string]any{
-		"name": server.Name, "scope": string(s.root.Space), "path": s.root.Display(serverRel(server.Name)), "server": server.Data(),
-		"software": offer.software, "tools": toolsData(server.Name, offer.tools), "count": len(offer.tools), "warnings": offer.warned(),
+		"name": server.Name, "scope": string(s.root.Space), "path": s.root.Display(mcpclient.ServerPath(server.Name)), "server": offer.Server.Data(),
+		"software": offer.Software, "tools": mcpclient.ToolsData(server.Name, offer.Tools), "count": len(offer.Tools), "warnings": warnings,
 	}, nil
 }
 
@@ -176,7 +177,7 @@ func mcpServers(c *cli.Call) ([]*mcpclient.Server, error) {
 		}
 		s.Headers[key] = value
 	}
-	errs = append(errs, noSecrets(s)...)
+	errs = append(errs, s.CheckSecrets()...)
 	if err := diag.Join("reading arguments", errs); err != nil {
 		return nil, err
 	}
@@ -203,27 +204,6 @@ func checkTypedURL(typed string) error {
 		return e.WithHint("did you mean --url http://%s?", typed)
 	}
 	return e.WithHint("servers are reached by http and https, for example --url https://docs.example.com/mcp; one on this machine by its command: rye mcp add NAME -- COMMAND")
-}
-
-// noSecrets refuses values that may be some: items are shared.
-func noSecrets(s *mcpclient.Server) (errs []error) {
-	for what, values := range map[string]map[string]string{"variable": s.Env, "header": s.Headers} {
-		for _, key := range slices.Sorted(maps.Keys(values)) {
-			if !refersOnly(values[key]) {
-				name := strings.ToUpper(strings.ReplaceAll(key, "-", "_"))
-				errs = append(errs, diag.New(diag.Usage, "adding MCP server %s: the value of %s %s stands in the open, and items are shared", s.Name, what, key).
-					WithHint("put the value into your environment and refer to it: %s='${%s}'; what is no secret may be a default: '${%s:-VALUE}'", key, name, name))
-			}
-		}
-	}
-	return errs
-}
-
-// refersOnly reports whether a value refers to a variable. Words around it, as in
-// "Bearer ${TOKEN}", are no secret.
-func refersOnly(value string) bool {
-	s := mcpclient.Server{Command: value}
-	return len(s.Variables()) > 0
 }
 
 // checkServer holds a server against what its item may say.

@@ -30,23 +30,24 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Table(t)
 }
 
-// showMcpOffer shows what a server offers: all of it to who is asked.
-func showMcpOffer(u *cli.UI, o *mcpOffer, asked bool) {
+// showMcpOffer prints what a server offers, in full if the user is about to
+// approve it.
+func showMcpOffer(u *cli.UI, o *mcpclient.Offer, asked bool) {
 	t := &cli.Table{}
-	if o.software != "" {
-		t.Add("  software", o.software)
+	if o.Software != "" {
+		t.Add("  software", o.Software)
 	}
-	t.Add("  protocol", o.server.Protocol)
-	t.Add("  tools", plural(len(o.tools), "tool"))
+	t.Add("  protocol", o.Server.Protocol)
+	t.Add("  tools", plural(len(o.Tools), "tool"))
 	u.Table(t)
 	if asked || u.Detailed {
-		for _, tool := range o.tools {
+		for _, tool := range o.Tools {
 			showMcpTool(u, tool)
 		}
 	} else {
-		showMcpTools(u, o.tools)
+		showMcpTools(u, o.Tools)
 	}
-	for _, f := range o.warnings {
+	for _, f := range o.Warnings {
 		u.Warn("%s", f.Message)
 	}
 }
@@ -117,16 +118,6 @@ func showDiff(u *cli.UI, text string) {
 			u.Out("  %s", u.Style(style, line))
 		}
 	}
-}
-
-func toolsData(server string, tools []mcpclient.Tool) []any {
-	out := []any{}
-	for _, t := range tools {
-		out = append(out, map[string]any{
-			"id": mcpclient.ToolRef(server, t.Name).ID, "name": t.Name, "description": t.Description, "definition": t.Definition(),
-		})
-	}
-	return out
 }
 
 func mcpListData(listed []mcpclient.Listed, tools bool) map[string]any {

@@ -53,7 +53,7 @@ func TestMCPItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	tool := mcpclient.Tool{Name: said.Name, Description: said.Description, InputSchema: said.InputSchema, Annotations: said.Annotations}
-	if !stub.Holds(server, tool) || stub.Ref != (item.Ref{Kind: item.Tool, ID: "mcp/notes/text_x2ecount"}) {
+	if !stub.Matches(server, tool) || stub.Ref != (item.Ref{Kind: item.Tool, ID: "mcp/notes/text_x2ecount"}) {
 		t.Errorf("%+v does not hold for what mcp.md shows", stub)
 	}
 }

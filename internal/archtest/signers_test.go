@@ -20,7 +20,7 @@ func signers() map[string]string {
 		"primary.upgradeLegacy":        "batch.flush",
 		"internal/githook.sign":        "run.record",
 		"cmd/rye.writeManifest":        "recordManifest",
-		"cmd/rye.sign":                 "Record of the same workspace",
+		"internal/project.SignFiles":   "Record of the same workspace",
 		"cmd/rye.cosign":               "recordManifest",
 		"cmd/rye.keyDocuments":         "makeKeyOf and runKeyRotate, with recordDocuments",
 		"cmd/rye.succession":           "runKeyRotate, with recordDocuments",

@@ -52,7 +52,7 @@ func layers() []layer {
 			{"primary", set("exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Execution", []entry{
-			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "item")},
+			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
 			{"exec", set("exec/httpstep", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"exec/httpstep", set("policy", "item")},
 		}},

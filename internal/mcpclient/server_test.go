@@ -133,14 +133,14 @@ func TestStubItem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !stub.Holds(s, tool) || stub.Server != "gh" || stub.Tool != "repo.search" || it.Ref.ID != "mcp/gh/repo_x2esearch" || it.Meta.ExecutorID != httpRuntime {
+	if !stub.Matches(s, tool) || stub.Server != "gh" || stub.Tool != "repo.search" || it.Ref.ID != "mcp/gh/repo_x2esearch" || it.Meta.ExecutorID != httpRuntime {
 		t.Errorf("%+v of %s", stub, it.Ref)
 	}
 	if got := Differences(it, tool); len(got) > 0 {
 		t.Errorf("it differs from itself in %q\n%s", got, text)
 	}
 	tool.Description, tool.Annotations = "other", nil
-	if got := strings.Join(Differences(it, tool), " "); got != "annotations description" || stub.Holds(s, tool) {
+	if got := strings.Join(Differences(it, tool), " "); got != "annotations description" || stub.Matches(s, tool) {
 		t.Errorf("it differs in %q", got)
 	}
 	if text, err = StubItem(s, Tool{Name: "bare", InputSchema: map[string]any{}}); err != nil || !strings.Contains(string(text), "Tool bare of the MCP server gh") {

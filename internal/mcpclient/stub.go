@@ -118,9 +118,8 @@ func ReadStub(it *resolve.Item) (*Stub, error) {
 	return s, nil
 }
 
-// Holds reports whether the item is the one that would be written for the tool of
-// the server as both are now.
-func (s *Stub) Holds(server *Server, t Tool) bool {
+// Matches reports whether the item matches the current server and tool.
+func (s *Stub) Matches(server *Server, t Tool) bool {
 	hash, err := t.Hash()
 	return err == nil && s.Tool == t.Name && s.Definition == hash && s.Reached == server.Reached()
 }

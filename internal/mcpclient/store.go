@@ -1,0 +1,210 @@
+package mcpclient
+
+import (
+	"cmp"
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/stagedir"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// stagePrefix begins the names of staging directories in the cache.
+const stagePrefix = "mcp-"
+
+// Store adds, changes and removes the servers of one space with the items of
+// their tools. Close must be called.
+type Store struct {
+	p    StoreParams
+	lock *filelock.Lock
+}
+
+// StoreParams are the parameters of OpenStore. Sign is required by Write only.
+type StoreParams struct {
+	Resolver *resolve.Resolver
+	Root     *space.Root // the space's own root
+	// Sign returns the given files, which are below .ai, with signatures. A file
+	// that has a trusted signature is returned unchanged.
+	Sign func(ctx context.Context, files map[string][]byte) (map[string][]byte, error)
+}
+
+// OpenStore waits until no other process changes the servers of the space.
+func OpenStore(ctx context.Context, p StoreParams) (*Store, error) {
+	s := &Store{p: p}
+	if err := s.checkLinks("cache"); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.lock, err = filelock.Acquire(ctx, p.Root.Path("cache/mcp.lock")); err != nil {
+		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w", err)
+	}
+	stagedir.Sweep(p.Root.Path("cache"), stagePrefix)
+	return s, nil
+}
+
+// Close permits other processes to change the servers of the space.
+func (s *Store) Close() { _ = s.lock.Release() }
+
+// ServerPath returns the path of a server's item below .ai.
+func ServerPath(server string) string { return "tools/" + ServerRef(server).ID + ".yaml" }
+
+// ToolPath returns the path of the item of a tool below .ai.
+func ToolPath(server, tool string) string { return "tools/" + ToolRef(server, tool).ID + ".yaml" }
+
+// toolDir returns the directory of the items of a server's tools below .ai.
+func toolDir(server string) string { return path.Join("tools", Folder, server) }
+
+// Find returns a server of this space; its Err may be set.
+func (s *Store) Find(ctx context.Context, name string) (*Listed, error) {
+	all, err := List(ctx, s.p.Resolver, false)
+	if err != nil {
+		return nil, err
+	}
+	e := diag.New(diag.ItemNotFound, "finding MCP server %q: not found in the %s space", name, s.p.Root.Space).WithReason("mcp_unknown")
+	var names []string
+	elsewhere := ""
+	for i, l := range all {
+		switch {
+		case l.Root == s.p.Root && l.Name == name:
+			return &all[i], nil
+		case l.Root == s.p.Root:
+			names = append(names, l.Name)
+		case l.Name == name && elsewhere == "":
+			elsewhere = l.Path
+		}
+	}
+	if elsewhere != "" {
+		return nil, e.WithReason("mcp_other_space").WithDetail("path", elsewhere)
+	}
+	if near := suggest.Nearest(name, names); near != "" {
+		return nil, e.WithReason("nearest").WithDetail("nearest", near)
+	}
+	return nil, e
+}
+
+// CheckNew returns an error if the space has a server of that name, in any case:
+// some file systems do not distinguish case.
+func (s *Store) CheckNew(ctx context.Context, name string) error {
+	all, err := List(ctx, s.p.Resolver, false)
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		if l.Root == s.p.Root && strings.EqualFold(l.Name, name) {
+			return diag.New(diag.AmbiguousItem, "adding MCP server %s: %s exists", name, l.Path).
+				WithReason("mcp_exists").WithDetail("server", l.Name)
+		}
+	}
+	return s.CheckTools(ctx, name)
+}
+
+// CheckTools returns an error if the directory of a server's tools contains any
+// other file: Write and Remove replace the whole directory.
+func (s *Store) CheckTools(ctx context.Context, name string) error {
+	return s.p.Root.Walk(toolDir(name), func(e space.Entry) error {
+		if e.Err == nil && path.Dir(e.Rel) == toolDir(name) {
+			it, err := s.p.Resolver.File(ctx, s.p.Root, e.Rel)
+			if err == nil && it.Meta.Config["server"] == ServerRef(name).ID {
+				return nil
+			}
+		}
+		return diag.New(diag.AmbiguousItem, "changing MCP server %s: %s is not one of its tools", name, s.p.Root.Display(e.Rel)).
+			WithReason("mcp_foreign_file").WithDetail("directory", s.p.Root.Display(toolDir(name)))
+	})
+}
+
+// Write signs the items of a server and its tools, given by path below .ai, and
+// replaces the existing ones. The directory of the tools is replaced first: a
+// server must not be listed before its tools exist.
+func (s *Store) Write(ctx context.Context, name string, files map[string][]byte) error {
+	files, err := s.p.Sign(ctx, files)
+	if err != nil {
+		return err
+	}
+	if err := s.checkLinks(toolDir(name)); err != nil {
+		return err
+	}
+	fail := func(err error) error {
+		return diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "writing the tools of MCP server %s: %w", name, err)
+	}
+	stage, err := stagedir.New(s.p.Root.Path("cache"), stagePrefix)
+	if err != nil {
+		return fail(err)
+	}
+	defer stage.Close()
+	server := ServerPath(name)
+	dir := stage.Replace(s.p.Root.Path(toolDir(name)))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fail(err)
+	}
+	for _, rel := range slices.Sorted(maps.Keys(files)) {
+		if rel == server {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, path.Base(rel)), files[rel], 0o644); err != nil {
+			return fail(err)
+		}
+	}
+	if err := stage.Commit(); err != nil {
+		return fail(err)
+	}
+	put := s.p.Root.Create
+	if s.p.Root.Exists(server) {
+		put = s.p.Root.Write
+	}
+	if err := put(server, files[server]); err != nil {
+		stage.Undo()
+		return err
+	}
+	return nil
+}
+
+// Remove removes a server and its tools.
+func (s *Store) Remove(l *Listed) error {
+	if err := s.checkLinks(toolDir(l.Name)); err != nil {
+		return err
+	}
+	fail := func(err error) error {
+		return diag.New(diag.FileSystemError, "removing MCP server %s: %w", l.Name, err)
+	}
+	stage, err := stagedir.New(s.p.Root.Path("cache"), stagePrefix)
+	if err != nil {
+		return fail(err)
+	}
+	defer stage.Close()
+	if tools := s.p.Root.Path(toolDir(l.Name)); s.p.Root.Exists(toolDir(l.Name)) {
+		stage.Remove(tools)
+	}
+	if err := stage.Commit(); err != nil {
+		return fail(err)
+	}
+	if err := os.Remove(s.p.Root.Path(ServerPath(l.Name))); err != nil {
+		stage.Undo()
+		return fail(err)
+	}
+	for _, dir := range []string{path.Dir(ServerPath(l.Name)), path.Join("tools", Folder)} {
+		_ = os.Remove(s.p.Root.Path(dir)) // fails unless it is empty
+	}
+	return nil
+}
+
+// checkLinks returns an error if rel is reached through a link: such items would
+// not be read.
+func (s *Store) checkLinks(rel string) error {
+	for at := rel; at != "."; at = path.Dir(at) {
+		if fi, err := os.Lstat(s.p.Root.Path(at)); err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
+			return diag.New(diag.PathEscape, "writing below %s: it is a link", s.p.Root.Display(at)).WithReason("linked_directory")
+		}
+	}
+	return nil
+}

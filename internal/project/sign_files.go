@@ -1,0 +1,103 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+)
+
+// SignFiles signs items that are not on disk yet: files maps paths below .ai of
+// the space of root to contents. It returns a report and the signed contents of
+// each file that has no trusted signature; the contents of the others are
+// returned unchanged. The signatures are in the log when it returns.
+func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Signer, files map[string][]byte) ([]primary.SignReport, map[string][]byte, error) {
+	mem := space.NewFiles(root.Space, memory(files))
+	spaces := *h.Spaces
+	spaces.Roots = slices.Clone(spaces.Roots)
+	for i, r := range spaces.Roots {
+		if r == root {
+			spaces.Roots[i] = mem
+		}
+	}
+	r := h.Verifier(&spaces)
+	verbs := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: h.Env.Now})
+	out := maps.Clone(files)
+	var reports []primary.SignReport
+	var made []primary.SignedFile
+	var findings []diag.Finding
+	for _, rel := range slices.Sorted(maps.Keys(files)) {
+		it, err := r.File(ctx, mem, rel)
+		if err != nil {
+			return nil, nil, err
+		}
+		if it.Verdict.OK() {
+			continue
+		}
+		rep, file, err := verbs.Prepare(ctx, it, key)
+		if err != nil {
+			return nil, nil, err
+		}
+		reports = append(reports, rep)
+		findings = append(findings, rep.Findings...)
+		if rep.Status == primary.Signed {
+			out[file.Rel] = file.Bytes
+			made = append(made, file)
+		}
+	}
+	if err := diag.FromFindings("signing", findings); err != nil {
+		return nil, nil, err
+	}
+	return reports, out, verbs.Record(ctx, made)
+}
+
+// memory implements space.Files over contents by path.
+type memory map[string][]byte
+
+// Read implements space.Files.
+func (m memory) Read(rel string, limit int64) ([]byte, error) {
+	b, ok := m[rel]
+	switch {
+	case !ok:
+		return nil, &fs.PathError{Op: "reading", Path: rel, Err: fs.ErrNotExist}
+	case int64(len(b)) > limit:
+		return nil, diag.New(diag.TooLarge, "reading %q: it has %d bytes, more than %d", rel, len(b), limit)
+	}
+	return bytes.Clone(b), nil
+}
+
+// Exists implements space.Files.
+func (m memory) Exists(rel string) bool {
+	if _, ok := m[rel]; ok || rel == "." {
+		return true
+	}
+	for r := range m {
+		if strings.HasPrefix(r, rel+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// Executable implements space.Files.
+func (m memory) Executable(string) bool { return false }
+
+// Walk implements space.Files.
+func (m memory) Walk(rel string, fn func(space.Entry) error) error {
+	for _, r := range slices.Sorted(maps.Keys(m)) {
+		if r == rel || rel == "." || strings.HasPrefix(r, rel+"/") {
+			if err := fn(space.Entry{Rel: r}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
