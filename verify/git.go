@@ -29,8 +29,8 @@ type GitFiles struct {
 	folders map[string]bool
 	double  map[string]bool // paths that a broken tree contains twice
 
-	// beside lists a file next to .ai when it is read.
-	beside func(name string) ([]gitcmd.Entry, error)
+	// list returns the entries at a path next to .ai.
+	list func(name string) ([]gitcmd.Entry, error)
 
 	batch *gitcmd.Batch
 	order []int // of reading ahead, regular files only
@@ -70,13 +70,13 @@ func openGit(ctx context.Context, git *gitcmd.Git, prefix string, list func(name
 		return nil, err
 	}
 	g := newGitFiles(entries, prefix+space.Dir)
-	g.batch, g.beside = batch, list
+	g.batch, g.list = batch, list
 	return g, nil
 }
 
 // ReadSibling returns a file of the same tree next to .ai.
 func (g *GitFiles) ReadSibling(name string, limit int64) (data []byte, executable bool, err error) {
-	list, err := g.beside(name)
+	list, err := g.list(name)
 	if err != nil {
 		return nil, false, err
 	}
