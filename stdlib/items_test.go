@@ -79,7 +79,7 @@ func TestEveryItemIsTrustedAndValid(t *testing.T) {
 			t.Errorf("%s: %s", it.Ref, f)
 		}
 		if it.Meta.Fallback {
-			t.Errorf("%s was read by guess", it.Ref)
+			t.Errorf("%s has guessed values", it.Ref)
 		}
 	})
 }

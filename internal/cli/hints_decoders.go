@@ -5,6 +5,7 @@ import "github.com/ryeos/rye/diag"
 // decodersHints are the hints for fields and values of decoded files.
 func decodersHints() map[situation]string {
 	return map[situation]string{
-		{diag.ValidationFailed, "nearest"}: "did you mean {nearest}?",
+		{diag.ValidationFailed, "nearest"}:   "did you mean {nearest}?",
+		{diag.ParsingError, "python_syntax"}: "run python3 -m py_compile {path} to see the error",
 	}
 }

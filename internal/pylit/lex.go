@@ -16,21 +16,22 @@ const (
 	operator
 )
 
-// token is a piece of the source; col0 tells that it is the first of its
-// logical line and stands at column 0.
+// token is a piece of the source; col0 reports that it is the first of its
+// logical line and is at column 0.
 type token struct {
 	kind     kind
 	pos, end int
 	col0     bool
 }
 
-// lexError says what is wrong at an offset.
+// lexError is an error at an offset.
 type lexError struct {
 	off int
 	msg string
 }
 
-// lexer cuts Python into tokens. Indentation is only told apart from column 0.
+// lexer splits Python into tokens. Of indentation it only records whether there
+// is any.
 type lexer struct {
 	src   string
 	i     int
@@ -54,7 +55,7 @@ func (l *lexer) fail(off int, format string, args ...any) (token, *lexError) {
 	return token{}, &lexError{off, fmt.Sprintf(format, args...)}
 }
 
-// next returns the next token; blank and comment lines give none.
+// next returns the next token; blank and comment lines have none.
 func (l *lexer) next() (token, *lexError) {
 	col0 := false
 	for {
@@ -80,8 +81,8 @@ func (l *lexer) next() (token, *lexError) {
 	}
 }
 
-// indent skips white space at the start of a line and reports column 0; a
-// form feed starts the count anew.
+// indent skips white space at the start of a line and reports whether the column
+// is 0. A form feed resets the column.
 func (l *lexer) indent() bool {
 	zero := true
 	for ; l.i < len(l.src); l.i++ {
@@ -152,7 +153,7 @@ func (l *lexer) visible(c byte, col0 bool) (token, *lexError) {
 	default:
 		n := operatorLen(l.src[p:])
 		if n == 0 {
-			return l.fail(p, "the character %q has no meaning here", firstRune(l.src[p:]))
+			return l.fail(p, "unexpected character %q", firstRune(l.src[p:]))
 		}
 		l.i += n
 	}
@@ -240,7 +241,7 @@ func isNameStart(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z
 func isDigit(c byte) bool     { return c >= '0' && c <= '9' }
 func isQuote(c byte) bool     { return c == '"' || c == '\'' }
 
-// isPrefix reports whether p may stand before a quote.
+// isPrefix reports whether p is a prefix of a string literal.
 func isPrefix(p string) bool {
 	if len(p) > 2 {
 		return false

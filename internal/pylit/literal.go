@@ -5,7 +5,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 )
 
-// Why a value is not a literal.
+// Reasons why a value is not a literal.
 const (
 	whyExpression = "a call, name or expression"
 	whyDepth      = "nested deeper than 64"
@@ -18,15 +18,15 @@ const (
 )
 
 // reader evaluates the tokens of one value: what Python's ast.literal_eval
-// accepts, less what package tree cannot hold.
+// accepts, without the values that package tree does not have.
 type reader struct {
-	s      *scanner
-	t      []token
-	i      int
-	depth  int
-	places map[string]diag.Pos
-	why    string
-	off    int
+	s         *scanner
+	t         []token
+	i         int
+	depth     int
+	positions map[string]diag.Pos
+	why       string
+	off       int
 }
 
 func (r *reader) fail(t token, why string) bool {
@@ -55,7 +55,7 @@ func (r *reader) accept(op string) bool {
 
 func (r *reader) mark(p string, t token) {
 	if p != longPath {
-		r.places[p] = r.s.pos(t.pos)
+		r.positions[p] = r.s.pos(t.pos)
 	}
 }
 
@@ -69,9 +69,9 @@ func (r *reader) list(p string) (any, bool) {
 	return r.elements(p, "")
 }
 
-// separator returns "," or ":" if one of them stands before the bracket around
-// this place is closed. Looking ahead keeps the reader from reading any value
-// twice, which would double the work with every nested bracket.
+// separator returns "," or ":" if one of them follows before the enclosing
+// bracket is closed. Looking ahead avoids parsing a value twice, which would
+// double the work with every nested bracket.
 func (r *reader) separator() string {
 	depth := 0
 	for _, t := range r.t[r.i:] {
@@ -94,7 +94,7 @@ func (r *reader) separator() string {
 	return ""
 }
 
-// value reads one literal.
+// value parses one literal.
 func (r *reader) value(p string) (any, bool) {
 	t, text := r.peek()
 	if r.depth++; r.depth > maxDepth {
@@ -144,7 +144,8 @@ func (r *reader) compound(p string, t token, text string) (any, bool) {
 	return nil, r.fail(t, whyExpression)
 }
 
-// signed reads the number after a sign, itself perhaps signed or in brackets.
+// signed parses the number after a sign, which may have a sign or brackets of its
+// own.
 func (r *reader) signed(t token, minus bool) (any, bool) {
 	n, text := r.peek()
 	if n.kind == number {
@@ -192,7 +193,7 @@ func (r *reader) elements(p, closing string) (any, bool) {
 	return out, true
 }
 
-// ends reports whether the current token is that bracket, or none for "".
+// ends reports whether the current token is the bracket, or the last one for "".
 func (r *reader) ends(closing string) bool {
 	t, text := r.peek()
 	return text == closing && (t.kind == operator || closing == "")
@@ -252,11 +253,12 @@ func (s *scanner) duplicate(t token, key string) {
 	if len(s.findings) < maxWarnings {
 		p := s.pos(t.pos)
 		s.findings = append(s.findings, diag.Warnf(diag.ValidationFailed, p.Line, p.Column,
-			"the key %q is given twice in one dictionary, the last one counts", key))
+			"the key %q is given twice in one dictionary, the last one is used", key))
 	}
 }
 
-// longPath stands for a path too long to keep, and for places nobody asked for.
+// longPath replaces a path that is too long to keep, or whose position is not
+// recorded.
 const longPath = "\x00"
 
 func path(parent, key string) string {

@@ -26,8 +26,8 @@ func (r *reader) number(t token, text string, minus bool) (any, bool) {
 	return r.float(t, digits, minus)
 }
 
-// withoutUnderscores removes underscores that stand between digits, or after
-// the prefix of a base.
+// withoutUnderscores removes underscores between digits, or after the prefix of a
+// base.
 func withoutUnderscores(s string) (string, bool) {
 	if strings.IndexByte(s, '_') < 0 {
 		return s, true
@@ -97,7 +97,7 @@ func (r *reader) text() (any, bool) {
 	return b.String(), true
 }
 
-// unquote appends the text of one string literal, or says why there is none.
+// unquote appends the text of one string literal, or returns why it has none.
 func unquote(b *strings.Builder, literal string) (why string) {
 	prefix, d, i := opening(literal, 0)
 	switch {
@@ -140,7 +140,7 @@ func unescape(b *strings.Builder, s string) (why string) {
 	}
 }
 
-// escape appends what the escape after a backslash stands for and returns its
+// escape appends the meaning of the escape after a backslash and returns its
 // length. An unknown escape stays as it is written.
 func escape(b *strings.Builder, s string) (n int, why string) {
 	const simple, meaning = `\'"abfnrtv`, "\\'\"\a\b\f\n\r\t\v"

@@ -8,27 +8,27 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// assignment is the last thing a name was given.
+// assignment is the last value of a name.
 type assignment struct {
-	value  any
-	places map[string]diag.Pos
-	why    string // why it is not a literal, "" when it is
-	off    int    // where the reason stands
+	value     any
+	positions map[string]diag.Pos
+	why       string // why it is not a literal, "" if it is
+	off       int    // of the reason
 }
 
-// scanner cuts the tokens into logical lines and keeps the assignments.
+// scanner splits the tokens into logical lines and keeps the assignments.
 type scanner struct {
 	lexer
 	lines    []int // offsets where lines start
 	names    map[string]assignment
-	sure     map[string]bool // names read before the damage
+	sure     map[string]bool // names from before the error
 	damaged  bool
 	resyncs  int
 	findings []diag.Finding
 
 	begun bool    // a logical line has begun
 	start int     // offset of its first token
-	top   bool    // it stands at column 0 and opens no block
+	top   bool    // it is at column 0 and opens no block
 	keep  bool    // the statement may still be an assignment
 	stmt  []token // its tokens while keep
 }
@@ -39,7 +39,8 @@ func newScanner(src string) *scanner {
 	return s
 }
 
-// lineStarts counts "\n", "\r\n" and "\r" as line ends, as Python does.
+// lineStarts returns the offsets of lines, which end with "\n", "\r\n" or "\r" as
+// in Python.
 func lineStarts(src string) []int {
 	starts := []int{0}
 	for i := 0; i < len(src); i++ {
@@ -77,8 +78,8 @@ func (s *scanner) run() {
 	}
 }
 
-// add takes one token of the current logical line. Only what can still become
-// an assignment is kept.
+// add adds one token to the current logical line, unless it can no longer be an
+// assignment.
 func (s *scanner) add(t token) {
 	if !s.begun {
 		s.begun, s.start = true, t.pos
@@ -104,7 +105,7 @@ func (s *scanner) endStatement() {
 	s.stmt, s.keep = s.stmt[:0], s.top
 }
 
-// assign reads NAME {= NAME} = value and NAME: T = value.
+// assign parses NAME {= NAME} = value and NAME: T = value.
 func (s *scanner) assign(stmt []token) {
 	targets := []string{s.text(stmt[0])}
 	rest := stmt[2:]
@@ -147,9 +148,9 @@ func (s *scanner) afterAnnotation(ts []token) []token {
 	return nil
 }
 
-// read evaluates the tokens of a value.
+// read parses the tokens of a value.
 func (s *scanner) read(n string, ts []token) assignment {
-	r := reader{s: s, t: ts, places: map[string]diag.Pos{}}
+	r := reader{s: s, t: ts, positions: map[string]diag.Pos{}}
 	v, ok := r.list(path("", n))
 	if ok && r.i < len(r.t) {
 		ok = r.fail(r.t[r.i], whyExpression)
@@ -157,12 +158,12 @@ func (s *scanner) read(n string, ts []token) assignment {
 	if !ok {
 		return assignment{why: r.why, off: r.off}
 	}
-	return assignment{value: v, places: r.places}
+	return assignment{value: v, positions: r.positions}
 }
 
-// recover goes on at the next name in column 0 after the damaged statement's
-// first line. The number of such steps is bounded, because each may read to
-// the end of the file; what remains then is read line by line.
+// recover continues at the next name in column 0 after the first line of the
+// damaged statement. The number of recoveries is bounded, because each may read
+// to the end of the file; after that every line is parsed on its own.
 func (s *scanner) recover(err *lexError) bool {
 	if !s.damaged {
 		s.markDamaged(err)
@@ -189,9 +190,8 @@ func (s *scanner) markDamaged(err *lexError) {
 		s.sure[n] = true
 	}
 	p := s.pos(err.off)
-	f := diag.Warnf(diag.ParsingError, p.Line, p.Column, "%s: names after this place are read by guess", err.msg)
-	f.Fix = "mend the file until python3 -m py_compile accepts it"
-	s.findings = append(s.findings, f)
+	f := diag.Warnf(diag.ParsingError, p.Line, p.Column, "%s: values after this position are guesses", err.msg)
+	s.findings = append(s.findings, f.WithReason("python_syntax"))
 }
 
 func (s *scanner) reset(at int) {
@@ -209,7 +209,7 @@ func (s *scanner) nextTop(off int) int {
 	return len(s.src)
 }
 
-// scanLines reads every remaining line as a file of its own.
+// scanLines parses every remaining line as a file of its own.
 func (s *scanner) scanLines(from int) {
 	whole := s.src
 	for from < len(whole) {
@@ -236,8 +236,8 @@ func (s *scanner) oneLine() {
 	}
 }
 
-// checkCoding refuses a declared encoding other than UTF-8: Python would read
-// other text than the one that is shown and signed.
+// checkCoding refuses a declared encoding other than UTF-8: Python would decode
+// the file to another text than the one that is displayed and signed.
 func (s *scanner) checkCoding() {
 	rest := s.src
 	for n := 1; n <= 2; n++ {

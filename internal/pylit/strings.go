@@ -2,7 +2,7 @@ package pylit
 
 import "strings"
 
-// delimiter is what ends a string literal.
+// delimiter is the end of a string literal.
 type delimiter struct {
 	quote  byte
 	triple bool
@@ -84,7 +84,7 @@ func (l *lexer) stringPart(i int, d delimiter, fields bool, depth int) (int, *le
 }
 
 // skipField returns the end of the replacement field whose text starts at i
-// (PEP 701: it may hold any quotes, and fields of its own).
+// (PEP 701: it may contain any quotes, and fields of its own).
 func (l *lexer) skipField(i int, d delimiter, depth int) (int, *lexError) {
 	start, open := i-1, 0
 	for i < len(l.src) {
@@ -97,7 +97,7 @@ func (l *lexer) skipField(i int, d delimiter, depth int) (int, *lexError) {
 			open++
 		case c == ')' || c == ']' || c == '}':
 			if open--; open < 0 {
-				return 0, &lexError{i, "a replacement field holds an unmatched bracket"}
+				return 0, &lexError{i, "a replacement field has an unmatched bracket"}
 			}
 		case c == '#':
 			i = lineEnd(l.src, i)
