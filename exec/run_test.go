@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -101,6 +102,17 @@ func TestFailureMessageOfTool(t *testing.T) {
 	r := &Result{ReturnCode: 1, Data: resultData(out, false)}
 	err := r.failure(&Plan{Chain: &Chain{Elements: []*resolve.Item{{Ref: tool("t")}}}}, proc.Result{ExitCode: 1})
 	if e, ok := err.(*diag.Error); !ok || e.Message != "running tool:t: no key" || e.Reason != "tool_suggestion" || e.Details["suggestion"] != "set KEY" || !e.Retryable {
+		t.Errorf("%+v", err)
+	}
+}
+
+// The reason of a tool selects a hint for tools, and no other hint.
+func TestFailureReasonOfTool(t *testing.T) {
+	out := []byte(`{"success":false,"error":{"message":"bad","reason":"settings","details":{"config":"web/search","path":"/etc"}}}`)
+	r := &Result{ReturnCode: 1, Data: resultData(out, false)}
+	err := r.failure(&Plan{Chain: &Chain{Elements: []*resolve.Item{{Ref: tool("t")}}}}, proc.Result{ExitCode: 1})
+	var e *diag.Error
+	if !errors.As(err, &e) || e.Reason != "tool:settings" || e.Details["config"] != "web/search" || e.Details["path"] != nil {
 		t.Errorf("%+v", err)
 	}
 }

@@ -305,8 +305,7 @@ func TestRedirects(t *testing.T) {
 		saw = append(saw, strings.Join([]string{r.Method, r.URL.Path, r.Header.Get("Authorization"), r.Header.Get("X-Api-Key"), r.Header.Get("Accept"), r.Header.Get("Content-Type"), string(b)}, "|"))
 	}
 	other := server(t, func(_ http.ResponseWriter, r *http.Request) { note(r) })
-	var first string
-	first = server(t, func(w http.ResponseWriter, r *http.Request) {
+	first := server(t, func(w http.ResponseWriter, r *http.Request) {
 		note(r)
 		var status int
 		var to string

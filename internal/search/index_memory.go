@@ -118,16 +118,17 @@ func (x *Index) corpus(ctx context.Context, f *fields, roots []*space.Root) (cor
 	var notes []string
 	var all []source
 	for i, root := range roots {
-		why, s := ready(root), source{root: i}
-		if why == "" {
+		note := ready(root)
+		if note == "" {
+			var src source
 			var err error
-			if s, why, err = x.source(ctx, f, root, i); err != nil {
+			if src, note, err = x.source(ctx, f, root, i); err != nil {
 				return nil, nil, err
 			}
-			all = append(all, s)
+			all = append(all, src)
 		}
-		if why != "" {
-			notes = append(notes, why)
+		if note != "" {
+			notes = append(notes, note)
 		}
 	}
 	return x.mem.viewOf(f, roots, all), notes, nil
