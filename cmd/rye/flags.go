@@ -9,10 +9,8 @@ import (
 	"github.com/ryeos/rye/lock"
 )
 
-// lockedFlag is --locked of a command.
-func lockedFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "locked", Usage: "use only what rye.lock names (the default in CI)"}
-}
+// lockedUsage is the text of --locked.
+const lockedUsage = "use only locked items and bundles (the default in CI)"
 
 // until reads an instant: a date, an RFC 3339 time, or a span from now.
 func until(text string, now time.Time) (time.Time, error) {

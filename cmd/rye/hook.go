@@ -27,7 +27,11 @@ publish. git runs none of them for cherry-pick, rebase, am and revert, nor with
 	}
 }
 
+// hookInstallOptions are the flags of rye hook install.
+type hookInstallOptions struct{ print string }
+
 func hookInstallCommand() *cli.Command {
+	var o hookInstallOptions
 	return &cli.Command{
 		Name: "install", Usage: "install the git hooks of this repository",
 		Long: `Installs pre-commit, pre-merge-commit and pre-push where git looks for them, also
@@ -36,14 +40,14 @@ and runs first. --print shows what to write for another manager of hooks: pre-co
 lefthook or husky.`,
 		Examples: []string{"rye hook install", "rye hook install --print lefthook"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
-		Flags:    []cli.Flag{&cli.StringFlag{Name: "print", Usage: "print the settings for `MANAGER` and install nothing"}},
-		Run:      runHookInstall,
+		Flags:    []cli.Flag{cli.String(&o.print, "print", "print the settings for `MANAGER` and install nothing")},
+		Run:      func(ctx context.Context, c *cli.Call) error { return runHookInstall(ctx, c, &o) },
 	}
 }
 
-func runHookInstall(ctx context.Context, c *cli.Call) error {
-	if c.IsSet("print") {
-		return printHook(c, c.Str("print"))
+func runHookInstall(ctx context.Context, c *cli.Call, o *hookInstallOptions) error {
+	if c.Given(&o.print) {
+		return printHook(c, o.print)
 	}
 	done, err := installHooks(ctx, c)
 	if err != nil {

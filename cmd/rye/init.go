@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -16,26 +15,35 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// initOptions are the flags of rye init. The key that it can make takes the same
+// --owner as rye key new.
+type initOptions struct {
+	owner   string
+	hook    bool
+	mcp, ci string
+}
+
 func initCommand() *cli.Command {
+	var o initOptions
 	return &cli.Command{
 		Name: "init", Group: "Items",
 		Usage: "make a project here", Args: "[DIR]",
-		Long: `Makes .ai with its folders, rye.yaml, and the lines in .gitattributes and
-.gitignore that keep git from changing signed bytes. Without a key of your own it
-offers to make one at a terminal, and prints the command elsewhere. It is safe to
-repeat: what is there stays. --hook installs the git hooks, as rye hook install
-does; --ci writes a workflow that verifies every push with the keys of the variable
-RYE_TRUST_ROOT.`,
+		Long: `Makes .ai with its directories, rye.yaml, and the lines in .gitattributes and
+.gitignore that keep git from changing signed bytes. Existing files stay, so that the
+command can be repeated. If you have no key, it offers to make one at a terminal and
+prints the command elsewhere.
+
+--hook installs the git hooks, as rye hook install does. --ci writes a workflow that
+verifies every push with the keys in the variable RYE_TRUST_ROOT.`,
 		Examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github", "rye init --mcp claude"},
 		Codes:    []diag.Code{diag.FileSystemError, diag.SourceNotFound},
-		// The same flags as rye key new, for the key that it may make.
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "owner", Usage: "`NAME` on a new key"},
-			&cli.BoolFlag{Name: "hook", Usage: "install the git hooks too"},
-			&cli.StringFlag{Name: "mcp", Usage: "write the settings that let `CLIENT` start rye serve here: claude, codex, cursor or vscode"},
-			&cli.StringFlag{Name: "ci", Usage: "write a workflow for `SYSTEM` too: github or gitlab"},
+			cli.String(&o.owner, "owner", "`NAME` on a new key"),
+			cli.Bool(&o.hook, "hook", "also install the git hooks"),
+			cli.String(&o.mcp, "mcp", "also configure `CLIENT`: "+strings.Join(mcpClients(), ", ")).OneOf(mcpClients()...),
+			cli.String(&o.ci, "ci", "also write a workflow for `SYSTEM`: github or gitlab").OneOf(ciSystems()...),
 		},
-		Run: runInit,
+		Run: func(ctx context.Context, c *cli.Call) error { return runInit(ctx, c, &o) },
 	}
 }
 
@@ -47,19 +55,19 @@ func initLines() map[string][]string {
 	}
 }
 
-func runInit(ctx context.Context, c *cli.Call) error {
+func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
 	dir := c.Base
 	if c.Arg(0) != "" {
 		dir = c.Path(c.Arg(0))
 	}
-	if err := cmp.Or(checkExtras(c), notInside(dir)); err != nil {
+	if err := notInside(dir); err != nil {
 		return err
 	}
 	made, err := initProject(dir)
 	if err != nil {
 		return err
 	}
-	more, hooks, err := initExtras(ctx, c, dir)
+	more, hooks, err := initExtras(ctx, c, dir, o)
 	if err != nil {
 		return err
 	}

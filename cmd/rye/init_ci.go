@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -19,36 +18,22 @@ import (
 // ciSystems are the systems that init writes workflows for.
 func ciSystems() []string { return []string{"github", "gitlab"} }
 
-// checkExtras refuses an unknown --ci or --mcp before anything is written.
-func checkExtras(c *cli.Call) error {
-	if c.IsSet("mcp") {
-		if err := oneOf("--mcp", c.Str("mcp"), mcpClients()); err != nil {
-			return err
-		}
-	}
-	name := c.Str("ci")
-	if !c.IsSet("ci") || slices.Contains(ciSystems(), name) {
-		return nil
-	}
-	return oneOf("--ci", name, ciSystems())
-}
-
-// initExtras does what --hook, --ci and --mcp ask for, in the project that init made.
-func initExtras(ctx context.Context, c *cli.Call, dir string) (made []string, hooks []githook.Installed, err error) {
+// initExtras installs the hooks and writes the workflow and the client's settings.
+func initExtras(ctx context.Context, c *cli.Call, dir string, o *initOptions) (made []string, hooks []githook.Installed, err error) {
 	at := *c
 	at.Base = dir
-	if c.Bool("hook") {
+	if o.hook {
 		if hooks, err = installHooks(ctx, &at); err != nil {
 			return nil, nil, err
 		}
 	}
-	if system := c.Str("ci"); system != "" {
-		if made, err = writeWorkflow(ctx, &at, system); err != nil {
+	if o.ci != "" {
+		if made, err = writeWorkflow(ctx, &at, o.ci); err != nil {
 			return nil, nil, err
 		}
 	}
-	if client := c.Str("mcp"); client != "" {
-		file, err := writeClient(&at, client)
+	if o.mcp != "" {
+		file, err := writeClient(&at, o.mcp)
 		return append(made, file...), hooks, err
 	}
 	return made, hooks, nil

@@ -12,41 +12,48 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
+// keyLogOptions are the flags of rye key log.
+type keyLogOptions struct {
+	check bool
+	limit int
+}
+
 func keyLogCommand() *cli.Command {
+	o := keyLogOptions{limit: 20}
 	return &cli.Command{
-		Name: "log", Usage: "show what was signed here, and check that nothing of it was changed",
-		Long: `Every signature made with your account is written down before the signed file is:
-when, by what (the command line, the commit hook, an agent), for which item, with
-which key. Each line holds the hash of the one before. --check goes along the whole
-chain and names the lines where it does not hold. It cannot notice when all of the
-log was written anew: whoever has your account can do that.`,
+		Name: "log", Usage: "show or check the log of your signatures",
+		Long: `rye records every signature that your account makes before it writes the signed file:
+the time, the surface (command line, commit hook or agent), the item and the key. Each
+line contains the hash of the line before. --check verifies the whole chain and names
+the lines that do not match. It cannot detect a log that was rewritten completely:
+every program with your account can do that.`,
 		Examples: []string{"rye key log", "rye key log --limit 0 --json", "rye key log --check"},
 		Codes:    []diag.Code{diag.TranscriptBroken, diag.FileSystemError},
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "check", Usage: "check the chain of hashes; show no entries"},
-			&cli.IntFlag{Name: "limit", Value: 20, Usage: "show the newest `N` entries; 0 shows all"},
+			cli.Bool(&o.check, "check", "check the chain of hashes; show no entries"),
+			cli.Int(&o.limit, "limit", "show the newest `N` entries, 0 for all"),
 		},
-		Run: runKeyLog,
+		Run: func(ctx context.Context, c *cli.Call) error { return runKeyLog(ctx, c, &o) },
 	}
 }
 
-func runKeyLog(ctx context.Context, c *cli.Call) error {
-	limit := c.Int("limit")
+func runKeyLog(ctx context.Context, c *cli.Call, o *keyLogOptions) error {
+	limit := o.limit
 	if limit < 0 {
-		return diag.New(diag.Usage, "reading flag --limit: %d is less than 0", limit).WithHint("0 shows all")
+		return diag.New(diag.Usage, "reading flag --limit: %d is less than 0", limit)
 	}
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	if c.Bool("check") {
+	if o.check {
 		limit = 1
 	}
 	rep, err := h.AuditLog().Read(ctx, limit)
 	if err != nil {
 		return err
 	}
-	if c.Bool("check") {
+	if o.check {
 		data := map[string]any{"path": rep.Path, "total": rep.Total, "findings": append([]diag.Finding{}, rep.Findings...)}
 		return c.UI.Report(rep.Err(), data, rep.Findings, func() { showCheckedLog(c.UI, rep) })
 	}

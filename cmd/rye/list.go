@@ -5,26 +5,40 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// listOptions are the flags of rye list.
+type listOptions struct {
+	space   space.Name
+	bundles bool
+}
+
 func listCommand() *cli.Command {
+	var o listOptions
 	return &cli.Command{
 		Name: "list", Group: "Items",
 		Usage: "list items of every space", Args: "[KIND]",
-		Long: `The item that a run would use comes first; one that it shadows is marked. Support
-files are not items and are left out.`,
+		Long: `Of several items with one id, the one that a run uses comes first and the shadowed
+ones are marked. Support files are not items and are not listed.`,
 		Examples: []string{"rye list", "rye list tool --space project", "rye list --bundles", "rye list --json"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"},
-			&cli.BoolFlag{Name: "bundles", Usage: "list the bundles of rye.lock and how they are installed"},
+			cli.String(&o.space, "space", "only `SPACE`: project, user or system").OneOf(spaceNames()...),
+			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
-		Complete: completeKinds,
-		Run:      runList,
+		Exclusive: [][]any{{&o.space, &o.bundles}},
+		Complete:  completeKinds,
+		Run:       func(ctx context.Context, c *cli.Call) error { return runList(ctx, c, &o) },
 	}
+}
+
+// spaceNames are the values of --space.
+func spaceNames() []string {
+	return []string{string(space.Project), string(space.User), string(space.System)}
 }
 
 // listed is one line of the list.
@@ -37,16 +51,13 @@ type listed struct {
 	Description string `json:"description,omitempty"`
 }
 
-func runList(ctx context.Context, c *cli.Call) error {
-	if c.Bool("bundles") {
+func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
+	if o.bundles {
 		return listBundles(ctx, c)
 	}
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
-	}
-	if s := c.Str("space"); s != "" && s != string(space.Project) && s != string(space.User) && s != string(space.System) {
-		return diag.New(diag.Usage, "listing items: %q is no space", s).WithHint("write project, user or system")
 	}
 	table, err := h.Resolver.Table(ctx)
 	if err != nil {
@@ -54,7 +65,7 @@ func runList(ctx context.Context, c *cli.Call) error {
 	}
 	for _, root := range h.Spaces.Roots {
 		if err := root.Ready(); err != nil {
-			c.UI.Warn("what it holds is not listed: %s", err)
+			c.UI.Warn("the items of a space are not listed: %s", err)
 		}
 	}
 	items := []listed{}
@@ -62,31 +73,31 @@ func runList(ctx context.Context, c *cli.Call) error {
 		if want := c.Arg(0); want != "" && want != string(ext.Kind) {
 			continue
 		}
-		more, err := listKind(ctx, c, h, ext.Kind)
+		more, err := listKind(ctx, h, ext.Kind, o.space)
 		if err != nil {
 			return err
 		}
 		items = append(items, more...)
 	}
 	if table.Kind(item.Kind(c.Arg(0))) == nil && c.Arg(0) != "" {
-		return diag.New(diag.ItemNotFound, "listing items: %q is no kind", c.Arg(0))
+		return diag.New(diag.ItemNotFound, "listing items: %q is not a kind", c.Arg(0)).WithReason("kinds").WithDetail("kinds", kindNames(table))
 	}
 	return c.UI.Show(map[string]any{"items": items, "total": len(items)}, func() {
 		showItems(c.UI, items)
-		if c.Str("space") == string(space.Project) && h.Spaces.Of(space.Project) == nil {
+		if o.space == space.Project && h.Spaces.Of(space.Project) == nil {
 			c.UI.Note("There is no project here; rye init makes one.")
 		}
 	})
 }
 
-func listKind(ctx context.Context, c *cli.Call, h *project.Project, k item.Kind) ([]listed, error) {
+func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.Name) ([]listed, error) {
 	entries, err := h.Resolver.All(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 	var out []listed
 	for _, e := range entries {
-		if want := c.Str("space"); want != "" && want != string(e.Root.Space) {
+		if only != "" && only != e.Root.Space {
 			continue
 		}
 		it, err := h.Resolver.Open(ctx, e)
@@ -115,4 +126,13 @@ func showItems(u *cli.UI, items []listed) {
 		t.Add(name, i.Version, i.Space, i.Trust, i.Description)
 	}
 	u.Table(t)
+}
+
+// kindNames returns the kinds that the extractors declare.
+func kindNames(table *extract.Table) []string {
+	var out []string
+	for _, ext := range table.All() {
+		out = append(out, string(ext.Kind))
+	}
+	return out
 }

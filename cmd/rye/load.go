@@ -10,34 +10,41 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// loadOptions are the flags of rye load.
+type loadOptions struct {
+	from, to space.Name
+	force    bool
+}
+
 func loadCommand() *cli.Command {
+	var o loadOptions
 	return &cli.Command{
 		Name: "load", Group: "Items",
-		Usage: "print a verified item, or copy it into a space of yours", Args: "REF",
-		Long: `Prints the item's text. --to copies it, byte for byte, to the same id in the
-project or user space, where you may edit it; it then shadows the original. The
-copy keeps its signature. That of a system item counts for the original alone, so
-sign the copy before you use it, and any copy after you changed it.`,
+		Usage: "print a verified item, or copy it into your space", Args: "REF",
+		Long: `Prints the item's text. --to copies it, byte for byte, to the same id in the project
+or user space, where you can edit it; the copy shadows the original. The signature of
+a system item is valid for the original only: sign its copy before you use it, and
+every copy that you change.`,
 		Examples: []string{"rye load knowledge:rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "read the copy of `SPACE`: project, user or system"},
-			&cli.StringFlag{Name: "to", Usage: "copy into `SPACE`: project or user"},
-			&cli.BoolFlag{Name: "force", Usage: "replace a file that is there"},
+			cli.String(&o.from, "from", "read the item of `SPACE`: project, user or system").OneOf(spaceNames()...),
+			cli.String(&o.to, "to", "copy into `SPACE`: project or user").OneOf(string(space.Project), string(space.User)),
+			cli.Bool(&o.force, "force", "replace an existing file"),
 		},
+		Needs:    []cli.Need{{Flag: &o.force, With: &o.to}},
 		Complete: completeItems(),
-		Run:      runLoad,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runLoad(ctx, c, &o) },
 	}
 }
 
-func runLoad(ctx context.Context, c *cli.Call) error {
+func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	to := space.Name(c.Str("to"))
-	if to != "" { // what was asked is checked before the item is
-		if _, err := h.Verbs.Target(to); err != nil {
+	if o.to != "" { // an impossible target is reported before the item is read
+		if _, err := h.Verbs.Target(o.to); err != nil {
 			return err
 		}
 	}
@@ -45,22 +52,22 @@ func runLoad(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	it, err := h.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Source: space.Name(c.Str("from"))})
+	it, err := h.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Source: o.from})
 	if err != nil {
 		return err
 	}
-	if to == "" {
+	if o.to == "" {
 		data := map[string]any{"ref": ref.String(), "path": it.Path(), "digest": it.Digest, "trust": it.Verdict, "content": string(it.Bytes)}
 		return c.UI.Show(data, func() { c.UI.Text(string(it.Bytes)) })
 	}
-	file, err := h.Verbs.Copy(ctx, it, to, c.Bool("force"))
+	file, err := h.Verbs.Copy(ctx, it, o.to, o.force)
 	if err != nil {
 		return err
 	}
 	return c.UI.Show(map[string]any{"ref": ref.String(), "from": it.Path(), "to": file}, func() {
 		c.UI.Out("copied %s to %s", it.Path(), file)
 		if it.Root.Embedded() {
-			c.UI.Note("Its signature counts in the system space only: rye sign %s makes the copy yours.", ref)
+			c.UI.Note("Its signature is valid in the system space only; sign the copy with rye sign %s.", ref)
 		}
 	})
 }

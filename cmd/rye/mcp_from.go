@@ -34,7 +34,7 @@ func mcpFrom(c *cli.Call) ([]*mcpclient.Server, error) {
 	if err == nil && fi.Size() > maxMCPFile {
 		return nil, diag.New(diag.TooLarge, "%s: it has more than %d bytes", doing, maxMCPFile)
 	}
-	b, err := readParams(f)
+	b, err := readBounded(f)
 	if err != nil {
 		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "%s: %w", doing, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"embed"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -18,7 +19,16 @@ import (
 //go:embed templates
 var templates embed.FS
 
+// newOptions are the flags of rye new.
+type newOptions struct{ lang, description, key string }
+
+// languages are the values of --lang and the extensions of their files.
+func languages() map[string]string {
+	return map[string]string{"python": ".py", "bash": ".sh", "node": ".js", "yaml": ".yaml", "json": ".json"}
+}
+
 func newCommand() *cli.Command {
+	o := newOptions{lang: "python"}
 	return &cli.Command{
 		Name: "new", Group: "Items",
 		Usage: "write a valid, signed item to start from", Args: "KIND ID",
@@ -27,35 +37,31 @@ of --lang: python, bash, node, yaml or json.`,
 		Examples: []string{"rye new tool demo/hello", "rye new tool demo/build --lang bash", "rye new directive triage/label --description 'Label an issue.'"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.AmbiguousItem},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "lang", Value: "python", Usage: "`LANGUAGE` of a tool"},
-			&cli.StringFlag{Name: "description", Usage: "one line of `TEXT`"},
-			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
+			cli.String(&o.lang, "lang", "`LANGUAGE` of a tool").OneOf(slices.Sorted(maps.Keys(languages()))...),
+			cli.String(&o.description, "description", "one line of `TEXT`"),
+			cli.String(&o.key, "key", "sign with this `KEY`"),
 		},
 		Complete: completeKinds,
-		Run:      runNew,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runNew(ctx, c, &o) },
 	}
 }
 
-// template returns the template of a kind and its extension.
-func template(c *cli.Call, kind item.Kind) (string, error) {
-	byLang := map[string]string{"python": ".py", "bash": ".sh", "node": ".js", "yaml": ".yaml", "json": ".json"}
+// templateExt returns the extension of the template for a kind.
+func templateExt(kind item.Kind, lang string) (string, error) {
 	ext := map[item.Kind]string{item.Directive: ".md", item.Knowledge: ".md", item.Config: ".yaml"}[kind]
 	if kind == item.Tool {
-		ext = byLang[c.Str("lang")]
-		if ext == "" {
-			return "", diag.New(diag.Usage, "writing a tool: there is no template for language %q", c.Str("lang")).
-				WithHint("write --lang python, bash, node, yaml or json")
-		}
+		ext = languages()[lang]
 	}
 	if ext == "" {
-		return "", diag.New(diag.Usage, "writing a new item: there is no template for kind %q", kind).
-			WithHint("write tool, directive, knowledge or config")
+		return "", diag.New(diag.Usage, "writing a new item: there is no template for kind %q, only for tool, directive, knowledge and config", kind)
 	}
 	return ext, nil
 }
 
-func runNew(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
+	e := envOf(c)
+	e.Key = o.key
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -67,7 +73,7 @@ func runNew(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	ext, err := template(c, ref.Kind)
+	ext, err := templateExt(ref.Kind, o.lang)
 	if err != nil {
 		return err
 	}
@@ -78,7 +84,7 @@ func runNew(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	text, err := fill(c, ref, ext, ownerOf(h, signer))
+	text, err := fill(ref, ext, ownerOf(h, signer), o.description)
 	if err != nil {
 		return err
 	}
@@ -127,18 +133,17 @@ func ownerOf(h *project.Project, s sign.Signer) string {
 	return "me"
 }
 
-func fill(c *cli.Call, ref item.Ref, ext, author string) (string, error) {
+func fill(ref item.Ref, ext, author, description string) (string, error) {
 	b, err := templates.ReadFile("templates/" + string(ref.Kind) + ext)
 	if err != nil {
 		return "", err
 	}
 	title := strings.ReplaceAll(strings.ReplaceAll(ref.Name(), "_", " "), "-", " ")
-	description := c.Str("description")
 	if description == "" {
 		description = "What " + ref.Name() + " does, in one line."
 	}
 	if i := slices.IndexFunc([]byte(description), func(b byte) bool { return b == '"' || b == '\\' || b == '<' || b == '&' || b < ' ' }); i >= 0 {
-		return "", diag.New(diag.Usage, "writing %s: the description holds %q, which some formats cannot carry as it is", ref, description[i:i+1])
+		return "", diag.New(diag.Usage, "writing %s: the description contains %q, which some formats cannot represent", ref, description[i:i+1])
 	}
 	return strings.NewReplacer("{{name}}", ref.Name(), "{{category}}", ref.Category(), "{{description}}", description,
 		"{{title}}", strings.ToUpper(title[:1])+title[1:], "{{author}}", author).Replace(string(b)), nil

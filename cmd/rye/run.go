@@ -21,19 +21,25 @@ import (
 	"github.com/ryeos/rye/primary"
 )
 
+// runOptions are the flags of rye run.
+type runOptions struct {
+	params                string
+	dryRun, locked, print bool
+}
+
 func runCommand() *cli.Command {
+	var o runOptions
 	return &cli.Command{
 		Name: "run", Group: "Items",
 		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF [ID] [NAME=VALUE…]",
-		Long: `A tool runs when it, its runtime and its primitive are signed by keys that count.
-NAME=VALUE is read as the type that the tool's schema declares; NAME:=JSON is
-JSON. The tool's result goes to stdout, its own messages to stderr. --dry-run
-verifies and validates everything and starts nothing. A directive is prepared
-with --print: inputs checked and filled in, for whoever follows it. Runs have no
-sandbox yet; results say so.
+		Long: `A tool runs if trusted keys signed it, its runtime and its primitive. NAME=VALUE is
+converted to the type that the tool's schema declares; NAME:=JSON is JSON. The result
+goes to stdout, the tool's own messages go to stderr. --dry-run verifies and validates
+everything and starts nothing. Runs have no sandbox yet, and their results state that.
 
-A tool that rye.lock names runs with the chain that was locked or not at all;
---locked, the default in CI, refuses what the lock does not name, too.`,
+A directive is prepared with --print: its inputs are checked and filled in, for the
+person or agent that follows it. A tool in rye.lock runs only with the locked chain;
+--locked, the default in CI, refuses every item that is not in the lock.`,
 		Examples: []string{
 			"rye run tool demo/hello name=world",
 			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
@@ -43,21 +49,23 @@ A tool that rye.lock names runs with the chain that was locked or not at all;
 		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
 			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied, diag.LockMismatch, diag.LockStale, diag.LockMissing},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "params", Usage: "parameters as `JSON`, @FILE, or - for stdin"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "verify and validate, start nothing"},
-			lockedFlag(),
-			&cli.BoolFlag{Name: "print", Usage: "print the prepared directive"},
+			cli.String(&o.params, "params", "parameters as `JSON`, @FILE, or - for stdin"),
+			cli.Bool(&o.dryRun, "dry-run", "verify and validate, start nothing"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.print, "print", "print the prepared directive"),
 		},
 		Complete: completeRun,
-		Run:      runRun,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runRun(ctx, c, &o) },
 	}
 }
 
-func runRun(ctx context.Context, c *cli.Call) error {
+func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	// The work before the tool starts takes milliseconds and a few megabytes:
 	// collecting them would take longer than it saves.
 	debug.SetGCPercent(400)
-	h, err := envOf(c).Open(ctx, project.Strict)
+	e := envOf(c)
+	e.Locked = o.locked
+	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
@@ -68,23 +76,28 @@ func runRun(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	params, err := params(c)
+	params, err := readParams(c, o.params)
 	if err != nil {
 		return err
 	}
-	req := primary.Call{Ref: ref, Args: rest, Params: params, DryRun: c.Bool("dry-run")}
+	req := primary.Call{Ref: ref, Args: rest, Params: params, DryRun: o.dryRun}
 	switch ref.Kind {
 	case item.Tool:
+		if o.print {
+			return diag.New(diag.Usage, "running %s: --print is for directives", ref)
+		}
 		return runTool(ctx, c, h, req)
 	case item.Directive:
+		if !o.print && !o.dryRun {
+			return diag.New(diag.Usage, "running %s: following a directive with a model is not part of this version", ref).WithReason("print")
+		}
 		return runDirective(ctx, c, h, req)
 	}
 	return runText(ctx, c, h, req)
 }
 
-// params reads --params: JSON, a file or stdin.
-func params(c *cli.Call) (map[string]any, error) {
-	text := c.Str("params")
+// readParams reads --params: JSON, a file or stdin.
+func readParams(c *cli.Call, text string) (map[string]any, error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -92,12 +105,12 @@ func params(c *cli.Call) (map[string]any, error) {
 	var err error
 	switch {
 	case text == "-":
-		b, err = readParams(c.Stdin)
+		b, err = readBounded(c.Stdin)
 	case strings.HasPrefix(text, "@"):
 		var f *os.File
 		if f, err = os.Open(c.Path(text[1:])); err == nil {
 			defer f.Close()
-			b, err = readParams(f)
+			b, err = readBounded(f)
 		}
 	}
 	if err != nil {
@@ -113,7 +126,7 @@ func params(c *cli.Call) (map[string]any, error) {
 // maxParams is the largest document that --params reads, in bytes.
 const maxParams = 16 << 20
 
-func readParams(r io.Reader) ([]byte, error) {
+func readBounded(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxParams+1))
 	if len(b) > maxParams {
 		return nil, diag.New(diag.TooLarge, "they have more than %d bytes", maxParams)
@@ -122,9 +135,6 @@ func readParams(r io.Reader) ([]byte, error) {
 }
 
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
-	if c.Bool("print") {
-		return diag.New(diag.Usage, "running %s: --print is for directives", req.Ref)
-	}
 	live := newLiveLine(c)
 	if !c.UI.Quiet {
 		req.OnLine = live.line
@@ -132,7 +142,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	run, err := h.Verbs.Tool(ctx, req)
 	live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
-		c.UI.Note("only an agent's key has signed %s: read it, and sign it yourself if it is to be used (rye sign %s)", req.Ref, req.Ref)
+		c.UI.Note("only an agent's key has signed %s: review it, then run rye sign %s", req.Ref, req.Ref)
 	}
 	if run.Result != nil {
 		sb := run.Result.Sandbox
@@ -145,7 +155,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	}
 	if err != nil {
 		if run.Result != nil {
-			showToolText(c.UI, run.Result.Data) // what it said before it failed
+			showToolText(c.UI, run.Result.Data) // its output before the failure
 		}
 		return err
 	}
@@ -157,10 +167,10 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	return nil
 }
 
-// showDropped says that an output of a tool is not all there.
+// showDropped reports that the output of a tool was cut.
 func showDropped(u *cli.UI, stream string, n int64) {
 	if n > 0 {
-		u.Note("warning: %s is cut: %s more than what is kept (config.max_output of the runtime)", stream, plural(int(n), "byte"))
+		u.Note("warning: %s is cut: %s over the limit (config.max_output of the runtime)", stream, plural(int(n), "byte"))
 	}
 }
 
@@ -269,17 +279,13 @@ func argumentLine(argv []string) string {
 }
 
 func runDirective(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
-	if !c.Bool("print") && !c.Bool("dry-run") {
-		return diag.New(diag.Usage, "running %s: following a directive with a model is not part of this version", req.Ref).
-			WithHint("add --print to get the directive with its inputs filled in")
-	}
 	p, err := h.Verbs.Directive(ctx, req)
 	if err != nil {
 		return err
 	}
 	return c.UI.Show(p, func() {
 		if req.DryRun {
-			c.UI.Out("%s is ready, its inputs fit", p.Ref)
+			c.UI.Out("%s is ready and its inputs are valid", p.Ref)
 			return
 		}
 		showDirective(c.UI, p)

@@ -18,6 +18,7 @@ import (
 )
 
 func tourCommand() *cli.Command {
+	var keep bool
 	return &cli.Command{
 		Name: "tour", Group: "About rye",
 		Usage: "see rye work, in a scratch folder that is removed again",
@@ -26,8 +27,8 @@ shows attacks being refused. Every line below a $ is the real output of the
 real command; nothing outside the scratch folder is read or written.`,
 		Examples: []string{"rye tour", "rye tour --keep  # leaves the folder for a look"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "keep", Usage: "leave the scratch folder"}},
-		Run:      runTour,
+		Flags:    []cli.Flag{cli.Bool(&keep, "keep", "keep the scratch directory")},
+		Run:      func(ctx context.Context, c *cli.Call) error { return runTour(ctx, c, keep) },
 	}
 }
 
@@ -50,7 +51,7 @@ type tourStep struct {
 	Output  string `json:"output"`
 }
 
-func runTour(ctx context.Context, c *cli.Call) error {
+func runTour(ctx context.Context, c *cli.Call, keep bool) error {
 	dir, err := os.MkdirTemp("", "rye-tour-")
 	if err != nil {
 		return diag.New(diag.FileSystemError, "making the scratch folder: %w", err)
@@ -62,7 +63,7 @@ func runTour(ctx context.Context, c *cli.Call) error {
 	}
 	t := &tour{c: c, dir: dir, project: filepath.Join(dir, "hello-project")}
 	walked := t.walk(ctx)
-	if c.Bool("keep") {
+	if keep {
 		c.UI.Note("The scratch folder is %s", dir)
 	} else if err := removeAll(dir); err != nil && walked == nil {
 		walked = diag.New(diag.FileSystemError, "cleaning up: %w", err)

@@ -12,21 +12,30 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
+// verifyOptions are the flags of rye verify.
+type verifyOptions struct {
+	choice       project.VerifyChoice
+	base, format string
+
+	explain, locked bool
+}
+
 func verifyCommand() *cli.Command {
+	var o verifyOptions
 	return &cli.Command{
 		Name: "verify", Group: "Items",
 		Usage: "verify signatures, trust and contents", Args: "[REF|PATH…]",
-		Long: `Without arguments every file below the project's .ai is verified: signature,
-trust, metadata, hidden characters, colliding ids, links, bundle manifests. All
-files and all findings are shown. Nothing is written and nothing runs.
-rye.lock is held against the project: its tools, its bundles as they are
-installed, rye.yaml and rye.sum. --base compares it with that of a revision: the
-same version from another place is refused, and so is a line that left rye.sum.
---rev reads a revision from git's objects, in a bare repository too, --staged the
-index, with their own rye.lock and vendored bundles: no file of the work tree is
-opened. Only bundles that git ignores are looked up where they are installed. The
-keys that count are yours and the machine's in every case; none comes from the
-revision.`,
+		Long: `Without arguments, rye verifies every file below the project's .ai (signature, trust,
+metadata, hidden characters, colliding ids, links, bundle manifests) and compares
+rye.lock with the tools, the installed bundles, rye.yaml and rye.sum. It prints all
+findings, writes nothing and runs nothing.
+
+--rev reads a revision from git's objects, also in a bare repository, and --staged the
+index, with their own rye.lock and vendored bundles. No file of the work tree is
+opened, except bundles that git ignores. The trusted keys are always yours and the
+machine's; none comes from the revision. --base compares rye.lock and rye.sum with a
+revision: the same version from another source and a line removed from rye.sum are
+refused.`,
 		Examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
@@ -38,36 +47,42 @@ revision.`,
 		Codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound,
 			diag.LockMismatch, diag.LockStale, diag.LockRepointed, diag.SumConflict, diag.BundleFileMissing},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "rev", Usage: "verify the revision `REV`, or REV:FOLDER of a project in it"},
-			&cli.BoolFlag{Name: "staged", Usage: "verify what the next commit would hold"},
-			&cli.BoolFlag{Name: "system", Usage: "verify the system space"},
-			&cli.BoolFlag{Name: "all", Usage: "verify the project, the user's space and the system space"},
-			&cli.BoolFlag{Name: "explain", Usage: "tell of each refused file how it was judged, step by step"},
-			&cli.StringFlag{Name: "base", Usage: "refuse what a change since `REV` must not do to rye.lock and rye.sum"},
-			lockedFlag(),
-			&cli.StringFlag{Name: "format", Usage: "print the report as `FORM`: human, json, sarif or github"},
+			cli.String(&o.choice.Revision, "rev", "verify the revision `REV`, or REV:DIRECTORY of a project in it"),
+			cli.Bool(&o.choice.Staged, "staged", "verify the index, the next commit"),
+			cli.Bool(&o.choice.System, "system", "verify the system space"),
+			cli.Bool(&o.choice.All, "all", "verify the project, the user's space and the system space"),
+			cli.Bool(&o.explain, "explain", "print each step of the verdict for every refused file"),
+			cli.String(&o.base, "base", "also refuse forbidden changes of rye.lock and rye.sum since `REV`"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.String(&o.format, "format", "print the report as `FORM`: human, json, sarif or github"),
+		},
+		Exclusive: [][]any{
+			{&o.choice.Revision, &o.choice.Staged, &o.choice.System, &o.choice.All},
+			{&o.choice.Revision, &o.base}, {&o.choice.Staged, &o.base}, {&o.choice.System, &o.base}, {&o.choice.All, &o.base},
 		},
 		Complete: completeItems(),
-		Run:      runVerify,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runVerify(ctx, c, &o) },
 	}
 }
 
-// verifyMemory is what a walk of many files should stay below, in bytes.
+// verifyMemory is the memory limit of a walk over many files, in bytes.
 const verifyMemory = 40 << 20
 
-func runVerify(ctx context.Context, c *cli.Call) error {
-	// Most of what a walk allocates is one file's metadata, dead a moment later.
+func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
+	// Most allocations of a walk are the metadata of one file, free a moment later.
 	debug.SetGCPercent(200)
-	debug.SetMemoryLimit(verifyMemory) // near it, collecting costs less than holding
-	format, err := c.Format()
+	debug.SetMemoryLimit(verifyMemory) // near the limit, collecting is cheaper than more memory
+	format, err := c.Format(o.format)
 	if err != nil {
 		return err
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	e := envOf(c)
+	e.Locked = o.locked
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	report, err := verifyReport(ctx, c, h)
+	report, err := verifyReport(ctx, c, h, o)
 	if err != nil {
 		return err
 	}
@@ -77,18 +92,18 @@ func runVerify(ctx context.Context, c *cli.Call) error {
 	return verified(c, report)
 }
 
-// verifyReport verifies what the words name, or all of the source.
-func verifyReport(ctx context.Context, c *cli.Call, h *project.Project) (*verify.Report, error) {
-	src, err := h.VerifySource(ctx, project.VerifyChoice{
-		Revision: c.Str("rev"), InRevision: c.IsSet("rev"), Staged: c.Bool("staged"), System: c.Bool("system"), All: c.Bool("all"),
-		Compared: c.IsSet("base"), Words: c.Args,
-	})
+// verifyReport verifies the items that the arguments name, or everything in the
+// source.
+func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verifyOptions) (*verify.Report, error) {
+	o.choice.InRevision = c.Given(&o.choice.Revision)
+	o.choice.Words = c.Args
+	src, err := h.VerifySource(ctx, o.choice)
 	if err != nil {
 		return nil, err
 	}
 	defer src.Close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: c.Bool("explain")}
+	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
 	if len(c.Args) == 0 {
 		report.Findings = slices.Clone(h.BadTrust)
 		for _, root := range src.Roots {
@@ -104,8 +119,8 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project) (*verify
 			}
 		}
 	}
-	if c.IsSet("base") {
-		if err := h.VerifyBase(ctx, c.Str("base"), report); err != nil {
+	if c.Given(&o.base) {
+		if err := h.VerifyBase(ctx, o.base, report); err != nil {
 			return nil, err
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// reportAs ends a command with a report for other programs. err is what the
-// findings come to.
+// reportAs ends a command with a report for other programs. err is the error of the
+// findings.
 func reportAs(ctx context.Context, c *cli.Call, format string, h *project.Project, fs []diag.Finding, err error) error {
 	prefix := ""
 	if repo, gitErr := envOf(c).Repo(ctx); gitErr == nil {
 		prefix = h.PrefixIn(repo)
 	}
-	// The readers of these forms show places of the repository, and know
-	// nothing of the folder that rye works in.
+	// The readers of these formats show paths of the repository and do not know
+	// the directory that rye works in.
 	fromTop := func(p string) (string, bool) {
 		if p == space.Dir || strings.HasPrefix(p, space.Dir+"/") {
 			return prefix + p, true

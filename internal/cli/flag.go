@@ -153,9 +153,6 @@ func (v optionValue) String() string {
 func (v optionValue) IsBoolFlag() bool { return v.o.kind == switchOption }
 
 func (v optionValue) Set(text string) error {
-	if len(v.o.choices) > 0 && !slices.Contains(v.o.choices, text) {
-		return errors.New("it takes " + joinOr(v.o.choices))
-	}
 	if err := v.o.set(text); err != nil {
 		return err
 	}
@@ -189,9 +186,20 @@ func (c *Command) option(target any) *Option {
 	return nil
 }
 
-// checkFlags returns an error if flags are given together that exclude each
-// other, or one without the flag that it belongs to.
+// checkFlags returns an error if a flag has a value outside of its set, if flags
+// exclude each other, or if one is given without the flag that it needs.
 func (c *Command) checkFlags() error {
+	for _, f := range c.Flags {
+		o, ok := f.(*Option)
+		if !ok || !o.given || len(o.choices) == 0 || slices.Contains(o.choices, o.text) {
+			continue
+		}
+		err := diag.New(diag.Usage, "reading flag %s: %q is not %s", o, o.text, joinOr(o.choices))
+		if near := Nearest(o.text, o.choices); near != "" {
+			return err.WithReason("nearest").WithDetail("nearest", near)
+		}
+		return err
+	}
 	for _, group := range c.Exclusive {
 		var given []string
 		for _, target := range group {

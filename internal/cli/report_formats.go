@@ -12,9 +12,8 @@ import (
 // formats are the forms of a report of findings.
 func formats() []string { return []string{"human", "json", "sarif", "github"} }
 
-// Format reads --format; "json" is what --json means.
-func (c *Call) Format() (string, error) {
-	f := c.Str("format")
+// Format checks the value of --format; "json" has the effect of --json.
+func (c *Call) Format(f string) (string, error) {
 	switch {
 	case f == "" || f == "human":
 		return "human", nil

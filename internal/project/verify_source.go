@@ -22,14 +22,14 @@ type VerifySource struct {
 	Close  func()
 }
 
-// VerifyChoice selects what to verify. The zero value selects the work tree.
+// VerifyChoice selects what to verify. The zero value selects the work tree; at most
+// one of the others may be selected.
 type VerifyChoice struct {
 	Revision   string // a revision, or REV:FOLDER of a project in it
 	InRevision bool   // verify Revision
 	Staged     bool   // the index
 	System     bool   // the system space
 	All        bool   // every space
-	Compared   bool   // the lock is compared with another revision's
 	Words      []string
 }
 
@@ -37,17 +37,7 @@ type VerifyChoice struct {
 // the system space. The trusted keys are the same for all of them; none comes from
 // the verified files.
 func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySource, error) {
-	chosen := 0
-	for _, on := range []bool{w.InRevision, w.Staged, w.System, w.All} {
-		if on {
-			chosen++
-		}
-	}
 	switch {
-	case chosen > 0 && w.Compared:
-		return nil, diag.New(diag.Usage, "reading arguments: --base compares with the work tree; it excludes --rev, --staged and --system")
-	case chosen > 1:
-		return nil, diag.New(diag.Usage, "reading arguments: --rev, --staged, --system and --all exclude each other")
 	case w.InRevision:
 		return p.revisionSource(ctx, w.Revision)
 	case w.Staged:
