@@ -24,7 +24,10 @@ func (r *Resolver) lockedVerdict(it *Item) trust.Verdict {
 		return it.Verdict
 	}
 	if err := it.Root.Allowed(); err != nil {
-		return it.Verdict.Refuse(diag.CodeOf(err), err.Error())
+		v := it.Verdict
+		v.Status, v.Code = trust.Untrusted, diag.CodeOf(err)
+		v.Reasons = append([]string{err.Error()}, v.Reasons...)
+		return v
 	}
 	if it.Root.Manifest() == (item.Digest{}) {
 		return it.Verdict
@@ -48,8 +51,8 @@ func differs(v trust.Verdict, code diag.Code, want, got, reason string) trust.Ve
 	if v.Owner != "" {
 		reason += "; the existing file is signed by " + v.Owner + " (" + v.Signer.Short() + ")"
 	}
-	v.Expected, v.Found = want, got
-	v = v.Refuse(code, reason)
+	v.Status, v.Code, v.Expected, v.Found = trust.Invalid, code, want, got
+	v.Reasons = append([]string{reason}, v.Reasons...)
 	f := diag.Errorf(code, 0, 0, "%s", reason).WithReason("locked")
 	v.Findings = append([]diag.Finding{f}, v.Findings...)
 	return v
@@ -103,8 +106,7 @@ func (r *Resolver) parseLocked(m Manifest) *lockedFiles {
 	// The lock does not replace revocation: a manifest can be revoked after it
 	// was locked.
 	if reason := r.p.Trust.ManifestRevoked(bundle.Subject(m.ID), m.Bytes); reason != "" {
-		v := trust.Verdict{}.Refuse(diag.Revoked, reason)
-		return &lockedFiles{refused: &v}
+		return &lockedFiles{refused: &trust.Verdict{Status: trust.Untrusted, Code: diag.Revoked, Reasons: []string{reason}}}
 	}
 	return &lockedFiles{digests: files}
 }

@@ -81,7 +81,7 @@ func runBundlePublisher(ctx context.Context, c *cli.Call) error {
 	if err := h.RecordDocuments(ctx, space.User, made); err != nil {
 		return err
 	}
-	if _, err := publish(c, h, made); err != nil {
+	if _, err := publish(h, c.Bool("in-project"), made); err != nil {
 		return err
 	}
 	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil { // with the new document
@@ -181,4 +181,17 @@ func showPublisher(u *cli.UI, h *project.Project, p trust.PublisherText) {
 	} else {
 		u.Out("  does not count: %s", p.Why)
 	}
+}
+
+// listFlag splits the values of a repeatable flag at commas.
+func listFlag(c *cli.Call, name string) []string {
+	var out []string
+	for _, v := range c.Strs(name) {
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				out = append(out, part)
+			}
+		}
+	}
+	return out
 }

@@ -51,7 +51,7 @@ func runBundleRevoke(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	places, err := publish(c, h, file)
+	places, err := publish(h, c.Bool("in-project"), file)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
@@ -21,19 +20,6 @@ func until(text string, now time.Time) (time.Time, error) {
 	}
 	d, err := project.Span(text)
 	return now.Add(d), err
-}
-
-// listFlag splits the values of a repeatable flag at commas.
-func listFlag(c *cli.Call, name string) []string {
-	var out []string
-	for _, v := range c.Strs(name) {
-		for part := range strings.SplitSeq(v, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				out = append(out, part)
-			}
-		}
-	}
-	return out
 }
 
 // showStapled prints that the lock records a new revocation.

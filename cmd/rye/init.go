@@ -93,7 +93,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
 	if err != nil || diag.CodeOf(noKey) != diag.AuthRequired {
 		return err
 	}
-	return offerKey(ctx, c, h)
+	return offerKey(ctx, c, h, o.owner)
 }
 
 // notInside refuses to make a project inside the .ai folder of another.
@@ -105,11 +105,10 @@ func notInside(dir string) error {
 		}
 		outer = filepath.Dir(outer)
 	}
-	return diag.New(diag.Usage, "making a project: %s lies inside a folder %s", dir, space.Dir).
-		WithHint("rye init %s makes one of the folder around it", filepath.Dir(outer))
+	return diag.New(diag.Usage, "making a project: %s is inside a directory %s", dir, space.Dir).WithReason("inside").WithDetail("outer", filepath.Dir(outer))
 }
 
-// fromHere returns a path as the user would write it where he stands.
+// fromHere returns a path relative to the working directory.
 func fromHere(c *cli.Call, path string) string {
 	if rel, err := filepath.Rel(c.Dir, path); c.Dir != "" && err == nil {
 		return filepath.ToSlash(rel)
@@ -117,8 +116,9 @@ func fromHere(c *cli.Call, path string) string {
 	return path
 }
 
-// offerKey makes a key after a yes at the terminal, and tells how elsewhere.
-func offerKey(ctx context.Context, c *cli.Call, h *project.Project) error {
+// offerKey makes a key if the user accepts at a terminal; elsewhere it prints the
+// command.
+func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string) error {
 	answer := ""
 	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
 		answer, _ = c.Ask("You have no key to sign with. Make one now? [Y/n] ")
@@ -127,10 +127,10 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project) error {
 		}
 	}
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
-		c.UI.Note("You have no key to sign with yet: rye key new makes one.")
+		c.UI.Note("You have no key yet. Make one with rye key new.")
 		return nil
 	}
-	k, err := makeKeyOf(ctx, c, h, keyUser, "1y")
+	k, err := makeKey(ctx, c, h, &keyOptions{owner: owner, kind: keyUser, expires: "1y"})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -26,14 +27,22 @@ func keyCommand() *cli.Command {
 	}
 }
 
-// The sorts of keys that rye key new makes.
+// The kinds of keys that rye key new makes.
 const (
 	keyUser      = "user"
 	keyPublisher = "publisher"
 	keyAgent     = "agent"
 )
 
+// keyOptions describe a key to be made; rye key new, rotate and init fill them.
+type keyOptions struct {
+	owner, expires, kind string
+	may                  []string
+	noPassphrase         bool
+}
+
 func keyNewCommand() *cli.Command {
+	o := keyOptions{expires: "1y", kind: keyUser}
 	return &cli.Command{
 		Name:  "new",
 		Usage: "make a key pair and trust it as your own",
@@ -43,17 +52,17 @@ signs every kind of item; a publisher key signs releases of bundles; an agent
 key signs only below drafts/.`,
 		Examples: []string{
 			"rye key new --owner leo",
-			"rye key new --owner ci --no-passphrase --expires 90d  # for a machine without a person",
+			"rye key new --owner ci --no-passphrase --expires 90d  # for a build machine",
 		},
 		Codes: []diag.Code{diag.AuthRequired, diag.FileSystemError},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "owner", Usage: "`NAME` that others see beside the key"},
-			&cli.StringFlag{Name: "expires", Value: "1y", Usage: "`LENGTH` of validity, such as 90d or 1y, at most 3y"},
-			&cli.StringFlag{Name: "kind", Value: keyUser, Usage: "user, publisher or agent"},
-			&cli.StringSliceFlag{Name: "may", Usage: "`USES` besides signing: sign, release, endorse, rotate, revoke, provider (all it may, separated by commas)"},
-			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key unencrypted"},
+			cli.String(&o.owner, "owner", "`NAME` that others see next to the key"),
+			cli.String(&o.expires, "expires", "`LENGTH` of validity, such as 90d or 1y, at most 3y"),
+			cli.String(&o.kind, "kind", "`KIND` of key: user, publisher or agent").OneOf(keyUser, keyPublisher, keyAgent),
+			cli.Lists(&o.may, "may", "all `USES` of the key: "+strings.Join(doc.Uses(), ",")),
+			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),
 		},
-		Run: runKeyNew,
+		Run: func(ctx context.Context, c *cli.Call) error { return runKeyNew(ctx, c, &o) },
 	}
 }
 
@@ -72,7 +81,7 @@ func keyScope(kind string) (doc.Scope, error) {
 	return all, nil
 }
 
-// newKey is what a finished rye key new shows.
+// newKey is the result of rye key new.
 type newKey struct {
 	Fingerprint string    `json:"fingerprint"`
 	Owner       string    `json:"owner"`
@@ -84,12 +93,12 @@ type newKey struct {
 	Encrypted   bool      `json:"encrypted"`
 }
 
-func runKeyNew(ctx context.Context, c *cli.Call) error {
+func runKeyNew(ctx context.Context, c *cli.Call, o *keyOptions) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	k, err := makeKeyOf(ctx, c, h, c.Str("kind"), c.Str("expires"))
+	k, err := makeKey(ctx, c, h, o)
 	if err != nil {
 		return err
 	}
@@ -100,20 +109,20 @@ func runKeyNew(ctx context.Context, c *cli.Call) error {
 		c.UI.Out("private key %s", k.File)
 		c.UI.Out("document    %s", k.Document)
 		c.UI.Out("revocation  %s", k.Revocation)
-		c.UI.Note("Move the revocation certificate to a place offline: whoever has it can end this key.")
+		c.UI.Note("Keep the revocation certificate offline: anybody who has it can revoke this key.")
 	})
 }
 
-// makeKeyOf makes a key of that kind and everything that belongs to it.
-func makeKeyOf(ctx context.Context, c *cli.Call, h *project.Project, kind, expires string) (*newKey, error) {
-	scope, err := keyScope(kind)
+// makeKey makes a key with its documents and writes them.
+func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions) (*newKey, error) {
+	scope, err := keyScope(o.kind)
 	if err != nil {
 		return nil, err
 	}
-	if may := listFlag(c, "may"); len(may) > 0 {
-		scope.May = may
+	if len(o.may) > 0 {
+		scope.May = o.may
 	}
-	made, err := prepareKey(ctx, c, h, newKey{Owner: owner(c), Kind: kind}, scope, expires)
+	made, err := prepareKey(ctx, c, h, newKey{Owner: keyOwner(c, o.owner), Kind: o.kind}, scope, o)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +133,7 @@ func makeKeyOf(ctx context.Context, c *cli.Call, h *project.Project, kind, expir
 	return &made.newKey, made.write(h)
 }
 
-// madeKey is a key that was made and not yet written.
+// madeKey is a new key that is not yet written.
 type madeKey struct {
 	newKey
 	keyFiles
@@ -140,37 +149,41 @@ func (m *madeKey) write(h *project.Project) error {
 }
 
 // prepareKey makes a key pair and its documents in memory.
-func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope doc.Scope, expires string) (*madeKey, error) {
-	length, err := project.Span(expires)
+func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope doc.Scope, o *keyOptions) (*madeKey, error) {
+	length, err := project.Span(o.expires)
 	if err != nil {
 		return nil, err
 	}
 	if h.Dirs.Keys() == "" || h.Dirs.Trust() == "" {
-		return nil, diag.New(diag.FileSystemError, "making a key: the environment names no home folder").WithHint("set HOME")
+		return nil, diag.New(diag.FileSystemError, "making a key: the environment names no home directory").WithReason("no_state")
 	}
 	m := &madeKey{newKey: k}
-	if m.pass, err = newPassphrase(c); err != nil {
+	if m.pass, err = newPassphrase(c, o.noPassphrase); err != nil {
 		return nil, err
 	}
 	priv, err := sign.GenerateKey(c.Rand)
 	if err != nil {
 		return nil, err
 	}
-	m.priv, m.signer = priv, sign.NewFileSigner(priv, "memory")
+	m.priv = priv
+	m.signer = sign.NewFileSigner(priv, "memory")
 	now := c.Now().UTC().Truncate(time.Second)
-	m.NotAfter, m.Encrypted = now.Add(length), m.pass != nil
+	m.NotAfter = now.Add(length)
+	m.Encrypted = m.pass != nil
 	if m.keyFiles, err = keyDocuments(ctx, m.signer, &m.newKey, scope, now); err != nil {
 		return nil, err
 	}
 	m.fingerprint = sign.FingerprintOf(m.signer.Public())
-	m.Fingerprint, m.File = m.fingerprint.String(), h.KeyFile(m.fingerprint)
+	m.Fingerprint = m.fingerprint.String()
+	m.File = h.KeyFile(m.fingerprint)
 	m.Document = filepath.Join(h.Dirs.Trust(), m.document.Name)
 	m.Revocation = filepath.Join(h.Dirs.Keys(), m.revocation.Name)
 	return m, nil
 }
 
-func owner(c *cli.Call) string {
-	for _, name := range []string{c.Str("owner"), c.Getenv("USER"), c.Getenv("USERNAME")} {
+// keyOwner returns the name on a new key: the given one, or the user's.
+func keyOwner(c *cli.Call, given string) string {
+	for _, name := range []string{given, c.Getenv("USER"), c.Getenv("USERNAME")} {
 		if name != "" {
 			return name
 		}
@@ -178,18 +191,17 @@ func owner(c *cli.Call) string {
 	return "me"
 }
 
-// newPassphrase asks twice at a terminal. Without one, --no-passphrase must say
-// so, or RYE_PASSPHRASE_FILE supply one.
-func newPassphrase(c *cli.Call) ([]byte, error) {
-	if c.Bool("no-passphrase") {
+// newPassphrase asks twice at a terminal. Without a terminal it needs
+// --no-passphrase or RYE_PASSPHRASE_FILE.
+func newPassphrase(c *cli.Call, none bool) ([]byte, error) {
+	if none {
 		return nil, nil
 	}
 	if c.Getenv(sign.EnvPassphraseFile) != "" {
 		return envOf(c).Passphrase("")()
 	}
 	if !c.Isatty(c.Stdin) {
-		return nil, diag.New(diag.AuthRequired, "making a key: there is no terminal to ask for a passphrase at").
-			WithHint("set %s, or write --no-passphrase if the key file is safe as it is", sign.EnvPassphraseFile)
+		return nil, diag.New(diag.AuthRequired, "making a key: there is no terminal to ask for a passphrase").WithReason("new_passphrase").WithDetail("variable", sign.EnvPassphraseFile)
 	}
 	first, err := c.AskSecret("New passphrase: ")
 	if err != nil {
@@ -197,10 +209,10 @@ func newPassphrase(c *cli.Call) ([]byte, error) {
 	}
 	again, err := c.AskSecret("Again: ")
 	if err == nil && !bytes.Equal(first, again) {
-		err = diag.New(diag.Usage, "making a key: the two passphrases differ").WithHint("run the command again: nothing was made")
+		err = diag.New(diag.Usage, "making a key: the two passphrases differ; nothing was made")
 	}
 	if err == nil && len(first) == 0 {
-		err = diag.New(diag.Usage, "making a key: the passphrase is empty").WithHint("write --no-passphrase to make an unencrypted key")
+		err = diag.New(diag.Usage, "making a key: the passphrase is empty").WithReason("no_passphrase")
 	}
 	return first, err
 }
@@ -223,8 +235,8 @@ func keyDocuments(ctx context.Context, s sign.Signer, k *newKey, scope doc.Scope
 	return f, err
 }
 
-// write puts the private key down first: a key that is trusted but lost would
-// be worse than a key file that nobody trusts.
+// write writes the private key first: a trusted key that is lost would be worse than
+// a key file that is not trusted.
 func (f *keyFiles) write(k *newKey, h *project.Project, priv []byte, pass []byte) error {
 	if err := sign.WriteKey(k.File, priv, pass); err != nil {
 		return err
@@ -247,7 +259,7 @@ func keyListCommand() *cli.Command {
 			keys := []ownKey{}
 			for _, k := range h.Trust.Keys() {
 				if k.Own {
-					keys = append(keys, ownKey{k, keyPlace(h, k.Fingerprint)})
+					keys = append(keys, ownKey{k, keyPath(h, k.Fingerprint)})
 				}
 			}
 			return c.UI.Show(map[string]any{"keys": keys}, func() { showOwnKeys(c.UI, keys) })
@@ -260,7 +272,8 @@ type ownKey struct {
 	File string `json:"file,omitempty"`
 }
 
-func keyPlace(h *project.Project, fp sign.Fingerprint) string {
+// keyPath returns the file of a private key, "" if it is not on this machine.
+func keyPath(h *project.Project, fp sign.Fingerprint) string {
 	if _, err := os.Lstat(h.KeyFile(fp)); err != nil {
 		return ""
 	}
@@ -281,8 +294,8 @@ func showOwnKeys(u *cli.UI, keys []ownKey) {
 
 func keyExportCommand() *cli.Command {
 	return &cli.Command{
-		Name: "export", Usage: "print the trust document of a key, to give to others", Args: "[KEY]",
-		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The document holds no secret.",
+		Name: "export", Usage: "print the trust document of a key, for other people", Args: "[KEY]",
+		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The document is not secret.",
 		Examples: []string{"rye key export > leo.toml", "rye trust add leo.toml --kinds tool --namespaces 'leo/**'  # what others do with it"},
 		Codes:    []diag.Code{diag.AuthRequired},
 		Complete: completeKeys(true),
@@ -307,23 +320,30 @@ func keyExportCommand() *cli.Command {
 	}
 }
 
+// agentAddOptions are the flags of rye key agent-add.
+type agentAddOptions struct {
+	life    string
+	confirm bool
+}
+
 func keyAgentAddCommand() *cli.Command {
+	var o agentAddOptions
 	return &cli.Command{
-		Name: "agent-add", Usage: "hand a key to the ssh-agent", Args: "[KEY]",
-		Long: `The agent then signs without asking for the passphrase again. SSH_AUTH_SOCK says
-where it listens.`,
+		Name: "agent-add", Usage: "add a key to the ssh-agent", Args: "[KEY]",
+		Long: `The agent then signs without asking for the passphrase again. SSH_AUTH_SOCK names
+its socket.`,
 		Examples: []string{"rye key agent-add", "rye key agent-add --for 8h"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.AuthFailed},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "for", Usage: "forget the key after `LENGTH`"},
-			&cli.BoolFlag{Name: "confirm", Usage: "let the agent ask before each signature"},
+			cli.String(&o.life, "for", "remove the key after `LENGTH`, such as 8h"),
+			cli.Bool(&o.confirm, "confirm", "have the agent ask before each signature"),
 		},
 		Complete: completeKeys(true),
-		Run:      runKeyAgentAdd,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyAgentAdd(ctx, c, &o) },
 	}
 }
 
-func runKeyAgentAdd(ctx context.Context, c *cli.Call) error {
+func runKeyAgentAdd(ctx context.Context, c *cli.Call, o *agentAddOptions) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -333,8 +353,8 @@ func runKeyAgentAdd(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	var life time.Duration
-	if text := c.Str("for"); text != "" {
-		if life, err = project.Span(text); err != nil {
+	if o.life != "" {
+		if life, err = project.Span(o.life); err != nil {
 			return err
 		}
 	}
@@ -348,7 +368,7 @@ func runKeyAgentAdd(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	defer clear(priv)
-	if err := agent.Add(ctx, priv, "rye "+fp.Short(), life, c.Bool("confirm")); err != nil {
+	if err := agent.Add(ctx, priv, "rye "+fp.Short(), life, o.confirm); err != nil {
 		return err
 	}
 	return c.UI.Show(map[string]any{"fingerprint": fp.String()}, func() {

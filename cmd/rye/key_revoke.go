@@ -16,15 +16,24 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
+// revokeOptions are the flags of rye key revoke.
+type revokeOptions struct {
+	reason               doc.Reason
+	at, certificate, key string
+	inProject            bool
+}
+
 func keyRevokeCommand() *cli.Command {
+	var o revokeOptions
 	return &cli.Command{
-		Name: "revoke", Usage: "declare that a key counts no longer", Args: "[KEY]",
-		Long: `KEY is a fingerprint, the beginning of one, or an owner; without it, your only
-own key. A compromised key loses all its signatures; a superseded or retired one
-those from --at on. For a compromised key of yours the certificate that was made
-with it is published, so neither the private key nor its passphrase is needed.
-Another's key is revoked with a key of yours that may revoke. Revoking cannot be
-taken back.`,
+		Name: "revoke", Usage: "revoke a key", Args: "[KEY]",
+		Long: `KEY is a fingerprint, the beginning of one, or an owner; without it, your only own
+key. All signatures of a compromised key become invalid; of a superseded or retired
+key those from --at on. A revocation is permanent.
+
+For a compromised key of your own, rye publishes the certificate that was made with
+the key, so that you need neither the private key nor its passphrase. To revoke the
+key of another person you need a key that may revoke.`,
 		Examples: []string{
 			"rye key revoke 4f3a --reason compromised --in-project",
 			"rye key revoke --reason retired --at 2026-12-31",
@@ -32,19 +41,21 @@ taken back.`,
 		},
 		Codes: []diag.Code{diag.AuthRequired, diag.KeyUnknown, diag.Scope, diag.ConfigError},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "reason", Usage: "`WHY`: compromised, superseded or retired"},
-			&cli.StringFlag{Name: "at", Usage: "from which `TIME` on: a date or a time (default now)"},
-			&cli.StringFlag{Name: "certificate", Usage: "publish the revocation in `FILE`"},
-			&cli.StringFlag{Name: "key", Usage: "sign another's revocation with this own `KEY`"},
-			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
+			cli.String(&o.reason, "reason", "`REASON`: compromised, superseded or retired"),
+			cli.String(&o.at, "at", "first invalid `TIME`, a date or a time (default now)"),
+			cli.String(&o.certificate, "certificate", "publish the revocation in `FILE`"),
+			cli.String(&o.key, "key", "sign the revocation of another person's key with `KEY`"),
+			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
 		Complete: completeKeys(true),
-		Run:      runKeyRevoke,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRevoke(ctx, c, &o) },
 	}
 }
 
-func runKeyRevoke(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runKeyRevoke(ctx context.Context, c *cli.Call, o *revokeOptions) error {
+	e := envOf(c)
+	e.Key = o.key
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -52,16 +63,16 @@ func runKeyRevoke(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	name, b, err := revocation(ctx, c, h, fp, own)
+	name, b, err := revocation(ctx, c, h, fp, own, o)
 	if err != nil {
 		return err
 	}
-	places, err := publish(c, h, trust.File{Name: name, Data: b})
+	places, err := publish(h, o.inProject, trust.File{Name: name, Data: b})
 	if err != nil {
 		return err
 	}
 	stapled := false
-	if c.Bool("in-project") {
+	if o.inProject {
 		if stapled, err = h.Staple(ctx); err != nil {
 			return err
 		}
@@ -75,12 +86,12 @@ func runKeyRevoke(ctx context.Context, c *cli.Call) error {
 		}
 		showStapled(c.UI, stapled)
 		if len(places) == 1 && h.Spaces.ProjectDir != "" {
-			c.UI.Note("Others do not know yet: --in-project writes it into the project's .ai/trust.")
+			c.UI.Note("Other people do not have it yet: --in-project writes it into the project's .ai/trust.")
 		}
 	})
 }
 
-// revokedKey picks an own key in whatever state, or a key known here.
+// revokedKey returns an own key in any state, or a key that documents name.
 func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool, err error) {
 	if word == "" {
 		fp, err = h.OwnKey("")
@@ -93,9 +104,9 @@ func revokedKey(h *project.Project, word string) (fp sign.Fingerprint, own bool,
 	return fp, info.Own, nil
 }
 
-// publish writes documents into the user's trust folder, and with --in-project
-// into the project's.
-func publish(c *cli.Call, h *project.Project, files ...trust.File) ([]string, error) {
+// publish writes documents into the user's trust directory, and with inProject into
+// the project's.
+func publish(h *project.Project, inProject bool, files ...trust.File) ([]string, error) {
 	var places []string
 	for _, f := range files {
 		at, err := trust.AddDocument(h.Dirs.Trust(), f.Name, f.Data)
@@ -104,7 +115,7 @@ func publish(c *cli.Call, h *project.Project, files ...trust.File) ([]string, er
 		}
 		places = append(places, at)
 	}
-	if !c.Bool("in-project") {
+	if !inProject {
 		return places, nil
 	}
 	dir, err := h.ProjectTrust()
@@ -122,33 +133,31 @@ func publish(c *cli.Call, h *project.Project, files ...trust.File) ([]string, er
 }
 
 // revocation finds the certificate, or signs a revocation.
-func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool) (string, []byte, error) {
-	p := doc.RevocationParams{Key: fp, Reason: doc.Reason(c.Str("reason")), Now: c.Now()}
-	if path := c.Str("certificate"); path != "" {
-		return certificate(c.Path(path), fp)
+func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool, o *revokeOptions) (string, []byte, error) {
+	p := doc.RevocationParams{Key: fp, Reason: o.reason, Now: c.Now()}
+	if o.certificate != "" {
+		return certificate(c.Path(o.certificate), fp)
 	}
 	switch p.Reason {
 	case doc.ReasonCompromised, doc.ReasonSuperseded, doc.ReasonRetired:
 	case "":
-		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason is missing", fp.Short()).
-			WithHint("--reason compromised voids everything the key ever signed; superseded and retired only what it signs from --at on")
+		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason is missing", fp.Short()).WithReason("revoke_reason")
 	default:
-		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).
-			WithHint("compromised voids everything the key ever signed; the others only what it signs from --at on")
+		return "", nil, diag.New(diag.Usage, "revoking key %s: --reason %q is not compromised, superseded or retired", fp.Short(), p.Reason).WithReason("revoke_reason")
 	}
-	if text := c.Str("at"); text != "" {
+	if o.at != "" {
 		var err error
-		if p.CutOff, err = until(text, c.Now()); err != nil {
+		if p.CutOff, err = until(o.at, c.Now()); err != nil {
 			return "", nil, err
 		}
 	}
-	if own && p.Reason == doc.ReasonCompromised && c.Str("at") == "" && c.Str("key") == "" {
+	if own && p.Reason == doc.ReasonCompromised && o.at == "" && o.key == "" {
 		name, b, err := certificate(filepath.Join(h.Dirs.Keys(), doc.FileName(doc.KindRevocation, fp)), fp)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return name, b, err
 		}
 	}
-	signer, err := revoker(ctx, c, h, fp, own)
+	signer, err := revoker(ctx, h, fp, own && o.key == "")
 	if err != nil {
 		return "", nil, err
 	}
@@ -159,10 +168,10 @@ func revocation(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fi
 	return name, b, err
 }
 
-// revoker returns what signs: the key itself where it is one's own, else a key
-// that may revoke.
-func revoker(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint, own bool) (sign.Signer, error) {
-	if own && c.Str("key") == "" {
+// revoker returns the signer of a revocation: the key itself, or else the user's key,
+// which must be a successor or permitted to revoke.
+func revoker(ctx context.Context, h *project.Project, fp sign.Fingerprint, itself bool) (sign.Signer, error) {
+	if itself {
 		return h.SignerOf(ctx, fp)
 	}
 	signer, err := h.Signer(ctx)
@@ -188,7 +197,7 @@ func certificate(path string, fp sign.Fingerprint) (string, []byte, error) {
 	revocation, ok := document.(*doc.Revocation)
 	switch {
 	case !ok:
-		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it is no revocation", path)
+		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it is not a revocation", path)
 	case revocation.Fingerprint != fp:
 		return "", nil, diag.New(diag.Usage, "reading the revocation certificate %q: it revokes key %s, not %s", path, revocation.Fingerprint.Short(), fp.Short())
 	}

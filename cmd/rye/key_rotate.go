@@ -16,27 +16,32 @@ import (
 )
 
 func keyRotateCommand() *cli.Command {
+	o := keyOptions{expires: "1y", kind: keyUser}
+	inProject := false
 	return &cli.Command{
-		Name: "rotate", Usage: "make a successor of a key, and supersede the old one", Args: "[KEY]",
-		Long: `Makes a new key with the owner and scope of the old one, a rotation that both
-sign, and a revocation of the old key as superseded from now on: what it signed
-before still counts. Whoever lets the old key rotate follows to the new one, up to
-16 times, within the scope and time he gave the old one; others trust the new key
-anew. What the old key signed in the project is listed, to be signed again.`,
+		Name: "rotate", Usage: "replace a key by a successor", Args: "[KEY]",
+		Long: `Makes a new key with the owner and scope of the old one, a rotation that both keys
+sign, and a revocation of the old key as superseded from now on. Earlier signatures
+of the old key stay valid.
+
+People who permit the old key to rotate trust the new key automatically, up to 16
+times, within the scope and time of their grant; all others must trust the new key
+again. The command lists the project's files that the old key signed, so that you can
+sign them again.`,
 		Examples: []string{"rye key rotate", "rye key rotate 4f3a --expires 2y --in-project"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.ConfigError},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "expires", Value: "1y", Usage: "`LENGTH` of validity of the new key, at most 3y"},
-			&cli.StringSliceFlag{Name: "may", Usage: "`USES` of the new key, instead of those of the old one"},
-			&cli.BoolFlag{Name: "no-passphrase", Usage: "write the private key unencrypted"},
-			&cli.BoolFlag{Name: "in-project", Usage: "write the documents into the project's .ai/trust as well"},
+			cli.String(&o.expires, "expires", "`LENGTH` of validity of the new key, at most 3y"),
+			cli.Lists(&o.may, "may", "`USES` of the new key (default those of the old key)"),
+			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),
+			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),
 		},
 		Complete: completeKeys(true),
-		Run:      runKeyRotate,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRotate(ctx, c, &o, inProject) },
 	}
 }
 
-// rotated is what a finished rotation shows.
+// rotated is the result of a rotation.
 type rotated struct {
 	Old    string   `json:"old"`
 	New    newKey   `json:"new"`
@@ -44,7 +49,7 @@ type rotated struct {
 	Resign []string `json:"resign"` // paths of the project that the old key signed
 }
 
-func runKeyRotate(ctx context.Context, c *cli.Call) error {
+func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject bool) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -53,7 +58,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	if c.Bool("in-project") {
+	if inProject {
 		if _, err := h.ProjectTrust(); err != nil {
 			return err
 		}
@@ -68,10 +73,10 @@ func runKeyRotate(ctx context.Context, c *cli.Call) error {
 	}
 	was := h.Trust.Documents(old)[0]
 	scope := was.Scope
-	if may := listFlag(c, "may"); len(may) > 0 {
-		scope.May = may
+	if len(o.may) > 0 {
+		scope.May = o.may
 	}
-	made, err := prepareKey(ctx, c, h, newKey{Owner: was.Owner, Kind: keyUser}, scope, c.Str("expires"))
+	made, err := prepareKey(ctx, c, h, newKey{Owner: was.Owner, Kind: keyUser}, scope, o)
 	if err != nil {
 		return err
 	}
@@ -86,7 +91,7 @@ func runKeyRotate(ctx context.Context, c *cli.Call) error {
 	if err := made.write(h); err != nil {
 		return err
 	}
-	places, err := publish(c, h, files...)
+	places, err := publish(h, inProject, files...)
 	if err != nil {
 		return err
 	}
@@ -94,8 +99,8 @@ func runKeyRotate(ctx context.Context, c *cli.Call) error {
 	return c.UI.Show(rotated{old.String(), made.newKey, places, resign}, func() { showRotated(c.UI, old, made, places, resign, follows) })
 }
 
-// succession makes what says that the new key follows the old one. The new
-// key's document goes with it: without one it has no scope.
+// succession makes the documents by which the new key succeeds the old one. They
+// include the new key's own document, because a key without one has no scope.
 func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey) ([]trust.File, error) {
 	name, rotation, err := doc.NewRotation(ctx, doc.RotationParams{Now: c.Now()}, old, made.signer)
 	if err != nil {
@@ -140,8 +145,8 @@ func showRotated(u *cli.UI, old sign.Fingerprint, made *madeKey, places, resign 
 	for _, p := range resign {
 		u.Out("sign again  %s", p)
 	}
-	u.Note("Move the revocation certificate to a place offline: whoever has it can end this key.")
+	u.Note("Keep the revocation certificate offline: anybody who has it can revoke this key.")
 	if !follows {
-		u.Note("The old key may not rotate, so nobody follows: others trust the new key anew, with rye key export and rye trust add.")
+		u.Note("The old key may not rotate, so other people must trust the new key again: rye key export, then rye trust add.")
 	}
 }

@@ -24,7 +24,7 @@ import (
 func trustCommand() *cli.Command {
 	return &cli.Command{
 		Name: "trust", Group: "Trust",
-		Usage: "decide whose signatures count",
+		Usage: "manage trusted keys",
 		Subs: []*cli.Command{
 			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustAcceptCommand(), trustEndorseCommand(),
 			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(), acceptMoveCommand(),
@@ -33,23 +33,26 @@ func trustCommand() *cli.Command {
 }
 
 func trustAddCommand() *cli.Command {
+	var o permissionOptions
 	return &cli.Command{
-		Name: "add", Usage: "trust another's key, within a scope", Args: "FILE",
-		Long: `FILE is the trust document that its owner exported. You grant a part of what it
-asks for: --kinds and --namespaces say for which items the key counts. The grant
-is signed with your own key and lies in your configuration, never in a project.`,
+		Name: "add", Usage: "trust the key of another person, within a scope", Args: "FILE",
+		Long: `FILE is the trust document that the owner exported. You grant a part of the scope
+that it asks for: --kinds and --namespaces name the items that the key may sign. The
+grant is signed with your own key and is kept in your configuration, not in a project.`,
 		Examples: []string{
 			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust add ci.toml --kinds '*' --namespaces '**'",
 		},
 		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
-		Flags: vouchFlags("grant"),
-		Run:   runTrustAdd,
+		Flags: o.flags("grant"),
+		Run:   func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
 	}
 }
 
-func runTrustAdd(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runTrustAdd(ctx context.Context, c *cli.Call, o *permissionOptions) error {
+	e := envOf(c)
+	e.Key = o.key
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -63,10 +66,9 @@ func runTrustAdd(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	if !document.NotAfter.After(c.Now()) {
-		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).
-			WithHint("ask the owner for a new document")
+		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).WithReason("document")
 	}
-	p, signer, err := vouching(ctx, c, h, document, b)
+	p, signer, err := permission(ctx, c, h, document, b, o)
 	if err != nil {
 		return err
 	}
@@ -90,30 +92,28 @@ func runTrustAdd(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// vouching reads from the flags, or asks at a terminal, how far a document is
-// vouched for, until when, and with which key.
-func vouching(ctx context.Context, c *cli.Call, h *project.Project, document *doc.Key, b []byte) (doc.PermissionParams, sign.Signer, error) {
+// permission returns the scope and end of a grant or endorsement, from the flags or
+// from answers at a terminal, and the key that signs it.
+func permission(ctx context.Context, c *cli.Call, h *project.Project, document *doc.Key, b []byte, o *permissionOptions) (doc.PermissionParams, sign.Signer, error) {
 	p := doc.PermissionParams{Document: b, Now: c.Now()}
 	var err error
-	if p.Scope, err = grantScope(c, document); err != nil {
+	if p.Scope, err = o.scope(c, document); err != nil {
 		return p, nil, err
 	}
 	signer, err := h.Signer(ctx)
 	if err != nil {
 		return p, nil, err
 	}
-	if text := c.Str("until"); text != "" {
-		p.NotAfter, err = until(text, c.Now())
+	if o.until != "" {
+		p.NotAfter, err = until(o.until, c.Now())
 	}
 	return p, signer, err
 }
 
-// proposedKey reads a key document under the name that its key gives, so that
-// it may arrive under any.
+// proposedKey reads a key document. Its file may have any name.
 func proposedKey(path string, b []byte) (*doc.Key, error) {
 	if kind := documentKind(b); kind != "" && kind != doc.KindKey {
-		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document but a %s", path, kind).
-			WithHint("the owner makes one with rye key export")
+		return nil, diag.New(diag.Usage, "reading trust document %q: it is not a key document but a %s", path, kind).WithReason("key_export")
 	}
 	document, fs := doc.Parse(keyFileName(path, b), b)
 	if err := diag.FromFindings("reading trust document", diag.WithPath(fs, path)); err != nil {
@@ -121,13 +121,12 @@ func proposedKey(path string, b []byte) (*doc.Key, error) {
 	}
 	key, ok := document.(*doc.Key)
 	if !ok {
-		return nil, diag.New(diag.Usage, "reading trust document %q: it is no key document", path).
-			WithHint("the owner makes one with rye key export")
+		return nil, diag.New(diag.Usage, "reading trust document %q: it is not a key document", path).WithReason("key_export")
 	}
 	return key, nil
 }
 
-// documentKind returns what a document calls itself, "" when it cannot be read.
+// documentKind returns the kind in a document, "" if the document cannot be read.
 func documentKind(b []byte) string {
 	document, _ := tomlx.Parse(b)
 	if document == nil {
@@ -137,8 +136,8 @@ func documentKind(b []byte) string {
 	return kind
 }
 
-// keyFileName returns the name that the key inside a document demands, or the
-// file's own when there is no such key to read.
+// keyFileName returns the file name that belongs to the key in a document, or the
+// name of the file if the document has no key.
 func keyFileName(path string, b []byte) string {
 	document, _ := tomlx.Parse(b)
 	if document == nil {
@@ -152,15 +151,15 @@ func keyFileName(path string, b []byte) string {
 	return doc.FileName(doc.KindKey, sign.FingerprintOf(pub))
 }
 
-// grantScope takes the scope from the flags, or asks at a terminal.
-func grantScope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
-	s := doc.Scope{Kinds: listFlag(c, "kinds"), Namespaces: listFlag(c, "namespaces"), May: listFlag(c, "may")}
+// scope returns the scope of the flags; for a missing part it asks at a terminal.
+func (o *permissionOptions) scope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
+	s := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release"}
 	}
 	for _, use := range s.May {
 		if !slices.Contains(doc.Uses(), use) {
-			return s, diag.New(diag.Usage, "reading flag --may: %q is none of %s", use, strings.Join(doc.Uses(), ", "))
+			return s, diag.New(diag.Usage, "reading flag --may: %q is not one of %s", use, strings.Join(doc.Uses(), ", "))
 		}
 	}
 	for _, q := range []struct {
@@ -173,9 +172,8 @@ func grantScope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
 		}
 		answer, err := c.Ask(q.flag + " (it asks for " + strings.Join(q.wish, ", ") + "): ")
 		if err != nil {
-			return s, diag.New(diag.Usage, "adding key %s: --%s is missing", document.Fingerprint.Short(), q.flag).
-				WithHint("say for which items it counts: --kinds tool --namespaces 'NAME/**'; it asks for kinds %s, namespaces %s",
-					strings.Join(document.Scope.Kinds, ","), strings.Join(document.Scope.Namespaces, ","))
+			return s, diag.New(diag.Usage, "adding key %s: --%s is missing; the document asks for kinds %s, namespaces %s", document.Fingerprint.Short(), q.flag,
+				strings.Join(document.Scope.Kinds, ","), strings.Join(document.Scope.Namespaces, ",")).WithReason("scope")
 		}
 		*q.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' })
 	}
@@ -184,7 +182,7 @@ func grantScope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
 
 func trustListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the keys that count, and what the project proposes",
+		Name: "list", Usage: "list trusted keys and the project's proposals",
 		Examples: []string{"rye trust list", "rye trust list --json"},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, err := envOf(c).Open(ctx, project.Lenient)
@@ -232,7 +230,7 @@ func showTrustList(u *cli.UI, keys []trust.KeyInfo, proposals []trust.Proposal, 
 
 func trustRemoveCommand() *cli.Command {
 	return &cli.Command{
-		Name: "remove", Usage: "trust a key no longer", Args: "KEY",
+		Name: "remove", Usage: "stop trusting a key", Args: "KEY",
 		Long:     "KEY is a fingerprint, the beginning of one, or an owner. The key's document and your grant are removed.",
 		Examples: []string{"rye trust remove 4f3a"},
 		Codes:    []diag.Code{diag.ItemNotFound},
@@ -253,7 +251,7 @@ func runTrustRemove(ctx context.Context, c *cli.Call) error {
 		}
 	}
 	if len(found) != 1 {
-		return diag.New(diag.ItemNotFound, "removing key %q: %d of your keys match", c.Arg(0), len(found)).WithHint("rye trust list shows them")
+		return diag.New(diag.ItemNotFound, "removing key %q: %d of your keys match", c.Arg(0), len(found)).WithReason("trust_list")
 	}
 	gone, err := trust.RemoveKey(h.Dirs.Trust(), found[0])
 	if err != nil {
@@ -268,7 +266,7 @@ func runTrustRemove(ctx context.Context, c *cli.Call) error {
 
 func trustExplainCommand() *cli.Command {
 	return &cli.Command{
-		Name: "explain", Usage: "tell step by step why an item is trusted or not", Args: "REF|PATH",
+		Name: "explain", Usage: "explain step by step why an item is trusted or not", Args: "REF|PATH",
 		Examples: []string{"rye trust explain tool:demo/hello", "rye trust explain .ai/tools/demo/hello.py"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Complete: completeItems(),
@@ -291,7 +289,7 @@ func runTrustExplain(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// showSteps prints how a file was judged.
+// showSteps prints the steps of the verdict on a file.
 func showSteps(u *cli.UI, path string, lines []string) {
 	if len(lines) == 0 {
 		return

@@ -12,29 +12,31 @@ import (
 )
 
 func trustAcceptCommand() *cli.Command {
+	var yes, forget bool
 	return &cli.Command{
-		Name: "accept", Usage: "let the project's own trust documents count, as a whole",
-		Long: `Shows every document below .ai/trust, what it asks for and what changed since
-you accepted last, and asks. Your answer is remembered for this project and your
-account, by the digest of the whole set: after any change nothing counts by it
-until you accept again. Endorsements of your anchors need no acceptance.`,
+		Name: "accept", Usage: "trust the project's own trust documents as a set",
+		Long: `Shows every document below .ai/trust, its scope and the changes since you accepted
+the set, and asks. Your answer is recorded for this project and your account with the
+digest of the whole set. After any change none of the documents is trusted until you
+accept again. Endorsements by your anchors need no acceptance.`,
 		Examples: []string{"rye trust accept", "rye trust accept --yes", "rye trust accept --forget"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.ValidationFailed},
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.BoolFlag{Name: "forget", Usage: "take the acceptance back"},
+			cli.Bool(&yes, "yes", "do not ask").Alias("y"),
+			cli.Bool(&forget, "forget", "revoke the acceptance"),
 		},
-		Run: runTrustAccept,
+		Exclusive: [][]any{{&yes, &forget}},
+		Run:       func(ctx context.Context, c *cli.Call) error { return runTrustAccept(ctx, c, yes, forget) },
 	}
 }
 
-// setChange is one line of what an acceptance would change.
+// setChange is one change of the set since it was accepted.
 type setChange struct {
 	Change string `json:"change"` // added, removed, changed, kept
 	trust.SetDocument
 }
 
-func runTrustAccept(ctx context.Context, c *cli.Call) error {
+func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -42,7 +44,7 @@ func runTrustAccept(ctx context.Context, c *cli.Call) error {
 	if _, err := h.ProjectTrust(); err != nil {
 		return err
 	}
-	if c.Bool("forget") {
+	if forget {
 		return forgetSet(c, h)
 	}
 	set := h.Trust.ProjectSet()
@@ -52,7 +54,7 @@ func runTrustAccept(ctx context.Context, c *cli.Call) error {
 		return c.UI.Show(data, func() { c.UI.Out("accepted already, on %s; nothing changed", set.At.Format(time.DateOnly)) })
 	}
 	showSetChanges(c.UI, set, changes)
-	if len(set.Documents) > 0 { // of none there is nothing to ask
+	if len(set.Documents) > 0 && !yes {
 		if err := confirm(c, "Accept these documents as a whole? [y/N] "); err != nil {
 			return err
 		}
@@ -65,20 +67,17 @@ func runTrustAccept(ctx context.Context, c *cli.Call) error {
 	return c.UI.Show(data, func() { c.UI.Out("accepted %s", plural(len(set.Documents), "document")) })
 }
 
-// confirm asks at the terminal, unless --yes says so already.
+// confirm asks at the terminal.
 func confirm(c *cli.Call, prompt string) error {
-	if c.Bool("yes") {
-		return nil
-	}
 	if c.UI.AsJSON {
-		return diag.New(diag.Usage, "accepting: --json shows nothing to decide on before it asks").WithHint("read what it shows without --json, then write --yes")
+		return diag.New(diag.Usage, "accepting: --json does not show the documents before it asks").WithReason("accept_json")
 	}
 	answer, err := c.Ask(prompt)
 	if err != nil {
-		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithHint("read what it shows, then write --yes")
+		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithReason("accept_headless")
 	}
 	if !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes") {
-		return diag.New(diag.ApprovalDenied, "accepting: you did not say yes").WithHint("nothing counts by these documents; rye trust accept asks again")
+		return diag.New(diag.ApprovalDenied, "accepting: cancelled; nothing changed")
 	}
 	return nil
 }
@@ -93,7 +92,7 @@ func forgetSet(c *cli.Call, h *project.Project) error {
 			c.UI.Out("the project's trust set was not accepted")
 			return
 		}
-		c.UI.Out("the project's trust set is accepted no longer")
+		c.UI.Out("the project's trust set is no longer accepted")
 	})
 }
 
@@ -126,7 +125,7 @@ func setChanges(set trust.ProjectSet) []setChange {
 
 func showSetChanges(u *cli.UI, set trust.ProjectSet, changes []setChange) {
 	for _, path := range set.Broken {
-		u.Warn("%s does not hold", path)
+		u.Warn("%s has no valid signature", path)
 	}
 	if len(set.Before) > 0 {
 		u.Out("The project's trust set changed since you accepted it on %s.", set.At.Format(time.DateOnly))

@@ -18,35 +18,43 @@ import (
 )
 
 func trustEndorseCommand() *cli.Command {
+	var o permissionOptions
 	return &cli.Command{
-		Name: "endorse", Usage: "vouch for another's key to everybody who has you as an anchor", Args: "FILE|KEY",
-		Long: `Writes the key's document, yours and your endorsement into the project's
-.ai/trust. It counts for whoever lets your key endorse, within what the document,
-the endorsement and your own scope all allow. KEY is a fingerprint, the beginning
-of one, or an owner, of a key that the project or you know already.`,
+		Name: "endorse", Usage: "endorse a key for everyone who trusts you as an anchor", Args: "FILE|KEY",
+		Long: `Writes the key's document, your own document and your endorsement into the project's
+.ai/trust. The endorsement applies for people who permit your key to endorse, within
+the scopes of the document, the endorsement and your key. KEY is a fingerprint, the
+beginning of one, or an owner, of a key that the project or you already have.`,
 		Examples: []string{
 			"rye trust endorse leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust endorse 4f3a --kinds '*' --namespaces '**' --may sign",
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
-		Flags: vouchFlags("endorsement"),
-		Run:   runTrustEndorse,
+		Flags: o.flags("endorsement"),
+		Run:   func(ctx context.Context, c *cli.Call) error { return runTrustEndorse(ctx, c, &o) },
 	}
 }
 
-// vouchFlags are what a grant and an endorsement have in common.
-func vouchFlags(what string) []cli.Flag {
+// permissionOptions are the flags of a grant and of an endorsement.
+type permissionOptions struct {
+	kinds, namespaces, may []string
+	until, key             string
+}
+
+func (o *permissionOptions) flags(what string) []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "kinds", Usage: "`KINDS` of items, separated by commas; * is every kind"},
-		&cli.StringSliceFlag{Name: "namespaces", Usage: "`GLOBS` over ids, such as acme/**"},
-		&cli.StringSliceFlag{Name: "may", Usage: "`USES`: sign, release, endorse, rotate, revoke, provider (default sign,release)"},
-		&cli.StringFlag{Name: "until", Usage: "end of the " + what + ": a date, or a `LENGTH` such as 90d"},
-		&cli.StringFlag{Name: "key", Usage: "sign the " + what + " with this own `KEY`"},
+		cli.Lists(&o.kinds, "kinds", "`KINDS` of items, separated by commas; * is every kind"),
+		cli.Lists(&o.namespaces, "namespaces", "`GLOBS` over ids, such as acme/**"),
+		cli.Lists(&o.may, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release)"),
+		cli.String(&o.until, "until", "end of the "+what+": a date, or a `LENGTH` such as 90d"),
+		cli.String(&o.key, "key", "sign the "+what+" with this own `KEY`"),
 	}
 }
 
-func runTrustEndorse(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) error {
+	e := envOf(c)
+	e.Key = o.key
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -58,7 +66,7 @@ func runTrustEndorse(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	p, signer, err := vouching(ctx, c, h, document, b)
+	p, signer, err := permission(ctx, c, h, document, b, o)
 	if err != nil {
 		return err
 	}
@@ -85,12 +93,12 @@ func runTrustEndorse(ctx context.Context, c *cli.Call) error {
 	return c.UI.Show(map[string]any{"fingerprint": document.Fingerprint, "owner": document.Owner, "scope": p.Scope, "endorsement": at}, func() {
 		c.UI.Out("endorsing %s (%s) for %s", document.Fingerprint.Short(), document.Owner, p.Scope.String())
 		c.UI.Out("endorsement %s", fromHere(c, at))
-		c.UI.Note("Commit .ai/trust: it counts for everybody who lets your key endorse.")
+		c.UI.Note("Commit .ai/trust: the endorsement applies for people who permit your key to endorse.")
 	})
 }
 
-// copyAnchor puts the endorser's own document beside, so that a machine which
-// knows nothing but its fingerprint finds it.
+// copyAnchor copies the signer's own document into the directory, so that a machine
+// that has only its fingerprint finds the document.
 func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
 	for _, d := range h.Trust.Documents(sign.FingerprintOf(signer.Public())) {
 		b, err := os.ReadFile(d.Path)
@@ -103,26 +111,25 @@ func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
 	return nil
 }
 
-// mustAnchor refuses to write what nobody would heed.
+// mustAnchor returns an error if the key lacks a use: its document would have no
+// effect.
 func mustAnchor(h *project.Project, signer sign.Signer, use string) error {
 	fp := sign.FingerprintOf(signer.Public())
 	if h.Trust.Anchors(fp, use) {
 		return nil
 	}
-	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).
-		WithHint("rye key new --may sign,release,%s makes a key that may; others let it with rye trust add --may %s", use, use)
+	return diag.New(diag.Scope, "using key %s: it may not %s", fp.Short(), use).WithReason("missing_use").WithDetail("use", use)
 }
 
-// documentOf returns a key document by its file, or by the key when you or the
-// project hold one.
+// documentOf returns the key document in a file, or the document of a key that the
+// user or the project has.
 func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte, error) {
 	path := c.Path(word)
 	b, err := os.ReadFile(path)
 	if err == nil {
 		document, err := proposedKey(path, b)
 		if fp, known := anyKey(h, word); err == nil && known == nil && fp != document.Fingerprint {
-			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, document.Fingerprint.Short(), fp.Short()).
-				WithHint("name the file as ./%s, or the key by its fingerprint", word)
+			return nil, nil, diag.New(diag.Usage, "finding key %q: %s is a file with the key %s and the owner of the key %s", word, word, document.Fingerprint.Short(), fp.Short()).WithReason("file_or_key").WithDetail("word", word)
 		}
 		return document, b, err
 	}
@@ -139,11 +146,11 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte,
 			return document, b, err
 		}
 	}
-	return nil, nil, diag.New(diag.KeyUnknown, "finding key %s: no document about it is here", fp.Short()).WithHint("name the document's file")
+	return nil, nil, diag.New(diag.KeyUnknown, "finding key %s: its document is not available", fp.Short()).WithReason("name_file")
 }
 
-// anyKey picks a key by fingerprint prefix or owner among all that documents
-// name, the project's too.
+// anyKey returns the key with a fingerprint prefix or owner among all keys that
+// documents name, the project's included.
 func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 	found := map[sign.Fingerprint]bool{}
 	match := func(fp sign.Fingerprint, owner string) {
@@ -162,7 +169,7 @@ func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 		}
 	}
 	if len(found) != 1 {
-		return sign.Fingerprint{}, diag.New(diag.KeyUnknown, "finding key %q: %d of the keys known here match", word, len(found)).WithHint("rye trust list shows them")
+		return sign.Fingerprint{}, diag.New(diag.KeyUnknown, "finding key %q: %d known keys match", word, len(found)).WithReason("trust_list")
 	}
 	for fp := range found {
 		return fp, nil

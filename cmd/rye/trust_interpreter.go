@@ -11,10 +11,10 @@ import (
 
 func trustInterpreterCommand() *cli.Command {
 	return &cli.Command{
-		Name: "interpreter", Usage: "let a program inside a project interpret its tools", Args: "PATH",
-		Long: `A Python of a project's .venv or a node of its node_modules is code that nobody
-signed. It runs only after this consent, which holds for these very bytes, and
-for those of a pyvenv.cfg beside it.`,
+		Name: "interpreter", Usage: "permit a program in a project to run its tools", Args: "PATH",
+		Long: `The Python of a project's .venv and the node of its node_modules are not signed. They
+run only after this consent, which is valid for the current bytes of the program and
+of the pyvenv.cfg next to it.`,
 		Examples: []string{"rye trust interpreter .venv/bin/python"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -33,7 +33,7 @@ for those of a pyvenv.cfg beside it.`,
 				return err
 			}
 			return c.UI.Show(map[string]any{"path": path, "digest": all[path]}, func() {
-				c.UI.Out("%s may interpret tools, as long as it stays %s", path, all[path])
+				c.UI.Out("%s may run tools while its digest is %s", path, all[path])
 			})
 		},
 	}

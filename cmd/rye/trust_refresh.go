@@ -12,22 +12,25 @@ import (
 )
 
 func trustRefreshCommand() *cli.Command {
+	var key string
 	return &cli.Command{
-		Name: "refresh", Usage: "say, signed, which revocations the project has as of now",
-		Long: `Writes the list of the project's revocations into .ai/trust, signed by a key of
-yours that may revoke. Whoever has that key as an anchor notices when one of them
-is removed, and machines that set RYE_REVOCATION_MAX_AGE refuse with STALE when
-the newest list is older than that. rye.lock, where there is one, records the list:
-an older one, or none, is ROLLBACK from then on.`,
+		Name: "refresh", Usage: "sign a current list of the project's revocations",
+		Long: `Writes the list of the project's revocations into .ai/trust, signed by your key, which
+must be permitted to revoke. Users with that key as an anchor then detect the removal
+of a revocation, and machines with RYE_REVOCATION_MAX_AGE refuse an older list with
+STALE. rye.lock, if it exists, records the list: an older or missing list is an error
+with the code ROLLBACK from then on.`,
 		Examples: []string{"rye trust refresh", "RYE_REVOCATION_MAX_AGE=7d rye verify  # in CI"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Scope, diag.AuthRequired},
-		Flags:    []cli.Flag{&cli.StringFlag{Name: "key", Usage: "sign the list with this own `KEY`"}},
-		Run:      runTrustRefresh,
+		Flags:    []cli.Flag{cli.String(&key, "key", "sign the list with this own `KEY`")},
+		Run:      func(ctx context.Context, c *cli.Call) error { return runTrustRefresh(ctx, c, key) },
 	}
 }
 
-func runTrustRefresh(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runTrustRefresh(ctx context.Context, c *cli.Call, key string) error {
+	e := envOf(c)
+	e.Key = key
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

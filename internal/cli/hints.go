@@ -58,8 +58,7 @@ func FindingHint(f diag.Finding) string {
 	if f.Fix != "" || f.Reason == "" {
 		return f.Fix
 	}
-	// The view replaces REF once it has grouped the findings with the same hint.
-	facts := map[string]any{"path": f.Path, "ref": "REF"}
+	facts := map[string]any{"path": f.Path}
 	for k, v := range f.Facts {
 		facts[k] = v
 	}

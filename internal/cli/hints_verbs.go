@@ -5,8 +5,22 @@ import "github.com/ryeos/rye/diag"
 // verbHints are the hints of the commands themselves.
 func verbHints() map[situation]string {
 	return map[situation]string{
-		{diag.ItemNotFound, "kinds"}: "the kinds are {kinds}",
-		{diag.Usage, "print"}:        "add --print to print the directive with its inputs",
-		{diag.Usage, "sign_nothing"}: "rye sign '*' signs every item of the project",
+		{diag.AuthRequired, "new_passphrase"}: "set {variable}, or write --no-passphrase if the file is protected otherwise",
+		{diag.Expired, "document"}:            "ask the owner for a new document",
+		{diag.ItemNotFound, "trust_list"}:     "rye trust list",
+		{diag.KeyUnknown, "name_file"}:        "name the file of the document",
+		{diag.KeyUnknown, "trust_list"}:       "rye trust list",
+		{diag.Scope, "missing_use"}:           "rye key new --may sign,release,{use}; others permit it with rye trust add --may {use}",
+		{diag.Usage, "accept_headless"}:       "review the documents, then run the command with --yes",
+		{diag.Usage, "accept_json"}:           "review the documents without --json, then run the command with --yes",
+		{diag.Usage, "file_or_key"}:           "name the file as ./{word}, or the key by its fingerprint",
+		{diag.Usage, "inside"}:                "rye init {outer}",
+		{diag.Usage, "key_export"}:            "the owner makes one with rye key export",
+		{diag.Usage, "no_passphrase"}:         "write --no-passphrase to make an unencrypted key",
+		{diag.Usage, "revoke_reason"}:         "--reason compromised invalidates all signatures; superseded and retired those from --at on",
+		{diag.Usage, "scope"}:                 "name the items that the key may sign: --kinds tool --namespaces 'NAME/**'",
+		{diag.ItemNotFound, "kinds"}:          "the kinds are {kinds}",
+		{diag.Usage, "print"}:                 "add --print to print the directive with its inputs",
+		{diag.Usage, "sign_nothing"}:          "rye sign '*' signs every item of the project",
 	}
 }
