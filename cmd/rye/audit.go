@@ -11,27 +11,29 @@ import (
 )
 
 func auditCommand() *cli.Command {
+	var o packageOptions
 	return &cli.Command{
 		Name: "audit", Group: packagesGroup,
-		Usage: "judge the locked bundles as of today",
-		Long: `For each bundle of rye.lock: who signed it and whether that key still counts, its
-executables and the capabilities that its items ask for, since when this account
-knows it; and the rules of rye.yaml, the machine and your account. What was revoked or has ended since it was locked, what rye.yaml refuses
-or demands by now, what rye.sum denies, and what is installed and not as locked, are
-findings; the worst decides the exit status. Nobody is asked and nothing changes:
-rye outdated asks the remotes.`,
+		Usage: "check the locked bundles against current keys and rules",
+		Long: `For each bundle of rye.lock, prints its signers and whether their keys are still
+trusted, its executables, the capabilities that its items ask for, and when it was
+first seen. Then prints the rules of rye.yaml, the machine and your account.
+
+Findings are keys that were revoked or expired after locking, violated rules,
+digests that differ from rye.sum, and installed files that differ from rye.lock. The
+worst finding decides the exit status. Uses no network and changes nothing.`,
 		Examples: []string{"rye audit", "rye audit --json"},
 		Codes: []diag.Code{
 			diag.LockMissing, diag.LockStale, diag.Drift, diag.LockMismatch, diag.SumConflict, diag.Unsigned, diag.KeyUnknown, diag.Scope,
 			diag.Expired, diag.Revoked, diag.SignerChanged, diag.Threshold, diag.PolicyDenied,
 		},
-		Flags: packageFlags(),
-		Run:   runAudit,
+		Flags: packageFlags(&o),
+		Run:   func(ctx context.Context, c *cli.Call) error { return runAudit(ctx, c, &o) },
 	}
 }
 
-func runAudit(ctx context.Context, c *cli.Call) error {
-	x, err := openEngine(ctx, c)
+func runAudit(ctx context.Context, c *cli.Call, o *packageOptions) error {
+	x, err := openPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -47,7 +49,7 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 	for _, b := range a.Bundles {
 		u.Out("%s %s (%s)", b.ID, b.Version, b.State)
 		for _, s := range b.Signers {
-			u.Out("    signed by %s", shortSigner(s))
+			u.Out("    signed by %s", signerLabel(s))
 		}
 		showLines(u, "asks for", b.Caps)
 		showLines(u, "executable", b.Exec)
@@ -72,8 +74,8 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 	u.Out("%s audited, %s, %s", plural(len(a.Bundles), "bundle"), plural(errs, "error"), plural(warns, "warning"))
 }
 
-// shortSigner names a key and says whether it counts.
-func shortSigner(s packages.AuditedSigner) string {
+// signerLabel returns a key, its owner, and why it is not trusted.
+func signerLabel(s packages.AuditedSigner) string {
 	key := strings.TrimPrefix(s.Key, "ed25519:")
 	key = key[:min(16, len(key))]
 	if s.Owner != "" {
@@ -82,5 +84,5 @@ func shortSigner(s packages.AuditedSigner) string {
 	if s.Counts {
 		return key
 	}
-	return key + ", does not count: " + string(s.Code)
+	return key + ", not trusted: " + string(s.Code)
 }

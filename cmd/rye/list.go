@@ -30,9 +30,8 @@ ones are marked. Support files are not items and are not listed.`,
 			cli.String(&o.space, "space", "only `SPACE`: project, user or system").OneOf(spaceNames()...),
 			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
-		Exclusive: [][]any{{&o.space, &o.bundles}},
-		Complete:  completeKinds,
-		Run:       func(ctx context.Context, c *cli.Call) error { return runList(ctx, c, &o) },
+		Complete: completeKinds,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runList(ctx, c, &o) },
 	}
 }
 
@@ -53,7 +52,7 @@ type listed struct {
 
 func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 	if o.bundles {
-		return listBundles(ctx, c)
+		return listBundles(ctx, c, o.space)
 	}
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {

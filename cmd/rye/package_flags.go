@@ -1,25 +1,74 @@
 package main
 
 import (
+	"context"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve/space"
 )
 
 const packagesGroup = "Packages"
 
-// packageFlags are the flags of every verb that works on the bundles of a
-// space, with more of its own.
-func packageFlags(more ...cli.Flag) []cli.Flag {
-	return append(more,
-		&cli.StringFlag{Name: "space", Usage: "work on the bundles of `SPACE`: project, user or system", Value: string(space.Project)},
-		&cli.BoolFlag{Name: "locked", Usage: "refuse whatever would change rye.lock (the default in CI for lock and sync)"},
+// packageOptions are the flags of every command for the bundles of a space.
+type packageOptions struct {
+	space  space.Name
+	locked bool
+}
+
+// packageFlags returns the flags that fill o, after the command's own.
+func packageFlags(o *packageOptions, own ...cli.Flag) []cli.Flag {
+	o.space = space.Project
+	return append(own,
+		cli.String(&o.space, "space", "`SPACE` of the bundles: project, user or system").OneOf(spaceNames()...),
+		cli.Bool(&o.locked, "locked", "refuse to change rye.lock (default in CI for lock and sync)"),
 	)
 }
 
-// refusals are the codes with which bundles are refused.
-func refusals(more ...diag.Code) []diag.Code {
-	return append(more, diag.LockStale, diag.SourceNotFound, diag.VersionNotFound, diag.Unresolvable,
+// packageCodes returns the codes of a refused bundle and the command's own.
+func packageCodes(own ...diag.Code) []diag.Code {
+	return append(own, diag.LockStale, diag.SourceNotFound, diag.VersionNotFound, diag.Unresolvable,
 		diag.LockMismatch, diag.HashMismatch, diag.TagMoved, diag.ImpostorCommit, diag.SumConflict, diag.LockRepointed,
 		diag.Unsigned, diag.KeyUnknown, diag.SignerChanged, diag.Threshold, diag.PolicyDenied, diag.Cooldown, diag.Network, diag.AuthRequired)
+}
+
+// packagesEnv returns the environment with the flags of o.
+func packagesEnv(c *cli.Call, o *packageOptions) *project.Env {
+	e := envOf(c)
+	e.Locked = o.locked
+	return e
+}
+
+// openPackages opens the bundles of a space and shows the progress of fetching.
+// Packages.Close must be called by commands that write.
+func openPackages(ctx context.Context, c *cli.Call, o *packageOptions) (*project.Packages, error) {
+	bar := newProgress(c)
+	return packagesEnv(c, o).Packages(ctx, project.PackagesParams{Space: o.space, Progress: bar.event, Done: bar.clear})
+}
+
+// changePackages runs change, adapts the project to the installed bundles, and
+// prints the result.
+func changePackages(ctx context.Context, c *cli.Call, o *packageOptions, change func(x *project.Packages) (*packages.Result, error)) error {
+	x, err := openPackages(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	r, err := change(x)
+	if err == nil {
+		err = packagesEnv(c, o).FollowBundles(ctx, x, r)
+	}
+	// The progress line must be gone before anything is printed.
+	x.Close()
+	if err != nil {
+		return err
+	}
+	if len(r.Installed) > 0 {
+		if err := x.IgnoreInstalled(); err != nil {
+			return err
+		}
+	}
+	return c.UI.Show(r, func() { showChanges(c.UI, r) })
 }

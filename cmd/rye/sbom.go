@@ -14,24 +14,29 @@ import (
 	"github.com/ryeos/rye/lock/sbom"
 )
 
+// sbomOptions are the flags of rye sbom.
+type sbomOptions struct{ serial bool }
+
 func sbomCommand() *cli.Command {
+	var o sbomOptions
 	return &cli.Command{
 		Name: "sbom", Group: packagesGroup,
 		Usage: "print a bill of materials of the project",
-		Long: `CycloneDX 1.6, from rye.lock alone: bundles with version, origin, hashes and the
-keys that signed them, the system bundle, the folders of the workspace, the items
-that run with their chains, and what needs what. The same lock gives the same
-bytes: a time is written when SOURCE_DATE_EPOCH is set, a serial number with
---serial. A lock that is not what rye.yaml asks for is refused. Nothing is
-verified: rye audit and rye verify do that.`,
+		Long: `Prints CycloneDX 1.6. Reads only rye.lock: bundles with version, origin, hashes and
+signing keys, the system bundle, the members of the workspace, the locked items with
+their chains, and all dependencies. Fails if the lock is stale. Signatures and files
+are not verified; use rye audit and rye verify for that.
+
+The same lock gives the same bytes. SOURCE_DATE_EPOCH adds a time, --serial adds a
+serial number.`,
 		Examples: []string{"rye sbom > sbom.cdx.json", "rye sbom --json"},
 		Codes:    []diag.Code{diag.LockMissing, diag.LockStale, diag.ParsingError, diag.ItemNotFound},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "serial", Usage: "write a random serial number"}},
-		Run:      runSBOM,
+		Flags:    []cli.Flag{cli.Bool(&o.serial, "serial", "add a random serial number")},
+		Run:      func(ctx context.Context, c *cli.Call) error { return runSBOM(ctx, c, &o) },
 	}
 }
 
-func runSBOM(ctx context.Context, c *cli.Call) error {
+func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 	sl, err := currentLock(ctx, c)
 	if err != nil {
 		return err
@@ -40,7 +45,7 @@ func runSBOM(ctx context.Context, c *cli.Call) error {
 	if sl.Manifest != nil {
 		p.Project = sl.Manifest.Name()
 	}
-	if c.Bool("serial") {
+	if o.serial {
 		if p.Serial, err = uuid(c.Rand); err != nil {
 			return err
 		}
@@ -59,7 +64,7 @@ func runSBOM(ctx context.Context, c *cli.Call) error {
 	return c.UI.Show(d, func() { c.UI.Raw(text.String()) })
 }
 
-// currentLock returns the project's lock, which must be what rye.yaml asks for.
+// currentLock returns the project's lock, or an error if it is missing or stale.
 func currentLock(ctx context.Context, c *cli.Call) (*project.SpaceLock, error) {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
@@ -72,7 +77,7 @@ func currentLock(ctx context.Context, c *cli.Call) (*project.SpaceLock, error) {
 		return nil, err
 	}
 	if h.Lock == nil {
-		return nil, diag.New(diag.LockMissing, "reading %s: it does not exist", lock.LockFile)
+		return nil, diag.New(diag.LockMissing, "reading %s: file does not exist", lock.LockFile)
 	}
 	found, err := h.Lock.Stale()
 	if err != nil {

@@ -12,7 +12,7 @@ func packagesHints() map[situation]string {
 		{diag.BundleFileExtra, "unlisted_project_file"}: "ask the publisher for a release made by a newer rye",
 		{diag.BundleFileExtra, "unlocked"}:              "rye prune",
 		{diag.ConsentRequired, "adding"}:                "review the list above, then run it at a terminal or with --yes",
-		{diag.ConsentRequired, "updating"}:              "review the output of rye update --plan, then run it at a terminal or with --yes",
+		{diag.ConsentRequired, "updating"}:              "review the output of `rye update --dry-run`, then run it at a terminal or with --yes",
 		{diag.Cooldown, "min_age"}:                      "try again after {allowed_from}, or choose an older version",
 		{diag.Drift, "not_installed"}:                   "rye sync",
 		{diag.FileSystemError, "cache"}:                 "set RYE_CACHE to another directory, or free space with rye cache gc",

@@ -1,20 +1,17 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/resolve/space"
 )
 
-// progress is one line at the terminal that says how far the bundles are. Off a
-// terminal it is silent.
+// progress is one line on the terminal that shows how many bundles are fetched
+// and installed. Without a terminal it prints nothing.
 type progress struct {
 	ui    *cli.UI
 	on    bool
@@ -29,14 +26,7 @@ func newProgress(c *cli.Call) *progress {
 	return &progress{ui: c.UI, on: on, begun: map[string]bool{}, ended: map[string]bool{}}
 }
 
-// openEngine opens the bundles of the space that --space names and shows how far
-// they are. The engine's close must follow.
-func openEngine(ctx context.Context, c *cli.Call) (*project.Packages, error) {
-	bar := newProgress(c)
-	return envOf(c).Packages(ctx, project.PackagesParams{Space: space.Name(c.Str("space")), Progress: bar.event, Done: bar.clear})
-}
-
-// event draws the line anew.
+// event updates the line.
 func (p *progress) event(e packages.Event) {
 	if !p.on {
 		return
@@ -64,7 +54,7 @@ func (p *progress) event(e packages.Event) {
 	p.drawn = true
 }
 
-// clear takes the line away.
+// clear removes the line.
 func (p *progress) clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"github.com/ryeos/rye/packages"
 )
 
-// The bar is one line that is drawn anew and goes; off a terminal nothing is
-// written. Names come from others and are made visible.
+// The progress is one line that is updated and removed; without a terminal nothing is
+// written. Ids come from remotes, so control characters are made visible.
 func TestProgress(t *testing.T) {
 	var b bytes.Buffer
 	p := &progress{ui: &cli.UI{Stderr: &b}, on: true, begun: map[string]bool{}, ended: map[string]bool{}}

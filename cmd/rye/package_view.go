@@ -8,9 +8,10 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/resolve/space"
 )
 
-// showChanges prints one line for each bundle.
+// showChanges prints the changed bundles and a summary.
 func showChanges(u *cli.UI, r *packages.Result) {
 	for _, c := range r.Changes {
 		showChange(u, c)
@@ -46,7 +47,7 @@ func showChange(u *cli.UI, c packages.Change) {
 	showLines(u, "new executable", c.NewExec)
 	showLines(u, "new host", c.NewHosts)
 	showLines(u, "new signer", c.NewSigners)
-	showLines(u, "asks no more for", c.GoneCaps)
+	showLines(u, "no longer asks for", c.GoneCaps)
 }
 
 func pick[T any](first bool, a, b T) T {
@@ -56,13 +57,13 @@ func pick[T any](first bool, a, b T) T {
 	return b
 }
 
-func showLines(u *cli.UI, what string, values []string) {
+func showLines(u *cli.UI, label string, values []string) {
 	for _, v := range values {
-		u.Out("    %s %s", what, v)
+		u.Out("    %s %s", label, v)
 	}
 }
 
-// signedBy names the signers shortly.
+// signedBy returns "  signed by" and the shortened keys, or "".
 func signedBy(signers []string) string {
 	if len(signers) == 0 {
 		return ""
@@ -76,40 +77,44 @@ func signedBy(signers []string) string {
 }
 
 func treeCommand() *cli.Command {
+	var o packageOptions
 	return &cli.Command{
 		Name: "tree", Group: packagesGroup,
-		Usage:    "show which bundle requires which",
-		Long:     `From rye.lock alone. A bundle whose needs stand above already is marked (…).`,
+		Usage: "show which bundle requires which",
+		Long: `Reads only rye.lock. (…) marks a bundle whose requirements are already shown
+above.`,
 		Examples: []string{"rye tree", "rye tree --json"},
 		Codes:    []diag.Code{diag.LockMissing},
-		Flags:    packageFlags(),
-		Run: func(ctx context.Context, c *cli.Call) error {
-			x, err := openEngine(ctx, c)
-			if err != nil {
-				return err
-			}
-			nodes, err := x.Tree(ctx)
-			if err != nil {
-				return err
-			}
-			if nodes == nil {
-				nodes = []lock.Node{}
-			}
-			return c.UI.Show(map[string]any{"tree": nodes}, func() {
-				if len(nodes) == 0 {
-					c.UI.Note("No bundles.")
-				}
-				showTree(c.UI, nodes, "")
-			})
-		},
+		Flags:    packageFlags(&o),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runTree(ctx, c, &o) },
 	}
+}
+
+func runTree(ctx context.Context, c *cli.Call, o *packageOptions) error {
+	x, err := openPackages(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	nodes, err := x.Tree(ctx)
+	if err != nil {
+		return err
+	}
+	if nodes == nil {
+		nodes = []lock.Node{}
+	}
+	return c.UI.Show(map[string]any{"tree": nodes}, func() {
+		if len(nodes) == 0 {
+			c.UI.Note("No bundles.")
+		}
+		showTree(c.UI, nodes, "")
+	})
 }
 
 func showTree(u *cli.UI, nodes []lock.Node, indent string) {
 	for _, n := range nodes {
 		line := n.ID + " " + n.Selected
 		if n.Wanted != n.Selected && n.Wanted != "" && n.Selected != "" {
-			line += " (wants " + n.Wanted + ")"
+			line += " (requires " + n.Wanted + ")"
 		}
 		if n.Seen {
 			line += " (…)"
@@ -120,19 +125,20 @@ func showTree(u *cli.UI, nodes []lock.Node, indent string) {
 }
 
 func whyCommand() *cli.Command {
+	var o packageOptions
 	return &cli.Command{
 		Name: "why", Group: packagesGroup,
 		Usage: "show why a bundle is locked", Args: "BUNDLE",
-		Long:     `The shortest chain of requirements from rye.yaml, from rye.lock alone.`,
+		Long:     `Prints the shortest chain of requirements from rye.yaml. Reads only rye.lock.`,
 		Examples: []string{"rye why github.com/acme/tools"},
 		Codes:    []diag.Code{diag.LockMissing, diag.SourceNotFound, diag.AmbiguousItem},
-		Flags:    packageFlags(),
-		Run:      runWhy,
+		Flags:    packageFlags(&o),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runWhy(ctx, c, &o) },
 	}
 }
 
-func runWhy(ctx context.Context, c *cli.Call) error {
-	x, err := openEngine(ctx, c)
+func runWhy(ctx context.Context, c *cli.Call, o *packageOptions) error {
+	x, err := openPackages(ctx, c, o)
 	if err != nil {
 		return err
 	}
@@ -157,9 +163,10 @@ func runWhy(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// listBundles shows the locked bundles and how they stand in the space.
-func listBundles(ctx context.Context, c *cli.Call) error {
-	x, err := openEngine(ctx, c)
+// listBundles prints the locked bundles of a space and whether they are
+// installed. The empty name is the project.
+func listBundles(ctx context.Context, c *cli.Call, in space.Name) error {
+	x, err := openPackages(ctx, c, &packageOptions{space: in})
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -17,35 +18,42 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
+// vendorOptions are the flags of rye vendor.
+type vendorOptions struct {
+	packageOptions
+	off bool
+}
+
 func vendorCommand() *cli.Command {
+	var o vendorOptions
 	return &cli.Command{
 		Name: "vendor", Group: packagesGroup,
 		Usage: "commit installed bundles with the project",
-		Long: `Writes vendor: true into rye.yaml, installs what is locked and takes the line that
-keeps installed bundles out of git from .gitignore. Vendored bundles are verified
-like all others. --off goes back.`,
+		Long: `Writes vendor: true into rye.yaml, installs the locked bundles, and removes the line
+of installed bundles from .gitignore. Vendored bundles are verified like all others.
+--off reverts this.`,
 		Examples: []string{"rye vendor", "rye vendor --off"},
-		Codes:    refusals(diag.LockMissing, diag.ValidationFailed),
-		Flags:    packageFlags(&cli.BoolFlag{Name: "off", Usage: "keep installed bundles out of git again"}),
-		Run:      runVendor,
+		Codes:    packageCodes(diag.LockMissing, diag.ValidationFailed),
+		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.off, "off", "keep installed bundles out of git again")),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runVendor(ctx, c, &o) },
 	}
 }
 
-func runVendor(ctx context.Context, c *cli.Call) error {
-	return changing(ctx, c, func(x *project.Packages) (*packages.Result, error) {
-		r, err := x.Vendor(ctx, !c.Bool("off"))
+func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
+	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+		r, err := x.Vendor(ctx, !o.off)
 		if err != nil {
 			return nil, err
 		}
-		if c.Bool("off") {
+		if o.off {
 			return r, x.IgnoreInstalled()
 		}
-		return r, dropLine(filepath.Join(x.Base, ".gitignore"), project.BundlesIgnored)
+		return r, removeLine(filepath.Join(x.Base, ".gitignore"), project.BundlesIgnored)
 	})
 }
 
-// dropLine removes a line from a file that may not exist.
-func dropLine(file, line string) error {
+// removeLine removes a line from a file. A missing file is not an error.
+func removeLine(file, line string) error {
 	b, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return nil
@@ -68,23 +76,18 @@ func dropLine(file, line string) error {
 func cacheCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cache", Group: packagesGroup,
-		Usage: "measure, clean and verify what was fetched",
+		Usage: "show, clean and verify the cache of fetched bundles",
 		Subs:  []*cli.Command{cacheInfoCommand(), cacheGCCommand(), cacheVerifyCommand()},
 	}
 }
 
-// fetched returns the cache without a project.
-func fetched(c *cli.Call) (*source.Cache, error) {
-	return envOf(c).SourceCache()
-}
-
 func cacheInfoCommand() *cli.Command {
 	return &cli.Command{
-		Name: "info", Usage: "show where the cache is and what it holds",
+		Name: "info", Usage: "show the directory of the cache and its size",
 		Examples: []string{"rye cache info"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
-			cache, err := fetched(c)
+			cache, err := envOf(c).SourceCache()
 			if err != nil {
 				return err
 			}
@@ -94,7 +97,7 @@ func cacheInfoCommand() *cli.Command {
 			}
 			return c.UI.Show(in, func() {
 				t := &cli.Table{}
-				t.Add("folder", in.Dir)
+				t.Add("directory", in.Dir)
 				t.Add("bundles", fmt.Sprintf("%d, %s", in.Snapshots, bytesText(in.SnapshotBytes)))
 				t.Add("remotes", fmt.Sprintf("%d, %s", in.Remotes, bytesText(in.RemoteBytes)))
 				t.Add("other", bytesText(in.OtherBytes))
@@ -116,28 +119,36 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
+// cacheGCOptions are the flags of rye cache gc.
+type cacheGCOptions struct {
+	unused      time.Duration
+	all, dryRun bool
+}
+
 func cacheGCCommand() *cli.Command {
+	var o cacheGCOptions
 	return &cli.Command{
-		Name: "gc", Usage: "remove what nobody used for long",
-		Long:     `Everything in the cache can be fetched again, as long as its remote has it.`,
+		Name: "gc", Usage: "remove cached bundles that were not used for long",
+		Long:     `rye fetches a removed bundle again when it needs it, if its remote still has it.`,
 		Examples: []string{"rye cache gc", "rye cache gc --all --dry-run"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Flags: []cli.Flag{
-			&cli.DurationFlag{Name: "unused", Usage: "remove what was not used for `DURATION` (default 720h)"},
-			&cli.BoolFlag{Name: "all", Usage: "remove everything"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "say what would go"},
+			cli.Duration(&o.unused, "unused", "remove bundles that were not used for `DURATION` (default 720h)"),
+			cli.Bool(&o.all, "all", "remove everything"),
+			cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing"),
 		},
-		Run: runCacheGC,
+		Exclusive: [][]any{{&o.unused, &o.all}},
+		Run:       func(ctx context.Context, c *cli.Call) error { return runCacheGC(ctx, c, &o) },
 	}
 }
 
-func runCacheGC(ctx context.Context, c *cli.Call) error {
-	cache, err := fetched(c)
+func runCacheGC(ctx context.Context, c *cli.Call, o *cacheGCOptions) error {
+	cache, err := envOf(c).SourceCache()
 	if err != nil {
 		return err
 	}
-	p := source.GCParams{Unused: c.Duration("unused"), DryRun: c.Bool("dry-run")}
-	if c.Bool("all") {
+	p := source.GCParams{Unused: o.unused, DryRun: o.dryRun}
+	if o.all {
 		p.Unused = -1
 	}
 	freed, err := cache.GC(ctx, p)
@@ -150,22 +161,26 @@ func runCacheGC(ctx context.Context, c *cli.Call) error {
 	})
 }
 
+// cacheVerifyOptions are the flags of rye cache verify.
+type cacheVerifyOptions struct{ repair bool }
+
 func cacheVerifyCommand() *cli.Command {
+	var o cacheVerifyOptions
 	return &cli.Command{
-		Name: "verify", Usage: "hash everything that was fetched",
+		Name: "verify", Usage: "check the hashes of all cached bundles",
 		Examples: []string{"rye cache verify", "rye cache verify --repair"},
 		Codes:    []diag.Code{diag.HashMismatch, diag.FileSystemError},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "repair", Usage: "remove what is broken, so that it is fetched again"}},
-		Run:      runCacheVerify,
+		Flags:    []cli.Flag{cli.Bool(&o.repair, "repair", "remove damaged bundles; rye fetches them again when needed")},
+		Run:      func(ctx context.Context, c *cli.Call) error { return runCacheVerify(ctx, c, &o) },
 	}
 }
 
-func runCacheVerify(ctx context.Context, c *cli.Call) error {
-	cache, err := fetched(c)
+func runCacheVerify(ctx context.Context, c *cli.Call, o *cacheVerifyOptions) error {
+	cache, err := envOf(c).SourceCache()
 	if err != nil {
 		return err
 	}
-	got, err := cache.Verify(ctx, c.Bool("repair"))
+	got, err := cache.Verify(ctx, o.repair)
 	if err != nil {
 		return err
 	}

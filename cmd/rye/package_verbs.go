@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/packages"
+)
+
+// addOptions are the flags of rye add.
+type addOptions struct {
+	packageOptions
+	yes bool
+}
+
+func addCommand() *cli.Command {
+	var o addOptions
+	return &cli.Command{
+		Name: "add", Group: packagesGroup,
+		Usage: "require bundles, lock and install them", Args: "SOURCE[@VERSION]…",
+		Long: `SOURCE is a host path (github.com/acme/tools, git.host/repo//folder), a git URL or
+a folder (./tools). VERSION is a version or a commit; the default is the newest
+release. ITEM@SOURCE requires single items of a bundle; its other items are not
+visible. rye selects the lowest version that satisfies every requirement (minimal
+version selection).
+
+A bundle is installed if a key that you permit to release has signed its manifest and
+every file matches the manifest. Nothing of a bundle is started. Either all sources
+are added or none. If an installed bundle gets new permissions, rye asks first.`,
+		Examples: []string{
+			"rye add github.com/acme/tools",
+			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",
+			"rye add tool:gh/issue@github.com/acme/tools",
+			"rye add github.com/lab/x --space user",
+		},
+		Codes: packageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired),
+		Flags: packageFlags(&o.packageOptions, cli.Bool(&o.yes, "yes", "accept new permissions of indirectly updated bundles")),
+		Run:   func(ctx context.Context, c *cli.Call) error { return runAdd(ctx, c, &o) },
+	}
+}
+
+func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
+	var queries []packages.Query
+	var errs []error
+	for _, word := range c.Args {
+		q, err := packages.ParseQuery(word)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		queries = append(queries, q)
+	}
+	if err := diag.Join("reading arguments", errs); err != nil {
+		return err
+	}
+	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+		return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmPermissions(c, x, o.yes, "adding")})
+	})
+}
+
+// confirmPermissions returns a function that asks the user before bundles get
+// new permissions. Without a terminal only --yes confirms.
+func confirmPermissions(c *cli.Call, x *project.Packages, yes bool, doing string) func([]packages.Change) error {
+	return func(wider []packages.Change) error {
+		switch {
+		case yes:
+			return nil
+		case c.UI.AsJSON || !c.Isatty(c.Stdin):
+			return packages.NotApproved(doing, wider)
+		}
+		x.Close() // removes the progress line
+		for _, w := range wider {
+			showChange(c.UI, w)
+		}
+		answer, err := c.Ask("Accept these permissions? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if a := strings.ToLower(answer); a == "y" || a == "yes" {
+			return nil
+		}
+		return packages.NotApproved(doing, wider)
+	}
+}
+
+func removeCommand() *cli.Command {
+	var o packageOptions
+	return &cli.Command{
+		Name: "remove", Group: packagesGroup,
+		Usage: "remove bundles from the requirements", Args: "BUNDLE…",
+		Long: `BUNDLE is an id in rye.yaml, or its end if only one id ends with it. Bundles that no
+other bundle requires leave rye.lock and the space; rye.sum keeps their digests.`,
+		Examples: []string{"rye remove github.com/acme/tools", "rye remove tools"},
+		Codes:    packageCodes(diag.AmbiguousItem),
+		Flags:    packageFlags(&o),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return changePackages(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) { return x.Remove(ctx, c.Args) })
+		},
+	}
+}
+
+// lockOptions are the flags of rye lock.
+type lockOptions struct {
+	packageOptions
+	check bool
+}
+
+func lockCommand() *cli.Command {
+	var o lockOptions
+	return &cli.Command{
+		Name: "lock", Group: packagesGroup,
+		Usage: "compute rye.lock", Args: "",
+		Long: `Locked versions stay locked. New requirements of rye.yaml are resolved, and each
+remote is asked whether its tags still name the locked commits. If rye.lock has merge
+conflict markers, both sides are resolved again.
+
+--check is the default if CI is set. It changes nothing, uses no network, and fails if
+rye.lock does not match rye.yaml.`,
+		Examples: []string{"rye lock", "rye lock --check     # in CI"},
+		Codes:    packageCodes(diag.LockMissing, diag.Drift),
+		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.check, "check", "change nothing; fail if the lock is missing or stale")),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runLock(ctx, c, &o) },
+	}
+}
+
+func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
+	e := packagesEnv(c, &o.packageOptions)
+	if !o.check && !o.locked && !e.InCI() {
+		return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+			r, err := x.Lock(ctx)
+			if err == nil {
+				err = e.LockItems(ctx, x, r)
+			}
+			return r, err
+		})
+	}
+	x, err := openPackages(ctx, c, &o.packageOptions)
+	if err != nil {
+		return err
+	}
+	r, err := x.CheckLock(ctx)
+	if err == nil {
+		err = e.CheckItems(ctx, x)
+	}
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(r, func() { c.UI.Out("rye.lock is up to date") })
+}
+
+// syncOptions are the flags of rye sync.
+type syncOptions struct {
+	packageOptions
+	frozen bool
+}
+
+func syncCommand() *cli.Command {
+	var o syncOptions
+	return &cli.Command{
+		Name: "sync", Group: packagesGroup,
+		Usage: "make the installed bundles equal rye.lock",
+		Long: `Installs missing and changed bundles, from the cache or from their locked address,
+and removes others. A stale lock is computed again first, except with --locked,
+which is the default in CI. --frozen uses rye.lock as it is: it resolves nothing and
+needs the network only for bundles that are not in the cache.`,
+		Examples: []string{"rye sync", "rye sync --frozen", "rye sync --locked     # in CI"},
+		Codes:    packageCodes(diag.LockMissing),
+		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.frozen, "frozen", "install the locked bundles and resolve nothing")),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runSync(ctx, c, &o) },
+	}
+}
+
+func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
+	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+		if packagesEnv(c, &o.packageOptions).InCI() && !o.frozen && !o.locked {
+			if _, err := x.CheckLock(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return x.Sync(ctx, o.frozen)
+	})
+}
+
+// pruneOptions are the flags of rye prune.
+type pruneOptions struct {
+	packageOptions
+	dryRun bool
+}
+
+func pruneCommand() *cli.Command {
+	var o pruneOptions
+	return &cli.Command{
+		Name: "prune", Group: packagesGroup,
+		Usage:    "remove installed bundles that are not in rye.lock",
+		Examples: []string{"rye prune --dry-run"},
+		Codes:    []diag.Code{diag.FileSystemError, diag.LockStale},
+		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing")),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) { return x.Prune(ctx, o.dryRun) })
+		},
+	}
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/packages"
+)
+
+// updateOptions are the flags of rye update.
+type updateOptions struct {
+	packageOptions
+	dryRun, yes bool
+}
+
+func updateCommand() *cli.Command {
+	var o updateOptions
+	return &cli.Command{
+		Name: "update", Group: packagesGroup,
+		Usage: "raise the requirements of rye.yaml to the newest versions", Args: "[BUNDLE…]",
+		Long: `Excluded versions, versions younger than policy.min-age, and pre-releases that
+rye.yaml does not name are not selected. If a tag no longer names the locked commit,
+nothing is updated.
+
+New capabilities, executables, hosts and signers of a bundle need your confirmation:
+at a terminal, or with --yes. --dry-run shows new versions and new permissions.`,
+		Examples: []string{"rye update --dry-run", "rye update", "rye update github.com/acme/tools --yes"},
+		Codes:    packageCodes(diag.ConsentRequired, diag.AmbiguousItem),
+		Flags: packageFlags(&o.packageOptions,
+			cli.Bool(&o.dryRun, "dry-run", "show what would change and change nothing").Alias("plan"),
+			cli.Bool(&o.yes, "yes", "accept new permissions of bundles"),
+		),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: confirmPermissions(c, x, o.yes, "updating")})
+			})
+		},
+	}
+}
+
+func outdatedCommand() *cli.Command {
+	var o packageOptions
+	return &cli.Command{
+		Name: "outdated", Group: packagesGroup,
+		Usage: "show locked bundles that have newer versions",
+		Long: `Asks each remote once. If a tag no longer names the locked commit, the list is
+printed and the command fails.`,
+		Examples: []string{"rye outdated", "rye outdated --json"},
+		Codes:    []diag.Code{diag.LockMissing, diag.TagMoved, diag.ImpostorCommit, diag.LockRepointed, diag.Network},
+		Flags:    packageFlags(&o),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runOutdated(ctx, c, &o) },
+	}
+}
+
+func runOutdated(ctx context.Context, c *cli.Call, o *packageOptions) error {
+	x, err := openPackages(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	list, err := x.Outdated(ctx)
+	x.Close() // removes the progress line
+	if err != nil && list == nil {
+		return err
+	}
+	outdated := []packages.Outdated{}
+	for _, b := range list {
+		if b.Newest != b.Locked || b.Held != "" || b.Alarm != "" || c.UI.Detailed {
+			outdated = append(outdated, b)
+		}
+	}
+	data := map[string]any{"bundles": outdated, "total": len(list)}
+	if err != nil && c.UI.AsJSON {
+		return cli.Shown(err, data)
+	}
+	show := c.UI.Show(data, func() { showOutdated(c.UI, outdated, len(list)) })
+	if err != nil {
+		return err
+	}
+	return show
+}
+
+func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
+	if len(list) == 0 {
+		u.Note("%s, none outdated.", plural(all, "bundle"))
+		return
+	}
+	t := &cli.Table{Header: []string{"BUNDLE", "LOCKED", "NEWEST", ""}}
+	for _, o := range list {
+		remark := string(o.Alarm)
+		if remark == "" && o.Held != "" {
+			remark = o.Held + " is younger than policy.min-age allows"
+		}
+		t.Add(o.ID, o.Locked, o.Newest, remark)
+	}
+	u.Table(t)
+}
+
+func infoCommand() *cli.Command {
+	var o packageOptions
+	return &cli.Command{
+		Name: "info", Group: packagesGroup,
+		Usage: "show the lock entry and the versions of a bundle", Args: "SOURCE",
+		Long: `Prints the entry of rye.lock and the versions that the remote has. Nothing is fetched,
+installed or verified.`,
+		Examples: []string{"rye info github.com/acme/tools", "rye info tools --offline"},
+		Codes:    []diag.Code{diag.SourceNotFound, diag.Network, diag.AuthRequired},
+		Flags:    packageFlags(&o),
+		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
+	}
+}
+
+func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
+	x, err := openPackages(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	in, err := x.Info(ctx, c.Arg(0))
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(in, func() { showInfo(c.UI, in) })
+}
+
+func showInfo(u *cli.UI, in *packages.Info) {
+	t := &cli.Table{}
+	row := func(name string, values ...string) {
+		for i, v := range values {
+			if v != "" {
+				t.Add(pick(i == 0, name, ""), v)
+			}
+		}
+	}
+	row("bundle", in.ID)
+	row("url", in.URL)
+	row("versions", strings.Join(in.Versions, ", "))
+	row("required", in.Require)
+	row("locked", strings.TrimSpace(in.Locked+" "+pick(in.State != "", "("+in.State+")", "")))
+	row("path", in.Path)
+	row("commit", in.Commit)
+	row("sum", in.Sum)
+	row("signed by", in.Signers...)
+	row("asks for", in.Caps...)
+	row("executable", in.Exec...)
+	for _, n := range in.Needs {
+		row("needs", n.String())
+	}
+	for _, r := range in.Rules {
+		row("rule", r.Key+" "+r.Value+" ("+r.Where()+")")
+	}
+	u.Table(t)
+}
