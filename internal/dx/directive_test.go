@@ -169,7 +169,7 @@ func TestHostileInputs(t *testing.T) {
 				"line 2:10: VALIDATION_FAILED: unknown element <tol> in <execute> (nearest <tool>)\n" +
 				"line 2:22: VALIDATION_FAILED: \"a/../b\" has an empty segment\nline 3:1: VALIDATION_FAILED: \"a b\" is not one id with wildcards, such as rye/bash/*\n" +
 				"line 3:17: VALIDATION_FAILED: unknown element <type> in <execute>"},
-		{"text beside permissions", in("<permissions>* <load>*</load></permissions>"), "line 1:44: VALIDATION_FAILED: text in <permissions> where only elements are read"},
+		{"text next to permissions", in("<permissions>* <load>*</load></permissions>"), "line 1:44: VALIDATION_FAILED: text in <permissions> where only elements are read"},
 		{"hooks", in(`<hooks><hook evnt="error"/><hok/><hook event="e" layer="x"><not/></hook></hooks>`), "line 1:38: VALIDATION_FAILED: <hook> has no event\n" +
 			"line 1:44: VALIDATION_FAILED: unknown attribute evnt in <hook> (nearest event)\nline 1:58: VALIDATION_FAILED: unknown element <hok> in <hooks> (nearest <hook>)\n" +
 			"line 1:87: VALIDATION_FAILED: layer: \"x\" is not of type integer\nline 1:90: VALIDATION_FAILED: unknown element <not> in <hook>"},

@@ -162,7 +162,7 @@ func TestLongNamesKeepTheirAncestorsPlace(t *testing.T) {
 	doc, _ := Directive([]byte(in("<context><"+tag+">"+strings.Repeat("<a/>", 19_000)+"</"+tag+"></context>")), 1)
 	list := doc.Root["context"].(map[string]any)[tag].(map[string]any)["a"].([]any)
 	if len(list) != 19_000 || len(doc.Pos) > 3 {
-		t.Errorf("%d values, %d places", len(list), len(doc.Pos))
+		t.Errorf("%d values, %d positions", len(list), len(doc.Pos))
 	}
 }
 
@@ -174,21 +174,21 @@ func FuzzDirective(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		doc, fs := Directive(src, 3)
 		lines := strings.Split(string(src), "\n")
-		places := map[string]diag.Pos{}
+		positions := map[string]diag.Pos{}
 		for _, x := range fs {
-			places[x.Message] = diag.Pos{Line: x.Line, Column: x.Column}
+			positions[x.Message] = diag.Pos{Line: x.Line, Column: x.Column}
 		}
 		for path, p := range doc.Pos {
-			places[path] = p
+			positions[path] = p
 		}
-		for what, p := range places {
+		for what, p := range positions {
 			if n := p.Line - 3; n < 0 || n >= len(lines) || p.Column < 1 || p.Column > len(lines[n])+1 {
 				t.Errorf("position of %q: %v", what, p)
 			}
 		}
 		for key := range doc.Root {
 			if doc.At(key) == (diag.Pos{}) {
-				t.Errorf("%q has no place", key)
+				t.Errorf("%q has no position", key)
 			}
 		}
 		if again, _ := Directive(src, 3); !reflect.DeepEqual(doc, again) {

@@ -240,12 +240,12 @@ func FuzzJSONAgrees(f *testing.F) {
 		err := json.Unmarshal([]byte(s), &want)
 		if err != nil {
 			if len(fs) == 0 {
-				t.Errorf("%q is read as %#v, encoding/json says %v", s, doc.Root, err)
+				t.Errorf("%q is %#v, in encoding/json %v", s, doc.Root, err)
 			}
 			return
 		}
 		if len(fs) == 0 && !same(doc.Root["config"], want) {
-			t.Errorf("%q is read as %#v, encoding/json says %#v", s, doc.Root["config"], want)
+			t.Errorf("%q is %#v, in encoding/json %#v", s, doc.Root["config"], want)
 		}
 	})
 }
@@ -292,18 +292,18 @@ func FuzzParse(f *testing.F) {
 		inFile(t, src, doc.Pos, fs)
 		for k := range doc.Root {
 			if len(k) < maxPath && doc.At(path("", k)) == (diag.Pos{}) {
-				t.Errorf("%q has no place", k)
+				t.Errorf("%q has no position", k)
 			}
 		}
 	})
 }
 
-func inFile(t *testing.T, src []byte, places map[string]diag.Pos, fs []diag.Finding) {
+func inFile(t *testing.T, src []byte, positions map[string]diag.Pos, fs []diag.Finding) {
 	lines := strings.Split(string(src), "\n")
 	for _, f := range fs {
-		places[f.Message] = diag.Pos{Line: f.Line, Column: f.Column}
+		positions[f.Message] = diag.Pos{Line: f.Line, Column: f.Column}
 	}
-	for what, p := range places {
+	for what, p := range positions {
 		if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 {
 			t.Errorf("position of %q: %v", what, p)
 		}

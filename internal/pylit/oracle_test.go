@@ -26,7 +26,7 @@ type answer struct {
 	Other  []string
 }
 
-// ask lets Python's own parser read the files; without Python the test is
+// ask has Python's own parser read the files; without Python the test is
 // skipped.
 func ask(t *testing.T, files []string) []answer {
 	t.Helper()
@@ -107,10 +107,10 @@ func compare(t *testing.T, files []string) (read int) {
 				continue
 			}
 			if got, ok := doc.Root[n]; !ok || !reflect.DeepEqual(got, plain(want)) {
-				t.Errorf("%s: %s = %#v (%v), python says %#v", files[i], n, got, res.NonLiteral[n], plain(want))
+				t.Errorf("%s: %s = %#v (%v), Python returns %#v", files[i], n, got, res.NonLiteral[n], plain(want))
 			}
 			if p := a.Places[n]; doc.Pos[n] != (diag.Pos{Line: p[0], Column: p[1]}) {
-				t.Errorf("%s: %s at %v, python says %v", files[i], n, doc.Pos[n], p)
+				t.Errorf("%s: %s at %v, Python returns %v", files[i], n, doc.Pos[n], p)
 			}
 		}
 		for n := range doc.Root {
@@ -120,7 +120,7 @@ func compare(t *testing.T, files []string) (read int) {
 		}
 		for n, why := range res.NonLiteral {
 			if !slices.Contains(a.Other, n) && why.Reason != whyEscape {
-				t.Errorf("%s: %s is no literal (%v), python says it is", files[i], n, why)
+				t.Errorf("%s: %s is not a literal (%v), but Python accepts it", files[i], n, why)
 			}
 		}
 		for _, n := range a.Other {

@@ -52,7 +52,7 @@ func TestToolMetadata(t *testing.T) {
 		"CONFIG_SCHEMA.required.0": {Line: 22, Column: 18},
 	} {
 		if doc.Pos[path] != p {
-			t.Errorf("%s stands at %v, want %v", path, doc.Pos[path], p)
+			t.Errorf("position of %s: %v, want %v", path, doc.Pos[path], p)
 		}
 	}
 	wantNot := map[string]NonLiteral{
@@ -123,7 +123,7 @@ func TestHostileInputs(t *testing.T) {
 			}
 			for n, why := range res.NonLiteral {
 				if n != "g" && n+": "+why.Reason != c.non {
-					t.Errorf("%s: %s is no literal", n, why.Reason)
+					t.Errorf("%s: %s is not a literal", n, why.Reason)
 				}
 			}
 			if c.non != "" && len(res.NonLiteral) == 0 {
@@ -181,7 +181,7 @@ func TestLongKeysKeepTheirAncestorsPlace(t *testing.T) {
 		t.Fatalf("%d elements", n)
 	}
 	if len(doc.Pos) != 1 {
-		t.Errorf("%d places", len(doc.Pos))
+		t.Errorf("%d positions", len(doc.Pos))
 	}
 }
 
@@ -195,7 +195,7 @@ func FuzzParse(f *testing.F) {
 		lines := strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(string(src)), "\n")
 		for path, p := range doc.Pos {
 			if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1]) {
-				t.Errorf("%q stands at %v", path, p)
+				t.Errorf("position of %q: %v", path, p)
 			}
 		}
 		for n, v := range doc.Root {
@@ -203,7 +203,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%q is and is not a literal", n)
 			}
 			if n != "" && doc.At(path("", n)) == (diag.Pos{}) && len(n) <= maxPath {
-				t.Errorf("%q has no place", n)
+				t.Errorf("%q has no position", n)
 			}
 			checkPlain(t, v)
 		}
@@ -226,6 +226,6 @@ func checkPlain(t *testing.T, v any) {
 			checkPlain(t, e)
 		}
 	default:
-		t.Errorf("%T is no value of package tree", v)
+		t.Errorf("%T is not a value of package tree", v)
 	}
 }
