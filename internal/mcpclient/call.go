@@ -14,26 +14,26 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// call is the body of the runtimes: it calls the tool that the item at the head
-// of the chain stands for.
+// call is the function of the runtimes: it calls the server's tool that the first
+// item of the chain represents.
 func (c *client) call(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	settings, _ := in.Config["settings"].(map[string]any)
 	transport, _ := settings["transport"].(string)
-	say := func(text string) {
+	report := func(text string) {
 		for line := range strings.SplitSeq(text, "\n") {
 			if in.OnLine != nil && line != "" {
 				in.OnLine(proc.Stderr, []byte(line))
 			}
 		}
 	}
-	data, err := c.callStub(ctx, &in, transport, say)
-	say(Stderr(err)) // only now is it of interest
+	data, err := c.callStub(ctx, &in, transport, report)
+	report(Stderr(err)) // shown after failures only
 	return data, err
 }
 
-// callStub calls the tool that a verified item stands for, if the server still
-// describes it as it was signed.
-func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport string, say func(string)) (map[string]any, error) {
+// callStub calls the server's tool that a verified item represents, if the server
+// still describes it as in the signed item.
+func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport string, report func(string)) (map[string]any, error) {
 	it := in.Chain.Tool()
 	stub, err := ReadStub(it)
 	if err != nil {
@@ -48,16 +48,16 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 		if err != nil {
 			return nil, err
 		}
-		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, say)
+		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, report)
 		switch {
 		case err == nil:
 			data := res.Data()
-			if odd := misfits(it, res); len(odd) > 0 {
-				data["warnings"] = odd
+			if problems := outputProblems(it, res); len(problems) > 0 {
+				data["warnings"] = problems
 			}
 			return data, nil
 		case again && forgotten(err):
-			session.Close() // it did not look at the call
+			session.Close() // the server refused the session before it read the call
 		default:
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func staleReason(tool *resolve.Item) string {
 	return "mcp_stale"
 }
 
-// transportOf returns what a runtime calls the way to a server.
+// transportOf returns the transport of a server as runtimes name it.
 func transportOf(s *Server) string {
 	if s.Transport == SSE {
 		return HTTP
@@ -81,8 +81,8 @@ func transportOf(s *Server) string {
 	return s.Transport
 }
 
-// serverOf finds the server of a stub by a static edge, verified, asks whether
-// the caller may use it, and fills its variables in.
+// serverOf resolves the server of a stub by a static edge, checks that the caller
+// may use it, and fills in its variables.
 func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, transport string, env map[string]string) (*Server, error) {
 	ref := ServerRef(stub.Server)
 	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
@@ -98,11 +98,11 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 		return nil, err
 	}
 	if kind := transportOf(server); transport != "" && transport != kind {
-		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, and %s is reached by %s", it.Ref, transport, ref, server.Transport).
+		return nil, diag.New(diag.ConfigError, "running %s: its executor is for %s servers, but %s has transport %s", it.Ref, transport, ref, server.Transport).
 			WithReason(staleReason(it)).WithDetail("server", stub.Server)
 	}
 	if now := server.Reached(); now != stub.Reached {
-		return nil, diag.New(diag.HashMismatch, "running %s: %s says another way to the server than when the tool was signed", it.Ref, found.Path()).
+		return nil, diag.New(diag.HashMismatch, "running %s: %s describes another way to the server than when the tool was signed", it.Ref, found.Path()).
 			WithReason(staleReason(it)).WithDetail("server", stub.Server).
 			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
 	}
@@ -113,7 +113,7 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 }
 
 // fill fills in the variables of a server. Those that the chain does not declare
-// come from our environment, if whoever signed the server may have them.
+// come from Environ, if the server may receive them.
 func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Server, error) {
 	environ := c.p.Environ
 	if slices.ContainsFunc(s.Variables(), func(name string) bool { _, has := env[name]; return !has }) {
@@ -126,9 +126,9 @@ func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Serv
 	return s.Expand(env, environ)
 }
 
-// checked returns a session whose server describes the tool as it was signed. A
-// server that ended since the last call is started once more, since nothing was
-// asked of it yet.
+// checked returns a session whose server describes the tool as in the signed item.
+// A server that ended since the last call is started again once; nothing was
+// requested from it yet.
 func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, env map[string]string) (*Session, error) {
 	o := c.options(env)
 	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, o, s) }
@@ -153,21 +153,22 @@ func (c *client) options(env map[string]string) Options {
 	return o
 }
 
-// poolKey tells servers apart: by all that was filled in, and where and with what
-// they are started.
+// poolKey identifies a server by its filled-in description, directory and
+// environment.
 func poolKey(s *Server, o Options) string {
 	b, err := jsonx.Marshal([]any{s, o.Dir, o.Env, o.Project})
-	if err != nil { // nothing of that is what JSON cannot hold
+	if err != nil { // all of it can be JSON
 		return s.Name
 	}
 	return item.DigestOf(b).Hex()
 }
 
-// unchanged compares what a server says about a tool now with what was signed.
+// unchanged returns an error if the server's current description of a tool differs
+// from the signed one.
 func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 	i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == stub.Tool })
 	if i < 0 {
-		return diag.New(diag.ToolNotFound, "running %s: MCP server %s offers no tool %s any more", it.Ref, stub.Server, quoted(stub.Tool)).
+		return diag.New(diag.ToolNotFound, "running %s: MCP server %s no longer offers tool %s", it.Ref, stub.Server, quoted(stub.Tool)).
 			WithReason(staleReason(it)).WithDetail("server", stub.Server)
 	}
 	hash, err := tools[i].Hash()
@@ -178,7 +179,7 @@ func unchanged(it *resolve.Item, stub *Stub, tools []Tool) error {
 	if parts := Differences(it, tools[i]); len(parts) > 0 {
 		what = strings.Join(parts, ", ")
 	}
-	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool otherwise than when you signed it (%s)", it.Ref, stub.Server, what).
+	return diag.New(diag.HashMismatch, "running %s: MCP server %s describes the tool differently than when you signed it (%s)", it.Ref, stub.Server, what).
 		WithReason(staleReason(it)).WithDetail("server", stub.Server).
 		WithDetail("expected", stub.Definition.String()).WithDetail("found", hash.String()).WithDetail("changed", what)
 }

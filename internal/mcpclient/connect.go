@@ -15,37 +15,37 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// The revisions of the protocol that divide its two eras: the first of the new
-// one, and what is offered to servers of the old one.
+// The first revision of the protocol without a handshake, and the revision that is
+// offered to older servers.
 const (
 	modern = "2026-07-28"
 	legacy = "2025-11-25"
 )
 
-// Options says how servers are started and reached. The zero value starts them
-// with an empty environment.
+// Options are the settings for starting and reaching servers. The zero value starts
+// them with an empty environment.
 type Options struct {
-	Version string   // of this program, told to servers
+	Version string   // of this program, sent to servers
 	Dir     string   // where programs are started, absolute
-	Env     []string // what a program gets beside what its server item declares
-	Project string   // the project's folder, "" without one
-	// Consent says whether a program of the project itself may serve. Nil means
-	// never.
+	Env     []string // a program also gets the variables of its server item
+	Project string   // the project's directory, "" without one
+	// Consent returns an error if a program of the project itself must not be
+	// started. If it is nil, none is started.
 	Consent func(exec.Interpreter) error
-	Offline bool              // reach nothing by the network
-	Web     http.RoundTripper // nil is the machine's network
-	// Discreet tells of errors of a server on the web nothing that it wrote.
+	Offline bool              // use no network
+	Web     http.RoundTripper // nil uses the network of the machine
+	// Discreet leaves the text of remote servers out of errors.
 	Discreet bool
 }
 
-// attempt is one way to begin a conversation.
+// attempt is one way to open a session.
 type attempt struct {
 	version string
-	probe   time.Duration // how long the newer era's first request may stay unanswered; zero: as all others
+	probe   time.Duration // the time for the answer to the first request; 0 is the timeout of the server
 }
 
-// attempts returns the ways to begin, in order. What a server agreed on once is
-// tried first, and the rest only when it refuses that.
+// attempts returns the ways to open a session, in order: the revision negotiated
+// before first, the others only if the server refuses it.
 func attempts(s *Server) []attempt {
 	ask := attempt{modern, min(probeTime, s.Timeout/2)}
 	switch {
@@ -57,8 +57,8 @@ func attempts(s *Server) []attempt {
 	return []attempt{{s.Protocol, 0}, ask}
 }
 
-// Connect begins a conversation with a server, all of whose variables are filled
-// in, within the server's timeout. The session outlives ctx: it ends with Close.
+// Connect opens a session with a server whose variables are filled in, within the
+// server's timeout. The session outlives ctx; it ends with Close.
 func Connect(ctx context.Context, o Options, s *Server) (*Session, error) {
 	within, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
@@ -76,22 +76,22 @@ func Connect(ctx context.Context, o Options, s *Server) (*Session, error) {
 		}
 	}
 	if e := new(diag.Error); errors.As(first, &e) {
-		delete(e.Details, detailAgain) // of interest here only
+		delete(e.Details, detailAgain) // used here only
 	}
 	return nil, first
 }
 
-// again reports whether another way to begin may do better.
+// again reports whether another attempt may succeed.
 func again(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e) && e.Details[detailAgain] == true
 }
 
-// detailAgain marks an error after which another era is worth a try.
+// detailAgain marks an error after which another revision may succeed.
 const detailAgain = "other_protocol"
 
 func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session, error) {
-	// The session's own context ends with the session, or when it cannot begin.
+	// The session's own context ends with the session, or when it cannot be opened.
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	session := &Session{server: s, cancel: cancel, ended: make(chan struct{}), listing: make(chan struct{}, 1)}
 	t, err := session.transport(own, o, a)
@@ -114,12 +114,12 @@ func connectOnce(ctx context.Context, o Options, s *Server, a attempt) (*Session
 	return session, nil
 }
 
-// begin connects, as long as ctx and the attempt allow. own is the context that
-// the session keeps.
+// begin connects within the limits of ctx and the attempt. own is the context of
+// the session.
 func (s *Session) begin(ctx, own context.Context, o Options, t mcp.Transport, a attempt) error {
 	stop := context.AfterFunc(ctx, s.cancel)
 	late := func() bool { return false }
-	if s.web != nil && a.probe > 0 { // a process is asked twice, a web server anew
+	if s.web != nil && a.probe > 0 { // a process answers both attempts; a remote server needs a new connection
 		timer := time.AfterFunc(a.probe, s.cancel)
 		late = func() bool { return !timer.Stop() }
 	}
@@ -131,8 +131,8 @@ func (s *Session) begin(ctx, own context.Context, o Options, t mcp.Transport, a 
 	return s.began(ctx, err, a)
 }
 
-// began explains why a conversation did not begin, and whether the other era is
-// worth a try.
+// began explains why a session was not opened, and marks errors after which another
+// attempt may succeed.
 func (s *Session) began(ctx context.Context, err error, a attempt) error {
 	if err == nil {
 		return nil
@@ -147,11 +147,11 @@ func (s *Session) began(ctx context.Context, err error, a attempt) error {
 	return e
 }
 
-// transport prepares the way to the server.
+// transport starts the program of the server, or prepares requests to its address.
 func (s *Session) transport(ctx context.Context, o Options, a attempt) (mcp.Transport, error) {
 	if s.server.Transport != Stdio {
 		if o.Offline {
-			return nil, diag.New(diag.Network, "connecting to MCP server %s: --offline is set, and it is reached by the network", s.server.Name)
+			return nil, diag.New(diag.Network, "connecting to MCP server %s: it is reached by the network, and --offline is set", s.server.Name)
 		}
 		var err error
 		if s.web, err = newWeb(s.server, o); err != nil {
@@ -167,7 +167,7 @@ func (s *Session) transport(ctx context.Context, o Options, a attempt) (mcp.Tran
 	return s.program, nil
 }
 
-// command returns the program of a server. One inside the project needs consent.
+// command returns the program of a server. A program of the project needs consent.
 func (o Options) command(s *Server) (proc.Cmd, error) {
 	c := proc.Cmd{Argv: append([]string{s.Command}, s.Args...), Dir: o.Dir, Env: proc.Merge(o.Env, proc.Environ(s.Env))}
 	if s.Cwd != "" {
@@ -202,7 +202,7 @@ func (o Options) consent(s *Server, path string) error {
 	return o.Consent(in)
 }
 
-// client returns a client that offers servers nothing.
+// client returns a client without capabilities.
 func (s *Session) client(o Options) *mcp.Client {
 	version := o.Version
 	if version == "" {
@@ -218,13 +218,12 @@ func (s *Session) client(o Options) *mcp.Client {
 	return c
 }
 
-// receiving refuses what a server asks of its client: rye calls tools and does
-// nothing for servers.
+// receiving refuses requests of servers: rye only calls tools.
 func (s *Session) receiving(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		switch method {
 		case "roots/list", "sampling/createMessage", "elicitation/create":
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "rye answers no " + method}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "rye does not answer " + method}
 		case "notifications/tools/list_changed":
 			s.forget()
 		}

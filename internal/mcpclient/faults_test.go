@@ -105,7 +105,7 @@ func use(ctx context.Context, o Options, s *Server) error {
 func TestLoopingCursor(t *testing.T) {
 	for name, s := range map[string]*Server{"stdio": stdio("-loop"), "http": onWeb(t, &mcptest.Server{Loop: true}, "/mcp")} {
 		_, err := open(t, s).Tools(t.Context())
-		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), `its list does not end: page 2 leads back to "again"`) {
+		if diag.CodeOf(err) != diag.ExecutionFailed || !strings.Contains(err.Error(), `the list of tools does not end: page 2 leads back to "again"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

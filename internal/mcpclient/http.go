@@ -14,19 +14,19 @@ import (
 	"github.com/ryeos/rye/internal/httpx"
 )
 
-// web is how requests reach one server: to its own origin only, whatever a
-// redirect or an event says, so that its headers go nowhere else.
+// web sends requests to one server. It refuses redirects and endpoints of another
+// origin, so that the headers with credentials are sent to this origin only.
 type web struct {
 	base    http.RoundTripper
 	origin  *url.URL
 	headers map[string]string
 
-	// discreet keeps what the server says of its errors to itself: whoever named
-	// the address did not have to own it.
+	// discreet leaves the server's text out of errors: the caller chose the address
+	// and may not own it.
 	discreet bool
 
 	mu     sync.Mutex
-	status int    // of the last answer, 0 before there is one
+	status int    // of the last response, or of the last refusal; 0 before the first
 	media  string // its media type
 }
 
@@ -54,7 +54,7 @@ func (w *web) transport(s *Server) mcp.Transport {
 // RoundTrip implements http.RoundTripper.
 func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.URL.Scheme != w.origin.Scheme || r.URL.Host != w.origin.Host {
-		return nil, diag.New(diag.Network, "it sends us to another origin, %s://%s", r.URL.Scheme, r.URL.Host)
+		return nil, diag.New(diag.Network, "it redirects to another origin, %s://%s", r.URL.Scheme, r.URL.Host)
 	}
 	r = r.Clone(r.Context())
 	for name, v := range w.headers {
@@ -66,30 +66,30 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	media, _ := httpx.MediaType(res.Header.Get("Content-Type"))
 	w.mu.Lock()
-	if res.StatusCode >= 400 || w.status < 400 { // a refusal is not forgotten
-		w.status, w.media = res.StatusCode, clipped(hidden.Visible(media))
+	if res.StatusCode >= 400 || w.status < 400 { // keep the last refusal
+		w.status = res.StatusCode
+		w.media = clipped(hidden.Visible(media))
 	}
 	w.mu.Unlock()
-	if media != "text/event-stream" { // the library bounds events
+	if media != "text/event-stream" { // the library limits the size of events
 		res.Body = &bounded{ReadCloser: res.Body, left: MaxMessage}
 	}
 	return res, nil
 }
 
-// answered returns the status of the last answer, or of the last that was a
-// refusal, and its outside in words: all that is told of an answer which is not the
-// protocol.
-func (w *web) answered() (status int, outside string) {
+// answered returns the recorded status, and a description of the response by
+// status and media type only.
+func (w *web) answered() (status int, summary string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	outside = fmt.Sprintf("HTTP %d", w.status)
+	summary = fmt.Sprintf("HTTP %d", w.status)
 	if w.media != "" {
-		outside += ", " + w.media
+		summary += ", " + w.media
 	}
-	return w.status, outside
+	return w.status, summary
 }
 
-// bounded ends a body that is too large with an error.
+// bounded is a body that ends with an error after a number of bytes.
 type bounded struct {
 	io.ReadCloser
 	left int64

@@ -10,17 +10,17 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Listed is one server with the items that stand for its tools.
+// Listed is one server with the items of its tools.
 type Listed struct {
 	Name   string
-	Space  string // label of the root that holds it
+	Space  string // label of the root that contains it
 	Path   string
 	Shadow bool            // a nearer space has a server of that name
 	Server *Server         // nil when Err is set
 	Err    error           // why it cannot be used
 	Tools  []ListedTool    // in its own space, by id
 	Item   *resolve.Item   // nil when it cannot be read
-	Root   *space.Root     // where it lies
+	Root   *space.Root     // the root that contains it
 	Files  []resolve.Entry // of the tools
 }
 
@@ -32,8 +32,8 @@ type ListedTool struct {
 	Err         error // why it cannot be used
 }
 
-// List returns the servers of every space, by name, then precedence. Tools are
-// read only when they are asked for.
+// List returns the servers of every space, by name, then precedence. It reads the
+// items of tools only if tools is true.
 func List(ctx context.Context, r *resolve.Resolver, tools bool) ([]Listed, error) {
 	entries, err := r.All(ctx, item.Tool)
 	if err != nil {
@@ -68,7 +68,8 @@ func (l *Listed) read(ctx context.Context, r *resolve.Resolver, e resolve.Entry)
 		}
 	}
 	if err != nil {
-		l.Server, l.Err = nil, err
+		l.Server = nil
+		l.Err = err
 	}
 }
 
@@ -89,8 +90,7 @@ func listedTool(ctx context.Context, r *resolve.Resolver, e resolve.Entry) Liste
 	return t
 }
 
-// Data returns the server as plain values, for people and models alike. What
-// variables hold is never shown, for they are not filled in.
+// Data returns the server as plain values. Variables are not filled in.
 func (l *Listed) Data(tools bool) map[string]any {
 	m := map[string]any{"name": l.Name, "space": l.Space, "path": l.Path, "tool_count": len(l.Files), "trusted": l.Err == nil}
 	if l.Shadow {

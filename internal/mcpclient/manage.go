@@ -15,17 +15,16 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// shell is the tool that may start any command; who may run that one may have a
-// server started that nobody signed, and reach whatever this machine reaches with
-// any header.
+// shell is the tool that starts any command. A caller who may execute it may also
+// have an unsigned server started, and send any header to any address.
 const shell = "rye/bash/bash"
 
-// manage lists the servers. What changes them is for a person: it tells the
-// command.
+// manage lists the servers. It refuses changes, which only the user makes, with
+// the user's command as a fact.
 func (c *client) manage(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	p := params(in.Parameters)
 	if action := p.text("action"); action != "list" {
-		return nil, diag.New(diag.ConsentRequired, "changing MCP servers (%s): that is for a person", action).
+		return nil, diag.New(diag.ConsentRequired, "changing MCP servers (%s): only the user does that", action).
 			WithReason("mcp_change").WithDetail("command", p.command(action))
 	}
 	tools, _ := p["include_tools"].(bool)
@@ -42,7 +41,7 @@ func (c *client) manage(ctx context.Context, in exec.NativeCall) (map[string]any
 	return map[string]any{"success": true, "servers": servers, "count": len(servers)}, nil
 }
 
-// params are the parameters of a tool of this room, as its schema admits them.
+// params are the validated parameters of a tool.
 type params map[string]any
 
 func (p params) text(key string) string { s, _ := p[key].(string); return s }
@@ -66,7 +65,7 @@ func (p params) list(key string) []string {
 	return out
 }
 
-// command returns what a person types for an action.
+// command returns the command line of an action.
 func (p params) command(action string) string {
 	name := p.text("name")
 	if name == "" {
@@ -101,9 +100,9 @@ func (p params) addWords() (words []string) {
 	return append(append(words, "--", p.text("command")), p.list("args")...)
 }
 
-// discover lists the tools of a server that no item describes, and writes
-// nothing. Variables of the environment are not filled in: who names the server
-// is not who owns them.
+// discover lists the tools of a server that no item describes. It fills in no
+// variables of the environment: the caller names the server, but the user owns
+// the variables.
 func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	p := params(in.Parameters)
 	s := &Server{Name: "discovered", Transport: p.text("transport"), Command: p.text("command"), Args: p.list("args"),
@@ -165,20 +164,20 @@ func discovered(s *Server, session *Session, tools []Tool) map[string]any {
 	return m
 }
 
-// connect calls one tool of a server that was added. It runs the tool's own item,
-// so that it needs and checks what that does.
+// connect calls one tool of an added server by executing the tool's item, with the
+// capabilities and checks of that item.
 func (c *client) connect(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
 	p := params(in.Parameters)
 	if err := CheckName(p.text("server")); err != nil {
 		return nil, err
 	}
 	ref := ToolRef(p.text("server"), p.text("tool"))
-	if ctx.Value(connecting{}) != nil { // an item at such a place may itself be made to call this
-		return nil, diag.New(diag.CircularDependency, "calling %s: it calls a tool of a server by name itself", ref)
+	if ctx.Value(connecting{}) != nil { // an item with such an id may itself name this function
+		return nil, diag.New(diag.CircularDependency, "calling %s: it would call itself", ref)
 	}
 	args, _ := p["arguments"].(map[string]any)
 	return c.p.Execute(context.WithValue(ctx, connecting{}, true), ref, args)
 }
 
-// connecting marks what mcp_connect runs.
+// connecting marks the context of the item that mcp_connect executes.
 type connecting struct{}

@@ -1,9 +1,9 @@
 // Package mcpclient calls tools of external MCP servers: it starts or reaches a
-// server as a signed item says, holds what it offers against what was signed,
-// and makes the items that stand for its tools.
+// server that a signed item describes, compares its tools with the signed ones,
+// and keeps the items of servers and tools in a space (Store).
 //
-// It asks no person, signs nothing and writes no file: the command line does. It
-// serves no protocol itself (mcpserve) and decides no permission (policy).
+// It does not ask the user and does not sign: its callers do. It is not an MCP
+// server (see mcpserve) and does not decide permissions (see policy).
 package mcpclient
 
 import (
@@ -15,22 +15,22 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// Params says what the functions of this room work with. All of it is required
-// but Environ and Secrets.
+// Params are the parameters of Natives. Environ and Secrets may be nil.
 type Params struct {
 	Resolver *resolve.Resolver
-	Caller   func() policy.Set // who calls
-	// Options says how servers are started and reached, but for the environment,
-	// which is that of the chain.
+	Caller   func() policy.Set // the capabilities of the caller
+	// Options returns how servers are started and reached, except the environment,
+	// which is the chain's.
 	Options func() Options
 	Pool    *Pool
-	// Execute runs a tool as the caller would.
+	// Execute executes a tool with the caller's capabilities.
 	Execute func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error)
-	// Environ is where the variables come from that a server item names and the
-	// chain does not declare; nil is empty.
+	// Environ has the values, as KEY=VALUE, of variables that a server item names
+	// and the chain does not declare.
 	Environ []string
-	// Secrets returns nil when a server may be handed variables of Environ: its
-	// address and its program decide where they go. Nil means never.
+	// Secrets returns an error if the server of an item must not receive variables
+	// of Environ: its address and its program decide where they are sent. If it is
+	// nil, no server receives them.
 	Secrets func(*resolve.Item) error
 }
 
@@ -45,8 +45,8 @@ func Natives(p Params) map[string]exec.Native {
 	}
 }
 
-// client is what the functions share.
+// client implements the functions.
 type client struct{ p Params }
 
-// allowed asks for the capability to start or reach a server.
+// allowed checks the capability to start or reach a server.
 func (c *client) allowed(s *Server) error { return c.p.Caller().Check(policy.Execute, s.Ref()) }

@@ -10,9 +10,9 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Segment returns a tool's name as one segment of an id. Every name has its
-// own: a byte that a segment cannot hold is written _xHH, and so is the _ of a
-// name that looks like that itself.
+// Segment returns a tool's name as one segment of an id, different for every name.
+// A byte that a segment cannot contain is written as _xHH, and so is an _ that
+// begins such a sequence.
 func Segment(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
@@ -27,7 +27,7 @@ func Segment(name string) string {
 	return b.String()
 }
 
-// Original returns the name that a segment was made from.
+// Original is the inverse of Segment.
 func Original(segment string) string {
 	var b strings.Builder
 	for i := 0; i < len(segment); i++ {
@@ -53,12 +53,12 @@ func segmentByte(c byte, first bool) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-' && !first
 }
 
-// ToolRef returns the ref of the item that stands for a tool of a server.
+// ToolRef returns the ref of the item of a server's tool.
 func ToolRef(server, tool string) item.Ref {
 	return item.Ref{Kind: item.Tool, ID: path.Join(Folder, server, Segment(tool))}
 }
 
-// checkToolNames finds names that cannot be items side by side.
+// checkToolNames returns the names that cannot all be items of one directory.
 func checkToolNames(server string, tools []Tool) []diag.Finding {
 	var fs []diag.Finding
 	bad := func(format string, args ...any) {
@@ -74,9 +74,9 @@ func checkToolNames(server string, tools []Tool) []diag.Finding {
 		case item.CheckID(ref.ID) != nil:
 			bad("tool %q: its name is too long for an id", t.Name)
 		case twice && other == t.Name:
-			bad("tool %q is there twice", t.Name)
+			bad("tool %q is offered twice", t.Name)
 		case twice:
-			bad("tools %q and %q differ only by case, and some file systems cannot hold both", other, t.Name)
+			bad("tools %q and %q differ only by case, which some file systems do not distinguish", other, t.Name)
 		}
 		seen[key] = t.Name
 	}

@@ -7,22 +7,22 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Pool keeps one session per server for as long as this process works, so that a
-// server starts once. Its zero value is empty and ready.
+// Pool keeps one session per server until Close, so that a server starts once. The
+// zero value is an empty pool.
 type Pool struct {
 	mu     sync.Mutex
 	slots  map[string]*slot
 	closed bool
 }
 
-// slot holds the session of one server; who holds its token may look at it.
+// slot is the session of one server. Only the owner of the token may access it.
 type slot struct {
 	token   chan struct{}
 	session *Session
 }
 
-// Get returns the live session under key, or begins one with dial. Whoever asks
-// for the same key meanwhile waits and gets the same.
+// Get returns the live session under key, or opens one with dial. Concurrent calls
+// with the same key wait and get the same session.
 func (p *Pool) Get(ctx context.Context, key string, dial func(context.Context) (*Session, error)) (*Session, error) {
 	s, err := p.slot(key)
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *Pool) Get(ctx context.Context, key string, dial func(context.Context) (
 	if err != nil {
 		return nil, err
 	}
-	if p.over() { // closed meanwhile: nobody would end it
+	if p.isClosed() { // Close did not see this session
 		session.Close()
 		return nil, errClosed()
 	}
@@ -72,13 +72,13 @@ func (p *Pool) slot(key string) (*slot, error) {
 	return s, nil
 }
 
-func (p *Pool) over() bool {
+func (p *Pool) isClosed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.closed
 }
 
-// Close ends every session, side by side, and lets none begin any more.
+// Close ends every session in parallel. Get returns an error afterwards.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true

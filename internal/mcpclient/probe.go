@@ -7,31 +7,30 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// discoverMethod asks a server of the newer era what it is. Servers of the older
-// one should refuse it; some say nothing at all.
+// discoverMethod is the first request to a server of a newer revision. Older
+// servers should refuse it; some do not answer.
 const discoverMethod = "server/discover"
 
-// probeTime is how long a server may think about it. A server that answers later
-// is spoken to in the older way.
+// probeTime is the time for the answer. Afterwards the older handshake is used.
 const probeTime = 5 * time.Second
 
-// probe answers a discover request in the server's place when the server does
-// not, so that the client goes on with initialize in the same process.
+// probe answers a discover request instead of the server when the server does not,
+// so that the client continues with initialize in the same process.
 type probe struct {
-	wait   time.Duration // zero waits for ever
+	wait   time.Duration // 0 waits without limit
 	answer chan jsonrpc.Message
 
 	mu     sync.Mutex
 	id     jsonrpc.ID // of the request
 	timer  *time.Timer
-	gaveUp bool // the answer was given in the server's place
+	gaveUp bool // the probe has answered
 }
 
 func newProbe(wait time.Duration) *probe {
 	return &probe{wait: wait, answer: make(chan jsonrpc.Message, 1)}
 }
 
-// sent sees what goes to the server.
+// sent is called with each message to the server.
 func (p *probe) sent(m jsonrpc.Message) {
 	req, ok := m.(*jsonrpc.Request)
 	if !ok || req.Method != discoverMethod || p.wait == 0 {
@@ -40,7 +39,8 @@ func (p *probe) sent(m jsonrpc.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer == nil && !p.gaveUp {
-		p.id, p.timer = req.ID, time.AfterFunc(p.wait, p.expire)
+		p.id = req.ID
+		p.timer = time.AfterFunc(p.wait, p.expire)
 	}
 }
 
@@ -48,13 +48,14 @@ func (p *probe) expire() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer != nil {
-		p.timer, p.gaveUp = nil, true
+		p.timer = nil
+		p.gaveUp = true
 		p.answer <- &jsonrpc.Response{ID: p.id, Error: &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "no answer in time"}}
 	}
 }
 
-// late reports whether m is the server's answer to a probe that was answered in
-// its place, and stops waiting when the answer is in time.
+// late reports whether m is the server's answer after the probe has answered. An
+// answer in time stops the timer.
 func (p *probe) late(m jsonrpc.Message) bool {
 	res, ok := m.(*jsonrpc.Response)
 	if !ok {

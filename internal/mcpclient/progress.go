@@ -9,14 +9,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// watcher is told of the progress of one call, until the call is over.
+// watcher receives the progress of one call until the call ends.
 type watcher struct {
 	mu   sync.Mutex
 	fn   func(text string)
 	over bool
 }
 
-func (w *watcher) tell(text string) {
+func (w *watcher) report(text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.over {
@@ -24,8 +24,8 @@ func (w *watcher) tell(text string) {
 	}
 }
 
-// watch returns a token for one call; fn is told of the call's progress until
-// done is called, and never after that.
+// watch returns a progress token for one call. fn is called with its progress, and
+// not after done returns.
 func (s *Session) watch(fn func(text string)) (token string, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,7 +46,7 @@ func (s *Session) watch(fn func(text string)) (token string, done func()) {
 	}
 }
 
-// progress hands on what a server says of a call under way.
+// progress passes a notification to the watcher of its call.
 func (s *Session) progress(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
 	token, _ := req.Params.ProgressToken.(string)
 	s.mu.Lock()
@@ -59,5 +59,5 @@ func (s *Session) progress(_ context.Context, req *mcp.ProgressNotificationClien
 	if text == "" && req.Params.Total > 0 {
 		text = fmt.Sprintf("%v of %v", req.Params.Progress, req.Params.Total)
 	}
-	w.tell(clipped(text))
+	w.report(clipped(text))
 }

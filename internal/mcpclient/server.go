@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Where the items of servers lie, below the folder of tools.
+// The directories of the items of tools and of servers, below that of tools.
 const (
 	Folder       = "mcp"
 	ServerFolder = Folder + "/servers"
@@ -21,10 +21,11 @@ const (
 // ServerType is the tool_type of an item that describes a server.
 const ServerType = "mcp_server"
 
-// DefaultTimeout bounds connecting and each answer where a server says nothing.
+// DefaultTimeout is the time to connect and the time for each answer, unless the
+// server's item has another.
 const DefaultTimeout = 60 * time.Second
 
-// MaxTimeout is the longest that a server may be given.
+// MaxTimeout is the maximum of that time.
 const MaxTimeout = 24 * time.Hour
 
 // The transports.
@@ -34,8 +35,9 @@ const (
 	SSE   = "sse"
 )
 
-// Server says how one MCP server is started or reached. In Command, Args, Cwd,
-// Env, URL and Headers ${VAR} and ${VAR:-default} stand for variables.
+// Server is the description of how one MCP server is started or reached. Command,
+// Args, Cwd, Env, URL and Headers may refer to variables as ${VAR} and
+// ${VAR:-default}.
 type Server struct {
 	Name      string
 	Transport string
@@ -46,7 +48,7 @@ type Server struct {
 	URL       string
 	Headers   map[string]string
 	Timeout   time.Duration // for connecting and for each answer
-	Protocol  string        // the revision agreed on when it was added, "" when unknown
+	Protocol  string        // the revision negotiated when it was added, or ""
 }
 
 // ServerRef returns the ref of the item that describes a server.
@@ -57,8 +59,8 @@ func ServerRef(name string) item.Ref {
 // Ref returns the ref of the server's item.
 func (s *Server) Ref() item.Ref { return ServerRef(s.Name) }
 
-// CheckName returns nil when a server may have that name: one segment of an id,
-// and not that of the folder in which the servers' own items lie.
+// CheckName returns an error unless name is one segment of an id other than that of
+// the directory of server items.
 func CheckName(name string) error {
 	bad := func(why string) error {
 		return diag.New(diag.Usage, "naming an MCP server %q: %s", name, why)
@@ -67,11 +69,11 @@ func CheckName(name string) error {
 	case strings.Contains(name, "/"):
 		return bad("it must be one word without /")
 	case item.CheckID(name) != nil:
-		return bad("a name begins with a letter, a digit or _, and holds letters, digits, _ and - only")
+		return bad("a name consists of letters, digits, _ and -, and does not begin with -")
 	case len(name) > 64:
 		return bad("it is longer than 64 characters")
 	case strings.EqualFold(name, path.Base(ServerFolder)):
-		return bad("that folder holds the descriptions of the servers")
+		return bad("that directory is for the descriptions of servers")
 	}
 	return nil
 }
@@ -95,20 +97,20 @@ func (s *Server) Config() yamlx.Map {
 	return m
 }
 
-// Reached returns the digest of how the server is started or reached: of all that
-// its item says but for time limits and what was agreed on.
+// Reached returns the digest of how the server is started or reached: of its whole
+// description except the timeout and the negotiated revision.
 func (s *Server) Reached() item.Digest {
 	m := s.Data()
 	delete(m, "timeout")
 	delete(m, "protocol")
 	b, err := jsonx.Marshal(m)
-	if err != nil { // texts and lists of texts are always JSON
+	if err != nil { // texts and lists of texts can always be JSON
 		return item.Digest{}
 	}
 	return item.DigestOf(b)
 }
 
-// Same reports whether two servers would be written alike.
+// Same reports whether two servers have the same item.
 func (s *Server) Same(other *Server) bool {
 	a, err := s.Item()
 	b, err2 := other.Item()

@@ -21,26 +21,26 @@ const (
 	maxPages = 200
 )
 
-// Session is a conversation with one server. It is safe for concurrent use.
+// Session is a connection to one server. It is safe for concurrent use.
 type Session struct {
 	server  *Server
 	cs      *mcp.ClientSession
 	program *program // nil for a server on the web
 	web     *web     // nil for a program
 	cancel  context.CancelFunc
-	ended   chan struct{} // closed when the conversation is over
+	ended   chan struct{} // closed when the connection has ended
 
-	listing chan struct{} // holds a token while somebody asks for the tools
+	listing chan struct{} // contains a token while a caller lists the tools
 
 	mu    sync.Mutex
 	tools []Tool
-	known bool // tools are what the server offers
+	known bool // tools is current
 
 	calls    int
-	watchers map[string]*watcher // of calls under way, by token
+	watchers map[string]*watcher // of running calls, by token
 }
 
-// Protocol returns the revision agreed on.
+// Protocol returns the negotiated revision.
 func (s *Session) Protocol() string {
 	if r := s.cs.InitializeResult(); r != nil {
 		return r.ProtocolVersion
@@ -48,7 +48,7 @@ func (s *Session) Protocol() string {
 	return ""
 }
 
-// Software returns what the server calls itself, with its version.
+// Software returns the name and version that the server reports.
 func (s *Session) Software() string {
 	r := s.cs.InitializeResult()
 	if r == nil || r.ServerInfo == nil {
@@ -62,12 +62,12 @@ func (s *Session) Alive() bool {
 	return !isClosed(s.ended) && (s.program == nil || !s.program.dead())
 }
 
-// Close ends the conversation, and the server when it is a process of ours.
+// Close ends the connection, and the server if this process started it.
 func (s *Session) Close() {
 	if s.program != nil {
 		_ = s.program.Close()
 	}
-	t := time.AfterFunc(stopGrace, s.cancel) // a web server that does not answer holds nobody
+	t := time.AfterFunc(stopGrace, s.cancel) // a remote server that does not answer must not block the caller
 	defer t.Stop()
 	_ = s.cs.Close()
 	s.cancel()
@@ -86,8 +86,8 @@ func (s *Session) forget() {
 	s.known = false
 }
 
-// Tools returns what the server offers. It asks once, and again after the server
-// said that its tools changed.
+// Tools returns the tools that the server offers. It lists them once, and again
+// after the server reported a change.
 func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	select {
 	case s.listing <- struct{}{}:
@@ -97,7 +97,7 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	}
 	s.mu.Lock()
 	tools, known := s.tools, s.known
-	s.known = true // what changes from now on is noticed
+	s.known = true // set before listing: a change during it must clear it
 	s.mu.Unlock()
 	if known {
 		return tools, nil
@@ -117,7 +117,7 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 
 func (s *Session) list(ctx context.Context) ([]Tool, error) {
 	if r := s.cs.InitializeResult(); r != nil && r.Capabilities != nil && r.Capabilities.Tools == nil {
-		return nil, nil // it says that it has none
+		return nil, nil // it declares no tools
 	}
 	var out []Tool
 	seen := map[string]bool{}
@@ -132,19 +132,19 @@ func (s *Session) list(ctx context.Context) ([]Tool, error) {
 			}
 		}
 		if len(out) > MaxTools {
-			return nil, diag.New(diag.TooLarge, "it offers more than %d tools", MaxTools)
+			return nil, diag.New(diag.TooLarge, "the server offers more than %d tools", MaxTools)
 		}
 		if cursor = res.NextCursor; cursor == "" {
 			return out, nil
 		}
 		if seen[cursor] || len(seen) == maxPages {
-			return nil, diag.New(diag.ExecutionFailed, "its list does not end: page %d leads back to %s", len(seen)+1, quoted(cursor))
+			return nil, diag.New(diag.ExecutionFailed, "the list of tools does not end: page %d leads back to %s", len(seen)+1, quoted(cursor))
 		}
 		seen[cursor] = true
 	}
 }
 
-// Result is what a tool gave.
+// Result is the result of a tool.
 type Result struct {
 	Content    []any
 	Structured any // nil: none
@@ -173,17 +173,17 @@ func (r *Result) text() string {
 		}
 	}
 	if len(parts) == 0 {
-		return "the server's tool reports an error and says nothing about it"
+		return "the server's tool reports an error without a text"
 	}
 	return strings.Join(parts, "\n")
 }
 
-// Call calls a tool. The server may be silent for its timeout.
+// Call calls a tool. It fails if the server is silent for its timeout.
 func (s *Session) Call(ctx context.Context, tool string, args map[string]any) (*Result, error) {
 	return s.CallWatched(ctx, tool, args, func(string) {})
 }
 
-// CallWatched is Call for somebody who wants to know how far the server is.
+// CallWatched is Call with the server's progress reports.
 func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]any, onProgress func(string)) (*Result, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -205,7 +205,7 @@ func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]
 		return nil, s.explain(ctx, doing, err)
 	}
 	if len(res.InputRequests) > 0 || res.RequestState != "" {
-		return nil, s.explain(ctx, doing, errors.New("it asks for input while it works, which rye does not give"))
+		return nil, s.explain(ctx, doing, errors.New("it asks for input during the call, which rye does not support"))
 	}
 	r := &Result{IsError: res.IsError, Content: []any{}}
 	if res.Content != nil {
@@ -221,8 +221,8 @@ func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]
 	return r, nil
 }
 
-// explain makes an error that says what a server did, from what the protocol's
-// library noticed of it. ctx is the caller's.
+// explain returns an error that describes what the server did, given an error of
+// the protocol library. ctx is the caller's.
 func (s *Session) explain(ctx context.Context, doing string, err error) error {
 	what := doing + " " + preposition(doing) + "MCP server " + s.server.Name
 	e := s.cause(ctx, what, err)
@@ -232,7 +232,7 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 		}
 		return e
 	}
-	_, stderr, skipped := s.program.state()
+	stderr, skipped, _ := s.program.state()
 	if stderr != "" {
 		e.WithDetail(detailStderr, stderr)
 	}
@@ -242,8 +242,8 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 	return e
 }
 
-// forgotten reports whether a server refused a request unread, because it does not
-// know the session any more.
+// forgotten reports whether a server refused a request without reading it because
+// its session has ended.
 func forgotten(err error) bool {
 	var e *diag.Error
 	return errors.As(err, &e) && e.Details[detailForgotten] == true
@@ -251,7 +251,7 @@ func forgotten(err error) bool {
 
 const detailForgotten = "session_forgotten"
 
-// Stderr returns the end of what a server said on stderr before err.
+// Stderr returns the end of a server's stderr before err.
 func Stderr(err error) string {
 	var e *diag.Error
 	if !errors.As(err, &e) {
@@ -261,7 +261,7 @@ func Stderr(err error) string {
 	return s
 }
 
-// detailStderr is the detail of an error that holds the end of stderr.
+// detailStderr is the detail with the end of stderr.
 const detailStderr = "stderr"
 
 func preposition(doing string) string {
@@ -271,8 +271,8 @@ func preposition(doing string) string {
 	return "of "
 }
 
-// notSent is the code of the library's own error about a request that did not
-// reach the server.
+// notSent is the code of the library's error for a request that did not reach the
+// server.
 const notSent = -32005
 
 func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error {
@@ -282,15 +282,15 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 	case errors.Is(ctx.Err(), context.Canceled):
 		return diag.New(diag.Cancelled, "%s: cancelled", what)
 	case s.program != nil && s.program.failed():
-		why, _, _ := s.program.state()
+		_, _, why := s.program.state()
 		return s.program.ending(what, why, s.cs == nil)
 	case errors.Is(err, mcp.ErrSessionMissing):
-		return diag.New(diag.Network, "%s: it does not know our session any more", what).WithDetail(detailForgotten, true)
+		return diag.New(diag.Network, "%s: it no longer knows the session", what).WithDetail(detailForgotten, true)
 	case errors.As(err, &known):
 		return diag.New(known.Code, "%s: %s", what, known.Message)
 	case errors.As(err, &refused) && refused.Code != notSent && s.web != nil && s.web.discreet:
 		_, outside := s.web.answered()
-		return diag.New(diag.ExecutionFailed, "%s: it answers with an error (%s; JSON-RPC %d)", what, outside, refused.Code)
+		return diag.New(diag.ExecutionFailed, "%s: it answered with an error (%s; JSON-RPC %d)", what, outside, refused.Code)
 	case errors.As(err, &refused) && refused.Code != notSent:
 		return diag.New(diag.ExecutionFailed, "%s: it answers %s", what, quoted(refused.Message)).
 			WithDetail("jsonrpc_code", refused.Code)
@@ -303,10 +303,10 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 	return diag.New(diag.ExecutionFailed, "%s: %s", what, clipped(err.Error()))
 }
 
-// failure explains what a server on the web did.
+// failure describes what a remote server did.
 func (w *web) failure(what string, err error) *diag.Error {
 	if refused := new(httpx.Refused); errors.As(err, &refused) {
-		return diag.New(diag.PermissionDenied, "%s: %s; only public addresses may be reached here", what, refused).
+		return diag.New(diag.PermissionDenied, "%s: %s; only public addresses are permitted here", what, refused).
 			WithReason("mcp_private_address")
 	}
 	status, outside := w.answered()
@@ -317,17 +317,17 @@ func (w *web) failure(what string, err error) *diag.Error {
 		}
 		return diag.New(diag.Network, "%s: %s", what, clipped(err.Error()))
 	case status < 400:
-		said := ""
+		text := ""
 		if !w.discreet {
-			said = ": " + clipped(err.Error())
+			text = ": " + clipped(err.Error())
 		}
-		return diag.New(diag.Network, "%s: what it answers is not the protocol (%s)%s", what, outside, said).
+		return diag.New(diag.Network, "%s: its answer is not MCP (%s)%s", what, outside, text).
 			WithReason("not_mcp")
 	case status == 401, status == 403:
-		return diag.New(diag.AuthFailed, "%s: it refuses us (HTTP %d)", what, status).
+		return diag.New(diag.AuthFailed, "%s: it refused the request (HTTP %d)", what, status).
 			WithReason("mcp_token")
 	case status == 404, status == 405:
-		return diag.New(diag.Network, "%s: nothing at that address of %s speaks the protocol (HTTP %d)", what, w.origin.Host, status).
+		return diag.New(diag.Network, "%s: %s does not serve MCP at that path (HTTP %d)", what, w.origin.Host, status).
 			WithReason("not_mcp")
 	default:
 		return diag.New(diag.Network, "%s: %s", what, outside)

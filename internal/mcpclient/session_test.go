@@ -151,7 +151,7 @@ func TestNoise(t *testing.T) {
 		if got := text(t, s, "echo", map[string]any{"text": "x"}); got != "x" {
 			t.Errorf("echo: %q", got)
 		}
-		if _, _, skipped := s.program.state(); skipped != `"Welcome to the fixture!"` {
+		if _, skipped, _ := s.program.state(); skipped != `"Welcome to the fixture!"` {
 			t.Errorf("skipped %s", skipped)
 		}
 	}

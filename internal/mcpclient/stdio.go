@@ -22,20 +22,20 @@ const (
 	keptStderr = 8 << 10  // bytes of the end of stderr
 )
 
-// stopGrace is how long a server may take to end after its input has ended, and
-// again after it was asked to.
+// stopGrace is the time that a server has to end after the end of its input, and
+// again after the signal to terminate.
 const stopGrace = 900 * time.Millisecond
 
-// program is a server that runs as a process of ours. It implements
-// mcp.Transport and mcp.Connection: one message a line. What is no message, such
-// as a banner, is skipped.
+// program is a server that this process started. It implements mcp.Transport and
+// mcp.Connection, with one message per line. Other lines, such as a banner, are
+// skipped.
 type program struct {
 	stdin  *io.PipeWriter
 	cancel context.CancelFunc
 	ended  chan struct{} // closed when the process is gone, with all its group
 	result proc.Result   // after ended
-	err    error         // after ended: what kept it from starting or ending
-	ours   bool          // after ended: it ended because we wanted it to
+	err    error         // after ended: why it could not be started
+	ours   bool          // after ended: this process ended it
 
 	messages chan jsonrpc.Message
 	closed   chan struct{}
@@ -47,11 +47,11 @@ type program struct {
 	mu      sync.Mutex
 	lines   lineReader // of stdout
 	tail    []byte     // the end of stderr
-	skipped string     // the first line of stdout that was no message
-	fault   error      // why its output is not read any more
+	skipped string     // the first line of stdout that was not a message
+	fault   error      // why its output is no longer read
 }
 
-// startProgram starts a server. It ends with Close, and lives as long as ctx.
+// startProgram starts a server. It runs until Close or the end of ctx.
 func startProgram(ctx context.Context, c proc.Cmd, ask *probe) *program {
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
@@ -64,7 +64,7 @@ func startProgram(ctx context.Context, c proc.Cmd, ask *probe) *program {
 	go func() {
 		p.result, p.err = proc.Run(ctx, c)
 		p.ours = p.result.Cancelled || isClosed(p.closed)
-		_ = r.CloseWithError(io.ErrClosedPipe) // a write that nobody will read
+		_ = r.CloseWithError(io.ErrClosedPipe) // a pending write must not block
 		close(p.ended)
 	}()
 	return p
@@ -103,7 +103,7 @@ func (p *program) Write(ctx context.Context, m jsonrpc.Message) error {
 	p.probe.sent(m)
 	p.write.Lock()
 	defer p.write.Unlock()
-	stop := context.AfterFunc(ctx, func() { // a server that does not read holds nobody
+	stop := context.AfterFunc(ctx, func() { // a server that does not read must not block the caller
 		_ = p.stdin.CloseWithError(ctx.Err())
 	})
 	defer stop()
@@ -111,8 +111,8 @@ func (p *program) Write(ctx context.Context, m jsonrpc.Message) error {
 	return err
 }
 
-// Close ends the server: first its input ends, then it is asked, then killed,
-// with everything it started.
+// Close ends the server and everything that it started: it closes the input, then
+// sends the signal to terminate, then kills.
 func (p *program) Close() error {
 	p.once.Do(func() {
 		close(p.closed)
@@ -129,7 +129,7 @@ func (p *program) Close() error {
 	return nil
 }
 
-// output takes what the server writes to stdout.
+// output receives what the server writes to stdout.
 func (p *program) output(b []byte) {
 	p.mu.Lock()
 	lines, err := p.lines.add(b)
@@ -149,7 +149,8 @@ func (p *program) output(b []byte) {
 	}
 }
 
-// message returns the message of a line, nil when it holds none that counts.
+// message returns the message of a line, or nil if the line is not a message or is
+// a late answer.
 func (p *program) message(line []byte) jsonrpc.Message {
 	line = bytes.TrimSpace(bytes.TrimPrefix(line, []byte("\ufeff")))
 	if len(line) == 0 {
@@ -169,7 +170,7 @@ func (p *program) message(line []byte) jsonrpc.Message {
 	return nil
 }
 
-// stderr keeps the end of what the server says beside the protocol.
+// stderr keeps the end of the server's stderr.
 func (p *program) stderr(s proc.Stream, line []byte) {
 	if s != proc.Stderr {
 		return
@@ -182,9 +183,9 @@ func (p *program) stderr(s proc.Stream, line []byte) {
 	}
 }
 
-// state tells what is known about a server's end: the reason when it has ended
-// or was given up, and the end of its stderr.
-func (p *program) state() (why error, stderr, skipped string) {
+// state returns why the server ended or is no longer read (nil if neither), the end
+// of its stderr, and the first skipped line.
+func (p *program) state() (stderr, skipped string, why error) {
 	if p.dead() {
 		why = p.why()
 	}
@@ -193,13 +194,13 @@ func (p *program) state() (why error, stderr, skipped string) {
 	if p.fault != nil {
 		why = p.fault
 	}
-	return why, string(bytes.TrimSpace(bytes.ToValidUTF8(p.tail, []byte("\uFFFD")))), p.skipped
+	return string(bytes.TrimSpace(bytes.ToValidUTF8(p.tail, []byte("\uFFFD")))), p.skipped, why
 }
 
 // dead reports whether the process is gone.
 func (p *program) dead() bool { return isClosed(p.ended) }
 
-// failed reports whether the process ended by itself or was given up.
+// failed reports whether the process ended by itself or its output is invalid.
 func (p *program) failed() bool {
 	p.mu.Lock()
 	given := p.fault != nil
@@ -226,7 +227,7 @@ func (p *program) why() error {
 	return diag.New(diag.ExecutionFailed, "it ended with exit status %d", p.result.ExitCode)
 }
 
-// ending explains why the process is gone, early when it answered nothing before.
+// ending describes the end of the process. early is true before the first answer.
 func (p *program) ending(what string, why error, early bool) *diag.Error {
 	e := diag.New(diag.ExecutionFailed, "%s: %w", what, why)
 	var known *diag.Error
@@ -238,13 +239,13 @@ func (p *program) ending(what string, why error, early bool) *diag.Error {
 		return e
 	}
 	e.Message += " before it answered"
-	if _, stderr, _ := p.state(); stderr == "" {
+	if stderr, _, _ := p.state(); stderr == "" {
 		e.Reason = "not_mcp"
 	}
 	return e
 }
 
-// lineReader cuts lines, each bounded.
+// lineReader splits output into lines of at most MaxMessage bytes.
 type lineReader struct{ part []byte }
 
 func (l *lineReader) add(b []byte) (lines [][]byte, err error) {
@@ -258,6 +259,8 @@ func (l *lineReader) add(b []byte) (lines [][]byte, err error) {
 		if !found {
 			return lines, nil
 		}
-		lines, l.part, b = append(lines, l.part), nil, rest
+		lines = append(lines, l.part)
+		l.part = nil
+		b = rest
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-// StubType is the tool_type of an item that stands for a server's tool.
+// StubType is the tool_type of a stub.
 const StubType = "mcp"
 
 // The runtimes that reach a server, by its transport.
@@ -21,9 +21,9 @@ const (
 	httpRuntime  = "rye/core/runtimes/mcp_http_runtime"
 )
 
-// patience is how long a server may be silent without its tools being given more
-// time than runtimes give.
-const patience = 4 * time.Minute
+// maxDefaultTimeout is the longest timeout of a server for which the timeout of the
+// runtime is long enough.
+const maxDefaultTimeout = 4 * time.Minute
 
 // Runtime returns the id of the runtime that reaches the server.
 func (s *Server) Runtime() string {
@@ -33,17 +33,17 @@ func (s *Server) Runtime() string {
 	return httpRuntime
 }
 
-// Stub is what an item says that stands for a tool of a server.
+// Stub is an item that represents a tool of a server.
 type Stub struct {
 	Ref        item.Ref
 	Server     string      // its name
 	Tool       string      // the tool's name at the server
-	Definition item.Digest // of the tool when it was signed
-	Reached    item.Digest // of how the server was reached then
+	Definition item.Digest // digest of the tool's definition when the item was signed
+	Reached    item.Digest // digest of how the server was reached then (see Server.Reached)
 }
 
-// StubItem returns the text of the item that stands for a tool, unsigned. What
-// the tool's definition says stands in it word for word.
+// StubItem returns the unsigned item of a tool. It contains the tool's definition
+// unchanged.
 func StubItem(s *Server, t Tool) ([]byte, error) {
 	hash, err := t.Hash()
 	if err != nil {
@@ -64,7 +64,7 @@ func StubItem(s *Server, t Tool) ([]byte, error) {
 		{Key: "definition", Value: hash.String()},
 		{Key: "reached", Value: s.Reached().String()},
 	}
-	if s.Timeout > patience {
+	if s.Timeout > maxDefaultTimeout {
 		config = append(config, yamlx.Pair{Key: "timeout", Value: int64(s.Timeout / time.Second)})
 	}
 	m = append(m,
@@ -85,16 +85,16 @@ func StubItem(s *Server, t Tool) ([]byte, error) {
 	return b, nil
 }
 
-// described returns the description, or what stands for a missing one: an item
-// needs some.
+// described returns the description, or a text for a missing one: an item must have
+// a description.
 func (t Tool) described(server string) string {
 	if t.Description != "" {
 		return t.Description
 	}
-	return "Tool " + t.Name + " of the MCP server " + server + ", which describes it with nothing"
+	return "Tool " + t.Name + " of the MCP server " + server + ", which has no description"
 }
 
-// ReadStub returns what a verified item says that stands for a tool.
+// ReadStub decodes the stub in a verified item.
 func ReadStub(it *resolve.Item) (*Stub, error) {
 	bad := func(format string, args ...any) error {
 		return diag.New(diag.ConfigError, "reading "+it.Ref.String()+": "+format, args...)
@@ -124,13 +124,12 @@ func (s *Stub) Matches(server *Server, t Tool) bool {
 	return err == nil && s.Tool == t.Name && s.Definition == hash && s.Reached == server.Reached()
 }
 
-// signed returns the definition that the item of a tool holds, as far as the
-// item still says it.
+// signed returns the tool's definition in its item.
 func signed(it *resolve.Item, tool string) map[string]any {
 	m := map[string]any{"name": tool}
 	for _, f := range [][2]string{
 		{"title", "title"}, {"description", "description"}, {"annotations", "annotations"}, {"outputSchema", "output_schema"},
-		{"inputSchema", "input_schema"}, {"inputSchema", "config_schema"}, // what extractors call it
+		{"inputSchema", "input_schema"}, {"inputSchema", "config_schema"}, // the name that extractors use
 	} {
 		if v := it.Meta.Fields[f[1]]; v != nil {
 			m[f[0]] = v
@@ -139,8 +138,8 @@ func signed(it *resolve.Item, tool string) map[string]any {
 	return m
 }
 
-// Differences names the parts in which a live definition differs from what an
-// item holds, in order.
+// Differences returns the names of the parts in which a definition differs from
+// that in an item, sorted.
 func Differences(it *resolve.Item, live Tool) []string {
 	was, is := signed(it, live.Name), live.Definition()
 	if live.Description == "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Tool is what a server says about one of its tools: all that a model gets to
-// see of it.
+// Tool is a server's description of one tool: everything that a model reads.
 type Tool struct {
 	Name         string
 	Title        string
@@ -24,7 +23,7 @@ type Tool struct {
 	InputSchema  map[string]any
 	OutputSchema any
 	Annotations  map[string]any
-	Problem      string // why it cannot be used as it is described, "" when it can
+	Problem      string // why it cannot be used as described, or ""
 }
 
 // Definition returns the tool as plain values under the protocol's names.
@@ -47,8 +46,8 @@ func (t Tool) Definition() map[string]any {
 	return m
 }
 
-// Hash returns the digest of the definition as canonical JSON: keys in order, no
-// white space. Two definitions that differ in anything a model sees differ in it.
+// Hash returns the digest of the definition as canonical JSON: sorted keys, no
+// white space. It covers everything that a model reads.
 func (t Tool) Hash() (item.Digest, error) {
 	b, err := jsonx.Marshal(t.Definition())
 	if err != nil {
@@ -57,8 +56,7 @@ func (t Tool) Hash() (item.Digest, error) {
 	return sha256.Sum256(b), nil
 }
 
-// toolOf reads what the protocol library decoded. Numbers become whole ones
-// again where they are.
+// toolOf converts a tool of the protocol library.
 func toolOf(in *mcp.Tool) Tool {
 	t := Tool{Name: in.Name, Title: in.Title, Description: in.Description}
 	schema, err := plain(in.InputSchema)
@@ -75,13 +73,13 @@ func toolOf(in *mcp.Tool) Tool {
 	case err != nil:
 		t.Problem = err.Error()
 	case !ok:
-		t.Problem = "its inputSchema is no object"
+		t.Problem = "its inputSchema is not an object"
 	}
 	return t
 }
 
-// plain turns any value into plain ones: nil, bool, int64, float64, string,
-// []any, map[string]any.
+// plain converts a value to nil, bool, int64, float64, string, []any and
+// map[string]any.
 func plain(v any) (any, error) {
 	b, err := jsonx.Marshal(v)
 	if err != nil {
@@ -94,7 +92,7 @@ func plain(v any) (any, error) {
 	return whole(out), nil
 }
 
-// whole makes integers of the numbers that are some, as YAML tells them apart.
+// whole converts whole numbers to int64: YAML distinguishes the two.
 func whole(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -113,12 +111,12 @@ func whole(v any) any {
 	return v
 }
 
-// Said is something that a definition says, and where in it.
+// Said is a text in a definition, with its path.
 type Said struct{ At, Text string }
 
-// Says returns all that a definition says beside the name and the description of
-// the tool: its title and annotations, and from its schemas every text and every
-// key but the words of their own language.
+// Says returns the texts of a definition except the tool's name and description:
+// title, annotations, and every text and key of the schemas that is not a keyword
+// of JSON Schema.
 func (t Tool) Says() []Said {
 	var out []Said
 	if t.Title != "" {
@@ -147,7 +145,7 @@ func (t Tool) Says() []Said {
 	return out
 }
 
-// schemaWord reports whether a key is one of JSON Schema's own.
+// schemaWord reports whether a key is a keyword of JSON Schema.
 func schemaWord(key string) bool {
 	switch key {
 	case "$schema", "$id", "$ref", "$defs", "$comment", "definitions", "type", "title", "description", "default", "examples", "enum", "const", "format",
@@ -169,16 +167,16 @@ func typeWord(text string) bool {
 	return false
 }
 
-// keyOf begins the place of a key.
+// keyOf begins the path of a key.
 const keyOf = "a key of "
 
-// checkTexts finds characters in a definition that a reader cannot see. Those
-// that can carry an instruction past a reader are errors.
+// checkTexts returns findings for invisible characters in a definition. Characters
+// that can hide an instruction from the user are errors.
 func (t Tool) checkTexts() []diag.Finding {
 	var fs []diag.Finding
 	walkTexts(t.Definition(), "", func(at, text string) {
 		for _, f := range hidden.Scan([]byte(text)) {
-			f.Message = "tool " + quoted(t.Name) + ": " + at + " holds what a reader cannot see: " + f.Message
+			f.Message = "tool " + quoted(t.Name) + ": " + at + " contains invisible characters: " + f.Message
 			f.Line, f.Column = 0, 0
 			fs = append(fs, f)
 		}

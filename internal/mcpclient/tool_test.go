@@ -110,7 +110,7 @@ func TestHostileDefinitions(t *testing.T) {
 	for _, f := range fs {
 		got = append(got, f.Message)
 	}
-	for _, want := range []string{`tools "Read" and "read" differ only by case, and some file systems cannot hold both`, `tool "x" is there twice`, "a tool has no name"} {
+	for _, want := range []string{`tools "Read" and "read" differ only by case, which some file systems do not distinguish`, `tool "x" is offered twice`, "a tool has no name"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%q is missing in %q", want, got)
 		}
@@ -126,7 +126,7 @@ func TestBrokenSchema(t *testing.T) {
 	for _, schema := range []any{nil, "object", []any{}, true} {
 		tool := toolOf(&mcp.Tool{Name: "n", InputSchema: schema})
 		fs := Check(&Server{Name: "s", Transport: Stdio}, []Tool{{Name: "fine", InputSchema: map[string]any{}}, tool}, 1<<20)
-		if len(fs) != 1 || fs[0].Message != `tool "n": its inputSchema is no object` {
+		if len(fs) != 1 || fs[0].Message != `tool "n": its inputSchema is not an object` {
 			t.Errorf("%v: %v", schema, fs)
 		}
 	}

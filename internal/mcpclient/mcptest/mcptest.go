@@ -1,9 +1,9 @@
-// Package mcptest is an MCP server for tests: it speaks both eras of the
-// protocol over stdio, streamable HTTP and the older HTTP with events, and it
-// misbehaves as its flags say.
+// Package mcptest is an MCP server for tests: it serves both eras of the protocol
+// over stdio, streamable HTTP and the older HTTP with events, with the faults that
+// its flags select.
 //
-// It is written without a protocol library, so that it can break every rule. No
-// shipped room imports it.
+// It uses no protocol library, so that it can violate every rule. Only tests import
+// it.
 package mcptest
 
 import (
@@ -36,12 +36,12 @@ type Server struct {
 	Log    string // a file that gets a line at each start
 	Child  string // a file for the number of a child that outlives its input
 	Stay   bool   // ends neither with its input nor when it is asked to
-	Token  string // what Authorization must say over HTTP
+	Token  string // the required Authorization header over HTTP
 	Empty  bool   // offers no tools at all
-	Forget bool   // does not know its session any more at the first call of a tool; over HTTP
+	Forget bool   // ends its session at the first call of a tool; over HTTP
 
-	ask  func(method string) string      // asks the client; nil over HTTP
-	tell func(method string, params any) // tells the client; nil over HTTP
+	ask    func(method string) string      // asks the client; nil over HTTP
+	notify func(method string, params any) // notifies the client; nil over HTTP
 
 	sessions atomic.Int64 // over HTTP
 	forgot   atomic.Bool
@@ -113,7 +113,7 @@ func (s *Server) Stdio(in io.Reader, out io.Writer) {
 			}
 		}
 	}
-	s.tell = func(method string, params any) {
+	s.notify = func(method string, params any) {
 		b, _ := json.Marshal(params)
 		write(out, message{Version: "2.0", Method: method, Params: b})
 	}
@@ -298,12 +298,12 @@ func defaultTools() []any {
 	sum["outputSchema"] = map[string]any{"type": "object", "properties": map[string]any{"sum": number}, "required": []string{"sum"}}
 	return []any{
 		tool("ask", "Ask the client for everything a server can ask for.", map[string]any{}),
-		tool("cwd", "Tell the working directory.", map[string]any{}),
+		tool("cwd", "Return the working directory.", map[string]any{}),
 		tool("echo", "Say it again.\n\nWord for word.", map[string]any{"text": text}, "text"),
-		tool("env", "Tell a variable of the environment.", map[string]any{"name": text}, "name"),
+		tool("env", "Return a variable of the environment.", map[string]any{"name": text}, "name"),
 		tool("fail", "Fail.", map[string]any{}),
 		tool("hang", "Never answer.", map[string]any{}),
-		tool("slow", "Take a while, and tell how far it is.", map[string]any{"steps": number}),
+		tool("slow", "Take a while and report progress.", map[string]any{"steps": number}),
 		tool("image", "Show a picture.", map[string]any{}),
 		sum,
 	}
@@ -331,8 +331,8 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		}
 		return text("unset"), nil
 	case "announce":
-		if s.tell != nil {
-			s.tell("notifications/tools/list_changed", map[string]any{})
+		if s.notify != nil {
+			s.notify("notifications/tools/list_changed", map[string]any{})
 		}
 		return text("announced"), nil
 	case "cwd":
@@ -348,8 +348,8 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		steps, _ := p.Arguments["steps"].(float64)
 		for i := range int(steps) {
 			time.Sleep(200 * time.Millisecond)
-			if s.tell != nil {
-				s.tell("notifications/progress", map[string]any{"progressToken": p.Meta["progressToken"], "progress": i + 1, "total": steps, "message": fmt.Sprintf("step %d", i+1)})
+			if s.notify != nil {
+				s.notify("notifications/progress", map[string]any{"progressToken": p.Meta["progressToken"], "progress": i + 1, "total": steps, "message": fmt.Sprintf("step %d", i+1)})
 			}
 		}
 		return text("done"), nil
@@ -363,7 +363,7 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		return out, nil
 	case "ask":
 		if s.ask == nil {
-			return text("nobody to ask"), nil
+			return text("there is no client to ask"), nil
 		}
 		var got []string
 		for _, method := range []string{"roots/list", "sampling/createMessage", "elicitation/create", "ping"} {
