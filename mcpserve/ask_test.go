@@ -10,11 +10,11 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Nobody is asked when the client cannot ask.
+// The user is not asked if the client cannot ask.
 func TestAskNobody(t *testing.T) {
 	w := dial(t, newTestServer(newFake())).shake()
 	w.send("%s", call("2", "ask"))
-	if text := fmt.Sprint(field(w.next(), "result.content.0.text")); !strings.Contains(text, "nobody can be asked") {
+	if text := fmt.Sprint(field(w.next(), "result.content.0.text")); !strings.Contains(text, "cannot ask") {
 		t.Error(text)
 	}
 }
@@ -50,7 +50,7 @@ func askOnce(t *testing.T, dial func(*testing.T, *Server, *mcp.Client, string) *
 	}
 }
 
-// An answer to one question is none to another.
+// An answer to one question is not an answer to another.
 func TestAskAnother(t *testing.T) {
 	w := dial(t, newTestServer(newFake()))
 	ask := strings.Replace(meta, `Capabilities":{}`, `Capabilities":{"elicitation":{"form":{}}}`, 1)

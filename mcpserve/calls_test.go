@@ -36,7 +36,7 @@ func TestCallsOfAnEndingSession(t *testing.T) {
 	closed()
 	done()
 	again, againDone := enter("mine")
-	if ended(again) || !c.inSession("mine") || c.inSession("nobody") {
+	if ended(again) || !c.inSession("mine") || c.inSession("none") {
 		t.Error("a name that is free again ends a call")
 	}
 	c.cancelAll()
@@ -60,7 +60,7 @@ func TestCallsOfAnEndingSession(t *testing.T) {
 	}
 }
 
-// So many run, so many wait in their order, and one more is told to come again.
+// A limited number of calls run, others wait in order, and one more is refused.
 func TestCallsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCalls(2, 2)

@@ -12,7 +12,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 )
 
-// fake are verbs whose "execute" does what its item_id says.
+// fake are verbs whose execute is controlled by its item_id.
 type fake struct {
 	started chan string // hears of calls that wait
 	ended   chan error  // hears why one has ended
@@ -21,7 +21,7 @@ type fake struct {
 
 func newFake() *fake {
 	return &fake{started: make(chan string, 100), ended: make(chan error, 100), prompts: []agent.Prompt{{
-		Name: "demo/greet", Title: "Greet", Description: "Greet somebody",
+		Name: "demo/greet", Title: "Greet", Description: "Greet a user",
 		Arguments: []agent.PromptArgument{{Name: "name", Description: "whom", Required: true}},
 	}}}
 }
@@ -66,7 +66,7 @@ func (f *fake) Call(ctx context.Context, req agent.Request) *agent.Reply {
 
 func (f *fake) askFirst(ctx context.Context, req agent.Request) *agent.Reply {
 	if req.Ask == nil {
-		return failed("APPROVAL_REQUIRED", "nobody can be asked")
+		return failed("APPROVAL_REQUIRED", "this client cannot ask")
 	}
 	yes, err := req.Ask(ctx, "Sign drafts/x?")
 	if err != nil {
@@ -98,7 +98,7 @@ func (f *fake) Prompt(_ context.Context, name string, args map[string]string) (*
 	if !slices.ContainsFunc(f.prompts, func(p agent.Prompt) bool { return p.Name == name }) {
 		return nil, diag.New(diag.ItemNotFound, "resolving directive %q: there is none", name)
 	}
-	return &agent.PromptText{Description: "Greet somebody", Text: "Say hello to " + args["name"]}, nil
+	return &agent.PromptText{Description: "Greet a user", Text: "Say hello to " + args["name"]}, nil
 }
 
 func (f *fake) Resources(context.Context) ([]agent.Resource, error) {

@@ -16,8 +16,8 @@ import (
 )
 
 // fixtures is a server with the tools, prompts and resources that the
-// conformance suite calls by name. It stands on the same transports as rye's
-// own, so that what the suite says of it holds for them.
+// conformance suite calls by name. It uses the transports of rye's own server, so
+// that the results apply to them.
 func fixtures() *mcp.Server {
 	none := func(context.Context, *mcp.SubscribeRequest) error { return nil }
 	s := mcp.NewServer(&mcp.Implementation{Name: "fixtures", Version: "1.0.0"}, &mcp.ServerOptions{
@@ -71,7 +71,7 @@ func embedded(uri string) *mcp.EmbeddedResource {
 	return &mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: uri, MIMEType: "text/plain", Text: "An embedded text."}}
 }
 
-// fixed returns the handler of a tool that always says the same.
+// fixed returns the handler of a tool with a constant result.
 func fixed(blocks ...mcp.Content) mcp.ToolHandler {
 	return func(context.Context, *callReq) (*callRes, error) { return says(blocks...) }
 }
@@ -151,7 +151,7 @@ func askingTools() map[string]mcp.ToolHandler {
 				return nil, err
 			}
 			said, _ := res.Content.(*mcp.TextContent)
-			return says(text("the model says: %s", said.Text))
+			return says(text("the model answers: %s", said.Text))
 		},
 	}
 }

@@ -66,7 +66,7 @@ func sameID(t *testing.T, line []byte, id jsonrpc.ID) {
 	}
 }
 
-// Lines are what lies between line ends, whatever the size of the buffer.
+// Lines are split at line ends, for any size of the buffer.
 func FuzzReadLine(f *testing.F) {
 	f.Add([]byte("a\nbb\r\n\nccc"), uint8(2))
 	f.Add([]byte("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\nb"), uint8(20))

@@ -131,8 +131,8 @@ func newCall(item string) string {
 
 func newHeaders() []string { return []string{newer, "Mcp-Method: tools/call", "Mcp-Name: execute"} }
 
-// The era is told by the header and by the body: a body of the newer one
-// without the header is a mistake of the newer one.
+// The header and the body select the era: a body of the newer one without the
+// header is an error of the newer one.
 func TestEras(t *testing.T) {
 	s := serveSite(t, newTestServer(newFake()), HTTPParams{})
 	res := s.post(newCall(""), newHeaders()...)

@@ -16,7 +16,7 @@ func TestRepeatedKey(t *testing.T) {
 		`{"params":{"_meta":{"progressToken":1,"progressToken":2}}}`:                "progressToken",
 		` { "a" : [ 1 , { } ] , "b" : "\"}" , "a" : null } `:                        "a",
 		`{"":1,"":2}`:             "",
-		`{"x":1,"x":2}`:           "x", // in what nobody reads
+		`{"x":1,"x":2}`:           "x", // a key that the protocol does not define
 		"{\"\xff\":1,\"\xff\":2}": "\ufffd",
 	} {
 		if key, found := repeatedKey([]byte(line)); !found || key != want {

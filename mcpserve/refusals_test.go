@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// What came with a request comes back without what a terminal obeys, whoever
-// writes the error.
+// Errors quote a request without control characters, also those of the SDK.
 func TestErrorsAreVisible(t *testing.T) {
 	const bad = "\u001b[31m\u202e\u0007"
 	site := serveSite(t, newTestServer(newFake()), HTTPParams{})

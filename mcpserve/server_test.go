@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 )
 
-// badSchema are verbs with a schema of somebody's own.
+// badSchema are verbs with an invalid schema.
 type badSchema struct {
 	*fake
 	in, out string
@@ -24,8 +24,7 @@ func (b *badSchema) Definitions(context.Context) (*agent.Definitions, error) {
 	return &agent.Definitions{Tools: []agent.Definition{d}}, nil
 }
 
-// A schema that no client could read is a mistake of whoever wrote it, not a bug
-// of the server.
+// An unsupported schema is an error in the item, not a bug of the server.
 func TestBadSchemas(t *testing.T) {
 	for _, c := range []struct{ in, out string }{
 		{`{"type":"array"}`, ""}, {`{}`, ""}, {`5`, ""}, {`{`, ""}, {`null`, ""}, {`{"type":"object"}`, `{`},

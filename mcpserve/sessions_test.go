@@ -47,7 +47,7 @@ func (s *site) status(session string) int {
 	return s.post(call("9", ""), session, older).StatusCode
 }
 
-// Whoever shakes hands too often ends sessions that nobody uses.
+// Too many handshakes end idle sessions.
 func TestIdleSessionsEnd(t *testing.T) {
 	s, _, held := crowd(t, 3)
 	var three [3]string
@@ -104,7 +104,7 @@ func TestBusySessionsStay(t *testing.T) {
 	}
 	s.ask(t.Context(), http.MethodDelete, "/mcp", "", calling, older)
 	<-f.ended
-	s.session() // there is room again
+	s.session() // below the limit again
 	cancel()
 }
 

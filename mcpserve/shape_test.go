@@ -31,9 +31,9 @@ func TestWrongParams(t *testing.T) {
 	}
 }
 
-// Params of a wrong shape are the client's mistake, told in its own words, over
-// every transport.
-func TestWrongParamsAreTold(t *testing.T) {
+// Params of a wrong type are reported in the terms of the protocol over every
+// transport.
+func TestWrongParamsAreReported(t *testing.T) {
 	const params = `"method":"prompts/get","params":{"name":"demo/greet","arguments":{"name":1,"to":[]}}`
 	line := `{"jsonrpc":"2.0","id":7,` + params + `}`
 	w := dial(t, newTestServer(newFake())).shake()

@@ -67,8 +67,7 @@ func (w *wire) next() map[string]any {
 	return doc
 }
 
-// alive demands that the server still answers, and has said nothing else
-// before.
+// alive fails unless the server answers, and has sent nothing else before.
 func (w *wire) alive() {
 	w.t.Helper()
 	w.send(`{"jsonrpc":"2.0","id":"alive","method":"ping"}`)
@@ -87,7 +86,7 @@ func call(id, item string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"execute","arguments":{"item_id":%q}}}`, id, item)
 }
 
-// The SDK's transport ends the server at the first line that is no message.
+// The SDK's transport ends the server at the first invalid line.
 func TestStdioSurvivesLines(t *testing.T) {
 	deep := strings.Repeat(`{"a":`, 200_000) + "1" + strings.Repeat("}", 200_000)
 	for name, c := range map[string]struct{ line, code, id, text string }{
@@ -304,7 +303,7 @@ func TestTools(t *testing.T) {
 	w.send(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"search"}}`)
 	demand(t, w.next(), "result.content.0.type", "text")
 	w.send(`{"jsonrpc":"2.0","id":6,"method":"tools/call","params":{"name":"search","arguments":"{}"}}`)
-	demand(t, w.next(), "result.isError", "true") // the verb tells what is wrong with it
+	demand(t, w.next(), "result.isError", "true") // the verb reports it
 }
 
 // A panic in a handler ends the process of a plain SDK server.
@@ -345,8 +344,8 @@ func TestCancelHasNoAnswer(t *testing.T) {
 	w.alive()
 }
 
-// What runs when the input ends may still answer for a moment, then it is
-// cancelled, and the server waits for it, but not for ever.
+// Calls that run at the end of the input may answer for a moment. Then they are
+// cancelled, and the server waits for them for a limited time.
 func TestEndOfInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFake()

@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/internal/schema"
 )
 
-// A word gives a parameter only under the name that stands before its first
-// "=", and a closed schema lets no other name in.
+// An argument sets the parameter named before its first "=", and a closed schema
+// permits no other name.
 func FuzzParam(f *testing.F) {
 	for _, s := range []string{"a=1", "a:=1", "b=", "a:=", "=", ":=1", "a==", "a:b=1", "x=1", "x:=[]", "a:={\"a\":1,\"a\":2}", "\x00=\x00"} {
 		f.Add(s)

@@ -20,7 +20,7 @@ import (
 	ryesign "github.com/ryeos/rye/sign"
 )
 
-// recorder remembers what it is told, and how many files were signed then.
+// recorder keeps the entries, and the number of files signed at that time.
 type recorder struct {
 	h     *testkit.House
 	calls [][]auditlog.Entry
@@ -64,8 +64,8 @@ func notes(h *testkit.House, n int) {
 	}
 }
 
-// What is recorded tells the file as it is afterwards, inline and detached.
-func TestRecordTellsTheFile(t *testing.T) {
+// The log has the digest of the signed file, inline and detached.
+func TestRecordedDigest(t *testing.T) {
 	h := testkit.New(t)
 	inline := h.Write(h.Project, "tools/a/one.yaml", body)
 	detached := h.Write(h.Project, "tools/a/two.json", `{"version":"1.0.0","tool_type":"script","executor_id":"rye/core/primitives/subprocess","description":"A test.","config":{"command":"prog"}}`)
@@ -92,7 +92,8 @@ func TestRecordTellsTheFile(t *testing.T) {
 	}
 }
 
-// What cannot be recorded is not written, and what was settled before is told.
+// Files whose signatures cannot be logged are not written; earlier files are
+// reported.
 func TestRecordFails(t *testing.T) {
 	h := testkit.New(t)
 	notes(h, 3)
@@ -149,7 +150,7 @@ func TestRecordWhenSlow(t *testing.T) {
 	}
 }
 
-// A file that somebody saves after it was read keeps what was saved.
+// A file that is saved while it is signed keeps the saved text.
 func TestChangedMeanwhile(t *testing.T) {
 	h := testkit.New(t)
 	notes(h, 2)
@@ -164,7 +165,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	if b, _ := os.ReadFile(file); string(b) != saved {
 		t.Errorf("the file holds %q", b)
 	}
-	// That somebody else signed it meanwhile is no change.
+	// Another signature on the same body is not a change.
 	other := testkit.Key(7)
 	r.then = func() { h.Write(h.Project, "knowledge/n0001.md", string(h.Signed("knowledge/n0001.md", saved, other))) }
 	reports, err = r.sign(t.Context(), h.Clock, "*")

@@ -82,7 +82,7 @@ func TestSignTargets(t *testing.T) {
 	}
 }
 
-// What lies outside every space, or is not the user's, is never signed.
+// Files outside every space and files of the system space are not signed.
 func TestSignRefusesPlaces(t *testing.T) {
 	h := testkit.New(t)
 	outside := filepath.Join(h.Dir, "outside.yaml")

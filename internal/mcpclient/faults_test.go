@@ -23,7 +23,7 @@ func detail(err error, key string) string {
 	return s
 }
 
-// A crash is told with its status and the end of stderr.
+// The error after a crash has the exit status and the end of stderr.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"start", "initialize"} {
@@ -52,8 +52,8 @@ func TestCrashAtProbe(t *testing.T) {
 	}
 }
 
-// A server that says nothing to the first question of the newer era is spoken to
-// in the older way: over stdio in the same process.
+// A server that does not answer the first request of the newer revision gets the
+// older handshake: over stdio in the same process.
 func TestSilentProbe(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for timeouts")
@@ -115,7 +115,7 @@ func TestLoopingCursor(t *testing.T) {
 func TestGroupEnds(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("nothing there tells whether a process runs")
+		t.Skip("this system does not report whether a process runs")
 	}
 	pid := filepath.Join(t.TempDir(), "pid")
 	s := open(t, stdio("-child", pid, "-stay"))
@@ -149,7 +149,7 @@ func TestWebFailures(t *testing.T) {
 	}
 	s = &Server{Name: "gone", Transport: HTTP, URL: "http://127.0.0.1:1/mcp", Timeout: 5 * time.Second}
 	if err := use(t.Context(), options(t), s); diag.CodeOf(err) != diag.Network || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("nobody there: %v", err)
+		t.Errorf("no server: %v", err)
 	}
 	o := options(t)
 	o.Offline = true
@@ -158,7 +158,8 @@ func TestWebFailures(t *testing.T) {
 	}
 }
 
-// A server that forgot the session says so before it looks at a call.
+// A server that ended the session refuses a call before reading it; the call is made
+// again in a new session.
 func TestForgottenSession(t *testing.T) {
 	s := open(t, onWeb(t, &mcptest.Server{Era: "legacy", Forget: true}, "/mcp"))
 	if _, err := s.Tools(t.Context()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 )
 
-// TestMain lets this binary be the server, a process of its own on PATH.
+// TestMain runs this binary as the server if it is started under that name.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mcp-fixture": mcptest.Main, "mcp-conformance-client": conformanceClient})
 }

@@ -9,8 +9,7 @@ import (
 	"syscall"
 )
 
-// running reports whether a process lives; one that nobody waited for yet does
-// not.
+// running reports whether a process lives; a zombie does not.
 func running(pid string) bool {
 	n, err := strconv.Atoi(pid)
 	if err != nil || syscall.Kill(n, 0) != nil {

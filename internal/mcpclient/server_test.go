@@ -80,8 +80,8 @@ func itemOf(t *testing.T, ref item.Ref, text []byte) *resolve.Item {
 	return nil
 }
 
-// What a server's item says is what is read from it, and what is written twice is
-// the same.
+// A server read from its item is equal to the written one, and so is the item
+// written again.
 func TestServerItem(t *testing.T) {
 	s := &Server{Name: "gh", Transport: Stdio, Command: "npx", Args: []string{"-y", "a b", "", "${X:-1}", "true", "1"}, Env: map[string]string{"T": "${T}", "N": "007"},
 		Cwd: "sub", Timeout: 5 * time.Second, Protocol: legacy}
@@ -151,16 +151,16 @@ func TestStubItem(t *testing.T) {
 func TestReadStubHostile(t *testing.T) {
 	d := item.Digest{}.String()
 	for name, config := range map[string]string{
-		"nothing":     "{}",
-		"no server":   "{tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
-		"other place": "{server: rye/core/x, tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
-		"climbing":    "{server: mcp/servers/../x, tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
-		"itself":      "{server: mcp/servers/servers, tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
-		"no tool":     "{server: mcp/servers/x, definition: '" + d + "', reached: '" + d + "'}",
-		"no digest":   "{server: mcp/servers/x, tool_name: x, reached: '" + d + "'}",
-		"half digest": "{server: mcp/servers/x, tool_name: x, definition: 'sha256:00', reached: '" + d + "'}",
-		"not reached": "{server: mcp/servers/x, tool_name: x, definition: '" + d + "'}",
-		"types":       "{server: [x], tool_name: 1, definition: {}, reached: 2}",
+		"nothing":         "{}",
+		"no server":       "{tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
+		"other directory": "{server: rye/core/x, tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
+		"climbing":        "{server: mcp/servers/../x, tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
+		"itself":          "{server: mcp/servers/servers, tool_name: x, definition: '" + d + "', reached: '" + d + "'}",
+		"no tool":         "{server: mcp/servers/x, definition: '" + d + "', reached: '" + d + "'}",
+		"no digest":       "{server: mcp/servers/x, tool_name: x, reached: '" + d + "'}",
+		"half digest":     "{server: mcp/servers/x, tool_name: x, definition: 'sha256:00', reached: '" + d + "'}",
+		"not reached":     "{server: mcp/servers/x, tool_name: x, definition: '" + d + "'}",
+		"types":           "{server: [x], tool_name: 1, definition: {}, reached: 2}",
 	} {
 		it := itemOf(t, ToolRef("x", "x"), []byte("tool_type: mcp\nexecutor_id: x\nversion: 1.0.0\ndescription: d\nconfig: "+config+"\n"))
 		if s, err := ReadStub(it); diag.CodeOf(err) != diag.ConfigError {

@@ -157,7 +157,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// A call may take longer than a server may be silent, while it tells how far it is.
+// A call may take longer than the timeout while the server reports progress.
 func TestProgress(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for slow servers")
@@ -179,7 +179,7 @@ func TestProgress(t *testing.T) {
 		}
 		mu.Lock()
 		if len(got) == 0 || got[0] != "step 1" {
-			t.Errorf("%s: told %q", era, got)
+			t.Errorf("%s: progress %q", era, got)
 		}
 		mu.Unlock()
 	}
@@ -198,7 +198,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// The list is asked for once, and again after the server said that it changed.
+// The tools are listed once, and again after the server reported a change.
 func TestListChanged(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "tools.json")
@@ -227,12 +227,12 @@ func TestListChanged(t *testing.T) {
 	if got := text(t, s, "announce", nil); got != "announced" {
 		t.Error(got)
 	}
-	for !slices.Equal(names(), []string{"b"}) { // the notice comes beside the answer
+	for !slices.Equal(names(), []string{"b"}) { // the notification arrives after the answer
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// Whoever asks while the list is on its way waits for it.
+// Concurrent callers wait for the same list.
 func TestToolsTogether(t *testing.T) {
 	t.Parallel()
 	s := open(t, stdio())

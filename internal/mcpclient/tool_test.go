@@ -120,8 +120,7 @@ func TestHostileDefinitions(t *testing.T) {
 	}
 }
 
-// A tool whose schema is none is a finding, and no reason to refuse its siblings
-// when they are called.
+// A tool with an invalid schema is a finding; the other tools can be called.
 func TestBrokenSchema(t *testing.T) {
 	for _, schema := range []any{nil, "object", []any{}, true} {
 		tool := toolOf(&mcp.Tool{Name: "n", InputSchema: schema})

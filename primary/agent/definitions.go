@@ -79,7 +79,7 @@ func (w *Workspace) define(ctx context.Context, name string) (*Definition, error
 
 // verbItems returns the embedded item of a verb and the item that overrides it,
 // or the embedded one twice. An override changes texts only: a project must not
-// change the arguments of a verb, nor the effects that a client is told of.
+// change the arguments of a verb, nor the effects that clients are shown.
 func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, err error) {
 	ref := item.Ref{Kind: item.Tool, ID: "rye/primary/" + name}
 	if override, err = w.Verbs.Resolver().Find(ctx, ref); err != nil {

@@ -17,7 +17,7 @@ const SettingsID = "agent/mcp"
 // SignMode states whether an agent may sign.
 type SignMode string
 
-// The modes, from the most to the least permissive.
+// The modes, from the most permissive to the most restrictive.
 const (
 	SignAgent SignMode = "agent" // with the agent's key
 	SignAsk   SignMode = "ask"   // the same, after the user confirmed it

@@ -33,9 +33,8 @@ const greet = "# Greet\n\n```xml\n<directive name=\"greet\" version=\"1.0.0\">\n
 // agentKey is the key that agents of these tests sign with.
 var agentScope = doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
 
-// place builds where an agent's calls work: the user's settings count, the
-// project's only narrow.
-func place(h *testkit.House, allowed policy.Set) *agent.Workspace {
+// workspace opens the project of h for an agent.
+func workspace(h *testkit.House, allowed policy.Set) *agent.Workspace {
 	h.T.Helper()
 	store := h.Store()
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: store})
@@ -60,7 +59,7 @@ func place(h *testkit.House, allowed policy.Set) *agent.Workspace {
 
 // surface is the whole way from JSON to JSON.
 func surface(h *testkit.House) *agent.Surface {
-	return agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return place(h, nil), nil }})
+	return agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return workspace(h, nil), nil }})
 }
 
 // call returns the reply of one call, read back.
@@ -96,7 +95,7 @@ func TestSurfaceSearchLoadExecute(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "knowledge/wombat.md", "---\ntitle: Wombats\nversion: 1.2.0\ndescription: Of burrowing animals.\n---\n\nThey dig <deep> & far.\n")
 	h.Put(h.Project, "directives/greet.md", greet)
-	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Says it.\necho said\n")
+	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Prints.\necho text\n")
 
 	doc, r := call(h, "search", `{"query":"burrowing"}`)
 	if at(doc, "data", "results", 0, "id") != "wombat" || r.Structured == nil || r.Failed {
@@ -107,11 +106,11 @@ func TestSurfaceSearchLoadExecute(t *testing.T) {
 		t.Errorf("load: %s", r.Text)
 	}
 	doc, r = call(h, "execute", `{"item_id":"tool:echo"}`) // the kind comes with the id
-	if at(doc, "data", "stdout") != "said\n" || !strings.HasPrefix(string(r.Text), `{"success":true,`) {
+	if at(doc, "data", "stdout") != "text\n" || !strings.HasPrefix(string(r.Text), `{"success":true,`) {
 		t.Errorf("execute: %s", r.Text)
 	}
 	if strings.Contains(string(r.Text), `"chain"`) || strings.Contains(string(r.Text), "null") {
-		t.Errorf("execute tells what no model needs: %s", r.Text)
+		t.Errorf("execute returns fields that a model does not need: %s", r.Text)
 	}
 	doc, r = call(h, "execute", `{"item_type":"directive","item_id":"greet","parameters":"{\"who\":\"Eve\"}"}`)
 	if s := string(r.Text); !strings.Contains(s, `"data":{"your_directions":"`) || !strings.Contains(fmt.Sprint(at(doc, "data", "body")), "Eve") || strings.Index(s, `"body"`) < strings.Index(s, `"inputs"`) {
@@ -129,7 +128,7 @@ func TestSurfaceSearchLoadExecute(t *testing.T) {
 // TestSurfaceArguments: every problem at once, and the call that would do.
 func TestSurfaceArguments(t *testing.T) {
 	h := testkit.New(t)
-	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Says it.\ntouch ran\n")
+	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Prints.\ntouch ran\n")
 	for _, c := range []struct {
 		name, args string
 		code       diag.Code
@@ -195,15 +194,15 @@ func TestSurfaceSign(t *testing.T) {
 		t.Errorf("a draft ran: %s", r.Text)
 	}
 	if doc, r := call(h, "execute", `{"item_type":"tool","item_id":"drafts/mine"}`); at(doc, "data", "stdout") != "did\n" {
-		t.Errorf("a person's signature does not count: %s", r.Text)
+		t.Errorf("a person's signature is not trusted: %s", r.Text)
 	}
-	p := place(h, policy.Set{"rye.execute.*", "rye.draft.tool.drafts.*"})
+	p := workspace(h, policy.Set{"rye.execute.*", "rye.draft.tool.drafts.*"})
 	if env := p.Do(t.Context(), agent.Request{Name: "execute", Args: json.RawMessage(`{"item_type":"tool","item_id":"drafts/do"}`)}); !env.Success {
 		t.Errorf("with the capability: %+v", env.Error)
 	}
 	h.Write(h.Project, "tools/drafts/broken.sh", "# tool_type: tool\n# version: one\n# executor_id: rye/core/runtimes/bash_runtime\necho\n")
 	if doc, r := call(h, "sign", `{"item_type":"tool","item_id":"drafts/broken"}`); at(doc, "success") != false || at(doc, "error", "details", "findings", 1) == nil {
-		t.Errorf("not every problem is told: %s", r.Text)
+		t.Errorf("not every problem is reported: %s", r.Text)
 	}
 }
 
@@ -253,11 +252,11 @@ func TestSettingsWiden(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.User, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: ask\ncapabilities: [rye.load.*, rye.execute.tool.gh.*]\n")
 	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: agent\ninstructions: Ours.\ncapabilities: [rye.execute.*, rye.draft.*, rye.load.tool.*]\n")
-	s := place(h, nil).Settings
+	s := workspace(h, nil).Settings
 	if fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.* rye.load.tool.*]" || s.Sign != agent.SignAsk || s.Instructions != "Ours." {
 		t.Errorf("%+v", s)
 	}
-	if s := place(h, policy.Set{"rye.search.*", "rye.execute.tool.gh.issue"}).Settings; fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.issue]" {
+	if s := workspace(h, policy.Set{"rye.search.*", "rye.execute.tool.gh.issue"}).Settings; fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.issue]" {
 		t.Errorf("named at the start: %v", s.Caller)
 	}
 	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: maybe\ncapabilities: [execute]\n")
@@ -296,8 +295,8 @@ func TestReplyIsBounded(t *testing.T) {
 	}
 }
 
-// TestErrorsTellNoHome: paths of the person's home are nobody's business.
-func TestErrorsTellNoHome(t *testing.T) {
+// TestErrorsHideHome: errors show the home directory as ~.
+func TestErrorsHideHome(t *testing.T) {
 	h := testkit.New(t)
 	h.Write(h.User, "tools/mine.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: D.\necho\n")
 	for _, c := range []string{`{"item_type":"tool","item_id":"mine"}`, `{"item_type":"tool","item_id":"` + h.User + `/.ai/tools/mine.sh"}`, `{"item_type":"tool","item_id":"` + h.User + `/x"}`} {
@@ -346,7 +345,7 @@ func TestPromptsAndResources(t *testing.T) {
 	if err != nil || !strings.Contains(p.Text, "Eve") || !strings.HasPrefix(p.Text, "Carry out") {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := s.Prompt(t.Context(), "greet", map[string]string{"nobody": "x"}); diag.CodeOf(err) != diag.UnknownParameter {
+	if _, err := s.Prompt(t.Context(), "greet", map[string]string{"unknown": "x"}); diag.CodeOf(err) != diag.UnknownParameter {
 		t.Error(err)
 	}
 	all, err := s.Resources(t.Context())
@@ -387,7 +386,7 @@ func TestNestedExecution(t *testing.T) {
 
 func FuzzArguments(f *testing.F) {
 	h := testkit.New(f)
-	p := place(h, policy.Set{"rye.load.*"})
+	p := workspace(h, policy.Set{"rye.load.*"})
 	s := agent.NewSurface(agent.SurfaceParams{Open: func(context.Context, string) (*agent.Workspace, error) { return p, nil }})
 	for _, seed := range []string{`{}`, `{"item_type":"tool","item_id":"rye/bash/bash"}`, `{"item_id":"tool:a/b","source":"user"}`, `{"parameters":"{\"a\":1}"}`, `null`, `[]`, `{"item_id":"\u0000"}`, `{"project_path":7}`} {
 		f.Add(seed)
@@ -413,7 +412,7 @@ func TestDefinitions(t *testing.T) {
 		bytes += len(d.Name) + len(d.Description) + len(d.InputSchema)
 		for _, bad := range []string{"anyOf", "oneOf", "allOf", "$ref"} {
 			if strings.Contains(string(d.InputSchema), `"`+bad+`"`) {
-				t.Errorf("%s: %s stands in the schema", d.Name, bad)
+				t.Errorf("%s: %s is in the schema", d.Name, bad)
 			}
 		}
 		if at(read(t, d.InputSchema), "type") != "object" || at(read(t, d.InputSchema), "additionalProperties") != false || d.Title == "" {
@@ -459,9 +458,9 @@ func drafted(h *testkit.House, rel, body string) {
 	h.Write(h.Project, rel, string(h.Signed(rel, body, testkit.Key(7))))
 }
 
-// TestAgentFilesBesideTool: a tool that a person has read runs nothing beside it
-// that only an agent has signed.
-func TestAgentFilesBesideTool(t *testing.T) {
+// TestAgentFilesNextToTool: a tool signed by a person does not load a file in its
+// directory that only an agent has signed.
+func TestAgentFilesNextToTool(t *testing.T) {
 	if _, err := osexec.LookPath("python3"); err != nil {
 		t.Skip("there is no python3")
 	}
@@ -480,9 +479,9 @@ func TestAgentFilesBesideTool(t *testing.T) {
 	}
 }
 
-// TestAgentWordsAreNobodys: what only an agent has signed is no knowledge yet,
-// and what nobody vouches for tells nothing of itself.
-func TestAgentWordsAreNobodys(t *testing.T) {
+// TestUntrustedTexts: knowledge that only an agent has signed is not used, and
+// search does not show the description of an untrusted item.
+func TestUntrustedTexts(t *testing.T) {
 	h := testkit.New(t)
 	h.Own(testkit.Key(7), "agent", agentScope)
 	drafted(h, "knowledge/drafts/k.md", "---\ntitle: K\nversion: 1.0.0\ndescription: A zebra.\n---\n\nText.\n")
@@ -502,7 +501,7 @@ func TestAgentWordsAreNobodys(t *testing.T) {
 	}
 }
 
-// TestCopyToUser: what counts in every project is a person's to put there.
+// TestCopyToUser: the user confirms each copy into the user space.
 func TestCopyToUser(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "knowledge/k.md", "---\ntitle: K\nversion: 1.0.0\n---\n\nText.\n")
@@ -520,11 +519,11 @@ func TestCopyToUser(t *testing.T) {
 	}
 }
 
-// TestOverrideChangesTextsOnly: what a verb takes, and what a client is told that
-// it may do, is not a project's to say.
+// TestOverrideChangesTextsOnly: a project cannot change the arguments of a verb or
+// its hints.
 func TestOverrideChangesTextsOnly(t *testing.T) {
 	h := testkit.New(t)
-	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Says it.\ntouch ran\n")
+	h.Put(h.Project, "tools/echo.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: Prints.\ntouch ran\n")
 	h.Put(h.Project, "tools/rye/primary/execute.yaml", "title: Run\nversion: \"1.0.1\"\ntool_type: tool\nexecutor_id: rye/core/runtimes/native_step_runtime\ndescription: Ours.\nannotations: {readOnlyHint: true, destructiveHint: false}\nconfig: {func: primary_execute}\nconfig_schema: {type: object, additionalProperties: true, properties: {item_id: {type: integer, description: Its name.}, more: {type: string, description: More.}}}\n")
 	defs, err := surface(h).Definitions(t.Context())
 	if err != nil {
@@ -544,8 +543,8 @@ func TestOverrideChangesTextsOnly(t *testing.T) {
 	}
 }
 
-// TestRepliesAreWhole: however odd the call, an answer says what is wrong, in
-// characters that can be shown.
+// TestRepliesAreWhole: the reply to any call has an error message in visible
+// characters.
 func TestRepliesAreWhole(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "tools/wide.sh", "# tool_type: tool\n# version: 1.0.0\n# executor_id: rye/core/runtimes/bash_runtime\n# description: D.\necho -n '{\"a\":0'; seq -f ',\"key%g\":1' 1 100000 | tr -d '\\n'; echo '}'\n")
@@ -602,7 +601,7 @@ func TestResultsAreBounded(t *testing.T) {
 func TestSearchWithinCapabilities(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "knowledge/secret.md", "---\ntitle: Zebra\nversion: 1.0.0\n---\n\nZebra.\n")
-	p := place(h, policy.Set{"rye.search.tool"})
+	p := workspace(h, policy.Set{"rye.search.tool"})
 	for _, q := range []string{"zebra", "*", "", "a) OR (zebra", "type:knowledge", "NOT nothing OR zebra", "zebr", "knowledge:zebra"} {
 		b, _ := json.Marshal(map[string]string{"query": q})
 		env := p.Do(t.Context(), agent.Request{Name: "search", Args: b})
@@ -611,7 +610,7 @@ func TestSearchWithinCapabilities(t *testing.T) {
 			t.Errorf("%q finds %s", q, found)
 		}
 	}
-	if env := place(h, policy.Set{"rye.load.*"}).Do(t.Context(), agent.Request{Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
+	if env := workspace(h, policy.Set{"rye.load.*"}).Do(t.Context(), agent.Request{Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
 		t.Errorf("%+v", env)
 	}
 }
