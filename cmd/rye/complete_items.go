@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -10,10 +11,11 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve"
 )
 
-// completeItems gives the ids of all kinds, or of some, each alone and as a
-// ref. Nothing of an item is read: a completion is no place to wait.
+// completeItems returns the ids of all kinds, or of some, each alone and as a
+// ref. It reads no item, because a completion must be fast.
 func completeItems(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
 		h, err := envOf(c).Open(ctx, project.Lenient)
@@ -47,7 +49,7 @@ func itemWords(ctx context.Context, h *project.Project, kinds []item.Kind) []str
 	return out
 }
 
-// completeKinds gives the kinds that extractors declare.
+// completeKinds returns the kinds that extractors declare.
 func completeKinds(ctx context.Context, c *cli.Call) []string {
 	if len(c.Args) > 0 {
 		return nil
@@ -56,28 +58,64 @@ func completeKinds(ctx context.Context, c *cli.Call) []string {
 	if err != nil {
 		return nil
 	}
+	return kindWords(ctx, h, nil)
+}
+
+// kindWords returns the kinds among kinds, or all if it is empty.
+func kindWords(ctx context.Context, h *project.Project, kinds []item.Kind) []string {
 	table, err := h.Resolver.Table(ctx)
 	if err != nil {
 		return nil
 	}
 	var out []string
 	for _, ext := range table.All() {
-		out = append(out, string(ext.Kind)+"\tbelow .ai/"+ext.Folder)
+		if len(kinds) == 0 || slices.Contains(kinds, ext.Kind) {
+			out = append(out, string(ext.Kind)+"\tbelow .ai/"+ext.Folder)
+		}
 	}
 	return out
 }
 
-// completeRun gives kinds and items, then the names of the item's parameters.
+// completeItem returns the words of "KIND ID" and "REF" for one item.
+func completeItem(kinds ...item.Kind) func(context.Context, *cli.Call) []string {
+	return func(ctx context.Context, c *cli.Call) []string {
+		h, err := envOf(c).Open(ctx, project.Lenient)
+		if err != nil {
+			return nil
+		}
+		switch len(c.Args) {
+		case 0:
+			return append(kindWords(ctx, h, kinds), itemWords(ctx, h, kinds)...)
+		case 1:
+			return idsOfKind(ctx, h, c.Args[0])
+		}
+		return nil
+	}
+}
+
+// idsOfKind returns the ids of a kind, or nil if word is not a kind.
+func idsOfKind(ctx context.Context, h *project.Project, word string) []string {
+	kind, is := project.KnownKind(ctx, h, word)
+	if !is {
+		return nil
+	}
+	words := itemWords(ctx, h, []item.Kind{kind})
+	return slices.DeleteFunc(words, func(w string) bool { return strings.Contains(w, ":") })
+}
+
+// completeRun returns kinds and items, then the names of the item's parameters.
 func completeRun(ctx context.Context, c *cli.Call) []string {
 	if len(c.Args) == 0 {
-		return append(completeKinds(ctx, c), completeItems()(ctx, c)...)
+		return completeItem()(ctx, c)
 	}
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil
 	}
-	if kind, is := project.KnownKind(ctx, h, c.Args[0]); is && len(c.Args) == 1 {
-		return slices.DeleteFunc(itemWords(ctx, h, []item.Kind{kind}), func(w string) bool { return strings.Contains(w, ":") })
+	if len(c.Args) == 1 {
+		if ids := idsOfKind(ctx, h, c.Args[0]); ids != nil {
+			return ids
+		}
 	}
 	ref, given, err := project.RefArgs(ctx, h, c.Args)
 	if err != nil {
@@ -87,22 +125,62 @@ func completeRun(ctx context.Context, c *cli.Call) []string {
 	if err != nil {
 		return nil
 	}
-	var names []string
+	var out []string
+	for _, p := range parametersOf(it) {
+		if !slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(g, p.name+"=") || strings.HasPrefix(g, p.name+":=") }) {
+			out = append(out, p.name+"=\t"+p.text)
+		}
+	}
+	return out
+}
+
+// parameter is a parameter that an item takes on the command line.
+type parameter struct{ name, text string }
+
+// parametersOf returns the inputs of a directive, or the properties of a tool's
+// schema.
+func parametersOf(it *resolve.Item) []parameter {
+	var out []parameter
 	for _, in := range it.Meta.Inputs {
-		names = append(names, in.Name+"=\t"+in.Description)
+		out = append(out, parameter{in.Name, in.Description})
 	}
 	if s, err := exec.Schema(it); err == nil && s != nil {
 		for _, name := range s.Properties() {
-			names = append(names, name+"=\t"+it.Ref.String())
+			out = append(out, parameter{name, it.Ref.String()})
 		}
 	}
-	return slices.DeleteFunc(names, func(n string) bool {
-		name, _, _ := strings.Cut(n, "=")
-		return slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(g, name+"=") || strings.HasPrefix(g, name+":=") })
-	})
+	return out
 }
 
-// completeKeys gives the owners of own keys, or of every key that is known.
+// parameterOfFlag returns the NAME=VALUE for which a user wrote a flag, or "" if
+// the item has no such parameter.
+func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) string {
+	if len(c.Args) == 0 {
+		return ""
+	}
+	e := envOf(c)
+	e.Person = project.Person{} // the error about the flag is the only output
+	h, err := e.Open(ctx, project.Lenient)
+	if err != nil {
+		return ""
+	}
+	ref, _, err := project.RefArgs(ctx, h, c.Args)
+	if err != nil {
+		return ""
+	}
+	it, err := h.Resolver.Inspect(ctx, ref)
+	if err != nil {
+		return ""
+	}
+	for _, p := range parametersOf(it) {
+		if p.name == name || p.name == strings.ReplaceAll(name, "-", "_") {
+			return p.name + "=" + shellWord(cmp.Or(value, "VALUE"))
+		}
+	}
+	return ""
+}
+
+// completeKeys returns the fingerprints of own keys, or of all other known keys.
 func completeKeys(own bool) func(context.Context, *cli.Call) []string {
 	return func(ctx context.Context, c *cli.Call) []string {
 		h, err := envOf(c).Open(ctx, project.Lenient)

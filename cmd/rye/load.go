@@ -20,12 +20,12 @@ func loadCommand() *cli.Command {
 	var o loadOptions
 	return &cli.Command{
 		Name: "load", Group: "Items",
-		Usage: "print a verified item, or copy it into your space", Args: "REF",
+		Usage: "print a verified item, or copy it into your space", Args: "KIND|REF|PATH [ID]",
 		Long: `Prints the item's text. --to copies it, byte for byte, to the same id in the project
 or user space, where you can edit it; the copy shadows the original. The signature of
 a system item is valid for the original only: sign its copy before you use it, and
 every copy that you change.`,
-		Examples: []string{"rye load knowledge:rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
+		Examples: []string{"rye load knowledge rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		Flags: []cli.Flag{
 			cli.String(&o.from, "from", "read the item of `SPACE`: project, user or system").OneOf(spaceNames()...),
@@ -33,7 +33,7 @@ every copy that you change.`,
 			cli.Bool(&o.force, "force", "replace an existing file"),
 		},
 		Needs:    []cli.Need{{Flag: &o.force, With: &o.to}},
-		Complete: completeItems(),
+		Complete: completeItem(),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runLoad(ctx, c, &o) },
 	}
 }
@@ -48,7 +48,7 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 			return err
 		}
 	}
-	ref, err := h.Resolver.Ref(ctx, c.Arg(0))
+	ref, err := project.OneRef(ctx, h, c.Args)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func runCommand() *cli.Command {
 	var o runOptions
 	return &cli.Command{
 		Name: "run", Group: "Items",
-		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF [ID] [NAME=VALUE…]",
+		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
 		Long: `A tool runs if trusted keys signed it, its runtime and its primitive. NAME=VALUE is
 converted to the type that the tool's schema declares; NAME:=JSON is JSON. The result
 goes to stdout, the tool's own messages go to stderr. --dry-run verifies and validates
@@ -54,8 +54,8 @@ person or agent that follows it. A tool in rye.lock runs only with the locked ch
 			cli.Bool(&o.locked, "locked", lockedUsage),
 			cli.Bool(&o.print, "print", "print the prepared directive"),
 		},
-		Complete: completeRun,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runRun(ctx, c, &o) },
+		Complete: completeRun, UnknownFlag: parameterOfFlag,
+		Run: func(ctx context.Context, c *cli.Call) error { return runRun(ctx, c, &o) },
 	}
 }
 

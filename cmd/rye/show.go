@@ -15,10 +15,10 @@ import (
 func showCommand() *cli.Command {
 	return &cli.Command{
 		Name: "show", Group: "Items",
-		Usage: "print what an item says about itself and who vouches for it", Args: "REF",
-		Examples: []string{"rye show tool:rye/bash/bash", "rye show demo/hello --json"},
+		Usage: "print the metadata, the file and the signer of an item", Args: "KIND|REF|PATH [ID]",
+		Examples: []string{"rye show tool rye/bash/bash", "rye show demo/hello --json"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
-		Complete: completeItems(),
+		Complete: completeItem(),
 		Run:      runShow,
 	}
 }
@@ -46,7 +46,7 @@ func runShow(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	it, err := h.ItemAt(ctx, c.Arg(0))
+	it, err := project.OneItem(ctx, h, c.Args)
 	if err != nil {
 		return err
 	}
@@ -166,13 +166,13 @@ func signerOf(it *resolve.Item) string {
 func chainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "chain", Group: "Items",
-		Usage: "print what executes a tool, down to the primitive", Args: "REF",
+		Usage: "print what executes a tool, down to the primitive", Args: "KIND|REF|PATH [ID]",
 		Long: `Every element is resolved, verified and validated as a run would do it. All
 findings are shown, and the interpreter when it is a program of the project; -v
 and --json show every one.`,
-		Examples: []string{"rye chain tool:rye/bash/bash", "rye chain demo/hello --json"},
+		Examples: []string{"rye chain tool rye/bash/bash", "rye chain demo/hello --json"},
 		Codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
-		Complete: completeItems(item.Tool),
+		Complete: completeItem(item.Tool),
 		Run:      runChain,
 	}
 }
@@ -182,7 +182,7 @@ func runChain(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	ref, err := h.Resolver.Ref(ctx, c.Arg(0))
+	ref, err := project.OneRef(ctx, h, c.Args)
 	if err != nil {
 		return err
 	}

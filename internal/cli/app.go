@@ -43,7 +43,7 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 	l, err := SortArgs(root, versionAsCommand(w.Args))
 	u.Command = l.name()
 	if err != nil {
-		return err
+		return l.explainFlags(ctx, w, u, err)
 	}
 	if l.Help != noHelp || l.cmd() == root {
 		return showHelp(u, root, l.Path, l.Help)
@@ -60,6 +60,34 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 		}
 		return l.cmd().Run(ctx, c)
 	}).RunContext(ctx, l.Words())
+}
+
+// explainFlags lets the command explain the flags that it does not have. It runs
+// with the flags that are known, because --project chooses where items are found.
+func (l *line) explainFlags(ctx context.Context, w *World, u *UI, err error) error {
+	explain := l.cmd().UnknownFlag
+	if explain == nil || len(l.unknown) == 0 {
+		return err
+	}
+	explained := false
+	_ = l.app(func(flags *urfave.Context) error {
+		c, err := newCall(w, u, l, flags)
+		if err != nil {
+			return err
+		}
+		defer c.close()
+		for _, f := range l.unknown {
+			if near := explain(ctx, c, f.name, f.value); near != "" {
+				f.err.WithReason("parameter").WithDetail("nearest", near)
+				explained = true
+			}
+		}
+		return nil
+	}).RunContext(ctx, l.Words())
+	if explained {
+		return joinProblems(l.problems)
+	}
+	return err
 }
 
 // versionAsCommand reads the flag that other programs have as rye version. It is

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,15 @@ type line struct {
 	Args  []string   // positionals
 	Dash  int        // number of args before "--", -1 without one
 	Help  helpDetail
+
+	problems []*diag.Error
+	unknown  []unknownWord // flags that the command does not have
+}
+
+// unknownWord is a flag that the command does not have, with its error.
+type unknownWord struct {
+	name, value string
+	err         *diag.Error
 }
 
 func (l *line) cmd() *Command { return l.Path[len(l.Path)-1] }
@@ -50,15 +60,15 @@ func (l *line) Words() []string {
 type early struct {
 	word, name, value  string
 	hasValue, consumed bool
+	next               string // the next word, "" if it is a flag
 }
 
 // sorter walks the words once, from left to right.
 type sorter struct {
 	line
-	words    []string
-	at       int
-	early    []early
-	problems []*diag.Error
+	words []string
+	at    int
+	early []early
 }
 
 // SortArgs reads the words after the program's name. It always returns a line
@@ -126,6 +136,9 @@ func (s *sorter) flag(word string) {
 		return
 	}
 	e := early{word: word, name: name, value: value, hasValue: hasValue}
+	if s.at < len(s.words) && !isFlag(s.words[s.at]) {
+		e.next = s.words[s.at]
+	}
 	if takes, known := guessArity(s.cmd(), word, name); known && takes && !hasValue && s.at < len(s.words) {
 		e.value, e.hasValue, e.consumed = s.words[s.at], true, true
 		s.at++
@@ -249,7 +262,9 @@ func (s *sorter) settleEarly() {
 		switch {
 		case f == nil:
 			if s.Help == noHelp {
-				s.problem(unknownFlag(s.Path, e.word))
+				err := unknownFlag(s.Path, e.word)
+				s.unknown = append(s.unknown, unknownWord{e.name, cmp.Or(e.value, e.next), err})
+				s.problem(err)
 			}
 		case takesValue(f) != e.hasValue && (takesValue(f) || e.consumed):
 			s.problem(diag.New(diag.Usage, "reading arguments: flag %s is too early to know whether a value follows", e.word).

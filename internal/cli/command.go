@@ -34,7 +34,10 @@ type Command struct {
 	Hidden    bool
 	globals   *Globals // of the root
 	Run       func(ctx context.Context, c *Call) error
-	// complete returns candidates for the next positional, "word\tdescription";
+	// UnknownFlag returns what a flag that the command does not have was meant to
+	// be, or "". The value is empty if none follows the flag.
+	UnknownFlag func(ctx context.Context, c *Call, name, value string) string
+	// Complete returns candidates for the next positional, "word\tdescription";
 	// nil means file names.
 	Complete func(ctx context.Context, c *Call) []string
 }

@@ -10,6 +10,7 @@ func argumentHints() map[situation]string {
 		{diag.UnknownCommand, "topics"}:     "rye help topics",
 		{diag.UnknownFlag, "flags"}:         "{command} --help lists its flags",
 		{diag.UnknownFlag, "nearest"}:       "did you mean {nearest}? {command} --help lists its flags",
+		{diag.UnknownFlag, "parameter"}:     "parameters have no dashes: {nearest}",
 		{diag.UnknownFlag, "subcommand"}:    "did you mean {nearest}?",
 		{diag.Usage, "codes"}:               "rye explain",
 		{diag.Usage, "count"}:               "usage: {usage}",

@@ -20,7 +20,7 @@ func (p *Project) ItemAt(ctx context.Context, word string) (*resolve.Item, error
 	if root, rel, ok := p.placeOf(word); ok {
 		it, err := p.Resolver.File(ctx, root, rel)
 		if err == nil && it.Ref.IsZero() {
-			err = diag.New(diag.ItemNotFound, "reading %s: it is not an item: ids are letters, digits, - and _ below the directory of a kind", it.Path())
+			err = notAnItem(it.Path())
 		}
 		return it, err
 	}
@@ -61,7 +61,8 @@ func (h *Project) placeOf(word string) (*space.Root, string, bool) {
 	return h.Spaces.Locate(p)
 }
 
-// RefArgs reads "KIND ID rest…" or "REF rest…".
+// RefArgs reads the item that a command line names and returns the words after
+// it: "KIND ID rest…", "REF rest…" or "PATH rest…".
 func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string, error) {
 	if len(args) > 1 && !strings.Contains(args[0], ":") && !strings.ContainsAny(args[1], "=") {
 		if kind, ok := KnownKind(ctx, p, args[0]); ok {
@@ -69,13 +70,71 @@ func RefArgs(ctx context.Context, p *Project, args []string) (item.Ref, []string
 			return ref, args[2:], err
 		}
 	}
+	// Ids have no dots, and the file of every item has an extension: a directory
+	// with the name of an id does not hide the item.
+	if strings.Contains(args[0], ".") {
+		if root, rel, ok := p.placeOf(args[0]); ok {
+			ref, err := p.fileRef(ctx, root, rel)
+			return ref, args[1:], err
+		}
+	}
 	ref, err := p.Resolver.Ref(ctx, args[0])
+	if err != nil {
+		err = NoFile(err, args[0])
+	}
 	return ref, args[1:], err
 }
 
-// KnownKind reports whether word names a kind. The four of the boot table
-// always count, so that an item of theirs is looked for even when its
-// extractor is missing.
+// fileRef returns the ref of an item's file. It returns an error if the ref
+// resolves to another file: a run would use that one.
+func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (item.Ref, error) {
+	table, err := p.Resolver.Table(ctx)
+	if err != nil {
+		return item.Ref{}, err
+	}
+	at, _ := table.Place(rel)
+	if at.Ref.IsZero() {
+		return item.Ref{}, notAnItem(root.Display(rel))
+	}
+	entries, err := p.Resolver.Shadows(ctx, at.Ref)
+	if err != nil {
+		return item.Ref{}, err
+	}
+	if len(entries) > 0 && (entries[0].Root != root || entries[0].Rel != rel) {
+		used := entries[0]
+		return item.Ref{}, diag.New(diag.AmbiguousItem, "finding %s: %s is used for %s", root.Display(rel), used.Root.Display(used.Rel), at.Ref)
+	}
+	return at.Ref, nil
+}
+
+func notAnItem(path string) error {
+	return diag.New(diag.ItemNotFound, "reading %s: it is not an item: ids are letters, digits, - and _ below the directory of a kind", path)
+}
+
+// OneRef is RefArgs for a command line that names one item and nothing else.
+func OneRef(ctx context.Context, p *Project, args []string) (item.Ref, error) {
+	ref, rest, err := RefArgs(ctx, p, args)
+	if len(rest) > 0 {
+		return item.Ref{}, diag.New(diag.Usage, "reading arguments: %q is not a kind, and %q is one argument too many", args[0], rest[0])
+	}
+	return ref, err
+}
+
+// OneItem is OneRef for items with any verdict. A path names its own file, also
+// one that another item shadows.
+func OneItem(ctx context.Context, p *Project, args []string) (*resolve.Item, error) {
+	if len(args) == 1 {
+		return p.ItemAt(ctx, args[0])
+	}
+	ref, err := OneRef(ctx, p, args)
+	if err != nil {
+		return nil, err
+	}
+	return p.Resolver.Inspect(ctx, ref)
+}
+
+// KnownKind reports whether word names a kind. The four kinds of the boot table
+// are always known, so that a missing extractor is reported as such.
 func KnownKind(ctx context.Context, p *Project, word string) (item.Kind, bool) {
 	k := item.Kind(word)
 	switch k {
