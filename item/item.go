@@ -1,8 +1,8 @@
-// Package item says what an item is: its kind, id and ref, the digest of its
-// bytes, and the typed metadata every kind shares.
+// Package item defines items: kind, id and ref, the digest of the bytes, and the
+// typed metadata that all kinds have in common.
 //
-// It parses and prints names. It never reads a disk, checks no signature and
-// knows no space.
+// It parses and prints names. It does not read files, check signatures or know
+// spaces.
 package item
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Kind names a sort of item. Kinds are data: extractors may add some.
+// Kind is the kind of an item. Kinds are data: extractors may add some.
 type Kind string
 
-// The four kinds that the boot table knows.
+// The four kinds of the boot table.
 const (
 	Directive Kind = "directive"
 	Tool      Kind = "tool"
@@ -24,7 +24,7 @@ const (
 	Config    Kind = "config"
 )
 
-// MaxID is the longest id, in bytes.
+// MaxID is the maximum length of an id, in bytes.
 const MaxID = 255
 
 // Ref names one item: kind and id, without a space.
@@ -36,7 +36,7 @@ type Ref struct {
 // String renders "kind:id".
 func (r Ref) String() string { return string(r.Kind) + ":" + r.ID }
 
-// IsZero reports whether r names nothing.
+// IsZero reports whether r is the zero Ref.
 func (r Ref) IsZero() bool { return r == Ref{} }
 
 // Name returns the last segment of the id.
@@ -53,17 +53,17 @@ func (r Ref) Category() string {
 // Dotted returns the id as capabilities write it: "/" becomes ".".
 func (r Ref) Dotted() string { return strings.ReplaceAll(r.ID, "/", ".") }
 
-// ParseRef reads "kind:id", or a bare id when def names the kind.
+// ParseRef reads "kind:id", or a bare id if def is its kind.
 func ParseRef(s string, def Kind) (Ref, error) {
 	kind, id, found := strings.Cut(s, ":")
 	if !found {
 		kind, id = string(def), s
 	}
 	if kind == "" {
-		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).WithHint("write kind:id, for example tool:%s", s)
+		return Ref{}, diag.New(diag.Usage, "reading ref %q: no kind given", s).WithReason("no_kind").WithDetail("ref", s)
 	}
 	if err := CheckKind(Kind(kind)); err != nil {
-		return Ref{}, diag.New(diag.Usage, "reading ref %q: %q is not a kind", s, kind).WithHint("a kind is lower-case letters, digits, - and _")
+		return Ref{}, diag.New(diag.Usage, "reading ref %q: %q is not a kind", s, kind).WithReason("kind_grammar")
 	}
 	if err := CheckID(id); err != nil {
 		return Ref{}, err
@@ -71,11 +71,11 @@ func ParseRef(s string, def Kind) (Ref, error) {
 	return Ref{Kind(kind), id}, nil
 }
 
-// CheckKind returns nil when k can be the name of a kind: a lower-case letter,
+// CheckKind returns nil if k can be the name of a kind: a lower-case letter,
 // then lower-case letters, digits, - and _, at most 64 bytes.
 func CheckKind(k Kind) error {
 	if !validKind(string(k)) {
-		return diag.New(diag.Usage, "reading kind %q: it is not a kind", k).WithHint("a kind is lower-case letters, digits, - and _")
+		return diag.New(diag.Usage, "reading kind %q: it is not a kind", k).WithReason("kind_grammar")
 	}
 	return nil
 }
@@ -90,12 +90,11 @@ func validKind(s string) bool {
 	return s != "" && len(s) <= 64
 }
 
-// CheckID returns nil when id follows the grammar: segments of
+// CheckID returns nil if id follows the grammar: segments of
 // [A-Za-z0-9_][A-Za-z0-9_-]* joined by "/", at most MaxID bytes.
 func CheckID(id string) error {
 	bad := func(format string, args ...any) error {
-		return diag.New(diag.Usage, "reading id %q: "+format, append([]any{id}, args...)...).
-			WithHint("an id is segments of letters, digits, _ and -, joined by /, without extension")
+		return diag.New(diag.Usage, "reading id %q: "+format, append([]any{id}, args...)...).WithReason("id_grammar")
 	}
 	if id == "" {
 		return bad("it is empty")
@@ -109,7 +108,7 @@ func CheckID(id string) error {
 		}
 		for i := 0; i < len(seg); i++ {
 			if !idByte(seg[i], i == 0) {
-				return bad("segment %q holds %q", seg, seg[i:i+1])
+				return bad("segment %q contains %q", seg, seg[i:i+1])
 			}
 		}
 	}
@@ -123,7 +122,7 @@ func idByte(c byte, first bool) bool {
 // Digest is the SHA-256 of a whole file, signature line included.
 type Digest [sha256.Size]byte
 
-// DigestOf hashes b.
+// DigestOf returns the digest of b.
 func DigestOf(b []byte) Digest { return sha256.Sum256(b) }
 
 // Hex renders the 64 hexadecimal digits without a scheme.

@@ -8,9 +8,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Metadata is what a file says about its item. Every kind shares the struct;
-// what does not apply is zero. Fields holds every extracted value by field
-// name, the typed ones included, as plain values (nil, bool, int64, float64,
+// Metadata is the metadata in an item's file. All kinds use the struct; fields
+// that a kind does not have are zero. Fields has every extracted value by field
+// name, including the typed ones, as plain values (nil, bool, int64, float64,
 // string, []any, map[string]any).
 type Metadata struct {
 	Name        string
@@ -79,21 +79,29 @@ func IsDecimal(s string) bool {
 }
 
 // FromFields fills the typed fields from m.Fields. A value of the wrong type
-// leaves its field zero: the validation schema is what speaks of it.
+// leaves its field zero; the validation schema reports it.
 func (m *Metadata) FromFields() {
 	f := m.Fields
 	text := func(key string) string { s, _ := f[key].(string); return s }
 	object := func(key string) map[string]any { o, _ := f[key].(map[string]any); return o }
-	m.Name, m.Title, m.Version = text("name"), text("title"), text("version")
-	m.Description, m.Category, m.Author = text("description"), text("category"), text("author")
-	m.Extends, m.ToolType, m.ExecutorID = text("extends"), text("tool_type"), text("executor_id")
+	m.Name = text("name")
+	m.Title = text("title")
+	m.Version = text("version")
+	m.Description = text("description")
+	m.Category = text("category")
+	m.Author = text("author")
+	m.Extends = text("extends")
+	m.ToolType = text("tool_type")
+	m.ExecutorID = text("executor_id")
 	id, given := f["executor_id"]
 	_, isText := id.(string)
 	m.HasExecutor = given && (isText || id == nil)
 	m.Schema = object("config_schema")
 	m.Config = object("config")
-	m.Tags, m.Permissions = texts(f["tags"]), texts(f["permissions"])
-	m.Inputs, m.Outputs = inputs(f["inputs"]), inputs(f["outputs"])
+	m.Tags = texts(f["tags"])
+	m.Permissions = texts(f["permissions"])
+	m.Inputs = inputs(f["inputs"])
+	m.Outputs = inputs(f["outputs"])
 }
 
 func texts(v any) []string {

@@ -39,7 +39,7 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 		return nil, readError(it.Path(), err)
 	}
 	it.Bytes, it.Digest = b, item.DigestOf(b)
-	it.Verdict = trust.Verdict{Status: trust.Unsigned, Code: diag.Unsigned, Reasons: []string{"it is not an item and no trusted bundle manifest lists it"}}
+	it.Verdict = trust.Verdict{}.Refuse(diag.Unsigned, "it is not an item and no trusted bundle manifest lists it")
 	it.Verdict = r.byManifest(it)
 	it.Verdict = r.lockedVerdict(it)
 	return it, nil

@@ -24,10 +24,7 @@ func (r *Resolver) lockedVerdict(it *Item) trust.Verdict {
 		return it.Verdict
 	}
 	if err := it.Root.Allowed(); err != nil {
-		v := it.Verdict
-		v.Status, v.Code = trust.Untrusted, diag.CodeOf(err)
-		v.Reasons = append([]string{err.Error()}, v.Reasons...)
-		return v
+		return it.Verdict.Refuse(diag.CodeOf(err), err.Error())
 	}
 	if it.Root.Manifest() == (item.Digest{}) {
 		return it.Verdict
@@ -51,8 +48,8 @@ func differs(v trust.Verdict, code diag.Code, want, got, reason string) trust.Ve
 	if v.Owner != "" {
 		reason += "; the existing file is signed by " + v.Owner + " (" + v.Signer.Short() + ")"
 	}
-	v.Status, v.Code, v.Expected, v.Found = trust.Invalid, code, want, got
-	v.Reasons = append([]string{reason}, v.Reasons...)
+	v.Expected, v.Found = want, got
+	v = v.Refuse(code, reason)
 	f := diag.Errorf(code, 0, 0, "%s", reason).WithReason("locked")
 	v.Findings = append([]diag.Finding{f}, v.Findings...)
 	return v
@@ -106,7 +103,8 @@ func (r *Resolver) parseLocked(m Manifest) *lockedFiles {
 	// The lock does not replace revocation: a manifest can be revoked after it
 	// was locked.
 	if reason := r.p.Trust.ManifestRevoked(bundle.Subject(m.ID), m.Bytes); reason != "" {
-		return &lockedFiles{refused: &trust.Verdict{Status: trust.Untrusted, Code: diag.Revoked, Reasons: []string{reason}}}
+		v := trust.Verdict{}.Refuse(diag.Revoked, reason)
+		return &lockedFiles{refused: &v}
 	}
 	return &lockedFiles{digests: files}
 }

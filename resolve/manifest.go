@@ -82,9 +82,8 @@ func (r *Resolver) byManifest(it *Item) trust.Verdict {
 	case !ok:
 		return it.Verdict
 	case l.digest != it.Digest:
-		return trust.Verdict{Status: trust.Invalid, Code: diag.HashMismatch,
-			Expected: l.digest.Hex(), Found: it.Digest.Hex(),
-			Reasons: []string{"the content differs from the bundle manifest"}}
+		return trust.Verdict{Expected: l.digest.Hex(), Found: it.Digest.Hex()}.
+			Refuse(diag.HashMismatch, "the content differs from the bundle manifest")
 	}
 	// The scope is checked for the file itself: a key with permission for one
 	// namespace may name its bundle there and list files of another.

@@ -33,23 +33,23 @@ type AgentKey struct {
 // empty socket is AUTH_REQUIRED.
 func DialAgent(ctx context.Context, socket string) (*Agent, error) {
 	if socket == "" {
-		return nil, diag.New(diag.AuthRequired, "connecting to the ssh-agent: SSH_AUTH_SOCK is not set").
-			WithHint("start an agent, then rye key agent-add")
+		return nil, diag.New(diag.AuthRequired, "connecting to the ssh-agent: SSH_AUTH_SOCK is not set").WithReason("no_agent")
 	}
 	conn, err := dialSocket(ctx, socket)
 	if err != nil {
-		return nil, diag.New(diag.AuthRequired, "connecting to the ssh-agent: %w", err).WithHint("check SSH_AUTH_SOCK, or start an agent")
+		return nil, diag.New(diag.AuthRequired, "connecting to the ssh-agent: %w", err).WithReason("no_agent")
 	}
 	return NewAgent(conn), nil
 }
 
-// NewAgent speaks to an agent over a connection that it owns from then on.
+// NewAgent returns a client of the agent at the other end of conn, which Close
+// closes.
 func NewAgent(conn io.ReadWriteCloser) *Agent { return &Agent{conn, agent.NewClient(conn)} }
 
 // Close ends the connection.
 func (a *Agent) Close() error { return a.conn.Close() }
 
-// call runs f and lets the end of ctx interrupt it.
+// call runs f. The end of ctx closes the connection, which interrupts f.
 func (a *Agent) call(ctx context.Context, doing string, f func() error) error {
 	stop := context.AfterFunc(ctx, func() { a.conn.Close() })
 	defer stop()
@@ -60,10 +60,10 @@ func (a *Agent) call(ctx context.Context, doing string, f func() error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return diag.New(diag.Cancelled, "%s: %w", doing, cause)
 	}
-	return diag.New(diag.AuthFailed, "%s: %w", doing, err).WithHint("ssh-add -l shows what the agent holds")
+	return diag.New(diag.AuthFailed, "%s: %w", doing, err).WithReason("agent_refused")
 }
 
-// List returns the agent's keys, those that cannot sign with the reason.
+// List returns the agent's keys. Refused is set for those that cannot sign.
 func (a *Agent) List(ctx context.Context) ([]AgentKey, error) {
 	var held []*agent.Key
 	err := a.call(ctx, "listing the ssh-agent's keys", func() (err error) {
@@ -91,21 +91,21 @@ func describe(k *agent.Key) AgentKey {
 		out.Public = blob.Key
 	case k.Format == ssh.KeyAlgoSKED25519 && isKey:
 		out.Public = blob.Key
-		out.Refused = "a security key signs a message of its own with a counter, so nothing it signs verifies as plain Ed25519"
+		out.Refused = "a security key adds a counter to what it signs, so its signatures do not verify as plain Ed25519"
 	default:
 		out.Refused = "only plain ssh-ed25519 keys can sign"
 	}
 	return out
 }
 
-// Signer returns a signer for the key with that fingerprint. KEY_UNKNOWN is a
-// key the agent does not hold or that cannot sign, with the reason.
+// Signer returns a signer for the key with that fingerprint. The error is
+// KEY_UNKNOWN if the agent does not have the key or the key cannot sign.
 func (a *Agent) Signer(ctx context.Context, fp Fingerprint) (Signer, error) {
 	keys, err := a.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	refused := "the agent does not hold it"
+	refused := "the agent does not have it"
 	for _, k := range keys {
 		if k.Public == nil || FingerprintOf(k.Public) != fp {
 			continue
@@ -115,12 +115,11 @@ func (a *Agent) Signer(ctx context.Context, fp Fingerprint) (Signer, error) {
 		}
 		refused = k.Refused
 	}
-	return nil, diag.New(diag.KeyUnknown, "choosing key %s in the ssh-agent: %s", fp.Short(), refused).
-		WithHint("rye key agent-add hands a key file to the agent")
+	return nil, diag.New(diag.KeyUnknown, "choosing key %s in the ssh-agent: %s", fp.Short(), refused).WithReason("not_in_agent")
 }
 
-// Add hands a key to the agent, which forgets it after lifetime (0: never) and,
-// with confirm, asks a person before each signature.
+// Add adds a key to the agent. The agent removes it after lifetime (0: never), and
+// with confirm it asks the user before each signature.
 func (a *Agent) Add(ctx context.Context, priv ed25519.PrivateKey, comment string, lifetime time.Duration, confirm bool) error {
 	secs := lifetime / time.Second
 	if lifetime < 0 || secs > math.MaxUint32 || lifetime%time.Second != 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // CheckKey returns KEY_WEAK unless pub is the canonical encoding of a point of
-// the prime-order group. It is run once, when a key becomes known: the
+// the prime-order group. It is called once, when a key becomes known: the
 // standard library accepts the identity point, under which one signature
 // verifies every message, and mixed-order points, on which implementations
 // disagree.
@@ -47,8 +47,9 @@ func weak(format string, args ...any) *diag.Error {
 	return diag.New(diag.KeyWeak, "checking a public key: "+format, args...)
 }
 
-// selfCheck is the cheap half, run on every verification: the key is the one
-// that was asked for, and not one of those that sign everything.
+// selfCheck is the cheap part of CheckKey, for every verification: the key has the
+// expected fingerprint, and is not one under which one signature verifies
+// everything.
 func selfCheck(pub ed25519.PublicKey, want Fingerprint) *diag.Error {
 	switch {
 	case len(pub) != ed25519.PublicKeySize:

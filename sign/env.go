@@ -6,15 +6,16 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// The variables that name a key where no person is: paths, never values.
+// The variables that name a key for headless use. Their values are paths, never
+// keys or passphrases.
 const (
 	EnvKeyFile        = "RYE_KEY_FILE"
 	EnvPassphraseFile = "RYE_PASSPHRASE_FILE"
 )
 
-// EnvSigner returns the signer that the environment names, and false when it
-// names none. The passphrase file must be as private as the key; one line feed
-// at its end does not count.
+// EnvSigner returns the signer that the environment names, and false if it names
+// none. The passphrase file must be as private as the key. One line feed at its
+// end is not part of the passphrase.
 func EnvSigner(getenv func(string) string) (Signer, bool, error) {
 	key, pass := getenv(EnvKeyFile), getenv(EnvPassphraseFile)
 	if key == "" {

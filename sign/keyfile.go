@@ -18,11 +18,12 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 )
 
-// maxKeyFile is far above any key file and keeps a wrong path cheap.
+// maxKeyFile is the maximum size of a key file in bytes. It is far above any real
+// one, and limits what is read from a wrong path.
 const maxKeyFile = 64 << 10
 
-// GenerateKey makes a new key from 32 bytes of random, of the machine's
-// generator when random is nil.
+// GenerateKey returns a new key from 32 bytes of random. If random is nil it uses
+// the machine's generator.
 func GenerateKey(random io.Reader) (ed25519.PrivateKey, error) {
 	if random == nil {
 		random = rand.Reader
@@ -37,8 +38,8 @@ func GenerateKey(random io.Reader) (ed25519.PrivateKey, error) {
 
 // WriteKey creates the key file at path, readable by its owner alone, in a
 // directory that only its owner may enter, which is created when it is
-// missing. Nothing is ever overwritten. A nil passphrase is the explicit wish
-// for an unprotected key; an empty one is refused.
+// missing. An existing file is never overwritten. A nil passphrase leaves the key
+// unprotected; an empty one is refused.
 func WriteKey(path string, priv ed25519.PrivateKey, passphrase []byte) error {
 	data, err := encodeKey(priv, passphrase)
 	if err != nil {
@@ -54,8 +55,7 @@ func WriteKey(path string, priv ed25519.PrivateKey, passphrase []byte) error {
 	}
 	err = atomicfile.CreateExclusive(path, data, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).
-			WithHint("a key is never overwritten: choose another name, or move the old key away")
+		return diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).WithReason("key_exists")
 	}
 	return err
 }
@@ -69,7 +69,7 @@ func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 	switch {
 	case passphrase == nil:
 	case len(passphrase) == 0:
-		return nil, diag.New(diag.Usage, "encoding a key: the passphrase is empty").WithHint("--no-passphrase leaves the key unprotected")
+		return nil, diag.New(diag.Usage, "encoding a key: the passphrase is empty").WithReason("empty_passphrase")
 	default:
 		kind = cryptoutils.EncryptedSigstorePrivateKeyPEMType
 		der, err = cryptoutils.MarshalPrivateKeyToEncryptedDER(priv, func(bool) ([]byte, error) { return passphrase, nil })
@@ -97,8 +97,7 @@ func ReadKey(path string, passphrase func() ([]byte, error)) (ed25519.PrivateKey
 
 func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
 	bad := func(format string, args ...any) error {
-		return diag.New(diag.ParsingError, "reading key %s: "+format, append([]any{path}, args...)...).
-			WithHint("rye key new writes a key that rye can read")
+		return diag.New(diag.ParsingError, "reading key %s: "+format, append([]any{path}, args...)...)
 	}
 	block, rest := pem.Decode(data)
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 || len(block.Headers) > 0 {
@@ -114,24 +113,24 @@ func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed2
 			return nil, err
 		}
 	default:
-		return nil, bad("%q is no kind of PEM block that holds a rye key", block.Type)
+		return nil, bad("%q is not a type of PEM block that contains a rye key", block.Type)
 	}
 	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) { return pass, nil })
 	if err != nil && pass != nil {
-		return nil, diag.New(diag.AuthFailed, "reading key %s: %w", path, err).WithHint("the passphrase is wrong, or the file is damaged")
+		return nil, diag.New(diag.AuthFailed, "reading key %s: the passphrase is wrong or the file is damaged: %w", path, err)
 	} else if err != nil {
 		return nil, bad("%w", err)
 	}
 	priv, ok := key.(ed25519.PrivateKey)
 	if !ok {
-		return nil, bad("it holds a %T, want Ed25519", key)
+		return nil, bad("it contains a %T, want Ed25519", key)
 	}
 	return priv, nil
 }
 
 func askPassphrase(path string, passphrase func() ([]byte, error)) ([]byte, error) {
-	missing := diag.New(diag.AuthRequired, "reading key %s: it is encrypted and no passphrase is at hand", path).
-		WithHint("run it in a terminal, add the key to your ssh-agent with rye key agent-add, or name a file in %s", EnvPassphraseFile)
+	missing := diag.New(diag.AuthRequired, "reading key %s: it is encrypted, and there is no passphrase", path).
+		WithReason("no_passphrase").WithDetail("variable", EnvPassphraseFile)
 	if passphrase == nil {
 		return nil, missing
 	}
@@ -145,7 +144,8 @@ func askPassphrase(path string, passphrase func() ([]byte, error)) ([]byte, erro
 	return pass, nil
 }
 
-// readPrivate returns the content of a file that is as private as a key.
+// readPrivate returns the content of a file that only its owner may read, as for
+// a key.
 func readPrivate(path string) ([]byte, error) {
 	f, err := openPrivate(path)
 	if err != nil {
@@ -164,13 +164,13 @@ func readPrivate(path string) ([]byte, error) {
 func openFailed(path string, err error) error {
 	e := diag.New(diag.FileSystemError, "reading %s: %w", path, err)
 	if errors.Is(err, fs.ErrNotExist) {
-		e = e.WithHint("rye key new creates a key")
+		e = e.WithReason("no_key_file")
 	}
 	return e
 }
 
 func notPlain(path, what string) error {
-	return diag.New(diag.NotRegular, "reading %s: %s", path, what).WithHint("name the plain file itself, with one link")
+	return diag.New(diag.NotRegular, "reading %s: %s", path, what).WithReason("key_not_plain")
 }
 
 // FileSigner signs with a private key in memory.
@@ -202,10 +202,10 @@ func (s *FileSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
 	return ed25519.Sign(s.priv, msg), nil
 }
 
-// String names the file; it never shows the key.
+// String returns the fingerprint and the file. It does not contain the key.
 func (s *FileSigner) String() string {
 	return "key " + FingerprintOf(s.Public()).Short() + " in " + s.name
 }
 
-// GoString keeps the key out of %#v.
+// GoString is String, so that %#v does not print the key.
 func (s *FileSigner) GoString() string { return s.String() }

@@ -141,7 +141,7 @@ func TestKeyFileGuards(t *testing.T) {
 	for _, perm := range []fs.FileMode{0o640, 0o604, 0o644, 0o620, 0o601, 0o660, 0o666} {
 		path := writeFile(t, filepath.Join(dir, fmt.Sprintf("%o.pem", perm)), string(data), perm)
 		_, err := ReadKey(path, nil)
-		if e, ok := err.(*diag.Error); !ok || e.Code != diag.FileSystemError || !strings.HasPrefix(e.Hint, "chmod 600 ") {
+		if e, ok := err.(*diag.Error); !ok || e.Code != diag.FileSystemError || e.Reason != "key_mode" || e.Details["mode"] != "600" {
 			t.Errorf("mode %o: %v", perm, err)
 		}
 	}

@@ -12,8 +12,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// openPrivate opens without following a link and judges the opened file, not
-// its name. O_NONBLOCK keeps a pipe from hanging the open.
+// openPrivate opens a file without following a link and checks the opened file,
+// not its name, which could be replaced in between. O_NONBLOCK prevents that the
+// open of a pipe blocks.
 func openPrivate(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.EMLINK) {
@@ -53,7 +54,7 @@ func checkPrivate(path string, f *os.File) error {
 	return nil
 }
 
-// checkKeyDir refuses a directory that others may enter.
+// checkKeyDir refuses a directory that other users may enter.
 func checkKeyDir(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -66,5 +67,6 @@ func checkKeyDir(dir string) error {
 }
 
 func loose(path string, perm fs.FileMode, want string) error {
-	return diag.New(diag.FileSystemError, "guarding %s: mode %04o lets others in", path, perm).WithHint("chmod %s %s", want, path)
+	return diag.New(diag.FileSystemError, "checking %s: mode %04o permits access by other users", path, perm).
+		WithReason("key_mode").WithDetail("path", path).WithDetail("mode", want)
 }

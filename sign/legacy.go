@@ -7,8 +7,8 @@ import (
 )
 
 // Legacy is a signature line of the earlier format: 16 digits of a
-// fingerprint, a padded URL-alphabet signature over the hash alone. It is
-// recognised so that a refusal can say what it is; it is never trusted.
+// fingerprint, and a padded URL-alphabet signature over only the hash. It is
+// recognised so that a refusal can name it. It is never trusted.
 type Legacy struct {
 	Key      string // 16 hexadecimal digits, or "" when the line has another shape
 	Hash     string // 64 hexadecimal digits, or ""
@@ -24,8 +24,8 @@ func (g Legacy) refusal() *diag.Error {
 }
 
 // ParseLegacy reports whether the line, with or without its line feed, is a
-// signature of the earlier format in one of its comment styles. A mark of the
-// time before signatures is one too, without a key.
+// signature of the earlier format in one of its comment styles. The marks that
+// were used before there were signatures are included, without a key.
 func ParseLegacy(line []byte) (Legacy, bool) {
 	text := bytes.TrimSuffix(line, []byte("\n"))
 	rest, closer, ok := cutLegacyStyle(text)
@@ -44,7 +44,7 @@ func ParseLegacy(line []byte) (Legacy, bool) {
 	return parseLegacyFields(rest, closer)
 }
 
-// cutLegacyStyle removes the opening of a comment and tells how it closes.
+// cutLegacyStyle removes the opening of a comment and returns its closing mark.
 // Later versions of the original wrote "//" in JavaScript.
 func cutLegacyStyle(text []byte) (rest []byte, closer string, ok bool) {
 	for _, s := range [...]Style{{"#", "# ", ""}, {"<!--", "<!-- ", " -->"}, {"//", "// ", ""}} {
@@ -55,12 +55,12 @@ func cutLegacyStyle(text []byte) (rest []byte, closer string, ok bool) {
 	return nil, "", false
 }
 
-// WithoutForeignLegacy returns file for a reader of its language: when line 1,
-// or 2 after a "#!" line, is of the earlier format in a comment of another
-// language than s, which the original wrote into JavaScript and YAML, blanks
-// stand for it. Otherwise it is file itself. Places stay what they were.
+// WithoutForeignLegacy returns file for a parser of its language. If line 1, or 2
+// after a "#!" line, has the earlier format in a comment of another language than
+// s, as the original wrote into JavaScript and YAML, spaces replace the line.
+// Otherwise it returns file itself. All positions stay the same.
 func WithoutForeignLegacy(file []byte, s Style) []byte {
-	sp, line := place(file)
+	sp, line := candidate(file)
 	text := bytes.TrimRight(line, "\r\n")
 	if _, old := ParseLegacy(text); !old || bytes.HasPrefix(text, []byte(s.Open)) || bytes.IndexByte(text, '\r') >= 0 {
 		return file
@@ -73,7 +73,7 @@ func WithoutForeignLegacy(file []byte, s Style) []byte {
 }
 
 // parseLegacyFields recognises time:hash:88 characters ending in "==":16
-// digits. The padding tells it from a damaged line of today's format.
+// digits. The padding distinguishes it from a damaged line of the current format.
 func parseLegacyFields(rest []byte, closer string) (Legacy, bool) {
 	const oldSig, oldKey = 88, 16
 	const size = timeLen + 1 + hashLen + 1 + oldSig + 1 + oldKey
@@ -94,7 +94,8 @@ func parseLegacyFields(rest []byte, closer string) (Legacy, bool) {
 	return Legacy{Key: string(key), Hash: string(hash), Complete: legacyEnd(tail, closer)}, true
 }
 
-// legacyEnd accepts the closing mark, after an optional |provider@user.
+// legacyEnd reports whether tail is the closing mark, after an optional
+// |provider@user.
 func legacyEnd(tail []byte, closer string) bool {
 	tail, ok := bytes.CutSuffix(tail, []byte(closer))
 	if !ok {

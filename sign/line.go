@@ -20,7 +20,7 @@ const (
 	maxLine = len("<!-- ") + len(mark) + timeLen + 1 + hashLen + 1 + sigLen + 1 + fpLen + len(" -->") + 1
 )
 
-// Line is one signature line: when, over which body, by which key.
+// Line is one signature line: the time, the digest of the body, and the key.
 type Line struct {
 	Time time.Time // UTC, whole seconds; what the signer claimed
 	Body [32]byte  // SHA-256 of the file without this line
@@ -57,7 +57,7 @@ func ParseLine(line []byte, s Style) (Line, error) {
 		if bytes.Equal(l.append(buf[:0], s), line) {
 			return l, nil
 		}
-		err = malformed("line", "it is not written as rye writes it")
+		err = malformed("line", "it is not in the form that rye writes")
 	}
 	if old, ok := ParseLegacy(line); ok {
 		return Line{}, old.refusal()
@@ -70,8 +70,8 @@ func malformed(field, format string, args ...any) *diag.Error {
 	return e.WithDetail("field", field)
 }
 
-// parseFields reads the fields and says which one is wrong. It may accept
-// spellings that Render would not choose; ParseLine settles those.
+// parseFields reads the fields. It may accept forms that Render does not write;
+// ParseLine refuses those.
 func parseFields(line []byte, s Style) (Line, error) {
 	text, err := oneLine(line)
 	if err != nil {
@@ -116,30 +116,29 @@ func (l *Line) parseTail(rest []byte, s Style) error {
 	return nil
 }
 
-// oneLine returns the line without its line feed, which must be its only
-// control byte, its end, and present.
+// oneLine returns the line without its line feed. The line feed is required, and
+// no other control byte is permitted.
 func oneLine(line []byte) ([]byte, error) {
 	n := len(line) - 1
 	if n < 0 || line[n] != '\n' {
-		return nil, malformed("end", "no line feed ends it")
+		return nil, malformed("end", "it does not end with a line feed")
 	}
 	for i, c := range line[:n] {
 		if c >= ' ' && c <= '~' {
 			continue
 		}
-		e := malformed("byte", "byte 0x%02x stands at column %d, only printable ASCII may", c, i+1).WithDetail("column", i+1)
+		e := malformed("byte", "byte 0x%02x at column %d is not printable ASCII", c, i+1).WithDetail("column", i+1)
 		if c == '\r' && i == n-1 {
 			e.Message = "reading the signature line: it ends in CR LF, the file has CRLF line ends"
-			return nil, withCRLFHint(e)
+			return nil, withCRLF(e)
 		}
 		return nil, e
 	}
 	return line[:n], nil
 }
 
-func withCRLFHint(e *diag.Error) *diag.Error {
-	return e.WithDetail("crlf", true).
-		WithHint("git or an editor changed the line ends: put \".ai/** -text\" into .gitattributes and check the file out again")
+func withCRLF(e *diag.Error) *diag.Error {
+	return e.WithDetail("crlf", true).WithReason("signed_crlf")
 }
 
 // parseTime reads YYYY-MM-DDTHH:MM:SSZ. A day or hour that does not exist is

@@ -61,7 +61,7 @@ func TestV12LineBeforeShebang(t *testing.T) {
 	moved := lines[1] + lines[0] + lines[2]
 	err := verifyTool(moved)
 	wantCode(t, "V12", err, diag.SigMalformed)
-	if field(err) != "place" {
+	if field(err) != "position" {
 		t.Errorf("field %v", field(err))
 	}
 	if got := mustSign(t, moved, style(t, "#"), tool("demo/hello")); got != goldenTool {
@@ -280,7 +280,7 @@ func TestV29LineEndsOfCheckout(t *testing.T) {
 	wantCode(t, "V29 whole file", whole, diag.SigMalformed)
 	for _, err := range []error{err, whole} {
 		e := err.(*diag.Error)
-		if e.Details["crlf"] != true || !strings.Contains(e.Hint, ".gitattributes") {
+		if e.Details["crlf"] != true || e.Reason != "signed_crlf" {
 			t.Errorf("V29: %+v", e)
 		}
 	}

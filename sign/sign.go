@@ -11,21 +11,20 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Signer makes Ed25519 signatures with one key, wherever that key lives.
-// String says where, for people. What it returns is never believed: Sign
-// verifies every signature before it hands it on.
+// Signer makes Ed25519 signatures with one key. String returns where the key is,
+// for people. Sign and SignDetached verify every signature before they return it,
+// so that a faulty signer cannot produce an invalid file.
 type Signer interface {
 	Public() ed25519.PublicKey
 	Sign(ctx context.Context, msg []byte) ([]byte, error)
 	String() string
 }
 
-// Sign returns the file with one signature line by signer, and whether that
-// differs from what came in. A line that already verifies for this body,
-// subject and key stays as it is. A line of another key, and a damaged or
-// earlier line that holds nothing but a signature, is replaced; any other line
-// that looks like a signature is refused with SIG_MALFORMED, and one directly
-// after the place of the line with SIG_MULTIPLE.
+// Sign returns the file with one signature line by signer, and whether it differs
+// from the given file. A line that already verifies for this body, subject and
+// key is kept. A line of another key is replaced, and so is a damaged or earlier
+// line that contains only a signature. Any other line that looks like a signature
+// is SIG_MALFORMED, and one directly after the signature line is SIG_MULTIPLE.
 func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer, now time.Time) (out []byte, changed bool, err error) {
 	if s.Detached() {
 		return nil, false, diag.New(diag.Internal, "signing: the bare style needs a detached signature")
@@ -38,8 +37,7 @@ func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer,
 		return nil, false, err
 	}
 	if len(sp.Head) > 0 && sp.Head[len(sp.Head)-1] != '\n' {
-		return nil, false, diag.New(diag.ValidationFailed, "signing: the #! line has no line feed").
-			WithHint("end the first line with a line feed; the signature follows on the second")
+		return nil, false, diag.New(diag.ValidationFailed, "signing: the #! line has no line feed, and the signature belongs on the line after it")
 	}
 	pub := signer.Public()
 	if sp.Signed && sp.verify(sub, OnlyKey(pub)) == nil {
@@ -57,7 +55,7 @@ func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer,
 }
 
 // SignDetached returns the content of the signature file for file. existing is
-// the present one, nil when there is none; it stays when it already verifies.
+// the current one, nil if there is none. It is kept if it already verifies.
 func SignDetached(ctx context.Context, file, existing []byte, sub Subject, signer Signer, now time.Time) (sigfile []byte, changed bool, err error) {
 	sp, err := SplitFile(file, StyleBare)
 	if err != nil {
@@ -79,8 +77,7 @@ func SignDetached(ctx context.Context, file, existing []byte, sub Subject, signe
 }
 
 func selfVerify(signer Signer, err error) error {
-	return diag.New(diag.SigInvalid, "signing: %s returned a signature that does not verify: %w", signer, err).
-		WithHint("nothing was written; check the signer")
+	return diag.New(diag.SigInvalid, "signing: %s returned a signature that does not verify: %w", signer, err)
 }
 
 // sign makes the line for the body.
@@ -101,20 +98,19 @@ func (sp Split) sign(ctx context.Context, sub Subject, signer Signer, now time.T
 		return Line{}, err
 	}
 	if len(sig) != ed25519.SignatureSize {
-		return Line{}, diag.New(diag.SigInvalid, "signing: %s returned %d bytes, want %d", signer, len(sig), ed25519.SignatureSize).
-			WithHint("nothing was written; check the signer")
+		return Line{}, diag.New(diag.SigInvalid, "signing: %s returned %d bytes, want %d", signer, len(sig), ed25519.SignatureSize)
 	}
 	copy(l.Sig[:], sig)
 	return l, nil
 }
 
-// splitToSign is SplitFile that also lets go of a line that is to be replaced.
+// splitToSign is SplitFile, but it removes a refused line that Sign may replace.
 func splitToSign(file []byte, s Style) (Split, error) {
 	sp, err := SplitFile(file, s)
 	if code := diag.CodeOf(err); code != diag.SigMalformed && code != diag.Legacy {
 		return sp, err
 	}
-	sp, line := place(file)
+	sp, line := candidate(file)
 	if !replaceable(line, s) {
 		return Split{}, err
 	}
@@ -122,7 +118,7 @@ func splitToSign(file []byte, s Style) (Split, error) {
 	if sp.LineNo == 2 {
 		line = firstLine(rest)
 	} else {
-		sp, line = place(rest)
+		sp, line = candidate(rest)
 		sp.Tail = rest[len(sp.Head):]
 	}
 	if lookAlike(line) {
@@ -131,10 +127,9 @@ func splitToSign(file []byte, s Style) (Split, error) {
 	return sp, nil
 }
 
-// replaceable reports whether a refused line may be dropped by signing anew:
-// it is a complete line of the earlier format, or begins and ends as the style
-// demands and holds only characters of which signature lines are made. No
-// content can be lost with it, whatever its language.
+// replaceable reports whether Sign may replace a refused line: it is a complete
+// line of the earlier format, or it begins and ends as the style requires and has
+// only the characters of signature lines. Such a line cannot have other content.
 func replaceable(line []byte, s Style) bool {
 	text := bytes.TrimRight(line, " \t\r\n")
 	if old, ok := ParseLegacy(text); ok {
@@ -161,7 +156,7 @@ func CheckText(b []byte) error {
 	case bytes.HasPrefix(b, []byte("\xef\xbb\xbf")), bytes.HasPrefix(b, []byte("\xff\xfe")), bytes.HasPrefix(b, []byte("\xfe\xff")):
 		return diag.New(diag.Encoding, "reading text: it begins with a byte order mark")
 	case bytes.IndexByte(b, 0) >= 0:
-		return diag.New(diag.Encoding, "reading text: it holds a NUL byte")
+		return diag.New(diag.Encoding, "reading text: it contains a NUL byte")
 	case !utf8.Valid(b):
 		return diag.New(diag.Encoding, "reading text: it is not UTF-8")
 	}

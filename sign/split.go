@@ -7,9 +7,9 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Split is a file taken apart without copying: the body is Head followed by
-// Tail, the signature line stood between them. When Signed is false, the line
-// would stand there.
+// Split is a file divided at its signature line, without copying. Head and Tail
+// together are the signed body. If Signed is false there is no signature line,
+// and Head ends where it would be.
 type Split struct {
 	Signed     bool
 	Line       Line
@@ -17,17 +17,17 @@ type Split struct {
 	Head, Tail []byte
 }
 
-// SplitFile finds the signature line at its only place: line 1, or line 2 when
-// line 1 begins with "#!". No line there is not an error (Signed is false).
-// SIG_MALFORMED is a line there that looks like a signature and is not exactly
-// one, SIG_MULTIPLE a second one directly after it, LEGACY one of the earlier
-// format. With the bare style the file carries no line, and one that looks
-// like a signature there is SIG_MULTIPLE.
+// SplitFile finds the signature line at its only position: line 1, or line 2 if
+// line 1 begins with "#!". A file without one is not an error (Signed is false).
+// A line that looks like a signature and is not exactly one is SIG_MALFORMED, a
+// second one directly after it SIG_MULTIPLE, and one of the earlier format
+// LEGACY. With the bare style the file has no signature line, and a line that
+// looks like one is SIG_MULTIPLE.
 func SplitFile(file []byte, s Style) (Split, error) {
 	if err := s.check(); err != nil {
 		return Split{}, err
 	}
-	sp, line := place(file)
+	sp, line := candidate(file)
 	if !lookAlike(line) {
 		sp.Tail = file[len(sp.Head):]
 		return sp, nil
@@ -42,17 +42,18 @@ func SplitFile(file []byte, s Style) (Split, error) {
 	if lookAlike(firstLine(sp.Tail)) {
 		return Split{}, multiple("reading the signature line: line %d looks like a second one", sp.LineNo+1)
 	}
-	// The body decides where the line stands; otherwise one signed body would
-	// have two files.
+	// The body determines the position of the line. Otherwise there would be two
+	// different files with the same signed body.
 	if sp.LineNo == 1 && bytes.HasPrefix(sp.Tail, []byte("#!")) {
-		return Split{}, atLine(malformed("place", "it stands before the #! line, it belongs after it"), 1)
+		return Split{}, atLine(malformed("position", "it is before the #! line and belongs after it"), 1)
 	}
 	sp.Signed, sp.Line = true, l
 	return sp, nil
 }
 
-// place returns the candidate line and what stands before and after it.
-func place(file []byte) (Split, []byte) {
+// candidate returns the line at the position of the signature line, and the parts
+// before and after it.
+func candidate(file []byte) (Split, []byte) {
 	sp := Split{LineNo: 1}
 	if bytes.HasPrefix(file, []byte("#!")) {
 		sp.Head, sp.LineNo = firstLine(file), 2
@@ -65,7 +66,7 @@ func place(file []byte) (Split, []byte) {
 	return sp, line
 }
 
-// firstLine returns b up to and with its first line feed.
+// firstLine returns b up to its first line feed, which is included.
 func firstLine(b []byte) []byte {
 	if i := bytes.IndexByte(b, '\n'); i >= 0 {
 		return b[:i+1]
@@ -73,9 +74,9 @@ func firstLine(b []byte) []byte {
 	return b
 }
 
-// lookAlike reports whether a line could be taken for a signature line by a
-// reader or by a careless program: its first letters are those of a mark,
-// whatever punctuation, blanks or invisible bytes stand before them.
+// lookAlike reports whether a reader or a less strict program could mistake a
+// line for a signature line: its first letters are those of a mark, after any
+// punctuation, spaces or invisible bytes.
 func lookAlike(line []byte) bool {
 	for i, c := range line {
 		if c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' {
@@ -98,7 +99,7 @@ func multiple(format string, args ...any) *diag.Error {
 	return diag.New(diag.SigMultiple, format, args...)
 }
 
-// atLine records where the line stands.
+// atLine adds the number of the line to the error.
 func atLine(err error, line int) error {
 	if e, ok := err.(*diag.Error); ok {
 		return e.WithDetail("line", line)

@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// Use is the first line of a statement. What was signed for one use is valid
-// for no other.
+// Use is the first line of a statement. A signature for one use is not valid for
+// another.
 type Use string
 
 // The uses a signature can have.
@@ -38,16 +38,16 @@ func (u Use) known() bool {
 	return false
 }
 
-// Subject says what a signature is about. Kind and ID come from where the
-// file stands, never from the file itself.
+// Subject is what a signature is about. Kind and ID come from the path of the
+// file, never from its content.
 type Subject struct {
 	Use      Use
 	Kind, ID string
 }
 
-// Check returns an error when the subject cannot stand in a statement: an
-// unknown use, or a kind or id that is empty, too long, or holds a byte that
-// is not printable ASCII (a line feed there would forge statement lines).
+// Check returns an error if the subject cannot be part of a statement: the use is
+// unknown, or the kind or id is empty, too long, or has a byte that is not
+// printable ASCII. A line feed in it could forge lines of the statement.
 func (s Subject) Check() error {
 	if !s.Use.known() {
 		return diag.New(diag.Internal, "naming a subject: unknown use %q", s.Use)
@@ -70,9 +70,9 @@ func plainWord(s string) bool {
 	return s != "" && len(s) <= item.MaxID
 }
 
-// Statement returns the bytes that are signed: the use, the subject, and what
-// the signature line says, each on its own line. The subject must have passed
-// Check.
+// Statement returns the bytes that are signed: the use, the subject, and the
+// fields of the signature line, each on its own line. The subject must have
+// passed Check.
 func Statement(sub Subject, t time.Time, key Fingerprint, size int, sum [32]byte) []byte {
 	b := make([]byte, 0, len(sub.Use)+len(sub.Kind)+len(sub.ID)+256)
 	b = append(b, sub.Use...)
@@ -85,8 +85,8 @@ func Statement(sub Subject, t time.Time, key Fingerprint, size int, sum [32]byte
 	return append(b, '\n')
 }
 
-// Fingerprint is the SHA-256 of a raw Ed25519 public key. It is compared in
-// full; only people see it shortened.
+// Fingerprint is the SHA-256 of a raw Ed25519 public key. Programs compare all of
+// it; Short is only for people.
 type Fingerprint [sha256.Size]byte
 
 // FingerprintOf returns the fingerprint of a raw public key.
@@ -112,7 +112,7 @@ func ParseFingerprint(s string) (Fingerprint, error) {
 	var f Fingerprint
 	if len(s) != 2*len(f) || !decodeHex(f[:], []byte(s)) {
 		return Fingerprint{}, diag.New(diag.ParsingError, "reading fingerprint %q: want 64 lower-case hexadecimal digits", s).
-			WithHint("rye key list prints fingerprints in full")
+			WithReason("fingerprint")
 	}
 	return f, nil
 }

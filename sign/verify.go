@@ -8,12 +8,12 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// Keys returns the public key of a fingerprint. It hands out only keys that
-// passed CheckKey when they became known; Verify repeats the cheap half of
-// that check.
+// Keys returns the public key of a fingerprint. It must return only keys that
+// passed CheckKey when they became known; Verify repeats the cheap part of that
+// check.
 type Keys func(Fingerprint) (ed25519.PublicKey, bool)
 
-// OnlyKey returns Keys that know one key.
+// OnlyKey returns a Keys with one key.
 func OnlyKey(pub ed25519.PublicKey) Keys {
 	fp := FingerprintOf(pub)
 	return func(f Fingerprint) (ed25519.PublicKey, bool) { return pub, f == fp }
@@ -40,8 +40,8 @@ func Verify(file []byte, s Style, sub Subject, keys Keys) (Line, error) {
 	return sp.Line, sp.verify(sub, keys)
 }
 
-// VerifyDetached checks a signature file, which holds one bare line over the
-// whole of file, in the order of Verify. A file that looks signed itself is
+// VerifyDetached checks a signature file in the order of Verify. The signature
+// file has one bare line about the whole file. A file that looks signed itself is
 // SIG_MULTIPLE. A nil sigfile is UNSIGNED.
 func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) {
 	if sigfile == nil {
@@ -53,9 +53,9 @@ func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) 
 		return Line{}, atLine(err, 1)
 	}
 	if rest := sigfile[len(line):]; lookAlike(firstLine(rest)) {
-		return Line{}, multiple("reading the signature file: it holds a second line")
+		return Line{}, multiple("reading the signature file: it has a second line")
 	} else if len(rest) > 0 {
-		return Line{}, atLine(malformed("end", "the signature file goes on after it"), 2)
+		return Line{}, atLine(malformed("end", "the signature file has text after it"), 2)
 	}
 	sp, err := SplitFile(file, StyleBare)
 	if err != nil {
@@ -65,10 +65,10 @@ func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) 
 	return l, sp.verify(sub, keys)
 }
 
-// VerifyBoth checks a file of either sort and is what a walk over files calls:
-// sigfile holds the bytes of the signature file beside it, nil when there is
-// none. A style that is not bare asks for the inline line, and a signature
-// file beside a signed file is SIG_MULTIPLE; alone it does not count.
+// VerifyBoth checks a file with an inline or a detached signature. sigfile is the
+// content of its signature file, nil if there is none. A style that is not bare
+// requires the inline line; a signature file in addition to it is SIG_MULTIPLE,
+// and a signature file without it is not used.
 func VerifyBoth(file, sigfile []byte, s Style, sub Subject, keys Keys) (Line, error) {
 	if s.Detached() {
 		return VerifyDetached(file, sigfile, sub, keys)
@@ -78,16 +78,16 @@ func VerifyBoth(file, sigfile []byte, s Style, sub Subject, keys Keys) (Line, er
 	}
 	sp, err := SplitFile(file, s)
 	if err == nil && !sp.Signed {
-		return Line{}, unsigned().WithHint("this kind of file carries its signature inside: remove the .rye-sig file, then rye sign PATH")
+		return Line{}, unsigned().WithReason("detached_not_used")
 	}
-	return Line{}, multiple("verifying: the file carries a signature and has a .rye-sig file beside it")
+	return Line{}, multiple("verifying: the file has a signature line and a .rye-sig file")
 }
 
 func unsigned() *diag.Error {
 	return diag.New(diag.Unsigned, "reading the signature line: there is none")
 }
 
-// verify is the part that inline and detached signatures share.
+// verify checks the parts that inline and detached signatures have in common.
 func (sp Split) verify(sub Subject, keys Keys) error {
 	if err := sub.Check(); err != nil {
 		return err
@@ -104,8 +104,8 @@ func (sp Split) verify(sub Subject, keys Keys) error {
 		return byKey(err, sp.Line.Key)
 	}
 	msg := Statement(sub, sp.Line.Time, sp.Line.Key, sp.Size(), sum)
-	// A small-order R is never the work of a correct signer; refusing it
-	// costs nothing and closes the last choice the equation leaves open.
+	// A correct signer never produces an R of small order. Refusing it closes the
+	// last choice that the verification equation leaves open.
 	if smallOrder(sp.Line.Sig[:32]) || !ed25519.Verify(pub, msg, sp.Line.Sig[:]) {
 		return byKey(diag.New(diag.SigInvalid, "verifying: key %s did not sign this content as %s:%s", sp.Line.Key.Short(), sub.Kind, sub.ID), sp.Line.Key)
 	}
@@ -114,7 +114,7 @@ func (sp Split) verify(sub Subject, keys Keys) error {
 
 func byKey(e *diag.Error, fp Fingerprint) *diag.Error { return e.WithDetail("key", fp.String()) }
 
-// mismatch tells changed content from changed line ends.
+// mismatch returns HASH_MISMATCH, with a reason if only the line ends differ.
 func (sp Split) mismatch(found [32]byte) error {
 	e := diag.New(diag.HashMismatch, "verifying: the content is not what was signed").
 		WithDetail("expected", hex.EncodeToString(sp.Line.Body[:])).
@@ -122,7 +122,7 @@ func (sp Split) mismatch(found [32]byte) error {
 	unix := func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\r\n"), []byte("\n")) }
 	if (Split{Head: unix(sp.Head), Tail: unix(sp.Tail)}).Digest() == sp.Line.Body {
 		e.Message = "verifying: the file has CRLF line ends, LF was signed; nothing else differs"
-		e = withCRLFHint(e)
+		e = withCRLF(e)
 	}
 	return byKey(e, sp.Line.Key)
 }

@@ -134,7 +134,7 @@ func (s *Store) changed(fp sign.Fingerprint) string {
 	}
 	for _, d := range slices.Concat(s.set.Documents, s.set.Before) {
 		if d.Kind == doc.KindKey && d.Fingerprint == fp {
-			return fmt.Sprintf("the project's trust set changed since you accepted it on %s, so none of its keys count by that", stamp(s.set.At))
+			return fmt.Sprintf("the project's trust set changed since you accepted it on %s, so the acceptance no longer applies to its keys", stamp(s.set.At))
 		}
 	}
 	return ""
@@ -145,7 +145,7 @@ func (p ProjectSet) line() string {
 	case SetAccepted, SetChanged:
 		return fmt.Sprintf("the project's trust set (%d documents): %s (%s)", len(p.Documents), p.State, stamp(p.At))
 	case SetEmpty, "":
-		return "the project brings no trust documents"
+		return "the project has no trust documents"
 	}
 	return fmt.Sprintf("the project's trust set (%d documents): %s", len(p.Documents), p.State)
 }
@@ -201,8 +201,7 @@ func (b *builder) lastAccepted() *acceptance {
 	}
 	if err != nil {
 		f := diag.Warnf(diag.ConfigError, 0, 0, "ignoring an earlier acceptance: %v", err)
-		f.Path, f.Fix = file, "remove it, then rye trust accept"
-		b.findings = append(b.findings, f)
+		b.report(file, f.WithReason("acceptance"))
 		return nil
 	}
 	return a
@@ -224,7 +223,7 @@ func (p Params) readAccepted(file string) (*acceptance, error) {
 		return nil, err
 	}
 	if err := mine(info); err != nil {
-		return nil, diag.New(diag.ConfigError, "its folder: %w", err)
+		return nil, diag.New(diag.ConfigError, "its directory: %w", err)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -235,7 +234,7 @@ func (p Params) readAccepted(file string) (*acceptance, error) {
 
 func (p Params) parseAccepted(data []byte) (*acceptance, error) {
 	a := &acceptance{}
-	if _, fs := jsonx.Parse(data); diag.Failed(fs) { // what the decoder below lets pass: names given twice, text after the end
+	if _, fs := jsonx.Parse(data); diag.Failed(fs) { // the decoder below permits duplicate names and text after the end
 		return nil, diag.FromFindings("reading it", fs)
 	}
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -264,12 +263,12 @@ func Accept(p Params, set ProjectSet) (string, error) {
 	case p.ProjectDir == "" || set.Project != p.projectPath():
 		return "", diag.New(diag.Usage, "%s: there is no project here", doing)
 	case file == "":
-		return "", diag.New(diag.FileSystemError, "%s: no folder for the user's state is known", doing).WithHint("set HOME or XDG_STATE_HOME")
+		return "", diag.New(diag.FileSystemError, "%s: no directory for the user's state is known", doing).WithReason("no_state_directory")
 	case len(set.Documents) == 0:
-		return "", diag.New(diag.Usage, "%s: it holds no document", doing).WithHint("rye trust endorse writes them into .ai/trust, and so does rye key export into a file of the key's name")
+		return "", diag.New(diag.Usage, "%s: it has no documents", doing).WithReason("empty_set")
 	case len(set.Broken) > 0:
-		return "", diag.New(diag.ValidationFailed, "%s: %s does not hold, and a set is accepted as a whole or not at all", doing, strings.Join(set.Broken, ", ")).
-			WithHint("rye trust list shows what is wrong with it")
+		return "", diag.New(diag.ValidationFailed, "%s: %s is not valid, and only a whole set can be accepted", doing, strings.Join(set.Broken, ", ")).
+			WithReason("invalid_set")
 	}
 	a := acceptance{Schema: acceptedSchema, Project: set.Project, Identity: p.Identity, Digest: set.Digest, At: p.clock().UTC().Truncate(time.Second), Documents: set.Documents}
 	b, err := jsonx.MarshalIndent(a)

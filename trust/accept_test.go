@@ -125,7 +125,7 @@ func TestV52SetChanged(t *testing.T) {
 		if v.Status != trust.Untrusted || diag.TrustChanged.Class() != diag.ClassTrust {
 			t.Errorf("V52 %s: %+v", tc.name, v)
 		}
-		if err, _ := v.Err("tool:a/b").(*diag.Error); err == nil || !strings.Contains(err.Hint, "rye trust accept") {
+		if err, _ := v.Err("tool:a/b").(*diag.Error); err == nil || err.Code != diag.TrustChanged {
 			t.Errorf("V52 %s: error %+v", tc.name, err)
 		}
 		if text := strings.Join(s.Explain(v, in), "\n"); !strings.Contains(text, "7 key: FAILED, TRUST_CHANGED") {

@@ -19,9 +19,9 @@ type File struct {
 	Data []byte
 }
 
-// AddDocument writes one document into the user's trust folder and returns its
-// path. It refuses what Load would not read, and a grant that a key gives
-// itself: only AddOwnKey makes a key the user's own.
+// AddDocument writes one document into the user's trust directory and returns its
+// path. It refuses a document that Load would not read, and a grant that a key
+// signed for itself: only AddOwnKey makes a key the user's own.
 func AddDocument(dir, name string, b []byte) (string, error) {
 	d, fs := doc.Parse(name, b)
 	if err := diag.FromFindings("adding a trust document", fs); err != nil {
@@ -29,7 +29,7 @@ func AddDocument(dir, name string, b []byte) (string, error) {
 	}
 	if g, ok := d.(*doc.Grant); ok && g.Signer == g.Fingerprint {
 		return "", diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", name, g.Fingerprint.Short()).
-			WithHint("rye key new makes keys of your own; rye trust add trusts those of others")
+			WithReason("own_grant")
 	}
 	if err := checkReplaced(dir, name, d); err != nil {
 		return "", err
@@ -37,22 +37,22 @@ func AddDocument(dir, name string, b []byte) (string, error) {
 	return write(dir, name, b)
 }
 
-// AddToProject writes one document into a project's trust folder, for everybody
-// who works on it, and returns its path. A grant is the user's own affair and
-// has no place there.
+// AddToProject writes one document into a project's trust directory, for all users
+// of the project, and returns its path. It refuses a grant, which applies to one
+// user only.
 func AddToProject(dir, name string, b []byte) (string, error) {
 	d, fs := doc.Parse(name, b)
 	if err := diag.FromFindings("adding a trust document", fs); err != nil {
 		return "", err
 	}
 	if _, ok := d.(*doc.Grant); ok {
-		return "", diag.New(diag.ConfigError, "adding a trust document: %q is a grant, which counts in your own folder only", name).
-			WithHint("rye trust endorse vouches for a key in a project")
+		return "", diag.New(diag.ConfigError, "adding a trust document: %q is a grant, which is only used in your own directory", name).
+			WithReason("grant_in_project")
 	}
-	for _, at := range []string{filepath.Dir(dir), dir} { // a link would lead the document to where it counts for more
+	for _, at := range []string{filepath.Dir(dir), dir} { // a link could write the document into a directory where it grants more
 		if fi, err := os.Lstat(at); err == nil && !fi.IsDir() {
-			return "", diag.New(diag.PathEscape, "adding a trust document: %q is no folder but a link or file", at).
-				WithHint("replace it by a folder")
+			return "", diag.New(diag.PathEscape, "adding a trust document: %q is a link or a file, not a directory", at).
+				WithReason("trust_directory")
 		}
 	}
 	if err := checkReplaced(dir, name, d); err != nil {
@@ -79,11 +79,10 @@ func checkReplaced(dir, name string, d doc.Document) error {
 	switch d := d.(type) {
 	case *doc.Rotation:
 		return diag.New(diag.ConfigError, "adding a trust document: key %s has named another successor already, in %q", d.Fingerprint.Short(), name).
-			WithHint("two successors cancel each other out; rotate the successor instead")
+			WithReason("second_successor")
 	case *doc.Revocation:
 		if was, ok := was.(*doc.Revocation); ok && weaker(d, was) {
-			return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff)).
-				WithHint("a revocation can be made stricter, not weaker")
+			return diag.New(diag.ConfigError, "adding a trust document: key %s is revoked already, as %s from %s on, and a revocation cannot be made weaker", d.Fingerprint.Short(), was.Reason, stamp(was.CutOff))
 		}
 	}
 	return nil
@@ -97,8 +96,8 @@ func weaker(d, was *doc.Revocation) bool {
 	return d.Reason != doc.ReasonCompromised && d.CutOff.After(was.CutOff)
 }
 
-// AddOwnKey writes the document of a key that was just made and the grant it
-// signed for itself, document first: without its grant it counts for nothing.
+// AddOwnKey writes the document of a new key and the grant that the key signed for
+// itself. The document is first: without the grant it has no effect.
 func AddOwnKey(dir string, document, grant File) error {
 	keyDoc, fs := doc.Parse(document.Name, document.Data)
 	grantDoc, more := doc.Parse(grant.Name, grant.Data)
@@ -122,8 +121,8 @@ func AddOwnKey(dir string, document, grant File) error {
 
 func write(dir, name string, b []byte) (string, error) {
 	if dir == "" {
-		return "", diag.New(diag.FileSystemError, "adding a trust document: no folder for trust documents is known").
-			WithHint("set HOME or XDG_CONFIG_HOME")
+		return "", diag.New(diag.FileSystemError, "adding a trust document: no directory for trust documents is known").
+			WithReason("no_config_directory")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", diag.New(diag.FileSystemError, "adding a trust document: %w", err)
@@ -133,8 +132,8 @@ func write(dir, name string, b []byte) (string, error) {
 }
 
 // RemoveKey removes the grant and the key document of one key from the user's
-// trust folder, grant first, and returns the paths of what it removed. A
-// revocation stays: what was revoked remains so.
+// trust directory and returns the paths of the removed files. The grant is first:
+// without it the document has no effect. A revocation is kept.
 func RemoveKey(dir string, key sign.Fingerprint) ([]string, error) {
 	var removed []string
 	for _, kind := range []string{doc.KindGrant, doc.KindKey} {
@@ -149,8 +148,8 @@ func RemoveKey(dir string, key sign.Fingerprint) ([]string, error) {
 		removed = append(removed, path)
 	}
 	if len(removed) == 0 {
-		return nil, diag.New(diag.KeyUnknown, "removing key %s: your trust folder does not hold it", key.Short()).
-			WithHint("rye trust list shows what it holds")
+		return nil, diag.New(diag.KeyUnknown, "removing key %s: it is not in your trust directory", key.Short()).
+			WithReason("not_in_trust_directory")
 	}
 	return removed, nil
 }

@@ -13,12 +13,12 @@ import (
 )
 
 // LegacyKeys returns the public keys of the earlier format in the user's own
-// space. They check earlier signatures for rye sign --upgrade and for the words
-// of a refusal; no signature counts by them.
+// space. They verify earlier signatures for an upgrade and for the reason of a
+// refusal. No signature is trusted because of them.
 func (s *Store) LegacyKeys() legacy.Keys { return slices.Clone(s.legacy) }
 
-// readLegacyKeys reads the keys that the user trusted in the original. A file
-// that is not understood, or that everybody may write, is none.
+// readLegacyKeys reads the keys that the user trusted in the earlier format. A
+// file that cannot be parsed, or that every account may write, is skipped.
 func (b *builder) readLegacyKeys(dir string) {
 	if dir == "" {
 		return
@@ -40,8 +40,7 @@ func (b *builder) readLegacyKeys(dir string) {
 	}
 }
 
-// earlier adds to a refusal what the rules of the earlier format say about the
-// file.
+// earlier adds to a refusal the result of the rules of the earlier format.
 func (s *Store) earlier(v Verdict, in Input) Verdict {
 	if v.Code != diag.Legacy && !hiddenLegacy(v, in.Bytes) {
 		return v
@@ -57,29 +56,27 @@ func (s *Store) earlier(v Verdict, in Input) Verdict {
 	}
 	reason := "a signature of the earlier format, " + v.Earlier + ": " + hidden.Visible(old.Reason)
 	f := diag.Errorf(diag.Legacy, line, 0, "%s", reason)
-	f.Path, f.Fix = in.Path, legacyFix(old.Outcome)
-	v.Reasons, v.Findings = nil, []diag.Finding{f}
-	v = v.refuse(diag.Legacy, reason)
+	f.Path = in.Path
+	switch old.Outcome {
+	case legacy.Good:
+		f = f.WithReason("legacy_good")
+	case legacy.UnknownKey:
+		f = f.WithReason("legacy_no_key")
+	default:
+		f = f.WithReason("legacy_untrusted")
+	}
+	v.Reasons = nil
+	v.Findings = []diag.Finding{f}
+	v = v.Refuse(diag.Legacy, reason)
 	for _, p := range old.Uncovered {
 		v.Reasons = append(v.Reasons, "it never covered "+hidden.Visible(p.What))
 	}
 	return v
 }
 
-// hiddenLegacy reports whether an earlier line stands behind a lone carriage
-// return, which ended a line for the original and ends none here.
+// hiddenLegacy reports whether an earlier line follows a lone carriage return,
+// which ended a line in the earlier format and does not end one here.
 func hiddenLegacy(v Verdict, file []byte) bool {
 	first, _, _ := bytes.Cut(file, []byte("\n"))
 	return v.Code == diag.Unsigned && bytes.HasPrefix(first, []byte("#!/")) && bytes.Contains(first, []byte("\r# rye:signed:"))
-}
-
-// legacyFix says REF, so that one hint serves many files.
-func legacyFix(o legacy.Outcome) string {
-	switch o {
-	case legacy.Good:
-		return "rye sign --upgrade REF"
-	case legacy.UnknownKey:
-		return "rye sign --upgrade REF --legacy-key FILE, if you have the signer's public_key.pem; else read the item, then rye sign REF"
-	}
-	return "read the item as if nobody had signed it, then rye sign REF"
 }

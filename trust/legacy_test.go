@@ -79,7 +79,7 @@ func TestLegacyVerdicts(t *testing.T) {
 		if v.Code != diag.Legacy || v.Status != Legacy || v.OK() || v.Earlier != c.earlier || !strings.Contains(strings.Join(v.Reasons, "; "), c.reason) {
 			t.Errorf("%s: %s %s %q", c.name, v.Code, v.Earlier, v.Reasons)
 		}
-		if len(v.Findings) != 1 || v.Findings[0].Line != c.line || v.Findings[0].Fix == "" || strings.ContainsRune(strings.Join(v.Reasons, ""), 0x1b) {
+		if len(v.Findings) != 1 || v.Findings[0].Line != c.line || v.Findings[0].Reason == "" || strings.ContainsRune(strings.Join(v.Reasons, ""), 0x1b) {
 			t.Errorf("%s: %+v", c.name, v)
 		}
 		if (c.earlier == "legacy-altered" && strings.Contains(c.reason, "changed")) != (v.Found != "") {

@@ -64,8 +64,8 @@ func TestT9ProjectTrustsItself(t *testing.T) {
 	v := s.Verify(in)
 	wantCode(t, "T9", v, diag.KeyUnknown)
 	wantReason(t, v, "of nice people in .ai/trust, and a project cannot bring its own trust")
-	if err := v.Err("tool:demo/evil").(*diag.Error); err.Hint != "rye trust explain tool:demo/evil; if you know the owner, rye trust add .ai/trust/"+name {
-		t.Errorf("T9: the hint is %q", err.Hint)
+	if err := v.Err("tool:demo/evil").(*diag.Error); err.Reason != "proposed_key" || err.Details["document"] != ".ai/trust/"+name {
+		t.Errorf("T9: the reason is %q, %v", err.Reason, err.Details)
 	}
 	ps := s.Proposals()
 	if len(ps) != 2 || ps[1].Fingerprint != fp(key(6)) || !ps[1].Sound || ps[1].Known || ps[1].Owner != "nice people" {

@@ -52,7 +52,7 @@ func (w *world) bring(r *rand.Rand) {
 // refusal as revoked, where no anchor may endorse or rotate.
 func TestProjectNeverWidens(t *testing.T) {
 	trusted, revoked := 0, 0
-	for seed := range uint64(30) {
+	for seed := range rounds(30) {
 		r := rand.New(rand.NewPCG(seed, 21))
 		w := randomWorld(t, r)
 		if r.IntN(2) == 0 {
@@ -85,7 +85,7 @@ func TestProjectNeverWidens(t *testing.T) {
 // folder and by whomever, nothing counts that did not.
 func TestDenialsAreAUnion(t *testing.T) {
 	fell := 0
-	for seed := range uint64(20) {
+	for seed := range rounds(20) {
 		r := rand.New(rand.NewPCG(seed, 22))
 		w := newWorld(t)
 		w.own(key(1), everything)
@@ -134,6 +134,9 @@ func TestDenialsAreAUnion(t *testing.T) {
 // What counts by an endorsement is allowed by the document, the endorsement and
 // the endorser's own kinds and ids, each of them.
 func TestEndorsementIntersects(t *testing.T) {
+	if testing.Short() {
+		t.Skip("checks many random worlds")
+	}
 	counted := 0
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 23))

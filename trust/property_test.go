@@ -74,9 +74,21 @@ func neverWider(t *testing.T, what string, before, after []diag.Code) {
 	}
 }
 
+// rounds returns the number of random worlds of a property test, fewer with
+// -short.
+func rounds(full uint64) uint64 {
+	if testing.Short() {
+		return full / 5
+	}
+	return full
+}
+
 // Whatever a project brings, it never turns an untrusted item into a trusted
 // one.
 func TestProjectNeverAddsTrust(t *testing.T) {
+	if testing.Short() {
+		t.Skip("checks many random worlds")
+	}
 	trusted := 0
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -110,7 +122,7 @@ func TestProjectNeverAddsTrust(t *testing.T) {
 
 // Taking a document that grants away never widens, nor does narrowing a scope.
 func TestRemovingNeverWidens(t *testing.T) {
-	for seed := range uint64(40) {
+	for seed := range rounds(40) {
 		r := rand.New(rand.NewPCG(seed, 10))
 		w := randomWorld(t, r)
 		in := probes(w)

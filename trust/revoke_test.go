@@ -216,7 +216,7 @@ func TestStale(t *testing.T) {
 	wantCode(t, "no list", v, diag.Stale)
 	wantReason(t, v, "no anchor says")
 	wantCode(t, "the own key needs none", w.clean().Verify(own), "")
-	if v.Status != trust.Untrusted || !strings.Contains(v.Err("x").(*diag.Error).Hint, "rye trust refresh") {
+	if v.Status != trust.Untrusted || v.Err("x").(*diag.Error).Code != diag.Stale {
 		t.Errorf("verdict %+v", v)
 	}
 	w.list(key(3))

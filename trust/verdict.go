@@ -1,7 +1,9 @@
 package trust
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,45 +15,47 @@ import (
 // anchorClaimed is the value of Verdict.Anchor: only the signer states the time.
 const anchorClaimed = "claimed"
 
-// Status says how far a file is trusted, in one word.
+// Status is how far a file is trusted, in one word. It follows from the code of
+// the verdict.
 type Status string
 
-// The statuses. Only the first counts.
+// The statuses. Only Trusted permits the use of a file.
 const (
 	Trusted   Status = "trusted"
-	Untrusted Status = "untrusted" // a sound signature, or one that cannot be checked, of a key that does not count here
+	Untrusted Status = "untrusted" // the signature is valid or cannot be checked, and the key is not trusted here
 	Unsigned  Status = "unsigned"
-	Invalid   Status = "invalid" // the bytes are not what a key signed, or may not be looked at
+	Invalid   Status = "invalid" // the bytes are not those that a key signed, or were not read
 	Legacy    Status = "legacy"  // a signature of the earlier format
 )
 
-// Verdict says how far one file is trusted and why. It is a value that travels
-// with the file. Owner, Document and Reasons are safe to print.
+// Verdict is how far one file is trusted, and why. It is a value that is passed
+// on with the file. Owner, Document and Reasons are safe to print. The zero
+// Verdict is not trusted.
 type Verdict struct {
 	Status   Status           `json:"status"`
-	Code     diag.Code        `json:"code,omitempty"` // "" when trusted
+	Code     diag.Code        `json:"code,omitempty"` // "" if trusted
 	Signer   sign.Fingerprint `json:"signer,omitzero"`
-	Owner    string           `json:"owner,omitempty"`    // of the key, as its document labels it
-	Document string           `json:"document,omitempty"` // that granted trust
-	Tier     Tier             `json:"tier,omitempty"`     // where that stands
+	Owner    string           `json:"owner,omitempty"`    // of the key, according to its document
+	Document string           `json:"document,omitempty"` // that permits the key
+	Tier     Tier             `json:"tier,omitempty"`     // of that document
 	Time     time.Time        `json:"time,omitzero"`      // of the signature
-	Agent    bool             `json:"agent,omitempty"`    // an agent's key signed it: nobody has read it yet
+	Agent    bool             `json:"agent,omitempty"`    // an agent's key signed it: no person has read it yet
 	Anchor   string           `json:"anchor,omitempty"`   // how the time is known
-	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or of what is remarkable
-	Expected string           `json:"expected,omitempty"` // what was recorded, where two things differ
-	Found    string           `json:"found,omitempty"`    // what is there
-	Earlier  string           `json:"earlier,omitempty"`  // what the rules of the earlier format say, in one word
-	Findings []diag.Finding   `json:"findings,omitempty"` // places in the file
+	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or what should be shown
+	Expected string           `json:"expected,omitempty"` // the recorded value, if two values differ
+	Found    string           `json:"found,omitempty"`    // the actual value
+	Earlier  string           `json:"earlier,omitempty"`  // the result of the rules of the earlier format, in one word
+	Findings []diag.Finding   `json:"findings,omitempty"` // positions in the file
 }
 
 // OK reports whether the file is trusted.
-func (v Verdict) OK() bool { return v.Status == Trusted && v.Code == "" }
+func (v Verdict) OK() bool { return v.Status == Trusted }
 
-// AgentWord is the verdict in one word about what only an agent's key has signed.
+// AgentWord is the result of Word for a file that only an agent's key has signed.
 const AgentWord = "agent"
 
-// Word returns the verdict in one word: trusted, agent for what only an agent's
-// key has signed, or the code of what is wrong.
+// Word returns the verdict in one word: trusted, agent if only an agent's key has
+// signed the file, or the code of the refusal.
 func (v Verdict) Word() string {
 	switch {
 	case !v.OK():
@@ -62,8 +66,8 @@ func (v Verdict) Word() string {
 	return string(v.Status)
 }
 
-// Err returns nil when the file is trusted, else an error about ref that
-// carries the code, the reasons and what to do.
+// Err returns nil if the file is trusted, else an error about ref with the code
+// and the reasons of the verdict.
 func (v Verdict) Err(ref string) error {
 	if v.OK() {
 		return nil
@@ -74,7 +78,7 @@ func (v Verdict) Err(ref string) error {
 	}
 	ref = hidden.Visible(ref)
 	e := diag.New(code, "verifying %s: %s", ref, v.Reason())
-	e.Hint, e.Findings = v.hint(ref), v.Findings
+	e.Findings = v.Findings
 	if v.Signer != (sign.Fingerprint{}) {
 		e = e.WithDetail("signer", v.Signer.String())
 	}
@@ -87,10 +91,32 @@ func (v Verdict) Err(ref string) error {
 	if len(v.Reasons) > 1 {
 		e = e.WithDetail("reasons", v.Reasons[1:])
 	}
-	return e.WithDetail("status", string(v.Status))
+	return v.withHint(e.WithDetail("status", string(v.Status)), ref)
 }
 
-// Reason returns in a few words why the file is refused.
+// withHint sets the case of the error for its hint: that of the first finding
+// with one, else that of the code.
+func (v Verdict) withHint(e *diag.Error, ref string) *diag.Error {
+	for _, f := range v.Findings {
+		if f.Severity == diag.SeverityError && f.Reason != "" {
+			for name, fact := range f.Facts {
+				e = e.WithDetail(name, fact)
+			}
+			return e.WithReason(f.Reason).WithDetail("ref", ref)
+		}
+	}
+	switch v.Code {
+	case diag.Unsigned:
+		return e.WithReason("never_signed").WithDetail("ref", ref)
+	case diag.KeyUnknown:
+		return e.WithReason("unknown_signer").WithDetail("ref", ref)
+	case diag.Scope:
+		return e.WithReason("signer_scope").WithDetail("ref", ref)
+	}
+	return e
+}
+
+// Reason returns why the file is refused.
 func (v Verdict) Reason() string {
 	if len(v.Reasons) > 0 {
 		return v.Reasons[0]
@@ -101,40 +127,7 @@ func (v Verdict) Reason() string {
 	return "nothing was decided"
 }
 
-// hint is "" where the table's own is as good.
-func (v Verdict) hint(ref string) string {
-	for _, f := range v.Findings {
-		if f.Severity == diag.SeverityError && f.Fix != "" {
-			return named(f.Fix, ref)
-		}
-	}
-	switch v.Code {
-	case diag.Unsigned:
-		return "read it, then rye sign " + ref
-	case diag.KeyUnknown:
-		return "rye trust explain " + ref + "; rye trust add FILE if you know the owner"
-	case diag.TrustChanged:
-		return "rye trust accept shows what changed and asks again"
-	case diag.Stale:
-		return "get the newest revocations of the project; an anchor makes a list with rye trust refresh"
-	case diag.Scope:
-		return "rye trust explain " + ref + " shows the scope; rye trust add FILE widens your grant"
-	}
-	return ""
-}
-
-// named puts ref in the place of the word REF.
-func named(hint, ref string) string {
-	words := strings.Split(hint, " ")
-	for i, w := range words {
-		if bare := strings.TrimRight(w, ";,."); bare == "REF" {
-			words[i] = ref + w[len(bare):]
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// statusOf is the status that a code leads to.
+// statusOf returns the status of a verdict with that code.
 func statusOf(code diag.Code) Status {
 	switch code {
 	case "":
@@ -143,19 +136,24 @@ func statusOf(code diag.Code) Status {
 		return Unsigned
 	case diag.Legacy:
 		return Legacy
-	case diag.KeyUnknown, diag.KeyWeak, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked, diag.TrustChanged, diag.Stale:
+	case diag.KeyUnknown, diag.KeyWeak, diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked, diag.TrustChanged, diag.Stale,
+		diag.Threshold, diag.Cooldown, diag.PolicyDenied:
 		return Untrusted
 	}
 	return Invalid
 }
 
-// refuse returns the verdict with a code and the reasons for it.
-func (v Verdict) refuse(code diag.Code, reasons ...string) Verdict {
-	v.Code, v.Status, v.Reasons = code, statusOf(code), append(v.Reasons, reasons...)
+// Refuse returns the verdict with that code and its status, and with the reasons
+// before those that it has. An empty code is INTERNAL, so that an error without a
+// code never makes a file trusted.
+func (v Verdict) Refuse(code diag.Code, reasons ...string) Verdict {
+	v.Code = cmp.Or(code, diag.Internal)
+	v.Status = statusOf(v.Code)
+	v.Reasons = slices.Concat(reasons, v.Reasons)
 	return v
 }
 
-// refuseErr is refuse for an error of the sign room.
+// refuseErr is Refuse for an error of package sign.
 func (v Verdict) refuseErr(err error, path string) Verdict {
 	code := diag.CodeOf(err)
 	if code == "" {
@@ -166,21 +164,22 @@ func (v Verdict) refuseErr(err error, path string) Verdict {
 		reason = strings.TrimPrefix(reason, doing)
 	}
 	if code == diag.Unsigned {
-		reason = "it carries no signature"
+		reason = "it has no signature"
 	}
-	v = v.refuse(code, reason)
+	v = v.Refuse(code, reason)
 	f := diag.Errorf(code, 0, 0, "%s", reason)
 	f.Path = path
 	var e *diag.Error
 	if errors.As(err, &e) {
 		v.Expected, _ = e.Details["expected"].(string)
 		v.Found, _ = e.Details["found"].(string)
-		f.Fix = e.Hint
 		f.Line, _ = e.Details["line"].(int)
 		f.Column, _ = e.Details["column"].(int)
+		f.Reason = e.Reason
 	}
 	v.Findings = append(v.Findings, f)
 	return v
 }
 
+// quoted returns a text that is safe to print.
 func quoted(s string) string { return hidden.Visible(s) }

@@ -19,12 +19,12 @@ import (
 func (s *Store) Verify(in Input) Verdict {
 	v := Verdict{Anchor: anchorClaimed}
 	if limit := in.limit(); int64(len(in.Bytes)) > limit {
-		return v.refuse(diag.TooLarge, fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(in.Bytes), limit)).unanchored()
+		return v.Refuse(diag.TooLarge, fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(in.Bytes), limit)).unanchored()
 	}
 	if in.Text {
 		if fs := hidden.Encoding(in.Bytes); diag.Failed(fs) {
 			v.Findings = diag.WithPath(fs, in.Path)
-			return v.refuse(diag.Encoding, fs[0].Message).unanchored()
+			return v.Refuse(diag.Encoding, fs[0].Message).unanchored()
 		}
 	}
 	now := s.clockTime()
@@ -39,7 +39,7 @@ func (s *Store) Verify(in Input) Verdict {
 	case diag.KeyUnknown:
 		return s.unknown(v, in, now)
 	case diag.KeyWeak:
-		return v.refuse(diag.KeyWeak, "the key is not a safe Ed25519 point: it could have signed anything")
+		return v.Refuse(diag.KeyWeak, "the key is not a safe Ed25519 point: it could have signed anything")
 	}
 	if line.Key == (sign.Fingerprint{}) {
 		v = v.unanchored()
@@ -59,7 +59,7 @@ func (s *Store) Judge(in Input, line sign.Line) Verdict {
 	_, ok := s.candidate(line.Key, in.Embedded, now)
 	switch {
 	case s.keys[line.Key] != nil && s.keys[line.Key].weak:
-		return v.refuse(diag.KeyWeak, "the key is not a safe Ed25519 point: it could have signed anything")
+		return v.Refuse(diag.KeyWeak, "the key is not a safe Ed25519 point: it could have signed anything")
 	case !ok:
 		return s.unknown(v, in, now)
 	}
@@ -125,37 +125,38 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	b, code, why := e.best(v.Time, now, &in)
 	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
-		return v.refuse(diag.Scope, scopeReason(bound, part, in))
+		return v.Refuse(diag.Scope, scopeReason(bound, part, in))
 	}
 	if code == diag.Scope {
-		return v.refuse(code, why)
+		return v.Refuse(code, why)
 	}
 	if late, reason := s.clock(now); late != "" {
-		return v.refuse(late, reason)
+		return v.Refuse(late, reason)
 	}
 	if code != "" {
-		return v.refuse(code, why)
+		return v.Refuse(code, why)
 	}
 	if why != "" {
 		v.Reasons = append(v.Reasons, why)
 	}
 	if r := e.revokedAt(v.Time); r != nil {
 		v.Reasons = nil
-		return v.refuse(diag.Revoked, revokedReason(r))
+		return v.Refuse(diag.Revoked, revokedReason(r))
 	}
 	if why := s.releaseVoid(in.Subject, line); why != "" {
 		v.Reasons = nil
-		return v.refuse(diag.Revoked, why)
+		return v.Refuse(diag.Revoked, why)
 	}
 	if why := s.fresh.stale(now); why != "" && !b.own && !in.Embedded {
 		v.Reasons = nil
-		return v.refuse(diag.Stale, why)
+		return v.Refuse(diag.Stale, why)
 	}
 	if len(e.revocations) > 0 {
 		r := e.revocations[0]
 		v.Reasons = append(v.Reasons, fmt.Sprintf("the key is %s from %s on; this signature claims %s", r.Reason, stamp(r.CutOff), stamp(v.Time)))
 	}
-	v.Status, v.Agent = Trusted, e.agent
+	v.Status = Trusted
+	v.Agent = e.agent
 	if !in.Text {
 		return v
 	}
@@ -220,7 +221,7 @@ func (v Verdict) readable(in Input) Verdict {
 	for _, f := range fs {
 		if f.Severity == diag.SeverityError {
 			v.Reasons = nil
-			return v.refuse(diag.HiddenChars, fmt.Sprintf("line %d: %s", f.Line, f.Message))
+			return v.Refuse(diag.HiddenChars, fmt.Sprintf("line %d: %s", f.Line, f.Message))
 		}
 	}
 	return v
@@ -234,31 +235,31 @@ func (s *Store) unknown(v Verdict, in Input, now time.Time) Verdict {
 		v.Owner = e.label()
 	}
 	if why := s.changed(v.Signer); why != "" {
-		return v.refuse(diag.TrustChanged, append([]string{why}, reasons...)...)
+		return v.Refuse(diag.TrustChanged, append([]string{why}, reasons...)...)
 	}
-	v = v.refuse(diag.KeyUnknown, reasons...)
-	if fix := s.introduce(e, v.Signer, in); fix != "" {
-		f := diag.Errorf(diag.KeyUnknown, 0, 0, "%s", reasons[0])
-		f.Path, f.Fix = in.Path, fix
-		v.Findings = append(v.Findings, f)
+	v = v.Refuse(diag.KeyUnknown, reasons...)
+	f := diag.Errorf(diag.KeyUnknown, 0, 0, "%s", reasons[0])
+	f.Path = in.Path
+	if e != nil && e.embeddedOnly {
+		v.Findings = append(v.Findings, f.WithReason("embedded_key"))
+	} else if file := s.proposedFile(v.Signer); file != "" {
+		v.Findings = append(v.Findings, f.WithReason("proposed_key", "document", file))
 	}
 	return v
 }
 
-// introduce says what to do about a key that does not count, where that is more
-// than the table's hint knows.
-func (s *Store) introduce(e *entry, fp sign.Fingerprint, in Input) string {
-	if e != nil && e.embeddedOnly {
-		return "if you copied it from the system space: read it, then rye sign " + quoted(in.Path)
-	}
+// proposedFile returns the file in the project with a valid document about the
+// key, "" if there is none.
+func (s *Store) proposedFile(fp sign.Fingerprint) string {
 	for _, p := range s.proposing(fp) {
 		if p.Sound {
-			return "rye trust explain REF; if you know the owner, rye trust add " + p.folder() + "/" + doc.FileName(doc.KindKey, fp)
+			return p.folder() + "/" + doc.FileName(doc.KindKey, fp)
 		}
 	}
 	return ""
 }
 
+// label returns the owner of the key, safe to print, "" if it is not known.
 func (e *entry) label() string {
 	if len(e.bases) > 0 {
 		return e.bases[0].owner

@@ -115,7 +115,7 @@ func (x *exchange) failure(res *httpx.Response, data map[string]any) error {
 	case !res.OK():
 		e = x.statusError(res)
 	case res.Truncated:
-		e = diag.New(diag.ResourceExceeded, "requesting %s: the response has more than %d bytes (max_bytes)", x.shown, x.config.maxBytes).
+		e = diag.New(diag.ResourceExceeded, "asking %s: the response has more than %d bytes (max_bytes)", x.shown, x.config.maxBytes).
 			WithReason("max_bytes").WithDetail("limit", "max_bytes")
 	default:
 		return nil
@@ -146,7 +146,7 @@ func (x *exchange) statusError(res *httpx.Response) *diag.Error {
 	if res.RetryAfter > 0 {
 		more += "; the server asks to wait " + res.RetryAfter.Round(time.Second).String()
 	}
-	e := diag.New(code, "requesting %s: the server answered %d %s%s", x.shown, res.Status, http.StatusText(res.Status), more).WithReason(reason)
+	e := diag.New(code, "asking %s: the server answered %d %s%s", x.shown, res.Status, http.StatusText(res.Status), more).WithReason(reason)
 	if reason != "" {
 		e.WithDetail("credential", x.config.auth.source())
 	}

@@ -43,17 +43,17 @@ func TestRunRefusesBadCalls(t *testing.T) {
 		"duplicate key":       {"read", `{"file_path":"a.txt","file_path":"b"}`, "PARSING_ERROR", nil},
 		"invalid UTF-8":       {"read", "{\"file_path\":\"\xff\"}", "ENCODING", nil},
 		"deep":                {"read", `{"file_path":` + strings.Repeat("[", 100_000) + `}`, "PARSING_ERROR", nil},
-		"nothing":             {"read", ``, "VALIDATION_FAILED", []string{"file_path is required"}},
+		"nothing":             {"read", ``, "VALIDATION_FAILED", []string{"file_path is missing"}},
 		"mistyped parameter":  {"read", `{"file_path":"a.txt","ofset":2}`, "UNKNOWN_PARAMETER", []string{"offset"}},
 		"all problems": {"read", `{"ofset":2,"limit":0,"offset":"x"}`, "UNKNOWN_PARAMETER",
-			[]string{"and 3 more", "file_path is required", "offset must be a number", "limit must be between 1 and"}},
+			[]string{"and 3 more", "file_path is missing", "offset must be a whole number", "limit must be a whole number from 1 to"}},
 		"fraction":      {"read", `{"file_path":"a.txt","offset":1.5}`, "VALIDATION_FAILED", []string{"whole number"}},
 		"huge number":   {"read", `{"file_path":"a.txt","limit":1e300}`, "VALIDATION_FAILED", []string{"limit"}},
-		"empty path":    {"read", `{"file_path":""}`, "VALIDATION_FAILED", []string{"must not be empty"}},
-		"null path":     {"read", `{"file_path":null}`, "VALIDATION_FAILED", []string{"required"}},
+		"empty path":    {"read", `{"file_path":""}`, "VALIDATION_FAILED", []string{"file_path is empty"}},
+		"null path":     {"read", `{"file_path":null}`, "VALIDATION_FAILED", []string{"file_path is missing"}},
 		"NUL in path":   {"read", `{"file_path":"a\u0000b"}`, "VALIDATION_FAILED", []string{"NUL"}},
 		"nested key":    {"edit_lines", `{"file_path":"a.txt","changes":[{"line_idd":"x","new_content":""}]}`, "UNKNOWN_PARAMETER", []string{"changes[0].line_idd"}},
-		"list of wrong": {"write", `{"files":["a"]}`, "VALIDATION_FAILED", []string{"files[0] must be an object"}},
+		"list of wrong": {"write", `{"files":["a"]}`, "VALIDATION_FAILED", []string{"files[0] must be a mapping"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, exit := run(t, dir, c.applet, c.in)

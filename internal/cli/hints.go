@@ -58,7 +58,8 @@ func FindingHint(f diag.Finding) string {
 	if f.Fix != "" || f.Reason == "" {
 		return f.Fix
 	}
-	facts := map[string]any{"path": f.Path}
+	// The view replaces REF once it has grouped the findings with the same hint.
+	facts := map[string]any{"path": f.Path, "ref": "REF"}
 	for k, v := range f.Facts {
 		facts[k] = v
 	}

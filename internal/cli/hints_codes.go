@@ -7,7 +7,6 @@ import "github.com/ryeos/rye/diag"
 func codeHints() map[situation]string {
 	out := map[situation]string{}
 	for code, text := range map[diag.Code]string{
-		diag.Usage:              "run the command with --help",
 		diag.UnknownCommand:     "rye --help",
 		diag.UnknownFlag:        "run the command with --help",
 		diag.SchemaNotFound:     "rye doctor",

@@ -2,13 +2,47 @@ package cli
 
 import "github.com/ryeos/rye/diag"
 
-// trustHints are those of trust, trust/doc and sign.
+// trustHints are those of trust, trust/doc, sign and item.
 func trustHints() map[situation]string {
 	out := map[situation]string{
 		{diag.ValidationFailed, "document_name"}: "rename the file to {name}",
 		{diag.ValidationFailed, "two_documents"}: "remove one of the two",
 		{diag.HashMismatch, "granted_document"}:  "review {document}, then run `rye trust add {document}`",
 		{diag.ConfigError, "world_writable"}:     "review it, then run `chmod o-w {path}`",
+
+		{diag.ConfigError, "own_grant"}:               "rye key new",
+		{diag.ConfigError, "grant_in_project"}:        "rye trust endorse",
+		{diag.ConfigError, "second_successor"}:        "rotate the successor instead",
+		{diag.ConfigError, "acceptance"}:              "remove {path}, then run `rye trust accept`",
+		{diag.PathEscape, "trust_directory"}:          "replace it by a directory",
+		{diag.FileSystemError, "no_config_directory"}: "set HOME or XDG_CONFIG_HOME",
+		{diag.KeyUnknown, "not_in_trust_directory"}:   "rye trust list",
+		{diag.Usage, "empty_set"}:                     "write documents into .ai/trust with `rye trust endorse`",
+		{diag.ValidationFailed, "invalid_set"}:        "rye trust list",
+		{diag.KeyUnknown, "unknown_signer"}:           "rye trust explain {ref}",
+		{diag.KeyUnknown, "embedded_key"}:             "if you copied it from the system space, review it, then run `rye sign {ref}`",
+		{diag.KeyUnknown, "proposed_key"}:             "if you know the owner, run `rye trust add {document}`",
+		{diag.Scope, "signer_scope"}:                  "rye trust explain {ref} shows the scope",
+		{diag.Legacy, "legacy_good"}:                  "rye sign --upgrade {ref}",
+		{diag.Legacy, "legacy_no_key"}:                "if you have the signer's public key, run `rye sign --upgrade {ref} --legacy-key FILE`",
+
+		{diag.FileSystemError, "key_exists"}:  "choose another name, or move the existing key away",
+		{diag.FileSystemError, "key_mode"}:    "chmod {mode} {path}",
+		{diag.FileSystemError, "no_key_file"}: "rye key new",
+		{diag.NotRegular, "key_not_plain"}:    "name the key file itself: a regular file with one link",
+		{diag.Usage, "empty_passphrase"}:      "write --no-passphrase to leave the key unprotected",
+		{diag.AuthRequired, "no_passphrase"}:  "run it in a terminal, add the key with `rye key agent-add`, or name a file in {variable}",
+		{diag.AuthRequired, "no_agent"}:       "start an ssh-agent and set SSH_AUTH_SOCK",
+		{diag.AuthFailed, "agent_refused"}:    "ssh-add -l",
+		{diag.KeyUnknown, "not_in_agent"}:     "rye key agent-add",
+		{diag.ParsingError, "fingerprint"}:    "rye key list",
+		{diag.HashMismatch, "signed_crlf"}:    "add `.ai/** -text` to .gitattributes and check the file out again",
+		{diag.SigMalformed, "signed_crlf"}:    "add `.ai/** -text` to .gitattributes and check the file out again",
+		{diag.Unsigned, "detached_not_used"}:  "remove the .rye-sig file, then sign the file with `rye sign`",
+
+		{diag.Usage, "no_kind"}:      "write kind:id, for example tool:{ref}",
+		{diag.Usage, "kind_grammar"}: "a kind is lower-case letters, digits, - and _",
+		{diag.Usage, "id_grammar"}:   "an id is segments of letters, digits, _ and -, joined by /, without extension",
 	}
 	for _, code := range []diag.Code{diag.Unsigned, diag.SigMalformed, diag.SigMultiple, diag.SigInvalid, diag.HashMismatch, diag.Legacy} {
 		out[situation{code, "document_signature"}] = "get the document from its author again: it cannot be edited or signed with `rye sign`"

@@ -29,13 +29,24 @@ type Reader struct {
 }
 
 type shared struct {
-	code     diag.Code
-	findings []diag.Finding
+	code       diag.Code
+	findings   []diag.Finding
+	parameters bool // see NewParameters
 }
 
 // NewReader returns a Reader of the root of doc, whose findings have the code.
 func NewReader(doc *Doc, code diag.Code) *Reader {
 	return &Reader{doc: doc, values: doc.Root, shared: &shared{code: code}}
+}
+
+// NewParameters returns a Reader of the parameters of a call. Null is the same as
+// absent. Findings have the code ValidationFailed, unknown fields have
+// UnknownParameter and always list the known ones: the caller may be a model that
+// sees nothing but the message.
+func NewParameters(in map[string]any) *Reader {
+	r := NewReader(&Doc{Root: in}, diag.ValidationFailed)
+	r.shared.parameters = true
+	return r
 }
 
 // Findings returns the findings so far of all Readers of the Doc, in the order
@@ -44,6 +55,12 @@ func (r *Reader) Findings() []diag.Finding {
 	diag.Sort(r.shared.findings)
 	return r.shared.findings
 }
+
+// Self returns the path of the mapping as messages show it, "" for the root.
+func (r *Reader) Self() string { return r.name }
+
+// Add adds a finding.
+func (r *Reader) Add(f diag.Finding) { r.shared.findings = append(r.shared.findings, f) }
 
 // Name returns the path of a key as messages show it: tools[0].args.
 func (r *Reader) Name(key string) string {
@@ -112,11 +129,15 @@ func (r *Reader) Only(known ...string) {
 			return
 		}
 		message := fmt.Sprintf("unknown field %q", r.Name(key))
+		code := r.shared.code
+		if r.shared.parameters {
+			code = diag.UnknownParameter
+		}
 		near := suggest.Nearest(key, known)
-		if near == "" {
+		if near == "" || r.shared.parameters {
 			message += ": the fields here are " + strings.Join(known, ", ")
 		}
-		f := r.report(r.Path(key), r.shared.code, message)
+		f := r.report(r.Path(key), code, message)
 		if near != "" {
 			*f = f.WithReason("nearest", "nearest", near)
 		}
@@ -181,6 +202,14 @@ func (r *Reader) Seconds(key string, def, low, high time.Duration) time.Duration
 }
 
 func (r *Reader) integer(key string, def, low, high int64, want string) int64 {
+	if f, ok := r.values[key].(float64); ok {
+		// 5.0 is a whole number, as in JSON Schema.
+		if n := int64(f); float64(n) == f && n >= low && n <= high {
+			return n
+		}
+		r.Reject(key, "must be %s, not %v", want, f)
+		return def
+	}
 	n, ok := value[int64](r, key, want)
 	if !ok {
 		return def
@@ -245,7 +274,7 @@ func (r *Reader) Texts(key string, check func(string) error) []string {
 		path, name := Index(r.Path(key), i), fmt.Sprintf("%s[%d]", r.Name(key), i)
 		s, ok := v.(string)
 		if !ok {
-			r.report(path, r.shared.code, name+" must be a string, not "+typeName(v))
+			r.report(path, r.shared.code, name+" must be a string, not "+TypeName(v))
 			continue
 		}
 		if check != nil {
@@ -275,6 +304,13 @@ func (r *Reader) TextMap(key string) map[string]string {
 	return out
 }
 
+// List returns a list without checking its entries, nil if the key is absent or
+// not a list.
+func (r *Reader) List(key string) []any {
+	list, _ := value[[]any](r, key, "a list")
+	return list
+}
+
 // Map returns a Reader of a mapping. It is empty if the key is absent or null,
 // as of a YAML key without a value.
 func (r *Reader) Map(key string) *Reader {
@@ -296,7 +332,7 @@ func (r *Reader) Maps(key string) []*Reader {
 		sub := &Reader{doc: r.doc, path: Index(r.Path(key), i), name: fmt.Sprintf("%s[%d]", r.Name(key), i), shared: r.shared}
 		m, ok := v.(map[string]any)
 		if !ok {
-			r.report(sub.path, r.shared.code, sub.name+" must be a mapping, not "+typeName(v))
+			r.report(sub.path, r.shared.code, sub.name+" must be a mapping, not "+TypeName(v))
 			continue
 		}
 		sub.values = m
@@ -309,16 +345,17 @@ func (r *Reader) Maps(key string) []*Reader {
 // want describes.
 func value[T any](r *Reader, key, want string) (t T, ok bool) {
 	v, present := r.values[key]
-	if !present {
+	if !present || v == nil && r.shared.parameters {
 		return t, false
 	}
 	if t, ok = v.(T); !ok {
-		r.Reject(key, "must be %s, not %s", want, typeName(v))
+		r.Reject(key, "must be %s, not %s", want, TypeName(v))
 	}
 	return t, ok
 }
 
-func typeName(v any) string {
+// TypeName returns the type of a value with its article, for messages.
+func TypeName(v any) string {
 	switch v.(type) {
 	case nil:
 		return "null"
@@ -326,7 +363,7 @@ func typeName(v any) string {
 		return "a boolean"
 	case string:
 		return "a string"
-	case int64, float64:
+	case int64, float64, int:
 		return "a number"
 	case []any:
 		return "a list"

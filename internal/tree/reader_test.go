@@ -150,6 +150,23 @@ func TestOnlyNamesTheNearestField(t *testing.T) {
 	}
 }
 
+func TestParameters(t *testing.T) {
+	r := NewParameters(map[string]any{"null": nil, "whole": 5.0, "big": 1e300, "nmae": true})
+	r.Only("null", "whole", "big", "name")
+	r.Require("null")
+	if r.Text("null") != "" || r.Int("whole", 0, 0, 9) != 5 || r.Int("big", 1, 0, 9) != 1 {
+		t.Error("a value differs")
+	}
+	want := []diag.Finding{
+		diag.Errorf(diag.UnknownParameter, 0, 0, `unknown field "nmae": the fields here are null, whole, big, name`).WithReason("nearest"),
+		diag.Errorf(diag.ValidationFailed, 0, 0, "big must be a whole number from 0 to 9, not 1e+300"),
+		diag.Errorf(diag.ValidationFailed, 0, 0, "null is missing"),
+	}
+	if got := r.Findings(); !slices.EqualFunc(got, want, diag.Finding.Equal) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestOnlyBoundsItsFindings(t *testing.T) {
 	root := map[string]any{}
 	for i := range 30 {

@@ -78,21 +78,21 @@ func runEditLines(ctx context.Context, p wire.Params, in map[string]any) (any, e
 func decodeEdits(a wire.Args) []edit {
 	changes := a.Objects("changes", "line_id", "start_line_id", "end_line_id", "new_content")
 	if !a.Has("changes") {
-		a.Invalid("changes", "is required")
+		a.Reject("changes", "is required")
 	} else if len(changes) == 0 || len(changes) > maxChanges {
-		a.Invalid("changes", "must list 1 to %d changes", maxChanges)
+		a.Reject("changes", "must list 1 to %d changes", maxChanges)
 	}
 	edits := make([]edit, 0, len(changes))
 	for _, c := range changes {
 		e := edit{args: c, content: c.Text("new_content")}
 		if strings.ContainsRune(e.content, 0) {
-			c.Invalid("new_content", "must not contain a NUL character")
+			c.Reject("new_content", "must not contain a NUL character")
 		}
 		if c.Has("line_id") {
 			e.from = c.Required("line_id")
 			e.to = e.from
 			if c.Has("start_line_id") || c.Has("end_line_id") {
-				c.Invalid("line_id", "excludes start_line_id and end_line_id")
+				c.Reject("line_id", "excludes start_line_id and end_line_id")
 			}
 		} else {
 			e.from = c.Required("start_line_id")
@@ -118,7 +118,7 @@ func locate(a wire.Args, edits []edit, lines []files.Line) error {
 		e.first = index.find(e.args, "start_line_id", e.from)
 		e.last = index.find(e.args, "end_line_id", e.to)
 		if e.last < e.first && a.Problems() == before {
-			e.args.Invalid("end_line_id", "is line %d, above the start, line %d", e.last+1, e.first+1)
+			e.args.Reject("end_line_id", "is line %d, above the start, line %d", e.last+1, e.first+1)
 		}
 	}
 	if a.Problems() == 0 { // the lines of an unknown id are not known
@@ -132,7 +132,7 @@ func checkOverlaps(a wire.Args, edits []edit) {
 	furthest := 0 // the index of the edit so far that ends last
 	for i := 1; i < len(edits); i++ {
 		if e, f := edits[i], edits[furthest]; e.first <= f.last {
-			a.Add(diag.Errorf(diag.ValidationFailed, 0, 0, "%s and %s overlap at line %d", f.args.Path(), e.args.Path(), e.first+1))
+			a.Add(diag.Errorf(diag.ValidationFailed, 0, 0, "%s and %s overlap at line %d", f.args.Self(), e.args.Self(), e.first+1))
 		}
 		if edits[i].last > edits[furthest].last {
 			furthest = i

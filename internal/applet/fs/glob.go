@@ -51,7 +51,7 @@ func ignorePatterns(a wire.Args) []glob.Pattern {
 	var out []glob.Pattern
 	list := a.Strings("ignore")
 	if len(list) > maxIgnore {
-		a.Invalid("ignore", "lists %d patterns, more than %d", len(list), maxIgnore)
+		a.Reject("ignore", "lists %d patterns, more than %d", len(list), maxIgnore)
 		return nil
 	}
 	for _, s := range list {

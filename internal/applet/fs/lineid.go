@@ -108,9 +108,9 @@ func (x idIndex) find(a wire.Args, key, id string) int {
 	i, ok := x.at[bareID(id)]
 	switch {
 	case x.twice[bareID(id)]:
-		a.Invalid(key, "%q is the id of two lines", id)
+		a.Reject(key, "%q is the id of two lines", id)
 	case !ok:
-		a.Invalid(key, "%q is not the id of a line of the current file (read returns the ids)", id)
+		a.Reject(key, "%q is not the id of a line of the current file (read returns the ids)", id)
 	}
 	return i
 }

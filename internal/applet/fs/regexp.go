@@ -17,7 +17,7 @@ const maxRegexp = 10_000
 // added with its column.
 func compileRegexp(a wire.Args, expr string, ignoreCase bool) *regexp.Regexp {
 	if len(expr) > maxRegexp {
-		a.Invalid("pattern", "has more than %d bytes", maxRegexp)
+		a.Reject("pattern", "has more than %d bytes", maxRegexp)
 		return nil
 	}
 	if _, err := syntax.Parse(expr, syntax.Perl); err != nil {
@@ -37,7 +37,7 @@ func compileRegexp(a wire.Args, expr string, ignoreCase bool) *regexp.Regexp {
 func addRegexpProblem(a wire.Args, expr string, err error) {
 	var se *syntax.Error
 	if !errors.As(err, &se) {
-		a.Invalid("pattern", "is not a regular expression: %v", err)
+		a.Reject("pattern", "is not a regular expression: %v", err)
 		return
 	}
 	at := regexpColumn(expr, se)

@@ -65,7 +65,7 @@ func decodeWrite(in map[string]any) (contents []content, single bool, err error)
 		contents = []content{{a.Required("file_path"), a.Text("content")}}
 	} else {
 		if a.Has("file_path") || a.Has("content") {
-			a.Invalid("files", "excludes file_path and content")
+			a.Reject("files", "excludes file_path and content")
 		}
 		for _, f := range a.Objects("files", "file_path", "content") {
 			contents = append(contents, content{f.Required("file_path"), f.Text("content")})
@@ -80,16 +80,16 @@ func checkSizes(a wire.Args, contents []content) {
 	for _, c := range contents {
 		total += len(c.data)
 		if len(c.data) > files.MaxSize {
-			a.Invalid("content", "of %q has %d bytes, more than %d", c.name, len(c.data), files.MaxSize)
+			a.Reject("content", "of %q has %d bytes, more than %d", c.name, len(c.data), files.MaxSize)
 		}
 	}
 	switch {
 	case len(contents) == 0:
-		a.Invalid("files", "must list at least one file")
+		a.Reject("files", "must list at least one file")
 	case len(contents) > maxBatch:
-		a.Invalid("files", "lists %d files, more than %d", len(contents), maxBatch)
+		a.Reject("files", "lists %d files, more than %d", len(contents), maxBatch)
 	case total > maxBatchBytes:
-		a.Invalid("files", "has %d bytes of content, more than %d", total, maxBatchBytes)
+		a.Reject("files", "has %d bytes of content, more than %d", total, maxBatchBytes)
 	}
 }
 

@@ -70,8 +70,8 @@ func TestWriteBatchIsAllOrNothing(t *testing.T) {
 		"below a file":   {obj{"file_path": "old.txt/x", "content": ""}, "FILE_SYSTEM_ERROR", "not a directory"},
 		"twice":          {obj{"file_path": "./a.txt", "content": ""}, "VALIDATION_FAILED", "same file"},
 		"in one another": {obj{"file_path": "a.txt/b", "content": ""}, "VALIDATION_FAILED", "is inside the other"},
-		"no content":     {obj{"file_path": "b"}, "VALIDATION_FAILED", "files[1].content is required"},
-		"unknown key":    {obj{"file_path": "b", "contents": "x"}, "UNKNOWN_PARAMETER", `the keys are file_path, content`},
+		"no content":     {obj{"file_path": "b"}, "VALIDATION_FAILED", "files[1].content is missing"},
+		"unknown key":    {obj{"file_path": "b", "contents": "x"}, "UNKNOWN_PARAMETER", `the fields here are file_path, content`},
 		"too large":      {obj{"file_path": "b", "content": strings.Repeat("x", files.MaxSize+1)}, "VALIDATION_FAILED", "10485760"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestWriteRefuses(t *testing.T) {
 		in   obj
 		word string
 	}{
-		"nothing":        {obj{}, "file_path is required"},
-		"no content":     {obj{"file_path": "a"}, "content is required"},
+		"nothing":        {obj{}, "file_path is missing"},
+		"no content":     {obj{"file_path": "a"}, "content is missing"},
 		"both":           {obj{"file_path": "a", "content": "", "files": []obj{{"file_path": "b", "content": ""}}}, "excludes"},
 		"empty batch":    {obj{"files": []obj{}}, "must list at least one file"},
 		"files a string": {obj{"files": "a"}, "must be a list"},
@@ -232,8 +232,8 @@ func TestEditLinesRefuses(t *testing.T) {
 		"one in a range":    {one(obj{"start_line_id": id(1), "end_line_id": id(5), "new_content": ""}, obj{"line_id": id(2), "new_content": ""}, obj{"line_id": id(4), "new_content": ""}), "VALIDATION_FAILED", []string{"changes[0] and changes[1] overlap", "changes[0] and changes[2] overlap"}},
 		"backwards":         {one(obj{"start_line_id": id(4), "end_line_id": id(2), "new_content": ""}), "VALIDATION_FAILED", []string{"line 2, above the start, line 4"}},
 		"both forms":        {one(obj{"line_id": id(1), "start_line_id": id(1), "end_line_id": id(1), "new_content": ""}), "VALIDATION_FAILED", []string{"excludes"}},
-		"half a range":      {one(obj{"start_line_id": id(1), "new_content": ""}), "VALIDATION_FAILED", []string{"end_line_id is required"}},
-		"no content":        {one(obj{"line_id": id(1)}), "VALIDATION_FAILED", []string{"new_content is required"}},
+		"half a range":      {one(obj{"start_line_id": id(1), "new_content": ""}), "VALIDATION_FAILED", []string{"end_line_id is missing"}},
+		"no content":        {one(obj{"line_id": id(1)}), "VALIDATION_FAILED", []string{"new_content is missing"}},
 		"NUL":               {one(obj{"line_id": id(1), "new_content": "a\x00"}), "VALIDATION_FAILED", []string{"NUL"}},
 		"no changes":        {one(), "VALIDATION_FAILED", []string{"changes"}},
 		"binary":            {obj{"file_path": "bin", "changes": []obj{{"line_id": "x", "new_content": ""}}}, "ENCODING", []string{"binary"}},

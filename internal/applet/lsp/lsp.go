@@ -126,16 +126,16 @@ func decodeCall(in map[string]any) (*call, error) {
 	case "diagnostics", "symbols", "":
 	case "definition", "references", "hover":
 		if c.line == 0 && c.symbol == "" {
-			a.Invalid("line", "is required for %s, or symbol", c.operation)
+			a.Reject("line", "is required for %s, or symbol", c.operation)
 		}
 		if c.column == 0 && c.symbol == "" && c.line > 0 {
-			a.Invalid("column", "is required for %s, or symbol", c.operation)
+			a.Reject("column", "is required for %s, or symbol", c.operation)
 		}
 	default:
-		a.Invalid("operation", "must be diagnostics, definition, references, hover or symbols, not %q", c.operation)
+		a.Reject("operation", "must be diagnostics, definition, references, hover or symbols, not %q", c.operation)
 	}
 	if c.file == "" && (c.operation != "symbols" || c.query == "" || c.server == "") {
-		a.Invalid("file_path", "is required, except for symbols with query and server")
+		a.Reject("file_path", "is required, except for symbols with query and server")
 	}
 	return c, a.Err()
 }
@@ -159,11 +159,11 @@ func (c *call) decodeServers(conf map[string]any) ([]*server, error) {
 		case "", "progress":
 			one.progress = ready == "progress"
 		default:
-			s.Invalid("ready", "must be progress or unset, not %q", ready)
+			s.Reject("ready", "must be progress or unset, not %q", ready)
 		}
 		for ext, language := range one.extensions {
 			if _, ok := language.(string); !ok || !strings.HasPrefix(ext, ".") {
-				s.Invalid("extensions", "must map extensions such as .go to language ids; %q does not", ext)
+				s.Reject("extensions", "must map extensions such as .go to language ids; %q does not", ext)
 			}
 		}
 		out = append(out, one)

@@ -71,7 +71,7 @@ func TestBashFailures(t *testing.T) {
 	if got, _ := run(t, dir, "bash", obj{"command": "no-such-program-here"}); got["exit_code"] != float64(127) {
 		t.Errorf("got %v", got)
 	}
-	fails(t, dir, "bash", obj{}, "VALIDATION_FAILED", "command is required")
+	fails(t, dir, "bash", obj{}, "VALIDATION_FAILED", "command is missing")
 	fails(t, dir, "bash", obj{"command": "true", "timeout": 601}, "VALIDATION_FAILED", "600")
 	fails(t, dir, "bash", obj{"command": "true", "timeout": 0}, "VALIDATION_FAILED", "timeout")
 	fails(t, dir, "bash", obj{"command": "true", "workdir": "."}, "UNKNOWN_PARAMETER", "working_dir")

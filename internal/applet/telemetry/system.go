@@ -24,7 +24,7 @@ func runSystem(_ context.Context, p wire.Params, in map[string]any) (any, error)
 	item := a.String("item", "all")
 	parts := map[string]func(wire.Params) (map[string]any, error){"paths": systemPaths, "time": systemTime, "runtime": systemRuntime}
 	if parts[item] == nil && item != "all" {
-		a.Invalid("item", "must be paths, time, runtime or all, not %q", item)
+		a.Reject("item", "must be paths, time, runtime or all, not %q", item)
 	}
 	if err := a.Err(); err != nil {
 		return nil, err

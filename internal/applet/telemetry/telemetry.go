@@ -51,7 +51,7 @@ func runTelemetry(_ context.Context, p wire.Params, in map[string]any) (any, err
 	limit := a.Int("limit", 50, 1, 1000)
 	ref := a.String("ref", "")
 	if !slices.Contains([]string{"logs", "stats", "errors", "all"}, item) {
-		a.Invalid("item", "must be logs, stats, errors or all, not %q", item)
+		a.Reject("item", "must be logs, stats, errors or all, not %q", item)
 	}
 	if err := a.Err(); err != nil {
 		return nil, err

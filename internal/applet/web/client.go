@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/internal/applet/wire"
 	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // Applets returns the applets by name.
@@ -64,9 +65,9 @@ func decodeRetry(a wire.Args) httpx.Retry {
 		Jitter:   a.Number("jitter", 0, 0, 1),
 	}
 	for _, v := range a.List("statuses") {
-		n, ok := wire.Float(v)
+		n, ok := v.(int64)
 		if !ok {
-			a.Invalid("statuses", "must list numbers, not %s", wire.TypeName(v))
+			a.Reject("statuses", "must be a list of whole numbers, not of %s", tree.TypeName(v))
 		}
 		r.Statuses = append(r.Statuses, int(n))
 	}

@@ -63,7 +63,7 @@ func decodeFetch(p wire.Params, in map[string]any) (*fetchCall, error) {
 	switch c.format {
 	case "markdown", "text", "html":
 	default:
-		a.Invalid("format", "must be markdown, text or html, not %q", c.format)
+		a.Reject("format", "must be markdown, text or html, not %q", c.format)
 	}
 	if err := a.Err(); err != nil {
 		return nil, err

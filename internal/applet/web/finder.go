@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/applet/wire"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // finder extracts results from a response, as a backend's configuration
@@ -36,11 +37,11 @@ type field struct {
 func decodeFinder(a wire.Args) finder {
 	format := a.String("format", "json")
 	if format != "json" && format != "html" {
-		a.Invalid("format", "must be json or html, not %q", format)
+		a.Reject("format", "must be json or html, not %q", format)
 	}
 	fields := a.Object("fields", "title", "url", "snippet")
 	if !fields.Has("url") {
-		fields.Invalid("url", "is required")
+		fields.Reject("url", "is required")
 	}
 	return finder{
 		page: format == "html", list: a.String("results", ""),
@@ -82,7 +83,7 @@ func (f finder) inJSON(v any) ([]searchHit, error) {
 	}
 	list, ok := at.([]any)
 	if !ok {
-		return nil, fmt.Errorf("its value at %q is %s, not a list", f.list, wire.TypeName(at))
+		return nil, fmt.Errorf("its value at %q is %s, not a list", f.list, tree.TypeName(at))
 	}
 	var out []searchHit
 	for _, one := range list {

@@ -105,7 +105,7 @@ func decodeBackend(a wire.Args, common limits) *backend {
 		query: a.Map("query"), headers: a.Map("headers"), bodyFormat: a.String("body_format", "json"), limits: common,
 	}
 	if _, msg := httpfill.Split(b.url); msg != "" && b.url != "" {
-		a.Invalid("url", "%s", msg)
+		a.Reject("url", "%s", msg)
 	}
 	own := decodeLimits(a)
 	for key, set := range map[string]func(){

@@ -49,7 +49,7 @@ func TestSettingsAreNeeded(t *testing.T) {
 	got, exit := runWith(t, obj{"web/search": obj{}}, "webfetch", obj{"url": "https://x.test"})
 	wiretest.CheckFailure(t, got, exit, "CONFIG_ERROR", "config.reads")
 	got, exit = runWith(t, obj{"web/fetch": obj{"schema_version": "1.0.0", "colour": "red", "redirects": "many", "hosts": []any{1}, "retry": obj{"jitter": 5}}}, "webfetch", obj{"url": "https://x.test"})
-	wiretest.CheckFailure(t, got, exit, "CONFIG_ERROR", "colour", "redirects must be a number", "hosts[0] must be a string", "retry.jitter must be between 0 and 1")
+	wiretest.CheckFailure(t, got, exit, "CONFIG_ERROR", "colour", "redirects must be a whole number", "hosts[0] must be a string", "retry.jitter must be a number from 0 to 1")
 }
 
 func TestWebfetchHostile(t *testing.T) {
@@ -149,7 +149,7 @@ func TestFinder(t *testing.T) {
 		t.Errorf("%+v, %v", hits, err)
 	}
 	for body, words := range map[string]string{
-		`{"a":{"list":{}}}`: "an object, not a list",
+		`{"a":{"list":{}}}`: "a mapping, not a list",
 		`[1]`:               "no value at",
 		`<html>`:            "not JSON",
 		``:                  "not JSON",

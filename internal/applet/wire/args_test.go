@@ -36,10 +36,10 @@ func TestArgs(t *testing.T) {
 	}
 	all := strings.Join(got, "\n")
 	for _, want := range []string{
-		`unknown key "extra"; the keys are name, count`, "name must be a string, not a number", "missing is required",
-		"count must be a whole number, not 1.5", "ratio must be between 0 and 1, not 7", "on must be true or false, not a string",
-		"list[1] must be a string, not a number", "items[0].id must not be empty", `unknown key "items[0].x"; the keys are id`,
-		"items[1] must be an object, not a string", "limits must be an object, not a list",
+		`unknown field "extra": the fields here are name, count`, "name must be a string, not a number", "missing is missing",
+		"count must be a whole number from 0 to 10, not 1.5", "ratio must be a number from 0 to 1, not 7", "on must be true or false, not a string",
+		"list[1] must be a string, not a number", "items[0].id is empty", `unknown field "items[0].x": the fields here are id`,
+		"items[1] must be a mapping, not a string", "limits must be a mapping, not a list",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no problem %q in\n%s", want, all)

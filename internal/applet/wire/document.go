@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // maxParams is the largest parameter object, in bytes of JSON.
@@ -31,7 +32,7 @@ func readParams(r io.Reader) (map[string]any, error) {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		return nil, diag.New(diag.ParsingError, "reading parameters: the JSON value is %s, not an object", TypeName(v))
+		return nil, diag.New(diag.ParsingError, "reading parameters: the JSON value is %s, not an object", tree.TypeName(v))
 	}
 	return m, nil
 }

@@ -52,9 +52,9 @@ func readSettings(name string) ([]byte, error) {
 // ConfigError returns the problems of a decoded configuration as one error, or
 // nil.
 func (a Args) ConfigError(id string) error {
-	for i := range *a.findings {
-		f := &(*a.findings)[i]
-		f.Code = diag.ConfigError
+	fs := a.Findings()
+	for i := range fs {
+		fs[i].Code = diag.ConfigError
 	}
 	err := a.ErrorOf("reading config:" + id)
 	var e *diag.Error
