@@ -62,7 +62,7 @@ func TestAcceptanceByAnotherAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs := w.load()
-	wantFinding(t, "an open folder", fs, diag.ConfigError, file, "its folder: others may write it")
+	wantFinding(t, "an open folder", fs, diag.ConfigError, file, "its directory: others may write it")
 	wantCode(t, "an open folder", s.Verify(in), diag.KeyUnknown)
 	if err := os.Chmod(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)

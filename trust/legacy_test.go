@@ -72,7 +72,7 @@ func TestLegacyVerdicts(t *testing.T) {
 		{"a key under a wrong name", oldLine(8, "x\n") + "x\n", "legacy-unknown-key", "no public key", 1},
 		{"a key in another file", oldLine(9, "x\n") + "x\n", "legacy-unknown-key", "no public key", 1},
 		{"an older mark", "# kiwi-mcp:validated:x\nx\n", "malformed", "nothing was signed", 1},
-		{"a directive's line", strings.Replace(strings.Replace(oldLine(6, "x\n"), "# ", "<!-- ", 1), "\n", " -->\n", 1) + "x\n", "malformed", "behind #", 1},
+		{"a directive's line", strings.Replace(strings.Replace(oldLine(6, "x\n"), "# ", "<!-- ", 1), "\n", " -->\n", 1) + "x\n", "malformed", "after #", 1},
 	} {
 		style := sign.Hash()
 		v := s.Verify(Input{Path: "p.sh", Bytes: []byte(c.file), Style: style, Subject: sign.Subject{Use: sign.UseItem, Kind: "tool", ID: "a/b"}, Text: true})
