@@ -25,31 +25,45 @@ func bundleCommand() *cli.Command {
 	}
 }
 
+// bundleCreateOptions are the flags of rye bundle create.
+type bundleCreateOptions struct{ version, description, entrypoint, kind, key string }
+
 func bundleCreateCommand() *cli.Command {
+	var o bundleCreateOptions
 	return &cli.Command{
 		Name: "create", Usage: "write and sign the manifest of a bundle", Args: "ID [DIR]",
-		Long: `The bundle is everything below .ai of DIR (the project by default). The manifest
-lists each file with its digest, also what cannot carry a signature of its own.
-The same files give the same manifest; SOURCE_DATE_EPOCH adds a date. Values that
-an existing manifest has are kept unless a flag changes them.`,
+		Long: `The bundle is everything below .ai of DIR, which is the project by default. The
+manifest lists each file with its digest, including files that cannot contain a
+signature line. Flags change single values of an existing manifest; its other values
+are kept. The same files give the same manifest. SOURCE_DATE_EPOCH adds a date.`,
 		Examples: []string{"rye bundle create acme-tools --version 1.2.0 --description 'Tools of Acme'", "rye bundle create acme-tools"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.VersionMismatch, diag.NotRegular, diag.TooLarge},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "version", Usage: "semantic `VERSION` (default 0.1.0)"},
-			&cli.StringFlag{Name: "description", Usage: "one line of `TEXT`"},
-			&cli.StringFlag{Name: "entrypoint", Usage: "`REF` that a newcomer should run first"},
-			&cli.StringFlag{Name: "type", Usage: "`TYPE` of the bundle (default package)"},
-			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
+			cli.String(&o.version, "version", "semantic `VERSION` (default 0.1.0)"),
+			cli.String(&o.description, "description", "one line of `TEXT`"),
+			cli.String(&o.entrypoint, "entrypoint", "`REF` of the item that a new user should run first"),
+			cli.String(&o.kind, "type", "`TYPE` of the bundle (default package)"),
+			cli.String(&o.key, "key", keyUsage),
 		},
 		Complete: completeBundles,
-		Run:      runBundleCreate,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleCreate(ctx, c, &o) },
 	}
 }
 
-// openBundle opens the folder that holds the bundle's .ai: the one named, or
-// the project. Whoever calls it closes the tree.
-func openBundle(ctx context.Context, c *cli.Call, arg string) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {
-	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil {
+// keyUsage is the text of --key.
+const keyUsage = "sign with this `KEY`: a fingerprint, an owner or a file"
+
+// envWithKey returns the environment with the key that --key names.
+func envWithKey(c *cli.Call, key string) *project.Env {
+	e := envOf(c)
+	e.Key = key
+	return e
+}
+
+// openBundle opens the directory that contains the bundle's .ai: arg, or the
+// project if arg is empty. The caller closes the tree.
+func openBundle(ctx context.Context, c *cli.Call, arg, key string) (h *project.Project, tree *bundle.FolderTree, dir string, err error) {
+	if h, err = envWithKey(c, key).Open(ctx, project.Lenient); err != nil {
 		return nil, nil, "", err
 	}
 	dir = c.Path(arg)
@@ -61,19 +75,19 @@ func openBundle(ctx context.Context, c *cli.Call, arg string) (h *project.Projec
 		dir = root.Base
 	}
 	if tree, err = bundle.Folder(dir); err != nil {
-		return nil, nil, "", diag.New(diag.FileSystemError, "opening bundle folder: %w", err)
+		return nil, nil, "", diag.New(diag.FileSystemError, "opening the directory of the bundle: %w", err)
 	}
 	return h, tree, dir, nil
 }
 
-func runBundleCreate(ctx context.Context, c *cli.Call) error {
-	h, tree, dir, err := openBundle(ctx, c, c.Arg(1))
+func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) error {
+	h, tree, dir, err := openBundle(ctx, c, c.Arg(1), o.key)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
 	id := c.Arg(0)
-	body, err := bundle.Create(ctx, tree, bundleParams(c, tree, id))
+	body, err := bundle.Create(ctx, tree, bundleParams(c, o, tree, id))
 	if err != nil {
 		return err
 	}
@@ -85,29 +99,23 @@ func runBundleCreate(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	gone, err := removeVoid(tree, dir, id, body)
+	// Only now: the old manifest and its signatures stay together if signing fails.
+	removed, err := removeVoidSignatures(tree, dir, id, body)
 	if err != nil {
 		return err
 	}
 	m, _ := bundle.Parse(body)
 	file := bundle.ManifestPath(id)
-	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": gone}, func() {
+	return c.UI.Show(map[string]any{"bundle": m, "path": file, "digest": digest, "removed": removed}, func() {
 		c.UI.Out("%s %s: %s listed in %s", m.ID, m.Version, plural(len(m.Files), "file"), file)
-		if len(gone) > 0 {
-			c.UI.Note("%s of the manifest before %s gone: ask for rye bundle sign %s again", plural(len(gone), "signature"), isOrAre(len(gone)), id)
+		if len(removed) > 0 {
+			c.UI.Note("removed %s of the previous manifest: ask the signers to run rye bundle sign %s again", plural(len(removed), "signature"), id)
 		}
 	})
 }
 
-func isOrAre(n int) string {
-	if n == 1 {
-		return "is"
-	}
-	return "are"
-}
-
-// removeVoid removes the further signatures of a manifest that is no more.
-func removeVoid(tree bundle.Tree, dir, id string, body []byte) ([]string, error) {
+// removeVoidSignatures removes the detached signatures that do not match body.
+func removeVoidSignatures(tree bundle.Tree, dir, id string, body []byte) ([]string, error) {
 	void, err := bundle.VoidCosignatures(tree, id, body)
 	for _, at := range void {
 		if err == nil {
@@ -115,13 +123,13 @@ func removeVoid(tree bundle.Tree, dir, id string, body []byte) ([]string, error)
 		}
 	}
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "removing signatures of the manifest before: %w", err)
+		return nil, diag.New(diag.FileSystemError, "removing signatures of the previous manifest: %w", err)
 	}
 	return append([]string{}, void...), nil
 }
 
-// bundleParams starts from the manifest that is there.
-func bundleParams(c *cli.Call, tree bundle.Tree, id string) bundle.Params {
+// bundleParams returns the values of the existing manifest, changed by the flags.
+func bundleParams(c *cli.Call, o *bundleCreateOptions, tree bundle.Tree, id string) bundle.Params {
 	p := bundle.Params{Version: "0.1.0"}
 	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
 		if m, _ := bundle.Parse(b); m != nil {
@@ -129,23 +137,23 @@ func bundleParams(c *cli.Call, tree bundle.Tree, id string) bundle.Params {
 		}
 	}
 	p.ID = id
-	for flag, field := range map[string]*string{
-		"version": &p.Version, "description": &p.Description, "entrypoint": &p.Entrypoint, "type": &p.Type,
+	for flag, field := range map[*string]*string{
+		&o.version: &p.Version, &o.description: &p.Description, &o.entrypoint: &p.Entrypoint, &o.kind: &p.Type,
 	} {
-		if c.IsSet(flag) {
-			*field = c.Str(flag)
+		if c.Given(flag) {
+			*field = *flag
 		}
 	}
 	if epoch := c.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
 		p.SourceDateEpoch = epoch
 	}
 	if tree.Modes() {
-		p.Executable = nil // the files themselves tell
+		p.Executable = nil // the files have modes
 	}
 	return p
 }
 
-// writeManifest signs the body; the signature of an unchanged body stays.
+// writeManifest signs the body. The signature of an unchanged body stays.
 func writeManifest(ctx context.Context, c *cli.Call, h *project.Project, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
 	file := filepath.Join(dir, filepath.FromSlash(bundle.ManifestPath(id)))
 	style := sign.Hash()

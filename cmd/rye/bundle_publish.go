@@ -11,15 +11,23 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
+// publishOptions are the flags of rye bundle publish.
+type publishOptions struct {
+	version, remote string
+	dryRun, sign    bool
+}
+
 func bundlePublishCommand() *cli.Command {
+	var o publishOptions
 	return &cli.Command{
-		Name: "publish", Usage: "tag the committed bundle as a release, after verifying it", Args: "[ID]",
-		Long: `Verifies what is committed, not the work tree: every signature of the manifest, every
-file, every item, and that rye.yaml's rule for the bundle has enough signers. Then it
-makes the annotated tag that others add: vVERSION, or FOLDER/vVERSION for a bundle in a
-folder of its repository. The tag is signed when git is configured to sign tags. A tag
-that is there stays: publishing the same commit again changes nothing, and another
-commit is refused. Only --push sends anything, and only the tag.`,
+		Name: "publish", Usage: "verify the committed bundle and tag it as a release", Args: "[ID]",
+		Long: `Verifies the commit, not the work tree: the manifest's signatures, every file, every
+item, and the number of signers that rye.yaml requires. Then creates the annotated tag
+of the release: vVERSION, or FOLDER/vVERSION for a bundle in a folder of its
+repository. The tag is signed if git is configured to sign tags.
+
+An existing tag is never moved: publishing the same commit again changes nothing, and
+another commit is refused. Nothing is sent without --push, which pushes only the tag.`,
 		Examples: []string{
 			"rye bundle publish --dry-run",
 			"rye bundle publish acme-tools --version 1.2.0 --push origin",
@@ -29,13 +37,13 @@ commit is refused. Only --push sends anything, and only the tag.`,
 			diag.BundleFileExtra, diag.Unresolvable, diag.Unsigned, diag.KeyUnknown, diag.Threshold, diag.TagMoved, diag.Network,
 		},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "version", Usage: "refuse unless this is the `VERSION` of the manifest"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "verify everything and change nothing"},
-			&cli.StringFlag{Name: "push", Usage: "push the tag to `REMOTE`: a name such as origin, or an address"},
-			&cli.BoolFlag{Name: "sign", Usage: "sign the tag even where git is not configured to"},
+			cli.String(&o.version, "version", "fail unless the manifest has this `VERSION`"),
+			cli.Bool(&o.dryRun, "dry-run", "verify, show the release and change nothing"),
+			cli.String(&o.remote, "push", "push the tag to `REMOTE`: a name such as origin, or an address"),
+			cli.Bool(&o.sign, "sign", "sign the tag even if git is not configured to"),
 		},
 		Complete: completeBundles,
-		Run:      runBundlePublish,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runBundlePublish(ctx, c, &o) },
 	}
 }
 
@@ -55,19 +63,19 @@ type published struct {
 	By        []bundle.Signature `json:"signatures"`
 }
 
-func runBundlePublish(ctx context.Context, c *cli.Call) error {
+func runBundlePublish(ctx context.Context, c *cli.Call, o *publishOptions) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	r, v, err := checkRelease(ctx, c, h)
+	r, v, err := checkRelease(ctx, c, h, o)
 	if err != nil {
 		return err
 	}
 	out := &published{Bundle: r.ID, Version: r.Version, Tag: r.Tag, Commit: r.Commit, TagObject: r.Local.Object,
-		Remote: c.Str("push"), DryRun: c.Bool("dry-run"), Files: v.FilesChecked, By: v.Signatures}
+		Remote: o.remote, DryRun: o.dryRun, Files: v.FilesChecked, By: v.Signatures}
 	if !out.DryRun {
-		done, err := r.Publish(ctx, out.Remote, c.Bool("sign"))
+		done, err := r.Publish(ctx, out.Remote, o.sign)
 		if err != nil {
 			return err
 		}
@@ -77,13 +85,7 @@ func runBundlePublish(ctx context.Context, c *cli.Call) error {
 }
 
 func showPublished(u *cli.UI, r *release.Release, p *published) {
-	var who []string
-	for _, s := range p.By {
-		if s.Counts() {
-			who = append(who, signatureLabel(s))
-		}
-	}
-	u.Out("%s: %s verified, signed by %s", r, plural(p.Files, "file"), strings.Join(who, ", "))
+	u.Out("%s: %s verified, signed by %s", r, plural(p.Files, "file"), trustedSigners(p.By))
 	at := p.Commit[:12]
 	switch {
 	case p.Created && p.Signed:
@@ -91,7 +93,7 @@ func showPublished(u *cli.UI, r *release.Release, p *published) {
 	case p.Created:
 		u.Out("tagged %s at %s", p.Tag, at)
 	case r.Local.Commit != "":
-		u.Out("%s is there already, at %s", p.Tag, at)
+		u.Out("%s exists already, at %s", p.Tag, at)
 	default:
 		u.Out("would tag %s at %s", p.Tag, at)
 	}
@@ -99,13 +101,13 @@ func showPublished(u *cli.UI, r *release.Release, p *published) {
 	case p.Pushed:
 		u.Out("pushed %s to %s", p.Tag, p.Remote)
 	case p.Remote != "" && r.Remote.Commit != "":
-		u.Out("%s has %s already", p.Remote, p.Tag)
+		u.Out("%s already has %s", p.Remote, p.Tag)
 	case p.Remote != "":
 		u.Out("would push %s to %s", p.Tag, p.Remote)
 	case !p.DryRun:
-		u.Note("Others do not see it yet: rye bundle publish --push origin")
+		u.Note("The tag is only in this repository: rye bundle publish --push origin")
 	}
 	if major, _, _ := strings.Cut(p.Version, "."); len(major) > 1 || major > "1" {
-		u.Note("Others add it under an id that ends in /v%s.", major)
+		u.Note("Projects require it with an id that ends in /v%s.", major)
 	}
 }

@@ -16,16 +16,33 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
+// publisherOptions are the flags of rye bundle publisher.
+type publisherOptions struct {
+	bundles               []string
+	root, release, revoke roleOptions
+	sign, inProject       bool
+	key                   string
+}
+
+// roleOptions are the flags of one role of a publisher.
+type roleOptions struct {
+	keys      []string
+	threshold int
+}
+
 func bundlePublisherCommand() *cli.Command {
+	var o publisherOptions
 	return &cli.Command{
-		Name: "publisher", Usage: "say who must sign the releases of bundles", Args: "[NAME]",
-		Long: `A publisher document names bundles and three roles, each with keys and how many of
-them must sign: root (who may change the document), release (who signs manifests) and
-revoke (who takes releases back). It only demands: every key has to be trusted by
-itself as well. With flags, the next version is written and signed by one root key; the
-others add theirs with --sign. It counts once enough of its root keys signed it, and
-enough of the version before. Keys are owners or fingerprints that are known here, or
-files of key documents, with commas between them. Without flags it shows what there is.`,
+		Name: "publisher", Usage: "show or declare the required signers of bundles", Args: "[NAME]",
+		Long: `A publisher document names bundles and three roles: root may change the document,
+release signs manifests, and revoke revokes releases. Each role has keys and a number
+of required signatures. The document only restricts: every key must also be trusted
+by itself.
+
+With flags, rye writes the next version, signed by one root key. The other root keys
+sign it with --sign. It is valid once enough of its own root keys, and of those of the
+version before, have signed it. KEYS are known owners, fingerprints, or files of key
+documents, separated by commas. Without flags, the documents are shown.`,
 		Examples: []string{
 			"rye bundle publisher acme --bundles 'github.com/acme/**' --root ada,leo --root-threshold 2 --release ada,leo,eve --release-threshold 2",
 			"rye bundle publisher acme --sign --in-project",
@@ -33,38 +50,38 @@ files of key documents, with commas between them. Without flags it shows what th
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ParsingError, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "bundles", Usage: "`GLOBS` over the ids of bundles, of manifests or as projects require them"},
-			&cli.StringSliceFlag{Name: "root", Usage: "`KEYS` that may change the document"},
-			&cli.IntFlag{Name: "root-threshold", Usage: "how many (`N`) of them must sign it"},
-			&cli.StringSliceFlag{Name: "release", Usage: "`KEYS` that sign releases"},
-			&cli.IntFlag{Name: "release-threshold", Usage: "how many (`N`) of them must sign one"},
-			&cli.StringSliceFlag{Name: "revoke", Usage: "`KEYS` that take releases back"},
-			&cli.IntFlag{Name: "revoke-threshold", Usage: "how many (`N`) of them must do so"},
-			&cli.BoolFlag{Name: "sign", Usage: "sign the newest version too"},
-			&cli.StringFlag{Name: "key", Usage: "sign with this own `KEY`"},
-			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
+			cli.Lists(&o.bundles, "bundles", "`GLOBS` over ids of bundles, in manifests or in rye.yaml"),
+			cli.Lists(&o.root.keys, "root", "`KEYS` that may change the document"),
+			cli.Int(&o.root.threshold, "root-threshold", "number `N` of root keys that must sign the document"),
+			cli.Lists(&o.release.keys, "release", "`KEYS` that sign releases"),
+			cli.Int(&o.release.threshold, "release-threshold", "number `N` of release keys that must sign a release"),
+			cli.Lists(&o.revoke.keys, "revoke", "`KEYS` that revoke releases"),
+			cli.Int(&o.revoke.threshold, "revoke-threshold", "number `N` of revoke keys that must revoke a release"),
+			cli.Bool(&o.sign, "sign", "also sign the newest version"),
+			cli.String(&o.key, "key", keyUsage),
+			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
-		Run: runBundlePublisher,
+		Run: func(ctx context.Context, c *cli.Call) error { return runBundlePublisher(ctx, c, &o) },
 	}
 }
 
-func runBundlePublisher(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runBundlePublisher(ctx context.Context, c *cli.Call, o *publisherOptions) error {
+	e := envWithKey(c, o.key)
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
 	name := c.Arg(0)
 	known := h.Trust.PublisherTexts(name)
-	changed := slices.ContainsFunc(publisherFlags(), c.IsSet)
-	if !changed && !c.Bool("sign") {
+	change, changed, err := publisherChange(c, h, o)
+	if err != nil {
+		return err
+	}
+	if !changed && !o.sign {
 		return showPublishers(c, h, name, known)
 	}
 	if name == "" {
-		return diag.New(diag.Usage, "reading arguments: the publisher's NAME is missing").WithHint("rye bundle publisher shows those that are known")
-	}
-	change, err := publisherChange(c, h)
-	if err != nil {
-		return err
+		return diag.New(diag.Usage, "reading arguments: the publisher's NAME is missing").WithReason("publishers")
 	}
 	p, err := release.NextPublisher(name, known, change)
 	if err != nil {
@@ -81,47 +98,49 @@ func runBundlePublisher(ctx context.Context, c *cli.Call) error {
 	if err := h.RecordDocuments(ctx, space.User, made); err != nil {
 		return err
 	}
-	if _, err := publish(h, c.Bool("in-project"), made); err != nil {
+	if _, err := publish(h, o.inProject, made); err != nil {
 		return err
 	}
-	if h, err = envOf(c).Open(ctx, project.Lenient); err != nil { // with the new document
+	// The project is opened again to judge the new document with the others.
+	if h, err = e.Open(ctx, project.Lenient); err != nil {
 		return err
 	}
 	mine := slices.DeleteFunc(h.Trust.PublisherTexts(name), func(x trust.PublisherText) bool { return x.Version != p.Version })
 	return showPublishers(c, h, name, mine)
 }
 
-func publisherFlags() []string {
-	return []string{"bundles", "root", "root-threshold", "release", "release-threshold", "revoke", "revoke-threshold"}
-}
-
-// publisherChange reads what the flags change of a publisher.
-func publisherChange(c *cli.Call, h *project.Project) (release.PublisherChange, error) {
-	var out release.PublisherChange
-	if c.IsSet("bundles") {
-		out.Bundles = listFlag(c, "bundles")
+// publisherChange returns what the flags change of a publisher, and whether any
+// of them is given.
+func publisherChange(c *cli.Call, h *project.Project, o *publisherOptions) (change release.PublisherChange, changed bool, err error) {
+	if c.Given(&o.bundles) {
+		change.Bundles, changed = append([]string{}, o.bundles...), true
 	}
-	for name, role := range map[string]*release.RoleChange{"root": &out.Root, "release": &out.Release, "revoke": &out.Revoke} {
-		if c.IsSet(name) {
-			role.Keys = []ed25519.PublicKey{}
-			for _, word := range listFlag(c, name) {
-				pub, err := publicKey(c, h, word)
+	for _, r := range []struct {
+		flags *roleOptions
+		role  *release.RoleChange
+	}{{&o.root, &change.Root}, {&o.release, &change.Release}, {&o.revoke, &change.Revoke}} {
+		if c.Given(&r.flags.keys) {
+			changed = true
+			r.role.Keys = []ed25519.PublicKey{}
+			for _, word := range r.flags.keys {
+				pub, err := publicKeyOf(c, h, word)
 				if err != nil {
-					return out, err
+					return change, changed, err
 				}
-				role.Keys = append(role.Keys, pub)
+				r.role.Keys = append(r.role.Keys, pub)
 			}
 		}
-		if flag := name + "-threshold"; c.IsSet(flag) {
-			n := c.Int(flag)
-			role.Threshold = &n
+		if c.Given(&r.flags.threshold) {
+			changed = true
+			r.role.Threshold = &r.flags.threshold
 		}
 	}
-	return out, nil
+	return change, changed, nil
 }
 
-// publicKey returns the key of a document's file, or one that is known here.
-func publicKey(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey, error) {
+// publicKeyOf returns the key of a key document's file, or a key that the trust
+// directories contain.
+func publicKeyOf(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey, error) {
 	if strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".toml") {
 		path := c.Path(word)
 		b, err := os.ReadFile(path)
@@ -141,7 +160,7 @@ func publicKey(c *cli.Call, h *project.Project, word string) (ed25519.PublicKey,
 	for _, d := range h.Trust.Documents(fp) {
 		return d.Public, nil
 	}
-	return nil, diag.New(diag.KeyUnknown, "looking for key %s: no document of it is here", fp.Short()).WithHint("name the file of its key document")
+	return nil, diag.New(diag.KeyUnknown, "looking for key %s: no trust directory contains its key document", fp.Short()).WithReason("name_file")
 }
 
 func showPublishers(c *cli.Call, h *project.Project, name string, list []trust.PublisherText) error {
@@ -177,21 +196,8 @@ func showPublisher(u *cli.UI, h *project.Project, p trust.PublisherText) {
 	}
 	u.Out("  signed by %s", names(p.Signed))
 	if p.Counts {
-		u.Out("  counts")
+		u.Out("  valid")
 	} else {
-		u.Out("  does not count: %s", p.Why)
+		u.Out("  not valid: %s", p.Why)
 	}
-}
-
-// listFlag splits the values of a repeatable flag at commas.
-func listFlag(c *cli.Call, name string) []string {
-	var out []string
-	for _, v := range c.Strs(name) {
-		for part := range strings.SplitSeq(v, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				out = append(out, part)
-			}
-		}
-	}
-	return out
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// checkRelease finds the bundle and verifies what is released. The bundle is
-// returned as the commit contains it.
-func checkRelease(ctx context.Context, c *cli.Call, h *project.Project) (*release.Release, *verifiedBundle, error) {
-	if c.Offline && c.Str("push") != "" {
-		return nil, nil, diag.New(diag.Usage, "reading arguments: --push needs the network, and --offline forbids it")
+// checkRelease finds the bundle and verifies the commit that is released. The
+// verified bundle is that of the commit.
+func checkRelease(ctx context.Context, c *cli.Call, h *project.Project, o *publishOptions) (*release.Release, *verifiedBundle, error) {
+	if c.Offline && o.remote != "" {
+		return nil, nil, diag.New(diag.Usage, "reading arguments: --push and --offline exclude each other")
 	}
-	id, err := theBundle(h, c.Arg(0))
+	id, err := selectBundle(h, c.Arg(0))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -33,7 +33,7 @@ func checkRelease(ctx context.Context, c *cli.Call, h *project.Project) (*releas
 	}
 	var verified *verifiedBundle
 	r, err := release.Check(ctx, release.Params{
-		Repo: repo, Prefix: h.PrefixIn(repo), ID: id, Version: c.Str("version"), Remote: c.Str("push"),
+		Repo: repo, Prefix: h.PrefixIn(repo), ID: id, Version: o.version, Remote: o.remote,
 		Verify: func(ctx context.Context, commit string) (content *release.Content, err error) {
 			verified, content, err = verifyCommit(ctx, h, repo, commit, id)
 			return content, err
@@ -71,8 +71,8 @@ func verifyCommit(ctx context.Context, h *project.Project, repo *gitcmd.Repo, co
 	return v, &release.Content{Manifest: v.Manifest, Digest: v.Digest, ProjectFile: text, Findings: rep.Findings, Demands: v.Needs}, nil
 }
 
-// theBundle returns the named bundle, or the only one of the project.
-func theBundle(h *project.Project, word string) (string, error) {
+// selectBundle returns the named bundle, or the only one of the project.
+func selectBundle(h *project.Project, word string) (string, error) {
 	if _, err := h.NeedProject(); err != nil {
 		return "", err
 	}

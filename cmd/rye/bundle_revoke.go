@@ -17,69 +17,79 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
+// bundleRevokeOptions are the flags of rye bundle revoke.
+type bundleRevokeOptions struct {
+	reason, manifest, key, document string
+	inProject                       bool
+}
+
 func bundleRevokeCommand() *cli.Command {
+	var o bundleRevokeOptions
 	return &cli.Command{
-		Name: "revoke", Usage: "declare that a release counts no longer", Args: "[ID] [VERSION]",
-		Long: `Takes back one release, and not the key that signed it: whoever has the document that
-this writes refuses that release with REVOKED, also where it is locked and installed.
-It counts when a key signs it that signed the release, or its successor, or an anchor
-that may revoke. The release is read from its tag here, or from --manifest. --document
-takes over what another made. Revoking cannot be taken back.`,
+		Name: "revoke", Usage: "revoke one release of a bundle", Args: "[ID] [VERSION]",
+		Long: `Revokes one release, not the key that signed it. Projects that have the revocation
+refuse the release with REVOKED, even if it is locked and installed. The revocation is
+valid if it is signed by a key that signed the release, by a successor of that key, or
+by an anchor that may revoke.
+
+The release is read from its tag in this repository, or from --manifest. --document
+publishes a revocation of another signer. A revocation is permanent.`,
 		Examples: []string{
 			"rye bundle revoke acme-tools 1.2.0 --reason 'leaks a token' --in-project",
 			"rye bundle revoke --document release-revocation.toml --in-project",
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.VersionNotFound, diag.VersionMismatch, diag.AuthRequired, diag.Scope, diag.KeyUnknown},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "reason", Usage: "`WHY`, in one line that everybody will read"},
-			&cli.StringFlag{Name: "manifest", Usage: "the release's manifest is `FILE`, not what its tag holds"},
-			&cli.StringFlag{Name: "key", Usage: "sign with this own `KEY`"},
-			&cli.StringFlag{Name: "document", Usage: "publish the revocation in `FILE`, which another signed"},
-			&cli.BoolFlag{Name: "in-project", Usage: "write it into the project's .ai/trust as well"},
+			cli.String(&o.reason, "reason", "publish this `REASON`, one line"),
+			cli.String(&o.manifest, "manifest", "read the release's manifest from `FILE`, not from its tag"),
+			cli.String(&o.key, "key", keyUsage),
+			cli.String(&o.document, "document", "publish the revocation in `FILE`, signed by another key"),
+			cli.Bool(&o.inProject, "in-project", "also write it into the project's .ai/trust"),
 		},
-		Complete: completeBundles,
-		Run:      runBundleRevoke,
+		Exclusive: [][]any{{&o.document, &o.reason}, {&o.document, &o.manifest}, {&o.document, &o.key}},
+		Complete:  completeBundles,
+		Run:       func(ctx context.Context, c *cli.Call) error { return runBundleRevoke(ctx, c, &o) },
 	}
 }
 
-func runBundleRevoke(ctx context.Context, c *cli.Call) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
+func runBundleRevoke(ctx context.Context, c *cli.Call, o *bundleRevokeOptions) error {
+	h, err := envWithKey(c, o.key).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	file, err := releaseRevocation(ctx, c, h)
+	file, err := releaseRevocation(ctx, c, h, o)
 	if err != nil {
 		return err
 	}
-	places, err := publish(h, c.Bool("in-project"), file)
+	files, err := publish(h, o.inProject, file)
 	if err != nil {
 		return err
 	}
 	stapled := false
-	if c.Bool("in-project") {
+	if o.inProject {
 		if stapled, err = h.Staple(ctx); err != nil {
 			return err
 		}
 	}
 	document := doc.As[*doc.ReleaseRevocation](doc.Parse(file.Name, file.Data))
 	r := document.Release
-	return c.UI.Show(map[string]any{"release": r, "signer": document.Signer, "files": places, "locked": stapled}, func() {
+	return c.UI.Show(map[string]any{"release": r, "signer": document.Signer, "files": files, "locked": stapled}, func() {
 		c.UI.Out("revoked %s %s (manifest %s): %s", r.Bundle, r.Version, r.Manifest, r.Why)
-		for _, p := range places {
+		for _, p := range files {
 			c.UI.Out("revocation %s", fromHere(c, p))
 		}
 		showStapled(c.UI, stapled)
-		if len(places) == 1 {
-			c.UI.Note("Others do not know yet: give them the file, for rye bundle revoke --document FILE --in-project")
+		if len(files) == 1 {
+			c.UI.Note("Other people do not have it yet: send them the file for rye bundle revoke --document FILE --in-project")
 		}
 	})
 }
 
 // releaseRevocation signs the revocation of a release, or reads that of another
 // signer.
-func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project) (trust.File, error) {
-	if c.Str("document") != "" {
-		path := c.Path(c.Str("document"))
+func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project, o *bundleRevokeOptions) (trust.File, error) {
+	if o.document != "" {
+		path := c.Path(o.document)
 		b, err := os.ReadFile(path)
 		if err != nil {
 			return trust.File{}, diag.New(diag.FileSystemError, "reading the revocation: %w", err)
@@ -90,13 +100,13 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project) (tr
 		return trust.File{}, diag.New(diag.Usage, "reading arguments: ID and VERSION, or --document, are required")
 	}
 	id, version := c.Arg(0), strings.TrimPrefix(c.Arg(1), "v")
-	if strings.TrimSpace(c.Str("reason")) == "" {
+	if strings.TrimSpace(o.reason) == "" {
 		return trust.File{}, diag.New(diag.Usage, "revoking %s %s: --reason is missing", id, version)
 	}
 	if item.CheckVersion(version) != nil {
 		return trust.File{}, diag.New(diag.Usage, "reading arguments: the version %q is not MAJOR.MINOR.PATCH", version)
 	}
-	signed, err := releaseOf(ctx, c, h, id, version)
+	signed, err := releaseOf(ctx, c, h, o.manifest, id, version)
 	if err != nil {
 		return trust.File{}, err
 	}
@@ -105,7 +115,7 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project) (tr
 		return trust.File{}, err
 	}
 	made, err := release.Revoke(ctx, release.RevokeParams{
-		Trust: h.Trust, ID: id, Version: version, Reason: c.Str("reason"), Release: signed, Signer: signer, Now: c.Now(),
+		Trust: h.Trust, ID: id, Version: version, Reason: o.reason, Release: signed, Signer: signer, Now: c.Now(),
 	})
 	if err != nil {
 		return trust.File{}, err
@@ -113,15 +123,16 @@ func releaseRevocation(ctx context.Context, c *cli.Call, h *project.Project) (tr
 	return made, h.RecordDocuments(ctx, space.User, made)
 }
 
-// releaseOf reads the manifest of a release from --manifest or from its tag.
-func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, id, version string) (*release.Signed, error) {
-	if file := c.Str("manifest"); file != "" {
+// releaseOf reads the manifest of a release from file, or from its tag if file is
+// empty.
+func releaseOf(ctx context.Context, c *cli.Call, h *project.Project, file, id, version string) (*release.Signed, error) {
+	if file != "" {
 		file = c.Path(file)
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading the manifest: %w", err)
 		}
-		return &release.Signed{Manifest: text, Cosigned: claimedBeside(file)}, nil
+		return &release.Signed{Manifest: text, Cosigned: claimedKeys(file)}, nil
 	}
 	if _, err := h.NeedProject(); err != nil {
 		return nil, err

@@ -17,28 +17,32 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
+// bundleSignOptions are the flags of rye bundle sign.
+type bundleSignOptions struct{ key string }
+
 func bundleSignCommand() *cli.Command {
+	var o bundleSignOptions
 	return &cli.Command{
-		Name: "sign", Usage: "sign the manifest of a bundle too", Args: "ID [DIR]",
-		Long: `Adds a signature to a manifest that somebody else signed, in a file beside it, so that
-projects can demand several. The files must be what the manifest lists: read them
-before you vouch for them. Signing twice changes nothing; a manifest that is made anew
-is signed anew by everybody.`,
+		Name: "sign", Usage: "add your signature to the manifest of a bundle", Args: "ID [DIR]",
+		Long: `Writes a further signature of a signed manifest into a file next to it, so that
+projects can require several signers. The files must match the manifest; review them
+first. Signing a second time changes nothing. If the manifest changes, all signers
+must sign it again.`,
 		Examples: []string{"rye bundle sign acme-tools", "rye bundle sign acme-tools --key eve"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.ItemNotFound, diag.HashMismatch, diag.BundleFileExtra, diag.BundleFileMissing, diag.SigInvalid},
-		Flags:    []cli.Flag{&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"}},
+		Flags:    []cli.Flag{cli.String(&o.key, "key", keyUsage)},
 		Complete: completeBundles,
-		Run:      runBundleSign,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runBundleSign(ctx, c, &o) },
 	}
 }
 
-func runBundleSign(ctx context.Context, c *cli.Call) error {
-	h, tree, dir, err := openBundle(ctx, c, c.Arg(1))
+func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error {
+	h, tree, dir, err := openBundle(ctx, c, c.Arg(1), o.key)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	v, err := signable(ctx, h, tree, dir, c.Arg(0))
+	v, err := verifyForSigning(ctx, h, tree, dir, c.Arg(0))
 	if err != nil {
 		return err
 	}
@@ -61,9 +65,9 @@ func runBundleSign(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// signable verifies a bundle that another key is to sign. That the first key
-// does not count here is no reason not to.
-func signable(ctx context.Context, h *project.Project, tree *bundle.FolderTree, dir, id string) (*verifiedBundle, error) {
+// verifyForSigning verifies a bundle before it is signed. The first signer need
+// not be trusted here.
+func verifyForSigning(ctx context.Context, h *project.Project, tree *bundle.FolderTree, dir, id string) (*verifiedBundle, error) {
 	v, err := verifyBundle(ctx, h, tree, dir, id)
 	if err != nil {
 		return nil, err
@@ -80,16 +84,17 @@ func signable(ctx context.Context, h *project.Project, tree *bundle.FolderTree, 
 	return v, diag.FromFindings("signing the manifest of "+id, fs)
 }
 
-// noBundle says that the project makes no bundle of that name.
+// noBundle returns the error for an id that is not a bundle of the project.
 func noBundle(h *project.Project, id string) error {
-	err := diag.New(diag.ItemNotFound, "looking for the manifest: there is no bundle %q here", id)
+	err := diag.New(diag.ItemNotFound, "looking for the manifest: this project has no bundle %q", id).WithDetail("id", id)
 	if near := suggest.Nearest(id, bundleIDs(h)); near != "" {
-		return err.WithHint("did you mean %s? rye bundle list shows them", near)
+		return err.WithReason("nearest").WithDetail("nearest", near)
 	}
-	return err.WithHint("rye bundle list shows them; rye bundle create %s makes one of this project", id)
+	return err.WithReason("no_bundle")
 }
 
-// cosign signs the body of a manifest, unless the key signed it already.
+// cosign writes a detached signature of a manifest, unless the key signed it
+// already.
 func cosign(ctx context.Context, c *cli.Call, h *project.Project, tree bundle.Tree, dir, id string, signer sign.Signer) (primary.SignStatus, string, error) {
 	where := bundle.ManifestPath(id)
 	text, _, err := tree.Read(where, bundle.MaxManifest)

@@ -26,9 +26,8 @@ import (
 func bundleVerifyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "verify", Usage: "verify a bundle's manifest and every file it lists", Args: "ID [DIR]",
-		Long: `Checks every signature of the manifest and every file that it lists, and says what
-is missing, extra or changed. A signature of a key that does not count is shown and
-not counted.`,
+		Long: `Checks every signature of the manifest and every listed file, and reports files that
+are missing, extra or changed. Signatures of untrusted keys are shown but not used.`,
 		Examples: []string{"rye bundle verify acme-tools"},
 		Complete: completeBundles,
 		Codes:    []diag.Code{diag.BundleFileMissing, diag.BundleFileExtra, diag.HashMismatch, diag.KeyUnknown, diag.Unsigned},
@@ -37,7 +36,7 @@ not counted.`,
 }
 
 func runBundleVerify(ctx context.Context, c *cli.Call) error {
-	h, tree, dir, err := openBundle(ctx, c, c.Arg(1))
+	h, tree, dir, err := openBundle(ctx, c, c.Arg(1), "")
 	if err != nil {
 		return err
 	}
@@ -55,14 +54,14 @@ func runBundleVerify(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// verifiedBundle is what was found out about a bundle of this project.
+// verifiedBundle is the result of verifying a bundle of this project.
 type verifiedBundle struct {
 	*bundle.Report
 	Needs []release.Demand `json:"needs"`
 	id    string
 }
 
-// verifyBundle verifies a bundle where it is made.
+// verifyBundle verifies a bundle in the project of its author.
 func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
 		Judge:       verify.JudgeManifest(h.Trust, string(space.Project), bundle.ManifestPath(id)),
@@ -75,8 +74,8 @@ func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir
 	return v, err
 }
 
-// demands returns what the rules of the rye.yaml next to a bundle, and those of
-// its publishers, demand of its signers.
+// demands returns the rules about a bundle's signers, of the rye.yaml in dir and of
+// publishers, and how many of the signers each one has.
 func demands(h *project.Project, dir, id string, signers []string) ([]release.Demand, error) {
 	m := &lock.Manifest{}
 	text, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
@@ -96,7 +95,7 @@ func demands(h *project.Project, dir, id string, signers []string) ([]release.De
 	return out, nil
 }
 
-// showSignatures shows who signed a manifest and what is demanded.
+// showSignatures prints the signers of a manifest and the rules about them.
 func showSignatures(u *cli.UI, v *verifiedBundle) {
 	for _, s := range v.Signatures {
 		u.Out("signed by %s", signatureLabel(s))
@@ -106,7 +105,7 @@ func showSignatures(u *cli.UI, v *verifiedBundle) {
 	}
 }
 
-// signatureLabel names a key, its owner, and why its signature does not count.
+// signatureLabel returns a key, its owner, and why its signature is not trusted.
 func signatureLabel(s bundle.Signature) string {
 	label := s.Key.Short()
 	v, _ := s.Verdict.(trust.Verdict)
@@ -114,15 +113,26 @@ func signatureLabel(s bundle.Signature) string {
 		label += " (" + v.Owner + ")"
 	}
 	if !s.Counts() {
-		label += ", does not count: " + string(v.Code)
+		label += ", not trusted: " + string(v.Code)
 	}
 	return label
 }
 
+// trustedSigners returns the labels of the trusted signatures, joined by commas.
+func trustedSigners(signatures []bundle.Signature) string {
+	var labels []string
+	for _, s := range signatures {
+		if s.Counts() {
+			labels = append(labels, signatureLabel(s))
+		}
+	}
+	return strings.Join(labels, ", ")
+}
+
 func bundleListCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list the bundles that this project makes, and who signed them",
-		Long:     `What was installed from elsewhere is listed by rye list --bundles.`,
+		Name: "list", Usage: "list the bundles of this project and their signers",
+		Long:     `rye list --bundles lists the installed bundles of other publishers.`,
 		Examples: []string{"rye bundle list", "rye bundle list --json"},
 		Run:      runBundleList,
 	}
@@ -132,13 +142,13 @@ func bundleListCommand() *cli.Command {
 type madeBundle struct {
 	ID      string `json:"id"`
 	Version string `json:"version,omitempty"`
-	State   string `json:"state"` // sound, or the code of what is wrong
+	State   string `json:"state"` // "sound" or the code of the error
 	Files   int    `json:"files"`
 	*verifiedBundle
 }
 
 func runBundleList(ctx context.Context, c *cli.Call) error {
-	h, tree, dir, err := openBundle(ctx, c, "")
+	h, tree, dir, err := openBundle(ctx, c, "", "")
 	if err != nil {
 		return err
 	}
@@ -163,23 +173,17 @@ func runBundleList(ctx context.Context, c *cli.Call) error {
 
 func showMadeBundles(u *cli.UI, list []madeBundle) {
 	if len(list) == 0 {
-		u.Note("No bundles: rye bundle create ID makes one of this project. rye list --bundles shows what is installed.")
+		u.Note("No bundles. rye bundle create ID makes this project a bundle; rye list --bundles lists installed ones.")
 		return
 	}
 	t := &cli.Table{Header: []string{"BUNDLE", "VERSION", "FILES", "SIGNED BY", "STATE"}}
 	for _, b := range list {
-		var who []string
-		for _, s := range b.Signatures {
-			if s.Counts() {
-				who = append(who, signatureLabel(s))
-			}
-		}
-		t.Add(b.ID, b.Version, strconv.Itoa(b.Files), strings.Join(who, ", "), b.State)
+		t.Add(b.ID, b.Version, strconv.Itoa(b.Files), trustedSigners(b.Signatures), b.State)
 	}
 	u.Table(t)
 }
 
-// completeBundles offers the bundles that the project makes.
+// completeBundles returns the bundles of the project.
 func completeBundles(ctx context.Context, c *cli.Call) []string {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil || len(c.Args) > 0 {
@@ -192,7 +196,7 @@ func completeBundles(ctx context.Context, c *cli.Call) []string {
 	return out
 }
 
-// bundleIDs returns the bundles that the project makes.
+// bundleIDs returns the ids of the bundles of the project.
 func bundleIDs(h *project.Project) []string {
 	root := h.Spaces.Of(space.Project)
 	if root == nil {
@@ -208,7 +212,7 @@ func bundleIDs(h *project.Project) []string {
 
 func bundleInspectCommand() *cli.Command {
 	return &cli.Command{
-		Name: "inspect", Usage: "print what a manifest says, without verifying it", Args: "FILE",
+		Name: "inspect", Usage: "print a manifest without verifying it", Args: "FILE",
 		Examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml"},
 		Codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed},
 		Run:      runBundleInspect,
@@ -225,9 +229,9 @@ func runBundleInspect(_ context.Context, c *cli.Call) error {
 	if err := diag.FromFindings("reading the manifest", diag.WithPath(fs, c.Arg(0))); err != nil {
 		return err
 	}
-	in.Claimed = append(in.Claimed, claimedBeside(file)...)
+	in.Claimed = append(in.Claimed, claimedKeys(file)...)
 	return c.UI.Show(in, func() {
-		c.UI.Note("Nothing was verified: this is what the file says.")
+		c.UI.Note("Not verified: these are the contents of the file.")
 		head := fmt.Sprintf("%s %s (%s) %s", in.Manifest.ID, in.Manifest.Version, in.Manifest.Type, in.Manifest.Description)
 		c.UI.Out("%s", strings.TrimSpace(head))
 		for _, fp := range in.Claimed {
@@ -241,11 +245,11 @@ func runBundleInspect(_ context.Context, c *cli.Call) error {
 	})
 }
 
-// claimedBeside returns the keys that the signatures beside a manifest name.
-func claimedBeside(file string) []sign.Fingerprint {
+// claimedKeys returns the keys that the signature files next to a manifest name.
+func claimedKeys(file string) []sign.Fingerprint {
 	var out []sign.Fingerprint
-	beside, _ := os.ReadDir(filepath.Dir(file)) // what cannot be listed claims nothing
-	for _, d := range beside {
+	entries, _ := os.ReadDir(filepath.Dir(file)) // no error: the keys are only shown
+	for _, d := range entries {
 		at := filepath.Join(filepath.Dir(file), d.Name())
 		of, ok := bundle.CosignedManifest(filepath.ToSlash(at))
 		if !ok || of != filepath.ToSlash(file) {

@@ -1,0 +1,11 @@
+package cli
+
+import "github.com/ryeos/rye/diag"
+
+// bundleHints are those of the commands for own bundles.
+func bundleHints() map[situation]string {
+	return map[situation]string{
+		{diag.ItemNotFound, "no_bundle"}: "rye bundle list, or make one with rye bundle create {id}",
+		{diag.Usage, "publishers"}:       "rye bundle publisher",
+	}
+}
