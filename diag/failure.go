@@ -6,6 +6,15 @@ import (
 	"maps"
 )
 
+// Envelope is the JSON document of every result: of commands, MCP calls, graphs
+// and threads. Error is set exactly when Success is false.
+type Envelope struct {
+	Success  bool     `json:"success"`
+	Error    *Failure `json:"error,omitempty"`
+	Data     any      `json:"data,omitempty"`
+	Metadata any      `json:"metadata,omitempty"`
+}
+
 // Failure is an error as JSON documents show it.
 type Failure struct {
 	Code       Code           `json:"code"`

@@ -125,7 +125,7 @@ func TestToken(t *testing.T) {
 }
 
 func TestNoTokenBeyond(t *testing.T) {
-	if _, err := newTestServer(newFake()).Handler(t.Context(), HTTPParams{Beyond: true}); diag.CodeOf(err) != diag.Usage {
+	if _, err := newTestServer(newFake()).handler(nil, HTTPParams{Beyond: true}); diag.CodeOf(err) != diag.Usage {
 		t.Errorf("Handler: %v", err)
 	}
 }

@@ -34,17 +34,7 @@ type HTTPParams struct {
 	Beyond bool
 }
 
-// Handler returns the handler of /mcp and /healthz.
-func (s *Server) Handler(ctx context.Context, p HTTPParams) (http.Handler, error) {
-	server, err := s.protocol(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.handler(server, p)
-}
-
-// handler is Handler for any SDK server: the conformance tests need tools,
-// prompts and resources that rye does not have.
+// handler returns the handler of /mcp and /healthz for an SDK server.
 func (s *Server) handler(server *mcp.Server, p HTTPParams) (http.Handler, error) {
 	if p.Beyond && p.Token == "" {
 		return nil, diag.New(diag.Usage, "serving other machines: no token is set").WithReason("no_token")

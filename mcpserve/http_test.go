@@ -27,7 +27,11 @@ type site struct {
 
 func serveSite(t *testing.T, s *Server, p HTTPParams) *site {
 	t.Helper()
-	h, err := s.Handler(t.Context(), p)
+	proto, err := s.protocol(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := s.handler(proto, p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -98,9 +98,10 @@ type Call struct {
 
 // Run is the outcome of executing a tool.
 type Run struct {
-	Envelope
-	Plan   *exec.Plan
-	Result *exec.Result // nil after a dry run, or when nothing was started
+	Metadata *Metadata
+	Data     any
+	Plan     *exec.Plan
+	Result   *exec.Result // nil after a dry run, or when nothing was started
 }
 
 // Tool executes a tool; a dry run ends after validation. The Run is not nil when
@@ -114,7 +115,7 @@ func (v *Verbs) Tool(ctx context.Context, call Call) (*Run, error) {
 }
 
 func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
-	run := &Run{Envelope: Envelope{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}}
+	run := &Run{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}
 	if err := v.p.Caller.Check(policy.Execute, call.Ref); err != nil {
 		return run, err
 	}
@@ -139,17 +140,15 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 		return run, err
 	}
 	if call.DryRun {
-		run.Success = true
 		run.Data = dryData(run.Plan)
 		return run, nil
 	}
 	run.Result, err = v.p.Executor.Run(ctx, run.Plan, call.OnLine)
 	run.fill()
-	run.Success = err == nil
 	return run, err
 }
 
-// fill copies the facts of the result into the envelope.
+// fill copies the facts of the result into the run.
 func (r *Run) fill() {
 	res := r.Result
 	if res == nil {

@@ -189,7 +189,7 @@ type runMetadata struct {
 
 // showAnswer prints the envelope of a run, failed ones with their error.
 func showAnswer(u *cli.UI, run *primary.Run, err error) error {
-	doc := cli.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
+	doc := diag.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
 	if err == nil {
 		doc.Data = run.Data
 		return u.Document(doc)

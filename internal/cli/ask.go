@@ -6,9 +6,10 @@ import (
 	"os"
 	"strings"
 
+	"golang.org/x/term"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
-	"golang.org/x/term"
 )
 
 func (c *Call) AskSecret(prompt string) ([]byte, error) {

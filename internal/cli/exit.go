@@ -53,7 +53,7 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	isShown := errors.As(err, &s)
 	switch {
 	case u.AsJSON && !u.wrote:
-		doc := Envelope{Error: Failure(e)}
+		doc := diag.Envelope{Error: Failure(e)}
 		if isShown {
 			doc.Data = s.data
 		}
@@ -78,7 +78,7 @@ func (u *UI) bug(p any, stack []byte) int {
 	}
 	_ = u.Stdout.Flush()
 	if u.AsJSON && !u.wrote {
-		_ = u.Document(Envelope{Error: Failure(e)})
+		_ = u.Document(diag.Envelope{Error: Failure(e)})
 		_ = u.Stdout.Flush()
 		return ExitStatus(e.Code)
 	}

@@ -104,14 +104,6 @@ func (u *UI) Tell(format string, args ...any) {
 	fmt.Fprintf(u.Stderr, format+"\n", visible(args)...)
 }
 
-// Envelope is the JSON document that a command prints.
-type Envelope struct {
-	Success  bool          `json:"success"`
-	Error    *diag.Failure `json:"error,omitempty"`
-	Data     any           `json:"data,omitempty"`
-	Metadata any           `json:"metadata"` // nil prints a Metadata
-}
-
 // Metadata states which command made the document. Commands embed it to add
 // more.
 type Metadata struct {
@@ -123,10 +115,10 @@ func (u *UI) JSON(data any) error {
 	if !u.AsJSON {
 		return nil
 	}
-	return u.Document(Envelope{Success: true, Data: data})
+	return u.Document(diag.Envelope{Success: true, Data: data})
 }
 
-func (u *UI) Document(e Envelope) error {
+func (u *UI) Document(e diag.Envelope) error {
 	if e.Metadata == nil {
 		e.Metadata = Metadata{u.Command}
 	}

@@ -34,7 +34,7 @@ type Workspace struct {
 }
 
 // Do executes one call. An error is in the envelope.
-func (w *Workspace) Do(ctx context.Context, req Request) *primary.Envelope {
+func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 	args, err := w.arguments(ctx, req.Name, req.Args)
 	if err != nil {
 		return failed(err, nil)
@@ -49,8 +49,8 @@ func (w *Workspace) Do(ctx context.Context, req Request) *primary.Envelope {
 
 // call executes a verb with arguments that fit its schema. The envelope is not
 // nil when the error is not.
-func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) (env *primary.Envelope, err error) {
-	env = &primary.Envelope{}
+func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) (env *diag.Envelope, err error) {
+	env = &diag.Envelope{}
 	switch policy.Verb(req.Name) {
 	case policy.Search:
 		env.Data, err = w.search(ctx, args)
@@ -66,9 +66,9 @@ func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) 
 	return env, err
 }
 
-func failed(err error, meta *primary.Metadata) *primary.Envelope {
+func failed(err error, meta any) *diag.Envelope {
 	e := diag.Typed(err)
-	return &primary.Envelope{Error: newFailure(e), Metadata: meta}
+	return &diag.Envelope{Error: newFailure(e), Metadata: meta}
 }
 
 func (w *Workspace) search(ctx context.Context, args map[string]any) (any, error) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/primary"
 )
 
 // margin is the number of characters reserved for the notes about what was cut.
@@ -18,7 +17,7 @@ const margin = 400
 // cutDown renders an envelope in at most MaxReply characters. It removes the
 // middle of the longest texts and the end of the longest lists and objects until
 // the rest fits; everything else is complete.
-func cutDown(env primary.Envelope, cut *Truncated) []byte {
+func cutDown(env diag.Envelope, cut *Truncated) []byte {
 	env.Data, _ = generic(env.Data) // rendered before, so it has no error; also a copy that may be changed
 	var details any
 	if env.Error != nil {
@@ -42,7 +41,7 @@ func cutDown(env primary.Envelope, cut *Truncated) []byte {
 	}
 	// Nothing in it can be cut any further: keep the outcome only.
 	cut.Shown = 0
-	last := &primary.Envelope{Success: env.Success, Metadata: env.Metadata}
+	last := &diag.Envelope{Success: env.Success, Metadata: env.Metadata}
 	if e := env.Error; e != nil {
 		last.Error = &diag.Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/ryeos/rye/primary"
 )
 
-func (w *Workspace) execute(ctx context.Context, req Request, args map[string]any) (*primary.Envelope, error) {
-	env := &primary.Envelope{}
+func (w *Workspace) execute(ctx context.Context, req Request, args map[string]any) (*diag.Envelope, error) {
+	env := &diag.Envelope{}
 	ref, err := refOf(args)
 	if err != nil {
 		return env, err
@@ -32,17 +32,19 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	return env, err
 }
 
-func (w *Workspace) tool(ctx context.Context, call primary.Call) (*primary.Envelope, error) {
+func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope, error) {
 	depth, _ := ctx.Value(depthKey{}).(int)
 	if depth >= maxDepth {
-		return &primary.Envelope{}, diag.New(diag.LimitExceeded, "executing %s: tools call tools more than %d deep", call.Ref, maxDepth)
+		return &diag.Envelope{}, diag.New(diag.LimitExceeded, "executing %s: tools call tools more than %d deep", call.Ref, maxDepth)
 	}
 	run, err := w.Verbs.Tool(context.WithValue(ctx, depthKey{}, depth+1), call)
-	env := run.Envelope
-	if !call.DryRun && env.Metadata != nil { // these cost a model tokens and do not help it
-		env.Metadata.Chain, env.Metadata.Usage, env.Metadata.Sandbox = nil, nil, nil
+	meta := *run.Metadata
+	if !call.DryRun { // these cost a model tokens and do not help it
+		meta.Chain = nil
+		meta.Usage = nil
+		meta.Sandbox = nil
 	}
-	return &env, err
+	return &diag.Envelope{Data: run.Data, Metadata: &meta}, err
 }
 
 // maxDepth is the number of nested calls of tools by tools through the verbs.

@@ -17,7 +17,6 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -52,7 +51,7 @@ func ErrorReply(err error) *Reply {
 
 // reply renders an envelope in at most MaxReply characters. w is nil if no
 // workspace was opened; then a complete reply cannot be kept.
-func (s *Surface) reply(name string, env *primary.Envelope, w *Workspace) *Reply {
+func (s *Surface) reply(name string, env *diag.Envelope, w *Workspace) *Reply {
 	if env.Error != nil {
 		env.Error = presentable(env.Error, s.p.Home)
 	}
@@ -109,7 +108,7 @@ func prune(dir string, n int) {
 
 // render writes an envelope with the members that a model needs first in front:
 // clients cut long results at the end.
-func render(env *primary.Envelope, cut *Truncated) ([]byte, error) {
+func render(env *diag.Envelope, cut *Truncated) ([]byte, error) {
 	var b bytes.Buffer
 	var errs []error
 	b.WriteString(`{"success":`)

@@ -1,18 +1,8 @@
 package primary
 
 import (
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 )
-
-// Envelope is the result of a call as MCP clients, graphs and threads read it.
-// Error is set exactly when Success is false.
-type Envelope struct {
-	Success  bool          `json:"success"`
-	Error    *diag.Failure `json:"error,omitempty"`
-	Metadata *Metadata     `json:"metadata,omitempty"`
-	Data     any           `json:"data,omitempty"`
-}
 
 // Metadata describes one execution.
 type Metadata struct {
