@@ -135,7 +135,7 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 		return err
 	}
 	c.UI.Note("key %s, valid until %s", k.Fingerprint, k.NotAfter.Format("2006-01-02"))
-	c.UI.Note("Move %s to a place offline: whoever has it can end this key.", k.Revocation)
+	c.UI.Note("Keep %s offline: anybody who has it can revoke this key.", k.Revocation)
 	return nil
 }
 
@@ -148,7 +148,7 @@ func initProject(dir string) ([]string, error) {
 	for _, k := range []string{"", "directives", "tools", "knowledge", "config"} {
 		p := filepath.Join(dir, space.Dir, k)
 		if fi, err := os.Lstat(p); err == nil && fi.Mode()&os.ModeSymlink != 0 {
-			return nil, diag.New(diag.PathEscape, "making a project: %s is a link", p).WithHint("replace the link by the folder itself")
+			return nil, diag.New(diag.PathEscape, "making a project: %s is a link", p)
 		}
 		if k == "" {
 			continue // made with the first folder in it

@@ -72,8 +72,8 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system string) ([]string, e
 	if name == ".gitlab/rye.yml" {
 		c.UI.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
 	}
-	c.UI.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that may vouch for this project (rye key list --json);", system)
-	c.UI.Note("their documents belong into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
+	c.UI.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that are trusted for this project (rye key list --json);", system)
+	c.UI.Note("their documents go into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
 	rel, err := filepath.Rel(c.Base, file)
 	if err != nil {
 		return []string{file}, nil

@@ -12,9 +12,8 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 )
 
-// writeClient writes the file of the project that makes a client start rye
-// serve. A file that is there stays, and one outside the project is the
-// person's own: then it says what to add.
+// writeClient writes the project's file that makes a client start rye serve. If the
+// file exists, or is outside the project, it prints the lines to add.
 func writeClient(c *cli.Call, name string) ([]string, error) {
 	at := *c
 	at.Named = "" // the file is shared with others, whose folders are elsewhere

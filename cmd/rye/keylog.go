@@ -65,7 +65,7 @@ func showCheckedLog(u *cli.UI, rep *auditlog.Report) {
 		u.Finding(f)
 	}
 	if rep.Err() == nil {
-		u.Out("%s recorded, the chain holds", plural(rep.Total, "signature"))
+		u.Out("%s recorded, the chain is valid", plural(rep.Total, "signature"))
 	}
 }
 
@@ -75,7 +75,7 @@ func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
 		t.Add(strconv.FormatInt(e.Seq, 10), e.Time, e.Surface, e.Use, loggedName(e), e.Space, e.Key[:shortKey], e.Project)
 	}
 	if rep.Total == 0 {
-		u.Note("Nothing was signed here yet.")
+		u.Note("No signatures yet.")
 	} else {
 		u.Table(t)
 	}
@@ -83,7 +83,7 @@ func showSignatureLog(u *cli.UI, rep *auditlog.Report) {
 		u.Note("The newest %d of %d; --limit 0 shows all.", n, rep.Total)
 	}
 	if rep.Err() != nil {
-		u.Warn("the log was changed after it was written: rye key log --check tells where")
+		u.Warn("the log was changed after it was written: rye key log --check shows where")
 	}
 }
 

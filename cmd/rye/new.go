@@ -115,7 +115,7 @@ func free(ctx context.Context, h *project.Project, ref item.Ref) error {
 	}
 	for _, e := range entries {
 		if e.Root == root {
-			return diag.New(diag.AmbiguousItem, "writing %s: %s exists", ref, root.Display(e.Rel)).WithHint("choose another id")
+			return diag.New(diag.AmbiguousItem, "writing %s: %s exists", ref, root.Display(e.Rel)).WithReason("id_taken")
 		}
 	}
 	return nil

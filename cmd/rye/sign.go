@@ -116,11 +116,11 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 		cli.FillFixes(r.Findings)
 		fs = append(fs, r.Findings...)
 		if r.Status == primary.Stale {
-			f := diag.Errorf(diag.Drift, 0, 0, "%s is not signed as it stands", r.Path)
-			f.Fix = "rye sign " + r.Path
+			f := diag.Errorf(diag.Drift, 0, 0, "the current content of %s is not signed", r.Path).WithReason("sign")
 			if o.upgrade {
-				f.Message, f.Fix = r.Path+" would be upgraded", "rye sign --upgrade REF"
+				f = diag.Errorf(diag.Drift, 0, 0, "%s would be upgraded", r.Path).WithReason("upgrade")
 			}
+			f.Facts = map[string]any{"file": r.Path}
 			fs = append(fs, f)
 		}
 	}

@@ -13,8 +13,7 @@ import (
 // runSignStaged is rye sign --staged.
 func runSignStaged(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if len(c.Args) > 0 {
-		return diag.New(diag.Usage, "reading arguments: --staged signs all that is staged, and %q is named besides", c.Args[0]).
-			WithHint("give either")
+		return diag.New(diag.Usage, "reading arguments: --staged signs all staged items and takes no arguments, not %q", c.Args[0])
 	}
 	git, err := gitcmd.New(gitcmd.Params{Dir: c.Base, Cwd: c.Dir, Environ: c.Environ()})
 	if err != nil {

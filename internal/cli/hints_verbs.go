@@ -5,6 +5,9 @@ import "github.com/ryeos/rye/diag"
 // verbHints are the hints of the commands themselves.
 func verbHints() map[situation]string {
 	return map[situation]string{
+		{diag.AmbiguousItem, "id_taken"}:      "choose another id",
+		{diag.Drift, "sign"}:                  "rye sign {file}",
+		{diag.Drift, "upgrade"}:               "rye sign --upgrade {file}",
 		{diag.AuthRequired, "new_passphrase"}: "set {variable}, or write --no-passphrase if the file is protected otherwise",
 		{diag.Expired, "document"}:            "ask the owner for a new document",
 		{diag.ItemNotFound, "trust_list"}:     "rye trust list",
