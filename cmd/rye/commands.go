@@ -2,8 +2,8 @@ package main
 
 import "github.com/ryeos/rye/internal/cli"
 
-// commands is the table of verbs, in the order of the help text. A verb is one
-// file with a constructor; adding it here is all it takes.
+// commands returns the table of verbs, in the order of the help text. A new verb
+// needs a file with a constructor and a row here.
 func commands() []*cli.Command {
 	return []*cli.Command{
 		initCommand(),

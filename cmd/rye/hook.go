@@ -19,10 +19,10 @@ import (
 func hookCommand() *cli.Command {
 	return &cli.Command{
 		Name: "hook", Group: "Items",
-		Usage: "sign what is committed, verify what is pushed",
-		Long: `The hooks sign the items of a commit in git's index and verify what a push would
-publish. git runs none of them for cherry-pick, rebase, am and revert, nor with
---no-verify: rye verify in CI is the gate, the hooks are a convenience.`,
+		Usage: "sign items at a commit, verify them at a push",
+		Long: `The hooks sign the staged items of a commit in git's index, and verify the revisions
+that a push would publish. git does not run them for cherry-pick, rebase, am and
+revert, or with --no-verify: run rye verify in CI as well.`,
 		Subs: []*cli.Command{hookInstallCommand(), hookUninstallCommand(), hookRunCommand()},
 	}
 }
@@ -34,14 +34,15 @@ func hookInstallCommand() *cli.Command {
 	var o hookInstallOptions
 	return &cli.Command{
 		Name: "install", Usage: "install the git hooks of this repository",
-		Long: `Installs pre-commit, pre-merge-commit and pre-push where git looks for them, also
-with core.hooksPath and in linked work trees. A hook that is there already is kept
-and runs first. --print shows what to write for another manager of hooks: pre-commit,
-lefthook or husky.`,
+		Long: `Installs pre-commit, pre-merge-commit and pre-push in git's hook directory, also with
+core.hooksPath and in linked work trees. An existing hook is kept and runs first. To
+use another hook manager, --print shows its settings.`,
 		Examples: []string{"rye hook install", "rye hook install --print lefthook"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
-		Flags:    []cli.Flag{cli.String(&o.print, "print", "print the settings for `MANAGER` and install nothing")},
-		Run:      func(ctx context.Context, c *cli.Call) error { return runHookInstall(ctx, c, &o) },
+		Flags: []cli.Flag{
+			cli.String(&o.print, "print", "print settings for `MANAGER`: pre-commit, lefthook or husky").OneOf(hookManagers()...),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error { return runHookInstall(ctx, c, &o) },
 	}
 }
 
@@ -82,13 +83,6 @@ func showHooks(c *cli.Call, done []githook.Installed) {
 func hookManagers() []string { return []string{"pre-commit", "lefthook", "husky"} }
 
 func printHook(c *cli.Call, manager string) error {
-	if !slices.Contains(hookManagers(), manager) {
-		e := diag.New(diag.Usage, "reading flag --print: %q is none of %s", manager, strings.Join(hookManagers(), ", "))
-		if near := cli.Nearest(manager, hookManagers()); near != "" {
-			return e.WithHint("did you mean %s?", near)
-		}
-		return e
-	}
 	b, err := templates.ReadFile("templates/hook-" + manager + ".txt")
 	if err != nil {
 		return err
@@ -97,12 +91,12 @@ func printHook(c *cli.Call, manager string) error {
 	return c.UI.Show(map[string]string{"manager": manager, "text": text}, func() { c.UI.Text(text) })
 }
 
-// releaseVersion returns the version of this build, or otherwise for a build
-// that is no release.
-func releaseVersion(otherwise string) string {
+// releaseVersion returns the version of this build, or fallback if the build is not
+// a release.
+func releaseVersion(fallback string) string {
 	v := cli.ReadVersion().Version
 	if !strings.HasPrefix(v, "v") || strings.ContainsAny(v, "-+") {
-		return otherwise
+		return fallback
 	}
 	return v
 }
@@ -110,7 +104,7 @@ func releaseVersion(otherwise string) string {
 func hookUninstallCommand() *cli.Command {
 	return &cli.Command{
 		Name: "uninstall", Usage: "remove the git hooks that rye installed",
-		Long:     `Removes the hooks of rye hook install and puts back what stood there before.`,
+		Long:     `Removes the hooks of rye hook install and restores the previous ones.`,
 		Examples: []string{"rye hook uninstall"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -129,10 +123,10 @@ func hookUninstallCommand() *cli.Command {
 
 func hookRunCommand() *cli.Command {
 	return &cli.Command{
-		Name: "run", Usage: "do the work of one hook; git calls this", Args: "HOOK [ARG…]",
-		Long: `pre-commit and pre-merge-commit sign the staged items, as rye sign --staged does;
-pre-push verifies each revision that would be pushed. Without a terminal and without
-an agent that holds the key nobody is asked: the commit fails and says what to do.`,
+		Name: "run", Usage: "run one hook; git calls this", Args: "HOOK [ARG…]",
+		Long: `pre-commit and pre-merge-commit sign the staged items, as rye sign --staged does.
+pre-push verifies each revision that would be pushed. If the key needs a passphrase
+and there is neither a terminal nor a key agent, the commit fails.`,
 		Examples: []string{"rye hook run pre-commit"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.ValidationFailed, diag.PolicyDenied, diag.HashMismatch, diag.Unsigned},
 		Run:      runHook,
@@ -143,22 +137,21 @@ an agent that holds the key nobody is asked: the commit fails and says what to d
 func runHook(ctx context.Context, c *cli.Call) error {
 	switch name := c.Arg(0); name {
 	case "pre-commit", "pre-merge-commit":
-		return atTerminal(c, func(c *cli.Call) error { return hookCommit(ctx, c) })
+		return withTerminal(c, func(c *cli.Call) error { return hookCommit(ctx, c) })
 	case "pre-push":
 		return hookPush(ctx, c)
 	default:
 		e := diag.New(diag.Usage, "running hook %q: the hooks are %s", name, strings.Join(githook.Names(), ", "))
 		if near := cli.Nearest(name, githook.Names()); near != "" {
-			return e.WithHint("did you mean %s?", near)
+			return e.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return e
 	}
 }
 
-// atTerminal lets do ask at the terminal of the person who runs git: git gives
-// its hooks no input of their own. GIT_TERMINAL_PROMPT=0 says that nobody is
-// there, as it does to git.
-func atTerminal(c *cli.Call, do func(*cli.Call) error) error {
+// withTerminal calls do with the terminal as its input, because git runs its hooks
+// without one. GIT_TERMINAL_PROMPT=0 forbids questions, as it does for git.
+func withTerminal(c *cli.Call, do func(*cli.Call) error) error {
 	if c.Isatty(c.Stdin) || c.Getenv("GIT_TERMINAL_PROMPT") == "0" {
 		return do(c)
 	}
@@ -173,8 +166,8 @@ func atTerminal(c *cli.Call, do func(*cli.Call) error) error {
 	return do(&asked)
 }
 
-// hookCommit signs what is staged and says so on stderr; it is silent when
-// there is nothing to do.
+// hookCommit signs the staged items and prints each one to stderr. It prints
+// nothing if there is nothing to sign.
 func hookCommit(ctx context.Context, c *cli.Call) error {
 	git, err := gitcmd.New(gitcmd.Params{Dir: c.Dir, Cwd: c.Dir, Environ: c.Environ()})
 	if err != nil {
@@ -198,17 +191,18 @@ func hookCommit(ctx context.Context, c *cli.Call) error {
 	return nil
 }
 
-// pushed are the revisions that a push sends: git tells them on stdin, the
-// manager pre-commit in its environment.
-func pushed(c *cli.Call) ([]string, error) {
+// pushedRevisions returns the revisions that a push sends. git writes them to
+// stdin; the hook manager pre-commit sets an environment variable.
+func pushedRevisions(c *cli.Call) ([]string, error) {
 	var revs []string
 	lines := bufio.NewScanner(c.Stdin)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text()) // local ref, local id, remote ref, remote id
 		if len(words) != 4 {
-			return nil, diag.New(diag.Usage, "reading what is pushed: %q is no line of git's", lines.Text()).WithHint("git runs this hook")
+			return nil, diag.New(diag.Usage, "reading the pushed revisions: %q is not a line of git's pre-push protocol", lines.Text())
 		}
-		if strings.Trim(words[1], "0") != "" && !slices.Contains(revs, words[1]) { // zeros delete
+		// An id of zeros deletes the remote ref.
+		if strings.Trim(words[1], "0") != "" && !slices.Contains(revs, words[1]) {
 			revs = append(revs, words[1])
 		}
 	}
@@ -220,9 +214,9 @@ func pushed(c *cli.Call) ([]string, error) {
 
 func hookPush(ctx context.Context, c *cli.Call) error {
 	if c.Isatty(c.Stdin) {
-		return diag.New(diag.Usage, "running hook pre-push: git tells on stdin what is pushed").WithHint("to verify a revision: rye verify --rev REV")
+		return diag.New(diag.Usage, "running hook pre-push: stdin is a terminal, not the list of revisions that git writes").WithReason("hook_by_hand")
 	}
-	revs, err := pushed(c)
+	revs, err := pushedRevisions(c)
 	if err != nil || len(revs) == 0 {
 		return err
 	}
@@ -245,7 +239,7 @@ func hookPush(ctx context.Context, c *cli.Call) error {
 func verifyPushed(ctx context.Context, c *cli.Call, h *project.Project, repo *gitcmd.Repo, rev string) error {
 	tree, err := repo.Resolve(ctx, rev)
 	if diag.CodeOf(err) == diag.VersionNotFound {
-		return nil // a tag of something that is no tree holds no items
+		return nil // a tag of a blob contains no items
 	}
 	if err != nil {
 		return err
@@ -273,6 +267,6 @@ func verifyPushed(ctx context.Context, c *cli.Call, h *project.Project, repo *gi
 		c.UI.Note("rye: %s: %s", rev[:min(len(rev), 12)], walkSummary(r))
 		return nil
 	}
-	c.UI.Note("rye: %s would be pushed and does not verify:", rev[:min(len(rev), 12)])
+	c.UI.Note("rye: %s would be pushed, but does not verify:", rev[:min(len(rev), 12)])
 	return verified(c, r)
 }

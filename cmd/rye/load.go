@@ -21,10 +21,11 @@ func loadCommand() *cli.Command {
 	return &cli.Command{
 		Name: "load", Group: "Items",
 		Usage: "print a verified item, or copy it into your space", Args: "KIND|REF|PATH [ID]",
-		Long: `Prints the item's text. --to copies it, byte for byte, to the same id in the project
-or user space, where you can edit it; the copy shadows the original. The signature of
-a system item is valid for the original only: sign its copy before you use it, and
-every copy that you change.`,
+		Long: `Prints the text of the item. With --to, copies it unchanged to the same id in the
+project or user space, where you can edit it. The copy shadows the original.
+
+Sign a copy again after you change it. The copy of a system item needs your
+signature before its first use: its own signature is valid in the system space only.`,
 		Examples: []string{"rye load knowledge rye/core/trust-model", "rye load tool:rye/core/runtimes/bash_runtime --to project"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.HashMismatch, diag.KeyUnknown, diag.AmbiguousItem},
 		Flags: []cli.Flag{
@@ -43,7 +44,7 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.to != "" { // an impossible target is reported before the item is read
+	if o.to != "" { // report an impossible target before reading the item
 		if _, err := h.Verbs.Target(o.to); err != nil {
 			return err
 		}
@@ -67,7 +68,7 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	return c.UI.Show(map[string]any{"ref": ref.String(), "from": it.Path(), "to": file}, func() {
 		c.UI.Out("copied %s to %s", it.Path(), file)
 		if it.Root.Embedded() {
-			c.UI.Note("Its signature is valid in the system space only; sign the copy with rye sign %s.", ref)
+			c.UI.Note("its signature is valid in the system space only: rye sign %s", ref)
 		}
 	})
 }

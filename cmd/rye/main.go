@@ -1,8 +1,8 @@
-// Command rye is the command line: it turns words into calls of the rooms,
-// and their answers and errors into text, JSON and an exit status.
+// Command rye is the command line: one file per verb, with its flags, its call of
+// the libraries, and the text and JSON of its result.
 //
-// It decides nothing about items, trust or execution; it is not a library, and
-// no other package may import it.
+// It makes no decision about items, trust or execution, and no other package may
+// import it.
 package main
 
 import (
@@ -26,16 +26,16 @@ func main() {
 
 // runMain returns the exit status of one run of the program.
 func runMain(ctx context.Context, w *cli.World) int {
-	// Standard tools start as applets of this binary. They come first, because
-	// every tool call pays for what happens before them.
+	// Applets are dispatched before the command line is read, because every call of
+	// a standard tool starts one and pays for the work before it.
 	if len(w.Args) > 1 && w.Args[0] == "applet" {
 		return runApplet(ctx, w)
 	}
 	return cli.Run(ctx, w)
 }
 
-// runApplet runs an applet. A caller that goes away must not end it by SIGPIPE:
-// the processes that it started would stay.
+// runApplet runs an applet. SIGPIPE is caught: if it ended the applet when the
+// caller exits, the processes that the applet started would remain.
 func runApplet(ctx context.Context, w *cli.World) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	return applet.Run(ctx, w.Args[1], applet.Params{
@@ -43,7 +43,7 @@ func runApplet(ctx context.Context, w *cli.World) int {
 	})
 }
 
-// hostWorld returns the world of this process.
+// hostWorld returns the streams, environment and clock of this process.
 func hostWorld() *cli.World {
 	self, _ := os.Executable()
 	dir, _ := os.Getwd()

@@ -32,14 +32,13 @@ func runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Group: "Items",
 		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
-		Long: `A tool runs if trusted keys signed it, its runtime and its primitive. NAME=VALUE is
-converted to the type that the tool's schema declares; NAME:=JSON is JSON. The result
-goes to stdout, the tool's own messages go to stderr. --dry-run verifies and validates
-everything and starts nothing. Runs have no sandbox yet, and their results state that.
+		Long: `Runs a tool if trusted keys signed it, its runtime and its primitive. The result goes
+to stdout, the tool's messages to stderr. NAME=VALUE is converted to the type in the
+tool's schema; NAME:=JSON is read as JSON. Runs have no sandbox yet; results state this.
 
-A directive is prepared with --print: its inputs are checked and filled in, for the
-person or agent that follows it. A tool in rye.lock runs only with the locked chain;
---locked, the default in CI, refuses every item that is not in the lock.`,
+A tool in rye.lock runs only with the locked chain. --locked refuses every item that
+is not in the lock. A directive needs --print: rye validates and fills in its inputs,
+and a person or an agent then follows the text.`,
 		Examples: []string{
 			"rye run tool demo/hello name=world",
 			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
@@ -50,9 +49,9 @@ person or agent that follows it. A tool in rye.lock runs only with the locked ch
 			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied, diag.LockMismatch, diag.LockStale, diag.LockMissing},
 		Flags: []cli.Flag{
 			cli.String(&o.params, "params", "parameters as `JSON`, @FILE, or - for stdin"),
-			cli.Bool(&o.dryRun, "dry-run", "verify and validate, start nothing"),
+			cli.Bool(&o.dryRun, "dry-run", "verify and validate, but start nothing"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
-			cli.Bool(&o.print, "print", "print the prepared directive"),
+			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
 		},
 		Complete: completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error { return runRun(ctx, c, &o) },
@@ -60,8 +59,8 @@ person or agent that follows it. A tool in rye.lock runs only with the locked ch
 }
 
 func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
-	// The work before the tool starts takes milliseconds and a few megabytes:
-	// collecting them would take longer than it saves.
+	// The work before the tool starts takes milliseconds and a few megabytes.
+	// Collecting garbage then costs more time than the memory is worth.
 	debug.SetGCPercent(400)
 	e := envOf(c)
 	e.Locked = o.locked
@@ -84,12 +83,12 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	switch ref.Kind {
 	case item.Tool:
 		if o.print {
-			return diag.New(diag.Usage, "running %s: --print is for directives", ref)
+			return diag.New(diag.Usage, "running %s: --print applies to directives only", ref)
 		}
 		return runTool(ctx, c, h, req)
 	case item.Directive:
 		if !o.print && !o.dryRun {
-			return diag.New(diag.Usage, "running %s: following a directive with a model is not part of this version", ref).WithReason("print")
+			return diag.New(diag.Usage, "running %s: this version cannot follow a directive with a model", ref).WithReason("print")
 		}
 		return runDirective(ctx, c, h, req)
 	}
@@ -129,7 +128,7 @@ const maxParams = 16 << 20
 func readBounded(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxParams+1))
 	if len(b) > maxParams {
-		return nil, diag.New(diag.TooLarge, "they have more than %d bytes", maxParams)
+		return nil, diag.New(diag.TooLarge, "more than %d bytes", maxParams)
 	}
 	return b, err
 }
@@ -142,7 +141,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	run, err := h.Verbs.Tool(ctx, req)
 	live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
-		c.UI.Note("only an agent's key has signed %s: review it, then run rye sign %s", req.Ref, req.Ref)
+		c.UI.Note("only an agent's key has signed %s: review it, then rye sign %s", req.Ref, req.Ref)
 	}
 	if run.Result != nil {
 		sb := run.Result.Sandbox
@@ -151,11 +150,11 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		showDropped(c.UI, "stderr", run.Result.Dropped.Stderr)
 	}
 	if c.UI.AsJSON {
-		return showAnswer(c.UI, run, err)
+		return showEnvelope(c.UI, run, err)
 	}
 	if err != nil {
 		if run.Result != nil {
-			showToolText(c.UI, run.Result.Data) // its output before the failure
+			showToolText(c.UI, run.Result.Data) // the output before the failure
 		}
 		return err
 	}
@@ -187,8 +186,8 @@ type runMetadata struct {
 	*primary.Metadata
 }
 
-// showAnswer prints the envelope of a run, failed ones with their error.
-func showAnswer(u *cli.UI, run *primary.Run, err error) error {
+// showEnvelope prints the JSON envelope of a run, with the error of a failed one.
+func showEnvelope(u *cli.UI, run *primary.Run, err error) error {
 	doc := diag.Envelope{Success: err == nil, Metadata: runMetadata{u.Command, run.Metadata}}
 	if err == nil {
 		doc.Data = run.Data
@@ -201,8 +200,8 @@ func showAnswer(u *cli.UI, run *primary.Run, err error) error {
 	return cli.Shown(err, nil)
 }
 
-// showToolResult prints what a tool gave: the text of {stdout} or {output} alone,
-// else the object as JSON.
+// showToolResult prints the result of a tool: the text of {stdout} or {output}, or
+// any other object as JSON.
 func showToolResult(u *cli.UI, data map[string]any) {
 	if showToolText(u, data) {
 		return
@@ -214,7 +213,7 @@ func showToolResult(u *cli.UI, data map[string]any) {
 	u.Raw(string(b))
 }
 
-// showToolText prints a result that is a text, and reports whether it was one.
+// showToolText prints a result that is a text, and reports whether it is one.
 func showToolText(u *cli.UI, data map[string]any) bool {
 	s, ok := data["stdout"].(string)
 	if !ok || len(data) > 1 {
@@ -231,15 +230,15 @@ func showToolText(u *cli.UI, data map[string]any) bool {
 
 func showDryRun(u *cli.UI, run *primary.Run) {
 	p := run.Plan
-	u.Out("%s would run, nothing was started", run.Metadata.Ref)
+	u.Out("%s would run; nothing started", run.Metadata.Ref)
 	t := &cli.Table{}
 	if p.Native != nil {
-		t.Add("program", "none: "+p.Chain.Primitive().Ref.ID+" works in this process")
+		t.Add("program", "none: "+p.Chain.Primitive().Ref.ID+" runs in this process")
 		addConfig(t, p.Native.Config)
 	} else {
 		t.Add("program", p.Program)
 		t.Add("arguments", argumentLine(p.Argv[1:]))
-		t.Add("folder", p.Dir)
+		t.Add("directory", p.Dir)
 	}
 	t.Add("timeout", p.Timeout.String())
 	for _, in := range p.Interpreters {
@@ -258,7 +257,8 @@ func showDryRun(u *cli.UI, run *primary.Run) {
 	showChain(u, run.Metadata.Chain)
 }
 
-// addConfig shows what a primitive of this process was told, key by key.
+// addConfig adds the configuration of a primitive that runs in this process, one
+// row per key.
 func addConfig(t *cli.Table, config map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(config)) {
 		b, _ := jsonx.Marshal(config[key])
@@ -266,8 +266,8 @@ func addConfig(t *cli.Table, config map[string]any) {
 	}
 }
 
-// argumentLine shows where each argument begins and ends: what somebody reads
-// before consenting must not be another command than it looks.
+// argumentLine joins arguments and quotes each one that contains spaces, so that a
+// user who reads a command before accepting it sees its real arguments.
 func argumentLine(argv []string) string {
 	out := make([]string, len(argv))
 	for i, a := range argv {
@@ -307,7 +307,7 @@ func showDirective(u *cli.UI, p *primary.Prepared) {
 	}
 }
 
-// runText prints knowledge, and every other kind that has nothing to run.
+// runText prints knowledge, and items of every other kind that does not run.
 func runText(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	it, err := h.Verbs.Text(ctx, req)
 	if err != nil {

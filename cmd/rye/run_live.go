@@ -8,9 +8,8 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// liveLine is one line at the terminal that shows what a tool does: the last
-// line of a command whose output is the result. It is gone when the result
-// comes. Off a terminal it is silent.
+// liveLine shows, at a terminal, the last line that a running tool printed. It is
+// erased before the result is printed. Without a terminal it prints nothing.
 type liveLine struct {
 	ui    *cli.UI
 	on    bool
@@ -21,7 +20,7 @@ func newLiveLine(c *cli.Call) *liveLine {
 	return &liveLine{ui: c.UI, on: newProgress(c).on}
 }
 
-// line shows a line of a tool: what it wrote to stderr stays.
+// line shows a line of a tool. A line of stderr stays on the screen.
 func (l *liveLine) line(s proc.Stream, line []byte) {
 	switch {
 	case s == proc.Stderr:
@@ -40,7 +39,7 @@ func (l *liveLine) draw(text string) {
 	l.drawn = true
 }
 
-// clear takes the line away.
+// clear erases the line.
 func (l *liveLine) clear() {
 	if l.drawn {
 		fmt.Fprint(l.ui.Stderr, "\r\x1b[K")

@@ -85,7 +85,7 @@ func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
 	row("tool type", v.ToolType)
 	row("executor", it.Meta.ExecutorID)
 	if v.Fallback {
-		row("parse", "fallback: read line by line, for the file does not parse")
+		row("parse", "fallback: read line by line, because the file has a syntax error")
 	}
 	row("trust", trustLine(it))
 	row("digest", v.Digest.String())
@@ -101,7 +101,7 @@ func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
 	for _, out := range it.Meta.Outputs {
 		row("output", inputLine(out))
 	}
-	for _, p := range parameters(it) {
+	for _, p := range parameterLines(it) {
 		row("parameter", p)
 	}
 	u.Table(t)
@@ -121,8 +121,8 @@ func inputLine(in item.Input) string {
 	return s + ") " + in.Description
 }
 
-// parameters renders the properties of a tool's schema, one a line.
-func parameters(it *resolve.Item) []string {
+// parameterLines renders the properties of a tool's schema, one per line.
+func parameterLines(it *resolve.Item) []string {
 	s, err := exec.Schema(it)
 	if err != nil || s == nil {
 		return nil
@@ -146,7 +146,8 @@ func parameters(it *resolve.Item) []string {
 	return out
 }
 
-// trustLine says in one line who vouches for an item, or why nobody does.
+// trustLine states the trusted signer of an item, or why its signature is not
+// trusted.
 func trustLine(it *resolve.Item) string {
 	v := it.Verdict
 	if !v.OK() {
@@ -166,10 +167,10 @@ func signerOf(it *resolve.Item) string {
 func chainCommand() *cli.Command {
 	return &cli.Command{
 		Name: "chain", Group: "Items",
-		Usage: "print what executes a tool, down to the primitive", Args: "KIND|REF|PATH [ID]",
-		Long: `Every element is resolved, verified and validated as a run would do it. All
-findings are shown, and the interpreter when it is a program of the project; -v
-and --json show every one.`,
+		Usage: "print the chain of a tool: runtimes and primitive", Args: "KIND|REF|PATH [ID]",
+		Long: `Every element is resolved, verified and validated as for a run, and all findings
+are shown. An interpreter is shown if it is a program of the project; -v and --json
+show all interpreters.`,
 		Examples: []string{"rye chain tool rye/bash/bash", "rye chain demo/hello --json"},
 		Codes:    []diag.Code{diag.ToolNotFound, diag.ExecutorNotFound, diag.CircularDependency, diag.ChainTooDeep, diag.HashMismatch, diag.KeyUnknown},
 		Complete: completeItem(item.Tool),
@@ -187,7 +188,7 @@ func runChain(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	if ref.Kind != item.Tool {
-		return diag.New(diag.Usage, "printing the chain of %s: only tools have one", ref)
+		return diag.New(diag.Usage, "printing the chain of %s: only tools have a chain", ref)
 	}
 	chain, err := h.Executor.Chain(ctx, ref)
 	if chain == nil {
@@ -211,19 +212,19 @@ func runChain(ctx context.Context, c *cli.Call) error {
 	})
 }
 
-// showPrograms lists what interprets a tool: programs of the project always, those
-// of the machine when asked for more.
+// showPrograms lists the interpreters of a tool. Those of the machine are shown
+// with -v only, because they need no consent.
 func showPrograms(u *cli.UI, programs []exec.Interpreter) {
 	for _, in := range programs {
 		switch {
 		case in.Missing != "":
 			u.Out("interpreter %s is not installed", in.Missing)
 		case in.Refused != "":
-			u.Out("interpreter %s  of the project, refused: %s", in.Path, in.Refused)
+			u.Out("interpreter %s  in the project, refused: %s", in.Path, in.Refused)
 		case in.Local:
-			u.Out("interpreter %s  of the project, by your consent to %s", in.Path, in.Digest)
+			u.Out("interpreter %s  in the project, you trust %s", in.Path, in.Digest)
 		case u.Detailed:
-			u.Out("interpreter %s  of this machine", in.Path)
+			u.Out("interpreter %s  on this machine", in.Path)
 		}
 	}
 }
@@ -235,11 +236,11 @@ func showChain(u *cli.UI, elements []primary.Element) {
 		if i > 0 {
 			arrow = "->"
 		}
-		who := e.Owner
+		signer := e.Owner
 		if e.Status != "trusted" {
-			who = string(e.Status)
+			signer = string(e.Status)
 		}
-		t.Add(arrow, e.Ref, e.Space, e.Version, e.Digest.String()[:19], who)
+		t.Add(arrow, e.Ref, e.Space, e.Version, e.Digest.String()[:19], signer)
 	}
 	u.Table(t)
 }

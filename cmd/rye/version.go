@@ -13,8 +13,8 @@ func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "version", Group: "About rye",
 		Usage: "print the version of rye",
-		Long: `The version, the Go release and the platform come from the build itself. The
-system bundle is the set of items inside the binary; its digest names them.`,
+		Long: `Prints the version, the Go release and the platform of this build, and the digest of
+the system bundle, which is the set of items inside the binary.`,
 		Examples: []string{"rye version", "rye version --json"},
 		Run:      runVersion,
 	}
@@ -31,7 +31,7 @@ func runVersion(_ context.Context, c *cli.Call) error {
 	})
 }
 
-// systemBundle returns the digest of the embedded manifest, "" without one.
+// systemBundle returns the digest of the embedded manifest, or "" if there is none.
 func systemBundle(stdlib fs.FS) string {
 	if stdlib == nil {
 		return ""
