@@ -118,7 +118,7 @@ func TestInlineAndDetachedTogether(t *testing.T) {
 	_, err = VerifyBoth([]byte(goldenTool), sig, s, sub, goldenKeys())
 	wantCode(t, "inline style, both", err, diag.SigMultiple)
 	_, err = VerifyBoth([]byte(goldenTool), []byte("junk"), s, sub, goldenKeys())
-	wantCode(t, "inline style, junk beside it", err, diag.SigMultiple)
+	wantCode(t, "inline style, junk next to it", err, diag.SigMultiple)
 	_, err = VerifyBoth([]byte(body), sig, s, sub, goldenKeys())
 	wantCode(t, "inline style, detached alone", err, diag.Unsigned)
 	_, err = VerifyBoth([]byte(goldenTool), sig, style(t, "bare"), sub, goldenKeys())

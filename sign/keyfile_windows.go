@@ -25,5 +25,5 @@ func openPrivate(path string) (*os.File, error) {
 	return f, nil
 }
 
-// checkKeyDir returns nil: mode bits do not show who may enter, see openPrivate.
+// checkKeyDir returns nil: mode bits do not show access rights here, see openPrivate.
 func checkKeyDir(string) error { return nil }

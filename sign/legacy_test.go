@@ -11,8 +11,8 @@ func oldLine(open, closer string) string {
 	return open + "rye:signed:2026-02-14T00:27:54Z:" + strings.Repeat("ab", 32) + ":" + strings.Repeat("A-_z", 21) + "AQ==:9fbfabe975fa5a7f" + closer
 }
 
-// SIG-6: the original wrote "#" into JavaScript and "<!--" into YAML. Readers
-// of these languages see blanks, and every place stays what it was.
+// SIG-6: the original wrote "#" into JavaScript and "<!--" into YAML. Parsers of
+// these languages see spaces, and all positions stay the same.
 func TestWithoutForeignLegacy(t *testing.T) {
 	hash, slash := oldLine("# ", ""), oldLine("// ", "")
 	html := oldLine("<!-- ", " -->")
@@ -54,7 +54,7 @@ func TestSignDropsForeignLegacy(t *testing.T) {
 	}
 	for _, line := range []string{oldLine("# ", " x"), oldLine("<!-- ", " --> x"), "# kiwi-mcp:validated:x import os", "<!-- kiwi-mcp:signed:x --> x", oldLine("# ", "\rx")} {
 		if _, _, err := Sign(context.Background(), []byte(line+"\nbody\n"), style(t, "#"), tool("a"), golden(), goldenTime()); err == nil {
-			t.Errorf("%q was dropped with what stands on it", line)
+			t.Errorf("%q was removed with its other content", line)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// junk is a signer that returns whatever it was told to (T21).
+// junk is a signer that returns the bytes that it has (T21).
 type junk struct {
 	pub ed25519.PublicKey
 	sig []byte

@@ -63,7 +63,7 @@ func TestAccept(t *testing.T) {
 	if set := s.ProjectSet(); set.State != trust.SetAccepted || !set.At.Equal(w.now) {
 		t.Errorf("set %+v", set)
 	}
-	if text := strings.Join(s.Explain(v, in), "\n"); !strings.Contains(text, "accepted by you with the project's trust set: holds") {
+	if text := strings.Join(s.Explain(v, in), "\n"); !strings.Contains(text, "accepted by you with the project's trust set: valid") {
 		t.Errorf("Explain hides the acceptance:\n%s", text)
 	}
 
@@ -191,7 +191,7 @@ func TestAcceptedRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs := w.load()
-	wantFinding(t, "others may write it", fs, diag.ConfigError, file, "others may write it")
+	wantFinding(t, "others may write it", fs, diag.ConfigError, file, "other accounts may write it")
 	wantCode(t, "others may write it", s.Verify(w.tool(key(3), "a/b", w.now)), diag.KeyUnknown)
 	_ = os.Remove(file)
 	target := w.write(t.TempDir(), "x", nil)
@@ -259,8 +259,8 @@ func TestT23AcceptShowsEscapes(t *testing.T) {
 	}
 }
 
-// Acceptance is all or nothing: after any change of the folder no key counts by
-// it, and with the folder as it was every key does.
+// After any change of the directory no key is trusted by the acceptance, and with
+// the accepted directory every key is.
 func TestAcceptIsAllOrNothing(t *testing.T) {
 	for seed := range uint64(30) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -307,7 +307,7 @@ func TestAcceptIsAllOrNothing(t *testing.T) {
 			w.revoke(w.project, key(99), doc.ReasonRetired, w.now)
 		}
 		if n := counting(); n != 0 {
-			t.Fatalf("seed %d: %d keys count after a change", seed, n)
+			t.Fatalf("seed %d: %d keys are trusted after a change", seed, n)
 		}
 		_ = os.Remove(filepath.Join(w.project, doc.FileName("key", fp(key(10+keys)))))
 		_ = os.Remove(filepath.Join(w.project, doc.FileName("revocation", fp(key(99)))))

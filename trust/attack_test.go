@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// An endorsement that lets a key sign does not let it name a successor, though
-// the key's own document wishes so.
+// An endorsement that permits a key to sign does not permit it to name a
+// successor, although the key's own document asks for it.
 func TestEndorsedKeyMayNotRotateUnlessEndorsedTo(t *testing.T) {
 	for _, tc := range []struct {
 		anchor, endorsed []string
@@ -62,7 +62,7 @@ func TestAcceptanceByAnotherAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs := w.load()
-	wantFinding(t, "an open folder", fs, diag.ConfigError, file, "its directory: others may write it")
+	wantFinding(t, "an open folder", fs, diag.ConfigError, file, "its directory: other accounts may write it")
 	wantCode(t, "an open folder", s.Verify(in), diag.KeyUnknown)
 	if err := os.Chmod(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
@@ -94,15 +94,15 @@ func TestT22ProjectBringsTooMuch(t *testing.T) {
 		t.Errorf("%d findings", len(fs))
 	}
 	if !slices.ContainsFunc(fs, func(f diag.Finding) bool { return f.Code == diag.TooLarge }) {
-		t.Errorf("nothing says that documents were passed over: %v", fs[:3])
+		t.Errorf("no finding about the documents that were not read: %v", fs[:3])
 	}
 	if _, err := trust.Accept(w.p, s.ProjectSet()); diag.CodeOf(err) != diag.ValidationFailed {
 		t.Errorf("accepted: %v", err)
 	}
 }
 
-// A project whose trust folder is a link into a folder of anchors gains no
-// anchor when somebody endorses in it.
+// If a project's trust directory is a link into a directory of anchors, an
+// endorsement in it does not add an anchor.
 func TestNoDocumentThroughALink(t *testing.T) {
 	w := newWorld(t)
 	name, keyDoc := w.document(key(3), "eve", everything)

@@ -85,7 +85,7 @@ func (b *basis) missingUse(use string) string {
 		switch {
 		case b.endorser == nil:
 		case !slices.Contains(b.grant.Scope.May, use):
-			return fmt.Sprintf("%s does not let it %s: %s", quoted(b.grant.Path), use, b.grant.Scope)
+			return fmt.Sprintf("%s does not permit it to %s: %s", quoted(b.grant.Path), use, b.grant.Scope)
 		case !b.endorser.bounds.may(use):
 			return fmt.Sprintf("key %s, which endorsed it in %s, may not %s itself", b.endorser.key.Short(), quoted(b.grant.Path), use)
 		}

@@ -43,7 +43,7 @@ func (b *builder) endorsed(d *permission, e, by *entry) bool {
 	case e.conflict || e.weak || e.embeddedOnly:
 		return false // reported with the key document
 	case by == nil || by.weak || by.embeddedOnly || by.public == nil || !slices.ContainsFunc(by.bases, (*basis).anchored):
-		why = "ignored: key " + d.Signer.Short() + ", which endorses here, is no anchor of yours"
+		why = "ignored: key " + d.Signer.Short() + ", which signed the endorsement, is not an anchor of yours"
 	default:
 		if err := d.SignedBy(by.public); err != nil {
 			why, code = err.Error(), doc.SignatureFinding(err).Code
@@ -56,7 +56,7 @@ func (b *builder) endorsed(d *permission, e, by *entry) bool {
 	}
 	b.report(d.Path, diag.Warnf(code, 1, 1, "%s", why))
 	if e != nil {
-		e.note(quoted(d.Path) + " does not count: " + why)
+		e.note(quoted(d.Path) + " is not used: " + why)
 	}
 	return false
 }
@@ -73,10 +73,10 @@ func (b *basis) endorsementValid(now time.Time) (ok bool, reason string) {
 		return false, fmt.Sprintf("%s is revoked (%s)", key, r.Reason)
 	}
 	if ok, why := b.prev.valid(now); !ok {
-		return false, key + " does not count: " + why
+		return false, key + " is not trusted: " + why
 	}
 	if code, why := b.prev.window(d.Signed, now); code != "" {
-		return false, key + " does not count: " + why
+		return false, key + " is not trusted: " + why
 	}
 	return true, ""
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// step is one line of Explain: the codes that name its failure, and what to
-// say when it passed.
+// step is one line of Explain: the codes of its failure, and the text if it
+// passed.
 type step struct {
 	number int
 	name   string
@@ -88,9 +88,9 @@ func (s *Store) explainWindow(v Verdict, _ Input) string {
 	return stamp(b.notBefore) + " to " + stamp(b.notAfter)
 }
 
-// Explain tells the story of a verdict that this store gave for this input:
-// every step in order, passed, failed or not reached, as lines that are safe to
-// print.
+// Explain returns the steps of a verdict of this store for this input: every step
+// in order, passed, failed or not reached, then everything that is known about
+// the key. The lines are safe to print.
 func (s *Store) Explain(v Verdict, in Input) []string {
 	out := []string{"1 containment: decided where the file was opened"}
 	failed := false
@@ -109,7 +109,7 @@ func (s *Store) Explain(v Verdict, in Input) []string {
 			out = append(out, head+"passed, "+st.detail(s, v, in))
 		}
 	}
-	out = append(out, s.story(v.Signer)...)
+	out = append(out, s.explainKey(v.Signer)...)
 	return append(out, s.conclusion(v))
 }
 

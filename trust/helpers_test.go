@@ -200,7 +200,7 @@ func wantFinding(t testing.TB, what string, fs []diag.Finding, code diag.Code, p
 func wantReason(t testing.TB, v trust.Verdict, text string) {
 	t.Helper()
 	if !strings.Contains(strings.Join(v.Reasons, "\n"), text) {
-		t.Errorf("no reason says %q: %q", text, v.Reasons)
+		t.Errorf("no reason contains %q: %q", text, v.Reasons)
 	}
 }
 

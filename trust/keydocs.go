@@ -35,14 +35,14 @@ func (b *builder) keyDocuments(tier Tier) {
 		case d.Weak != nil:
 			e.weak = true
 		case d.Invalid != nil || d.Signer != d.Fingerprint:
-			e.note(quoted(d.Path) + " does not count: it is not signed by its own key")
+			e.note(quoted(d.Path) + " is not used: it is not signed by its own key")
 		case e.embeddedOnly:
 			b.ignorePublic(d.Path)
 		case first != nil && first.Digest != d.Digest:
 			b.conflict(e, first, d)
 		case !d.Named:
 			seen[d.Fingerprint] = d
-			e.note(quoted(d.Path) + " does not count: its name is not the key's")
+			e.note(quoted(d.Path) + " is not used: its name is not the key's")
 		default:
 			seen[d.Fingerprint] = d
 			e.documents = append(e.documents, d)
@@ -52,7 +52,7 @@ func (b *builder) keyDocuments(tier Tier) {
 
 // ignorePublic warns about a document about a key whose private key is public.
 func (b *builder) ignorePublic(path string) {
-	b.report(path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: everybody holds the private half of this key, so a document about it says nothing"))
+	b.report(path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: the private key is public, so a document about this key proves nothing"))
 }
 
 // conflict refuses both documents, because it is not known which one is right.
@@ -61,9 +61,9 @@ func (b *builder) ignorePublic(path string) {
 func (b *builder) conflict(e *entry, first, second *keyDocument) {
 	e.documents = append(e.documents, second)
 	e.conflict = e.conflict || first.tier != TierProject
-	e.note("two different documents speak of it: " + quoted(first.Path) + " and " + quoted(second.Path))
+	e.note("two different documents are about it: " + quoted(first.Path) + " and " + quoted(second.Path))
 	for _, pair := range [][2]*keyDocument{{first, second}, {second, first}} {
-		f := diag.Errorf(diag.ValidationFailed, 1, 1, "%s is another document about the same key; neither counts", quoted(pair[1].Path))
+		f := diag.Errorf(diag.ValidationFailed, 1, 1, "%s is another document about the same key; neither is used", quoted(pair[1].Path))
 		b.report(pair[0].Path, f.WithReason("two_documents"))
 	}
 }
@@ -112,7 +112,7 @@ func (b *builder) userGrants(self bool) []*permission {
 }
 
 // narrowing collects every grant in the user's directory that can be read,
-// whoever signed it: if the own key behind a grant is removed, the scope of the
+// by any signer: if the own key behind a grant is removed, the scope of the
 // grant must still apply.
 func (b *builder) narrowing() {
 	for _, d := range b.docs.grants {
@@ -137,7 +137,7 @@ func (b *builder) ownKeys() {
 		}
 		if err := g.SignedBy(d.Public); err != nil {
 			b.report(g.Path, doc.SignatureFinding(err))
-			e.note(quoted(g.Path) + " does not count: its signature does not hold")
+			e.note(quoted(g.Path) + " is not used: its signature is not valid")
 			continue
 		}
 		e.grants = append(e.grants, g)
@@ -213,7 +213,7 @@ func (e *entry) hasDigest(digest item.Digest) bool {
 func (b *builder) notOwn(g *permission, e *entry) {
 	b.report(g.Path, diag.Errorf(diag.KeyUnknown, 1, 1, "the grant is signed by key %s, which is not a key of yours", g.Signer.Short()))
 	if e != nil {
-		e.note(quoted(g.Path) + " does not count: a key that is not yours signed it")
+		e.note(quoted(g.Path) + " is not used: a key that is not yours signed it")
 	}
 }
 
@@ -226,7 +226,7 @@ func (b *builder) orphan(g *permission, e *entry) {
 	if e != nil && len(e.documents) > 0 {
 		f = diag.Errorf(diag.HashMismatch, 1, 1, "the key document is not the one that was granted")
 		f = f.WithReason("granted_document", "document", quoted(e.documents[0].Path))
-		e.note(quoted(g.Path) + " does not count: the key document changed after it was granted")
+		e.note(quoted(g.Path) + " is not used: the key document changed after it was granted")
 	}
 	b.report(g.Path, f)
 }

@@ -74,8 +74,8 @@ func TestKeyStates(t *testing.T) {
 	}
 }
 
-// Each step of the order says that it failed, those before it passed, those
-// after it were not reached.
+// For each step that fails, the steps before it passed and those after it were
+// not reached.
 func TestExplain(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
@@ -151,7 +151,7 @@ func TestNamespaceShortCut(t *testing.T) {
 		for _, id := range []string{"a", "a/", "a/b", "a/b/c", "ab", "ab/c", "b/a", "a/b/", "", "/a", "a/x/b", "a//b"} {
 			sc := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{p}, May: []string{"sign"}}
 			if got, want := sc.Allows("tool", id, ""), glob.Match(p, id); got != want {
-				t.Errorf("namespace %q, id %q: %v, the pattern says %v", p, id, got, want)
+				t.Errorf("namespace %q, id %q: %v, the pattern gives %v", p, id, got, want)
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func (s *Store) earlier(v Verdict, in Input) Verdict {
 	v.Findings = []diag.Finding{f}
 	v = v.Refuse(diag.Legacy, reason)
 	for _, p := range old.Uncovered {
-		v.Reasons = append(v.Reasons, "it never covered "+hidden.Visible(p.What))
+		v.Reasons = append(v.Reasons, "it did not cover "+hidden.Visible(p.What))
 	}
 	return v
 }

@@ -35,8 +35,8 @@ func oldLine(seed byte, content string) string {
 	return "# rye:signed:2026-02-14T00:27:54Z:" + hash + ":" + base64.URLEncoding.EncodeToString(ed25519.Sign(priv, []byte(hash))) + ":" + legacy.Print(oldPEM(seed)) + "\n"
 }
 
-// SIG-4: an earlier signature that is good by its own rules is LEGACY all the
-// same, and the verdict says what those rules say.
+// SIG-4: an earlier signature that is valid by its own rules is LEGACY too, and
+// the verdict has the result of those rules.
 func TestLegacyVerdicts(t *testing.T) {
 	dir := t.TempDir()
 	for name, b := range map[string][]byte{
@@ -64,7 +64,7 @@ func TestLegacyVerdicts(t *testing.T) {
 	}{
 		{"good, PEM", oldLine(6, "x\n") + "x\n", "legacy-good", " signed", 1},
 		{"good, TOML", oldLine(7, "x\n") + "x\n", "legacy-good", " of l\\u{1b}eo signed", 1},
-		{"good, shebang", "#!/bin/sh\n" + oldLine(6, "x\n") + "x\n", "legacy-good", "never covered the first line, #!/bin/sh", 2},
+		{"good, shebang", "#!/bin/sh\n" + oldLine(6, "x\n") + "x\n", "legacy-good", "did not cover the first line, #!/bin/sh", 2},
 		{"good, CRLF", strings.ReplaceAll(oldLine(6, "x\n")+"x\n", "\n", "\r\n"), "legacy-good", "signed", 1},
 		{"good, lone CR behind a shebang", "#!/bin/sh\r" + strings.ReplaceAll(oldLine(6, "x\n")+"x\n", "\n", "\r"), "legacy-good", "signed", 2},
 		{"altered", oldLine(6, "x\n") + "y\n", "legacy-altered", "changed", 1},

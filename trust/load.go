@@ -151,7 +151,7 @@ func fileNames(tier Tier, dir string, exts ...string) ([]string, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		return nil, diag.New(diag.NotRegular, "it is not a folder")
+		return nil, diag.New(diag.NotRegular, "it is not a directory")
 	}
 	if err := private(tier, info); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func fileNames(tier Tier, dir string, exts ...string) ([]string, error) {
 		}
 	}
 	if len(names) > MaxDocuments {
-		return nil, diag.New(diag.TooLarge, "it holds %d documents, at most %d are read", len(names), MaxDocuments)
+		return nil, diag.New(diag.TooLarge, "it has %d documents, at most %d are read", len(names), MaxDocuments)
 	}
 	return names, nil
 }

@@ -63,7 +63,7 @@ func TestT9ProjectTrustsItself(t *testing.T) {
 	s, _ := w.load()
 	v := s.Verify(in)
 	wantCode(t, "T9", v, diag.KeyUnknown)
-	wantReason(t, v, "of nice people in .ai/trust, and a project cannot bring its own trust")
+	wantReason(t, v, "of nice people in .ai/trust, and a project cannot make its own keys trusted")
 	if err := v.Err("tool:demo/evil").(*diag.Error); err.Reason != "proposed_key" || err.Details["document"] != ".ai/trust/"+name {
 		t.Errorf("T9: the reason is %q, %v", err.Reason, err.Details)
 	}
@@ -72,7 +72,7 @@ func TestT9ProjectTrustsItself(t *testing.T) {
 		t.Errorf("Proposals() = %+v", ps)
 	}
 	if k := s.Keys(); len(k) != 1 {
-		t.Errorf("a proposal is no key: %+v", k)
+		t.Errorf("a proposal is not a key: %+v", k)
 	}
 	info, ok := s.Key(fp(key(6)))
 	if !ok || info.State != trust.StateNotTrusted {
@@ -139,8 +139,8 @@ func TestT16WeakKeys(t *testing.T) {
 	}
 }
 
-// Vectors V45 to V48 and their relations: documents that do not count, each
-// with the finding that says why.
+// Vectors V45 to V48 and similar ones: documents that are not used, each with the
+// finding that states the reason.
 func TestBadDocuments(t *testing.T) {
 	good := keyText(key(2), "acme")
 	stem := keyStem(key(2))
@@ -190,7 +190,7 @@ func TestBadDocuments(t *testing.T) {
 		{"unknown use", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, strings.Replace(good, `["sign"]`, `["sign", "rule"]`, 1), key(2))
 		}, diag.ValidationFailed, "entry 2 of scope.may"},
-		{"kind is no word", stem + ".toml", func(w *world) []byte {
+		{"kind is not a word", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, strings.Replace(good, `kinds = ["*"]`, `kinds = ["Tool *"]`, 1), key(2))
 		}, diag.ValidationFailed, "scope.kinds"},
 		{"rooted namespace", stem + ".toml", func(w *world) []byte {
@@ -270,7 +270,7 @@ func TestV46TwoDocuments(t *testing.T) {
 
 	w.write(other, stem+".toml", b)
 	s, fs := w.load()
-	wantFinding(t, "V46", fs, diag.ValidationFailed, pa, "neither counts")
+	wantFinding(t, "V46", fs, diag.ValidationFailed, pa, "neither is used")
 	v := s.Verify(in)
 	wantCode(t, "V46", v, diag.KeyUnknown)
 	wantReason(t, v, "two different documents")
@@ -278,7 +278,7 @@ func TestV46TwoDocuments(t *testing.T) {
 	w.p.SystemDirs = w.p.SystemDirs[:1]
 	w.write(w.sysDir, "key-copy.toml", w.signed("key", "key-copy", keyText(key(2), "emca"), key(2)))
 	s, fs = w.load()
-	wantFinding(t, "V46 under another name", fs, diag.ValidationFailed, pa, "neither counts")
+	wantFinding(t, "V46 under another name", fs, diag.ValidationFailed, pa, "neither is used")
 	wantCode(t, "V46 under another name", s.Verify(in), diag.KeyUnknown)
 }
 
@@ -312,7 +312,7 @@ func TestGrants(t *testing.T) {
 	wantFinding(t, "a stranger's grant", fs, diag.KeyUnknown, gname, "not a key of yours")
 	wantCode(t, "a stranger's grant", s.Verify(item(w)), diag.KeyUnknown)
 
-	w, keyDoc, name := setup() // a grant of a granted key is no grant of the user
+	w, keyDoc, name := setup() // a grant by a granted key is not a grant of the user
 	gname, g = w.grant(keyDoc, everything, key(1))
 	w.write(w.userDir, gname, g)
 	w.add(key(3), "friend of acme", everything, everything, key(2))
@@ -461,7 +461,7 @@ func TestLinksAndModes(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs = w.load()
-	wantFinding(t, "everybody may write", fs, diag.ConfigError, name, "everybody may write")
+	wantFinding(t, "everybody may write", fs, diag.ConfigError, name, "every account may write")
 	wantCode(t, "everybody may write", s.Verify(in), diag.KeyUnknown)
 	_ = os.Chmod(target, 0o600)
 	if err := os.Chmod(w.userDir, 0o777); err != nil {

@@ -16,13 +16,13 @@ func private(tier Tier, info fs.FileInfo) error {
 	if tier == TierProject || info.Mode().Perm()&0o002 == 0 {
 		return nil
 	}
-	return diag.New(diag.ConfigError, "everybody may write it (mode %04o)", info.Mode().Perm()).WithReason("world_writable")
+	return diag.New(diag.ConfigError, "every account may write it (mode %04o)", info.Mode().Perm()).WithReason("world_writable")
 }
 
 // mine refuses a file that another account may write, or wrote.
 func mine(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o022 != 0 {
-		return diag.New(diag.ConfigError, "others may write it (mode %04o)", info.Mode().Perm())
+		return diag.New(diag.ConfigError, "other accounts may write it (mode %04o)", info.Mode().Perm())
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); !ok || st.Uid != 0 && int(st.Uid) != os.Getuid() {
 		return diag.New(diag.ConfigError, "another account wrote it")

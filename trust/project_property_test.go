@@ -14,13 +14,13 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// somebody is one of seven keys.
-func somebody(r *rand.Rand) memSigner { return key(byte(1 + r.IntN(7))) }
+// anyKey returns one of seven keys.
+func anyKey(r *rand.Rand) memSigner { return key(byte(1 + r.IntN(7))) }
 
 // bring writes one random document of any kind into the project, signed by
 // anybody.
 func (w *world) bring(r *rand.Rand) {
-	by, about := somebody(r), somebody(r)
+	by, about := anyKey(r), anyKey(r)
 	when := w.now.Add(time.Duration(r.IntN(5)-2) * time.Hour)
 	_, keyDoc := w.document(about, "project", randomScope(r))
 	switch r.IntN(7) {
@@ -91,7 +91,7 @@ func TestDenialsAreAUnion(t *testing.T) {
 		w.own(key(1), everything)
 		for n := byte(2); n < 6; n++ {
 			scope := scopeOf("sign", "revoke", "endorse", "rotate")
-			w.add(key(n), "somebody", scope, scope, key(1))
+			w.add(key(n), "someone else", scope, scope, key(1))
 		}
 		w.endorse(w.propose(key(6), "endorsed", everything), everything, key(byte(2+r.IntN(4))))
 		w.rotate(w.project, key(5), key(7))
@@ -102,7 +102,7 @@ func TestDenialsAreAUnion(t *testing.T) {
 			dir := []string{w.sysDir, w.userDir, w.project}[r.IntN(3)]
 			when := w.now.Add(time.Duration(r.IntN(3)-1) * time.Hour)
 			reason := []doc.Reason{doc.ReasonCompromised, doc.ReasonRetired, doc.ReasonSuperseded}[r.IntN(3)]
-			by, about := somebody(r), somebody(r)
+			by, about := anyKey(r), anyKey(r)
 			path := filepath.Join(dir, doc.FileNameBy(doc.KindRevocation, fp(about), fp(by)))
 			if fp(by) == fp(about) {
 				path = filepath.Join(dir, doc.FileName(doc.KindRevocation, fp(by)))

@@ -48,8 +48,7 @@ func team(t testing.TB, may ...string) *world {
 	return w
 }
 
-// T9, V44: what a project says for itself counts for nothing, whoever of its
-// own keys signs it.
+// T9, V44: a project cannot endorse its own keys, with any of its own keys.
 func TestV44ProjectEndorsesItself(t *testing.T) {
 	w := team(t, "sign")
 	keyDoc := w.propose(key(6), "nice people", scopeOf("sign", "endorse", "revoke", "rotate"))
@@ -58,7 +57,7 @@ func TestV44ProjectEndorsesItself(t *testing.T) {
 	path := w.endorse(keyDoc, everything, key(7))
 	w.endorse(other, everything, key(6))
 	s, fs := w.load()
-	wantFinding(t, "V44", fs, diag.KeyUnknown, path, "is no anchor of yours")
+	wantFinding(t, "V44", fs, diag.KeyUnknown, path, "is not an anchor of yours")
 	for _, k := range []byte{6, 7} {
 		wantCode(t, "V44", s.Verify(w.tool(key(k), "a/b", w.now)), diag.KeyUnknown)
 	}
@@ -89,7 +88,7 @@ func TestEndorsement(t *testing.T) {
 		t.Errorf("Key: %+v", info)
 	}
 	text := strings.Join(s.Explain(v, in), "\n")
-	for _, want := range []string{"endorsed by key " + fp(key(2)).Short() + " of root", ": holds", "not accepted"} {
+	for _, want := range []string{"endorsed by key " + fp(key(2)).Short() + " of root", ": valid", "not accepted"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("Explain does not say %q:\n%s", want, text)
 		}
@@ -102,8 +101,8 @@ func TestEndorsement(t *testing.T) {
 	wantCode(t, "another document", s.Verify(in), diag.KeyUnknown)
 }
 
-// V49: who has no scope to endorse endorses nobody, and nobody hands on more
-// than he holds.
+// V49: an endorser without the use endorse endorses no key, and no endorser
+// delegates more than it has.
 func TestV49EndorserWithoutScope(t *testing.T) {
 	for name, may := range map[string][]string{
 		"no scope at all": nil, "an ordinary key": {"sign", "release"}, "other powers": {"revoke", "rotate", "provider", "sign"},
@@ -123,7 +122,7 @@ func TestV49EndorserWithoutScope(t *testing.T) {
 	s, _ := w.load()
 	wantCode(t, "V49 not granted", s.Verify(w.tool(key(3), "a/b", w.now)), diag.KeyUnknown)
 
-	w = team(t, "sign", "endorse") // whom an anchor endorsed is no anchor
+	w = team(t, "sign", "endorse") // an endorsed key is not an anchor
 	w.endorse(w.propose(key(3), "ben", scopeOf("sign", "endorse")), scopeOf("sign", "endorse"), key(2))
 	w.endorse(w.propose(key(4), "friend of ben", everything), everything, key(3))
 	s, _ = w.load()
@@ -131,9 +130,9 @@ func TestV49EndorserWithoutScope(t *testing.T) {
 	wantCode(t, "V49 second hand", s.Verify(w.tool(key(4), "a/b", w.now)), diag.KeyUnknown)
 }
 
-// Whoever may only endorse hands on what new keys have, and nothing that he
-// does not hold.
-func TestEndorserHandsOn(t *testing.T) {
+// An endorser that may only endorse delegates the uses of new keys, and no other
+// use that it does not have.
+func TestDelegation(t *testing.T) {
 	for _, tc := range []struct {
 		may  []string
 		use  string
@@ -151,7 +150,7 @@ func TestEndorserHandsOn(t *testing.T) {
 		w.endorse(w.propose(key(3), "ben", all), all, key(2))
 		in := w.tool(key(3), "a/b", w.now)
 		in.Use = tc.use
-		wantCode(t, fmt.Sprint(tc.may, " hands on ", tc.use), w.clean().Verify(in), tc.want)
+		wantCode(t, fmt.Sprint(tc.may, " delegates ", tc.use), w.clean().Verify(in), tc.want)
 	}
 	w := newWorld(t)
 	w.own(key(1), everything)
@@ -188,7 +187,7 @@ func TestEndorserCounts(t *testing.T) {
 	}
 	s, fs := w.load()
 	wantCode(t, "the anchor is gone", s.Verify(in), diag.KeyUnknown)
-	if !slices.ContainsFunc(fs, func(f diag.Finding) bool { return strings.Contains(f.Message, "no anchor of yours") }) {
+	if !slices.ContainsFunc(fs, func(f diag.Finding) bool { return strings.Contains(f.Message, "not an anchor of yours") }) {
 		t.Errorf("no finding: %v", fs)
 	}
 
@@ -280,7 +279,7 @@ func TestRoots(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "root.toml"), filepath.Join(dir, name)); err != nil {
 		t.Fatal(err)
 	}
-	gname, g := w.grant(keyDoc, everything, key(2)) // nobody's own key comes from there
+	gname, g := w.grant(keyDoc, everything, key(2)) // no own key comes from there
 	w.write(dir, gname, g)
 	w.p.RootPaths = []string{dir}
 	s, _ = w.load()
@@ -291,13 +290,13 @@ func TestRoots(t *testing.T) {
 	w.p.RootPaths = []string{filepath.Join(dir, "absent")}
 	s, fs = w.load()
 	if !diag.Failed(fs) {
-		t.Error("an absent root is no error")
+		t.Error("no error for an absent root")
 	}
 	wantCode(t, "an absent root", s.Verify(mine), diag.KeyUnknown)
 }
 
-// An endorser who is an anchor for two reasons hands on what the one that holds
-// allows, and not what the other did.
+// An endorser that is an anchor for two reasons delegates the scope of the valid
+// one, not that of the other.
 func TestEndorserReasonsDoNotMix(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)

@@ -158,7 +158,7 @@ func TestNarrowingNeverWidens(t *testing.T) {
 			t.Fatalf("%+v allows %s:%s %s, one of them does not", b, kind, id, use)
 		}
 		if wide && !slices.Contains(b.May(), cmpOr(use, "sign")) {
-			t.Fatalf("%+v allows %s, May() says %v", b, use, b.May())
+			t.Fatalf("%+v allows %s, May() is %v", b, use, b.May())
 		}
 		n := slices.Clone(b)
 		lists := []*[]string{&n[0].Scope.Kinds, &n[1].Scope.Namespaces, &n[0].Scope.May}

@@ -86,7 +86,7 @@ func (b *builder) versions(list []*edition) {
 		}
 	}
 	if len(top) > 0 && project != nil && project.Publisher.Version < top[0].Version {
-		b.report(project.Path, diag.Warnf(diag.Rollback, 1, 1, "the project holds version %d of it, and version %d is known here: that one counts", project.Publisher.Version, top[0].Version))
+		b.report(project.Path, diag.Warnf(diag.Rollback, 1, 1, "the project has version %d of it, but version %d is known here and is used", project.Publisher.Version, top[0].Version))
 	}
 	b.store.publishers = append(b.store.publishers, top...)
 }
@@ -99,7 +99,7 @@ type unfit struct {
 }
 
 func (b *builder) reportUnfit(x *edition, why unfit) {
-	f := diag.Warnf(diag.Threshold, 1, 1, "it does not count: %s", why.text)
+	f := diag.Warnf(diag.Threshold, 1, 1, "it is not valid: %s", why.text)
 	if why.gap {
 		f.Severity = diag.SeverityError
 	}
@@ -121,7 +121,7 @@ func (b *builder) notNext(x *edition, top []*edition, before *edition) unfit {
 	if before == nil {
 		// A remembered text was valid when it was first seen.
 		if trusted := b.signers(x, x.Root, true); !x.seen && trusted < x.Root.Threshold {
-			return unfit{text: missing(trusted, x.Root, "root keys that count here"), stranger: true}
+			return unfit{text: missing(trusted, x.Root, "root keys that are trusted here"), stranger: true}
 		}
 		return unfit{}
 	}

@@ -66,7 +66,7 @@ func TestPublisherRules(t *testing.T) {
 	}
 }
 
-// V54 for root keys: enough different ones must sign, a revoked one is none.
+// V54 for root keys: enough different ones must sign, and a revoked one does not.
 func TestV54PublisherRoots(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(w *world)
@@ -134,7 +134,7 @@ func TestV55PublisherVersions(t *testing.T) {
 			t.Errorf("V55 %s: version %d, want %d; %v", name, got, c.want, fs)
 		}
 		if text := strings.Join(messages(fs), "\n"); !strings.Contains(text, c.says) {
-			t.Errorf("V55 %s: nothing says %q: %s", name, c.says, text)
+			t.Errorf("V55 %s: no text contains %q: %s", name, c.says, text)
 		}
 	}
 }
@@ -146,8 +146,8 @@ func messages(fs []diag.Finding) (out []string) {
 	return out
 }
 
-// A project's publisher counts by root keys that count here, and is then
-// remembered: an older state brings no older rule back.
+// A project's publisher is valid by root keys that are trusted here, and is then
+// remembered: an earlier state of the project does not restore an earlier rule.
 func TestV55Rollback(t *testing.T) {
 	w := newWorld(t)
 	w.p.StateDir = filepath.Join(t.TempDir(), "state")
@@ -158,7 +158,7 @@ func TestV55Rollback(t *testing.T) {
 	}
 	w.add(key(5), "root a", everything, everything, key(1))
 	if s, _ := w.load(); version(s) != 0 {
-		t.Error("one root key that counts here is enough")
+		t.Error("one trusted root key is enough")
 	}
 	w.add(key(6), "root b", everything, everything, key(1))
 	strict := acme(2)
@@ -180,7 +180,7 @@ func TestV55Rollback(t *testing.T) {
 	if version(s) != 2 {
 		t.Errorf("V55 rolled back to version %d", version(s))
 	}
-	wantFinding(t, "V55 rollback", fs, diag.Rollback, v1[1], "the project holds version 1")
+	wantFinding(t, "V55 rollback", fs, diag.Rollback, v1[1], "the project has version 1")
 	for _, p := range v1 {
 		if err := os.Remove(p); err != nil {
 			t.Fatal(err)

@@ -37,7 +37,7 @@ func (b *builder) unverified(d *releaseRevocation) string {
 		return ""
 	}
 	if by == nil || by.public == nil || by.weak || by.embeddedOnly {
-		return "no document that counts names the key " + d.Signer.Short() + " that signed it"
+		return "no valid document names the key " + d.Signer.Short() + " that signed it"
 	}
 	if err := d.SignedBy(by.public); err != nil {
 		return err.Error()

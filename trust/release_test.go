@@ -36,8 +36,8 @@ func (w *world) takeBack(dir string, r doc.Release, by sign.Signer) string {
 	return w.write(dir, name, b)
 }
 
-// Protection 13: who signed a release takes it back, wherever that stands, and
-// nothing else of that key ends with it.
+// Protection 13: a signer of a release revokes it, from any tier, and the other
+// signatures of that key stay valid.
 func TestReleaseRevoked(t *testing.T) {
 	for _, tier := range []string{"system", "user", "project"} {
 		w := newWorld(t)
@@ -63,7 +63,7 @@ func TestReleaseRevoked(t *testing.T) {
 		if got := s.ProjectRevocations(); (len(got) == 1) != (tier == "project") {
 			t.Errorf("%s: the project's revocations are %v", tier, got)
 		}
-		// The same content, signed at another time or beside the manifest, is the same release.
+		// The same content, signed at another time or next to the manifest, is the same release.
 		w.now = w.now.Add(1e9)
 		again, _ := w.manifest(key(2), "core")
 		wantCode(t, "signed again", s.Verify(again), diag.Revoked)
@@ -73,7 +73,7 @@ func TestReleaseRevoked(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Bytes, in.Detached, in.DetachedOnly = sp.Body(), sig, true
-		wantCode(t, "beside", s.Verify(in), diag.Revoked)
+		wantCode(t, "detached", s.Verify(in), diag.Revoked)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestReleaseRevokedBySuccessor(t *testing.T) {
 	wantCode(t, "by the successor", s.Verify(in), diag.Revoked)
 }
 
-// V51 for releases: what a project said once is remembered when it is gone.
+// V51 for releases: a revocation is remembered after the project removed it.
 func TestV51ReleaseRemembered(t *testing.T) {
 	w := newWorld(t)
 	w.p.StateDir = filepath.Join(t.TempDir(), "state")
@@ -143,7 +143,7 @@ func TestV51ReleaseRemembered(t *testing.T) {
 	w.add(key(2), "ben", everything, everything, key(1))
 	in, r := w.manifest(key(2), "core")
 	at := w.takeBack(w.project, r, key(2))
-	w.takeBack(w.project, r, key(9)) // of nobody: not remembered
+	w.takeBack(w.project, r, key(9)) // by an unknown key: not remembered
 	s, _ := w.load()
 	if err := trust.Remember(w.p, s); err != nil {
 		t.Fatal(err)

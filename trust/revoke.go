@@ -79,7 +79,7 @@ func (b *builder) mayNotRevoke(d *revocation, e *entry) (why string) {
 	case d.seen:
 		return ""
 	case by == nil || by.public == nil:
-		return "nothing names the key " + d.Signer.Short() + " that signed it"
+		return "no document names the key " + d.Signer.Short() + " that signed it"
 	case !b.store.succeeds(d.Signer, e) && !by.anchor("revoke"):
 		return fmt.Sprintf("key %s is neither the successor of key %s nor an anchor that may revoke", d.Signer.Short(), d.Fingerprint.Short())
 	}
@@ -116,7 +116,7 @@ func (b *builder) revocationLists() {
 		}
 		by := b.store.keys[d.Signer]
 		if !by.anchor("revoke") || by.public == nil {
-			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: key %s is no anchor that may revoke", d.Signer.Short()))
+			b.report(d.Path, diag.Warnf(diag.KeyUnknown, 1, 1, "ignored: key %s is not an anchor that may revoke", d.Signer.Short()))
 			continue
 		}
 		if err := d.SignedBy(by.public); err != nil {
@@ -125,8 +125,8 @@ func (b *builder) revocationLists() {
 		}
 		for _, digest := range d.Listed {
 			if !here[digest] && f.missing == "" {
-				f.missing = fmt.Sprintf("%s lists the revocation %s, which is not here", quoted(d.Path), digest)
-				b.report(d.Path, diag.Errorf(diag.Stale, 1, 1, "it lists the revocation %s, which is not here: somebody removed it", digest))
+				f.missing = fmt.Sprintf("%s lists the revocation %s, which is missing", quoted(d.Path), digest)
+				b.report(d.Path, diag.Errorf(diag.Stale, 1, 1, "it lists the revocation %s, which is missing", digest))
 			}
 		}
 		if by.validAnchor(d.Signed, b.store.now()) && d.Signed.After(f.asOf) {
@@ -158,9 +158,9 @@ func (f freshness) stale(now time.Time) string {
 	case f.maxAge <= 0:
 		return ""
 	case f.asOf.IsZero():
-		return fmt.Sprintf("no anchor says as of when the revocations are complete, and %s is the greatest age allowed", f.maxAge)
+		return fmt.Sprintf("no anchor has listed the revocations, and the maximum age of such a list is %s", f.maxAge)
 	case now.Sub(f.asOf) > f.maxAge:
-		return fmt.Sprintf("%s says which revocations there were at %s, and %s is the greatest age allowed", f.path, stamp(f.asOf), f.maxAge)
+		return fmt.Sprintf("%s lists the revocations of %s, and the maximum age of such a list is %s", f.path, stamp(f.asOf), f.maxAge)
 	}
 	return ""
 }

@@ -83,11 +83,11 @@ func TestDenialsStay(t *testing.T) {
 	wantCode(t, "later", w.clean().Verify(in), diag.Revoked)
 	w.revoke(w.project, key(4), doc.ReasonRetired, w.now.Add(time.Hour))
 	s, _ := w.load()
-	wantCode(t, "a later cut-off beside it", s.Verify(in), diag.Revoked)
+	wantCode(t, "a later cut-off as well", s.Verify(in), diag.Revoked)
 }
 
-// V51: a revocation that was seen stays, whoever deletes it, with the anchor
-// that made it too.
+// V51: a revocation that was seen stays valid after any user deletes it, and after
+// its anchor is removed too.
 func TestV51SeenRevocation(t *testing.T) {
 	for name, by := range map[string]sign.Signer{"itself": key(4), "an anchor": key(2)} {
 		w := team(t, "sign", "revoke")
@@ -126,7 +126,7 @@ func TestV51SeenRevocation(t *testing.T) {
 	}
 }
 
-// A stranger's project cannot fill the memory, and what is no revocation is not
+// A stranger's project cannot fill the state directory, and only revocations are
 // kept there.
 func TestSeenIsBounded(t *testing.T) {
 	w := newWorld(t)
@@ -205,7 +205,7 @@ func (w *world) list(by sign.Signer, listed ...item.Digest) string {
 	return w.write(w.project, name, b)
 }
 
-// Revocation data that is too old, or that somebody took away, is STALE.
+// Revocation data that is too old or incomplete is STALE.
 func TestStale(t *testing.T) {
 	w := team(t, "sign", "revoke")
 	w.add(key(3), "ben", everything, everything, key(1))
@@ -214,14 +214,14 @@ func TestStale(t *testing.T) {
 	w.p.MaxAge = 24 * time.Hour
 	v := w.clean().Verify(in)
 	wantCode(t, "no list", v, diag.Stale)
-	wantReason(t, v, "no anchor says")
+	wantReason(t, v, "no anchor has listed")
 	wantCode(t, "the own key needs none", w.clean().Verify(own), "")
 	if v.Status != trust.Untrusted || v.Err("x").(*diag.Error).Code != diag.Stale {
 		t.Errorf("verdict %+v", v)
 	}
 	w.list(key(3))
 	s, fs := w.load()
-	wantFinding(t, "a list of another", fs, diag.KeyUnknown, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(3))), "no anchor that may revoke")
+	wantFinding(t, "a list of another", fs, diag.KeyUnknown, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(3))), "not an anchor that may revoke")
 	wantCode(t, "a list of another", s.Verify(in), diag.Stale)
 	_ = os.Remove(filepath.Join(w.project, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(3)))))
 
@@ -232,7 +232,7 @@ func TestStale(t *testing.T) {
 	w.now = w.now.Add(time.Second)
 	v = w.clean().Verify(in)
 	wantCode(t, "a second later", v, diag.Stale)
-	wantReason(t, v, "greatest age allowed")
+	wantReason(t, v, "maximum age")
 
 	at := w.revoke(w.project, key(4), doc.ReasonRetired, w.now)
 	s = w.clean()
@@ -246,12 +246,12 @@ func TestStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, fs = w.load()
-	wantCode(t, "one was taken away", s.Verify(in), diag.Stale)
-	wantFinding(t, "one was taken away", fs, diag.Stale, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(2))), "somebody removed it")
+	wantCode(t, "one is missing", s.Verify(in), diag.Stale)
+	wantFinding(t, "one is missing", fs, diag.Stale, doc.FileNameBy(doc.KindRevocations, sign.Fingerprint{}, fp(key(2))), "which is missing")
 	if text := strings.Join(s.Explain(s.Verify(in), in), "\n"); !strings.Contains(text, "12 revocation: FAILED, STALE") {
 		t.Errorf("Explain:\n%s", text)
 	}
-	// A thief of the anchor vouches for no freshness.
+	// A stolen anchor cannot date the revocations.
 	w.p.MaxAge = 24 * time.Hour
 	w.list(key(2))
 	w.revoke(w.userDir, key(2), doc.ReasonCompromised, time.Time{})

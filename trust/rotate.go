@@ -33,7 +33,7 @@ func (b *builder) collectRotations() {
 		})
 		for _, d := range e.rotations {
 			if !slices.Equal(d.Successor, e.rotations[0].Successor) {
-				b.report(e.rotations[0].Path, diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither counts", quoted(d.Path)))
+				b.report(e.rotations[0].Path, diag.Errorf(diag.SignerChanged, 1, 1, "%s names another successor of the same key; neither is used", quoted(d.Path)))
 			}
 		}
 	}
@@ -138,14 +138,14 @@ func (b *builder) refuseLoop(path string, hops []hop, why string) {
 		b.report(path, f)
 	}
 	for _, h := range hops {
-		h.to.note(quoted(h.by.Path) + " does not count: " + why)
+		h.to.note(quoted(h.by.Path) + " is not used: " + why)
 	}
 }
 
 // rotationValid reports whether the key before is trusted now and may pass its
 // trust to the successor.
 func (b *basis) rotationValid(now time.Time) (ok bool, reason string) {
-	head := fmt.Sprintf("%s does not carry the trust of key %s over: ", quoted(b.rotation.Path), b.from.key.Short())
+	head := fmt.Sprintf("%s does not pass on the trust of key %s: ", quoted(b.rotation.Path), b.from.key.Short())
 	if ok, why := b.prev.valid(now); !ok {
 		return false, head + why
 	}

@@ -60,7 +60,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("Key: %+v", info)
 	}
 	text := strings.Join(s.Explain(v, in), "\n")
-	for _, want := range []string{"successor by one rotation: holds", "hop 1: ", "granted by your key"} {
+	for _, want := range []string{"successor by one rotation: valid", "hop 1: ", "granted by your key"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("Explain does not say %q:\n%s", want, text)
 		}
@@ -92,7 +92,7 @@ func TestRotationNeverWidens(t *testing.T) {
 	w.now = w.now.AddDate(0, 6, 1)
 	v := w.clean().Verify(in)
 	wantCode(t, "after the grant's end", v, diag.KeyUnknown)
-	wantReason(t, v, "does not carry the trust")
+	wantReason(t, v, "does not pass on the trust")
 }
 
 // Only who may rotate hands its trust on.
@@ -104,8 +104,8 @@ func TestRotationNeedsLeave(t *testing.T) {
 	v := w.clean().Verify(w.tool(key(11), "a/b", w.now))
 	wantCode(t, "not granted", v, diag.KeyUnknown)
 	wantReason(t, v, "may not rotate")
-	w.rotate(w.project, key(20), key(21)) // of a key that counts for nothing
-	wantCode(t, "nobody's successor", w.clean().Verify(w.tool(key(21), "a/b", w.now)), diag.KeyUnknown)
+	w.rotate(w.project, key(20), key(21)) // of a key that is not trusted
+	wantCode(t, "a successor of an unknown key", w.clean().Verify(w.tool(key(21), "a/b", w.now)), diag.KeyUnknown)
 	w = chained(t, 1)
 	if err := os.Remove(filepath.Join(w.project, doc.FileName("key", fp(key(11))))); err != nil {
 		t.Fatal(err)
@@ -155,8 +155,8 @@ func TestV53RotationChain(t *testing.T) {
 	}
 }
 
-// The rotation is the last that a key signs: at its cut-off it counts, later
-// not.
+// The rotation is the last signature of a key: it is valid at the cut-off and not
+// later.
 func TestRotationAtTheCutOff(t *testing.T) {
 	w := chained(t, 0)
 	w.revoke(w.project, key(10), doc.ReasonSuperseded, w.now)
@@ -191,8 +191,8 @@ func TestRotationFork(t *testing.T) {
 	wantCode(t, "what is remembered grants nothing", s.Verify(first), diag.KeyUnknown)
 }
 
-// Nobody makes another's key his successor, and a successor's consent holds for
-// these terms only.
+// A key cannot name a successor without its consent, and the consent is for these
+// terms only.
 func TestRotationForged(t *testing.T) {
 	w := chained(t, 1)
 	name := doc.FileName(doc.KindRotation, fp(key(10)))
@@ -245,7 +245,7 @@ func TestSuccessorRevokes(t *testing.T) {
 	w.revokeBy(w.project, key(10), key(12), doc.ReasonCompromised, time.Time{})
 	s := w.clean()
 	wantCode(t, "by its successor's successor", s.Verify(in), diag.Revoked)
-	wantCode(t, "which counts no more by it", s.Verify(w.tool(key(12), "a/b", w.now)), diag.KeyUnknown)
+	wantCode(t, "whose trust ends with it", s.Verify(w.tool(key(12), "a/b", w.now)), diag.KeyUnknown)
 	if !s.Succeeds(fp(key(12)), fp(key(10))) || s.Succeeds(fp(key(10)), fp(key(12))) || s.Succeeds(fp(key(9)), fp(key(10))) {
 		t.Error("Succeeds is wrong")
 	}

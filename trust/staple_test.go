@@ -14,8 +14,8 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// The project's revocations are what its own documents prove: the same for who
-// trusts their signers and for who trusts nobody.
+// The project's revocations are those that its own documents prove. They are the
+// same for a user who trusts their signers and for one who trusts no key.
 func TestProjectRevoked(t *testing.T) {
 	root, ben := key(1), key(2)
 	w := newWorld(t)

@@ -21,7 +21,7 @@ func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 	case b.grant != nil && b.grant.Signed.After(now.Add(ClockSkew)):
 		return diag.NotYetValid, fmt.Sprintf("%s was signed at %s, which is in the future", quoted(b.grant.Path), stamp(b.grant.Signed))
 	case over && !b.own:
-		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, and a claim does not rescue it", stamp(b.notAfter), stamp(claimed))
+		return diag.Expired, fmt.Sprintf("the key's validity ended %s; the signature claims %s, which is not proof that it was made earlier", stamp(b.notAfter), stamp(claimed))
 	case over && now.After(b.notAfter.Add(OwnGrace)):
 		return diag.Expired, fmt.Sprintf("your key's validity ended %s, and the %d days of grace are over", stamp(b.notAfter), OwnGrace/(24*time.Hour))
 	case claimed.After(now.Add(ClockSkew)):
@@ -31,7 +31,7 @@ func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 	case end && claimed.After(b.notAfter):
 		return diag.Expired, fmt.Sprintf("the signature claims %s, after the key's validity ended %s", stamp(claimed), stamp(b.notAfter))
 	case over:
-		return "", fmt.Sprintf("your own key's validity ended %s; it counts until %s by grace", stamp(b.notAfter), stamp(b.notAfter.Add(OwnGrace)))
+		return "", fmt.Sprintf("your own key's validity ended %s; it stays valid until %s by grace", stamp(b.notAfter), stamp(b.notAfter.Add(OwnGrace)))
 	}
 	return "", ""
 }
@@ -40,7 +40,7 @@ func (b *basis) window(claimed, now time.Time) (code diag.Code, reason string) {
 // passed: such a clock would make expired keys valid again.
 func (s *Store) clock(now time.Time) (diag.Code, string) {
 	if now.Add(ClockSkew).Before(s.floor) {
-		return diag.NotYetValid, fmt.Sprintf("this machine's clock says %s, but %s is from %s: nothing can be dated", stamp(now), quoted(s.floorFrom), stamp(s.floor))
+		return diag.NotYetValid, fmt.Sprintf("this machine's clock is at %s, but %s is from %s: no time can be checked", stamp(now), quoted(s.floorFrom), stamp(s.floor))
 	}
 	return "", ""
 }
@@ -62,7 +62,7 @@ func (b *basis) valid(now time.Time) (ok bool, reason string) {
 		return false, fmt.Sprintf("the key %s that signed %s is revoked (%s)", b.granter.key.Short(), quoted(b.grant.Path), r.Reason)
 	}
 	if code, why := b.granter.own().window(b.grant.Signed, now); code != "" {
-		return false, fmt.Sprintf("the key %s that signed %s does not count: %s", b.granter.key.Short(), quoted(b.grant.Path), why)
+		return false, fmt.Sprintf("the key %s that signed %s is not trusted: %s", b.granter.key.Short(), quoted(b.grant.Path), why)
 	}
 	return true, ""
 }

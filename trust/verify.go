@@ -11,11 +11,11 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// Verify judges one file. The order is fixed and the first failure is the
-// result: size, encoding, the signature line, duplicates, hash, key, the key
-// itself, the signature, scope, validity, revocation, hidden characters.
-// Opening the file, which comes first, and lock pins, thresholds and logs,
-// which come after, belong to others. It reads and writes nothing.
+// Verify returns the verdict on one file. The order is fixed, and the first
+// failure is the result: size, encoding, the signature line, duplicates, hash,
+// key, the key itself, the signature, scope, validity, revocation, hidden
+// characters. Opening the file comes before and the lock after; neither is part
+// of Verify. It does not read or write files.
 func (s *Store) Verify(in Input) Verdict {
 	v := Verdict{Anchor: anchorClaimed}
 	if limit := in.limit(); int64(len(in.Bytes)) > limit {
@@ -45,14 +45,14 @@ func (s *Store) Verify(in Input) Verdict {
 		v = v.unanchored()
 	}
 	if e := s.keys[line.Key]; e != nil && len(e.bases) > 0 {
-		v.Owner = e.bases[0].owner // of the key the line names, which the refusal shows
+		v.Owner = e.bases[0].owner // the refusal shows the owner of the key that the line names
 	}
 	return s.earlier(v.refuseErr(err, in.Path), in)
 }
 
-// Judge is the part of Verify after the signature, for a caller who has proof
-// that line is a valid signature over these bytes and this subject (a cache of
-// signatures may remember that, and nothing else).
+// Judge is the part of Verify after the signature. The caller must have proof that
+// line is a valid signature over these bytes and this subject. A cache may
+// remember only that: every other step depends on the time and the documents.
 func (s *Store) Judge(in Input, line sign.Line) Verdict {
 	now := s.clockTime()
 	v := Verdict{Anchor: anchorClaimed, Signer: line.Key, Time: line.Time}
@@ -73,6 +73,8 @@ func (in Input) limit() int64 {
 	return DefaultMaxSize
 }
 
+// unanchored returns the verdict without an anchor, for a file without a usable
+// signature line.
 func (v Verdict) unanchored() Verdict {
 	v.Anchor = ""
 	return v
@@ -85,8 +87,8 @@ func (s *Store) clockTime() time.Time {
 	return s.now()
 }
 
-// signature runs the steps that the sign room decides, with the keys that
-// count in this space.
+// signature runs the steps of package sign with the keys that are trusted in this
+// space.
 func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
 	style := in.Style
 	if in.DetachedOnly {
@@ -97,15 +99,15 @@ func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
 	})
 }
 
-// candidate returns the key when some basis lets it count in this space, and
-// also a weak one, so that it is called weak and not unknown.
+// candidate returns the key if a basis makes it trusted in this space. It also
+// returns a weak key, so that the verdict is KEY_WEAK and not KEY_UNKNOWN.
 func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed25519.PublicKey, bool) {
 	e := s.keys[fp]
 	switch {
 	case e == nil:
 		return nil, false
 	case e.weak:
-		return make([]byte, ed25519.PublicKeySize), true // refused by sign, whose check is of the bytes
+		return make([]byte, ed25519.PublicKeySize), true // package sign refuses these bytes
 	case e.embeddedOnly:
 		return e.public, embedded
 	case s.blind != "":
@@ -119,7 +121,8 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 	return nil, false
 }
 
-// judge runs the steps after the signature.
+// judge runs the steps after the signature. The scope is checked before the
+// clock, so that a wrong clock does not hide a missing permission.
 func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdict {
 	e := s.keys[v.Signer]
 	b, code, why := e.best(v.Time, now, &in)
@@ -163,10 +166,10 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 	return v.readable(in)
 }
 
-// best returns the basis that lets a signature of that time count for the
-// input, or the one that gets furthest with the code and reason of its refusal.
-// A reason without a code is remarkable and no refusal. A nil input asks about
-// time alone.
+// best returns the first basis under which a signature of that time is valid for
+// the input. If there is none, it returns the basis that passes most steps, with
+// the code and reason of its refusal. A reason without a code is shown and is not
+// a refusal. A nil input checks only the time.
 func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Code, reason string) {
 	for _, x := range e.bases {
 		if ok, _ := x.valid(now); !ok {
@@ -189,13 +192,16 @@ func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Cod
 	return b, code, reason
 }
 
+// revokedReason returns the reason of a refusal because of that revocation.
 func revokedReason(r *revocation) string {
 	if r.Reason == doc.ReasonCompromised {
-		return "the key is revoked as compromised by " + quoted(r.Path) + ": no signature of it counts"
+		return "the key is revoked as compromised by " + quoted(r.Path) + ": none of its signatures is valid"
 	}
 	return fmt.Sprintf("the key is revoked as %s from %s on by %s", r.Reason, stamp(r.CutOff), quoted(r.Path))
 }
 
+// scopeReason returns the reason of a refusal because of part of a scope: may,
+// kinds or namespaces.
 func scopeReason(b Bound, part string, in Input) string {
 	use := in.Use
 	if use == "" {
@@ -204,14 +210,14 @@ func scopeReason(b Bound, part string, in Input) string {
 	source := quoted(b.Source)
 	switch part {
 	case "may":
-		return fmt.Sprintf("the key may not %s: %s lets it %s", quoted(use), source, doc.Words(b.Scope.May))
+		return fmt.Sprintf("the key may not %s: %s permits %s", quoted(use), source, doc.Words(b.Scope.May))
 	case "kinds":
-		return fmt.Sprintf("the key may not vouch for a %s: %s lets it vouch for kinds %s", quoted(in.Subject.Kind), source, doc.Words(b.Scope.Kinds))
+		return fmt.Sprintf("the key may not sign items of kind %s: %s permits kinds %s", quoted(in.Subject.Kind), source, doc.Words(b.Scope.Kinds))
 	}
-	return fmt.Sprintf("the key may not vouch for the id %s: %s lets it vouch for %s", quoted(in.Subject.ID), source, doc.Words(b.Scope.Namespaces))
+	return fmt.Sprintf("the key may not sign the id %s: %s permits %s", quoted(in.Subject.ID), source, doc.Words(b.Scope.Namespaces))
 }
 
-// readable is the last step: hidden characters.
+// readable is the last step: it refuses hidden characters.
 func (v Verdict) readable(in Input) Verdict {
 	fs := hidden.Scan(in.Bytes)
 	if len(fs) == 0 {
@@ -227,7 +233,7 @@ func (v Verdict) readable(in Input) Verdict {
 	return v
 }
 
-// unknown says why the key does not count here.
+// unknown returns the refusal of a key that is not trusted here.
 func (s *Store) unknown(v Verdict, in Input, now time.Time) Verdict {
 	e := s.keys[v.Signer]
 	reasons := s.whyUnknown(e, v.Signer, now)
@@ -270,16 +276,17 @@ func (e *entry) label() string {
 	return ""
 }
 
+// whyUnknown returns why the key is not trusted here.
 func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []string {
 	if e != nil && e.embeddedOnly {
-		return []string{"key " + fp.Short() + " is the development key of the items embedded in rye; everybody holds it, so it counts for them alone"}
+		return []string{"key " + fp.Short() + " is the development key of the items embedded in rye; its private key is public, so it is trusted for those items only"}
 	}
 	if s.blind != "" {
-		return []string{quoted(s.blind) + " could not be read and may hold revocations, so no key counts"}
+		return []string{quoted(s.blind) + " could not be read and may contain revocations, so no key is trusted"}
 	}
 	var out []string
 	for _, p := range s.proposing(fp) {
-		out = append(out, fmt.Sprintf("the project proposes key %s%s in %s, and a project cannot bring its own trust", fp.Short(), ofOwner(p.Owner), p.folder()))
+		out = append(out, fmt.Sprintf("the project proposes key %s%s in %s, and a project cannot make its own keys trusted", fp.Short(), ofOwner(p.Owner), p.folder()))
 	}
 	if e != nil {
 		out = append(out, e.whyNot(now)...)
@@ -290,6 +297,8 @@ func (s *Store) whyUnknown(e *entry, fp sign.Fingerprint, now time.Time) []strin
 	return out
 }
 
+// whyNot returns why no basis of the key is valid, and which documents about it
+// are not used.
 func (e *entry) whyNot(now time.Time) []string {
 	var out []string
 	for _, x := range e.bases {
@@ -300,7 +309,7 @@ func (e *entry) whyNot(now time.Time) []string {
 	out = append(out, e.notes...)
 	for _, d := range e.documents {
 		if d.tier == TierUser && len(out) == 0 {
-			out = append(out, quoted(d.Path)+" lies in your trust folder, but no grant of yours names it; rye trust add grants it")
+			out = append(out, quoted(d.Path)+" is in your trust folder, but no grant of yours names it")
 		}
 	}
 	return out

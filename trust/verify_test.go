@@ -42,7 +42,7 @@ func TestOwnKey(t *testing.T) {
 	wantCode(t, "own item", v, "")
 	if v.Tier != trust.TierUser || v.Owner != "leo" || v.Signer != fp(key(1)) || v.Anchor != "claimed" ||
 		!v.Time.Equal(w.now) || !strings.Contains(v.Document, keyStem(key(1))) {
-		t.Errorf("verdict tells the wrong story: %+v", v)
+		t.Errorf("wrong verdict: %+v", v)
 	}
 	if err := v.Err("tool:demo/hello"); err != nil {
 		t.Errorf("Err of a trusted verdict: %v", err)
@@ -151,7 +151,7 @@ func TestScopeIntersects(t *testing.T) {
 		{"tool", "acme/x/y/z", "sign", ""},
 		{"tool", "acme/y", "", diag.Scope},           // the grant is narrower
 		{"tool", "other/y", "", diag.Scope},          // the grant cannot widen
-		{"tool", "shared/y", "", diag.Scope},         // granted by nobody
+		{"tool", "shared/y", "", diag.Scope},         // not granted
 		{"directive", "acme/x/y", "", diag.Scope},    // only the document
 		{"knowledge", "acme/x/y", "", diag.Scope},    // only the grant
 		{"tool", "acme/x/y", "provider", diag.Scope}, // only the document
@@ -271,8 +271,8 @@ func TestT19ClockSetBack(t *testing.T) {
 	wantCode(t, "T19 the program's own age", s.Verify(item), diag.NotYetValid)
 }
 
-// T20: what is remembered of a signature never carries trust: the same line is
-// judged anew, and a revocation that arrived counts.
+// T20: a remembered signature is not trust: the same line is judged again, and a
+// new revocation applies.
 func TestT20TrustIsReevaluated(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
@@ -353,7 +353,7 @@ func TestHiddenCharacters(t *testing.T) {
 		}
 		for _, f := range v.Findings {
 			if f.Path != "a/b.py" || f.Line != 2 {
-				t.Errorf("%s: finding without its place: %+v", tc.name, f)
+				t.Errorf("%s: finding without its position: %+v", tc.name, f)
 			}
 		}
 		in.Text = false
@@ -382,7 +382,7 @@ func TestEmbeddedOnly(t *testing.T) {
 	wantCode(t, "release anchor", s.Verify(w.tool(key(8), "rye/core/x", w.now)), "")
 	wantCode(t, "release anchor, other id", s.Verify(w.tool(key(8), "acme/x", w.now)), diag.Scope)
 
-	// Whoever takes the public key into the trust folder gains nothing by it.
+	// A document about the public key in the trust directory has no effect.
 	w.own(key(7), everything)
 	w.add(key(2), "evil", everything, everything, key(7))
 	w.revoke(w.project, key(7), doc.ReasonCompromised, time.Time{})

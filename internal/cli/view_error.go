@@ -61,7 +61,11 @@ func (u *UI) reportAlarm(e *diag.Error, heading string) {
 	u.Tell("")
 	u.Tell("  %s", e.Message)
 	u.reportFindings(e.Findings)
-	u.reportFacts(e.Details)
+	facts := maps.Clone(e.Details)
+	if ref, ok := facts["ref"].(string); ok && strings.Contains(e.Message, ref) {
+		delete(facts, "ref") // it is there for the hint
+	}
+	u.reportFacts(facts)
 	if text := Explanation(e.Code); text != "" {
 		u.Tell("")
 		u.Tell("  what it may mean:")
@@ -73,8 +77,7 @@ func (u *UI) reportAlarm(e *diag.Error, heading string) {
 }
 
 // reportFacts prints the details as aligned rows.
-func (u *UI) reportFacts(all map[string]any) {
-	details := maps.Clone(all)
+func (u *UI) reportFacts(details map[string]any) {
 	maps.DeleteFunc(details, func(_ string, v any) bool { return v == "" }) // what is not there is no fact
 	width := 0
 	for k := range details {

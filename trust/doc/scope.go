@@ -16,7 +16,7 @@ type Scope struct {
 	May        []string `json:"may"`        // uses, see Uses
 }
 
-// DefaultUse is the use that an empty use stands for.
+// DefaultUse is the use if none is given.
 const DefaultUse = "sign"
 
 // Uses returns the values that the field may accepts.

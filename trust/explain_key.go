@@ -14,10 +14,10 @@ func (s *Store) explainRevocation(_ Verdict, _ Input) string {
 	return fmt.Sprintf("nothing known revokes this signature; %s lists what was known at %s", s.fresh.path, stamp(s.fresh.asOf))
 }
 
-// story tells everything that was considered about a key: its documents, what
-// vouches for them and whether that holds, the project's set, rotations, and
-// the revocations that count and those that do not.
-func (s *Store) story(fp sign.Fingerprint) []string {
+// explainKey returns what is known about a key: its documents, each basis and
+// whether it is valid, the documents that are not used, its revocations, and the
+// project's set.
+func (s *Store) explainKey(fp sign.Fingerprint) []string {
 	e := s.keys[fp]
 	if fp == (sign.Fingerprint{}) {
 		return nil
@@ -31,7 +31,7 @@ func (s *Store) story(fp sign.Fingerprint) []string {
 		out = append(out, fmt.Sprintf("  document %s (%s tier): %s", quoted(d.Path), d.tier, d.Scope))
 	}
 	for _, x := range e.bases {
-		out = append(out, tell(x, now)...)
+		out = append(out, explainBasis(x, now)...)
 	}
 	if len(e.bases) == 0 {
 		out = append(out, "  nothing grants it trust")
@@ -40,7 +40,7 @@ func (s *Store) story(fp sign.Fingerprint) []string {
 		out = append(out, "  considered: "+n)
 	}
 	for _, r := range e.revocations {
-		out = append(out, "  revocation "+r.told())
+		out = append(out, "  revocation "+r.describe())
 	}
 	for _, why := range e.ignored {
 		out = append(out, "  "+why)
@@ -48,25 +48,27 @@ func (s *Store) story(fp sign.Fingerprint) []string {
 	return append(out, "  "+s.set.line())
 }
 
-// tell tells one reason to trust a key, with every rotation it rests on.
-func tell(x *basis, now time.Time) []string {
-	line := "  " + x.told()
+// explainBasis returns one reason to trust a key, with every rotation that it
+// depends on.
+func explainBasis(x *basis, now time.Time) []string {
+	line := "  " + x.describe()
 	if ok, why := x.valid(now); ok {
-		line += ": holds"
+		line += ": valid"
 	} else {
-		line += ": does not hold, " + why
+		line += ": not valid, " + why
 	}
 	out := []string{line}
 	for y := x; y.rotation != nil; y = y.prev {
 		out = append(out, fmt.Sprintf("    hop %d: %s, from key %s, at %s", y.hops, quoted(y.rotation.Path), y.from.key.Short(), stamp(y.rotation.Signed)))
 		if y.prev.rotation == nil {
-			out = append(out, "    key "+y.from.key.Short()+" "+y.prev.told())
+			out = append(out, "    key "+y.from.key.Short()+" "+y.prev.describe())
 		}
 	}
 	return out
 }
 
-func (b *basis) told() string {
+// describe returns the kind of the basis and its document.
+func (b *basis) describe() string {
 	switch {
 	case b.rotation != nil:
 		if b.hops == 1 {
@@ -82,15 +84,16 @@ func (b *basis) told() string {
 	case b.accepted:
 		return "accepted by you with the project's trust set"
 	case b.doc != nil && b.doc.root:
-		return "anchor named by the call, " + b.document
+		return "anchor named by the caller, " + b.document
 	}
 	if b.tier == TierEmbedded {
-		return "the key inside rye, for the items inside rye alone"
+		return "the key inside rye, for the items inside rye only"
 	}
 	return fmt.Sprintf("anchor of the %s tier, %s", b.tier, b.document)
 }
 
-func (d *revocation) told() string {
+// describe returns the revocation on one line.
+func (d *revocation) describe() string {
 	out := fmt.Sprintf("%s: %s", quoted(d.Path), d.Reason)
 	if !d.CutOff.IsZero() {
 		out += " from " + stamp(d.CutOff) + " on"
@@ -99,5 +102,5 @@ func (d *revocation) told() string {
 	if d.seen {
 		out += ", remembered from an earlier call"
 	}
-	return out + ": counts"
+	return out + ": valid"
 }
