@@ -142,6 +142,7 @@ func stable(text string) string {
 	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+Z)?`).ReplaceAllString(text, "<date>")
 	text = regexp.MustCompile(`[A-Za-z0-9+/]{86}`).ReplaceAllString(text, "<signature>")
+	text = regexp.MustCompile(`h1:[A-Za-z0-9+/]{43}=`).ReplaceAllString(text, "<tree hash>")
 	return regexp.MustCompile(`"[A-Za-z0-9+/]{43}="`).ReplaceAllString(text, "<public key>")
 }
 
