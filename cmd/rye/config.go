@@ -17,26 +17,30 @@ import (
 func configCommand() *cli.Command {
 	return &cli.Command{
 		Name: "config", Group: "Items",
-		Usage: "show settings as they are after all layers",
+		Usage: "show effective settings and policy rules",
 		Subs:  []*cli.Command{configShowCommand(), configPolicyCommand()},
 	}
 }
 
+// configShowOptions are the flags of rye config show.
+type configShowOptions struct{ origin bool }
+
 func configShowCommand() *cli.Command {
+	var o configShowOptions
 	return &cli.Command{
-		Name: "show", Usage: "print one configuration, merged from system, user and project", Args: "ID",
-		Long: `Each layer is verified by itself; one that does not verify is an error, never left
-out. Mappings merge deep, lists of elements with an id merge by id, everything
-else is replaced. --origin shows which file each value comes from.`,
+		Name: "show", Usage: "print a configuration merged from all spaces", Args: "ID",
+		Long: `Merges the configuration ID of the system, user and project space, in this order. A
+file that does not verify is an error. Mappings are merged recursively and lists whose
+elements have an id are merged by id; the nearer space replaces all other values.`,
 		Examples: []string{"rye config show agent/limits", "rye config show agent/limits --origin"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "origin", Usage: "show where each value comes from"}},
+		Flags:    []cli.Flag{cli.Bool(&o.origin, "origin", "show the file of each value")},
 		Complete: completeItems(item.Config),
-		Run:      runConfigShow,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runConfigShow(ctx, c, &o) },
 	}
 }
 
-func runConfigShow(ctx context.Context, c *cli.Call) error {
+func runConfigShow(ctx context.Context, c *cli.Call, o *configShowOptions) error {
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
@@ -46,7 +50,7 @@ func runConfigShow(ctx context.Context, c *cli.Call) error {
 		return err
 	}
 	data := map[string]any{"ref": s.Ref.String(), "value": s.Root, "origins": s.Origins}
-	return c.UI.Show(data, func() { showSettings(c.UI, s, c.Bool("origin")) })
+	return c.UI.Show(data, func() { showSettings(c.UI, s, o.origin) })
 }
 
 func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
@@ -67,7 +71,7 @@ func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {
 	u.Table(t)
 }
 
-// leaves collects the values that have an origin of their own, by path.
+// leaves adds the values that have their own origin to out, by path.
 func leaves(out map[string]any, v any, path string, origins map[string]string) {
 	if _, own := origins[path]; own {
 		out[path] = v

@@ -11,11 +11,11 @@ import (
 
 func configPolicyCommand() *cli.Command {
 	return &cli.Command{
-		Name: "policy", Usage: "show what is refused here, and which file says so",
-		Long: `The rules of rye.yaml, and above them those of the machine (/etc/rye/policy.yaml)
-and of your account (policy.yaml in rye's folder of your configuration), which
-hold in every project. Each file can only refuse more: no rule loosens one of
-another file.`,
+		Name: "policy", Usage: "show the policy rules of this project and their files",
+		Long: `Prints the rules of rye.yaml, of the machine (/etc/rye/policy.yaml) and of your
+account (policy.yaml in the folder rye of your configuration). The last two apply to
+every project. A rule can only add restrictions: it never relaxes a rule of another
+file.`,
 		Examples: []string{"rye config policy", "rye config policy --json"},
 		Codes:    []diag.Code{diag.ValidationFailed, diag.ConfigError, diag.FileSystemError},
 		Run:      runConfigPolicy,

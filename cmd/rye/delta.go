@@ -11,21 +11,25 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
+// deltaOptions are the flags of rye delta.
+type deltaOptions struct{ diff bool }
+
 func deltaCommand() *cli.Command {
+	var o deltaOptions
 	return &cli.Command{
 		Name: "delta", Group: "Items",
-		Usage: "show which items shadow others, and how they differ", Args: "[REF…]",
-		Long: `An item of the project takes the place of one with the same id in the user or
-system space. Every such pair is listed; --diff prints the lines that differ.`,
+		Usage: "list items that shadow others and show the differences", Args: "[REF…]",
+		Long: `An item of the project shadows an item with the same id in the user or system space,
+and an item of the user shadows one of the system. Every such pair is listed.`,
 		Examples: []string{"rye delta", "rye delta tool:rye/core/runtimes/bash_runtime --diff"},
 		Codes:    []diag.Code{diag.ItemNotFound},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "diff", Usage: "print the differing lines"}},
+		Flags:    []cli.Flag{cli.Bool(&o.diff, "diff", "print the lines that differ")},
 		Complete: completeItems(),
-		Run:      runDelta,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runDelta(ctx, c, &o) },
 	}
 }
 
-// shadowing is one item and the one that it hides.
+// shadowing is an item and the next item that it shadows.
 type shadowing struct {
 	Above primary.Element `json:"above"`
 	Below primary.Element `json:"below"`
@@ -33,7 +37,7 @@ type shadowing struct {
 	Diff  string          `json:"diff,omitempty"`
 }
 
-func runDelta(ctx context.Context, c *cli.Call) error {
+func runDelta(ctx context.Context, c *cli.Call, o *deltaOptions) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -44,7 +48,7 @@ func runDelta(ctx context.Context, c *cli.Call) error {
 	}
 	pairs := []shadowing{}
 	for _, e := range entries {
-		more, err := shadowings(ctx, c, h, e)
+		more, err := shadowings(ctx, h, e, o.diff)
 		if err != nil {
 			return err
 		}
@@ -53,7 +57,7 @@ func runDelta(ctx context.Context, c *cli.Call) error {
 	return c.UI.Show(map[string]any{"pairs": pairs}, func() { showShadowings(c.UI, pairs) })
 }
 
-// deltaEntries returns the hidden files: of the refs named, or of all.
+// deltaEntries returns the shadowed files of the given refs, or of all items.
 func deltaEntries(ctx context.Context, c *cli.Call, h *project.Project) ([]resolve.Entry, error) {
 	var out []resolve.Entry
 	for _, word := range c.Args {
@@ -94,8 +98,9 @@ func shadowed(entries []resolve.Entry) []resolve.Entry {
 	return out
 }
 
-// shadowings pairs a hidden file with the one right above it.
-func shadowings(ctx context.Context, c *cli.Call, h *project.Project, e resolve.Entry) ([]shadowing, error) {
+// shadowings pairs a shadowed file with the file directly before it in the
+// resolution order.
+func shadowings(ctx context.Context, h *project.Project, e resolve.Entry, diff bool) ([]shadowing, error) {
 	all, err := h.Resolver.Shadows(ctx, e.Ref)
 	if err != nil {
 		return nil, err
@@ -114,7 +119,7 @@ func shadowings(ctx context.Context, c *cli.Call, h *project.Project, e resolve.
 			return nil, err
 		}
 		s := shadowing{Above: primary.ElementOf(above), Below: primary.ElementOf(below), Same: above.Digest == below.Digest}
-		if c.Bool("diff") {
+		if diff {
 			s.Diff = linediff.Unified(below.Path(), above.Path(), below.Bytes, above.Bytes)
 		}
 		out = append(out, s)

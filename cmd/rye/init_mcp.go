@@ -17,7 +17,7 @@ import (
 func writeClient(c *cli.Call, name string) ([]string, error) {
 	at := *c
 	at.Named = "" // the file is shared with others, whose folders are elsewhere
-	where, text, err := clientText(&at, name, "rye")
+	where, text, err := clientText(&at, &serveOptions{client: name}, "rye")
 	if err != nil {
 		return nil, err
 	}

@@ -16,20 +16,30 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// searchOptions are the flags of rye search.
+type searchOptions struct {
+	scope         string
+	space         space.Name
+	limit, offset int
+	noIndex       bool
+}
+
 func searchCommand() *cli.Command {
+	o := searchOptions{limit: search.DefaultLimit}
 	return &cli.Command{
 		Name: "search", Group: "Items",
 		Usage: "find items of every space", Args: "[QUERY…]",
-		Long: `Words must all be there. AND, OR and NOT in capitals and parentheses combine them;
-"quoted words" stand one after the other, "two words"~5 near each other; * stands
-for any letters, word~1 allows a typing error. field:word looks in one field, such as
+		Long: `Finds items that contain all words. AND, OR and NOT in capitals and parentheses
+combine words. "quoted words" must be adjacent, "two words"~5 close to each other. *
+matches any letters, word~1 allows one typing error. field:word searches one field:
 name, title, description, category, tags or body. type:tool, space:user, ns:rye/core
-and signed-by:FINGERPRINT ask what an item is; the last one believes the signature
-line, and TRUST says whether it holds. Without a query, everything is listed.
+and signed-by:FINGERPRINT filter items; signed-by reads the signature line without
+verifying it, and the column TRUST shows the verdict. Without a query, all items are
+listed.
 
-When nothing matches, words are taken for misspelled, then some of the words will do;
-a note says so. The item that a run would use is shown for each id; "shadowed" marks
-one that another hides and that alone matches.`,
+If nothing matches, rye searches for similar words, then for some of the words, and
+prints a note. Of several items with one id, the one that a run uses is shown.
+"shadowed" marks an item that only matches itself.`,
 		Examples: []string{
 			`rye search scrape website`,
 			`rye search 'git AND commit NOT rebase' --scope directive`,
@@ -38,32 +48,32 @@ one that another hides and that alone matches.`,
 		},
 		Codes: []diag.Code{},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "scope", Usage: "only `SCOPE`: a kind, with a namespace if wanted (tool.rye.core.*)"},
-			&cli.StringFlag{Name: "space", Usage: "only `SPACE`: project, user or system"},
-			&cli.IntFlag{Name: "limit", Value: search.DefaultLimit, Usage: "show at most `N` items"},
-			&cli.IntFlag{Name: "offset", Usage: "leave out the first `N` items"},
-			&cli.BoolFlag{Name: "no-index", Usage: "read every item instead of the index in the cache"},
+			cli.String(&o.scope, "scope", "only `SCOPE`: a kind, or a kind and namespace (tool.rye.core.*)"),
+			cli.String(&o.space, "space", "only `SPACE`: project, user or system").OneOf(spaceNames()...),
+			cli.Int(&o.limit, "limit", "show at most `N` items"),
+			cli.Int(&o.offset, "offset", "skip the first `N` items"),
+			cli.Bool(&o.noIndex, "no-index", "read every item instead of the index in the cache"),
 		},
-		Run: runSearch,
+		Run: func(ctx context.Context, c *cli.Call) error { return runSearch(ctx, c, &o) },
 	}
 }
 
-func runSearch(ctx context.Context, c *cli.Call) error {
-	if c.Int("limit") < 1 {
+func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
+	if o.limit < 1 {
 		return diag.New(diag.Usage, "searching items: --limit must be at least 1")
 	}
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
 		return err
 	}
-	ask := h.Verbs.Search
-	if c.Bool("no-index") {
+	find := h.Verbs.Search
+	if o.noIndex {
 		p := h.IndexParams()
 		p.Scan = true
-		ask = search.New(p).Search
+		find = search.New(p).Search
 	}
-	res, err := ask(ctx, search.Query{
-		Text: strings.Join(c.Args, " "), Scope: c.Str("scope"), Space: c.Str("space"), Limit: c.Int("limit"), Offset: c.Int("offset"),
+	res, err := find(ctx, search.Query{
+		Text: strings.Join(c.Args, " "), Scope: o.scope, Space: string(o.space), Limit: o.limit, Offset: o.offset,
 	})
 	if err != nil {
 		showCaret(c.UI, err)
@@ -72,16 +82,15 @@ func runSearch(ctx context.Context, c *cli.Call) error {
 	for _, n := range res.Notes {
 		c.UI.Warn("%s", n)
 	}
-	return c.UI.Show(res, func() { showHits(c.UI, res, c.Int("offset")) })
+	return c.UI.Show(res, func() { showHits(c.UI, res, o.offset) })
 }
 
-// build names this build of the program in the cache.
+// build identifies this build of the program in the cache.
 func build(v cli.VersionInfo) string {
 	return fmt.Sprint(v.Version, " ", v.Revision, " ", v.Modified, " ", v.Go)
 }
 
-// showCaret shows what the user wrote with a mark below the character that an error
-// is about.
+// showCaret prints the query with a mark below the position of a syntax error.
 func showCaret(u *cli.UI, err error) {
 	var e *diag.Error
 	if u.AsJSON || !errors.As(err, &e) {
@@ -103,11 +112,11 @@ func showHits(u *cli.UI, res *search.Result, offset int) {
 	case res.Total == 0:
 		u.Note("Nothing found.")
 	case len(res.Hits) == 0:
-		u.Note("There are %d items only.", res.Total)
+		u.Note("There are only %d items.", res.Total)
 	case res.Relaxed == search.Fuzzy:
-		u.Note("Nothing matches as it is written; these have words that are spelled much like it.")
+		u.Note("Nothing matches exactly; these items contain similar words.")
 	case res.Relaxed == search.AnyWord:
-		u.Note("Nothing has all of the words; these have some.")
+		u.Note("Nothing contains all words; these items contain some.")
 	}
 	if len(res.Hits) > 0 {
 		u.Table(hitTable(u, res.Hits))
@@ -139,7 +148,7 @@ func hitTable(u *cli.UI, hits []search.Hit) *cli.Table {
 	return t
 }
 
-// owners names the spaces of labels in few words, each once.
+// owners returns the spaces of labels without duplicates; every bundle is "a bundle".
 func owners(labels []string) string {
 	var out []string
 	for _, l := range labels {

@@ -20,24 +20,27 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
+// serveOptions are the flags of rye serve.
+type serveOptions struct {
+	http, tokenFile, client string
+	origins, capabilities   []string
+}
+
 func serveCommand() *cli.Command {
+	var o serveOptions
 	return &cli.Command{
 		Name: "serve", Group: "Agents",
 		Usage: "serve search, load, execute and sign to agents (MCP)",
 		Long: `Speaks the Model Context Protocol on stdin and stdout, in every revision from
-2024-11-05 to 2026-07-28. An agent gets four tools; directives are prompts and
-knowledge is resources besides. What it may do is in the configuration agent/mcp;
---capabilities narrows or widens that for this server.
+2024-11-05 to 2026-07-28. An agent gets four tools; directives are prompts, and
+knowledge items are resources. The configuration agent/mcp states what the agent may
+do; --capabilities replaces its list for this server.
 
---http serves programs of this machine at http://ADDR/mcp, and /healthz for those
-that watch over it. Programs of its other users are served as well, unless
---token-file names a token, which clients show as a bearer token. An address that
-other machines reach needs one, and something in front of it that encrypts. Web
-pages may not call unless --allow-origin names their origin. project_path is then
-limited to the folder of --project.
-
---print-config shows what to write into a client's settings: claude, codex, cursor
-or vscode.`,
+--http serves http://ADDR/mcp, and /healthz for monitoring. Every user of this
+machine can connect unless --token-file requires a bearer token. An address that
+other machines can reach needs a token, and a proxy that adds TLS. Web pages cannot
+connect unless --allow-origin names their origin. project_path is then limited to the
+folder of --project.`,
 		Examples: []string{
 			"rye serve",
 			"rye serve --print-config claude > .mcp.json",
@@ -47,81 +50,81 @@ or vscode.`,
 		},
 		Codes: []diag.Code{diag.ConfigError, diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.Network},
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "http", Usage: "serve HTTP at `ADDR`: a port of this machine, or HOST:PORT"},
-			&cli.StringSliceFlag{Name: "allow-origin", Usage: "let pages of `ORIGIN` call, such as https://ide.example (with --http)"},
-			&cli.StringFlag{Name: "token-file", Usage: "demand the token in `FILE` (with --http)"},
-			&cli.StringSliceFlag{Name: "capabilities", Usage: "allow `LIST`: verbs, or capabilities such as rye.execute.tool.gh.*, joined by commas"},
-			&cli.StringFlag{Name: "print-config", Usage: "print the settings for `CLIENT` and serve nothing"},
+			cli.String(&o.http, "http", "serve HTTP at `ADDR`: a port of this machine, or HOST:PORT"),
+			cli.Strings(&o.origins, "allow-origin", "accept web pages of `ORIGIN`, such as https://ide.example"),
+			cli.String(&o.tokenFile, "token-file", "require the bearer token in `FILE`"),
+			cli.Lists(&o.capabilities, "capabilities", "allow `LIST`: verbs, or capabilities (rye.execute.tool.gh.*)"),
+			cli.String(&o.client, "print-config", "print the settings for `CLIENT` and exit: "+strings.Join(mcpClients(), ", ")).OneOf(mcpClients()...),
 		},
-		Run: runServe,
+		Needs: []cli.Need{{Flag: &o.origins, With: &o.http}, {Flag: &o.tokenFile, With: &o.http}},
+		Run:   func(ctx context.Context, c *cli.Call) error { return runServe(ctx, c, &o) },
 	}
 }
 
-func runServe(ctx context.Context, c *cli.Call) error {
-	if c.IsSet("http") {
-		if err := checkAddress(c.Str("http")); err != nil {
+func runServe(ctx context.Context, c *cli.Call, o *serveOptions) error {
+	if c.Given(&o.http) {
+		if err := checkAddress(o.http); err != nil {
 			return err
 		}
 	}
-	if c.IsSet("print-config") {
-		return printClient(c, c.Str("print-config"))
+	if c.Given(&o.client) {
+		return printClient(c, o)
 	}
-	allowed, err := capabilityList(c.Strs("capabilities"))
+	if c.Given(&o.capabilities) && len(o.capabilities) == 0 {
+		return diag.New(diag.Usage, "reading flag --capabilities: the list is empty").WithReason("capabilities")
+	}
+	allowed, err := parseCapabilities(o.capabilities)
 	if err != nil {
 		return err
 	}
-	quickly(c)
-	if c.IsSet("http") {
-		return serveHTTP(ctx, c, allowed)
-	}
-	for _, name := range []string{"allow-origin", "token-file"} {
-		if c.IsSet(name) {
-			return diag.New(diag.Usage, "reading flag --%s: it belongs to --http", name)
-		}
+	prepareServerProcess(c)
+	if c.Given(&o.http) {
+		return serveHTTP(ctx, c, o, allowed)
 	}
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
-		c.UI.Note("waiting for a client of the Model Context Protocol on stdin; rye serve --print-config claude shows how to connect one")
+		c.UI.Note("waiting for an MCP client on stdin; rye serve --print-config claude prints the settings of a client")
 	}
-	return server(c, serverEnv(c).AgentSurface(allowed, "")).Stdio(ctx, c.Stdin, c.Stdout)
+	return newServer(c, serverEnv(c).AgentSurface(allowed, "")).Stdio(ctx, c.Stdin, c.Stdout)
 }
 
-// quickly prepares the process for thousands of small calls. With a heap as
-// small as ours the collector would take half of the time. A client that goes
-// away must not end the process by SIGPIPE: what it has started would stay.
-func quickly(c *cli.Call) {
+// prepareServerProcess tunes the process for thousands of small calls: with a
+// small heap, the collector takes half of the time. SIGPIPE must not end the
+// process when a client disconnects: the programs that it started would stay.
+func prepareServerProcess(c *cli.Call) {
 	if c.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
-// serverEnv is the environment of a server: when it is told to stop, its client
-// waits for it, so that the programs of its calls have half of that time.
+// serverEnv returns the environment of a server. A client waits for a stopped
+// server for mcpserve.LeaveTime; the programs of its calls get half of that time.
 func serverEnv(c *cli.Call) *project.Env {
 	e := envOf(c)
 	e.Grace = mcpserve.LeaveTime / 2
 	return e
 }
 
-func server(c *cli.Call, v mcpserve.Verbs) *mcpserve.Server {
-	level := slog.LevelError + 1 // errors of the protocol are the client's to tell
+// newServer returns an MCP server that logs to stderr.
+func newServer(c *cli.Call, v mcpserve.Verbs) *mcpserve.Server {
+	level := slog.LevelError + 1 // the client reports protocol errors
 	if c.UI.Detailed {
 		level = slog.LevelInfo
 	}
 	out := &visibleWriter{u: c.UI}
 	return mcpserve.New(mcpserve.Params{
-		Verbs: warner{v, c.UI}, Name: "rye", Title: "rye", Version: cli.ReadVersion().Version,
+		Verbs: noToolsWarner{v, c.UI}, Name: "rye", Title: "rye", Version: cli.ReadVersion().Version,
 		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: envOf(c).Home(),
 	})
 }
 
-// visibleWriter lets several goroutines tell something on stderr.
+// visibleWriter writes to stderr and may be used by several goroutines.
 type visibleWriter struct {
 	mu sync.Mutex
 	u  *cli.UI
 }
 
-// Write writes each line made visible.
+// Write writes each line with control characters made visible.
 func (w *visibleWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -133,9 +136,9 @@ func (w *visibleWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func serveHTTP(ctx context.Context, c *cli.Call, allowed policy.Set) error {
+func serveHTTP(ctx context.Context, c *cli.Call, o *serveOptions, allowed policy.Set) error {
 	p := mcpserve.HTTPParams{}
-	for _, origin := range c.Strs("allow-origin") {
+	for _, origin := range o.origins {
 		o, err := webOrigin(origin)
 		if err != nil {
 			return err
@@ -143,32 +146,32 @@ func serveHTTP(ctx context.Context, c *cli.Call, allowed policy.Set) error {
 		p.Origins = append(p.Origins, o)
 	}
 	var err error
-	if c.IsSet("token-file") {
-		if p.Token, err = readToken(c.Path(c.Str("token-file"))); err != nil {
+	if c.Given(&o.tokenFile) {
+		if p.Token, err = readToken(c.Path(o.tokenFile)); err != nil {
 			return err
 		}
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listenAddress(c.Str("http")))
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listenAddress(o.http))
 	if err != nil {
-		return diag.New(diag.Network, "serving on %q: %w", c.Str("http"), err).WithHint("%s", listenHint(err))
+		return diag.New(diag.Network, "serving on %q: %w", o.http, err).WithReason(listenReason(err))
 	}
 	defer l.Close()
 	at, _ := l.Addr().(*net.TCPAddr)
 	p.Beyond = at == nil || !at.IP.IsLoopback()
-	return answer(ctx, c, l, p, allowed)
+	return serveListener(ctx, c, l, p, allowed)
 }
 
-func answer(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.HTTPParams, allowed policy.Set) error {
+func serveListener(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.HTTPParams, allowed policy.Set) error {
 	if p.Beyond && p.Token != "" {
-		c.UI.Warn("%s is reached from other machines and nothing is encrypted: put something in front that is", l.Addr())
+		c.UI.Warn("other machines can reach %s, and the connection is not encrypted: put a TLS proxy in front of it", l.Addr())
 	}
 	if !p.Beyond && p.Token == "" {
-		c.UI.Note("every user of this machine may call this server, and what they run runs as you; --token-file lets in who can read that file")
+		c.UI.Note("every user of this machine can call this server and run tools with your permissions; --token-file requires a token")
 	}
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
-	server := server(c, serverEnv(c).AgentSurface(allowed, cmp.Or(h.Spaces.ProjectDir, c.Base)))
+	server := newServer(c, serverEnv(c).AgentSurface(allowed, cmp.Or(h.Spaces.ProjectDir, c.Base)))
 	return server.Serve(ctx, l, p, func() { c.UI.Note("serving http://%s/mcp", l.Addr()) })
 }

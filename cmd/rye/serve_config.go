@@ -14,62 +14,45 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
-// mcpClients are the clients whose settings are known: each has a template.
+// mcpClients returns the clients that have a template of settings.
 func mcpClients() []string { return []string{"claude", "codex", "cursor", "vscode"} }
 
-// printClient prints what a client needs to start this server, or to find it
-// when --http says where it is.
-func printClient(c *cli.Call, name string) error {
-	if err := oneOf("--print-config", name, mcpClients()); err != nil {
-		return err
-	}
-	where, text, err := clientText(c, name, command(c))
+// printClient prints the settings with which a client starts this server, or
+// connects to it if --http is given.
+func printClient(c *cli.Call, o *serveOptions) error {
+	where, text, err := clientText(c, o, command(c))
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(map[string]string{"client": name, "file": where, "text": text}, func() {
+	return c.UI.Show(map[string]string{"client": o.client, "file": where, "text": text}, func() {
 		c.UI.Note("write this into %s", where)
 		c.UI.Text(text)
 	})
 }
 
-// clientText returns the settings that make a client start or reach this server
-// with the flags of the call, and the file in which they stand.
-func clientText(c *cli.Call, name, command string) (where, text string, err error) {
+// clientText returns the settings of a client for a server with the flags of o,
+// and the file that contains them.
+func clientText(c *cli.Call, o *serveOptions, command string) (where, text string, err error) {
 	kind := ""
 	switch {
-	case c.IsSet("token-file"):
-		kind = "-token" // the client has it in its variable RYE_TOKEN
-	case c.IsSet("http"):
+	case c.Given(&o.tokenFile):
+		kind = "-token" // the client reads it from the variable RYE_TOKEN
+	case c.Given(&o.http):
 		kind = "-http"
 	}
-	b, err := templates.ReadFile("templates/mcp-" + name + kind + ".txt")
+	b, err := templates.ReadFile("templates/mcp-" + o.client + kind + ".txt")
 	if err != nil {
 		return "", "", err
 	}
 	head, text, _ := strings.Cut(string(b), "\n")
-	where, folder, _ := strings.Cut(head, " ") // the file, and what the client calls its project's folder
+	where, folder, _ := strings.Cut(head, " ") // the file, and the client's placeholder for the project directory
 	return where, strings.NewReplacer(
-		"@COMMAND@", command, "@ARGS@", jsonText(serveWords(c, folder)), "@URL@", "http://"+listenAddress(c.Str("http"))+"/mcp",
+		"@COMMAND@", command, "@ARGS@", jsonText(serveArguments(c, o, folder)), "@URL@", "http://"+listenAddress(o.http)+"/mcp",
 	).Replace(text), nil
 }
 
-// oneOf refuses a word that is none of a few.
-func oneOf(flag, word string, words []string) error {
-	for _, w := range words {
-		if w == word {
-			return nil
-		}
-	}
-	e := diag.New(diag.Usage, "reading flag %s: %q is none of %s", flag, word, strings.Join(words, ", "))
-	if near := cli.Nearest(word, words); near != "" {
-		return e.WithHint("did you mean %s?", near)
-	}
-	return e
-}
-
-// command is how a client starts this program: by its name where that is what
-// the path holds, as this survives an update.
+// command returns how a client starts this program: by its name if PATH leads to
+// it, because the name survives an update, else by its path.
 func command(c *cli.Call) string {
 	found, err := exec.LookPath("rye")
 	if err == nil && sameFile(found, c.Self) {
@@ -85,14 +68,14 @@ func sameFile(a, b string) bool {
 	return err == nil && berr == nil && os.SameFile(fa, fb)
 }
 
-// serveWords are the words behind the program's name. A client that starts
-// servers elsewhere says where the project is.
-func serveWords(c *cli.Call, folder string) []string {
+// serveArguments returns the arguments of the server. A client that starts servers
+// in another directory passes the project's directory.
+func serveArguments(c *cli.Call, o *serveOptions, folder string) []string {
 	words := []string{"serve"}
 	if dir := cmp.Or(c.Project(), folder); dir != "" {
 		words = append(words, "--project", dir)
 	}
-	if list := c.Strs("capabilities"); len(list) > 0 {
+	if list := o.capabilities; len(list) > 0 {
 		words = append(words, "--capabilities", strings.Join(list, ","))
 	}
 	return words
@@ -106,31 +89,31 @@ func jsonText(v any) string {
 	return strings.ReplaceAll(string(b), `","`, `", "`)
 }
 
-// webOrigin checks what --allow-origin names: a scheme and a host.
+// webOrigin checks a value of --allow-origin: a scheme and a host.
 func webOrigin(s string) (string, error) {
 	u, err := url.Parse(s)
 	if err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && u.User == nil && path.Clean("/"+u.Path) == "/" && u.RawQuery == "" && u.Fragment == "" {
 		return strings.ToLower(u.Scheme + "://" + u.Host), nil
 	}
-	return "", diag.New(diag.Usage, "reading flag --allow-origin: %q is no origin", s).WithHint("write a scheme and a host, such as https://ide.example")
+	return "", diag.New(diag.Usage, "reading flag --allow-origin: %q is not an origin", s).WithReason("origin")
 }
 
-// minToken is the shortest token, in characters.
+// minToken is the minimum length of a token, in characters.
 const minToken = 16
 
-// readToken reads the one line of a token file. A token on the command line
-// would be seen by every program of the machine.
+// readToken reads the token from the only line of a file. There is no flag for
+// the token itself: every program of the machine can read command lines.
 func readToken(file string) (string, error) {
 	fi, err := os.Stat(file)
 	if err != nil {
 		return "", diag.New(diag.Usage, "reading the token: %w", err).
-			WithHint("make one: (umask 077; openssl rand -hex 32 > %s)", shellWord(file))
+			WithReason("token_missing").WithDetail("file", shellWord(file))
 	}
 	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
-		return "", diag.New(diag.Usage, "reading the token: others may read %s", file).WithHint("chmod 600 %s", shellWord(file))
+		return "", diag.New(diag.Usage, "reading the token: other users may read %s", file).WithReason("token_mode").WithDetail("file", shellWord(file))
 	}
 	if !fi.Mode().IsRegular() || fi.Size() > 4096 {
-		return "", diag.New(diag.Usage, "reading the token: %s is no small file", file)
+		return "", diag.New(diag.Usage, "reading the token: %s is not a regular file of at most 4096 bytes", file)
 	}
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -138,7 +121,7 @@ func readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(b))
 	if len(token) < minToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", diag.New(diag.Usage, "reading the token: %s must hold one word of %d or more ASCII characters", file, minToken)
+		return "", diag.New(diag.Usage, "reading the token: %s must contain one word of at least %d ASCII characters", file, minToken)
 	}
 	return token, nil
 }

@@ -17,10 +17,10 @@ import (
 	"github.com/ryeos/rye/primary/agent"
 )
 
-// serveAddress is where HTTP is served when nothing but a port is named.
+// serveAddress is the default host of --http.
 const serveAddress = "127.0.0.1"
 
-// listenAddress completes a port to an address of this machine only.
+// listenAddress adds the default host to a port.
 func listenAddress(s string) string {
 	if s != "" && strings.Trim(s, "0123456789") == "" {
 		return net.JoinHostPort(serveAddress, s)
@@ -28,72 +28,65 @@ func listenAddress(s string) string {
 	return s
 }
 
-// checkAddress refuses what no server can listen on, whatever the machine.
+// checkAddress returns an error if s is not a port or HOST:PORT.
 func checkAddress(s string) error {
 	_, port, err := net.SplitHostPort(listenAddress(s))
 	if err == nil {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return diag.New(diag.Usage, "reading flag --http: %q is no port and no HOST:PORT", s).
-			WithHint("name a port up to 65535 or HOST:PORT, such as --http 7333 or --http %s:7333", serveAddress)
+		return diag.New(diag.Usage, "reading flag --http: %q is not a port or HOST:PORT", s).WithReason("address")
 	}
 	return nil
 }
 
-// listenHint says what to change when nobody can be served at an address.
-func listenHint(err error) string {
+// listenReason returns the reason of an error of listening, for its hint.
+func listenReason(err error) string {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return "another program serves there: name another port with --http, or --http 0 for any that is free"
+		return "port_in_use"
 	case errors.Is(err, fs.ErrPermission):
-		return "this port is for the administrator of the machine: name one above 1023 with --http"
+		return "port_privileged"
 	}
-	return "name a free port of this machine with --http, such as 7333, or HOST:PORT"
+	return "address"
 }
 
-// warner tells the person who starts a server when it offers nothing.
-type warner struct {
+// noToolsWarner warns the user who starts a server that offers no tools.
+type noToolsWarner struct {
 	mcpserve.Verbs
 	ui *cli.UI
 }
 
-// Definitions is that of the verbs.
-func (w warner) Definitions(ctx context.Context) (*agent.Definitions, error) {
+// Definitions returns those of the verbs.
+func (w noToolsWarner) Definitions(ctx context.Context) (*agent.Definitions, error) {
 	defs, err := w.Verbs.Definitions(ctx)
 	if err == nil && len(defs.Tools) == 0 {
-		w.ui.Warn("this server offers no tool: --capabilities and the configuration agent/mcp have no verb in common; rye config show agent/mcp")
+		w.ui.Warn("this server offers no tool: --capabilities and the configuration agent/mcp have no verb in common (rye config show agent/mcp)")
 	}
 	return defs, err
 }
 
-// capabilityList reads what --capabilities names; nil when it names nothing.
-func capabilityList(lists []string) (policy.Set, error) {
+// parseCapabilities parses the values of --capabilities. An empty list is nil.
+func parseCapabilities(words []string) (policy.Set, error) {
 	var out policy.Set
 	var errs []error
-	for word := range strings.SplitSeq(strings.Join(lists, ","), ",") {
-		if word = strings.TrimSpace(word); word == "" {
-			continue
-		}
-		capability, err := readCapability(word)
+	for _, word := range words {
+		capability, err := parseCapability(word)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		out = append(out, capability)
 	}
-	if len(lists) > 0 && len(out) == 0 && len(errs) == 0 {
-		return nil, diag.New(diag.Usage, "reading flag --capabilities: it names nothing").WithHint("name verbs: search,load,execute,sign")
-	}
 	return out, diag.Join("reading flag --capabilities", errs)
 }
 
-// readCapability reads a verb or a capability. A verb that no server knows
-// would offer nothing, and nobody would learn why.
-func readCapability(word string) (policy.Cap, error) {
+// parseCapability parses a verb or a capability. An unknown verb is an error: the
+// server would offer nothing without a message.
+func parseCapability(word string) (policy.Cap, error) {
 	if !strings.HasPrefix(word, "rye.") {
 		if !slices.Contains(agentVerbs(), word) {
-			return "", noVerb(word, word)
+			return "", unknownVerb(word, word)
 		}
 		word = "rye." + word + ".*"
 	}
@@ -104,17 +97,17 @@ func readCapability(word string) (policy.Cap, error) {
 	verb, _, _ := strings.Cut(strings.TrimPrefix(word, "rye."), ".")
 	known := func(v string) bool { return policy.Cap("rye." + verb).Covers(policy.Cap("rye." + v)) } // it may be a pattern
 	if !slices.ContainsFunc(agentVerbs(), known) {
-		return "", noVerb(word, verb)
+		return "", unknownVerb(word, verb)
 	}
 	return capability, nil
 }
 
-func noVerb(word, verb string) error {
-	e := diag.New(diag.Usage, "reading capability %q: %q is none of the verbs %s", word, verb, strings.Join(agentVerbs(), ", "))
+func unknownVerb(word, verb string) error {
+	e := diag.New(diag.Usage, "reading capability %q: %q is not one of the verbs %s", word, verb, strings.Join(agentVerbs(), ", "))
 	if near := cli.Nearest(verb, agentVerbs()); near != "" {
-		return e.WithHint("did you mean %s?", near)
+		return e.WithReason("nearest").WithDetail("nearest", near)
 	}
-	return e.WithHint("name verbs, such as search,load, or capabilities, such as rye.execute.tool.gh.*")
+	return e.WithReason("capabilities")
 }
 
 func agentVerbs() []string {

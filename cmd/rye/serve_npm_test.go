@@ -110,7 +110,7 @@ func (s *served) node(words ...string) *exec.Cmd {
 // The conformance suite of the protocol against rye serve. Its scenarios call
 // tools, prompts and resources by name that rye does not have: those that
 // cannot succeed are listed in testdata, and nothing else may fail. That
-// TestConformanceOfTransports passes says that it is the names alone.
+// TestConformanceOfTransports passes shows that only the names cause it.
 func TestConformance(t *testing.T) {
 	dir := npmFolder(t)
 	s := newServed(t)
@@ -120,7 +120,7 @@ func TestConformance(t *testing.T) {
 			out := t.TempDir()
 			suite := s.node(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js"),
 				"server", "--url", url, "--requirements", revision, "-o", out)
-			text, _ := suite.CombinedOutput() // its status says that something failed, as it must
+			text, _ := suite.CombinedOutput() // the exit status is not 0: some checks must fail
 			compareGolden(t, filepath.Join("testdata", "conformance-"+revision+".txt"), failedChecks(t, out, text))
 		})
 	}

@@ -37,8 +37,8 @@ func (s *served) play(lines string) []byte {
 	return s.must(cmd)
 }
 
-// What a model reads of the server costs it room in every conversation, and
-// what it says is policy: a change of it is to be seen.
+// The definitions take part of a model's context in every conversation and contain
+// policy, so a change must be visible in the golden file.
 func TestServedTools(t *testing.T) {
 	s := newServed(t)
 	out := s.play(`raw {"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
@@ -105,8 +105,7 @@ func TestCheckAddress(t *testing.T) {
 	}
 }
 
-// Whoever asks for an address that is taken learns which flag to change.
-func TestListenHint(t *testing.T) {
+func TestListenReason(t *testing.T) {
 	taken, err := net.Listen("tcp", serveAddress+":0")
 	if err != nil {
 		t.Fatal(err)
@@ -116,31 +115,31 @@ func TestListenHint(t *testing.T) {
 	if err == nil {
 		t.Fatal("two listen at one address")
 	}
-	if hint := listenHint(err); !strings.Contains(hint, "--http") || runtime.GOOS != "windows" && !strings.Contains(hint, "another port") {
-		t.Errorf("the hint is %q", hint)
+	if reason := listenReason(err); runtime.GOOS != "windows" && reason != "port_in_use" {
+		t.Errorf("the reason is %q", reason)
 	}
-	if hint := listenHint(&net.OpError{Err: os.ErrPermission}); !strings.Contains(hint, "above 1023") {
-		t.Errorf("the hint is %q", hint)
+	if reason := listenReason(&net.OpError{Err: os.ErrPermission}); reason != "port_privileged" {
+		t.Errorf("the reason is %q", reason)
 	}
 }
 
-func TestReadCapability(t *testing.T) {
+func TestParseCapability(t *testing.T) {
 	for word, want := range map[string]string{
 		"search": "rye.search.*", "draft": "rye.draft.*", "rye.execute.tool.gh.*": "rye.execute.tool.gh.*", "rye.*": "rye.*", "rye.s*.*": "rye.s*.*",
 		"rye.[ls]oad.*": "rye.[ls]oad.*",
 	} {
-		if got, err := readCapability(word); err != nil || string(got) != want {
-			t.Errorf("readCapability(%q) = %q, %v", word, got, err)
+		if got, err := parseCapability(word); err != nil || string(got) != want {
+			t.Errorf("parseCapability(%q) = %q, %v", word, got, err)
 		}
 	}
 	for word, hint := range map[string]string{
 		"serach": "did you mean search?", "rye.exec.*": "did you mean execute?", "rye.Search.*": "did you mean search?", "Sign": "did you mean sign?",
 		"nothing": "name verbs", "rye.x*.*": "name verbs", "rye.search.": "write rye.VERB", "*": "name verbs", "rye": "name verbs",
 	} {
-		_, err := readCapability(word)
+		_, err := parseCapability(word)
 		var e *diag.Error
 		if !errors.As(err, &e) || e.Code != diag.Usage || !strings.HasPrefix(cli.Hint(e), hint) {
-			t.Errorf("readCapability(%q): %v", word, err)
+			t.Errorf("parseCapability(%q): %v", word, err)
 		}
 	}
 }

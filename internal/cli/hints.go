@@ -23,6 +23,7 @@ func hintTables() []map[situation]string {
 		argumentHints(),
 		verbHints(),
 		bundleHints(),
+		serverHints(),
 		projectHints(),
 		decodersHints(),
 		lockHints(),
