@@ -17,58 +17,72 @@ func mcpCommand() *cli.Command {
 	return &cli.Command{
 		Name: "mcp", Group: "Items",
 		Usage: "use the tools of external MCP servers as items",
-		Long: `A server that was added is a signed item, mcp/servers/NAME, and each of its tools is
-one, mcp/NAME/TOOL: they run, are permitted, locked and verified like any other. A
-tool runs only while its server describes it as it did when you signed it.`,
+		Long: `A server is a signed item, mcp/servers/NAME, and each of its tools is the item
+mcp/NAME/TOOL. They are run, permitted, locked and verified like other items. A tool
+runs only if its server still describes it as when you signed the item.`,
 		Subs: []*cli.Command{mcpAddCommand(), mcpListCommand(), mcpRefreshCommand(), mcpRemoveCommand()},
 	}
 }
 
-func scopeFlag() cli.Flag {
-	return &cli.StringFlag{Name: "scope", Usage: "`SPACE` of the server: project or user", Value: string(space.Project)}
+// mcpOptions are the flags of the commands that change servers.
+type mcpOptions struct {
+	space space.Name
+	yes   bool
+	key   string
 }
 
-func yesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"}
+// mcpSpaceFlag returns the flag that fills o.space.
+func mcpSpaceFlag(o *mcpOptions) cli.Flag {
+	o.space = space.Project
+	return cli.String(&o.space, "space", "`SPACE` of the server: project or user").Alias("scope").
+		OneOf(string(space.Project), string(space.User))
 }
+
+// mcpSignFlags returns the flags of the commands that sign items.
+func mcpSignFlags(o *mcpOptions) []cli.Flag {
+	return []cli.Flag{mcpSpaceFlag(o), cli.Bool(&o.yes, "yes", "do not ask").Alias("y"), cli.String(&o.key, "key", keyUsage)}
+}
+
+// mcpListOptions are the flags of rye mcp list.
+type mcpListOptions struct{ tools bool }
 
 func mcpListCommand() *cli.Command {
+	var o mcpListOptions
 	return &cli.Command{
-		Name: "list", Usage: "list the servers that were added", Args: "",
-		Long:     `Nothing is started. Variables are shown by name, never filled in.`,
+		Name: "list", Usage: "list the configured servers", Args: "",
+		Long:     `Starts no server. Variables are shown by name, without their values.`,
 		Examples: []string{"rye mcp list", "rye mcp list --tools", "rye mcp list --json"},
-		Flags:    []cli.Flag{&cli.BoolFlag{Name: "tools", Usage: "list their tools too"}},
+		Flags:    []cli.Flag{cli.Bool(&o.tools, "tools", "also list their tools")},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			h, err := envOf(c).Open(ctx, project.Strict)
 			if err != nil {
 				return err
 			}
-			listed, err := mcpclient.List(ctx, h.Resolver, c.Bool("tools"))
+			listed, err := mcpclient.List(ctx, h.Resolver, o.tools)
 			if err != nil {
 				return err
 			}
-			return c.UI.Show(mcpListData(listed, c.Bool("tools")), func() { showMcpList(c.UI, listed, c.Bool("tools")) })
+			return c.UI.Show(mcpListData(listed, o.tools), func() { showMcpList(c.UI, listed, o.tools) })
 		},
 	}
 }
 
 func mcpRemoveCommand() *cli.Command {
+	var o mcpOptions
 	return &cli.Command{
 		Name: "remove", Usage: "remove a server and the items of its tools", Args: "NAME",
-		Long:     `Nothing is started. What else lies in the folder of the tools is in the way and named.`,
-		Examples: []string{"rye mcp remove github", "rye mcp remove github --scope user"},
+		Long:     `Starts no server. Fails if the folder of the tools contains other files.`,
+		Examples: []string{"rye mcp remove github", "rye mcp remove github --space user"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
-		Flags:    []cli.Flag{scopeFlag()},
+		Flags:    []cli.Flag{mcpSpaceFlag(&o)},
 		Complete: completeServers,
-		Run:      runMCPRemove,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return withStore(ctx, c, &o, project.Lenient, func(s *mcpStore) error { return removeServer(ctx, c, s) })
+		},
 	}
 }
 
-func runMCPRemove(ctx context.Context, c *cli.Call) error {
-	return withStore(ctx, c, project.Lenient, func(s *mcpStore) error { return mcpRemove(ctx, c, s) })
-}
-
-func mcpRemove(ctx context.Context, c *cli.Call, s *mcpStore) error {
+func removeServer(ctx context.Context, c *cli.Call, s *mcpStore) error {
 	l, err := s.Find(ctx, c.Arg(0))
 	if err != nil {
 		return err
@@ -85,26 +99,27 @@ func mcpRemove(ctx context.Context, c *cli.Call, s *mcpStore) error {
 		removed = append(removed, e.Root.Display(e.Rel))
 		refs = append(refs, e.Ref)
 	}
-	mcpUnlocked(c, s.project, refs)
+	noteStaleServerLock(c, s.project, refs)
 	return c.UI.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
 		c.UI.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
 	})
 }
 
-// mcpUnlocked says that the lock still names what is gone.
-func mcpUnlocked(c *cli.Call, h *project.Project, refs []item.Ref) {
+// mcpUnlocked prints that rye.lock still contains one of the removed
+// items.
+func noteStaleServerLock(c *cli.Call, h *project.Project, refs []item.Ref) {
 	if h.Lock == nil || h.Lock.Lock == nil {
 		return
 	}
 	for _, it := range h.Lock.Lock.Items {
 		if slices.Contains(refs, it.Ref) {
-			c.UI.Note("rye.lock still names %s: rye lock brings it up to date", it.Ref)
+			c.UI.Note("rye.lock still names %s; update it with rye lock", it.Ref)
 			return
 		}
 	}
 }
 
-// completeServers offers the servers that were added.
+// completeServers returns the configured servers.
 func completeServers(ctx context.Context, c *cli.Call) []string {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -11,20 +12,29 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
+// mcpAddOptions are the flags of rye mcp add.
+type mcpAddOptions struct {
+	mcpOptions
+	url, transport, cwd, from string
+	headers, env              []string
+	timeout                   time.Duration
+}
+
 func mcpAddCommand() *cli.Command {
+	o := mcpAddOptions{timeout: mcpclient.DefaultTimeout}
 	return &cli.Command{
 		Name: "add", Usage: "add an MCP server and its tools", Args: "[NAME] [COMMAND…]",
-		Long: `Starts or reaches the server, shows the whole command or address and every tool,
-asks, and writes signed items: one for the server, one for each tool. The command
-stands after --. All items are written, or none.
+		Long: `Starts the server or connects to it, shows its command or address and every tool,
+asks for confirmation, and writes signed items: one for the server and one for each
+tool. Write the command after --. Either all items are written or none.
 
-Items hold no secrets. What the server needs is named, and taken from your
-environment when it runs: -e TOKEN hands the variable TOKEN over, -e KEY='${TOKEN}'
-under another name, -e LEVEL='${LEVEL:-info}' with a value for when it is not set.
-A program gets nothing else of your environment but PATH, HOME and their like.
+Items contain no secrets, only names of variables of your environment. -e TOKEN passes
+the variable TOKEN, -e KEY='${TOKEN}' passes it under another name, and
+-e LEVEL='${LEVEL:-info}' has a default. Of other variables the server gets only PATH,
+HOME and similar ones.
 
---from reads the servers of a file such as .mcp.json, all of them or the one that
-NAME says; a command that somebody else wrote down is shown before it is started.`,
+--from reads the servers of a file such as .mcp.json: all, or the one called NAME. It
+shows each command before starting it.`,
 		Examples: []string{
 			"rye mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
 			"rye mcp add github -e GITHUB_TOKEN -- github-mcp-server stdio",
@@ -34,30 +44,29 @@ NAME says; a command that somebody else wrote down is shown before it is started
 		},
 		Codes: []diag.Code{diag.ConsentRequired, diag.AmbiguousItem, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "url", Usage: "the server is at `URL`"},
-			&cli.StringFlag{Name: "transport", Aliases: []string{"t"}, Usage: "`WAY` to it: stdio for a command; http, or sse for older servers, for a URL"},
-			&cli.StringSliceFlag{Name: "header-env", Usage: "send header `NAME=VAR` with the value of variable VAR, or NAME='text ${VAR}'"},
-			&cli.StringSliceFlag{Name: "env", Aliases: []string{"e"}, Usage: "hand variable `NAME` over, or KEY='${NAME}'"},
-			&cli.StringFlag{Name: "cwd", Usage: "start it in this `DIR` of the project"},
-			&cli.DurationFlag{Name: "timeout", Usage: "give it `TIME` to connect, and for each answer", Value: mcpclient.DefaultTimeout},
-			&cli.StringFlag{Name: "from", Usage: "read servers from `FILE`"},
-			scopeFlag(), yesFlag(),
-			&cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"},
-		},
-		Run: runMCPAdd,
+		Flags: append([]cli.Flag{
+			cli.String(&o.url, "url", "connect to the server at `URL`"),
+			cli.String(&o.transport, "transport", "`TRANSPORT`: stdio, http, or sse for older servers").Alias("t"),
+			cli.Strings(&o.headers, "header-env", "send header `NAME=VAR` with variable VAR, or NAME='text ${VAR}'"),
+			cli.Strings(&o.env, "env", "pass the variable `NAME`, or KEY='${NAME}'").Alias("e"),
+			cli.String(&o.cwd, "cwd", "start the server in `DIR` of the project"),
+			cli.Duration(&o.timeout, "timeout", "maximum `TIME` to connect, and of each response"),
+			cli.String(&o.from, "from", "read servers from `FILE`"),
+		}, mcpSignFlags(&o.mcpOptions)...),
+		Exclusive: [][]any{{&o.from, &o.url}, {&o.from, &o.transport}, {&o.from, &o.headers}, {&o.from, &o.env}, {&o.from, &o.cwd}},
+		Run:       func(ctx context.Context, c *cli.Call) error { return runMCPAdd(ctx, c, &o) },
 	}
 }
 
-func runMCPAdd(ctx context.Context, c *cli.Call) error {
-	servers, err := mcpServers(c)
+func runMCPAdd(ctx context.Context, c *cli.Call, o *mcpAddOptions) error {
+	servers, err := requestedServers(c, o)
 	if err != nil {
 		return err
 	}
-	return withStore(ctx, c, project.Strict, func(s *mcpStore) error { return mcpAddAll(ctx, c, s, servers) })
+	return withStore(ctx, c, &o.mcpOptions, project.Strict, func(s *mcpStore) error { return addServers(ctx, c, o, s, servers) })
 }
 
-func mcpAddAll(ctx context.Context, c *cli.Call, s *mcpStore, servers []*mcpclient.Server) error {
+func addServers(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, servers []*mcpclient.Server) error {
 	for _, server := range servers {
 		if err := s.CheckNew(ctx, server.Name); err != nil {
 			return err
@@ -65,7 +74,7 @@ func mcpAddAll(ctx context.Context, c *cli.Call, s *mcpStore, servers []*mcpclie
 	}
 	done := []any{}
 	for _, server := range servers {
-		added, err := mcpAdd(ctx, c, s, server)
+		added, err := addServer(ctx, c, o, s, server)
 		if err != nil {
 			return err
 		}
@@ -77,26 +86,28 @@ func mcpAddAll(ctx context.Context, c *cli.Call, s *mcpStore, servers []*mcpclie
 	return c.UI.JSON(map[string]any{"servers": done})
 }
 
-// mcpAdd adds one server and returns what was done.
-func mcpAdd(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
+// addServer adds one server and returns the JSON data of the result.
+func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, server *mcpclient.Server) (map[string]any, error) {
 	if err := s.loadKey(ctx); err != nil {
 		return nil, err
 	}
-	if c.Str("from") != "" { // somebody else wrote this command: it is read before it runs
+	// A command of a file was written by another person: the user reads it before
+	// it is started.
+	if o.from != "" {
 		showMcpServer(c.UI, server, s.project.McpOptions().Dir)
-		if err := mcpConsent(c, "Start it and ask for its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
+		if err := confirmServer(c, o.yes, "Start it and list its tools?", "starting MCP server "+server.Name, server, nil); err != nil {
 			return nil, err
 		}
 	}
-	offer, err := mcpAsk(ctx, c, s, server)
+	offer, err := connectServer(ctx, c, s, server)
 	if err != nil {
 		return nil, err
 	}
-	if c.Str("from") == "" {
+	if o.from == "" {
 		showMcpServer(c.UI, server, s.project.McpOptions().Dir)
 	}
-	showMcpOffer(c.UI, offer, !c.Bool("yes"))
-	if err := mcpConsent(c, "Add it, and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.Tools); err != nil {
+	showMcpOffer(c.UI, offer, !o.yes)
+	if err := confirmServer(c, o.yes, "Add it and sign an item for each tool?", "adding MCP server "+server.Name, server, offer.Tools); err != nil {
 		return nil, err
 	}
 	files, err := offer.Items()
@@ -123,17 +134,17 @@ func mcpAdd(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Ser
 	}, nil
 }
 
-// mcpServers returns the servers that the words name.
-func mcpServers(c *cli.Call) ([]*mcpclient.Server, error) {
-	if c.Str("from") != "" {
-		return mcpFrom(c)
+// requestedServers returns the servers that the command line or --from describes.
+func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
+	if o.from != "" {
+		return serversOfFile(c, o)
 	}
 	name := c.Arg(0)
 	command := c.Args
 	if len(command) > 0 {
 		command = command[1:]
 	}
-	s := &mcpclient.Server{Name: name, Transport: c.Str("transport"), URL: c.Str("url"), Cwd: c.Str("cwd"), Timeout: c.Duration("timeout")}
+	s := &mcpclient.Server{Name: name, Transport: o.transport, URL: o.url, Cwd: o.cwd, Timeout: o.timeout}
 	var errs []error
 	fail := func(format string, args ...any) *diag.Error {
 		e := diag.New(diag.Usage, "adding an MCP server: "+format, args...)
@@ -142,11 +153,11 @@ func mcpServers(c *cli.Call) ([]*mcpclient.Server, error) {
 	}
 	switch {
 	case name == "" || c.Dash == 0:
-		return nil, diag.New(diag.Usage, "adding an MCP server: it has no name").WithHint("rye mcp add NAME -- COMMAND, or rye mcp add NAME --url URL")
+		return nil, diag.New(diag.Usage, "adding an MCP server: the name is missing").WithReason("mcp_no_name")
 	case s.URL == "" && len(command) == 0:
-		fail("%s has neither a command nor --url", name).WithHint("rye mcp add %s -- COMMAND ARGS…", name)
+		fail("%s has no command and no --url", name).WithReason("mcp_no_command").WithDetail("name", name)
 	case s.URL != "" && len(command) > 0:
-		fail("a server has a command or --url, not both")
+		fail("a command and --url exclude each other")
 	case len(command) > 0:
 		s.Command, s.Args = command[0], command[1:]
 	}
@@ -159,17 +170,17 @@ func mcpServers(c *cli.Call) ([]*mcpclient.Server, error) {
 		s.Transport = pick(s.URL != "", mcpclient.HTTP, mcpclient.Stdio)
 	}
 	s.Env, s.Headers = map[string]string{}, map[string]string{}
-	for _, word := range c.Strs("env") {
+	for _, word := range o.env {
 		key, value, given := strings.Cut(word, "=")
 		if !given {
 			value = "${" + key + "}"
 		}
 		s.Env[key] = value
 	}
-	for _, word := range c.Strs("header-env") {
+	for _, word := range o.headers {
 		key, value, given := strings.Cut(word, "=")
 		if !given {
-			fail("--header-env %s names no variable", key).WithHint("--header-env NAME=VARIABLE")
+			fail("--header-env %q has no variable", key).WithReason("header_variable")
 			continue
 		}
 		if !strings.Contains(value, "${") {
@@ -184,8 +195,8 @@ func mcpServers(c *cli.Call) ([]*mcpclient.Server, error) {
 	return []*mcpclient.Server{s}, checkServer(s)
 }
 
-// checkTypedURL names an address that is none of the web as it was typed. One with
-// variables in it is known when they are filled in.
+// checkTypedURL returns an error with the text of --url if it is not an http or
+// https URL. A URL with variables is checked when they are replaced.
 func checkTypedURL(typed string) error {
 	u, err := url.Parse(typed)
 	switch {
@@ -196,17 +207,17 @@ func checkTypedURL(typed string) error {
 	case err == nil:
 		typed = u.Redacted()
 	}
-	e := diag.New(diag.Usage, "adding an MCP server: --url %q is no http or https address", typed)
+	e := diag.New(diag.Usage, "adding an MCP server: --url %q is not an http or https URL", typed)
 	switch {
 	case err == nil && u.Scheme == "" && !strings.HasPrefix(typed, "/"):
-		return e.WithHint("did you mean --url https://%s?", typed)
+		return e.WithReason("nearest_url").WithDetail("nearest", "https://"+typed)
 	case err == nil && u.Opaque != "" && u.Opaque[0] >= '0' && u.Opaque[0] <= '9': // HOST:PORT
-		return e.WithHint("did you mean --url http://%s?", typed)
+		return e.WithReason("nearest_url").WithDetail("nearest", "http://"+typed)
 	}
-	return e.WithHint("servers are reached by http and https, for example --url https://docs.example.com/mcp; one on this machine by its command: rye mcp add NAME -- COMMAND")
+	return e.WithReason("url")
 }
 
-// checkServer holds a server against what its item may say.
+// checkServer checks a server with the rules of its item.
 func checkServer(s *mcpclient.Server) error {
 	config := map[string]any{}
 	for key, v := range s.Data() {

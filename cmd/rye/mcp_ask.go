@@ -9,9 +9,9 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
-// mcpAsk connects to a server and returns its tools.
-func mcpAsk(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (*mcpclient.Offer, error) {
-	c.UI.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "reaching"), server.Name)
+// connectServer connects to a server and returns its tools.
+func connectServer(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Server) (*mcpclient.Offer, error) {
+	c.UI.Note("%s MCP server %s …", pick(server.Transport == mcpclient.Stdio, "starting", "connecting to"), server.Name)
 	offer, err := mcpclient.Ask(ctx, s.project.McpOptions(), server, c.Environ())
 	if err != nil {
 		showMcpStderr(c.UI, err)
@@ -19,15 +19,15 @@ func mcpAsk(ctx context.Context, c *cli.Call, s *mcpStore, server *mcpclient.Ser
 	return offer, err
 }
 
-// mcpConsent asks whether to go on. Without a terminal nobody is asked, and
-// nothing happens.
-func mcpConsent(c *cli.Call, question, doing string, server *mcpclient.Server, tools []mcpclient.Tool) error {
-	if c.Bool("yes") {
+// confirmServer asks the user for confirmation, except with --yes. Without a
+// terminal it returns an error.
+func confirmServer(c *cli.Call, yes bool, question, doing string, server *mcpclient.Server, tools []mcpclient.Tool) error {
+	if yes {
 		return nil
 	}
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
-		e := diag.New(diag.ConsentRequired, "%s: nobody is here to say yes", doing).
-			WithHint("read what is shown, then run the same command with --yes").WithDetail("server", server.Data())
+		e := diag.New(diag.ConsentRequired, "%s: no terminal to confirm it", doing).
+			WithReason("mcp_review").WithDetail("server", server.Data())
 		if tools != nil {
 			e.WithDetail("tools", mcpclient.ToolsData(server.Name, tools))
 		}
@@ -38,7 +38,7 @@ func mcpConsent(c *cli.Call, question, doing string, server *mcpclient.Server, t
 		return err
 	}
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
-		return diag.New(diag.ApprovalDenied, "%s: you said no, and nothing was changed", doing).WithHint("nothing is left to do")
+		return diag.New(diag.ApprovalDenied, "%s: cancelled; nothing changed", doing)
 	}
 	return nil
 }

@@ -12,16 +12,11 @@ import (
 // maxMCPFile is the maximum size of a file for --from, in bytes.
 const maxMCPFile = 1 << 20
 
-// mcpFrom returns the servers of the file that --from names, or the one that is
-// named as an argument.
-func mcpFrom(c *cli.Call) ([]*mcpclient.Server, error) {
-	file := c.Str("from")
+// serversOfFile returns the servers of the file that --from names, or only the one
+// that the argument names.
+func serversOfFile(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
+	file := o.from
 	doing := "reading " + file
-	for _, flag := range []string{"url", "transport", "header-env", "env", "cwd"} {
-		if c.IsSet(flag) {
-			return nil, diag.New(diag.Usage, "%s: --%s cannot be used with --from", doing, flag)
-		}
-	}
 	if len(c.Args) > 1 || c.Dash == 0 {
 		return nil, diag.New(diag.Usage, "%s: a command cannot be used with --from", doing)
 	}
@@ -32,7 +27,7 @@ func mcpFrom(c *cli.Call) ([]*mcpclient.Server, error) {
 	defer f.Close()
 	fi, err := f.Stat()
 	if err == nil && fi.Size() > maxMCPFile {
-		return nil, diag.New(diag.TooLarge, "%s: it has more than %d bytes", doing, maxMCPFile)
+		return nil, diag.New(diag.TooLarge, "%s: the file has more than %d bytes", doing, maxMCPFile)
 	}
 	b, err := readBounded(f)
 	if err != nil {
@@ -43,7 +38,7 @@ func mcpFrom(c *cli.Call) ([]*mcpclient.Server, error) {
 		return nil, err
 	}
 	for _, s := range servers {
-		s.Timeout = c.Duration("timeout")
+		s.Timeout = o.timeout
 	}
 	return servers, nil
 }

@@ -10,25 +10,24 @@ import (
 )
 
 func mcpRefreshCommand() *cli.Command {
+	var o mcpOptions
 	return &cli.Command{
-		Name: "refresh", Usage: "compare a server's tools with their items, and accept what changed", Args: "NAME",
-		Long: `Starts or reaches the server and shows every tool that is new, gone, or described
-otherwise than when you signed its item, line by line. Nothing changes before you
-say yes. Items that still hold stay as they are, with what you changed in them.`,
+		Name: "refresh", Usage: "compare the tools of a server and accept changes", Args: "NAME",
+		Long: `Starts the server or connects to it, and shows every tool that is new, removed, or
+described differently from its signed item. Nothing changes before you confirm. Items
+of unchanged tools stay as they are, with your own edits.`,
 		Examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json"},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
-		Flags:    []cli.Flag{scopeFlag(), yesFlag(), &cli.StringFlag{Name: "key", Usage: "sign with this `KEY`"}},
+		Flags:    mcpSignFlags(&o),
 		Complete: completeServers,
-		Run:      runMCPRefresh,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			return withStore(ctx, c, &o, project.Strict, func(s *mcpStore) error { return refreshServer(ctx, c, &o, s) })
+		},
 	}
 }
 
-func runMCPRefresh(ctx context.Context, c *cli.Call) error {
-	return withStore(ctx, c, project.Strict, func(s *mcpStore) error { return mcpRefresh(ctx, c, s) })
-}
-
-func mcpRefresh(ctx context.Context, c *cli.Call, s *mcpStore) error {
+func refreshServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore) error {
 	l, err := s.Find(ctx, c.Arg(0))
 	if err == nil {
 		err = l.Err
@@ -41,10 +40,12 @@ func mcpRefresh(ctx context.Context, c *cli.Call, s *mcpStore) error {
 	}
 	server := *l.Server
 	server.Protocol = "" // negotiate it again
-	if err := allowsSecrets(s.project, l); err != nil {
-		return err
+	if len(server.Variables()) > 0 {
+		if err := s.project.MayHoldSecrets(l.Item); err != nil {
+			return err
+		}
 	}
-	offer, err := mcpAsk(ctx, c, s, &server)
+	offer, err := connectServer(ctx, c, s, &server)
 	if err != nil {
 		return err
 	}
@@ -52,31 +53,23 @@ func mcpRefresh(ctx context.Context, c *cli.Call, s *mcpStore) error {
 	if err != nil {
 		return err
 	}
-	return mcpAccept(ctx, c, s, offer, diff)
+	return acceptServer(ctx, c, o, s, offer, diff)
 }
 
-// allowsSecrets is mayHoldSecrets for a server that needs any.
-func allowsSecrets(h *project.Project, l *mcpclient.Listed) error {
-	if len(l.Server.Variables()) == 0 {
-		return nil
-	}
-	return h.MayHoldSecrets(l.Item)
-}
-
-// mcpAccept shows the differences and, after a yes, writes what the server
-// offers now.
-func mcpAccept(ctx context.Context, c *cli.Call, s *mcpStore, offer *mcpclient.Offer, d *mcpclient.Diff) error {
+// acceptServer prints the differences and, after confirmation, writes the items of
+// the server's current tools.
+func acceptServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore, offer *mcpclient.Offer, d *mcpclient.Diff) error {
 	name := offer.Server.Name
 	if d.Empty() {
 		return c.UI.Show(d.Data(name), func() {
-			c.UI.Out("MCP server %s offers what it did: %s", name, plural(len(offer.Tools), "tool"))
+			c.UI.Out("MCP server %s has not changed: %s", name, plural(len(offer.Tools), "tool"))
 		})
 	}
-	showMcpDiff(c.UI, d, !c.Bool("yes"))
+	showMcpDiff(c.UI, d, !o.yes)
 	for _, f := range offer.Warnings {
 		c.UI.Warn("%s", f.Message)
 	}
-	if err := mcpConsent(c, "Accept this, and sign it?", "refreshing MCP server "+name, offer.Server, nil); err != nil {
+	if err := confirmServer(c, o.yes, "Accept and sign these changes?", "refreshing MCP server "+name, offer.Server, nil); err != nil {
 		if e, ok := err.(*diag.Error); ok {
 			return e.WithDetail("changes", d.Data(name))
 		}
@@ -91,7 +84,7 @@ func mcpAccept(ctx context.Context, c *cli.Call, s *mcpStore, offer *mcpclient.O
 	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
 		return err
 	}
-	mcpUnlocked(c, s.project, mcpclient.Refs(d.Removed))
+	noteStaleServerLock(c, s.project, mcpclient.Refs(d.Removed))
 	return c.UI.Show(d.Data(name), func() {
 		c.UI.Out("accepted: %d added, %d changed, %d removed", len(d.Added), len(d.Changed), len(d.Removed))
 	})
@@ -103,13 +96,13 @@ func showMcpDiff(u *cli.UI, d *mcpclient.Diff, asked bool) {
 	for _, rel := range d.Added {
 		u.Out("%s %s", u.Style(cli.Green, "new    "), mcpclient.IDOf(rel))
 		if asked || u.Detailed {
-			showMcpSays(u, d.Tools[rel], d.Tools[rel].Description)
+			showToolTexts(u, d.Tools[rel], d.Tools[rel].Description)
 		} else {
 			u.Text(indented(d.Tools[rel].Description))
 		}
 	}
 	for _, rel := range d.Removed {
-		u.Out("%s %s", u.Style(cli.Red, "gone   "), mcpclient.IDOf(rel))
+		u.Out("%s %s", u.Style(cli.Red, "removed"), mcpclient.IDOf(rel))
 	}
 	for _, ch := range d.Changed {
 		u.Out("%s %s", u.Style(cli.Yellow, "changed"), mcpclient.IDOf(ch.Path))

@@ -11,8 +11,8 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// mcpStore is the store of the space that --scope names, with the project and the
-// key that its items are signed with.
+// mcpStore is the store of the servers of one space, with the project and the key
+// for its items.
 type mcpStore struct {
 	*mcpclient.Store
 	project *project.Project
@@ -21,13 +21,14 @@ type mcpStore struct {
 	reports []primary.SignReport // of the items that Write signed
 }
 
-// withStore calls do while no other process changes the servers of the space.
-func withStore(ctx context.Context, c *cli.Call, m project.Mode, do func(s *mcpStore) error) error {
-	p, err := envOf(c).Open(ctx, m)
+// withStore opens the store of o.space and calls do while no other process changes
+// its servers.
+func withStore(ctx context.Context, c *cli.Call, o *mcpOptions, m project.Mode, do func(s *mcpStore) error) error {
+	p, err := envWithKey(c, o.key).Open(ctx, m)
 	if err != nil {
 		return err
 	}
-	root, err := p.Verbs.Target(space.Name(c.Str("scope")))
+	root, err := p.Verbs.Target(o.space)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
-// showMcpServer shows how a server is reached: the whole command, or the address.
+// showMcpServer prints the command or the address of a server.
 func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	u.Out("%s", u.Style(cli.Bold, "MCP server "+s.Name))
 	t := &cli.Table{Wrap: true}
@@ -52,7 +52,7 @@ func showMcpOffer(u *cli.UI, o *mcpclient.Offer, asked bool) {
 	}
 }
 
-// showMcpTools shows the first line of what each tool says of itself.
+// showMcpTools prints the first line of each description.
 func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
 	t := &cli.Table{Wrap: true}
 	for _, tool := range tools {
@@ -61,32 +61,32 @@ func showMcpTools(u *cli.UI, tools []mcpclient.Tool) {
 	}
 	u.Table(t)
 	if len(tools) > 0 {
-		u.Out("  -v shows all that they say of themselves")
+		u.Out("  -v shows the full descriptions")
 	}
 }
 
-// showMcpTool shows everything of a tool that a model may read.
+// showMcpTool prints all texts of a tool that a model reads.
 func showMcpTool(u *cli.UI, tool mcpclient.Tool) {
 	first, rest, _ := strings.Cut(strings.TrimSpace(tool.Description), "\n")
 	if first == "" {
-		first = "says nothing of what it does"
+		first = "(no description)"
 	}
 	u.Out("    %s  %s", u.Style(cli.Bold, tool.Name), first)
-	showMcpSays(u, tool, rest)
+	showToolTexts(u, tool, rest)
 }
 
-// showMcpSays shows the rest of a description, and each other text of a definition on a
-// line of its own.
-func showMcpSays(u *cli.UI, tool mcpclient.Tool, description string) {
+// showToolTexts prints a description and each other text of a definition on its own
+// line.
+func showToolTexts(u *cli.UI, tool mcpclient.Tool, description string) {
 	if description != "" {
 		u.Text(indented(description))
 	}
-	for _, said := range tool.Says() {
-		u.Out("      %s %s", u.Style(cli.Dim, said.At+":"), said.Text)
+	for _, text := range tool.Says() {
+		u.Out("      %s %s", u.Style(cli.Dim, text.At+":"), text.Text)
 	}
 }
 
-// showMcpStderr shows what a server said before it failed.
+// showMcpStderr prints the stderr of a failed server.
 func showMcpStderr(u *cli.UI, err error) {
 	if text := mcpclient.Stderr(err); text != "" {
 		for line := range strings.SplitSeq(text, "\n") {
@@ -99,14 +99,14 @@ func indented(text string) string {
 	return "      " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n      ")
 }
 
-// firstLineOf returns the first line of a text that says anything, and whether
-// more follows.
+// firstLineOf returns the first line of a text that is not empty, and whether more
+// follows.
 func firstLineOf(text string) (line string, more bool) {
 	line, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(line), strings.TrimSpace(rest) != ""
 }
 
-// showDiff shows a unified difference without its two first lines.
+// showDiff prints a unified diff without its two header lines.
 func showDiff(u *cli.UI, text string) {
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
 		style := map[byte]string{'+': cli.Green, '-': cli.Red, '@': cli.Cyan}[(line + " ")[0]]
@@ -130,7 +130,7 @@ func mcpListData(listed []mcpclient.Listed, tools bool) map[string]any {
 
 func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 	if len(listed) == 0 {
-		u.Note("no MCP server was added; rye mcp add NAME -- COMMAND adds one")
+		u.Note("No MCP servers. rye mcp add NAME -- COMMAND adds one.")
 		return
 	}
 	t := &cli.Table{Header: []string{"NAME", "SPACE", "TOOLS", "STATE", "REACHED BY"}}
@@ -166,8 +166,8 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 	}
 }
 
-// contentText returns what a tool of an MCP server gave as text: its texts, and a
-// word for everything that is none. What failed is told as an error.
+// contentText returns the text of the result of an MCP tool, with a placeholder for
+// each other part. It returns false for a failed call, which is shown as an error.
 func contentText(data map[string]any) (string, bool) {
 	content, ok := data["content"].([]any)
 	if failed, known := data["isError"].(bool); !ok || !known || failed {

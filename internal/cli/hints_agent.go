@@ -7,7 +7,7 @@ import "github.com/ryeos/rye/diag"
 func agentHints() map[situation]string {
 	const (
 		refresh = "rye mcp refresh {server} shows the change and asks whether you accept it"
-		scoped  = "rye mcp refresh {server} --scope user shows the change and asks whether you accept it"
+		scoped  = "rye mcp refresh {server} --space user shows the change and asks whether you accept it"
 	)
 	return map[situation]string{
 		{diag.Usage, "not_name_value"}:                 "write name=text, or name:=JSON for numbers, lists and objects",
@@ -37,7 +37,7 @@ func agentHints() map[situation]string {
 		{diag.LimitExceeded, "busy"}:                   "wait until some calls have ended, then call again",
 		{diag.ToolNotFound, "mcp_server_missing"}:      "rye mcp add {server}",
 		{diag.ItemNotFound, "mcp_unknown"}:             "rye mcp list shows the servers of every space",
-		{diag.ItemNotFound, "mcp_other_space"}:         "it is in {path}; --scope names the space",
+		{diag.ItemNotFound, "mcp_other_space"}:         "it is in {path}; --space names the space",
 		{diag.AmbiguousItem, "mcp_exists"}:             "rye mcp refresh {server} asks it again; rye mcp remove {server} removes it",
 		{diag.AmbiguousItem, "mcp_foreign_file"}:       "move it out of {directory}, which is for the tools of that server only",
 		{diag.PathEscape, "linked_directory"}:          "replace the link by the directory itself",
