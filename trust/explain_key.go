@@ -93,13 +93,13 @@ func (b *basis) describe() string {
 }
 
 // describe returns the revocation on one line.
-func (d *revocation) describe() string {
-	out := fmt.Sprintf("%s: %s", quoted(d.Path), d.Reason)
-	if !d.CutOff.IsZero() {
-		out += " from " + stamp(d.CutOff) + " on"
+func (r *revocation) describe() string {
+	out := fmt.Sprintf("%s: %s", quoted(r.Path), r.Reason)
+	if !r.CutOff.IsZero() {
+		out += " from " + stamp(r.CutOff) + " on"
 	}
-	out += ", signed by key " + d.Signer.Short()
-	if d.seen {
+	out += ", signed by key " + r.Signer.Short()
+	if r.seen {
 		out += ", remembered from an earlier call"
 	}
 	return out + ": valid"
