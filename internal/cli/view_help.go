@@ -48,10 +48,11 @@ func valueName(usage string) string {
 func (d FlagDoc) Label() string {
 	long, short := "", "   "
 	for _, n := range d.Names {
-		if strings.HasPrefix(n, "--") {
-			long = n
-		} else {
+		switch {
+		case !strings.HasPrefix(n, "--"):
 			short = n + ","
+		case long == "": // further names are old spellings
+			long = n
 		}
 	}
 	return strings.TrimRight(fmt.Sprintf("  %s %s %s", short, long, d.Value), " ")
