@@ -182,14 +182,14 @@ func TestBadDocuments(t *testing.T) {
 		{"a fingerprint of its own", stem + ".toml", func(w *world) []byte { return w.signed("key", stem, "fingerprint = \"x\"\n"+good, key(2)) }, diag.ValidationFailed, "unknown field"},
 		{"unknown kind", stem + ".toml", func(w *world) []byte {
 			return w.signed("policy", stem, strings.Replace(good, `"key"`, `"policy"`, 1), key(2))
-		}, diag.ValidationFailed, "kind is"},
-		{"other schema", stem + ".toml", func(w *world) []byte { return w.signed("key", stem, strings.Replace(good, "/v1", "/v2", 1), key(2)) }, diag.ValidationFailed, "schema is"},
+		}, diag.ValidationFailed, "kind must be"},
+		{"other schema", stem + ".toml", func(w *world) []byte { return w.signed("key", stem, strings.Replace(good, "/v1", "/v2", 1), key(2)) }, diag.ValidationFailed, "schema must be"},
 		{"other algorithm", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, strings.Replace(good, "ed25519", "rsa", 1), key(2))
-		}, diag.ValidationFailed, "algorithm is"},
+		}, diag.ValidationFailed, "algorithm must be"},
 		{"unknown use", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, strings.Replace(good, `["sign"]`, `["sign", "rule"]`, 1), key(2))
-		}, diag.ValidationFailed, "entry 2 of scope.may"},
+		}, diag.ValidationFailed, "scope.may[1]"},
 		{"kind is not a word", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, strings.Replace(good, `kinds = ["*"]`, `kinds = ["Tool *"]`, 1), key(2))
 		}, diag.ValidationFailed, "scope.kinds"},
@@ -198,7 +198,7 @@ func TestBadDocuments(t *testing.T) {
 		}, diag.ValidationFailed, "scope.namespaces"},
 		{"scope is a list", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, good[:strings.Index(good, "[scope]")]+"[[scope]]\nmay = [\"sign\"]\n", key(2))
-		}, diag.ValidationFailed, "scope must be a table"},
+		}, diag.ValidationFailed, "scope must be a mapping"},
 		{"padded twice", stem + ".toml", func(w *world) []byte { return w.signed("key", stem, strings.Replace(good, `="`, `=="`, 1), key(2)) }, diag.ValidationFailed, "public-key"},
 		{"key too short", stem + ".toml", func(w *world) []byte {
 			return w.signed("key", stem, strings.Replace(good, base64.StdEncoding.EncodeToString(key(2).Public()), "AAAA", 1), key(2))

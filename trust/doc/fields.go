@@ -3,114 +3,67 @@ package doc
 import (
 	"crypto/ed25519"
 	"encoding/base64"
-	"slices"
-	"strings"
+	"errors"
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
 
-// fields reads one table of a document strictly. A field that is not read and a
-// value of another type are errors. Every error has a line.
+// fields reads one table of a document strictly: it remembers which fields were
+// read, and finish reports all others. Every finding has a position.
 type fields struct {
-	doc   *tree.Doc
-	path  string // of the table, "" for the root
-	table map[string]any
+	*tree.Reader
 	known []string
-	out   *[]diag.Finding
 }
 
 // sub returns the table under key. An absent table is empty.
 func (f *fields) sub(key string) *fields {
-	s := &fields{doc: f.doc, path: tree.Join(f.path, key), out: f.out}
 	f.known = append(f.known, key)
-	v, ok := f.table[key]
-	if !ok {
-		return s
-	}
-	if s.table, ok = v.(map[string]any); !ok {
-		f.bad(key, "%s must be a table", s.path)
-	}
-	return s
+	return &fields{Reader: f.Map(key)}
 }
-
-// maxUnknown is the number of unknown fields that are reported by name.
-const maxUnknown = 20
 
 // finish reports the fields that were not read.
-func (f *fields) finish() {
-	keys := make([]string, 0, len(f.table))
-	for k := range f.table {
-		if !slices.Contains(f.known, k) {
-			keys = append(keys, k)
-		}
-	}
-	slices.Sort(keys)
-	for i, k := range keys {
-		if i == maxUnknown {
-			f.reportAt(diag.ValidationFailed, f.path, "and %d more unknown fields", len(keys)-i)
-			return
-		}
-		finding := f.reportAt(diag.ValidationFailed, tree.Join(f.path, k), "unknown field %q", tree.Join(f.path, k))
-		if near := suggest.Nearest(k, f.known); near != "" {
-			*finding = finding.WithReason("nearest", "nearest", near)
-		}
-	}
-}
+func (f *fields) finish() { f.Only(f.known...) }
 
-// bad reports an error in the value of key.
-func (f *fields) bad(key, format string, args ...any) {
-	f.reportAt(diag.ValidationFailed, tree.Join(f.path, key), format, args...)
-}
-
-// reportAt adds an error at the position of a path and returns it.
-func (f *fields) reportAt(code diag.Code, path, format string, args ...any) *diag.Finding {
-	at := f.doc.At(path)
-	*f.out = append(*f.out, diag.Errorf(code, at.Line, at.Column, format, args...))
-	return &(*f.out)[len(*f.out)-1]
-}
-
-func (f *fields) get(key string, required bool) (any, bool) {
+// present records that a field was read and reports whether the document has it.
+func (f *fields) present(key string, required bool) bool {
 	f.known = append(f.known, key)
-	v, ok := f.table[key]
-	if !ok && required {
-		f.bad(key, "%s is missing", tree.Join(f.path, key))
+	if !f.Has(key) && required {
+		f.Reject(key, "is missing")
 	}
-	return v, ok
+	return f.Has(key)
 }
 
 func (f *fields) str(key string, required bool) (string, bool) {
-	v, ok := f.get(key, required)
-	if !ok {
+	if !f.present(key, required) {
 		return "", false
 	}
-	s, ok := v.(string)
-	if !ok {
-		f.bad(key, "%s must be a string", tree.Join(f.path, key))
-	}
+	s := f.Text(key)
+	_, ok := f.Value(key).(string)
 	return s, ok
 }
 
-// word reads a required string that must be one of the allowed values.
+// word reads a required string that must be one of the allowed values. It returns
+// a string that is not allowed, too.
 func (f *fields) word(key string, allowed ...string) string {
-	s, ok := f.str(key, true)
-	if ok && !slices.Contains(allowed, s) {
-		f.bad(key, "%s is %q, must be %s", tree.Join(f.path, key), s, strings.Join(allowed, " or "))
+	if !f.present(key, true) {
+		return ""
 	}
+	f.Enum(key, "", allowed...)
+	s, _ := f.Value(key).(string)
 	return s
 }
 
 func (f *fields) label(key string, required bool, maxBytes int) string {
 	s, ok := f.str(key, required)
 	if ok && len(s) > maxBytes {
-		f.bad(key, "%s has %d bytes, at most %d are allowed", tree.Join(f.path, key), len(s), maxBytes)
+		f.Reject(key, "has %d bytes, at most %d are allowed", len(s), maxBytes)
 	}
 	if ok && required && s == "" {
-		f.bad(key, "%s is empty", tree.Join(f.path, key))
+		f.Reject(key, "is empty")
 	}
 	return s
 }
@@ -118,13 +71,15 @@ func (f *fields) label(key string, required bool, maxBytes int) string {
 // integer reads a required whole number. If it is out of range, the minimum is
 // returned.
 func (f *fields) integer(key string, minimum, maximum int) int {
-	v, ok := f.get(key, true)
-	n, whole := v.(int64)
-	if ok && (!whole || n < int64(minimum) || n > int64(maximum)) {
-		f.bad(key, "%s must be a whole number from %d to %d", tree.Join(f.path, key), minimum, maximum)
+	if !f.present(key, true) {
+		return 0
+	}
+	// A document has one spelling of a number: Reader also accepts 5.0.
+	if _, whole := f.Value(key).(int64); !whole {
+		f.Reject(key, "must be a whole number from %d to %d", minimum, maximum)
 		return minimum
 	}
-	return int(n)
+	return int(f.Int(key, int64(minimum), int64(minimum), int64(maximum)))
 }
 
 func (f *fields) digest(key string) (d item.Digest) {
@@ -134,19 +89,18 @@ func (f *fields) digest(key string) (d item.Digest) {
 	}
 	d, err := item.ParseDigest(s)
 	if err != nil {
-		f.bad(key, "%s must be sha256: and 64 lower-case hexadecimal digits", tree.Join(f.path, key))
+		f.Reject(key, "must be sha256: and 64 lower-case hexadecimal digits")
 	}
 	return d
 }
 
 func (f *fields) time(key string, required bool) time.Time {
-	v, ok := f.get(key, required)
-	if !ok {
+	if !f.present(key, required) {
 		return time.Time{}
 	}
-	t, ok := v.(time.Time)
+	t, ok := f.Value(key).(time.Time)
 	if !ok {
-		f.bad(key, "%s must be a time such as 2026-11-20T00:00:00Z, without quotes", tree.Join(f.path, key))
+		f.Reject(key, "must be a time such as 2026-11-20T00:00:00Z, without quotes")
 		return time.Time{}
 	}
 	return t.UTC()
@@ -155,39 +109,19 @@ func (f *fields) time(key string, required bool) time.Time {
 // list reads an optional list of strings. check returns why an entry is not
 // valid, or "".
 func (f *fields) list(key string, limit int, check func(string) string) []string {
-	v, ok := f.get(key, false)
-	if !ok {
+	if !f.present(key, false) {
 		return nil
 	}
-	raw, ok := v.([]any)
-	if !ok {
-		f.bad(key, "%s must be a list of strings", tree.Join(f.path, key))
+	if raw, _ := f.Value(key).([]any); len(raw) > limit {
+		f.Reject(key, "has %d entries, at most %d are allowed", len(raw), limit)
 		return nil
 	}
-	if len(raw) > limit {
-		f.bad(key, "%s has %d entries, at most %d are allowed", tree.Join(f.path, key), len(raw), limit)
-		return nil
-	}
-	out := make([]string, 0, len(raw))
-	for i, e := range raw {
-		if s, ok := f.entry(key, i, e, check); ok {
-			out = append(out, s)
+	return f.Texts(key, func(entry string) error {
+		if why := check(entry); why != "" {
+			return errors.New(why)
 		}
-	}
-	return out
-}
-
-func (f *fields) entry(key string, i int, e any, check func(string) string) (string, bool) {
-	path := tree.Index(tree.Join(f.path, key), i)
-	s, ok := e.(string)
-	why := "it must be a string"
-	if ok {
-		why = check(s)
-	}
-	if why != "" {
-		f.reportAt(diag.ValidationFailed, path, "entry %d of %s: %s", i+1, tree.Join(f.path, key), why)
-	}
-	return s, why == ""
+		return nil
+	})
 }
 
 // fingerprint reads a required fingerprint of a key.
@@ -198,7 +132,7 @@ func (f *fields) fingerprint(key string) sign.Fingerprint {
 	}
 	fp, err := sign.ParseFingerprint(s)
 	if err != nil {
-		f.bad(key, "%s must be a fingerprint, 64 lower-case hexadecimal digits", tree.Join(f.path, key))
+		f.Reject(key, "must be a fingerprint, 64 lower-case hexadecimal digits")
 	}
 	return fp
 }
@@ -212,7 +146,7 @@ func (f *fields) publicKey(key string) ed25519.PublicKey {
 	}
 	raw := decodeKey(s)
 	if raw == nil {
-		f.bad(key, "%s must be the 32 raw bytes of an Ed25519 public key in standard base64, padded", tree.Join(f.path, key))
+		f.Reject(key, "must be the 32 raw bytes of an Ed25519 public key in standard base64, padded")
 	}
 	return raw
 }
@@ -234,7 +168,7 @@ func (f *fields) signingKey(key string) (pub ed25519.PublicKey, fp sign.Fingerpr
 		return nil, fp, nil
 	}
 	if weak = sign.CheckKey(pub); weak != nil {
-		f.reportAt(diag.KeyWeak, tree.Join(f.path, key), "the public key may not be used: %v", weak)
+		f.RejectErr(key, diag.New(diag.KeyWeak, "the public key may not be used: %w", weak))
 	}
 	return pub, sign.FingerprintOf(pub), weak
 }
@@ -247,9 +181,9 @@ func (f *fields) validity() (notBefore, notAfter time.Time) {
 	switch {
 	case notBefore.IsZero() || notAfter.IsZero():
 	case !notAfter.After(notBefore):
-		v.bad("not-after", "not-after is not later than not-before")
+		v.Reject("not-after", "is not later than not-before")
 	case notAfter.After(notBefore.AddDate(MaxYears, 0, 0)):
-		v.bad("not-after", "not-after is more than %d years after not-before", MaxYears)
+		v.Reject("not-after", "is more than %d years after not-before", MaxYears)
 	}
 	v.finish()
 	return notBefore, notAfter

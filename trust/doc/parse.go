@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/tomlx"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -58,7 +59,7 @@ func Read(name string, b []byte) (Document, []diag.Finding) {
 	if table == nil || diag.Failed(syntax) {
 		return &Unknown{h}, diag.WithPath(fs, name)
 	}
-	f := &fields{doc: table, table: table.Root, out: &fs}
+	f := &fields{Reader: tree.NewReader(table, diag.ValidationFailed)}
 	f.word("schema", Schema)
 	h.Kind = f.word("kind", KindKey, KindGrant, KindRevocation, KindEndorsement, KindRotation, KindRevocations, KindReleaseRevocation, KindPublisher)
 	d := newDocument(h)
@@ -66,6 +67,7 @@ func Read(name string, b []byte) (Document, []diag.Finding) {
 		d.read(f)
 		f.finish()
 	}
+	fs = append(fs, f.Findings()...)
 	// The signature is checked last: the name and the key that it needs come
 	// from fields that must be valid.
 	if !diag.Failed(fs) {

@@ -73,10 +73,10 @@ func (d *PublisherCopy) embedded() ed25519.PublicKey { return nil }
 func (d *PublisherCopy) read(f *fields) {
 	p := Publisher{Name: f.label("name", true, maxPublisherName), Version: f.integer("version", 1, maxVersion)}
 	if strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasPrefix(p.Name, "-") {
-		f.bad("name", "a publisher's name is a word of a-z, 0-9 and -")
+		f.Reject("name", "must be a word of a-z, 0-9 and -")
 	}
 	if p.Bundles = f.list("bundles", maxBundles, checkNamespace); len(p.Bundles) == 0 {
-		f.bad("bundles", "bundles names no bundle")
+		f.Reject("bundles", "is empty")
 	}
 	p.Root = f.role("root", true)
 	p.Release = f.role("release", true)
@@ -89,7 +89,7 @@ func (d *PublisherCopy) read(f *fields) {
 
 // role reads distinct keys and a threshold from 1 to their number.
 func (f *fields) role(key string, required bool) (r Role) {
-	if _, present := f.table[key]; !present && !required {
+	if !f.Has(key) && !required {
 		f.known = append(f.known, key)
 		return r
 	}
@@ -100,13 +100,13 @@ func (f *fields) role(key string, required bool) (r Role) {
 			why = "the same key is listed twice"
 		}
 		if why != "" {
-			s.bad("keys", "entry %d of %s.keys: %s", i+1, s.path, why)
+			s.Reject("keys", "entry %d: %s", i+1, why)
 			continue
 		}
 		r.Keys = append(r.Keys, pub)
 	}
 	if len(r.Keys) == 0 {
-		s.bad("keys", "%s names no key", s.path)
+		s.Reject("keys", "is empty")
 	}
 	r.Threshold = s.integer("threshold", 1, max(1, len(r.Keys)))
 	s.finish()

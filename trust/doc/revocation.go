@@ -55,7 +55,7 @@ func (d *Revocation) embedded() ed25519.PublicKey { return d.Public }
 // read expects the whole public key if the key revokes itself, and its
 // fingerprint if another key does.
 func (d *Revocation) read(f *fields) {
-	if _, other := f.table["key"]; other {
+	if f.Has("key") {
 		d.Fingerprint = f.fingerprint("key")
 	} else {
 		f.word("algorithm", "ed25519")
@@ -170,7 +170,7 @@ func (d *ReleaseRevocation) read(f *fields) {
 		Why:      f.label("reason", true, maxReason),
 	}
 	if err := item.CheckVersion(d.Release.Version); d.Release.Version != "" && err != nil {
-		f.bad("version", "version is not MAJOR.MINOR.PATCH")
+		f.Reject("version", "is not MAJOR.MINOR.PATCH")
 	}
 }
 

@@ -45,10 +45,10 @@ func (d *Rotation) read(f *fields) {
 	if d.Successor != nil {
 		if err := sign.CheckKey(d.Successor); err != nil {
 			d.Weak = err
-			f.reportAt(diag.KeyWeak, "successor", "the successor may not be used: %v", err)
+			f.RejectErr("successor", diag.New(diag.KeyWeak, "the key may not be used: %w", err))
 		}
 		if slices.Equal(d.Successor, d.Public) {
-			f.bad("successor", "a key cannot succeed itself")
+			f.Reject("successor", "is the key itself")
 		}
 	}
 	d.From = f.time("from", true)
