@@ -123,7 +123,6 @@ func Sort(fs []Finding) {
 type Error struct {
 	Code      Code
 	Message   string         // "gerund noun: cause", lower case, no period
-	Hint      string         // Deprecated: set Reason; internal/cli has the hints
 	Reason    string         // the case of the code, a key of the hints in internal/cli; not shown
 	Details   map[string]any // facts for the JSON form and the hint
 	Findings  []Finding      // the problems, if there are several
@@ -135,12 +134,6 @@ type Error struct {
 func New(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
-}
-
-// WithHint sets the hint and returns the error.
-func (e *Error) WithHint(format string, args ...any) *Error {
-	e.Hint = fmt.Sprintf(format, args...)
-	return e
 }
 
 // WithReason names the case of the code, for the hint, and returns the error.
@@ -209,7 +202,8 @@ func findingsIn(err error) []Finding {
 		return e.Findings
 	}
 	f := Errorf(e.Code, 0, 0, "%s", err)
-	f.Fix, f.Reason, f.Facts = e.Hint, e.Reason, e.Details
+	f.Reason = e.Reason
+	f.Facts = e.Details
 	return append([]Finding{f}, e.Findings...)
 }
 

@@ -9,7 +9,7 @@ import (
 
 func TestJoin(t *testing.T) {
 	plain := errors.New("plain")
-	one := New(ItemNotFound, "finding x: nothing").WithHint("look")
+	one := New(ItemNotFound, "finding x: nothing").WithReason("look")
 	// A refusal whose findings only warn is still a refusal.
 	warned := &Error{Code: KeyUnknown, Message: "verifying x: unknown", Findings: []Finding{Warnf(HiddenChars, 3, 1, "odd")}}
 	many := FromFindings("reading", []Finding{Errorf(ParsingError, 1, 1, "a"), Errorf(ParsingError, 2, 1, "b")})
@@ -36,8 +36,8 @@ func TestJoin(t *testing.T) {
 			t.Errorf("%v: %v with %d findings, want %s with %d", c.errs, err, len(FindingsOf(err)), c.code, c.n)
 		}
 	}
-	if fs := FindingsOf(Join("x", []error{one, plain})); fs[0].Fix != "look" {
-		t.Errorf("the hint is lost: %+v", fs)
+	if fs := FindingsOf(Join("x", []error{one, plain})); fs[0].Reason != "look" {
+		t.Errorf("the reason is lost: %+v", fs)
 	}
 }
 

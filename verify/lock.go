@@ -92,7 +92,8 @@ func failure(path string, err error) diag.Finding {
 	f.Path = path
 	var e *diag.Error
 	if errors.As(err, &e) {
-		f.Fix, f.Reason, f.Facts = e.Hint, e.Reason, e.Details
+		f.Reason = e.Reason
+		f.Facts = e.Details
 		if want, got := e.Details["expected"], e.Details["found"]; want != nil && got != nil {
 			f.Message += fmt.Sprintf(" (expected %v, found %v)", want, got)
 		}

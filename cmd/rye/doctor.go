@@ -66,8 +66,7 @@ func runDoctor(ctx context.Context, c *cli.Call) error {
 		return c.UI.Show(report, func() { showDoctor(c.UI, results) })
 	}
 	showDoctor(c.UI, results)
-	return cli.Shown(diag.New(diag.ExecutionFailed, "checking this machine: %d of %d checks failed", failed, len(results)).
-		WithHint("follow the fix of each failed check"), report)
+	return cli.Shown(diag.New(diag.ExecutionFailed, "checking this machine: %d of %d checks failed", failed, len(results)), report)
 }
 
 // runChecks runs every check at the same time and keeps the table's order.

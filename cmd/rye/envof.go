@@ -7,12 +7,12 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
-// envOf returns the environment of a command. External MCP servers that it
-// starts end with the command.
+// envOf returns the environment of a command. Commands with --key or --locked set
+// those fields themselves. External MCP servers that it starts end with the command.
 func envOf(c *cli.Call) *project.Env {
 	e := &project.Env{
 		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
-		TrustRoot: c.TrustRoot, Locked: c.Bool("locked"), Offline: c.Offline, Key: c.Str("key"),
+		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: cli.ReadVersion().Version, Build: build(cli.ReadVersion()), Released: cli.BuildTime(),
 		Servers: &mcpclient.Pool{},
 		Person: project.Person{

@@ -48,8 +48,8 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 	if l.Help != noHelp || l.cmd() == root {
 		return showHelp(u, root, l.Path, l.Help)
 	}
-	return l.app(func(flags *urfave.Context) error {
-		c, err := newCall(w, u, l, flags)
+	return l.app(func(*urfave.Context) error {
+		c, err := newCall(w, u, l)
 		if err != nil {
 			return err
 		}
@@ -70,8 +70,8 @@ func (l *line) explainFlags(ctx context.Context, w *World, u *UI, err error) err
 		return err
 	}
 	explained := false
-	_ = l.app(func(flags *urfave.Context) error {
-		c, err := newCall(w, u, l, flags)
+	_ = l.app(func(*urfave.Context) error {
+		c, err := newCall(w, u, l)
 		if err != nil {
 			return err
 		}

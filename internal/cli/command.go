@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -114,11 +113,10 @@ type Call struct {
 
 	closers []func() // called when the command ends, the last one first
 
-	flags *urfave.Context
 }
 
-func newCall(w *World, u *UI, l *line, flags *urfave.Context) (*Call, error) {
-	c := &Call{World: w, Globals: l.Path[0].globals, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir, flags: flags}
+func newCall(w *World, u *UI, l *line) (*Call, error) {
+	c := &Call{World: w, Globals: l.Path[0].globals, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir}
 	if p := c.Globals.Project; p != "" {
 		dir, err := projectDir(w.Dir, p)
 		if err != nil {
@@ -158,13 +156,6 @@ func absolute(dir, p string) string {
 	}
 	return filepath.Join(dir, p)
 }
-
-func (c *Call) Bool(name string) bool              { return c.flags.Bool(name) }
-func (c *Call) Str(name string) string             { return c.flags.String(name) }
-func (c *Call) Strs(name string) []string          { return c.flags.StringSlice(name) }
-func (c *Call) Int(name string) int                { return c.flags.Int(name) }
-func (c *Call) Duration(name string) time.Duration { return c.flags.Duration(name) }
-func (c *Call) IsSet(name string) bool             { return c.flags.IsSet(name) }
 
 // Arg returns the i-th positional, "" when there is none.
 func (c *Call) Arg(i int) string {

@@ -222,12 +222,3 @@ func (c *Command) checkFlags() error {
 // Need states that a flag has no meaning without another one. Both are named by
 // the addresses of their fields.
 type Need struct{ Flag, With any }
-
-// The kinds of flags that are read by name.
-type (
-	BoolFlag        = urfave.BoolFlag
-	StringFlag      = urfave.StringFlag
-	StringSliceFlag = urfave.StringSliceFlag
-	IntFlag         = urfave.IntFlag
-	DurationFlag    = urfave.DurationFlag
-)

@@ -38,9 +38,6 @@ func hintTables() []map[situation]string {
 
 // Hint returns what a person can do about an error, or "".
 func Hint(e *diag.Error) string {
-	if e.Hint != "" {
-		return e.Hint
-	}
 	if hint := lookUp(e.Code, e.Reason, e.Details); hint != "" && e.Reason != "" {
 		return hint
 	}

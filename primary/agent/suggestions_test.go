@@ -37,7 +37,7 @@ func TestSuggestion(t *testing.T) {
 		"did you mean tool:a?":                           {Code: diag.ItemNotFound, Findings: []diag.Finding{diag.Errorf(diag.ItemNotFound, 0, 0, "x").WithReason("nearest", "nearest", "tool:a")}},
 		"call search to find the id":                     diag.New(diag.ItemNotFound, "x").WithReason("unknown_reason"),
 		"ask the user to permit it":                      diag.New(diag.PermissionDenied, "x"), // no fact "missing"
-		"":                                               diag.New(diag.FileSystemError, "x").WithHint("rye sign x"),
+		"":                                               diag.New(diag.FileSystemError, "x"),
 	} {
 		if got := suggestion(e); got != want {
 			t.Errorf("%s %s: %q, want %q", e.Code, e.Reason, got, want)
