@@ -19,8 +19,8 @@ type Signature struct {
 	Verdict Verdict          `json:"verdict"`
 }
 
-// Counts reports whether the signature is trusted.
-func (s Signature) Counts() bool { return s.Verdict != nil && s.Verdict.Err(s.Path) == nil }
+// Trusted reports whether the signature is trusted.
+func (s Signature) Trusted() bool { return s.Verdict != nil && s.Verdict.Err(s.Path) == nil }
 
 // CosignPath returns the path of a key's co-signature of a manifest.
 func CosignPath(id string, key sign.Fingerprint) string {
@@ -59,7 +59,7 @@ func (r *Report) signatures(p VerifyParams, where string, b []byte) error {
 		return nil // judge added a finding
 	}
 	r.Signatures = append(r.Signatures, Signature{where, sp.Line.Key, r.Verdict})
-	if p.JudgeBeside == nil {
+	if p.JudgeCosignature == nil {
 		return nil
 	}
 	cosignatures, err := Cosignatures(p.Tree, p.ID)
@@ -75,7 +75,7 @@ func (r *Report) cosignature(p VerifyParams, at string, body []byte) {
 		r.Findings = append(r.Findings, finding(at, err))
 		return
 	}
-	s := Signature{Path: at, Verdict: p.JudgeBeside(at, body, sig, Subject(p.ID))}
+	s := Signature{Path: at, Verdict: p.JudgeCosignature(at, body, sig, Subject(p.ID))}
 	if line, err := sign.ParseLine(sig, sign.StyleBare); err == nil {
 		s.Key = line.Key
 	}
@@ -101,7 +101,7 @@ func invalid(c diag.Code) bool {
 func (r *Report) Signers() []sign.Fingerprint {
 	var out []sign.Fingerprint
 	for _, s := range r.Signatures {
-		if s.Counts() {
+		if s.Trusted() {
 			out = append(out, s.Key)
 		}
 	}

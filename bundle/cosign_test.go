@@ -43,7 +43,7 @@ func verifyAll(t *testing.T, root string, keys ...testKey) *Report {
 			_, err := sign.Verify(b, hash(), sub, all)
 			return verdict{err}
 		},
-		JudgeBeside: func(_ string, body, sig []byte, sub sign.Subject) Verdict {
+		JudgeCosignature: func(_ string, body, sig []byte, sub sign.Subject) Verdict {
 			_, err := sign.VerifyDetached(body, sig, sub, all)
 			return verdict{err}
 		}})

@@ -24,9 +24,9 @@ type VerifyParams struct {
 	ID   string // from the path of the manifest, never from its content
 	// Judge decides whether the manifest's signature is trusted. Nil trusts none.
 	Judge func(manifest []byte, sub sign.Subject) Verdict
-	// JudgeBeside decides whether a co-signature is trusted, which is a file in the
+	// JudgeCosignature decides whether a co-signature is trusted, which is a file in the
 	// directory of the manifest and signs the manifest's body. Nil ignores them.
-	JudgeBeside func(path string, body, sig []byte, sub sign.Subject) Verdict
+	JudgeCosignature func(path string, body, sig []byte, sub sign.Subject) Verdict
 	// Listed takes sizes and digests from a Listing in place of reading each file,
 	// for a bundle whose files were verified before.
 	Listed bool

@@ -69,8 +69,8 @@ func Warnf(code Code, line, col int, format string, args ...any) Finding {
 	return f
 }
 
-// Place renders the known parts of path:line:column.
-func (f Finding) Place() string {
+// Location renders the known parts of path:line:column.
+func (f Finding) Location() string {
 	var b strings.Builder
 	b.WriteString(f.Path)
 	if f.Line > 0 {
@@ -90,7 +90,7 @@ func (f Finding) Place() string {
 // String renders "path:line:column: CODE: message".
 func (f Finding) String() string {
 	s := string(f.Code) + ": " + f.Message
-	if p := f.Place(); p != "" {
+	if p := f.Location(); p != "" {
 		s = p + ": " + s
 	}
 	return s
@@ -247,5 +247,5 @@ func Worst(fs []Finding) Code {
 	return ""
 }
 
-// Pos is a position in a text. Line and Column count from 1, Column in bytes.
-type Pos struct{ Line, Column int }
+// Position is a position in a text. Line and Column count from 1, Column in bytes.
+type Position struct{ Line, Column int }

@@ -22,7 +22,7 @@ func yaml(toolType, executor string, more ...string) string {
 func tool(id string) item.Ref { return item.Ref{Kind: item.Tool, ID: id} }
 
 // executor returns an Executor over h; change may set its Params.
-func executor(h *testkit.House, change func(*Params)) *Executor {
+func executor(h *testkit.Workspace, change func(*Params)) *Executor {
 	h.T.Helper()
 	bin := filepath.Join(h.Dir, "bin")
 	p := Params{

@@ -142,7 +142,7 @@ func (e *Executor) library(ctx context.Context, p *Plan, cfg *config) (string, e
 		if err != nil {
 			return "", err
 		}
-		p.Beside = append(p.Beside, it)
+		p.Deps = append(p.Deps, it)
 		files = append(files, cas.TreeFile{Rel: path.Base(rel), Bytes: it.Bytes})
 	}
 	return e.store.Tree(files)

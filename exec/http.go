@@ -101,7 +101,7 @@ func (b httpBody) configure(ctx context.Context, in *NativeCall) error {
 	if err := b.findSinks(ctx, in); err != nil {
 		return err
 	}
-	fs := httpstep.Check(in.Config, func(key string) diag.Pos { return c.Tool().Meta.Pos[key] })
+	fs := httpstep.Check(in.Config, func(key string) diag.Position { return c.Tool().Meta.Pos[key] })
 	return diag.FromFindings(doing, diag.WithPath(fs, c.Tool().Path()))
 }
 

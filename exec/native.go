@@ -76,8 +76,8 @@ func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call N
 	// An MCP server receives these variables. The path of this program is for
 	// templates only.
 	delete(in.Env, selfVar)
-	p.Beside = in.deps
-	if err := e.mayPass(p, p.Beside...); err != nil {
+	p.Deps = in.deps
+	if err := e.mayPass(p, p.Deps...); err != nil {
 		return err
 	}
 	p.Native, p.call = in, call

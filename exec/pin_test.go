@@ -15,27 +15,35 @@ import (
 func TestChainPinned(t *testing.T) {
 	sys := lock.System{ID: "rye-core", Version: "v1.0.0", Sum: "h1:x"}
 	for name, c := range map[string]struct {
-		change func(h *testkit.House, l *lock.Lock)
+		change func(h *testkit.Workspace, l *lock.Lock)
 		locked bool
 		run    string // the tool, "" is t
 		want   diag.Code
 		part   string
 	}{
-		"as locked":        {func(*testkit.House, *lock.Lock) {}, true, "", "", ""},
-		"the tool changed": {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x: 1")) }, false, "", diag.LockMismatch, "tool:t has other bytes than were locked; the found bytes are signed by ada"},
-		"the runtime": {func(h *testkit.House, _ *lock.Lock) {
+		"as locked": {func(*testkit.Workspace, *lock.Lock) {}, true, "", "", ""},
+		"the tool changed": {func(h *testkit.Workspace, _ *lock.Lock) {
+			h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x: 1"))
+		}, false, "", diag.LockMismatch, "tool:t has other bytes than were locked; the found bytes are signed by ada"},
+		"the runtime": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/rt.yaml", yaml("runtime", Subprocess, "config: {command: rye}"))
 		}, false, "", diag.LockMismatch, "tool:rt has other bytes"},
-		"another runtime":    {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt2")) }, false, "", diag.LockMismatch, "tool:t"},
-		"a system item":      {func(_ *testkit.House, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", diag.LockMismatch, "primitives/subprocess"},
-		"another system":     {func(_ *testkit.House, l *lock.Lock) { l.System.Version = "v2.0.0"; l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", "", ""},
-		"it, locked":         {func(_ *testkit.House, l *lock.Lock) { l.System.Version = "v2.0.0"; l.Items[0].Chain[2].Digest[0] ^= 1 }, true, "", diag.LockStale, "v2.0.0"},
-		"drift of no effect": {func(_ *testkit.House, l *lock.Lock) { l.System.Version = "v2.0.0" }, true, "", diag.LockStale, "v2.0.0"},
-		"no entry":           {func(_ *testkit.House, l *lock.Lock) { l.Items = nil }, false, "", "", ""},
-		"no entry, locked":   {func(_ *testkit.House, l *lock.Lock) { l.Items = nil }, true, "", diag.LockStale, "no entry"},
-		"the user's runtime": {func(h *testkit.House, _ *lock.Lock) {}, false, "u", "", ""},
-		"it is not lockable": {func(h *testkit.House, _ *lock.Lock) {}, true, "u", diag.Unresolvable, "tool:urt of the user space"},
-		"a system tool":      {func(h *testkit.House, _ *lock.Lock) {}, true, "rye/bash/bash", "", ""},
+		"another runtime": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt2")) }, false, "", diag.LockMismatch, "tool:t"},
+		"a system item":   {func(_ *testkit.Workspace, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", diag.LockMismatch, "primitives/subprocess"},
+		"another system": {func(_ *testkit.Workspace, l *lock.Lock) {
+			l.System.Version = "v2.0.0"
+			l.Items[0].Chain[2].Digest[0] ^= 1
+		}, false, "", "", ""},
+		"it, locked": {func(_ *testkit.Workspace, l *lock.Lock) {
+			l.System.Version = "v2.0.0"
+			l.Items[0].Chain[2].Digest[0] ^= 1
+		}, true, "", diag.LockStale, "v2.0.0"},
+		"drift of no effect": {func(_ *testkit.Workspace, l *lock.Lock) { l.System.Version = "v2.0.0" }, true, "", diag.LockStale, "v2.0.0"},
+		"no entry":           {func(_ *testkit.Workspace, l *lock.Lock) { l.Items = nil }, false, "", "", ""},
+		"no entry, locked":   {func(_ *testkit.Workspace, l *lock.Lock) { l.Items = nil }, true, "", diag.LockStale, "no entry"},
+		"the user's runtime": {func(h *testkit.Workspace, _ *lock.Lock) {}, false, "u", "", ""},
+		"it is not lockable": {func(h *testkit.Workspace, _ *lock.Lock) {}, true, "u", diag.Unresolvable, "tool:urt of the user space"},
+		"a system tool":      {func(h *testkit.Workspace, _ *lock.Lock) {}, true, "rye/bash/bash", "", ""},
 	} {
 		h := testkit.New(t)
 		h.Put(h.Project, "tools/t.yaml", yaml("script", "rt"))

@@ -25,9 +25,9 @@ type Plan struct {
 	Timeout      time.Duration
 	MaxOutput    int64
 	Interpreters []Interpreter
-	// Beside are the verified files that the run uses in addition to the chain:
+	// Deps are the verified files that the run uses in addition to the chain:
 	// those of the anchor and of the runtime's library, sinks, configurations.
-	Beside []*resolve.Item
+	Deps   []*resolve.Item
 	Native *NativeCall // a call in this process instead of a program
 	call   Native
 	envs   []*envConfig // of each element of the chain

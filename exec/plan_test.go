@@ -18,7 +18,7 @@ import (
 )
 
 // plan puts a tool with the body and plans it.
-func plan(h *testkit.House, e *Executor, body string, params map[string]any) (*Plan, error) {
+func plan(h *testkit.Workspace, e *Executor, body string, params map[string]any) (*Plan, error) {
 	h.T.Helper()
 	h.Put(h.Project, "tools/t.yaml", body)
 	c, err := e.Chain(h.T.Context(), tool("t"))

@@ -24,7 +24,7 @@ func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[s
 		if err != nil {
 			return err
 		}
-		p.Beside = append(p.Beside, s.Layers...)
+		p.Deps = append(p.Deps, s.Layers...)
 		all[id] = s.Root
 	}
 	b, err := jsonx.Marshal(all)

@@ -32,7 +32,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 		return err
 	}
 	if a != nil {
-		p.Beside = append(p.Beside, a.with...)
+		p.Deps = append(p.Deps, a.with...)
 	}
 	env, err := e.environment(ctx, p, cfg)
 	if err != nil {
@@ -49,7 +49,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 		return err
 	}
 	// Last of the checks: p.Beside is complete only now.
-	if err := e.mayPass(p, p.Beside...); err != nil {
+	if err := e.mayPass(p, p.Deps...); err != nil {
 		return err
 	}
 	p.Env = exported(env)

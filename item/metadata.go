@@ -33,9 +33,9 @@ type Metadata struct {
 	Permissions []string
 
 	Fields map[string]any
-	Pos    map[string]diag.Pos // by field path, as in tree.Doc
-	Keys   map[string]string   // what the file calls a field, where that differs
-	Body   []byte              // text after the metadata, for prose kinds
+	Pos    map[string]diag.Position // by field path, as in tree.Doc
+	Keys   map[string]string        // what the file calls a field, where that differs
+	Body   []byte                   // text after the metadata, for prose kinds
 	// Fallback marks metadata read by the line scan because the file does
 	// not parse in its language.
 	Fallback bool

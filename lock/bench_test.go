@@ -32,7 +32,7 @@ func BenchmarkParseLock(b *testing.B) {
 func BenchmarkParseManifest(b *testing.B) {
 	text := example(b, "rye.yaml")
 	for b.Loop() {
-		if m, fs := ParseManifest(text); m == nil {
+		if m, fs := ParseProjectFile(text); m == nil {
 			b.Fatal(fs)
 		}
 	}
@@ -41,7 +41,7 @@ func BenchmarkParseManifest(b *testing.B) {
 func BenchmarkEditManifest(b *testing.B) {
 	text := example(b, "rye.yaml")
 	for b.Loop() {
-		if _, err := EditManifest(text, SetRequire("github.com/acme/new", "v1.0.0")); err != nil {
+		if _, err := EditProjectFile(text, SetRequire("github.com/acme/new", "v1.0.0")); err != nil {
 			b.Fatal(err)
 		}
 	}

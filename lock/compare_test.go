@@ -70,7 +70,7 @@ func TestCompareProperty(t *testing.T) {
 
 func TestStale(t *testing.T) {
 	text := string(example(t, "rye.yaml"))
-	member := MemberManifest{"./bundles/own tools", manifest(t, "rye: 1\nrequire: {github.com/acme/core-bundle: v1.7.0}\n")}
+	member := MemberFile{"./bundles/own tools", manifest(t, "rye: 1\nrequire: {github.com/acme/core-bundle: v1.7.0}\n")}
 	l := exampleLock(t)
 	l.Members[0].Manifest = member.Manifest.Hash()
 	l.Sort()
@@ -100,12 +100,12 @@ func TestStale(t *testing.T) {
 		}
 	}
 	for name, tc := range map[string]struct {
-		members []MemberManifest
+		members []MemberFile
 		want    string
 	}{
 		"gone":    {nil, "is not a member of the workspace"},
-		"new":     {[]MemberManifest{member, {"./bundles/z", member.Manifest}}, "not in the lock"},
-		"changed": {[]MemberManifest{{member.Path, manifest(t, "rye: 1\n")}}, "the manifest of ./bundles/own tools changed"},
+		"new":     {[]MemberFile{member, {"./bundles/z", member.Manifest}}, "not in the lock"},
+		"changed": {[]MemberFile{{member.Path, manifest(t, "rye: 1\n")}}, "the manifest of ./bundles/own tools changed"},
 	} {
 		if fs := l.Stale(manifest(t, text), tc.members...); len(fs) != 1 || !strings.Contains(fs[0].Message, tc.want) {
 			t.Errorf("%s: %v", name, fs)
@@ -156,7 +156,7 @@ func TestDraft(t *testing.T) {
 		b + " v1.0.0": mods(a, "v1.1.0", own, "v3.0.0"), c + " v1.5.0": mods(d, "v1.0.0"), c + " v1.2.0": nil, d + " v1.0.0": nil,
 	}
 	m := manifest(t, "rye: 1\nrequire: {"+a+": v1.0.0, "+b+": v1.0.0}\nuse: {"+a+": [tool:x]}\nreplace: {"+d+": ../d}\n")
-	members := []MemberManifest{{"./own", manifest(t, "rye: 1\nname: "+own+"\nrequire: {"+d+": v1.0.0}\n")}}
+	members := []MemberFile{{"./own", manifest(t, "rye: 1\nname: "+own+"\nrequire: {"+d+": v1.0.0}\n")}}
 	g, err := mvs.BuildList(t.Context(), mvs.Root{Requires: m.Requires(), Members: map[string][]Module{members[0].Key(): members[0].Manifest.Requires()}}, u)
 	if err != nil {
 		t.Fatal(err)

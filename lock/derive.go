@@ -2,7 +2,7 @@ package lock
 
 // Underived returns why the requirements in the lock do not result in the version
 // of an entry, or "". The manifest may be nil.
-func (l *Lock) Underived(m *Manifest, b Bundle) string {
+func (l *Lock) Underived(m *ProjectFile, b Bundle) string {
 	if m != nil && m.effective().Require[b.ID] != b.Require {
 		return "" // Stale reports it
 	}

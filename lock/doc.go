@@ -17,16 +17,16 @@ import "github.com/ryeos/rye/internal/mvs"
 
 // The names of the files: next to .ai in a project, in .ai for a user.
 const (
-	ManifestFile = "rye.yaml"
-	LockFile     = "rye.lock"
-	SumFile      = "rye.sum"
+	ProjectFileName = "rye.yaml"
+	LockFile        = "rye.lock"
+	SumFile         = "rye.sum"
 )
 
 // Limits of the files.
 const (
-	MaxManifest = 1 << 20
-	MaxLock     = 16 << 20
-	MaxSum      = 16 << 20
+	MaxProjectFile = 1 << 20
+	MaxLock        = 16 << 20
+	MaxSum         = 16 << 20
 )
 
 // Module is one version of a bundle, by its canonical id.

@@ -9,7 +9,7 @@ import (
 // Draft returns the lock of a selection: every bundle with its version and its
 // requirements. The caller adds origins, sums and items. The graph names members
 // by their Key.
-func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
+func Draft(m *ProjectFile, members []MemberFile, g *mvs.Graph) *Lock {
 	l := &Lock{Manifest: m.Settings()}
 	effective := m.effective()
 	own := map[string]bool{}
@@ -17,7 +17,7 @@ func Draft(m *Manifest, members []MemberManifest, g *mvs.Graph) *Lock {
 		own[x.Key()] = true
 		needs := x.Manifest.Requires()
 		for i := range needs {
-			needs[i] = m.Instead(needs[i])
+			needs[i] = m.Replacing(needs[i])
 		}
 		l.Members = append(l.Members, Member{Path: x.Path, ID: x.Manifest.ID, Manifest: x.Manifest.Hash(), Needs: needs})
 	}

@@ -26,7 +26,7 @@ func SetUse(id string, items []string) Edit { return Edit{Section: "use", Key: i
 
 // Remove returns the edits that remove a bundle from the manifest: its requirement
 // and every entry that names it.
-func Remove(m *Manifest, id string) []Edit {
+func Remove(m *ProjectFile, id string) []Edit {
 	out := []Edit{{Section: "require", Key: id}, {Section: "use", Key: id}, {Section: "replace", Key: id}, {Section: "exclude", Key: id}}
 	for _, ref := range slices.Sorted(maps.Keys(m.Prefer)) {
 		if m.Prefer[ref] == id {
@@ -50,16 +50,16 @@ func canonicalKey(section, key string) (string, error) {
 	return id.String(), err
 }
 
-// EditManifest changes entries of a manifest. It keeps comments, order, quotes and
+// EditProjectFile changes entries of a manifest. It keeps comments, order, quotes and
 // blank lines of all other lines. An empty text becomes a new manifest. The result
 // is parsed again and has exactly the requested values.
-func EditManifest(b []byte, edits ...Edit) ([]byte, error) {
+func EditProjectFile(b []byte, edits ...Edit) ([]byte, error) {
 	if len(b) == 0 {
 		b = []byte("rye: 1\n")
 	}
-	want, fs := ParseManifest(b)
+	want, fs := ParseProjectFile(b)
 	if want == nil {
-		return nil, diag.FromFindings("reading "+ManifestFile, fs)
+		return nil, diag.FromFindings("reading "+ProjectFileName, fs)
 	}
 	out := b
 	for _, e := range edits {
@@ -75,9 +75,9 @@ func EditManifest(b []byte, edits ...Edit) ([]byte, error) {
 			return nil, err
 		}
 	}
-	got, fs := ParseManifest(out)
+	got, fs := ParseProjectFile(out)
 	if got == nil {
-		return nil, diag.FromFindings("editing "+ManifestFile, fs)
+		return nil, diag.FromFindings("editing "+ProjectFileName, fs)
 	}
 	if got.Hash() != want.Hash() || got.Vendor != want.Vendor {
 		return nil, notEditable(edits)
@@ -87,12 +87,12 @@ func EditManifest(b []byte, edits ...Edit) ([]byte, error) {
 
 func notEditable(edits []Edit) error {
 	e := edits[len(edits)-1]
-	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s cannot be edited automatically", ManifestFile, e.Key, e.Section).
+	return diag.New(diag.ValidationFailed, "editing %s: the entry %q below %s cannot be edited automatically", ProjectFileName, e.Key, e.Section).
 		WithReason("not_editable").WithDetail("key", e.Key)
 }
 
 // apply applies an edit to the values.
-func (m *Manifest) apply(e Edit) error {
+func (m *ProjectFile) apply(e Edit) error {
 	switch e.Section {
 	case "require":
 		m.Require = set(m.Require, e.Key, e.Value, e.removes())
@@ -113,7 +113,7 @@ func (m *Manifest) apply(e Edit) error {
 		}
 		m.Replace = set(m.Replace, e.Key, r, e.removes())
 	default:
-		return diag.New(diag.Internal, "editing %s: unknown section %q", ManifestFile, e.Section)
+		return diag.New(diag.Internal, "editing %s: unknown section %q", ProjectFileName, e.Section)
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (e Edit) text(b []byte) ([]byte, error) {
 	for range 2 + 2*(len(e.Values)+len(b)) {
 		root, fs := yamlx.Outline(b)
 		if root == nil {
-			return nil, diag.FromFindings("editing "+ManifestFile, fs)
+			return nil, diag.FromFindings("editing "+ProjectFileName, fs)
 		}
 		cut, done := e.step(b, root)
 		if !done && cut.bad {

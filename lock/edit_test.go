@@ -65,7 +65,7 @@ func TestEdit(t *testing.T) {
 		{"a value over two lines", "rye: 1\nrequire:\n  github.com/b/b:\n    v0.9.0\n  github.com/c/c: >-\n    v1.0.0\n", "rye: 1\nrequire:\n  github.com/b/b:\n    v1.0.0\n  github.com/c/c: >-\n    v1.0.0\n", one},
 		{"behind a block scalar", "rye: 1\nrequire:\n  github.com/a/a: |-\n    v1.0.0\n\n", "rye: 1\nrequire:\n  github.com/a/a: |-\n    v1.0.0\n  github.com/b/b: v1.0.0\n\n", one},
 	} {
-		got, err := EditManifest([]byte(tc.in), tc.edits...)
+		got, err := EditProjectFile([]byte(tc.in), tc.edits...)
 		if err != nil || string(got) != tc.want {
 			t.Errorf("%s: %v\n%q, want\n%q", tc.name, err, got, tc.want)
 		}
@@ -86,7 +86,7 @@ func TestBadEdits(t *testing.T) {
 		{"rye: 2\n", "format 2", SetRequire("github.com/a/a", "v1.0.0")},
 		{"rye: 1\nrequire:\n  ? github.com/a/a\n  : v1.0.0\n", "cannot be edited", SetRequire("github.com/a/a", "")},
 	} {
-		got, err := EditManifest([]byte(tc.in), tc.edit)
+		got, err := EditProjectFile([]byte(tc.in), tc.edit)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %q %v, want %q", tc.edit, got, err, tc.want)
 		}
@@ -95,7 +95,7 @@ func TestBadEdits(t *testing.T) {
 
 func TestRemove(t *testing.T) {
 	in := "rye: 1\nrequire: {github.com/a/a: v1.0.0}\nuse: {github.com/a/a: [tool:x]}\nprefer: {tool:x: github.com/a/a, tool:y: github.com/b/b}\nreplace: {github.com/a/a: ./a}\nexclude: {github.com/a/a: [v1.1.0]}\n"
-	got, err := EditManifest([]byte(in), Remove(manifest(t, in), "github.com/a/a")...)
+	got, err := EditProjectFile([]byte(in), Remove(manifest(t, in), "github.com/a/a")...)
 	want := "rye: 1\nrequire: {}\nuse: {}\nprefer: {tool:y: github.com/b/b}\nreplace: {}\nexclude: {}\n"
 	if err != nil || string(got) != want {
 		t.Errorf("%v %q", err, got)
@@ -211,7 +211,7 @@ func TestEditProperty(t *testing.T) {
 			if err := model.apply(e); err != nil {
 				t.Fatal(err)
 			}
-			out, err := EditManifest([]byte(text), e)
+			out, err := EditProjectFile([]byte(text), e)
 			if err != nil {
 				t.Fatalf("seed %d: %+v: %v in\n%s", seed, e, err, text)
 			}
@@ -219,7 +219,7 @@ func TestEditProperty(t *testing.T) {
 				t.Fatalf("seed %d: %+v in\n%s\ngives\n%s", seed, e, text, out)
 			}
 			untouched(t, seed, e, text, string(out))
-			again, err := EditManifest(out, e)
+			again, err := EditProjectFile(out, e)
 			if err != nil || !bytes.Equal(again, out) {
 				t.Fatalf("seed %d: %+v a second time changes\n%s\nto\n%s", seed, e, out, again)
 			}
@@ -288,7 +288,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("{rye: 1, exclude: {github.com/acme/b1: [v1.0.0]}}"), 7)
 	f.Add([]byte("rye: 1\nuse:\n  github.com/acme/b0:\n  - tool:a\n"), 3)
 	f.Fuzz(func(t *testing.T, b []byte, seed int) {
-		m, _ := ParseManifest(b)
+		m, _ := ParseProjectFile(b)
 		if m == nil {
 			return
 		}
@@ -296,11 +296,11 @@ func FuzzEdit(f *testing.F) {
 		if m.apply(e) != nil {
 			return
 		}
-		out, err := EditManifest(b, e)
+		out, err := EditProjectFile(b, e)
 		if err != nil {
 			return
 		}
-		got, fs := ParseManifest(out)
+		got, fs := ParseProjectFile(out)
 		if got == nil || got.Hash() != m.Hash() {
 			t.Fatalf("%+v: %v\n%q becomes\n%q", e, fs, b, out)
 		}

@@ -12,8 +12,8 @@ import (
 // stale when anything of that changes.
 func TestInstead(t *testing.T) {
 	const text = "rye: 1\nrequire: {github.com/a/core: v1.0.0}\nuse: {github.com/a/core: [\"tool:x\"]}\nreplace: {github.com/a/core: github.com/b/fork@v1.2.0}\n"
-	parse := func(text string) *lock.Manifest {
-		m, fs := lock.ParseManifest([]byte(text))
+	parse := func(text string) *lock.ProjectFile {
+		m, fs := lock.ParseProjectFile([]byte(text))
 		if m == nil {
 			t.Fatalf("%s: %v", text, fs)
 		}
@@ -27,7 +27,7 @@ func TestInstead(t *testing.T) {
 		{ID: "github.com/b/fork", Version: "v1.0.0"}:  {ID: "github.com/b/fork", Version: "v1.0.0"},
 		{ID: "github.com/a/other", Version: "v1.0.0"}: {ID: "github.com/a/other", Version: "v1.0.0"},
 	} {
-		if got := m.Instead(asked); got != want {
+		if got := m.Replacing(asked); got != want {
 			t.Errorf("%s means %s, want %s", asked, got, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestInstead(t *testing.T) {
 		"rye: 1\nreplace: {github.com/a/a: github.com/a/b, github.com/a/b: github.com/a/c}\n",
 		"rye: 1\nrequire: {github.com/a/a: v1.0.0, github.com/a/b: v1.0.0}\nreplace: {github.com/a/a: github.com/a/b}\n",
 	} {
-		if m, fs := lock.ParseManifest([]byte(bad)); m != nil || diag.Worst(fs) != diag.ValidationFailed {
+		if m, fs := lock.ParseProjectFile([]byte(bad)); m != nil || diag.Worst(fs) != diag.ValidationFailed {
 			t.Errorf("%s: %v", bad, fs)
 		}
 	}

@@ -162,5 +162,5 @@ func sorted[T comparable](list []T, compare func(a, b T) int) []T {
 
 // Missing returns the error for a project that requires bundles and has no lock.
 func Missing() error {
-	return diag.New(diag.LockMissing, "reading %s: it does not exist, and %s requires bundles", LockFile, ManifestFile)
+	return diag.New(diag.LockMissing, "reading %s: it does not exist, and %s requires bundles", LockFile, ProjectFileName)
 }

@@ -72,7 +72,7 @@ func (f *fieldReader) digest(key string, required bool) (d item.Digest) {
 }
 
 // elements returns the elements of a list.
-func (f *fieldReader) elements(key string) ([][]string, diag.Pos) {
+func (f *fieldReader) elements(key string) ([][]string, diag.Position) {
 	x := f.take(key)
 	if x == nil {
 		return nil, f.pos

@@ -62,7 +62,7 @@ func precheck(b []byte, limit int, name string) []diag.Finding {
 // is of another kind.
 const maxFindings = 200
 
-func at(code diag.Code, pos diag.Pos, format string, args ...any) diag.Finding {
+func at(code diag.Code, pos diag.Position, format string, args ...any) diag.Finding {
 	return diag.Errorf(code, pos.Line, pos.Column, format, args...)
 }
 
@@ -71,7 +71,7 @@ type lockParser struct {
 	out []diag.Finding
 }
 
-func (p *lockParser) fault(code diag.Code, pos diag.Pos, format string, args ...any) {
+func (p *lockParser) fault(code diag.Code, pos diag.Position, format string, args ...any) {
 	p.out = append(p.out, at(code, pos, format, args...))
 }
 
@@ -81,7 +81,7 @@ func (p *lockParser) file(records []record) {
 	for _, r := range records[1:] {
 		name := r.kind + " " + r.name
 		if first := lines[name]; first > 0 && r.name != "" {
-			p.fault(diag.ParsingError, diag.Pos{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d", name, first)
+			p.fault(diag.ParsingError, diag.Position{Line: r.line, Column: 1}, "a second entry for %s, the first is in line %d", name, first)
 		}
 		lines[name] = r.line
 		if p.entry(r); len(p.out) >= maxFindings {
@@ -93,7 +93,7 @@ func (p *lockParser) file(records []record) {
 
 // format reads the first line.
 func (p *lockParser) format(head record) bool {
-	at := diag.Pos{Line: 1, Column: 1}
+	at := diag.Position{Line: 1, Column: 1}
 	if len(head.fields) == 0 || head.fields[0].key != "rye-lock" || head.fields[0].at.Line != 1 {
 		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d"`, LockFormat)
 		return false
@@ -232,14 +232,14 @@ func (p *lockParser) canonical(b []byte) {
 // fieldReader takes the fields of one record one by one.
 type fieldReader struct {
 	p     *lockParser
-	pos   diag.Pos
+	pos   diag.Position
 	left  []field
 	known []string
 }
 
 // fields reports lines that are not fields, and repeated fields.
 func (p *lockParser) fields(r record) *fieldReader {
-	f := &fieldReader{p: p, pos: diag.Pos{Line: r.line, Column: 1}}
+	f := &fieldReader{p: p, pos: diag.Position{Line: r.line, Column: 1}}
 	for _, s := range r.stray[:min(len(r.stray), maxFindings)] {
 		p.fault(diag.ParsingError, s.at, "%s", s.fault)
 	}

@@ -287,7 +287,7 @@ func randomLock(r *rand.Rand) *Lock {
 	return l
 }
 
-func manifestHash(name string) string { return (&Manifest{Label: name}).Hash() }
+func manifestHash(name string) string { return (&ProjectFile{Label: name}).Hash() }
 
 // TestRoundTrip renders random locks: the same bytes in every order, ASCII, and
 // reading them gives the same lock without a warning.

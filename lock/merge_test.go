@@ -36,7 +36,7 @@ func gitMerge(t *testing.T, ours, base, theirs []byte, options ...string) ([]byt
 }
 
 // locked is a lock of bundles, each with a requirement of its own.
-func locked(t testing.TB, m *Manifest, ids ...string) *Lock {
+func locked(t testing.TB, m *ProjectFile, ids ...string) *Lock {
 	l := &Lock{Manifest: m.Settings(), System: System{"rye-core", "v0.3.0", sumOf(t, "core")}}
 	for _, id := range ids {
 		l.SetBundle(Bundle{ID: id, Version: "v1.0.0", Require: "v1.0.0", URL: "https://" + id, Ref: "refs/tags/v1.0.0",
@@ -45,7 +45,7 @@ func locked(t testing.TB, m *Manifest, ids ...string) *Lock {
 	return l
 }
 
-func requiring(t testing.TB, ids ...string) *Manifest {
+func requiring(t testing.TB, ids ...string) *ProjectFile {
 	text := "rye: 1\nrequire:\n"
 	for _, id := range ids {
 		text += "  " + id + ": v1.0.0\n"

@@ -19,7 +19,7 @@ const PolicyFile = "policy.yaml"
 
 // ParsePolicy reads policy.yaml into a Manifest that has its rules only. The
 // Manifest is nil exactly when a finding is an error. Findings have no path.
-func ParsePolicy(b []byte) (*Manifest, []diag.Finding) {
+func ParsePolicy(b []byte) (*ProjectFile, []diag.Finding) {
 	return parseManifest(b, "policy", []string{"rye", "trust", "policy"})
 }
 

@@ -41,14 +41,14 @@ func (d Dir) Glob(pattern string) ([]string, error) {
 // State is what rye.yaml, rye.lock and rye.sum contain. The texts are nil for
 // files that do not exist.
 type State struct {
-	ManifestText, LockText, SumText []byte
+	ProjectText, LockText, SumText []byte
 
-	Manifest *Manifest // empty without rye.yaml
-	Members  []MemberManifest
-	Lock     *Lock          // nil without rye.lock
-	Theirs   *Lock          // the other side of a merge whose conflict markers are in rye.lock
-	Notes    []diag.Finding // warnings about the text of rye.lock
-	Sum      *Sum           // empty without rye.sum
+	ProjectFile *ProjectFile // empty without rye.yaml
+	Members     []MemberFile
+	Lock        *Lock          // nil without rye.lock
+	Theirs      *Lock          // the other side of a merge whose conflict markers are in rye.lock
+	Notes       []diag.Finding // warnings about the text of rye.lock
+	Sum         *Sum           // empty without rye.sum
 }
 
 // ReadState reads the three files and the members of the workspace. Unlike
@@ -57,11 +57,11 @@ type State struct {
 func ReadState(files Files) (*State, error) {
 	s := &State{}
 	var err error
-	if s.Manifest, s.ManifestText, err = ReadManifest(files, ""); err != nil {
+	if s.ProjectFile, s.ProjectText, err = ReadProjectFile(files, ""); err != nil {
 		return nil, err
 	}
-	if s.Manifest == nil {
-		s.Manifest = &Manifest{}
+	if s.ProjectFile == nil {
+		s.ProjectFile = &ProjectFile{}
 	}
 	s.LockText, err = read(files, LockFile, MaxLock)
 	switch {
@@ -79,25 +79,25 @@ func ReadState(files Files) (*State, error) {
 	if s.Sum, s.SumText, err = ReadSum(files); err != nil {
 		return nil, err
 	}
-	s.Members, err = Members(files, s.Manifest)
+	s.Members, err = Members(files, s.ProjectFile)
 	return s, err
 }
 
-// ReadManifest reads rye.yaml; where is written before its name in errors. The
-// Manifest is nil if the file does not exist, and empty if the file is empty.
-func ReadManifest(files Files, where string) (*Manifest, []byte, error) {
-	return readManifest(files, ManifestFile, where)
+// ReadProjectFile reads rye.yaml; where is written before its name in errors. The
+// ProjectFile is nil if the file does not exist, and empty if the file is empty.
+func ReadProjectFile(files Files, where string) (*ProjectFile, []byte, error) {
+	return readManifest(files, ProjectFileName, where)
 }
 
-func readManifest(files Files, name, where string) (*Manifest, []byte, error) {
-	b, err := read(files, name, MaxManifest)
+func readManifest(files Files, name, where string) (*ProjectFile, []byte, error) {
+	b, err := read(files, name, MaxProjectFile)
 	switch {
 	case b == nil || err != nil:
 		return nil, nil, err
 	case len(b) == 0:
-		return &Manifest{}, b, nil
+		return &ProjectFile{}, b, nil
 	}
-	m, fs := ParseManifest(b)
+	m, fs := ParseProjectFile(b)
 	return m, b, diag.FromFindings("reading "+where+name, diag.WithPath(fs, name))
 }
 
@@ -125,25 +125,25 @@ func ReadSum(files Files) (*Sum, []byte, error) {
 
 // Members reads the project files of the directories that the patterns of
 // workspace match, sorted by path. A directory without one is not a member.
-func Members(files Files, m *Manifest) ([]MemberManifest, error) {
-	var out []MemberManifest
+func Members(files Files, m *ProjectFile) ([]MemberFile, error) {
+	var out []MemberFile
 	for _, pattern := range m.Workspace {
 		dirs, err := files.Glob(pattern)
 		if err != nil {
 			return nil, diag.New(diag.ValidationFailed, "reading the workspace pattern %q: %w", pattern, err)
 		}
 		for _, dir := range dirs {
-			m, _, err := readManifest(files, path.Join(dir, ManifestFile), "")
+			m, _, err := readManifest(files, path.Join(dir, ProjectFileName), "")
 			if err != nil {
 				return nil, err
 			}
 			if m != nil {
-				out = append(out, MemberManifest{Path: "./" + dir, Manifest: m})
+				out = append(out, MemberFile{Path: "./" + dir, Manifest: m})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b MemberManifest) int { return cmp.Compare(a.Path, b.Path) })
-	return slices.CompactFunc(out, func(a, b MemberManifest) bool { return a.Path == b.Path }), nil
+	slices.SortFunc(out, func(a, b MemberFile) int { return cmp.Compare(a.Path, b.Path) })
+	return slices.CompactFunc(out, func(a, b MemberFile) bool { return a.Path == b.Path }), nil
 }
 
 // read returns nil if the file does not exist, and a non-nil slice if it does.

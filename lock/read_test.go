@@ -23,16 +23,16 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 
 func TestReadState(t *testing.T) {
 	s, err := ReadState(Dir(t.TempDir()))
-	if err != nil || s.Manifest == nil || s.Lock != nil || s.Sum == nil || s.ManifestText != nil || s.LockText != nil || s.SumText != nil {
+	if err != nil || s.ProjectFile == nil || s.Lock != nil || s.Sum == nil || s.ProjectText != nil || s.LockText != nil || s.SumText != nil {
 		t.Fatalf("empty directory: %+v, %v", s, err)
 	}
 	// Glob characters of the directory's own path are not part of a pattern.
 	dir := filepath.Join(t.TempDir(), "a[b]*?c")
 	manifest := "rye: 1\nworkspace: [./bundles/*, ./bundles/x, ./none]\n"
-	m, _ := ParseManifest([]byte(manifest))
+	m, _ := ParseProjectFile([]byte(manifest))
 	l := &Lock{Manifest: m.Settings()}
 	writeFiles(t, dir, map[string]string{
-		ManifestFile: manifest, LockFile: string(l.Render()), SumFile: "",
+		ProjectFileName: manifest, LockFile: string(l.Render()), SumFile: "",
 		"bundles/x/rye.yaml": "rye: 1\nname: x\n", "bundles/y/rye.yaml": "", "bundles/none/file": "", "bundles/file": "",
 	})
 	if s, err = ReadState(Dir(dir)); err != nil {
@@ -41,7 +41,7 @@ func TestReadState(t *testing.T) {
 	if len(s.Members) != 2 || s.Members[0].Path != "./bundles/x" || s.Members[1].Path != "./bundles/y" {
 		t.Errorf("members %+v", s.Members)
 	}
-	if s.Lock == nil || s.Theirs != nil || len(s.Notes) != 0 || s.SumText == nil || string(s.ManifestText) != manifest {
+	if s.Lock == nil || s.Theirs != nil || len(s.Notes) != 0 || s.SumText == nil || string(s.ProjectText) != manifest {
 		t.Errorf("state %+v", s)
 	}
 }
@@ -52,10 +52,10 @@ func TestReadStateErrors(t *testing.T) {
 		code  diag.Code
 		path  string
 	}{
-		"manifest": {map[string]string{ManifestFile: "rye: [\n"}, diag.ParsingError, ManifestFile},
+		"manifest": {map[string]string{ProjectFileName: "rye: [\n"}, diag.ParsingError, ProjectFileName},
 		"lock":     {map[string]string{LockFile: ""}, diag.ParsingError, LockFile},
 		"sum":      {map[string]string{SumFile: "x\n"}, diag.ParsingError, SumFile},
-		"member":   {map[string]string{ManifestFile: "rye: 1\nworkspace: [./m]\n", "m/rye.yaml": "x: 1\n"}, diag.ValidationFailed, "m/rye.yaml"},
+		"member":   {map[string]string{ProjectFileName: "rye: 1\nworkspace: [./m]\n", "m/rye.yaml": "x: 1\n"}, diag.ValidationFailed, "m/rye.yaml"},
 		"type":     {map[string]string{LockFile + "/x": ""}, diag.NotRegular, ""},
 	} {
 		dir := t.TempDir()
@@ -68,10 +68,10 @@ func TestReadStateErrors(t *testing.T) {
 }
 
 func TestReplaced(t *testing.T) {
-	m, _ := ParseManifest([]byte("rye: 1\nreplace:\n  github.com/acme/a: ../a\n  github.com/acme/b: github.com/acme/c\n"))
+	m, _ := ParseProjectFile([]byte("rye: 1\nreplace:\n  github.com/acme/a: ../a\n  github.com/acme/b: github.com/acme/c\n"))
 	l := &Lock{Bundles: []Bundle{{ID: "github.com/acme/a", Replace: "../a"}, {ID: "github.com/acme/d", Replace: "../d"}, {ID: "github.com/acme/e"}}}
 	fs := Replaced(m, l)
-	if len(fs) != 2 || fs[0].Path != ManifestFile || fs[0].Line != 3 || fs[1].Path != LockFile || fs[1].Code != diag.PolicyDenied {
+	if len(fs) != 2 || fs[0].Path != ProjectFileName || fs[0].Line != 3 || fs[1].Path != LockFile || fs[1].Code != diag.PolicyDenied {
 		t.Errorf("%+v", fs)
 	}
 	if fs := Replaced(nil, nil); len(fs) != 0 {

@@ -10,7 +10,7 @@ import (
 // Replaced returns a POLICY_DENIED finding for each bundle that a directory of
 // this machine replaces, in the project file or in the lock. Either may be nil.
 // Where other machines depend on the result, as in CI, a replacement is refused.
-func Replaced(m *Manifest, l *Lock) []diag.Finding {
+func Replaced(m *ProjectFile, l *Lock) []diag.Finding {
 	dirs := map[string]string{}
 	if l != nil {
 		for _, b := range l.Bundles {
@@ -31,8 +31,8 @@ func Replaced(m *Manifest, l *Lock) []diag.Finding {
 		f := diag.Errorf(diag.PolicyDenied, 0, 0, "%s is replaced by %s, which exists on this machine only", id, dirs[id])
 		f.Path = LockFile
 		if m != nil && m.Replace[id].Path != "" {
-			pos := m.Place("replace", id)
-			f.Path, f.Line, f.Column = ManifestFile, pos.Line, pos.Column
+			pos := m.Position("replace", id)
+			f.Path, f.Line, f.Column = ProjectFileName, pos.Line, pos.Column
 		}
 		out = append(out, f.WithReason("replaced"))
 	}

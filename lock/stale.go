@@ -8,14 +8,14 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// MemberManifest is one member of the workspace with its manifest.
-type MemberManifest struct {
+// MemberFile is one member of the workspace with its manifest.
+type MemberFile struct {
 	Path     string // ./bundles/x
-	Manifest *Manifest
+	Manifest *ProjectFile
 }
 
 // Key names the member in a selection: its bundle id, or its path.
-func (m MemberManifest) Key() string {
+func (m MemberFile) Key() string {
 	return cmp.Or(m.Manifest.ID, m.Path)
 }
 
@@ -23,7 +23,7 @@ func (m MemberManifest) Key() string {
 // computed from, as LOCK_STALE findings with positions in rye.yaml. Without findings
 // the lock is up to date. It needs no network: each entry records its requirement,
 // and the head a hash of the other values.
-func (l *Lock) Stale(m *Manifest, members ...MemberManifest) []diag.Finding {
+func (l *Lock) Stale(m *ProjectFile, members ...MemberFile) []diag.Finding {
 	s := staleness{l: l, m: m.effective()}
 	for _, id := range union(s.m.Require, l.required()) {
 		s.require(id)
@@ -32,39 +32,39 @@ func (l *Lock) Stale(m *Manifest, members ...MemberManifest) []diag.Finding {
 		s.use(id)
 	}
 	if m.Settings() != l.Manifest {
-		s.add(diag.Pos{Line: 1}, "name, prefer, replace, exclude, workspace, trust or policy changed since the lock was written")
+		s.add(diag.Position{Line: 1}, "name, prefer, replace, exclude, workspace, trust or policy changed since the lock was written")
 	}
 	s.members(members)
 	for _, b := range l.Bundles {
 		if why := l.Underived(m, b); why != "" {
-			s.add(m.Place("require", b.ID), "%s", why)
+			s.add(m.Position("require", b.ID), "%s", why)
 		}
 	}
-	return diag.WithPath(s.out, ManifestFile)
+	return diag.WithPath(s.out, ProjectFileName)
 }
 
 // CheckStale returns the findings of Stale as one error.
-func (l *Lock) CheckStale(m *Manifest, members ...MemberManifest) error {
+func (l *Lock) CheckStale(m *ProjectFile, members ...MemberFile) error {
 	return diag.FromFindings("checking "+LockFile, l.Stale(m, members...))
 }
 
 type staleness struct {
 	l   *Lock
-	m   *Manifest
+	m   *ProjectFile
 	out []diag.Finding
 }
 
-func (s *staleness) add(at diag.Pos, format string, args ...any) {
+func (s *staleness) add(at diag.Position, format string, args ...any) {
 	s.out = append(s.out, diag.Errorf(diag.LockStale, at.Line, at.Column, format, args...))
 }
 
 func (s *staleness) require(id string) {
 	want, required := s.m.Require[id]
 	entry := s.l.Bundle(id)
-	at := s.m.Place("require", id)
+	at := s.m.Position("require", id)
 	switch {
 	case !required:
-		s.add(diag.Pos{}, "%s is locked as a requirement and is no longer required", id)
+		s.add(diag.Position{}, "%s is locked as a requirement and is no longer required", id)
 	case entry == nil && !s.l.hasMember(id):
 		s.add(at, "%s %s is required and not locked", id, want)
 	case entry != nil && entry.Require == "":
@@ -77,7 +77,7 @@ func (s *staleness) require(id string) {
 func (s *staleness) use(id string) {
 	want := sortedTexts(s.m.Use[id])
 	entry := s.l.Bundle(id)
-	at := s.m.Place("use", id)
+	at := s.m.Position("use", id)
 	switch {
 	case entry == nil:
 		s.add(at, "use names items of %s, which is not locked", id)
@@ -86,7 +86,7 @@ func (s *staleness) use(id string) {
 	}
 }
 
-func (s *staleness) members(members []MemberManifest) {
+func (s *staleness) members(members []MemberFile) {
 	have := map[string]string{}
 	for _, m := range members {
 		have[m.Path] = m.Manifest.Hash()
@@ -96,7 +96,7 @@ func (s *staleness) members(members []MemberManifest) {
 		locked[m.Path] = m.Manifest
 	}
 	for _, path := range union(have, locked) {
-		at := s.m.Place("workspace", "")
+		at := s.m.Position("workspace", "")
 		switch now, was := have[path], locked[path]; {
 		case was == "":
 			s.add(at, "%s is a member of the workspace and not in the lock", path)

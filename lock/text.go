@@ -24,7 +24,7 @@ type field struct {
 	raw   string // the text of the value
 	list  bool
 	words [][]string // one element for a plain value
-	at    diag.Pos
+	at    diag.Position
 	fault string // the error in the value, or ""
 }
 
@@ -177,7 +177,7 @@ func scan(text string) []record {
 		case r.kind != "" && strings.HasPrefix(line, "  ") && len(line) > 2 && line[2] != ' ':
 			r.add(scanField(line[2:], n, 3))
 		default:
-			r.stray = append(r.stray, field{at: diag.Pos{Line: n, Column: 1}, fault: "the line is not a field or an entry"})
+			r.stray = append(r.stray, field{at: diag.Position{Line: n, Column: 1}, fault: "the line is not a field or an entry"})
 		}
 	}
 	return records
@@ -194,9 +194,9 @@ func (r *record) add(f field) {
 func scanField(s string, line, col int) field {
 	key, raw, ok := strings.Cut(s, ": ")
 	if !ok || key == "" || strings.Trim(key, "abcdefghijklmnopqrstuvwxyz-") != "" {
-		return field{at: diag.Pos{Line: line, Column: col}, fault: `want "key: value"`}
+		return field{at: diag.Position{Line: line, Column: col}, fault: `want "key: value"`}
 	}
-	f := field{key: key, raw: raw, at: diag.Pos{Line: line, Column: col}}
+	f := field{key: key, raw: raw, at: diag.Position{Line: line, Column: col}}
 	f.scanValue()
 	return f
 }

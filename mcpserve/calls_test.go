@@ -55,7 +55,7 @@ func TestCallsOfAnEndingSession(t *testing.T) {
 	otherDone()
 	noneDone()
 	againDone()
-	if !c.stop(LeaveTime) {
+	if !c.stop(ShutdownTimeout) {
 		t.Error("calls that have ended run")
 	}
 }

@@ -44,7 +44,7 @@ func (p HTTPParams) servesHost(host string) bool {
 	}
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")
 	if ip, err := netip.ParseAddr(name); err == nil {
-		return p.Beyond || ip.Unmap().IsLoopback()
+		return p.Remote || ip.Unmap().IsLoopback()
 	}
 	return strings.EqualFold(name, "localhost")
 }

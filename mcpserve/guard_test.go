@@ -93,7 +93,7 @@ func TestCrossOrigin(t *testing.T) {
 }
 
 func TestToken(t *testing.T) {
-	s := serveSite(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Beyond: true})
+	s := serveSite(t, newTestServer(newFake()), HTTPParams{Token: "0123456789abcdef", Remote: true})
 	for header, want := range map[string]int{
 		"": 401, "Authorization: Bearer 0123456789abcdef": 200, "Authorization: bearer 0123456789abcdef": 200,
 		"Authorization: Bearer 0123456789abcdeF": 401, "Authorization: Bearer 0123456789abcde": 401, "Authorization: Bearer ": 401,
@@ -125,7 +125,7 @@ func TestToken(t *testing.T) {
 }
 
 func TestNoTokenBeyond(t *testing.T) {
-	if _, err := newTestServer(newFake()).handler(nil, HTTPParams{Beyond: true}); diag.CodeOf(err) != diag.Usage {
+	if _, err := newTestServer(newFake()).handler(nil, HTTPParams{Remote: true}); diag.CodeOf(err) != diag.Usage {
 		t.Errorf("Handler: %v", err)
 	}
 }

@@ -29,14 +29,14 @@ type HTTPParams struct {
 	// Origins are the web origins, such as "https://example.com", whose pages may
 	// call the server and whose host names it serves.
 	Origins []string
-	// Beyond states that other machines can reach the server. Then Token is
+	// Remote states that other machines can reach the server. Then Token is
 	// required, and every address of this machine is accepted as a host name.
-	Beyond bool
+	Remote bool
 }
 
 // handler returns the handler of /mcp and /healthz for an SDK server.
 func (s *Server) handler(server *mcp.Server, p HTTPParams) (http.Handler, error) {
-	if p.Beyond && p.Token == "" {
+	if p.Remote && p.Token == "" {
 		return nil, diag.New(diag.Usage, "serving other machines: no token is set").WithReason("no_token")
 	}
 	mux := http.NewServeMux()
@@ -67,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready 
 	go func() { ended <- web.Serve(l) }()
 	select {
 	case err := <-ended:
-		s.calls.stop(LeaveTime)
+		s.calls.stop(ShutdownTimeout)
 		return diag.New(diag.Network, "serving on %s: %w", l.Addr(), err)
 	case <-ctx.Done():
 	}
@@ -76,7 +76,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, p HTTPParams, ready 
 
 // close cancels the calls first: sessions and connections wait for them.
 func (s *Server) close(ctx context.Context, web *http.Server, server *mcp.Server) error {
-	s.calls.stop(LeaveTime)
+	s.calls.stop(ShutdownTimeout)
 	for session := range server.Sessions() {
 		go session.Close()
 	}

@@ -36,7 +36,7 @@ func serveSite(t *testing.T, s *Server, p HTTPParams) *site {
 		t.Fatal(err)
 	}
 	web := httptest.NewServer(h)
-	t.Cleanup(func() { s.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { s.calls.stop(ShutdownTimeout); web.CloseClientConnections(); web.Close() })
 	return &site{t: t, base: web.URL, server: s}
 }
 

@@ -78,7 +78,7 @@ func TestSilentStreams(t *testing.T) {
 	e := server.streamable(proto)
 	e.interval = time.Millisecond
 	web := httptest.NewServer(e)
-	t.Cleanup(func() { server.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { server.calls.stop(ShutdownTimeout); web.CloseClientConnections(); web.Close() })
 	s := &site{t: t, base: web.URL, server: server}
 	session := s.session()
 	for name, headers := range map[string][]string{"old": {session, older}, "new": newHeaders()} {
@@ -119,7 +119,7 @@ func TestSlowInitialize(t *testing.T) {
 	e := server.streamable(proto)
 	e.interval = time.Millisecond
 	web := httptest.NewServer(e)
-	t.Cleanup(func() { server.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { server.calls.stop(ShutdownTimeout); web.CloseClientConnections(); web.Close() })
 	s := &site{t: t, base: web.URL, server: server}
 	session := s.session()
 	if session == "Mcp-Session-Id: " {

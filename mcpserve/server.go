@@ -31,8 +31,8 @@ type Verbs interface {
 	Resource(ctx context.Context, uri string) (text string, mime string, err error)
 }
 
-// LeaveTime is the time that a server which ends waits for cancelled calls.
-const LeaveTime = 2 * time.Second
+// ShutdownTimeout is the time that a server which ends waits for cancelled calls.
+const ShutdownTimeout = 2 * time.Second
 
 // cacheTime is the time that a client may cache the list of tools, which does not
 // change while a server runs.

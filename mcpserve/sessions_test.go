@@ -21,7 +21,7 @@ func crowd(t *testing.T, most int) (*site, *fake, *sessions) {
 	e := server.streamable(proto)
 	e.sessions.limit = most
 	web := httptest.NewServer(e)
-	t.Cleanup(func() { server.calls.stop(LeaveTime); web.CloseClientConnections(); web.Close() })
+	t.Cleanup(func() { server.calls.stop(ShutdownTimeout); web.CloseClientConnections(); web.Close() })
 	return &site{t: t, base: web.URL, server: server}, f, e.sessions
 }
 

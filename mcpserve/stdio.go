@@ -32,7 +32,7 @@ func (s *Server) stdio(ctx context.Context, server *mcp.Server, in io.Reader, ou
 	case <-l.ended:
 	case <-ctx.Done():
 	}
-	s.calls.stop(LeaveTime)
+	s.calls.stop(ShutdownTimeout)
 	if err != nil {
 		return fmt.Errorf("serving on stdio: %w", err)
 	}

@@ -389,7 +389,7 @@ func TestSignalDoesNotWaitForever(t *testing.T) {
 		if err := <-w.ended; err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(start); took != LeaveTime {
+		if took := time.Since(start); took != ShutdownTimeout {
 			t.Errorf("it took %v", took)
 		}
 		close(stuck.release)

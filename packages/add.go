@@ -97,7 +97,7 @@ func (s *solver) requirement(ctx context.Context, q Query) (string, error) {
 // additions returns the edits for queries. A query without an item uses the
 // whole bundle. A query with an item adds to the items in use, unless the bundle
 // is used as a whole already.
-func additions(m *lock.Manifest, queries []Query, versions []string) []lock.Edit {
+func additions(m *lock.ProjectFile, queries []Query, versions []string) []lock.Edit {
 	var edits []lock.Edit
 	var order []string
 	use := map[string][]string{}
@@ -139,7 +139,7 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 		var edits []lock.Edit
 		var errs []error
 		for _, name := range names {
-			id, err := pick(name, st.requiredIDs(), "required in "+lock.ManifestFile)
+			id, err := pick(name, st.requiredIDs(), "required in "+lock.ProjectFileName)
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -212,10 +212,10 @@ func (e *Engine) solveEdited(ctx context.Context, st *state, edits []lock.Edit) 
 	project := st.project
 	if len(edits) > 0 {
 		var err error
-		if text, err = lock.EditManifest(text, edits...); err != nil {
+		if text, err = lock.EditProjectFile(text, edits...); err != nil {
 			return nil, nil, err
 		}
-		if project, err = parseProject(lock.ManifestFile, text); err != nil {
+		if project, err = parseProject(lock.ProjectFileName, text); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -223,7 +223,7 @@ func (e *Engine) solveEdited(ctx context.Context, st *state, edits []lock.Edit) 
 	return text, sol, err
 }
 
-func (e *Engine) solveFor(ctx context.Context, st *state, project *lock.Manifest) (*solution, error) {
+func (e *Engine) solveFor(ctx context.Context, st *state, project *lock.ProjectFile) (*solution, error) {
 	s, err := e.solver(st, project)
 	if err != nil {
 		return nil, err

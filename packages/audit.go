@@ -41,10 +41,10 @@ type Audited struct {
 
 // AuditedSigner is a key that signed a release.
 type AuditedSigner struct {
-	Key    string    `json:"key"`
-	Owner  string    `json:"owner,omitempty"`
-	Counts bool      `json:"counts"`         // the signature is trusted today
-	Code   diag.Code `json:"code,omitempty"` // why it is not
+	Key     string    `json:"key"`
+	Owner   string    `json:"owner,omitempty"`
+	Trusted bool      `json:"counts"`         // the signature is trusted today
+	Code    diag.Code `json:"code,omitempty"` // why it is not
 }
 
 // Audit judges the locked bundles under today's conditions: keys that were revoked
@@ -238,14 +238,14 @@ func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 		s, why := a.e.signer(key)
 		if key == main {
 			named = true
-			s = AuditedSigner{Key: key, Owner: v.Owner, Counts: v.OK(), Code: v.Code}
+			s = AuditedSigner{Key: key, Owner: v.Owner, Trusted: v.OK(), Code: v.Code}
 			why = v.Reason()
 		} else if revoked := a.e.p.Trust.ReleaseRevoked(b.Manifest, signersOf(lock.Bundle{Signers: []string{key}})); revoked != "" {
-			s.Counts = false
+			s.Trusted = false
 			s.Code = diag.Revoked
 			why = revoked
 		}
-		if out = append(out, s); s.Counts {
+		if out = append(out, s); s.Trusted {
 			trusted = append(trusted, key)
 			continue
 		}
@@ -266,8 +266,8 @@ func (a *auditor) manifest(b lock.Bundle) (v trust.Verdict, name string) {
 	if m != nil {
 		name = m.ID
 	}
-	if m != nil && a.e.hasFile(b, lock.ManifestFile) && !m.Lists(lock.ManifestFile) {
-		a.add(lock.LockFile, diag.Warnf(diag.BundleFileExtra, 0, 0, "%s: its manifest does not list its %s, so its requirements are not signed", b.Module(), lock.ManifestFile).
+	if m != nil && a.e.hasFile(b, lock.ProjectFileName) && !m.Lists(lock.ProjectFileName) {
+		a.add(lock.LockFile, diag.Warnf(diag.BundleFileExtra, 0, 0, "%s: its manifest does not list its %s, so its requirements are not signed", b.Module(), lock.ProjectFileName).
 			WithReason("unlisted_project_file"))
 	}
 	switch {
@@ -293,7 +293,7 @@ func (e *Engine) signer(key string) (AuditedSigner, string) {
 	s.Owner = info.Owner
 	switch info.State {
 	case trust.StateValid, trust.StateGrace:
-		s.Counts = true
+		s.Trusted = true
 		s.Code = ""
 	case trust.StateRevoked:
 		s.Code = diag.Revoked

@@ -127,7 +127,7 @@ func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *sol
 	}
 	w := &writer{e: e}
 	w.write(lock.SumFile, st.sumFile, sums)
-	w.write(lock.ManifestFile, st.projectText, project)
+	w.write(lock.ProjectFileName, st.projectText, project)
 	w.write(lock.LockFile, st.lockText, text)
 	if w.err != nil {
 		w.restore()

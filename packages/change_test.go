@@ -35,19 +35,19 @@ func read(t *testing.T, p string) string {
 // text, except rye.sum.
 func TestRestore(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
-	write(t, e.file(lock.ManifestFile), "old manifest\n")
+	write(t, e.file(lock.ProjectFileName), "old manifest\n")
 	if err := os.Mkdir(e.file(lock.LockFile), 0o755); err != nil { // blocks the file
 		t.Fatal(err)
 	}
 	w := &writer{e: e}
 	w.write(lock.SumFile, nil, []byte("sum\n"))
-	w.write(lock.ManifestFile, []byte("old manifest\n"), []byte("new manifest\n"))
+	w.write(lock.ProjectFileName, []byte("old manifest\n"), []byte("new manifest\n"))
 	w.write(lock.LockFile, nil, []byte("lock\n"))
 	if w.err == nil {
 		t.Fatal("a folder was overwritten")
 	}
 	w.restore()
-	if m, s := read(t, e.file(lock.ManifestFile)), read(t, e.file(lock.SumFile)); m != "old manifest\n" || s != "sum\n" {
+	if m, s := read(t, e.file(lock.ProjectFileName)), read(t, e.file(lock.SumFile)); m != "old manifest\n" || s != "sum\n" {
 		t.Errorf("after restore: %q, %q", m, s)
 	}
 }

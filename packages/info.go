@@ -84,7 +84,7 @@ func (e *Engine) lockedInfo(in *Info, b *lock.Bundle) {
 
 // Vendored reports whether rye.yaml has vendor: true, installed bundles in git.
 func (e *Engine) Vendored() (bool, error) {
-	m, _, err := lock.ReadManifest(lock.Dir(e.p.Files), "")
+	m, _, err := lock.ReadProjectFile(lock.Dir(e.p.Files), "")
 	return m != nil && m.Vendor, err
 }
 
@@ -95,7 +95,7 @@ func (e *Engine) Vendor(ctx context.Context, on bool) (*Result, error) {
 	}
 	r, err := e.Sync(ctx, false)
 	if r != nil && err == nil {
-		r.Notes = append(r.Notes, fmt.Sprintf("%s has vendor: %t", lock.ManifestFile, on))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s has vendor: %t", lock.ProjectFileName, on))
 	}
 	return r, err
 }
@@ -106,26 +106,26 @@ func (e *Engine) setVendor(ctx context.Context, on bool) error {
 		return err
 	}
 	defer release()
-	was, old, err := lock.ReadManifest(lock.Dir(e.p.Files), "")
+	was, old, err := lock.ReadProjectFile(lock.Dir(e.p.Files), "")
 	if err != nil {
 		return err
 	}
 	if was == nil {
-		was = &lock.Manifest{}
+		was = &lock.ProjectFile{}
 	}
 	if was.Vendor == on {
 		return nil
 	}
 	text := vendorText(old, on)
-	now, err := parseProject(lock.ManifestFile, text)
+	now, err := parseProject(lock.ProjectFileName, text)
 	if err != nil {
 		return err
 	}
 	if now.Vendor != on || now.Hash() != was.Hash() {
-		return diag.New(diag.ValidationFailed, "editing %s: vendor is not on a line of its own", lock.ManifestFile).WithReason("vendor_line")
+		return diag.New(diag.ValidationFailed, "editing %s: vendor is not on a line of its own", lock.ProjectFileName).WithReason("vendor_line")
 	}
 	w := &writer{e: e}
-	w.write(lock.ManifestFile, old, text)
+	w.write(lock.ProjectFileName, old, text)
 	return w.err
 }
 

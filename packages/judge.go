@@ -103,7 +103,7 @@ func (e *Engine) judgeRelease(ctx context.Context, b *lock.Bundle, snap *source.
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Listed: installed, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
 		verdict = e.verdict(where, text, nil, sub)
 		return verdict
-	}, JudgeBeside: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
+	}, JudgeCosignature: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
 		return e.verdict(at, body, sig, sub)
 	}})
 	if err != nil {
@@ -134,7 +134,7 @@ func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
 	defer s.mu.Unlock()
 	for _, f := range warnings {
 		text := f.Message
-		if at := f.Place(); at != "" {
+		if at := f.Location(); at != "" {
 			text = at + ": " + text
 		}
 		s.notes = append(s.notes, fmt.Sprintf("warning: %s: %s", mod, text))

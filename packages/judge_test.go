@@ -25,7 +25,7 @@ func TestFirstSight(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return checkAge(Rules{{"rye.yaml", &lock.Manifest{Policy: lock.Policy{MinAge: 72 * time.Hour}}}}, clock, seen[key], mod)
+		return checkAge(Rules{{"rye.yaml", &lock.ProjectFile{Policy: lock.Policy{MinAge: 72 * time.Hour}}}}, clock, seen[key], mod)
 	}
 	steps := []struct {
 		after  time.Duration
@@ -96,7 +96,7 @@ func TestOverlap(t *testing.T) {
 // named.
 func TestV54Demanded(t *testing.T) {
 	a, b, c := "ed25519:a", "ed25519:b", "ed25519:c"
-	m := &lock.Manifest{Trust: map[string]lock.TrustRule{
+	m := &lock.ProjectFile{Trust: map[string]lock.TrustRule{
 		"github.com/acme/*":  {Signers: []string{a, b}, Threshold: 2},
 		"github.com/twice/*": {Signers: []string{a, a}, Threshold: 2},
 	}}

@@ -89,7 +89,7 @@ func checkLookalikes(l *lock.Lock, bundles []lock.Bundle) error {
 }
 
 // inProject reports whether rye.yaml requires an id or names it as a replacement.
-func inProject(project *lock.Manifest, id string) bool {
+func inProject(project *lock.ProjectFile, id string) bool {
 	if project.Require[id] != "" {
 		return true
 	}

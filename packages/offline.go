@@ -9,9 +9,9 @@ import (
 	"github.com/ryeos/rye/packages/source"
 )
 
-// Sealed returns a source that works offline because of a rule, and names
+// OfflineByRule returns a source that works offline because of a rule, and names
 // the rule when it has no answer.
-func Sealed(s source.Source, r Rule) source.Source { return &offlineByRule{s, r} }
+func OfflineByRule(s source.Source, r Rule) source.Source { return &offlineByRule{s, r} }
 
 type offlineByRule struct {
 	s source.Source

@@ -15,7 +15,7 @@ import (
 // policy file of the user or of the machine.
 type RuleFile struct {
 	Path string // as messages name it
-	*lock.Manifest
+	*lock.ProjectFile
 }
 
 // Rules are such files, the most binding first. Each applies on its own, so no
@@ -52,7 +52,7 @@ func (r Rule) detail(e *diag.Error) *diag.Error { return e.WithDetail("rule", r.
 
 // rule returns a rule of the section policy.
 func (f RuleFile) rule(key, value string) Rule {
-	return Rule{Key: "policy." + key, Value: value, File: f.Path, Line: f.Place("policy", key).Line}
+	return Rule{Key: "policy." + key, Value: value, File: f.Path, Line: f.Position("policy", key).Line}
 }
 
 // List returns every rule, file by file.
@@ -195,8 +195,8 @@ func (rs Rules) Offline() (Rule, bool) {
 }
 
 // rules returns the rules of the user and the machine, then those of rye.yaml.
-func (e *Engine) rules(project *lock.Manifest) Rules {
-	return append(slices.Clone(e.p.Rules), RuleFile{lock.ManifestFile, project})
+func (e *Engine) rules(project *lock.ProjectFile) Rules {
+	return append(slices.Clone(e.p.Rules), RuleFile{lock.ProjectFileName, project})
 }
 
 // rules are those of rye.yaml on the disk: positions in it must be right, and

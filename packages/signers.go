@@ -67,7 +67,7 @@ func (rs Rules) DemandsSigners(id string) bool {
 // signerRule returns the rule of a pattern below trust.
 func (f RuleFile) signerRule(pattern string) Rule {
 	r := newSignerRule("trust "+pattern, f.Path, f.Trust[pattern].Signers, f.Trust[pattern].Threshold)
-	r.Line = f.Place("trust", pattern).Line
+	r.Line = f.Position("trust", pattern).Line
 	return r
 }
 

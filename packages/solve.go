@@ -20,7 +20,7 @@ import (
 type solver struct {
 	e       *Engine
 	st      *state
-	project *lock.Manifest // what to solve; st.project, or that after edits
+	project *lock.ProjectFile // what to solve; st.project, or that after edits
 	pins    map[lock.Module]lock.Bundle
 	src     source.Source
 
@@ -38,7 +38,7 @@ type solution struct {
 	notes    []string
 }
 
-func (e *Engine) solver(st *state, project *lock.Manifest) (*solver, error) {
+func (e *Engine) solver(st *state, project *lock.ProjectFile) (*solver, error) {
 	if err := e.checkRevocations(st); err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *solver) versions(ctx context.Context, required []lock.Module) ([]lock.M
 	var errs []error
 	out := slices.Clone(required)
 	for i, asked := range required {
-		m := s.project.Instead(asked)
+		m := s.project.Replacing(asked)
 		out[i] = m
 		if m != asked {
 			if err := checkReplacement(m, asked); err != nil {
@@ -210,7 +210,7 @@ func (s *solver) isDirectory(id string) bool {
 }
 
 // projectOf returns the project file of a version, empty if it has none.
-func (s *solver) projectOf(ctx context.Context, m lock.Module) (*lock.Manifest, error) {
+func (s *solver) projectOf(ctx context.Context, m lock.Module) (*lock.ProjectFile, error) {
 	if s.isDirectory(m.ID) {
 		dir := m.ID
 		if r, ok := s.project.Replace[m.ID]; ok {
@@ -225,14 +225,14 @@ func (s *solver) projectOf(ctx context.Context, m lock.Module) (*lock.Manifest, 
 	if err != nil {
 		return nil, err
 	}
-	b, err := snap.Read(lock.ManifestFile)
+	b, err := snap.Read(lock.ProjectFileName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return parseProject(lock.ManifestFile+" of "+m.String(), b)
+	return parseProject(lock.ProjectFileName+" of "+m.String(), b)
 }
 
-func (e *Engine) projectOfDirectory(m lock.Module, dir string) (*lock.Manifest, error) {
+func (e *Engine) projectOfDirectory(m lock.Module, dir string) (*lock.ProjectFile, error) {
 	at := dir
 	if !path.IsAbs(dir) {
 		at = path.Join(e.p.Files, dir)
@@ -240,9 +240,9 @@ func (e *Engine) projectOfDirectory(m lock.Module, dir string) (*lock.Manifest, 
 	if !exists(at) {
 		return nil, diag.New(diag.SourceNotFound, "resolving %s: there is no folder %s", m, dir)
 	}
-	f, _, err := lock.ReadManifest(lock.Dir(at), dir+"/")
+	f, _, err := lock.ReadProjectFile(lock.Dir(at), dir+"/")
 	if f == nil && err == nil {
-		f = &lock.Manifest{}
+		f = &lock.ProjectFile{}
 	}
 	return f, err
 }

@@ -15,8 +15,8 @@ type state struct {
 	// sumText, which must not hide that the file changed.
 	sumFile []byte
 
-	project *lock.Manifest
-	members []lock.MemberManifest
+	project *lock.ProjectFile
+	members []lock.MemberFile
 	lock    *lock.Lock     // nil if there is none
 	theirs  *lock.Lock     // the other side of an unresolved merge
 	notes   []diag.Finding // warnings about the text of the lock
@@ -30,17 +30,17 @@ func (e *Engine) load() (*state, error) {
 		return nil, err
 	}
 	return &state{
-		projectText: s.ManifestText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
-		project: s.Manifest, members: s.Members, lock: s.Lock, theirs: s.Theirs, notes: s.Notes, sum: s.Sum,
+		projectText: s.ProjectText, lockText: s.LockText, sumText: s.SumText, sumFile: s.SumText,
+		project: s.ProjectFile, members: s.Members, lock: s.Lock, theirs: s.Theirs, notes: s.Notes, sum: s.Sum,
 	}, nil
 }
 
 // parseProject parses the text of a project file. An empty text requires nothing.
-func parseProject(name string, b []byte) (*lock.Manifest, error) {
+func parseProject(name string, b []byte) (*lock.ProjectFile, error) {
 	if len(b) == 0 {
-		return &lock.Manifest{}, nil
+		return &lock.ProjectFile{}, nil
 	}
-	f, fs := lock.ParseManifest(b)
+	f, fs := lock.ParseProjectFile(b)
 	if f == nil {
 		return nil, diag.FromFindings("reading "+name, diag.WithPath(fs, name))
 	}

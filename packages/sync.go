@@ -95,7 +95,7 @@ func (e *Engine) check(st *state, system lock.System) error {
 // check collects the differences between the files of the project.
 func (st *state) check(system lock.System) error {
 	doing := "checking " + lock.LockFile
-	errs := []error{st.checkCurrent(), diag.FromFindings("checking "+lock.ManifestFile, lock.Replaced(st.project, st.lock))}
+	errs := []error{st.checkCurrent(), diag.FromFindings("checking "+lock.ProjectFileName, lock.Replaced(st.project, st.lock))}
 	if st.lock == nil {
 		return joinErrors(doing, errs)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 )
 
-func lockVerbs(h *testkit.House) *primary.Verbs {
+func lockVerbs(h *testkit.Workspace) *primary.Verbs {
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()})
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Now: h.Clock})
 	return primary.New(primary.Params{Resolver: r, Executor: e, Caller: policy.Person(), Now: h.Clock})
@@ -28,7 +28,7 @@ func runtimeOf(more string) string {
 	return "{version: 1.0.0, tool_type: runtime, executor_id: rye/core/primitives/subprocess, description: R., x: \"" + more + "\", config: {command: sh}}\n"
 }
 
-func lockedProject(t *testing.T) *testkit.House {
+func lockedProject(t *testing.T) *testkit.Workspace {
 	h := testkit.New(t)
 	h.Put(h.Project, "tools/t.yaml", script("rt", ""))
 	h.Put(h.Project, "tools/other.yaml", script("rt", ""))
@@ -74,29 +74,35 @@ func TestRefreshLock(t *testing.T) {
 	sys := lock.System{ID: "rye-core", Version: "v1.0.0", Sum: "h1:x"}
 	tool := func(id string) item.Ref { return item.Ref{Kind: item.Tool, ID: id} }
 	for name, c := range map[string]struct {
-		change  func(h *testkit.House, l *lock.Lock)
+		change  func(h *testkit.Workspace, l *lock.Lock)
 		signed  []item.Ref
 		system  lock.System
 		good    string // the entries that match afterwards
 		refused string // a part of the one warning, "" for none
 	}{
-		"nothing signed":      {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, nil, sys, "other rt", ""},
-		"knowledge signed":    {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{{Kind: item.Knowledge, ID: "k"}}, sys, "other rt", ""},
-		"the tool":            {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, sys, "other rt t", ""},
-		"the runtime of both": {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/rt.yaml", runtimeOf("2")) }, []item.Ref{tool("rt")}, sys, "other rt t", ""},
-		"another tool":        {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("other")}, sys, "other rt", ""},
-		"a runtime not signed": {func(h *testkit.House, _ *lock.Lock) {
+		"nothing signed":      {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, nil, sys, "other rt", ""},
+		"knowledge signed":    {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{{Kind: item.Knowledge, ID: "k"}}, sys, "other rt", ""},
+		"the tool":            {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, sys, "other rt t", ""},
+		"the runtime of both": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/rt.yaml", runtimeOf("2")) }, []item.Ref{tool("rt")}, sys, "other rt t", ""},
+		"another tool":        {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("other")}, sys, "other rt", ""},
+		"a runtime not signed": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/t.yaml", script("rt", "2"))
 			h.Put(h.Project, "tools/rt.yaml", runtimeOf("2"))
 		}, []item.Ref{tool("t")}, sys, "", "tool:t differs"},
-		"to another runtime": {func(h *testkit.House, _ *lock.Lock) {
+		"to another runtime": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/rt2.yaml", runtimeOf(""))
 			h.Put(h.Project, "tools/t.yaml", script("rt2", ""))
 		}, []item.Ref{tool("t")}, sys, "other rt t", ""},
-		"a new tool":            {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("new")}, sys, "new other rt t", ""},
-		"a new one, not signed": {func(h *testkit.House, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("t")}, sys, "other rt t", ""},
-		"another system":        {func(h *testkit.House, l *lock.Lock) { drift(l); h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, lock.System{ID: "rye-core", Version: "v2.0.0"}, "other rt t", ""},
-		"the same, tampered":    {func(h *testkit.House, l *lock.Lock) { drift(l); h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, sys, "", "tool:t differs"},
+		"a new tool":            {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("new")}, sys, "new other rt t", ""},
+		"a new one, not signed": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("t")}, sys, "other rt t", ""},
+		"another system": {func(h *testkit.Workspace, l *lock.Lock) {
+			drift(l)
+			h.Put(h.Project, "tools/t.yaml", script("rt", "2"))
+		}, []item.Ref{tool("t")}, lock.System{ID: "rye-core", Version: "v2.0.0"}, "other rt t", ""},
+		"the same, tampered": {func(h *testkit.Workspace, l *lock.Lock) {
+			drift(l)
+			h.Put(h.Project, "tools/t.yaml", script("rt", "2"))
+		}, []item.Ref{tool("t")}, sys, "", "tool:t differs"},
 	} {
 		h := lockedProject(t)
 		items, _, err := lockVerbs(h).LockItems(t.Context())

@@ -136,7 +136,7 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if run.Plan, err = v.p.Executor.Plan(ctx, chain, params); err != nil {
 		return run, err
 	}
-	if err := v.CheckDraft(run.Plan.Beside...); err != nil {
+	if err := v.CheckDraft(run.Plan.Deps...); err != nil {
 		return run, err
 	}
 	if call.DryRun {

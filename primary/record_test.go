@@ -22,7 +22,7 @@ import (
 
 // recorder keeps the entries, and the number of files signed at that time.
 type recorder struct {
-	h     *testkit.House
+	h     *testkit.Workspace
 	calls [][]auditlog.Entry
 	seen  []int // signed files on the disk at each call
 	fail  error
@@ -44,7 +44,7 @@ func (r *recorder) sign(ctx context.Context, clock func() time.Time, targets ...
 	return house.Sign(ctx, primary.SignCall{Targets: targets, Dir: r.h.Project, Signer: r.h.Key})
 }
 
-func signedFiles(h *testkit.House) int {
+func signedFiles(h *testkit.Workspace) int {
 	n := 0
 	_ = filepath.WalkDir(filepath.Join(h.Project, ".ai"), func(p string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
@@ -58,7 +58,7 @@ func signedFiles(h *testkit.House) int {
 	return n
 }
 
-func notes(h *testkit.House, n int) {
+func notes(h *testkit.Workspace, n int) {
 	for i := range n {
 		h.Write(h.Project, fmt.Sprintf("knowledge/n%04d.md", i), fmt.Sprintf("---\nname: n%04d\ntitle: N\nversion: 1.0.0\n---\nText.\n", i))
 	}

@@ -19,13 +19,13 @@ import (
 
 const body = "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/primitives/subprocess\ndescription: A test.\nconfig: {command: prog}\n"
 
-func house(h *testkit.House, caller policy.Set) *primary.Verbs {
+func house(h *testkit.Workspace, caller policy.Set) *primary.Verbs {
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store(), Lenient: true})
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Environ: []string{"PATH=" + filepath.Join(h.Dir, "bin")}})
 	return primary.New(primary.Params{Resolver: r, Executor: e, Caller: caller, Now: h.Clock})
 }
 
-func sign(h *testkit.House, dir string, targets ...string) ([]primary.SignReport, error) {
+func sign(h *testkit.Workspace, dir string, targets ...string) ([]primary.SignReport, error) {
 	return house(h, policy.Person()).Sign(h.T.Context(), primary.SignCall{Targets: targets, Dir: dir, Signer: h.Key})
 }
 

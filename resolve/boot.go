@@ -160,7 +160,7 @@ func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) [
 }
 
 func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item.Ref, root *space.Root, rel string, use func(*Item) []diag.Finding) error {
-	it, err := r.load(ctx, root, rel, extract.Place{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
+	it, err := r.load(ctx, root, rel, extract.Match{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 	kinds := []item.Kind{item.Directive, item.Tool, item.Knowledge, item.Config}
 	for _, root := range r.roots {
 		err := root.Walk(path.Join("tools", ExtractorFolder), func(e space.Entry) error {
-			p, _ := boot.Place(e.Rel)
+			p, _ := boot.Classify(e.Rel)
 			k := item.Kind(strings.TrimSuffix(p.Ref.Name(), extractorSuffix))
 			if item.CheckKind(k) == nil && p.Ref == extractorRef(k) && !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)

@@ -26,7 +26,7 @@ func entry(where, id string) string {
 
 // install puts a bundle with knowledge of these ids into a base and returns its
 // layer, pinned by a signed manifest.
-func install(h *testkit.House, base string, name space.Name, id string, ids ...string) space.Layer {
+func install(h *testkit.Workspace, base string, name space.Name, id string, ids ...string) space.Layer {
 	h.T.Helper()
 	l := space.Layer{Space: name, ID: id, Version: "v1.0.0", Install: id + "@v1.0.0"}
 	dir := filepath.Join(base, ".ai", "bundles", l.Install)
@@ -41,7 +41,7 @@ func install(h *testkit.House, base string, name space.Name, id string, ids ...s
 }
 
 // manifestOf writes the manifest of a bundle and returns its digest.
-func manifestOf(h *testkit.House, dir string) item.Digest {
+func manifestOf(h *testkit.Workspace, dir string) item.Digest {
 	h.T.Helper()
 	tree, err := bundle.Folder(dir)
 	if err != nil {
@@ -61,7 +61,7 @@ func manifestOf(h *testkit.House, dir string) item.Digest {
 	return item.DigestOf(b)
 }
 
-func layeredResolver(h *testkit.House, layers ...space.Layer) *Resolver {
+func layeredResolver(h *testkit.Workspace, layers ...space.Layer) *Resolver {
 	s := h.Spaces()
 	s.AddLayers(layers...)
 	return New(Params{Spaces: s, Trust: h.Store()})
@@ -215,34 +215,34 @@ func must[T any](v T, err error) T {
 
 func TestPinned(t *testing.T) {
 	for name, c := range map[string]struct {
-		change func(h *testkit.House, dir string, l *space.Layer)
+		change func(h *testkit.Workspace, dir string, l *space.Layer)
 		want   diag.Code
 		part   string
 	}{
-		"as locked": {func(*testkit.House, string, *space.Layer) {}, "", ""},
-		"no pin":    {func(h *testkit.House, dir string, l *space.Layer) { l.Manifest = item.Digest{} }, "", ""},
-		"signed again": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"as locked": {func(*testkit.Workspace, string, *space.Layer) {}, "", ""},
+		"no pin":    {func(h *testkit.Workspace, dir string, l *space.Layer) { l.Manifest = item.Digest{} }, "", ""},
+		"signed again": {func(h *testkit.Workspace, dir string, _ *space.Layer) {
 			h.Put(dir, "knowledge/x.md", entry("other", "x"))
 		}, diag.HashMismatch, "is signed by ada"},
-		"by an untrusted key": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"by an untrusted key": {func(h *testkit.Workspace, dir string, _ *space.Layer) {
 			h.Write(dir, "knowledge/x.md", string(h.Signed("knowledge/x.md", entry("other", "x"), testkit.Key(9))))
 		}, diag.KeyUnknown, ""},
-		"other manifest": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"other manifest": {func(h *testkit.Workspace, dir string, _ *space.Layer) {
 			h.Put(dir, "knowledge/x.md", entry("other", "x"))
 			manifestOf(h, dir)
 		}, diag.LockMismatch, "is signed by ada"},
-		"no manifest": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"no manifest": {func(h *testkit.Workspace, dir string, _ *space.Layer) {
 			if err := os.RemoveAll(filepath.Join(dir, ".ai", "bundles")); err != nil {
 				h.T.Fatal(err)
 			}
 		}, diag.LockMismatch, "has no manifest"},
-		"another manifest": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"another manifest": {func(h *testkit.Workspace, dir string, _ *space.Layer) {
 			h.Write(dir, "bundles/a/manifest.yaml", "bundle: {id: a, version: 1.0.0, type: package}\nfiles: {}\n")
 		}, "", ""},
-		"not listed": {func(h *testkit.House, dir string, l *space.Layer) {
+		"not listed": {func(h *testkit.Workspace, dir string, l *space.Layer) {
 			l.Manifest = manifestOfNothing(h, dir)
 		}, diag.BundleFileExtra, "does not list it"},
-		"not installed": {func(h *testkit.House, dir string, _ *space.Layer) {
+		"not installed": {func(h *testkit.Workspace, dir string, _ *space.Layer) {
 			if err := os.RemoveAll(dir); err != nil {
 				h.T.Fatal(err)
 			}
@@ -263,7 +263,7 @@ func TestPinned(t *testing.T) {
 }
 
 // manifestOfNothing replaces the manifest by one that lists another file.
-func manifestOfNothing(h *testkit.House, dir string) item.Digest {
+func manifestOfNothing(h *testkit.Workspace, dir string) item.Digest {
 	aside := h.T.TempDir()
 	if err := os.MkdirAll(filepath.Join(aside, ".ai"), 0o755); err != nil {
 		h.T.Fatal(err)

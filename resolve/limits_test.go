@@ -13,7 +13,7 @@ import (
 // used, one byte more is not; nor is a detached signature above 1 KiB.
 func TestLimitsAtTheEdge(t *testing.T) {
 	const rel = "tools/demo/hello.yaml"
-	find := func(h *testkit.House) error {
+	find := func(h *testkit.Workspace) error {
 		_, err := resolver(h, false).Find(t.Context(), tool("demo/hello"))
 		return err
 	}

@@ -46,7 +46,7 @@ func (r *Resolver) entries(ext *extract.Extractor, roots []*space.Root) []Entry 
 			if path.Ext(e.Rel) == extract.DetachedExt {
 				return nil
 			}
-			if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
+			if p, ok := ext.Classify(e.Rel); ok && !p.Ref.IsZero() && root.Offers(p.Ref) {
 				out = append(out, Entry{Ref: p.Ref, Root: root, Rel: e.Rel, Shadow: seen[p.Ref] || !supplies(root, p.Ref)})
 				if supplies(root, p.Ref) {
 					here = append(here, p.Ref)
@@ -65,7 +65,7 @@ func (r *Resolver) Open(ctx context.Context, e Entry) (*Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.load(ctx, e.Root, e.Rel, extract.Place{Extractor: ext, Type: typeOf(ext, e.Rel), Ref: e.Ref})
+	return r.load(ctx, e.Root, e.Rel, extract.Match{Extractor: ext, Type: typeOf(ext, e.Rel), Ref: e.Ref})
 }
 
 // Shadows returns every file that defines the ref: first the one that Find uses,

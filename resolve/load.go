@@ -24,7 +24,7 @@ func (r *Resolver) File(ctx context.Context, root *space.Root, rel string) (*Ite
 	if err != nil {
 		return nil, err
 	}
-	p, _ := table.Place(rel)
+	p, _ := table.Classify(rel)
 	if p.Ref.IsZero() {
 		return r.asset(root, rel)
 	}
@@ -47,7 +47,7 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 
 // load reads a file once. The verdict is on these bytes, and every later step
 // uses them: a file that changes meanwhile cannot get the verdict of another.
-func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Place) (*Item, error) {
+func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Match) (*Item, error) {
 	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
 	b, err := root.Read(rel, MaxItem)
 	if err != nil {

@@ -188,7 +188,7 @@ func (r *Resolver) inspect(ctx context.Context, ref item.Ref, roots []*space.Roo
 	if root == nil {
 		return nil, r.missing(ctx, ref, ext, roots, missing)
 	}
-	return r.load(ctx, root, rel, extract.Place{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
+	return r.load(ctx, root, rel, extract.Match{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
 }
 
 func typeOf(ext *extract.Extractor, rel string) extract.FileType {

@@ -22,7 +22,7 @@ const hello = "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/runt
 
 func tool(id string) item.Ref { return item.Ref{Kind: item.Tool, ID: id} }
 
-func resolver(h *testkit.House, lenient bool) *resolve.Resolver {
+func resolver(h *testkit.Workspace, lenient bool) *resolve.Resolver {
 	return resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store(), Lenient: lenient})
 }
 
@@ -56,42 +56,42 @@ func TestFind(t *testing.T) {
 func TestRefusalIsFinal(t *testing.T) {
 	stranger := testkit.Key(9)
 	for name, c := range map[string]struct {
-		put  func(h *testkit.House)
+		put  func(h *testkit.Workspace)
 		code diag.Code
 	}{
-		"unsigned": {func(h *testkit.House) { h.Write(h.Project, "tools/demo/hello.yaml", hello) }, diag.Unsigned},
-		"stranger": {func(h *testkit.House) {
+		"unsigned": {func(h *testkit.Workspace) { h.Write(h.Project, "tools/demo/hello.yaml", hello) }, diag.Unsigned},
+		"stranger": {func(h *testkit.Workspace) {
 			h.Write(h.Project, "tools/demo/hello.yaml", string(h.Signed("tools/demo/hello.yaml", hello, stranger)))
 		}, diag.KeyUnknown},
-		"changed": {func(h *testkit.House) {
+		"changed": {func(h *testkit.Workspace) {
 			h.Write(h.Project, "tools/demo/hello.yaml", string(h.Signed("tools/demo/hello.yaml", hello, h.Key))+"#\n")
 		}, diag.HashMismatch},
-		"V30 copied": {func(h *testkit.House) {
+		"V30 copied": {func(h *testkit.Workspace) {
 			h.Write(h.Project, "tools/demo/hello.yaml", string(h.Signed("tools/demo/other.yaml", hello, h.Key)))
 		}, diag.SigInvalid},
-		"invalid": {func(h *testkit.House) {
+		"invalid": {func(h *testkit.Workspace) {
 			h.Put(h.Project, "tools/demo/hello.yaml", strings.Replace(hello, "1.0.0", "one", 1))
 		}, diag.ValidationFailed},
-		"no tool": {func(h *testkit.House) { h.Put(h.Project, "tools/demo/hello.yaml", "a: 1\n") }, diag.ToolNotFound},
-		"broken":  {func(h *testkit.House) { h.Put(h.Project, "tools/demo/hello.yaml", hello+"a: [\n") }, diag.ParsingError},
-		"empty":   {func(h *testkit.House) { h.Write(h.Project, "tools/demo/hello.yaml", "") }, diag.Unsigned},
-		"too large": {func(h *testkit.House) {
+		"no tool": {func(h *testkit.Workspace) { h.Put(h.Project, "tools/demo/hello.yaml", "a: 1\n") }, diag.ToolNotFound},
+		"broken":  {func(h *testkit.Workspace) { h.Put(h.Project, "tools/demo/hello.yaml", hello+"a: [\n") }, diag.ParsingError},
+		"empty":   {func(h *testkit.Workspace) { h.Write(h.Project, "tools/demo/hello.yaml", "") }, diag.Unsigned},
+		"too large": {func(h *testkit.Workspace) {
 			h.Write(h.Project, "tools/demo/hello.yaml", strings.Repeat("#\n", resolve.MaxItem/2+1))
 		}, diag.TooLarge},
-		"V35 link": {func(h *testkit.House) {
+		"V35 link": {func(h *testkit.Workspace) {
 			relink(h, filepath.Join(h.User, ".ai/tools/demo/hello.yaml"), "tools/demo/hello.yaml")
 		}, diag.PathEscape},
-		"V35 folder link": {func(h *testkit.House) { relink(h, filepath.Join(h.User, ".ai/tools/demo"), "tools/demo") }, diag.PathEscape},
-		"V38 folder":      {func(h *testkit.House) { h.Write(h.Project, "tools/demo/hello.yaml/x", "") }, diag.NotRegular},
-		"ambiguous": {func(h *testkit.House) {
+		"V35 folder link": {func(h *testkit.Workspace) { relink(h, filepath.Join(h.User, ".ai/tools/demo"), "tools/demo") }, diag.PathEscape},
+		"V38 folder":      {func(h *testkit.Workspace) { h.Write(h.Project, "tools/demo/hello.yaml/x", "") }, diag.NotRegular},
+		"ambiguous": {func(h *testkit.Workspace) {
 			h.Put(h.Project, "tools/demo/hello.yaml", hello)
 			h.Write(h.Project, "tools/demo/hello.sh", "")
 		}, diag.AmbiguousItem},
-		"two signatures": {func(h *testkit.House) {
+		"two signatures": {func(h *testkit.Workspace) {
 			h.Put(h.Project, "tools/demo/hello.yaml", hello)
 			h.Write(h.Project, "tools/demo/hello.yaml.rye-sig", "rye:signed:x\n")
 		}, diag.SigMultiple},
-		"linked signature": {func(h *testkit.House) {
+		"linked signature": {func(h *testkit.Workspace) {
 			h.Put(h.Project, "tools/demo/hello.yaml", hello)
 			relink(h, "hello.yaml", "tools/demo/hello.yaml.rye-sig")
 		}, diag.PathEscape},
@@ -108,7 +108,7 @@ func TestRefusalIsFinal(t *testing.T) {
 }
 
 // relink puts a link to a directory at rel of the project.
-func relink(h *testkit.House, to, rel string) {
+func relink(h *testkit.Workspace, to, rel string) {
 	h.T.Helper()
 	at := filepath.Join(h.Project, ".ai", filepath.FromSlash(rel))
 	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
@@ -353,7 +353,7 @@ func TestCacheKnowsTheType(t *testing.T) {
 }
 
 // release signs a manifest over everything below the project's .ai.
-func release(h *testkit.House, id string, by sign.Signer) {
+func release(h *testkit.Workspace, id string, by sign.Signer) {
 	h.T.Helper()
 	tree, err := bundle.Folder(h.Project)
 	if err != nil {

@@ -90,7 +90,7 @@ func generate(t testing.TB, files map[string][]byte) map[string][]byte {
 		if p == bundle.ManifestPath(stdlib.Bundle) || path.Ext(p) == extract.DetachedExt {
 			continue
 		}
-		place, ok := extract.Boot().Place(strings.TrimPrefix(p, ".ai/"))
+		place, ok := extract.Boot().Classify(strings.TrimPrefix(p, ".ai/"))
 		if !ok || place.Ref.IsZero() {
 			t.Errorf("%s is no item and no support file: nothing would vouch for it but the manifest", p)
 			continue
@@ -202,7 +202,7 @@ func TestDevelopmentKeyBelongsTogether(t *testing.T) {
 func TestEveryItemVerifies(t *testing.T) {
 	files := disk(t)
 	for _, p := range sorted(files) {
-		place, _ := extract.Boot().Place(strings.TrimPrefix(p, ".ai/"))
+		place, _ := extract.Boot().Classify(strings.TrimPrefix(p, ".ai/"))
 		sub, style := extract.Subject(place.Ref), place.Type.Style
 		if p == bundle.ManifestPath(stdlib.Bundle) {
 			sub = bundle.Subject(stdlib.Bundle)
@@ -221,7 +221,7 @@ func TestEveryItemVerifies(t *testing.T) {
 func TestNoItemVerifiesAsAnother(t *testing.T) {
 	files := disk(t)
 	p := ".ai/tools/rye/bash/bash.yaml"
-	place, _ := extract.Boot().Place(strings.TrimPrefix(p, ".ai/"))
+	place, _ := extract.Boot().Classify(strings.TrimPrefix(p, ".ai/"))
 	ref := place.Ref
 	ref.ID = "rye/bash/other"
 	_, err := sign.Verify(files[p], place.Type.Style, extract.Subject(ref), keys(t))

@@ -19,7 +19,7 @@ func fixedFields() []string {
 // LOCK_REPOINTED: no requirement of the project file causes that. So is an entry
 // whose version follows from no requirement. Fewer recorded revocations are a
 // ROLLBACK. A nil base has no entries.
-func Base(base, now *lock.Lock, m *lock.Manifest) []diag.Finding {
+func Base(base, now *lock.Lock, m *lock.ProjectFile) []diag.Finding {
 	var out []diag.Finding
 	add := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockRepointed, 0, 0, format, args...)

@@ -12,7 +12,7 @@ import (
 const idCore = "github.com/acme/core"
 
 func baseLock() *lock.Lock {
-	l := &lock.Lock{Manifest: (&lock.Manifest{}).Settings()}
+	l := &lock.Lock{Manifest: (&lock.ProjectFile{}).Settings()}
 	l.SetBundle(lock.Bundle{ID: idCore, Version: "v1.8.2", Require: "v1.8.0", URL: "https://github.com/acme/core", Commit: "aa", Tree: "bb", Sum: "h1:cc",
 		Signers: []string{"ed25519:dd"}, Needs: []lock.Module{{ID: "github.com/acme/pii", Version: "v0.2.1"}}})
 	l.SetBundle(lock.Bundle{ID: "github.com/acme/pii", Version: "v0.2.1", URL: "https://github.com/acme/pii", Commit: "ee", Tree: "ff", Sum: "h1:gg"})
@@ -67,7 +67,7 @@ func TestBase(t *testing.T) {
 	if fs := Base(nil, baseLock(), nil); len(fs) > 0 {
 		t.Errorf("a first lock: %v", fs)
 	}
-	m := &lock.Manifest{Require: map[string]string{idCore: "v2.0.0"}}
+	m := &lock.ProjectFile{Require: map[string]string{idCore: "v2.0.0"}}
 	now := baseLock()
 	now.Bundle(idCore).Version = "v1.9.0"
 	if fs := Base(baseLock(), now, m); len(fs) > 0 {

@@ -12,7 +12,7 @@ import (
 // capsOf returns the capabilities that the item at a path of a bundle requests.
 func (p LockParams) capsOf(name string, text []byte) []string {
 	rel, below := strings.CutPrefix(name, space.Dir+"/")
-	at, known := p.table.Place(rel)
+	at, known := p.table.Classify(rel)
 	if !below || !known || p.Caps == nil {
 		return nil
 	}

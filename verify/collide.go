@@ -22,7 +22,7 @@ func newCollisions() *collisions {
 // collide reports a file that gives the id of an earlier file, or an id that
 // differs from it only by case. It must run before the file is added to w.files.
 func (w *walk) collide(rel string, c *collisions) {
-	p, ok := w.table.Place(rel)
+	p, ok := w.table.Classify(rel)
 	if !ok || p.Ref.IsZero() {
 		return
 	}

@@ -15,14 +15,14 @@ import (
 // scanned when they are verified.
 func (p LockParams) hidden(r *Report, root *space.Root, b hidden.Blob) {
 	rel, below := strings.CutPrefix(b.Path, space.Dir+"/")
-	if at, known := p.table.Place(rel); below && known && at.Type.Ext != "" {
+	if at, known := p.table.Classify(rel); below && known && at.Type.Ext != "" {
 		return
 	}
 	has := func(name string) bool {
 		if rel, below := strings.CutPrefix(name, space.Dir+"/"); below {
 			return root.Exists(rel)
 		}
-		_, _, err := root.Beside(name, lock.MaxTreeFile)
+		_, _, err := root.Sibling(name, lock.MaxTreeFile)
 		return err == nil
 	}
 	for _, f := range hidden.Blobs(b, has) {

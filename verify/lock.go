@@ -35,7 +35,7 @@ type LockParams struct {
 	// leads there only the project's own items are compared.
 	Partial bool
 	// Caps returns the capabilities that an item requests. Nil: not compared.
-	Caps func(at extract.Place, text []byte) []string
+	Caps func(at extract.Match, text []byte) []string
 
 	table *extract.Table // maps paths to items
 }

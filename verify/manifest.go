@@ -35,7 +35,7 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	}
 	defer done()
 	in := trust.Input{Space: string(w.root.Space), Embedded: w.root.Embedded(), Path: rel}
-	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeBeside: judgeBeside(w.p.Trust, in)})
+	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeCosignature: judgeBeside(w.p.Trust, in)})
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		w.finding(f, rel)
@@ -58,8 +58,8 @@ func JudgeManifest(store *trust.Store, space, where string) func([]byte, sign.Su
 	return judge(store, trust.Input{Space: space, Path: where})
 }
 
-// JudgeBeside returns a function that judges a co-signature of a bundle manifest.
-func JudgeBeside(store *trust.Store, space string) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
+// JudgeCosignature returns a function that judges a co-signature of a bundle manifest.
+func JudgeCosignature(store *trust.Store, space string) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
 	return judgeBeside(store, trust.Input{Space: space})
 }
 

@@ -31,7 +31,7 @@ func (t rootTree) Modes() bool { return !t.root.Embedded() }
 func (t rootTree) Read(p string, limit int64) ([]byte, bool, error) {
 	rel, inside := strings.CutPrefix(p, space.Dir+"/")
 	if !inside {
-		return t.root.Beside(p, limit)
+		return t.root.Sibling(p, limit)
 	}
 	b, err := t.root.Read(rel, limit)
 	return b, t.root.Executable(rel), err

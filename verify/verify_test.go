@@ -24,12 +24,12 @@ import (
 
 const body = "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A test.\n"
 
-func params(h *testkit.House) verify.Params {
+func params(h *testkit.Workspace) verify.Params {
 	store := h.Store()
 	return verify.Params{Resolver: resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: store, Lenient: true, NoCache: true}), Trust: store}
 }
 
-func walk(h *testkit.House) *verify.Report {
+func walk(h *testkit.Workspace) *verify.Report {
 	h.T.Helper()
 	p := params(h)
 	r, err := verify.Root(h.T.Context(), p, p.Resolver.Spaces().Of(space.Project))
@@ -181,7 +181,7 @@ func TestBelow(t *testing.T) {
 }
 
 // release writes a signed manifest over everything below the project's .ai.
-func release(h *testkit.House, id string, by sign.Signer) {
+func release(h *testkit.Workspace, id string, by sign.Signer) {
 	h.T.Helper()
 	tree, err := bundle.Folder(h.Project)
 	if err != nil {
@@ -201,7 +201,7 @@ func release(h *testkit.House, id string, by sign.Signer) {
 }
 
 func TestManifest(t *testing.T) {
-	fresh := func(by sign.Signer) *testkit.House {
+	fresh := func(by sign.Signer) *testkit.Workspace {
 		h := testkit.New(t)
 		h.Put(h.Project, "tools/pkg/run.yaml", body)
 		h.Write(h.Project, "tools/pkg/data.bin", "data")
@@ -218,17 +218,17 @@ func TestManifest(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		by     sign.Signer
-		change func(h *testkit.House)
+		change func(h *testkit.Workspace)
 		want   []string
 	}{
-		"changed": {testkit.Key(42), func(h *testkit.House) { h.Write(h.Project, "tools/pkg/data.bin", "evil") }, []string{".ai/tools/pkg/data.bin HASH_MISMATCH"}},
-		"extra":   {testkit.Key(42), func(h *testkit.House) { h.Write(h.Project, "tools/pkg/more.bin", "x") }, []string{".ai/tools/pkg/more.bin BUNDLE_FILE_EXTRA", ".ai/tools/pkg/more.bin UNSIGNED"}},
-		"missing": {testkit.Key(42), func(h *testkit.House) {
+		"changed": {testkit.Key(42), func(h *testkit.Workspace) { h.Write(h.Project, "tools/pkg/data.bin", "evil") }, []string{".ai/tools/pkg/data.bin HASH_MISMATCH"}},
+		"extra":   {testkit.Key(42), func(h *testkit.Workspace) { h.Write(h.Project, "tools/pkg/more.bin", "x") }, []string{".ai/tools/pkg/more.bin BUNDLE_FILE_EXTRA", ".ai/tools/pkg/more.bin UNSIGNED"}},
+		"missing": {testkit.Key(42), func(h *testkit.Workspace) {
 			if err := os.Remove(filepath.Join(h.Project, ".ai/tools/pkg/data.bin")); err != nil {
 				t.Fatal(err)
 			}
 		}, []string{".ai/tools/pkg/data.bin BUNDLE_FILE_MISSING"}},
-		"stranger": {testkit.Key(9), func(*testkit.House) {}, []string{".ai/bundles/acme/manifest.yaml KEY_UNKNOWN", ".ai/tools/pkg/data.bin UNSIGNED"}},
+		"stranger": {testkit.Key(9), func(*testkit.Workspace) {}, []string{".ai/bundles/acme/manifest.yaml KEY_UNKNOWN", ".ai/tools/pkg/data.bin UNSIGNED"}},
 	} {
 		h := fresh(c.by)
 		c.change(h)

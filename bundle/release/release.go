@@ -138,19 +138,19 @@ func (p Params) checkContent(commit string, c *Content) error {
 // directories.
 func (p Params) checkRequirements(text []byte) error {
 	if text == nil {
-		return diag.New(diag.BundleFileMissing, "publishing %s: it has no %s, so its requirements are not signed", p.ID, lock.ManifestFile).
+		return diag.New(diag.BundleFileMissing, "publishing %s: it has no %s, so its requirements are not signed", p.ID, lock.ProjectFileName).
 			WithReason("no_project_file").WithDetail("id", p.ID)
 	}
-	m, fs := lock.ParseManifest(text)
+	m, fs := lock.ParseProjectFile(text)
 	if m != nil {
 		for _, need := range m.Requires() {
 			if id, err := lock.ParseID(need.ID); err == nil && id.Kind == lock.PathID {
-				at := m.Place("require", need.ID)
+				at := m.Position("require", need.ID)
 				fs = append(fs, diag.Errorf(diag.Unresolvable, at.Line, at.Column, "it requires the local directory %s", need.ID).WithReason("local_requirement"))
 			}
 		}
 	}
-	return diag.FromFindings("publishing "+p.ID, diag.WithPath(fs, lock.ManifestFile))
+	return diag.FromFindings("publishing "+p.ID, diag.WithPath(fs, lock.ProjectFileName))
 }
 
 func (p Params) checkDemands(demands []Demand) error {

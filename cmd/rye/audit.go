@@ -81,7 +81,7 @@ func signerLabel(s packages.AuditedSigner) string {
 	if s.Owner != "" {
 		key += " (" + s.Owner + ")"
 	}
-	if s.Counts {
+	if s.Trusted {
 		return key
 	}
 	return key + ", not trusted: " + string(s.Code)

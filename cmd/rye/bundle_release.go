@@ -64,7 +64,7 @@ func verifyCommit(ctx context.Context, h *project.Project, repo *gitcmd.Repo, co
 	if err != nil {
 		return nil, nil, err
 	}
-	text, _, err := root.Beside(lock.ManifestFile, lock.MaxManifest)
+	text, _, err := root.Sibling(lock.ProjectFileName, lock.MaxProjectFile)
 	if err != nil && !space.IsMissing(err) {
 		return nil, nil, err
 	}

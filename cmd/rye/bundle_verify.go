@@ -64,8 +64,8 @@ type verifiedBundle struct {
 // verifyBundle verifies a bundle in the project of its author.
 func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir, id string) (*verifiedBundle, error) {
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id,
-		Judge:       verify.JudgeManifest(h.Trust, string(space.Project), bundle.ManifestPath(id)),
-		JudgeBeside: verify.JudgeBeside(h.Trust, string(space.Project))})
+		Judge:            verify.JudgeManifest(h.Trust, string(space.Project), bundle.ManifestPath(id)),
+		JudgeCosignature: verify.JudgeCosignature(h.Trust, string(space.Project))})
 	if err != nil {
 		return nil, err
 	}
@@ -77,15 +77,15 @@ func verifyBundle(ctx context.Context, h *project.Project, tree bundle.Tree, dir
 // demands returns the rules about a bundle's signers, of the rye.yaml in dir and of
 // publishers, and how many of the signers each one has.
 func demands(h *project.Project, dir, id string, signers []string) ([]release.Demand, error) {
-	m := &lock.Manifest{}
-	text, _, err := openat.Read(dir, lock.ManifestFile, lock.MaxManifest)
+	m := &lock.ProjectFile{}
+	text, _, err := openat.Read(dir, lock.ProjectFileName, lock.MaxProjectFile)
 	if err != nil && !space.IsMissing(err) {
-		return nil, diag.New(diag.FileSystemError, "reading %s: %w", lock.ManifestFile, err)
+		return nil, diag.New(diag.FileSystemError, "reading %s: %w", lock.ProjectFileName, err)
 	}
 	if err == nil {
 		var fs []diag.Finding
-		if m, fs = lock.ParseManifest(text); m == nil {
-			return nil, diag.FromFindings("reading "+lock.ManifestFile, diag.WithPath(fs, lock.ManifestFile))
+		if m, fs = lock.ParseProjectFile(text); m == nil {
+			return nil, diag.FromFindings("reading "+lock.ProjectFileName, diag.WithPath(fs, lock.ProjectFileName))
 		}
 	}
 	out := []release.Demand{}
@@ -112,7 +112,7 @@ func signatureLabel(s bundle.Signature) string {
 	if v.Owner != "" {
 		label += " (" + v.Owner + ")"
 	}
-	if !s.Counts() {
+	if !s.Trusted() {
 		label += ", not trusted: " + string(v.Code)
 	}
 	return label
@@ -122,7 +122,7 @@ func signatureLabel(s bundle.Signature) string {
 func trustedSigners(signatures []bundle.Signature) string {
 	var labels []string
 	for _, s := range signatures {
-		if s.Counts() {
+		if s.Trusted() {
 			labels = append(labels, signatureLabel(s))
 		}
 	}

@@ -27,7 +27,7 @@ func runConfigPolicy(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	var m *lock.Manifest
+	var m *lock.ProjectFile
 	if dir := h.Spaces.ProjectDir; dir != "" {
 		if m, err = project.ReadManifest(dir); err != nil {
 			return err

@@ -16,12 +16,12 @@ import (
 
 func lockOf(t *testing.T, dir string, l *lock.Lock, manifest string) *project.SpaceLock {
 	t.Helper()
-	m, fs := lock.ParseManifest([]byte(manifest))
+	m, fs := lock.ParseProjectFile([]byte(manifest))
 	if m == nil {
 		t.Fatal(fs)
 	}
 	l.Sort()
-	return &project.SpaceLock{Space: space.Project, Dir: dir, Files: lock.Dir(dir), Lock: l, Manifest: m}
+	return &project.SpaceLock{Space: space.Project, Dir: dir, Files: lock.Dir(dir), Lock: l, ProjectFile: m}
 }
 
 // TestSpaceLockLayers: where each sort of entry is looked for, and what the

@@ -81,7 +81,7 @@ func showToolTexts(u *cli.UI, tool mcpclient.Tool, description string) {
 	if description != "" {
 		u.Text(indented(description))
 	}
-	for _, text := range tool.Says() {
+	for _, text := range tool.Texts() {
 		u.Out("      %s %s", u.Style(cli.Dim, text.At+":"), text.Text)
 	}
 }

@@ -42,8 +42,8 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 		return err
 	}
 	p := sbom.Params{Lock: sl.Lock, Program: cli.ReadVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
-	if sl.Manifest != nil {
-		p.Project = sl.Manifest.Name()
+	if sl.ProjectFile != nil {
+		p.Project = sl.ProjectFile.Name()
 	}
 	if o.serial {
 		if p.Serial, err = uuid(c.Rand); err != nil {

@@ -52,10 +52,10 @@ func relockCommand() *cli.Command {
 
 // scriptLock returns the lock in a folder, or a new one for its manifest.
 func scriptLock(dir string) (*lock.Lock, error) {
-	m := &lock.Manifest{}
-	if b, err := os.ReadFile(filepath.Join(dir, lock.ManifestFile)); err == nil {
+	m := &lock.ProjectFile{}
+	if b, err := os.ReadFile(filepath.Join(dir, lock.ProjectFileName)); err == nil {
 		var found []diag.Finding
-		if m, found = lock.ParseManifest(b); m == nil {
+		if m, found = lock.ParseProjectFile(b); m == nil {
 			return nil, diag.FromFindings("reading the manifest", found)
 		}
 	}

@@ -101,7 +101,7 @@ func prepareServerProcess(c *cli.Call) {
 // server for mcpserve.LeaveTime; the programs of its calls get half of that time.
 func serverEnv(c *cli.Call) *project.Env {
 	e := envOf(c)
-	e.Grace = mcpserve.LeaveTime / 2
+	e.Grace = mcpserve.ShutdownTimeout / 2
 	return e
 }
 
@@ -157,15 +157,15 @@ func serveHTTP(ctx context.Context, c *cli.Call, o *serveOptions, allowed policy
 	}
 	defer l.Close()
 	at, _ := l.Addr().(*net.TCPAddr)
-	p.Beyond = at == nil || !at.IP.IsLoopback()
+	p.Remote = at == nil || !at.IP.IsLoopback()
 	return serveListener(ctx, c, l, p, allowed)
 }
 
 func serveListener(ctx context.Context, c *cli.Call, l net.Listener, p mcpserve.HTTPParams, allowed policy.Set) error {
-	if p.Beyond && p.Token != "" {
+	if p.Remote && p.Token != "" {
 		c.UI.Warn("other machines can reach %s, and the connection is not encrypted: put a TLS proxy in front of it", l.Addr())
 	}
-	if !p.Beyond && p.Token == "" {
+	if !p.Remote && p.Token == "" {
 		c.UI.Note("every user of this machine can call this server and run tools with your permissions; --token-file requires a token")
 	}
 	h, err := envOf(c).Open(ctx, project.Lenient)

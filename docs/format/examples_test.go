@@ -95,7 +95,7 @@ func generate(t testing.TB, files map[string][]byte) map[string][]byte {
 // signedItem signs one file from scratch; an asset stays as it is.
 func signedItem(t testing.TB, p, rel string, b []byte) map[string][]byte {
 	t.Helper()
-	place, _ := table().Place(rel)
+	place, _ := table().Classify(rel)
 	if place.Ref.IsZero() {
 		return map[string][]byte{p: b}
 	}

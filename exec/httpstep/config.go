@@ -37,7 +37,7 @@ type config struct {
 
 // Check returns the errors in a merged configuration that the primitive's schema
 // cannot express. pos returns the position of a key such as "config.url".
-func Check(conf map[string]any, pos func(key string) diag.Pos) []diag.Finding {
+func Check(conf map[string]any, pos func(key string) diag.Position) []diag.Finding {
 	h, fs := readConfig(conf)
 	bad := func(key, format string, args ...any) {
 		p := pos("config." + key)

@@ -62,7 +62,7 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 	}).RunContext(ctx, l.Words())
 }
 
-// explainFlags lets the command explain the flags that it does not have. It runs
+// explainFlags has the command explain the flags that it does not have. It runs
 // with the flags that are known, because --project chooses where items are found.
 func (l *line) explainFlags(ctx context.Context, w *World, u *UI, err error) error {
 	explain := l.cmd().UnknownFlag

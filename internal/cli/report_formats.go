@@ -34,14 +34,14 @@ func (c *Call) Format(f string) (string, error) {
 
 // Annotations prints the findings as commands that GitHub shows at the
 // lines of a pull request. One finding is one line.
-func (u *UI) Annotations(fs []diag.Finding, place func(string) (string, bool)) {
+func (u *UI) Annotations(fs []diag.Finding, locate func(string) (string, bool)) {
 	for _, f := range fs {
 		level := "error"
 		if f.Severity == diag.SeverityWarning {
 			level = "warning"
 		}
 		var props []string
-		file, inRepo := place(f.Path)
+		file, inRepo := locate(f.Path)
 		if inRepo {
 			props = append(props, "file="+property(file))
 			if f.Line > 0 {
@@ -54,7 +54,7 @@ func (u *UI) Annotations(fs []diag.Finding, place func(string) (string, bool)) {
 		props = append(props, "title="+property(string(f.Code)))
 		text := f.Message
 		if !inRepo && f.Path != "" {
-			text = f.Place() + ": " + text
+			text = f.Location() + ": " + text
 		}
 		if fix := fixOf(f); fix != "" {
 			text += "\n" + fix
@@ -85,9 +85,9 @@ func fixOf(f diag.Finding) string {
 }
 
 // Sarif prints the findings as one document of SARIF 2.1.0.
-func (u *UI) Sarif(fs []diag.Finding, place func(string) (string, bool)) error {
+func (u *UI) Sarif(fs []diag.Finding, locate func(string) (string, bool)) error {
 	enc := json.NewEncoder(u.Stdout)
 	enc.SetIndent("", "  ")
 	u.wrote = true
-	return enc.Encode(newSARIF(fs, place))
+	return enc.Encode(newSARIF(fs, locate))
 }

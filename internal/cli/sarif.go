@@ -74,9 +74,9 @@ type (
 const homepage = "https://github.com/ryeos/rye"
 
 // newSARIF makes the document: a rule for every code, a result for every
-// finding. place returns the path from the top of the repository, and false
+// finding. locate returns the path from the top of the repository, and false
 // for a path outside of it.
-func newSARIF(fs []diag.Finding, place func(string) (string, bool)) sarifLog {
+func newSARIF(fs []diag.Finding, locate func(string) (string, bool)) sarifLog {
 	driver := sarifDriver{Name: "rye", Version: ReadVersion().Version, InformationURI: homepage}
 	index := map[diag.Code]int{}
 	for i, row := range diag.Table() {
@@ -87,7 +87,7 @@ func newSARIF(fs []diag.Finding, place func(string) (string, bool)) sarifLog {
 	results := make([]sarifResult, len(fs))
 	for i, f := range fs {
 		results[i] = sarifResult{RuleID: string(f.Code), RuleIndex: index[f.Code], Level: string(f.Severity),
-			Message: sarifText{sarifMessage(f)}, Locations: sarifPlace(f, place)}
+			Message: sarifText{sarifMessage(f)}, Locations: sarifPlace(f, locate)}
 	}
 	return sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
@@ -106,11 +106,11 @@ func sarifMessage(f diag.Finding) string {
 	return text
 }
 
-func sarifPlace(f diag.Finding, place func(string) (string, bool)) []sarifLocation {
+func sarifPlace(f diag.Finding, locate func(string) (string, bool)) []sarifLocation {
 	if f.Path == "" {
 		return nil
 	}
-	file, inRepo := place(f.Path)
+	file, inRepo := locate(f.Path)
 	if !inRepo {
 		return []sarifLocation{{Logical: []sarifLogical{{hidden.Visible(f.Path)}}}}
 	}

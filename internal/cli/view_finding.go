@@ -12,7 +12,7 @@ func (u *UI) Finding(f diag.Finding) {
 	if f.Severity == diag.SeverityWarning {
 		style = Yellow
 	}
-	place := f.Place()
+	place := f.Location()
 	if place != "" {
 		place += ": "
 	}

@@ -77,9 +77,9 @@ func lineStarts(src string) []int {
 	return starts
 }
 
-func (d *directive) pos(off int) diag.Pos {
+func (d *directive) pos(off int) diag.Position {
 	n := sort.SearchInts(d.lines, off+1)
-	return diag.Pos{Line: d.firstLine + n - 1, Column: off - d.lines[n-1] + 1}
+	return diag.Position{Line: d.firstLine + n - 1, Column: off - d.lines[n-1] + 1}
 }
 
 func (d *directive) errorf(off int, code diag.Code, format string, args ...any) *diag.Finding {

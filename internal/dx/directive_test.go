@@ -97,7 +97,7 @@ line 45:43: PARSING_ERROR: <String> is never closed, kept as text`)
 		before, after, _ := strings.Cut(snippet, "|")
 		off := strings.Index(full, before+after) + len(before)
 		head := full[:off]
-		want := diag.Pos{Line: 11 + strings.Count(head, "\n"), Column: off - strings.LastIndex(head, "\n")}
+		want := diag.Position{Line: 11 + strings.Count(head, "\n"), Column: off - strings.LastIndex(head, "\n")}
 		if doc.Pos[path] != want {
 			t.Errorf("position of %s: %v, want %v", path, doc.Pos[path], want)
 		}

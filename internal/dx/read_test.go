@@ -174,9 +174,9 @@ func FuzzDirective(f *testing.F) {
 	f.Fuzz(func(t *testing.T, src []byte) {
 		doc, fs := Directive(src, 3)
 		lines := strings.Split(string(src), "\n")
-		positions := map[string]diag.Pos{}
+		positions := map[string]diag.Position{}
 		for _, x := range fs {
-			positions[x.Message] = diag.Pos{Line: x.Line, Column: x.Column}
+			positions[x.Message] = diag.Position{Line: x.Line, Column: x.Column}
 		}
 		for path, p := range doc.Pos {
 			positions[path] = p
@@ -187,7 +187,7 @@ func FuzzDirective(f *testing.F) {
 			}
 		}
 		for key := range doc.Root {
-			if doc.At(key) == (diag.Pos{}) {
+			if doc.At(key) == (diag.Position{}) {
 				t.Errorf("%q has no position", key)
 			}
 		}

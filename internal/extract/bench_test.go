@@ -21,7 +21,7 @@ func BenchmarkRead(b *testing.B) {
 		{"knowledge", "knowledge/demo/x.md", "---\nname: x\ntitle: \"Notes\"\nversion: 1.0.0\ncategory: \"demo\"\ndescription: \"What was learnt.\"\nentry_type: reference\ntags: [a, b]\n---\n\n# Notes\n\nRead before you write.\n"},
 	} {
 		b.Run(tc.name, func(b *testing.B) {
-			p, ok := extract.Boot().Place(tc.rel)
+			p, ok := extract.Boot().Classify(tc.rel)
 			if !ok || p.Ref == (item.Ref{}) {
 				b.Fatalf("%s is not an item", tc.rel)
 			}

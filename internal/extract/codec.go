@@ -102,7 +102,7 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 // apply maps source keys to fields. A key that a rule uses is not a field of its own
 // name; every other key is a field. The last result has the file's name of each
 // field that is named differently there.
-func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Pos, map[string]string) {
+func (e *Extractor) apply(doc *tree.Doc) (map[string]any, map[string]diag.Position, map[string]string) {
 	if len(e.Rules) == 0 {
 		return doc.Root, doc.Pos, nil
 	}
@@ -136,12 +136,12 @@ func (e *Extractor) supplies(key string) bool {
 	return slices.ContainsFunc(e.Rules, func(r Rule) bool { return slices.Contains(r.From, key) })
 }
 
-func copyPos(pos map[string]diag.Pos, key, field string) {
+func copyPos(pos map[string]diag.Position, key, field string) {
 	if key == field {
 		return
 	}
 	key, field = tree.Join("", key), tree.Join("", field)
-	add := map[string]diag.Pos{}
+	add := map[string]diag.Position{}
 	for p, at := range pos {
 		if p == key {
 			add[field] = at
@@ -185,7 +185,7 @@ func readDirective(src []byte) reading {
 		body = []byte(p)
 	}
 	if title, line := mdmeta.Title(b.Before); title != "" && doc.Root["title"] == nil {
-		doc.Root["title"], doc.Pos["title"] = title, diag.Pos{Line: line, Column: 1}
+		doc.Root["title"], doc.Pos["title"] = title, diag.Position{Line: line, Column: 1}
 	}
 	return reading{doc: doc, body: body, findings: fs}
 }

@@ -125,35 +125,35 @@ func Own(rel string) bool {
 	return false
 }
 
-// Place is the properties of a file that follow from its path.
-type Place struct {
+// Match is the properties of a file that follow from its path.
+type Match struct {
 	Extractor *Extractor
 	Type      FileType
 	Ref       item.Ref // zero for a name that is not a valid id: an asset
 }
 
-// Place classifies a path below .ai. ok is false if the directory belongs to no
+// Classify returns the kind and id of a path below .ai. ok is false if the directory belongs to no
 // extractor; Type is zero if the extractor does not have the extension.
-func (t *Table) Place(rel string) (p Place, ok bool) {
+func (t *Table) Classify(rel string) (p Match, ok bool) {
 	for _, e := range t.list {
-		if p, ok = e.Place(rel); ok {
+		if p, ok = e.Classify(rel); ok {
 			return p, true
 		}
 	}
-	return Place{}, false
+	return Match{}, false
 }
 
-// Place classifies a path below .ai. ok is false outside the kind's directory.
-func (e *Extractor) Place(rel string) (p Place, ok bool) {
+// Classify returns the id of a path below .ai. ok is false outside the kind's directory.
+func (e *Extractor) Classify(rel string) (p Match, ok bool) {
 	folder, rest, found := strings.Cut(rel, "/")
 	if !found || folder != e.Folder {
-		return Place{}, false
+		return Match{}, false
 	}
 	return e.place(rest), true
 }
 
-func (e *Extractor) place(rest string) Place {
-	p := Place{Extractor: e}
+func (e *Extractor) place(rest string) Match {
+	p := Match{Extractor: e}
 	ft, known := e.Type(rest)
 	if !known {
 		return p

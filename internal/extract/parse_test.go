@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 	if len(e.Rules) != 2 || e.Search["name"] != 3 || len(e.Schema.Fields) != 3 || e.Boot {
 		t.Errorf("%+v", e)
 	}
-	p, ok := e.Place("skills/pdf/SKILL.md")
+	p, ok := e.Classify("skills/pdf/SKILL.md")
 	if !ok || p.Ref != (item.Ref{Kind: "skill", ID: "pdf"}) || !slices.Equal(e.Paths("pdf"), []string{"skills/pdf/SKILL.md"}) {
 		t.Errorf("%+v, %q", p, e.Paths("pdf"))
 	}
@@ -136,7 +136,7 @@ func TestPlace(t *testing.T) {
 		"tools/a.PY": ":", "tools/a.b.py": ":", "tools/a b.py": ":", "tools/.py": ":", "tools/-a.py": ":", "tools/a.png": ":", "tools/../a.py": ":", "tools//a.py": ":",
 		"directives/x.py": ":", "tools": "-", "a.py": "-", "Tools/a.py": "-", "bundles/x/manifest.yaml": "-", "": "-",
 	} {
-		p, ok := b.Place(rel)
+		p, ok := b.Classify(rel)
 		got := p.Ref.String()
 		if !ok {
 			got = "-"
@@ -173,7 +173,7 @@ func FuzzPlace(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, rel string) {
-		p, ok := table.Place(rel)
+		p, ok := table.Classify(rel)
 		if !ok || p.Ref.IsZero() {
 			return
 		}

@@ -57,7 +57,7 @@ func TestValidate(t *testing.T) {
 	} {
 		c.field.Name = "f"
 		e := &Extractor{Kind: item.Tool, Schema: Schema{Fields: []Field{c.field}}}
-		m := &item.Metadata{Fields: map[string]any{}, Pos: map[string]diag.Pos{"f": {Line: 4, Column: 7}}}
+		m := &item.Metadata{Fields: map[string]any{}, Pos: map[string]diag.Position{"f": {Line: 4, Column: 7}}}
 		switch c.value.(type) {
 		case nil:
 		case none:

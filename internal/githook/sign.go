@@ -208,7 +208,7 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 		return err
 	}
 	rels = slices.DeleteFunc(rels, func(rel string) bool {
-		at, _ := table.Place(rel)
+		at, _ := table.Classify(rel)
 		_, here := r.files.Entry(rel)
 		return !here || at.Ref.IsZero() || extract.Own(rel)
 	})

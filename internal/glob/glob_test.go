@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 			if f.Code != diag.Usage || f.Line != 1 {
 				t.Errorf("%q: %+v", pattern, f)
 			}
-			got = append(got, strings.TrimPrefix(f.Place(), "line 1:")+": "+f.Message)
+			got = append(got, strings.TrimPrefix(f.Location(), "line 1:")+": "+f.Message)
 		}
 		if g := strings.Join(got, "; "); g != want {
 			t.Errorf("Check(%q)\n got %s\nwant %s", pattern, g, want)

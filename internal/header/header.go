@@ -90,14 +90,14 @@ func newCollector(isKey func(string) bool) *collector {
 	return &collector{doc: tree.New(), isKey: isKey}
 }
 
-func (c *collector) errorf(code diag.Code, p diag.Pos, format string, args ...any) {
+func (c *collector) errorf(code diag.Code, p diag.Position, format string, args ...any) {
 	if len(c.findings) < maxFindings {
 		c.findings = append(c.findings, diag.Errorf(code, p.Line, p.Column, format, args...))
 	}
 }
 
 // set records a value unless the key has one.
-func (c *collector) set(key string, keyPos diag.Pos, v any, positions map[string]diag.Pos) {
+func (c *collector) set(key string, keyPos diag.Position, v any, positions map[string]diag.Position) {
 	if c.twice(key, keyPos) {
 		return
 	}
@@ -107,7 +107,7 @@ func (c *collector) set(key string, keyPos diag.Pos, v any, positions map[string
 	}
 }
 
-func (c *collector) twice(key string, p diag.Pos) bool {
+func (c *collector) twice(key string, p diag.Position) bool {
 	if _, ok := c.doc.Root[key]; !ok {
 		return false
 	}

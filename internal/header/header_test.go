@@ -39,7 +39,7 @@ func TestShellHeader(t *testing.T) {
 	if !reflect.DeepEqual(doc.Root, want) || len(fs) != 0 {
 		t.Errorf("got %#v %v", doc.Root, fs)
 	}
-	for path, p := range map[string]diag.Pos{
+	for path, p := range map[string]diag.Position{
 		"__version__": {Line: 5, Column: 17}, "executor_id": {Line: 7, Column: 14}, "config_schema": {Line: 8, Column: 18},
 		"config_schema.properties.n.default": {Line: 9, Column: 56}, "config_schema.required.0": {Line: 10, Column: 18},
 		"anchor": {Line: 13, Column: 3},
@@ -80,7 +80,7 @@ func TestScriptConstants(t *testing.T) {
 	if !reflect.DeepEqual(doc.Root, want) || len(fs) != 0 {
 		t.Errorf("got %#v %v", doc.Root, fs)
 	}
-	for path, p := range map[string]diag.Pos{
+	for path, p := range map[string]diag.Position{
 		"__category__": {Line: 3, Column: 18}, "__version__": {Line: 9, Column: 28},
 		`CONFIG_SCHEMA.properties.a\.b.0`: {Line: 14, Column: 50},
 	} {
@@ -291,17 +291,17 @@ func FuzzParse(f *testing.F) {
 		doc, fs = ParseJS(src, func(string) bool { return true })
 		inFile(t, src, doc.Pos, fs)
 		for k := range doc.Root {
-			if len(k) < maxPath && doc.At(path("", k)) == (diag.Pos{}) {
+			if len(k) < maxPath && doc.At(path("", k)) == (diag.Position{}) {
 				t.Errorf("%q has no position", k)
 			}
 		}
 	})
 }
 
-func inFile(t *testing.T, src []byte, positions map[string]diag.Pos, fs []diag.Finding) {
+func inFile(t *testing.T, src []byte, positions map[string]diag.Position, fs []diag.Finding) {
 	lines := strings.Split(string(src), "\n")
 	for _, f := range fs {
-		positions[f.Message] = diag.Pos{Line: f.Line, Column: f.Column}
+		positions[f.Message] = diag.Position{Line: f.Line, Column: f.Column}
 	}
 	for what, p := range positions {
 		if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 {

@@ -33,7 +33,7 @@ func commentRun(src, comment string) *text {
 			src = ""
 		default:
 			begun = true
-			t.lines = append(t.lines, segment{b.Len(), diag.Pos{Line: n, Column: len(line) - len(body) + 1}})
+			t.lines = append(t.lines, segment{b.Len(), diag.Position{Line: n, Column: len(line) - len(body) + 1}})
 			b.WriteString(body)
 			b.WriteByte('\n')
 		}
@@ -62,7 +62,7 @@ func (c *collector) line(t *text, i int) int {
 	if raw != "" && strings.IndexByte(`{["`, raw[0]) >= 0 {
 		return c.jsonValue(t, i, key, keyPos, val)
 	}
-	c.set(key, keyPos, scalar(key, raw), map[string]diag.Pos{tree.Join("", key): t.pos(val)})
+	c.set(key, keyPos, scalar(key, raw), map[string]diag.Position{tree.Join("", key): t.pos(val)})
 	return i + 1
 }
 
@@ -110,8 +110,8 @@ func scalar(key, raw string) any {
 }
 
 // jsonValue parses JSON that starts at val and may continue on following lines.
-func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Pos, val int) int {
-	r := reader{t: t, i: val, positions: map[string]diag.Pos{}}
+func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Position, val int) int {
+	r := reader{t: t, i: val, positions: map[string]diag.Position{}}
 	v, ok := r.value(path("", key))
 	if ok {
 		rest, _, _ := strings.Cut(t.s[r.i:], "\n")

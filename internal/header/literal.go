@@ -14,7 +14,7 @@ type reader struct {
 	i         int
 	js        bool
 	depth     int
-	positions map[string]diag.Pos // nil if positions are not kept
+	positions map[string]diag.Position // nil if positions are not kept
 	twice     []repeated
 	why       string
 	off       int

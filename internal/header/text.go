@@ -17,7 +17,7 @@ type text struct {
 // segment is the position in the file of the line that starts at off.
 type segment struct {
 	off int
-	pos diag.Pos
+	pos diag.Position
 }
 
 // lineOf returns the index of the line that contains off.
@@ -27,17 +27,17 @@ func (t *text) lineOf(off int) int {
 
 func (t *text) lineAfter(off int) int { return t.lineOf(off) + 1 }
 
-func (t *text) pos(off int) diag.Pos {
+func (t *text) pos(off int) diag.Position {
 	l := t.lines[t.lineOf(off)]
-	return diag.Pos{Line: l.pos.Line, Column: l.pos.Column + off - l.off}
+	return diag.Position{Line: l.pos.Line, Column: l.pos.Column + off - l.off}
 }
 
 // whole returns a file with the positions of its lines.
 func whole(s string) *text {
-	t := &text{s: s, lines: []segment{{0, diag.Pos{Line: 1, Column: 1}}}}
+	t := &text{s: s, lines: []segment{{0, diag.Position{Line: 1, Column: 1}}}}
 	for i := range len(s) {
 		if s[i] == '\n' {
-			t.lines = append(t.lines, segment{i + 1, diag.Pos{Line: len(t.lines) + 1, Column: 1}})
+			t.lines = append(t.lines, segment{i + 1, diag.Position{Line: len(t.lines) + 1, Column: 1}})
 		}
 	}
 	return t

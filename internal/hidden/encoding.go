@@ -54,7 +54,7 @@ func invalid(b []byte) int {
 }
 
 // Position returns the position of an offset. Lines end with LF.
-func Position(b []byte, off int) diag.Pos {
+func Position(b []byte, off int) diag.Position {
 	head := b[:min(off, len(b))]
-	return diag.Pos{Line: bytes.Count(head, []byte{'\n'}) + 1, Column: len(head) - bytes.LastIndexByte(head, '\n')}
+	return diag.Position{Line: bytes.Count(head, []byte{'\n'}) + 1, Column: len(head) - bytes.LastIndexByte(head, '\n')}
 }

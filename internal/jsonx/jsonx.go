@@ -25,7 +25,7 @@ const MaxPath = 1024
 // Parse parses one JSON object. The Doc is nil exactly when a finding is an
 // error. The position of a member is that of its key.
 func Parse(b []byte) (*tree.Doc, []diag.Finding) {
-	p := parser{b: b, line: 1, pos: map[string]diag.Pos{}}
+	p := parser{b: b, line: 1, pos: map[string]diag.Position{}}
 	v := p.document()
 	root, ok := v.(map[string]any)
 	if !ok && len(p.found) == 0 {
@@ -52,7 +52,7 @@ type parser struct {
 	i         int
 	line      int
 	lineStart int
-	pos       map[string]diag.Pos // nil if positions are not kept
+	pos       map[string]diag.Position // nil if positions are not kept
 	found     []diag.Finding
 	stopped   bool // after a syntax error the rest has no meaning
 }
@@ -82,9 +82,9 @@ func (p *parser) firstByte() int {
 }
 
 // at returns the position of an offset on the current or an earlier line.
-func (p *parser) at(off int) diag.Pos {
+func (p *parser) at(off int) diag.Position {
 	if off >= p.lineStart {
-		return diag.Pos{Line: p.line, Column: off - p.lineStart + 1}
+		return diag.Position{Line: p.line, Column: off - p.lineStart + 1}
 	}
 	return hidden.Position(p.b, off)
 }

@@ -29,7 +29,7 @@ func TestParse(t *testing.T) {
 	if !reflect.DeepEqual(d.Root, want) {
 		t.Errorf("got %#v", d.Root)
 	}
-	for path, pos := range map[string]diag.Pos{
+	for path, pos := range map[string]diag.Position{
 		"": {Line: 1, Column: 1}, "a": {Line: 2, Column: 3}, `a.b\.c`: {Line: 2, Column: 9}, `a.b\.c.1`: {Line: 2, Column: 20}, "é": {Line: 3, Column: 2},
 	} {
 		if d.Pos[path] != pos {

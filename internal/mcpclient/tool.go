@@ -111,19 +111,19 @@ func whole(v any) any {
 	return v
 }
 
-// Said is a text in a definition, with its path.
-type Said struct{ At, Text string }
+// TextAt is a text in a definition, with its path.
+type TextAt struct{ At, Text string }
 
-// Says returns the texts of a definition except the tool's name and description:
+// Texts returns the texts of a definition except the tool's name and description:
 // title, annotations, and every text and key of the schemas that is not a keyword
 // of JSON Schema.
-func (t Tool) Says() []Said {
-	var out []Said
+func (t Tool) Texts() []TextAt {
+	var out []TextAt
 	if t.Title != "" {
-		out = append(out, Said{"title", t.Title})
+		out = append(out, TextAt{"title", t.Title})
 	}
 	if b, err := jsonx.Marshal(t.Annotations); err == nil && len(t.Annotations) > 0 {
-		out = append(out, Said{"annotations", string(b)})
+		out = append(out, TextAt{"annotations", string(b)})
 	}
 	schemas := map[string]any{"inputSchema": t.InputSchema, "outputSchema": t.OutputSchema}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
@@ -134,12 +134,12 @@ func (t Tool) Says() []Said {
 			case isKey && word != "properties" && schemaWord(text), !isKey && word == "type" && typeWord(text):
 				return
 			case isKey || word == "enum" || word == "required": // of one list
-				if i := slices.IndexFunc(out, func(s Said) bool { return s.At == key }); i >= 0 {
+				if i := slices.IndexFunc(out, func(s TextAt) bool { return s.At == key }); i >= 0 {
 					out[i].Text += ", " + text
 					return
 				}
 			}
-			out = append(out, Said{key, text})
+			out = append(out, TextAt{key, text})
 		})
 	}
 	return out

@@ -22,7 +22,7 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string
 		var caps []string
 		err = s.Each(ctx, func(f source.File, text []byte) error {
 			rel, ok := strings.CutPrefix(f.Path, space.Dir+"/")
-			if place, known := table.Place(rel); ok && known {
+			if place, known := table.Classify(rel); ok && known {
 				caps = append(caps, itemCaps(place, text)...)
 			}
 			return nil
@@ -32,7 +32,7 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string
 }
 
 // itemCaps returns the capabilities and hosts that one item requests.
-func itemCaps(at extract.Place, text []byte) []string {
+func itemCaps(at extract.Match, text []byte) []string {
 	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
 		return nil
 	}
@@ -51,7 +51,7 @@ func itemCaps(at extract.Place, text []byte) []string {
 
 // mayAsk is a quick check of the text: false means that the item requests nothing,
 // so that its metadata need not be parsed.
-func mayAsk(at extract.Place, text []byte) bool {
+func mayAsk(at extract.Match, text []byte) bool {
 	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
 	return at.Extractor.MayHold(at.Type, "permissions", text) || names && at.Extractor.MayHold(at.Type, "config", text)
 }

@@ -92,7 +92,7 @@ func (p *Project) fileRef(ctx context.Context, root *space.Root, rel string) (it
 	if err != nil {
 		return item.Ref{}, err
 	}
-	at, _ := table.Place(rel)
+	at, _ := table.Classify(rel)
 	if at.Ref.IsZero() {
 		return item.Ref{}, notAnItem(root.Display(rel))
 	}

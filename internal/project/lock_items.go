@@ -41,7 +41,7 @@ func (p *Project) openItems(ctx context.Context, changed bool) (*itemLock, error
 	}
 	m, err := ReadManifest(x.dir)
 	if m == nil {
-		m = &lock.Manifest{}
+		m = &lock.ProjectFile{}
 	}
 	x.lock.Manifest, x.lock.Revoked = m.Settings(), p.revoked()
 	return x, err

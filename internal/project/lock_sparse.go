@@ -54,7 +54,7 @@ func (p *Project) leftOut(ctx context.Context, refs []item.Ref) map[item.Ref]boo
 // the repository may have a sparse checkout.
 func (p *Project) notLeftOut(ctx context.Context) error {
 	var gone []string
-	for _, name := range []string{lock.ManifestFile, lock.LockFile, lock.SumFile} {
+	for _, name := range []string{lock.ProjectFileName, lock.LockFile, lock.SumFile} {
 		if !there(filepath.Join(p.Spaces.ProjectDir, name)) {
 			gone = append(gone, name)
 		}

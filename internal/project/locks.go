@@ -23,13 +23,13 @@ import (
 // SpaceLock is the lock of one space with its manifest, either nil when there
 // is none.
 type SpaceLock struct {
-	Space    space.Name
-	Dir      string     // the folder that holds the files, "" when it is on no disk
-	Files    lock.Files // the same
-	text     []byte     // of the lock
-	Lock     *lock.Lock
-	Manifest *lock.Manifest
-	notes    []diag.Finding // warnings of the lock
+	Space       space.Name
+	Dir         string     // the folder that holds the files, "" when it is on no disk
+	Files       lock.Files // the same
+	text        []byte     // of the lock
+	Lock        *lock.Lock
+	ProjectFile *lock.ProjectFile
+	notes       []diag.Finding // warnings of the lock
 }
 
 // readLocks reads the lock of every space on disk and adds its bundles as layers
@@ -87,7 +87,7 @@ func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	if sl.Lock, sl.text, sl.notes, err = lock.ReadLock(sl.Files, where); sl.Lock == nil {
 		return nil, err
 	}
-	sl.Manifest, _, err = lock.ReadManifest(sl.Files, where)
+	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
 	return sl, err
 }
 
@@ -163,11 +163,11 @@ func needed(mods []lock.Module) []string {
 // prefer returns what rye.yaml prefers among the layers there are.
 func (sl *SpaceLock) prefer(layers []space.Layer) map[string]string {
 	out := map[string]string{}
-	if sl.Manifest == nil {
+	if sl.ProjectFile == nil {
 		return out
 	}
-	for _, ref := range slices.Sorted(maps.Keys(sl.Manifest.Prefer)) {
-		id := sl.Manifest.Instead(lock.Module{ID: sl.Manifest.Prefer[ref]}).ID
+	for _, ref := range slices.Sorted(maps.Keys(sl.ProjectFile.Prefer)) {
+		id := sl.ProjectFile.Replacing(lock.Module{ID: sl.ProjectFile.Prefer[ref]}).ID
 		if slices.ContainsFunc(layers, func(l space.Layer) bool { return l.ID == id }) {
 			out[ref] = id
 		}
@@ -228,7 +228,7 @@ func (p *Project) CheckLocked() error {
 	case p.files == nil:
 		return diag.New(diag.LockMissing, "reading %s: there is no project", lock.LockFile)
 	case p.Lock == nil:
-		_, err := p.files.ReadFile(lock.ManifestFile, lock.MaxManifest)
+		_, err := p.files.ReadFile(lock.ProjectFileName, lock.MaxProjectFile)
 		if !p.Env.Locked && errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
@@ -238,22 +238,22 @@ func (p *Project) CheckLocked() error {
 	if err != nil {
 		return err
 	}
-	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(p.Lock.Manifest, p.Lock.Lock)...))
+	return diag.FromFindings("checking "+lock.LockFile, append(found, lock.Replaced(p.Lock.ProjectFile, p.Lock.Lock)...))
 }
 
 // Stale returns what the manifest asks for and the lock was not made for.
 func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
-	if sl.Manifest == nil {
-		f := diag.Errorf(diag.LockStale, 0, 0, "%s exists without %s", lock.LockFile, lock.ManifestFile)
+	if sl.ProjectFile == nil {
+		f := diag.Errorf(diag.LockStale, 0, 0, "%s exists without %s", lock.LockFile, lock.ProjectFileName)
 		f.Path = lock.LockFile
 		if len(sl.Lock.Bundles)+len(sl.Lock.Members) == 0 {
 			return nil, nil // a lock of items only needs none
 		}
 		return []diag.Finding{f}, nil
 	}
-	members, err := lock.Members(sl.Files, sl.Manifest)
+	members, err := lock.Members(sl.Files, sl.ProjectFile)
 	if err != nil {
 		return nil, err
 	}
-	return sl.Lock.Stale(sl.Manifest, members...), nil
+	return sl.Lock.Stale(sl.ProjectFile, members...), nil
 }

@@ -3,7 +3,7 @@ package project
 import "github.com/ryeos/rye/lock"
 
 // ReadManifest returns nil when the folder has no rye.yaml.
-func ReadManifest(dir string) (*lock.Manifest, error) {
-	m, _, err := lock.ReadManifest(lock.Dir(dir), dir+"/")
+func ReadManifest(dir string) (*lock.ProjectFile, error) {
+	m, _, err := lock.ReadProjectFile(lock.Dir(dir), dir+"/")
 	return m, err
 }

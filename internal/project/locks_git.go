@@ -29,7 +29,7 @@ type GitProject struct {
 
 // readFiles finds the three files in the directory that contains .ai.
 func (p *GitProject) readFiles() error {
-	own := []string{p.prefix + lock.ManifestFile, p.prefix + lock.LockFile, p.prefix + lock.SumFile}
+	own := []string{p.prefix + lock.ProjectFileName, p.prefix + lock.LockFile, p.prefix + lock.SumFile}
 	found, err := p.list(own...)
 	p.known = map[string]gitcmd.Entry{}
 	for _, name := range own {
@@ -107,7 +107,7 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 		if bad != nil {
 			return nil, bad
 		}
-		if fits && file == lock.ManifestFile {
+		if fits && file == lock.ProjectFileName {
 			p.known[e.Path] = e
 			out = append(out, dir)
 		}
@@ -147,7 +147,7 @@ func (sl *SpaceLock) gitLayers(disk *space.Root, p *GitProject) ([]space.Layer, 
 		switch {
 		case l.Install != "":
 			at := path.Join(space.BundlesFolder, l.Install)
-			vendored := sl.Manifest != nil && sl.Manifest.Vendor || p.Exists(at)
+			vendored := sl.ProjectFile != nil && sl.ProjectFile.Vendor || p.Exists(at)
 			if vendored || disk == nil || !disk.OnDisk() || !disk.Exists(at) {
 				layers[i].Files = space.Below(p.GitFiles, l.Install)
 			} else {

@@ -60,7 +60,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		return nil, err
 	}
 	if sealed {
-		src = packages.Sealed(src, rule)
+		src = packages.OfflineByRule(src, rule)
 	}
 	params := packages.Params{
 		Base: x.Base, Files: x.files, Space: string(x.space), Source: src, Cache: x.cache, Trust: h.Trust, Rules: h.Rules,

@@ -53,7 +53,7 @@ func (e *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
 		if err := diag.FromFindings("reading a policy", diag.WithPath(found, path)); err != nil {
 			return nil, err
 		}
-		out = append(out, packages.RuleFile{Path: path, Manifest: m})
+		out = append(out, packages.RuleFile{Path: path, ProjectFile: m})
 	}
 	return out, nil
 }
@@ -80,7 +80,7 @@ func readPolicy(path string) ([]byte, error) {
 	if !ownFile(fi) {
 		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is not a regular file that only you or root can write (%s)", path, fi.Mode()).WithReason("policy_mode").WithDetail("path", path)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, lock.MaxManifest+1))
+	b, err := io.ReadAll(io.LimitReader(f, lock.MaxProjectFile+1))
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -97,7 +97,7 @@ func (p *Project) layers(sl *SpaceLock) ([]space.Layer, error) {
 // used: a vendored bundle, or one installed under other rules, was never judged by
 // these.
 func (p *Project) withRules(sl *SpaceLock, layers []space.Layer) []space.Layer {
-	rules := WithManifest(p.Rules, sl.Manifest)
+	rules := WithManifest(p.Rules, sl.ProjectFile)
 	for i, l := range layers {
 		if b := sl.Lock.Bundle(l.ID); b != nil {
 			layers[i].Allowed = func(root *space.Root) error { return p.allowed(rules, *b, root) }
@@ -120,9 +120,9 @@ func (p *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root)
 }
 
 // WithManifest adds the rules of a rye.yaml, which may be absent.
-func WithManifest(above packages.Rules, m *lock.Manifest) packages.Rules {
+func WithManifest(above packages.Rules, m *lock.ProjectFile) packages.Rules {
 	if m == nil {
 		return above
 	}
-	return append(slices.Clone(above), packages.RuleFile{Path: lock.ManifestFile, Manifest: m})
+	return append(slices.Clone(above), packages.RuleFile{Path: lock.ProjectFileName, ProjectFile: m})
 }

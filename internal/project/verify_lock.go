@@ -41,13 +41,13 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	report.Findings = append(report.Findings, unsaid(bad, report.Findings)...)
 	stale, err := p.Lock.Stale()
 	if err != nil {
-		report.Fail(lock.ManifestFile, err)
+		report.Fail(lock.ProjectFileName, err)
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust},
 		Lock:   p.Lock.Lock, Sum: sum, System: p.System(), Items: items, Stale: stale, Locked: p.Env.locked(), Partial: partial,
 		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
-		Vendored: p.Lock.Manifest != nil && p.Lock.Manifest.Vendor,
+		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     itemCaps,
 		Check: func(ctx context.Context, ref item.Ref) error {
 			_, err := p.Executor.Chain(ctx, ref)
@@ -58,7 +58,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 		return err
 	}
 	if p.Env.locked() {
-		r.Findings = append(r.Findings, lock.Replaced(p.Lock.Manifest, p.Lock.Lock)...)
+		r.Findings = append(r.Findings, lock.Replaced(p.Lock.ProjectFile, p.Lock.Lock)...)
 	}
 	report.Merge(r)
 	return nil
@@ -73,13 +73,13 @@ func (p *Project) lockMissing(report *verify.Report) {
 	if p.files == nil {
 		return
 	}
-	m, _, err := lock.ReadManifest(p.files, "")
+	m, _, err := lock.ReadProjectFile(p.files, "")
 	switch {
 	case err != nil:
-		report.Fail(lock.ManifestFile, err)
+		report.Fail(lock.ProjectFileName, err)
 	case m != nil && len(m.Require) > 0:
 		f := diag.Warnf(diag.LockMissing, 0, 0, "it requires bundles, and there is no %s", lock.LockFile)
-		f.Path = lock.ManifestFile
+		f.Path = lock.ProjectFileName
 		f.Reason = "relock"
 		report.Findings = append(report.Findings, f)
 	}
@@ -154,7 +154,7 @@ func (p *Project) compareBase(base string, at map[string][]byte, report *verify.
 			report.Fail(lock.LockFile, diag.New(diag.LockMissing, "reading %s: %s has it, and here it was removed", lock.LockFile, base))
 		}
 	} else {
-		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.Manifest)...)
+		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.ProjectFile)...)
 	}
 	now, _, err := lock.ReadSum(p.files)
 	if err == nil {

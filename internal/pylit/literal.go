@@ -24,7 +24,7 @@ type reader struct {
 	t         []token
 	i         int
 	depth     int
-	positions map[string]diag.Pos
+	positions map[string]diag.Position
 	why       string
 	off       int
 }

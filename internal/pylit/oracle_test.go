@@ -109,7 +109,7 @@ func compare(t *testing.T, files []string) (read int) {
 			if got, ok := doc.Root[n]; !ok || !reflect.DeepEqual(got, plain(want)) {
 				t.Errorf("%s: %s = %#v (%v), Python returns %#v", files[i], n, got, res.NonLiteral[n], plain(want))
 			}
-			if p := a.Places[n]; doc.Pos[n] != (diag.Pos{Line: p[0], Column: p[1]}) {
+			if p := a.Places[n]; doc.Pos[n] != (diag.Position{Line: p[0], Column: p[1]}) {
 				t.Errorf("%s: %s at %v, Python returns %v", files[i], n, doc.Pos[n], p)
 			}
 		}

@@ -37,7 +37,7 @@ type Result struct {
 
 // NonLiteral is the position and the reason of a value that is not a literal.
 type NonLiteral struct {
-	Pos    diag.Pos
+	Pos    diag.Position
 	Reason string // "a call or expression", "an f-string", …
 }
 

@@ -46,7 +46,7 @@ func TestToolMetadata(t *testing.T) {
 	if !reflect.DeepEqual(doc.Root, want) {
 		t.Errorf("got %#v", doc.Root)
 	}
-	for path, p := range map[string]diag.Pos{
+	for path, p := range map[string]diag.Position{
 		"__version__": {Line: 7, Column: 15}, "__executor_id__": {Line: 10, Column: 5},
 		"CONFIG_SCHEMA": {Line: 19, Column: 17}, `CONFIG_SCHEMA.properties.n\.x.default`: {Line: 21, Column: 58},
 		"CONFIG_SCHEMA.required.0": {Line: 22, Column: 18},
@@ -56,8 +56,8 @@ func TestToolMetadata(t *testing.T) {
 		}
 	}
 	wantNot := map[string]NonLiteral{
-		"__tool_description__": {diag.Pos{Line: 14, Column: 24}, whyFString},
-		"ENV_CONFIG":           {diag.Pos{Line: 24, Column: 14}, whyExpression},
+		"__tool_description__": {diag.Position{Line: 14, Column: 24}, whyFString},
+		"ENV_CONFIG":           {diag.Position{Line: 24, Column: 14}, whyExpression},
 	}
 	if !reflect.DeepEqual(res.NonLiteral, wantNot) || res.Fallback || len(res.Findings) != 0 {
 		t.Errorf("got %#v", res)
@@ -202,7 +202,7 @@ func FuzzParse(f *testing.F) {
 			if _, both := res.NonLiteral[n]; both {
 				t.Errorf("%q is and is not a literal", n)
 			}
-			if n != "" && doc.At(path("", n)) == (diag.Pos{}) && len(n) <= maxPath {
+			if n != "" && doc.At(path("", n)) == (diag.Position{}) && len(n) <= maxPath {
 				t.Errorf("%q has no position", n)
 			}
 			checkPlain(t, v)

@@ -11,7 +11,7 @@ import (
 // assignment is the last value of a name.
 type assignment struct {
 	value     any
-	positions map[string]diag.Pos
+	positions map[string]diag.Position
 	why       string // why it is not a literal, "" if it is
 	off       int    // of the reason
 }
@@ -51,9 +51,9 @@ func lineStarts(src string) []int {
 	return starts
 }
 
-func (s *scanner) pos(off int) diag.Pos {
+func (s *scanner) pos(off int) diag.Position {
 	n := sort.SearchInts(s.lines, off+1)
-	return diag.Pos{Line: n, Column: off - s.lines[n-1] + 1}
+	return diag.Position{Line: n, Column: off - s.lines[n-1] + 1}
 }
 
 func (s *scanner) run() {
@@ -150,7 +150,7 @@ func (s *scanner) afterAnnotation(ts []token) []token {
 
 // read parses the tokens of a value.
 func (s *scanner) read(n string, ts []token) assignment {
-	r := reader{s: s, t: ts, positions: map[string]diag.Pos{}}
+	r := reader{s: s, t: ts, positions: map[string]diag.Position{}}
 	v, ok := r.list(path("", n))
 	if ok && r.i < len(r.t) {
 		ok = r.fail(r.t[r.i], whyExpression)

@@ -60,7 +60,7 @@ func segmentOf(b testing.TB, f *fields, n int) *segment {
 	for i := range n {
 		rel, text := t.item(i)
 		for _, ext := range f.exts {
-			if p, ok := ext.Place(rel); ok {
+			if p, ok := ext.Classify(rel); ok {
 				if d, ok := f.readDocument(p, rel, []byte(text), nil); ok {
 					build.add(d)
 				}

@@ -120,7 +120,7 @@ func TestSplit(t *testing.T) {
 		rel := fmt.Sprintf("tools/a/b%02d.yaml", i)
 		u.next.records = append(u.next.records, record{rel: rel, doc: none})
 		u.before = append(u.before, nil)
-		p, _ := extract.Boot().Place(rel)
+		p, _ := extract.Boot().Classify(rel)
 		c := &content{file: file{rel, p}, digest: item.DigestOf([]byte(rel))}
 		d := f.blank(p.Ref, rel)
 		u.take(i, c, d, false)
@@ -161,7 +161,7 @@ func TestDetachedSigner(t *testing.T) {
 	}
 	ask(0, "")
 	sub := extract.Subject(item.Ref{Kind: item.Tool, ID: "zoo/zebra"})
-	sig, _, err := sign.SignDetached(t.Context(), []byte(text), nil, sub, k.Key, k.House.Now)
+	sig, _, err := sign.SignDetached(t.Context(), []byte(text), nil, sub, k.Key, k.Workspace.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

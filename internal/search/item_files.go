@@ -18,7 +18,7 @@ import (
 // file is one file of a root that may be an item.
 type file struct {
 	rel      string
-	location extract.Place
+	location extract.Match
 }
 
 // files returns the files of a root that may be items, by path. If a directory
@@ -44,7 +44,7 @@ func filesOf(root *space.Root, ext *extract.Extractor) (out []file, err error) {
 		if e.Type.IsDir() && err == nil {
 			err = e.Err
 		}
-		if p, ok := ext.Place(e.Rel); ok && !p.Ref.IsZero() {
+		if p, ok := ext.Classify(e.Rel); ok && !p.Ref.IsZero() {
 			out = append(out, file{e.Rel, p})
 		}
 		return nil

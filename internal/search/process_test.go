@@ -48,7 +48,7 @@ const stable = 60
 
 // houseAt returns the kit of a project that another process created.
 func houseAt(t testing.TB, dir string) *kit {
-	h := &testkit.House{T: t, Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Dir: dir, Project: filepath.Join(dir, "project"),
+	h := &testkit.Workspace{T: t, Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Dir: dir, Project: filepath.Join(dir, "project"),
 		User: filepath.Join(dir, "user"), Trust: filepath.Join(dir, "trust"), Cache: filepath.Join(dir, "cache"), Key: testkit.Key(42), System: stdlib.FS()}
 	return &kit{h, Params{CacheDir: h.Cache, Now: time.Now}}
 }

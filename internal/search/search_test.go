@@ -18,7 +18,7 @@ import (
 
 // kit is a test project with an index over it.
 type kit struct {
-	*testkit.House
+	*testkit.Workspace
 	p Params
 }
 

@@ -46,7 +46,7 @@ func entries(t *testing.T) []entry {
 	var out []entry
 	for _, f := range m.Files {
 		rel := strings.TrimPrefix(f.Path, ".ai/")
-		place, ok := extract.Boot().Place(rel)
+		place, ok := extract.Boot().Classify(rel)
 		if !ok || place.Ref.IsZero() {
 			t.Errorf("%s is not an item", f.Path)
 			continue

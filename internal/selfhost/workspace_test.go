@@ -189,7 +189,7 @@ func (w *world) clock() time.Time { return w.now }
 // signed returns the file at rel, below .ai, signed by s.
 func signed(t *testing.T, s memSigner, now time.Time, rel string, body []byte) []byte {
 	t.Helper()
-	place, ok := extract.Boot().Place(rel)
+	place, ok := extract.Boot().Classify(rel)
 	if !ok || place.Ref.IsZero() {
 		t.Fatalf("%s is not an item", rel)
 	}

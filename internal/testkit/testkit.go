@@ -24,9 +24,9 @@ import (
 	"github.com/ryeos/rye/trust/doc"
 )
 
-// House is a project and a user with one key. Its directories are temporary and
+// Workspace is a project and a user with one key. Its directories are temporary and
 // have no links in their paths.
-type House struct {
+type Workspace struct {
 	T   testing.TB
 	Now time.Time // of every signature, and of the clock
 
@@ -41,11 +41,11 @@ type House struct {
 }
 
 // New returns a House with the system space of the program.
-func New(t testing.TB) *House {
+func New(t testing.TB) *Workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
-	h := &House{
+	h := &Workspace{
 		T: t, Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Dir: dir,
 		Project: filepath.Join(dir, "project"), User: filepath.Join(dir, "user"),
 		Trust: filepath.Join(dir, "trust"), Cache: filepath.Join(dir, "cache"),
@@ -80,7 +80,7 @@ func Everything() doc.Scope {
 }
 
 // Own makes a key one of the user's own, within a scope.
-func (h *House) Own(s sign.Signer, owner string, scope doc.Scope) {
+func (h *Workspace) Own(s sign.Signer, owner string, scope doc.Scope) {
 	h.T.Helper()
 	ctx := h.T.Context()
 	from, to := h.Now.AddDate(0, -1, 0), h.Now.AddDate(1, 0, 0)
@@ -93,9 +93,9 @@ func (h *House) Own(s sign.Signer, owner string, scope doc.Scope) {
 
 // Signed returns body as the file at rel below .ai, signed inline by s. The
 // boot table must have an entry with an inline signature for rel.
-func (h *House) Signed(rel, body string, s sign.Signer) []byte {
+func (h *Workspace) Signed(rel, body string, s sign.Signer) []byte {
 	h.T.Helper()
-	p, ok := extract.Boot().Place(rel)
+	p, ok := extract.Boot().Classify(rel)
 	if !ok || p.Ref.IsZero() || p.Type.Detached {
 		h.T.Fatalf("%s has no signature line", rel)
 	}
@@ -106,14 +106,14 @@ func (h *House) Signed(rel, body string, s sign.Signer) []byte {
 
 // Put signs body with the user's key and writes it to rel below the .ai of
 // base.
-func (h *House) Put(base, rel, body string) {
+func (h *Workspace) Put(base, rel, body string) {
 	h.T.Helper()
 	h.Write(base, rel, string(h.Signed(rel, body, h.Key)))
 }
 
 // Write writes content unchanged to rel below the .ai of base and returns the
 // file's path.
-func (h *House) Write(base, rel, content string) string {
+func (h *Workspace) Write(base, rel, content string) string {
 	h.T.Helper()
 	file := filepath.Join(base, space.Dir, filepath.FromSlash(rel))
 	check(h.T, os.MkdirAll(filepath.Dir(file), 0o755))
@@ -122,7 +122,7 @@ func (h *House) Write(base, rel, content string) string {
 }
 
 // Spaces discovers the project, the user space and the system space.
-func (h *House) Spaces() *space.Spaces {
+func (h *Workspace) Spaces() *space.Spaces {
 	h.T.Helper()
 	s, err := space.Discover(space.Params{Project: h.Project, Dir: h.Project, Home: h.User, System: h.System, Layer: stdlib.Bundle})
 	check(h.T, err)
@@ -131,7 +131,7 @@ func (h *House) Spaces() *space.Spaces {
 
 // Store loads the user's trust documents, with the development key for
 // embedded items.
-func (h *House) Store() *trust.Store {
+func (h *Workspace) Store() *trust.Store {
 	h.T.Helper()
 	dev, err := hex.DecodeString(stdlib.DevPublic)
 	check(h.T, err)
@@ -146,7 +146,7 @@ func (h *House) Store() *trust.Store {
 }
 
 // Clock returns Now.
-func (h *House) Clock() time.Time { return h.Now }
+func (h *Workspace) Clock() time.Time { return h.Now }
 
 func check(t testing.TB, err error) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 // module's decoder reports every other error.
 type scanner struct {
 	b      []byte
-	pos    map[string]diag.Pos
+	pos    map[string]diag.Position
 	lines  map[string]int // tables and values by path, for duplicates
 	tables map[string]int // arrays of tables by path, with their length
 	at     counter
@@ -26,7 +26,7 @@ type scanner struct {
 // found in one pass.
 type counter struct{ off, line, lineStart int }
 
-func (p *scanner) position(off int) diag.Pos {
+func (p *scanner) position(off int) diag.Position {
 	c := &p.at
 	if c.line == 0 || off < c.off {
 		pos := hidden.Position(p.b, off)
@@ -38,14 +38,14 @@ func (p *scanner) position(off int) diag.Pos {
 			c.line, c.lineStart = c.line+1, c.off+1
 		}
 	}
-	return diag.Pos{Line: c.line, Column: off - c.lineStart + 1}
+	return diag.Position{Line: c.line, Column: off - c.lineStart + 1}
 }
 
 func (p *scanner) read() {
 	defer func() { _ = recover() }() // the decoder reports the damage
 	var parser unstable.Parser
 	parser.Reset(p.b)
-	p.pos[""] = diag.Pos{Line: 1, Column: 1}
+	p.pos[""] = diag.Position{Line: 1, Column: 1}
 	table := ""
 	for !p.stopped && parser.NextExpression() {
 		switch e := parser.Expression(); e.Kind {
@@ -103,7 +103,7 @@ func (p *scanner) key(path string, n *unstable.Node) string {
 func (p *scanner) once(path, mark, what string) {
 	line := p.at.line
 	if first, twice := p.lines[mark+path]; twice {
-		at := diag.Pos{Line: line, Column: p.at.off - p.at.lineStart + 1}
+		at := diag.Position{Line: line, Column: p.at.off - p.at.lineStart + 1}
 		p.found = append(p.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, "duplicate %s %q, first given in line %d", what, path, first))
 		return
 	}

@@ -40,7 +40,7 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 	if found := hidden.Encoding(b); len(found) > 0 {
 		return nil, found
 	}
-	p := scanner{b: b, pos: map[string]diag.Pos{}, lines: map[string]int{}, tables: map[string]int{}}
+	p := scanner{b: b, pos: map[string]diag.Position{}, lines: map[string]int{}, tables: map[string]int{}}
 	if p.read(); p.stopped {
 		return nil, p.found
 	}
@@ -92,7 +92,7 @@ func (p *scanner) refusal(err error) []diag.Finding {
 
 // converter turns the values of the module into those of package tree.
 type converter struct {
-	pos   map[string]diag.Pos
+	pos   map[string]diag.Position
 	found []diag.Finding
 }
 

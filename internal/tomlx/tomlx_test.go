@@ -50,7 +50,7 @@ lines"""
 	if !reflect.DeepEqual(d.Root, want) {
 		t.Errorf("got %#v", d.Root)
 	}
-	for path, pos := range map[string]diag.Pos{
+	for path, pos := range map[string]diag.Position{
 		"": {Line: 1, Column: 1}, "schema": {Line: 1, Column: 1}, "owner.name": {Line: 2, Column: 7}, `dotted\.key`: {Line: 3, Column: 1}, "validity": {Line: 4, Column: 2},
 		"validity.not-before": {Line: 5, Column: 1}, "scope.kinds.1": {Line: 7, Column: 18}, "scope.inline.a.b": {Line: 8, Column: 16}, "scope.inline.c": {Line: 8, Column: 26},
 		"hop": {Line: 9, Column: 3}, "hop.0.n": {Line: 10, Column: 1}, "hop.1.n": {Line: 12, Column: 1}, "hop.1.sub": {Line: 13, Column: 6}, "hop.1.sub.x": {Line: 14, Column: 1},

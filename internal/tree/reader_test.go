@@ -126,7 +126,7 @@ func TestReaderKeepsTheIntactEntries(t *testing.T) {
 func TestReaderPositionsAndCodes(t *testing.T) {
 	r := NewReader(&Doc{
 		Root: map[string]any{"a": map[string]any{"b": int64(1)}, "z": true},
-		Pos:  map[string]diag.Pos{"z": {Line: 2, Column: 1}, "a": {Line: 4, Column: 1}, "a.b": {Line: 5, Column: 3}},
+		Pos:  map[string]diag.Position{"z": {Line: 2, Column: 1}, "a": {Line: 4, Column: 1}, "a.b": {Line: 5, Column: 3}},
 	}, diag.ConfigError)
 	r.Map("a").Text("b")
 	r.RejectErr("z", diag.New(diag.Scope, "cause"))

@@ -20,22 +20,22 @@ import (
 // ("config.args.0"); a key's own "." or "\" is escaped with "\".
 type Doc struct {
 	Root map[string]any
-	Pos  map[string]diag.Pos
+	Pos  map[string]diag.Position
 }
 
 // New returns an empty Doc.
-func New() *Doc { return &Doc{Root: map[string]any{}, Pos: map[string]diag.Pos{}} }
+func New() *Doc { return &Doc{Root: map[string]any{}, Pos: map[string]diag.Position{}} }
 
 // At returns the position of a path or of its nearest ancestor that has one,
 // else the zero Pos.
-func (d *Doc) At(path string) diag.Pos {
+func (d *Doc) At(path string) diag.Position {
 	for path != "" {
 		if p, ok := d.Pos[path]; ok {
 			return p
 		}
 		path = parent(path)
 	}
-	return diag.Pos{}
+	return diag.Position{}
 }
 
 // parent returns a path without its last key.

@@ -9,9 +9,9 @@ import (
 func TestAtFindsTheNearestAncestor(t *testing.T) {
 	d := New()
 	odd := Join("", `a\`) // a key that ends in a backslash
-	d.Pos["config"] = diag.Pos{Line: 3, Column: 1}
-	d.Pos[Join("config", "a.b")] = diag.Pos{Line: 4, Column: 3}
-	d.Pos[odd] = diag.Pos{Line: 9, Column: 1}
+	d.Pos["config"] = diag.Position{Line: 3, Column: 1}
+	d.Pos[Join("config", "a.b")] = diag.Position{Line: 4, Column: 3}
+	d.Pos[odd] = diag.Position{Line: 9, Column: 1}
 	for path, line := range map[string]int{
 		"config":                         3,
 		"config.missing":                 3,

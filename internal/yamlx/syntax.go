@@ -36,7 +36,7 @@ func (r *reader) syntax(err error) any {
 
 // likelyPosition returns the position that an error is probably about: the
 // construct that the error mentions, else the first word of the line.
-func (r *reader) likelyPosition(line int, text string) diag.Pos {
+func (r *reader) likelyPosition(line int, text string) diag.Position {
 	lines := bytes.Split(r.b, []byte{'\n'})
 	for line > 1 && (line > len(lines) || len(bytes.TrimSpace(lines[line-1])) == 0) {
 		line-- // at the end of the text: the last line that has text
@@ -60,5 +60,5 @@ func (r *reader) likelyPosition(line int, text string) diag.Pos {
 			col = i + 1
 		}
 	}
-	return diag.Pos{Line: line, Column: col}
+	return diag.Position{Line: line, Column: col}
 }

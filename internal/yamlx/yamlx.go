@@ -49,8 +49,8 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 
 // ParseAny parses one YAML document of any type, with the positions of its parts
 // keyed as in tree.Doc. The positions are nil exactly when a finding is an error.
-func ParseAny(b []byte) (any, map[string]diag.Pos, []diag.Finding) {
-	r := reader{b: b, pos: map[string]diag.Pos{}}
+func ParseAny(b []byte) (any, map[string]diag.Position, []diag.Finding) {
+	r := reader{b: b, pos: map[string]diag.Position{}}
 	if r.found = precheck(b); len(r.found) > 0 {
 		return nil, nil, r.found
 	}
@@ -67,7 +67,7 @@ type reader struct {
 	ascii bool
 	bang  bool // the text contains "!", so it may have tags
 	last  struct{ line, column, off int }
-	pos   map[string]diag.Pos
+	pos   map[string]diag.Position
 	found []diag.Finding
 }
 
@@ -77,7 +77,7 @@ func (r *reader) document() any {
 	n, err := decode(dec)
 	switch {
 	case errors.Is(err, io.EOF):
-		return r.fail(diag.Pos{Line: 1, Column: 1}, "the document is empty")
+		return r.fail(diag.Position{Line: 1, Column: 1}, "the document is empty")
 	case err != nil:
 		return r.syntax(err)
 	}
@@ -108,26 +108,26 @@ func decode(dec *yaml.Decoder) (n *yaml.Node, err error) {
 	return n, err
 }
 
-func (r *reader) fail(at diag.Pos, format string, args ...any) any {
+func (r *reader) fail(at diag.Position, format string, args ...any) any {
 	r.found = append(r.found, diag.Errorf(diag.ParsingError, at.Line, at.Column, format, args...))
 	return nil
 }
 
-func (r *reader) warn(at diag.Pos, format string, args ...any) {
+func (r *reader) warn(at diag.Position, format string, args ...any) {
 	r.found = append(r.found, diag.Warnf(diag.ParsingError, at.Line, at.Column, format, args...))
 }
 
 // position returns the position of a node. The module's column counts characters,
 // that of the result bytes.
-func (r *reader) position(n *yaml.Node) diag.Pos {
+func (r *reader) position(n *yaml.Node) diag.Position {
 	if r.ascii {
-		return diag.Pos{Line: n.Line, Column: n.Column}
+		return diag.Position{Line: n.Line, Column: n.Column}
 	}
 	off := r.offset(n)
 	if n.Line > len(r.lines) {
-		return diag.Pos{Line: n.Line, Column: n.Column}
+		return diag.Position{Line: n.Line, Column: n.Column}
 	}
-	return diag.Pos{Line: n.Line, Column: off - r.lines[n.Line-1] + 1}
+	return diag.Position{Line: n.Line, Column: off - r.lines[n.Line-1] + 1}
 }
 
 // offset returns the offset of a node. Nodes come in the order of the text, so

@@ -55,7 +55,7 @@ date: 2026-02-14
 	if !reflect.DeepEqual(d.Root, want) {
 		t.Errorf("got %#v", d.Root)
 	}
-	for path, pos := range map[string]diag.Pos{
+	for path, pos := range map[string]diag.Position{
 		"": {Line: 2, Column: 1}, "tool_id": {Line: 2, Column: 1}, "quoted key": {Line: 3, Column: 1}, `größe.a\.b.1`: {Line: 4, Column: 20},
 		"größe.ü": {Line: 4, Column: 40}, "list.0": {Line: 8, Column: 5}, "list.0.ok": {Line: 9, Column: 5}, "list.1.0": {Line: 10, Column: 7},
 	} {
@@ -186,7 +186,7 @@ func TestParseLongLine(t *testing.T) {
 
 func TestParseAny(t *testing.T) {
 	v, pos, fs := ParseAny([]byte("- a\n- b: 1\n"))
-	if len(fs) > 0 || !reflect.DeepEqual(v, []any{"a", map[string]any{"b": int64(1)}}) || pos["1.b"] != (diag.Pos{Line: 2, Column: 3}) {
+	if len(fs) > 0 || !reflect.DeepEqual(v, []any{"a", map[string]any{"b": int64(1)}}) || pos["1.b"] != (diag.Position{Line: 2, Column: 3}) {
 		t.Errorf("got %#v, %v, %s", v, pos, brief(fs))
 	}
 	if v, pos, fs = ParseAny([]byte("- a\n- {b: 1, b: 2}\n")); v != nil || pos != nil || len(fs) != 1 {

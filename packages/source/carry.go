@@ -16,7 +16,7 @@ const aiDir = ".ai"
 func Carried(p string) bool {
 	first, rest, below := strings.Cut(p, "/")
 	if !below {
-		return p == lock.ManifestFile
+		return p == lock.ProjectFileName
 	}
 	folder, inside, _ := strings.Cut(rest, "/")
 	switch {
@@ -62,7 +62,7 @@ func isManifest(p string) bool {
 
 // CheckPath returns an error for a carried path that some system cannot have.
 func CheckPath(p string) error {
-	if p == lock.ManifestFile {
+	if p == lock.ProjectFileName {
 		return nil
 	}
 	if rest, ok := strings.CutPrefix(p, aiDir+"/bundles/"); ok && isManifest(rest) {

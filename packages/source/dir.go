@@ -136,8 +136,8 @@ func (d Dir) list(t *openat.Dir) (paths []string, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.FileSystemError, "listing the folder: %w", err)
 	}
-	if _, _, err := t.Read(lock.ManifestFile, lock.MaxManifest); !errors.Is(err, fs.ErrNotExist) {
-		paths = append(paths, path.Clean(lock.ManifestFile))
+	if _, _, err := t.Read(lock.ProjectFileName, lock.MaxProjectFile); !errors.Is(err, fs.ErrNotExist) {
+		paths = append(paths, path.Clean(lock.ProjectFileName))
 	}
 	if len(paths)+len(out) == 0 {
 		return nil, NoBundle("the folder")
@@ -147,5 +147,5 @@ func (d Dir) list(t *openat.Dir) (paths []string, err error) {
 
 // NoBundle is the error for a directory without a bundle.
 func NoBundle(where string) error {
-	return diag.New(diag.SourceNotFound, "looking for a bundle: %s has neither %s with items nor %s", where, aiDir, lock.ManifestFile)
+	return diag.New(diag.SourceNotFound, "looking for a bundle: %s has neither %s with items nor %s", where, aiDir, lock.ProjectFileName)
 }

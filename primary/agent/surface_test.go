@@ -34,7 +34,7 @@ const greet = "# Greet\n\n```xml\n<directive name=\"greet\" version=\"1.0.0\">\n
 var agentScope = doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
 
 // workspace opens the project of h for an agent.
-func workspace(h *testkit.House, allowed policy.Set) *agent.Workspace {
+func workspace(h *testkit.Workspace, allowed policy.Set) *agent.Workspace {
 	h.T.Helper()
 	store := h.Store()
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: store})
@@ -58,12 +58,12 @@ func workspace(h *testkit.House, allowed policy.Set) *agent.Workspace {
 }
 
 // surface is the whole way from JSON to JSON.
-func surface(h *testkit.House) *agent.Surface {
+func surface(h *testkit.Workspace) *agent.Surface {
 	return agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return workspace(h, nil), nil }})
 }
 
 // call returns the reply of one call, read back.
-func call(h *testkit.House, name, args string) (map[string]any, *agent.Reply) {
+func call(h *testkit.Workspace, name, args string) (map[string]any, *agent.Reply) {
 	h.T.Helper()
 	r := surface(h).Call(h.T.Context(), agent.Request{Name: name, Args: json.RawMessage(args)})
 	var doc map[string]any
@@ -454,7 +454,7 @@ func read(t *testing.T, b []byte) any {
 }
 
 // drafted signs a file with the agent's key.
-func drafted(h *testkit.House, rel, body string) {
+func drafted(h *testkit.Workspace, rel, body string) {
 	h.Write(h.Project, rel, string(h.Signed(rel, body, testkit.Key(7))))
 }
 

@@ -73,9 +73,9 @@ func (r *Root) Walk(rel string, fn func(Entry) error) error {
 	})
 }
 
-// Beside returns the bytes of a file in the directory that contains .ai, such as
+// Sibling returns the bytes of a file in the directory that contains .ai, such as
 // rye.yaml, and whether it is executable. A missing file satisfies IsMissing.
-func (r *Root) Beside(name string, limit int64) (b []byte, executable bool, err error) {
+func (r *Root) Sibling(name string, limit int64) (b []byte, executable bool, err error) {
 	if files, ok := r.files.(siblings); ok {
 		return files.ReadSibling(name, limit)
 	}

@@ -91,7 +91,7 @@ func TestLayersOfFiles(t *testing.T) {
 	if !slices.Equal(walked, []string{"tools/a.sh"}) || !slices.Equal(all, []string{".ai/tools/a.sh", "rye.yaml"}) {
 		t.Errorf("walked %q, whole %q", walked, all)
 	}
-	if text, _, err := a.Beside("rye.yaml", 100); err != nil || string(text) != "rye: 1\n" {
+	if text, _, err := a.Sibling("rye.yaml", 100); err != nil || string(text) != "rye: 1\n" {
 		t.Errorf("next to it: %q, %v", text, err)
 	}
 	if err := m.Tree(100, func(string, []byte, bool) error { return nil }); err == nil {

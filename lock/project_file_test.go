@@ -21,9 +21,9 @@ func example(t testing.TB, name string) []byte {
 	return b
 }
 
-func manifest(t testing.TB, text string) *Manifest {
+func manifest(t testing.TB, text string) *ProjectFile {
 	t.Helper()
-	m, fs := ParseManifest([]byte(text))
+	m, fs := ParseProjectFile([]byte(text))
 	if m == nil {
 		t.Fatalf("%v in\n%s", fs, text)
 	}
@@ -33,11 +33,11 @@ func manifest(t testing.TB, text string) *Manifest {
 const fingerprint = "b600306cfa76723fdec395e53a9b3d9fdb78b1e2d7a23c32fcbcd2dc6d0c4092"
 
 func TestManifest(t *testing.T) {
-	m, fs := ParseManifest(example(t, "rye.yaml"))
+	m, fs := ParseProjectFile(example(t, "rye.yaml"))
 	if m == nil || len(fs) > 0 {
 		t.Fatal(fs)
 	}
-	want := &Manifest{
+	want := &ProjectFile{
 		ID: "github.com/acme/support-agents",
 		Require: map[string]string{"github.com/acme/core-bundle": "v1.8.2",
 			"git.acme.io/sec/redact//bundles/pii": "v0.3.0", "github.com/lab/experiments": "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d"},
@@ -57,10 +57,10 @@ func TestManifest(t *testing.T) {
 		t.Errorf("%+v\nwant\n%+v", m, want)
 	}
 	m.at = at
-	if p := m.Place("require", "github.com/lab/experiments"); p.Line == 0 || p.Column != 3 {
+	if p := m.Position("require", "github.com/lab/experiments"); p.Line == 0 || p.Column != 3 {
 		t.Errorf("position %v", p)
 	}
-	if p := m.Place("require", "github.com/no/such"); p != at["require"] {
+	if p := m.Position("require", "github.com/no/such"); p != at["require"] {
 		t.Errorf("place of nothing: %v", p)
 	}
 }
@@ -137,9 +137,9 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 1\nvendor: yes\n", "vendor must be true or false"},
 		{"rye: 1\n# \u202e hidden\n", "HIDDEN_CHARS"},
 		{strings.Repeat("[", 10000), "PARSING_ERROR"},
-		{strings.Repeat("#", MaxManifest+1), "TOO_LARGE"},
+		{strings.Repeat("#", MaxProjectFile+1), "TOO_LARGE"},
 	} {
-		m, fs := ParseManifest([]byte(tc.text))
+		m, fs := ParseProjectFile([]byte(tc.text))
 		var all []string
 		for _, f := range fs {
 			all = append(all, strings.TrimPrefix(f.String(), "line "))
@@ -152,7 +152,7 @@ func TestBadManifests(t *testing.T) {
 
 // TestAllFindings wants every mistake of a file, in its order.
 func TestAllFindings(t *testing.T) {
-	_, fs := ParseManifest([]byte("rye: 1\nrequire:\n  core: v1.0.0\n  github.com/a/b: 1\nuse: []\nvendor: 7\npolicy: {x: 1}\n"))
+	_, fs := ParseProjectFile([]byte("rye: 1\nrequire:\n  core: v1.0.0\n  github.com/a/b: 1\nuse: []\nvendor: 7\npolicy: {x: 1}\n"))
 	if len(fs) != 5 {
 		t.Fatalf("%d findings: %v", len(fs), fs)
 	}
@@ -271,14 +271,14 @@ func FuzzParseManifest(f *testing.F) {
 	f.Add([]byte("rye: 1\nrequire: {github.com/a/b: v1.0.0}\nexclude: {github.com/a/b: []}\n"))
 	f.Add([]byte("{rye: 1, use: {./x: ['tool:a/*']}, vendor: true}"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m, fs := ParseManifest(b)
+		m, fs := ParseProjectFile(b)
 		if (m == nil) != diag.Failed(fs) {
 			t.Fatalf("%v with %v", m, fs)
 		}
 		if m == nil {
 			return
 		}
-		again, _ := ParseManifest(append([]byte("# more\n"), b...))
+		again, _ := ParseProjectFile(append([]byte("# more\n"), b...))
 		if again != nil && again.Hash() != m.Hash() {
 			t.Fatal("a comment changes the hash")
 		}

@@ -17,8 +17,8 @@ import (
 // Format is the format number of rye.yaml, the value of its key rye.
 const Format = 1
 
-// Manifest is the content of rye.yaml. Every id in it is canonical.
-type Manifest struct {
+// ProjectFile is the content of rye.yaml. Every id in it is canonical.
+type ProjectFile struct {
 	ID        string                 // the bundle id by which others can require this project, or ""
 	Label     string                 // a name that is not an id, or ""; ID or Label is empty
 	Require   map[string]string      // bundle id: minimum version, or a commit, or "local"
@@ -31,7 +31,7 @@ type Manifest struct {
 	Policy    Policy
 	Vendor    bool // installed bundles are committed
 
-	at map[string]diag.Pos // of an entry, by section and canonical key
+	at map[string]diag.Position // of an entry, by section and canonical key
 }
 
 // Replacement is what replaces a bundle: a directory, or another bundle.
@@ -75,7 +75,7 @@ func (p Policy) AllowsSource(id ID) bool {
 }
 
 // TrustRules returns every rule whose pattern matches the id. All of them apply.
-func (m *Manifest) TrustRules(id string) []TrustRule {
+func (m *ProjectFile) TrustRules(id string) []TrustRule {
 	var out []TrustRule
 	for _, pattern := range m.TrustPatterns(id) {
 		out = append(out, m.Trust[pattern])
@@ -84,13 +84,13 @@ func (m *Manifest) TrustRules(id string) []TrustRule {
 }
 
 // TrustPatterns returns the patterns of TrustRules, sorted.
-func (m *Manifest) TrustPatterns(id string) []string {
+func (m *ProjectFile) TrustPatterns(id string) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Trust)), func(pattern string) bool { return !glob.Match(flat(pattern), flat(id)) })
 }
 
-// Place returns the position of an entry in the parsed text, or of its section if
+// Position returns the position of an entry in the parsed text, or of its section if
 // the entry does not exist, or zero. The key is canonical.
-func (m *Manifest) Place(section, key string) diag.Pos {
+func (m *ProjectFile) Position(section, key string) diag.Position {
 	if p, ok := m.at[section+" "+key]; ok {
 		return p
 	}
@@ -98,10 +98,10 @@ func (m *Manifest) Place(section, key string) diag.Pos {
 }
 
 // Name returns the name of the file: ID, Label or "".
-func (m *Manifest) Name() string { return cmp.Or(m.ID, m.Label) }
+func (m *ProjectFile) Name() string { return cmp.Or(m.ID, m.Label) }
 
 // Requires returns the requirements, sorted by id.
-func (m *Manifest) Requires() []Module {
+func (m *ProjectFile) Requires() []Module {
 	out := make([]Module, 0, len(m.Require))
 	for _, id := range slices.Sorted(maps.Keys(m.Require)) {
 		out = append(out, Module{ID: id, Version: m.Require[id]})
@@ -109,9 +109,9 @@ func (m *Manifest) Requires() []Module {
 	return out
 }
 
-// Instead returns the bundle that replaces the required one, or the required one.
+// Replacing returns the bundle that replaces the required one, or the required one.
 // Without a version of its own the replacement has the required version.
-func (m *Manifest) Instead(mod Module) Module {
+func (m *ProjectFile) Replacing(mod Module) Module {
 	r, ok := m.Replace[mod.ID]
 	if !ok || r.ID == "" {
 		return mod
@@ -121,18 +121,18 @@ func (m *Manifest) Instead(mod Module) Module {
 
 // effective returns the manifest with require and use under the ids of the bundles
 // that replace others.
-func (m *Manifest) effective() *Manifest {
+func (m *ProjectFile) effective() *ProjectFile {
 	c := *m
 	c.Require, c.Use, c.at = map[string]string{}, map[string][]string{}, maps.Clone(m.at)
 	for id, v := range m.Require {
-		mod := m.Instead(Module{ID: id, Version: v})
+		mod := m.Replacing(Module{ID: id, Version: v})
 		c.Require[mod.ID] = mod.Version
 		if at, ok := m.at["require "+id]; ok {
 			c.at["require "+mod.ID] = at
 		}
 	}
 	for id, items := range m.Use {
-		by := m.Instead(Module{ID: id}).ID
+		by := m.Replacing(Module{ID: id}).ID
 		c.Use[by] = append(c.Use[by], items...)
 		if at, ok := m.at["use "+id]; ok {
 			c.at["use "+by] = at
@@ -142,18 +142,20 @@ func (m *Manifest) effective() *Manifest {
 }
 
 // Excludes reports whether the manifest excludes a version.
-func (m *Manifest) Excludes(mod Module) bool { return slices.Contains(m.Exclude[mod.ID], mod.Version) }
+func (m *ProjectFile) Excludes(mod Module) bool {
+	return slices.Contains(m.Exclude[mod.ID], mod.Version)
+}
 
 // Settings returns the hash of all values that determine the lock, except require
 // and use. The lock records these entry by entry, so that branches merge.
-func (m *Manifest) Settings() string { return m.hash(false) }
+func (m *ProjectFile) Settings() string { return m.hash(false) }
 
 // Hash returns the hash of all values that determine the lock.
-func (m *Manifest) Hash() string { return m.hash(true) }
+func (m *ProjectFile) Hash() string { return m.hash(true) }
 
 // hash hashes one line for each value, with quoted parts, sorted. Equal manifests
 // have equal texts, and different ones have different texts.
-func (m *Manifest) hash(all bool) string {
+func (m *ProjectFile) hash(all bool) string {
 	var lines []string
 	add := func(parts ...string) {
 		for i := range parts {
@@ -175,7 +177,7 @@ func (m *Manifest) hash(all bool) string {
 	return "h1:" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-func (m *Manifest) facts(add func(...string)) {
+func (m *ProjectFile) facts(add func(...string)) {
 	add("name", m.Name())
 	for ref, id := range m.Prefer {
 		add("prefer", ref, id)

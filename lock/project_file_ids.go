@@ -21,7 +21,7 @@ func (p *manifestParser) caseCollisions() {
 	for _, id := range slices.Sorted(maps.Keys(p.m.Require)) {
 		low := strings.ToLower(id)
 		if other, taken := seen[low]; taken {
-			pos := p.m.Place("require", id)
+			pos := p.m.Position("require", id)
 			p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column,
 				"%s and %s differ by case only: keep the one that the repository uses", id, other))
 			continue
@@ -37,7 +37,7 @@ func (p *manifestParser) sameRepository() {
 		look := LookOf(id)
 		for _, other := range before {
 			if look.Same(other) && !strings.EqualFold(key, other.ID.String()) {
-				pos := p.m.Place("require", key)
+				pos := p.m.Position("require", key)
 				p.out = append(p.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s and %s are one bundle: keep one address", other.ID, key))
 			}
 		}
@@ -51,7 +51,7 @@ func (p *manifestParser) invalidReplacements() {
 	for _, id := range slices.Sorted(maps.Keys(p.m.Replace)) {
 		by := p.m.Replace[id].ID
 		_, again := p.m.Replace[by]
-		pos := p.m.Place("replace", id)
+		pos := p.m.Position("replace", id)
 		switch {
 		case by == "":
 		case again:

@@ -13,23 +13,23 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// ParseManifest reads rye.yaml. The Manifest is nil exactly when a finding is
+// ParseProjectFile reads rye.yaml. The Manifest is nil exactly when a finding is
 // an error. Findings have no path.
-func ParseManifest(b []byte) (*Manifest, []diag.Finding) {
+func ParseProjectFile(b []byte) (*ProjectFile, []diag.Finding) {
 	return parseManifest(b, "manifest", sectionNames())
 }
 
 // parseManifest reads a file that may have these sections.
-func parseManifest(b []byte, what string, known []string) (*Manifest, []diag.Finding) {
-	if len(b) > MaxManifest {
+func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.Finding) {
+	if len(b) > MaxProjectFile {
 		return nil, []diag.Finding{diag.Errorf(diag.TooLarge, 0, 0,
-			"the %s has %d bytes, at most %d are allowed", what, len(b), MaxManifest)}
+			"the %s has %d bytes, at most %d are allowed", what, len(b), MaxProjectFile)}
 	}
 	doc, fs := yamlx.Parse(b)
 	if diag.Failed(fs) {
 		return nil, fs
 	}
-	p := &manifestParser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), out: append(fs, hidden.Scan(b)...), m: &Manifest{at: map[string]diag.Pos{}}}
+	p := &manifestParser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), out: append(fs, hidden.Scan(b)...), m: &ProjectFile{at: map[string]diag.Position{}}}
 	if p.format() {
 		p.sections(known)
 	}
@@ -52,7 +52,7 @@ type manifestParser struct {
 	doc *tree.Doc
 	r   *tree.Reader
 	out []diag.Finding // besides those of r
-	m   *Manifest
+	m   *ProjectFile
 }
 
 // format reports whether the file has the format that this program reads. The
