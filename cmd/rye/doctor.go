@@ -25,11 +25,11 @@ type checkResult struct {
 	Fix    string `json:"fix,omitempty"` // what to do unless the status is ok
 }
 
-// check looks at one thing of the machine or the project. Checks run at the
-// same time and must not change anything that stays.
+// check inspects one aspect of the machine or the project. Checks run
+// concurrently and leave no change.
 type check func(ctx context.Context, c *cli.Call) []checkResult
 
-// checks is the table of rye doctor, in the order of its report.
+// checks returns the checks of rye doctor, in the order of the report.
 func checks() []check {
 	return []check{
 		checkVersion,
@@ -46,9 +46,9 @@ func checks() []check {
 func doctorCommand() *cli.Command {
 	return &cli.Command{
 		Name: "doctor", Group: "About rye",
-		Usage: "check that this machine can do what rye needs",
-		Long: `Each line is one check: ok, warn for what limits some items, fail for what stops
-rye itself. Nothing is changed.`,
+		Usage: "check this machine and its settings",
+		Long: `Prints one line per check. A warning means that some items cannot run, or run with
+less protection; a failed check means that rye cannot work. Changes nothing.`,
 		Examples: []string{
 			"rye doctor",
 			"rye doctor --json | jq '.data.checks[] | select(.status != \"ok\")'",
@@ -69,7 +69,7 @@ func runDoctor(ctx context.Context, c *cli.Call) error {
 	return cli.Shown(diag.New(diag.ExecutionFailed, "checking this machine: %d of %d checks failed", failed, len(results)), report)
 }
 
-// runChecks runs every check at the same time and keeps the table's order.
+// runChecks runs all checks concurrently and returns the results in table order.
 func runChecks(ctx context.Context, c *cli.Call, all []check) []checkResult {
 	parts := make([][]checkResult, len(all))
 	var wg sync.WaitGroup
@@ -122,9 +122,9 @@ func checkSystemBundle(_ context.Context, c *cli.Call) []checkResult {
 	return []checkResult{{"system bundle", statusWarn, "this binary embeds no system items", "install a released rye"}}
 }
 
-// checkSandbox tells which layers of isolation rye can put around a tool.
+// checkSandbox reports the isolation that rye can apply to a tool.
 func checkSandbox(context.Context, *cli.Call) []checkResult {
 	return []checkResult{{"sandbox", statusWarn,
-		"none on " + runtime.GOOS + ": tools run with your own rights, in a process group with a scrubbed environment, a timeout and bounded output",
+		"none on " + runtime.GOOS + ": tools run with your permissions, in a process group with a minimal environment, a timeout and bounded output",
 		"run only items whose signers you trust"}}
 }

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-
-	"github.com/ryeos/rye/internal/cli"
-
 	_ "embed"
 	"errors"
 	"fmt"
@@ -17,16 +14,17 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/userdirs"
 )
 
 //go:embed doctor_programs.txt
 var doctorPrograms string
 
-// probeTime is how long a program may take to tell its version.
+// probeTime is the time limit for a program that prints its version.
 const probeTime = 5 * time.Second
 
-// checkPrograms looks for the programs that items and verbs may call.
+// checkPrograms finds the programs that items and verbs may call.
 func checkPrograms(ctx context.Context, _ *cli.Call) []checkResult {
 	var rows [][]string
 	for line := range strings.Lines(doctorPrograms) {
@@ -47,7 +45,7 @@ func checkPrograms(ctx context.Context, _ *cli.Call) []checkResult {
 func probe(ctx context.Context, name, arg, need string) checkResult {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return checkResult{name, statusWarn, "not on PATH; needed for " + need, "install it, or add its folder to PATH"}
+		return checkResult{name, statusWarn, "not on PATH; needed for " + need, "install it, or add its directory to PATH"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
@@ -61,27 +59,27 @@ func probe(ctx context.Context, name, arg, need string) checkResult {
 	return checkResult{name, statusOK, fmt.Sprintf("%s (%s)", strings.TrimSpace(first), path), ""}
 }
 
-// checkUserDirs tells whether rye may write where its own files belong.
+// checkUserDirs reports whether rye can write to its own directories.
 func checkUserDirs(_ context.Context, c *cli.Call) []checkResult {
 	d := userdirs.For(c.Getenv, runtime.GOOS)
 	return []checkResult{
-		checkDir("config folder", d.Config), checkDir("data folder", d.Data),
-		checkDir("state folder", d.State), checkDir("cache folder", d.Cache),
+		checkDir("config directory", d.Config), checkDir("data directory", d.Data),
+		checkDir("state directory", d.State), checkDir("cache directory", d.Cache),
 	}
 }
 
 func checkDir(name, dir string) checkResult {
 	if dir == "" {
-		return checkResult{name, statusFail, "the environment does not say where it would be", "set HOME"}
+		return checkResult{name, statusFail, "the environment does not define it", "set HOME"}
 	}
 	at, info, err := nearestDir(dir)
 	switch {
 	case err != nil:
-		return checkResult{name, statusFail, err.Error(), "make the folder readable"}
+		return checkResult{name, statusFail, err.Error(), "make the directory readable"}
 	case !info.IsDir():
-		return checkResult{name, statusFail, at + " is no folder", "move that file away"}
+		return checkResult{name, statusFail, at + " is not a directory", "remove or rename that file"}
 	}
-	// Permission bits do not tell (root, ACLs, read-only mounts): try it.
+	// Permission bits are not sufficient (root, ACLs, read-only mounts).
 	f, err := os.CreateTemp(at, ".rye-doctor-*")
 	if err != nil {
 		return checkResult{name, statusFail, err.Error(), "make " + at + " writable"}
@@ -91,12 +89,12 @@ func checkDir(name, dir string) checkResult {
 		return checkResult{name, statusFail, err.Error(), "make " + at + " writable"}
 	}
 	if at != dir {
-		return checkResult{name, statusOK, dir + " (made when first needed)", ""}
+		return checkResult{name, statusOK, dir + " (created on first use)", ""}
 	}
 	return checkResult{name, statusOK, dir, ""}
 }
 
-// nearestDir returns dir, or the nearest folder above it that exists.
+// nearestDir returns dir, or its nearest parent that exists.
 func nearestDir(dir string) (string, fs.FileInfo, error) {
 	for {
 		info, err := os.Stat(dir)
@@ -111,19 +109,19 @@ func nearestDir(dir string) (string, fs.FileInfo, error) {
 	}
 }
 
-// checkClock compares the clock with what cannot lie in the future: signatures
-// carry times, and a clock that is far off makes good ones look bad.
+// checkClock compares the clock with the time of the installation. Signatures
+// contain times, so a wrong clock makes valid signatures invalid.
 func checkClock(_ context.Context, c *cli.Call) []checkResult {
 	now := c.Now().UTC()
 	detail := now.Format(time.RFC3339)
 	if floor := clockFloor(c.Self); now.Before(floor) {
-		return []checkResult{{"clock", statusFail, fmt.Sprintf("%s is before this rye was installed (%s)", detail, floor.Format(time.RFC3339)), "set the clock"}}
+		return []checkResult{{"clock", statusFail, fmt.Sprintf("%s is before the time when this rye was installed (%s)", detail, floor.Format(time.RFC3339)), "set the clock"}}
 	}
 	return []checkResult{{"clock", statusOK, detail, ""}}
 }
 
-// clockFloor is a time that has certainly passed: that of the executable less
-// a day, or the zero time when it cannot be known.
+// clockFloor returns a time that has certainly passed: one day before the
+// executable's modification time, or the zero time if that is unknown.
 func clockFloor(self string) time.Time {
 	info, err := os.Stat(self)
 	if err != nil {

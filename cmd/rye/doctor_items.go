@@ -10,11 +10,11 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// checkChains walks the chain of every tool of the system space, as a run would,
-// and tells how often metadata came from the cache.
+// checkChains verifies the chain of every tool of the system space as a run does,
+// and reports the hits of the metadata cache.
 func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 	fail := func(err error) []checkResult {
-		return []checkResult{{"system tools", statusFail, err.Error(), "install a released rye, or mend what RYE_SYSTEM_SPACE names"}}
+		return []checkResult{{"system tools", statusFail, err.Error(), "install a released rye, or correct RYE_SYSTEM_SPACE"}}
 	}
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
@@ -44,6 +44,6 @@ func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 	hits, misses := h.Resolver.CacheStats()
 	return []checkResult{
 		{"system tools", statusOK, fmt.Sprintf("%s from tool to primitive, every element verified", plural(chains, "chain")), ""},
-		{"metadata cache", statusOK, fmt.Sprintf("%d hits, %d misses in this call", hits, misses), ""},
+		{"metadata cache", statusOK, fmt.Sprintf("%d hits, %d misses in this run", hits, misses), ""},
 	}
 }

@@ -3,14 +3,13 @@ package main
 import (
 	"context"
 
-	"github.com/ryeos/rye/primary/agent"
-
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/primary/agent"
 )
 
-// checkAgentKeys tells whether a command that an agent runs could sign in the
-// user's name.
+// checkAgentKeys reports whether a command that an agent runs can sign with a key
+// of the user.
 func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	const name = "keys and agents"
 	open := ""
@@ -23,9 +22,9 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	}
 	switch {
 	case err != nil:
-		return []checkResult{{name, statusWarn, "what agents may do cannot be read: " + err.Error(), "mend what it names"}}
+		return []checkResult{{name, statusWarn, "the permissions of agents cannot be read: " + err.Error(), "correct the file"}}
 	case open == "":
-		return []checkResult{{name, statusOK, "no command of an agent finds a key of yours unencrypted", ""}}
+		return []checkResult{{name, statusOK, "agents cannot read an unencrypted key of yours", ""}}
 	}
 	return []checkResult{{name, statusWarn, project.OpenKey(open), project.OpenKeyFix}}
 }

@@ -21,31 +21,31 @@ func tourCommand() *cli.Command {
 	var keep bool
 	return &cli.Command{
 		Name: "tour", Group: "About rye",
-		Usage: "see rye work, in a scratch folder that is removed again",
-		Long: `Makes a key and a project, writes and signs a tool, verifies and runs it, then
-shows attacks being refused. Every line below a $ is the real output of the
-real command; nothing outside the scratch folder is read or written.`,
-		Examples: []string{"rye tour", "rye tour --keep  # leaves the folder for a look"},
+		Usage: "watch rye work in a temporary directory",
+		Long: `Creates a key and a project in a scratch directory, signs, verifies and runs a tool,
+then shows how rye refuses attacks. The tour runs the real commands and prints their
+output. It reads and writes no other project and no key of yours.`,
+		Examples: []string{"rye tour", "rye tour --keep  # keep the directory to inspect it"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
 		Flags:    []cli.Flag{cli.Bool(&keep, "keep", "keep the scratch directory")},
 		Run:      func(ctx context.Context, c *cli.Call) error { return runTour(ctx, c, keep) },
 	}
 }
 
-// tour is one walk through the commands.
+// tour is one run of rye tour.
 type tour struct {
 	c       *cli.Call
-	dir     string // scratch folder
+	dir     string // the scratch directory
 	project string
-	tool    string // file of the tool, below the project
-	who     string // whose commands run: "" is you
+	tool    string // the tool's file, relative to the project
+	who     string // the person whose commands run; "" is the user
 	Steps   []tourStep
 }
 
-// tourStep is one command of the tour and what it did.
+// tourStep is one command of the tour and its result.
 type tourStep struct {
 	Say     string `json:"say,omitempty"`
-	Who     string `json:"who,omitempty"` // "" is you
+	Who     string `json:"who,omitempty"` // "" is the user
 	Command string `json:"command"`
 	Exit    int    `json:"exit"`
 	Output  string `json:"output"`
@@ -54,30 +54,31 @@ type tourStep struct {
 func runTour(ctx context.Context, c *cli.Call, keep bool) error {
 	dir, err := os.MkdirTemp("", "rye-tour-")
 	if err != nil {
-		return diag.New(diag.FileSystemError, "making the scratch folder: %w", err)
+		return diag.New(diag.FileSystemError, "creating the scratch directory: %w", err)
 	}
-	// The path of the folder shows in output: links on the way to it (macOS)
-	// would make two spellings of one place.
+	// Output contains the directory's path. If the path contained a symbolic link
+	// (macOS), commands would print two forms of it.
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
 	t := &tour{c: c, dir: dir, project: filepath.Join(dir, "hello-project")}
-	walked := t.walk(ctx)
+	walkErr := t.walk(ctx)
 	if keep {
-		c.UI.Note("The scratch folder is %s", dir)
-	} else if err := removeAll(dir); err != nil && walked == nil {
-		walked = diag.New(diag.FileSystemError, "cleaning up: %w", err)
+		c.UI.Note("the scratch directory is %s", dir)
+	} else if err := removeAll(dir); err != nil && walkErr == nil {
+		walkErr = diag.New(diag.FileSystemError, "removing the scratch directory: %w", err)
 	}
-	if walked != nil {
-		return walked
+	if walkErr != nil {
+		return walkErr
 	}
 	return c.UI.Show(map[string]any{"steps": t.Steps}, func() {
-		c.UI.Out("%s", c.UI.Style(cli.Bold, "That was the tour. The scratch folder is gone."))
-		c.UI.Out("In a project of your own: rye key new, rye init, rye new tool demo/hello, rye verify.")
+		c.UI.Out("%s", c.UI.Style(cli.Bold, "End of the tour."))
+		c.UI.Out("Next, in your own project: rye key new, rye init, rye new tool demo/hello, rye verify.")
 	})
 }
 
-// removeAll removes a folder that holds read-only folders of the cache.
+// removeAll removes a directory. It makes directories writable first, because those
+// of the cache are read-only.
 func removeAll(dir string) error {
 	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
@@ -90,7 +91,7 @@ func removeAll(dir string) error {
 
 func (t *tour) walk(ctx context.Context) error {
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
-		return diag.New(diag.FileSystemError, "making the scratch project: %w", err)
+		return diag.New(diag.FileSystemError, "creating the scratch project: %w", err)
 	}
 	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.agent, t.team, t.packages}
 	for _, step := range steps {
@@ -103,8 +104,8 @@ func (t *tour) walk(ctx context.Context) error {
 
 func (t *tour) start(ctx context.Context) error {
 	return errors.Join(
-		t.rye(ctx, 0, "A key of your own. A real one has a passphrase.", "key", "new", "--owner", "you", "--no-passphrase"),
-		t.rye(ctx, 0, "A project.", "init"),
+		t.rye(ctx, 0, "Create a key. Outside of a tour, give it a passphrase.", "key", "new", "--owner", "you", "--no-passphrase"),
+		t.rye(ctx, 0, "Create a project.", "init"),
 	)
 }
 
@@ -114,26 +115,26 @@ func (t *tour) author(ctx context.Context) error {
 	if err := t.write(t.tool, text); err != nil {
 		return err
 	}
-	t.say("A tool: a script whose header says what runs it. (" + filepath.ToSlash(t.tool) + ")")
+	t.say("Write a tool: a script whose header names its runtime. (" + filepath.ToSlash(t.tool) + ")")
 	for line := range strings.Lines(text) {
 		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
 	}
 	t.c.UI.Out("")
 	return errors.Join(
-		t.rye(ctx, cli.ExitStatus(diag.Unsigned), "Nobody vouches for it yet, so it does not run.", "run", "tool", "demo/hello"),
-		t.rye(ctx, 0, "You read it and sign it.", "sign", "tool:demo/hello"),
+		t.rye(ctx, cli.ExitStatus(diag.Unsigned), "No trusted key has signed it yet, so rye does not run it.", "run", "tool", "demo/hello"),
+		t.rye(ctx, 0, "Read it and sign it.", "sign", "tool:demo/hello"),
 	)
 }
 
 func (t *tour) use(ctx context.Context) error {
 	return errors.Join(
-		t.rye(ctx, 0, "Everything in the project is verified, as CI would do it.", "verify"),
-		t.rye(ctx, 0, "It runs. What runs are the bytes that were verified.", "run", "tool", "demo/hello", "name=world"),
-		t.rye(ctx, 0, "The chain: tool, runtime, primitive, each signed.", "chain", "tool:demo/hello"),
+		t.rye(ctx, 0, "Verify everything in the project, as CI does.", "verify"),
+		t.rye(ctx, 0, "Run it. rye runs exactly the bytes that it verified.", "run", "tool", "demo/hello", "name=world"),
+		t.rye(ctx, 0, "Show its chain: tool, runtime and primitive, each signed.", "chain", "tool:demo/hello"),
 	)
 }
 
-// tamper flips one byte and puts it back.
+// tamper changes one byte of the tool and restores it.
 func (t *tour) tamper(ctx context.Context) error {
 	file := filepath.Join(t.project, t.tool)
 	good, err := os.ReadFile(file)
@@ -143,15 +144,15 @@ func (t *tour) tamper(ctx context.Context) error {
 	if err := t.write(t.tool, strings.Replace(string(good), "hello", "hellO", 1)); err != nil {
 		return err
 	}
-	t.say("Somebody flips one byte: hello becomes hellO.")
+	t.say("An attacker changes one byte: hello becomes hellO.")
 	err = errors.Join(
-		t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "It does not run any more.", "run", "tool", "demo/hello", "name=world"),
-		t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "CI sees it, too.", "verify"),
+		t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "rye refuses to run it.", "run", "tool", "demo/hello", "name=world"),
+		t.rye(ctx, cli.ExitStatus(diag.HashMismatch), "CI fails as well.", "verify"),
 	)
 	return errors.Join(err, t.write(t.tool, string(good)))
 }
 
-// impersonate copies the signed tool under another id.
+// impersonate copies the signed tool to another id.
 func (t *tour) impersonate(ctx context.Context) error {
 	good, err := os.ReadFile(filepath.Join(t.project, t.tool))
 	if err != nil {
@@ -161,46 +162,46 @@ func (t *tour) impersonate(ctx context.Context) error {
 	if err := t.write(copied, string(good)); err != nil {
 		return err
 	}
-	t.say("The byte is back. Somebody copies the signed tool to the id demo/deploy.")
-	return t.rye(ctx, cli.ExitStatus(diag.SigInvalid), "A signature is for one id: it is no passport for another.", "run", "tool", "demo/deploy")
+	t.say("The byte is restored. An attacker copies the signed tool to the id demo/deploy.")
+	return t.rye(ctx, cli.ExitStatus(diag.SigInvalid), "A signature is valid for one id only.", "run", "tool", "demo/deploy")
 }
 
 func (t *tour) next(ctx context.Context) error {
 	return errors.Join(
-		t.rye(ctx, 0, "What would be needed for it to run?", "trust", "explain", "tool:demo/deploy"),
-		t.rye(ctx, 0, "If you wanted that tool under that id, you would read it and sign it yourself.", "sign", "tool:demo/deploy"),
-		t.rye(ctx, 0, "All is well again.", "verify"),
+		t.rye(ctx, 0, "Show why it does not run.", "trust", "explain", "tool:demo/deploy"),
+		t.rye(ctx, 0, "If you want the tool under that id, read it and sign it.", "sign", "tool:demo/deploy"),
+		t.rye(ctx, 0, "Everything verifies again.", "verify"),
 	)
 }
 
-// team lets a second person in, and out again.
+// team grants a second person trust, and then revokes her key.
 func (t *tour) team(ctx context.Context) error {
 	_, text := tourTool()
 	rel := filepath.Join(filepath.Dir(t.tool), "report"+filepath.Ext(t.tool))
 	if err := t.write(rel, text); err != nil {
 		return err
 	}
-	t.say("Ada joins the project. She has a machine and a key of her own, and writes the tool demo/report.")
+	t.say("Ada joins the project. On her own machine she writes the tool demo/report.")
 	err := t.as("ada", func() error {
 		return errors.Join(
-			t.rye(ctx, 0, "Her key.", "key", "new", "--owner", "ada", "--no-passphrase", "--quiet"),
+			t.rye(ctx, 0, "She creates a key.", "key", "new", "--owner", "ada", "--no-passphrase", "--quiet"),
 			t.rye(ctx, 0, "She signs her tool.", "sign", "tool:demo/report"),
-			t.rye(ctx, 0, "She gives you the document of her key. It holds no secret.", "key", "export", ">", "ada.toml"),
+			t.rye(ctx, 0, "She exports the document of her key, which contains no secret.", "key", "export", ">", "ada.toml"),
 		)
 	})
 	return errors.Join(err,
-		t.rye(ctx, cli.ExitStatus(diag.KeyUnknown), "A signature of a stranger counts for nothing.", "run", "tool", "demo/report", "name=team"),
-		t.rye(ctx, 0, "You trust her, for tools below demo/ and for no more.", "trust", "add", "ada.toml", "--kinds", "tool", "--namespaces", "demo/**"),
-		t.rye(ctx, 0, "Now it runs.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, cli.ExitStatus(diag.KeyUnknown), "Your rye does not trust her key yet.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, 0, "Trust her key for tools below demo/ only.", "trust", "add", "ada.toml", "--kinds", "tool", "--namespaces", "demo/**"),
+		t.rye(ctx, 0, "Now her tool runs.", "run", "tool", "demo/report", "name=team"),
 		t.as("ada", func() error {
-			return t.rye(ctx, 0, "Her laptop is stolen. She says so in the project.", "key", "revoke", "--reason", "compromised", "--in-project")
+			return t.rye(ctx, 0, "Her laptop is stolen. She revokes her key in the project.", "key", "revoke", "--reason", "compromised", "--in-project")
 		}),
-		t.rye(ctx, cli.ExitStatus(diag.Revoked), "From that commit on her signatures count nowhere.", "run", "tool", "demo/report", "name=team"),
+		t.rye(ctx, cli.ExitStatus(diag.Revoked), "With that commit, her signatures are not trusted in any copy of the project.", "run", "tool", "demo/report", "name=team"),
 	)
 }
 
-// packages locks a bundle from a git repository, and sees its tag move. A
-// machine without git does without.
+// packages locks a bundle of a git repository and then moves the bundle's tag. It
+// is skipped if git is not installed.
 func (t *tour) packages(ctx context.Context) error {
 	git, err := exec.LookPath("git")
 	if err != nil || runtime.GOOS == "windows" {
@@ -208,10 +209,10 @@ func (t *tour) packages(ctx context.Context) error {
 	}
 	app, bundle := t.project, filepath.Join(t.dir, "acme-tools")
 	remote := "file://" + filepath.ToSlash(bundle)
-	t.say("A publisher keeps a bundle of signed items in a git repository, here in another folder.")
+	t.say("A publisher keeps a bundle of signed items in a git repository, here in another directory.")
 	err = t.in(bundle, func() error {
 		return errors.Join(
-			t.rye(ctx, 0, "A project, a tool, and a manifest that lists every file.", "init"),
+			t.rye(ctx, 0, "Create a project, a tool, and a signed manifest that lists every file.", "init"),
 			t.publish(ctx),
 			t.rye(ctx, 0, "", "bundle", "create", "acme-tools", "--version", "1.0.0"),
 			t.git(ctx, git, "init", "--quiet", "--initial-branch=main"), t.git(ctx, git, "add", "--all"),
@@ -223,10 +224,10 @@ func (t *tour) packages(ctx context.Context) error {
 	}
 	t.project = app
 	err = errors.Join(
-		t.rye(ctx, 0, "Your project takes it in: fetched, verified, installed and locked.", "add", remote),
-		t.rye(ctx, 0, "Its tool runs as the lock pins it.", "run", "tool", "acme/greet", "name=bundle"),
-		t.rye(ctx, 0, "You lock your own tools, too. The one of the stolen key stays out.", "lock"),
-		t.rye(ctx, 0, "CI asks whether the lock is what rye.yaml asks for.", "lock", "--check"),
+		t.rye(ctx, 0, "Add it to your project: rye fetches, verifies, installs and locks it.", "add", remote),
+		t.rye(ctx, 0, "Run its tool, exactly as locked.", "run", "tool", "acme/greet", "name=bundle"),
+		t.rye(ctx, 0, "Lock your own tools. The tool of the stolen key is not locked.", "lock"),
+		t.rye(ctx, 0, "CI checks that the lock matches rye.yaml.", "lock", "--check"),
 	)
 	if err != nil {
 		return err
@@ -234,7 +235,7 @@ func (t *tour) packages(ctx context.Context) error {
 	err = t.in(bundle, func() error {
 		return errors.Join(t.git(ctx, git, "commit", "--quiet", "--allow-empty", "--message=two"), t.git(ctx, git, "tag", "--force", "v1.0.0"))
 	})
-	return errors.Join(err, t.rye(ctx, cli.ExitStatus(diag.TagMoved), "Upstream, the tag v1.0.0 is moved to another commit. What you locked goes on working; nothing new comes in.", "lock"))
+	return errors.Join(err, t.rye(ctx, cli.ExitStatus(diag.TagMoved), "Upstream, the tag v1.0.0 is moved to another commit. rye keeps the locked files and refuses the new ones.", "lock"))
 }
 
 // publish writes and signs the tool of the bundle.
@@ -245,17 +246,17 @@ func (t *tour) publish(ctx context.Context) error {
 		t.rye(ctx, 0, "", "sign", "tool:acme/greet"))
 }
 
-// in runs f in another folder.
+// in runs f in another directory.
 func (t *tour) in(dir string, f func() error) error {
 	was := t.project
 	defer func() { t.project = was }()
 	if t.project = dir; os.MkdirAll(dir, 0o755) != nil {
-		return diag.New(diag.FileSystemError, "making %s", dir)
+		return diag.New(diag.FileSystemError, "creating %s", dir)
 	}
 	return f()
 }
 
-// git runs one command of git, with nobody's configuration, and shows it.
+// git runs one git command without the user's configuration, and shows it.
 func (t *tour) git(ctx context.Context, git string, args ...string) error {
 	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "$ git "+strings.Join(args, " ")))
 	cmd := exec.CommandContext(ctx, git, args...)
@@ -271,15 +272,15 @@ func (t *tour) git(ctx context.Context, git string, args ...string) error {
 	return nil
 }
 
-// as runs f with the home of another person.
+// as runs f with the home directory of another person.
 func (t *tour) as(who string, f func() error) error {
 	t.who = who
 	defer func() { t.who = "" }()
 	return f()
 }
 
-// tourTool returns a tool for the shell that most machines have, or one that
-// needs no interpreter.
+// tourTool returns a tool for bash, or one without an interpreter if bash is not
+// installed.
 func tourTool() (name, text string) {
 	if _, err := exec.LookPath("bash"); err == nil {
 		b, _ := templates.ReadFile("templates/tool.sh")
@@ -307,11 +308,11 @@ func (t *tour) write(rel, text string) error {
 
 func (t *tour) say(text string) { t.c.UI.Out("%s", t.c.UI.Style(cli.Bold, "# "+text)) }
 
-// rye runs one real command, shows it, and fails when its exit status is not
-// the one the tour promises.
+// rye runs one command and shows it. It returns an error if the exit status is not
+// want.
 func (t *tour) rye(ctx context.Context, want int, say string, args ...string) error {
 	if t.c.Self == "" {
-		return diag.New(diag.FileSystemError, "starting the tour: this program does not know its own path")
+		return diag.New(diag.FileSystemError, "starting the tour: the path of this program is unknown")
 	}
 	args, file := redirected(args)
 	cmd := exec.CommandContext(ctx, t.c.Self, args...)
@@ -333,12 +334,12 @@ func (t *tour) rye(ctx context.Context, want int, say string, args ...string) er
 	t.Steps = append(t.Steps, step)
 	t.show(step)
 	if step.Exit != want {
-		return diag.New(diag.ExecutionFailed, "touring: %s ended with status %d, but %d was promised", step.Command, step.Exit, want)
+		return diag.New(diag.ExecutionFailed, "touring: %s ended with status %d instead of %d", step.Command, step.Exit, want)
 	}
 	return nil
 }
 
-// redirected splits a redirection off the end of a command.
+// redirected separates "> FILE" from the end of a command.
 func redirected(args []string) (rest []string, file string) {
 	if n := len(args); n > 2 && args[n-2] == ">" {
 		return args[:n-2], args[n-1]
@@ -361,8 +362,8 @@ func (t *tour) show(s tourStep) {
 	ui.Out("")
 }
 
-// env gives the commands a home of their own and nothing of the caller's keys
-// or agent.
+// env returns the environment of the commands: a home in the scratch directory, and
+// no key or key agent of the user.
 func (t *tour) env() []string {
 	home := filepath.Join(t.dir, "home"+t.who)
 	env := []string{"HOME=" + home, "USERPROFILE=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"),

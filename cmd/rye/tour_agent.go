@@ -10,10 +10,10 @@ import (
 	"github.com/ryeos/rye/internal/mcpclient"
 )
 
-// agent starts the server and is its client: it finds, reads and runs the tool,
-// and fails to sign another.
+// agent starts the server and calls it as an agent does: it finds and runs the
+// tool, and its request to sign is refused.
 func (t *tour) agent(ctx context.Context) error {
-	t.say("An agent: it starts rye serve and calls its four tools by the Model Context Protocol.")
+	t.say("An agent starts rye serve and calls its tools over the Model Context Protocol (MCP).")
 	t.c.UI.Out("%s", t.c.UI.Style(cli.Cyan, "agent$ rye serve"))
 	server := &mcpclient.Server{Name: "rye", Transport: mcpclient.Stdio, Command: t.c.Self, Args: []string{"serve"}, Timeout: mcpclient.DefaultTimeout}
 	s, err := mcpclient.Connect(ctx, mcpclient.Options{Version: cli.ReadVersion().Version, Dir: t.project, Env: t.env()}, server)
@@ -38,10 +38,10 @@ func (t *tour) agent(ctx context.Context) error {
 	return nil
 }
 
-// call makes one call and shows it, and fails when it does not end as the tour
-// promises.
+// call makes one call and shows it. It returns an error unless the call fails
+// exactly if fail is set.
 func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args map[string]any, fail bool) error {
-	asked, err := jsonx.Marshal(args)
+	arguments, err := jsonx.Marshal(args)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args
 	if err != nil {
 		return err
 	}
-	step := tourStep{Who: "agent", Command: tool + " " + string(asked), Output: said(res)}
+	step := tourStep{Who: "agent", Command: tool + " " + string(arguments), Output: firstText(res)}
 	if res.IsError {
 		step.Exit = cli.ExitStatus(diag.ExecutionFailed)
 	}
@@ -63,8 +63,8 @@ func (t *tour) call(ctx context.Context, s *mcpclient.Session, tool string, args
 	return nil
 }
 
-// said returns the first text of a result.
-func said(r *mcpclient.Result) string {
+// firstText returns the first text of a result.
+func firstText(r *mcpclient.Result) string {
 	for _, c := range r.Content {
 		if m, ok := c.(map[string]any); ok {
 			text, _ := m["text"].(string)
