@@ -48,7 +48,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if err := e.settings(ctx, p, cfg, env); err != nil {
 		return err
 	}
-	// Last of the checks: p.Beside is complete only now.
+	// Last of the checks: p.Deps is complete only now.
 	if err := e.mayPass(p, p.Deps...); err != nil {
 		return err
 	}

@@ -308,14 +308,16 @@ func keyExportCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			for _, d := range h.Trust.Documents(fp) {
-				b, err := os.ReadFile(d.Path)
-				if err != nil {
-					return diag.New(diag.FileSystemError, "reading the trust document: %w", err)
-				}
-				return c.UI.Show(map[string]any{"name": filepath.Base(d.Path), "document": string(b)}, func() { c.UI.Text(string(b)) })
+			documents := h.Trust.Documents(fp)
+			if len(documents) == 0 {
+				return diag.New(diag.KeyUnknown, "exporting key %s: it has no trust document", fp.Short())
 			}
-			return diag.New(diag.KeyUnknown, "exporting key %s: it has no trust document", fp.Short())
+			d := documents[0]
+			b, err := os.ReadFile(d.Path)
+			if err != nil {
+				return diag.New(diag.FileSystemError, "reading the trust document: %w", err)
+			}
+			return c.UI.Show(map[string]any{"name": filepath.Base(d.Path), "document": string(b)}, func() { c.UI.Text(string(b)) })
 		},
 	}
 }

@@ -100,15 +100,16 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) err
 // copyAnchor copies the signer's own document into the directory, so that a machine
 // that has only its fingerprint finds the document.
 func copyAnchor(h *project.Project, dir string, signer sign.Signer) error {
-	for _, d := range h.Trust.Documents(sign.FingerprintOf(signer.Public())) {
-		b, err := os.ReadFile(d.Path)
-		if err != nil {
-			return diag.New(diag.FileSystemError, "reading trust document: %w", err)
-		}
-		_, err = trust.AddToProject(dir, d.Name(), b)
-		return err
+	documents := h.Trust.Documents(sign.FingerprintOf(signer.Public()))
+	if len(documents) == 0 {
+		return nil
 	}
-	return nil
+	b, err := os.ReadFile(documents[0].Path)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
+	}
+	_, err = trust.AddToProject(dir, documents[0].Name(), b)
+	return err
 }
 
 // mustAnchor returns an error if the key lacks a use: its document would have no

@@ -175,7 +175,7 @@ func verified(c *cli.Call, r *verify.Report) error {
 	return c.UI.Report(err, r, r.Findings, human)
 }
 
-// walkSummary counts files by verdict and says whether all is well.
+// walkSummary counts files by verdict and states whether there are problems.
 func walkSummary(r *verify.Report) string {
 	errs, warns := 0, 0
 	for _, f := range r.Findings {

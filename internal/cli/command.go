@@ -127,13 +127,6 @@ func newCall(w *World, u *UI, l *line) (*Call, error) {
 	return c, nil
 }
 
-// at returns the same call for another project, as --project DIR would.
-func (c *Call) at(dir string) *Call {
-	other := *c
-	other.Base, other.Named = dir, dir
-	return &other
-}
-
 // OnClose has f called when the command ends.
 func (c *Call) OnClose(f func()) { c.closers = append(c.closers, f) }
 

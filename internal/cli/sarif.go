@@ -92,8 +92,8 @@ func newSARIF(fs []diag.Finding, locate func(string) (string, bool)) sarifLog {
 	return sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
 		Version: "2.1.0",
-		// Columns count bytes. After letters other than ASCII, a reader that
-		// counts characters shows them too far right.
+		// Columns are numbers of bytes. After letters other than ASCII, readers
+		// that expect characters show them too far right.
 		Runs: []sarifRun{{Tool: sarifTool{driver}, ColumnKind: "unicodeCodePoints", Results: results}},
 	}
 }

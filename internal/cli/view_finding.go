@@ -47,7 +47,7 @@ func (u *UI) hints(fs []diag.Finding) {
 func named(hint, path string) string {
 	words := strings.Split(hint, " ")
 	for i, w := range words {
-		bare := strings.TrimRight(w, ";,.")
+		bare := strings.TrimRight(w, "`;,.")
 		if bare == "REF" || bare == "PATH" {
 			words[i] = path + w[len(bare):]
 		}
