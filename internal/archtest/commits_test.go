@@ -10,16 +10,6 @@ import (
 // baseline is the commit from which on the rules for commits apply.
 const baseline = "0eb789b"
 
-// earlier are the subjects of commits that are older than this test.
-func earlier() map[string]bool {
-	return set(
-		"packages/source: plain words in tests and test helpers",
-		"all: list x/sync as a direct dependency",
-		"scripts: expect the hint that names the item",
-		"lock: test .GIT in ids, tags like pseudo-versions, compatibility ideographs",
-	)
-}
-
 // maxSubject is the maximum length of a commit's subject in characters.
 const maxSubject = 72
 
@@ -45,9 +35,6 @@ func commitProblems(message string) []string {
 	}
 	name, message, _ := strings.Cut(message, "\n")
 	subject, body, _ := strings.Cut(message, "\n")
-	if earlier()[subject] {
-		return nil
-	}
 	var out []string
 	if n := len([]rune(subject)); n > maxSubject {
 		out = append(out, fmt.Sprintf("commit %s: the subject has %d characters, more than %d: %s", name, n, maxSubject, subject))
