@@ -72,7 +72,13 @@ func (c Change) String() string {
 	for i, f := range c.Fields {
 		names[i] = f.Name
 	}
-	return name + " changed: " + strings.Join(names, ", ")
+	switch {
+	case c.Kind != "head":
+		return name + " changed: " + strings.Join(names, ", ")
+	case len(names) == 1 && names[0] == "system":
+		return "built-in items changed"
+	}
+	return "settings changed: " + strings.Join(names, ", ")
 }
 
 // Compare returns the differences between two locks, entry by entry: the head,

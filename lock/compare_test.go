@@ -33,7 +33,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range changes {
 		lines = append(lines, c.String())
 	}
-	want := []string{"head changed: system", "bundle github.com/acme/core-bundle v1.8.2 -> v1.9.0",
+	want := []string{"built-in items changed", "bundle github.com/acme/core-bundle v1.8.2 -> v1.9.0",
 		"bundle github.com/lab/experiments v0.0.0-20260214002754-3f2c9d1e0a6b removed", "bundle github.com/new/x v0.1.0 added",
 		"member ./bundles/own tools changed: manifest", "item tool:triage/label removed"}
 	if !slices.Equal(lines, want) {

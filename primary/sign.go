@@ -100,7 +100,7 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 	}
 	if it.Ref.IsZero() {
 		rep := SignReport{Path: it.Path(), Status: Refused}
-		why := diag.Errorf(diag.Usage, 0, 0, "%s is not an item: its name or ending is outside the grammar of ids", it.Path())
+		why := diag.Errorf(diag.Usage, 0, 0, "%s is not an item: ids are letters, digits, - and _, with the ending of their kind", it.Path())
 		if f.walked {
 			rep.Status = Skipped
 			why.Severity = diag.SeverityWarning
