@@ -112,8 +112,8 @@ func TestRefreshLock(t *testing.T) {
 		l := &lock.Lock{System: sys, Items: items}
 		c.change(h, l)
 		before := string(l.Render())
-		house := lockVerbs(h)
-		changed, fs, err := house.RefreshLock(t.Context(), l, c.system, c.signed)
+		verbs := lockVerbs(h)
+		changed, fs, err := verbs.RefreshLock(t.Context(), l, c.system, c.signed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func TestRefreshLock(t *testing.T) {
 		if c.refused == "" && len(fs) > 0 || c.refused != "" && (len(fs) != 1 || !strings.Contains(fs[0].Message, c.refused)) {
 			t.Errorf("%s: %v, want %q", name, fs, c.refused)
 		}
-		if got := matching(t, house, l, c.system); got != c.good {
+		if got := matching(t, verbs, l, c.system); got != c.good {
 			t.Errorf("%s: %q match, want %q", name, got, c.good)
 		}
 	}

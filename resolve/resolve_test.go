@@ -217,7 +217,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-func TestEmptyHouse(t *testing.T) {
+func TestEmptyProject(t *testing.T) {
 	r := resolve.New(resolve.Params{})
 	_, err := r.Find(t.Context(), tool("a"))
 	if err == nil || !strings.Contains(err.Error(), "not found in any space") {

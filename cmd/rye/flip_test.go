@@ -117,8 +117,8 @@ func refusal(err error) bool {
 	return false
 }
 
-// house is what rye run works with, over the lab's own key.
-func (f *flipper) house() *primary.Verbs {
+// verbs are what rye run works with, over the lab's own key.
+func (f *flipper) verbs() *primary.Verbs {
 	f.t.Helper()
 	store, bad := trust.Load(trust.Params{
 		UserDir: filepath.Join(f.home, "config", "rye", "trust"), Anchors: project.CompiledAnchors(), Floor: cli.BuildTime(),
@@ -150,7 +150,7 @@ func (n tally) check(t *testing.T, flips int64) {
 // that a program would be given, and reads it: always the signed bytes.
 func TestV40Plan(t *testing.T) {
 	f := newFlipper(t)
-	h := f.house()
+	h := f.verbs()
 	call := primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/flip"}, DryRun: true}
 	var n tally
 	for range rounds(10_000) {
@@ -179,7 +179,7 @@ func TestV40Plan(t *testing.T) {
 // the program: it prints what A prints, or nothing runs.
 func TestV40Process(t *testing.T) {
 	f := newFlipper(t)
-	h := f.house()
+	h := f.verbs()
 	var n tally
 	for range rounds(500) {
 		run, err := h.Tool(t.Context(), primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/flip"}})

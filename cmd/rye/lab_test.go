@@ -16,7 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 )
 
-// lab is a house and a project for tests that start rye as processes of its
+// lab is a home and a project for tests that start rye as processes of its
 // own and disturb them.
 type lab struct {
 	t    testing.TB

@@ -64,7 +64,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptHome gives each script a house of its own, so that no file of the
+// scriptHome gives each script a home of its own, so that no file of the
 // person who runs the tests is read or written.
 func scriptHome(env *testscript.Env) error {
 	home := filepath.Join(env.WorkDir, ".home")

@@ -16,17 +16,17 @@ import (
 	"github.com/ryeos/rye/stdlib"
 )
 
-// childHouse is the variable with the directory that a child process searches.
-const childHouse = "RYE_SEARCH_TEST_HOUSE"
+// childProject is the variable with the directory that a child process searches.
+const childProject = "RYE_SEARCH_TEST_PROJECT"
 
 // TestChild is the program of the processes that TestKilled starts. They search
 // until they are killed.
 func TestChild(t *testing.T) {
-	dir := os.Getenv(childHouse)
+	dir := os.Getenv(childProject)
 	if dir == "" {
 		t.Skip("only in a child process")
 	}
-	k := houseAt(t, dir)
+	k := projectAt(t, dir)
 	for n := 0; ; n++ {
 		x := k.index(false)
 		for range 1 + n%3 {
@@ -46,8 +46,8 @@ func TestChild(t *testing.T) {
 // stable is the number of items that no edit touches.
 const stable = 60
 
-// houseAt returns the kit of a project that another process created.
-func houseAt(t testing.TB, dir string) *kit {
+// projectAt returns the kit of a project that another process created.
+func projectAt(t testing.TB, dir string) *kit {
 	h := &testkit.Workspace{T: t, Now: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Dir: dir, Project: filepath.Join(dir, "project"),
 		User: filepath.Join(dir, "user"), Trust: filepath.Join(dir, "trust"), Cache: filepath.Join(dir, "cache"), Key: testkit.Key(42), System: stdlib.FS()}
 	return &kit{h, Params{CacheDir: h.Cache, Now: time.Now}}
@@ -117,7 +117,7 @@ type child struct {
 func startChild(t *testing.T, self, dir string) *child {
 	t.Helper()
 	c := &child{exec.Command(self, "-test.run=^TestChild$", "-test.timeout=5m"), &strings.Builder{}}
-	c.cmd.Env = append(os.Environ(), childHouse+"="+dir)
+	c.cmd.Env = append(os.Environ(), childProject+"="+dir)
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -79,8 +79,8 @@ func knowledge(title, tags, body string) string {
 	return fmt.Sprintf("---\ntitle: %s\nversion: 1.0.0\ntags: [%s]\n---\n\n%s\n", title, tags, body)
 }
 
-// smallHouse has a few items and no system space but what reads them.
-func smallHouse(t testing.TB) *kit {
+// smallProject has a few items and no system space but what reads them.
+func smallProject(t testing.TB) *kit {
 	k := newKit(t)
 	k.Put(k.Project, "tools/web/scrape_page.yaml", tool("Fetch a page and keep its text.", "tags: [http, crawl]\n"))
 	k.Put(k.Project, "directives/web/survey.md", directive("survey", "Survey the web", "Look at many sites.", "Fetch each page twice. Then write a report about the sites."))
@@ -101,7 +101,7 @@ const here = " NOT space:system"
 
 func TestGrammar(t *testing.T) {
 	t.Parallel()
-	k := smallHouse(t)
+	k := smallProject(t)
 	for text, want := range map[string][]string{
 		"page":                                {scrape, survey, etiquette},
 		"page fetch":                          {scrape, survey},
@@ -186,7 +186,7 @@ func (k *kit) signer() string { return sign.FingerprintOf(k.Key.Public()).String
 
 func TestEverything(t *testing.T) {
 	t.Parallel()
-	k := smallHouse(t)
+	k := smallProject(t)
 	all := k.search(Query{Limit: MaxLimit})
 	if all.Total != len(all.Hits) || all.Total < 30 || all.NextOffset != 0 {
 		t.Fatalf("%d of %d, next %d", len(all.Hits), all.Total, all.NextOffset)
@@ -218,7 +218,7 @@ func TestEverything(t *testing.T) {
 
 func TestScope(t *testing.T) {
 	t.Parallel()
-	k := smallHouse(t)
+	k := smallProject(t)
 	for scope, want := range map[string]int{
 		"": 4, "all": 4, "*": 4, "tool": 2, "tool.*": 2, "directive": 1, "tool.web": 1, "tool.web.*": 1, "tool.web.scrape_page": 1, "tool.we": 0,
 		"rye.search.tool.*": 2, "rye.search.*": 4, "rye.search.tool.notes.*": 1, "rye.execute.all": 4, "all.web.*": 3, "tool/web": 1, "tool:web/*": 1, "knowledge.web.x": 0,
@@ -334,7 +334,7 @@ func TestTrustOfHits(t *testing.T) {
 
 func TestRelaxed(t *testing.T) {
 	t.Parallel()
-	k := smallHouse(t)
+	k := smallProject(t)
 	for _, c := range []struct {
 		text        string
 		relaxed     Relaxed

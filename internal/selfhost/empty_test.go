@@ -40,7 +40,7 @@ func notFound(t *testing.T, verb string, err error) {
 
 // T1: without a system bundle every verb fails, also for items that the project
 // holds and signed: nothing in the program steps in.
-func TestEmptyHouse(t *testing.T) {
+func TestEmptyProgram(t *testing.T) {
 	w := newWorld(t)
 	w.system = nil
 	w.put(w.project, "tools/acme/hello.sh", []byte(hello))
@@ -69,7 +69,7 @@ func TestEmptyHouse(t *testing.T) {
 
 // T1: sign, verify and trust create the content of a workspace, so they work in an
 // empty one, and say what they did without.
-func TestEmptyHouseSignsAndVerifies(t *testing.T) {
+func TestEmptyProgramSignsAndVerifies(t *testing.T) {
 	w := newWorld(t)
 	w.system = nil
 	w.write(w.project, "tools/acme/hello.sh", []byte(hello))
@@ -116,7 +116,7 @@ func TestEmptyHouseSignsAndVerifies(t *testing.T) {
 
 // A project can add every item but the sealed ones to an empty workspace: no
 // item of the bundle is reached by anything but its id.
-func TestProjectFurnishesAnEmptyHouse(t *testing.T) {
+func TestProjectFurnishesAnEmptyProgram(t *testing.T) {
 	w := newWorld(t)
 	w.system = nil
 	for rel, b := range systemBodies(t) {

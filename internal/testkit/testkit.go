@@ -40,7 +40,7 @@ type Workspace struct {
 	System fs.FS       // the embedded bundle; nil makes an empty system space
 }
 
-// New returns a House with the system space of the program.
+// New returns a Workspace with the system space of the program.
 func New(t testing.TB) *Workspace {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
