@@ -8,7 +8,6 @@ package proc
 
 import (
 	"io"
-	"os"
 	"time"
 )
 
@@ -54,8 +53,6 @@ type Cmd struct {
 	// SIGTERM. If this process is killed, Linux sends it SIGTERM instead of
 	// SIGKILL.
 	Orderly bool
-
-	ExtraFiles []*os.File // become descriptors 3, 4, ...; not on Windows
 
 	// OnLine, if set, receives every line of both streams as it arrives,
 	// without its newline, also beyond the maxima; lines above 64 KiB come in

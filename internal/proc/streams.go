@@ -10,7 +10,7 @@ type streams struct {
 }
 
 func openStreams(c Cmd) (s streams, err error) {
-	s.theirs = make([]*os.File, 3, 3+len(c.ExtraFiles))
+	s.theirs = make([]*os.File, 3)
 	defer func() {
 		if err != nil {
 			s.closeTheirs()
@@ -31,13 +31,12 @@ func openStreams(c Cmd) (s streams, err error) {
 	if s.err, s.theirs[2], err = os.Pipe(); err != nil {
 		return s, err
 	}
-	s.theirs = append(s.theirs, c.ExtraFiles...)
 	return s, nil
 }
 
-// closeTheirs closes the program's side, except the files of the caller.
+// closeTheirs closes the program's side.
 func (s streams) closeTheirs() {
-	for _, f := range s.theirs[:3] {
+	for _, f := range s.theirs {
 		f.Close()
 	}
 }
