@@ -102,8 +102,8 @@ func showCaret(u *cli.UI, err error) {
 		return
 	}
 	before := []rune(text)[:min(column-1, len([]rune(text)))]
-	u.Tell("  %s", text)
-	u.Tell("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
+	u.PrintErr("  %s", text)
+	u.PrintErr("  %s%s", strings.Repeat(" ", utf8.RuneCountInString(hidden.Visible(string(before)))), u.ErrStyle(cli.Red, "^"))
 }
 
 // showHits prints a page of hits.

@@ -39,6 +39,7 @@ func (l *line) cmd() *Command { return l.Path[len(l.Path)-1] }
 // name renders the command called without the program's name.
 func (l *line) name() string { return strings.TrimPrefix(PathName(l.Path), "rye ") }
 
+// PathName returns the names on a path of commands, joined by spaces.
 func PathName(path []*Command) string {
 	names := make([]string, len(path))
 	for i, c := range path {
@@ -385,6 +386,7 @@ func flagWords(path []*Command) []string {
 	return out
 }
 
+// Dashed returns a flag's name as typed: -x or --name.
 func Dashed(name string) string {
 	if len(name) == 1 {
 		return "-" + name

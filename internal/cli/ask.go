@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
+// AskSecret reads a line at the terminal without echo.
 func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	f, ok := c.Stdin.(*os.File)
 	if !ok {

@@ -16,6 +16,7 @@ var completionScripts embed.FS
 
 func shells() []string { return []string{"bash", "zsh", "fish", "powershell"} }
 
+// CompletionCommand is rye completion.
 func CompletionCommand() *Command {
 	return &Command{
 		Name: "completion", Group: "About rye",

@@ -61,7 +61,7 @@ func (u *UI) finish(ctx context.Context, err error) int {
 		_ = u.Stdout.Flush()
 	case u.AsJSON || isShown:
 	case status == ExitInterrupted && cancelled:
-		u.Tell("%s interrupted", u.ErrStyle(Red, "rye: error:"))
+		u.PrintErr("%s interrupted", u.ErrStyle(Red, "rye: error:"))
 	default:
 		u.reportError(e)
 	}
@@ -84,10 +84,10 @@ func (u *UI) bug(p any, stack []byte) int {
 	}
 	u.reportError(e)
 	v := ReadVersion()
-	u.Tell("this is a bug in rye %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
+	u.PrintErr("this is a bug in rye %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 	if u.Detailed {
 		for line := range strings.SplitSeq(strings.TrimSpace(string(stack)), "\n") {
-			u.Tell("%s", strings.ReplaceAll(line, "\t", "  "))
+			u.PrintErr("%s", strings.ReplaceAll(line, "\t", "  "))
 		}
 	}
 	return ExitStatus(e.Code)

@@ -30,6 +30,7 @@ func ExitCodes() []exitCode {
 	}
 }
 
+// ExitMeaning returns the meaning of an exit status, "" for an unknown one.
 func ExitMeaning(status int) string {
 	for _, e := range ExitCodes() {
 		if e.Status == status {
@@ -39,4 +40,5 @@ func ExitMeaning(status int) string {
 	return ""
 }
 
+// Itoa returns a number as text.
 func Itoa(n int) string { return strconv.Itoa(n) }

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// ExplainCommand is rye explain.
 func ExplainCommand() *Command {
 	return &Command{
 		Name: "explain", Group: "About rye",

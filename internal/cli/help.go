@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// HelpCommand is rye help.
 func HelpCommand() *Command {
 	return &Command{
 		Name: "help", Group: "About rye",

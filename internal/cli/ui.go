@@ -83,23 +83,24 @@ func (u *UI) Text(text string) {
 // Note prints progress to stderr, unless -q is given.
 func (u *UI) Note(format string, args ...any) {
 	if !u.Quiet {
-		u.Tell(format, args...)
+		u.PrintErr(format, args...)
 	}
 }
 
 // Verbose prints details to stderr if -v is given.
 func (u *UI) Verbose(format string, args ...any) {
 	if u.Detailed && !u.Quiet {
-		u.Tell(format, args...)
+		u.PrintErr(format, args...)
 	}
 }
 
 // Warn prints a warning to stderr, with -q too.
 func (u *UI) Warn(format string, args ...any) {
-	u.Tell("%s "+format, append([]any{u.ErrStyle(Yellow, "rye: warning:")}, args...)...)
+	u.PrintErr("%s "+format, append([]any{u.ErrStyle(Yellow, "rye: warning:")}, args...)...)
 }
 
-func (u *UI) Tell(format string, args ...any) {
+// PrintErr prints a line to stderr, after everything printed to stdout so far.
+func (u *UI) PrintErr(format string, args ...any) {
 	u.Stdout.Flush() // keeps the order when both streams are one terminal
 	fmt.Fprintf(u.Stderr, format+"\n", visible(args)...)
 }
@@ -118,6 +119,7 @@ func (u *UI) JSON(data any) error {
 	return u.Document(diag.Envelope{Success: true, Data: data})
 }
 
+// Document prints the JSON document of a command.
 func (u *UI) Document(e diag.Envelope) error {
 	if e.Metadata == nil {
 		e.Metadata = Metadata{u.Command}
@@ -166,6 +168,7 @@ const (
 // Style colours text for stdout.
 func (u *UI) Style(style, text string) Styled { return tint(u.color, style, text) }
 
+// ErrStyle colours text for stderr.
 func (u *UI) ErrStyle(style, text string) Styled { return tint(u.errTint, style, text) }
 
 func tint(on bool, style, text string) Styled {

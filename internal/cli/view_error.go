@@ -16,11 +16,11 @@ func (u *UI) reportError(e *diag.Error) {
 	if heading := alarmHeading(ExitStatus(e.Code)); heading != "" {
 		u.reportAlarm(e, heading)
 	} else {
-		u.Tell("%s %s", u.ErrStyle(Red, "rye: error:"), e.Message)
+		u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), e.Message)
 		u.reportFindings(e.Findings)
 	}
 	if hint := Hint(e); hint != "" {
-		u.Tell("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hint)
+		u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hint)
 	}
 }
 
@@ -34,9 +34,9 @@ func (u *UI) reportFindings(fs []diag.Finding) {
 		if f.Severity == diag.SeverityWarning {
 			mark = "warning: "
 		}
-		u.Tell("  %s%s", mark, f.String())
+		u.PrintErr("  %s%s", mark, f.String())
 		if hint := FindingHint(f); hint != "" {
-			u.Tell("    %s", hint)
+			u.PrintErr("    %s", hint)
 		}
 	}
 }
@@ -57,9 +57,9 @@ func alarmHeading(exit int) string {
 // reportAlarm prints a security failure as a headed paragraph: the message,
 // the facts with expected and found first, and what it may mean.
 func (u *UI) reportAlarm(e *diag.Error, heading string) {
-	u.Tell("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading+" "+string(e.Code)))
-	u.Tell("")
-	u.Tell("  %s", e.Message)
+	u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), u.ErrStyle(Bold, heading+" "+string(e.Code)))
+	u.PrintErr("")
+	u.PrintErr("  %s", e.Message)
 	u.reportFindings(e.Findings)
 	facts := maps.Clone(e.Details)
 	if ref, ok := facts["ref"].(string); ok && strings.Contains(e.Message, ref) {
@@ -67,13 +67,13 @@ func (u *UI) reportAlarm(e *diag.Error, heading string) {
 	}
 	u.reportFacts(facts)
 	if text := Explanation(e.Code); text != "" {
-		u.Tell("")
-		u.Tell("  what it may mean:")
+		u.PrintErr("")
+		u.PrintErr("  what it may mean:")
 		for line := range strings.SplitSeq(text, "\n") {
-			u.Tell("    %s", line)
+			u.PrintErr("    %s", line)
 		}
 	}
-	u.Tell("")
+	u.PrintErr("")
 }
 
 // reportFacts prints the details as aligned rows.
@@ -85,9 +85,9 @@ func (u *UI) reportFacts(details map[string]any) {
 	}
 	for i, k := range slices.SortedFunc(maps.Keys(details), factOrder) {
 		if i == 0 {
-			u.Tell("")
+			u.PrintErr("")
 		}
-		u.Tell("  %s  %s", fmt.Sprintf("%-*s", width, factName(k)), factValue(details[k]))
+		u.PrintErr("  %s  %s", fmt.Sprintf("%-*s", width, factName(k)), factValue(details[k]))
 	}
 }
 

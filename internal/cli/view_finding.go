@@ -38,7 +38,7 @@ func (u *UI) hints(fs []diag.Finding) {
 			fix = named(fix, at[0])
 		}
 		if fix != "" {
-			u.Tell("%s %s", u.ErrStyle(Cyan, "rye: hint:"), fix)
+			u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), fix)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type FlagDoc struct {
 	Default string   `json:"default,omitempty"`
 }
 
+// FlagDocs returns the help of flags.
 func FlagDocs(flags []urfave.Flag) []FlagDoc {
 	var out []FlagDoc
 	for _, f := range flags {
@@ -45,6 +46,7 @@ func valueName(usage string) string {
 	return "VALUE"
 }
 
+// Label returns the flag with its short form and value.
 func (d FlagDoc) Label() string {
 	long, short := "", "   "
 	for _, n := range d.Names {
@@ -58,6 +60,7 @@ func (d FlagDoc) Label() string {
 	return strings.TrimRight(fmt.Sprintf("  %s %s %s", short, long, d.Value), " ")
 }
 
+// Text returns the usage with the default.
 func (d FlagDoc) Text() string {
 	if d.Default != "" && d.Default != "0" && d.Default != "0s" && d.Default != "[]" {
 		return d.Usage + " (default " + d.Default + ")"

@@ -14,6 +14,7 @@ type Table struct {
 	Wrap   bool // the last column goes on below instead of being cut
 }
 
+// Add appends a row.
 func (t *Table) Add(cells ...any) { t.rows = append(t.rows, cells) }
 
 // Table prints aligned columns. On a terminal the header is bold and the last

@@ -19,10 +19,12 @@ func (p *Project) warnOfOpenKey(s *agent.Settings) {
 	}
 }
 
+// OpenKey describes the risk of a key file without a passphrase.
 func OpenKey(file string) string {
 	return "agents may run any command (" + shellTool + "), and a command can sign in your name: " + file + " has no passphrase"
 }
 
+// OpenKeyFix is what the user can do about it.
 const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over with rye key agent-add --confirm, " +
 	"or name what agents may execute without " + shellTool + " (--capabilities, or capabilities in " + agent.SettingsID + ")"
 

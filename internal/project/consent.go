@@ -42,6 +42,7 @@ func (p *Project) ReadConsents() consents {
 	return out
 }
 
+// WriteConsents records the consents of the user.
 func (p *Project) WriteConsents(all consents) error {
 	file := p.consentFile()
 	if file == "" {

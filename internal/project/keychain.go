@@ -42,6 +42,7 @@ func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
 	return p.SignerOf(ctx, fp)
 }
 
+// SignerOf returns the signer of an own key: the ssh-agent's, else that of its file.
 func (p *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
 	if s := p.Env.agentSigner(ctx, fp); s != nil {
 		return s, nil

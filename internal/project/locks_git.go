@@ -41,6 +41,7 @@ func (p *GitProject) readFiles() error {
 	return err
 }
 
+// Release closes the project's files and those opened through it.
 func (p *GitProject) Release() {
 	p.closeOpened()
 	_ = p.Close()
