@@ -36,6 +36,9 @@ type Params struct {
 	// Consent returns nil if a program in the project may run. A nil Consent
 	// refuses every such program.
 	Consent func(Interpreter) error
+	// Consented returns what the user consented to among the entries of a merged
+	// configuration. A program that reads the configuration receives the list.
+	Consented func(config string, settings map[string]any) []string
 	// Lock is the project's lock, nil without one. A tool of the project that it
 	// names must match its entry.
 	Lock   *lock.Lock

@@ -111,8 +111,11 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 		// The prefix keeps a tool from choosing a hint that is not for tools.
 		if reason, _ := reported["reason"].(string); reason != "" {
 			err.WithReason("tool:" + reason)
-			if details, _ := reported["details"].(map[string]any); details["config"] != nil {
-				err.WithDetail("config", details["config"]) // named by the hint
+			details, _ := reported["details"].(map[string]any)
+			for _, fact := range []string{"config", "server"} { // named by hints
+				if id, _ := details[fact].(string); isID(id) {
+					err.WithDetail(fact, id)
+				}
 			}
 		}
 		if hint, _ := reported["suggestion"].(string); hint != "" {
@@ -126,6 +129,13 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 		err.WithDetail("stdout", out)
 	}
 	return err
+}
+
+// isID reports whether a text of a tool may become part of a command in a hint.
+func isID(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-./", r))
+	}) && s[0] != '-'
 }
 
 func (r *Result) ending(success, isBool bool) string {

@@ -11,6 +11,10 @@ import (
 // settingsVar names the variable that holds the path of a tool's settings.
 const settingsVar = "RYE_SETTINGS"
 
+// consentsKey is the key of the consents of the user by id of a configuration. An
+// id contains no colon.
+const consentsKey = "rye:consents"
+
 // settings writes the configurations in config.reads to a read-only file, as one
 // JSON object by id, each merged over all spaces from verified layers. The program
 // then needs no trust check of its own.
@@ -18,7 +22,9 @@ func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[s
 	if len(cfg.Reads) == 0 {
 		return nil
 	}
-	all := make(map[string]any, len(cfg.Reads))
+	all := make(map[string]any, len(cfg.Reads)+1)
+	consents := map[string]any{}
+	all[consentsKey] = consents
 	for _, id := range cfg.Reads {
 		s, err := e.p.Resolver.Config(ctx, id)
 		if err != nil {
@@ -26,6 +32,9 @@ func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[s
 		}
 		p.Deps = append(p.Deps, s.Layers...)
 		all[id] = s.Root
+		if e.p.Consented != nil {
+			consents[id] = e.p.Consented(id, s.Root)
+		}
 	}
 	b, err := jsonx.Marshal(all)
 	if err != nil {

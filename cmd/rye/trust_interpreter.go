@@ -27,9 +27,9 @@ of the pyvenv.cfg next to it.`,
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the interpreter: %w", err)
 			}
-			all := h.ReadConsents()
+			all := h.ReadConsents(project.InterpreterConsents)
 			all[path] = digest.String()
-			if err := h.WriteConsents(all); err != nil {
+			if err := h.WriteConsents(project.InterpreterConsents, all); err != nil {
 				return err
 			}
 			return c.UI.Show(map[string]any{"path": path, "digest": all[path]}, func() {

@@ -6,6 +6,7 @@ import "github.com/ryeos/rye/diag"
 // policy, internal/search, internal/glob, internal/httpx and internal/httpfill.
 func appletHints() map[situation]string {
 	return map[situation]string{
+		{diag.ExecutionFailed, "tool:language_server"}:  "if you trust everybody who can write files of the project: rye trust language-server {server}",
 		{diag.ExecutionFailed, "tool:settings"}:         "rye config show {config} --origin",
 		{diag.ExecutionFailed, "tool:variable_missing"}: "set the variable in your environment; the tool lists it in env_config.pass",
 		{diag.PolicyDenied, "host_not_listed"}:          "if the tool needs this host, list {host} under hosts in its item",

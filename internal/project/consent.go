@@ -1,34 +1,46 @@
 package project
 
 import (
+	"context"
+	"crypto/sha256"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
 )
 
-// consents remembers, for one user, which programs inside projects may serve
-// as interpreters: the absolute path and the digest of the program.
-type consents map[string]string
+// Consents remembers, for one user, what programs may do that no signature covers:
+// a key that names the program, and the digest of what the user consented to.
+type Consents map[string]string
 
-func (p *Project) consentFile() string {
+// Files of consents, in the user's state directory.
+const (
+	InterpreterConsents = "interpreters.json"     // programs inside projects, by absolute path
+	ServerConsents      = "language-servers.json" // language servers, by project and id
+)
+
+func (p *Project) consentFile(name string) string {
 	if p.Dirs.State == "" {
 		return ""
 	}
-	return filepath.Join(p.Dirs.State, "interpreters.json")
+	return filepath.Join(p.Dirs.State, name)
 }
 
 // ReadConsents fails closed: what cannot be read, or others may have written, is
-// no consent.
-func (p *Project) ReadConsents() consents {
-	out := consents{}
-	if fi, err := os.Lstat(p.consentFile()); err != nil || !ownFile(fi) {
+// not a consent.
+func (p *Project) ReadConsents(name string) Consents {
+	out := Consents{}
+	if fi, err := os.Lstat(p.consentFile(name)); err != nil || !ownFile(fi) {
 		return out
 	}
-	b, err := os.ReadFile(p.consentFile())
+	b, err := os.ReadFile(p.consentFile(name))
 	if err != nil {
 		return out
 	}
@@ -43,8 +55,8 @@ func (p *Project) ReadConsents() consents {
 }
 
 // WriteConsents records the consents of the user.
-func (p *Project) WriteConsents(all consents) error {
-	file := p.consentFile()
+func (p *Project) WriteConsents(name string, all Consents) error {
+	file := p.consentFile(name)
 	if file == "" {
 		return diag.New(diag.FileSystemError, "remembering consent: the environment names no state directory").WithReason("no_state")
 	}
@@ -62,7 +74,7 @@ func (p *Project) WriteConsents(all consents) error {
 // project itself interprets a tool.
 func (p *Project) consent() func(exec.Interpreter) error {
 	return func(in exec.Interpreter) error {
-		was, known := p.ReadConsents()[in.Path]
+		was, known := p.ReadConsents(InterpreterConsents)[in.Path]
 		if was == in.Digest.String() {
 			return nil
 		}
@@ -74,4 +86,72 @@ func (p *Project) consent() func(exec.Interpreter) error {
 			WithReason("interpreter").WithDetail("path", in.Path).
 			WithDetail("found", in.Digest.String()).WithDetail("expected", was)
 	}
+}
+
+// languageServers is the configuration that lists language servers.
+const languageServers = "lsp/servers"
+
+// consented returns the ids of the servers in a configuration that may run for this
+// project. A server runs code that files of the project name (a compiler plugin, a
+// build script), so each needs the consent of the user, for one project and for the
+// server's definition at the time.
+func (p *Project) consented(config string, settings map[string]any) []string {
+	if config != languageServers {
+		return nil
+	}
+	var out []string
+	all := p.ReadConsents(ServerConsents)
+	for id, digest := range serverDigests(settings) {
+		if all[p.serverKey(id)] == digest {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// serverKey names a language server of this project in the file of consents.
+func (p *Project) serverKey(id string) string {
+	dir := p.Spaces.ProjectDir
+	if at, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = at
+	}
+	return dir + "\t" + id
+}
+
+// serverDigests returns the digest of the definition of each server.
+func serverDigests(settings map[string]any) map[string]string {
+	out := map[string]string{}
+	list, _ := settings["servers"].([]any)
+	for _, v := range list {
+		server, _ := v.(map[string]any)
+		id, _ := server["id"].(string)
+		if b, err := jsonx.Marshal(server); err == nil && id != "" {
+			out[id] = item.Digest(sha256.Sum256(b)).String()
+		}
+	}
+	return out
+}
+
+// ConsentToServers records that language servers may run for this project, and
+// returns the digests of their definitions by id.
+func (p *Project) ConsentToServers(ctx context.Context, ids []string) (map[string]string, error) {
+	if _, err := p.NeedProject(); err != nil {
+		return nil, err
+	}
+	s, err := p.Resolver.Config(ctx, languageServers)
+	if err != nil {
+		return nil, err
+	}
+	known, given := serverDigests(s.Root), map[string]string{}
+	all := p.ReadConsents(ServerConsents)
+	for _, id := range ids {
+		if known[id] == "" {
+			return nil, diag.New(diag.Usage, "config:%s has no server %q, only %s", languageServers, id,
+				strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+		given[id] = known[id]
+		all[p.serverKey(id)] = known[id]
+	}
+	return given, p.WriteConsents(ServerConsents, all)
 }

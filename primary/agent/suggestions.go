@@ -47,6 +47,7 @@ func suggestions() map[situation]string {
 		{diag.ItemNotFound, "project_path"}:        "leave project_path out to use the server's project",
 
 		// Tools of rye and the programs that they start.
+		{diag.ExecutionFailed, "tool:language_server"}:  "ask the user to consent to the language server {server}, or read the files instead",
 		{diag.ExecutionFailed, "tool:settings"}:         "ask the user to check the configuration {config}",
 		{diag.ExecutionFailed, "tool:variable_missing"}: "ask the user to set the environment variable that the message names",
 		{diag.ExecutionFailed, "not_installed"}:         "ask the user to install {program}",

@@ -1,11 +1,12 @@
 // Package lsp has the applet lsp: it starts the language server of a file, asks
 // one question and ends it. Which servers exist is configuration.
 //
-// It keeps no server running between calls and changes no files, although a
-// server may run the build tools of the project.
+// It keeps no server running between calls and changes no files. A server may run
+// code of the project, so it starts only if the user consented to it.
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +40,15 @@ type server struct {
 	roots      []string       // files that mark the directory of a workspace
 	options    any            // initializationOptions
 	settings   map[string]any // the answers to workspace/configuration
-	progress   bool           // ready when the work that it reports has ended
+	companion  companion
+	progress   bool // ready when the work that it reports has ended
+}
+
+// companion is a file that belongs to a server's program: it is installed in the
+// same node_modules directory, and a file of the project must not replace it.
+type companion struct {
+	file   string // below node_modules
+	option string // path in initializationOptions that names the file
 }
 
 // call is the decoded parameters.
@@ -94,13 +103,26 @@ func runLSP(ctx context.Context, p wire.Params, in map[string]any) (any, error) 
 	if err := s.choose(servers); err != nil {
 		return nil, err
 	}
+	if ok, err := wire.Consented(p, settingsID, s.server.id); err != nil || !ok {
+		return nil, cmp.Or(err, s.server.unconfirmed())
+	}
 	program, err := proc.LookPath(s.server.command, p.Environ())
 	if err != nil {
 		return nil, s.server.missing()
 	}
+	if err := s.server.useCompanion(program); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	return s.run(ctx, p, program)
+}
+
+// unconfirmed returns the error for a server that the user did not consent to.
+func (s *server) unconfirmed() error {
+	return diag.New(diag.ConsentRequired,
+		"starting language server %s: it runs code of the project that no signature covers, and you did not consent to it for this project", s.id).
+		WithReason("language_server").WithDetail("server", s.id)
 }
 
 // missing returns the error for a server whose program is not installed.
@@ -150,10 +172,14 @@ func (c *call) decodeServers(conf map[string]any) ([]*server, error) {
 	}
 	c.settle = time.Duration(a.Int("settle_ms", 800, 1, 60_000)) * time.Millisecond
 	var out []*server
-	for _, s := range a.Objects("servers", "id", "command", "args", "extensions", "roots", "init_options", "settings", "install", "ready") {
+	for _, s := range a.Objects("servers", "id", "command", "args", "extensions", "roots", "init_options", "settings", "install", "ready", "companion") {
 		one := &server{
 			id: s.Required("id"), command: s.Required("command"), install: s.String("install", ""), args: s.Strings("args"),
 			extensions: s.Map("extensions"), roots: s.Strings("roots"), options: s.Value("init_options"), settings: s.Map("settings"),
+		}
+		if s.Has("companion") {
+			o := s.Object("companion", "file", "option")
+			one.companion = companion{o.Required("file"), o.Required("option")}
 		}
 		switch ready := s.String("ready", ""); ready {
 		case "", "progress":

@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -17,22 +18,13 @@ const maxSettings = 4 << 20
 // config.reads. It was merged and verified before this process began; the file
 // is in the variable RYE_SETTINGS.
 func Settings(p Params, id string) (map[string]any, error) {
-	missing := diag.New(diag.ConfigError, "reading config:%s: config.reads of the tool's item does not list it", id).WithDetail("config", id)
-	name := p.Getenv("RYE_SETTINGS")
-	if name == "" {
-		return nil, missing
-	}
-	b, err := readSettings(name)
+	all, err := readSettings(p)
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "reading settings: %w", Cause(err))
-	}
-	doc, findings := jsonx.Parse(b)
-	if err := diag.FromFindings("reading settings", findings); err != nil {
 		return nil, err
 	}
-	m, ok := doc.Root[id].(map[string]any)
+	m, ok := all[id].(map[string]any)
 	if !ok {
-		return nil, missing
+		return nil, diag.New(diag.ConfigError, "reading config:%s: config.reads of the tool's item does not list it", id).WithDetail("config", id)
 	}
 	for _, metadata := range []string{"schema_version", "name", "description", "category", "version", "author", "tags"} {
 		delete(m, metadata)
@@ -40,13 +32,32 @@ func Settings(p Params, id string) (map[string]any, error) {
 	return m, nil
 }
 
-func readSettings(name string) ([]byte, error) {
+// Consented reports whether the user consented to an entry of a configuration that
+// Settings returns.
+func Consented(p Params, id, entry string) (bool, error) {
+	all, err := readSettings(p)
+	consents, _ := all["rye:consents"].(map[string]any)
+	list, _ := consents[id].([]any)
+	return slices.Contains(list, any(entry)), err
+}
+
+// readSettings returns the configurations by id, nil without a settings file.
+func readSettings(p Params) (map[string]any, error) {
+	name := p.Getenv("RYE_SETTINGS")
+	if name == "" {
+		return nil, nil
+	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, err
+		return nil, diag.New(diag.FileSystemError, "reading settings: %w", Cause(err))
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxSettings))
+	b, err := io.ReadAll(io.LimitReader(f, maxSettings))
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading settings: %w", Cause(err))
+	}
+	doc, findings := jsonx.Parse(b)
+	return doc.Root, diag.FromFindings("reading settings", findings)
 }
 
 // ConfigError returns the problems of a decoded configuration as one error, or
