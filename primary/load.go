@@ -3,6 +3,7 @@ package primary
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/trust"
 )
 
 // LoadCall is one request to read an item, or to copy it.
@@ -80,7 +82,15 @@ func Body(it *resolve.Item) string {
 // readable reports whether an untrusted item may be shown to its author.
 func readable(it *resolve.Item) bool {
 	own := it.Root.Space != space.System && !it.Root.Bundled()
-	return own && it.Bytes != nil && !diag.Failed(hidden.Encoding(it.Bytes)) && !diag.Failed(hidden.Scan(it.Bytes))
+	return own && it.Bytes != nil && !diag.Failed(hidden.Encoding(it.Bytes)) && !diag.Failed(trust.Hidden(string(it.Ref.Kind), it.Bytes))
+}
+
+// Suspicious returns warnings about text of an item that a reader could overlook.
+// What must be refused is in its verdict.
+func Suspicious(it *resolve.Item) []diag.Finding {
+	fs := slices.Concat(trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
+	fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity != diag.SeverityWarning })
+	return diag.WithPath(fs, it.Path())
 }
 
 // Copy writes a trusted item, byte for byte, at the same id of the project or

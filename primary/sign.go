@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
 )
 
 // SignCall is one request to sign items of the project or user space.
@@ -142,7 +143,7 @@ func (v *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 	}
 	text := hidden.Encoding(it.Bytes)
 	if !diag.Failed(text) {
-		text = append(text, hidden.Scan(it.Bytes)...)
+		text = slices.Concat(text, trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
 	}
 	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
 	rep.Findings = append(rep.Findings, v.executor(ctx, it)...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -217,9 +218,18 @@ func scopeReason(b Bound, part string, in Input) string {
 	return fmt.Sprintf("the key may not sign the id %s: %s permits %s", quoted(in.Subject.ID), source, doc.Words(b.Scope.Namespaces))
 }
 
+// Hidden returns findings for the hidden characters of an item of a kind. The files
+// of tools are read as programs, all others as texts.
+func Hidden(kind string, b []byte) []diag.Finding {
+	if kind == string(item.Tool) {
+		return hidden.ScanCode(b)
+	}
+	return hidden.Scan(b)
+}
+
 // readable is the last step: it refuses hidden characters.
 func (v Verdict) readable(in Input) Verdict {
-	fs := hidden.Scan(in.Bytes)
+	fs := Hidden(in.Subject.Kind, in.Bytes)
 	if len(fs) == 0 {
 		return v
 	}

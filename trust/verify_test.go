@@ -339,7 +339,8 @@ func TestHiddenCharacters(t *testing.T) {
 		{"plain", "x = 1\n", "", false},
 		{"bidi", "x = 1 # \u202e\n", diag.HiddenChars, true},
 		{"tags", "x = 1 # \U000e0041\U000e0042\n", diag.HiddenChars, true},
-		{"zero width", "x = 1 # a\u200bb\n", "", true},
+		{"zero width", "x = 1 # a \u200b b\n", "", true},
+		{"zero width in a word", "x = 1 # a\u200bb\n", diag.HiddenChars, true},
 	} {
 		b, _, err := sign.Sign(context.Background(), []byte(tc.body), style, sub, key(1), w.now)
 		if err != nil {

@@ -186,6 +186,9 @@ func hookCommit(ctx context.Context, c *cli.Call) error {
 		if f.Status != "unchanged" {
 			c.UI.Note("rye: %s %s", string(f.Status), f.Path)
 		}
+		for _, warning := range f.Findings {
+			c.UI.Warn("%s", warning)
+		}
 	}
 	noteLeft(c, s)
 	return nil

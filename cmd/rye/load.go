@@ -57,6 +57,9 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, f := range primary.Suspicious(it) {
+		c.UI.Warn("%s", f)
+	}
 	if o.to == "" {
 		data := map[string]any{"ref": ref.String(), "path": it.Path(), "digest": it.Digest, "trust": it.Verdict, "content": string(it.Bytes)}
 		return c.UI.Show(data, func() { c.UI.Text(string(it.Bytes)) })

@@ -1,6 +1,9 @@
 package hidden
 
-import "unicode"
+import (
+	"strings"
+	"unicode"
+)
 
 // class is a sort of hidden character; 0 is an ordinary character.
 type class uint8
@@ -72,6 +75,14 @@ func (c class) reason() string {
 // a run, which selector decides.
 func (c class) critical() bool { return c >= classInvalid && c <= classFormat && c != classSelector }
 
+// invisible reports whether characters of the class leave no trace on a screen.
+func (c class) invisible() bool {
+	return c == classZeroWidth || c == classInvisible || c == classBlank || c == classSelector
+}
+
+// braillePad is the braille pattern without dots.
+const braillePad = 0x2800
+
 // classOf returns the class of a single rune. Adjacent runes (CRLF, joiners,
 // selectors) are considered by walk.
 func classOf(r rune) class {
@@ -122,7 +133,7 @@ func classPunct(r rune) class {
 
 func classBMP(r rune) class {
 	switch {
-	case r == 0x2800, r == 0x3164, r == 0xFFA0:
+	case r == braillePad, r == 0x3164, r == 0xFFA0:
 		return classBlank
 	case r >= 0xE000 && r <= 0xF8FF:
 		return classPrivate
@@ -195,4 +206,26 @@ func virama(r rune) bool {
 		return true
 	}
 	return false
+}
+
+// unspaced reports whether r belongs to a script that writes words without spaces
+// between them and marks with a zero-width space where a line may break.
+func unspaced(r rune) bool {
+	return r >= 0xE00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar, unicode.Tibetan,
+		unicode.Javanese, unicode.Balinese, unicode.Tai_Tham, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// flags returns the tag characters that follow U+1F3F4 in the flags of England,
+// Scotland and Wales, the only ones that fonts contain.
+func flags() []string {
+	var out []string
+	for _, region := range []string{"gbeng", "gbsct", "gbwls"} {
+		var b strings.Builder
+		for _, c := range region {
+			b.WriteRune(0xE0000 + c)
+		}
+		b.WriteRune(0xE007F)
+		out = append(out, b.String())
+	}
+	return out
 }

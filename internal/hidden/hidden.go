@@ -22,7 +22,8 @@ type run struct {
 	class     class
 	start     int
 	end       int
-	critical  bool
+	critical  bool     // each character by itself
+	refused   bool     // because of the length of the streak
 	first     []string // the first code points, rendered
 	count     int
 	tagText   []byte // the ASCII text that tag characters encode
@@ -30,15 +31,26 @@ type run struct {
 	line      int
 }
 
-// Scan reports each run of hidden characters: critical ones as errors,
+// Scan reports each run of hidden characters in a text: critical ones as errors,
 // suspicious ones as warnings, both HIDDEN_CHARS. A byte order mark at the
 // start is left to Encoding.
-func Scan(b []byte) []diag.Finding {
+//
+// Critical are characters that reorder or encode text, zero-width characters
+// between two ASCII letters or digits, and more than two invisible ones in a row.
+// Joiners between emoji and in scripts that use them are ordinary characters.
+func Scan(b []byte) []diag.Finding { return scan(b, false) }
+
+// ScanCode is Scan for a program. There every invisible character next to a letter,
+// digit or underscore is critical, because languages accept some of them in names,
+// and so is every blank letter.
+func ScanCode(b []byte) []diag.Finding { return scan(b, true) }
+
+func scan(b []byte, code bool) []diag.Finding {
 	i := plain(b, 0)
 	if i == len(b) {
 		return nil
 	}
-	s := scanner{b: b, line: 1}
+	s := scanner{b: b, line: 1, code: code}
 	s.walk(i, s.add)
 	s.flush()
 	return s.done()
@@ -46,10 +58,13 @@ func Scan(b []byte) []diag.Finding {
 
 type scanner struct {
 	b         []byte
-	line      int // line of counted
+	code      bool // b is a program
+	flagEnd   int  // end of the tag characters of a flag
+	line      int  // line of counted
 	lineStart int
 	counted   int // bytes whose newlines are counted
 	run       run
+	streak    streak
 	out       []diag.Finding
 	more      int
 	moreError bool
@@ -64,6 +79,9 @@ func (s *scanner) add(off, size int, r rune, c class, critical bool) {
 	}
 	s.run.end = off + size
 	s.run.count++
+	if s.lengthen(off, size, r, c) {
+		s.run.refused = true
+	}
 	if len(s.run.first) < 4 {
 		s.run.first = append(s.run.first, codePoint(s.b[off], r, c))
 	}
@@ -90,14 +108,40 @@ func (s *scanner) flush() {
 	}
 	if len(s.out) == MaxFindings {
 		s.more++
-		s.moreError = s.moreError || r.critical
+		s.moreError = s.moreError || r.critical || r.refused
 		return
 	}
 	f := diag.Warnf(diag.HiddenChars, r.line, r.start-r.lineStart+1, "%s", r.message()).WithReason(r.class.reason())
-	if r.critical {
+	if r.critical || r.refused {
 		f.Severity = diag.SeverityError
 	}
 	s.out = append(s.out, f)
+}
+
+// maxStreak is the number of invisible characters in a row that is only
+// suspicious. Their kinds and their number can encode a text.
+const maxStreak = 2
+
+// streak is a sequence of adjacent invisible characters of any class.
+type streak struct {
+	end   int
+	count int
+	mixed bool // not only U+2800, which pads braille
+}
+
+// lengthen adds a character to the streak. It reports whether the run is refused
+// because of it: streaks of different classes are refused at their third character.
+func (s *scanner) lengthen(off, size int, r rune, c class) bool {
+	if !c.invisible() {
+		return false
+	}
+	if s.streak.count == 0 || s.streak.end != off {
+		s.streak = streak{}
+	}
+	s.streak.end = off + size
+	s.streak.count++
+	s.streak.mixed = s.streak.mixed || r != braillePad
+	return s.streak.count > maxStreak && s.streak.mixed
 }
 
 func (r run) message() string {

@@ -24,7 +24,7 @@ type Blob struct {
 func Blobs(f Blob, has func(path string) bool) []diag.Finding {
 	fs := f.packed(has)
 	if len(fs) == 0 && f.text() {
-		fs = append(Scan(f.Bytes), Layout(f.Bytes)...)
+		fs = append(scan(f.Bytes, f.code()), Layout(f.Bytes)...)
 		if len(f.Bytes) > MaxText {
 			fs = append(fs, diag.Warnf(diag.HiddenChars, 0, 0, "a text of %d bytes: reviewers rarely read it to its end", len(f.Bytes)))
 		}
@@ -35,13 +35,26 @@ func Blobs(f Blob, has func(path string) bool) []diag.Finding {
 // text reports whether people or interpreters read the file as text. Code is text
 // even if it is not valid UTF-8.
 func (f Blob) text() bool {
-	return f.Executable || slices.Contains(code(), path.Ext(f.Path)) || bytes.HasPrefix(f.Bytes, []byte("#!")) ||
-		utf8.Valid(f.Bytes) && bytes.IndexByte(f.Bytes, 0) < 0
+	return f.runsAsText() || utf8.Valid(f.Bytes) && bytes.IndexByte(f.Bytes, 0) < 0
 }
 
-// code are the extensions of files that interpreters read.
-func code() []string {
-	return []string{".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1", ".lua", ".php"}
+func (f Blob) runsAsText() bool {
+	return f.Executable || slices.Contains(scripts(), strings.ToLower(path.Ext(f.Path))) || bytes.HasPrefix(f.Bytes, []byte("#!"))
+}
+
+// code reports whether an interpreter or a compiler reads the file.
+func (f Blob) code() bool {
+	return f.runsAsText() || slices.Contains(compiled(), strings.ToLower(path.Ext(f.Path)))
+}
+
+// compiled are the extensions of sources that compilers read.
+func compiled() []string {
+	return []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".cs", ".go", ".java", ".kt", ".rs", ".scala", ".sol", ".swift", ".zig"}
+}
+
+// scripts are the extensions of files that interpreters read.
+func scripts() []string {
+	return []string{".py", ".sh", ".bash", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".rb", ".pl", ".ps1", ".lua", ".php"}
 }
 
 // packed returns a finding for a file whose content a reader cannot see.
@@ -114,7 +127,7 @@ func pythonBytecode(b []byte) bool {
 // runs reports whether an interpreter runs the file. That includes a file below
 // .ai/tools without the extension of an archive.
 func (f Blob) runs(ext string) bool {
-	return f.Executable || slices.Contains(append(code(), runnable()...), ext) ||
+	return f.Executable || slices.Contains(append(scripts(), runnable()...), ext) ||
 		strings.HasPrefix(f.Path, ".ai/tools/") && !slices.Contains(packs(), ext)
 }
 

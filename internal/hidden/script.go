@@ -8,8 +8,8 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// MixedScript reports whether a word mixes Latin letters with Cyrillic or Greek
-// ones, as look-alike names do.
+// MixedScript reports whether a word mixes Latin letters with Cyrillic, Greek,
+// Armenian, Cherokee or mathematical ones, as look-alike names do.
 func MixedScript(word string) bool {
 	var latin, other bool
 	for _, r := range word {
@@ -19,7 +19,7 @@ func MixedScript(word string) bool {
 		case unicode.Is(unicode.Latin, r):
 			latin = true
 		case plainlyGreek(r):
-		case unicode.In(r, unicode.Cyrillic, unicode.Greek):
+		case unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee), r >= 0x1D400 && r <= 0x1D7FF:
 			other = true
 		}
 	}

@@ -1,10 +1,18 @@
 package hidden
 
-import "unicode/utf8"
+import (
+	"bytes"
+	"unicode/utf8"
+)
 
 const (
+	zwsp = 0x200B
 	zwnj = 0x200C
 	zwj  = 0x200D
+	hyph = 0xAD // the soft hyphen
+
+	blackFlag = 0x1F3F4
+	keycap    = 0x20E3
 )
 
 // walk calls found for every hidden character of s.b from offset i on. Text
@@ -13,9 +21,10 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 	b := s.b
 	prev := lastRune(b[:i])      // the rune before, selectors and skin tones skipped
 	before, selectors := prev, 0 // the rune directly before; selectors in a row
+	seen := prev                 // the visible rune before
 	for i < len(b) {
 		if j := plain(b, i); j > i {
-			prev, before, selectors, i = rune(b[j-1]), rune(b[j-1]), 0, j
+			prev, before, seen, selectors, i = rune(b[j-1]), rune(b[j-1]), rune(b[j-1]), 0, j
 			continue
 		}
 		r, n := utf8.DecodeRune(b[i:])
@@ -29,6 +38,11 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 			selectors = 0
 		}
 		c, critical := s.inContext(c, r, prev, before, i, n, selectors)
+		if c.invisible() {
+			critical = critical || s.inWord(c, r, seen, b[i+n:])
+		} else {
+			seen = r
+		}
 		if c != classNone {
 			found(i, n, r, c, critical)
 		}
@@ -50,6 +64,8 @@ func (s *scanner) inContext(c class, r, prev, before rune, i, n, selectors int) 
 			return classNone, false
 		}
 		return classReturn, true
+	case c == classTag && s.flag(i, before):
+		return classNone, false
 	case c == classSelector:
 		return s.selector(r, prev, selectors, rest)
 	case r == 0xFEFF && i == 0:
@@ -67,6 +83,7 @@ func (s *scanner) selector(r, prev rune, selectors int, rest []byte) (class, boo
 	switch {
 	case supplement(r), selectors > 1, classOf(next) == classSelector:
 		return classSelector, true
+	case s.code && prev < 0x80 && next != keycap: // 1 followed by a selector is a part of a name
 	case (r == 0xFE0F || r == 0xFE0E) && emoji(prev), r < 0x2000 && joining(prev):
 		return classNone, false
 	}
@@ -81,6 +98,52 @@ func joiner(r, prev, before rune, rest []byte) bool {
 		return true
 	}
 	return joining(before) && (joining(next) || virama(before))
+}
+
+// flag reports whether the tag character at offset i belongs to the flag of a
+// country that begins with U+1F3F4.
+func (s *scanner) flag(i int, before rune) bool {
+	if before == blackFlag {
+		for _, tags := range flags() {
+			if bytes.HasPrefix(s.b[i:], []byte(tags)) {
+				s.flagEnd = i + len(tags)
+			}
+		}
+	}
+	return i < s.flagEnd
+}
+
+// inWord reports whether an invisible character is refused because of the visible
+// ones around it: seen before it, and the first one in rest.
+func (s *scanner) inWord(c class, r, seen rune, rest []byte) bool {
+	next := visibleRune(rest)
+	switch {
+	case !s.code:
+		return c != classBlank && r != hyph && asciiWord(seen) && asciiWord(next)
+	case c == classBlank:
+		return true
+	case (r == zwsp || r == 0x2060) && unspaced(seen) && unspaced(next):
+		return false
+	}
+	return wordRune(seen) || wordRune(next)
+}
+
+// visibleRune returns the first visible rune of b. It does not look beyond a streak
+// that is refused in any case.
+func visibleRune(b []byte) rune {
+	for range maxStreak {
+		r, n := utf8.DecodeRune(b)
+		if !classOf(r).invisible() {
+			return r
+		}
+		b = b[n:]
+	}
+	r, _ := utf8.DecodeRune(b)
+	return r
+}
+
+func asciiWord(r rune) bool {
+	return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9'
 }
 
 func lastRune(b []byte) rune {

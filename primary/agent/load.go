@@ -2,10 +2,13 @@ package agent
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -38,9 +41,11 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		Type: it.Ref.Kind, ID: it.Ref.ID, Source: it.Root.Label(), Version: it.Meta.Version,
 		Path: it.Path(), Digest: it.Digest, Trust: it.Verdict.Word(),
 	}
+	var warnings []string
 	if err := it.Usable(); err != nil {
-		out.Warning = "not trusted: execute refuses this item, and its text is unverified: " + diag.Typed(err).Message
+		warnings = append(warnings, "not trusted: execute refuses this item, and its text is unverified: "+diag.Typed(err).Message)
 	}
+	out.Warning = strings.Join(append(warnings, suspicious(it)...), "; ")
 	if to == "" {
 		out.Content = string(it.Bytes)
 		return out, nil
@@ -53,6 +58,21 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		out.Note = "the copy's signature is valid in the system space only: ask the user to review and sign the copy"
 	}
 	return out, err
+}
+
+// maxSuspicious is the number of warnings about hidden text in a result of load.
+const maxSuspicious = 5
+
+// suspicious returns the warnings about text of an item that is easily overlooked.
+func suspicious(it *resolve.Item) []string {
+	var out []string
+	for i, f := range primary.Suspicious(it) {
+		if i == maxSuspicious {
+			return append(out, "and more")
+		}
+		out = append(out, fmt.Sprintf("line %d: %s", f.Line, f.Message))
+	}
+	return out
 }
 
 // confirmCopy asks the user before an agent copies an item into the user space,
