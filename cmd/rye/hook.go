@@ -252,8 +252,8 @@ func verifyPushed(ctx context.Context, c *cli.Call, h *project.Project, repo *gi
 		return err
 	}
 	defer p.Release()
-	if p.Empty() {
-		return nil
+	if ok, err := p.IsProject(); err != nil || !ok {
+		return err
 	}
 	x, err := h.OpenInGit(p, rev)
 	if err != nil {

@@ -30,8 +30,8 @@ func initCommand() *cli.Command {
 		Usage: "make a project here", Args: "[DIR]",
 		Long: `Makes .ai with its directories, rye.yaml, and the lines in .gitattributes and
 .gitignore that keep git from changing signed bytes. Existing files stay, so that the
-command can be repeated. If you have no key, it offers to make one at a terminal and
-prints the command elsewhere.
+command can be repeated. Your home directory and / are never a project. If you have no
+key, it offers to make one at a terminal and prints the command elsewhere.
 
 --hook installs the git hooks, as rye hook install does. --ci writes a workflow that
 verifies every push with the keys in the variable RYE_TRUST_ROOT.`,
@@ -60,7 +60,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
 	if c.Arg(0) != "" {
 		dir = c.Path(c.Arg(0))
 	}
-	if err := notInside(dir); err != nil {
+	if err := envOf(c).CheckNewProject(dir); err != nil {
 		return err
 	}
 	made, err := initProject(dir)
@@ -72,7 +72,9 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
 		return err
 	}
 	made = append(made, more...)
-	h, err := envOf(c).Open(ctx, project.Lenient)
+	e := envOf(c)
+	e.Base, e.Named = dir, dir
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}
@@ -94,18 +96,6 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
 		return err
 	}
 	return offerKey(ctx, c, h, o.owner)
-}
-
-// notInside refuses to make a project inside the .ai folder of another.
-func notInside(dir string) error {
-	outer := dir
-	for filepath.Base(outer) != space.Dir {
-		if filepath.Dir(outer) == outer {
-			return nil
-		}
-		outer = filepath.Dir(outer)
-	}
-	return diag.New(diag.Usage, "making a project: %s is inside a directory %s", dir, space.Dir).WithReason("inside").WithDetail("outer", filepath.Dir(outer))
 }
 
 // fromHere returns a path relative to the working directory.

@@ -20,6 +20,7 @@ func verbHints() map[situation]string {
 		{diag.Usage, "inside"}:                "rye init {outer}",
 		{diag.Usage, "key_export"}:            "the owner makes one with rye key export",
 		{diag.Usage, "no_passphrase"}:         "write --no-passphrase to make an unencrypted key",
+		{diag.Usage, "reserved"}:              "name a directory below it: rye init DIR",
 		{diag.Usage, "revoke_reason"}:         "--reason compromised invalidates all signatures; superseded and retired those from --at on",
 		{diag.Usage, "scope"}:                 "name the items that the key may sign: --kinds tool --namespaces 'NAME/**'",
 		{diag.ItemNotFound, "kinds"}:          "the kinds are {kinds}",

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -109,8 +108,11 @@ func (p *agentProjects) check(project string) (string, error) {
 			return "", diag.New(diag.PermissionDenied, "%s: %q is outside the directory that this server was started for", doing, project).WithReason("project_outside")
 		}
 	}
-	if fi, serr := os.Stat(filepath.Join(real, space.Dir)); err != nil || serr != nil || !fi.IsDir() {
-		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s directory", doing, project, space.Dir).WithReason("project_path")
+	if err != nil || !space.IsProject(real) {
+		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s and no %s directory", doing, project, space.ProjectFile, space.Dir).WithReason("project_path")
+	}
+	if what := p.base.spaceParams().Reserved(real); what != "" {
+		return "", diag.New(diag.ItemNotFound, "%s: %q is %s, which is never a project", doing, project, what).WithReason("project_path")
 	}
 	return real, nil
 }

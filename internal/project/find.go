@@ -147,15 +147,14 @@ func KnownKind(ctx context.Context, p *Project, word string) (item.Kind, bool) {
 
 // NeedProject returns the project's root, or the error that there is none.
 func (p *Project) NeedProject() (*space.Root, error) {
-	if root := p.Spaces.Of(space.Project); root != nil {
-		if _, err := os.Stat(root.Path(".")); err == nil {
-			return root, nil
-		}
+	root, dir := p.Spaces.Of(space.Project), p.Spaces.ProjectDir
+	switch {
+	case root != nil && space.IsProject(dir):
+		return root, nil
+	case root != nil:
+		return nil, diag.New(diag.ItemNotFound, "finding the project: %s has no %s and no %s directory", dir, space.ProjectFile, space.Dir).WithReason("not_a_project")
 	}
-	if dir := p.Spaces.ProjectDir; dir != "" {
-		return nil, diag.New(diag.ItemNotFound, "finding the project: %s has no %s directory", dir, space.Dir).WithReason("not_a_project")
-	}
-	return nil, diag.New(diag.ItemNotFound, "finding the project: no rye.yaml or %s directory in this directory or its parents", space.Dir).WithReason("no_project")
+	return nil, diag.New(diag.ItemNotFound, "finding the project: no %s or %s directory in this directory or its parents", space.ProjectFile, space.Dir).WithReason("no_project")
 }
 
 // NoFile marks the error about a word that is not an id and that looks like the

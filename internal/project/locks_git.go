@@ -41,6 +41,16 @@ func (p *GitProject) readFiles() error {
 	return err
 }
 
+// IsProject reports whether there is an .ai directory or a rye.yaml, as
+// space.IsProject does for a work tree.
+func (p *GitProject) IsProject() (bool, error) {
+	if !p.Empty() {
+		return true, nil
+	}
+	file, err := p.entry(p.prefix + lock.ProjectFileName)
+	return file.OID != "", err
+}
+
 // Release closes the project's files and those opened through it.
 func (p *GitProject) Release() {
 	p.closeOpened()

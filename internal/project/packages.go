@@ -150,7 +150,7 @@ func (x *Packages) IgnoreInstalled() error {
 		return err
 	}
 	ignore := filepath.Join(x.Base, ".gitignore")
-	if !there(ignore) && !there(filepath.Join(x.Base, ".git")) {
+	if !there(ignore) && !inWorkTree(x.Base) {
 		return nil
 	}
 	for file, lines := range map[string][]string{
@@ -165,6 +165,16 @@ func (x *Packages) IgnoreInstalled() error {
 		}
 	}
 	return nil
+}
+
+// inWorkTree reports whether dir is in a git work tree.
+func inWorkTree(dir string) bool {
+	for ; !there(filepath.Join(dir, ".git")); dir = filepath.Dir(dir) {
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
+	return true
 }
 
 // BundlesIgnored is the line of .gitignore for installed bundles: no other

@@ -71,7 +71,8 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p.System = systemOf(system)
 
 	// Spaces: depends on the system bundle, which is the lowest of them.
-	where := space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv, Layer: stdlib.Bundle}
+	where := e.spaceParams()
+	where.Layer = stdlib.Bundle
 	if system != nil {
 		where.System = system.FS
 	}

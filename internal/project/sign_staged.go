@@ -35,7 +35,7 @@ func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*git
 	if err != nil || len(changes) == 0 {
 		return none, err
 	}
-	spaces, err := space.Discover(space.Params{Project: e.Named, Dir: e.Base, Home: e.Home(), Getenv: e.Getenv})
+	spaces, err := space.Discover(e.spaceParams())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -155,11 +156,13 @@ func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*Ver
 
 // OpenInGit opens a project that was found in git's objects.
 func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
-	if p.Empty() {
-		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s", what, p.prefix+space.Dir).WithReason("no_project_in_git")
-	}
 	if err := p.readFiles(); err != nil {
 		return nil, err
+	}
+	if ok, err := p.IsProject(); err != nil {
+		return nil, err
+	} else if !ok {
+		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s and no %s", what, p.prefix+lock.ProjectFileName, p.prefix+space.Dir).WithReason("no_project_in_git")
 	}
 	return h.inGit(p, p.Root(), what)
 }

@@ -21,8 +21,8 @@ type Params struct {
 // Spaces are the roots in order of precedence.
 type Spaces struct {
 	Roots []*Root
-	// ProjectDir is the directory that contains the project's .ai, "" without a
-	// project.
+	// ProjectDir is the root of the project, "" without one. It contains rye.yaml,
+	// .ai or both; the directory of Params.Project may contain neither.
 	ProjectDir string
 	// UserDir is the directory that contains the user's .ai, "" if unknown.
 	UserDir string
@@ -36,7 +36,7 @@ func Discover(p Params) (*Spaces, error) {
 	}
 	s := &Spaces{UserDir: userDir(p)}
 	var err error
-	if s.ProjectDir, err = projectDir(p, s.UserDir); err != nil {
+	if s.ProjectDir, err = projectDir(p); err != nil {
 		return nil, err
 	}
 	if s.ProjectDir != "" {
@@ -67,6 +67,9 @@ func (p Params) absolute(dir string) string {
 }
 
 func userDir(p Params) string {
+	if p.Getenv == nil {
+		return p.Home
+	}
 	for _, key := range []string{"RYE_USER_SPACE", "USER_SPACE", "USER_PATH"} {
 		if dir := p.absolute(p.Getenv(key)); dir != "" {
 			return dir
@@ -75,36 +78,80 @@ func userDir(p Params) string {
 	return p.Home
 }
 
-// projectDir returns the directory of --project, or the nearest ancestor of the
-// working directory with an .ai directory. The search ends at the root of the
-// git work tree. The home directory is not a project: its .ai is the user space.
-func projectDir(p Params, user string) (string, error) {
+// projectDir returns the directory of --project, or the root of the project that
+// contains the working directory: the nearest directory upwards with rye.yaml,
+// else the nearest with .ai. The search ends at the root of the git work tree.
+func projectDir(p Params) (string, error) {
 	if p.Project != "" {
 		abs := p.absolute(p.Project)
 		if fi, err := os.Stat(abs); err != nil || !fi.IsDir() {
 			return "", diag.New(diag.Usage, "finding project %q: not a directory", p.Project)
 		}
-		if sameDir(abs, user) || sameDir(abs, p.Home) {
+		if p.Reserved(abs) != "" {
 			return "", nil
 		}
 		return abs, nil
 	}
+	dirs := p.candidates()
+	for _, marked := range []func(dir string) bool{hasProjectFile, hasSpace} {
+		for _, dir := range dirs {
+			if marked(dir) && p.Reserved(dir) == "" {
+				return dir, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// candidates returns the working directory and its parents up to the root of the
+// git work tree. A directory inside .ai belongs to the project above it, also an
+// installed bundle that has a rye.yaml of its own.
+func (p Params) candidates() (dirs []string) {
 	if p.Dir == "" {
-		return "", nil
+		return nil
 	}
 	for dir := filepath.Clean(p.Dir); ; dir = filepath.Dir(dir) {
-		if hasSpace(dir) && !sameDir(dir, user) && !sameDir(dir, p.Home) {
-			return dir, nil
+		if dirs = append(dirs, dir); filepath.Base(dir) == Dir {
+			dirs = nil
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil || dir == filepath.Dir(dir) {
-			return "", nil
+			return dirs
 		}
 	}
 }
 
-// hasSpace reports whether dir has an .ai directory, or a link of that name.
-// Reading through the link is an error; skipping it here would use the project
-// of a parent directory instead.
+// Reserved returns what dir is if it cannot be the root of a project, "" for any
+// other directory. The .ai of the home is the user space, and a project at the
+// root of the file system would contain everything.
+func (p Params) Reserved(dir string) string {
+	user := userDir(p)
+	switch {
+	case dir == filepath.Dir(dir):
+		return "the root of the file system"
+	case sameDir(dir, p.Home):
+		return "your home directory"
+	case sameDir(dir, user):
+		return "the directory of the user space"
+	case p.Home != "" && sameDir(dir, filepath.Join(p.Home, Dir)), user != "" && sameDir(dir, filepath.Join(user, Dir)):
+		return "the user space"
+	}
+	return ""
+}
+
+// IsProject reports whether dir has what makes a directory the root of a project:
+// a rye.yaml or an .ai directory. It does not check Params.Reserved.
+func IsProject(dir string) bool { return hasProjectFile(dir) || hasSpace(dir) }
+
+// hasProjectFile reports whether dir has a rye.yaml that is not a directory. A
+// link or a pipe of that name is an error when it is read; skipping it here would
+// use the project of a parent directory instead.
+func hasProjectFile(dir string) bool {
+	fi, err := os.Lstat(filepath.Join(dir, ProjectFile))
+	return err == nil && !fi.IsDir()
+}
+
+// hasSpace reports whether dir has an .ai directory, or a link of that name, for
+// the same reason.
 func hasSpace(dir string) bool {
 	fi, err := os.Lstat(filepath.Join(dir, Dir))
 	return err == nil && !fi.Mode().IsRegular()

@@ -16,8 +16,24 @@ import (
 // a symbolic link, which only the user space may.
 func NewDir(name Name, layer, base string, followAI bool) *Root {
 	d := &diskFiles{base: base, dir: filepath.Join(base, Dir), followAI: followAI}
-	d.open = sync.OnceValues(d.openDir)
+	d.open = onceFound(d.openDir)
 	return &Root{Space: name, Layer: layer, Base: base, disk: d, files: d}
+}
+
+// onceFound returns a function that calls open until its result is not a missing
+// directory: a command may create the first item of a project.
+func onceFound(open func() (*openat.Dir, error)) func() (*openat.Dir, error) {
+	var mu sync.Mutex
+	var dir *openat.Dir
+	err := fs.ErrNotExist
+	return func() (*openat.Dir, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if dir == nil && IsMissing(err) {
+			dir, err = open()
+		}
+		return dir, err
+	}
 }
 
 // diskFiles are files on disk, under the open rules of package openat.

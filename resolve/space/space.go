@@ -26,6 +26,10 @@ const (
 // Dir is the directory of a space below its base.
 const Dir = ".ai"
 
+// ProjectFile is the name of the project file, which package lock reads. A
+// directory that contains it is a project.
+const ProjectFile = "rye.yaml"
+
 // Rank orders spaces: 0 is the highest precedence.
 func (n Name) Rank() int {
 	switch n {

@@ -55,7 +55,8 @@ func labels(s *Spaces) (out []string) {
 
 func TestDiscover(t *testing.T) {
 	dir := tree(t, "home/.ai/", "home/work/.ai/", "home/work/sub/deep/", "home/other/x/", "repo/.git", "repo/sub/", "outer/.ai/", "outer/repo/.git/", "outer/repo/sub/",
-		"file/.ai", "sys/.ai/", "inner/.ai/tools/x/")
+		"file/.ai", "sys/.ai/", "inner/.ai/tools/x/", "inner/.ai/bundles/b@v1/rye.yaml", "only/rye.yaml", "only/sub/", "both/rye.yaml", "both/sub/.ai/", "both/repo/.git/", "both/repo/.ai/",
+		"own/.ai/rye.yaml", "own/below/", "odd/rye.yaml/")
 	at := func(p string) string { return filepath.Join(dir, filepath.FromSlash(p)) }
 	link(t, at("home"), at("homelink"))
 	link(t, at("sys"), at("linked/.ai"))
@@ -76,6 +77,13 @@ func TestDiscover(t *testing.T) {
 		{"a file of that name", "file", "", "home", nil, "", "home", []string{"user", "system:b"}},
 		{"a link of that name", "linked", "", "home", nil, "linked", "home", []string{"project", "user", "system:b"}},
 		{"inside .ai", "inner/.ai/tools/x", "", "home", nil, "inner", "home", []string{"project", "user", "system:b"}},
+		{"inside an installed bundle", "inner/.ai/bundles/b@v1", "", "home", nil, "inner", "home", []string{"project", "user", "system:b"}},
+		{"rye.yaml without .ai", "only/sub", "", "home", nil, "only", "home", []string{"project", "user", "system:b"}},
+		{"rye.yaml before a nearer .ai", "both/sub", "", "home", nil, "both", "home", []string{"project", "user", "system:b"}},
+		{"not beyond the work tree", "both/repo", "", "home", nil, "both/repo", "home", []string{"project", "user", "system:b"}},
+		{"the user space with a rye.yaml", "own/.ai", "", "own", nil, "", "own", []string{"user", "system:b"}},
+		{"nor when the user space is named", "repo", "own/.ai", "own", nil, "", "own", []string{"user", "system:b"}},
+		{"a directory rye.yaml", "odd", "", "home", nil, "", "home", []string{"user", "system:b"}},
 		{"named, without .ai", "home", "repo", "home", nil, "repo", "home", []string{"project", "user", "system:b"}},
 		{"no home", "home/work", "", "", nil, "home/work", "", []string{"project", "system:b"}},
 		{"relative user space", "home/work", "", "home", map[string]string{"RYE_USER_SPACE": "../../outer"}, "home/work", "outer", []string{"project", "user", "system:b"}},
@@ -104,6 +112,9 @@ func TestDiscover(t *testing.T) {
 		if _, err := Discover(Params{Project: project, Dir: dir}); diag.CodeOf(err) != diag.Usage {
 			t.Errorf("project %s: %v, want USAGE", project, err)
 		}
+	}
+	if s, err := Discover(Params{Project: string(filepath.Separator), Dir: dir}); err != nil || s.ProjectDir != "" {
+		t.Errorf("the root of the file system: %q %v", s.ProjectDir, err)
 	}
 	if s, err := Discover(Params{}); err != nil || len(s.Roots) != 0 {
 		t.Errorf("the zero Params: %v %v", s, err)
