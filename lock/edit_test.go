@@ -18,8 +18,8 @@ func TestEdit(t *testing.T) {
 		edits          []Edit
 	}{
 		{"from nothing", "", "rye: 1\nrequire:\n  github.com/b/b: v1.0.0\n", one},
-		{"a new section behind the one before", "rye: 1\nname: github.com/x/y # me\n\n# sources\npolicy: {sources: [x]}\n",
-			"rye: 1\nname: github.com/x/y # me\nrequire:\n  github.com/b/b: v1.0.0\n\n# sources\npolicy: {sources: [x]}\n", one},
+		{"a new section behind the one before", "rye: 1\nname: github.com/x/y # me\n\n# sources\npolicy: {sources: [github.com/x]}\n",
+			"rye: 1\nname: github.com/x/y # me\nrequire:\n  github.com/b/b: v1.0.0\n\n# sources\npolicy: {sources: [github.com/x]}\n", one},
 		{"in order", "rye: 1\nrequire:\n  # first\n  github.com/a/a: v1.0.0 # A\n\n  # third\n  github.com/c/c: v1.0.0\n",
 			"rye: 1\nrequire:\n  # first\n  github.com/a/a: v1.0.0 # A\n  github.com/b/b: v1.0.0\n\n  # third\n  github.com/c/c: v1.0.0\n", one},
 		{"before all", "rye: 1\nrequire: # minimum\n    # third\n    github.com/c/c: v1.0.0\n",

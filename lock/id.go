@@ -134,11 +134,3 @@ func escape(s string) string {
 	}
 	return b.String()
 }
-
-// Within reports whether the id is below a prefix, element by element:
-// github.com/acme contains github.com/acme/x and not github.com/acme-evil/x.
-func (id ID) Within(prefix string) bool {
-	s, p := id.String(), strings.TrimRight(prefix, "/")
-	rest, ok := strings.CutPrefix(s, p)
-	return ok && p != "" && (rest == "" || rest[0] == '/' || strings.HasSuffix(p, ":"))
-}

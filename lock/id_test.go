@@ -245,30 +245,12 @@ func TestDir(t *testing.T) {
 	}
 }
 
-func TestTagsAndWithin(t *testing.T) {
+func TestTags(t *testing.T) {
 	if got := mustID(t, "git.acme.io/sec/redact//bundles/pii").Tags("v0.3.0"); len(got) != 2 || got[0] != "bundles/pii/v0.3.0" || got[1] != "v0.3.0" {
 		t.Errorf("tags %q", got)
 	}
 	if got := mustID(t, "git.acme.io/sec/redact").Tags("v0.3.0"); len(got) != 1 || got[0] != "v0.3.0" {
 		t.Errorf("tags %q", got)
-	}
-	for _, tc := range []struct {
-		id, prefix string
-		want       bool
-	}{
-		{"github.com/acme/x", "github.com/acme", true},
-		{"github.com/acme/x", "github.com/acme/", true},
-		{"github.com/acme-evil/x", "github.com/acme", false},
-		{"github.com/acme/x", "github.com/acme/x", true},
-		{"github.com/acme/x//sub", "github.com/acme/x", true},
-		{"registry:acme/x", "registry:", true},
-		{"registry:acme/x", "registry", false},
-		{"github.com/acme/x", "", false},
-		{"evil.example/github.com/acme", "github.com/acme", false},
-	} {
-		if got := mustID(t, tc.id).Within(tc.prefix); got != tc.want {
-			t.Errorf("%s within %q: %v", tc.id, tc.prefix, got)
-		}
 	}
 }
 

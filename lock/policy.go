@@ -35,7 +35,7 @@ func (p *manifestParser) policy() {
 		p.m.at["policy "+key] = p.doc.At(r.Path(key))
 	}
 	to := &p.m.Policy
-	to.Sources = allowed(r, "sources", checkSource)
+	to.Sources = allowed(r, "sources", checkIDPattern)
 	to.CapsDeny = r.Texts("caps-deny", distinct(checkGlob))
 	to.Hosts = allowed(r, "hosts", checkHost)
 	to.RequireSigned = r.Bool("require-signed", false)
@@ -57,13 +57,6 @@ func allowed(r *tree.Reader, key string, check func(string) error) []string {
 		r.Reject(key, "allows nothing: remove it to allow everything")
 	}
 	return r.Texts(key, distinct(check))
-}
-
-func checkSource(s string) error {
-	if glob.IsPattern(s) || strings.HasPrefix(s, "https://") {
-		return fmt.Errorf("%q is not the beginning of bundle ids, such as github.com/acme", s)
-	}
-	return nil
 }
 
 func checkGlob(s string) error {

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/idpattern"
 )
 
 // Format is the format number of rye.yaml, the value of its key rye.
@@ -60,7 +60,7 @@ type TrustRule struct {
 
 // Policy refuses bundles independently of their signers.
 type Policy struct {
-	Sources       []string      // prefixes of bundle ids; nil: every source
+	Sources       []string      // patterns of bundle ids; nil: every source
 	MinAge        time.Duration // minimum age of a version since it was first seen
 	CapsDeny      []string      // patterns of capabilities that no bundle may request
 	Hosts         []string      // patterns of hosts that a bundle may name; nil: every host
@@ -71,7 +71,8 @@ type Policy struct {
 // AllowsSource reports whether the policy permits the source of a bundle. Local
 // directories are always permitted.
 func (p Policy) AllowsSource(id ID) bool {
-	return p.Sources == nil || id.Kind == PathID || slices.ContainsFunc(p.Sources, id.Within)
+	return p.Sources == nil || id.Kind == PathID ||
+		slices.ContainsFunc(p.Sources, func(pattern string) bool { return idpattern.Match(pattern, id.String()) })
 }
 
 // TrustRules returns every rule whose pattern matches the id. All of them apply.
@@ -85,7 +86,7 @@ func (m *ProjectFile) TrustRules(id string) []TrustRule {
 
 // TrustPatterns returns the patterns of TrustRules, sorted.
 func (m *ProjectFile) TrustPatterns(id string) []string {
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Trust)), func(pattern string) bool { return !glob.Match(flat(pattern), flat(id)) })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(m.Trust)), func(pattern string) bool { return !matchesTrust(pattern, id) })
 }
 
 // Position returns the position of an entry in the parsed text, or of its section if

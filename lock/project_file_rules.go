@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/sign"
 )
@@ -12,8 +11,8 @@ import (
 func (p *manifestParser) trust() {
 	r := p.r.Map("trust")
 	for _, key := range r.Keys() {
-		for _, f := range glob.Check(flat(key)) {
-			r.Reject(key, "is not a pattern: %s", f.Message)
+		if err := CheckTrustPattern(key); err != nil {
+			r.RejectErr(key, err)
 		}
 		if p.m.Trust == nil {
 			p.m.Trust = map[string]TrustRule{}
@@ -21,13 +20,6 @@ func (p *manifestParser) trust() {
 		p.m.Trust[key] = trustRule(r.Map(key))
 		p.m.at["trust "+key] = p.doc.At(r.Path(key))
 	}
-}
-
-// flat returns an id in which the subdirectory is one more element for patterns, and
-// no element of a URL is empty.
-func flat(id string) string {
-	id = strings.ReplaceAll(id, "///", "/")
-	return strings.ReplaceAll(id, "//", "/")
 }
 
 func trustRule(r *tree.Reader) TrustRule {

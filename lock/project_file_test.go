@@ -127,8 +127,8 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 1\npolicy: {sources: []}\n", "sources allows nothing"},
 		{"rye: 1\npolicy: {hosts: []}\n", "hosts allows nothing"},
 		{"rye: 1\npolicy: {sources: x}\n", "sources must be a list"},
-		{"rye: 1\npolicy: {sources: [github.com/*]}\n", "not the beginning of bundle ids"},
-		{"rye: 1\npolicy: {sources: [\"https://github.com/acme\"]}\n", "not the beginning of bundle ids"},
+		{"rye: 1\npolicy: {sources: [github.com/*/x]}\n", "wildcard that is not at its end"},
+		{"rye: 1\npolicy: {sources: [\"https://github.com/acme\"]}\n", "written github.com/acme"},
 		{"rye: 1\npolicy: {caps-deny: [\"rye.[\"]}\n", "is not a pattern"},
 		{"rye: 1\npolicy: {hosts: [\"https://acme.io\"]}\n", "is not a host"},
 		{"rye: 1\npolicy: {hosts: [API.acme.io]}\n", "is not a host"},
@@ -192,7 +192,7 @@ func TestManifestHash(t *testing.T) {
 		"name: github.com/x/y\n", "prefer: {tool:x: github.com/a/b}\n", "prefer: {tool:y: github.com/a/b}\n", "replace: {github.com/a/b: ./x}\n",
 		"replace: {github.com/a/b: github.com/x/y}\n", "replace: {github.com/a/b: github.com/x/y@v1.0.0}\n", "workspace: [./x]\n", "workspace: [./y]\n",
 		"trust: {github.com/a/*: {signers: [ed25519:" + fingerprint + "]}}\n",
-		"policy: {sources: [x]}\n", "policy: {caps-deny: [x]}\n", "policy: {min-age: 1h}\n", "policy: {min-age: 2d}\n",
+		"policy: {sources: [github.com/x]}\n", "policy: {caps-deny: [x]}\n", "policy: {min-age: 1h}\n", "policy: {min-age: 2d}\n",
 		"policy: {hosts: [x]}\n", "policy: {require-signed: true}\n", "policy: {offline: true}\n",
 	} {
 		h := manifest(t, base+more).Settings()

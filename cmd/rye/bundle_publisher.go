@@ -44,13 +44,13 @@ sign it with --sign. It is valid once enough of its own root keys, and of those 
 version before, have signed it. KEYS are known owners, fingerprints, or files of key
 documents, separated by commas. Without flags, the documents are shown.`,
 		Examples: []string{
-			"rye bundle publisher acme --bundles 'github.com/acme/**' --root ada,leo --root-threshold 2 --release ada,leo,eve --release-threshold 2",
+			"rye bundle publisher acme --bundles 'github.com/acme/*' --root ada,leo --root-threshold 2 --release ada,leo,eve --release-threshold 2",
 			"rye bundle publisher acme --sign --in-project",
 			"rye bundle publisher",
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ParsingError, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
 		Flags: []cli.Flag{
-			cli.Lists(&o.bundles, "bundles", "`GLOBS` over ids of bundles, in manifests or in rye.yaml"),
+			cli.Lists(&o.bundles, "bundles", "`PATTERNS` of bundle ids, in manifests or in rye.yaml"),
 			cli.Lists(&o.root.keys, "root", "`KEYS` that may change the document"),
 			cli.Int(&o.root.threshold, "root-threshold", "number `N` of root keys that must sign the document"),
 			cli.Lists(&o.release.keys, "release", "`KEYS` that sign releases"),

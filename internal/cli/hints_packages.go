@@ -13,6 +13,7 @@ func packagesHints() map[situation]string {
 		{diag.BundleFileExtra, "unlocked"}:              "rye prune",
 		{diag.ConsentRequired, "adding"}:                "review the list above, then run it at a terminal or with --yes",
 		{diag.ConsentRequired, "updating"}:              "review the output of `rye update --dry-run`, then run it at a terminal or with --yes",
+		{diag.ConfigError, "idle_trust"}:                "write the beginning of the ids in rye.lock, such as github.com/acme, or remove the rule",
 		{diag.Cooldown, "min_age"}:                      "try again after {allowed_from}, or choose an older version",
 		{diag.Drift, "not_installed"}:                   "rye sync",
 		{diag.FileSystemError, "cache"}:                 "set RYE_CACHE to another directory, or free space with rye cache gc",

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -8,6 +9,8 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -60,8 +63,32 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	if p.Env.locked() {
 		r.Findings = append(r.Findings, lock.Replaced(p.Lock.ProjectFile, p.Lock.Lock)...)
 	}
+	if p.Lock.ProjectFile != nil {
+		r.Findings = append(r.Findings, p.Lock.ProjectFile.IdleTrust(p.Lock.Lock, p.ownBundles()...)...)
+	}
 	report.Merge(r)
 	return nil
+}
+
+// ownBundles returns the names under which this project and its members are
+// released.
+func (p *Project) ownBundles() []string {
+	var out []string
+	if name := p.Lock.ProjectFile.Name(); name != "" {
+		out = append(out, name)
+	}
+	for _, m := range p.Lock.Lock.Members {
+		out = append(out, cmp.Or(m.ID, m.Path))
+	}
+	root := p.Spaces.Of(space.Project)
+	if root == nil {
+		return out
+	}
+	manifests, _ := resolve.Manifests(root) // a directory that cannot be listed is reported by the walk
+	for _, m := range manifests {
+		out = append(out, m.ID)
+	}
+	return out
 }
 
 // lockMissing adds a finding if the project requires bundles and has no lock.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ryeos/rye/internal/idpattern"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 )
@@ -42,7 +43,7 @@ func (r Role) Fingerprints() []sign.Fingerprint {
 type Publisher struct {
 	Name    string      `json:"name"`
 	Version int         `json:"version"`
-	Bundles []string    `json:"bundles"` // globs over bundle ids, as in manifests or in projects
+	Bundles []string    `json:"bundles"` // patterns of bundle ids, as in manifests or in projects
 	Root    Role        `json:"root"`
 	Release Role        `json:"release"`
 	Revoke  Role        `json:"revoke"`           // without keys: the publisher revokes nothing
@@ -51,7 +52,9 @@ type Publisher struct {
 
 // Names reports whether the publisher's bundles include one of these ids.
 func (p *Publisher) Names(ids ...string) bool {
-	return slices.ContainsFunc(ids, func(id string) bool { return MatchID(p.Bundles, id) })
+	return slices.ContainsFunc(p.Bundles, func(pattern string) bool {
+		return slices.ContainsFunc(ids, func(id string) bool { return idpattern.Match(pattern, id) })
+	})
 }
 
 // PublisherCopy is one root key's signed copy of a publisher document. The
@@ -70,12 +73,20 @@ func (d *PublisherCopy) Name() string { return stemOfPublisher(&d.Publisher, d.S
 
 func (d *PublisherCopy) embedded() ed25519.PublicKey { return nil }
 
+// checkBundles returns why a pattern of bundle ids is not valid, or "".
+func checkBundles(pattern string) string {
+	if err := idpattern.Check(pattern); err != nil {
+		return err.Error()
+	}
+	return checkPatternText(pattern)
+}
+
 func (d *PublisherCopy) read(f *fields) {
 	p := Publisher{Name: f.label("name", true, maxPublisherName), Version: f.integer("version", 1, maxVersion)}
 	if strings.Trim(p.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.HasPrefix(p.Name, "-") {
 		f.Reject("name", "must be a word of a-z, 0-9 and -")
 	}
-	if p.Bundles = f.list("bundles", maxBundles, checkNamespace); len(p.Bundles) == 0 {
+	if p.Bundles = f.list("bundles", maxBundles, checkBundles); len(p.Bundles) == 0 {
 		f.Reject("bundles", "is empty")
 	}
 	p.Root = f.role("root", true)

@@ -80,12 +80,20 @@ func checkKind(s string) string {
 	return ""
 }
 
-func checkNamespace(s string) string {
+// checkPatternText returns why a pattern contains more than an id may, or "".
+func checkPatternText(s string) string {
 	if len(s) > item.MaxID {
 		return "a pattern over ids has at most 255 bytes"
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
 		return "a pattern over ids contains only visible ASCII characters, as ids do"
+	}
+	return ""
+}
+
+func checkNamespace(s string) string {
+	if why := checkPatternText(s); why != "" {
+		return why
 	}
 	if strings.HasPrefix(s, "/") || strings.HasSuffix(s, "/") {
 		return "a pattern over ids does not begin or end with /"

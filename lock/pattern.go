@@ -1,0 +1,105 @@
+package lock
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/idpattern"
+)
+
+// CheckTrustPattern returns an error if a pattern of trust can match no bundle:
+// neither an id of a released bundle, nor the plain name that a manifest may have.
+func CheckTrustPattern(pattern string) error {
+	if isLabel(pattern) && !strings.Contains(pattern, ".") {
+		return nil
+	}
+	return checkIDPattern(pattern)
+}
+
+// checkIDPattern returns an error if a pattern can match no id of a released
+// bundle. A rule with such a pattern would refuse nothing, or everything.
+func checkIDPattern(pattern string) error {
+	refuse := func(format string, args ...any) error {
+		return diag.New(diag.ConfigError, "reading pattern %q: "+format, append([]any{pattern}, args...)...)
+	}
+	if err := idpattern.Check(pattern); err != nil {
+		return refuse("%w", err)
+	}
+	base := idpattern.Base(pattern)
+	if base == "" {
+		return nil
+	}
+	if isPath(base) {
+		return refuse("a folder has no release, so the rule does not apply to it")
+	}
+	whole := strings.TrimRight(base, "/")
+	if id, why := parseID(whole); why == "" && id.String() != whole && !strings.HasSuffix(whole, ":") {
+		return refuse("the id is written %s", id)
+	}
+	if _, _, why := cutMajor(whole, 1); why != "" && base == pattern {
+		return refuse("%s", why)
+	}
+	// One of these completes every beginning of an id to an id.
+	for _, rest := range []string{"", "/x", "x", ":x", "//x", "///x", "//h.example/x", "h.example/x"} {
+		if id, why := parseID(base + rest); why == "" && id.Kind != PathID && idpattern.Match(pattern, id.String()) {
+			return nil
+		}
+	}
+	if id, why := parseID(whole + "/x"); why == "" {
+		return refuse("no bundle id begins with it; write %s", strings.TrimSuffix(id.String(), "/x"))
+	}
+	return refuse("no bundle id is equal to it or below it; write the beginning of ids, such as github.com/acme")
+}
+
+// matchesTrust reports whether a pattern of trust matches an id. It also compares
+// the host path of the repository, without regard to case: a rule about
+// github.com/acme applies to git@github.com:Acme/x too.
+func matchesTrust(pattern, id string) bool {
+	if idpattern.Match(pattern, id) {
+		return true
+	}
+	x, why := parseID(id)
+	return why == "" && x.Kind != PathID && idpattern.Match(strings.ToLower(pattern), strings.ToLower(x.hostForm()))
+}
+
+// hostForm returns the id with the host path of its repository: without scheme,
+// user, port and the .git of a repository. A file URL has none and stays as it is.
+func (id ID) hostForm() string {
+	if id.Kind != URLID || strings.HasPrefix(id.Repo, "file:") {
+		return id.String()
+	}
+	_, rest, isURL := strings.Cut(id.Repo, "://")
+	if !isURL {
+		rest = strings.Replace(id.Repo, ":", "/", 1) // git@host:path
+	}
+	authority, path, _ := strings.Cut(rest, "/")
+	authority = authority[strings.IndexByte(authority, '@')+1:]
+	host, _, _ := strings.Cut(authority, ":")
+	return ID{Kind: HostID, Repo: host + "/" + strings.TrimSuffix(path, ".git"), Subdir: id.Subdir, Major: id.Major}.String()
+}
+
+// IdleTrust returns a warning for each rule of trust that applies to no locked
+// release and to none of the names, which are those of the project's own bundles.
+// A lock without releases has none: the rule may be for the first one.
+func (m *ProjectFile) IdleTrust(l *Lock, names ...string) []diag.Finding {
+	ids := slices.Clone(names)
+	for _, b := range l.Bundles {
+		if b.Sum != "" {
+			ids = append(ids, b.ID)
+		}
+	}
+	if len(ids) == len(names) {
+		return nil
+	}
+	var out []diag.Finding
+	for _, pattern := range slices.Sorted(maps.Keys(m.Trust)) {
+		if slices.ContainsFunc(ids, func(id string) bool { return matchesTrust(pattern, id) }) {
+			continue
+		}
+		at := m.Position("trust", pattern)
+		out = append(out, diag.Warnf(diag.ConfigError, at.Line, at.Column, "the rule of trust for %q applies to no locked bundle", pattern).WithReason("idle_trust"))
+	}
+	return diag.WithPath(out, ProjectFileName)
+}
