@@ -3,9 +3,6 @@ package mcpserve
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -36,6 +33,7 @@ type eras struct {
 	calls          *calls
 	sessions       *sessions
 	modern, legacy http.Handler
+	bodies         bodies
 	interval       time.Duration // of keep-alive comments
 }
 
@@ -50,7 +48,8 @@ func (e *eras) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.serveSession(w, r)
 		return
 	}
-	body, status, err := readBody(w, r)
+	body, done, status, err := e.bodies.read(w, r)
+	defer done()
 	if err != nil {
 		http.Error(w, err.Error(), status)
 		return
@@ -139,24 +138,6 @@ func (e *eras) serveSession(w http.ResponseWriter, r *http.Request) {
 		defer e.calls.cancelSession(r.Header.Get("Mcp-Session-Id"))()
 	}
 	e.legacy.ServeHTTP(w, r)
-}
-
-// readBody reads the message and restores it for the handler. status is that of
-// the response to an error.
-func readBody(w http.ResponseWriter, r *http.Request) (body []byte, status int, err error) {
-	rc := http.NewResponseController(w)
-	_ = rc.SetReadDeadline(time.Now().Add(bodyTime)) // the recorders of tests do not support it
-	body, err = io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	_ = rc.SetReadDeadline(time.Time{})
-	var long *http.MaxBytesError
-	switch {
-	case errors.As(err, &long):
-		return nil, http.StatusRequestEntityTooLarge, fmt.Errorf("a message has at most %d bytes", long.Limit)
-	case err != nil:
-		return nil, http.StatusBadRequest, fmt.Errorf("reading the message: %w", err)
-	}
-	r.Body = io.NopCloser(bytes.NewReader(body))
-	return body, 0, nil
 }
 
 // message is the part of a message that decides how it is served.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -168,6 +169,11 @@ func decode(line []byte) (msg jsonrpc.Message, refused []byte) {
 	id := member(line, "id")
 	key, repeated := repeatedKey(line)
 	switch {
+	case !utf8.Valid(line):
+		if !utf8.Valid(id) {
+			id = nil
+		}
+		return nil, refuse(jsonrpc.CodeParseError, id, "this message is not UTF-8")
 	case repeated && key == "id":
 		return nil, refuse(jsonrpc.CodeInvalidRequest, nil, "this message has two ids")
 	case id != nil && !validID(id):

@@ -114,6 +114,8 @@ func TestStdioSurvivesLines(t *testing.T) {
 		"name twice":     {`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"search","name":"execute"}}`, "-32600", "7", `"name" is given twice`},
 		"another ID":     {`{"jsonrpc":"2.0","id":1.5,"ID":7,"method":"ping"}`, "-32600", "-", "an id must be"},
 		"key twice":      {`{"jsonrpc":"2.0","id":7,"method":"ping","\u202e":1,"\u202e":2}`, "-32600", "7", `"\u202e" is given twice`},
+		"id not UTF-8":   {"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"ping\"}", "-32700", "-", "not UTF-8"},
+		"text not UTF-8": {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\",\"params\":{\"a\":\"\xc3\x28\"}}", "-32700", "7", "not UTF-8"},
 		"deep":           {deep, "-32700", "-", "depth"},
 		"deep array":     {strings.Repeat("[", 300_000), "-32600", "-", "batches"},
 		"deep params":    {`{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat(`{"a":`, 2000) + "1" + strings.Repeat("}", 2000) + "}", "-32600", "7", "depth"},

@@ -14,10 +14,10 @@ func trustServerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "language-server", Usage: "permit a language server to run for this project", Args: "SERVER…",
 		Long: `A language server runs code that files of the project name: build scripts, compiler
-plugins, a compiler in node_modules. No signature covers that code, and a user or agent that can
-write files of the project, also with file tools only, can change it. So
-rye/lsp/lsp starts a server only after this consent. It is valid for this project and
-for the server's current entry in config:lsp/servers.`,
+plugins, a compiler in node_modules. No signature covers that code, and a user or
+agent that can write files of the project, also with file tools only, can change it.
+So rye/lsp/lsp starts a server only after this consent. It is valid for this project
+and for the server's current entry in config:lsp/servers.`,
 		Examples: []string{"rye trust language-server gopls", "rye trust language-server gopls typescript"},
 		Codes:    []diag.Code{diag.FileSystemError, diag.ItemNotFound},
 		Run: func(ctx context.Context, c *cli.Call) error {
