@@ -135,7 +135,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/mod":                                set("item", "lock", "bundle"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
-		"golang.org/x/sys":                                set("internal/proc", "internal/openat"),
+		"golang.org/x/sys":                                set("internal/proc", "internal/openat", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 	}
