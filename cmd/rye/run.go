@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -210,7 +211,7 @@ func showToolResult(u *cli.UI, data map[string]any) {
 	if err != nil {
 		b, _ = json.Marshal(data)
 	}
-	u.Raw(string(b))
+	u.Raw(string(hidden.JSON(b)))
 }
 
 // showToolText prints a result that is a text, and reports whether it is one.

@@ -2,13 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/lock/sbom"
@@ -54,14 +54,11 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(d); err != nil {
+	text, err := jsonx.MarshalIndent(d)
+	if err != nil {
 		return err
 	}
-	return c.UI.Show(d, func() { c.UI.Raw(text.String()) })
+	return c.UI.Show(d, func() { c.UI.Raw(string(hidden.JSON(text))) })
 }
 
 // currentLock returns the project's lock, or an error if it is missing or stale.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
@@ -39,13 +40,19 @@ const (
 // entry that parse would refuse.
 func (e Entry) render() ([]byte, error) {
 	e.Project = strings.ToValidUTF8(e.Project, "\ufffd")
-	b, err := jsonx.Marshal(e)
+	b, err := e.line()
 	if err != nil {
 		return nil, err
 	}
-	b = append(b, '\n')
 	_, err = parse(b)
 	return b, err
+}
+
+// line returns e as JSON with its line feed. Hidden characters, which only the path
+// of a project can have, are escaped.
+func (e Entry) line() ([]byte, error) {
+	b, err := jsonx.Marshal(e)
+	return append(hidden.JSON(b), '\n'), err
 }
 
 // parse reads a line with its line feed. Each entry has one spelling: a line that
@@ -58,7 +65,7 @@ func parse(line []byte) (Entry, error) {
 	if err := json.Unmarshal(line, &e); err != nil {
 		return Entry{}, fmt.Errorf("it is not an entry: %w", err)
 	}
-	if b, err := jsonx.Marshal(e); err != nil || !bytes.Equal(append(b, '\n'), line) {
+	if b, err := e.line(); err != nil || !bytes.Equal(b, line) {
 		return Entry{}, fmt.Errorf("it is not in the spelling of rye")
 	}
 	return e, e.check()

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -86,8 +85,5 @@ func fixOf(f diag.Finding) string {
 
 // Sarif prints the findings as one document of SARIF 2.1.0.
 func (u *UI) Sarif(fs []diag.Finding, locate func(string) (string, bool)) error {
-	enc := json.NewEncoder(u.Stdout)
-	enc.SetIndent("", "  ")
-	u.wrote = true
-	return enc.Encode(newSARIF(fs, locate))
+	return u.encode(newSARIF(fs, locate))
 }

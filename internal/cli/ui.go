@@ -2,13 +2,13 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
 )
 
 // UI is the one door to the terminal. Results go to stdout, everything else to
@@ -124,11 +124,19 @@ func (u *UI) Document(e diag.Envelope) error {
 	if e.Metadata == nil {
 		e.Metadata = Metadata{u.Command}
 	}
+	return u.encode(e)
+}
+
+// encode prints one JSON document. Characters that could act on a terminal or that
+// a reader cannot see are escaped.
+func (u *UI) encode(v any) error {
+	b, err := jsonx.MarshalIndent(v)
+	if err != nil {
+		return err
+	}
 	u.wrote = true
-	enc := json.NewEncoder(u.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(e)
+	_, err = u.Stdout.Write(append(hidden.JSON(b), '\n'))
+	return err
 }
 
 // Raw prints a program's own text: made visible, but with its line ends and

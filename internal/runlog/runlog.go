@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
@@ -61,6 +62,7 @@ func (l *Log) Append(e Entry) error {
 	}
 	e.Time = e.Time.UTC().Truncate(time.Millisecond)
 	b, err := jsonx.Marshal(e)
+	b = hidden.JSON(b)
 	if err != nil || len(b) >= maxLine {
 		return diag.New(diag.TooLarge, "recording a run: its line has %d bytes", len(b))
 	}
