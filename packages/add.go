@@ -140,6 +140,9 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 		var errs []error
 		for _, name := range names {
 			id, err := pick(name, st.requiredIDs(), "required in "+lock.ProjectFileName)
+			if err != nil && e.halfRemoved(st, name) {
+				continue // the rest of the removal needs no edit
+			}
 			if err != nil {
 				errs = append(errs, err)
 				continue
@@ -148,6 +151,35 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 		}
 		return edits, joinErrors("removing", errs)
 	}, func([]Change) error { return nil })
+}
+
+// halfRemoved reports whether a bundle is not required any more but still locked as
+// required, or installed: a removal of it was killed.
+func (e *Engine) halfRemoved(st *state, name string) bool {
+	if st.lock != nil {
+		var ids []string
+		for _, b := range st.lock.Bundles {
+			if b.Require != "" {
+				ids = append(ids, b.ID)
+			}
+		}
+		if _, err := pick(name, ids, "locked"); err == nil {
+			return true
+		}
+	}
+	dirs, err := e.unlocked(st.lock)
+	if err != nil {
+		return false
+	}
+	id, notID := lock.ParseID(name)
+	return slices.ContainsFunc(e.relative(dirs), func(dir string) bool {
+		at := strings.LastIndex(dir, "@") // an address may contain another one
+		if notID == nil {
+			want, err := id.Dir(dir[at+1:])
+			return err == nil && want == dir
+		}
+		return name != "" && strings.HasSuffix("/"+dir[:at], "/"+name)
+	})
 }
 
 // requiredIDs returns the ids below require of rye.yaml.

@@ -118,8 +118,8 @@ func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *sol
 	// Order: bundles are used only once the lock names them, so they come first.
 	// The lock is last: until it is written, everything before it can be undone
 	// and a killed process leaves the old lock valid.
-	if err := stage.Commit(); err != nil {
-		return nil, unwritable(err)
+	if err := e.place(stage, todo); err != nil {
+		return nil, err
 	}
 	text := sol.lock.Render()
 	if st.lock == nil && len(sol.lock.Bundles)+len(sol.lock.Members)+len(sol.lock.Items) == 0 {

@@ -326,6 +326,40 @@ func (e *Engine) pruneEmpty(dir string) {
 	}
 }
 
+// removeEmpty removes the empty directories above install directories that killed
+// processes left.
+func (e *Engine) removeEmpty() {
+	var dirs []string
+	_ = filepath.WalkDir(e.bundles(), func(p string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return nil
+		}
+		if strings.Contains(d.Name(), "@") {
+			return fs.SkipDir
+		}
+		dirs = append(dirs, p)
+		return nil
+	})
+	for _, dir := range slices.Backward(dirs) {
+		if dir != e.bundles() {
+			_ = os.Remove(dir) // fails unless it is empty
+		}
+	}
+}
+
+// place puts staged bundles into their install directories.
+func (e *Engine) place(st *stagedir.Stage, bundles []lock.Bundle) error {
+	if len(bundles) > 0 && e.p.Ignore != nil {
+		if err := e.p.Ignore(); err != nil {
+			return err
+		}
+	}
+	if err := st.Commit(); err != nil {
+		return unwritable(err)
+	}
+	return nil
+}
+
 // relative returns install directories relative to the directory of bundles,
 // with forward slashes.
 func (e *Engine) relative(dirs []string) []string {

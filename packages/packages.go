@@ -54,6 +54,9 @@ type Params struct {
 	Caps   func(ctx context.Context, s *source.Snapshot) ([]string, error)
 	System lock.System // the system bundle of this program; zero records none
 	Seen   string      // the file that records when versions were first seen; "" records nothing
+	// Ignore excludes installed bundles from git. It is called before a bundle is
+	// installed, so that a crash leaves none that git would take in. Nil does nothing.
+	Ignore func() error
 
 	Locked  bool             // refuse every change of the lock
 	Offline bool             // use no network
@@ -122,6 +125,7 @@ func (e *Engine) hold(ctx context.Context) (release func(), err error) {
 	}
 	stagedir.Sweep(e.workDir(), stagePrefix)
 	atomicfile.Sweep(e.p.Files, e.p.Now().Add(-time.Minute))
+	e.removeEmpty()
 	return release, nil
 }
 

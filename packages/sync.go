@@ -194,8 +194,8 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 		return nil, err
 	}
 	defer stage.Close()
-	if err := stage.Commit(); err != nil {
-		return nil, unwritable(err)
+	if err := e.place(stage, todo); err != nil {
+		return nil, err
 	}
 	r := emptyResult()
 	r.Installed = e.reportInstalled(todo)

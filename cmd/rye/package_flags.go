@@ -65,10 +65,5 @@ func changePackages(ctx context.Context, c *cli.Call, o *packageOptions, change 
 	if err != nil {
 		return err
 	}
-	if len(r.Installed) > 0 {
-		if err := x.IgnoreInstalled(); err != nil {
-			return err
-		}
-	}
 	return c.UI.Show(r, func() { showChanges(c.UI, r) })
 }

@@ -72,6 +72,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	if h.Dirs.State != "" {
 		params.Seen = filepath.Join(h.Dirs.State, "bundles-seen.json")
 	}
+	params.Ignore = x.IgnoreInstalled
 	x.Engine = packages.New(params)
 	return x, nil
 }
