@@ -113,21 +113,25 @@ func (v *Verbs) Copy(ctx context.Context, it *resolve.Item, to space.Name, repla
 	if err := v.vacant(ctx, it, root, replace); err != nil {
 		return "", err
 	}
-	put := root.Create
-	if root.Exists(it.Rel) {
-		put = root.Write
+	// The item is last: without it the same command works after a crash.
+	if it.Signature != nil {
+		err = put(root, it.Rel+extract.DetachedExt, it.Signature)
 	}
-	err = put(it.Rel, it.Bytes)
-	if err == nil && it.Signature != nil {
-		if put = root.Create; root.Exists(it.Rel + extract.DetachedExt) {
-			put = root.Write
-		}
-		err = put(it.Rel+extract.DetachedExt, it.Signature)
+	if err == nil {
+		err = put(root, it.Rel, it.Bytes)
 	}
 	if err != nil {
 		return "", diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "copying %s: %w", it.Ref, err)
 	}
 	return root.Display(it.Rel), nil
+}
+
+// put writes a file that may exist.
+func put(root *space.Root, rel string, b []byte) error {
+	if root.Exists(rel) {
+		return root.Write(rel, b)
+	}
+	return root.Create(rel, b)
 }
 
 // Target returns the root of a space for copies: project or user.

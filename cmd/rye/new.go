@@ -12,7 +12,6 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -92,11 +91,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	if err != nil {
 		return err
 	}
-	rel := path.Join(kindExt.Folder, ref.ID+ext)
-	if err := root.Create(rel, []byte(text)); err != nil {
-		return err
-	}
-	reports, err := h.Verbs.Sign(ctx, primary.SignCall{Targets: []string{root.Path(rel)}, Dir: c.Base, Signer: signer})
+	reports, err := h.CreateSigned(ctx, root, signer, path.Join(kindExt.Folder, ref.ID+ext), []byte(text))
 	if err != nil {
 		return err
 	}

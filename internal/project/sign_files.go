@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
@@ -57,6 +58,27 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		return nil, nil, err
 	}
 	return reports, out, verbs.Record(ctx, made)
+}
+
+// CreateSigned signs one item in memory and creates its file, and the file of its
+// detached signature if it has one.
+func (h *Project) CreateSigned(ctx context.Context, root *space.Root, key sign.Signer, rel string, text []byte) ([]primary.SignReport, error) {
+	reports, files, err := h.SignFiles(ctx, root, key, map[string][]byte{rel: text})
+	if err != nil {
+		return nil, err
+	}
+	// The item is last: without it the id is free, so that the same command works
+	// after a crash.
+	if at := rel + extract.DetachedExt; files[at] != nil {
+		put := root.Create
+		if root.Exists(at) {
+			put = root.Write
+		}
+		if err := put(at, files[at]); err != nil {
+			return nil, err
+		}
+	}
+	return reports, root.Create(rel, files[rel])
 }
 
 // memory implements space.Files over contents by path.
