@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -147,7 +148,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // names of variables ignore case on Windows
-	case selfVar, projectVar, "RYE_THREAD_ID", settingsVar:
+	case selfVar, projectVar, "RYE_THREAD_ID", settingsVar, policy.BoundaryVar:
 		return "only rye sets it"
 	}
 	return ""

@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -33,6 +34,9 @@ type Params struct {
 	SystemSpace string   // installed system space, "" if only embedded
 	Environ     []string // the environment the allow-list is taken from; nil is empty
 	Self        string   // this executable, for applets
+	// Boundary is what file tools and file sinks may reach; nil is Project without
+	// its protected paths.
+	Boundary *policy.Boundary
 	// Consent returns nil if a program in the project may run. A nil Consent
 	// refuses every such program.
 	Consent func(Interpreter) error
@@ -66,6 +70,9 @@ func New(p Params) *Executor {
 	}
 	if p.Dir == "" {
 		p.Dir = p.Project
+	}
+	if p.Boundary == nil {
+		p.Boundary = &policy.Boundary{Project: real(p.Project)}
 	}
 	e := &Executor{p: p, store: &cas.Store{Dir: p.Cache, Now: p.Now}}
 	e.bodies = bodies(e)

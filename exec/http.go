@@ -49,7 +49,7 @@ func (b httpBody) sendsDotenv() bool { return true }
 func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, error) {
 	call := httpstep.Call{
 		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
-		Public: in.public, Dir: b.e.p.Dir, OnEvent: in.OnLine, Now: b.e.p.Now,
+		Public: in.public, Dir: b.e.p.Dir, Boundary: *b.e.p.Boundary, OnEvent: in.OnLine, Now: b.e.p.Now,
 	}
 	// Plan compiled the schema before: it has no error here.
 	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/policy"
 )
 
 // Subprocess is the primitive that starts a program.
@@ -53,7 +54,23 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 		return err
 	}
 	p.Env = exported(env)
-	return e.command(p, cfg, env, vars)
+	if err := e.command(p, cfg, env, vars); err != nil {
+		return err
+	}
+	return e.bound(p)
+}
+
+// bound passes the boundary of the project to an applet.
+func (e *Executor) bound(p *Plan) error {
+	if p.Program != e.p.Self {
+		return nil
+	}
+	b, err := jsonx.Marshal(e.p.Boundary)
+	if err != nil {
+		return diag.New(diag.Internal, "writing the boundary of the project: %w", err)
+	}
+	p.Env = proc.Merge(p.Env, []string{policy.BoundaryVar + "=" + string(b)})
+	return nil
 }
 
 func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {

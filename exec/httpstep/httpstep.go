@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/httpfill"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
 )
 
 // Call is one request of a tool.
@@ -27,10 +28,11 @@ type Call struct {
 	Env        map[string]string
 	// Public lists the variables of Env whose values are not secret because an
 	// item states them or rye sets them.
-	Public  []string
-	Dir     string                    // directory that file sinks write in, absolute
-	OnEvent func(proc.Stream, []byte) // receives each event's data; nil ignores them
-	Now     func() time.Time          // required
+	Public   []string
+	Dir      string                    // directory that file sinks write in, absolute
+	Boundary policy.Boundary           // what file sinks may write
+	OnEvent  func(proc.Stream, []byte) // receives each event's data; nil ignores them
+	Now      func() time.Time          // required
 }
 
 // exchange is one Call in progress.

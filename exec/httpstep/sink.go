@@ -198,9 +198,11 @@ func (x *exchange) openFile(c sinkConfig) (*fileSink, error) {
 	if !fs.ValidPath(rel) || rel == "." || strings.ContainsAny(rel, "\\:\x00") {
 		return nil, diag.New(diag.PathEscape, "opening %q: not a path of a file in the project", name)
 	}
-	switch first, _, _ := strings.Cut(strings.ToLower(rel), "/"); first {
-	case ".git", ".ai":
-		return nil, diag.New(diag.PolicyDenied, "opening %q: a sink may not write in %s", name, first)
+	if err := x.call.Boundary.CheckProject(); err != nil {
+		return nil, err
+	}
+	if err := x.call.Boundary.CheckWrite(rel, name); err != nil {
+		return nil, err
 	}
 	root, err := os.OpenRoot(x.call.Dir)
 	if err != nil {

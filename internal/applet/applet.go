@@ -11,9 +11,9 @@
 //
 // Every path of a file applet is in the project. Links are resolved one
 // component at a time over open directory handles (os.Root), so a link out of
-// the project, or one swapped in during the call, is PATH_ESCAPE. Nothing below
-// .git is written, and no protected path: settings, trust, keys, bundles and
-// locks (see fs).
+// the project, or one swapped in during the call, is PATH_ESCAPE. No protected
+// path is written, and no directory of the user (see policy). Without a project
+// the file applets refuse every call.
 //
 // # Configuration
 //

@@ -63,7 +63,7 @@ func layers() []layer {
 			{"internal/applet/shell", set("internal/applet/files", "internal/applet/wire", "item")},
 			{"internal/applet/telemetry", set("internal/applet/files", "internal/applet/wire", "item")},
 			{"internal/applet/web", set("internal/applet/wire", "item")},
-			{"internal/applet/files", set("internal/applet/wire")},
+			{"internal/applet/files", set("internal/applet/wire", "policy")},
 			{"internal/applet/wire", set()},
 		}},
 		{"Bundles of a project", []entry{

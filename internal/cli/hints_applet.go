@@ -7,6 +7,10 @@ import "github.com/ryeos/rye/diag"
 func appletHints() map[situation]string {
 	return map[situation]string{
 		{diag.ExecutionFailed, "tool:language_server"}:  "if you trust everybody who can write files of the project: rye trust language-server {server}",
+		{diag.ExecutionFailed, "tool:protected_path"}:   "change the file yourself, in an editor",
+		{diag.PolicyDenied, "protected_path"}:           "write into another file, or change this one yourself in an editor",
+		{diag.ExecutionFailed, "tool:file_tools"}:       "rye init makes this directory a project; --project names another one",
+		{diag.ItemNotFound, "file_tools"}:               "rye init makes this directory a project; --project names another one",
 		{diag.ExecutionFailed, "tool:settings"}:         "rye config show {config} --origin",
 		{diag.ExecutionFailed, "tool:variable_missing"}: "set the variable in your environment; the tool lists it in env_config.pass",
 		{diag.PolicyDenied, "host_not_listed"}:          "if the tool needs this host, list {host} under hosts in its item",

@@ -178,7 +178,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.Env.cacheDir(p.Dirs), Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self,
-		Lock: locked, System: p.System, Locked: p.Env.locked(), Grace: p.Env.Grace,
+		Boundary: p.boundary(dir), Lock: locked, System: p.System, Locked: p.Env.locked(), Grace: p.Env.Grace,
 		Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Now: p.Env.Now,
 	})
 }

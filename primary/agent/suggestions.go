@@ -48,6 +48,10 @@ func suggestions() map[situation]string {
 
 		// Tools of rye and the programs that they start.
 		{diag.ExecutionFailed, "tool:language_server"}:  "ask the user to consent to the language server {server}, or read the files instead",
+		{"", "tool:protected_path"}:                     "write another file, or ask the user to change this one: no tool does",
+		{"", "protected_path"}:                          "write another file, or ask the user to change this one: no tool does",
+		{"", "tool:file_tools"}:                         "call it again with the project_path of a project, or ask the user to start the server in one",
+		{"", "file_tools"}:                              "call it again with the project_path of a project, or ask the user to start the server in one",
 		{diag.ExecutionFailed, "tool:settings"}:         "ask the user to check the configuration {config}",
 		{diag.ExecutionFailed, "tool:variable_missing"}: "ask the user to set the environment variable that the message names",
 		{diag.ExecutionFailed, "not_installed"}:         "ask the user to install {program}",

@@ -5,10 +5,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet/wire"
+	"github.com/ryeos/rye/policy"
 )
 
 // MaxSize is the size of the largest file that is read or written, in bytes.
@@ -24,6 +26,16 @@ type Entry struct {
 	Given string      // the path as the user typed it
 
 	missing []string // directories between Dir and Base that do not exist
+	within  policy.Boundary
+}
+
+// CheckWrite returns an error if tools do not write the entry.
+func (e *Entry) CheckWrite() error { return e.within.CheckWrite(e.Rel, e.Given) }
+
+// CheckRead returns an error if tools do not read what has the path rel below the
+// entry. The path must have no links.
+func (e *Entry) CheckRead(rel string) error {
+	return e.within.CheckRead(path.Join(e.Rel, rel), e.Given)
 }
 
 // Close closes the handle.

@@ -1,29 +1,47 @@
 // Package files opens the files of a project for applets: it resolves paths
 // without leaving the project and divides texts into lines.
 //
-// It does not decide which files may be written (see fs) and never follows a
-// link out of the project.
+// It never follows a link out of the project. Package policy decides which files
+// of the project tools may read and write; Find and the
+// entries that it returns ask it about the path without links.
 package files
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet/wire"
+	"github.com/ryeos/rye/policy"
 )
 
 // Project is an open handle on the directory of the project. Every file applet
 // opens its files through it.
 type Project struct {
-	root *os.Root
-	dir  string // as given, absolute
-	real string // without links
+	root   *os.Root
+	dir    string // as given, absolute
+	real   string // without links
+	within policy.Boundary
 }
 
-// Open opens p.Dir, else $RYE_PROJECT, else the current directory.
+// Open opens the project: p.Dir, else $RYE_PROJECT, else the current directory.
+// It is an error if rye found no project there.
 func Open(p wire.Params) (*Project, error) {
+	project, err := OpenDir(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := project.within.CheckProject(); err != nil {
+		project.Close()
+		return nil, err
+	}
+	return project, nil
+}
+
+// OpenDir is Open for applets that also work in a directory without a project.
+func OpenDir(p wire.Params) (*Project, error) {
 	dir, err := Dir(p)
 	if err != nil {
 		return nil, err
@@ -36,7 +54,29 @@ func Open(p wire.Params) (*Project, error) {
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "opening project: %w", wire.Cause(err))
 	}
-	return &Project{root: root, dir: dir, real: real}, nil
+	within, err := boundary(p, real)
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return &Project{root: root, dir: dir, real: real, within: within}, nil
+}
+
+// boundary returns the boundary that rye passed to this process. A process that
+// rye did not start has the table of protected paths only.
+func boundary(p wire.Params, real string) (policy.Boundary, error) {
+	b := policy.Boundary{Project: real}
+	text := p.Getenv(policy.BoundaryVar)
+	if text == "" {
+		return b, nil
+	}
+	if err := json.Unmarshal([]byte(text), &b); err != nil {
+		return b, diag.New(diag.Internal, "reading %s: %w", policy.BoundaryVar, err)
+	}
+	if b.Project != "" {
+		b.Project = real
+	}
+	return b, nil
 }
 
 // Dir returns the absolute path of the project's directory as it was given.
@@ -79,7 +119,8 @@ func (p *Project) Rel(abs string) (string, bool) {
 }
 
 // Find resolves a path, relative to the project or absolute and inside it. A
-// path whose last parts do not exist is found; its entry has no Info.
+// path whose last parts do not exist is found; its entry has no Info. A path that
+// tools do not read is an error.
 func (p *Project) Find(given string) (*Entry, error) {
 	if strings.ContainsRune(given, 0) {
 		return nil, diag.New(diag.ValidationFailed, "reading path %q: it contains a NUL byte", given)
@@ -94,7 +135,16 @@ func (p *Project) Find(given string) (*Entry, error) {
 	}
 	w := walk{project: p, given: given, todo: strings.Split(filepath.ToSlash(name), "/")}
 	defer w.close()
-	return w.run()
+	e, err := w.run()
+	if err != nil {
+		return nil, err
+	}
+	e.within = p.within
+	if err := e.CheckRead("."); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
 }
 
 func escape(given string) error {

@@ -2,7 +2,7 @@
 // read, write, edit_lines, glob, grep and ls.
 //
 // It resolves no paths itself (see files) and writes nothing below .git and no
-// protected path (see checkProtected).
+// protected path (see policy).
 package fs
 
 import (

@@ -1,6 +1,8 @@
 package fs
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/applet/files"
 	"github.com/ryeos/rye/internal/applet/wire"
 	"github.com/ryeos/rye/internal/applet/wiretest"
+	"github.com/ryeos/rye/policy"
 )
 
 // attackGround returns a project with links, and a directory with a secret next
@@ -133,8 +136,7 @@ func TestConfinementOfWriting(t *testing.T) {
 		".git/config", ".git/hooks/pre-commit", ".GIT/config", "git-dir/config", "in/up/.git/config", "sub/.git/config",
 		".git", ".git./x", ".git /x", ".git::$INDEX_ALLOCATION/x", "git~1/config", ".g\u200cit/config", "in/../.git/config", dir + "/.git/x",
 	} {
-		e := fails(t, dir, "write", obj{"file_path": path, "content": "x"}, "POLICY_DENIED", ".git")
-		_ = e
+		fails(t, dir, "write", obj{"file_path": path, "content": "x"}, "POLICY_DENIED", ".git")
 	}
 	fails(t, dir, "edit_lines", obj{"file_path": ".git/config", "changes": []obj{{"line_id": "x", "new_content": ""}}}, "POLICY_DENIED")
 	if got := wiretest.Get(t, dir, ".git/config"); got != "[core]\n" {
@@ -157,13 +159,15 @@ func TestGuarded(t *testing.T) {
 		".ai/config/web.yaml", ".ai/config/new.yaml", ".ai/config", ".ai/trust/x.toml", ".ai/trusted_keys/x.pem", ".ai/keys/x",
 		".ai/bundles/b/f", ".ai/cache/f", ".AI/config/x", ".ai/Config/x", ".ai./trust./x", ".ai/trust::$DATA", "ai~1/config/x",
 		".ai/truste~1/x", ".a\u200ci/trust/x", "sub/.ai/trust/x", ".ai/tools/../config/x", "rye.lock", "Rye.Lock", "rye.sum", "sub/rye.lock",
+		"rye.yaml", "sub/RYE.YAML", ".rye-tmp-1", ".ai", ".ai/x", ".ai/tools/rye/primary/execute.yaml", ".ai/tools/Rye/core/extractors/tool/x.yaml",
+		".envrc", ".husky/pre-commit", "sub/.vscode/tasks.json", ".mcp.json", "lefthook.yml", ".claude/settings.json",
 		dir + "/.ai/trust/x",
 	}
 	if runtime.GOOS != "windows" {
 		paths = append(paths, "link/web.yaml", "link/new.yaml")
 	}
 	for _, path := range paths {
-		fails(t, dir, "write", obj{"file_path": path, "content": "x"}, "POLICY_DENIED", "do not write")
+		fails(t, dir, "write", obj{"file_path": path, "content": "x"}, "POLICY_DENIED", "tools do not")
 	}
 	fails(t, dir, "write", obj{"files": []obj{{"file_path": "good", "content": "x"}, {"file_path": ".ai/trust/x", "content": "x"}}}, "POLICY_DENIED")
 	fails(t, dir, "edit_lines", obj{"file_path": ".ai/config/web.yaml", "changes": []obj{{"line_id": "x", "new_content": ""}}}, "POLICY_DENIED", "do not write")
@@ -171,10 +175,68 @@ func TestGuarded(t *testing.T) {
 		t.Error("something was written")
 	}
 	ok(t, dir, "read", obj{"file_path": ".ai/config/web.yaml"})
+	secrets(t, dir)
 	for _, path := range []string{
-		".ai/tools/t.sh", ".ai/tools/config/t.sh", ".ai/directives/trust.md", ".ai/knowledge/cache/x.md", "config/x", "trust", "x.ai/config", "rye.yaml", "rye.lock.md",
+		".ai/tools/t.sh", ".ai/tools/config/t.sh", ".ai/directives/trust.md", ".ai/knowledge/cache/x.md", "config/x", "trust", "x.ai/config", "rye.yaml.md", "rye.lock.md",
+		".vscode/extensions.json", ".ai/directives/rye/core/create_tool.md",
 	} {
 		ok(t, dir, "write", obj{"file_path": path, "content": "x"})
+	}
+}
+
+// secrets wants no search to read what tools do not read, also through a link.
+func secrets(t *testing.T, dir string) {
+	t.Helper()
+	wiretest.Put(t, dir, ".ai/threads/1/token", "secret\n")
+	wiretest.Put(t, dir, "home/.ssh/id", "secret\n")
+	wiretest.Put(t, dir, "home/notes", "secret\n")
+	if err := os.Symlink(filepath.Join(dir, "home", ".ssh", "id"), filepath.Join(dir, "key")); err != nil && runtime.GOOS != "windows" {
+		t.Fatal(err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(policy.Boundary{Project: real, Private: []policy.Private{{Path: filepath.Join(real, "home", ".ssh"), What: "ssh"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := wire.Params{Dir: dir, Getenv: func(string) string { return string(b) }}
+	applets := wiretest.Applets(Applets())
+	for in, want := range map[string]string{
+		`{"pattern": "secret"}`:                         "[home/notes]",
+		`{"pattern": "secret", "path": ".ai"}`:          "[]",
+		`{"pattern": "secret", "include": "**/id"}`:     "[]",
+		`{"pattern": "secret", "include": "**/.ssh/*"}`: "[]",
+	} {
+		got, _ := applets.RunJSON(t, t.Context(), p, "grep", in)
+		found := []string{}
+		for _, m := range got["matches"].([]any) {
+			found = append(found, m.(obj)["file"].(string))
+		}
+		if fmt.Sprint(found) != want {
+			t.Errorf("grep %s: %v, want %s", in, got, want)
+		}
+	}
+	if got, _ := applets.RunJSON(t, t.Context(), p, "glob", `{"pattern": "**"}`); strings.Contains(fmt.Sprint(got["files"]), "token") || strings.Contains(fmt.Sprint(got["files"]), "id") {
+		t.Errorf("glob shows %v", got["files"])
+	}
+	for _, path := range []string{"key", "home/.ssh/id", "home/.SSH/id", ".ai/threads/1/token"} {
+		got, exit := applets.RunJSON(t, t.Context(), p, "read", `{"file_path": "`+path+`"}`)
+		wiretest.CheckFailure(t, got, exit, "POLICY_DENIED", "tools do not read")
+		got, exit = applets.RunJSON(t, t.Context(), p, "write", `{"file_path": "`+path+`", "content": "x"}`)
+		wiretest.CheckFailure(t, got, exit, "POLICY_DENIED")
+	}
+	for _, path := range []string{"home/.ssh", ".ai/threads/1"} {
+		got, exit := applets.RunJSON(t, t.Context(), p, "ls", `{"path": "`+path+`"}`)
+		wiretest.CheckFailure(t, got, exit, "POLICY_DENIED")
+	}
+	b = []byte(`{"project": ""}`)
+	for _, name := range []string{"read", "ls", "glob", "grep", "write", "edit_lines"} {
+		in := map[string]string{"read": `{"file_path": "x"}`, "glob": `{"pattern": "x"}`, "grep": `{"pattern": "x"}`,
+			"write": `{"file_path": "x", "content": ""}`, "edit_lines": `{"file_path": "x", "changes": [{"line_id": "x", "new_content": ""}]}`}[name]
+		got, exit := applets.RunJSON(t, t.Context(), p, name, in)
+		wiretest.CheckFailure(t, got, exit, "ITEM_NOT_FOUND", "work in a project")
 	}
 }
 
@@ -238,7 +300,7 @@ func TestSwappedTarget(t *testing.T) {
 	t.Parallel()
 	dir, outside := attackGround(t)
 	wiretest.Put(t, dir, "f.txt", "old\n")
-	pr, err := files.Open(wire.Params{Dir: dir})
+	pr, err := files.Open(wire.Params{Dir: dir, Getenv: os.Getenv})
 	if err != nil {
 		t.Fatal(err)
 	}

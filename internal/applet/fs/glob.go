@@ -33,10 +33,10 @@ func runGlob(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
+	defer t.close()
 	if err := t.open(p, start); err != nil {
 		return nil, err
 	}
-	defer t.dir.Close()
 	found, err := t.matching(ctx, t.base)
 	if err != nil {
 		return nil, err

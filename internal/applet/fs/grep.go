@@ -64,24 +64,23 @@ func runGrep(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	}
 	prefix, _ := s.re.LiteralPrefix()
 	s.literal = []byte(prefix)
+	defer t.close()
 	done, err := s.open(p, &t, start)
 	if done || err != nil {
 		return s.out, err
 	}
-	defer t.dir.Close()
 	return s.walk(ctx, &t, include)
 }
 
 // open opens the directory to search. A single file is searched at once; done
 // reports that.
 func (s *search) open(p wire.Params, t *tree, start string) (done bool, err error) {
-	e, err := find(p, start)
-	if err != nil {
+	if err := t.find(p, start); err != nil {
 		return false, err
 	}
-	defer e.Close()
+	e := t.start
 	if e.Info == nil || e.Info.IsDir() {
-		return false, t.openAt(e)
+		return false, t.openDir()
 	}
 	data, err := e.Read()
 	if err == nil {

@@ -36,10 +36,10 @@ func runLS(_ context.Context, p wire.Params, in map[string]any) (any, error) {
 		return nil, err
 	}
 	var t tree
+	defer t.close()
 	if err := t.open(p, name); err != nil {
 		return nil, err
 	}
-	defer t.dir.Close()
 	h, err := t.dir.Open(".")
 	if err != nil {
 		return nil, files.PathError("listing", name, err)

@@ -27,7 +27,7 @@ type staged struct {
 
 // checkWritable returns an error if e may not be written. It changes nothing.
 func checkWritable(e *files.Entry) error {
-	if err := checkProtected(e.Rel, e.Given); err != nil {
+	if err := e.CheckWrite(); err != nil {
 		return err
 	}
 	switch {

@@ -23,8 +23,10 @@ func skippedDirs() []string { return []string{".git", "node_modules", "__pycache
 // tree walks the directories below an entry. It follows no links, so it ends,
 // and opens everything through its handle, so it cannot leave the project.
 type tree struct {
-	dir     *os.Root
-	base    string // the start, below the project
+	project *files.Project
+	start   *files.Entry
+	dir     *os.Root // start, if it is a directory
+	base    string   // the start, below the project
 	pattern glob.Pattern
 	ignore  []glob.Pattern
 	seen    int
@@ -37,23 +39,41 @@ type pending struct {
 	at  glob.States
 }
 
-// open opens the directory to start from.
+// open opens the directory to start from. The caller closes the tree in any case.
 func (t *tree) open(p wire.Params, start string) error {
-	e, err := find(p, start)
-	if err != nil {
+	if err := t.find(p, start); err != nil {
 		return err
 	}
-	defer e.Close()
-	return t.openAt(e)
+	return t.openDir()
 }
 
-func (t *tree) openAt(e *files.Entry) (err error) {
-	if e.Info != nil && !e.Info.IsDir() {
-		return diag.New(diag.NotRegular, "listing %q: it is not a directory", e.Given)
+// find finds the start: a directory, or the only file to search.
+func (t *tree) find(p wire.Params, start string) (err error) {
+	if t.project, err = files.Open(p); err == nil {
+		t.start, err = t.project.Find(start)
 	}
-	t.base = e.Rel
-	t.dir, err = e.OpenDir()
 	return err
+}
+
+func (t *tree) openDir() (err error) {
+	if t.start.Info != nil && !t.start.Info.IsDir() {
+		return diag.New(diag.NotRegular, "listing %q: it is not a directory", t.start.Given)
+	}
+	t.base = t.start.Rel
+	t.dir, err = t.start.OpenDir()
+	return err
+}
+
+func (t *tree) close() {
+	if t.dir != nil {
+		t.dir.Close()
+	}
+	if t.start != nil {
+		t.start.Close()
+	}
+	if t.project != nil {
+		t.project.Close()
+	}
 }
 
 // matching returns the sorted paths of the matching files, joined to base.
@@ -130,18 +150,26 @@ func (t *tree) visit(p pending, d fs.DirEntry, found func(string, fs.DirEntry)) 
 		}
 		return pending{}, false
 	}
-	if slices.Contains(skippedDirs(), name) && !t.pattern.Names(p.at, name) {
+	if slices.Contains(skippedDirs(), name) && !t.pattern.Names(p.at, name) || t.start.CheckRead(rel) != nil {
 		return pending{}, false
 	}
 	return pending{rel, at}, t.pattern.Alive(at)
 }
 
 // isFile reports whether an entry is a regular file, or a link to one inside
-// the start.
+// the start that tools may read.
 func (t *tree) isFile(rel string, d fs.DirEntry) bool {
 	if d.Type()&fs.ModeSymlink == 0 {
 		return d.Type().IsRegular()
 	}
 	info, err := t.dir.Stat(rel)
-	return err == nil && info.Mode().IsRegular()
+	if err != nil || !info.Mode().IsRegular() {
+		return false
+	}
+	target, err := t.project.Find(path.Join(t.base, rel))
+	if err != nil {
+		return false
+	}
+	target.Close()
+	return true
 }

@@ -100,7 +100,7 @@ func decodeBash(p wire.Params, in map[string]any) (bashCall, error) {
 
 // enter sets the working directory, which must be in the project.
 func (c *bashCall) enter(p wire.Params, dir string) error {
-	project, err := files.Open(p)
+	project, err := files.OpenDir(p)
 	if err != nil {
 		return err
 	}

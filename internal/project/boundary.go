@@ -1,0 +1,78 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// boundary returns what the file tools may reach that work in the directory dir.
+// A directory that is not a project has no files for them.
+func (p *Project) boundary(dir string) *policy.Boundary {
+	b := &policy.Boundary{}
+	if p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
+		b.Project = realPath(dir)
+	}
+	for _, d := range p.privateDirs() {
+		b.Private = append(b.Private, d)
+		if real := realPath(d.Path); real != d.Path {
+			d.Path = real
+			b.Private = append(b.Private, d)
+		}
+	}
+	return b
+}
+
+// privateDirs returns the directories of the user and of the machine that file
+// tools do not write, also if they are in the project.
+func (p *Project) privateDirs() []policy.Private {
+	home := p.Env.Home()
+	var out []policy.Private
+	add := func(what string, readable bool, dir ...string) {
+		if path := filepath.Join(dir...); dir[0] != "" && filepath.IsAbs(path) {
+			out = append(out, policy.Private{Path: path, What: what, Readable: readable})
+		}
+	}
+	add("rye's settings and trust", false, p.Dirs.Config)
+	add("rye's keys", false, p.Dirs.Data)
+	add("rye's state", false, p.Dirs.State)
+	add("rye's settings of this machine", true, p.Env.machineDir())
+	add("your user space", true, p.Spaces.UserDir, space.Dir)
+	add("your user space", true, home, space.Dir)
+	add("ssh", false, home, ".ssh")
+	add("gpg", false, home, ".gnupg")
+	add("gpg", false, p.Env.Getenv("GNUPGHOME"))
+	if runtime.GOOS == "windows" {
+		add("gpg", false, p.Env.Getenv("AppData"), "gnupg")
+	}
+	// A cache or a home around the project protects only what is outside of it.
+	for _, d := range []struct{ path, what string }{{p.Env.cacheDir(p.Dirs), "rye's cache"}, {home, "your home directory"}} {
+		if d.path != "" && !contains(d.path, p.Spaces.ProjectDir) {
+			add(d.what, false, d.path)
+		}
+	}
+	return out
+}
+
+// contains reports whether path is dir or below it, with all links followed.
+func contains(dir, path string) bool {
+	rel, err := filepath.Rel(realPath(dir), realPath(path))
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// realPath returns a path with the links of its existing part followed.
+func realPath(path string) string {
+	for rest := "."; ; {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return filepath.Join(real, rest)
+		} else if parent := filepath.Dir(path); parent == path || !os.IsNotExist(err) {
+			return filepath.Join(path, rest)
+		} else {
+			path, rest = parent, filepath.Join(filepath.Base(path), rest)
+		}
+	}
+}

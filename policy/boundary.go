@@ -1,0 +1,111 @@
+package policy
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// BoundaryVar names the variable that passes a Boundary, as JSON, to the process
+// of a file tool.
+const BoundaryVar = "RYE_BOUNDARY"
+
+// Boundary is what the file tools of one project may reach: the files of the
+// project without the protected paths and without the user's own directories.
+type Boundary struct {
+	// Project is the real path of the project's root, "" without a project.
+	Project string `json:"project"`
+	// Private are the user's own directories, wherever the project is.
+	Private []Private `json:"private,omitempty"`
+}
+
+// Private is a directory of the user that tools do not write.
+type Private struct {
+	Path     string `json:"path"` // absolute
+	What     string `json:"what"` // as errors name it
+	Readable bool   `json:"readable,omitempty"`
+}
+
+// CheckProject returns an error if there is no project.
+func (b Boundary) CheckProject() error {
+	if b.Project != "" {
+		return nil
+	}
+	return diag.New(diag.ItemNotFound, "opening the project: the file tools work in a project, and this directory is not in one").WithReason("file_tools")
+}
+
+// CheckWrite returns an error if tools do not write a path relative to the
+// project. given is the path in the error.
+func (b Boundary) CheckWrite(rel, given string) error {
+	if dir, ok := b.private(rel); ok {
+		return diag.New(diag.PolicyDenied, "writing %q: tools do not write files of %s", given, dir.What).WithReason("protected_path")
+	}
+	if row, at, ok := Protected(rel); ok {
+		what := row.named(rel, at)
+		return diag.New(diag.PolicyDenied, "writing %q: tools do not write %s: %s", given, what, row.Why).WithReason("protected_path")
+	}
+	return nil
+}
+
+// CheckRead returns an error if tools do not read a path relative to the project.
+func (b Boundary) CheckRead(rel, given string) error {
+	if dir, ok := b.private(rel); ok && !dir.Readable {
+		return diag.New(diag.PolicyDenied, "reading %q: tools do not read files of %s", given, dir.What).WithReason("protected_path")
+	}
+	if row, at, ok := Protected(rel); ok && row.Secret {
+		what := row.named(rel, at)
+		return diag.New(diag.PolicyDenied, "reading %q: tools do not read %s: %s", given, what, row.Why).WithReason("protected_path")
+	}
+	return nil
+}
+
+// named returns the protected path as errors name it. at is the part of rel that
+// the row matches.
+func (p ProtectedPath) named(rel, at string) string {
+	name := p.Path
+	if strings.Contains(name, "*") {
+		name = at
+	}
+	if len(at) < len(rel) {
+		return "files below " + name
+	}
+	return name
+}
+
+// private returns the user's directory that contains a path of the project.
+func (b Boundary) private(rel string) (Private, bool) {
+	if len(b.Private) == 0 {
+		return Private{}, false
+	}
+	names := pathNames(filepath.Join(b.Project, filepath.FromSlash(rel)))
+	for _, dir := range b.Private {
+		if startsWith(names, pathNames(dir.Path)) {
+			return dir, true
+		}
+	}
+	return Private{}, false
+}
+
+// pathNames returns the names of an absolute path, with the volume as the first.
+func pathNames(abs string) []string {
+	return strings.FieldsFunc(abs, func(r rune) bool { return r == '/' || r == filepath.Separator })
+}
+
+func startsWith(names, dir []string) bool {
+	if len(dir) == 0 || len(names) < len(dir) {
+		return false
+	}
+	for i, want := range dir {
+		if !sameName(names[i], want) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameName reports whether some file system takes one name for the other.
+func sameName(name, want string) bool {
+	name, want = foldName(name), foldName(want)
+	return name == want || isShortName(name, want)
+}
