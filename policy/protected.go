@@ -82,6 +82,17 @@ func Protected(rel string) (row ProtectedPath, matched string, ok bool) {
 	return ProtectedPath{}, "", false
 }
 
+// Internal returns the .ai or .git directory that contains an absolute path. A
+// project inside one would make its protected paths ordinary files.
+func Internal(abs string) (dir string, ok bool) {
+	for _, name := range pathNames(abs) {
+		if folded := foldName(name); matchNames([]string{".ai"}, []string{folded}) > 0 || matchNames([]string{".git"}, []string{folded}) > 0 {
+			return name, true
+		}
+	}
+	return "", false
+}
+
 // matchNames returns how many of the folded names match the whole pattern, 0 for
 // none.
 func matchNames(pattern, names []string) int {

@@ -111,7 +111,11 @@ func (p *agentProjects) check(project string) (string, error) {
 	if err != nil || !space.IsProject(real) {
 		return "", diag.New(diag.ItemNotFound, "%s: %q has no %s and no %s directory", doing, project, space.ProjectFile, space.Dir).WithReason("project_path")
 	}
-	if what := p.base.spaceParams().Reserved(real); what != "" {
+	what := p.base.spaceParams().Reserved(real)
+	if at, inside := policy.Internal(real); inside && what == "" {
+		what = "inside " + at
+	}
+	if what != "" {
 		return "", diag.New(diag.ItemNotFound, "%s: %q is %s, which is never a project", doing, project, what).WithReason("project_path")
 	}
 	return real, nil
