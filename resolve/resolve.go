@@ -51,6 +51,7 @@ type Resolver struct {
 	listed     map[*space.Root]map[string]listing
 	locked     map[*space.Root]func() *lockedFiles
 	allKinds   func() ([]item.Kind, error)
+	system     func() *Resolver
 }
 
 // New returns a Resolver over p.
@@ -68,6 +69,7 @@ func New(p Params) *Resolver {
 	}
 	r.roots = r.p.Spaces.Roots
 	r.allKinds = sync.OnceValues(r.discoverKinds)
+	r.system = sync.OnceValue(r.newSystem)
 	return r
 }
 
@@ -76,6 +78,21 @@ func (r *Resolver) Spaces() *space.Spaces { return r.p.Spaces }
 
 // Roots returns the roots in order of precedence.
 func (r *Resolver) Roots() []*space.Root { return r.roots }
+
+// System returns a Resolver over the embedded bundle only. No file of a disk
+// changes what it finds: the program itself depends on such items.
+func (r *Resolver) System() *Resolver { return r.system() }
+
+func (r *Resolver) newSystem() *Resolver {
+	p := r.p
+	p.Spaces = &space.Spaces{}
+	for _, root := range r.roots {
+		if root.Embedded() {
+			p.Spaces.Roots = append(p.Spaces.Roots, root)
+		}
+	}
+	return New(p)
+}
 
 // Item is one resolved file: its bytes and the verdict on them.
 type Item struct {

@@ -51,17 +51,23 @@ func listenReason(err error) string {
 	return "address"
 }
 
-// noToolsWarner warns the user who starts a server that offers no tools.
-type noToolsWarner struct {
+// toolsWarner warns the user who starts a server that offers no tools, or not all
+// that the project declares.
+type toolsWarner struct {
 	mcpserve.Verbs
 	ui *cli.UI
 }
 
 // Definitions returns those of the verbs.
-func (w noToolsWarner) Definitions(ctx context.Context) (*agent.Definitions, error) {
+func (w toolsWarner) Definitions(ctx context.Context) (*agent.Definitions, error) {
 	defs, err := w.Verbs.Definitions(ctx)
 	if err == nil && len(defs.Tools) == 0 {
 		w.ui.Warn("this server offers no tool: --capabilities and the configuration agent/mcp have no verb in common (rye config show agent/mcp)")
+	}
+	if err == nil {
+		for _, why := range defs.Refused {
+			w.ui.Warn("a text or kind of the project is not offered: %s", why)
+		}
 	}
 	return defs, err
 }

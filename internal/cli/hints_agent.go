@@ -24,6 +24,7 @@ func agentHints() map[situation]string {
 		{diag.PermissionDenied, "drafts_only"}:         "rye sign {refs}",
 		{diag.PermissionDenied, "project_outside"}:     "start a server for that project",
 		{diag.ApprovalRequired, "sign_ask"}:            "rye sign {refs}",
+		{diag.PermissionDenied, "copy_steers"}:         "rye load {ref} --to project",
 		{diag.ApprovalRequired, "copy_to_user"}:        "rye load {ref} --to user",
 		{diag.AuthRequired, "no_agent_key"}:            "rye key new --kind agent --owner agent --no-passphrase",
 		{diag.LockMismatch, "entry_kept"}:              "review the change; rye lock accepts it",

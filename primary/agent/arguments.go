@@ -35,14 +35,11 @@ func (w *Workspace) arguments(ctx context.Context, name string, raw json.RawMess
 // item_id, parameters as a text of JSON. Everything else is reported in one
 // error, with the corrected call if there is one.
 func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (map[string]any, error) {
-	own, _, err := w.verbItems(ctx, name)
+	own, _, _, err := w.verbItems(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	props, err := w.schemaOf(ctx, own)
-	if err != nil {
-		return nil, err
-	}
+	props := w.schemaOf(ctx, own)
 	s, fs := schema.Compile(props)
 	if err := diag.FromFindings("reading the schema of "+own.Ref.String(), fs); err != nil {
 		return nil, err

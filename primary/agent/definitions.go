@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"slices"
 
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -29,6 +32,9 @@ type Hints struct{ ReadOnly, Destructive, Idempotent, OpenWorld bool }
 type Definitions struct {
 	Instructions string
 	Tools        []Definition // the verbs that the agent may use, sorted by name
+	// Refused are the overrides of the verbs' items, and the kinds, that are not
+	// used because their items are not trusted.
+	Refused []error
 }
 
 // Names returns the names of the four verbs, sorted.
@@ -44,13 +50,23 @@ func (w *Workspace) Definitions(ctx context.Context) (*Definitions, error) {
 		if !w.offers(name) {
 			continue
 		}
-		d, err := w.define(ctx, name)
+		d, refused, err := w.define(ctx, name)
 		if err != nil {
 			return nil, err
 		}
 		out.Tools = append(out.Tools, *d)
+		out.refuse(refused)
 	}
+	_, err := w.Verbs.Resolver().Table(ctx)
+	out.refuse(err)
 	return out, nil
+}
+
+// refuse adds an error to Refused, once: one extractor can stop several items.
+func (d *Definitions) refuse(err error) {
+	if err != nil && !slices.ContainsFunc(d.Refused, func(other error) bool { return other.Error() == err.Error() }) {
+		d.Refused = append(d.Refused, err)
+	}
 }
 
 // offers reports whether the agent may use the verb for any item.
@@ -58,46 +74,40 @@ func (w *Workspace) offers(name string) bool {
 	return w.Verbs.Caller().Any(policy.Verb(name)) && (name != string(policy.Sign) || w.Settings.Sign != SignDeny)
 }
 
-func (w *Workspace) define(ctx context.Context, name string) (*Definition, error) {
-	own, it, err := w.verbItems(ctx, name)
+func (w *Workspace) define(ctx context.Context, name string) (d *Definition, refused, err error) {
+	own, it, refused, err := w.verbItems(ctx, name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	d := &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
-	in, err := w.schemaOf(ctx, own)
-	if err != nil {
-		return nil, err
-	}
-	if d.InputSchema, err = jsonx.Marshal(withDescriptions(in, it)); err != nil {
-		return nil, err
+	d = &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
+	if d.InputSchema, err = jsonx.Marshal(withDescriptions(w.schemaOf(ctx, own), it)); err != nil {
+		return nil, nil, err
 	}
 	if out, ok := own.Meta.Fields["output_schema"].(map[string]any); ok {
 		d.OutputSchema, err = jsonx.Marshal(out)
 	}
-	return d, err
+	return d, refused, err
 }
 
 // verbItems returns the embedded item of a verb and the item that overrides it,
 // or the embedded one twice. An override changes texts only: a project must not
-// change the arguments of a verb, nor the effects that clients are shown.
-func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, err error) {
+// change the arguments of a verb, nor the effects that clients are shown. So an
+// override that is refused does not end the server: the system's texts are used,
+// and refused is the reason.
+func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, refused, err error) {
 	ref := item.Ref{Kind: item.Tool, ID: "rye/primary/" + name}
-	if override, err = w.Verbs.Resolver().Find(ctx, ref); err != nil {
-		return nil, nil, err
+	override, refused = w.Verbs.Resolver().Find(ctx, ref)
+	if refused == nil && override.Root.Embedded() {
+		return override, override, nil, nil
 	}
-	all, err := w.Verbs.Resolver().Shadows(ctx, ref)
-	if err != nil {
-		return nil, nil, err
+	own, err = w.Verbs.Resolver().System().Find(ctx, ref)
+	switch {
+	case diag.CodeOf(err) == diag.ToolNotFound: // a program without a system bundle
+		return override, override, nil, refused
+	case refused != nil:
+		override = own
 	}
-	for _, e := range all {
-		if e.Root.Embedded() {
-			if own, err = w.Verbs.Resolver().Open(ctx, e); err == nil {
-				err = own.Usable()
-			}
-			return own, override, err
-		}
-	}
-	return override, override, nil
+	return own, override, refused, err
 }
 
 // withDescriptions returns a schema with the descriptions that an item has for
@@ -122,17 +132,19 @@ func withDescriptions(in map[string]any, it *resolve.Item) map[string]any {
 
 // schemaOf returns the argument schema of a verb's item, with the kinds that
 // extractors declare as the values of item_type. Config is not one of them:
-// configurations are merged and not used one by one.
-func (w *Workspace) schemaOf(ctx context.Context, own *resolve.Item) (map[string]any, error) {
+// configurations are merged and not used one by one. If an extractor is refused,
+// the kinds are those that rye has compiled in; a call that needs the extractor
+// then reports the error.
+func (w *Workspace) schemaOf(ctx context.Context, own *resolve.Item) map[string]any {
 	out := maps.Clone(own.Meta.Schema)
 	props, _ := out["properties"].(map[string]any)
 	decl, ok := props["item_type"].(map[string]any)
 	if !ok {
-		return out, nil
+		return out
 	}
 	table, err := w.Verbs.Resolver().Table(ctx)
 	if err != nil {
-		return nil, err
+		table = extract.Boot()
 	}
 	kinds := []any{}
 	for _, ext := range table.All() {
@@ -145,7 +157,7 @@ func (w *Workspace) schemaOf(ctx context.Context, own *resolve.Item) (map[string
 	props = maps.Clone(props)
 	props["item_type"] = decl
 	out["properties"] = props
-	return out, nil
+	return out
 }
 
 func hints(it *resolve.Item) Hints {

@@ -50,6 +50,9 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		out.Content = string(it.Bytes)
 		return out, nil
 	}
+	if err := mayCopy(ref); err != nil {
+		return nil, err
+	}
 	if err := confirmCopy(ctx, req, ref, to); err != nil {
 		return nil, err
 	}
@@ -73,6 +76,17 @@ func suspicious(it *resolve.Item) []string {
 		out = append(out, fmt.Sprintf("line %d: %s", f.Line, f.Message))
 	}
 	return out
+}
+
+// mayCopy returns an error for the tools that rye itself uses: the verbs, the
+// extractors and parsers, the runtimes. A copy replaces the system's tool, and is
+// not trusted before a person signs it: a call of an agent would stop the server.
+func mayCopy(ref item.Ref) error {
+	if ref.Kind != item.Tool || !strings.HasPrefix(ref.ID, "rye/") {
+		return nil
+	}
+	return diag.New(diag.PermissionDenied, "copying %s: rye itself uses the tools below rye/, so only the user copies them", ref).
+		WithReason("copy_steers").WithDetail("ref", ref.String())
 }
 
 // confirmCopy asks the user before an agent copies an item into the user space,

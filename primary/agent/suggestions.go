@@ -35,6 +35,7 @@ func suggestions() map[situation]string {
 		{diag.PermissionDenied, "agent_signed"}:     "only the agent's key has signed {path}: ask the user to review and sign it",
 		{diag.PermissionDenied, "system_read_only"}: "call load with destination project, then change the copy",
 		{diag.ApprovalRequired, "sign_ask"}:         "ask the user to review and sign {refs}",
+		{diag.PermissionDenied, "copy_steers"}:      "leave destination out to read it; ask the user for the copy, or write a tool of your own below drafts/",
 		{diag.ApprovalRequired, "copy_to_user"}:     "ask the user to copy {ref} into the user space",
 		{diag.HashMismatch, "changed_while_asking"}: "call sign again: the question names the digest of what is signed",
 		{diag.ItemNotFound, "sign_not_found"}:       "write the file below {directory} of the {space} space first",

@@ -439,8 +439,9 @@ func TestDefinitions(t *testing.T) {
 		t.Errorf("%+v, %v", defs, err)
 	}
 	h.Write(h.Project, "tools/rye/primary/search.yaml", own)
-	if _, err := surface(h).Definitions(t.Context()); diag.CodeOf(err) != diag.Unsigned {
-		t.Errorf("an unsigned text is shown: %v", err)
+	defs, err = surface(h).Definitions(t.Context())
+	if err != nil || len(defs.Tools) != 4 || defs.Tools[2].Description == "Look here first." || len(defs.Refused) != 1 || diag.CodeOf(defs.Refused[0]) != diag.Unsigned {
+		t.Errorf("an unsigned text is shown, or not reported: %+v, %v", defs, err)
 	}
 }
 
