@@ -18,6 +18,7 @@ package packages
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
@@ -143,15 +144,24 @@ func (e *Engine) holdState(ctx context.Context) (*state, func(), error) {
 	return st, release, nil
 }
 
+// holdWait bounds the wait for another process. A fetch in it is bounded too, but a
+// process that never ends must not stop this one forever.
+const holdWait = 2 * time.Minute
+
 // Hold waits until no other process changes the bundles of a space or the lock
 // of its project. Base is the directory that contains .ai.
 func Hold(ctx context.Context, base string) (release func(), err error) {
 	dir := filepath.Join(base, space.Dir, cacheDir)
-	l, err := filelock.Acquire(ctx, filepath.Join(dir, lockName))
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil, diag.New(diag.Cancelled, "waiting for another rye: %w", context.Cause(ctx))
-		}
+	l, err := filelock.AcquireWithin(ctx, filepath.Join(dir, lockName), holdWait)
+	var held *filelock.Held
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return nil, diag.New(diag.Cancelled, "waiting for another rye: %w", context.Cause(ctx))
+	case errors.As(err, &held):
+		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w, and was not released within %s; nothing changed", err, holdWait).
+			WithReason("lock_held").WithDetail("holder", held.Holder())
+	default:
 		return nil, diag.New(diag.FileSystemError, "locking the bundles of %s: %w; nothing changed", base, err).WithReason("disk")
 	}
 	// git must not see the directory, whatever the project's .gitignore has. A

@@ -27,9 +27,9 @@ func (l *Log) Append(ctx context.Context, made []Entry) error {
 	if err := l.requireDir(recording); err != nil {
 		return err
 	}
-	lock, err := filelock.Acquire(ctx, l.path(lockFile))
+	lock, err := l.lock(ctx)
 	if err != nil {
-		return diag.New(diag.FileSystemError, "%s: %w", recording, err)
+		return err
 	}
 	defer func() { _ = lock.Release() }()
 	f, err := l.open()
@@ -49,6 +49,21 @@ func (l *Log) Append(ctx context.Context, made []Entry) error {
 		return err
 	}
 	return l.writeHead(h)
+}
+
+// lock waits for other processes that sign. Each has the lock for a few writes
+// only, so one that has it for longer is stopped or hostile.
+func (l *Log) lock(ctx context.Context) (*filelock.Lock, error) {
+	lock, err := filelock.AcquireWithin(ctx, l.path(lockFile), l.p.Wait)
+	var held *filelock.Held
+	switch {
+	case errors.As(err, &held):
+		return nil, diag.New(diag.FileSystemError, "%s: %w, and was not released within %s; nothing was signed", recording, err, l.p.Wait).
+			WithReason("lock_held").WithDetail("holder", held.Holder())
+	case err != nil:
+		return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	}
+	return lock, nil
 }
 
 // open opens the log for writing. It creates the file if it does not exist.

@@ -30,7 +30,12 @@ const genesis = "rye.dev/signatures/v1\n"
 type Params struct {
 	Dir string           // rye's state directory of the user; "" if unknown
 	Now func() time.Time // nil means time.Now
+	// Wait is how long Append waits for another process that signs; 0 means
+	// lockWait.
+	Wait time.Duration
 }
+
+const lockWait = 10 * time.Second
 
 // Log is the log in one state directory. No file is open between calls.
 type Log struct{ p Params }
@@ -39,6 +44,9 @@ type Log struct{ p Params }
 func New(p Params) *Log {
 	if p.Now == nil {
 		p.Now = time.Now
+	}
+	if p.Wait == 0 {
+		p.Wait = lockWait
 	}
 	return &Log{p}
 }

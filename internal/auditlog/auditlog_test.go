@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/filelock"
 )
 
 var instant = time.Date(2026, 2, 14, 0, 27, 54, 0, time.UTC)
@@ -293,4 +294,26 @@ func TestNewLogAfterMoving(t *testing.T) {
 	}
 	add(t, l, 1)
 	sound(t, l, 1)
+}
+
+// A process that has the lock and never releases it ends signing with an error
+// that names it, not with a wait without end.
+func TestAppendWaitsForALimitedTime(t *testing.T) {
+	dir := t.TempDir()
+	l := New(Params{Dir: dir, Now: clock, Wait: 5 * time.Millisecond})
+	held, err := filelock.Acquire(t.Context(), filepath.Join(dir, lockFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *diag.Error
+	err = l.Append(t.Context(), made(1))
+	if !errors.As(err, &e) || e.Reason != "lock_held" || !strings.Contains(err.Error(), filepath.Join(dir, lockFile)+" is locked by ") {
+		t.Fatalf("while another process signs: %v", err)
+	}
+	if err := held.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(t.Context(), made(1)); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -8,6 +8,7 @@ func leavesHints() map[situation]string {
 	out := map[situation]string{
 		{diag.TranscriptBroken, "log_changed"}:       "rye key log --check",
 		{diag.TranscriptBroken, "log_line"}:          "find out who changed the log; to start a new one, move it and {head} away",
+		{diag.FileSystemError, "lock_held"}:          "end {holder} unless it is a rye that works, then try again",
 		{diag.FileSystemError, "no_state_directory"}: "set HOME, or set XDG_STATE_HOME to a directory outside the project",
 
 		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository",

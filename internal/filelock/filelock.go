@@ -21,6 +21,43 @@ type Lock struct{ f *os.File }
 // errHeld is the error of the system call if another process holds the lock.
 var errHeld = errors.New("another process holds it")
 
+// Held is the error of AcquireWithin when another process has the lock.
+type Held struct {
+	Path    string
+	PID     int    // of the process that has it, 0 if unknown
+	Program string // the name of that process, "" if unknown
+}
+
+// Error implements error.
+func (e *Held) Error() string {
+	return fmt.Sprintf("%s is locked by %s", e.Path, e.Holder())
+}
+
+// Holder describes the process that has the lock.
+func (e *Held) Holder() string {
+	switch {
+	case e.PID == 0:
+		return "another process"
+	case e.Program == "":
+		return fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("process %d (%s)", e.PID, e.Program)
+}
+
+// AcquireWithin is Acquire with a limit of the time to wait. After it the error is
+// a *Held: a process that never releases the lock does not stop the caller forever.
+func AcquireWithin(ctx context.Context, path string, limit time.Duration) (*Lock, error) {
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	l, err := Acquire(bounded, path)
+	if err == nil || ctx.Err() != nil || bounded.Err() == nil {
+		return l, err
+	}
+	held := &Held{Path: path}
+	held.PID, held.Program = holder(path)
+	return nil, held
+}
+
 // Acquire waits until it holds the lock file at path or ctx ends. It creates the
 // file and its directory. The order among waiting processes is not defined.
 func Acquire(ctx context.Context, path string) (*Lock, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,6 +91,35 @@ func TestWaitingEndsWithContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	next.Release()
+}
+
+// A lock that is never released ends the wait, and the error names the process.
+func TestWaitingIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.lock")
+	l, err := Acquire(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = AcquireWithin(t.Context(), path, 5*time.Millisecond)
+	var held *Held
+	if !errors.As(err, &held) || held.Path != path {
+		t.Fatalf("while it is held: %v", err)
+	}
+	if pid := os.Getpid(); runtime.GOOS == "linux" && (held.PID != pid || !strings.Contains(err.Error(), "filelock")) {
+		t.Errorf("%v does not name process %d", err, pid)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := AcquireWithin(ctx, path, time.Hour); !errors.Is(err, context.Canceled) {
+		t.Errorf("after a cancellation: %v", err)
+	}
+	if err := l.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = AcquireWithin(t.Context(), path, time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	l.Release()
 }
 
 // The lock of a killed process is released.
