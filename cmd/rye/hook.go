@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
@@ -22,27 +23,43 @@ func hookCommand() *cli.Command {
 		Usage: "sign items at a commit, verify them at a push",
 		Long: `The hooks sign the staged items of a commit in git's index, and verify the revisions
 that a push would publish. git does not run them for cherry-pick, rebase, am and
-revert, or with --no-verify: run rye verify in CI as well.`,
-		Subs: []*cli.Command{hookInstallCommand(), hookUninstallCommand(), hookRunCommand()},
+revert, or with --no-verify: run rye verify in CI as well.
+
+The hooks do not sign what others wrote: bytes that another key signed, and unsigned
+bytes that a commit of another branch has, however they came into the index. They do
+not know the author of a file that was copied from elsewhere: read what you add.`,
+		Subs: []*cli.Command{hookInstallCommand(), hookUninstallCommand(), hookRunCommand(), hookMergeCommand()},
 	}
 }
 
 // hookInstallOptions are the flags of rye hook install.
-type hookInstallOptions struct{ print string }
+type hookInstallOptions struct {
+	print string
+	merge bool
+}
 
 func hookInstallCommand() *cli.Command {
 	var o hookInstallOptions
 	return &cli.Command{
 		Name: "install", Usage: "install the git hooks of this repository",
 		Long: `Installs pre-commit, pre-merge-commit and pre-push in git's hook directory, also with
-core.hooksPath and in linked work trees. An existing hook is kept and runs first. To
-use another hook manager, --print shows its settings.`,
+core.hooksPath and in linked work trees. An existing hook is kept and runs first. One
+installation serves all projects of the repository: every directory with a rye.yaml.
+git config --add rye.exclude DIRECTORY leaves one out, for example test data.
+
+It also sets a merge driver for .ai in .git/info/attributes: two changes of one item
+merge without a conflict in the signature line, and the hook signs the result.
+
+To use another hook manager, --print shows its settings, and --merge-driver sets the
+merge driver only.`,
 		Examples: []string{"rye hook install", "rye hook install --print lefthook"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
 		Flags: []cli.Flag{
 			cli.String(&o.print, "print", "print settings for `MANAGER`: pre-commit, lefthook or husky").OneOf(hookManagers()...),
+			cli.Bool(&o.merge, "merge-driver", "set the merge driver only"),
 		},
-		Run: func(ctx context.Context, c *cli.Call) error { return runHookInstall(ctx, c, &o) },
+		Exclusive: [][]any{{&o.print, &o.merge}},
+		Run:       func(ctx context.Context, c *cli.Call) error { return runHookInstall(ctx, c, &o) },
 	}
 }
 
@@ -50,7 +67,11 @@ func runHookInstall(ctx context.Context, c *cli.Call, o *hookInstallOptions) err
 	if c.Given(&o.print) {
 		return printHook(c, o.print)
 	}
-	done, err := installHooks(ctx, c)
+	install := installHooks
+	if o.merge {
+		install = installMerge
+	}
+	done, err := install(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -58,15 +79,29 @@ func runHookInstall(ctx context.Context, c *cli.Call, o *hookInstallOptions) err
 }
 
 func installHooks(ctx context.Context, c *cli.Call) ([]githook.Installed, error) {
+	h, err := envOf(c).HookLocation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := githook.InstallParams{Repo: h.Repo, Self: c.Self}
+	done, err := githook.Install(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	merge, err := githook.InstallMerge(ctx, p)
+	if h.Prefix != "" {
+		c.UI.Note("rye: the hooks serve all projects of the repository %s", h.Repo.WorkTree)
+	}
+	return append(done, merge), err
+}
+
+func installMerge(ctx context.Context, c *cli.Call) ([]githook.Installed, error) {
 	repo, err := envOf(c).Repo(ctx)
 	if err != nil {
 		return nil, err
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
-	if err != nil {
-		return nil, err
-	}
-	return githook.Install(ctx, githook.InstallParams{Repo: repo, Prefix: h.PrefixIn(repo), Self: c.Self})
+	done, err := githook.InstallMerge(ctx, githook.InstallParams{Repo: repo, Self: c.Self})
+	return []githook.Installed{done}, err
 }
 
 func showHooks(c *cli.Call, done []githook.Installed) {
@@ -87,7 +122,7 @@ func printHook(c *cli.Call, manager string) error {
 	if err != nil {
 		return err
 	}
-	text := strings.ReplaceAll(string(b), "VERSION", releaseVersion("main"))
+	text := strings.ReplaceAll(string(b), "VERSION", releaseVersion("TAG # of a release; this rye is not one"))
 	return c.UI.Show(map[string]string{"manager": manager, "text": text}, func() { c.UI.Text(text) })
 }
 
@@ -104,7 +139,7 @@ func releaseVersion(fallback string) string {
 func hookUninstallCommand() *cli.Command {
 	return &cli.Command{
 		Name: "uninstall", Usage: "remove the git hooks that rye installed",
-		Long:     `Removes the hooks of rye hook install and restores the previous ones.`,
+		Long:     `Removes the hooks and the merge driver of rye hook install, and restores the previous hooks.`,
 		Examples: []string{"rye hook uninstall"},
 		Codes:    []diag.Code{diag.SourceNotFound, diag.FileSystemError},
 		Run: func(ctx context.Context, c *cli.Call) error {
@@ -116,33 +151,58 @@ func hookUninstallCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			merge, err := githook.UninstallMerge(ctx, repo)
+			if err != nil {
+				return err
+			}
+			done = append(done, merge)
 			return c.UI.Show(map[string]any{"hooks": done}, func() { showHooks(c, done) })
 		},
 	}
 }
 
+// hookRunOptions are the flags of rye hook run.
+type hookRunOptions struct{ indexOnly bool }
+
 func hookRunCommand() *cli.Command {
+	var o hookRunOptions
 	return &cli.Command{
 		Name: "run", Usage: "run one hook; git calls this", Args: "HOOK [ARG…]",
-		Long: `pre-commit and pre-merge-commit sign the staged items, as rye sign --staged does.
-pre-push verifies each revision that would be pushed. If the key needs a passphrase
-and there is neither a terminal nor a key agent, the commit fails.`,
-		Examples: []string{"rye hook run pre-commit"},
+		Long: `pre-commit and pre-merge-commit sign the staged items of every project of the
+repository, as rye sign --staged does. pre-push verifies each revision that would be
+pushed. If the key needs a passphrase and there is neither a terminal nor a key agent,
+the commit fails.
+
+With --index-only the work tree is not written. Hook managers that hide unstaged
+changes while the hooks run need it: they restore the changes by their line numbers.
+post-commit then signs the files of the work tree that equal what was committed.`,
+		Flags:    []cli.Flag{cli.Bool(&o.indexOnly, "index-only", "sign in git's index and never write the work tree")},
+		Examples: []string{"rye hook run pre-commit", "rye hook run pre-commit --index-only"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.ValidationFailed, diag.PolicyDenied, diag.HashMismatch, diag.Unsigned},
-		Run:      runHook,
-		Complete: func(context.Context, *cli.Call) []string { return githook.Names() },
+		Run:      func(ctx context.Context, c *cli.Call) error { return runHook(ctx, c, &o) },
+		Complete: func(context.Context, *cli.Call) []string { return runnable() },
 	}
 }
 
-func runHook(ctx context.Context, c *cli.Call) error {
-	switch name := c.Arg(0); name {
+// runnable returns the hooks that rye hook run runs: those that rye installs, and the
+// one that completes --index-only.
+func runnable() []string { return append(githook.Names(), "post-commit") }
+
+func runHook(ctx context.Context, c *cli.Call, o *hookRunOptions) error {
+	name := c.Arg(0)
+	if o.indexOnly && !strings.HasSuffix(name, "-commit") || o.indexOnly && name == "post-commit" {
+		return diag.New(diag.Usage, "running hook %q: --index-only is for pre-commit and pre-merge-commit", name)
+	}
+	switch name {
 	case "pre-commit", "pre-merge-commit":
-		return withTerminal(c, func(c *cli.Call) error { return hookCommit(ctx, c) })
+		return withTerminal(c, func(c *cli.Call) error { return hookCommit(ctx, c, name, o) })
+	case "post-commit":
+		return envOf(c).FinishSigning(ctx)
 	case "pre-push":
 		return hookPush(ctx, c)
 	default:
-		e := diag.New(diag.Usage, "running hook %q: the hooks are %s", name, strings.Join(githook.Names(), ", "))
-		if near := cli.Nearest(name, githook.Names()); near != "" {
+		e := diag.New(diag.Usage, "running hook %q: the hooks are %s", name, strings.Join(runnable(), ", "))
+		if near := cli.Nearest(name, runnable()); near != "" {
 			return e.WithReason("nearest").WithDetail("nearest", near)
 		}
 		return e
@@ -168,29 +228,38 @@ func withTerminal(c *cli.Call, do func(*cli.Call) error) error {
 
 // hookCommit signs the staged items and prints each one to stderr. It prints
 // nothing if there is nothing to sign.
-func hookCommit(ctx context.Context, c *cli.Call) error {
+func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions) error {
 	git, err := gitcmd.New(gitcmd.Params{Dir: c.Dir, Cwd: c.Dir, Environ: c.Environ()})
 	if err != nil {
 		return err
 	}
 	e := envOf(c)
 	e.Surface = project.SurfaceHook
-	s, err := e.SignStaged(ctx, git, false)
+	s, err := e.SignStaged(ctx, git, project.StagedCall{IndexOnly: o.indexOnly})
 	if err != nil {
 		return err
 	}
 	if s.Failed() {
 		return stagedReport(c, s, "committing", &signOptions{})
 	}
+	signed := 0
 	for _, f := range s.Files {
-		if f.Status != "unchanged" {
+		if f.Status != primary.Unchanged {
 			c.UI.Note("rye: %s %s", string(f.Status), f.Path)
 		}
-		for _, warning := range f.Findings {
-			c.UI.Warn("%s", warning)
+		if f.Status == primary.Signed {
+			signed++
+		}
+		for _, finding := range f.Findings {
+			e.Person.Finding(finding)
 		}
 	}
 	noteLeft(c, s)
+	if name == "pre-merge-commit" && signed > 0 {
+		// git merge has written the tree of its commit before it runs the hook.
+		return diag.New(diag.Drift, "committing the merge: the index now has %s that git merge would leave out, so it stops", plural(signed, "more signature")).
+			WithReason("merge_signed")
+	}
 	return nil
 }
 
@@ -227,19 +296,16 @@ func hookPush(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	h, err := envOf(c).Open(ctx, project.Lenient)
-	if err != nil {
-		return err
-	}
 	for _, rev := range revs {
-		if err := verifyPushed(ctx, c, h, repo, rev); err != nil {
+		if err := verifyPushed(ctx, c, repo, rev); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func verifyPushed(ctx context.Context, c *cli.Call, h *project.Project, repo *gitcmd.Repo, rev string) error {
+// verifyPushed verifies every project of a revision.
+func verifyPushed(ctx context.Context, c *cli.Call, repo *gitcmd.Repo, rev string) error {
 	tree, err := repo.Resolve(ctx, rev)
 	if diag.CodeOf(err) == diag.VersionNotFound {
 		return nil // a tag of a blob contains no items
@@ -247,15 +313,45 @@ func verifyPushed(ctx context.Context, c *cli.Call, h *project.Project, repo *gi
 	if err != nil {
 		return err
 	}
-	p, err := project.RevisionProject(ctx, repo, tree, h.PrefixIn(repo))
+	locations, err := envOf(c).PushedProjects(ctx, repo, tree)
 	if err != nil {
 		return err
 	}
-	defer p.Release()
+	for _, at := range locations {
+		h, err := envOf(c).At(repo, at).Open(ctx, project.Lenient)
+		if err != nil {
+			return err
+		}
+		p, err := project.RevisionProject(ctx, repo, tree, at.Prefix)
+		if err != nil {
+			return err
+		}
+		err = verifyPushedProject(ctx, c, h, p, pushed{rev, at.Label})
+		p.Release()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pushed is a project in a revision that is pushed.
+type pushed struct{ rev, label string }
+
+// String returns how messages name it.
+func (p pushed) String() string {
+	rev := p.rev[:min(len(p.rev), 12)]
+	if p.label == "" {
+		return rev
+	}
+	return rev + ":" + p.label
+}
+
+func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p *project.GitProject, what pushed) error {
 	if ok, err := p.IsProject(); err != nil || !ok {
 		return err
 	}
-	x, err := h.OpenInGit(p, rev)
+	x, err := h.OpenInGit(p, what.rev)
 	if err != nil {
 		return err
 	}
@@ -267,9 +363,9 @@ func verifyPushed(ctx context.Context, c *cli.Call, h *project.Project, repo *gi
 		return err
 	}
 	if !r.Failed() {
-		c.UI.Note("rye: %s: %s", rev[:min(len(rev), 12)], walkSummary(r))
+		c.UI.Note("rye: %s: %s", what, walkSummary(r))
 		return nil
 	}
-	c.UI.Note("rye: %s would be pushed, but does not verify:", rev[:min(len(rev), 12)])
+	c.UI.Note("rye: %s would be pushed, but does not verify:", what)
 	return verified(c, r)
 }

@@ -12,9 +12,9 @@ import (
 
 // signOptions are the flags of rye sign.
 type signOptions struct {
-	staged, check, upgrade bool
-	key                    string
-	legacyKeys             []string
+	staged, indexOnly, check, upgrade bool
+	key                               string
+	legacyKeys                        []string
 }
 
 func signCommand() *cli.Command {
@@ -44,13 +44,14 @@ never from the project.`,
 		Codes: []diag.Code{diag.Drift, diag.ValidationFailed, diag.HiddenChars, diag.ItemNotFound, diag.AuthRequired},
 		Flags: []cli.Flag{
 			cli.Bool(&o.staged, "staged", "sign the staged items in git's index"),
+			cli.Bool(&o.indexOnly, "index-only", "with --staged: never write the work tree"),
 			cli.Bool(&o.check, "check", "change nothing; fail if an item is not signed by the key"),
 			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
 			cli.Bool(&o.upgrade, "upgrade", "sign only items with a valid signature of the original"),
 			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 		},
-		Exclusive: [][]any{{&o.staged, &o.upgrade}},
-		Needs:     []cli.Need{{Flag: &o.legacyKeys, With: &o.upgrade}},
+		Exclusive: [][]any{{&o.staged, &o.upgrade}, {&o.indexOnly, &o.check}},
+		Needs:     []cli.Need{{Flag: &o.indexOnly, With: &o.staged}, {Flag: &o.legacyKeys, With: &o.upgrade}},
 		Complete:  completeItems(),
 		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
 	}
@@ -63,7 +64,13 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if len(c.Args) == 0 {
 		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithReason("sign_nothing")
 	}
-	h, err := signingEnv(c, o).Open(ctx, project.Lenient)
+	e := signingEnv(c, o)
+	if !o.check {
+		if err := e.FinishSigning(ctx); err != nil {
+			return err
+		}
+	}
+	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
 	}

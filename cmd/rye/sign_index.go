@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -19,7 +21,7 @@ func runSignStaged(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if err != nil {
 		return err
 	}
-	s, err := signingEnv(c, o).SignStaged(ctx, git, o.check)
+	s, err := signingEnv(c, o).SignStaged(ctx, git, project.StagedCall{Check: o.check, IndexOnly: o.indexOnly})
 	if err != nil {
 		return err
 	}
@@ -45,6 +47,6 @@ func noteLeft(c *cli.Call, s *githook.Report) {
 		c.UI.Note("rye: %s is up to date", lock.LockFile)
 	}
 	for _, path := range s.Left {
-		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, pick(path == lock.LockFile, "up to date", "signed"))
+		c.UI.Note("rye: %s has edits that are not staged: the commit holds it %s, the file stays as it is", path, pick(filepath.Base(path) == lock.LockFile, "up to date", "signed"))
 	}
 }

@@ -18,19 +18,25 @@ func leavesHints() map[situation]string {
 		{diag.Network, "git_remote"}:                  "git ls-remote {remote}",
 		{diag.ExecutionFailed, "tag_unsigned"}:        "check user.signingKey and gpg.format with `git config --list`",
 
-		{diag.Usage, "husky"}:                 "rye hook install --print husky",
-		{diag.Usage, "shared_hooks"}:          "set core.hooksPath for this repository",
-		{diag.FileSystemError, "two_hooks"}:   "merge the two by hand, then run `rye hook install` again",
-		{diag.FileSystemError, "edited_hook"}: "move the additions to {kept}, which runs first, and delete the hook",
-		{diag.PolicyDenied, "private_key"}:    "run `git rm --cached {path}` and keep the key outside the repository",
-		{diag.NotRegular, "unmerged"}:         "resolve the conflict and add the file",
-		{diag.NotRegular, "submodule"}:        "add its files, or install it as a bundle",
-		{diag.Legacy, "other_signer"}:         "rye sign --upgrade {ref}",
+		{diag.Usage, "husky"}:                     "rye hook install --print husky",
+		{diag.Usage, "hook_project_file"}:         "rye init",
+		{diag.ValidationFailed, "merge_conflict"}: "edit it, then run `git add {path}` and commit",
+		{diag.Drift, "merge_signed"}:              "git commit --no-edit",
+		{diag.Usage, "shared_hooks"}:              "set core.hooksPath for this repository",
+		{diag.FileSystemError, "two_hooks"}:       "merge the two by hand, then run `rye hook install` again",
+		{diag.FileSystemError, "edited_hook"}:     "move the additions to {kept}, which runs first, and delete the hook",
+		{diag.PolicyDenied, "private_key"}:        "run `git rm --cached {path}` and keep the key outside the repository",
+		{diag.NotRegular, "unmerged"}:             "resolve the conflict and add the file",
+		{diag.NotRegular, "submodule"}:            "add its files, or install it as a bundle",
+		{diag.Legacy, "other_signer"}:             "rye sign --upgrade {ref}",
 
 		{diag.HiddenChars, "invalid_utf8"}:    "save the file as UTF-8",
 		{diag.HiddenChars, "carriage_return"}: "end lines with LF",
 		{diag.HiddenChars, "invisible"}:       "remove them, or write an escape sequence instead",
 		{diag.HiddenChars, "packed"}:          "ship the source instead",
+	}
+	for _, code := range []diag.Code{diag.Unsigned, diag.HashMismatch, diag.SigMalformed, diag.SigMultiple, diag.SigInvalid} {
+		out[situation{code, "other_branch"}] = "review it, then run `rye sign {ref}`"
 	}
 	for _, code := range []diag.Code{diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale,
 		diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked} {

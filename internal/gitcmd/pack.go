@@ -30,7 +30,7 @@ func (r *Repo) WriteBlobs(ctx context.Context, blobs [][]byte) ([]string, error)
 	}
 	oids := make([]string, len(blobs))
 	for i, b := range blobs {
-		oids[i] = r.name(b)
+		oids[i] = r.BlobName(b)
 	}
 	return oids, nil
 }
@@ -42,8 +42,8 @@ func (r *Repo) hash() hash.Hash {
 	return sha1.New()
 }
 
-// name returns the name of a blob.
-func (r *Repo) name(b []byte) string {
+// BlobName returns the name that git gives to these bytes.
+func (r *Repo) BlobName(b []byte) string {
 	h := r.hash()
 	fmt.Fprintf(h, "blob %d\x00", len(b))
 	h.Write(b)

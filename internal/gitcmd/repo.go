@@ -65,6 +65,15 @@ func (r *Repo) HooksDir(ctx context.Context) (string, error) {
 	return dir, nil
 }
 
+// Setting returns the values of a setting of git, none if it is not set.
+func (g *Git) Setting(ctx context.Context, name string) ([]string, error) {
+	out, err := g.run(ctx, nil, "config", "-z", "--get-all", name)
+	if len(out) == 0 {
+		return nil, nil // git exits with 1 if it is not set
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), err
+}
+
 // Resolve returns the tree that a revision names: a commit, a tag, a tree, or
 // COMMIT:DIRECTORY. The error is VERSION_NOT_FOUND if there is none.
 func (g *Git) Resolve(ctx context.Context, rev string) (string, error) {

@@ -27,9 +27,8 @@ const marker = "# rye hook 1 "
 
 // InstallParams describes the hooks.
 type InstallParams struct {
-	Repo   *gitcmd.Repo
-	Prefix string // the project's path below the work tree
-	Self   string // the path of this program, "" to search PATH on each run
+	Repo *gitcmd.Repo
+	Self string // the path of this program, "" to search PATH on each run
 }
 
 // Installed is the result for one hook.
@@ -40,17 +39,17 @@ type Installed struct {
 	Chains string `json:"chains,omitempty"`
 }
 
-// Install writes the hooks. An existing hook is renamed and runs first. Install
-// refuses if a hook written by rye was edited. All hooks are checked before one
-// is written.
+// Install writes the hooks, which serve every project of the repository. An existing
+// hook is renamed and runs first. Install refuses if a hook written by rye was
+// edited. All hooks are checked before one is written.
 func Install(ctx context.Context, p InstallParams) ([]Installed, error) {
 	dir, err := hooksDir(ctx, p.Repo)
 	if err != nil {
 		return nil, err
 	}
 	self := p.Self
-	if p.Repo.WorkTree != "" && within(p.Repo.WorkTree, dir) && !within(p.Repo.CommonDir, dir) {
-		self = "" // the hooks are part of the repository: the path of rye differs for other users
+	if shared(p.Repo, dir) {
+		self = "" // the path of rye differs for other users
 	}
 	for _, name := range Names() {
 		if err := installable(filepath.Join(dir, name)); err != nil {
@@ -62,13 +61,18 @@ func Install(ctx context.Context, p InstallParams) ([]Installed, error) {
 	}
 	var out []Installed
 	for _, name := range Names() {
-		done, err := install(filepath.Join(dir, name), script(name, p.Prefix, self))
+		done, err := install(filepath.Join(dir, name), script(name, self))
 		if err != nil {
 			return out, diag.New(diag.FileSystemError, "installing hook %s: %w", name, err)
 		}
 		out = append(out, done)
 	}
 	return out, nil
+}
+
+// shared reports whether the hooks are part of the work tree, and so of the commits.
+func shared(repo *gitcmd.Repo, dir string) bool {
+	return repo.WorkTree != "" && within(repo.WorkTree, dir) && !within(repo.CommonDir, dir)
 }
 
 func hooksDir(ctx context.Context, repo *gitcmd.Repo) (string, error) {
@@ -137,11 +141,19 @@ func installable(file string) error {
 	case s != foreign:
 		return nil
 	}
-	if _, err := os.Lstat(file + kept); err == nil {
+	if _, err := os.Lstat(file + kept); err == nil && !sameBytes(file, file+kept) {
 		return diag.New(diag.FileSystemError, "installing hook %s: it exists, and so does %s", file, filepath.Base(file)+kept).
 			WithReason("two_hooks")
 	}
 	return nil
+}
+
+// sameBytes reports whether two files are equal, as when a hook manager installs its
+// hook a second time.
+func sameBytes(a, b string) bool {
+	x, errA := os.ReadFile(a)
+	y, errB := os.ReadFile(b)
+	return errA == nil && errB == nil && bytes.Equal(x, y)
 }
 
 func editedError(file string) error {
@@ -223,32 +235,23 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// script returns the text of a hook.
-func script(name, prefix, self string) []byte {
+// script returns the text of a hook. git runs it at the top of the work tree.
+func script(name, self string) []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by rye hook install; rye hook uninstall removes it. The hook that was\n# here before is %s and runs first.\n", name+kept)
 	call := `"$rye" hook run ` + name + ` "$@"`
-	if prefix != "" {
-		dir := quote(strings.TrimSuffix(prefix, "/"))
-		fmt.Fprintf(&b, "project=%s\n", dir)
-		call = `"$rye" -C "$project" hook run ` + name + ` "$@"`
-	}
 	fmt.Fprintf(&b, "rye=%s\n", quote(filepath.ToSlash(self)))
 	b.WriteString("[ -n \"$rye\" ] && [ -x \"$rye\" ] || rye=rye\n")
 	fmt.Fprintf(&b, "own=\"${0%%/*}/%s\"\n", name+kept)
 	missing := "command -v \"$rye\" >/dev/null 2>&1 || { echo 'rye hook: rye is not in PATH; install it, or delete this hook' >&2; exit 127; }\n"
-	guard := ""
-	if prefix != "" {
-		guard = "[ -d \"$project\" ] || exit 0\n"
-	}
 	if name == "pre-push" { // both hooks read what is pushed from stdin
 		b.WriteString("if [ -x \"$own\" ]; then\n\tinput=$(cat; echo .)\n\tinput=${input%.}\n" +
-			"\tprintf '%s' \"$input\" | \"$own\" \"$@\" || exit $?\n\t" + strings.TrimSuffix(strings.ReplaceAll(guard+missing, "\n", "\n\t"), "\t") +
+			"\tprintf '%s' \"$input\" | \"$own\" \"$@\" || exit $?\n\t" + missing +
 			"\tprintf '%s' \"$input\" | " + call + "\n\texit $?\nfi\n")
 	} else {
 		b.WriteString("if [ -x \"$own\" ]; then\n\t\"$own\" \"$@\" || exit $?\nfi\n")
 	}
-	b.WriteString(guard + missing + "exec " + call + "\n")
+	b.WriteString(missing + "exec " + call + "\n")
 	body := b.String()
 	return []byte("#!/bin/sh\n" + marker + digest([]byte(body)) + "\n" + body)
 }

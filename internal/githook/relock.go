@@ -1,13 +1,8 @@
 package githook
 
 import (
-	"bytes"
 	"context"
-	"path"
-	"path/filepath"
 
-	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -27,7 +22,7 @@ func (r *run) relock(ctx context.Context) (err error) {
 		return nil
 	}
 	r.lock, err = r.Relock(ctx, r.files, index, tools)
-	r.report.Relocked = r.lock != nil
+	r.report.Relocked = r.report.Relocked || r.lock != nil
 	return err
 }
 
@@ -52,21 +47,3 @@ func (x signedIndex) Exists(rel string) bool {
 }
 
 var _ space.Files = signedIndex{}
-
-func (r *run) lockFile() string {
-	return filepath.Join(r.Repo.WorkTree, filepath.FromSlash(r.lock.Entry.Path))
-}
-
-// workLock updates the lock in the work tree if it equals the staged one.
-func (r *run) workLock() error {
-	if r.lock == nil {
-		return nil
-	}
-	file := r.lockFile()
-	b, _, err := openat.Read(filepath.Dir(file), filepath.Base(file), int64(len(r.lock.Was)))
-	if err != nil || !bytes.Equal(b, r.lock.Was) { // edited, removed, or not a regular file
-		r.report.Left = append(r.report.Left, path.Base(r.lock.Entry.Path))
-		return nil
-	}
-	return atomicfile.Replace(file, r.lock.Now, 0) // not flushed: git has the content too
-}

@@ -3,6 +3,7 @@ package githook
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -17,18 +18,18 @@ const maxKeyFile = 64 << 10
 
 // secrets finds private keys among the staged files, whatever their names:
 // anywhere in a file below .ai, and elsewhere in files that begin with one.
-func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.Batch, error)) (found []diag.Finding, err error) {
+func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error) {
 	var inside, outside []gitcmd.Change
-	for _, c := range p.Changes {
+	for _, c := range s.Changes {
 		switch {
 		case c.Status == 'D' || c.Status == 'U' || !c.IsFile():
-		case strings.HasPrefix(c.Path, p.Prefix+space.Dir+"/"):
+		case slices.ContainsFunc(s.Projects, func(p Project) bool { return strings.HasPrefix(c.Path, p.Prefix+space.Dir+"/") }):
 			inside = append(inside, c)
 		default:
 			outside = append(outside, c)
 		}
 	}
-	small, err := notLarger(ctx, p.Repo.Git, outside)
+	small, err := notLarger(ctx, s.Repo.Git, outside)
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +37,11 @@ func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.
 	if len(all) == 0 {
 		return nil, nil
 	}
-	batch, err := open(ctx)
+	batch, done, err := s.batch(ctx)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	oids := make([]string, len(all))
 	for i, c := range all {
 		oids[i] = c.OID
@@ -54,6 +56,18 @@ func secrets(ctx context.Context, p Params, open func(context.Context) (*gitcmd.
 		found = append(found, f)
 	})
 	return found, err
+}
+
+// batch returns a git process that reads objects: that of the first open index, or
+// one of its own.
+func (s *session) batch(ctx context.Context) (b *gitcmd.Batch, done func(), err error) {
+	if len(s.runs) > 0 {
+		return s.runs[0].files.Batch(), func() {}, nil
+	}
+	if b, err = s.Repo.Batch(ctx); err != nil {
+		return nil, nil, err
+	}
+	return b, func() { _ = b.Close() }, nil
 }
 
 // notLarger returns the changes whose blobs have at most maxKeyFile bytes.

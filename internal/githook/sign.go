@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -29,19 +28,30 @@ import (
 // signed again: the user may not have read it.
 const Kept primary.SignStatus = "kept"
 
-// Params describes what to sign. All fields but Merging, Check and Relock are
-// required.
+// Params describes what to sign. Repo, Changes, Signer and Projects are required.
 type Params struct {
-	Repo    *gitcmd.Repo
-	Prefix  string          // the project's path below the work tree: "" or "a/b/"
-	Changes []gitcmd.Change // how the index differs from HEAD, whole
-	Merging []string        // commits that are being merged
-	Check   bool            // change nothing, report what would change
-	// Open returns a resolver and the verbs over a project root that reads the index.
-	Open func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
+	Repo      *gitcmd.Repo
+	Changes   []gitcmd.Change // how the index differs from HEAD, whole
+	Merging   []string        // commits that are being merged
+	Check     bool            // change nothing, report what would change
+	IndexOnly bool            // leave the work tree to Finish: another program has changed it for the moment
+	Projects  []Project
 	// Signer is called at most once, and only if something must be signed: it
 	// may prompt for a passphrase.
 	Signer func(ctx context.Context) (sign.Signer, error)
+}
+
+// Location is where a project is in the repository.
+type Location struct {
+	Prefix string // its path below the work tree: "" or "a/b/"
+	Label  string // is put before the paths of the report
+}
+
+// Project is one project of the repository. Open is required.
+type Project struct {
+	Location
+	// Open returns a resolver and the verbs over a project root that reads the index.
+	Open func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
 	// Relock returns the new lock of the index after these tools were signed, nil
 	// if it does not change. Signed is the index with their new bytes.
 	Relock func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*LockChange, error)
@@ -49,8 +59,8 @@ type Params struct {
 
 // LockChange is an update of the lock in the index.
 type LockChange struct {
-	Entry    gitcmd.Entry // the entry to replace
-	Was, Now []byte
+	Entry gitcmd.Entry // the entry to replace
+	Now   []byte
 }
 
 // Report is the result for the staged items.
@@ -75,62 +85,101 @@ type staged struct {
 	out primary.SignedFile
 }
 
+// run is one project whose staged items are signed.
 type run struct {
-	Params
-	files  *verify.GitFiles
-	verbs  *primary.Verbs
-	signer func() (sign.Signer, error) // calls Params.Signer once, when it is needed
-	report *Report
-	todo   []staged
-	lock   *LockChange // nil if it does not change
+	Project
+	*session
+	rels  []string // candidates, below .ai
+	files *verify.GitFiles
+	verbs *primary.Verbs
+	todo  []staged
+	lock  *LockChange // nil if it does not change
 }
 
-// Sign signs the staged items. If one is refused, nothing changes.
+// session is one call of Sign.
+type session struct {
+	Params
+	signer func() (sign.Signer, error) // calls Params.Signer once, when it is needed
+	others func() (map[string]string, error)
+	report *Report
+	runs   []*run // projects with candidates
+}
+
+// Sign signs the staged items of the projects. If one is refused, nothing changes.
 func Sign(ctx context.Context, p Params) (*Report, error) {
-	r := &run{Params: p, report: &Report{Files: []primary.SignReport{}}}
-	rels, err := r.candidates(ctx)
+	s := newSession(ctx, p)
+	defer s.close()
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	found, err := s.secrets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var own *gitcmd.Batch
-	batch := func(ctx context.Context) (b *gitcmd.Batch, err error) {
-		own, err = p.Repo.Batch(ctx)
-		return own, err
+	s.report.Findings = append(s.report.Findings, found...)
+	if len(s.runs) == 0 || diag.Failed(s.report.Findings) {
+		return s.report, nil
 	}
-	defer func() {
-		if own != nil {
-			_ = own.Close()
-		}
-	}()
-	if len(rels) > 0 {
-		if r.files, err = verify.Index(ctx, p.Repo, p.Prefix); err != nil {
+	todo := 0
+	for _, r := range s.runs {
+		if err := r.prepare(ctx, r.rels); err != nil {
 			return nil, err
 		}
-		defer func() { _ = r.files.Close() }()
-		r.files.Only(rels)
-		batch = func(context.Context) (*gitcmd.Batch, error) { return r.files.Batch(), nil }
+		todo += len(r.todo)
 	}
-	found, err := secrets(ctx, p, batch)
-	if err != nil {
-		return nil, err
+	if s.report.Failed() { // nothing is signed, so no file is reported as signed
+		s.report.Files = slices.DeleteFunc(s.report.Files, func(f primary.SignReport) bool { return f.Status == primary.Signed })
 	}
-	r.report.Findings = append(r.report.Findings, found...)
-	if len(rels) == 0 || diag.Failed(r.report.Findings) {
-		return r.report, nil
+	if s.report.Failed() || p.Check || todo == 0 {
+		return s.report, nil
 	}
-	if err := r.prepare(ctx, rels); err != nil {
-		return nil, err
+	for _, r := range s.runs {
+		if err := r.relock(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if r.report.Failed() || p.Check || len(r.todo) == 0 {
-		return r.report, nil
+	for _, r := range s.runs {
+		if err := r.record(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err := r.relock(ctx); err != nil {
-		return nil, err
+	return s.report, s.write(ctx)
+}
+
+func newSession(ctx context.Context, p Params) *session {
+	s := &session{Params: p, report: &Report{Files: []primary.SignReport{}}}
+	s.signer = sync.OnceValues(func() (sign.Signer, error) {
+		signer, err := p.Signer(ctx)
+		return &serialSigner{Signer: signer}, err
+	})
+	s.others = sync.OnceValues(func() (map[string]string, error) { return s.elsewhere(ctx) })
+	return s
+}
+
+// open opens the index of every project that has candidates.
+func (s *session) open(ctx context.Context) error {
+	for _, p := range s.Projects {
+		r := &run{Project: p, session: s}
+		var err error
+		if r.rels, err = r.candidates(ctx); err != nil {
+			return err
+		}
+		if len(r.rels) == 0 {
+			continue
+		}
+		if r.files, err = verify.Index(ctx, s.Repo, p.Prefix); err != nil {
+			return err
+		}
+		s.runs = append(s.runs, r)
+		r.files.Only(r.rels)
 	}
-	if err := r.record(ctx); err != nil {
-		return nil, err
+	return nil
+}
+
+func (s *session) close() {
+	for _, r := range s.runs {
+		_ = r.files.Close()
 	}
-	return r.report, r.write(ctx)
 }
 
 // record appends the signatures to the audit log. This precedes write: a signature
@@ -212,31 +261,33 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 		_, here := r.files.Entry(rel)
 		return !here || at.Ref.IsZero() || extract.Own(rel)
 	})
-	r.signer = sync.OnceValues(func() (sign.Signer, error) {
-		s, err := r.Signer(ctx)
-		return &serialSigner{Signer: s}, err
-	})
 	results := make([]result, len(rels))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(rels), workers) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(rels) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				results[i] = r.one(ctx, resolver, root, rels[i])
-			}
-		})
-	}
-	wg.Wait()
+	inParallel(len(rels), func(i int) {
+		if ctx.Err() == nil {
+			results[i] = r.one(ctx, resolver, root, rels[i])
+		}
+	})
 	for _, res := range results {
 		if res.err != nil {
 			return res.err
 		}
-		r.report.Files = append(r.report.Files, res.report)
+		r.report.Files = append(r.report.Files, r.labelled(res.report))
 		if res.todo != nil {
 			r.todo = append(r.todo, *res.todo)
 		}
 	}
 	return ctx.Err()
+}
+
+// labelled puts the label of the project before the paths of a report.
+func (r *run) labelled(f primary.SignReport) primary.SignReport {
+	f.Path = r.Label + f.Path
+	for i := range f.Findings {
+		if f.Findings[i].Path != "" {
+			f.Findings[i].Path = r.Label + f.Findings[i].Path
+		}
+	}
+	return f
 }
 
 // workers is the number of items processed concurrently. More than one is useful
@@ -301,6 +352,10 @@ func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
 }
 
 func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
+	if f, theirs, err := r.elsewhereFinding(it); theirs || err != nil {
+		res.report.Status, res.report.Findings, res.err = Kept, []diag.Finding{f}, err
+		return
+	}
 	signer, err := r.signer()
 	if err != nil {
 		res.err = err

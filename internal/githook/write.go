@@ -1,132 +1,144 @@
 package githook
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/ryeos/rye/internal/gitcmd"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// write stores the signed blobs, then updates the index, then the files of the
-// work tree that equal the staged ones. A failure in between leaves a signed index
-// and an unchanged work tree, so no content is lost.
-func (r *run) write(ctx context.Context) error {
-	blobs := make([][]byte, len(r.todo))
-	for i, s := range r.todo {
-		blobs[i] = s.out.Bytes
+// change is one file that gets other bytes in the index, and in the work tree if it
+// equals what was staged.
+type change struct {
+	path     string // below the work tree
+	was, now string // blobs; was is "" for a new file
+	// A detached signature is written only if the file that it signs has this blob.
+	signed, blob string
+
+	mode  uint32
+	bytes []byte
+	left  string // names the file if it stays as it is
+}
+
+// write stores the signed blobs, lists the files in the git directory, updates the
+// index, and then the files of the work tree that equal the staged ones. A process
+// that is killed in between loses nothing: Finish completes its work.
+func (s *session) write(ctx context.Context) error {
+	var list []change
+	for _, r := range s.runs {
+		list = append(list, r.changes()...)
 	}
-	if r.lock != nil {
-		blobs = append(blobs, r.lock.Now)
+	blobs := make([][]byte, len(list))
+	for i, c := range list {
+		blobs[i] = c.bytes
 	}
-	oids, err := r.Repo.WriteBlobs(ctx, blobs)
+	oids, err := s.Repo.WriteBlobs(ctx, blobs)
 	if err != nil {
 		return err
 	}
-	entries := make([]gitcmd.Entry, len(oids))
-	if r.lock != nil {
-		entries[len(r.todo)] = gitcmd.Entry{Mode: r.lock.Entry.Mode, OID: oids[len(r.todo)], Path: r.lock.Entry.Path}
+	entries := make([]gitcmd.Entry, len(list))
+	for i := range list {
+		list[i].now = oids[i]
+		entries[i] = gitcmd.Entry{Mode: list[i].mode, OID: oids[i], Path: list[i].path}
 	}
-	for i, s := range r.todo {
-		entries[i] = gitcmd.Entry{Mode: gitcmd.ModeFile, OID: oids[i], Path: r.path(s.out.Rel)}
-		if s.old.OID != "" {
-			entries[i].Mode = s.old.Mode
+	skipped, err := s.skipped(ctx, list)
+	if err != nil {
+		return err
+	}
+	if err := savePending(s.Repo, list, s.IndexOnly); err != nil {
+		return err
+	}
+	if err := s.Repo.UpdateIndex(ctx, entries); err != nil {
+		return err
+	}
+	if err := s.Repo.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
+		return err
+	}
+	if err := s.otherIndex(ctx, list, entries); err != nil || s.IndexOnly {
+		return err
+	}
+	if s.report.Left, err = workTree(s.Repo, list); err != nil {
+		return err
+	}
+	return removePending(s.Repo)
+}
+
+// changes returns the files of a project to replace.
+func (r *run) changes() []change {
+	var list []change
+	for _, t := range r.todo {
+		c := change{path: r.path(t.out.Rel), was: t.old.OID, mode: gitcmd.ModeFile, bytes: t.out.Bytes, left: r.Label + t.it.Path()}
+		if t.old.OID != "" {
+			c.mode = t.old.Mode
 		}
+		if t.out.Rel != t.it.Rel {
+			e, _ := r.files.Entry(t.it.Rel)
+			c.signed, c.blob = r.path(t.it.Rel), e.OID
+		}
+		list = append(list, c)
 	}
-	skipped, err := r.skipped(ctx)
-	if err != nil {
-		return err
+	if r.lock != nil {
+		e := r.lock.Entry
+		list = append(list, change{path: e.Path, was: e.OID, mode: e.Mode, bytes: r.lock.Now, left: r.Label + filepath.Base(e.Path)})
 	}
-	if err := r.Repo.UpdateIndex(ctx, entries); err != nil {
-		return err
-	}
-	if err := r.Repo.Skip(ctx, skipped); err != nil { // update-index clears the flag of a replaced entry
-		return err
-	}
-	if err := r.otherIndex(ctx, entries); err != nil {
-		return err
-	}
-	return r.workTree()
+	return list
 }
 
 func (r *run) path(rel string) string { return r.Prefix + space.Dir + "/" + rel }
 
-func (r *run) disk() *space.Root {
-	base := filepath.Join(r.Repo.WorkTree, filepath.FromSlash(r.Prefix))
-	return space.NewDir(space.Project, "", base, false)
-}
-
 // skipped returns the files that a sparse checkout leaves out of the work tree.
-func (r *run) skipped(ctx context.Context) ([]string, error) {
+func (s *session) skipped(ctx context.Context, list []change) ([]string, error) {
 	var absent, out []string
-	disk := r.disk()
-	for _, s := range r.todo {
-		if !disk.Exists(s.it.Rel) {
-			absent = append(absent, r.path(s.it.Rel))
+	for _, c := range list {
+		if !exists(filepath.Join(s.Repo.WorkTree, filepath.FromSlash(c.item()))) {
+			absent = append(absent, c.item())
 		}
-	}
-	if r.lock != nil && !exists(r.lockFile()) {
-		absent = append(absent, r.lock.Entry.Path)
 	}
 	if len(absent) == 0 {
 		return nil, nil
 	}
-	skipped, err := r.Repo.Skipped(ctx, absent)
+	skipped, err := s.Repo.Skipped(ctx, absent)
 	if err != nil {
 		return nil, err
 	}
-	for _, s := range r.todo { // a new detached signature is left out like its file
-		if skipped[r.path(s.it.Rel)] {
-			out = append(out, r.path(s.out.Rel))
+	for _, c := range list { // a new detached signature is left out like its file
+		if skipped[c.item()] {
+			out = append(out, c.path)
 		}
 	}
-	if r.lock != nil && skipped[r.lock.Entry.Path] {
-		out = append(out, r.lock.Entry.Path)
-	}
 	return out, nil
+}
+
+// item returns the file itself, or the file that a detached signature signs.
+func (c change) item() string {
+	if c.signed != "" {
+		return c.signed
+	}
+	return c.path
 }
 
 // otherIndex repeats the update on the index that follows a commit of named
 // paths: git commits from a temporary index, and index.lock becomes the index
 // afterwards. Only an entry that is the same in both is replaced.
-func (r *run) otherIndex(ctx context.Context, entries []gitcmd.Entry) error {
-	used, lock := r.Repo.Index(), filepath.Join(r.Repo.GitDir, "index.lock")
+func (s *session) otherIndex(ctx context.Context, list []change, entries []gitcmd.Entry) error {
+	used, lock := s.Repo.Index(), filepath.Join(s.Repo.GitDir, "index.lock")
 	if !strings.HasSuffix(used, ".lock") || sameFile(used, lock) || !exists(lock) {
 		return nil
 	}
-	other := *r.Repo
-	other.Git = r.Repo.WithIndex(lock)
-	paths := []string{r.Prefix + space.Dir}
-	if r.lock != nil {
-		paths = append(paths, r.lock.Entry.Path)
-	}
-	list, err := other.Staged(ctx, other.EmptyTree(), paths...)
+	other := *s.Repo
+	other.Git = s.Repo.WithIndex(lock)
+	there, err := indexed(ctx, &other, list)
 	if err != nil {
 		return err
 	}
-	there := map[string]string{}
-	for _, c := range list {
-		there[c.Path] = c.OID
-	}
-	same := func(i int) bool {
-		if i == len(r.todo) {
-			return there[r.lock.Entry.Path] == r.lock.Entry.OID
-		}
-		s := r.todo[i]
-		staged, _ := r.files.Entry(s.it.Rel)
-		return there[r.path(s.it.Rel)] == staged.OID && there[r.path(s.out.Rel)] == s.old.OID
-	}
 	var mine []gitcmd.Entry
-	for i, e := range entries {
-		if same(i) {
-			mine = append(mine, e)
+	for i, c := range list {
+		if there[c.path] == c.was && (c.signed == "" || there[c.signed] == c.blob) {
+			mine = append(mine, entries[i])
 		}
 	}
 	return other.UpdateIndex(ctx, mine)
@@ -143,42 +155,30 @@ func sameFile(a, b string) bool {
 	return a == b || errA == nil && errB == nil && os.SameFile(fa, fb)
 }
 
-// workTree replaces the files of the work tree that equal the staged ones.
-func (r *run) workTree() error {
-	disk := r.disk()
-	wrote, errs := make([]bool, len(r.todo)), make([]error, len(r.todo))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range min(len(r.todo), workers) {
-		wg.Go(func() {
-			for i := next.Add(1) - 1; int(i) < len(r.todo); i = next.Add(1) - 1 {
-				wrote[i], errs[i] = r.file(disk, r.todo[i])
-			}
-		})
-	}
-	wg.Wait()
-	for i, s := range r.todo {
+// workTree replaces the files of the work tree that equal what was staged, and
+// returns the names of the others.
+func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
+	wrote, errs := make([]bool, len(list)), make([]error, len(list))
+	inParallel(len(list), func(i int) { wrote[i], errs[i] = replace(repo, list[i]) })
+	for i, c := range list {
 		if !wrote[i] {
-			r.report.Left = append(r.report.Left, s.it.Path())
+			left = append(left, c.left)
 		}
 	}
-	return errors.Join(append(errs, r.workLock())...)
+	return left, errors.Join(errs...)
 }
 
-func (r *run) file(disk *space.Root, s staged) (wrote bool, err error) {
-	b, err := disk.Read(s.it.Rel, resolve.MaxItem)
-	if err != nil || !bytes.Equal(b, s.it.Bytes) {
-		return false, nil // edited, removed, or not a regular file
+// replace writes a file of the work tree if it equals what was staged.
+func replace(repo *gitcmd.Repo, c change) (wrote bool, err error) {
+	root, rel := locate(repo, c.path)
+	if ok, err := has(repo, root, rel, c.was); err != nil || !ok {
+		return false, err
 	}
-	if s.out.Rel == s.it.Rel {
-		return true, disk.Replace(s.out.Rel, s.out.Bytes)
+	if c.signed != "" {
+		root, rel := locate(repo, c.signed)
+		if ok, err := has(repo, root, rel, c.blob); err != nil || !ok {
+			return false, err
+		}
 	}
-	sig, err := disk.Read(s.out.Rel, resolve.MaxItem)
-	switch {
-	case space.IsMissing(err) && s.it.Signature == nil:
-		return true, disk.Replace(s.out.Rel, s.out.Bytes)
-	case err != nil || !bytes.Equal(sig, s.it.Signature):
-		return false, nil
-	}
-	return true, disk.Replace(s.out.Rel, s.out.Bytes)
+	return true, root.put(rel, c.bytes)
 }

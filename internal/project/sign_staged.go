@@ -27,60 +27,216 @@ import (
 // agentWait is how long an agent may think: it may ask a person.
 const agentWait = 2 * time.Minute
 
-// SignStaged looks for staged changes first: most commits hold no items, and
-// then nothing else is opened.
-func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, check bool) (*githook.Report, error) {
+// StagedCall selects how staged items are signed.
+type StagedCall struct {
+	Check     bool // change nothing
+	IndexOnly bool // leave the work tree as it is
+}
+
+// SignStaged signs the staged items of every project of the repository. It looks
+// for staged changes first: most commits have no items, and then nothing else is
+// opened.
+func (e *Env) SignStaged(ctx context.Context, git *gitcmd.Git, call StagedCall) (*githook.Report, error) {
 	none := &githook.Report{Files: []primary.SignReport{}}
 	changes, repo, err := stagedChanges(ctx, git)
-	if err != nil || len(changes) == 0 {
+	if err != nil {
 		return none, err
 	}
-	spaces, err := space.Discover(e.spaceParams())
-	if err != nil {
-		return nil, err
+	if !call.Check && !call.IndexOnly {
+		if err := githook.Finish(ctx, repo); err != nil {
+			return nil, err
+		}
+	}
+	if len(changes) == 0 {
+		return none, nil
 	}
 	merging, err := mergedHeads(repo, e.Environ())
 	if err != nil {
 		return nil, err
 	}
 	debug.SetGCPercent(400) // the list of a large index is all that is kept, and not for long
-	opened := e.openAsync(ctx)
 	bounded, cancel := context.WithTimeout(ctx, agentWait)
 	defer cancel()
-	prefix := (&Project{Spaces: spaces}).PrefixIn(repo)
-	release := func() {}
-	defer func() { release() }()
-	return githook.Sign(bounded, githook.Params{
-		Repo: repo, Prefix: prefix, Changes: changes, Merging: merging, Check: check,
+	found, err := e.stagedProjects(ctx, repo, changes)
+	if err != nil {
+		return nil, err
+	}
+	p := githook.Params{Repo: repo, Changes: changes, Merging: merging, Check: call.Check, IndexOnly: call.IndexOnly}
+	for _, s := range found {
+		defer func() { s.release() }()
+		p.Projects = append(p.Projects, s.hook())
+	}
+	p.Signer = func(ctx context.Context) (sign.Signer, error) {
+		h, err := found[0].open()
+		if err != nil {
+			return nil, err
+		}
+		return h.Signer(ctx)
+	}
+	return githook.Sign(bounded, p)
+}
+
+// stagedIn is a project with staged changes.
+type stagedIn struct {
+	env     *Env
+	repo    *gitcmd.Repo
+	at      githook.Location
+	open    func() (*Project, error)
+	release func() // the lock that relock took
+}
+
+// stagedProjects finds the projects that have staged changes and begins to open
+// them. The first is the one that rye was called in, or the first found.
+func (e *Env) stagedProjects(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change) ([]*stagedIn, error) {
+	locations, err := e.locations(ctx, repo, changes)
+	if err != nil {
+		return nil, err
+	}
+	var out []*stagedIn
+	for _, at := range locations {
+		env := e.At(repo, at)
+		out = append(out, &stagedIn{env: env, repo: repo, at: at, open: env.openAsync(ctx), release: func() {}})
+	}
+	return out, nil
+}
+
+// locations returns the project that rye was called in, and the others that have
+// staged changes.
+func (e *Env) locations(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change) ([]githook.Location, error) {
+	var paths []string
+	for _, c := range changes {
+		if c.Status != 'D' {
+			paths = append(paths, c.Path)
+		}
+	}
+	return e.locationsOf(ctx, repo, func() ([]string, error) { return githook.Projects(ctx, repo, paths) })
+}
+
+// locationsOf returns the project that rye was called in, and the others of a list.
+func (e *Env) locationsOf(ctx context.Context, repo *gitcmd.Repo, list func() ([]string, error)) ([]githook.Location, error) {
+	spaces, err := space.Discover(e.spaceParams())
+	if err != nil {
+		return nil, err
+	}
+	here := (&Project{Spaces: spaces}).PrefixIn(repo)
+	locations := []githook.Location{{Prefix: here}}
+	others, err := list()
+	if err != nil {
+		return nil, err
+	}
+	for _, prefix := range others {
+		if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix)); prefix != here && e.spaceParams().Reserved(dir) == "" {
+			locations = append(locations, githook.Location{Prefix: prefix, Label: filepath.FromSlash(prefix)})
+		}
+	}
+	return locations, nil
+}
+
+// PushedProjects returns the project that rye was called in, and the others that a tree
+// contains.
+func (e *Env) PushedProjects(ctx context.Context, repo *gitcmd.Repo, tree string) ([]githook.Location, error) {
+	entries, err := repo.Tree(ctx, tree, "")
+	if err != nil {
+		return nil, err
+	}
+	there := make(map[string]bool, len(entries))
+	paths := make([]string, len(entries))
+	for i, f := range entries {
+		paths[i] = f.Path
+		there[f.Path] = true
+	}
+	return e.locationsOf(ctx, repo, func() ([]string, error) {
+		return githook.ProjectsIn(ctx, repo, paths, func(files ...string) ([]string, error) {
+			return slices.DeleteFunc(files, func(f string) bool { return !there[f] }), nil
+		})
+	})
+}
+
+// At returns the environment for a project of the repository. The project of a pushed revision may not be
+// in the work tree.
+func (e *Env) At(repo *gitcmd.Repo, at githook.Location) *Env {
+	env := *e
+	if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix)); at.Label != "" && isDir(dir) {
+		env.Named = dir
+	}
+	return &env
+}
+
+func isDir(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.IsDir()
+}
+
+// hook returns what the hook needs of the project.
+func (s *stagedIn) hook() githook.Project {
+	return githook.Project{
+		Location: s.at,
 		Open: func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error) {
-			h, err := opened()
+			h, err := s.open()
 			if err != nil {
 				return nil, nil, err
 			}
 			r := h.Verifier(h.With(project))
-			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: e.Now}), nil
-		},
-		Signer: func(ctx context.Context) (sign.Signer, error) {
-			h, err := opened()
-			if err != nil {
-				return nil, err
-			}
-			return h.Signer(ctx)
+			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: s.env.Now}), nil
 		},
 		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*githook.LockChange, error) {
-			h, err := opened()
+			h, err := s.open()
 			if err != nil {
 				return nil, err
 			}
 			if !h.lockable() {
 				return nil, nil
 			}
-			if release, err = h.hold(ctx); err != nil {
+			if s.release, err = h.hold(ctx); err != nil {
+				s.release = func() {}
 				return nil, err
 			}
-			return h.relockStaged(ctx, stagedFiles(ctx, repo, index, prefix), signed, tools)
+			return h.relockStaged(ctx, stagedFiles(ctx, s.repo, index, s.at.Prefix), signed, tools)
 		},
-	})
+	}
+}
+
+// HookLocation is the repository that gets hooks, and where the project is in it.
+type HookLocation struct {
+	Repo   *gitcmd.Repo
+	Prefix string
+}
+
+// HookLocation returns where hooks are installed. A project in a subdirectory needs a
+// project file: the hooks find it by that.
+func (e *Env) HookLocation(ctx context.Context) (HookLocation, error) {
+	repo, err := e.Repo(ctx)
+	if err != nil {
+		return HookLocation{}, err
+	}
+	h, err := e.Open(ctx, Lenient)
+	if err != nil {
+		return HookLocation{}, err
+	}
+	at := HookLocation{repo, h.PrefixIn(repo)}
+	if file := filepath.Join(repo.WorkTree, filepath.FromSlash(at.Prefix), lock.ProjectFileName); at.Prefix != "" && !isFile(file) {
+		return at, diag.New(diag.Usage, "installing hooks: %s does not exist, so the hooks would not find this project", file).
+			WithReason("hook_project_file")
+	}
+	return at, nil
+}
+
+func isFile(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular()
+}
+
+// FinishSigning completes in the work tree what an earlier process signed in the
+// index only. It starts git only if there is something to complete.
+func (e *Env) FinishSigning(ctx context.Context) error {
+	if !githook.PendingAbove(e.Base) {
+		return nil
+	}
+	repo, err := e.Repo(ctx)
+	if err != nil {
+		return err
+	}
+	return githook.Finish(ctx, repo)
 }
 
 // relockStaged brings the lock of the index up to date with tools that are
@@ -109,8 +265,7 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	if err != nil || !changed {
 		return nil, err
 	}
-	was, err := p.ReadFile(lock.LockFile, lock.MaxLock)
-	return &githook.LockChange{Entry: e, Was: was, Now: x.Lock.Lock.Render()}, err
+	return &githook.LockChange{Entry: e, Now: x.Lock.Lock.Render()}, nil
 }
 
 // openAsync opens the project while git lists the index.

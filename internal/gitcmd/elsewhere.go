@@ -1,0 +1,66 @@
+package gitcmd
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// Elsewhere returns those of the blobs that a commit outside of the history of HEAD
+// contains below some paths, each with the newest such commit. The commits are those
+// of all refs but the stash, and those of the last fetch.
+func (r *Repo) Elsewhere(ctx context.Context, oids, paths []string) (map[string]string, error) {
+	fetched, err := r.fetched()
+	if err != nil || len(oids) == 0 {
+		return nil, err
+	}
+	args := append([]string{"rev-list", "--objects", "--in-commit-order", "--full-history", "--missing=allow-any", "--ignore-missing",
+		"--exclude=refs/stash", "--all", "--stdin", "--"}, withoutRoot(paths)...)
+	out, err := r.top().run(ctx, strings.NewReader(strings.Join(append(fetched, "^HEAD"), "\n")+"\n"), args...)
+	if err != nil {
+		if _, unborn := r.Commit(ctx, "HEAD"); diag.CodeOf(unborn) != diag.VersionNotFound {
+			return nil, err
+		}
+		if out, err = r.top().run(ctx, strings.NewReader(strings.Join(fetched, "\n")+"\n"), args...); err != nil {
+			return nil, err
+		}
+	}
+	asked := make(map[string]bool, len(oids))
+	for _, oid := range oids {
+		asked[oid] = true
+	}
+	found := map[string]string{}
+	commit := ""
+	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
+		oid, _, object := strings.Cut(lines.Text(), " ") // the objects of a commit follow it
+		switch {
+		case !object:
+			commit = oid
+		case asked[oid]:
+			found[oid] = commit
+		}
+	}
+	return found, nil
+}
+
+// fetched returns the commits of the last git fetch, which no ref may name.
+func (r *Repo) fetched() ([]string, error) {
+	b, err := os.ReadFile(filepath.Join(r.GitDir, "FETCH_HEAD"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.FileSystemError, "reading FETCH_HEAD: %w", err)
+	}
+	var out []string
+	for line := range strings.Lines(string(b)) {
+		if oid, _, _ := strings.Cut(line, "\t"); len(oid) >= 40 && strings.Trim(oid, "0123456789abcdef") == "" {
+			out = append(out, oid)
+		}
+	}
+	return out, nil
+}

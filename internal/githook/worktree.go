@@ -1,0 +1,87 @@
+package githook
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// folder is a directory of the work tree with files that rye may replace: the .ai
+// of a project, or the directory of its lock.
+type folder struct {
+	root *space.Root // nil for the directory of a lock
+	dir  string
+}
+
+// locate divides a path below the work tree into a folder and a path in it.
+func locate(repo *gitcmd.Repo, path string) (folder, string) {
+	if prefix, rel, ok := projectOf(path); ok {
+		base := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix))
+		return folder{root: space.NewDir(space.Project, "", base, false)}, rel
+	}
+	file := filepath.Join(repo.WorkTree, filepath.FromSlash(path))
+	return folder{dir: filepath.Dir(file)}, filepath.Base(file)
+}
+
+// projectOf returns the project of a path below the work tree, "" or "a/b/", and
+// what follows its .ai. An installed bundle belongs to the project that contains it.
+func projectOf(path string) (prefix, rel string, ok bool) {
+	prefix, rel, ok = strings.Cut("/"+path, "/"+space.Dir+"/")
+	if !ok {
+		prefix, ok = strings.CutSuffix("/"+path, "/"+space.Dir) // .ai itself is a file or a link
+	}
+	if prefix = strings.TrimPrefix(prefix, "/"); prefix != "" {
+		prefix += "/"
+	}
+	return prefix, rel, ok
+}
+
+func (f folder) read(rel string) ([]byte, error) {
+	if f.root != nil {
+		return f.root.Read(rel, resolve.MaxItem)
+	}
+	b, _, err := openat.Read(f.dir, rel, resolve.MaxItem)
+	return b, err
+}
+
+// put replaces a file without waiting for the disk: git has the content, too.
+func (f folder) put(rel string, b []byte) error {
+	if f.root != nil {
+		return f.root.Replace(rel, b)
+	}
+	return atomicfile.Replace(filepath.Join(f.dir, rel), b, 0)
+}
+
+// has reports whether a file has the bytes of a blob, or does not exist if blob is
+// "". A link, or a file that cannot be read, is different.
+func has(repo *gitcmd.Repo, f folder, rel, blob string) (bool, error) {
+	b, err := f.read(rel)
+	switch {
+	case blob == "":
+		return space.IsMissing(err), nil
+	case err != nil:
+		return false, nil
+	}
+	return repo.BlobName(b) == blob, nil
+}
+
+// inParallel calls do for 0 to n-1, with several calls at a time.
+func inParallel(n int, do func(i int)) {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(n, workers) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(i)
+			}
+		})
+	}
+	wg.Wait()
+}
