@@ -24,10 +24,11 @@ const MaxAnchorFiles = 5000
 // anchor is the directory that a tool of several files runs in. It is a read-only
 // copy of verified files: the original files can change after verification.
 type anchor struct {
-	dir  string // of the copy
-	tool string // the tool's file in it
-	env  map[string]envPath
-	with []*resolve.Item // the files of the copy other than the tool
+	dir      string // of the copy
+	original string // the directory as messages name it
+	tool     string // the tool's file in the copy
+	env      map[string]envPath
+	with     []*resolve.Item // the files of the copy other than the tool
 }
 
 // envPath is the directories that env_paths adds to one variable.
@@ -76,7 +77,7 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 		return nil, err
 	}
 	rel := strings.TrimPrefix(tool.Rel, base+"/")
-	return &anchor{dir: dir, tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env, with: with}, nil
+	return &anchor{dir: dir, original: tool.Root.Display(base), tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env, with: with}, nil
 }
 
 // marked reports whether the tool's directory has a marker.

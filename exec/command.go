@@ -102,11 +102,13 @@ func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (m
 	file := ""
 	if a != nil {
 		file, vars["anchor_path"] = a.tool, a.dir
+		p.copies = append(p.copies, copied{a.dir, a.original})
 	} else if strings.Contains(all, "{tool_") {
 		var err error
 		if file, err = e.materialise(p.Chain.Tool()); err != nil {
 			return nil, err
 		}
+		p.copies = append(p.copies, copied{file, p.Chain.Tool().Path()})
 	}
 	if file != "" {
 		dir := filepath.Dir(file)

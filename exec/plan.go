@@ -31,6 +31,7 @@ type Plan struct {
 	Native *NativeCall // a call in this process instead of a program
 	call   Native
 	envs   []*envConfig // of each element of the chain
+	copies []copied
 }
 
 // Validate checks the parameters against the tool's schema and returns them
@@ -46,8 +47,7 @@ func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 	for _, v := range s.Validate(params) {
 		fs = append(fs, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
 	}
-	err = diag.FromFindings("checking the parameters of "+tool.Ref.String(), fs)
-	return params, err
+	return params, BadParameters(diag.FromFindings("checking the parameters of "+tool.Ref.String(), fs))
 }
 
 // Schema returns the compiled parameter schema of a tool, nil if it declares none.

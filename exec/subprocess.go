@@ -78,6 +78,7 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 	if ours {
 		onLine = splitLive(onLine)
 	}
+	onLine = p.withOriginals(onLine)
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
 		Timeout: p.Timeout, Grace: b.e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
@@ -90,7 +91,7 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		res.Stderr = withoutLive(res.Stderr)
 	}
 	r := &Result{
-		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: res.Stderr,
+		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: p.original(res.Stderr),
 		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
 		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
 		Sandbox: NoSandbox(),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/tmpl"
@@ -63,7 +64,7 @@ func inputs(it *resolve.Item, call Call) (map[string]any, error) {
 	}
 	values, err := params(call, s)
 	if err != nil {
-		return nil, err
+		return nil, exec.BadParameters(err)
 	}
 	for _, in := range it.Meta.Inputs {
 		if _, given := values[in.Name]; in.HasDefault && !given {
@@ -76,7 +77,7 @@ func inputs(it *resolve.Item, call Call) (map[string]any, error) {
 	for _, v := range s.Validate(values) {
 		bad = append(bad, diag.Errorf(diag.ValidationFailed, 0, 0, "%s %s", v.Path, v.Message))
 	}
-	return values, diag.FromFindings("checking the inputs of "+it.Ref.String(), bad)
+	return values, exec.BadParameters(diag.FromFindings("checking the inputs of "+it.Ref.String(), bad))
 }
 
 // InputSchema returns the JSON Schema of a directive's inputs.

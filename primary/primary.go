@@ -208,5 +208,6 @@ func toolParams(chain *exec.Chain, call Call) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return params(call, s)
+	values, err := params(call, s)
+	return values, exec.BadParameters(err)
 }

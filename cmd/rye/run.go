@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -33,9 +34,11 @@ func runCommand() *cli.Command {
 	return &cli.Command{
 		Name: "run", Group: "Items",
 		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
-		Long: `Runs a tool if trusted keys signed it, its runtime and its primitive. The result goes
-to stdout, the tool's messages to stderr. NAME=VALUE is converted to the type in the
-tool's schema; NAME:=JSON is read as JSON. Runs have no sandbox yet; results state this.
+		Long: `Runs a tool if trusted keys signed it, its runtime and its primitive. Its stdout and
+stderr are printed as they arrive; output that is one JSON object is printed when the
+tool ends. A tool that fails with status 1 to 125 gives rye run that status, except
+with --json. NAME=VALUE is converted to the type in the tool's schema; NAME:=JSON is
+read as JSON. Runs have no sandbox yet; results state this.
 
 A tool in rye.lock runs only with the locked chain. --locked refuses every item that
 is not in the lock. A directive needs --print: rye validates and fills in its inputs,
@@ -55,7 +58,13 @@ and a person or an agent then follows the text.`,
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
 		},
 		Complete: completeRun, UnknownFlag: parameterOfFlag,
-		Run: func(ctx context.Context, c *cli.Call) error { return runRun(ctx, c, &o) },
+		Run: func(ctx context.Context, c *cli.Call) error {
+			err := runRun(ctx, c, &o)
+			if exec.IsBadParameters(err) {
+				return cli.WithStatus(err, cli.ExitStatus(diag.Usage))
+			}
+			return err
+		},
 	}
 }
 
@@ -135,36 +144,43 @@ func readBounded(r io.Reader) ([]byte, error) {
 }
 
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
-	live := newLiveLine(c)
-	if !c.UI.Quiet {
-		req.OnLine = live.line
-	}
+	out := newToolOutput(c)
+	req.OnLine = out.line
 	run, err := h.Verbs.Tool(ctx, req)
-	live.clear()
+	out.live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
 		c.UI.Note("only an agent's key has signed %s: review it, then rye sign %s", req.Ref, req.Ref)
 	}
 	if run.Result != nil {
 		sb := run.Result.Sandbox
 		c.UI.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
-		showDropped(c.UI, "stdout", run.Result.Dropped.Stdout)
+		if c.UI.AsJSON || out.whole { // else all of stdout was printed
+			showDropped(c.UI, "stdout", run.Result.Dropped.Stdout)
+		}
 		showDropped(c.UI, "stderr", run.Result.Dropped.Stderr)
 	}
 	if c.UI.AsJSON {
 		return showEnvelope(c.UI, run, err)
 	}
+	if run.Result != nil {
+		out.finish(run.Result.Data, err == nil)
+	}
 	if err != nil {
-		if run.Result != nil {
-			showToolText(c.UI, run.Result.Data) // the output before the failure
-		}
-		return err
+		return toolStatus(err, run.Result)
 	}
 	if req.DryRun {
 		showDryRun(c.UI, run)
-		return nil
 	}
-	showToolResult(c.UI, run.Result.Data)
 	return nil
+}
+
+// toolStatus returns the error of a tool that ran and failed with the tool's own
+// exit status. Shells use the values from 126 for other purposes.
+func toolStatus(err error, r *exec.Result) error {
+	if r == nil || diag.CodeOf(err) != diag.ExecutionFailed || r.ReturnCode < 1 || r.ReturnCode > 125 {
+		return err
+	}
+	return cli.WithStatus(err, r.ReturnCode)
 }
 
 // showDropped reports that the output of a tool was cut.

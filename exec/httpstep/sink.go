@@ -93,7 +93,7 @@ func (x *exchange) event(e httpx.Event, sinks []sink) error {
 		ev["data"] = string(bytes.ToValidUTF8(data, []byte("\uFFFD")))
 	}
 	if x.call.OnEvent != nil {
-		x.call.OnEvent(proc.Stdout, data)
+		x.call.OnEvent(proc.Live, data)
 	}
 	for _, s := range sinks {
 		if err := s.put(ev, data); err != nil {

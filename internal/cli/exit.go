@@ -38,6 +38,18 @@ func (e *shownError) Unwrap() error { return e.err }
 // that of err, and nothing is printed to stderr.
 func Shown(err error, data any) error { return &shownError{err, data} }
 
+// statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
+}
+
+func (e *statusError) Unwrap() error { return e.error }
+
+// WithStatus returns err with the exit status that the command ends with, in place
+// of the one that its code has.
+func WithStatus(err error, status int) error { return &statusError{err, status} }
+
 // finish reports err and returns the exit status.
 func (u *UI) finish(ctx context.Context, err error) int {
 	if err == nil {
@@ -45,6 +57,10 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	}
 	e := diag.Typed(err)
 	status := ExitStatus(e.Code)
+	var own *statusError
+	if errors.As(err, &own) {
+		status = own.status
+	}
 	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
 		status = ExitInterrupted

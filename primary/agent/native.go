@@ -35,7 +35,7 @@ func (w *Workspace) native(ctx context.Context, name string, in exec.NativeCall)
 	}
 	req := Request{Name: name}
 	if in.OnLine != nil {
-		req.Progress = func(line string) { in.OnLine(proc.Stdout, []byte(line)) }
+		req.Progress = func(line string) { in.OnLine(proc.Live, []byte(line)) }
 	}
 	env, err := w.call(ctx, req, args)
 	if err != nil {
