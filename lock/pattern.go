@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/idpattern"
+	"github.com/ryeos/rye/item"
 )
 
 // CheckTrustPattern returns an error if a pattern of trust can match no bundle:
@@ -102,4 +104,13 @@ func (m *ProjectFile) IdleTrust(l *Lock, names ...string) []diag.Finding {
 		out = append(out, diag.Warnf(diag.ConfigError, at.Line, at.Column, "the rule of trust for %q applies to no locked bundle", pattern).WithReason("idle_trust"))
 	}
 	return diag.WithPath(out, ProjectFileName)
+}
+
+// Uses reports whether the patterns of use name an item. Without patterns every
+// item is used.
+func Uses(use []string, ref item.Ref) bool {
+	return len(use) == 0 || slices.ContainsFunc(use, func(pattern string) bool {
+		kind, ids, _ := strings.Cut(pattern, ":")
+		return item.Kind(kind) == ref.Kind && glob.Match(ids, ref.ID)
+	})
 }

@@ -10,8 +10,8 @@ import (
 
 // AcceptMove replaces the commit of a locked version by the one that its tag has
 // now, in rye.lock and rye.sum. Signatures, signers and rules are judged as for
-// any other version: only the move is accepted.
-func (e *Engine) AcceptMove(ctx context.Context, name string) (*Result, error) {
+// any other version: only the move is accepted. Ask is called as for an update.
+func (e *Engine) AcceptMove(ctx context.Context, name string, ask Approve) (*Result, error) {
 	if e.p.Locked {
 		return nil, lockedError("trust accept-move")
 	}
@@ -46,12 +46,15 @@ func (e *Engine) AcceptMove(ctx context.Context, name string) (*Result, error) {
 		return nil, err
 	}
 	delete(s.pins, b.Module())
-	sol, err := s.solve(ctx)
+	sol, err := s.solution(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if now := sol.lock.Bundle(id); now != nil && now.Commit == b.Commit && now.Tag == b.Tag {
 		return emptyResult(), nil
+	}
+	if err := approve("accepting", ask, sol.changes); err != nil {
+		return nil, err
 	}
 	return e.commit(ctx, &without, st.projectText, sol)
 }

@@ -14,9 +14,7 @@ import (
 // AddParams configures Add.
 type AddParams struct {
 	Queries []Query
-	// Approve is called before locked bundles that no query names get more
-	// permissions. Nil refuses.
-	Approve func(changes []Change) error
+	Approve Approve
 }
 
 // Add requires bundles, or single items of them, and locks and installs their
@@ -40,13 +38,7 @@ func (e *Engine) Add(ctx context.Context, p AddParams) (*Result, error) {
 			return nil, err
 		}
 		return additions(st.project, queries, versions), nil
-	}, func(changes []Change) error {
-		// The result of the command shows the permissions of named bundles.
-		unnamed := slices.DeleteFunc(changes, func(c Change) bool {
-			return slices.ContainsFunc(queries, func(q Query) bool { return q.ID.String() == c.ID })
-		})
-		return approve("adding", p.Approve, unnamed)
-	})
+	}, func(changes []Change) error { return approve("adding", p.Approve, changes) })
 }
 
 func lockedError(verb string) error {
@@ -232,7 +224,7 @@ func (e *Engine) edit(ctx context.Context, edits func(*state) ([]lock.Edit, erro
 	if err != nil {
 		return nil, err
 	}
-	if err := approve(changesOf(st.lock, sol.lock)); err != nil {
+	if err := approve(sol.changes); err != nil {
 		return nil, err
 	}
 	return e.commit(ctx, st, text, sol)
@@ -260,5 +252,20 @@ func (e *Engine) solveFor(ctx context.Context, st *state, project *lock.ProjectF
 	if err != nil {
 		return nil, err
 	}
-	return s.solve(ctx)
+	return s.solution(ctx)
+}
+
+// solution solves and describes what the result changes.
+func (s *solver) solution(ctx context.Context) (*solution, error) {
+	sol, err := s.solve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	sol.changes = changesOf(s.st.lock, sol.lock)
+	if err := s.e.describeItems(ctx, s.st, s, sol.lock, sol.changes); err != nil {
+		return nil, err
+	}
+	slices.Sort(s.notes)
+	sol.notes = s.notes
+	return sol, nil
 }

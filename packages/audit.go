@@ -37,6 +37,9 @@ type Audited struct {
 	Caps      []string        `json:"caps"`
 	Exec      []string        `json:"exec"`
 	FirstSeen time.Time       `json:"first_seen,omitzero"` // by this account; zero if never
+	// Items are those that are used instead of items of other spaces, that change
+	// settings of the system, or that are not used because their ids are reserved.
+	Items []ItemChange `json:"items,omitempty"`
 }
 
 // AuditedSigner is a key that signed a release.
@@ -68,7 +71,7 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 	parts := make([]*auditor, len(st.lock.Bundles))
 	errs := each(ctx, len(parts), func(i int) error {
 		parts[i] = &auditor{e: e, st: st, rules: rules, seen: a.seen, Audit: &Audit{}}
-		parts[i].bundle(st.lock.Bundles[i])
+		parts[i].bundle(ctx, st.lock.Bundles[i])
 		return nil
 	})
 	if err := joinErrors("auditing bundles", errs); err != nil {
@@ -139,7 +142,8 @@ func (a *auditor) files() {
 
 // bundle judges one bundle. For a directory of this machine, only the rules about
 // sources apply.
-func (a *auditor) bundle(b lock.Bundle) {
+func (a *auditor) bundle(ctx context.Context, b lock.Bundle) {
+	var err error
 	x := Audited{ID: b.ID, Version: b.Version, State: StateFolder, Signers: []AuditedSigner{}, Caps: nonNil(b.Caps), Exec: nonNil(b.Exec)}
 	a.sources(b)
 	if installs(b) {
@@ -152,6 +156,10 @@ func (a *auditor) bundle(b lock.Bundle) {
 		a.sum(b)
 		a.fail(lock.LockFile, a.rules.Caps(b.Module(), b.Caps))
 		a.age(b, x.FirstSeen)
+		x.Items, err = a.e.overrides(ctx, a.st, b)
+		if err != nil {
+			a.fail(lock.LockFile, err)
+		}
 	}
 	a.Bundles = append(a.Bundles, x)
 }

@@ -39,11 +39,52 @@ type Change struct {
 	NewExec    []string `json:"new_exec,omitempty"`
 	GoneCaps   []string `json:"gone_caps,omitempty"`
 	NewSigners []string `json:"new_signers,omitempty"`
+
+	Items   []ItemChange `json:"items,omitempty"`
+	Unknown string       `json:"unknown,omitempty"` // why the items before are unknown; all are listed as added
+
+	accepted bool // the same files were locked before, here or on the other side of a merge
+	fresh    bool // no release of it was locked before
+	pulled   bool // new, and required by a bundle that was locked before
 }
 
-// Widens reports whether a bundle that was locked before may do more now.
-func (c Change) Widens() bool {
-	return c.From != "" && c.To != "" && len(c.NewCaps)+len(c.NewExec)+len(c.NewSigners) > 0
+// Widens reports whether a user has to accept the change: a bundle that was locked
+// before may do more now, or an item replaces one of another space.
+func (c Change) Widens() bool { return len(c.reasons()) > 0 }
+
+// reasons returns what a user has to accept, as predicates of the bundle.
+func (c Change) reasons() []string {
+	if c.accepted || c.To == "" {
+		return nil
+	}
+	var out []string
+	if c.pulled {
+		out = append(out, "is new, and a bundle that was locked before requires it")
+	}
+	if c.Unknown != "" {
+		out = append(out, "cannot be compared with "+c.From+": "+c.Unknown)
+	}
+	if c.From != "" && !c.fresh {
+		for _, more := range []struct {
+			what string
+			list []string
+		}{{"asks for", c.NewCaps}, {"has the executable", c.NewExec}, {"is signed by", c.NewSigners}} {
+			for _, x := range more.list {
+				out = append(out, more.what+" "+x+", which "+c.From+" did not")
+			}
+		}
+	}
+	for _, x := range c.Items {
+		switch x.Consent {
+		case "shadows":
+			out = append(out, "has "+x.Name+", which is used instead of that of "+strings.Join(x.Over, ", "))
+		case "system":
+			out = append(out, "has "+x.Name+", which changes settings of the system")
+		case "tool":
+			out = append(out, "has the new tool "+x.Name)
+		}
+	}
+	return out
 }
 
 // changesOf compares two locks, bundle by bundle. A nil old lock is empty.
@@ -135,7 +176,7 @@ func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *sol
 		return nil, w.err
 	}
 	r := emptyResult()
-	r.Changes = changesOf(st.lock, sol.lock)
+	r.Changes = sol.changes
 	r.Notes = sol.notes
 	r.Installed = e.reportInstalled(todo)
 	r.Wrote = w.names()

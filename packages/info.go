@@ -89,11 +89,11 @@ func (e *Engine) Vendored() (bool, error) {
 }
 
 // Vendor sets vendor in rye.yaml and installs the locked bundles.
-func (e *Engine) Vendor(ctx context.Context, on bool) (*Result, error) {
+func (e *Engine) Vendor(ctx context.Context, on bool, ask Approve) (*Result, error) {
 	if err := e.setVendor(ctx, on); err != nil {
 		return nil, err
 	}
-	r, err := e.Sync(ctx, false)
+	r, err := e.Sync(ctx, false, ask)
 	if r != nil && err == nil {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s has vendor: %t", lock.ProjectFileName, on))
 	}

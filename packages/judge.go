@@ -128,16 +128,21 @@ func (e *Engine) judgeRelease(ctx context.Context, b *lock.Bundle, snap *source.
 	return append(warnings, r.Findings...), e.capabilities(ctx, b, snap, rs)
 }
 
-// note records warnings about an accepted bundle.
-func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
+// addNote records a text for the result of the command.
+func (s *solver) addNote(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.notes = append(s.notes, text)
+}
+
+// note records warnings about an accepted bundle.
+func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
 	for _, f := range warnings {
 		text := f.Message
 		if at := f.Location(); at != "" {
 			text = at + ": " + text
 		}
-		s.notes = append(s.notes, fmt.Sprintf("warning: %s: %s", mod, text))
+		s.addNote(fmt.Sprintf("warning: %s: %s", mod, text))
 	}
 }
 

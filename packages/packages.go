@@ -26,6 +26,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/internal/stagedir"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/resolve/space"
@@ -52,7 +53,12 @@ type Params struct {
 	Rules   Rules // of the user and the machine; rye.yaml cannot weaken them
 	// Caps returns the capabilities that the items of a bundle may ask for. Nil
 	// records none.
-	Caps   func(ctx context.Context, s *source.Snapshot) ([]string, error)
+	Caps func(ctx context.Context, s *source.Snapshot) ([]string, error)
+	// Contents lists the files of a bundle with the items that they are. Nil lists
+	// none.
+	Contents func(ctx context.Context, s *source.Snapshot) ([]Content, error)
+	// Others returns who else has an item, without the bundle that is named.
+	Others func(ctx context.Context, ref item.Ref, bundle string) ([]Holder, error)
 	System lock.System // the system bundle of this program; zero records none
 	Seen   string      // the file that records when versions were first seen; "" records nothing
 	// Ignore excludes installed bundles from git. It is called before a bundle is

@@ -36,6 +36,7 @@ type solution struct {
 	snaps    map[lock.Module]*source.Snapshot
 	verified []lock.Module // installed exactly as locked
 	notes    []string
+	changes  []Change // with the items that differ
 }
 
 func (e *Engine) solver(st *state, project *lock.ProjectFile) (*solver, error) {
@@ -74,7 +75,6 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 		l.System = s.e.p.System
 	}
 	l.Sort()
-	slices.Sort(s.notes)
 	return &solution{lock: l, snaps: s.snaps, verified: s.verified, notes: s.notes}, nil
 }
 

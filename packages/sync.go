@@ -12,8 +12,8 @@ import (
 
 // Lock computes the lock again. Locked versions stay. A remote that now has
 // another commit for one of them is an error; a remote that does not answer is a
-// note.
-func (e *Engine) Lock(ctx context.Context) (*Result, error) {
+// note. A release that was not locked before may have to be accepted.
+func (e *Engine) Lock(ctx context.Context, ask Approve) (*Result, error) {
 	if e.p.Locked {
 		return e.CheckLock(ctx)
 	}
@@ -30,6 +30,9 @@ func (e *Engine) Lock(ctx context.Context) (*Result, error) {
 	}
 	sol, err := e.solveFor(ctx, st, st.project)
 	if err != nil {
+		return nil, err
+	}
+	if err := approve("locking", ask, sol.changes); err != nil {
 		return nil, err
 	}
 	r, err := e.commit(ctx, st, st.projectText, sol)
@@ -124,7 +127,7 @@ func (st *state) check(system lock.System) error {
 // computed again first, unless it may not change. With frozen, the lock is used
 // as it is: nothing is resolved, and no network is used if the cache has every
 // missing bundle.
-func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
+func (e *Engine) Sync(ctx context.Context, frozen bool, ask Approve) (*Result, error) {
 	st, err := e.load()
 	if err != nil {
 		return nil, err
@@ -139,7 +142,7 @@ func (e *Engine) Sync(ctx context.Context, frozen bool) (*Result, error) {
 	}
 	if err := st.checkCurrent(); err != nil {
 		if !frozen {
-			return e.Lock(ctx)
+			return e.Lock(ctx, ask)
 		}
 		if st.lock == nil || st.theirs != nil {
 			return nil, err // there is no one lock to use

@@ -13,10 +13,9 @@ import (
 
 // UpdateParams configures Update.
 type UpdateParams struct {
-	Names []string // required or locked bundles; none means everything required
-	Plan  bool     // write nothing
-	// Approve is called before locked bundles get more permissions. Nil refuses.
-	Approve func(changes []Change) error
+	Names   []string // required or locked bundles; none means everything required
+	Plan    bool     // write nothing
+	Approve Approve
 }
 
 // Update raises requirements to the newest allowed version: not excluded, a
@@ -45,7 +44,7 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 		return nil, err
 	}
 	r := emptyResult()
-	r.Changes = changesOf(st.lock, sol.lock)
+	r.Changes = sol.changes
 	r.Notes = notes
 	if p.Plan {
 		return r, nil
@@ -59,8 +58,12 @@ func (e *Engine) Update(ctx context.Context, p UpdateParams) (*Result, error) {
 	return r, err
 }
 
-// approve calls ask with the changes that widen permissions, if there are any.
-func approve(doing string, ask func([]Change) error, changes []Change) error {
+// Approve asks a user to accept changes. It is called before anything is written;
+// nil refuses.
+type Approve func(changes []Change) error
+
+// approve calls ask with the changes that a user has to accept, if there are any.
+func approve(doing string, ask Approve, changes []Change) error {
 	wider := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !c.Widens() })
 	switch {
 	case len(wider) == 0:
@@ -71,21 +74,16 @@ func approve(doing string, ask func([]Change) error, changes []Change) error {
 	return ask(wider)
 }
 
-// NotApproved is the error for changes that widen permissions and were not
-// approved. Doing is "updating" or "adding".
+// NotApproved is the error for changes that a user has to accept and did not.
+// Doing is "adding", "updating" or "locking".
 func NotApproved(doing string, wider []Change) error {
 	var fs []diag.Finding
 	for _, c := range wider {
-		for _, more := range []struct {
-			what string
-			list []string
-		}{{"asks for", c.NewCaps}, {"has the executable", c.NewExec}, {"is signed by", c.NewSigners}} {
-			for _, x := range more.list {
-				fs = append(fs, diag.Errorf(diag.ConsentRequired, 0, 0, "%s %s %s %s, which %s did not", c.ID, c.To, more.what, x, c.From))
-			}
+		for _, why := range c.reasons() {
+			fs = append(fs, diag.Errorf(diag.ConsentRequired, 0, 0, "%s %s %s", c.ID, c.To, why))
 		}
 	}
-	e := diag.New(diag.ConsentRequired, "%s: no user approved the new permissions", doing).WithReason(doing)
+	e := diag.New(diag.ConsentRequired, "%s: no user accepted what the bundles bring", doing).WithReason(doing)
 	if e.Findings = fs; len(fs) == 1 {
 		e.Message += ": " + fs[0].Message
 	}

@@ -187,7 +187,7 @@ func (r *Resolver) discoverKinds() ([]item.Kind, error) {
 		err := root.Walk(path.Join("tools", ExtractorFolder), func(e space.Entry) error {
 			p, _ := boot.Classify(e.Rel)
 			k := item.Kind(strings.TrimSuffix(p.Ref.Name(), extractorSuffix))
-			if item.CheckKind(k) == nil && p.Ref == extractorRef(k) && !slices.Contains(kinds, k) {
+			if item.CheckKind(k) == nil && p.Ref == extractorRef(k) && supplies(root, p.Ref) && !slices.Contains(kinds, k) {
 				kinds = append(kinds, k)
 			}
 			return nil

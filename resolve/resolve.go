@@ -228,6 +228,10 @@ func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extra
 			searched += "; there is no project here"
 		}
 	}
+	if unused := unpreferred(ext, ref, roots); unused != nil {
+		return diag.New(code, "finding %s: only the bundle %s has it, and a bundle provides items below rye/ and configuration of the system only where prefer names it", ref, unused.Label()).
+			WithReason("reserved").WithDetail("ref", ref.String()).WithDetail("bundle", unused.Layer)
+	}
 	err := diag.New(code, "not found in any space: %s (%s)", ref, searched)
 	var ids []string
 	for _, e := range r.entries(ext, roots) {
@@ -239,4 +243,17 @@ func (r *Resolver) missing(ctx context.Context, ref item.Ref, ext *extract.Extra
 		err.WithReason("nearest").WithDetail("nearest", string(ref.Kind)+":"+ids[i])
 	}
 	return err.WithDetail("ref", ref.String()).WithDetail("searched", labels)
+}
+
+// unpreferred returns the bundle that has a ref and may not provide it, or nil.
+func unpreferred(ext *extract.Extractor, ref item.Ref, roots []*space.Root) *space.Root {
+	for _, root := range roots {
+		if root.Provides(ref) {
+			continue
+		}
+		if rel, err := inRoot(ext.Paths(ref.ID), ref, root); err == nil && rel != "" {
+			return root
+		}
+	}
+	return nil
 }

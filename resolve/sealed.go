@@ -38,7 +38,9 @@ func sealed(ref item.Ref) bool {
 }
 
 // supplies reports whether a file in root may be the item.
-func supplies(root *space.Root, ref item.Ref) bool { return root.Embedded() || !sealed(ref) }
+func supplies(root *space.Root, ref item.Ref) bool {
+	return root.Embedded() || !sealed(ref) && root.Provides(ref)
+}
 
 // Sealed reports whether only the embedded bundle may supply ref.
 func Sealed(ref item.Ref) bool { return sealed(ref) }

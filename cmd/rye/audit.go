@@ -16,8 +16,9 @@ func auditCommand() *cli.Command {
 		Name: "audit", Group: packagesGroup,
 		Usage: "check the locked bundles against current keys and rules",
 		Long: `For each bundle of rye.lock, prints its signers and whether their keys are still
-trusted, its executables, the capabilities that its items ask for, and when it was
-first seen. Then prints the rules of rye.yaml, the machine and your account.
+trusted, its executables, the capabilities that its items ask for, the items that are
+used instead of those of another space, the items that are not used because their ids
+are reserved, and when it was first seen. Then prints the rules of rye.yaml, the machine and your account.
 
 Findings are keys that were revoked or expired after locking, violated rules,
 digests that differ from rye.sum, and installed files that differ from rye.lock. The
@@ -53,6 +54,9 @@ func showAudit(u *cli.UI, a *packages.Audit) {
 		}
 		showLines(u, "asks for", b.Caps)
 		showLines(u, "executable", b.Exec)
+		for _, x := range b.Items {
+			u.Out("    %s", itemNote(x))
+		}
 		if !b.FirstSeen.IsZero() {
 			u.Out("    first seen %s", b.FirstSeen.UTC().Format(time.DateOnly))
 		}

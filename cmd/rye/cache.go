@@ -41,7 +41,7 @@ of installed bundles from .gitignore. Vendored bundles are verified like all oth
 
 func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
 	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-		r, err := x.Vendor(ctx, !o.off)
+		r, err := x.Vendor(ctx, !o.off, confirmChanges(c, x, false, "locking"))
 		if err != nil {
 			return nil, err
 		}

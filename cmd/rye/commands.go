@@ -29,6 +29,7 @@ func commands() []*cli.Command {
 		whyCommand(),
 		pruneCommand(),
 		updateCommand(),
+		diffCommand(),
 		outdatedCommand(),
 		infoCommand(),
 		vendorCommand(),

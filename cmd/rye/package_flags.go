@@ -27,6 +27,17 @@ func packageFlags(o *packageOptions, own ...cli.Flag) []cli.Flag {
 	)
 }
 
+// consentOptions are the flags of a command that may bring new contents of bundles.
+type consentOptions struct {
+	packageOptions
+	yes bool
+}
+
+// consentFlags returns the flags that fill o, after the command's own.
+func consentFlags(o *consentOptions, own ...cli.Flag) []cli.Flag {
+	return packageFlags(&o.packageOptions, append(own, cli.Bool(&o.yes, "yes", "accept new tools, permissions and overrides without a question"))...)
+}
+
 // packageCodes returns the codes of a refused bundle and the command's own.
 func packageCodes(own ...diag.Code) []diag.Code {
 	return append(own, diag.LockStale, diag.SourceNotFound, diag.VersionNotFound, diag.Unresolvable,
@@ -48,9 +59,20 @@ func openPackages(ctx context.Context, c *cli.Call, o *packageOptions) (*project
 	return packagesEnv(c, o).Packages(ctx, project.PackagesParams{Space: o.space, Progress: bar.event, Done: bar.clear})
 }
 
-// changePackages runs change, adapts the project to the installed bundles, and
-// prints the result.
+// changePackages runs change, adapts the entries of items to the installed bundles,
+// and prints the result.
 func changePackages(ctx context.Context, c *cli.Call, o *packageOptions, change func(x *project.Packages) (*packages.Result, error)) error {
+	return changeAnd(ctx, c, o, packagesEnv(c, o).FollowBundles, change)
+}
+
+// changeAndLock is changePackages that records all items of the project in the
+// lock, so that it is complete.
+func changeAndLock(ctx context.Context, c *cli.Call, o *packageOptions, change func(x *project.Packages) (*packages.Result, error)) error {
+	return changeAnd(ctx, c, o, packagesEnv(c, o).LockItems, change)
+}
+
+func changeAnd(ctx context.Context, c *cli.Call, o *packageOptions, follow func(context.Context, *project.Packages, *packages.Result) error,
+	change func(x *project.Packages) (*packages.Result, error)) error {
 	x, err := openPackages(ctx, c, o)
 	if err != nil {
 		return err
@@ -58,7 +80,7 @@ func changePackages(ctx context.Context, c *cli.Call, o *packageOptions, change 
 	defer x.Close()
 	r, err := change(x)
 	if err == nil {
-		err = packagesEnv(c, o).FollowBundles(ctx, x, r)
+		err = follow(ctx, x, r)
 	}
 	// The progress line must be gone before anything is printed.
 	x.Close()

@@ -11,10 +11,7 @@ import (
 )
 
 // addOptions are the flags of rye add.
-type addOptions struct {
-	packageOptions
-	yes bool
-}
+type addOptions struct{ consentOptions }
 
 func addCommand() *cli.Command {
 	var o addOptions
@@ -29,7 +26,10 @@ version selection).
 
 A bundle is installed if a key that you permit to release has signed its manifest and
 every file matches the manifest. Nothing of a bundle is started. Either all sources
-are added or none. If an installed bundle gets new permissions, rye asks first.`,
+are added or none. rye asks first, or needs --yes without a terminal, if an item would
+be used instead of one of your user space or of the system, and if an installed bundle
+gets new tools or permissions. Items below rye/ and settings of the system are used
+only where prefer of rye.yaml names the bundle.`,
 		Examples: []string{
 			"rye add github.com/acme/tools",
 			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",
@@ -37,7 +37,7 @@ are added or none. If an installed bundle gets new permissions, rye asks first.`
 			"rye add github.com/lab/x --space user",
 		},
 		Codes: packageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired),
-		Flags: packageFlags(&o.packageOptions, cli.Bool(&o.yes, "yes", "accept new permissions of indirectly updated bundles")),
+		Flags: consentFlags(&o.consentOptions),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runAdd(ctx, c, &o) },
 	}
 }
@@ -55,14 +55,14 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	if err := diag.Join("reading arguments", errs); err != nil {
 		return err
 	}
-	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-		return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmPermissions(c, x, o.yes, "adding")})
+	return changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+		return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmChanges(c, x, o.yes, "adding")})
 	})
 }
 
-// confirmPermissions returns a function that asks the user before bundles get
-// new permissions. Without a terminal only --yes confirms.
-func confirmPermissions(c *cli.Call, x *project.Packages, yes bool, doing string) func([]packages.Change) error {
+// confirmChanges returns a function that shows what bundles bring and asks the user
+// to accept it. Without a terminal only --yes accepts.
+func confirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) packages.Approve {
 	return func(wider []packages.Change) error {
 		switch {
 		case yes:
@@ -74,7 +74,7 @@ func confirmPermissions(c *cli.Call, x *project.Packages, yes bool, doing string
 		for _, w := range wider {
 			showChange(c.UI, w)
 		}
-		answer, err := c.Ask("Accept these permissions? [y/N] ")
+		answer, err := c.Ask("Accept these changes? [y/N] ")
 		if err != nil {
 			return err
 		}
@@ -96,14 +96,14 @@ other bundle requires leave rye.lock and the space; rye.sum keeps their digests.
 		Codes:    packageCodes(diag.AmbiguousItem),
 		Flags:    packageFlags(&o),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return changePackages(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) { return x.Remove(ctx, c.Args) })
+			return changeAndLock(ctx, c, &o, func(x *project.Packages) (*packages.Result, error) { return x.Remove(ctx, c.Args) })
 		},
 	}
 }
 
 // lockOptions are the flags of rye lock.
 type lockOptions struct {
-	packageOptions
+	consentOptions
 	check bool
 }
 
@@ -114,13 +114,14 @@ func lockCommand() *cli.Command {
 		Usage: "compute rye.lock", Args: "",
 		Long: `Locked versions stay locked. New requirements of rye.yaml are resolved, and each
 remote is asked whether its tags still name the locked commits. If rye.lock has merge
-conflict markers, both sides are resolved again.
+conflict markers, both sides are resolved again. A release that was not locked before
+is shown and may need your yes, as in rye update.
 
 --check is the default if CI is set. It changes nothing, uses no network, and fails if
 rye.lock does not match rye.yaml.`,
 		Examples: []string{"rye lock", "rye lock --check     # in CI"},
-		Codes:    packageCodes(diag.LockMissing, diag.Drift),
-		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.check, "check", "change nothing; fail if the lock is missing or stale")),
+		Codes:    packageCodes(diag.LockMissing, diag.Drift, diag.ConsentRequired),
+		Flags:    consentFlags(&o.consentOptions, cli.Bool(&o.check, "check", "change nothing; fail if the lock is missing or stale")),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runLock(ctx, c, &o) },
 	}
 }
@@ -128,12 +129,8 @@ rye.lock does not match rye.yaml.`,
 func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	e := packagesEnv(c, &o.packageOptions)
 	if !o.check && !o.locked && !e.InCI() {
-		return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-			r, err := x.Lock(ctx)
-			if err == nil {
-				err = e.LockItems(ctx, x, r)
-			}
-			return r, err
+		return changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+			return x.Lock(ctx, confirmChanges(c, x, o.yes, "locking"))
 		})
 	}
 	x, err := openPackages(ctx, c, &o.packageOptions)
@@ -152,7 +149,7 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 
 // syncOptions are the flags of rye sync.
 type syncOptions struct {
-	packageOptions
+	consentOptions
 	frozen bool
 }
 
@@ -166,8 +163,8 @@ and removes others. A stale lock is computed again first, except with --locked,
 which is the default in CI. --frozen uses rye.lock as it is: it resolves nothing and
 needs the network only for bundles that are not in the cache.`,
 		Examples: []string{"rye sync", "rye sync --frozen", "rye sync --locked     # in CI"},
-		Codes:    packageCodes(diag.LockMissing),
-		Flags:    packageFlags(&o.packageOptions, cli.Bool(&o.frozen, "frozen", "install the locked bundles and resolve nothing")),
+		Codes:    packageCodes(diag.LockMissing, diag.ConsentRequired),
+		Flags:    consentFlags(&o.consentOptions, cli.Bool(&o.frozen, "frozen", "install the locked bundles and resolve nothing")),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runSync(ctx, c, &o) },
 	}
 }
@@ -179,7 +176,7 @@ func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
 				return nil, err
 			}
 		}
-		return x.Sync(ctx, o.frozen)
+		return x.Sync(ctx, o.frozen, confirmChanges(c, x, o.yes, "locking"))
 	})
 }
 

@@ -43,11 +43,53 @@ func showChange(u *cli.UI, c packages.Change) {
 	default:
 		u.Out("%s %s %s", u.Style(cli.Yellow, "~"), c.ID, c.To)
 	}
+	showItemChanges(u, c)
 	showLines(u, "asks for", pick(c.From == "", c.Caps, c.NewCaps))
 	showLines(u, "new executable", c.NewExec)
 	showLines(u, "new host", c.NewHosts)
 	showLines(u, "new signer", c.NewSigners)
 	showLines(u, "no longer asks for", c.GoneCaps)
+}
+
+// maxShownItems is the number of changed items that a list for people has, without
+// those that need consent.
+const maxShownItems = 30
+
+// showItemChanges prints the items of a bundle that differ from the version before. Of a
+// new bundle it prints only those that replace others or are not used.
+func showItemChanges(u *cli.UI, c packages.Change) {
+	hidden := 0
+	for i, x := range c.Items {
+		switch {
+		case x.Consent != "" || x.Reserved && x.Op != lock.Removed:
+		case c.From == "":
+			continue
+		case i >= maxShownItems:
+			hidden++
+			continue
+		}
+		u.Out("    %s%s", pick(x.Op == lock.Added, "new ", string(x.Op)+" "), itemNote(x))
+	}
+	if hidden > 0 {
+		u.Out("    and %d more: rye diff %s %s", hidden, c.ID, c.To)
+	}
+}
+
+// itemNote returns an item of a bundle and what it does to items of others.
+func itemNote(x packages.ItemChange) string {
+	line := x.Name
+	if x.Type != "" && x.Type != "script" {
+		line += " (" + x.Type + ")"
+	}
+	switch {
+	case x.Reserved:
+		return line + ", not used: prefer of rye.yaml does not name the bundle for it"
+	case len(x.Over) > 0:
+		line += ", used instead of that of " + strings.Join(x.Over, ", ")
+	case len(x.Under) > 0:
+		line += ", hidden by that of " + strings.Join(x.Under, ", ")
+	}
+	return line
 }
 
 func pick[T any](first bool, a, b T) T {

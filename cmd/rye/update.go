@@ -12,8 +12,8 @@ import (
 
 // updateOptions are the flags of rye update.
 type updateOptions struct {
-	packageOptions
-	dryRun, yes bool
+	consentOptions
+	dryRun bool
 }
 
 func updateCommand() *cli.Command {
@@ -25,17 +25,21 @@ func updateCommand() *cli.Command {
 rye.yaml does not name are not selected. If a tag no longer names the locked commit,
 nothing is updated.
 
-New capabilities, executables, hosts and signers of a bundle need your confirmation:
-at a terminal, or with --yes. --dry-run shows new versions and new permissions.`,
+rye shows the items that an update adds, changes and removes. New tools, capabilities,
+executables, hosts and signers, bundles that nothing required before, and items that
+are used instead of one of your user space or of the system need your yes: at a
+terminal, or with --yes. --dry-run shows the same and changes nothing; rye diff prints
+the lines that differ.`,
 		Examples: []string{"rye update --dry-run", "rye update", "rye update github.com/acme/tools --yes"},
 		Codes:    packageCodes(diag.ConsentRequired, diag.AmbiguousItem),
-		Flags: packageFlags(&o.packageOptions,
-			cli.Bool(&o.dryRun, "dry-run", "show what would change and change nothing").Alias("plan"),
-			cli.Bool(&o.yes, "yes", "accept new permissions of bundles"),
-		),
+		Flags:    consentFlags(&o.consentOptions, cli.Bool(&o.dryRun, "dry-run", "show what would change and change nothing").Alias("plan")),
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: confirmPermissions(c, x, o.yes, "updating")})
+			change := changeAndLock
+			if o.dryRun {
+				change = changePackages
+			}
+			return change(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+				return x.Update(ctx, packages.UpdateParams{Names: c.Args, Plan: o.dryRun, Approve: confirmChanges(c, x, o.yes, "updating")})
 			})
 		},
 	}

@@ -2,6 +2,8 @@ package cli
 
 import "github.com/ryeos/rye/diag"
 
+const reservedHint = "add \"{ref}\": {bundle} under prefer in rye.yaml, then run rye lock"
+
 const lockedHint = "rye sync installs the locked files; rye update selects another version"
 
 // execHints are those of packages exec, resolve and their leaves.
@@ -42,7 +44,11 @@ func execHints() map[situation]string {
 		{diag.ToolNotFound, "nearest"}:                "did you mean {nearest}?",
 		{diag.ItemNotFound, "nearest"}:                "did you mean {nearest}?",
 		{diag.ExecutorNotFound, "nearest"}:            "did you mean {nearest}?",
+		{diag.ToolNotFound, "reserved"}:               reservedHint,
+		{diag.ItemNotFound, "reserved"}:               reservedHint,
+		{diag.ExecutorNotFound, "reserved"}:           reservedHint,
 		{diag.AmbiguousItem, "kind"}:                  "name the kind, for example {ref}",
+		{diag.AmbiguousItem, "prefer_first"}:          "add \"{ref}\": {bundle} under prefer in rye.yaml, then run it again",
 		{diag.AmbiguousItem, "prefer"}:                "add \"{ref}\": {bundle} under prefer in rye.yaml, then run rye lock",
 		{diag.HashMismatch, "locked"}:                 lockedHint,
 		{diag.BundleFileExtra, "locked"}:              lockedHint,

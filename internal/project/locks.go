@@ -14,7 +14,6 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
@@ -113,6 +112,7 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 			use = b.Use
 		}
 		out[i].Offers = visibleItems(l.ID, use, prefer)
+		out[i].Prefers = func(ref item.Ref) bool { return prefer[ref.String()] == l.ID }
 	}
 	return out, nil
 }
@@ -184,10 +184,7 @@ func visibleItems(id string, use []string, prefer map[string]string) func(item.R
 		if by := prefer[ref.String()]; by != "" && by != id {
 			return false
 		}
-		return len(use) == 0 || slices.ContainsFunc(use, func(pattern string) bool {
-			kind, ids, _ := strings.Cut(pattern, ":")
-			return item.Kind(kind) == ref.Kind && glob.Match(ids, ref.ID)
-		})
+		return lock.Uses(use, ref)
 	}
 }
 

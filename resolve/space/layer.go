@@ -41,6 +41,9 @@ type Layer struct {
 	// Offers reports whether the space sees an item of the bundle. Nil means all.
 	// Items of this bundle, and of bundles that need it, see all items.
 	Offers func(item.Ref) bool
+	// Prefers reports whether the project file names this bundle for an item. The
+	// bundle provides reserved items only then. Nil means none.
+	Prefers func(item.Ref) bool
 	// Allowed returns why rules refuse the bundle. It is called once, when an
 	// item of the bundle is first needed. Nil permits the bundle.
 	Allowed func(*Root) error
@@ -163,8 +166,30 @@ func (r *Root) Manifest() (d item.Digest) {
 
 // Offers reports whether the space sees an item of the root.
 func (r *Root) Offers(ref item.Ref) bool {
-	return r.layer == nil || r.layer.Offers == nil || r.layer.Offers(ref)
+	return r.layer == nil || r.Provides(ref) && (r.layer.Offers == nil || r.layer.Offers(ref))
 }
+
+// Provides reports whether an item of the root may be used at all, also by items
+// of the same bundle: a bundle provides a reserved item only where the project file
+// prefers it.
+func (r *Root) Provides(ref item.Ref) bool {
+	return r.layer == nil || !Reserved(ref) || r.layer.Prefers != nil && r.layer.Prefers(ref)
+}
+
+// Reserved reports whether a bundle may provide the item only where the project
+// file prefers it: everything below rye/, and the configuration that system items
+// read: the instructions for agents, and the programs that start.
+func Reserved(ref item.Ref) bool {
+	if strings.HasPrefix(ref.ID, "rye/") {
+		return true
+	}
+	namespace, _, _ := strings.Cut(ref.ID, "/")
+	return ref.Kind == item.Config && slices.Contains(reservedConfig(), namespace)
+}
+
+// reservedConfig returns the namespaces of the system's configuration. A test of
+// internal/project compares them with the system bundle.
+func reservedConfig() []string { return []string{"agent", "lsp", "web"} }
 
 // Allowed returns why rules refuse the root, or nil.
 func (r *Root) Allowed() error {

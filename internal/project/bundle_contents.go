@@ -1,0 +1,80 @@
+package project
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+)
+
+// bundleContents returns a function that lists the files of a bundle with the
+// items that they are. Manifests and detached signatures are left out: they differ
+// in every release.
+func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]packages.Content, error) {
+	return func(ctx context.Context, s *source.Snapshot) ([]packages.Content, error) {
+		table, err := p.Resolver.Table(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var out []packages.Content
+		err = s.Each(ctx, func(f source.File, text []byte) error {
+			rel, inside := strings.CutPrefix(f.Path, space.Dir+"/")
+			if strings.HasSuffix(f.Path, extract.DetachedExt) || inside && strings.HasPrefix(rel, space.BundlesFolder+"/") {
+				return nil
+			}
+			c := packages.Content{Path: f.Path, Body: item.DigestOf(text)}
+			if at, known := table.Classify(rel); inside && known && at.Type.Ext != "" {
+				c.Style = at.Type.Style
+				if sp, err := sign.SplitFile(text, at.Type.Style); err == nil {
+					c.Body = item.DigestOf(sp.Body())
+				}
+				c.Ref, c.Type = itemOf(at, text)
+			}
+			out = append(out, c)
+			return nil
+		})
+		return out, err
+	}
+}
+
+// itemOf returns the ref of a file and, for a tool, its type. A support file has
+// none. A tool that cannot be read is shown as a tool.
+func itemOf(at extract.Match, text []byte) (item.Ref, string) {
+	if at.Ref.Kind != item.Tool {
+		return at.Ref, ""
+	}
+	meta, found := at.Extractor.Read(at.Type, text)
+	if meta.ToolType == "" && !meta.HasExecutor && len(found) == 0 {
+		return item.Ref{}, ""
+	}
+	return at.Ref, meta.ToolType
+}
+
+// holders returns a function that lists who else has an item: the spaces, and other
+// bundles than the one that is named, whatever its version.
+func (p *Project) holders(in space.Name) func(context.Context, item.Ref, string) ([]packages.Holder, error) {
+	return func(ctx context.Context, ref item.Ref, bundle string) ([]packages.Holder, error) {
+		entries, err := p.Resolver.Shadows(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		var out []packages.Holder
+		for _, e := range entries {
+			r := e.Root
+			if r.Bundled() && r.Layer == bundle {
+				continue
+			}
+			if r.Space == in && r.Bundled() {
+				out = append(out, packages.Holder{Label: r.Label(), Bundle: r.Layer})
+				continue
+			}
+			out = append(out, packages.Holder{Label: r.Label(), Nearer: r.Space == in && !r.Embedded() || r.Space.Rank() < in.Rank()})
+		}
+		return out, nil
+	}
+}
