@@ -164,7 +164,7 @@ func table() []Row {
 		{ApprovalRequired, ClassDenied, "a person must approve, and there is no terminal to ask at"},
 		{ApprovalDenied, ClassDenied, "a person refused or did not answer in time"},
 		{Cooldown, ClassDenied, "the version is younger than the policy's minimum age"},
-		{ConsentRequired, ClassDenied, "a command, interpreter or server of this project would run for the first time"},
+		{ConsentRequired, ClassDenied, "a program of this project would run for the first time, or another user owns the project"},
 		{SandboxUnavailable, ClassDenied, "this machine cannot enforce the required isolation"},
 		{Network, ClassRemote, "the other side did not answer"},
 		{RegistryError, ClassRemote, "the registry answered with an error"},

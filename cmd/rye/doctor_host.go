@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/internal/userdirs"
 )
 
@@ -59,13 +61,45 @@ func probe(ctx context.Context, name, arg, need string) checkResult {
 	return checkResult{name, statusOK, fmt.Sprintf("%s (%s)", strings.TrimSpace(first), path), ""}
 }
 
-// checkUserDirs reports whether rye can write to its own directories.
+// checkUserDirs reports whether rye can write to its own directories, and whether
+// another user can.
 func checkUserDirs(_ context.Context, c *cli.Call) []checkResult {
 	d := userdirs.For(c.Getenv, runtime.GOOS)
+	sudo := c.Getenv("SUDO_UID")
 	return []checkResult{
-		checkDir("config directory", d.Config), checkDir("data directory", d.Data),
-		checkDir("state directory", d.State), checkDir("cache directory", d.Cache),
+		checkOwnDir("config directory", d.Config, sudo), checkOwnDir("data directory", d.Data, sudo),
+		checkOwnDir("state directory", d.State, sudo), checkCacheDir(c),
 	}
+}
+
+// checkOwnDir is checkDir for a directory that no other user may control. A
+// directory above it that another user controls is a warning: rye works, but that
+// user can replace the directory.
+func checkOwnDir(name, dir, sudo string) checkResult {
+	r := checkDir(name, dir)
+	if r.Status != statusOK {
+		return r
+	}
+	if err := owner.Private(dir, sudo); err != nil {
+		return checkResult{name, statusFail, err.Error(), "make it yours, and writable by nobody else (chmod go-w)"}
+	}
+	if err := owner.Sealed(filepath.Dir(dir)); err != nil && sudo == "" {
+		return checkResult{name, statusWarn, err.Error() + ": that user can replace " + dir, "use a directory below your home"}
+	}
+	return r
+}
+
+// checkCacheDir reports which cache directory rye uses, and why not the user's.
+func checkCacheDir(c *cli.Call) checkResult {
+	const name = "cache directory"
+	found, err := envOf(c).Cache()
+	switch {
+	case err != nil:
+		return checkResult{name, statusFail, err.Error(), "name a directory with RYE_CACHE that only you can write"}
+	case found.Refused != nil:
+		return checkResult{name, statusWarn, fmt.Sprintf("%v: rye uses %s", found.Refused, found.Dir), "make the directory yours, and writable by nobody else"}
+	}
+	return checkDir(name, cmp.Or(c.Getenv("RYE_CACHE"), userdirs.For(c.Getenv, runtime.GOOS).Cache))
 }
 
 func checkDir(name, dir string) checkResult {

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
@@ -14,7 +17,7 @@ import (
 // and reports the hits of the metadata cache.
 func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 	fail := func(err error) []checkResult {
-		return []checkResult{{"system tools", statusFail, err.Error(), "install a released rye, or correct RYE_SYSTEM_SPACE"}}
+		return []checkResult{{"system tools", statusFail, err.Error(), fixOf(err, "install a released rye, or correct RYE_SYSTEM_SPACE")}}
 	}
 	h, err := envOf(c).Open(ctx, project.Strict)
 	if err != nil {
@@ -46,4 +49,12 @@ func checkChains(ctx context.Context, c *cli.Call) []checkResult {
 		{"system tools", statusOK, fmt.Sprintf("%s from tool to primitive, every element verified", plural(chains, "chain")), ""},
 		{"metadata cache", statusOK, fmt.Sprintf("%d hits, %d misses in this run", hits, misses), ""},
 	}
+}
+
+// fixOf returns the hint of an error, for one that is not about the check itself.
+func fixOf(err error, otherwise string) string {
+	if e := (*diag.Error)(nil); errors.As(err, &e) {
+		return cmp.Or(cli.Hint(e), otherwise)
+	}
+	return otherwise
 }

@@ -22,7 +22,7 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	}
 	switch {
 	case err != nil:
-		return []checkResult{{name, statusWarn, "the permissions of agents cannot be read: " + err.Error(), "correct the file"}}
+		return []checkResult{{name, statusWarn, "the permissions of agents cannot be read: " + err.Error(), fixOf(err, "correct the file")}}
 	case open == "":
 		return []checkResult{{name, statusOK, "agents cannot read an unencrypted key of yours", ""}}
 	}

@@ -10,8 +10,9 @@ import (
 )
 
 // scriptConditions returns what scripts may ask of the machine beside what
-// testscript knows: [mounts], a folder of its own can be mounted, and
-// [modes], plain runs a program as somebody whom file modes bind.
+// testscript knows: [mounts], a folder of its own can be mounted, [modes], plain
+// runs a program as a user whom file modes bind, and [root], files can be given to
+// other users.
 func scriptConditions() func(string) (bool, error) {
 	mounts := sync.OnceValue(func() bool {
 		return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil
@@ -25,6 +26,8 @@ func scriptConditions() func(string) (bool, error) {
 			return mounts(), nil
 		case "modes":
 			return modes(), nil
+		case "root":
+			return os.Geteuid() == 0, nil
 		}
 		return false, fmt.Errorf("there is no condition %q", name)
 	}

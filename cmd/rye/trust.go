@@ -27,7 +27,7 @@ func trustCommand() *cli.Command {
 		Usage: "manage trusted keys",
 		Subs: []*cli.Command{
 			trustAddCommand(), trustListCommand(), trustRemoveCommand(), trustAcceptCommand(), trustEndorseCommand(),
-			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(), trustServerCommand(), acceptMoveCommand(),
+			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(), trustServerCommand(), trustDirectoryCommand(), acceptMoveCommand(),
 		},
 	}
 }

@@ -2,9 +2,10 @@
 // bytes that run are then the bytes that were verified.
 //
 // It does not verify signatures. It does not trust the store either: an entry is
-// read and compared before its path is returned, and replaced if it differs. It
-// does not protect against a process of the same user that changes an entry
-// after that.
+// read and compared before its path is returned, and replaced if it differs or if
+// another user owns it. A directory that another user can write or replace is an
+// error. It does not protect against a process of the same user that changes an
+// entry after that.
 package cas
 
 import (
@@ -20,6 +21,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/owner"
 )
 
 // Store is a cache directory: items/<sha256>/<name> for single files and
@@ -125,6 +127,10 @@ func (s *Store) open(kind string) (*openat.Dir, error) {
 	}
 	if err != nil && !errors.Is(err, os.ErrExist) {
 		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err).WithReason("cache")
+	}
+	// After creating it: in a sticky directory another user may have been faster.
+	if err := owner.Sealed(filepath.Join(s.Dir, kind)); err != nil {
+		return nil, diag.New(diag.ConfigError, "opening the cache: %w", err).WithReason("cache_owner").WithDetail("path", s.Dir).WithDetail("variable", "RYE_CACHE")
 	}
 	return openat.Open(s.Dir)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/owner"
 )
 
 // entry is the exact content of a directory of the store.
@@ -91,7 +92,7 @@ func (e *entry) inspect(root *openat.Dir, dir, at string) state {
 		}
 		return errDiffers
 	})
-	if err == nil && found == len(e.files)+len(e.dirs) {
+	if err == nil && found == len(e.files)+len(e.dirs) && owner.Private(filepath.Join(dir, at), "") == nil {
 		return intact
 	}
 	if _, gone := os.Lstat(filepath.Join(dir, at)); errors.Is(gone, os.ErrNotExist) {

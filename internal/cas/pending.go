@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/owner"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -137,7 +138,7 @@ func (p *Pending) Commit(ctx context.Context, key string, intact func(dir string
 
 func present(target string, intact func(string) bool) bool {
 	_, err := os.Lstat(target)
-	return err == nil && intact != nil && intact(target)
+	return err == nil && intact != nil && owner.Private(target, "") == nil && intact(target)
 }
 
 // flush syncs the files, then the directories: a directory must not name a file that

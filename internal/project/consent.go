@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/item"
 )
 
@@ -24,6 +25,7 @@ type Consents map[string]string
 const (
 	InterpreterConsents = "interpreters.json"     // programs inside projects, by absolute path
 	ServerConsents      = "language-servers.json" // language servers, by project and id
+	DirectoryConsents   = "directories.json"      // projects of other users, by real path; the value is the users' ids
 )
 
 func (p *Project) consentFile(name string) string {
@@ -37,7 +39,7 @@ func (p *Project) consentFile(name string) string {
 // not a consent.
 func (p *Project) ReadConsents(name string) Consents {
 	out := Consents{}
-	if fi, err := os.Lstat(p.consentFile(name)); err != nil || !ownFile(fi) {
+	if fi, err := os.Lstat(p.consentFile(name)); err != nil || !owner.OnlyMine(fi) {
 		return out
 	}
 	b, err := os.ReadFile(p.consentFile(name))

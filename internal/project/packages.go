@@ -123,11 +123,14 @@ func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 
 // SourceCache returns the cache of what was fetched.
 func (e *Env) SourceCache() (*source.Cache, error) {
-	dir := e.cacheDir(e.UserDirs())
-	if dir == "" {
+	found, err := e.Cache()
+	if err != nil {
+		return nil, err
+	}
+	if found.Dir == "" {
 		return nil, diag.New(diag.FileSystemError, "finding the cache: there is no directory for it").WithReason("no_cache")
 	}
-	return source.NewCache(dir, e.Now), nil
+	return source.NewCache(found.Dir, e.Now), nil
 }
 
 // sources is the table of where bundles come from.

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
@@ -77,7 +78,7 @@ func readPolicy(path string) ([]byte, error) {
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	if !ownFile(fi) {
+	if !owner.OnlyMine(fi) {
 		return nil, diag.New(diag.ConfigError, "reading the policy %s: it is not a regular file that only you or root can write (%s)", path, fi.Mode()).WithReason("policy_mode").WithDetail("path", path)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, lock.MaxProjectFile+1))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime"
 
@@ -35,6 +34,7 @@ type Project struct {
 	Trust    *trust.Store
 	BadTrust []diag.Finding // trust documents that were skipped
 
+	cache    string     // directory of the cache, "" if there is none
 	files    lock.Files // rye.yaml, rye.lock and rye.sum; nil without a project
 	Lock     *SpaceLock // of the project, nil if it has none
 	LockErrs []error    // errors that a lenient project goes on without
@@ -62,7 +62,17 @@ const (
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p := &Project{Env: e, Dirs: e.UserDirs()}
 
-	// The system bundle is checked first. It depends on the compiled-in key only,
+	// Before anything is read from them.
+	if err := p.checkUserDirs(); err != nil {
+		return nil, err
+	}
+	cache, err := e.Cache()
+	if err != nil {
+		return nil, err
+	}
+	p.cache = cache.Dir
+
+	// The system bundle is checked next. It depends on the compiled-in key only,
 	// and everything below may read items of it.
 	system, err := e.system()
 	if err != nil {
@@ -77,6 +87,11 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 		where.System = system.FS
 	}
 	if p.Spaces, err = space.Discover(where); err != nil {
+		return nil, err
+	}
+
+	// The owner of the project: before any file of it is read.
+	if err := p.checkProjectOwner(); err != nil {
 		return nil, err
 	}
 
@@ -176,7 +191,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		locked = p.Lock.Lock
 	}
 	return exec.New(exec.Params{
-		Resolver: p.Resolver, Cache: p.Env.cacheDir(p.Dirs), Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
+		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self,
 		Boundary: p.boundary(dir), Lock: locked, System: p.System, Locked: p.Env.locked(), Grace: p.Env.Grace,
 		Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Now: p.Env.Now,
@@ -195,31 +210,5 @@ func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) 
 
 // IndexParams are the parameters of an index over the project.
 func (p *Project) IndexParams() search.Params {
-	return search.Params{Resolver: p.Resolver, CacheDir: p.Env.cacheDir(p.Dirs), Build: p.Env.Build, Now: p.Env.Now}
-}
-
-// cacheDir returns the directory of the content-addressed store: RYE_CACHE, the
-// user's cache directory, or a private one below the temporary directory. It
-// returns "" if there is none.
-func (e *Env) cacheDir(d userdirs.Dirs) string {
-	if dir := e.Getenv("RYE_CACHE"); dir != "" {
-		return e.path(dir)
-	}
-	if d.Cache != "" {
-		return d.Cache
-	}
-	return privateTemp("rye-cache-" + userID())
-}
-
-// privateTemp returns a directory below the temporary directory that no other user
-// can have prepared or can change, "" if that is impossible.
-func privateTemp(name string) string {
-	dir := filepath.Join(os.TempDir(), name)
-	// An existing directory is accepted only if it passes the check below: another
-	// user may have made it first.
-	_ = os.Mkdir(dir, 0o700)
-	if fi, err := os.Lstat(dir); err != nil || !ownedPrivately(fi) {
-		return ""
-	}
-	return dir
+	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now}
 }

@@ -13,7 +13,8 @@ func (e *Env) spaceParams() space.Params {
 }
 
 // CheckNewProject returns an error if dir, an absolute path, cannot become the root
-// of a project: a project there would not be found afterwards.
+// of a project: a project there would not be found afterwards, or would be refused
+// because dir belongs to another user.
 func (e *Env) CheckNewProject(dir string) error {
 	if what := e.spaceParams().Reserved(dir); what != "" {
 		return diag.New(diag.Usage, "making a project: %s is %s, which is never a project", dir, what).WithReason("reserved")
@@ -23,5 +24,5 @@ func (e *Env) CheckNewProject(dir string) error {
 			return diag.New(diag.Usage, "making a project: %s is inside a directory %s", dir, space.Dir).WithReason("inside").WithDetail("outer", filepath.Dir(outer))
 		}
 	}
-	return nil
+	return (&Project{Env: e, Dirs: e.UserDirs()}).checkOwner(dir)
 }

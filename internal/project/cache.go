@@ -1,0 +1,83 @@
+package project
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/owner"
+)
+
+// envCache names the cache directory itself.
+const envCache = "RYE_CACHE"
+
+// CacheDir is the directory of the content-addressed store.
+type CacheDir struct {
+	Dir     string // "" if there is none
+	Refused error  // why Dir is not the user's cache directory but a temporary one; nil if it is
+}
+
+// Cache returns the cache directory: RYE_CACHE, the user's cache directory, or a
+// private one below the temporary directory. What runs is a file of the cache, so
+// one that another user controls is not used: RYE_CACHE is an error then, because
+// the user named it, and the user's cache directory is replaced by the temporary
+// one.
+func (e *Env) Cache() (CacheDir, error) {
+	if dir := e.Getenv(envCache); dir != "" {
+		dir = e.path(dir)
+		if err := cacheProblem(dir); err != nil {
+			return CacheDir{}, notMine(dir, err)
+		}
+		return CacheDir{Dir: dir}, nil
+	}
+	dir := e.UserDirs().Cache
+	if dir == "" {
+		return CacheDir{Dir: privateTemp("rye-cache-" + userID())}, nil
+	}
+	if err := cacheProblem(dir); err != nil {
+		if temp := privateTemp("rye-cache-" + userID()); temp != "" {
+			return CacheDir{Dir: temp, Refused: err}, nil
+		}
+		return CacheDir{}, notMine(dir, fmt.Errorf("%w, and there is no private temporary directory", err))
+	}
+	return CacheDir{Dir: dir}, nil
+}
+
+func notMine(dir string, why error) error {
+	return diag.New(diag.ConfigError, "opening the cache %s: %w", dir, why).WithReason("cache_owner").
+		WithDetail("path", dir).WithDetail("variable", envCache)
+}
+
+// cacheProblem returns an error if another user controls a cache directory or a
+// directory in it. Other errors are left to the code that opens the cache.
+func cacheProblem(dir string) error {
+	var unsafe *owner.Unsafe
+	if err := owner.Sealed(dir); errors.As(err, &unsafe) {
+		return err
+	}
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.Type().IsRegular() {
+			continue
+		}
+		if err := owner.Private(filepath.Join(dir, e.Name()), ""); errors.As(err, &unsafe) {
+			return err
+		}
+	}
+	return nil
+}
+
+// privateTemp returns a directory below the temporary directory that no other user
+// can have prepared or can change, "" if that is impossible.
+func privateTemp(name string) string {
+	dir := filepath.Join(os.TempDir(), name)
+	// An existing directory is accepted only if it passes the check below: another
+	// user may have made it first.
+	_ = os.Mkdir(dir, 0o700)
+	if fi, err := os.Lstat(dir); err != nil || !fi.IsDir() || owner.Sealed(dir) != nil {
+		return ""
+	}
+	return dir
+}
