@@ -97,15 +97,15 @@ func startsWith(names, dir []string) bool {
 		return false
 	}
 	for i, want := range dir {
-		if !sameName(names[i], want) {
+		if !SameName(names[i], want) {
 			return false
 		}
 	}
 	return true
 }
 
-// sameName reports whether some file system takes one name for the other.
-func sameName(name, want string) bool {
+// SameName reports whether some file system takes a name for another one.
+func SameName(name, want string) bool {
 	name, want = foldName(name), foldName(want)
 	return name == want || isShortName(name, want)
 }

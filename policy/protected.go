@@ -86,7 +86,7 @@ func Protected(rel string) (row ProtectedPath, matched string, ok bool) {
 // project inside one would make its protected paths ordinary files.
 func Internal(abs string) (dir string, ok bool) {
 	for _, name := range pathNames(abs) {
-		if folded := foldName(name); matchNames([]string{".ai"}, []string{folded}) > 0 || matchNames([]string{".git"}, []string{folded}) > 0 {
+		if SameName(name, ".ai") || SameName(name, ".git") {
 			return name, true
 		}
 	}

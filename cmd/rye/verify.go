@@ -28,7 +28,9 @@ func verifyCommand() *cli.Command {
 		Long: `Without arguments, rye verifies every file below the project's .ai (signature, trust,
 metadata, hidden characters, colliding ids, links, bundle manifests) and compares
 rye.lock with the tools, the installed bundles, rye.yaml and rye.sum. It prints all
-findings, writes nothing and runs nothing.
+findings, writes nothing and runs nothing. A directory that some file system takes for
+.ai, as .AI, is an error; .ai of other directories is a warning (in a work tree, down to
+4 levels).
 
 --rev reads a revision from git's objects, also in a bare repository, and --staged the
 index, with their own rye.lock and vendored bundles. No file of the work tree is
@@ -113,6 +115,11 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 			}
 			report.Merge(r)
 		}
+		found, err := src.Outside(ctx)
+		if err != nil {
+			return nil, err
+		}
+		report.Findings = append(report.Findings, found...)
 		if src.Project != nil {
 			if err := src.Project.VerifyLock(ctx, report); err != nil {
 				return nil, err

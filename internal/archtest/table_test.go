@@ -73,7 +73,7 @@ func layers() []layer {
 			{"packages/source", set("bundle", "lock", "item")},
 		}},
 		{"Verified items", []entry{
-			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 		}},

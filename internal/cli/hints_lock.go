@@ -55,6 +55,8 @@ func lockHints() map[situation]string {
 		{diag.HashMismatch, "installed"}:                   "rye sync",
 		{diag.BundleFileExtra, "not_locked"}:               "rye prune",
 		{diag.FileSystemError, "no_object"}:                "fetch the missing objects: a partial clone has no file contents",
+		{diag.AmbiguousItem, "alike_dir"}:                  "move its files into .ai, or remove it",
+		{diag.AmbiguousItem, "nested_dir"}:                 "rye verify --project {project}",
 		{diag.FileSystemError, "leftover"}:                 "remove the file",
 		{diag.ConfigError, "sealed"}:                       "remove the file, or give it another id",
 		{diag.Unsigned, "no_file"}:                         "remove the signature, or restore the file",

@@ -102,6 +102,18 @@ func (p *GitProject) entry(at string) (gitcmd.Entry, error) {
 	return gitcmd.Entry{}, err
 }
 
+// paths returns the paths of all files of the project.
+func (p *GitProject) paths() ([]string, error) {
+	found, err := p.list(strings.TrimSuffix(p.prefix, "/"))
+	out := make([]string, 0, len(found))
+	for _, e := range found {
+		if rel, below := strings.CutPrefix(e.Path, p.prefix); below {
+			out = append(out, rel)
+		}
+	}
+	return out, err
+}
+
 // Glob implements lock.Files: it returns directories with a rye.yaml.
 func (p *GitProject) Glob(pattern string) ([]string, error) {
 	pattern = path.Clean(pattern)

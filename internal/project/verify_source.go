@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/verify"
 )
 
 // VerifySource provides the items to verify.
@@ -21,6 +22,18 @@ type VerifySource struct {
 	// Locate finds the file that a path names; ok is false for a ref.
 	Locate func(word string) (root *space.Root, rel string, ok bool)
 	Close  func()
+	// others lists paths of the project outside of .ai; nil lists none.
+	others func(ctx context.Context) ([]string, error)
+}
+
+// Outside reports what looks like an .ai directory in the project and is not
+// verified with it.
+func (s *VerifySource) Outside(ctx context.Context) ([]diag.Finding, error) {
+	if s.others == nil {
+		return nil, nil
+	}
+	paths, err := s.others(ctx)
+	return verify.Outside(paths), err
 }
 
 // VerifyChoice selects what to verify. The zero value selects the work tree; at most
@@ -58,6 +71,11 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 			return nil, err
 		}
 		src.Roots = []*space.Root{root}
+	}
+	if dir := p.Spaces.ProjectDir; dir != "" {
+		src.others = func(ctx context.Context) ([]string, error) {
+			return verify.Directories(ctx, dir, func(abs string) bool { return abs == p.Env.Home() || abs == p.Spaces.UserDir })
+		}
 	}
 	src.Resolver = p.Verifier(p.Spaces)
 	return src, nil
@@ -151,6 +169,7 @@ func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*Ver
 			}
 			return root, rel, below && p.Exists(rel)
 		},
+		others: func(context.Context) ([]string, error) { return p.paths() },
 	}, nil
 }
 
