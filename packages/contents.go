@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -19,6 +20,7 @@ import (
 type Content struct {
 	Path  string
 	Ref   item.Ref    // zero for a file that is not an item
+	Signs item.Ref    // what a signature in it names: Ref, or the id of a support file
 	Type  string      // of a tool: its tool_type
 	Body  item.Digest // of the file without its signature line
 	Style sign.Style  // of that line
@@ -319,4 +321,32 @@ func compareContents(before, after []Content) []difference {
 	}
 	slices.SortFunc(out, func(a, b difference) int { return cmp.Or(rank(a)-rank(b), cmp.Compare(a.name(), b.name())) })
 	return out
+}
+
+// releaseScope returns the kinds and the patterns of ids that a key needs to sign a
+// release: its manifest and its items, without those that are not used.
+func (e *Engine) releaseScope(ctx context.Context, rs Rules, id, manifest string, snap *source.Snapshot) (kinds, ids []string) {
+	kinds, ids = []string{bundle.Subject(manifest).Kind}, []string{manifest}
+	if e.p.Contents == nil {
+		return kinds, ids
+	}
+	list, err := e.p.Contents(ctx, snap)
+	if err != nil {
+		return nil, nil
+	}
+	project := rs[len(rs)-1].ProjectFile // rye.yaml is the last of the rules
+	for _, c := range list {
+		if c.Signs.IsZero() || space.Reserved(c.Signs) && preferredFor(project, c.Signs) != id {
+			continue
+		}
+		kinds = append(kinds, string(c.Signs.Kind))
+		if first, _, nested := strings.Cut(c.Signs.ID, "/"); nested {
+			ids = append(ids, first+"/**")
+		} else {
+			ids = append(ids, first)
+		}
+	}
+	slices.Sort(kinds)
+	slices.Sort(ids)
+	return slices.Compact(kinds), slices.Compact(ids)
 }

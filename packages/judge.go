@@ -110,7 +110,13 @@ func (e *Engine) judgeRelease(ctx context.Context, b *lock.Bundle, snap *source.
 		return nil, err
 	}
 	if err := r.Err(mod.String()); err != nil {
-		return nil, releaseError(err, mod, verdict)
+		err := releaseError(err, mod, verdict)
+		if err.Code == diag.KeyUnknown || err.Code == diag.Scope {
+			if kinds, ids := e.releaseScope(ctx, rs, mod.ID, name, snap); kinds != nil {
+				return nil, err.WithReason("release_scope").WithDetail("kinds", strings.Join(kinds, ",")).WithDetail("namespaces", strings.Join(ids, ","))
+			}
+		}
+		return nil, err
 	}
 	if err := checkManifest(mod, r.Manifest); err != nil {
 		return nil, err
@@ -154,7 +160,7 @@ func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) 
 
 // releaseError is the error for a manifest that does not verify, with the facts
 // of its signer.
-func releaseError(err error, mod lock.Module, v trust.Verdict) error {
+func releaseError(err error, mod lock.Module, v trust.Verdict) *diag.Error {
 	code := diag.CodeOf(err)
 	out := diag.New(code, "verifying %s: the fetched files have no valid release signature by a trusted key", mod).WithReason("release")
 	out.Err = err

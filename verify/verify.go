@@ -268,7 +268,7 @@ func fileOf(it *resolve.Item) File {
 // about metadata, and lints.
 func findingsOf(it *resolve.Item) []diag.Finding {
 	var fs []diag.Finding
-	if !it.Verdict.OK() {
+	if !it.Verdict.OK() && !outOfUse(it) {
 		fs = append(fs, verdictFinding(it))
 	}
 	for _, f := range it.Verdict.Findings {
@@ -285,6 +285,13 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 		fs = append(fs, unfitForBundle(it)...)
 	}
 	return diag.WithPath(fs, it.Path())
+}
+
+// outOfUse reports whether the signer of an item is not trusted for it, and the item
+// is not used: grants do not have to include the reserved ids of a bundle. The
+// manifest covers its bytes, and rye audit lists it.
+func outOfUse(it *resolve.Item) bool {
+	return it.Root.ReadOnly() && !it.Root.Provides(it.Ref) && (it.Verdict.Code == diag.Scope || it.Verdict.Code == diag.KeyUnknown)
 }
 
 // verdictFinding returns the reason of a refusal at the position of its cause.

@@ -41,7 +41,7 @@ that it asks for: --kinds and --namespaces name the items that the key may sign.
 grant is signed with your own key and is kept in your configuration, not in a project.`,
 		Examples: []string{
 			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
-			"rye trust add ci.toml --kinds '*' --namespaces '**'",
+			"rye trust add ci.toml --kinds bundle,tool --namespaces 'tools,gh/**' --may sign,release",
 		},
 		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
 		Flags: o.flags("grant"),

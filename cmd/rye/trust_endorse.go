@@ -27,7 +27,7 @@ the scopes of the document, the endorsement and your key. KEY is a fingerprint, 
 beginning of one, or an owner, of a key that the project or you already have.`,
 		Examples: []string{
 			"rye trust endorse leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
-			"rye trust endorse 4f3a --kinds '*' --namespaces '**' --may sign",
+			"rye trust endorse 4f3a --kinds bundle,tool --namespaces 'tools,gh/**' --may sign",
 		},
 		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.Scope, diag.AuthRequired},
 		Flags: o.flags("endorsement"),

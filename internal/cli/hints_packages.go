@@ -45,6 +45,7 @@ func packagesHints() map[situation]string {
 		{diag.VersionNotFound, "nearest"}:               "did you mean {nearest}?",
 	}
 	for _, code := range []diag.Code{diag.KeyUnknown, diag.Scope} {
+		out[situation{code, "release_scope"}] = "get the publisher's key document from a person you trust, read it, then run rye trust add FILE --kinds {kinds} --namespaces '{namespaces}'"
 		out[situation{code, "release"}] = "get the publisher's key document from a person you trust, read it, then run rye trust add FILE"
 	}
 	for _, code := range []diag.Code{diag.Unsigned, diag.HashMismatch, diag.BundleFileMissing, diag.BundleFileExtra} {

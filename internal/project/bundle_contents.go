@@ -33,6 +33,7 @@ func (p *Project) bundleContents() func(context.Context, *source.Snapshot) ([]pa
 				if sp, err := sign.SplitFile(text, at.Type.Style); err == nil {
 					c.Body = item.DigestOf(sp.Body())
 				}
+				c.Signs = at.Ref
 				c.Ref, c.Type = itemOf(at, text)
 			}
 			out = append(out, c)
