@@ -65,6 +65,15 @@ type Object struct {
 // Read requests objects by name and calls each for them in the same order. Blobs
 // of more than limit bytes have no data.
 func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) error {
+	return b.read("blob", oids, limit, each)
+}
+
+// ReadTrees is Read for trees.
+func (b *Batch) ReadTrees(oids []string, limit int64, each func(i int, o Object)) error {
+	return b.read("tree", oids, limit, each)
+}
+
+func (b *Batch) read(kind string, oids []string, limit int64, each func(i int, o Object)) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.fail != nil {
@@ -76,7 +85,7 @@ func (b *Batch) Read(oids []string, limit int64, each func(i int, o Object)) err
 		written <- err
 	}()
 	for i := range oids {
-		o, err := b.next(limit)
+		o, err := b.next(kind, limit)
 		if err != nil {
 			b.fail = err
 			_ = b.in.Close()
@@ -96,7 +105,7 @@ func broken(err error) error {
 }
 
 // next reads "OID KIND SIZE", the bytes, and a line feed; or "OID missing".
-func (b *Batch) next(limit int64) (Object, error) {
+func (b *Batch) next(kind string, limit int64) (Object, error) {
 	head, err := b.out.ReadString('\n')
 	if err != nil {
 		return Object{}, err
@@ -113,7 +122,7 @@ func (b *Batch) next(limit int64) (Object, error) {
 		return Object{}, err
 	}
 	o := Object{OID: words[0], Kind: words[1], Size: size}
-	if o.Kind == "blob" && size <= limit {
+	if o.Kind == kind && size <= limit {
 		o.Data = make([]byte, size)
 		_, err = io.ReadFull(b.out, o.Data)
 	} else {

@@ -1,8 +1,8 @@
 package gitcmd
 
 import (
-	"bytes"
 	"context"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,30 +30,127 @@ type Entry struct {
 func (e Entry) IsFile() bool { return e.Mode&0o170000 == 0o100000 }
 
 // Tree lists the files at or below some paths in a tree, in the byte order of
-// their paths; "" lists all.
+// their paths; "" lists all. It reads every tree on the way whole: git ls-tree stops
+// where a name should be. A name that a file system treats as one of the paths is
+// refused.
 func (g *Git) Tree(ctx context.Context, tree string, paths ...string) ([]Entry, error) {
-	args := append([]string{"ls-tree", "-r", "-z", "--full-tree", tree, "--"}, withoutRoot(paths)...)
-	out, err := g.run(ctx, nil, args...)
+	b, err := g.Batch(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var list []Entry
-	for rec := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
-		if len(rec) == 0 {
-			continue
-		}
-		head, path, ok := strings.Cut(string(rec), "\t")
-		words := strings.Fields(head)
-		if !ok || len(words) != 3 {
-			return nil, unreadable("ls-tree", string(rec))
-		}
-		mode, err := strconv.ParseUint(words[0], 8, 32)
-		if err != nil {
-			return nil, unreadable("ls-tree", string(rec))
-		}
-		list = append(list, Entry{Mode: uint32(mode), OID: words[2], Path: path})
+	defer b.Close()
+	w := &treeWalk{b: b}
+	if len(paths) == 0 {
+		paths = []string{""}
 	}
-	return list, nil
+	for _, p := range paths {
+		if err := w.find(tree+"^{tree}", p); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(w.list, func(a, b Entry) int { return strings.Compare(a.Path, b.Path) })
+	return w.list, nil
+}
+
+// maxTree is the size, in bytes, of a tree, which is one directory.
+const maxTree = 64 << 20
+
+// treeWalk collects the files of trees.
+type treeWalk struct {
+	b    *Batch
+	list []Entry
+}
+
+// find collects what is at or below a path.
+func (w *treeWalk) find(tree, at string) error {
+	if at == "" {
+		return w.below([]Entry{{OID: tree}})
+	}
+	dir := ""
+	for {
+		elem, rest, more := strings.Cut(at, "/")
+		var found []Entry
+		err := w.read([]Entry{{OID: tree, Path: dir}}, func(_ string, e Entry, name string) error {
+			if Alias(name, elem) {
+				return badTree("%q in %q is the same name as %q on some systems", name, dir, elem)
+			}
+			if name == elem {
+				found = []Entry{e}
+			}
+			return nil
+		})
+		if err != nil || found == nil {
+			return err
+		}
+		switch e := found[0]; {
+		case !more && e.Mode == ModeTree:
+			return w.below(found)
+		case !more:
+			w.list = append(w.list, e)
+			return nil
+		case e.Mode != ModeTree:
+			return nil
+		default:
+			tree, dir, at = e.OID, e.Path, rest
+		}
+	}
+}
+
+// below collects the files below some trees, level by level.
+func (w *treeWalk) below(level []Entry) error {
+	for len(level) > 0 {
+		var next []Entry
+		err := w.read(level, func(_ string, e Entry, _ string) error {
+			if e.Mode == ModeTree {
+				next = append(next, e)
+			} else {
+				w.list = append(w.list, e)
+			}
+			if len(next)+len(w.list) > maxEntries {
+				return badTree("it has more than %d files and directories", maxEntries)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		level = next
+	}
+	return nil
+}
+
+// maxEntries is the number of files of a tree. Few objects can name very many files.
+const maxEntries = 2_000_000
+
+// read calls fn with each entry of some trees.
+func (w *treeWalk) read(trees []Entry, fn func(dir string, e Entry, name string) error) error {
+	oids := make([]string, len(trees))
+	for i, t := range trees {
+		oids[i] = t.OID
+	}
+	var fault error
+	err := w.b.ReadTrees(oids, maxTree, func(i int, o Object) {
+		dir := trees[i].Path
+		switch {
+		case fault != nil:
+		case o.Kind != "tree":
+			fault = diag.New(diag.FileSystemError, "reading %q: object %s is not a tree but %s", dir, oids[i], o.Kind).WithReason("no_object")
+		case o.Data == nil && o.Size > 0:
+			fault = badTree("%q has %d bytes of entries, at most %d are allowed", dir, o.Size, maxTree)
+		default:
+			fault = EachRaw(o.Data, len(o.OID)/2, func(e RawEntry) error {
+				return fn(dir, Entry{Mode: e.Mode, OID: hex.EncodeToString(e.OID), Path: strings.TrimPrefix(dir+"/"+e.Name, "/")}, e.Name)
+			})
+		}
+	})
+	return firstError(fault, err)
+}
+
+func firstError(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
 }
 
 // withoutRoot removes the path "", which means everything.
