@@ -172,7 +172,7 @@ func table() []Row {
 		{AuthRequired, ClassAuth, "a key to sign with, its passphrase, or credentials are needed"},
 		{AuthFailed, ClassAuth, "credentials were refused"},
 		{SessionExpired, ClassAuth, "the login has expired"},
-		{LimitExceeded, ClassLimit, "a limit of turns, tokens, depth, spawns or duration is reached"},
+		{LimitExceeded, ClassLimit, "a limit of turns, tokens, depth, spawns, duration, or of what a remote may send, is reached"},
 		{BudgetExceeded, ClassLimit, "the spend limit is reached"},
 		{ExecutionFailed, ClassFailed, "the work ran and failed"},
 		{Timeout, ClassFailed, "the work took longer than its timeout and was stopped"},

@@ -46,6 +46,8 @@ func scriptCommands() map[string]scriptCmd {
 		"serve":     cmdServe,
 		"signwith":  cmdSignWith,
 		"swaplines": cmdSwapLines,
+		"rawtree":   cmdRawTree,
+		"zeros":     cmdZeros,
 	}
 }
 

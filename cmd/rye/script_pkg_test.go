@@ -77,10 +77,10 @@ func mustRun(ts *testscript.TestScript, program string, args ...string) {
 // cmdServe serves the repositories of a folder over HTTP until the script ends,
 // and sets a variable to the address. redirect= sends everybody elsewhere,
 // truncate= breaks packs off, status= answers everything with it, hang= answers
-// nothing and makes that file when somebody asks.
+// nothing and makes that file when somebody asks, hostile= attacks the client.
 func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
-	need(ts, neg, len(args) >= 2, "serve DIR VARIABLE [redirect= truncate= status= hang=]")
-	set := settings(ts, args[2:], "redirect truncate status hang")
+	need(ts, neg, len(args) >= 2, "serve DIR VARIABLE [redirect= truncate= status= hang= hostile=]")
+	set := settings(ts, args[2:], "redirect truncate status hang hostile")
 	s := sourcetest.Serve(&scriptTB{ts: ts}, ts.MkAbs(args[0]))
 	number := func(name string) int {
 		n, err := strconv.Atoi(set[name])
@@ -94,6 +94,12 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 		s.Fault(sourcetest.Truncate(number("truncate")))
 	case set["status"] != "":
 		s.Fault(sourcetest.Status(number("status")))
+	case set["hostile"] != "":
+		answer := sourcetest.Hostile()[set["hostile"]]
+		if answer == nil {
+			ts.Fatalf("there is no attack %q", set["hostile"])
+		}
+		s.Fault(answer)
 	case set["hang"] != "":
 		reached, file := make(chan struct{}, 1), ts.MkAbs(set["hang"])
 		s.Fault(sourcetest.Hang(reached))

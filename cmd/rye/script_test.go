@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		"mcp-fixture": mcptest.Main,
 		"rye-lock":    func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), relockCommand()) })) },
 		"mcp":         func() { os.Exit(mcpMain(os.Args[1:])) },
+		"peak":        func() { os.Exit(peakMain(os.Args[1:])) },
 	})
 }
 

@@ -8,7 +8,7 @@ const module = "github.com/ryeos/rye"
 func leaves() map[string]bool {
 	return set(
 		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/dx", "internal/filelock",
-		"internal/gitcmd", "internal/glob",
+		"internal/gitcmd", "internal/gitpack", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/owner", "internal/proc", "internal/pylit",
 		"internal/runlog",
@@ -122,8 +122,6 @@ func thirdParty() map[string]map[string]bool {
 	return map[string]map[string]bool{
 		"filippo.io/edwards25519":                         set("sign"),
 		"github.com/creack/pty":                           set("internal/testkit"),
-		"github.com/go-git/go-billy/v5":                   set("packages/source/git"), // the file system that go-git's storage needs
-		"github.com/go-git/go-git/v5":                     set("packages/source/git", "internal/testkit"),
 		"github.com/modelcontextprotocol/go-sdk":          set("mcpserve", "internal/mcpclient", "internal/bench/hello"),
 		"github.com/JohannesKaufmann/html-to-markdown/v2": set("internal/applet/web"),
 		"github.com/rogpeppe/go-internal/diff":            set("internal/linediff"),

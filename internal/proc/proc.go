@@ -54,6 +54,9 @@ type Cmd struct {
 	// SIGKILL.
 	Orderly bool
 
+	// OnStart, if set, receives the process id before any output is read.
+	OnStart func(pid int)
+
 	// OnLine, if set, receives every line of both streams as it arrives,
 	// without its newline, also beyond the maxima; lines above 64 KiB come in
 	// pieces. Calls never overlap; line is valid only during the call, and a

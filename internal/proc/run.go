@@ -74,6 +74,9 @@ func start(ctx context.Context, c Cmd) (*run, error) {
 		return nil, unstartable(path, c, env, err)
 	}
 	r.group = newGroup(r.p)
+	if c.OnStart != nil {
+		c.OnStart(r.p.Pid)
+	}
 	r.wait = waiter{p: r.p}
 	r.serve(s)
 	return r, nil

@@ -44,7 +44,7 @@ func (r *retry) do(ctx context.Context, fn func() error) error {
 
 func isRetryable(err error) bool {
 	var e *diag.Error
-	return errors.As(err, &e) && e.Retryable
+	return errors.As(err, &e) && e.Retryable && !errors.Is(err, ErrTooLong)
 }
 
 // Versions implements Source.

@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -75,49 +76,125 @@ func settings() []string {
 		"http.followRedirects=false", "http.lowSpeedLimit=1", "http.lowSpeedTime=60", "fetch.uriProtocols=", "transfer.bundleURI=false",
 		"fetch.recurseSubmodules=false", "fetch.writeCommitGraph=false", "fetch.showForcedUpdates=false", "credential.interactive=false",
 		"submodule.recurse=false", "log.showSignature=false", "protocol.version=2", "fetch.unpackLimit=1", "fetch.prune=false",
+		// Memory: larger blobs are streamed, and caches are small.
+		"core.bigFileThreshold=16m", "core.deltaBaseCacheLimit=16m", "core.packedGitLimit=64m", "core.packedGitWindowSize=4m", "pack.threads=1",
 	} {
 		out = append(out, "-c", kv)
 	}
 	return out
 }
 
+// call is one call of git.
+type call struct {
+	repo  string // "" for none
+	stdin string
+	more  []string // options before the verb
+	args  []string
+	// started, if set, receives the process. It returns what to call at its end.
+	started func(pid int) (ended func())
+	// line, if set, receives each line of the output, which is not kept.
+	line func(line []byte)
+}
+
 // run runs git in a repository, or in none if repo is "", and returns its output. If
 // git fails, the error is a *gitError.
 func (c *command) run(ctx context.Context, repo, stdin string, more []string, args ...string) (string, error) {
+	return c.do(ctx, call{repo: repo, stdin: stdin, more: more, args: args})
+}
+
+func (c *command) do(ctx context.Context, one call) (string, error) {
 	argv := append([]string{"git", "--no-pager"}, settings()...)
-	argv = append(argv, more...)
-	if repo != "" {
-		argv = append(argv, "--git-dir="+repo)
+	argv = append(argv, one.more...)
+	if one.repo != "" {
+		argv = append(argv, "--git-dir="+one.repo)
 	}
-	argv = append(argv, args...)
+	argv = append(argv, one.args...)
 	if c.interactive {
-		return c.attached(ctx, stdin, argv)
+		return c.attached(ctx, one, argv)
 	}
-	res, err := proc.Run(ctx, proc.Cmd{Path: c.path, Argv: argv, Dir: c.dir, Env: c.env, Stdin: strings.NewReader(stdin),
-		Grace: 300 * time.Millisecond, MaxStdout: 64 << 20, MaxStderr: 64 << 10})
+	p := proc.Cmd{Path: c.path, Argv: argv, Dir: c.dir, Env: c.env, Stdin: strings.NewReader(one.stdin),
+		Grace: 300 * time.Millisecond, MaxStdout: 64 << 20, MaxStderr: 64 << 10}
+	if one.line != nil {
+		p.MaxStdout = -1
+		p.OnLine = func(s proc.Stream, line []byte) {
+			if s == proc.Stdout {
+				one.line(line)
+			}
+		}
+	}
+	ended := func() {}
+	if one.started != nil {
+		p.OnStart = func(pid int) { ended = one.started(pid) }
+	}
+	res, err := proc.Run(ctx, p)
+	ended()
 	switch {
 	case err != nil:
 		return "", err
-	case res.StdoutDropped > 0:
-		return "", diag.New(diag.TooLarge, "running git: it printed more than 64 MiB")
 	case res.ExitCode != 0:
 		return "", &gitError{text: string(res.Stderr)}
+	case one.line == nil && res.StdoutDropped > 0:
+		return "", diag.New(diag.TooLarge, "running git: it printed more than 64 MiB")
 	}
 	return string(res.Stdout), nil
 }
 
 // attached runs git so that it and ssh can prompt at the terminal. It stays in the
 // process group of rye: the terminal interrupts both.
-func (c *command) attached(ctx context.Context, stdin string, argv []string) (string, error) {
+func (c *command) attached(ctx context.Context, one call, argv []string) (string, error) {
 	cmd := exec.CommandContext(ctx, c.path, argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, strings.NewReader(stdin)
+	cmd.Dir, cmd.Env, cmd.Stdin = c.dir, c.env, strings.NewReader(one.stdin)
 	cmd.WaitDelay = time.Second
-	var out, errs strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &errs
-	if err := cmd.Run(); err != nil {
+	var out strings.Builder
+	errs := &head{left: 64 << 10}
+	cmd.Stdout, cmd.Stderr = &out, errs
+	if one.line != nil {
+		cmd.Stdout = &splitter{line: one.line}
+	}
+	err := cmd.Start()
+	if err == nil && one.started != nil {
+		defer one.started(cmd.Process.Pid)()
+	}
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
 		return "", &gitError{text: errs.String()}
 	}
 	return out.String(), nil
+}
+
+// splitter passes each line to a function. A line that does not end is passed in
+// pieces.
+type splitter struct {
+	line func([]byte)
+	rest []byte
+}
+
+// Write implements io.Writer.
+func (s *splitter) Write(b []byte) (int, error) {
+	for part := range bytes.Lines(b) {
+		s.rest = append(s.rest, part...)
+		if whole, ends := bytes.CutSuffix(s.rest, []byte("\n")); ends || len(s.rest) > maxLine {
+			s.line(whole)
+			s.rest = s.rest[:0]
+		}
+	}
+	return len(b), nil
+}
+
+// head keeps the beginning of a text.
+type head struct {
+	strings.Builder
+	left int
+}
+
+// Write implements io.Writer.
+func (h *head) Write(b []byte) (int, error) {
+	n := min(h.left, len(b))
+	h.left -= n
+	h.Builder.Write(b[:n])
+	return len(b), nil
 }
 
 // gitError is the error of a git command that failed, with its stderr.
@@ -129,14 +206,17 @@ func (e *gitError) Error() string {
 	for line := range strings.Lines(e.text) {
 		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
-			return "git: " + rest
+			return "git: " + rest[:min(len(rest), maxMessage)]
 		}
 		if line != "" {
-			last = line
+			last = line[:min(len(line), maxMessage)]
 		}
 	}
 	return "git: " + last
 }
+
+// maxMessage is the length of a message: a remote can write a line of any length.
+const maxMessage = 400
 
 // contains reports whether the text has one of the parts, which are lower case.
 func (e *gitError) contains(parts ...string) bool {

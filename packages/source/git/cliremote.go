@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 )
@@ -20,40 +19,52 @@ type cli struct {
 	git   *command
 	rt    http.RoundTripper // reads the target of a redirect
 	limit int64
+	guard *guard
 }
 
 // ListRefs implements Remote.
 func (r *cli) ListRefs(ctx context.Context) (*Refs, error) {
-	out, err := r.git.run(ctx, "", "", nil, "ls-remote", "--symref", "--end-of-options", r.url, "HEAD", "refs/heads/*", "refs/tags/*")
-	if err != nil {
-		return nil, r.wrong(ctx, "asking", err)
+	refs, fault := &Refs{}, error(nil)
+	var bytes int64
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	each := func(line []byte) {
+		if bytes += int64(len(line)) + 1; fault == nil && bytes > min(maxAdvert, r.limit) {
+			fault = tooManyRefs(r.url, fmt.Sprintf("more than %d bytes", min(maxAdvert, r.limit)))
+		}
+		if fault == nil {
+			fault = r.oneRef(refs, string(line))
+		}
+		if fault != nil {
+			cancel(fault)
+		}
 	}
-	return parseRefs(r.url, out)
-}
-
-func parseRefs(url, out string) (*Refs, error) {
-	refs := &Refs{}
-	for line := range strings.Lines(out) {
-		oid, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
-		if strings.HasPrefix(oid, "ref: ") {
-			continue
-		}
-		if !ok || !isOID(oid) {
-			return nil, diag.New(diag.Network, "asking %s: git prints %q", url, line)
-		}
-		refs.SHA256 = len(oid) == 64
-		tag, peeled := strings.CutSuffix(name, "^{}")
-		switch last := len(refs.List) - 1; {
-		case name == "HEAD":
-			refs.Head = oid
-		case peeled && last >= 0 && refs.List[last].Name == tag:
-			refs.List[last].Commit = oid
-		case !peeled && carriedRef(name):
-			refs.List = append(refs.List, Ref{Name: name, OID: oid, Commit: oid})
-		}
+	_, err := r.git.do(ctx, call{line: each, started: r.guarded(cancel),
+		args: []string{"ls-remote", "--symref", "--end-of-options", r.url, "HEAD", "refs/heads/*", "refs/tags/*"}})
+	switch {
+	case fault != nil:
+		return nil, fault
+	case err != nil:
+		return nil, r.wrong(ctx, "asking", err)
 	}
 	refs.sort()
 	return refs, nil
+}
+
+// oneRef reads a line of git ls-remote.
+func (r *cli) oneRef(refs *Refs, line string) error {
+	oid, name, ok := strings.Cut(line, "\t")
+	if strings.HasPrefix(oid, "ref: ") {
+		return nil
+	}
+	if !ok || !isOID(oid) {
+		return diag.New(diag.Network, "asking %s: git prints %.100q", r.url, line)
+	}
+	refs.SHA256 = len(oid) == 64
+	if err := refs.keep(oid, name); err != nil {
+		return tooManyRefs(r.url, fmt.Sprintf("more than %d branches and tags", maxRefs))
+	}
+	return nil
 }
 
 // FetchRef implements Remote.
@@ -99,22 +110,24 @@ func plainFetch() []string {
 func (r *cli) bounded(ctx context.Context, store, stdin string, more, args []string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	var over atomic.Bool
 	done := make(chan struct{})
 	defer close(done)
-	go watch(done, filepath.Join(store, "objects"), r.limit, func() {
-		over.Store(true)
-		cancel(tooLarge(r.url, r.limit))
-	})
-	_, err := r.git.run(ctx, store, stdin, more, args...)
+	go watch(done, filepath.Join(store, "objects"), r.limit, func() { cancel(tooLarge(r.url, r.limit)) })
+	_, err := r.git.do(ctx, call{repo: store, stdin: stdin, more: more, args: args, started: r.guarded(cancel)})
 	removeTemporary(store)
-	switch {
-	case over.Load():
-		return tooLarge(r.url, r.limit)
-	case err != nil:
+	if err != nil {
 		return r.wrong(ctx, "fetching", err)
 	}
 	return nil
+}
+
+// guarded returns what limits the memory of a process of git.
+func (r *cli) guarded(cancel context.CancelCauseFunc) func(pid int) func() {
+	return func(pid int) func() {
+		return r.guard.watch(pid, func(limit int64) {
+			cancel(overLimit(r.url, fmt.Errorf("git needs more than %d bytes of memory for what it sends", limit)))
+		})
+	}
 }
 
 // missing returns the wanted objects that the store does not have. Without it, git
@@ -163,10 +176,7 @@ func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string
 	if err := r.fetch(ctx, store, w, noHaves, "--depth=1", "--filter=blob:none"); err != nil {
 		return err
 	}
-	objs, err := r.Open(ctx, store)
-	if err != nil {
-		return err
-	}
+	objs := &objects{openStore(store, w.SHA256)}
 	defer objs.Close()
 	var blobs []string
 	for _, oid := range w.OIDs {
@@ -209,6 +219,9 @@ func forgetPromisor(store string, isSHA256 bool) error {
 
 // wrong returns the typed error for a failed git command, by its stderr.
 func (r *cli) wrong(ctx context.Context, doing string, err error) error {
+	if diag.CodeOf(context.Cause(ctx)) == diag.LimitExceeded {
+		return context.Cause(ctx)
+	}
 	if ctx.Err() != nil {
 		return stopped(ctx, doing, r.url)
 	}
@@ -257,3 +270,12 @@ func (r *cli) home(ctx context.Context) string {
 
 // ensure creates the working directory of git.
 func (c *command) ensure() error { return os.MkdirAll(c.dir, 0o700) }
+
+// Open implements Remote.
+func (r *cli) Open(_ context.Context, store string) (Objects, error) {
+	b, err := os.ReadFile(filepath.Join(store, "config"))
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading the cache: %w", err).WithReason("cache")
+	}
+	return &objects{openStore(store, strings.Contains(string(b), configOf(true)))}, nil
+}

@@ -27,7 +27,7 @@ type way struct {
 }
 
 func ways() []way {
-	return []way{{"go over http", GoGit, true}, {"command over http", Command, true}, {"go, a folder", GoGit, false}, {"command, a folder", Command, false}}
+	return []way{{"go over http", BuiltIn, true}, {"command over http", Command, true}, {"go, a folder", BuiltIn, false}, {"command, a folder", Command, false}}
 }
 
 // bench is one remote repository and a way to it.
@@ -45,7 +45,7 @@ type bench struct {
 func each(t *testing.T, fn func(b *bench)) {
 	all := ways()
 	if testing.Short() {
-		all = all[1:3] // the command over http, go-git with a directory
+		all = all[1:3] // the command over http, the built-in client with a directory
 	}
 	for _, w := range all {
 		t.Run(w.name, func(t *testing.T) { fn(newBench(t, w)) })
@@ -518,7 +518,7 @@ func TestFiveThousandFiles(t *testing.T) {
 		t.Skip("fetches 5,000 files")
 	}
 	each(t, func(b *bench) {
-		if b.http != (b.transport == GoGit) {
+		if b.http != (b.transport == BuiltIn) {
 			b.Skip("one way of each transport will do")
 		}
 		var many []sourcetest.File

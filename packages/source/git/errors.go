@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // Reasons why a transport failed and the other one may succeed.
@@ -33,15 +34,13 @@ func network(ctx context.Context, doing, url string, err error) error {
 
 // stopped is the error for a ctx that ended: it was cancelled, or reached the limit.
 func stopped(ctx context.Context, doing, url string) error {
-	if errors.Is(context.Cause(ctx), errTooLong) {
-		e := diag.New(diag.Network, "%s %s: %w", doing, url, errTooLong)
+	if errors.Is(context.Cause(ctx), source.ErrTooLong) {
+		e := diag.New(diag.Network, "%s %s: %w", doing, url, source.ErrTooLong)
 		e.Retryable = true
 		return e
 	}
 	return diag.New(diag.Cancelled, "%s %s: %w", doing, url, context.Cause(ctx))
 }
-
-var errTooLong = errors.New("it took too long")
 
 func unauthorised(url string, refused bool) error {
 	e := &diag.Error{Code: diag.AuthRequired, Err: errAuth,
@@ -67,7 +66,17 @@ func moved(url, home string) error {
 
 // tooLarge is the error for a transfer beyond its limit.
 func tooLarge(url string, limit int64) error {
-	return diag.New(diag.TooLarge, "fetching %s: it sends more than %d bytes", url, limit)
+	return overLimit(url, fmt.Errorf("it sends more than %d bytes", limit))
+}
+
+// tooManyRefs is the error for a list of refs beyond its limit.
+func tooManyRefs(url, what string) error {
+	return overLimit(url, fmt.Errorf("its list of refs has %s", what))
+}
+
+// overLimit is the error for a remote that sends more than rye reads.
+func overLimit(url string, err error) error {
+	return diag.New(diag.LimitExceeded, "fetching %s: %w", url, err).WithReason("remote").WithDetail("url", url)
 }
 
 // noGit is the error for a remote that needs the git command, which is missing.

@@ -68,7 +68,7 @@ func TestRedirectAcrossHosts(t *testing.T) {
 		if b.transport == Command {
 			want(b, err, diag.SourceMoved)
 		} else {
-			want(b, err, diag.AuthRequired) // go-git has no credentials to show
+			want(b, err, diag.AuthRequired) // the built-in client has no credentials to show
 		}
 		b.server.Fault(sourcetest.Redirect(host + "/"))
 		b.server.Requests()
@@ -137,7 +137,7 @@ func TestTruncatedPack(t *testing.T) {
 			}
 			b.server.Fault(nil)
 		}
-		left, _ := filepath.Glob(filepath.Join(b.cache, "git", "*", "*.git", "objects", "pack", "tmp_*"))
+		left, _ := filepath.Glob(filepath.Join(b.cache, "git", "*", "*.git", "*", "pack", "tmp_*"))
 		keys, _ := source.NewCache(b.cache, nil).Store.Snapshots()
 		if len(left)+len(keys) != 0 {
 			b.Errorf("left behind: %v %v", left, keys)
@@ -240,7 +240,7 @@ func TestStatusCodes(t *testing.T) {
 	})
 }
 
-// A private repository: go-git is tried first, then git with its own credentials, and
+// A private repository: the built-in client is tried first, then git with its own credentials, and
 // neither prompts at a terminal.
 func TestPrivateRepository(t *testing.T) {
 	b := newBench(t, way{"auto", Auto, true})
@@ -296,9 +296,9 @@ func TestSHA256Repository(t *testing.T) {
 			if other := plain.fetch(ps, plain.resolve(ps, plain.id, "v1.0.0")); other.Sum != snap.Sum {
 				t.Errorf("sums %s and %s", snap.Sum, other.Sum)
 			}
-			_, err := b.source(func(p *Params) { p.Transport = GoGit }).Versions(t.Context(), b.id)
+			_, err := b.source(func(p *Params) { p.Transport = BuiltIn }).Versions(t.Context(), b.id)
 			if err == nil || !errors.Is(err, errUnsupported) {
-				t.Errorf("go-git alone: %v", err)
+				t.Errorf("built-in alone: %v", err)
 			}
 			_, err = b.source(func(p *Params) { p.Transport, p.Environ = Auto, nil }).Versions(t.Context(), b.id)
 			if err == nil || !strings.Contains(err.Error(), "git command") {
@@ -326,7 +326,7 @@ func TestTooLarge(t *testing.T) {
 		})
 		s := b.source(func(p *Params) { p.maxTransfer = 100_000 })
 		_, err := s.Fetch(b.Context(), b.resolve(s, b.id, "v1.1.0"))
-		want(b, err, diag.TooLarge, "100000")
+		want(b, err, diag.LimitExceeded, "100000", b.url)
 		b.server.Fault(nil)
 		s = b.source()
 		b.fetch(s, b.resolve(s, b.id, "v1.1.0"))
@@ -388,7 +388,7 @@ func TestSurroundings(t *testing.T) {
 func TestAddresses(t *testing.T) {
 	trap := filepath.Join(t.TempDir(), "trap")
 	for _, u := range []string{"ext::sh -c touch% " + trap, "git://127.0.0.1/x", "--upload-pack=touch " + trap, "-x", "fd::3", "ftp://127.0.0.1/x", "https://-x/y", "http://127.0.0.1/a\nb", "-oProxyCommand=x:y", "x"} {
-		for _, tr := range []string{Auto, GoGit, Command} {
+		for _, tr := range []string{Auto, BuiltIn, Command} {
 			b := newBench(t, way{transport: tr})
 			b.url = u
 			_, err := b.source().Versions(t.Context(), b.id)
@@ -405,9 +405,9 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// An ssh address needs the git command: go-git and a missing git return an error.
+// An ssh address needs the git command: the built-in client and a missing git return an error.
 func TestSSHNeedsTheCommand(t *testing.T) {
-	b := newBench(t, way{transport: GoGit})
+	b := newBench(t, way{transport: BuiltIn})
 	b.url = "ssh://git@127.0.0.1:1/x"
 	_, err := b.source().Versions(t.Context(), b.id)
 	want(t, err, diag.ConfigError, "RYE_GIT")

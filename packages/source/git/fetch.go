@@ -97,6 +97,8 @@ func (s *Source) fetchOnce(ctx context.Context, st *store, o source.Origin, refs
 			return err
 		}
 		defer objs.Close()
+		s.heavy.Lock() // a file can have 64 MiB
+		defer s.heavy.Unlock()
 		snap, err = s.extract(ctx, st, objs, o, want.OIDs[0])
 		return err
 	})

@@ -1,4 +1,4 @@
-// Package git fetches bundles from git remotes, by go-git or by the git command,
+// Package git fetches bundles from git remotes, by itself or by the git command,
 // behind one Remote interface.
 //
 // It streams objects into bare repositories of the cache and never checks files
@@ -16,8 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-git/go-git/v5/plumbing/transport"
-
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
@@ -26,7 +24,7 @@ import (
 // The values of Params.Transport, which are those of RYE_GIT.
 const (
 	Auto    = ""
-	GoGit   = "go"
+	BuiltIn = "go" // the built-in client
 	Command = "cli"
 )
 
@@ -36,7 +34,7 @@ type Params struct {
 	// Environ is the environment, KEY=VALUE, of the git command and its
 	// credentials. Nil means that there is no git command.
 	Environ []string
-	// Transport forces go-git or the command; Auto decides for each remote.
+	// Transport forces the built-in client or the command; Auto decides for each remote.
 	Transport string
 	// Offline uses the cache only.
 	Offline bool
@@ -53,8 +51,9 @@ type Params struct {
 // refs at most once.
 type Source struct {
 	p     Params
-	http  transport.Transport
 	rt    *http.Transport
+	heavy sync.Mutex
+	guard guard
 	refs  source.Once[string, *Refs]
 	hist  source.Once[string, *history]
 	mu    sync.Mutex
@@ -64,7 +63,7 @@ type Source struct {
 // New returns a source. Close closes its idle connections.
 func New(p Params) (*Source, error) {
 	switch p.Transport {
-	case Auto, GoGit, Command:
+	case Auto, BuiltIn, Command:
 	default:
 		return nil, diag.New(diag.ConfigError, "reading RYE_GIT: %q is not go or cli", p.Transport)
 	}
@@ -85,8 +84,10 @@ func New(p Params) (*Source, error) {
 		ResponseHeaderTimeout: 2 * time.Minute,
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       30 * time.Second,
+
+		MaxResponseHeaderBytes: 256 << 10,
 	}
-	return &Source{p: p, rt: rt, http: newTransport(rt), repos: map[string]*repo{}}, nil
+	return &Source{p: p, rt: rt, repos: map[string]*repo{}}, nil
 }
 
 // Close closes idle connections. The source can still be used.

@@ -9,14 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/storage/filesystem"
-
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitpack"
 )
 
-// goFile is a Remote for a repository on this machine. go-git reads it in place: only
-// the files of bundles are copied.
+// goFile is a Remote for a repository on this machine. It is read in place: only the
+// files of bundles are copied.
 type goFile struct{ url string }
 
 // gitDir returns the directory with the objects.
@@ -72,12 +70,12 @@ func pathOf(url string) string {
 	return filepath.FromSlash(p)
 }
 
-func (r *goFile) open() (*filesystem.Storage, error) {
+func (r *goFile) open() (*gitpack.Store, error) {
 	dir, err := r.gitDir()
 	if err != nil {
 		return nil, err
 	}
-	return openStorage(dir), nil
+	return openStore(dir, false), nil
 }
 
 // ListRefs implements Remote.
@@ -90,9 +88,8 @@ func (r *goFile) ListRefs(ctx context.Context) (*Refs, error) {
 	if err != nil {
 		return nil, network(ctx, "asking", r.url, err)
 	}
-	st := openStorage(dir)
-	defer st.Close()
-	objs := &goObjects{st}
+	objs := &objects{openStore(dir, false)}
+	defer objs.Close()
 	out := &Refs{Head: local.head}
 	for name, ref := range local.refs {
 		e := Ref{Name: name, OID: ref.oid, Commit: ref.oid}
@@ -123,7 +120,11 @@ func (r *goFile) FetchRef(ctx context.Context, _ string, w Want) error {
 		if ctx.Err() != nil {
 			return stopped(ctx, "fetching", r.url)
 		}
-		if st.HasEncodedObject(plumbing.NewHash(oid)) != nil {
+		found, err := st.Has(oid)
+		if err != nil {
+			return network(ctx, "fetching", r.url, unread(oid, err))
+		}
+		if !found {
 			return network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, oid))
 		}
 	}
@@ -141,5 +142,5 @@ func (r *goFile) Open(ctx context.Context, _ string) (Objects, error) {
 	if err != nil {
 		return nil, network(ctx, "reading", r.url, err)
 	}
-	return &goObjects{st}, nil
+	return &objects{st}, nil
 }

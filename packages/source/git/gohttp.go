@@ -1,88 +1,34 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/capability"
-	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
-	"github.com/go-git/go-git/v5/plumbing/transport"
-	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
-
 	"github.com/ryeos/rye/diag"
 )
 
-// goHTTP is a Remote without credentials over http and https, by go-git.
+// goHTTP is a Remote without credentials over http and https, in this process. It
+// speaks version 0 of the protocol, which every remote supports.
 type goHTTP struct {
 	url   string
-	http  transport.Transport
-	limit int64 // bytes of one transfer
+	http  http.RoundTripper
+	limit int64       // bytes of one transfer
+	heavy *sync.Mutex // while a pack is indexed: one at a time bounds the memory of the process
 
 	mu   sync.Mutex
-	caps *capability.List // from the last ListRefs
+	caps *capabilities // from the last ListRefs
 }
 
-// newTransport returns the transport of go-git for all remotes of a Source. Redirects
-// are errors: they are not followed.
-func newTransport(rt http.RoundTripper) transport.Transport {
-	return githttp.NewClientWithOptions(&http.Client{Transport: guard{rt}},
-		&githttp.ClientOptions{RedirectPolicy: githttp.NoFollowRedirects})
-}
-
-// guard turns redirects and unsupported responses into errors.
-type guard struct{ rt http.RoundTripper }
-
-// redirected is the error for a redirect.
+// redirected is the error for a redirect. Redirects are not followed.
 type redirected struct{ to string }
 
 func (r *redirected) Error() string { return "it redirects to " + r.to }
-
-// RoundTrip implements http.RoundTripper.
-func (g guard) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := g.rt.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	if res.StatusCode >= 300 && res.StatusCode < 400 {
-		res.Body.Close()
-		return nil, &redirected{homeOf(req, res)}
-	}
-	if !strings.HasSuffix(req.URL.Path, "/info/refs") || res.StatusCode != http.StatusOK {
-		return res, nil
-	}
-	if kind := res.Header.Get("Content-Type"); kind != "application/x-git-upload-pack-advertisement" {
-		res.Body.Close()
-		return nil, fmt.Errorf("its response has the type %q, not that of git: %w", kind, errUnsupported)
-	}
-	head := make([]byte, 4096)
-	n, err := io.ReadFull(res.Body, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		res.Body.Close()
-		return nil, err
-	}
-	if bytes.Contains(head[:n], []byte("object-format=sha256")) {
-		res.Body.Close()
-		return nil, fmt.Errorf("its objects have SHA-256 names: %w", errUnsupported)
-	}
-	res.Body = body{io.MultiReader(bytes.NewReader(head[:n]), res.Body), res.Body}
-	return res, nil
-}
-
-type body struct {
-	io.Reader
-	io.Closer
-}
 
 // homeOf returns the repository that a redirect names, or "" if its address is not
 // valid.
@@ -98,74 +44,90 @@ func homeOf(req *http.Request, res *http.Response) string {
 	return to.String()
 }
 
-func (r *goHTTP) session() (transport.UploadPackSession, error) {
-	ep, err := transport.NewEndpoint(r.url)
+const uploadPack = "git-upload-pack"
+
+// ask sends a request and returns the body of its response, limited to some bytes.
+func (r *goHTTP) ask(ctx context.Context, path, send, kind string, limit int64) (*meter, error) {
+	method, in := http.MethodGet, io.Reader(nil)
+	if send != "" {
+		method, in = http.MethodPost, strings.NewReader(send)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(r.url, "/")+path, in)
 	if err != nil {
 		return nil, diag.New(diag.Usage, "reading the address %q: %w", r.url, err)
 	}
-	return r.http.NewUploadPackSession(ep, nil)
+	req.Header.Set("User-Agent", "git/2 (rye)") // some hosts send pages for people to clients that are not git
+	req.Header.Set("Accept", kind)
+	if send != "" {
+		req.Header.Set("Content-Type", "application/x-"+uploadPack+"-request")
+	}
+	res, err := r.http.RoundTrip(req)
+	if err != nil {
+		return nil, r.wrong(ctx, err)
+	}
+	if err := r.status(req, res); err != nil {
+		res.Body.Close()
+		return nil, r.wrong(ctx, err)
+	}
+	if got := res.Header.Get("Content-Type"); send == "" && got != kind {
+		res.Body.Close()
+		return nil, network(ctx, "asking", r.url, fmt.Errorf("its response has the type %q, not that of git: %w", got, errUnsupported))
+	}
+	return &meter{r: res.Body, c: res.Body, left: limit}, nil
+}
+
+// status returns the error for a response without content.
+func (r *goHTTP) status(req *http.Request, res *http.Response) error {
+	switch code := res.StatusCode; {
+	case code == http.StatusOK:
+		return nil
+	case code >= 300 && code < 400:
+		return &redirected{homeOf(req, res)}
+	case code == http.StatusUnauthorized, code == http.StatusForbidden:
+		return unauthorised(r.url, false)
+	case code == http.StatusNotFound:
+		return notFound(r.url)
+	}
+	return fmt.Errorf("it returns %q", res.Status)
 }
 
 // ListRefs implements Remote.
 func (r *goHTTP) ListRefs(ctx context.Context) (*Refs, error) {
-	s, err := r.session()
+	in, err := r.ask(ctx, "/info/refs?service="+uploadPack, "", "application/x-"+uploadPack+"-advertisement", min(maxAdvert, r.limit))
 	if err != nil {
 		return nil, err
 	}
-	defer s.Close()
-	adv, err := s.AdvertisedReferencesContext(ctx)
-	if errors.Is(err, transport.ErrEmptyRemoteRepository) {
-		return &Refs{}, nil
-	}
-	if err != nil {
+	defer in.Close()
+	a, err := readAdvert(in)
+	switch {
+	case in.left < 0:
+		return nil, tooManyRefs(r.url, fmt.Sprintf("more than %d bytes", min(maxAdvert, r.limit)))
+	case errors.Is(err, errRefs):
+		return nil, tooManyRefs(r.url, fmt.Sprintf("more than %d branches and tags", maxRefs))
+	case err != nil:
 		return nil, r.wrong(ctx, err)
+	case a.refs.SHA256:
+		return nil, r.wrong(ctx, fmt.Errorf("its objects have SHA-256 names: %w", errUnsupported))
 	}
 	r.mu.Lock()
-	r.caps = adv.Capabilities
+	r.caps = &a.caps
 	r.mu.Unlock()
-	return refsOf(adv), nil
+	return &a.refs, nil
 }
 
-func refsOf(adv *packp.AdvRefs) *Refs {
-	out := &Refs{}
-	if adv.Head != nil {
-		out.Head = adv.Head.String()
-	}
-	for name, oid := range adv.References {
-		if !carriedRef(name) {
-			continue
-		}
-		ref := Ref{Name: name, OID: oid.String(), Commit: oid.String()}
-		if p, ok := adv.Peeled[name]; ok {
-			ref.Commit = p.String()
-		}
-		out.List = append(out.List, ref)
-	}
-	out.sort()
-	return out
-}
-
-// wrong returns the typed error for an error of go-git.
+// wrong returns the typed error for an error of the transport.
 func (r *goHTTP) wrong(ctx context.Context, err error) error {
-	var hidden *plumbing.UnexpectedError
-	if errors.As(err, &hidden) { // it does not unwrap
-		err = hidden.Err
-	}
 	var to *redirected
 	switch {
 	case ctx.Err() != nil:
 		return stopped(ctx, "asking", r.url)
 	case errors.As(err, &to):
 		return moved(r.url, to.to)
-	case errors.Is(err, transport.ErrAuthenticationRequired), errors.Is(err, transport.ErrAuthorizationFailed):
-		return unauthorised(r.url, false)
-	case errors.Is(err, transport.ErrRepositoryNotFound):
-		return notFound(r.url)
 	}
 	return network(ctx, "asking", r.url, err)
 }
 
-// FetchSubtree implements Remote. The protocol version of go-git cannot request single
+// FetchSubtree implements Remote. This version of the protocol cannot request single
 // files, so it fetches all.
 func (r *goHTTP) FetchSubtree(ctx context.Context, store string, w Want, _ string) error {
 	return r.FetchRef(ctx, store, w)
@@ -189,21 +151,22 @@ func (r *goHTTP) FetchRef(ctx context.Context, store string, w Want) error {
 		}
 		return r.FetchRef(ctx, store, w)
 	}
-	req, err := r.request(caps, w, missing)
+	req, err := request(*caps, w, missing)
 	if err != nil {
 		return network(ctx, "fetching", r.url, err)
 	}
-	s, err := r.session()
+	in, err := r.ask(ctx, "/"+uploadPack, req, "application/x-"+uploadPack+"-result", r.limit)
 	if err != nil {
 		return err
 	}
-	defer s.Close()
-	res, err := s.UploadPack(ctx, req)
-	if err != nil {
-		return r.wrong(ctx, refusal(err))
+	defer in.Close()
+	if err := r.receive(ctx, store, w, *caps, in); err != nil {
+		return err
 	}
-	defer res.Close()
-	return r.receive(ctx, store, w, req, res)
+	if missing, err = missingObjects(store, w); err == nil && len(missing) > 0 {
+		err = network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, missing[0]))
+	}
+	return err
 }
 
 // refusal wraps errNotOffered around the error for a commit that no ref contains.
@@ -214,63 +177,101 @@ func refusal(err error) error {
 	return err
 }
 
-func (r *goHTTP) request(caps *capability.List, w Want, missing []string) (*packp.UploadPackRequest, error) {
-	req := packp.NewUploadPackRequestFromCapabilities(caps)
-	req.Capabilities.Delete(capability.ThinPack)
-	for _, oid := range missing {
-		req.Wants = append(req.Wants, plumbing.NewHash(oid))
+// request renders the request for a pack.
+func request(caps capabilities, w Want, missing []string) (string, error) {
+	use := []string{}
+	for _, name := range []string{"side-band-64k", "ofs-delta", "no-progress"} {
+		if caps.has(name) {
+			use = append(use, name)
+		}
 	}
-	if caps.Supports(capability.NoProgress) {
-		req.Capabilities.Set(capability.NoProgress)
-	}
+	more := ""
 	switch {
-	case w.Depth == Tip && !caps.Supports(capability.Shallow):
-		return nil, fmt.Errorf("it sends only whole histories: %w", errUnsupported)
+	case w.Depth == Tip && !caps.has("shallow"):
+		return "", fmt.Errorf("it sends only whole histories: %w", errUnsupported)
 	case w.Depth == Tip:
-		req.Depth = packp.DepthCommits(1)
-		return req, req.Capabilities.Set(capability.Shallow)
-	case w.Depth == Commits && caps.Supports(capability.Filter):
-		req.Filter = packp.FilterTreeDepth(0)
-		return req, req.Capabilities.Set(capability.Filter)
+		use = append(use, "shallow")
+		more = pktLine("deepen 1\n")
+	case w.Depth == Commits && caps.has("filter"):
+		use = append(use, "filter")
+		more = pktLine("filter tree:0\n")
 	}
-	return req, nil
+	var out strings.Builder
+	for i, oid := range missing {
+		text := "want " + oid
+		if i == 0 && len(use) > 0 {
+			text += " " + strings.Join(use, " ")
+		}
+		out.WriteString(pktLine(text + "\n"))
+	}
+	return out.String() + more + "0000" + pktLine("done\n"), nil
 }
 
-// receive writes the pack of a response into the store.
-func (r *goHTTP) receive(ctx context.Context, store string, w Want, req *packp.UploadPackRequest, res io.Reader) error {
-	in := io.Reader(res)
-	switch {
-	case req.Capabilities.Supports(capability.Sideband64k):
-		in = sideband.NewDemuxer(sideband.Sideband64k, res)
-	case req.Capabilities.Supports(capability.Sideband):
-		in = sideband.NewDemuxer(sideband.Sideband, res)
+// receive reads the lines before a pack, and writes the pack into the store.
+func (r *goHTTP) receive(ctx context.Context, store string, w Want, caps capabilities, in *meter) error {
+	l := newLines(in)
+	err := beforePack(l, w)
+	if err == nil {
+		pack := io.Reader(l.r)
+		if caps.has("side-band-64k") {
+			pack = &demux{lines: l}
+		}
+		err = writePack(ctx, store, pack, r.limit, r.heavy)
 	}
-	pack := &meter{r: in, left: r.limit}
-	err := writePack(store, pack)
 	switch {
-	case pack.left < 0:
+	case err == nil:
+		return nil
+	case in.left < 0:
 		return tooLarge(r.url, r.limit)
-	case err != nil && ctx.Err() != nil:
+	case ctx.Err() != nil:
 		return stopped(ctx, "fetching", r.url)
-	case err != nil && pack.err != nil:
-		return r.wrong(ctx, fmt.Errorf("the transfer ended early: %w", refusal(pack.err)))
-	case err != nil:
-		return network(ctx, "fetching", r.url, fmt.Errorf("the pack is not complete: %w", err))
+	case in.err != nil:
+		return r.wrong(ctx, fmt.Errorf("the transfer ended early: %w", in.err))
 	}
-	missing, err := missingObjects(store, w)
-	if err == nil && len(missing) > 0 {
-		err = network(ctx, "fetching", r.url, fmt.Errorf("%w: %s", errMissing, missing[0]))
-	}
-	return err
+	return damaged(ctx, r.url, refusal(err))
 }
 
-// meter limits the bytes that are read from the network.
+// maxShallow is the number of lines before a pack. A request for one commit is answered
+// with one.
+const maxShallow = 100_000
+
+// beforePack reads the commits at which the history is cut, and the end of the
+// negotiation, which consists of one request.
+func beforePack(l *lines, w Want) error {
+	cutHere := w.Depth == Tip
+	for range maxShallow {
+		line, err := l.next()
+		if err != nil {
+			return err
+		}
+		text, err := textOf(line)
+		switch {
+		case err != nil:
+			return err
+		case line == nil && cutHere:
+			cutHere = false
+		case text == "NAK":
+			return nil
+		case cutHere && strings.HasPrefix(text, "shallow "), cutHere && strings.HasPrefix(text, "unshallow "):
+		default:
+			return fmt.Errorf("%w: it has the line %.100q", errLine, text)
+		}
+	}
+	return fmt.Errorf("%w: more than %d lines precede the pack", errLine, maxShallow)
+}
+
+// meter limits the bytes of a response. They are counted after any decompression.
 type meter struct {
 	r    io.Reader
+	c    io.Closer
 	left int64
 	err  error // the first but io.EOF
 }
 
+// Close closes the response.
+func (m *meter) Close() error { return m.c.Close() }
+
+// Read implements io.Reader.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
 	if m.left -= int64(n); m.left < 0 {
@@ -282,43 +283,20 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// writePack writes a pack and its index into the store. It removes the files of a
-// broken transfer: the caller holds the lock of the store.
-func writePack(store string, pack io.Reader) error {
-	st := openStorage(store)
-	defer st.Close()
-	defer removeTemporary(store)
-	w, err := st.PackfileWriter()
-	if err != nil {
-		return err
-	}
-	n, err := io.Copy(w, pack)
-	if closing := w.Close(); err == nil {
-		err = closing
-	}
-	if err == nil && n == 0 {
-		err = io.ErrUnexpectedEOF
-	}
-	return err
-}
-
-func removeTemporary(store string) {
-	found, _ := filepath.Glob(filepath.Join(store, "objects", "pack", "tmp_*"))
-	for _, path := range found {
-		_ = os.Remove(path)
-	}
-}
-
 // missingObjects returns the wanted objects that the store does not have.
 func missingObjects(store string, w Want) ([]string, error) {
-	st := openStorage(store)
+	st := openStore(store, w.SHA256)
 	defer st.Close()
 	var out []string
 	for _, oid := range w.OIDs {
 		if !isOID(oid) {
 			return nil, diag.New(diag.Internal, "fetching %q: it is not the name of an object", oid)
 		}
-		if st.HasEncodedObject(plumbing.NewHash(oid)) != nil {
+		found, err := st.Has(oid)
+		if err != nil {
+			return nil, broken(oid, err)
+		}
+		if !found {
 			out = append(out, oid)
 		}
 	}

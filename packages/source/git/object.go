@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha1" // the names of objects are SHA-1; trust rests on the SHA-256 of the files
 	"crypto/sha256"
@@ -13,12 +12,13 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
 )
 
 // Limits of objects that are not files.
 const (
 	maxCommit = 1 << 20
-	maxTree   = 64 << 20
+	maxTree   = 16 << 20
 )
 
 // read reads objects of one kind and compares each with its name: neither the store
@@ -117,20 +117,11 @@ type entry struct {
 	oid  string
 }
 
-const modeTree = 0o40000
+const modeTree = gitcmd.ModeTree
 
-func parseTree(oid string, data []byte) ([]entry, error) {
-	var out []entry
-	size := len(oid) / 2
-	for len(data) > 0 {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		mode, name, ok2 := strings.Cut(string(head), " ")
-		n, err := strconv.ParseUint(mode, 8, 32)
-		if !ok || !ok2 || err != nil || len(rest) < size || name == "" || strings.Contains(name, "/") {
-			return nil, diag.New(diag.HashMismatch, "reading tree %s: it is malformed", oid)
-		}
-		out = append(out, entry{uint32(n), name, hex.EncodeToString(rest[:size])})
-		data = rest[size:]
-	}
-	return out, nil
+// eachEntry calls fn with the entries of a tree.
+func eachEntry(oid string, data []byte, fn func(e entry) error) error {
+	return gitcmd.EachRaw(data, len(oid)/2, func(e gitcmd.RawEntry) error {
+		return fn(entry{e.Mode, e.Name, hex.EncodeToString(e.OID)})
+	})
 }

@@ -128,7 +128,7 @@ func TestManyAtOnce(t *testing.T) {
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {
-					transport := []string{GoGit, Command}[i%2] // both in one store
+					transport := []string{BuiltIn, Command}[i%2] // both in one store
 					if out, err := child(t, b.cache, b.url, transport).CombinedOutput(); err != nil {
 						t.Errorf("%v: %s", err, out)
 					}
@@ -175,7 +175,7 @@ func TestBrokenStoreHeals(t *testing.T) {
 				},
 			} {
 				fetchAll(t, b.cache, b.url, b.transport)
-				packs, _ := filepath.Glob(filepath.Join(b.cache, "git", "*", "files.git", "objects", "pack", "*.pack"))
+				packs, _ := filepath.Glob(filepath.Join(b.cache, "git", "*", "files.git", "*", "pack", "*.pack"))
 				if len(packs) == 0 {
 					t.Fatal("no pack")
 				}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/packages/source"
 )
 
 // repo is one remote with the transports that can reach it.
@@ -31,11 +32,11 @@ func (s *Source) repo(url string) *repo {
 	return r
 }
 
-// goRemote returns the remote by go-git, or nil for other schemes.
+// goRemote returns the remote without the git command, or nil for other schemes.
 func (r *repo) goRemote() Remote {
 	switch scheme, _, _ := strings.Cut(r.home, "://"); scheme {
 	case "http", "https":
-		return &goHTTP{url: r.home, http: r.s.http, limit: r.s.p.maxTransfer}
+		return &goHTTP{url: r.home, http: r.s.rt, limit: r.s.p.maxTransfer, heavy: &r.s.heavy}
 	case "file":
 		return &goFile{url: r.home}
 	}
@@ -50,7 +51,7 @@ func (r *repo) cliRemote() (Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cli{url: r.home, git: c, rt: r.s.rt, limit: r.s.p.maxTransfer}, nil
+	return &cli{url: r.home, git: c, rt: r.s.rt, limit: r.s.p.maxTransfer, guard: &r.s.guard}, nil
 }
 
 // pick returns the transport to use, and whether another may be tried after it.
@@ -62,11 +63,11 @@ func (r *repo) pick() (Remote, bool, error) {
 	}
 	if r.s.p.Transport != Command {
 		if r.chosen = r.goRemote(); r.chosen != nil {
-			r.final = r.s.p.Transport == GoGit
+			r.final = r.s.p.Transport == BuiltIn
 			return r.chosen, !r.final, nil
 		}
-		if r.s.p.Transport == GoGit {
-			return nil, false, diag.New(diag.ConfigError, "asking %s: go-git, which RYE_GIT requires, does not support its scheme", r.url)
+		if r.s.p.Transport == BuiltIn {
+			return nil, false, diag.New(diag.ConfigError, "asking %s: the built-in client, which RYE_GIT requires, does not support its scheme", r.url)
 		}
 	}
 	var err error
@@ -77,16 +78,16 @@ func (r *repo) pick() (Remote, bool, error) {
 	return r.chosen, false, nil
 }
 
-// do calls fn with the transport, within the time limit. If go-git cannot do it, fn is
+// do calls fn with the transport, within the time limit. If the built-in client cannot do it, fn is
 // called again with the git command, which is then used for the remote.
 func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, r.s.p.timeout, errTooLong)
+	ctx, cancel := context.WithTimeoutCause(ctx, r.s.p.timeout, source.ErrTooLong)
 	defer cancel()
 	remote, another, err := r.pick()
 	if err != nil {
 		return err
 	}
-	err = fn(ctx, remote)
+	err = r.safely(func() error { return fn(ctx, remote) })
 	if diag.CodeOf(err) == diag.SourceMoved && r.sameHome(err) {
 		return r.do(ctx, fn)
 	}
@@ -104,6 +105,17 @@ func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) e
 	return r.do(ctx, fn)
 }
 
+// safely makes a panic an error. What a remote sends is read in goroutines, where a
+// panic would end the process in the middle of its work.
+func (r *repo) safely(fn func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = diag.New(diag.Internal, "reading what %s sent: %v", r.url, p)
+		}
+	}()
+	return fn()
+}
+
 // fallbackReason returns why the other transport may succeed, or "".
 func fallbackReason(err error) string {
 	switch {
@@ -112,7 +124,7 @@ func fallbackReason(err error) string {
 	case errors.Is(err, errAuth):
 		return "it does not exist, or needs credentials"
 	case errors.Is(err, errUnsupported):
-		return "go-git cannot read it"
+		return "the built-in client cannot read it"
 	case errors.Is(err, errNotOffered):
 		return "it sends that commit only by a newer protocol"
 	}
@@ -134,12 +146,12 @@ func (r *repo) sameHome(err error) bool {
 	return true
 }
 
-// subtree chooses the git command, if there is one and go-git is not forced: only the
+// subtree chooses the git command, if there is one and the built-in client is not forced: only the
 // command can fetch a single directory.
 func (r *repo) subtree() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, isFile := r.chosen.(*goFile); isFile || r.final || r.s.p.Transport == GoGit {
+	if _, isFile := r.chosen.(*goFile); isFile || r.final || r.s.p.Transport == BuiltIn {
 		return
 	}
 	if next, err := r.cliRemote(); err == nil {

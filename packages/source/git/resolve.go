@@ -75,7 +75,7 @@ func (s *Source) pseudo(ctx context.Context, l *source.Listing, refs *Refs, pref
 // versionOf sets the version of o by its commit: that of its tag, or a pseudo-version
 // after the newest version among its ancestors.
 func versionOf(h *history, l *source.Listing, o source.Origin, want string) (source.Origin, error) {
-	o.Time = h.known[o.Commit].time
+	o.Time = h.time(o.Commit)
 	before := h.ancestors(o.Commit)
 	older := []string{""}
 	for _, v := range l.Versions {
@@ -84,7 +84,7 @@ func versionOf(h *history, l *source.Listing, o source.Origin, want string) (sou
 			tagged.Time = o.Time
 			return tagged, nil
 		}
-		if before[v.Commit] && v.Commit != o.Commit {
+		if before(v.Commit) && v.Commit != o.Commit {
 			older = append(older, v.Version)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -41,36 +42,37 @@ func peel(ctx context.Context, objs Objects, oid string) (string, commit, error)
 	return "", commit{}, diag.New(diag.VersionNotFound, "reading tag %s: more than %d tags precede its commit", oid, maxTagDepth)
 }
 
-// readTree returns the entries of one tree.
-func readTree(ctx context.Context, objs Objects, oid string) (out []entry, err error) {
-	err = read(ctx, objs, "tree", []string{oid}, maxTree, func(_ int, data []byte) (err error) {
-		out, err = parseTree(oid, data)
-		return err
-	})
-	return out, err
-}
-
 // descend returns the tree of a directory below a tree.
 func descend(ctx context.Context, objs Objects, tree, dir string) (string, error) {
 	if dir == "" {
 		return tree, nil
 	}
 	for elem := range strings.SplitSeq(dir, "/") {
-		list, err := readTree(ctx, objs, tree)
+		next := ""
+		err := read(ctx, objs, "tree", []string{tree}, maxTree, func(_ int, data []byte) error {
+			return eachEntry(tree, data, func(e entry) error {
+				if e.name == elem && e.mode == modeTree {
+					next = e.oid
+				}
+				return alias(e.name, elem)
+			})
+		})
 		if err != nil {
 			return "", err
 		}
-		tree = ""
-		for _, e := range list {
-			if e.name == elem && e.mode == modeTree {
-				tree = e.oid
-			}
-		}
-		if tree == "" {
+		if tree = next; tree == "" {
 			return "", diag.New(diag.SourceNotFound, "looking for the folder %q: the commit does not have it", dir)
 		}
 	}
 	return tree, nil
+}
+
+// alias returns the error for a name that some file system treats as another.
+func alias(name, of string) error {
+	if gitcmd.Alias(name, of) {
+		return diag.New(diag.PathEscape, "reading the files: %q is the same name as %q on some systems", name, of).WithReason("git_tree")
+	}
+	return nil
 }
 
 // file is one carried file.
@@ -92,28 +94,22 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 			oids[i] = t.oid
 		}
 		err := read(ctx, objs, "tree", oids, maxTree, func(i int, data []byte) error {
-			entries, err := parseTree(oids[i], data)
-			if err != nil {
-				return err
-			}
-			for _, e := range entries {
-				f := file{path.Join(level[i].path, e.name), e.mode, e.oid}
-				if level[i].path != "" && path.Base(f.path) != e.name || level[i].path == "" && f.path != e.name {
-					return diag.New(diag.PathEscape, "reading tree %s: it has the name %q", oids[i], e.name)
+			return eachEntry(oids[i], data, func(e entry) error {
+				if len(files) > bundle.MaxFiles || len(next) > bundle.MaxFiles {
+					return diag.New(diag.TooLarge, "reading tree %s: it has more than %d files", tree, bundle.MaxFiles)
 				}
+				at, isFolder, err := carriedEntry(level[i].path, oids[i], e)
 				switch {
-				case len(f.path) > bundle.MaxPath && source.Carried(f.path):
-					files = append(files, file{f.path, uint32(lock.ModeRegular), f.oid}) // check refuses it by its path
-				case e.mode == modeTree && source.CarriedFolder(f.path):
-					next = append(next, f)
-				case e.mode != modeTree && (source.Carried(f.path) || f.path == ".ai"):
-					files = append(files, f)
+				case err != nil:
+					return err
+				case at == nil:
+				case isFolder:
+					next = append(next, *at)
+				default:
+					files = append(files, *at)
 				}
-			}
-			if len(files) > bundle.MaxFiles || len(next) > bundle.MaxFiles {
-				return diag.New(diag.TooLarge, "reading tree %s: it has more than %d files", tree, bundle.MaxFiles)
-			}
-			return nil
+				return nil
+			})
 		})
 		if err != nil {
 			return nil, err
@@ -121,6 +117,32 @@ func list(ctx context.Context, objs Objects, tree string) ([]file, error) {
 		level = next
 	}
 	return files, check(files)
+}
+
+// carriedEntry returns the file or directory of an entry, nil if bundles do not have it.
+func carriedEntry(dir, tree string, e entry) (f *file, isFolder bool, err error) {
+	at := path.Join(dir, e.name)
+	if dir != "" && path.Base(at) != e.name || dir == "" && at != e.name {
+		return nil, false, diag.New(diag.PathEscape, "reading tree %s: it has the name %q", tree, e.name)
+	}
+	if dir == "" {
+		for _, name := range []string{".ai", "rye.yaml"} {
+			if err := alias(e.name, name); err != nil {
+				return nil, false, err
+			}
+		}
+	}
+	f = &file{at, e.mode, e.oid}
+	switch {
+	case len(at) > bundle.MaxPath && source.Carried(at):
+		f.mode = uint32(lock.ModeRegular) // check refuses it by its path
+		return f, false, nil
+	case e.mode == modeTree && source.CarriedFolder(at):
+		return f, true, nil
+	case e.mode != modeTree && (source.Carried(at) || at == ".ai"):
+		return f, false, nil
+	}
+	return nil, false, nil
 }
 
 // check returns an error with every file that cannot be in a bundle.

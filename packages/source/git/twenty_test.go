@@ -46,7 +46,7 @@ func BenchmarkTwenty(b *testing.B) {
 	for name, base := range map[string]string{"http": server.URL, "folder": "file://" + root} {
 		at := func(i int) string { return fmt.Sprintf("%s/r%d.git", base, i) }
 		b.Run("git/"+name, func(b *testing.B) { measure(b, func(dir string) { plainTwenty(b, dir, at) }) })
-		for _, transport := range []string{GoGit, Command} {
+		for _, transport := range []string{BuiltIn, Command} {
 			b.Run(transport+"/"+name, func(b *testing.B) {
 				measure(b, func(dir string) { fetchTwenty(b, dir, transport, at, false) })
 			})
@@ -54,8 +54,8 @@ func BenchmarkTwenty(b *testing.B) {
 		b.Run("cached/"+name, func(b *testing.B) {
 			warm := b.TempDir()
 			defer unlock(warm)
-			fetchTwenty(b, warm, GoGit, at, false)
-			measure(b, func(string) { fetchTwenty(b, warm, GoGit, at, true) })
+			fetchTwenty(b, warm, BuiltIn, at, false)
+			measure(b, func(string) { fetchTwenty(b, warm, BuiltIn, at, true) })
 		})
 	}
 }

@@ -1,0 +1,53 @@
+package sourcetest
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Peak runs a program and returns the greatest memory, in bytes, that it and its
+// descendants had together at one time, 0 where there is no /proc.
+func Peak(cmd *exec.Cmd) (int64, error) {
+	if err := cmd.Start(); err != nil {
+		return 0, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- cmd.Wait() }()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	var peak int64
+	for {
+		select {
+		case err := <-done:
+			return peak, err
+		case <-tick.C:
+			peak = max(peak, residentTree(cmd.Process.Pid))
+		}
+	}
+}
+
+// residentTree returns the memory of a process and its descendants.
+func residentTree(pid int) (total int64) {
+	dir := filepath.Join("/proc", strconv.Itoa(pid))
+	if b, err := os.ReadFile(filepath.Join(dir, "statm")); err == nil {
+		if words := bytes.Fields(b); len(words) > 1 {
+			pages, _ := strconv.ParseInt(string(words[1]), 10, 64)
+			total = pages * int64(os.Getpagesize())
+		}
+	}
+	lists, _ := filepath.Glob(filepath.Join(dir, "task", "*", "children"))
+	for _, list := range lists {
+		b, _ := os.ReadFile(list)
+		for _, word := range strings.Fields(string(b)) {
+			if child, err := strconv.Atoi(word); err == nil {
+				total += residentTree(child)
+			}
+		}
+	}
+	return total
+}
