@@ -159,7 +159,7 @@ func (e *Engine) commit(ctx context.Context, st *state, project []byte, sol *sol
 	// Order: bundles are used only once the lock names them, so they come first.
 	// The lock is last: until it is written, everything before it can be undone
 	// and a killed process leaves the old lock valid.
-	if err := e.place(stage, todo); err != nil {
+	if err := e.commitStage(stage, todo); err != nil {
 		return nil, err
 	}
 	text := sol.lock.Render()

@@ -347,8 +347,8 @@ func (e *Engine) removeEmpty() {
 	}
 }
 
-// place puts staged bundles into their install directories.
-func (e *Engine) place(st *stagedir.Stage, bundles []lock.Bundle) error {
+// commitStage puts staged bundles into their install directories.
+func (e *Engine) commitStage(st *stagedir.Stage, bundles []lock.Bundle) error {
 	if len(bundles) > 0 && e.p.Ignore != nil {
 		if err := e.p.Ignore(); err != nil {
 			return err

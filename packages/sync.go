@@ -197,7 +197,7 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 		return nil, err
 	}
 	defer stage.Close()
-	if err := e.place(stage, todo); err != nil {
+	if err := e.commitStage(stage, todo); err != nil {
 		return nil, err
 	}
 	r := emptyResult()

@@ -15,7 +15,6 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 )
 
 // maxKeyFile is the maximum size of a key file in bytes. It is far above any real
@@ -36,28 +35,26 @@ func GenerateKey(random io.Reader) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// WriteKey creates the key file at path, readable by its owner alone, in a
-// directory that only its owner may enter, which is created when it is
-// missing. An existing file is never overwritten. A nil passphrase leaves the key
-// unprotected; an empty one is refused.
-func WriteKey(path string, priv ed25519.PrivateKey, passphrase []byte) error {
+// NewKeyFile returns the content of a new key file at path, which the caller writes
+// so that only its owner can read it. It creates the directory, which only its owner
+// may enter, if it is missing. It is an error if the file exists. A nil passphrase
+// leaves the key unprotected; an empty one is refused.
+func NewKeyFile(path string, priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 	data, err := encodeKey(priv, passphrase)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer clear(data)
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return diag.New(diag.FileSystemError, "writing key %s: %w", path, err)
+		return nil, diag.New(diag.FileSystemError, "writing key %s: %w", path, err)
 	}
 	if err := checkKeyDir(dir); err != nil {
-		return err
+		return nil, err
 	}
-	err = atomicfile.CreateExclusive(path, data, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		return diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).WithReason("key_exists")
+	if _, err := os.Lstat(path); err == nil {
+		return nil, diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).WithReason("key_exists")
 	}
-	return err
+	return data, nil
 }
 
 func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
@@ -81,7 +78,7 @@ func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 	return cryptoutils.PEMEncode(kind, der), nil
 }
 
-// ReadKey reads a key file that WriteKey, or cosign with Ed25519, wrote. It
+// ReadKey reads a key file with the content of NewKeyFile, or of cosign with Ed25519. It
 // refuses links, and on Unix a file that others may read and a directory where
 // others may replace it. passphrase is asked only for an encrypted key; nil
 // means that there is none to give (AUTH_REQUIRED). A wrong one is

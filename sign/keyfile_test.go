@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/pem"
@@ -66,13 +67,21 @@ func TestGenerateKey(t *testing.T) {
 	}
 }
 
+func writeKey(path string, priv ed25519.PrivateKey, passphrase []byte) error {
+	data, err := NewKeyFile(path, priv, passphrase)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}
+
 func TestKeyFileRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "keys")
 	enc, plain := filepath.Join(dir, "enc.pem"), filepath.Join(dir, "plain.pem")
-	if err := WriteKey(enc, goldenKey(), []byte("correct horse")); err != nil {
+	if err := writeKey(enc, goldenKey(), []byte("correct horse")); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteKey(plain, goldenKey(), nil); err != nil {
+	if err := writeKey(plain, goldenKey(), nil); err != nil {
 		t.Fatal(err)
 	}
 	for path, head := range map[string]string{enc: "-----BEGIN ENCRYPTED SIGSTORE PRIVATE KEY-----\n", plain: "-----BEGIN PRIVATE KEY-----\n"} {
@@ -114,15 +123,15 @@ func TestKeyFileRoundTrip(t *testing.T) {
 	}
 }
 
-func TestWriteKeyRefuses(t *testing.T) {
+func TestNewKeyFileRefuses(t *testing.T) {
 	dir := keyDir(t)
 	path := writeFile(t, filepath.Join(dir, "there.pem"), "precious", 0o600)
-	err := WriteKey(path, goldenKey(), nil)
+	err := writeKey(path, goldenKey(), nil)
 	if got, _ := os.ReadFile(path); !errors.Is(err, fs.ErrExist) || string(got) != "precious" {
 		t.Errorf("existing file: %v, now %q", err, got)
 	}
-	wantCode(t, "empty passphrase", WriteKey(filepath.Join(dir, "a"), goldenKey(), []byte{}), diag.Usage)
-	wantCode(t, "no key", WriteKey(filepath.Join(dir, "b"), nil, nil), diag.Internal)
+	wantCode(t, "empty passphrase", writeKey(filepath.Join(dir, "a"), goldenKey(), []byte{}), diag.Usage)
+	wantCode(t, "no key", writeKey(filepath.Join(dir, "b"), nil, nil), diag.Internal)
 	if left, _ := os.ReadDir(dir); len(left) != 1 {
 		t.Errorf("files were left behind: %v", left)
 	}
@@ -134,7 +143,7 @@ func TestKeyFileGuards(t *testing.T) {
 	}
 	dir := keyDir(t)
 	good := filepath.Join(dir, "good.pem")
-	if err := WriteKey(good, goldenKey(), nil); err != nil {
+	if err := writeKey(good, goldenKey(), nil); err != nil {
 		t.Fatal(err)
 	}
 	data, _ := os.ReadFile(good)
@@ -169,11 +178,11 @@ func TestKeyFileGuards(t *testing.T) {
 	}
 	_, err = ReadKey(good, nil)
 	wantCode(t, "directory others may write", err, diag.FileSystemError)
-	wantCode(t, "writing into it", WriteKey(filepath.Join(dir, "new.pem"), goldenKey(), nil), diag.FileSystemError)
+	wantCode(t, "writing into it", writeKey(filepath.Join(dir, "new.pem"), goldenKey(), nil), diag.FileSystemError)
 	if err := os.Chmod(dir, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, "directory others may enter", WriteKey(filepath.Join(dir, "new.pem"), goldenKey(), nil), diag.FileSystemError)
+	wantCode(t, "directory others may enter", writeKey(filepath.Join(dir, "new.pem"), goldenKey(), nil), diag.FileSystemError)
 }
 
 func TestReadKeyRefusesOtherContent(t *testing.T) {
@@ -221,10 +230,10 @@ func TestFileSignerHidesTheKey(t *testing.T) {
 func TestEnvSigner(t *testing.T) {
 	dir := keyDir(t)
 	enc, plain := filepath.Join(dir, "enc.pem"), filepath.Join(dir, "plain.pem")
-	if err := WriteKey(enc, goldenKey(), []byte("horse")); err != nil {
+	if err := writeKey(enc, goldenKey(), []byte("horse")); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteKey(plain, goldenKey(), nil); err != nil {
+	if err := writeKey(plain, goldenKey(), nil); err != nil {
 		t.Fatal(err)
 	}
 	file := func(name, data string) string { return writeFile(t, filepath.Join(dir, name), data, 0o600) }

@@ -20,21 +20,27 @@ type File struct {
 }
 
 // AddDocument writes one document into the user's trust directory and returns its
-// path. It refuses a document that Load would not read, and a grant that a key
-// signed for itself: only AddOwnKey makes a key the user's own.
+// path, if CheckDocument permits it.
 func AddDocument(dir, name string, b []byte) (string, error) {
-	d, fs := doc.Parse(name, b)
-	if err := diag.FromFindings("adding a trust document", fs); err != nil {
-		return "", err
-	}
-	if g, ok := d.(*doc.Grant); ok && g.Signer == g.Fingerprint {
-		return "", diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", name, g.Fingerprint.Short()).
-			WithReason("own_grant")
-	}
-	if err := checkReplaced(dir, name, d); err != nil {
+	if err := CheckDocument(dir, File{name, b}); err != nil {
 		return "", err
 	}
 	return write(dir, name, b)
+}
+
+// CheckDocument returns an error for a document that may not be written into the
+// user's trust directory: one that Load would not read, one that makes another
+// weaker, and a grant that a key signed for itself (see CheckOwnKey).
+func CheckDocument(dir string, f File) error {
+	d, fs := doc.Parse(f.Name, f.Data)
+	if err := diag.FromFindings("adding a trust document", fs); err != nil {
+		return err
+	}
+	if g, ok := d.(*doc.Grant); ok && g.Signer == g.Fingerprint {
+		return diag.New(diag.ConfigError, "adding a trust document: %q would make key %s your own", f.Name, g.Fingerprint.Short()).
+			WithReason("own_grant")
+	}
+	return checkReplaced(dir, f.Name, d)
 }
 
 // AddToProject writes one document into a project's trust directory, for all users
@@ -96,9 +102,9 @@ func weaker(d, was *doc.Revocation) bool {
 	return d.Reason != doc.ReasonCompromised && d.CutOff.After(was.CutOff)
 }
 
-// AddOwnKey writes the document of a new key and the grant that the key signed for
-// itself. The document is first: without the grant it has no effect.
-func AddOwnKey(dir string, document, grant File) error {
+// CheckOwnKey returns an error unless the files are the document of a key and the
+// grant that the key signed for itself, which together make a key the user's own.
+func CheckOwnKey(document, grant File) error {
 	keyDoc, fs := doc.Parse(document.Name, document.Data)
 	grantDoc, more := doc.Parse(grant.Name, grant.Data)
 	if err := diag.FromFindings("adding a key of your own", append(fs, more...)); err != nil {
@@ -109,14 +115,7 @@ func AddOwnKey(dir string, document, grant File) error {
 	if !isKey || !isGrant || g.Fingerprint != d.Fingerprint || g.Document != d.Digest {
 		return diag.New(diag.ConfigError, "adding a key of your own: %q is not a grant over %q", grant.Name, document.Name)
 	}
-	if err := g.SignedBy(d.Public); err != nil {
-		return err
-	}
-	if _, err := write(dir, document.Name, document.Data); err != nil {
-		return err
-	}
-	_, err := write(dir, grant.Name, grant.Data)
-	return err
+	return g.SignedBy(d.Public)
 }
 
 func write(dir, name string, b []byte) (string, error) {

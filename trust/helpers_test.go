@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
@@ -105,7 +106,7 @@ func (w *world) own(k sign.Signer, scope doc.Scope) {
 	w.t.Helper()
 	name, keyDoc := w.document(k, "leo", scope)
 	gname, g := w.grant(keyDoc, scope, k)
-	if err := trust.AddOwnKey(w.userDir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); err != nil {
+	if err := testkit.AddOwnKey(w.userDir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); err != nil {
 		w.t.Fatal(err)
 	}
 }

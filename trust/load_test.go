@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -486,13 +487,10 @@ func TestFiles(t *testing.T) {
 		t.Error("a refused document left a folder behind")
 	}
 	_, foreign := w.grant(keyDoc, everything, key(2))
-	if err := trust.AddOwnKey(dir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: foreign}); err == nil {
-		t.Error("AddOwnKey took a grant of another key")
+	if err := trust.CheckOwnKey(trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: foreign}); err == nil {
+		t.Error("CheckOwnKey accepts the grant of another key")
 	}
-	if err := trust.AddOwnKey("", trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); diag.CodeOf(err) != diag.FileSystemError {
-		t.Errorf("AddOwnKey without a folder: %v", err)
-	}
-	if err := trust.AddOwnKey(dir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); err != nil {
+	if err := testkit.AddOwnKey(dir, trust.File{Name: name, Data: keyDoc}, trust.File{Name: gname, Data: g}); err != nil {
 		t.Fatal(err)
 	}
 	w.p.UserDir = dir

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -130,7 +129,7 @@ func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions
 	if err := h.RecordDocuments(ctx, space.User, made.document, made.grant, made.revocation); err != nil {
 		return nil, err
 	}
-	return &made.newKey, made.write(h)
+	return &made.newKey, made.install(ctx, h)
 }
 
 // madeKey is a new key that is not yet written.
@@ -144,8 +143,17 @@ type madeKey struct {
 
 func (m *madeKey) wipe() { clear(m.priv) }
 
-func (m *madeKey) write(h *project.Project) error {
-	return m.keyFiles.write(&m.newKey, h, m.priv, m.pass)
+// install writes the key and its documents, and those by which it replaces another
+// key.
+func (m *madeKey) install(ctx context.Context, h *project.Project, more ...trust.File) error {
+	file, err := sign.NewKeyFile(m.File, m.priv, m.pass)
+	if err != nil {
+		return err
+	}
+	defer clear(file)
+	return h.InstallKey(ctx, project.NewKey{
+		Fingerprint: m.fingerprint, File: file, Revocation: m.revocation, Document: m.document, Grant: m.grant, More: more,
+	})
 }
 
 // prepareKey makes a key pair and its documents in memory.
@@ -233,18 +241,6 @@ func keyDocuments(ctx context.Context, s sign.Signer, k *newKey, scope doc.Scope
 	f.revocation.Name, f.revocation.Data, err = doc.NewRevocation(ctx, doc.RevocationParams{
 		Reason: doc.ReasonCompromised, CutOff: now, Now: now}, s)
 	return f, err
-}
-
-// write writes the private key first: a trusted key that is lost would be worse than
-// a key file that is not trusted.
-func (f *keyFiles) write(k *newKey, h *project.Project, priv []byte, pass []byte) error {
-	if err := sign.WriteKey(k.File, priv, pass); err != nil {
-		return err
-	}
-	if err := atomicfile.Write(k.Revocation, f.revocation.Data, 0o600); err != nil {
-		return diag.New(diag.FileSystemError, "writing the revocation certificate: %w", err)
-	}
-	return trust.AddOwnKey(h.Dirs.Trust(), f.document, f.grant)
 }
 
 func keyListCommand() *cli.Command {

@@ -118,9 +118,15 @@ func publish(h *project.Project, inProject bool, files ...trust.File) ([]string,
 	if !inProject {
 		return places, nil
 	}
+	more, err := publishInProject(h, files)
+	return append(places, more...), err
+}
+
+// publishInProject writes documents into the project's trust directory.
+func publishInProject(h *project.Project, files []trust.File) (places []string, err error) {
 	dir, err := h.ProjectTrust()
 	if err != nil {
-		return places, err
+		return nil, err
 	}
 	for _, f := range files {
 		at, err := trust.AddToProject(dir, f.Name, f.Data)

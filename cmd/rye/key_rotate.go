@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
@@ -85,13 +86,13 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject boo
 	if err != nil {
 		return err
 	}
-	if err := h.RecordDocuments(ctx, space.User, append([]trust.File{made.grant, made.revocation}, files...)...); err != nil {
+	if err := h.RecordDocuments(ctx, space.User, append([]trust.File{made.document, made.grant, made.revocation}, files...)...); err != nil {
 		return err
 	}
-	if err := made.write(h); err != nil {
+	if err := made.install(ctx, h, files...); err != nil {
 		return err
 	}
-	places, err := publish(h, inProject, files...)
+	places, err := publishRotation(h, inProject, made.fingerprint, append([]trust.File{made.document}, files...))
 	if err != nil {
 		return err
 	}
@@ -99,8 +100,26 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject boo
 	return c.UI.Show(rotated{old.String(), made.newKey, places, resign}, func() { showRotated(c.UI, old, made, places, resign, follows) })
 }
 
-// succession makes the documents by which the new key succeeds the old one. They
-// include the new key's own document, because a key without one has no scope.
+// publishRotation returns the paths of the documents of a rotation to a key. With
+// inProject it writes them into the project too, with those of earlier rotations:
+// without one of them other people cannot follow.
+func publishRotation(h *project.Project, inProject bool, key sign.Fingerprint, files []trust.File) ([]string, error) {
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, filepath.Join(h.Dirs.Trust(), f.Name))
+	}
+	if !inProject {
+		return paths, nil
+	}
+	files, err := trust.Lineage(h.Dirs.Trust(), key)
+	if err != nil {
+		return paths, err
+	}
+	more, err := publishInProject(h, files)
+	return append(paths, more...), err
+}
+
+// succession makes the documents by which the new key succeeds the old one.
 func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey) ([]trust.File, error) {
 	name, rotation, err := doc.NewRotation(ctx, doc.RotationParams{Now: c.Now()}, old, made.signer)
 	if err != nil {
@@ -111,7 +130,7 @@ func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey
 	if err != nil {
 		return nil, err
 	}
-	return []trust.File{made.document, {Name: name, Data: rotation}, {Name: revocation, Data: b}}, nil
+	return []trust.File{{Name: name, Data: rotation}, {Name: revocation, Data: b}}, nil
 }
 
 // filesSignedBy lists the project's files that a key signed.

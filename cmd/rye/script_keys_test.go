@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -84,7 +85,7 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	_, revocation, err := doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: from, Now: from}, signer)
 	ts.Check(err)
-	ts.Check(sign.WriteKey(filepath.Join(dir, "key.pem"), priv, nil))
+	writeKey(ts, filepath.Join(dir, "key.pem"), priv)
 	ts.Check(os.WriteFile(filepath.Join(dir, "key.toml"), document, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "grant.toml"), grant, 0o600))
 	ts.Check(os.WriteFile(filepath.Join(dir, "revocation.toml"), revocation, 0o600))
@@ -95,8 +96,8 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 		return
 	}
 	dirs := userdirs.For(ts.Getenv, runtime.GOOS)
-	ts.Check(trust.AddOwnKey(dirs.Trust(), trust.File{Name: name, Data: document}, trust.File{Name: grantName, Data: grant}))
-	ts.Check(sign.WriteKey(filepath.Join(dirs.Keys(), "key-"+fp.String()+".pem"), priv, nil))
+	ts.Check(testkit.AddOwnKey(dirs.Trust(), trust.File{Name: name, Data: document}, trust.File{Name: grantName, Data: grant}))
+	writeKey(ts, filepath.Join(dirs.Keys(), "key-"+fp.String()+".pem"), priv)
 }
 
 // earlierKey writes a key as the earlier format kept it in trusted_keys.
@@ -219,4 +220,10 @@ func cmdNoFiles(ts *testscript.TestScript, neg bool, args []string) {
 		return err
 	})
 	ts.Check(err)
+}
+
+func writeKey(ts *testscript.TestScript, path string, priv ed25519.PrivateKey) {
+	data, err := sign.NewKeyFile(path, priv, nil)
+	ts.Check(err)
+	ts.Check(os.WriteFile(path, data, 0o600))
 }

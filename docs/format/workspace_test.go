@@ -16,6 +16,7 @@ import (
 	ryexec "github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -58,7 +59,7 @@ func newWorkspace(t *testing.T, later ...string) *workspace {
 	trustDir := filepath.Join(dir, "trust")
 	fp := sign.FingerprintOf(testKey.Public())
 	document, grant := doc.FileName(doc.KindKey, fp), doc.FileName(doc.KindGrant, fp)
-	if err := trust.AddOwnKey(trustDir, trust.File{Name: document, Data: own[document]}, trust.File{Name: grant, Data: own[grant]}); err != nil {
+	if err := testkit.AddOwnKey(trustDir, trust.File{Name: document, Data: own[document]}, trust.File{Name: grant, Data: own[grant]}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range later {

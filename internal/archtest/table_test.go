@@ -9,7 +9,7 @@ func leaves() map[string]bool {
 	return set(
 		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/dx", "internal/filelock",
 		"internal/gitcmd", "internal/gitpack", "internal/glob",
-		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/jsonx", "internal/layered", "internal/legacy",
+		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
 		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/owner", "internal/proc", "internal/pylit",
 		"internal/runlog",
 		"internal/schema", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",

@@ -27,6 +27,7 @@ func trustHints() map[situation]string {
 		{diag.Legacy, "legacy_no_key"}:                "if you have the signer's public key, run `rye sign --upgrade {ref} --legacy-key FILE`",
 
 		{diag.FileSystemError, "key_exists"}:  "choose another name, or move the existing key away",
+		{diag.FileSystemError, "journal"}:     "move {path} to another directory: rye did not write it",
 		{diag.FileSystemError, "key_mode"}:    "chmod {mode} {path}",
 		{diag.FileSystemError, "no_key_file"}: "rye key new",
 		{diag.NotRegular, "key_not_plain"}:    "name the key file itself: a regular file with one link",

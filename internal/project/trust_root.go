@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -94,8 +95,9 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 		return err
 	}
 	tracked := p.dropTrackedTrust(ctx)
-	p.Trust, p.BadTrust = trust.Load(p.TrustParams)
-	p.BadTrust = append(p.BadTrust, tracked...)
+	p.finishKeys(ctx) // before the documents are read
+	store, bad := trust.Load(p.TrustParams)
+	p.Trust, p.BadTrust = store, slices.Concat(bad, tracked, p.BadTrust)
 	for _, fp := range p.TrustParams.Roots {
 		if _, known := p.Trust.Key(fp); !known {
 			f := diag.Warnf(diag.KeyUnknown, 0, 0, "%s names key %s, and no document of the project is about it", envTrustRoot, fp.Short())

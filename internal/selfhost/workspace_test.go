@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -106,7 +107,7 @@ func (w *world) own(s memSigner, scope doc.Scope) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := trust.AddOwnKey(w.trustDir, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}); err != nil {
+	if err := testkit.AddOwnKey(w.trustDir, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}); err != nil {
 		w.t.Fatal(err)
 	}
 }

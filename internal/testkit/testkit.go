@@ -88,7 +88,24 @@ func (h *Workspace) Own(s sign.Signer, owner string, scope doc.Scope) {
 	check(h.T, err)
 	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, NotBefore: from, NotAfter: to, Scope: scope, Now: h.Now}, s)
 	check(h.T, err)
-	check(h.T, trust.AddOwnKey(h.Trust, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}))
+	check(h.T, AddOwnKey(h.Trust, trust.File{Name: name, Data: document}, trust.File{Name: gname, Data: grant}))
+}
+
+// AddOwnKey writes the document of a key and the grant that it signed for itself
+// into a trust directory.
+func AddOwnKey(dir string, document, grant trust.File) error {
+	if err := trust.CheckOwnKey(document, grant); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, f := range []trust.File{document, grant} {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Signed returns body as the file at rel below .ai, signed inline by s. The

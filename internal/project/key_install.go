@@ -1,0 +1,97 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/journal"
+	"github.com/ryeos/rye/internal/owner"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+)
+
+// NewKey is a key of the user that is not on disk yet.
+type NewKey struct {
+	Fingerprint sign.Fingerprint
+	File        []byte // the content of the key file
+	Revocation  trust.File
+	Document    trust.File
+	Grant       trust.File
+	More        []trust.File // a rotation and a revocation of the key that it replaces
+}
+
+// The directories of a journal of keys.
+const (
+	keysDir  = "keys"
+	trustDir = "trust"
+)
+
+// keyJournal returns the journal of changes of the user's keys. Its record is next to
+// the private keys, which only the user can read.
+func (p *Project) keyJournal() journal.Journal {
+	keys := p.Dirs.Keys()
+	return journal.Journal{
+		Record: filepath.Join(keys, "unfinished.json"), Lock: filepath.Join(keys, "unfinished.lock"),
+		Dirs: map[string]string{keysDir: keys, trustDir: p.Dirs.Trust()},
+	}
+}
+
+// InstallKey writes a key and its documents as one change: a private key without a
+// document cannot be used, and two keys without a rotation between them have to be
+// chosen from.
+func (p *Project) InstallKey(ctx context.Context, k NewKey) error {
+	if err := trust.CheckOwnKey(k.Document, k.Grant); err != nil {
+		return err
+	}
+	files := []journal.File{
+		{Dir: keysDir, Name: k.Revocation.Name, Data: k.Revocation.Data},
+		{Dir: keysDir, Name: filepath.Base(p.KeyFile(k.Fingerprint)), Data: k.File},
+		{Dir: trustDir, Name: k.Document.Name, Data: k.Document.Data},
+	}
+	for _, f := range k.More {
+		if err := trust.CheckDocument(p.Dirs.Trust(), f); err != nil {
+			return err
+		}
+		files = append(files, journal.File{Dir: trustDir, Name: f.Name, Data: f.Data})
+	}
+	// The grant is last: without it the other files have no effect.
+	files = append(files, journal.File{Dir: trustDir, Name: k.Grant.Name, Data: k.Grant.Data})
+	return p.keyJournal().Write(ctx, files...)
+}
+
+// finishWait is how long a command waits for another one that is writing a key.
+const finishWait = 2 * time.Second
+
+// finishKeys writes the rest of a key that a killed process was writing. The record
+// must be the user's own: it adds trust.
+func (p *Project) finishKeys(ctx context.Context) {
+	keys, j := p.Dirs.Keys(), p.keyJournal()
+	if keys == "" || p.TrustParams.UserDir == "" || !j.Pending() {
+		return
+	}
+	warn := func(f diag.Finding) {
+		f.Path = j.Record
+		p.BadTrust = append(p.BadTrust, f)
+	}
+	if why := p.Env.trackedWith(ctx, p.Spaces.ProjectDir, keys); why != "" {
+		warn(diag.Warnf(diag.TrustChanged, 0, 0, "%s: a repository cannot bring its own trust, so the change of a key in this file is not made", why).WithReason("home_tracked"))
+		return
+	}
+	if err := owner.Sealed(j.Record); err != nil {
+		warn(diag.Warnf(diag.FileSystemError, 0, 0, "%v, so the change of a key in this file is not made", err).WithReason("key_mode", "mode", "700", "path", keys))
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, finishWait)
+	defer cancel()
+	if err := j.Finish(ctx); err != nil {
+		f := diag.Warnf(diag.CodeOf(err), 0, 0, "%v", err)
+		var e *diag.Error
+		if errors.As(err, &e) {
+			f.Reason, f.Facts = e.Reason, e.Details
+		}
+		warn(f)
+	}
+}
