@@ -42,17 +42,18 @@ func TestWithoutForeignLegacy(t *testing.T) {
 }
 
 // Signing drops a line of the original in the comment sign of any of its
-// languages, and nothing else.
+// languages, and no code.
 func TestSignDropsForeignLegacy(t *testing.T) {
 	for _, line := range []string{
-		oldLine("# ", ""), oldLine("// ", ""), oldLine("<!-- ", " -->"), oldLine("# ", "|a@b"), "# kiwi-mcp:validated:2025-01-01T00:00:00Z:ab", "<!-- kiwi-mcp:signed:x -->",
+		oldLine("# ", ""), oldLine("// ", ""), oldLine("<!-- ", " -->"), oldLine("# ", "|a@b"), oldLine("# ", " x"), "# kiwi-mcp:validated:x import os", "# kiwi-mcp:validated:2025-01-01T00:00:00Z:ab",
+		"<!-- kiwi-mcp:signed:x -->",
 	} {
 		got, _, err := Sign(context.Background(), []byte("#!/x\n"+line+"\nbody\n"), style(t, "//"), tool("a"), golden(), goldenTime())
 		if err != nil || string(got) != mustSign(t, "#!/x\nbody\n", style(t, "//"), tool("a")) {
 			t.Errorf("%s: %v\n%s", line, err, got)
 		}
 	}
-	for _, line := range []string{oldLine("# ", " x"), oldLine("<!-- ", " --> x"), "# kiwi-mcp:validated:x import os", "<!-- kiwi-mcp:signed:x --> x", oldLine("# ", "\rx")} {
+	for _, line := range []string{oldLine("<!-- ", " --> x"), "<!-- kiwi-mcp:signed:x --> x", oldLine("# ", "\rx")} {
 		if _, _, err := Sign(context.Background(), []byte(line+"\nbody\n"), style(t, "#"), tool("a"), golden(), goldenTime()); err == nil {
 			t.Errorf("%q was removed with its other content", line)
 		}

@@ -314,17 +314,20 @@ func TestLegacyLines(t *testing.T) {
 		t.Errorf("signing an earlier item: %v\n%s", err, got)
 	}
 	_, _, err = Sign(context.Background(), []byte("# "+old+" junk\nx"), style(t, "#"), tool("a"), golden(), goldenTime())
-	wantCode(t, "an earlier line with junk", err, diag.Legacy)
+	if err != nil {
+		t.Errorf("an earlier line with more text in its comment: %v", err)
+	}
 	today := strings.Replace(goldenTool, goldenFP, goldenFP[:16], 1)
 	wantCode(t, "a damaged line of today", verifyTool(today), diag.SigMalformed)
 }
 
-// Signing replaces a damaged signature line but never drops content.
+// Signing replaces a malformed signature line whatever it claims, and drops no code.
 func TestSignReplacesOnlySignatures(t *testing.T) {
 	html := strings.SplitAfter(goldenDirective, "\n")[0]
 	for _, c := range []struct{ style, line string }{
 		{"#", sigLine() + "\r\n"}, {"#", sigLine() + " \n"}, {"#", "# rye:signed:\n"}, {"#", strings.Replace(sigLine(), "2026", "x", 1) + "\n"},
-		{"<!--", strings.Replace(html, "2026", "1", 1)},
+		{"<!--", strings.Replace(html, "2026", "1", 1)}, {"#", sigLine() + "; import os\n"}, {"#", " " + sigLine() + "\n"},
+		{"#", "// rye:signed:x\n"}, {"//", "# rye:signed:x y\n"}, {"/*", "/* rye:signed: x */\n"},
 	} {
 		s := style(t, c.style)
 		got := mustSign(t, c.line+"body\n", s, tool("a"))
@@ -333,8 +336,8 @@ func TestSignReplacesOnlySignatures(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ style, file string }{
-		{"#", sigLine() + "; import os\n"}, {"<!--", strings.Replace(html, " -->", " --> visible", 1)}, {"#", " " + sigLine() + "\n"},
-		{"#", "// rye:signed:x\n"}, {"/*", "/* rye:signed:x */ evil()\n"}, {"/*", "/* rye:signed:x\n*/\n"}, {"#", "\"\"\"# rye:signed:x\n"},
+		{"<!--", strings.Replace(html, " -->", " --> visible", 1)}, {"#", "rye:signed:x\n"}, {"//", "; rye:signed:evil()\n"},
+		{"//", "// rye:signed:\u2028evil()\n"}, {"/*", "/* rye:signed:*/ evil() /* */\n"}, {"/*", "/* rye:signed:x */ evil()\n"}, {"/*", "/* rye:signed:x\n*/\n"}, {"#", "\"\"\"# rye:signed:x\n"},
 		{"#", sigLine() + "\rprint(1)\r"}, {"//", "// rye:signed:\\\nx\n"}, {"<!--", "<!-- rye:signed:x"},
 	} {
 		_, _, err := Sign(context.Background(), []byte(c.file+"body\n"), style(t, c.style), tool("a"), golden(), goldenTime())

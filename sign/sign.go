@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -22,9 +23,9 @@ type Signer interface {
 
 // Sign returns the file with one signature line by signer, and whether it differs
 // from the given file. A line that already verifies for this body, subject and
-// key is kept. A line of another key is replaced, and so is a damaged or earlier
-// line that contains only a signature. Any other line that looks like a signature
-// is SIG_MALFORMED, and one directly after the signature line is SIG_MULTIPLE.
+// key is kept. A line of another key is replaced, and so is a malformed or earlier
+// line that is one comment. Any other line that looks like a signature is
+// SIG_MALFORMED, and one directly after the signature line is SIG_MULTIPLE.
 func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer, now time.Time) (out []byte, changed bool, err error) {
 	if s.Detached() {
 		return nil, false, diag.New(diag.Internal, "signing: the bare style needs a detached signature")
@@ -112,7 +113,7 @@ func splitToSign(file []byte, s Style) (Split, error) {
 	}
 	sp, line := candidate(file)
 	if !replaceable(line, s) {
-		return Split{}, err
+		return Split{}, atLine(malformed("line", "it has code before or after the comment").WithReason("line_with_code"), sp.LineNo)
 	}
 	rest := sp.Tail
 	if sp.LineNo == 2 {
@@ -127,22 +128,46 @@ func splitToSign(file []byte, s Style) (Split, error) {
 	return sp, nil
 }
 
-// replaceable reports whether Sign may replace a refused line: it is a complete
-// line of the earlier format, or it begins and ends as the style requires and has
-// only the characters of signature lines. Such a line cannot have other content.
+// replaceable reports whether Sign may replace a refused line: the whole line is one
+// comment, of the style or of the earlier format. A line with code is not replaced,
+// because the code would be lost.
 func replaceable(line []byte, s Style) bool {
+	text := bytes.TrimSpace(line)
+	// Other characters may end a line for the language, or continue it.
+	if bytes.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) || bytes.HasSuffix(text, []byte("\\")) {
+		return false
+	}
+	for _, c := range [...]Style{s, {"#", "# ", ""}, {"//", "// ", ""}, {"<!--", "<!-- ", " -->"}} {
+		rest, ok := bytes.CutPrefix(text, []byte(strings.TrimSpace(c.Open)))
+		if !ok || c.Open == "" {
+			continue
+		}
+		closer := []byte(strings.TrimSpace(c.Close))
+		if len(closer) == 0 || bytes.Index(rest, closer) == len(rest)-len(closer) && len(rest) >= len(closer) {
+			return true
+		}
+	}
+	return false
+}
+
+// Malformed returns the line that Sign replaces in a file although it has other text
+// than a signature, with its number; nil if there is none.
+func Malformed(file []byte, s Style) (line []byte, number int) {
+	_, err := SplitFile(file, s)
+	if code := diag.CodeOf(err); code != diag.SigMalformed && code != diag.Legacy {
+		return nil, 0
+	}
+	sp, line := candidate(file)
 	text := bytes.TrimRight(line, " \t\r\n")
-	if old, ok := ParseLegacy(text); ok {
-		return old.Complete
+	if old, ok := ParseLegacy(text); ok && old.Complete {
+		return nil, 0
 	}
-	rest, ok := bytes.CutPrefix(text, []byte(s.Open+mark))
-	if !ok {
-		return false
+	if rest, ok := bytes.CutPrefix(text, []byte(s.Open+mark)); ok {
+		if rest, ok = bytes.CutSuffix(rest, []byte(s.Close)); ok && onlySigLineBytes(rest) {
+			return nil, 0
+		}
 	}
-	if rest, ok = bytes.CutSuffix(rest, []byte(s.Close)); !ok {
-		return false
-	}
-	return onlySigLineBytes(rest)
+	return text, sp.LineNo
 }
 
 func sigLineByte(c byte) bool {

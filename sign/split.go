@@ -74,6 +74,9 @@ func firstLine(b []byte) []byte {
 	return b
 }
 
+// LooksSigned reports whether a line could be taken for a signature line.
+func LooksSigned(line []byte) bool { return lookAlike(line) }
+
 // lookAlike reports whether a reader or a less strict program could mistake a
 // line for a signature line: its first letters are those of a mark, after any
 // punctuation, spaces or invisible bytes.

@@ -37,6 +37,7 @@ func trustHints() map[situation]string {
 		{diag.AuthFailed, "agent_refused"}:    "ssh-add -l",
 		{diag.KeyUnknown, "not_in_agent"}:     "rye key agent-add",
 		{diag.ParsingError, "fingerprint"}:    "rye key list",
+		{diag.SigMalformed, "line_with_code"}: "remove line {line}, or move its code to a line of its own",
 		{diag.HashMismatch, "signed_crlf"}:    "add `.ai/** -text` to .gitattributes and check the file out again",
 		{diag.SigMalformed, "signed_crlf"}:    "add `.ai/** -text` to .gitattributes and check the file out again",
 		{diag.Unsigned, "detached_not_used"}:  "remove the .rye-sig file, then sign the file with `rye sign`",
