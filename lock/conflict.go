@@ -15,15 +15,16 @@ func conflictLine(b []byte) int {
 	n := 0
 	for line := range bytes.Lines(b) {
 		n++
-		if m := marker(string(line)); m != 0 {
+		if m := ConflictMarker(string(line)); m != 0 {
 			return n
 		}
 	}
 	return 0
 }
 
-// marker returns the character of a conflict marker line, or 0.
-func marker(line string) byte {
+// ConflictMarker returns the character of a conflict marker line, one of "<|=>", or 0
+// for another line.
+func ConflictMarker(line string) byte {
 	line = strings.TrimRight(line, "\r\n")
 	if len(line) < 7 || strings.IndexByte("<|=>", line[0]) < 0 {
 		return 0
@@ -67,7 +68,7 @@ func Sides(b []byte) (ours, theirs []byte, fs []diag.Finding) {
 	state, n := byte(0), 0
 	for line := range bytes.Lines(b) {
 		n++
-		m := marker(string(line))
+		m := ConflictMarker(string(line))
 		switch {
 		case m == 0:
 			if state == 0 || state == '<' {

@@ -33,6 +33,8 @@ type Params struct {
 	// Record logs signatures before the signed files are written. If it returns an
 	// error, they are not written. Nil keeps no log.
 	Record func(ctx context.Context, made []auditlog.Entry) error
+	// WasTool reports whether an item was a tool when it was locked. It may be nil.
+	WasTool func(ref item.Ref) bool
 	// Ran is called after each call of a tool except dry runs. It may be nil.
 	Ran func(run *Run, err error)
 	Now func() time.Time // nil means time.Now

@@ -48,8 +48,9 @@ const (
 
 // signedItem is an item that was signed in memory.
 type signedItem struct {
-	it  *resolve.Item
-	out SignedFile
+	it    *resolve.Item
+	out   SignedFile
+	shown bool // the user has seen this version, or was asked about it
 }
 
 // batch signs files in memory, logs many signatures at once and then writes the
@@ -69,22 +70,35 @@ type batch struct {
 func (b *batch) settled() []SignReport { return b.reports[:b.done] }
 
 func (b *batch) sign(ctx context.Context, f signTarget, call SignCall) error {
+	if ask := call.Ask; ask != nil {
+		// What is signed already must not wait for an answer.
+		call.Ask = func(ctx context.Context, text, question string) (bool, error) {
+			if err := b.flush(ctx); err != nil {
+				return false, err
+			}
+			return ask(ctx, text, question)
+		}
+	}
 	rep, signed, err := b.verbs.signFile(ctx, f, call)
 	if err != nil {
 		return err
 	}
+	b.add(rep, signed)
+	if len(b.held) == 0 || len(b.held) < batchFiles && b.size < batchBytes && b.verbs.p.Now().Sub(b.since) < batchAge {
+		return nil
+	}
+	return b.flush(ctx)
+}
+
+// add adds the report of a file, which is held in memory if it was signed.
+func (b *batch) add(rep SignReport, signed *signedItem) {
 	if signed != nil {
 		b.hold(*signed)
 	}
 	b.reports = append(b.reports, rep)
 	if len(b.held) == 0 {
 		b.done = len(b.reports)
-		return nil
 	}
-	if len(b.held) < batchFiles && b.size < batchBytes && b.verbs.p.Now().Sub(b.since) < batchAge {
-		return nil
-	}
-	return b.flush(ctx)
 }
 
 func (b *batch) hold(s signedItem) {
@@ -123,11 +137,14 @@ func (b *batch) flush(ctx context.Context) error {
 }
 
 // write replaces the file by its signed form, unless its body changed since it was
-// read. Another signature on the same body is not a change.
+// read. Another signature on the same body is not a change, except in a version that
+// the user was shown with its signature.
 func (s signedItem) write() error {
 	now, err := s.it.Root.Read(s.it.Rel, resolve.MaxItem)
-	if err == nil && !sameBody(now, s.it.Bytes, s.it.Type.Style) {
-		err = diag.New(diag.HashMismatch, "signing %s: the file changed while it was signed, and was not replaced", s.it.Path())
+	if err == nil && (s.shown && !bytes.Equal(now, s.it.Bytes) || !sameBody(now, s.it.Bytes, s.it.Type.Style)) {
+		err = diag.New(diag.HashMismatch, "signing %s: the file changed while it was signed, and was not replaced", s.it.Path()).
+			WithReason("changed_while_signing").
+			WithDetail("expected", s.it.Digest.String()).WithDetail("found", item.DigestOf(now).String())
 	}
 	if err != nil {
 		return err

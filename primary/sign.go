@@ -2,6 +2,7 @@ package primary
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,6 +34,16 @@ type SignCall struct {
 	Signer  sign.Signer
 	Check   bool // report what would change, and change nothing
 
+	// TakeOver permits replacing the signatures of other keys. Without it, Ask asks
+	// for each file that was named, and files found by a pattern are skipped.
+	TakeOver bool
+	// Ask shows a text to the user and asks a question about it; nil: the user cannot
+	// be asked.
+	Ask func(ctx context.Context, text, question string) (bool, error)
+	// LastByPerson returns the newest version of an item that a person has signed,
+	// and where it is from; nil if there is none. It may be nil.
+	LastByPerson func(ctx context.Context, it *resolve.Item) (old []byte, from string)
+
 	// Upgrade signs only items whose signature of the earlier format is valid by
 	// that format's rules, with LegacyKeys.
 	Upgrade    bool
@@ -49,7 +60,7 @@ const (
 	Unchanged SignStatus = "unchanged"
 	Stale     SignStatus = "stale"
 	Refused   SignStatus = "refused"
-	Skipped   SignStatus = "skipped" // found in a directory, and cannot have a signature
+	Skipped   SignStatus = "skipped" // found in a directory or by a pattern; the finding is the reason
 )
 
 // SignReport is the outcome for one file.
@@ -59,6 +70,11 @@ type SignReport struct {
 	Status   SignStatus     `json:"status"`
 	Support  bool           `json:"support,omitempty"` // the file is not an item but is verified with one
 	Signer   string         `json:"signer,omitempty"`
+	Reason   string         `json:"reason,omitempty"`   // why a pattern does not sign it: draft, foreign, legacy, unreadable or conflict
+	Found    bool           `json:"-"`                  // in a directory or by a pattern
+	Asked    bool           `json:"-"`                  // the user has seen Diff
+	Replaces *Replaced      `json:"replaces,omitempty"` // the signature of another key
+	Diff     string         `json:"diff,omitempty"`     // of a draft and the last version that a person signed
 	Findings []diag.Finding `json:"findings,omitempty"`
 }
 
@@ -110,13 +126,26 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		rep.Findings = []diag.Finding{why.WithReason("not_an_item")}
 		return rep, nil, nil
 	}
-	var rep SignReport
-	var out SignedFile
-	if call.Upgrade {
-		rep, out, err = v.upgrade(ctx, f, it, call)
-	} else {
-		rep, out, err = v.Prepare(ctx, it, call.Signer)
+	return v.signRead(ctx, f, it, call, false)
+}
+
+// SignItem signs an item exactly as it was read, for a caller that has shown it to
+// the user or asked about it. If the file has changed since, it is refused and stays
+// as it is.
+func (v *Verbs) SignItem(ctx context.Context, it *resolve.Item, call SignCall) (SignReport, error) {
+	rep, signed, err := v.signRead(ctx, signTarget{root: it.Root, rel: it.Rel}, it, call, true)
+	if err != nil {
+		return rep, err
 	}
+	b := batch{verbs: v}
+	b.add(rep, signed)
+	err = b.flush(ctx)
+	return b.reports[0], err
+}
+
+func (v *Verbs) signRead(ctx context.Context, f signTarget, it *resolve.Item, call SignCall, shown bool) (SignReport, *signedItem, error) {
+	rep, out, err := v.signItem(ctx, f, it, call)
+	rep.Found = f.walked
 	switch {
 	case err != nil || rep.Status != Signed && rep.Status != Upgraded:
 		return rep, nil, err
@@ -124,7 +153,35 @@ func (v *Verbs) signFile(ctx context.Context, f signTarget, call SignCall) (Sign
 		rep.Status = Stale
 		return rep, nil, ctx.Err()
 	}
-	return rep, &signedItem{it, out}, ctx.Err()
+	return rep, &signedItem{it, out, shown || rep.Replaces != nil || rep.Diff != ""}, ctx.Err()
+}
+
+// signItem computes the signed form of an item by the rule for it.
+func (v *Verbs) signItem(ctx context.Context, f signTarget, it *resolve.Item, call SignCall) (SignReport, SignedFile, error) {
+	if call.Upgrade {
+		return v.upgrade(ctx, f, it, call)
+	}
+	r := v.rule(f, it, call)
+	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Support: it.Support(), Status: Skipped}
+	if r.skip != nil {
+		rep.Reason = strings.TrimSuffix(r.skip.Reason, byPattern)
+		rep.Findings = []diag.Finding{*r.skip}
+		return rep, SignedFile{}, nil
+	}
+	rep, out, err := v.signedForm(ctx, it, call, r.keep)
+	if err != nil || rep.Status != Signed {
+		return rep, out, err
+	}
+	if r.promote {
+		rep.Diff = call.draftDiff(ctx, it)
+	}
+	refused, err := v.approve(ctx, r, &rep, it, call)
+	if refused != nil {
+		rep.Status, rep.Signer, rep.Findings = Refused, "", append(rep.Findings, *refused)
+	} else if r.foreign {
+		rep.Replaces = &Replaced{Key: it.Verdict.Signer.String(), Owner: it.Verdict.Owner}
+	}
+	return rep, out, err
 }
 
 // SignedFile is a file with a new signature: the item, or its detached signature.
@@ -137,30 +194,30 @@ type SignedFile struct {
 // Prepare validates an item and computes its signed form. It writes nothing: if
 // the status is Signed, the caller must call Record and then write the file.
 func (v *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
+	return v.signedForm(ctx, it, SignCall{Signer: s}, false)
+}
+
+// signedForm is Prepare for a call. With keep the signature of the item stays.
+func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall, keep bool) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support()}
 	if err := v.p.Caller.Check(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}
-	text := hidden.Encoding(it.Bytes)
-	if !diag.Failed(text) {
-		text = slices.Concat(text, trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
-	}
-	rep.Findings = append(diag.WithPath(text, it.Path()), it.Findings...)
-	rep.Findings = append(rep.Findings, v.executor(ctx, it)...)
-	rep.Findings = append(rep.Findings, it.Templates()...)
-	if resolve.IsReader(it.Ref) {
-		// An extractor or parser of the Python original would stop every run if it
-		// were signed: no other item could be read.
-		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
-			rep.Findings = append(rep.Findings, diag.WithPath([]diag.Finding{*old}, it.Path())...)
-		}
+	it, rep.Findings = v.settled(it)
+	if !diag.Failed(rep.Findings) {
+		rep.Support = it.Support()
+		rep.Findings = v.check(ctx, it)
 	}
 	if diag.Failed(rep.Findings) {
 		rep.Status = Refused
 		return rep, SignedFile{}, nil
 	}
-	rep.Signer = sign.FingerprintOf(s.Public()).String()
-	rel, out, changed, err := signature(ctx, it, s, v)
+	rep.Signer = sign.FingerprintOf(call.Signer.Public()).String()
+	if keep {
+		rep.Signer = it.Verdict.Signer.String()
+		return rep, SignedFile{}, ctx.Err()
+	}
+	rel, out, changed, err := signature(ctx, it, call.Signer, v)
 	if err == nil && len(out) > resolve.MaxItem {
 		err = diag.New(diag.TooLarge, "the signed file would have %d bytes, more than %d", len(out), resolve.MaxItem)
 	}
@@ -169,9 +226,34 @@ func (v *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 		rep.refuse(err)
 	case changed:
 		rep.Status = Signed
+		rep.noteReplaced(it)
 		return rep, SignedFile{rel, out, entryOf(it, out, rep.Signer)}, ctx.Err()
 	}
 	return rep, SignedFile{}, ctx.Err()
+}
+
+// check returns the findings about the content of an item.
+func (v *Verbs) check(ctx context.Context, it *resolve.Item) []diag.Finding {
+	fs := hidden.Encoding(it.Bytes)
+	if !diag.Failed(fs) {
+		fs = slices.Concat(fs, trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
+	}
+	fs = append(diag.WithPath(fs, it.Path()), it.Findings...)
+	fs = append(fs, v.executor(ctx, it)...)
+	fs = append(fs, it.Templates()...)
+	if it.Support() && v.p.WasTool != nil && v.p.WasTool(it.Ref) {
+		f := diag.Errorf(diag.ValidationFailed, 0, 0, "it was a tool when it was locked, and has no tool_type now")
+		f.Path = it.Path()
+		fs = append(fs, f.WithReason("was_tool"))
+	}
+	if resolve.IsReader(it.Ref) {
+		// An extractor or parser of the Python original would stop every run if it
+		// were signed: no other item could be read.
+		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
+			fs = append(fs, diag.WithPath([]diag.Finding{*old}, it.Path())...)
+		}
+	}
+	return fs
 }
 
 // executor warns about a tool whose runtime does not exist. It is not an error: the
@@ -186,6 +268,15 @@ func (v *Verbs) executor(ctx context.Context, it *resolve.Item) []diag.Finding {
 	f := diag.Warnf(diag.ExecutorNotFound, max(at.Line, 1), at.Column, "executor_id %q does not exist, so the tool cannot run", id)
 	f.Path = it.Path()
 	return []diag.Finding{f.WithReason("runtime_missing")}
+}
+
+// noteReplaced adds a warning if signing removes text that is not a signature.
+func (r *SignReport) noteReplaced(it *resolve.Item) {
+	if line, n := sign.Malformed(it.Bytes, it.Type.Style); line != nil && !it.Type.Detached {
+		f := diag.Warnf(diag.SigMalformed, n, 1, "this line was replaced by the signature: %s", hidden.Visible(string(line)))
+		f.Path = r.Path
+		r.Findings = append(r.Findings, f)
+	}
 }
 
 func (r *SignReport) refuse(err error) {
@@ -214,6 +305,11 @@ func signFinding(path string, err error) diag.Finding {
 	}
 	f := diag.Errorf(code, 0, 0, "%s", err)
 	f.Path = path
+	var e *diag.Error
+	if errors.As(err, &e) {
+		f.Reason, f.Facts = e.Reason, e.Details
+		f.Line, _ = e.Details["line"].(int)
+	}
 	return f
 }
 

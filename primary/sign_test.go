@@ -165,8 +165,12 @@ func TestSignTwiceAndCheck(t *testing.T) {
 		t.Error(err)
 	}
 	call.Signer, call.Check = testkit.Key(3), false
+	if got, err := ph.Sign(t.Context(), call); err != nil || !strings.HasPrefix(outcome(got), "unchanged") {
+		t.Errorf("a pattern, by another key: %s, %v", outcome(got), err)
+	}
+	call.Targets = []string{"tool:a"}
 	if got, err := ph.Sign(t.Context(), call); err != nil || !strings.HasPrefix(outcome(got), "signed") {
-		t.Errorf("by another key: %s, %v", outcome(got), err)
+		t.Errorf("a name, by another key: %s, %v", outcome(got), err)
 	}
 }
 

@@ -48,7 +48,7 @@ func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path())}
 		return rep, SignedFile{}, nil
 	}
-	rep, out, err := v.Prepare(ctx, it, call.Signer)
+	rep, out, err := v.signedForm(ctx, it, call, false)
 	switch {
 	case err != nil:
 	case rep.Status == Signed:

@@ -53,17 +53,29 @@ func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p ext
 	if err != nil {
 		return nil, readError(it.Path(), err)
 	}
-	it.Bytes, it.Digest = b, item.DigestOf(b)
 	if it.Signature, err = readOptional(root, rel+extract.DetachedExt); err != nil {
 		return nil, readError(it.Path()+extract.DetachedExt, err)
 	}
+	r.judge(it, b)
+	return it, ctx.Err()
+}
+
+// WithBytes returns the item as it would be if its file contained b.
+func (r *Resolver) WithBytes(it *Item, b []byte) *Item {
+	out := *it
+	r.judge(&out, b)
+	return &out
+}
+
+// judge sets what follows from the bytes of the item.
+func (r *Resolver) judge(it *Item, b []byte) {
+	it.Bytes, it.Digest = b, item.DigestOf(b)
 	it.Verdict = r.p.Trust.Verify(it.TrustInput())
 	it.Meta, it.Findings = r.metadata(it)
 	if it.Support() && it.Verdict.Code == diag.Unsigned {
 		it.Verdict = r.byManifest(it)
 	}
 	it.Verdict = r.lockedVerdict(it)
-	return it, ctx.Err()
 }
 
 // TrustInput returns the input of the verdict on the item.

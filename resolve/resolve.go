@@ -76,6 +76,9 @@ func New(p Params) *Resolver {
 // Spaces returns the spaces of the Resolver, never nil.
 func (r *Resolver) Spaces() *space.Spaces { return r.p.Spaces }
 
+// Trust returns the store that gives the verdicts, nil if no key is trusted.
+func (r *Resolver) Trust() *trust.Store { return r.p.Trust }
+
 // Roots returns the roots in order of precedence.
 func (r *Resolver) Roots() []*space.Root { return r.roots }
 

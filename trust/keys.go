@@ -47,6 +47,7 @@ type KeyInfo struct {
 	NotAfter     time.Time        `json:"not_after,omitzero"`
 	Scope        Bounds           `json:"scope,omitempty"` // all must permit
 	State        KeyState         `json:"state"`
+	Compromised  bool             `json:"compromised,omitempty"` // none of its signatures is valid
 	Reasons      []string         `json:"reasons,omitempty"`
 }
 
@@ -117,6 +118,7 @@ func (s *Store) info(e *entry, now time.Time) KeyInfo {
 		k.Grants = append(k.Grants, quoted(d.Path))
 	}
 	for _, d := range e.revocations {
+		k.Compromised = k.Compromised || d.Reason == doc.ReasonCompromised
 		k.Revocations = append(k.Revocations, quoted(d.Path))
 	}
 	for _, x := range e.bases {

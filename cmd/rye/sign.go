@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -12,9 +14,10 @@ import (
 
 // signOptions are the flags of rye sign.
 type signOptions struct {
-	staged, indexOnly, check, upgrade bool
-	key                               string
-	legacyKeys                        []string
+	staged, indexOnly, all, check, upgrade, takeOver bool
+
+	key        string
+	legacyKeys []string
 }
 
 func signCommand() *cli.Command {
@@ -25,7 +28,15 @@ func signCommand() *cli.Command {
 		Long: `A target is a path, a ref such as tool:demo/hello, an id, or a glob over ids; '*'
 is every item of the project. rye refuses an item that does not match its schema or
 that contains hidden characters, and leaves the file as it is. Signing a second time
-changes nothing. --staged signs the staged items in git's index, so that the next
+changes nothing.
+
+A glob or a directory signs files without a signature and files that one of your keys
+signed last. It skips drafts and files that another key signed: you may not have read
+them. Name such a file to sign it. If another key signed it, rye asks first, or refuses
+without a terminal; --take-over is the answer yes, also for a glob. rye shows what
+changed in a draft since a person signed it.
+
+--staged signs the staged items in git's index, so that the next
 commit contains them signed. It writes a file of the work tree only if the file
 equals its staged version. If rye.lock exists, the entries of the signed tools are
 updated.
@@ -38,6 +49,7 @@ never from the project.`,
 			"rye sign tool:demo/hello",
 			"rye sign '*'",
 			"rye sign .ai/tools/demo --check  # in CI",
+			"rye sign --take-over tool:demo/theirs",
 			"rye sign --staged                # what the commit hook does",
 			"rye sign '*' --upgrade --legacy-key old/public_key.pem",
 		},
@@ -45,12 +57,14 @@ never from the project.`,
 		Flags: []cli.Flag{
 			cli.Bool(&o.staged, "staged", "sign the staged items in git's index"),
 			cli.Bool(&o.indexOnly, "index-only", "with --staged: never write the work tree"),
+			cli.Bool(&o.all, "all", "sign every item of the project, as '*' does"),
+			cli.Bool(&o.takeOver, "take-over", "replace the signatures of other keys"),
 			cli.Bool(&o.check, "check", "change nothing; fail if an item is not signed by the key"),
 			cli.String(&o.key, "key", "sign with this `KEY`: a fingerprint, an owner or a file"),
 			cli.Bool(&o.upgrade, "upgrade", "sign only items with a valid signature of the original"),
 			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
 		},
-		Exclusive: [][]any{{&o.staged, &o.upgrade}, {&o.indexOnly, &o.check}},
+		Exclusive: [][]any{{&o.staged, &o.upgrade, &o.takeOver}, {&o.staged, &o.all}, {&o.indexOnly, &o.check}},
 		Needs:     []cli.Need{{Flag: &o.indexOnly, With: &o.staged}, {Flag: &o.legacyKeys, With: &o.upgrade}},
 		Complete:  completeItems(),
 		Run:       func(ctx context.Context, c *cli.Call) error { return runSign(ctx, c, &o) },
@@ -61,7 +75,11 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if o.staged {
 		return runSignStaged(ctx, c, o)
 	}
-	if len(c.Args) == 0 {
+	words := c.Args
+	if o.all {
+		words = append([]string{"*"}, words...)
+	}
+	if len(words) == 0 {
 		return diag.New(diag.Usage, "reading arguments: %q needs ID|GLOB|PATH…", "rye sign").WithReason("sign_nothing")
 	}
 	e := signingEnv(c, o)
@@ -82,12 +100,13 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 	if err != nil {
 		return err
 	}
-	targets := make([]string, len(c.Args))
-	for i, word := range c.Args {
+	targets := make([]string, len(words))
+	for i, word := range words {
 		targets[i] = h.Shown(word)
 	}
 	reports, err := h.Verbs.Sign(ctx, primary.SignCall{
 		Targets: targets, Dir: c.Base, Signer: signer, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
+		TakeOver: o.takeOver, Ask: askToSign(c), LastByPerson: h.LastByPerson,
 	})
 	if err != nil {
 		if len(c.Args) == 1 {
@@ -104,6 +123,20 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 		}
 	}
 	return showSigned(c.UI, reports, o)
+}
+
+// askToSign returns how rye sign asks its user, nil without a terminal.
+func askToSign(c *cli.Call) func(context.Context, string, string) (bool, error) {
+	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
+		return nil
+	}
+	return func(_ context.Context, text, question string) (bool, error) {
+		if text != "" {
+			c.UI.Text(text)
+		}
+		answer, err := c.Ask(question + " [y/N] ")
+		return strings.HasPrefix(strings.ToLower(answer), "y"), err
+	}
 }
 
 // signingEnv is the environment with the key that the user chose.
@@ -132,14 +165,16 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 		}
 	}
 	data := map[string]any{"files": reports, "signed": counts[primary.Signed], "unchanged": counts[primary.Unchanged],
-		"stale": counts[primary.Stale], "refused": counts[primary.Refused]}
+		"stale": counts[primary.Stale], "refused": counts[primary.Refused], "skipped": counts[primary.Skipped]}
 	if o.upgrade {
-		data["upgraded"], data["skipped"] = counts[primary.Upgraded], counts[primary.Skipped]
+		data["upgraded"] = counts[primary.Upgraded]
 	}
 	err := diag.FromFindings("signing", fs)
 	human := func() {
 		for _, r := range reports {
-			showSignLine(u, r)
+			if r.Status != primary.Unchanged || !r.Found || len(r.Findings) > 0 {
+				showSignLine(u, r)
+			}
 		}
 		u.Note("%s", signSummary(counts, o.upgrade, o.check))
 	}
@@ -148,7 +183,11 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 
 func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {
 	if !upgrade {
-		return fmt.Sprintf("%d signed, %d unchanged, %d refused", n[primary.Signed], n[primary.Unchanged], n[primary.Refused])
+		done := fmt.Sprintf("%d signed, %d unchanged, %d refused", n[primary.Signed], n[primary.Unchanged], n[primary.Refused])
+		if n[primary.Skipped] > 0 {
+			done += fmt.Sprintf(", %d skipped", n[primary.Skipped])
+		}
+		return done
 	}
 	done := fmt.Sprintf("%d upgraded", n[primary.Upgraded])
 	if check {
@@ -166,7 +205,13 @@ func showSignLine(u *cli.UI, r primary.SignReport) {
 	if r.Support {
 		name += " (support file)"
 	}
+	if r.Diff != "" && !r.Asked {
+		u.Text(r.Diff)
+	}
 	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(cli.Dim, r.Path))
+	if r.Replaces != nil {
+		u.Out("  replaces the signature of %s (%s)", r.Replaces.Key[:16], cmp.Or(r.Replaces.Owner, "unknown"))
+	}
 	for _, f := range r.Findings {
 		u.Finding(f)
 	}

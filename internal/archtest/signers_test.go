@@ -16,7 +16,8 @@ import (
 func signers() map[string]string {
 	return map[string]string{
 		"primary.signature":            "the caller of Prepare",
-		"primary.signFile":             "batch.flush",
+		"primary.Prepare":              "the caller",
+		"primary.signItem":             "batch.flush",
 		"primary.upgradeLegacy":        "batch.flush",
 		"internal/githook.sign":        "run.record",
 		"cmd/rye.writeManifest":        "recordManifest",
@@ -40,7 +41,7 @@ func signers() map[string]string {
 }
 
 // maker reports whether a function of a package makes a signature. The method
-// Prepare of primary.Verbs does so as well; signing checks it by name.
+// Prepare of primary.Verbs and its body do so as well; signing checks them by name.
 func maker(pkg, name string) bool {
 	switch pkg {
 	case "sign":
@@ -83,7 +84,7 @@ func signing(all []source) map[string]string {
 			ast.Inspect(d, func(n ast.Node) bool {
 				if sel, ok := n.(*ast.SelectorExpr); ok {
 					pkg, _ := sel.X.(*ast.Ident)
-					if sel.Sel.Name == "Prepare" || pkg != nil && maker(pkg.Name, sel.Sel.Name) {
+					if sel.Sel.Name == "Prepare" || sel.Sel.Name == "signedForm" || pkg != nil && maker(pkg.Name, sel.Sel.Name) {
 						out[s.pkg+"."+name] = fmt.Sprint(s.fset.Position(n.Pos()))
 					}
 				}

@@ -22,6 +22,7 @@ func hintTables() []map[situation]string {
 		codeHints(),
 		argumentHints(),
 		verbHints(),
+		signHints(),
 		bundleHints(),
 		serverHints(),
 		projectHints(),

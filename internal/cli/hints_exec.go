@@ -55,8 +55,8 @@ func execHints() map[situation]string {
 		{diag.LockMismatch, "locked"}:                 lockedHint,
 		{diag.Scope, "provider_bundle"}:               "permit the signer: rye trust add FILE --may sign,release,provider",
 		{diag.Scope, "provider_agent"}:                "read it, then sign it yourself: rye sign {item}",
-		{diag.Scope, "provider_sign"}:                 "read it, then sign it yourself: rye sign {item} (the signer's key document does not permit provider)",
-		{diag.Scope, "provider"}:                      "read it, then sign it yourself: rye sign {item}; or permit the signer: rye trust add FILE --may sign,provider",
+		{diag.Scope, "provider_sign"}:                 "read it, then sign it yourself: rye sign --take-over {item} (the signer's key document does not permit provider)",
+		{diag.Scope, "provider"}:                      "read it, then sign it yourself: rye sign --take-over {item}; or permit the signer: rye trust add FILE --may sign,provider",
 		{diag.ResourceExceeded, "max_bytes"}:          "raise max_bytes in the tool, or request less",
 	}
 }

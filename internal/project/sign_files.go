@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
@@ -30,7 +31,7 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		}
 	}
 	r := h.Verifier(&spaces)
-	verbs := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: h.Env.Now})
+	verbs := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), WasTool: h.wasTool, Now: h.Env.Now})
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile
@@ -79,6 +80,12 @@ func (h *Project) CreateSigned(ctx context.Context, root *space.Root, key sign.S
 		}
 	}
 	return reports, root.Create(rel, files[rel])
+}
+
+// wasTool reports whether the lock of the project has an entry for an item: only
+// tools have one.
+func (p *Project) wasTool(ref item.Ref) bool {
+	return p.Lock != nil && p.Lock.Lock != nil && p.Lock.Lock.Item(ref) != nil
 }
 
 // memory implements space.Files over contents by path.

@@ -58,17 +58,13 @@ func (w *Workspace) sign(ctx context.Context, req Request, args map[string]any) 
 	return out, out.err(ref)
 }
 
-// signOne signs one file. A file with a trusted signature is unchanged: the
-// agent's signature must not replace a person's.
-func (w *Workspace) signOne(ctx context.Context, f draft, signer sign.Signer) (primary.SignReport, error) {
-	if f.trusted {
-		return primary.SignReport{Ref: f.Ref.String(), Path: f.Root.Display(f.Rel), Status: primary.Unchanged}, nil
+// signOne signs one file as it was when the user was asked. A file with a trusted
+// signature is unchanged: the agent's signature must not replace a person's.
+func (w *Workspace) signOne(ctx context.Context, it *resolve.Item, signer sign.Signer) (primary.SignReport, error) {
+	if it.Usable() == nil {
+		return primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged}, nil
 	}
-	reports, err := w.Verbs.Sign(ctx, primary.SignCall{Targets: []string{f.Root.Path(f.Rel)}, Dir: w.Verbs.Dir(), Signer: signer})
-	if err != nil || len(reports) != 1 {
-		return primary.SignReport{}, err
-	}
-	return reports[0], nil
+	return w.Verbs.SignItem(ctx, it, primary.SignCall{Signer: signer})
 }
 
 func (s *signed) add(r primary.SignReport) {
@@ -93,27 +89,19 @@ func (s *signed) err(ref item.Ref) error {
 	return diag.FromFindings("signing "+ref.String(), fs)
 }
 
-// draft is a file that an agent asks to have signed.
-type draft struct {
-	resolve.Entry
-	digest  item.Digest
-	trusted bool
-}
-
 // drafts returns the files of one space that a ref, or a pattern of ids, names.
-func (w *Workspace) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]draft, error) {
+func (w *Workspace) drafts(ctx context.Context, ref item.Ref, in space.Name) ([]*resolve.Item, error) {
 	entries, err := w.entries(ctx, ref, in)
 	if err != nil {
 		return nil, err
 	}
-	var out []draft
+	var out []*resolve.Item
 	for _, e := range entries {
 		it, err := w.Verbs.Resolver().File(ctx, e.Root, e.Rel)
 		if err != nil {
 			return nil, err
 		}
-		e.Ref = it.Ref
-		out = append(out, draft{e, it.Digest, it.Usable() == nil})
+		out = append(out, it)
 	}
 	return out, nil
 }
@@ -139,7 +127,7 @@ func (w *Workspace) entries(ctx context.Context, ref item.Ref, in space.Name) ([
 }
 
 // checkScope refuses the call if the agent's key may not sign one of the files.
-func (w *Workspace) checkScope(fp sign.Fingerprint, files []draft) error {
+func (w *Workspace) checkScope(fp sign.Fingerprint, files []*resolve.Item) error {
 	var bad []string
 	for _, f := range files {
 		if w.May == nil || !w.May(fp, f.Ref) {
@@ -154,14 +142,14 @@ func (w *Workspace) checkScope(fp sign.Fingerprint, files []draft) error {
 }
 
 // confirm asks the user if the settings require it.
-func (w *Workspace) confirm(ctx context.Context, req Request, files []draft) error {
+func (w *Workspace) confirm(ctx context.Context, req Request, files []*resolve.Item) error {
 	if w.Settings.Sign != SignAsk {
 		return nil
 	}
 	var refs, shown []string
 	for _, f := range files {
 		refs = append(refs, f.Ref.String())
-		shown = append(shown, f.Ref.String()+" ("+f.digest.Hex()[:12]+")")
+		shown = append(shown, f.Ref.String()+" ("+f.Digest.Hex()[:12]+")")
 	}
 	what := strings.Join(shown, ", ")
 	if req.Ask == nil {
@@ -172,25 +160,5 @@ func (w *Workspace) confirm(ctx context.Context, req Request, files []draft) err
 	if err == nil && !yes {
 		err = diag.New(diag.ApprovalDenied, "signing %s: the user declined", what)
 	}
-	if err != nil {
-		return err
-	}
-	return w.checkUnchanged(ctx, files)
-}
-
-// checkUnchanged refuses files that changed while the user read the question:
-// the answer is for the digests in it.
-func (w *Workspace) checkUnchanged(ctx context.Context, files []draft) error {
-	for _, f := range files {
-		it, err := w.Verbs.Resolver().File(ctx, f.Root, f.Rel)
-		if err != nil {
-			return err
-		}
-		if it.Digest != f.digest {
-			return diag.New(diag.HashMismatch, "signing %s: the file changed before the user answered", f.Ref).
-				WithReason("changed_while_asking").
-				WithDetail("expected", f.digest.String()).WithDetail("found", it.Digest.String())
-		}
-	}
-	return nil
+	return err
 }

@@ -30,18 +30,20 @@ func suggestions() map[situation]string {
 		{"", "tool_suggestion"}:     "{suggestion}",
 
 		// Signing and copying.
-		{diag.PermissionDenied, "sign_disabled"}:    "ask the user to review and sign {refs}",
-		{diag.PermissionDenied, "drafts_only"}:      "keep what you write below drafts/, or ask the user to review and sign {refs}",
-		{diag.PermissionDenied, "agent_signed"}:     "only the agent's key has signed {path}: ask the user to review and sign it",
-		{diag.PermissionDenied, "system_read_only"}: "call load with destination project, then change the copy",
-		{diag.ApprovalRequired, "sign_ask"}:         "ask the user to review and sign {refs}",
-		{diag.PermissionDenied, "copy_steers"}:      "leave destination out to read it; ask the user for the copy, or write a tool of your own below drafts/",
-		{diag.ApprovalRequired, "copy_to_user"}:     "ask the user to copy {ref} into the user space",
-		{diag.HashMismatch, "changed_while_asking"}: "call sign again: the question names the digest of what is signed",
-		{diag.ItemNotFound, "sign_not_found"}:       "write the file below {directory} of the {space} space first",
-		{diag.ItemNotFound, "not_in_space"}:         "leave source out to load the item that execute would use",
-		{diag.AmbiguousItem, "copy_exists"}:         "edit the existing file",
-		{diag.AuthRequired, "no_agent_key"}:         "ask the user to make a key for agents",
+		{diag.PermissionDenied, "sign_disabled"}:     "ask the user to review and sign {refs}",
+		{diag.PermissionDenied, "drafts_only"}:       "keep what you write below drafts/, or ask the user to review and sign {refs}",
+		{diag.PermissionDenied, "agent_signed"}:      "only the agent's key has signed {path}: ask the user to review and sign it",
+		{diag.PermissionDenied, "system_read_only"}:  "call load with destination project, then change the copy",
+		{diag.ApprovalRequired, "sign_ask"}:          "ask the user to review and sign {refs}",
+		{diag.PermissionDenied, "copy_steers"}:       "leave destination out to read it; ask the user for the copy, or write a tool of your own below drafts/",
+		{diag.ApprovalRequired, "copy_to_user"}:      "ask the user to copy {ref} into the user space",
+		{diag.HashMismatch, "changed_while_signing"}: "call sign again: the question names the digest of what is signed",
+		{diag.ItemNotFound, "sign_not_found"}:        "write the file below {directory} of the {space} space first",
+		{diag.ItemNotFound, "not_in_space"}:          "leave source out to load the item that execute would use",
+		{diag.AmbiguousItem, "copy_exists"}:          "edit the existing file",
+		{diag.AuthRequired, "no_agent_key"}:          "ask the user to make a key for agents",
+
+		{diag.ApprovalRequired, "foreign_signature"}: "ask the user: only the user replaces the signature of another key",
 
 		// project_path.
 		{diag.PermissionDenied, "project_outside"}: "ask the user to start a server for that project",

@@ -247,6 +247,47 @@ func TestSurfaceSignModes(t *testing.T) {
 	}
 }
 
+// swapSigner changes a file before its first signature: between the answer of the
+// user and the moment at which the second file is signed.
+type swapSigner struct {
+	signing.Signer
+	swap func()
+}
+
+func (s *swapSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
+	if s.swap != nil {
+		s.swap()
+		s.swap = nil
+	}
+	return s.Signer.Sign(ctx, msg)
+}
+
+// TestSignsWhatWasShown: a file that changes after the user said yes is not signed as
+// it is now (security 12).
+func TestSignsWhatWasShown(t *testing.T) {
+	h := testkit.New(t)
+	h.Own(testkit.Key(7), "agent", agentScope)
+	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: ask\n")
+	const note, evil = "---\ntitle: K\nversion: 1.0.0\n---\n\nText.\n", "---\ntitle: K\nversion: 1.0.0\n---\n\nEvil.\n"
+	h.Write(h.Project, "knowledge/drafts/a.md", note)
+	file := h.Write(h.Project, "knowledge/drafts/b.md", note)
+	w := workspace(h, nil)
+	w.Signer = func(context.Context) (signing.Signer, error) {
+		return &swapSigner{testkit.Key(7), func() { h.Write(h.Project, "knowledge/drafts/b.md", evil) }}, nil
+	}
+	s := agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return w, nil }})
+	r := s.Call(t.Context(), agent.Request{
+		Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/*"}`),
+		Ask: func(context.Context, string) (bool, error) { return true, nil },
+	})
+	if !r.Failed || !strings.Contains(string(r.Text), string(diag.HashMismatch)) || !strings.Contains(string(r.Text), "call sign again") {
+		t.Errorf("the swapped file was not refused: %s", r.Text)
+	}
+	if b, _ := os.ReadFile(file); string(b) != evil {
+		t.Errorf("the swapped file was replaced: %s", b)
+	}
+}
+
 // TestSettingsWiden: a project narrows and never widens; its texts count.
 func TestSettingsWiden(t *testing.T) {
 	h := testkit.New(t)

@@ -1,0 +1,19 @@
+package cli
+
+import "github.com/ryeos/rye/diag"
+
+// signHints are the hints of rye sign.
+func signHints() map[situation]string {
+	const takeOver = "review the file; to replace the signature: rye sign --take-over {ref}"
+	return map[situation]string{
+		{diag.ApprovalRequired, "foreign_signature"}:     takeOver,
+		{diag.ApprovalRequired, "foreign_by_pattern"}:    takeOver,
+		{diag.ApprovalRequired, "draft_by_pattern"}:      "review the file, then rye sign {ref}",
+		{diag.ApprovalRequired, "unreadable_by_pattern"}: "review the file, then rye sign {ref}",
+		{diag.ApprovalRequired, "conflict_by_pattern"}:   "review the file, then rye sign {ref}",
+		{diag.ApprovalRequired, "legacy_by_pattern"}:     "rye sign --upgrade {ref}",
+		{diag.HashMismatch, "changed_while_signing"}:     "review the file as it is now, then run the command again",
+		{diag.ParsingError, "conflict_markers"}:          "finish the merge: choose the lines to keep, and remove the markers",
+		{diag.ValidationFailed, "was_tool"}:              "restore tool_type and executor_id; or, if it is not a tool now, move it to another id",
+	}
+}
