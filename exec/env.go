@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -29,7 +28,7 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 		k, v, _ := strings.Cut(kv, "=")
 		vars[k] = v
 	}
-	vars["PATH"] = safePath(vars["PATH"], e.p.Project)
+	vars["PATH"] = proc.OutsidePath(vars["PATH"], e.p.Project)
 	vars[selfVar] = e.p.Self
 	vars[projectVar] = e.p.Dir
 	for i, ec := range slices.Backward(p.envs) {
@@ -61,19 +60,6 @@ func exported(vars map[string]string) []string {
 	out := maps.Clone(vars)
 	delete(out, selfVar)
 	return proc.Environ(out)
-}
-
-// safePath drops the directories of a PATH that are relative or in the project: a
-// repository could put a program before the system's.
-func safePath(list, project string) string {
-	var keep []string
-	at := real(project)
-	for _, dir := range filepath.SplitList(list) {
-		if filepath.IsAbs(dir) && !insideOf(dir, project, at) {
-			keep = append(keep, dir)
-		}
-	}
-	return strings.Join(keep, string(os.PathListSeparator))
 }
 
 // inside reports whether an absolute path is in the project, as it is spelled or

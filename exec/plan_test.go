@@ -201,8 +201,8 @@ func TestSafePath(t *testing.T) {
 		{"/usr/bin:/bin", "/", "/usr/bin:/bin"},                    // a project without an outside
 		{"", proj, ""},
 	} {
-		if got := safePath(c.list, c.project); got != c.want {
-			t.Errorf("safePath(%q, %q) = %q, want %q", c.list, c.project, got, c.want)
+		if got := proc.OutsidePath(c.list, c.project); got != c.want {
+			t.Errorf("OutsidePath(%q, %q) = %q, want %q", c.list, c.project, got, c.want)
 		}
 	}
 }

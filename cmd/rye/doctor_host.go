@@ -17,6 +17,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/owner"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/userdirs"
 )
 
@@ -27,32 +28,34 @@ var doctorPrograms string
 const probeTime = 5 * time.Second
 
 // checkPrograms finds the programs that items and verbs may call.
-func checkPrograms(ctx context.Context, _ *cli.Call) []checkResult {
+func checkPrograms(ctx context.Context, c *cli.Call) []checkResult {
 	var rows [][]string
 	for line := range strings.Lines(doctorPrograms) {
 		if cols := strings.Split(strings.TrimSpace(line), "\t"); len(cols) == 3 {
 			rows = append(rows, cols)
 		}
 	}
+	env := proc.Own(c.Environ(), c.Base, c.Dir)
 	out := make([]checkResult, len(rows))
 	var wg sync.WaitGroup
 	for i, r := range rows {
-		wg.Go(func() { out[i] = probe(ctx, r[0], r[1], r[2]) })
+		wg.Go(func() { out[i] = probe(ctx, env, r[0], r[1], r[2]) })
 	}
 	wg.Wait()
 	return out
 }
 
-// probe runs one program with its version argument.
-func probe(ctx context.Context, name, arg, need string) checkResult {
-	path, err := exec.LookPath(name)
+// probe runs one program with its version argument. A program of the project is not
+// used: rye does not use it either.
+func probe(ctx context.Context, env []string, name, arg, need string) checkResult {
+	path, err := proc.LookPath(name, env)
 	if err != nil {
 		return checkResult{name, statusWarn, "not on PATH; needed for " + need, "install it, or add its directory to PATH"}
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, arg)
-	cmd.WaitDelay = time.Second
+	cmd.Env, cmd.WaitDelay = env, time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return checkResult{name, statusWarn, fmt.Sprintf("%s does not run: %v", path, err), "repair or reinstall it"}

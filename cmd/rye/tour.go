@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/proc"
 )
 
 func tourCommand() *cli.Command {
@@ -203,7 +204,7 @@ func (t *tour) team(ctx context.Context) error {
 // packages locks a bundle of a git repository and then moves the bundle's tag. It
 // is skipped if git is not installed.
 func (t *tour) packages(ctx context.Context) error {
-	git, err := exec.LookPath("git")
+	git, err := proc.LookPath("git", t.env())
 	if err != nil || runtime.GOOS == "windows" {
 		return nil
 	}
@@ -370,8 +371,9 @@ func (t *tour) env() []string {
 		"XDG_DATA_HOME=" + filepath.Join(home, ".local", "share"), "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
 		"XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "AppData=" + filepath.Join(home, "AppData"),
 		"LocalAppData=" + filepath.Join(home, "LocalAppData"), "NO_COLOR=1"}
+	caller := proc.Own(t.c.Environ(), t.c.Base, t.c.Dir) // which may be in a project with programs of its own
 	for _, key := range []string{"PATH", "TMPDIR", "TEMP", "TMP", "SystemRoot", "PATHEXT"} {
-		if v := t.c.Getenv(key); v != "" {
+		if v, _ := proc.Lookup(caller, key); v != "" {
 			env = append(env, key+"="+v)
 		}
 	}

@@ -12,6 +12,7 @@ func leavesHints() map[situation]string {
 		{diag.FileSystemError, "no_state_directory"}: "set HOME, or set XDG_STATE_HOME to a directory outside the project",
 
 		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository",
+		{diag.ExecutionFailed, "program_of_project"}:  "install {program} outside the project, or add its directory to PATH",
 		{diag.ExecutionFailed, "git_identity"}:        "set user.name and user.email with `git config --global`",
 		{diag.VersionNotFound, "no_revision"}:         "choose a commit that `git log --all --oneline` lists; in CI, fetch the whole history",
 		{diag.VersionNotFound, "no_commit"}:           "commit first",

@@ -37,13 +37,20 @@ type Git struct {
 	env  []string
 }
 
-// New finds git. It does not start it.
+// New finds git outside of the project and repository that it works on. It does not
+// start it. Programs that git starts are found in the same directories.
 func New(p Params) (*Git, error) {
 	if p.Cwd == "" {
 		p.Cwd = p.Dir
 	}
+	all := p.Environ
+	p.Environ = proc.Own(all, p.Dir, p.Cwd)
 	path, err := proc.LookPath("git", p.Environ)
 	if err != nil {
+		if inside, only := proc.LookPath("git", all); only == nil {
+			return nil, diag.New(diag.ExecutionFailed, "finding git: the only git in PATH is %s, which belongs to the project", inside).
+				WithReason("program_of_project").WithDetail("program", "git")
+		}
 		return nil, diag.New(diag.ExecutionFailed, "finding git: %w", err).WithReason("not_installed").WithDetail("program", "git")
 	}
 	g := &Git{path: path, dir: p.Dir, env: environ(p)}

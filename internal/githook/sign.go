@@ -101,6 +101,7 @@ type session struct {
 	Params
 	signer func() (sign.Signer, error) // calls Params.Signer once, when it is needed
 	others func() (map[string]string, error)
+	cancel context.CancelFunc
 	report *Report
 	runs   []*run // projects with candidates
 }
@@ -120,6 +121,7 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	if len(s.runs) == 0 || diag.Failed(s.report.Findings) {
 		return s.report, nil
 	}
+	go func() { _, _ = s.others() }() // takes as long as opening a project
 	todo := 0
 	for _, r := range s.runs {
 		if err := r.prepare(ctx, r.rels); err != nil {
@@ -148,6 +150,7 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 
 func newSession(ctx context.Context, p Params) *session {
 	s := &session{Params: p, report: &Report{Files: []primary.SignReport{}}}
+	ctx, s.cancel = context.WithCancel(ctx)
 	s.signer = sync.OnceValues(func() (sign.Signer, error) {
 		signer, err := p.Signer(ctx)
 		return &serialSigner{Signer: signer}, err
@@ -177,6 +180,7 @@ func (s *session) open(ctx context.Context) error {
 }
 
 func (s *session) close() {
+	s.cancel()
 	for _, r := range s.runs {
 		_ = r.files.Close()
 	}

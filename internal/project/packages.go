@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
@@ -136,7 +137,7 @@ func (e *Env) SourceCache() (*source.Cache, error) {
 // sources is the table of where bundles come from.
 func (e *Env) sources(x *Packages, offline bool) (source.Source, error) {
 	remoteGit, err := git.New(git.Params{
-		Cache: x.cache, Environ: e.Environ(), Transport: e.Getenv("RYE_GIT"), Offline: offline,
+		Cache: x.cache, Environ: proc.Own(e.Environ(), e.Base, e.Cwd, x.Base), Transport: e.Getenv("RYE_GIT"), Offline: offline,
 		Interactive: e.Person.Asks,
 	})
 	if err != nil {

@@ -1,0 +1,92 @@
+package proc
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Own returns the environment for the programs that rye starts for itself, such as
+// git: no directory of its PATH is relative, or in a project or repository that
+// contains one of dirs. npm run and direnv put directories of the project first, so
+// its author would choose the program. Directories below the home stay if the home is
+// a repository itself, or in one: they are the user's own.
+func Own(env []string, dirs ...string) []string {
+	list, ok := Lookup(env, "PATH")
+	if !ok {
+		return env
+	}
+	home, _ := Lookup(env, "HOME")
+	var roots, around []string // around the home, or not
+	for _, dir := range dirs {
+		for _, root := range rootsAbove(dir) {
+			if home != "" && inside(home, root) {
+				around = append(around, root)
+			} else {
+				roots = append(roots, root)
+			}
+		}
+	}
+	keep := func(dir string) bool {
+		return outside(dir, roots) && (outside(dir, around) || inside(dir, home))
+	}
+	return Merge(env, []string{"PATH=" + filter(list, keep)})
+}
+
+// OutsidePath returns a PATH without the directories that are relative or in root, as
+// they are spelled or with all links followed. A root of the file system contains no
+// directory in this sense: it would contain every program.
+func OutsidePath(list, root string) string {
+	return filter(list, func(dir string) bool { return outside(dir, []string{root}) })
+}
+
+// filter returns the absolute directories of a PATH that keep accepts.
+func filter(list string, keep func(dir string) bool) string {
+	return strings.Join(slices.DeleteFunc(filepath.SplitList(list), func(dir string) bool {
+		return !filepath.IsAbs(dir) || !keep(dir)
+	}), string(os.PathListSeparator))
+}
+
+func outside(dir string, roots []string) bool {
+	return !slices.ContainsFunc(roots, func(root string) bool {
+		return root != "" && filepath.Dir(root) != root && inside(dir, root)
+	})
+}
+
+// inside reports whether a directory is root or below it, as it is spelled or with
+// all links followed.
+func inside(dir, root string) bool {
+	return contains(root, dir) || contains(withoutLinks(root), withoutLinks(dir))
+}
+
+// rootsAbove returns the directories from dir upwards that are the root of a project
+// or a repository, up to the first repository.
+func rootsAbove(dir string) (roots []string) {
+	for dir = filepath.Clean(dir); filepath.IsAbs(dir); dir = filepath.Dir(dir) {
+		for _, mark := range []string{".ai", "rye.yaml", ".git"} {
+			if _, err := os.Lstat(filepath.Join(dir, mark)); err == nil {
+				roots = append(roots, dir)
+				if mark == ".git" {
+					return roots
+				}
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return roots
+}
+
+func withoutLinks(path string) string {
+	if r, err := filepath.EvalSymlinks(path); err == nil {
+		return r
+	}
+	return path
+}
+
+func contains(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
