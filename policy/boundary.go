@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -46,6 +47,17 @@ func (b Boundary) CheckWrite(rel, given string) error {
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write %s: %s", given, what, row.Why).WithReason("protected_path")
 	}
 	return nil
+}
+
+// CheckCreate returns an error if tools do not create a directory, whose path is
+// relative to the project. A second .ai would be a project without the lock and the
+// settings of this one, and a name that only some file systems take for .ai would
+// contain items that no other check reads.
+func (b Boundary) CheckCreate(dir, given string) error {
+	if dir == ".ai" || !SameName(path.Base(dir), ".ai") {
+		return nil
+	}
+	return diag.New(diag.PolicyDenied, "writing %q: tools do not create the directory %s, which would be another project", given, dir).WithReason("protected_path")
 }
 
 // CheckRead returns an error if tools do not read a path relative to the project.

@@ -118,6 +118,11 @@ func TestPrivate(t *testing.T) {
 			t.Errorf("%s in %s: %v, %v", c.rel, c.project, r, w)
 		}
 	}
+	for dir, want := range map[string]bool{".ai": true, "a/b": true, "a/.airc": true, ".ai/tools": true, "a/.ai": false, ".AI": false, ".a\u200ci": false, "a/.Ai.": false} {
+		if err := (Boundary{}).CheckCreate(dir, dir); (err == nil) != want {
+			t.Errorf("creating %s: %v", dir, err)
+		}
+	}
 	if err := (Boundary{}).CheckProject(); diag.CodeOf(err) != diag.ItemNotFound {
 		t.Errorf("without a project: %v", err)
 	}

@@ -11,11 +11,14 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/ryeos/rye/internal/applet"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/stdlib"
 )
 
@@ -43,11 +46,15 @@ func runMain(ctx context.Context, w *cli.World) int {
 }
 
 // runApplet runs an applet. SIGPIPE is caught: if it ended the applet when the
-// caller exits, the processes that the applet started would remain.
+// caller exits, the processes that the applet started would remain. Those do not
+// get the boundary, which names the user's directories.
 func runApplet(ctx context.Context, w *cli.World) int {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	environ := func() []string {
+		return slices.DeleteFunc(w.Environ(), func(kv string) bool { return strings.HasPrefix(kv, policy.BoundaryVar+"=") })
+	}
 	return applet.Run(ctx, w.Args[1], applet.Params{
-		Stdin: w.Stdin, Stdout: w.Stdout, Stderr: w.Stderr, Getenv: w.Getenv, Environ: w.Environ, Now: w.Now,
+		Stdin: w.Stdin, Stdout: w.Stdout, Stderr: w.Stderr, Getenv: w.Getenv, Environ: environ, Now: w.Now,
 	})
 }
 

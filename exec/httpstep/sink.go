@@ -209,7 +209,7 @@ func (x *exchange) openFile(c sinkConfig) (*fileSink, error) {
 		return nil, diag.New(diag.FileSystemError, "opening the project: %w", err)
 	}
 	defer root.Close()
-	if err := makeParents(root, rel); err != nil {
+	if err := x.makeParents(root, rel); err != nil {
 		return nil, err
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
@@ -225,7 +225,7 @@ func (x *exchange) openFile(c sinkConfig) (*fileSink, error) {
 
 // makeParents creates the parent directories of rel. A link or a special file
 // on the path is an error.
-func makeParents(root *os.Root, rel string) error {
+func (x *exchange) makeParents(root *os.Root, rel string) error {
 	at := ""
 	parts := strings.Split(rel, "/")
 	for i, part := range parts {
@@ -235,6 +235,9 @@ func makeParents(root *os.Root, rel string) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && last:
 		case errors.Is(err, fs.ErrNotExist):
+			if err := x.call.Boundary.CheckCreate(at, rel); err != nil {
+				return err
+			}
 			if err := root.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 				return diag.New(diag.FileSystemError, "making directory %q: %w", at, err)
 			}

@@ -30,7 +30,14 @@ type Entry struct {
 }
 
 // CheckWrite returns an error if tools do not write the entry.
-func (e *Entry) CheckWrite() error { return e.within.CheckWrite(e.Rel, e.Given) }
+func (e *Entry) CheckWrite() error {
+	for dir, n := path.Dir(e.Rel), len(e.missing); n > 0; dir, n = path.Dir(dir), n-1 {
+		if err := e.within.CheckCreate(dir, e.Given); err != nil {
+			return err
+		}
+	}
+	return e.within.CheckWrite(e.Rel, e.Given)
+}
 
 // CheckRead returns an error if tools do not read what has the path rel below the
 // entry. The path must have no links.

@@ -155,12 +155,14 @@ func TestGuarded(t *testing.T) {
 	if err := os.Symlink(".ai/config", filepath.Join(dir, "link")); err != nil && runtime.GOOS != "windows" {
 		t.Fatal(err)
 	}
+	wiretest.Put(t, dir, "member/.ai/tools/x.sh", "x\n")
 	paths := []string{
 		".ai/config/web.yaml", ".ai/config/new.yaml", ".ai/config", ".ai/trust/x.toml", ".ai/trusted_keys/x.pem", ".ai/keys/x",
 		".ai/bundles/b/f", ".ai/cache/f", ".AI/config/x", ".ai/Config/x", ".ai./trust./x", ".ai/trust::$DATA", "ai~1/config/x",
 		".ai/truste~1/x", ".a\u200ci/trust/x", "sub/.ai/trust/x", ".ai/tools/../config/x", "rye.lock", "Rye.Lock", "rye.sum", "sub/rye.lock",
 		"rye.yaml", "sub/RYE.YAML", ".rye-tmp-1", ".ai", ".ai/x", ".ai/tools/rye/primary/execute.yaml", ".ai/tools/Rye/core/extractors/tool/x.yaml",
 		".envrc", ".husky/pre-commit", "sub/.vscode/tasks.json", ".mcp.json", "lefthook.yml", ".claude/settings.json",
+		".AI/tools/x.sh", "sub/.ai/tools/x.sh", "sub/.ai/tools/drafts/x.sh",
 		dir + "/.ai/trust/x",
 	}
 	if runtime.GOOS != "windows" {
@@ -178,7 +180,7 @@ func TestGuarded(t *testing.T) {
 	secrets(t, dir)
 	for _, path := range []string{
 		".ai/tools/t.sh", ".ai/tools/config/t.sh", ".ai/directives/trust.md", ".ai/knowledge/cache/x.md", "config/x", "trust", "x.ai/config", "rye.yaml.md", "rye.lock.md",
-		".vscode/extensions.json", ".ai/directives/rye/core/create_tool.md",
+		"member/.ai/tools/drafts/y.sh", "member/.ai/knowledge/y.md", ".vscode/extensions.json", ".ai/directives/rye/core/create_tool.md",
 	} {
 		ok(t, dir, "write", obj{"file_path": path, "content": "x"})
 	}
