@@ -18,7 +18,7 @@ func leavesHints() map[situation]string {
 		{diag.VersionNotFound, "no_commit"}:           "commit first",
 		{diag.Network, "git_remote"}:                  "git ls-remote {remote}",
 		{diag.LimitExceeded, "remote"}:                "ask the owner of the repository for a smaller one",
-		{diag.PathEscape, "git_tree"}:                 "make the commit again with git, which does not write such trees; `git fsck` shows them",
+		{diag.PathEscape, "git_tree"}:                 "remove or rename the entry and commit again; `git fsck` shows trees that git itself does not write",
 		{diag.ExecutionFailed, "tag_unsigned"}:        "check user.signingKey and gpg.format with `git config --list`",
 
 		{diag.Usage, "husky"}:                     "rye hook install --print husky",
