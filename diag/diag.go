@@ -45,7 +45,7 @@ func (f Finding) WithReason(reason string, facts ...any) Finding {
 		if f.Facts == nil {
 			f.Facts = map[string]any{}
 		}
-		f.Facts[facts[i].(string)] = facts[i+1]
+		f.Facts[facts[i].(string)] = redacted(facts[i+1])
 	}
 	return f
 }
@@ -59,7 +59,7 @@ func (f Finding) Equal(g Finding) bool {
 
 // Errorf returns an error finding without a path.
 func Errorf(code Code, line, col int, format string, args ...any) Finding {
-	return Finding{Severity: SeverityError, Code: code, Line: line, Column: col, Message: fmt.Sprintf(format, args...)}
+	return Finding{Severity: SeverityError, Code: code, Line: line, Column: col, Message: Redact(fmt.Sprintf(format, args...))}
 }
 
 // Warnf returns a warning without a path.
@@ -133,7 +133,7 @@ type Error struct {
 // New returns an Error with a code and message; %w in format wraps.
 func New(code Code, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
-	return &Error{Code: code, Message: err.Error(), Err: errors.Unwrap(err)}
+	return &Error{Code: code, Message: Redact(err.Error()), Err: errors.Unwrap(err)}
 }
 
 // WithReason names the case of the code, for the hint, and returns the error.
@@ -147,7 +147,7 @@ func (e *Error) WithDetail(key string, value any) *Error {
 	if e.Details == nil {
 		e.Details = map[string]any{}
 	}
-	e.Details[key] = value
+	e.Details[key] = redacted(value)
 	return e
 }
 
@@ -207,7 +207,7 @@ func findingsIn(err error) []Finding {
 	return append([]Finding{f}, e.Findings...)
 }
 
-func (e *Error) Error() string { return e.Message }
+func (e *Error) Error() string { return Redact(e.Message) }
 func (e *Error) Unwrap() error { return e.Err }
 
 // CodeOf returns the code of the first *Error in err's chain, or "".

@@ -103,6 +103,8 @@ func parseHost(s string) (ID, string) {
 	switch _, last, noMajor := cutMajor("/"+bare, 0); {
 	case bare != p && (last != "" || noMajor != ""): // also v1, which is not a valid suffix
 		return ID{}, "the name of a repository cannot be a major version"
+	case strings.Contains(host, "@"):
+		return ID{}, "an id contains no credentials: use git's credential helper"
 	case !strings.Contains(host, "."):
 		return ID{}, strconv.Quote(host) + " is not a host: write registry:" + s + " for a name in the registry"
 	case p == "":

@@ -102,7 +102,7 @@ func (u *UI) Warn(format string, args ...any) {
 // PrintErr prints a line to stderr, after everything printed to stdout so far.
 func (u *UI) PrintErr(format string, args ...any) {
 	u.Stdout.Flush() // keeps the order when both streams are one terminal
-	fmt.Fprintf(u.Stderr, format+"\n", visible(args)...)
+	fmt.Fprint(u.Stderr, diag.Redact(fmt.Sprintf(format+"\n", visible(args)...)))
 }
 
 // Metadata states which command made the document. Commands embed it to add
