@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -249,3 +250,14 @@ func Worst(fs []Finding) Code {
 
 // Position is a position in a text. Line and Column count from 1, Column in bytes.
 type Position struct{ Line, Column int }
+
+// Doing returns err with a prefix that names the operation. Code, reason and details
+// of a typed error are kept; another error is FILE_SYSTEM_ERROR.
+func Doing(doing string, err error) *Error {
+	out := New(FileSystemError, "%s: %w", doing, err)
+	var e *Error
+	if errors.As(err, &e) {
+		out.Code, out.Reason, out.Details, out.Retryable = e.Code, e.Reason, maps.Clone(e.Details), e.Retryable
+	}
+	return out
+}

@@ -1,8 +1,9 @@
-// Package openat reads files below a trusted directory under the open rules: no
-// link at any component, regular files with one hard link, bounded size, opened
-// once. It is step 1 of the verification order.
+// Package openat opens files below a trusted directory under the open rules: no
+// link at any component, regular files only. Dir reads, with bounded size and one
+// hard link, which is step 1 of the verification order; Folder writes.
 //
-// It does not check encoding, signatures or ids, and does not write.
+// It does not check encoding, signatures or ids. Whole files are written by
+// package atomicfile, which uses Folder.
 package openat
 
 import (
