@@ -3,11 +3,9 @@ package packages
 import (
 	"bytes"
 	"context"
-	"os"
 	"slices"
 	"strings"
 
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -212,7 +210,7 @@ func (w *writer) write(name string, old, text []byte) {
 	if w.err != nil || bytes.Equal(old, text) || text == nil {
 		return
 	}
-	if err := atomicfile.Write(w.e.file(name), text, 0); err != nil {
+	if err := w.e.files().Write(name, text, 0); err != nil {
 		w.err = unwritable(err)
 		return
 	}
@@ -234,9 +232,9 @@ func (w *writer) restore() {
 		switch {
 		case x.name == lock.SumFile:
 		case x.old == nil:
-			_ = os.Remove(w.e.file(x.name))
+			_ = w.e.files().Remove(x.name)
 		default:
-			_ = atomicfile.Write(w.e.file(x.name), x.old, 0)
+			_ = w.e.files().Write(x.name, x.old, 0)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/lock"
 )
 
@@ -55,15 +56,16 @@ func TestRestore(t *testing.T) {
 // hold removes the staging directories of killed processes and nothing else.
 func TestSweep(t *testing.T) {
 	e := New(Params{Base: t.TempDir()})
-	work := e.workDir()
-	write(t, filepath.Join(work, stagePrefix+"X", "b0", "f"), "half")
+	work := filepath.Join(e.p.Base, ".ai", "cache", "tmp")
+	left := atomicfile.Prefix + strings.Repeat("A", 26)
+	write(t, filepath.Join(work, left, "0", "f"), "half")
 	write(t, filepath.Join(work, "other", "f"), "whole")
 	release, err := e.hold(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
-	if exists(filepath.Join(work, stagePrefix+"X")) || !exists(filepath.Join(work, "other", "f")) {
+	if exists(filepath.Join(work, left)) || !exists(filepath.Join(work, "other", "f")) {
 		t.Error("hold removed the wrong directory")
 	}
 }

@@ -1,11 +1,12 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,9 +17,8 @@ import (
 	"github.com/ryeos/rye/internal/stagedir"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/resolve/space"
 )
-
-const stagePrefix = "bundles-"
 
 // installs reports whether a locked bundle is installed. Directories of this
 // machine are used in place: their entries have no sum.
@@ -35,6 +35,12 @@ func (e *Engine) installDir(b lock.Bundle) (string, error) {
 		return "", err
 	}
 	return filepath.Join(e.bundles(), filepath.FromSlash(dir)), nil
+}
+
+// inSpace returns the path of a directory of installed bundles below the base for
+// writing, space.
+func (e *Engine) inSpace(dir string) string {
+	return path.Join(space.BundlesFolder, filepath.ToSlash(strings.TrimPrefix(dir, e.bundles()+string(filepath.Separator))))
 }
 
 // checkInstalled returns nil if the install directory has exactly the locked
@@ -135,7 +141,7 @@ func modeOf(rel string, m fs.FileMode, b lock.Bundle) lock.Mode {
 
 // newStage creates a staging directory. The caller holds the lock of the space.
 func (e *Engine) newStage() (*stagedir.Stage, error) {
-	st, err := stagedir.New(e.workDir(), stagePrefix)
+	st, err := stagedir.New(e.space())
 	if err != nil {
 		return nil, unwritable(err)
 	}
@@ -144,7 +150,10 @@ func (e *Engine) newStage() (*stagedir.Stage, error) {
 
 // unwritable is the error for a failed write; the caller undoes the others.
 func unwritable(err error) error {
-	return diag.New(diag.FileSystemError, "changing the bundles: %w; nothing changed", err).WithReason("disk")
+	out := diag.Doing("changing the bundles", err)
+	out.Message += "; nothing changed"
+	out.Reason = cmp.Or(out.Reason, "disk")
+	return out
 }
 
 // stage writes bundles into a staging directory, from the snapshots that open
@@ -161,7 +170,7 @@ func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(loc
 			st.Close()
 			return nil, err
 		}
-		staged[i] = st.Replace(final)
+		staged[i] = st.Replace(e.inSpace(final))
 	}
 	errs := each(ctx, len(bundles), func(i int) error {
 		snap, err := open(bundles[i])
@@ -169,7 +178,7 @@ func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(loc
 			return err
 		}
 		defer snap.Release()
-		return e.writeBundle(ctx, bundles[i], snap, staged[i])
+		return e.writeBundle(ctx, bundles[i], snap, st, staged[i])
 	})
 	if err := joinErrors("installing bundles", errs); err != nil {
 		st.Close()
@@ -178,45 +187,25 @@ func (e *Engine) stage(ctx context.Context, bundles []lock.Bundle, open func(loc
 	return st, nil
 }
 
-// writeBundle writes the files of one bundle below dir. The snapshot verifies
-// each file as it is read; its sum covers all of them.
-func (e *Engine) writeBundle(ctx context.Context, b lock.Bundle, snap *source.Snapshot, dir string) error {
+// writeBundle writes the files of one bundle into a staged directory, read-only.
+// The snapshot verifies each file as it is read; its sum covers all of them. It
+// does not fsync: after a power loss the lock check finds missing files, and rye
+// sync installs them again.
+func (e *Engine) writeBundle(ctx context.Context, b lock.Bundle, snap *source.Snapshot, st *stagedir.Stage, staged string) error {
 	e.report(Installing, b.Module())
 	if snap.Sum != b.Sum {
 		return diag.New(diag.Internal, "installing %s: its files have the sum %s, not %s", b.Module(), snap.Sum, b.Sum)
 	}
-	created := map[string]bool{}
 	return snap.Each(ctx, func(f source.File, text []byte) error {
-		p := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if parent := filepath.Dir(p); !created[parent] {
-			if err := os.MkdirAll(parent, 0o755); err != nil {
-				return unwritable(err)
-			}
-			created[parent] = true
+		mode := fs.FileMode(0o444)
+		if f.Executable {
+			mode = 0o555
 		}
-		return writeReadOnly(p, text, f.Executable)
+		if err := st.WriteFile(staged, f.Path, text, mode); err != nil {
+			return unwritable(err)
+		}
+		return nil
 	})
-}
-
-// writeReadOnly creates a read-only file. It does not fsync: after a power loss
-// the lock check finds missing files, and rye sync installs them again.
-func writeReadOnly(p string, text []byte, executable bool) error {
-	f, err := os.OpenFile(p, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return unwritable(err)
-	}
-	_, err = f.Write(text)
-	mode := fs.FileMode(0o444)
-	if executable {
-		mode = 0o555
-	}
-	if err == nil {
-		err = f.Chmod(mode)
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return unwritable(err)
-	}
-	return nil
 }
 
 // outdated returns the locked bundles whose installed files are missing or
@@ -305,10 +294,10 @@ func (e *Engine) removeInstalled(dirs []string) error {
 	}
 	defer st.Close()
 	for _, dir := range dirs {
-		st.Remove(dir)
+		st.Remove(e.inSpace(dir))
 	}
 	if err := st.Commit(); err != nil {
-		return diag.New(diag.FileSystemError, "removing bundles: %w", err)
+		return diag.Doing("removing bundles", err)
 	}
 	for _, dir := range dirs {
 		e.pruneEmpty(filepath.Dir(dir))
@@ -320,7 +309,7 @@ func (e *Engine) removeInstalled(dirs []string) error {
 // bundles, while they are empty.
 func (e *Engine) pruneEmpty(dir string) {
 	for root := e.bundles(); dir != root && strings.HasPrefix(dir, root); dir = filepath.Dir(dir) {
-		if os.Remove(dir) != nil {
+		if e.space().Remove(e.inSpace(dir)) != nil {
 			return
 		}
 	}
@@ -342,7 +331,7 @@ func (e *Engine) removeEmpty() {
 	})
 	for _, dir := range slices.Backward(dirs) {
 		if dir != e.bundles() {
-			_ = os.Remove(dir) // fails unless it is empty
+			_ = e.space().Remove(e.inSpace(dir)) // fails unless it is empty
 		}
 	}
 }

@@ -17,8 +17,10 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"path"
 	"path/filepath"
 	"time"
 
@@ -118,8 +120,17 @@ func (e *Engine) report(stage Stage, m lock.Module) {
 // bundles returns the directory of install directories.
 func (e *Engine) bundles() string { return filepath.Join(e.p.Base, space.Dir, space.BundlesFolder) }
 
-// workDir returns the directory of staged files.
-func (e *Engine) workDir() string { return filepath.Join(e.p.Base, space.Dir, cacheDir) }
+// space returns the base for writing below .ai. The .ai of a project must not be a
+// link; that of the user, which has the project files in it, may be one.
+func (e *Engine) space() atomicfile.Base {
+	if dir := filepath.Join(e.p.Base, space.Dir); e.p.Files == dir {
+		return atomicfile.Space(dir)
+	}
+	return atomicfile.Project(e.p.Base).Below(space.Dir)
+}
+
+// files returns the base for writing rye.yaml, rye.lock and rye.sum.
+func (e *Engine) files() atomicfile.Base { return e.space().At(e.p.Files) }
 
 func (e *Engine) file(name string) string { return filepath.Join(e.p.Files, name) }
 
@@ -127,11 +138,11 @@ func (e *Engine) file(name string) string { return filepath.Join(e.p.Files, name
 // left there.
 func (e *Engine) hold(ctx context.Context) (release func(), err error) {
 	e.report(Waiting, lock.Module{})
-	if release, err = Hold(ctx, e.p.Base); err != nil {
+	if release, err = hold(ctx, e.space(), e.p.Base); err != nil {
 		return nil, err
 	}
-	stagedir.Sweep(e.workDir(), stagePrefix)
-	atomicfile.Sweep(e.p.Files, e.p.Now().Add(-time.Minute))
+	stagedir.SweepOld(e.space(), cacheDir, "bundles-")
+	e.files().SweepIn(".") // of earlier versions
 	e.removeEmpty()
 	return release, nil
 }
@@ -157,8 +168,12 @@ const holdWait = 2 * time.Minute
 // Hold waits until no other process changes the bundles of a space or the lock
 // of its project. Base is the directory that contains .ai.
 func Hold(ctx context.Context, base string) (release func(), err error) {
-	dir := filepath.Join(base, space.Dir, cacheDir)
-	l, err := filelock.AcquireWithin(ctx, filepath.Join(dir, lockName), holdWait)
+	return hold(ctx, atomicfile.Project(base).Below(space.Dir), base)
+}
+
+func hold(ctx context.Context, at atomicfile.Base, base string) (release func(), err error) {
+	at.Sweep()
+	l, err := at.LockWithin(ctx, path.Join(cacheDir, lockName), holdWait)
 	var held *filelock.Held
 	switch {
 	case err == nil:
@@ -168,12 +183,10 @@ func Hold(ctx context.Context, base string) (release func(), err error) {
 		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w, and was not released within %s; nothing changed", err, holdWait).
 			WithReason("lock_held").WithDetail("holder", held.Holder())
 	default:
-		return nil, diag.New(diag.FileSystemError, "locking the bundles of %s: %w; nothing changed", base, err).WithReason("disk")
-	}
-	// git must not see the directory, whatever the project's .gitignore has. A
-	// directory that cannot be written is reported by the next write, not here.
-	if file := filepath.Join(dir, ".gitignore"); !exists(file) {
-		_ = atomicfile.Replace(file, []byte("*\n"), 0o644)
+		out := diag.Doing("locking the bundles of "+base, err)
+		out.Message += "; nothing changed"
+		out.Reason = cmp.Or(out.Reason, "disk")
+		return nil, out
 	}
 	return func() { _ = l.Release() }, nil
 }

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -43,7 +43,8 @@ func (e *Engine) sights(ctx context.Context, keys []string) (firstSeen, error) {
 		}
 		return all, nil
 	}
-	l, err := filelock.Acquire(ctx, e.p.Seen+".lock")
+	dir := atomicfile.Private(filepath.Dir(e.p.Seen))
+	l, err := dir.Lock(ctx, filepath.Base(e.p.Seen)+".lock")
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "recording when versions were first seen: %w", err)
 	}
@@ -66,7 +67,7 @@ func (e *Engine) sights(ctx context.Context, keys []string) (firstSeen, error) {
 	}
 	b, err := json.MarshalIndent(all, "", "\t")
 	if err == nil {
-		err = atomicfile.Write(e.p.Seen, append(b, '\n'), 0o600)
+		err = dir.Write(filepath.Base(e.p.Seen), append(b, '\n'), 0o600)
 	}
 	return all, err
 }

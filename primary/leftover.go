@@ -1,20 +1,18 @@
 package primary
 
 import (
+	"path"
 	"path/filepath"
-
-	"github.com/ryeos/rye/internal/atomicfile"
 )
 
-// sweep removes temporary files that killed processes left in the directories of
-// the targets.
+// sweep removes temporary files that killed processes of earlier versions left in the
+// directories of the targets.
 func (v *Verbs) sweep(files []signTarget) {
-	before := v.p.Now().Add(-atomicfile.Abandoned)
 	seen := map[string]bool{}
 	for _, f := range files {
-		if dir := filepath.Dir(f.root.Path(f.rel)); !seen[dir] {
+		if dir := filepath.Dir(f.root.Path(f.rel)); f.root.OnDisk() && !f.root.ReadOnly() && !seen[dir] {
 			seen[dir] = true
-			atomicfile.Sweep(dir, before)
+			f.root.WriteBase().SweepIn(path.Dir(f.rel))
 		}
 	}
 }

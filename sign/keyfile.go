@@ -15,6 +15,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 )
 
 // maxKeyFile is the maximum size of a key file in bytes. It is far above any real
@@ -45,8 +46,8 @@ func NewKeyFile(path string, priv ed25519.PrivateKey, passphrase []byte) ([]byte
 		return nil, err
 	}
 	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, diag.New(diag.FileSystemError, "writing key %s: %w", path, err)
+	if err := atomicfile.Private(dir).MkdirAll("."); err != nil {
+		return nil, diag.Doing("writing key "+path, err)
 	}
 	if err := checkKeyDir(dir); err != nil {
 		return nil, err

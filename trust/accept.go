@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -173,8 +174,13 @@ func (p Params) acceptedFile() string {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(p.projectPath() + "\x00" + p.Identity))
-	return filepath.Join(p.StateDir, "accepted", hex.EncodeToString(sum[:])+".json")
+	return filepath.Join(p.StateDir, acceptedDir, hex.EncodeToString(sum[:])+".json")
 }
+
+const acceptedDir = "accepted" // below StateDir
+
+// acceptedRel is acceptedFile below StateDir.
+func (p Params) acceptedRel() string { return path.Join(acceptedDir, filepath.Base(p.acceptedFile())) }
 
 // acceptance is the file about an accepted set in the user's state directory.
 type acceptance struct {
@@ -275,10 +281,7 @@ func Accept(p Params, set ProjectSet) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return "", diag.New(diag.FileSystemError, "%s: %w", doing, err)
-	}
-	return file, atomicfile.Write(file, append(b, '\n'), 0o600)
+	return file, atomicfile.Private(p.StateDir).Write(p.acceptedRel(), append(b, '\n'), 0o600)
 }
 
 // Forget removes the acceptance of a project and reports whether there was one.
@@ -287,7 +290,7 @@ func Forget(p Params) (bool, error) {
 	if file == "" {
 		return false, nil
 	}
-	err := os.Remove(file)
+	err := atomicfile.Private(p.StateDir).Remove(p.acceptedRel())
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
@@ -64,11 +65,9 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 	if err := checkReplaced(dir, name, d); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", diag.New(diag.FileSystemError, "adding a trust document: %w", err)
-	}
-	path := filepath.Join(dir, filepath.Base(name))
-	return path, atomicfile.Write(path, b, 0o644)
+	base := atomicfile.Project(filepath.Dir(filepath.Dir(dir)))
+	rel := path.Join(filepath.Base(filepath.Dir(dir)), filepath.Base(dir), filepath.Base(name))
+	return base.Path(rel), base.Write(rel, b, 0o644)
 }
 
 // checkReplaced refuses to replace a revocation by a weaker one, or a rotation by
@@ -123,11 +122,9 @@ func write(dir, name string, b []byte) (string, error) {
 		return "", diag.New(diag.FileSystemError, "adding a trust document: no directory for trust documents is known").
 			WithReason("no_config_directory")
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", diag.New(diag.FileSystemError, "adding a trust document: %w", err)
-	}
-	path := filepath.Join(dir, filepath.Base(name))
-	return path, atomicfile.Write(path, b, 0o600)
+	base := atomicfile.Private(dir)
+	rel := filepath.Base(name)
+	return base.Path(rel), base.Write(rel, b, 0o600)
 }
 
 // RemoveKey removes the grant and the key document of one key from the user's
@@ -136,15 +133,15 @@ func write(dir, name string, b []byte) (string, error) {
 func RemoveKey(dir string, key sign.Fingerprint) ([]string, error) {
 	var removed []string
 	for _, kind := range []string{doc.KindGrant, doc.KindKey} {
-		path := filepath.Join(dir, doc.FileName(kind, key))
-		err := os.Remove(path)
+		name := doc.FileName(kind, key)
+		err := atomicfile.Private(dir).Remove(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return removed, diag.New(diag.FileSystemError, "removing key %s: %w", key.Short(), err)
 		}
-		removed = append(removed, path)
+		removed = append(removed, filepath.Join(dir, name))
 	}
 	if len(removed) == 0 {
 		return nil, diag.New(diag.KeyUnknown, "removing key %s: it is not in your trust directory", key.Short()).

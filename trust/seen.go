@@ -3,7 +3,7 @@ package trust
 import (
 	"errors"
 	"io/fs"
-	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -113,12 +113,10 @@ func Remember(p Params, s *Store) error {
 	if dir == "" || len(s.unseen) == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return diag.New(diag.FileSystemError, "remembering revocations: %w", err)
-	}
+	base := atomicfile.Private(p.StateDir)
 	var all []error
 	for _, f := range s.unseen {
-		err := atomicfile.CreateExclusive(filepath.Join(dir, f.Name), f.Data, 0o600)
+		err := base.Create(path.Join(filepath.Base(dir), f.Name), f.Data, 0o600)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
 			all = append(all, err)
 		}

@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
+	"path"
+	"strings"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -80,12 +81,24 @@ func openBundle(ctx context.Context, c *cli.Call, arg, key string) (h *project.P
 	return h, tree, dir, nil
 }
 
+// sweepBundle removes the temporary files that killed processes of earlier versions
+// left among the files of a bundle.
+func sweepBundle(tree *bundle.FolderTree, dir string) {
+	base := atomicfile.Project(dir)
+	_ = tree.Walk(func(p string) bool { return strings.Contains(p, "@") }, func(p string, _ error) {
+		if atomicfile.Temporary(path.Base(p)) {
+			base.SweepIn(path.Dir(p))
+		}
+	})
+}
+
 func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) error {
 	h, tree, dir, err := openBundle(ctx, c, c.Arg(1), o.key)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
+	sweepBundle(tree, dir)
 	id := c.Arg(0)
 	body, err := bundle.Create(ctx, tree, bundleParams(c, o, tree, id))
 	if err != nil {
@@ -119,11 +132,11 @@ func removeVoidSignatures(tree bundle.Tree, dir, id string, body []byte) ([]stri
 	void, err := bundle.VoidCosignatures(tree, id, body)
 	for _, at := range void {
 		if err == nil {
-			err = os.Remove(filepath.Join(dir, filepath.FromSlash(at)))
+			err = atomicfile.Project(dir).Remove(at)
 		}
 	}
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "removing signatures of the previous manifest: %w", err)
+		return nil, diag.Doing("removing signatures of the previous manifest", err)
 	}
 	return append([]string{}, void...), nil
 }
@@ -155,10 +168,10 @@ func bundleParams(c *cli.Call, o *bundleCreateOptions, tree bundle.Tree, id stri
 
 // writeManifest signs the body. The signature of an unchanged body stays.
 func writeManifest(ctx context.Context, c *cli.Call, h *project.Project, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
-	file := filepath.Join(dir, filepath.FromSlash(bundle.ManifestPath(id)))
+	base, file := atomicfile.Project(dir), bundle.ManifestPath(id)
 	style := sign.Hash()
 	in := body
-	if old, err := os.ReadFile(file); err == nil {
+	if old, err := os.ReadFile(base.Path(file)); err == nil {
 		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {
 			in = old
 		}
@@ -170,12 +183,8 @@ func writeManifest(ctx context.Context, c *cli.Call, h *project.Project, dir, id
 	if err != nil {
 		return item.Digest{}, err
 	}
-	if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
-		atomicfile.Sweep(filepath.Dir(file), c.Now().Add(-atomicfile.Abandoned))
-		err = atomicfile.Write(file, out, 0o644)
-	}
-	if err != nil {
-		return item.Digest{}, diag.New(diag.FileSystemError, "writing the manifest: %w", err)
+	if err := base.Write(file, out, 0o644); err != nil {
+		return item.Digest{}, diag.Doing("writing the manifest", err)
 	}
 	return item.DigestOf(out), nil
 }

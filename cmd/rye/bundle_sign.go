@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/bundle"
@@ -42,6 +41,7 @@ func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error
 		return err
 	}
 	defer tree.Close()
+	sweepBundle(tree, dir)
 	v, err := verifyForSigning(ctx, h, tree, dir, c.Arg(0))
 	if err != nil {
 		return err
@@ -121,8 +121,8 @@ func cosign(ctx context.Context, c *cli.Call, h *project.Project, tree bundle.Tr
 	if err := h.RecordManifest(ctx, dir, bundle.Subject(id), item.DigestOf(text), signer); err != nil {
 		return "", "", err
 	}
-	if err := atomicfile.Write(filepath.Join(dir, filepath.FromSlash(at)), sig, 0o644); err != nil {
-		return "", "", diag.New(diag.FileSystemError, "writing the signature %s: %w", strings.TrimPrefix(at, space.Dir+"/"), err)
+	if err := atomicfile.Project(dir).Write(at, sig, 0o644); err != nil {
+		return "", "", diag.Doing("writing the signature "+strings.TrimPrefix(at, space.Dir+"/"), err)
 	}
 	return primary.Signed, at, nil
 }

@@ -48,12 +48,13 @@ func runVendor(ctx context.Context, c *cli.Call, o *vendorOptions) error {
 		if o.off {
 			return r, x.IgnoreInstalled()
 		}
-		return r, removeLine(filepath.Join(x.Base, ".gitignore"), project.BundlesIgnored)
+		return r, removeLine(x.Base, ".gitignore", project.BundlesIgnored)
 	})
 }
 
-// removeLine removes a line from a file. A missing file is not an error.
-func removeLine(file, line string) error {
+// removeLine removes a line from a file of a project. A missing file is not an error.
+func removeLine(dir, name, line string) error {
+	file := filepath.Join(dir, name)
 	b, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return nil
@@ -70,7 +71,7 @@ func removeLine(file, line string) error {
 	if bytes.Equal(out, b) {
 		return nil
 	}
-	return atomicfile.Write(file, out, 0)
+	return atomicfile.Project(dir).Write(name, out, 0)
 }
 
 func cacheCommand() *cli.Command {

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/internal/proc"
@@ -117,12 +118,7 @@ func checkDir(name, dir string) checkResult {
 		return checkResult{name, statusFail, at + " is not a directory", "remove or rename that file"}
 	}
 	// Permission bits are not sufficient (root, ACLs, read-only mounts).
-	f, err := os.CreateTemp(at, ".rye-doctor-*")
-	if err != nil {
-		return checkResult{name, statusFail, err.Error(), "make " + at + " writable"}
-	}
-	f.Close()
-	if err := os.Remove(f.Name()); err != nil {
+	if err := atomicfile.Private(at).Probe(); err != nil {
 		return checkResult{name, statusFail, err.Error(), "make " + at + " writable"}
 	}
 	if at != dir {

@@ -2,7 +2,8 @@ package main
 
 import (
 	"context"
-	"os"
+	"errors"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
@@ -131,35 +132,27 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 
 // initProject creates what is missing and returns the names of what it made.
 func initProject(dir string) ([]string, error) {
-	fail := func(err error) ([]string, error) {
-		return nil, diag.New(diag.FileSystemError, "making a project: %w", err)
-	}
+	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
+	base := atomicfile.Project(dir)
 	var made []string
-	for _, k := range []string{"", "directives", "tools", "knowledge", "config"} {
-		p := filepath.Join(dir, space.Dir, k)
-		if fi, err := os.Lstat(p); err == nil && fi.Mode()&os.ModeSymlink != 0 {
-			return nil, diag.New(diag.PathEscape, "making a project: %s is a link", p)
-		}
-		if k == "" {
-			continue // made with the first folder in it
-		}
-		if _, err := os.Stat(p); err == nil {
-			continue
-		}
-		if err := os.MkdirAll(p, 0o755); err != nil {
+	for _, k := range []string{"directives", "tools", "knowledge", "config"} {
+		p := space.Dir + "/" + k
+		_, missing := base.Stat(p)
+		if err := base.MkdirAll(p); err != nil {
 			return fail(err)
 		}
-		made = append(made, space.Dir+"/"+k)
+		if missing != nil {
+			made = append(made, p)
+		}
 	}
-	manifest := filepath.Join(dir, "rye.yaml")
-	if _, err := os.Lstat(manifest); os.IsNotExist(err) {
-		if err := atomicfile.CreateExclusive(manifest, []byte(newManifest(dir)), 0o644); err != nil {
-			return fail(err)
-		}
+	switch err := base.Create("rye.yaml", []byte(newManifest(dir)), 0o644); {
+	case err == nil:
 		made = append(made, "rye.yaml")
+	case !errors.Is(err, fs.ErrExist):
+		return fail(err)
 	}
 	for _, name := range []string{".gitattributes", ".gitignore"} {
-		changed, err := project.AddLines(filepath.Join(dir, name), initLines()[name])
+		changed, err := project.AddLines(dir, name, initLines()[name])
 		if err != nil {
 			return fail(err)
 		}

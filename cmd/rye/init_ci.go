@@ -58,11 +58,8 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system string) ([]string, e
 	if b, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name))); err == nil && system == "gitlab" && string(b) != text {
 		name = ".gitlab/rye.yml" // their pipeline is theirs
 	}
-	file := filepath.Join(top, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, diag.New(diag.FileSystemError, "writing a workflow: %w", err)
-	}
-	err = atomicfile.CreateExclusive(file, []byte(text), 0o644)
+	base := atomicfile.Project(c.Base).At(top)
+	err = base.Create(name, []byte(text), 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return nil, nil
 	}
@@ -74,9 +71,9 @@ func writeWorkflow(ctx context.Context, c *cli.Call, system string) ([]string, e
 	}
 	c.UI.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that are trusted for this project (rye key list --json);", system)
 	c.UI.Note("their documents go into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
-	rel, err := filepath.Rel(c.Base, file)
+	rel, err := filepath.Rel(c.Base, base.Path(name))
 	if err != nil {
-		return []string{file}, nil
+		return []string{base.Path(name)}, nil
 	}
 	return []string{filepath.ToSlash(rel)}, nil
 }

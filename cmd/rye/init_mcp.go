@@ -4,10 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 )
@@ -25,13 +23,10 @@ func writeClient(c *cli.Call, name string) ([]string, error) {
 		c.UI.Note("%s keeps its servers in %s, outside the project: rye serve --print-config %s prints what to add", name, where, name)
 		return nil, nil
 	}
-	file := filepath.Join(c.Base, filepath.FromSlash(where))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return nil, diag.New(diag.FileSystemError, "writing %s: %w", where, err)
-	}
-	err = atomicfile.CreateExclusive(file, []byte(text), 0o644)
+	base := atomicfile.Project(c.Base)
+	err = base.Create(where, []byte(text), 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		if b, _ := os.ReadFile(file); string(b) != text {
+		if b, _ := os.ReadFile(base.Path(where)); string(b) != text {
 			c.UI.Note("%s is there and stays: rye serve --print-config %s prints what to add", where, name)
 		}
 		return nil, nil

@@ -143,17 +143,6 @@ func leftovers(t testing.TB, dir string) []string {
 	return out
 }
 
-// age makes files look as if they had been written an hour ago.
-func age(t *testing.T, paths []string) {
-	t.Helper()
-	then := time.Now().Add(-time.Hour)
-	for _, p := range paths {
-		if err := os.Chtimes(p, then, then); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
 // rounds is how often a test tries its luck.
 func rounds(n int) int {
 	if testing.Short() {

@@ -13,6 +13,19 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// write, create and replace call the methods with a path: the base is its directory.
+func write(path string, b []byte, perm fs.FileMode) error {
+	return Private(filepath.Dir(path)).Write(filepath.Base(path), b, perm)
+}
+
+func create(path string, b []byte, perm fs.FileMode) error {
+	return Private(filepath.Dir(path)).Create(filepath.Base(path), b, perm)
+}
+
+func replace(path string, b []byte, perm fs.FileMode) error {
+	return Private(filepath.Dir(path)).Replace(filepath.Base(path), b, perm)
+}
+
 func read(t *testing.T, path string) string {
 	t.Helper()
 	b, err := os.ReadFile(path)
@@ -49,14 +62,14 @@ func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
 	for _, data := range []string{"one", "", "three\x00", strings.Repeat("x", 1<<20)} {
-		if err := Write(path, []byte(data), 0); err != nil {
+		if err := write(path, []byte(data), 0); err != nil {
 			t.Fatal(err)
 		}
 		if got := read(t, path); got != data {
 			t.Errorf("%d bytes, want %d", len(got), len(data))
 		}
 	}
-	if got := names(t, dir); got != "f" {
+	if got := names(t, dir); got != "f tmp" {
 		t.Errorf("directory holds %s", got)
 	}
 }
@@ -66,18 +79,18 @@ func TestWriteMode(t *testing.T) {
 		t.Skip("mode bits exist on Unix only")
 	}
 	path := filepath.Join(t.TempDir(), "f")
-	if err := Write(path, nil, 0o600); err != nil || mode(t, path) != 0o600 {
+	if err := write(path, nil, 0o600); err != nil || mode(t, path) != 0o600 {
 		t.Errorf("new: %o, %v", mode(t, path), err)
 	}
 	for _, perm := range []fs.FileMode{0o777, 0o755, 0o666, 0o640, 0o600, 0o400} {
 		if err := os.Chmod(path, perm); err != nil {
 			t.Fatal(err)
 		}
-		if err := Write(path, []byte("x"), 0); err != nil || mode(t, path) != perm {
+		if err := write(path, []byte("x"), 0); err != nil || mode(t, path) != perm {
 			t.Errorf("kept %o: %o, %v", perm, mode(t, path), err)
 		}
 	}
-	if err := Write(path, nil, 0o600); err != nil || mode(t, path) != 0o600 {
+	if err := write(path, nil, 0o600); err != nil || mode(t, path) != 0o600 {
 		t.Errorf("asked: %o, %v", mode(t, path), err)
 	}
 }
@@ -88,10 +101,10 @@ func TestWriteRefuses(t *testing.T) {
 	if err := os.Mkdir(sub, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := diag.CodeOf(Write(sub, nil, 0)); got != diag.NotRegular {
+	if got := diag.CodeOf(write(sub, nil, 0)); got != diag.NotRegular {
 		t.Errorf("directory: %q", got)
 	}
-	if err := Write(filepath.Join(dir, "absent", "f"), nil, 0); !errors.Is(err, fs.ErrNotExist) || diag.CodeOf(err) != diag.FileSystemError {
+	if err := write(filepath.Join(dir, "absent", "f"), nil, 0); err != nil {
 		t.Errorf("absent directory: %v", err)
 	}
 	if runtime.GOOS != "windows" {
@@ -99,10 +112,10 @@ func TestWriteRefuses(t *testing.T) {
 		if err := errors.Join(os.WriteFile(target, []byte("old"), 0o600), os.Symlink(target, link)); err != nil {
 			t.Fatal(err)
 		}
-		if got := diag.CodeOf(Write(link, []byte("new"), 0)); got != diag.NotRegular || read(t, target) != "old" {
+		if got := diag.CodeOf(write(link, []byte("new"), 0)); got != diag.PathEscape || read(t, target) != "old" {
 			t.Errorf("link: %q, target %q", got, read(t, target))
 		}
-		if err := CreateExclusive(link, []byte("new"), 0o600); !errors.Is(err, fs.ErrExist) {
+		if err := create(link, []byte("new"), 0o600); diag.CodeOf(err) != diag.PathEscape {
 			t.Errorf("creating over a link: %v", err)
 		}
 	}
@@ -114,10 +127,10 @@ func TestWriteRefuses(t *testing.T) {
 func TestCreateExclusive(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
-	if err := CreateExclusive(path, []byte("one"), 0o600); err != nil {
+	if err := create(path, []byte("one"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := CreateExclusive(path, []byte("two"), 0o600); !errors.Is(err, fs.ErrExist) || read(t, path) != "one" {
+	if err := create(path, []byte("two"), 0o600); !errors.Is(err, fs.ErrExist) || read(t, path) != "one" {
 		t.Errorf("second: %v, %q", err, read(t, path))
 	}
 	if runtime.GOOS != "windows" && mode(t, path) != 0o600 {
@@ -128,7 +141,7 @@ func TestCreateExclusive(t *testing.T) {
 		if err := os.Symlink(filepath.Join(dir, "nowhere"), dangling); err != nil {
 			t.Fatal(err)
 		}
-		if err := CreateExclusive(dangling, nil, 0o600); !errors.Is(err, fs.ErrExist) {
+		if err := create(dangling, nil, 0o600); diag.CodeOf(err) != diag.PathEscape {
 			t.Errorf("dangling link: %v", err)
 		}
 	}
@@ -138,14 +151,14 @@ func TestCreateExclusive(t *testing.T) {
 func TestReadersSeeWholeVersions(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
 	versions := []string{strings.Repeat("a", 100_000), strings.Repeat("b", 50_000)}
-	if err := Write(path, []byte(versions[0]), 0); err != nil {
+	if err := write(path, []byte(versions[0]), 0); err != nil {
 		t.Fatal(err)
 	}
 	var writers sync.WaitGroup
 	for _, v := range versions {
 		writers.Go(func() {
 			for range 20 {
-				if err := Write(path, []byte(v), 0); err != nil {
+				if err := write(path, []byte(v), 0); err != nil {
 					t.Error(err)
 				}
 			}
@@ -169,13 +182,13 @@ func TestReadersSeeWholeVersions(t *testing.T) {
 // link followed; only the disk is not waited for.
 func TestReplace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a")
-	if err := Replace(file, []byte("one"), 0); err != nil {
+	if err := replace(file, []byte("one"), 0); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Replace(file, []byte("two"), 0); err != nil {
+	if err := replace(file, []byte("two"), 0); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(file)
@@ -185,10 +198,10 @@ func TestReplace(t *testing.T) {
 	if fi, err := os.Stat(file); err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", fi, err)
 	}
-	if err := Replace(filepath.Dir(file), nil, 0); diag.CodeOf(err) != diag.NotRegular {
+	if err := replace(filepath.Dir(file), nil, 0); diag.CodeOf(err) != diag.NotRegular {
 		t.Errorf("a folder was replaced: %v", err)
 	}
-	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
+	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 2 {
 		t.Errorf("left behind: %v", left)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
 )
 
@@ -54,35 +53,30 @@ func (l *Log) Append(ctx context.Context, made []Entry) error {
 // lock waits for other processes that sign. Each has the lock for a few writes
 // only, so one that has it for longer is stopped or hostile.
 func (l *Log) lock(ctx context.Context) (*filelock.Lock, error) {
-	lock, err := filelock.AcquireWithin(ctx, l.path(lockFile), l.p.Wait)
+	lock, err := l.base().LockWithin(ctx, lockFile, l.p.Wait)
 	var held *filelock.Held
 	switch {
 	case errors.As(err, &held):
 		return nil, diag.New(diag.FileSystemError, "%s: %w, and was not released within %s; nothing was signed", recording, err, l.p.Wait).
 			WithReason("lock_held").WithDetail("holder", held.Holder())
 	case err != nil:
-		return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+		return nil, diag.Doing(recording, err)
 	}
 	return lock, nil
 }
 
 // open opens the log for writing. It creates the file if it does not exist.
 func (l *Log) open() (*os.File, error) {
-	name := l.Path()
-	fi, err := os.Lstat(name)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		if err := atomicfile.CreateExclusive(name, nil, 0o600); err != nil {
-			return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+	f, err := l.base().OpenFile(File, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err = l.base().Create(File, nil, 0o600); err == nil {
+			f, err = l.base().OpenFile(File, os.O_RDWR, 0)
 		}
-	case err == nil && !fi.Mode().IsRegular():
-		return nil, diag.New(diag.NotRegular, "%s: %s is not a regular file", recording, name)
 	}
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "%s: %w", recording, err)
+		return nil, diag.Doing(recording, err)
 	}
-	if fi != nil && fi.Mode().Perm()&0o077 != 0 {
+	if fi, err := f.Stat(); err == nil && fi.Mode().Perm()&0o077 != 0 {
 		_ = f.Chmod(0o600) // the entries are private: they list what the user signs
 	}
 	return f, nil

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 )
 
 // The files of the log in the user's state directory.
@@ -60,6 +61,9 @@ func (l *Log) path(name string) string {
 	}
 	return filepath.Join(l.p.Dir, name)
 }
+
+// base returns the base for writing.
+func (l *Log) base() atomicfile.Base { return atomicfile.Private(l.p.Dir) }
 
 // requireDir returns an error if the state directory is unknown.
 func (l *Log) requireDir(doing string) error {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/filelock"
 )
 
 var instant = time.Date(2026, 2, 14, 0, 27, 54, 0, time.UTC)
@@ -301,7 +300,7 @@ func TestNewLogAfterMoving(t *testing.T) {
 func TestAppendWaitsForALimitedTime(t *testing.T) {
 	dir := t.TempDir()
 	l := New(Params{Dir: dir, Now: clock, Wait: 5 * time.Millisecond})
-	held, err := filelock.Acquire(t.Context(), filepath.Join(dir, lockFile))
+	held, err := l.base().Lock(t.Context(), lockFile)
 	if err != nil {
 		t.Fatal(err)
 	}

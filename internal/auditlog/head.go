@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
@@ -56,7 +55,7 @@ func (h head) render() []byte {
 // writeHead does not flush to the disk. After a power loss an older head is
 // accepted: settle reads the lines that follow it.
 func (l *Log) writeHead(h head) error {
-	return atomicfile.Replace(l.path(HeadFile), h.render(), 0o600)
+	return l.base().Replace(HeadFile, h.render(), 0o600)
 }
 
 // after returns the head after line, whose entry is e, was appended.

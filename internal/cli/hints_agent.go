@@ -41,7 +41,6 @@ func agentHints() map[situation]string {
 		{diag.ItemNotFound, "mcp_other_space"}:         "it is in {path}; --space names the space",
 		{diag.AmbiguousItem, "mcp_exists"}:             "rye mcp refresh {server} asks it again; rye mcp remove {server} removes it",
 		{diag.AmbiguousItem, "mcp_foreign_file"}:       "move it out of {directory}, which is for the tools of that server only",
-		{diag.PathEscape, "linked_directory"}:          "replace the link by the directory itself",
 		{diag.Usage, "mcp_literal"}:                    "set the variable in your environment and write {reference}; {default} has a default",
 		{diag.ConfigError, "mcp_stale"}:                refresh,
 		{diag.HashMismatch, "mcp_stale"}:               refresh,

@@ -11,6 +11,10 @@ func leavesHints() map[situation]string {
 		{diag.FileSystemError, "lock_held"}:          "end {holder} unless it is a rye that works, then try again",
 		{diag.FileSystemError, "no_state_directory"}: "set HOME, or set XDG_STATE_HOME to a directory outside the project",
 
+		{diag.PathEscape, "link"}:               "rye writes through no link here: delete {link} if you did not make it, else replace it by what it leads to",
+		{diag.FileSystemError, "not_directory"}: "rename or remove {entry}: a directory must be there",
+		{diag.NotRegular, "not_file"}:           "rename or remove {entry}: a regular file must be there",
+
 		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository",
 		{diag.ExecutionFailed, "program_of_project"}:  "install {program} outside the project, or add its directory to PATH",
 		{diag.ExecutionFailed, "git_identity"}:        "set user.name and user.email with `git config --global`",

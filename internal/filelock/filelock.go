@@ -2,24 +2,23 @@
 // a time, and the operating system releases it when the holder dies.
 //
 // The lock is advisory and per open file, so two holders in one process wait
-// for each other too. The file itself stays: it has no content and no meaning.
+// for each other too. The callers open the file (atomicfile.Base.Lock): a lock file
+// stays, it has no content and no meaning.
 package filelock
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 )
 
 // Lock is a held lock file.
 type Lock struct{ f *os.File }
 
-// errHeld is the error of the system call if another process holds the lock.
-var errHeld = errors.New("another process holds it")
+// ErrHeld is the error of Try if another holder has the lock.
+var ErrHeld = errors.New("another process holds it")
 
 // Held is the error of AcquireWithin when another process has the lock.
 type Held struct {
@@ -46,51 +45,40 @@ func (e *Held) Holder() string {
 
 // AcquireWithin is Acquire with a limit of the time to wait. After it the error is
 // a *Held: a process that never releases the lock does not stop the caller forever.
-func AcquireWithin(ctx context.Context, path string, limit time.Duration) (*Lock, error) {
+func AcquireWithin(ctx context.Context, f *os.File, limit time.Duration) (*Lock, error) {
 	bounded, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	l, err := Acquire(bounded, path)
+	l, err := Acquire(bounded, f)
 	if err == nil || ctx.Err() != nil || bounded.Err() == nil {
 		return l, err
 	}
-	held := &Held{Path: path}
-	held.PID, held.Program = holder(path)
+	held := &Held{Path: f.Name()}
+	held.PID, held.Program = holder(held.Path)
 	return nil, held
 }
 
-// Acquire waits until it holds the lock file at path or ctx ends. It creates the
-// file and its directory. The order among waiting processes is not defined.
-func Acquire(ctx context.Context, path string) (*Lock, error) {
-	f, err := open(path)
-	if err != nil {
-		return nil, fmt.Errorf("opening lock: %w", err)
-	}
+// Acquire waits until it holds the open file f or ctx ends. It closes f unless it
+// returns a Lock. The order among waiting processes is not defined.
+func Acquire(ctx context.Context, f *os.File) (*Lock, error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		err := try(f)
 		if err == nil {
 			return &Lock{f}, nil
 		}
-		if !errors.Is(err, errHeld) {
+		if !errors.Is(err, ErrHeld) {
 			f.Close()
-			return nil, fmt.Errorf("locking %s: %w", path, err)
+			return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
 		}
 		if err := sleep(ctx, pause); err != nil {
 			f.Close()
-			return nil, fmt.Errorf("waiting for the lock %s: %w", path, err)
+			return nil, fmt.Errorf("waiting for the lock %s: %w", f.Name(), err)
 		}
 	}
 }
 
-func open(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return nil, err
-		}
-		f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	}
-	return f, err
-}
+// Try takes the lock of an open file, until the file is closed, or returns ErrHeld.
+// Another error means that the file system has no locks.
+func Try(f *os.File) error { return try(f) }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)

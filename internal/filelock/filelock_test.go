@@ -3,7 +3,6 @@ package filelock
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,9 +27,26 @@ func TestChild(t *testing.T) {
 	}
 }
 
+// acquire opens a lock file and takes it.
+func acquire(ctx context.Context, path string) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return Acquire(ctx, f)
+}
+
+func within(ctx context.Context, path string, limit time.Duration) (*Lock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return AcquireWithin(ctx, f, limit)
+}
+
 // add counts one up in a way that loses counts unless callers take turns.
 func add(t *testing.T, path string) {
-	l, err := Acquire(t.Context(), path+".lock")
+	l, err := acquire(t.Context(), path+".lock")
 	if err != nil {
 		t.Error(err)
 		return
@@ -44,7 +60,7 @@ func add(t *testing.T, path string) {
 }
 
 func TestProcessesTakeTurns(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "sub", "n")
+	path := filepath.Join(t.TempDir(), "n")
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -74,19 +90,19 @@ func TestProcessesTakeTurns(t *testing.T) {
 
 func TestWaitingEndsWithContext(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
-	held, err := Acquire(t.Context(), path)
+	held, err := acquire(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if _, err := Acquire(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := acquire(ctx, path); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("while it is held: %v", err)
 	}
 	if err := held.Release(); err != nil {
 		t.Fatal(err)
 	}
-	next, err := Acquire(t.Context(), path)
+	next, err := acquire(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +112,11 @@ func TestWaitingEndsWithContext(t *testing.T) {
 // A lock that is never released ends the wait, and the error names the process.
 func TestWaitingIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
-	l, err := Acquire(t.Context(), path)
+	l, err := acquire(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = AcquireWithin(t.Context(), path, 5*time.Millisecond)
+	_, err = within(t.Context(), path, 5*time.Millisecond)
 	var held *Held
 	if !errors.As(err, &held) || held.Path != path {
 		t.Fatalf("while it is held: %v", err)
@@ -110,13 +126,13 @@ func TestWaitingIsBounded(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := AcquireWithin(ctx, path, time.Hour); !errors.Is(err, context.Canceled) {
+	if _, err := within(ctx, path, time.Hour); !errors.Is(err, context.Canceled) {
 		t.Errorf("after a cancellation: %v", err)
 	}
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if l, err = AcquireWithin(t.Context(), path, time.Hour); err != nil {
+	if l, err = within(t.Context(), path, time.Hour); err != nil {
 		t.Fatal(err)
 	}
 	l.Release()
@@ -136,21 +152,28 @@ func TestKilledHolder(t *testing.T) {
 		c.Process.Kill()
 		c.Wait()
 	}
-	l, err := Acquire(t.Context(), path+".lock")
+	l, err := acquire(t.Context(), path+".lock")
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Release()
 }
 
-func TestAcquireFails(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+func TestTry(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	held, err := acquire(t.Context(), path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{dir, filepath.Join(dir, "file", "x")} {
-		if _, err := Acquire(t.Context(), path); err == nil || !strings.Contains(err.Error(), "opening lock") {
-			t.Errorf("%s: %v", fmt.Sprint(path), err)
-		}
+	other, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if Try(other) != ErrHeld {
+		t.Error("Try takes a lock that another holder has")
+	}
+	if err := held.Release(); err != nil || Try(other) != nil {
+		t.Errorf("Try does not take a free lock: %v", err)
 	}
 }

@@ -15,7 +15,7 @@ func try(f *os.File) error {
 		case err == nil:
 			return nil
 		case errors.Is(err, syscall.EWOULDBLOCK):
-			return errHeld
+			return ErrHeld
 		case !errors.Is(err, syscall.EINTR):
 			return err
 		}

@@ -21,7 +21,7 @@ func try(f *os.File) error {
 		return nil
 	}
 	if errors.Is(err, lockViolation) || errors.Is(err, syscall.ERROR_IO_PENDING) {
-		return errHeld
+		return ErrHeld
 	}
 	return err
 }

@@ -56,14 +56,15 @@ func Install(ctx context.Context, p InstallParams) ([]Installed, error) {
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, diag.New(diag.FileSystemError, "installing hooks: %w", err)
+	base := writeBase(p.Repo, dir)
+	if err := base.MkdirAll("."); err != nil {
+		return nil, diag.Doing("installing hooks", err)
 	}
 	var out []Installed
 	for _, name := range Names() {
-		done, err := install(filepath.Join(dir, name), script(name, self))
+		done, err := install(base, name, script(name, self))
 		if err != nil {
-			return out, diag.New(diag.FileSystemError, "installing hook %s: %w", name, err)
+			return out, diag.Doing("installing hook "+name, err)
 		}
 		out = append(out, done)
 	}
@@ -89,6 +90,17 @@ func hooksDir(ctx context.Context, repo *gitcmd.Repo) (string, error) {
 	}
 	return "", diag.New(diag.Usage, "installing hooks: core.hooksPath is %s, which other repositories use too", dir).
 		WithReason("shared_hooks")
+}
+
+// writeBase returns the base for writing hooks: their directory is below git's
+// directory or below the work tree, and a repository can contain links.
+func writeBase(repo *gitcmd.Repo, dir string) atomicfile.Base {
+	top := repo.CommonDir
+	if !within(top, dir) {
+		top = repo.WorkTree
+	}
+	rel, _ := filepath.Rel(top, dir) // hooksDir has checked that dir is below one of them
+	return atomicfile.Git(repo.CommonDir).At(top).Below(filepath.ToSlash(rel))
 }
 
 // within reports whether path is dir or is below it.
@@ -162,8 +174,9 @@ func editedError(file string) error {
 }
 
 // install writes a hook that installable accepted.
-func install(file string, want []byte) (Installed, error) {
-	done := Installed{Name: filepath.Base(file), Path: file, Status: "installed"}
+func install(base atomicfile.Base, name string, want []byte) (Installed, error) {
+	file := base.Path(name)
+	done := Installed{Name: name, Path: file, Status: "installed"}
 	s, b, err := inspect(file)
 	if err != nil {
 		return done, err
@@ -174,20 +187,20 @@ func install(file string, want []byte) (Installed, error) {
 		if bytes.Equal(b, want) {
 			done.Status = "unchanged"
 		} else {
-			err = atomicfile.Write(file, want, 0o755)
+			err = base.Write(name, want, 0o755)
 		}
 	case foreign:
-		if err = os.Rename(file, file+kept); err != nil {
+		if err = base.Rename(name, name+kept); err != nil {
 			break
 		}
-		if err = atomicfile.CreateExclusive(file, want, 0o755); err != nil {
-			err = errors.Join(err, os.Rename(file+kept, file))
+		if err = base.Create(name, want, 0o755); err != nil {
+			err = errors.Join(err, base.Rename(name+kept, name))
 		}
 	default:
-		err = atomicfile.CreateExclusive(file, want, 0o755)
+		err = base.Create(name, want, 0o755)
 	}
 	if _, statErr := os.Lstat(file + kept); statErr == nil {
-		done.Chains = filepath.Base(file) + kept
+		done.Chains = name + kept
 	}
 	return done, err
 }
@@ -207,27 +220,28 @@ func Uninstall(ctx context.Context, repo *gitcmd.Repo) ([]Installed, error) {
 	}
 	var out []Installed
 	for _, name := range Names() {
-		done, err := uninstall(filepath.Join(dir, name))
+		done, err := uninstall(writeBase(repo, dir), name)
 		if err != nil {
-			return out, diag.New(diag.FileSystemError, "removing hook %s: %w", name, err)
+			return out, diag.Doing("removing hook "+name, err)
 		}
 		out = append(out, done)
 	}
 	return out, nil
 }
 
-func uninstall(file string) (Installed, error) {
-	done := Installed{Name: filepath.Base(file), Path: file, Status: "absent"}
+func uninstall(base atomicfile.Base, name string) (Installed, error) {
+	file := base.Path(name)
+	done := Installed{Name: name, Path: file, Status: "absent"}
 	s, _, err := inspect(file)
 	if err != nil || s != ours {
 		return done, err
 	}
 	if _, err := os.Lstat(file + kept); err == nil {
 		done.Status = "restored"
-		return done, os.Rename(file+kept, file)
+		return done, base.Rename(name+kept, name)
 	}
 	done.Status = "removed"
-	return done, os.Remove(file)
+	return done, base.Remove(name)
 }
 
 func digest(body []byte) string {

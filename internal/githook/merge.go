@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -96,16 +97,16 @@ func readAttributes(file string) (string, error) {
 
 // writeAttributes writes the file, or removes it if it would be empty.
 func writeAttributes(file, text string) error {
-	err := os.MkdirAll(filepath.Dir(file), 0o755)
-	switch {
-	case err != nil:
-	case text == "":
-		err = os.Remove(file)
-	default:
-		err = atomicfile.Write(file, []byte(text), 0o644)
+	base := atomicfile.Git(filepath.Dir(filepath.Dir(file)))
+	rel := path.Join(filepath.Base(filepath.Dir(file)), filepath.Base(file))
+	var err error
+	if text == "" {
+		err = base.Remove(rel)
+	} else {
+		err = base.Write(rel, []byte(text), 0o644)
 	}
 	if err != nil {
-		return diag.New(diag.FileSystemError, "writing the attributes of the repository: %w", err)
+		return diag.Doing("writing the attributes of the repository", err)
 	}
 	return nil
 }

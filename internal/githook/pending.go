@@ -47,10 +47,7 @@ func savePending(repo *gitcmd.Repo, list []change, add bool) error {
 	for _, c := range list {
 		b.WriteString(strings.Join([]string{c.path, c.was, c.now, c.signed, c.blob}, "\x00") + "\x00")
 	}
-	if err := atomicfile.Replace(filepath.Join(repo.GitDir, pendingFile), []byte(b.String()), 0o644); err != nil {
-		return diag.New(diag.FileSystemError, "writing %s: %w", pendingFile, err)
-	}
-	return nil
+	return atomicfile.Git(repo.GitDir).Replace(pendingFile, []byte(b.String()), 0o644)
 }
 
 // readPending returns the list. A file that rye did not write is an empty list: it
@@ -82,7 +79,7 @@ func readPending(repo *gitcmd.Repo) ([]change, error) {
 }
 
 func removePending(repo *gitcmd.Repo) error {
-	err := os.Remove(filepath.Join(repo.GitDir, pendingFile))
+	err := atomicfile.Git(repo.GitDir).Remove(pendingFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return diag.New(diag.FileSystemError, "removing %s: %w", pendingFile, err)
 	}

@@ -56,7 +56,7 @@ func (f folder) put(rel string, b []byte) error {
 	if f.root != nil {
 		return f.root.Replace(rel, b)
 	}
-	return atomicfile.Replace(filepath.Join(f.dir, rel), b, 0)
+	return atomicfile.Project(f.dir).Replace(rel, b, 0)
 }
 
 // has reports whether a file has the bytes of a blob, or does not exist if blob is

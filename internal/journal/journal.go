@@ -62,13 +62,16 @@ func (j Journal) Write(ctx context.Context, files ...File) error {
 	if err := j.finish(); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(j.Record), 0o700); err != nil {
-		return diag.New(diag.FileSystemError, "recording a change: %w", err)
-	}
-	if err := atomicfile.Write(j.Record, b, 0o600); err != nil {
+	dir, name := locate(j.Record)
+	if err := dir.Write(name, b, 0o600); err != nil {
 		return err
 	}
 	return j.apply(files)
+}
+
+// locate returns the directory of a file as a base for writing, and its name.
+func locate(file string) (atomicfile.Base, string) {
+	return atomicfile.Private(filepath.Dir(file)), filepath.Base(file)
 }
 
 // Pending reports whether there is a record: a change that was killed or is being
@@ -90,9 +93,10 @@ func (j Journal) Finish(ctx context.Context) error {
 }
 
 func (j Journal) lock(ctx context.Context) (*filelock.Lock, error) {
-	l, err := filelock.Acquire(ctx, j.Lock)
+	dir, name := locate(j.Lock)
+	l, err := dir.Lock(ctx, name)
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "recording a change: %w", err)
+		return nil, diag.Doing("recording a change", err)
 	}
 	return l, nil
 }
@@ -142,22 +146,19 @@ func (j Journal) bad(format string, args ...any) error {
 // apply writes the files in order and removes the record.
 func (j Journal) apply(files []File) error {
 	for _, f := range files {
-		dir := j.Dirs[f.Dir]
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return diag.New(diag.FileSystemError, "writing %s: %w", filepath.Join(dir, f.Name), err)
-		}
-		if err := atomicfile.Write(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+		if err := atomicfile.Private(j.Dirs[f.Dir]).Write(f.Name, f.Data, 0o600); err != nil {
 			return err
 		}
 	}
 	// A loss of power can bring a removed file back. It must not be this change, which
 	// would replace what was written after it.
-	err := atomicfile.Write(j.Record, []byte("{}\n"), 0o600)
+	dir, name := locate(j.Record)
+	err := dir.Write(name, []byte("{}\n"), 0o600)
 	if err == nil {
-		err = os.Remove(j.Record)
+		err = dir.Remove(name)
 	}
 	if err != nil {
-		return diag.New(diag.FileSystemError, "removing the record of a finished change: %w", err)
+		return diag.Doing("removing the record of a finished change", err)
 	}
 	return nil
 }

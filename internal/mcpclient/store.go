@@ -1,13 +1,9 @@
 package mcpclient
 
 import (
-	"cmp"
 	"context"
-	"io/fs"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,9 +14,6 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
-
-// stagePrefix begins the names of staging directories in the cache.
-const stagePrefix = "mcp-"
 
 // Store adds, changes and removes the servers of one space with the items of
 // their tools. Close must be called.
@@ -40,16 +33,14 @@ type StoreParams struct {
 
 // OpenStore waits until no other process changes the servers of the space.
 func OpenStore(ctx context.Context, p StoreParams) (*Store, error) {
-	s := &Store{p: p}
-	if err := s.checkLinks("cache"); err != nil {
-		return nil, err
+	base := p.Root.WriteBase()
+	base.Sweep()
+	l, err := base.Lock(ctx, "cache/mcp.lock")
+	if err != nil {
+		return nil, diag.Doing("waiting for another rye", err)
 	}
-	var err error
-	if s.lock, err = filelock.Acquire(ctx, p.Root.Path("cache/mcp.lock")); err != nil {
-		return nil, diag.New(diag.FileSystemError, "waiting for another rye: %w", err)
-	}
-	stagedir.Sweep(p.Root.Path("cache"), stagePrefix)
-	return s, nil
+	stagedir.SweepOld(base, "cache", "mcp-")
+	return &Store{p, l}, nil
 }
 
 // Close permits other processes to change the servers of the space.
@@ -131,27 +122,24 @@ func (s *Store) Write(ctx context.Context, name string, files map[string][]byte)
 	if err != nil {
 		return err
 	}
-	if err := s.checkLinks(toolDir(name)); err != nil {
-		return err
-	}
 	fail := func(err error) error {
-		return diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "writing the tools of MCP server %s: %w", name, err)
+		return diag.Doing("writing the tools of MCP server "+name, err)
 	}
-	stage, err := stagedir.New(s.p.Root.Path("cache"), stagePrefix)
+	stage, err := stagedir.New(s.p.Root.WriteBase())
 	if err != nil {
 		return fail(err)
 	}
 	defer stage.Close()
 	server := ServerPath(name)
-	dir := stage.Replace(s.p.Root.Path(toolDir(name)))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	dir := stage.Replace(toolDir(name))
+	if err := stage.MkdirAll(dir); err != nil {
 		return fail(err)
 	}
 	for _, rel := range slices.Sorted(maps.Keys(files)) {
 		if rel == server {
 			continue
 		}
-		if err := os.WriteFile(filepath.Join(dir, path.Base(rel)), files[rel], 0o644); err != nil {
+		if err := stage.WriteFile(dir, path.Base(rel), files[rel], 0o644); err != nil {
 			return fail(err)
 		}
 	}
@@ -171,40 +159,26 @@ func (s *Store) Write(ctx context.Context, name string, files map[string][]byte)
 
 // Remove removes a server and its tools.
 func (s *Store) Remove(l *Listed) error {
-	if err := s.checkLinks(toolDir(l.Name)); err != nil {
-		return err
-	}
 	fail := func(err error) error {
-		return diag.New(diag.FileSystemError, "removing MCP server %s: %w", l.Name, err)
+		return diag.Doing("removing MCP server "+l.Name, err)
 	}
-	stage, err := stagedir.New(s.p.Root.Path("cache"), stagePrefix)
+	stage, err := stagedir.New(s.p.Root.WriteBase())
 	if err != nil {
 		return fail(err)
 	}
 	defer stage.Close()
-	if tools := s.p.Root.Path(toolDir(l.Name)); s.p.Root.Exists(toolDir(l.Name)) {
-		stage.Remove(tools)
+	if s.p.Root.Exists(toolDir(l.Name)) {
+		stage.Remove(toolDir(l.Name))
 	}
 	if err := stage.Commit(); err != nil {
 		return fail(err)
 	}
-	if err := os.Remove(s.p.Root.Path(ServerPath(l.Name))); err != nil {
+	if err := s.p.Root.Remove(ServerPath(l.Name)); err != nil {
 		stage.Undo()
 		return fail(err)
 	}
 	for _, dir := range []string{path.Dir(ServerPath(l.Name)), path.Join("tools", Folder)} {
-		_ = os.Remove(s.p.Root.Path(dir)) // fails unless it is empty
-	}
-	return nil
-}
-
-// checkLinks returns an error if rel is reached through a link: such items would
-// not be read.
-func (s *Store) checkLinks(rel string) error {
-	for at := rel; at != "."; at = path.Dir(at) {
-		if fi, err := os.Lstat(s.p.Root.Path(at)); err == nil && fi.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 {
-			return diag.New(diag.PathEscape, "writing below %s: it is a link", s.p.Root.Display(at)).WithReason("linked_directory")
-		}
+		_ = s.p.Root.Remove(dir) // fails unless it is empty
 	}
 	return nil
 }

@@ -66,10 +66,7 @@ func (p *Project) WriteConsents(name string, all Consents) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return diag.New(diag.FileSystemError, "remembering consent: %w", err)
-	}
-	return atomicfile.Write(file, append(b, '\n'), 0o600)
+	return atomicfile.Private(filepath.Dir(file)).Write(filepath.Base(file), append(b, '\n'), 0o600)
 }
 
 // consent returns the check that the executor makes before a program of the

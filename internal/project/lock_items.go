@@ -3,7 +3,6 @@ package project
 import (
 	"bytes"
 	"context"
-	"path/filepath"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
@@ -97,8 +96,8 @@ func (x *itemLock) write(r *packages.Result) error {
 	if bytes.Equal(b, x.before) {
 		return nil
 	}
-	if err := atomicfile.Write(filepath.Join(x.dir, lock.LockFile), b, 0o644); err != nil {
-		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	if err := atomicfile.Project(x.dir).Write(lock.LockFile, b, 0o644); err != nil {
+		return diag.Doing("writing "+lock.LockFile, err)
 	}
 	if !slices.Contains(r.Wrote, lock.LockFile) {
 		r.Wrote = append(r.Wrote, lock.LockFile)

@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -54,8 +53,8 @@ func (before *Project) Staple(ctx context.Context) (bool, error) {
 	if l.Revoked = h.revoked(); len(lock.Compare(h.Lock.Lock, &l)) == 0 {
 		return false, nil
 	}
-	if err := atomicfile.Write(filepath.Join(h.Lock.Dir, lock.LockFile), l.Render(), 0); err != nil {
-		return false, diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	if err := atomicfile.Project(h.Lock.Dir).Write(lock.LockFile, l.Render(), 0); err != nil {
+		return false, diag.Doing("writing "+lock.LockFile, err)
 	}
 	return true, nil
 }

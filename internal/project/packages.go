@@ -3,6 +3,7 @@ package project
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -116,8 +117,8 @@ func (p *Project) packageFolders(s space.Name) (base, files string, err error) {
 		return "", "", diag.New(diag.Usage, "finding the %s space: its folder is unknown", s)
 	}
 	files = filepath.Join(base, space.Dir)
-	if err := os.MkdirAll(files, 0o755); err != nil {
-		return "", "", diag.New(diag.FileSystemError, "making the %s space: %w", s, err)
+	if err := atomicfile.Space(files).MkdirAll("."); err != nil {
+		return "", "", diag.Doing(fmt.Sprintf("making the %s space", s), err)
 	}
 	return base, files, nil
 }
@@ -165,8 +166,8 @@ func (x *Packages) IgnoreInstalled() error {
 		if vendored && file == ignore {
 			continue
 		}
-		if _, err := AddLines(file, lines); err != nil {
-			return diag.New(diag.FileSystemError, "writing %s: %w", filepath.Base(file), err)
+		if _, err := AddLines(x.Base, filepath.Base(file), lines); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -191,9 +192,9 @@ func there(p string) bool {
 	return err == nil
 }
 
-// AddLines appends the lines that a file lacks.
-func AddLines(file string, lines []string) (bool, error) {
-	b, err := os.ReadFile(file)
+// AddLines appends the lines that a file at the top of a project lacks.
+func AddLines(dir, name string, lines []string) (bool, error) {
+	b, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil && !os.IsNotExist(err) {
 		return false, err
 	}
@@ -217,5 +218,5 @@ func AddLines(file string, lines []string) (bool, error) {
 	if err == nil {
 		perm = 0
 	}
-	return true, atomicfile.Write(file, []byte(out), perm)
+	return true, atomicfile.Project(dir).Write(name, []byte(out), perm)
 }

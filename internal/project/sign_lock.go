@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -41,8 +40,8 @@ func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport)
 	if err != nil || !changed {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(sl.Dir, lock.LockFile), sl.Lock.Render(), 0o644); err != nil {
-		return diag.New(diag.FileSystemError, "writing %s: %w", lock.LockFile, err)
+	if err := atomicfile.Project(sl.Dir).Write(lock.LockFile, sl.Lock.Render(), 0o644); err != nil {
+		return diag.Doing("writing "+lock.LockFile, err)
 	}
 	p.Env.Person.note("%s is up to date", lock.LockFile)
 	return nil

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 )
@@ -66,9 +67,6 @@ func (l *Log) Append(e Entry) error {
 	if err != nil || len(b) >= maxLine {
 		return diag.New(diag.TooLarge, "recording a run: its line has %d bytes", len(b))
 	}
-	if err := os.MkdirAll(l.Dir, 0o700); err != nil {
-		return failed(err)
-	}
 	f, err := l.open()
 	if err != nil {
 		return failed(err)
@@ -87,21 +85,17 @@ func failed(err error) error {
 // open opens the newer file, after making it the older one if it is full. Two
 // processes that do so at once can lose lines, but do not exceed the bound.
 func (l *Log) open() (*os.File, error) {
-	name := l.path(newer)
-	fi, err := os.Lstat(name)
-	if err == nil && !fi.Mode().IsRegular() {
-		return nil, errors.New(newer + " is no regular file")
-	}
+	base := atomicfile.Private(l.Dir)
 	limit := l.Max
 	if limit == 0 {
 		limit = DefaultMax
 	}
-	if err == nil && fi.Size() >= limit {
-		if err := os.Rename(name, l.path(older)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if fi, err := os.Lstat(l.path(newer)); err == nil && fi.Size() >= limit && fi.Mode().IsRegular() {
+		if err := base.Rename(newer, older); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	return os.OpenFile(name, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	return base.OpenFile(newer, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
 // State describes the record itself.

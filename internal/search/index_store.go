@@ -5,12 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/filelock"
 )
 
 // store is the directory of the index in the cache:
@@ -47,6 +47,12 @@ func (s store) key(f *fields, build string, words ...string) string {
 }
 
 func (s store) path(name ...string) string { return filepath.Join(append([]string{s.dir}, name...)...) }
+
+// base returns the base for writing. The temporary files are next to the index: forget
+// and discard remove what is in its directory.
+func (s store) base() atomicfile.Base {
+	return atomicfile.Private(filepath.Dir(s.dir)).Below(filepath.Base(s.dir))
+}
 
 // load returns the last written index of a root, an empty one if there is none
 // that can be used.
@@ -101,32 +107,31 @@ func (s store) save(ctx context.Context, key string, h *rootIndex, now time.Time
 		return false
 	}
 	defer release()
-	dir := s.path(key)
 	names := make([]string, len(h.segs))
 	keep := map[string]bool{}
 	for i, seg := range h.segs {
 		names[i] = segmentName(seg.data)
 		keep[names[i]+".seg"] = true
-		if !seg.write(filepath.Join(dir, names[i]+".seg")) {
+		if !seg.write(s, path.Join(key, names[i]+".seg")) {
 			return false
 		}
 	}
-	if atomicfile.Replace(filepath.Join(dir, "state"), encodeState(h, names), 0o600) != nil {
+	if s.base().Replace(path.Join(key, "state"), encodeState(h, names), 0o600) != nil {
 		return false
 	}
-	s.clean(dir, keep)
+	s.clean(key, keep)
 	s.forget(now)
 	return true
 }
 
 // lock takes the lock of a directory if it is free.
 func (s store) lock(ctx context.Context, key string) (release func(), ok bool) {
-	if s.dir == "" || os.MkdirAll(s.path(key), 0o700) != nil {
+	if s.dir == "" {
 		return nil, false
 	}
 	at, stop := context.WithCancel(ctx)
 	stop() // so Acquire tries once and does not wait
-	l, err := filelock.Acquire(at, s.path(key, "lock"))
+	l, err := s.base().Lock(at, path.Join(key, "lock"))
 	if err != nil {
 		return nil, false
 	}
@@ -135,24 +140,25 @@ func (s store) lock(ctx context.Context, key string) (release func(), ok bool) {
 
 // write writes a segment unless its file exists. Another writer may have removed
 // it since it was read.
-func (s *segment) write(path string) bool {
-	if fi, err := os.Lstat(path); s.kept && err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(s.data)) {
+func (s *segment) write(in store, rel string) bool {
+	if fi, err := os.Lstat(in.path(filepath.FromSlash(rel))); s.kept && err == nil && fi.Mode().IsRegular() && fi.Size() == int64(len(s.data)) {
 		return true
 	}
-	s.kept = atomicfile.Replace(path, []byte(s.data), 0o600) == nil
+	s.kept = in.base().Replace(rel, []byte(s.data), 0o600) == nil
 	return s.kept
 }
 
 // clean removes the segments that the state does not list, and the temporary
-// files of a crash. The caller holds the lock, so no other process is writing.
-func (s store) clean(dir string, keep map[string]bool) {
-	entries, err := os.ReadDir(dir)
+// files of earlier versions. The caller holds the lock, so no other process is
+// writing.
+func (s store) clean(key string, keep map[string]bool) {
+	entries, err := os.ReadDir(s.path(key))
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
 		if name := e.Name(); atomicfile.Temporary(name) || strings.HasSuffix(name, ".seg") && !keep[name] {
-			_ = os.Remove(filepath.Join(dir, name)) // fails while open on Windows; the next writer tries again
+			_ = s.base().Remove(path.Join(key, name)) // fails while open on Windows; the next writer tries again
 		}
 	}
 }
@@ -173,14 +179,14 @@ func (s store) forget(now time.Time) {
 		if err != nil || e.Name() == "lock" || now.Sub(fi.ModTime()) < unused {
 			continue
 		}
-		_ = os.RemoveAll(s.path(e.Name()))
+		_ = s.base().RemoveAll(e.Name())
 	}
 }
 
 // discard removes the whole index.
 func (s store) discard() {
 	if s.dir != "" {
-		_ = os.RemoveAll(s.dir) // a file that remains is replaced by the next reader that finds it damaged
+		_ = atomicfile.Private(filepath.Dir(s.dir)).RemoveAll(filepath.Base(s.dir)) // a file that remains is replaced by the next reader that finds it damaged
 	}
 }
 
@@ -194,8 +200,8 @@ func (s store) loadFixed(f *fields, key string) (*segment, bool) {
 
 // saveFixed writes the segment of a bundle.
 func (s store) saveFixed(key string, seg *segment) {
-	if s.dir == "" || os.MkdirAll(s.dir, 0o700) != nil {
+	if s.dir == "" {
 		return
 	}
-	_ = atomicfile.Replace(s.path(key+".seg"), []byte(seg.data), 0o600) // a failure only costs the next reader time
+	_ = s.base().Replace(key+".seg", []byte(seg.data), 0o600) // a failure only costs the next reader time
 }

@@ -57,7 +57,11 @@ func TestBusyWriter(t *testing.T) {
 		t.Fatal(locks, err)
 	}
 	for _, path := range locks {
-		l, err := filelock.Acquire(t.Context(), path)
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := filelock.Acquire(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}

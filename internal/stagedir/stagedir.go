@@ -3,25 +3,29 @@
 // if a later step fails.
 //
 // It takes no lock, checks no contents and does not wait for the disk. Callers
-// hold a lock while a Stage is open, and know what to write.
+// hold a lock while a Stage is open, and know what to write. The staging directory
+// of a killed process is removed by the next write below the same base.
 package stagedir
 
 import (
-	"crypto/rand"
+	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
 )
 
 // Stage is a staging directory with the changes that Commit makes. Replace and
-// Remove are not safe for concurrent use; writing into staged directories is.
+// Remove are not safe for concurrent use; WriteFile is.
 type Stage struct {
-	dir     string
+	base    atomicfile.Base
+	scratch *atomicfile.Scratch
 	changes []change
 }
 
@@ -42,48 +46,78 @@ const (
 	removed       // final is at aside
 )
 
-// New creates a staging directory below parent, which must be on the file system
-// of the directories that will be replaced. Its name begins with prefix.
-func New(parent, prefix string) (*Stage, error) {
-	dir := filepath.Join(parent, prefix+rand.Text())
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+// New creates a staging directory for directories below base. All paths are
+// relative to it.
+func New(base atomicfile.Base) (*Stage, error) {
+	scratch, err := base.Scratch()
+	if err != nil {
 		return nil, err
 	}
-	return &Stage{dir: dir}, nil
+	return &Stage{base: base, scratch: scratch}, nil
 }
 
-// Sweep removes staging directories that processes left behind. The caller must
-// hold the lock that all users of the prefix hold.
-func Sweep(parent, prefix string) {
-	entries, _ := os.ReadDir(parent)
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), prefix) && e.IsDir() {
-			_ = os.RemoveAll(filepath.Join(parent, e.Name()))
+// SweepOld removes staging directories of earlier versions from the directory at
+// dir: their names begin with prefix. The caller must hold the lock that all users
+// of the prefix hold.
+func SweepOld(base atomicfile.Base, dir, prefix string) {
+	des, _ := os.ReadDir(base.Path(dir))
+	for _, de := range des {
+		if strings.HasPrefix(de.Name(), prefix) && de.IsDir() {
+			_ = base.RemoveAll(path.Join(dir, de.Name()))
 		}
 	}
 }
 
-// Replace plans final, which need not exist, and returns the staged directory
-// that becomes it. The caller creates and fills that directory before Commit.
+// Replace plans final, which need not exist, and returns the name of the staged
+// directory that becomes it. The caller creates and fills that directory before
+// Commit.
 func (s *Stage) Replace(final string) (staged string) {
-	name := strconv.Itoa(len(s.changes))
-	staged = filepath.Join(s.dir, name)
+	staged = strconv.Itoa(len(s.changes))
 	s.changes = append(s.changes, change{final: final, staged: staged, aside: staged + ".old"})
 	return staged
 }
 
 // Remove plans that final, which must exist, is removed.
 func (s *Stage) Remove(final string) {
-	s.changes = append(s.changes, change{final: final, aside: filepath.Join(s.dir, strconv.Itoa(len(s.changes))+".old")})
+	s.changes = append(s.changes, change{final: final, aside: strconv.Itoa(len(s.changes)) + ".old"})
+}
+
+// MkdirAll creates a staged directory.
+func (s *Stage) MkdirAll(staged string) error {
+	f, err := s.scratch.Sub(staged, 0o755)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// WriteFile creates a file, with these permission bits, below a staged directory.
+// It is an error if it exists.
+func (s *Stage) WriteFile(staged, rel string, data []byte, perm fs.FileMode) error {
+	rel = path.Join(staged, rel)
+	dir, err := s.scratch.Sub(path.Dir(rel), 0o755)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	f, err := dir.OpenFile(path.Base(rel), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil && perm != 0o644 {
+		err = f.Chmod(perm)
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Commit makes every planned change, in order. If one fails it takes back those
 // that were made and returns an error that names the directory.
 func (s *Stage) Commit() error {
 	for i := range s.changes {
-		if err := s.changes[i].make(); err != nil {
+		if err := s.make(&s.changes[i]); err != nil {
 			s.Undo()
-			return &fs.PathError{Op: "replacing", Path: s.changes[i].final, Err: err}
+			return diag.Doing("replacing "+s.base.Path(s.changes[i].final), err)
 		}
 	}
 	return nil
@@ -93,70 +127,105 @@ func (s *Stage) Commit() error {
 // directory that cannot be moved back stays in the staging directory until Close.
 func (s *Stage) Undo() {
 	for i := range slices.Backward(s.changes) {
-		s.changes[i].undo()
+		s.undo(&s.changes[i])
 	}
 }
 
 // Close removes the staging directory with everything that was replaced.
-func (s *Stage) Close() { _ = os.RemoveAll(s.dir) }
+func (s *Stage) Close() { s.scratch.Close() }
 
-func (c *change) make() error {
-	_, err := os.Lstat(c.final)
-	switch exists := err == nil; {
+func (s *Stage) make(c *change) error {
+	name := path.Base(c.final)
+	_, err := s.base.Stat(c.final)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	exists := err == nil
+	if !exists && c.staged != "" {
+		c.made = s.missing(path.Dir(c.final))
+	}
+	parent, err := s.base.Open(path.Dir(c.final))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	switch {
 	case c.staged == "":
-		if err := os.Rename(c.final, c.aside); err != nil {
-			return err
-		}
+		err = parent.Rename(name, s.scratch.Folder, c.aside)
 		c.state = removed
 	case exists:
-		if err := openat.Swap(c.staged, c.final, c.aside); err != nil {
-			return err
-		}
+		err = s.swap(c.staged, parent, name, c.aside)
 		c.state = swapped
 	default:
-		if err := c.makeParents(); err != nil {
-			return err
-		}
-		if err := os.Rename(c.staged, c.final); err != nil {
-			c.removeParents()
-			return err
-		}
+		err = s.scratch.Rename(c.staged, parent, name)
 		c.state = created
+	}
+	if err != nil {
+		c.state = planned
+		s.removeParents(c)
+	}
+	return err
+}
+
+// swap gives the directory from the name that another one has, which becomes aside.
+// If the file system supports it, the name exists at every moment.
+func (s *Stage) swap(from string, parent *openat.Folder, name, aside string) error {
+	if s.scratch.Exchange(from, parent, name) == nil {
+		err := s.scratch.Rename(from, s.scratch.Folder, aside)
+		if err != nil {
+			err = errors.Join(err, s.scratch.Exchange(from, parent, name))
+		}
+		return err
+	}
+	if err := parent.Rename(name, s.scratch.Folder, aside); err != nil {
+		return err
+	}
+	if err := s.scratch.Rename(from, parent, name); err != nil {
+		return errors.Join(err, s.scratch.Rename(aside, parent, name))
 	}
 	return nil
 }
 
-func (c *change) undo() {
-	switch c.state {
+func (s *Stage) undo(c *change) {
+	was := c.state
+	if c.state = planned; was == planned {
+		return
+	}
+	parent, err := s.base.Open(path.Dir(c.final))
+	if err != nil {
+		return
+	}
+	defer parent.Close()
+	name := path.Base(c.final)
+	switch was {
 	case removed:
-		_ = os.Rename(c.aside, c.final)
+		_ = s.scratch.Rename(c.aside, parent, name)
 	case swapped:
-		_ = openat.Swap(c.aside, c.final, c.staged)
+		_ = s.swap(c.aside, parent, name, c.staged)
 	case created:
-		if os.Rename(c.final, c.staged) == nil {
-			c.removeParents()
+		if parent.Rename(name, s.scratch.Folder, c.staged) == nil {
+			s.removeParents(c)
 		}
 	}
-	c.state = planned
 }
 
-// makeParents creates the parents of final and records the new ones.
-func (c *change) makeParents() error {
-	c.made = nil
-	for dir := filepath.Dir(c.final); ; dir = filepath.Dir(dir) {
-		if _, err := os.Lstat(dir); err == nil || dir == filepath.Dir(dir) {
+// missing returns dir and the directories above it that do not exist.
+func (s *Stage) missing(dir string) []string {
+	var out []string
+	for ; dir != "."; dir = path.Dir(dir) {
+		if _, err := s.base.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
-		c.made = append(c.made, dir)
+		out = append(out, dir)
 	}
-	return os.MkdirAll(filepath.Dir(c.final), 0o755)
+	return out
 }
 
-// removeParents removes the parents that makeParents created. Those that another
-// change uses by now are not empty and stay.
-func (c *change) removeParents() {
+// removeParents removes the parents that make created. Those that another change
+// uses by now are not empty and stay.
+func (s *Stage) removeParents(c *change) {
 	for _, dir := range c.made {
-		if os.Remove(dir) != nil {
+		if s.base.Remove(dir) != nil {
 			return
 		}
 	}

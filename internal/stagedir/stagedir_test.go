@@ -4,6 +4,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 )
 
 func write(t *testing.T, p, text string) {
@@ -36,13 +39,21 @@ func newTree(t *testing.T) *tree {
 	write(t, filepath.Join(x.old, "f"), "old")
 	write(t, filepath.Join(x.gone, "f"), "gone")
 	var err error
-	if x.stage, err = New(filepath.Join(root, "cache"), "s-"); err != nil {
+	if x.stage, err = New(atomicfile.Private(root)); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(x.stage.Replace(x.old), "f"), "new")
-	x.stage.Remove(x.gone)
-	write(t, filepath.Join(x.stage.Replace(x.fresh), "f"), "new")
+	x.put(t, x.stage.Replace("h/a"))
+	x.stage.Remove("h/b")
+	x.put(t, x.stage.Replace("x/y/c"))
 	return x
+}
+
+// put writes a file into a staged directory.
+func (x *tree) put(t *testing.T, staged string) {
+	t.Helper()
+	if err := x.stage.WriteFile(staged, "f", []byte("new"), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (x *tree) expect(t *testing.T, old, gone, fresh string) {
@@ -62,7 +73,7 @@ func TestCommit(t *testing.T) {
 	}
 	x.expect(t, "new", "", "new")
 	x.stage.Close()
-	if left, _ := os.ReadDir(filepath.Join(x.root, "cache")); len(left) > 0 {
+	if left, _ := os.ReadDir(filepath.Join(x.root, "tmp")); len(left) > 0 {
 		t.Errorf("Close leaves %v", left)
 	}
 }
@@ -82,25 +93,27 @@ func TestUndo(t *testing.T) {
 // A change that fails takes back those before it.
 func TestCommitFails(t *testing.T) {
 	x := newTree(t)
-	blocked := filepath.Join(x.root, "file", "d")
-	write(t, filepath.Dir(blocked), "in the way")
-	write(t, filepath.Join(x.stage.Replace(blocked), "f"), "new")
+	write(t, filepath.Join(x.root, "file"), "in the way")
+	x.put(t, x.stage.Replace("file/d"))
 	if err := x.stage.Commit(); err == nil {
 		t.Fatal("a directory below a file was created")
 	}
 	x.expect(t, "old", "gone", "")
 }
 
-// Sweep removes directories with the prefix only.
-func TestSweep(t *testing.T) {
-	root := t.TempDir()
-	write(t, filepath.Join(root, "s-X", "0", "f"), "half")
-	write(t, filepath.Join(root, "s-file"), "a file")
-	write(t, filepath.Join(root, "other", "f"), "whole")
-	Sweep(root, "s-")
-	for name, want := range map[string]bool{"s-X": false, "s-file": true, "other": true} {
-		if _, err := os.Lstat(filepath.Join(root, name)); (err == nil) != want {
-			t.Errorf("%s exists: %t, want %t", name, err == nil, want)
-		}
+// A link above a final directory is refused, and nothing is written through it.
+func TestCommitRefusesLinks(t *testing.T) {
+	x := newTree(t)
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(x.root, "link")); err != nil {
+		t.Skip(err)
+	}
+	x.put(t, x.stage.Replace("link/d"))
+	if err := x.stage.Commit(); diag.CodeOf(err) != diag.PathEscape {
+		t.Errorf("Commit: %v", err)
+	}
+	x.expect(t, "old", "gone", "")
+	if left, _ := os.ReadDir(outside); len(left) > 0 {
+		t.Errorf("written outside: %v", left)
 	}
 }

@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/atomicfile"
 )
+
+// Base returns the base for writing below the directory of the cache.
+func (c *Cache) Base() atomicfile.Base { return atomicfile.Private(c.Store.Dir) }
 
 // GitDir returns the directory of git sources.
 func (c *Cache) GitDir() string { return filepath.Join(c.Store.Dir, "git") }
@@ -147,12 +150,14 @@ func (c *Cache) gcRemotes(ctx context.Context, p GCParams, freed *Freed) error {
 func (c *Cache) removeRemote(ctx context.Context, dir string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
-	l, err := filelock.Acquire(ctx, dir+".lock")
+	base := c.Base()
+	name := "git/" + filepath.Base(dir)
+	l, err := base.Lock(ctx, name+".lock")
 	if err != nil {
 		return err
 	}
 	defer l.Release()
-	return os.RemoveAll(dir)
+	return base.RemoveAll(name)
 }
 
 func sizeOf(dir string) (n int64) {

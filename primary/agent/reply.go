@@ -8,7 +8,7 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
+
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -84,13 +84,13 @@ func (w *Workspace) keep(text []byte) string {
 	if err := root.CreatePrivate(rel, text); err != nil && !errors.Is(err, fs.ErrExist) {
 		return ""
 	}
-	prune(root.Path(resultsDir), maxResults)
+	prune(root, resultsDir, maxResults)
 	return path.Join(space.Dir, rel)
 }
 
 // prune removes the oldest files of a directory so that n remain.
-func prune(dir string, n int) {
-	entries, err := os.ReadDir(dir)
+func prune(root *space.Root, dir string, n int) {
+	entries, err := os.ReadDir(root.Path(dir))
 	if err != nil || len(entries) <= n {
 		return
 	}
@@ -102,7 +102,7 @@ func prune(dir string, n int) {
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(modified(a), modified(b)) })
 	for _, e := range entries[:len(entries)-n] {
-		_ = os.Remove(filepath.Join(dir, e.Name())) // another server may have removed it
+		_ = root.Remove(path.Join(dir, e.Name())) // another server may have removed it
 	}
 }
 

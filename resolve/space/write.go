@@ -2,7 +2,6 @@ package space
 
 import (
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,13 +11,13 @@ import (
 
 // Write replaces the file at rel atomically and keeps its mode.
 func (r *Root) Write(rel string, b []byte) error {
-	return r.write(rel, func(file string) error { return atomicfile.Write(file, b, 0) })
+	return r.write(rel, func(at atomicfile.Base) error { return at.Write(rel, b, 0) })
 }
 
 // Replace is Write without fsync, for content that can be restored, for example
 // from git.
 func (r *Root) Replace(rel string, b []byte) error {
-	return r.write(rel, func(file string) error { return atomicfile.Replace(file, b, 0) })
+	return r.write(rel, func(at atomicfile.Base) error { return at.Replace(rel, b, 0) })
 }
 
 // Create writes a new file at rel and its parent directories. A file that exists
@@ -29,17 +28,28 @@ func (r *Root) Create(rel string, b []byte) error { return r.create(rel, b, 0o64
 func (r *Root) CreatePrivate(rel string, b []byte) error { return r.create(rel, b, 0o600) }
 
 func (r *Root) create(rel string, b []byte, perm fs.FileMode) error {
-	return r.write(rel, func(file string) error {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			return err
-		}
-		return atomicfile.CreateExclusive(file, b, perm)
-	})
+	return r.write(rel, func(at atomicfile.Base) error { return at.Create(rel, b, perm) })
 }
 
-// write calls do with the path of rel, unless the path has a link. The code of an
-// error is kept.
-func (r *Root) write(rel string, do func(file string) error) error {
+// Remove removes the file or empty directory at rel. If nothing is there the error
+// satisfies IsMissing.
+func (r *Root) Remove(rel string) error {
+	return r.write(rel, func(at atomicfile.Base) error { return at.Remove(rel) })
+}
+
+// writeBase is Root.WriteBase: only the .ai of the user space may be a link.
+func (d *diskFiles) writeBase() atomicfile.Base {
+	if d.followAI {
+		return atomicfile.Space(d.dir)
+	}
+	return atomicfile.Project(d.base).Below(Dir)
+}
+
+// WriteBase returns the base for writing below .ai. The root must be on disk.
+func (r *Root) WriteBase() atomicfile.Base { return r.disk.writeBase().Shown(r.Display("")) }
+
+// write calls do unless the root is read-only. The code of an error is kept.
+func (r *Root) write(rel string, do func(atomicfile.Base) error) error {
 	if !r.OnDisk() {
 		return diag.New(diag.PermissionDenied, "writing %s: the %s space is read-only here", r.Display(rel), r.Space)
 	}
@@ -47,18 +57,7 @@ func (r *Root) write(rel string, do func(file string) error) error {
 		return diag.New(diag.PermissionDenied, "writing %s: the files of an installed bundle are read-only", r.Display(rel)).
 			WithReason("installed_bundle")
 	}
-	err := r.linkless(rel)
-	if err == nil {
-		err = do(r.Path(rel))
-	}
-	if err == nil {
-		return nil
-	}
-	code := diag.CodeOf(err)
-	if code == "" {
-		code = diag.FileSystemError
-	}
-	return diag.New(code, "writing %s: %w", r.Display(rel), err)
+	return do(r.WriteBase())
 }
 
 func (r *Root) linkless(rel string) error { return r.disk.linkless(rel, r.Display) }

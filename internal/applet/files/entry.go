@@ -24,6 +24,7 @@ type Entry struct {
 	Rel   string      // real path below the project, with slashes
 	Info  fs.FileInfo // nil if it does not exist
 	Given string      // the path as the user typed it
+	Root  string      // real path of the project
 
 	missing []string // directories between Dir and Base that do not exist
 	within  policy.Boundary

@@ -1,8 +1,6 @@
 package fs
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -12,14 +10,16 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/applet/files"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // staged is the new content of one file, completely written to a temporary file
-// in the same directory and waiting for its rename. All steps use open handles:
-// a link swapped in during the call is replaced, never followed.
+// and waiting for its rename. All steps use open handles: a link swapped in during
+// the call is replaced, never followed.
 type staged struct {
 	entry   *files.Entry
-	tmp     string
+	pending *atomicfile.Pending
+	dir     *openat.Folder
 	old     []byte
 	new     []byte
 	created bool
@@ -45,36 +45,29 @@ func checkWritable(e *files.Entry) error {
 	return nil
 }
 
-// stage writes data to a temporary file next to the file, creating missing
-// directories. old is the content that the file has now.
+// stage writes data to a temporary file of the project, creating missing directories
+// of the file. old is the content that the file has now.
 func stage(e *files.Entry, old, data []byte) (*staged, error) {
 	if err := e.MakeDirs(); err != nil {
 		return nil, err
 	}
-	var suffix [8]byte
-	_, _ = rand.Read(suffix[:]) // never fails
-	st := &staged{entry: e, tmp: atomicfile.Prefix + hex.EncodeToString(suffix[:]), old: old, new: data, created: e.Info == nil}
-	f, err := e.Dir.OpenFile(st.tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	dir, err := e.Dir.Open(".")
 	if err != nil {
 		return nil, files.PathError("writing", e.Given, err)
 	}
-	if err := st.fill(f); err != nil {
-		st.drop()
+	st := &staged{entry: e, dir: openat.FolderOf(dir), old: old, new: data, created: e.Info == nil}
+	var mode fs.FileMode
+	if e.Info != nil {
+		mode = e.Info.Mode().Perm()
+	}
+	if st.pending, err = atomicfile.Project(e.Root).Stage(st.dir, e.Base, data, mode); err != nil {
+		_ = st.dir.Close()
+		if diag.CodeOf(err) == diag.PathEscape {
+			return nil, err
+		}
 		return nil, files.PathError("writing", e.Given, err)
 	}
 	return st, nil
-}
-
-// fill writes the content to f and closes it.
-func (st *staged) fill(f *os.File) error {
-	_, err := f.Write(st.new)
-	if err == nil && st.entry.Info != nil {
-		err = f.Chmod(st.entry.Info.Mode().Perm())
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
 }
 
 // commit renames the temporary file, unless the file changed since it was read.
@@ -82,11 +75,9 @@ func (st *staged) commit() error {
 	if !st.unchanged() {
 		return diag.New(diag.ValidationFailed, "writing %q: the file changed during the call", st.entry.Given)
 	}
-	if err := st.entry.Dir.Rename(st.tmp, st.entry.Base); err != nil {
+	if err := st.pending.Commit(); err != nil {
 		return files.PathError("writing", st.entry.Given, err)
 	}
-	st.tmp = ""
-	syncDir(st.entry.Dir)
 	return nil
 }
 
@@ -101,18 +92,8 @@ func (st *staged) unchanged() bool {
 
 // drop removes the temporary file if it was not renamed.
 func (st *staged) drop() {
-	if st.tmp != "" {
-		_ = st.entry.Dir.Remove(st.tmp) // the work is done or has failed; a temporary file that stays is hidden
-	}
-}
-
-// syncDir makes a rename durable where the system can. A failure does not undo
-// the rename and is not reported.
-func syncDir(dir *os.Root) {
-	if f, err := dir.Open("."); err == nil {
-		_ = f.Sync()
-		_ = f.Close()
-	}
+	st.pending.Discard()
+	_ = st.dir.Close()
 }
 
 // conflict returns two of the paths that cannot both be files: equal ones, or

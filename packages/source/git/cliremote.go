@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 )
 
 // cli is a Remote by the git command.
@@ -269,7 +271,7 @@ func (r *cli) home(ctx context.Context) string {
 }
 
 // ensure creates the working directory of git.
-func (c *command) ensure() error { return os.MkdirAll(c.dir, 0o700) }
+func (c *command) ensure() error { return atomicfile.Private(c.dir).MkdirAll(".") }
 
 // Open implements Remote.
 func (r *cli) Open(_ context.Context, store string) (Objects, error) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
-	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/packages/source"
 )
 
@@ -55,9 +54,15 @@ func newStore(c *source.Cache, url string) *store {
 	return &store{cache: c, dir: filepath.Join(c.GitDir(), fmt.Sprintf("%s-%x", strings.Trim(safe[:min(60, len(safe))], "._-"), sum[:8])), url: url}
 }
 
+// base returns the base for writing into the store. rel is the store's own path, or
+// that of a file next to it with a suffix, below the cache.
+func (s *store) base() atomicfile.Base { return s.cache.Base().Below(s.rel("")) }
+
+func (s *store) rel(suffix string) string { return "git/" + filepath.Base(s.dir) + suffix }
+
 // with calls fn while this process has the lock of the store.
 func (s *store) with(ctx context.Context, fn func() error) error {
-	l, err := filelock.Acquire(ctx, s.dir+".lock")
+	l, err := s.cache.Base().Lock(ctx, s.rel(".lock"))
 	if err != nil {
 		if ctx.Err() != nil {
 			return stopped(ctx, "waiting for another process that fetches", s.url)
@@ -65,7 +70,7 @@ func (s *store) with(ctx context.Context, fn func() error) error {
 		return s.unwritable(err)
 	}
 	defer l.Release()
-	if err := os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700); err != nil {
+	if err := s.base().MkdirAll("sums"); err != nil {
 		return s.unwritable(err)
 	}
 	return fn()
@@ -83,19 +88,19 @@ func (s *store) repository(name string, isSHA256 bool) (string, error) {
 		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
 			return dir, nil
 		}
-		if err := os.RemoveAll(dir); err != nil { // unfinished, or the remote has another format now
+		if err := s.base().RemoveAll(name); err != nil { // unfinished, or the remote has another format now
 			return "", s.unwritable(err)
 		}
 	}
 	for _, sub := range []string{"objects/pack", "objects/info", "refs/heads", "refs/tags"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(sub)), 0o700); err != nil {
+		if err := s.base().MkdirAll(name + "/" + sub); err != nil {
 			return "", s.unwritable(err)
 		}
 	}
-	s.save(filepath.Join(s.dir, "url"), []byte(s.url+"\n"))
+	s.save("url", []byte(s.url+"\n"))
 	err := plainConfig(dir, isSHA256)
 	if err == nil {
-		err = atomicfile.Write(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o600)
+		err = s.base().Write(name+"/HEAD", []byte("ref: refs/heads/main\n"), 0o600)
 	}
 	if err != nil {
 		return "", s.unwritable(err)
@@ -113,12 +118,12 @@ func configOf(isSHA256 bool) string {
 
 // plainConfig writes the settings of a repository of the store, without a remote.
 func plainConfig(dir string, isSHA256 bool) error {
-	return atomicfile.Write(filepath.Join(dir, "config"), []byte(configOf(isSHA256)), 0o600)
+	return atomicfile.Private(filepath.Dir(dir)).Write(filepath.Base(dir)+"/config", []byte(configOf(isSHA256)), 0o600)
 }
 
 // discard removes a damaged repository of the store.
 func (s *store) discard(name string) error {
-	if err := os.RemoveAll(filepath.Join(s.dir, name)); err != nil {
+	if err := s.base().RemoveAll(name); err != nil {
 		return s.unwritable(err)
 	}
 	return nil
@@ -127,19 +132,19 @@ func (s *store) discard(name string) error {
 // saveRefs saves the refs for --offline. It reports no errors: nothing depends on it.
 func (s *store) saveRefs(r *Refs) {
 	b, err := json.Marshal(r)
-	if err == nil && os.MkdirAll(s.dir, 0o700) == nil {
-		s.save(filepath.Join(s.dir, "refs.json"), b)
+	if err == nil {
+		s.save("refs.json", b)
 	}
 }
 
 // save writes a file that may be lost, unless it has the same text. Both count as a
 // use of the store for GC.
-func (s *store) save(file string, b []byte) {
-	if was, err := os.ReadFile(file); err == nil && bytes.Equal(was, b) {
+func (s *store) save(rel string, b []byte) {
+	if was, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(rel))); err == nil && bytes.Equal(was, b) {
 		s.cache.Used(s.dir)
 		return
 	}
-	_ = atomicfile.Replace(file, b, 0o600)
+	_ = s.base().Replace(rel, b, 0o600)
 }
 
 func (s *store) loadRefs() (*Refs, error) {
@@ -165,18 +170,19 @@ type fetched struct {
 	Time int64  `json:"time"`
 }
 
+// sumFile returns the path of the record of a snapshot, relative to the store.
 func (s *store) sumFile(o source.Origin) string {
 	sum := sha256.Sum256([]byte(o.TagObject + "\n" + o.Commit + "\n" + o.Subdir))
-	return filepath.Join(s.dir, "sums", hex.EncodeToString(sum[:16]))
+	return "sums/" + hex.EncodeToString(sum[:16])
 }
 
 func (s *store) saveSum(o source.Origin, f fetched) {
-	if b, err := json.Marshal(f); err == nil && os.MkdirAll(filepath.Join(s.dir, "sums"), 0o700) == nil {
+	if b, err := json.Marshal(f); err == nil {
 		s.save(s.sumFile(o), b)
 	}
 }
 
 func (s *store) loadSum(o source.Origin) (f fetched, ok bool) {
-	b, err := os.ReadFile(s.sumFile(o))
+	b, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(s.sumFile(o))))
 	return f, err == nil && json.Unmarshal(b, &f) == nil
 }
