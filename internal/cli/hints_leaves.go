@@ -17,6 +17,8 @@ func leavesHints() map[situation]string {
 
 		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository",
 		{diag.ExecutionFailed, "program_of_project"}:  "install {program} outside the project, or add its directory to PATH",
+		{diag.ExecutionFailed, "ignored_settings"}:    "if you need {settings}, set it with `git config --global`",
+		{diag.Network, "ignored_settings"}:            "if you need {settings}, set it with `git config --global`",
 		{diag.ExecutionFailed, "git_identity"}:        "set user.name and user.email with `git config --global`",
 		{diag.VersionNotFound, "no_revision"}:         "choose a commit that `git log --all --oneline` lists; in CI, fetch the whole history",
 		{diag.VersionNotFound, "no_commit"}:           "commit first",

@@ -2,8 +2,9 @@
 // the configuration of repository and user does not change the output, and
 // parses that output.
 //
-// It does not run hooks, filters, pagers or external diffs, does not prompt, and
-// does not know items or signatures.
+// It does not run hooks, filters, pagers, external diffs, or any other program that
+// the configuration of a repository names, does not prompt, and does not know items
+// or signatures.
 package gitcmd
 
 import (
@@ -103,9 +104,9 @@ func (g *Git) WithIndex(file string) *Git {
 // command returns a git command that runs no hooks.
 func (g *Git) command(ctx context.Context, args ...string) *exec.Cmd {
 	fixed := []string{"--no-pager", "--no-optional-locks", "-c", "core.quotePath=false", "-c", "core.fsmonitor=false",
-		"-c", "core.hooksPath=" + os.DevNull}
+		"-c", "core.hooksPath=" + os.DevNull, "-c", "status.submoduleSummary=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"}
 	cmd := exec.CommandContext(ctx, g.path, append(fixed, args...)...)
-	cmd.Dir, cmd.Env = g.dir, g.env
+	cmd.Dir, cmd.Env = g.dir, append(slices.Clone(g.env), "GIT_ALLOW_PROTOCOL="+noTransports)
 	cmd.WaitDelay = 2 * time.Second
 	return cmd
 }

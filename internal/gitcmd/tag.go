@@ -3,6 +3,7 @@ package gitcmd
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -22,11 +23,11 @@ const tags = "refs/tags/"
 // between the work tree, the index and the current commit; "" compares all.
 // Untracked files are included, ignored ones are not.
 func (r *Repo) Unclean(ctx context.Context, path string) ([]string, error) {
-	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=none", "--no-renames"}
+	args := []string{"status", "--porcelain=v1", "-z", "--untracked-files=all", "--ignore-submodules=dirty", "--no-renames"} // git would read the configuration of a submodule
 	if path != "" {
 		args = append(args, "--", path)
 	}
-	out, err := r.top().run(ctx, nil, args...)
+	out, err := r.top().guarded(ctx, nil, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +73,7 @@ func (g *Git) Tag(ctx context.Context, name string) (Ref, error) {
 // RemoteTag returns the target of a tag of another repository, which is the name
 // of a remote or an address.
 func (g *Git) RemoteTag(ctx context.Context, remote, name string) (Ref, error) {
-	out, err := g.run(ctx, nil, "ls-remote", "--", remote, tags+name, tags+name+"^{}")
+	out, err := g.remote(ctx, "ls-remote", "--upload-pack=git-upload-pack", "--", remote, tags+name, tags+name+"^{}")
 	if err != nil {
 		return Ref{}, unreached(remote, err)
 	}
@@ -96,7 +97,12 @@ func unreached(remote string, err error) error {
 	if diag.CodeOf(err) == diag.Cancelled {
 		return err
 	}
-	return diag.New(diag.Network, "connecting to %s: %w", remote, err).WithReason("git_remote").WithDetail("remote", remote)
+	failed := diag.New(diag.Network, "connecting to %s: %w", remote, err).WithReason("git_remote").WithDetail("remote", remote)
+	var e *diag.Error
+	if errors.As(err, &e) && e.Reason == ignored {
+		return failed.WithReason(ignored).WithDetail("settings", e.Details["settings"])
+	}
+	return failed
 }
 
 // TagParams describes a tag to create.
@@ -115,7 +121,7 @@ func (g *Git) MakeTag(ctx context.Context, p TagParams) (Ref, error) {
 	if p.Sign {
 		args = append(args, "-s")
 	}
-	if _, err := g.run(ctx, strings.NewReader(p.Message), append(args, "--", p.Name, p.Commit)...); err != nil {
+	if _, err := g.guarded(ctx, strings.NewReader(p.Message), append(args, "--", p.Name, p.Commit)...); err != nil {
 		return Ref{}, err
 	}
 	ref, err := g.Tag(ctx, p.Name)
@@ -151,7 +157,7 @@ func (g *Git) Signed(ctx context.Context, object string) (bool, error) {
 
 // PushTag pushes one tag only.
 func (g *Git) PushTag(ctx context.Context, remote, name string) error {
-	_, err := g.run(ctx, nil, "push", "--quiet", "--no-follow-tags", "--", remote, tags+name+":"+tags+name)
+	_, err := g.remote(ctx, "push", "--quiet", "--no-follow-tags", "--no-recurse-submodules", "--receive-pack=git-receive-pack", "--", remote, tags+name+":"+tags+name)
 	if err != nil {
 		return unreached(remote, err)
 	}
