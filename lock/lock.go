@@ -82,8 +82,11 @@ type Link struct {
 	Digest item.Digest
 }
 
-// Bundle returns the entry of a bundle, or nil.
+// Bundle returns the entry of a bundle, or nil. A nil lock has none.
 func (l *Lock) Bundle(id string) *Bundle {
+	if l == nil {
+		return nil
+	}
 	i, ok := slices.BinarySearchFunc(l.Bundles, id, func(b Bundle, id string) int { return cmp.Compare(b.ID, id) })
 	if !ok {
 		return nil

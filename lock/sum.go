@@ -80,6 +80,9 @@ func (s *Sum) line(text string, n int) []diag.Finding {
 	return nil
 }
 
+// String renders the line without its line feed.
+func (l SumLine) String() string { return l.Module.ID + " " + l.Module.Version + " " + l.Hash }
+
 func (l SumLine) key() sumKey {
 	scheme, _, _ := strings.Cut(l.Hash, ":")
 	return sumKey{l.Module.ID, l.Module.Version, scheme}
@@ -151,7 +154,7 @@ func AppendSum(b []byte, lines ...SumLine) ([]byte, error) {
 			continue
 		}
 		s.entries[l.key()] = sumValue{hash: l.Hash}
-		out = append(out, l.Module.ID+" "+l.Module.Version+" "+l.Hash+"\n"...)
+		out = append(out, l.String()+"\n"...)
 	}
 	return out, nil
 }

@@ -123,6 +123,7 @@ func (a *auditor) fail(path string, err error) {
 // files judges the files of the project.
 func (a *auditor) files() {
 	a.fail(lock.LockFile, a.st.checkCurrent())
+	a.fail(lock.LockFile, a.st.checkSigned())
 	a.fail(lock.LockFile, a.e.checkRevocations(a.st))
 	for _, f := range lock.Replaced(a.st.project, a.st.lock) {
 		f.Severity = diag.SeverityWarning
@@ -230,8 +231,7 @@ func (a *auditor) executables(b lock.Bundle) []string {
 // manifest is judged with its date; for the other keys, their state decides.
 func (a *auditor) signers(b lock.Bundle, state string) []AuditedSigner {
 	if len(b.Signers) == 0 {
-		a.add(lock.LockFile, diag.Errorf(diag.Unsigned, 0, 0, "%s: the lock names no signer", b.Module()).WithReason("no_signer"))
-		return []AuditedSigner{}
+		return []AuditedSigner{} // files reports the entry
 	}
 	var v trust.Verdict
 	name := ""

@@ -63,7 +63,7 @@ func (e *Engine) describeItems(ctx context.Context, st *state, s *solver, l *loc
 		if now == nil {
 			return nil
 		}
-		was := bundleOf(st.lock, c.ID)
+		was := st.lock.Bundle(c.ID)
 		c.fresh = was == nil || !installs(*was)
 		c.accepted = was != nil && was.Sum == now.Sum || st.mergedWith(*now)
 		c.pulled = c.From == "" && !c.Direct && st.pulledIn(l, c.ID)
@@ -132,18 +132,10 @@ func preferredFor(project *lock.ProjectFile, ref item.Ref) string {
 	return project.Replacing(lock.Module{ID: project.Prefer[ref.String()]}).ID
 }
 
-// bundleOf is Lock.Bundle for a lock that may be nil.
-func bundleOf(l *lock.Lock, id string) *lock.Bundle {
-	if l == nil {
-		return nil
-	}
-	return l.Bundle(id)
-}
-
 // mergedWith reports whether the other side of a merge has exactly this release:
 // the user who locked it accepted it.
 func (st *state) mergedWith(b lock.Bundle) bool {
-	theirs := bundleOf(st.theirs, b.ID)
+	theirs := st.theirs.Bundle(b.ID)
 	return theirs != nil && theirs.Version == b.Version && theirs.Sum == b.Sum
 }
 
@@ -151,7 +143,7 @@ func (st *state) mergedWith(b lock.Bundle) bool {
 // user named it.
 func (st *state) pulledIn(l *lock.Lock, id string) bool {
 	return slices.ContainsFunc(l.Bundles, func(b lock.Bundle) bool {
-		return bundleOf(st.lock, b.ID) != nil && slices.ContainsFunc(b.Needs, func(m lock.Module) bool { return m.ID == id })
+		return st.lock.Bundle(b.ID) != nil && slices.ContainsFunc(b.Needs, func(m lock.Module) bool { return m.ID == id })
 	})
 }
 

@@ -241,8 +241,12 @@ func hostPath(id lock.ID) string {
 // checkContinuity refuses a change of signers that no rotation, signed by both
 // keys, explains. Old is the lock entry before, nil if there was none.
 func (e *Engine) checkContinuity(old *lock.Bundle, b *lock.Bundle) error {
-	if old == nil || len(old.Signers) == 0 {
-		return nil
+	if old == nil || !installs(*old) {
+		return nil // the first release, or a directory of this machine before it
+	}
+	if len(old.Signers) == 0 {
+		return diag.New(diag.LockMismatch, "verifying %s: the entry of %s in %s names no signer, so a change of signers cannot be excluded", b.Module(), old.Module(), lock.LockFile).
+			WithReason("lock_edited")
 	}
 	lost := slices.ContainsFunc(old.Signers, func(was string) bool {
 		return !slices.ContainsFunc(b.Signers, func(now string) bool { return e.succeeds(now, was) })

@@ -127,12 +127,17 @@ func TestContinuity(t *testing.T) {
 		old, now []string
 		want     diag.Code
 	}{
-		{nil, []string{a}, ""}, {[]string{a}, []string{a}, ""}, {[]string{a}, []string{b}, diag.SignerChanged},
+		{nil, []string{a}, diag.LockMismatch}, {[]string{a}, []string{a}, ""}, {[]string{a}, []string{b}, diag.SignerChanged},
 		{[]string{a}, []string{a, b}, diag.SignerChanged}, {[]string{a, b}, []string{a}, diag.SignerChanged},
 	} {
-		err := e.checkContinuity(&lock.Bundle{Signers: x.old}, &lock.Bundle{ID: mod.ID, Signers: x.now})
+		err := e.checkContinuity(&lock.Bundle{Sum: "h1:x", Signers: x.old}, &lock.Bundle{ID: mod.ID, Signers: x.now})
 		if diag.CodeOf(err) != x.want {
 			t.Errorf("%v then %v: %v, want %q", x.old, x.now, err, x.want)
+		}
+	}
+	for _, first := range []*lock.Bundle{nil, {ID: mod.ID, Replace: "../x"}} {
+		if err := e.checkContinuity(first, &lock.Bundle{ID: mod.ID, Signers: []string{a}}); err != nil {
+			t.Errorf("after %v: %v", first, err)
 		}
 	}
 }

@@ -147,6 +147,11 @@ func (rs Rules) Caps(m lock.Module, caps []string) error {
 	return nil
 }
 
+// LimitCaps reports whether a rule is about the capabilities or hosts of bundles.
+func (rs Rules) LimitCaps() bool {
+	return slices.ContainsFunc(rs, func(f RuleFile) bool { return len(f.Policy.CapsDeny)+len(f.Policy.Hosts) > 0 })
+}
+
 // Refuse checks a lock entry against every rule except those about age and
 // signers.
 func (rs Rules) Refuse(b lock.Bundle) error {

@@ -72,6 +72,22 @@ func (e *Engine) sights(ctx context.Context, keys []string) (firstSeen, error) {
 	return all, err
 }
 
+// FirstSeen returns when the account first saw a locked release, by the file that
+// Params.Seen names; zero if it never did.
+func FirstSeen(file string, b lock.Bundle) (time.Time, error) {
+	all, err := New(Params{Seen: file}).readSights()
+	return all[sightKey(b)], err
+}
+
+// CheckAge refuses a version that is known for less time than the rules allow. A
+// zero time is now.
+func (rs Rules) CheckAge(now, known time.Time, m lock.Module) error {
+	if known.IsZero() {
+		known = now
+	}
+	return checkAge(rs, now, known, m)
+}
+
 // readSights returns the recorded sights, without recording any.
 func (e *Engine) readSights() (firstSeen, error) {
 	all := firstSeen{}

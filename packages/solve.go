@@ -43,6 +43,9 @@ func (e *Engine) solver(st *state, project *lock.ProjectFile) (*solver, error) {
 	if err := e.checkRevocations(st); err != nil {
 		return nil, err
 	}
+	if err := st.checkSigned(); err != nil {
+		return nil, err
+	}
 	pins, err := st.pins()
 	if err != nil {
 		return nil, err

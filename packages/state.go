@@ -90,6 +90,15 @@ func unmerged() error {
 	return diag.New(diag.LockStale, "reading %s: it has the conflict markers of a merge", lock.LockFile)
 }
 
+// checkSigned refuses a lock with entries that name no manifest or no signer.
+func (st *state) checkSigned() error {
+	var errs []error
+	for _, l := range st.locks() {
+		errs = append(errs, l.CheckSigned())
+	}
+	return joinErrors("checking "+lock.LockFile, errs)
+}
+
 // checkRevocations refuses a lock that was written with revocations which the
 // project has no longer.
 func (e *Engine) checkRevocations(st *state) error {

@@ -92,7 +92,7 @@ func (e *Engine) check(st *state, system lock.System) error {
 	if rollback == nil && st.lock != nil {
 		rollback = st.lock.StaleRevoked(e.p.Revoked)
 	}
-	return joinErrors("checking "+lock.LockFile, []error{rollback, st.check(system), e.checkReleases(st.lock)})
+	return joinErrors("checking "+lock.LockFile, []error{rollback, st.checkSigned(), st.check(system), e.checkReleases(st.lock)})
 }
 
 // check collects the differences between the files of the project.
@@ -154,7 +154,7 @@ func (e *Engine) Sync(ctx context.Context, frozen bool, ask Approve) (*Result, e
 // restore makes the installed bundles equal to the lock. Without differences it
 // does not wait for other processes.
 func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
-	if err := e.checkReleases(st.lock); err != nil {
+	if err := joinErrors("checking "+lock.LockFile, []error{st.checkSigned(), e.checkReleases(st.lock)}); err != nil {
 		return nil, err
 	}
 	if todo, unlocked, err := e.differences(ctx, st.lock); err != nil || len(todo)+len(unlocked) == 0 {
@@ -194,6 +194,15 @@ func (e *Engine) install(ctx context.Context, st *state, todo []lock.Bundle) (*R
 	}
 	stage, err := e.stageLocked(ctx, st, todo)
 	if err != nil {
+		return nil, err
+	}
+	// Another machine accepted the releases; from now on this one knows them too.
+	keys := make([]string, len(todo))
+	for i, b := range todo {
+		keys[i] = sightKey(b)
+	}
+	if _, err := e.sights(ctx, keys); err != nil {
+		stage.Close()
 		return nil, err
 	}
 	defer stage.Close()
@@ -248,5 +257,26 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 		return nil, diag.New(diag.LockMismatch, "checking %s: its manifest is not the one that %s records", b.Module(), lock.LockFile).
 			WithDetail("expected", b.Manifest.String()).WithDetail("found", now.Manifest.String())
 	}
+	if err := checkListed(b, now, snap); err != nil {
+		return nil, err
+	}
 	return snap, e.checkContinuity(&b, &now)
+}
+
+// checkListed refuses an entry that does not list what its release asks for or its
+// executables: rules are compared with the entry.
+func checkListed(b, now lock.Bundle, snap *source.Snapshot) error {
+	describe(&now, snap)
+	for _, x := range []struct {
+		field     string
+		have, all []string
+	}{{"caps", b.Caps, now.Caps}, {"exec", b.Exec, now.Exec}} {
+		for _, one := range x.all {
+			if !slices.Contains(x.have, one) {
+				return diag.New(diag.LockMismatch, "checking %s: its entry in %s does not list %s below %s", b.Module(), lock.LockFile, one, x.field).
+					WithReason("lock_edited").WithDetail("bundle", b.ID)
+			}
+		}
+	}
+	return nil
 }

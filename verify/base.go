@@ -17,9 +17,11 @@ func fixedFields() []string {
 // Base compares a lock with the one of a base revision, without a network. A
 // bundle whose version is the same and whose source or content differs is
 // LOCK_REPOINTED: no requirement of the project file causes that. So is an entry
-// whose version follows from no requirement. Fewer recorded revocations are a
-// ROLLBACK. A nil base has no entries.
-func Base(base, now *lock.Lock, m *lock.ProjectFile) []diag.Finding {
+// whose version follows from no requirement. Another version with other signers is
+// SIGNER_CHANGED, unless succeeds reports that a rotation leads from a signer before
+// to the one now. Fewer recorded revocations are a ROLLBACK. A nil base has no
+// entries.
+func Base(base, now *lock.Lock, m *lock.ProjectFile, succeeds func(now, was string) bool) []diag.Finding {
 	var out []diag.Finding
 	add := func(format string, args ...any) {
 		f := diag.Errorf(diag.LockRepointed, 0, 0, format, args...)
@@ -45,11 +47,36 @@ func Base(base, now *lock.Lock, m *lock.ProjectFile) []diag.Finding {
 				}
 			}
 		}
+		if was := base.Bundle(c.Name); was != nil && was.Version != b.Version {
+			out = append(out, otherSigners(*was, *b, succeeds)...)
+		}
 		if why := now.Underived(m, *b); why != "" {
 			add("%s", why)
 		}
 	}
 	return out
+}
+
+// otherSigners returns a finding if a new version has other signers than the one
+// before.
+func otherSigners(was, now lock.Bundle, succeeds func(now, was string) bool) []diag.Finding {
+	if was.Sum == "" || now.Sum == "" {
+		return nil // a directory has no signers
+	}
+	same := func(a, b string) bool { return a == b || succeeds != nil && succeeds(a, b) }
+	lost := slices.ContainsFunc(was.Signers, func(old string) bool {
+		return !slices.ContainsFunc(now.Signers, func(s string) bool { return same(s, old) })
+	})
+	added := slices.ContainsFunc(now.Signers, func(s string) bool {
+		return !slices.ContainsFunc(was.Signers, func(old string) bool { return same(s, old) })
+	})
+	if !lost && !added {
+		return nil
+	}
+	f := diag.Errorf(diag.SignerChanged, 0, 0, "the signers of %s changed from %s of %s to %s, and no rotation document names the change",
+		now.Module(), joined(was.Signers), was.Version, joined(now.Signers))
+	f.Path = lock.LockFile
+	return []diag.Finding{f.WithReason("base")}
 }
 
 func joined(list []string) string {

@@ -56,7 +56,7 @@ func TestBase(t *testing.T) {
 	} {
 		now := baseLock()
 		c.change(now)
-		fs := Base(baseLock(), now, nil)
+		fs := Base(baseLock(), now, nil, nil)
 		switch {
 		case c.part == "" && len(fs) > 0:
 			t.Errorf("%s: %v", name, fs)
@@ -64,13 +64,13 @@ func TestBase(t *testing.T) {
 			t.Errorf("%s: %v, want one with %q", name, fs, c.part)
 		}
 	}
-	if fs := Base(nil, baseLock(), nil); len(fs) > 0 {
+	if fs := Base(nil, baseLock(), nil, nil); len(fs) > 0 {
 		t.Errorf("a first lock: %v", fs)
 	}
 	m := &lock.ProjectFile{Require: map[string]string{idCore: "v2.0.0"}}
 	now := baseLock()
 	now.Bundle(idCore).Version = "v1.9.0"
-	if fs := Base(baseLock(), now, m); len(fs) > 0 {
+	if fs := Base(baseLock(), now, m, nil); len(fs) > 0 {
 		t.Errorf("a stale entry is reported elsewhere: %v", fs)
 	}
 }
@@ -102,11 +102,31 @@ func TestBaseSum(t *testing.T) {
 func TestBaseRevoked(t *testing.T) {
 	base, now := baseLock(), baseLock()
 	base.Revoked.Documents = []item.Digest{item.DigestOf([]byte("1"))}
-	if fs := Base(base, now, nil); len(fs) != 1 || fs[0].Code != diag.Rollback || !strings.Contains(fs[0].Message, "is gone, which the lock of the base records") {
+	if fs := Base(base, now, nil, nil); len(fs) != 1 || fs[0].Code != diag.Rollback || !strings.Contains(fs[0].Message, "is gone, which the lock of the base records") {
 		t.Errorf("taken back: %v", fs)
 	}
 	now.Revoked.Documents = append(now.Revoked.Documents, base.Revoked.Documents[0], item.DigestOf([]byte("2")))
-	if fs := Base(base, now, nil); len(fs) > 0 {
+	if fs := Base(base, now, nil, nil); len(fs) > 0 {
 		t.Errorf("one more: %v", fs)
+	}
+}
+
+// Protection 4: another version needs the signers of the one before, or a rotation.
+func TestBaseSigners(t *testing.T) {
+	rotated := func(now, was string) bool { return now == "ed25519:new" && was == "ed25519:dd" }
+	for _, c := range []struct {
+		now  []string
+		fail bool
+	}{
+		{[]string{"ed25519:dd"}, false}, {[]string{"ed25519:new"}, false}, {[]string{"ed25519:ee"}, true},
+		{[]string{"ed25519:dd", "ed25519:ee"}, true}, {nil, true},
+	} {
+		now := baseLock()
+		b := now.Bundle(idCore)
+		b.Version, b.Require, b.Commit, b.Signers = "v1.9.0", "v1.9.0", "99", c.now
+		fs := Base(baseLock(), now, nil, rotated)
+		if c.fail != (len(fs) == 1 && fs[0].Code == diag.SignerChanged) || !c.fail && len(fs) > 0 {
+			t.Errorf("%v: %v", c.now, fs)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
@@ -13,6 +14,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 )
 
 // LockParams is the state that a lock is compared with.
@@ -219,10 +221,14 @@ func (p LockParams) layer(ctx context.Context, r *Report, root *space.Root) erro
 	if !root.ReadOnly() {
 		return nil
 	}
-	if f := p.manifestOf(root); f != nil {
+	f := p.manifestOf(root)
+	if f != nil {
 		r.add(*f)
 	}
 	if b := p.Lock.Bundle(root.Layer); b != nil && b.Sum != "" {
+		if f == nil {
+			p.signers(r, root, *b)
+		}
 		p.sum(r, root, *b)
 	}
 	return nil
@@ -251,6 +257,22 @@ func (p LockParams) manifestOf(root *space.Root) *diag.Finding {
 	f.Path = root.Display(".")
 	f = f.WithReason("installed")
 	return &f
+}
+
+// signers reports signers in the entry of a bundle that did not sign its manifest:
+// a later version by one of them would pass for one by the same signer.
+func (p LockParams) signers(r *Report, root *space.Root, b lock.Bundle) {
+	_, keys, err := Signers(p.Trust, root, b.Manifest)
+	if err != nil || len(keys) == 0 {
+		return // the manifest is reported for its signature
+	}
+	for _, s := range b.Signers {
+		if !slices.ContainsFunc(keys, func(fp sign.Fingerprint) bool { return strings.HasSuffix(s, ":"+fp.String()) }) {
+			f := diag.Errorf(diag.LockMismatch, 0, 0, "the entry of %s names the signer %s, whose signature of its manifest is not trusted", b.Module(), s)
+			f.Path = lock.LockFile
+			r.add(f.WithReason("lock_edited"))
+		}
+	}
 }
 
 // sum compares the files of an installed bundle with the hash that is locked.

@@ -351,7 +351,7 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 	if ok, err := p.IsProject(); err != nil || !ok {
 		return err
 	}
-	x, err := h.OpenInGit(p, what.rev)
+	x, err := h.OpenInGit(ctx, p, what.rev)
 	if err != nil {
 		return err
 	}

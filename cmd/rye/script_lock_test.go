@@ -13,6 +13,8 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/sign"
 )
 
 // relockCommand writes rye.lock anew with what is in it and the entries of the
@@ -123,6 +125,9 @@ func installTree(ts *testscript.TestScript, b *lock.Bundle, from, base string) {
 		slash := filepath.ToSlash(rel)
 		if strings.HasSuffix(slash, "/manifest.yaml") && strings.HasPrefix(slash, ".ai/bundles/") {
 			b.Manifest = item.DigestOf(data)
+			if sp, err := sign.SplitFile(data, sign.Hash()); err == nil && sp.Signed {
+				b.Signers = []string{packages.SignerText(sp.Line.Key)}
+			}
 		}
 		files = append(files, lock.TreeFile{Path: slash, Mode: lock.ModeRegular, Size: int64(len(data)), Digest: item.DigestOf(data)})
 		ts.Check(os.MkdirAll(filepath.Dir(filepath.Join(to, rel)), 0o755))

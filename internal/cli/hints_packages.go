@@ -38,7 +38,6 @@ func packagesHints() map[situation]string {
 		{diag.Unresolvable, "excluded"}:                 "remove the version from exclude in rye.yaml, or require another one",
 		{diag.Unresolvable, "replacement_version"}:      "write {replacement}@VERSION in replace of rye.yaml",
 		{diag.Unresolvable, "same_bundle"}:              "require one address everywhere; rye why {bundle} shows what requires this one",
-		{diag.Unsigned, "no_signer"}:                    "remove the entry from rye.lock, then run rye lock",
 		{diag.Usage, "item_source"}:                     "write {item}@SOURCE, as in {item}@github.com/acme/tools",
 		{diag.Usage, "required_already"}:                "for another version, run rye add {required}@VERSION",
 		{diag.ValidationFailed, "vendor_line"}:          "write vendor: true on a line of its own",

@@ -3,11 +3,14 @@ package project
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -29,6 +32,31 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string
 		})
 		return caps, err
 	}
+}
+
+// requestedCaps returns what the items of a bundle request, read from its files. The
+// extractors of bundles are not used: they would need this bundle first.
+func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string, error) {
+	own := *p.Spaces
+	own.Roots = slices.DeleteFunc(slices.Clone(own.Roots), (*space.Root).Bundled)
+	table, err := resolve.New(resolve.Params{Spaces: &own, Trust: p.Trust, Lenient: true}).Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var caps []string
+	err = root.Walk(".", func(e space.Entry) error {
+		at, known := table.Classify(e.Rel)
+		if e.Err != nil || !known {
+			return e.Err
+		}
+		text, err := root.Read(e.Rel, lock.MaxTreeFile)
+		if err == nil {
+			caps = append(caps, itemCaps(at, text)...)
+		}
+		return err
+	})
+	slices.Sort(caps)
+	return slices.Compact(caps), err
 }
 
 // itemCaps returns the capabilities and hosts that one item requests.

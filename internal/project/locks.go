@@ -2,6 +2,7 @@ package project
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"io/fs"
 	"maps"
@@ -34,7 +35,7 @@ type SpaceLock struct {
 // readLocks reads the lock of every space on disk and adds its bundles as layers
 // below the space's own items. A lock that cannot be read is an error in Strict
 // mode; in Lenient mode it is remembered in LockErrs.
-func (p *Project) readLocks(m Mode) error {
+func (p *Project) readLocks(ctx context.Context, m Mode) error {
 	for _, root := range slices.Clone(p.Spaces.Roots) {
 		if !root.OnDisk() || root.Bundled() {
 			continue
@@ -45,7 +46,10 @@ func (p *Project) readLocks(m Mode) error {
 		sl, err := readSpaceLock(root)
 		var layers []space.Layer
 		if err == nil && sl != nil {
-			layers, err = p.layers(sl)
+			layers, err = p.layers(ctx, sl)
+		}
+		if err == nil && sl != nil {
+			err = sl.Lock.CheckSigned()
 		}
 		if err != nil && m == Strict {
 			return err

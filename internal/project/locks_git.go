@@ -140,7 +140,7 @@ func (p *GitProject) Glob(pattern string) ([]string, error) {
 
 // inGit returns the project as git's objects contain it, with its own items in root.
 // Lock and bundles come from git, the user's keys and rules from p.
-func (h *Project) inGit(p *GitProject, root *space.Root, what string) (*Project, error) {
+func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, what string) (*Project, error) {
 	x := *h
 	x.files, x.Lock, x.LockErrs, x.Spaces = p, nil, nil, h.With(root)
 	sl, err := parseSpaceLock(&SpaceLock{Space: space.Project, Files: p}, what+":")
@@ -150,11 +150,14 @@ func (h *Project) inGit(p *GitProject, root *space.Root, what string) (*Project,
 		x.LockErrs = []error{err}
 	default:
 		x.Lock = sl
+		if err := sl.Lock.CheckSigned(); err != nil {
+			x.LockErrs = []error{err}
+		}
 		layers, err := sl.gitLayers(h.Spaces.Of(space.Project), p)
 		if err != nil {
 			return nil, err
 		}
-		x.Spaces.AddLayers(x.withRules(sl, layers)...)
+		x.Spaces.AddLayers(x.withRules(ctx, sl, layers)...)
 	}
 	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Lenient: true})
 	x.Executor = (&x).newExecutor()

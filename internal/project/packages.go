@@ -72,12 +72,15 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		params.Revoked = h.revoked()
 	}
 	if h.Dirs.State != "" {
-		params.Seen = filepath.Join(h.Dirs.State, "bundles-seen.json")
+		params.Seen = h.seenFile()
 	}
 	params.Ignore = x.IgnoreInstalled
 	x.Engine = packages.New(params)
 	return x, nil
 }
+
+// seenFile is the record of when this account first saw each release.
+func (p *Project) seenFile() string { return filepath.Join(p.Dirs.State, "bundles-seen.json") }
 
 // rules returns the rules that apply to the space. Errors in its own rye.yaml are
 // left to the operation that needs the file.

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"context"
 	"errors"
 	"io"
 	"io/fs"
@@ -89,29 +90,42 @@ func readPolicy(path string) ([]byte, error) {
 }
 
 // layers returns the layers of a lock; each applies the rules when it is used.
-func (p *Project) layers(sl *SpaceLock) ([]space.Layer, error) {
+func (p *Project) layers(ctx context.Context, sl *SpaceLock) ([]space.Layer, error) {
 	layers, err := sl.Layers()
-	return p.withRules(sl, layers), err
+	return p.withRules(ctx, sl, layers), err
 }
 
 // withRules makes each layer apply the rules and publisher documents when it is
 // used: a vendored bundle, or one installed under other rules, was never judged by
 // these.
-func (p *Project) withRules(sl *SpaceLock, layers []space.Layer) []space.Layer {
+func (p *Project) withRules(ctx context.Context, sl *SpaceLock, layers []space.Layer) []space.Layer {
 	rules := WithManifest(p.Rules, sl.ProjectFile)
+	ctx = context.WithoutCancel(ctx) // a server keeps the project for later calls, and the answer
 	for i, l := range layers {
 		if b := sl.Lock.Bundle(l.ID); b != nil {
-			layers[i].Allowed = func(root *space.Root) error { return p.allowed(rules, *b, root) }
+			layers[i].Allowed = func(root *space.Root) error { return p.allowed(ctx, rules, *b, root) }
 		}
 	}
 	return layers
 }
 
-// allowed returns why rules or publisher documents refuse a locked bundle. The
-// signers come from its manifest, because the lock is not signed.
-func (p *Project) allowed(rules packages.Rules, b lock.Bundle, root *space.Root) error {
-	if err := rules.Refuse(b); err != nil || b.Sum == "" || !rules.DemandsSigners(b.ID) && !p.Trust.Publishes() {
+// allowed returns why rules or publisher documents refuse a locked bundle. Signers
+// and capabilities come from its files, because the lock is not signed.
+func (p *Project) allowed(ctx context.Context, rules packages.Rules, b lock.Bundle, root *space.Root) error {
+	if err := rules.Refuse(b); err != nil || b.Sum == "" {
 		return err
+	}
+	if rules.LimitCaps() {
+		caps, err := p.requestedCaps(ctx, root)
+		if err == nil {
+			err = rules.Caps(b.Module(), caps)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !rules.DemandsSigners(b.ID) && !p.Trust.Publishes() {
+		return nil
 	}
 	name, keys, err := verify.Signers(p.Trust, root, b.Manifest)
 	if err != nil {

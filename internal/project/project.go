@@ -102,7 +102,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// Locks: depends on the spaces and adds the locked bundles to them as layers.
-	if err := p.readLocks(m); err != nil {
+	if err := p.readLocks(ctx, m); err != nil {
 		return nil, err
 	}
 

@@ -250,7 +250,7 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 		return nil, err
 	}
 	defer p.closeOpened()
-	x, err := h.inGit(p, space.NewFiles(space.Project, signed), "the index")
+	x, err := h.inGit(ctx, p, space.NewFiles(space.Project, signed), "the index")
 	if err != nil {
 		return nil, err
 	}

@@ -4,13 +4,17 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/verify"
 )
 
@@ -165,15 +169,19 @@ func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Re
 			}
 		}
 	}
-	return p.compareBase(base, at, report)
+	old, err := p.compareBase(base, at, report)
+	if err != nil || p.Lock == nil {
+		return err
+	}
+	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], report)
 }
 
-func (p *Project) compareBase(base string, at map[string][]byte, report *verify.Report) error {
+func (p *Project) compareBase(base string, at map[string][]byte, report *verify.Report) (*lock.Lock, error) {
 	var old *lock.Lock
 	if b := at[lock.LockFile]; b != nil {
 		var found []diag.Finding
 		if old, found = lock.ParseLock(b); old == nil {
-			return diag.FromFindings("reading "+base+":"+lock.LockFile, diag.WithPath(found, lock.LockFile))
+			return nil, diag.FromFindings("reading "+base+":"+lock.LockFile, diag.WithPath(found, lock.LockFile))
 		}
 	}
 	if p.Lock == nil {
@@ -181,11 +189,68 @@ func (p *Project) compareBase(base string, at map[string][]byte, report *verify.
 			report.Fail(lock.LockFile, diag.New(diag.LockMissing, "reading %s: %s has it, and here it was removed", lock.LockFile, base))
 		}
 	} else {
-		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.ProjectFile)...)
+		report.Findings = append(report.Findings, verify.Base(old, p.Lock.Lock, p.Lock.ProjectFile, p.succeeds)...)
 	}
 	now, _, err := lock.ReadSum(p.files)
 	if err == nil {
 		report.Findings = append(report.Findings, verify.BaseSum(at[lock.SumFile], now)...)
 	}
+	return old, nil
+}
+
+// succeeds reports whether a signer of a lock entry is another one, or rotated from
+// it.
+func (p *Project) succeeds(now, was string) bool {
+	a, err1 := sign.ParseFingerprint(now[strings.IndexByte(now, ':')+1:])
+	b, err2 := sign.ParseFingerprint(was[strings.IndexByte(was, ':')+1:])
+	return err1 == nil && err2 == nil && p.Trust.Succeeds(a, b)
+}
+
+// baseAges reports releases that the lock of the base does not have and that are
+// known for less time than policy.min-age demands. A release is known since this
+// account first saw it, or since the branch of the base got its line of rye.sum. The
+// dates of the release and of the verified commits are not used: their authors
+// choose them.
+func (p *Project) baseAges(ctx context.Context, repo *gitcmd.Repo, base string, old *lock.Lock, sum []byte, report *verify.Report) error {
+	rules := WithManifest(p.Rules, p.Lock.ProjectFile)
+	if _, age := rules.MinAge(); age <= 0 {
+		return nil
+	}
+	baseSum, _ := lock.ParseSum(sum)
+	for _, b := range p.Lock.Lock.Bundles {
+		if b.Sum == "" {
+			continue
+		}
+		if was := old.Bundle(b.ID); was != nil && was.Version == b.Version && was.Sum == b.Sum {
+			continue
+		}
+		known, err := p.knownSince(ctx, repo, base, baseSum, b)
+		if err != nil {
+			return err
+		}
+		if err := rules.CheckAge(p.Env.Now(), known, b.Module()); err != nil {
+			report.Fail(lock.LockFile, err)
+		}
+	}
 	return nil
+}
+
+// knownSince returns the earlier of both times, zero if there is none.
+func (p *Project) knownSince(ctx context.Context, repo *gitcmd.Repo, base string, sum *lock.Sum, b lock.Bundle) (time.Time, error) {
+	var known time.Time
+	if p.Dirs.State != "" {
+		var err error
+		if known, err = packages.FirstSeen(p.seenFile(), b); err != nil {
+			return known, err
+		}
+	}
+	if sum == nil || sum.Hash(b.Module()) != b.Sum {
+		return known, nil
+	}
+	line := lock.SumLine{Module: b.Module(), Hash: b.Sum}
+	at, err := repo.Since(ctx, base, p.PrefixIn(repo)+lock.SumFile, line.String())
+	if err == nil && !at.IsZero() && (known.IsZero() || at.Before(known)) {
+		known = at
+	}
+	return known, err
 }

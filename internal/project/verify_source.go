@@ -130,7 +130,7 @@ func (h *Project) revisionSource(ctx context.Context, rev string) (*VerifySource
 	if err != nil {
 		return nil, err
 	}
-	return h.gitSource(p, repo, rev)
+	return h.gitSource(ctx, p, repo, rev)
 }
 
 func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
@@ -145,11 +145,11 @@ func (h *Project) stagedSource(ctx context.Context) (*VerifySource, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.gitSource(p, repo, "the index")
+	return h.gitSource(ctx, p, repo, "the index")
 }
 
-func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*VerifySource, error) {
-	x, err := h.OpenInGit(p, what)
+func (h *Project) gitSource(ctx context.Context, p *GitProject, repo *gitcmd.Repo, what string) (*VerifySource, error) {
+	x, err := h.OpenInGit(ctx, p, what)
 	if err != nil {
 		p.Release()
 		return nil, err
@@ -174,7 +174,7 @@ func (h *Project) gitSource(p *GitProject, repo *gitcmd.Repo, what string) (*Ver
 }
 
 // OpenInGit opens a project that was found in git's objects.
-func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
+func (h *Project) OpenInGit(ctx context.Context, p *GitProject, what string) (*Project, error) {
 	if err := p.readFiles(); err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (h *Project) OpenInGit(p *GitProject, what string) (*Project, error) {
 	} else if !ok {
 		return nil, diag.New(diag.ItemNotFound, "verifying %s: it has no %s and no %s", what, p.prefix+lock.ProjectFileName, p.prefix+space.Dir).WithReason("no_project_in_git")
 	}
-	return h.inGit(p, p.Root(), what)
+	return h.inGit(ctx, p, p.Root(), what)
 }
 
 // Repo finds the repository of the folder that rye works in.
