@@ -63,7 +63,7 @@ func number(s string) (any, problem) {
 		return s, problem{text: s + " stays text here, but some parsers take it for a number: quote it"}
 	case isFloat(clean):
 		return float(s, sign+clean, clean != body)
-	case sexagesimal(clean):
+	case sexagesimal(clean), sexagesimalFloat(clean):
 		return s, problem{text: s + " stays text here, but some parsers take it for a number: quote it"}
 	}
 	return s, problem{}
@@ -109,8 +109,17 @@ func float(s, clean string, underscores bool) (any, problem) {
 		return s, problem{fmt.Sprintf("the number %.40s is too large; quote it if it is text", s), true}
 	case underscores || !strings.Contains(s, "."):
 		return f, problem{text: fmt.Sprintf("%s is read as the number %g, but some parsers take it for text: write it with a point, or quote it", s, f)}
+	case textInOld(s):
+		return f, problem{text: fmt.Sprintf("%s is read as the number %g, but some parsers take it for text: write a digit before the point and a sign in the exponent, or quote it", s, f)}
 	}
 	return f, problem{}
+}
+
+// textInOld reports whether a number with a point is text in YAML 1.1: one with a sign
+// directly before the point, or with an exponent without a sign.
+func textInOld(s string) bool {
+	_, exponent, has := strings.Cut(strings.ToLower(s), "e")
+	return has && exponent[0] != '+' && exponent[0] != '-' || len(s) > 1 && s[0] != '.' && s[1] == '.' && (s[0] < '0' || s[0] > '9')
 }
 
 // isFloat reports whether s is digits with a point or an exponent.
@@ -141,6 +150,13 @@ func sexagesimal(s string) bool {
 		}
 	}
 	return true
+}
+
+// sexagesimalFloat reports whether s is a number such as 1:30.5, which has base 60 in
+// YAML 1.1.
+func sexagesimalFloat(s string) bool {
+	whole, fraction, has := strings.Cut(s, ".")
+	return has && (fraction == "" || allOf(fraction, '0', '9')) && strings.Contains(whole, ":") && sexagesimal("1"+whole)
 }
 
 func allOf(s string, lo, hi byte) bool {
