@@ -1,6 +1,10 @@
 package cli
 
 import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -19,10 +23,12 @@ func (u *UI) Finding(f diag.Finding) {
 	u.Out("%s%s: %s", place, u.Style(style, string(f.Code)), f.Message)
 }
 
-// hints prints each hint of the errors once. A hint for one position names it.
+// hints prints each hint of the errors once, with the files that it is about if there
+// are several files in the list.
 func (u *UI) hints(fs []diag.Finding) {
 	var order []string
 	places := map[string][]string{}
+	var files []string
 	for _, f := range fs {
 		if f.Severity != diag.SeverityError {
 			continue
@@ -31,25 +37,61 @@ func (u *UI) hints(fs []diag.Finding) {
 		if _, known := places[fix]; !known {
 			order = append(order, fix)
 		}
-		places[fix] = append(places[fix], f.Path)
+		if !slices.Contains(places[fix], f.Path) {
+			places[fix] = append(places[fix], f.Path)
+		}
+		if !slices.Contains(files, f.Path) && len(files) < 2 {
+			files = append(files, f.Path)
+		}
 	}
 	for _, fix := range order {
-		if at := places[fix]; len(at) == 1 && at[0] != "" {
-			fix = named(fix, at[0])
-		}
 		if fix != "" {
-			u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), fix)
+			u.PrintErr("%s %s", u.ErrStyle(Cyan, "rye: hint:"), hintFor(fix, places[fix], len(files) > 1))
 		}
 	}
 }
 
-// named puts a path in the place of the words REF and PATH of a hint.
-func named(hint, path string) string {
+// maxHintPaths is the number of files that a hint names.
+const maxHintPaths = 3
+
+// hintFor returns a hint about files. With name it states which ones, unless the hint
+// has them already.
+func hintFor(fix string, paths []string, name bool) string {
+	if len(paths) == 1 && paths[0] == "" {
+		return fix
+	}
+	shown := paths[:min(len(paths), maxHintPaths)]
+	out := fix
+	if len(shown) == len(paths) {
+		out = named(fix, strings.Join(shown, " "))
+	}
+	if !name || out != fix || strings.Contains(fix, idIn(shown[0])) {
+		return out
+	}
+	list := strings.Join(shown, ", ")
+	if more := len(paths) - len(shown); more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return out + " (" + list + ")"
+}
+
+// idIn returns the part of a path that is the id if it is the path of an item: a hint
+// may name the item by it.
+func idIn(p string) string {
+	id := strings.TrimSuffix(p, path.Ext(p))
+	if parts := strings.SplitN(id, "/", 3); len(parts) == 3 && parts[0] == ".ai" {
+		return parts[2]
+	}
+	return cmp.Or(id, p)
+}
+
+// named puts paths in the place of the words REF and PATH of a hint.
+func named(hint, paths string) string {
 	words := strings.Split(hint, " ")
 	for i, w := range words {
 		bare := strings.TrimRight(w, "`;,.")
 		if bare == "REF" || bare == "PATH" {
-			words[i] = path + w[len(bare):]
+			words[i] = paths + w[len(bare):]
 		}
 	}
 	return strings.Join(words, " ")
