@@ -121,12 +121,23 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 	m, fs := it.Extractor.Read(it.Type, it.Bytes)
 	switch {
 	case it.Ref.Kind != item.Tool || m.ToolType != "":
-		fs = append(fs, it.Extractor.Validate(it.Ref, &m)...)
+		fs = append(fs, validate(it, &m, diag.Failed(fs))...)
 	case !diag.Failed(fs) || !bytes.Contains(it.Bytes, []byte("tool_type")):
-		fs = nil // a support file has no metadata, so parse errors in it are not findings
+		// A support file has no metadata, so parse errors in it are not findings.
+		fs = it.Extractor.Misread(it.Type, it.Bytes, &m)
 	}
 	r.cache.put(key, metaEntry{m, slices.Clone(fs)})
 	return m, diag.WithPath(fs, it.Path())
+}
+
+// validate returns the findings about the metadata of an item. If nothing could be
+// read, the reason is a finding already, and each missing field would repeat it.
+func validate(it *Item, m *item.Metadata, failed bool) []diag.Finding {
+	fs := it.Extractor.Validate(it.Ref, m)
+	if failed && len(m.Fields) == 0 {
+		fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Reason == "missing_field" })
+	}
+	return fs
 }
 
 type metaKey struct {

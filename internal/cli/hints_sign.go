@@ -14,6 +14,8 @@ func signHints() map[situation]string {
 		{diag.ApprovalRequired, "legacy_by_pattern"}:     "rye sign --upgrade {ref}",
 		{diag.HashMismatch, "changed_while_signing"}:     "review the file as it is now, then run the command again",
 		{diag.ParsingError, "conflict_markers"}:          "finish the merge: choose the lines to keep, and remove the markers",
+		{diag.ValidationFailed, "no_tool_type"}:          "add tool_type, for example script; or remove executor_id if it is a support file",
+		{diag.ValidationFailed, "header_unread"}:         "write {form}",
 		{diag.ValidationFailed, "was_tool"}:              "restore tool_type and executor_id; or, if it is not a tool now, move it to another id",
 	}
 }

@@ -85,6 +85,9 @@ func limit(n int) int {
 	return n / 3
 }
 
+// Distance returns the number of typing errors between two words.
+func Distance(a, b string) int { return distance([]rune(a), []rune(b)) }
+
 // distance counts insertions, deletions, changes and swaps of adjacent letters.
 func distance(a, b []rune) int {
 	before, prev, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
