@@ -44,7 +44,7 @@ func (e *Engine) sights(ctx context.Context, keys []string) (firstSeen, error) {
 		return all, nil
 	}
 	dir := atomicfile.Private(filepath.Dir(e.p.Seen))
-	l, err := dir.Lock(ctx, filepath.Base(e.p.Seen)+".lock")
+	l, err := dir.LockWithin(ctx, filepath.Base(e.p.Seen)+".lock", holdWait)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "recording when versions were first seen: %w", err)
 	}

@@ -17,9 +17,10 @@ const Exclude = "rye.exclude"
 
 // Projects returns the projects of a repository that contain some of the paths, by
 // their prefixes. A directory with .ai is a project if it has a project file: the
-// hook must not sign examples that only look like one.
-func Projects(ctx context.Context, repo *gitcmd.Repo, paths []string) ([]string, error) {
-	return ProjectsIn(ctx, repo, paths, func(files ...string) (there []string, err error) {
+// hook must not sign examples that only look like one. The project at known is left
+// out.
+func Projects(ctx context.Context, repo *gitcmd.Repo, known string, paths []string) ([]string, error) {
+	return ProjectsIn(ctx, repo, known, paths, func(files ...string) (there []string, err error) {
 		var absent []string
 		for _, f := range files {
 			if exists(filepath.Join(repo.WorkTree, filepath.FromSlash(f))) {
@@ -40,10 +41,10 @@ func Projects(ctx context.Context, repo *gitcmd.Repo, paths []string) ([]string,
 }
 
 // ProjectsIn is Projects where list returns those of some files that exist.
-func ProjectsIn(ctx context.Context, repo *gitcmd.Repo, paths []string, list func(files ...string) ([]string, error)) ([]string, error) {
+func ProjectsIn(ctx context.Context, repo *gitcmd.Repo, known string, paths []string, list func(files ...string) ([]string, error)) ([]string, error) {
 	var files []string
 	for _, p := range paths {
-		if prefix, _, ok := projectOf(p); ok {
+		if prefix, _, ok := projectOf(p); ok && prefix != known {
 			files = append(files, prefix+lock.ProjectFileName)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -39,6 +40,9 @@ type File struct {
 type record struct {
 	Files []File `json:"files"`
 }
+
+// lockWait bounds the wait for another process, which has the lock for a few writes.
+const lockWait = 10 * time.Second
 
 // maxRecord is the maximum size of a record in bytes.
 const maxRecord = 1 << 20
@@ -94,7 +98,7 @@ func (j Journal) Finish(ctx context.Context) error {
 
 func (j Journal) lock(ctx context.Context) (*filelock.Lock, error) {
 	dir, name := locate(j.Lock)
-	l, err := dir.Lock(ctx, name)
+	l, err := dir.LockWithin(ctx, name, lockWait)
 	if err != nil {
 		return nil, diag.Doing("recording a change", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/filelock"
@@ -31,11 +32,14 @@ type StoreParams struct {
 	Sign func(ctx context.Context, files map[string][]byte) (map[string][]byte, error)
 }
 
+// lockWait bounds the wait for another process that changes the servers.
+const lockWait = 2 * time.Minute
+
 // OpenStore waits until no other process changes the servers of the space.
 func OpenStore(ctx context.Context, p StoreParams) (*Store, error) {
 	base := p.Root.WriteBase()
 	base.Sweep()
-	l, err := base.Lock(ctx, "cache/mcp.lock")
+	l, err := base.LockWithin(ctx, "cache/mcp.lock", lockWait)
 	if err != nil {
 		return nil, diag.Doing("waiting for another rye", err)
 	}

@@ -109,23 +109,23 @@ func (e *Env) locations(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd
 			paths = append(paths, c.Path)
 		}
 	}
-	return e.locationsOf(ctx, repo, func() ([]string, error) { return githook.Projects(ctx, repo, paths) })
+	return e.locationsOf(repo, func(here string) ([]string, error) { return githook.Projects(ctx, repo, here, paths) })
 }
 
 // locationsOf returns the project that rye was called in, and the others of a list.
-func (e *Env) locationsOf(ctx context.Context, repo *gitcmd.Repo, list func() ([]string, error)) ([]githook.Location, error) {
+func (e *Env) locationsOf(repo *gitcmd.Repo, list func(here string) ([]string, error)) ([]githook.Location, error) {
 	spaces, err := space.Discover(e.spaceParams())
 	if err != nil {
 		return nil, err
 	}
 	here := (&Project{Spaces: spaces}).PrefixIn(repo)
 	locations := []githook.Location{{Prefix: here}}
-	others, err := list()
+	others, err := list(here)
 	if err != nil {
 		return nil, err
 	}
 	for _, prefix := range others {
-		if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix)); prefix != here && e.spaceParams().Reserved(dir) == "" {
+		if dir := filepath.Join(repo.WorkTree, filepath.FromSlash(prefix)); e.spaceParams().Reserved(dir) == "" {
 			locations = append(locations, githook.Location{Prefix: prefix, Label: filepath.FromSlash(prefix)})
 		}
 	}
@@ -145,8 +145,8 @@ func (e *Env) PushedProjects(ctx context.Context, repo *gitcmd.Repo, tree string
 		paths[i] = f.Path
 		there[f.Path] = true
 	}
-	return e.locationsOf(ctx, repo, func() ([]string, error) {
-		return githook.ProjectsIn(ctx, repo, paths, func(files ...string) ([]string, error) {
+	return e.locationsOf(repo, func(here string) ([]string, error) {
+		return githook.ProjectsIn(ctx, repo, here, paths, func(files ...string) ([]string, error) {
 			return slices.DeleteFunc(files, func(f string) bool { return !there[f] }), nil
 		})
 	})
