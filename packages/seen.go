@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -88,13 +88,16 @@ func (rs Rules) CheckAge(now, known time.Time, m lock.Module) error {
 	return checkAge(rs, now, known, m)
 }
 
+// maxSeen bounds the file of sights.
+const maxSeen = 256 << 20
+
 // readSights returns the recorded sights, without recording any.
 func (e *Engine) readSights() (firstSeen, error) {
 	all := firstSeen{}
 	if e.p.Seen == "" {
 		return all, nil
 	}
-	b, err := os.ReadFile(e.p.Seen)
+	b, err := openat.ReadRegular(e.p.Seen, maxSeen)
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -194,6 +195,9 @@ type acceptance struct {
 
 const acceptedSchema = "rye.accepted/v1"
 
+// maxAccepted bounds the record of an accepted set.
+const maxAccepted = 16 << 20
+
 // lastAccepted returns the last acceptance, or nil. A file that cannot be read,
 // or that another account may write, is not an acceptance.
 func (b *builder) lastAccepted() *acceptance {
@@ -231,7 +235,7 @@ func (p Params) readAccepted(file string) (*acceptance, error) {
 	if err := mine(info); err != nil {
 		return nil, diag.New(diag.ConfigError, "its directory: %w", err)
 	}
-	data, err := os.ReadFile(file)
+	data, err := openat.ReadRegular(file, maxAccepted)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
@@ -73,7 +74,7 @@ func AddToProject(dir, name string, b []byte) (string, error) {
 // checkReplaced refuses to replace a revocation by a weaker one, or a rotation by
 // another one.
 func checkReplaced(dir, name string, d doc.Document) error {
-	old, err := os.ReadFile(filepath.Join(dir, filepath.Base(name)))
+	old, err := openat.ReadRegular(filepath.Join(dir, filepath.Base(name)), doc.MaxDocument)
 	if err != nil || dir == "" || item.DigestOf(old) == d.Head().Digest {
 		return nil
 	}

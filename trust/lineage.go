@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -29,7 +30,7 @@ func Lineage(dir string, key sign.Fingerprint) ([]File, error) {
 		for _, name := range []string{
 			doc.FileName(doc.KindKey, key), doc.FileName(doc.KindRotation, old), doc.FileName(doc.KindRevocation, old),
 		} {
-			b, err := os.ReadFile(filepath.Join(dir, name))
+			b, err := openat.ReadRegular(filepath.Join(dir, name), doc.MaxDocument)
 			switch {
 			case err == nil:
 				out = append(out, File{name, b})
@@ -54,7 +55,7 @@ func rotationsIn(dir string) (map[sign.Fingerprint]sign.Fingerprint, error) {
 		if !strings.HasPrefix(e.Name(), doc.KindRotation+"-") {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		b, err := openat.ReadRegular(filepath.Join(dir, e.Name()), doc.MaxDocument)
 		if err != nil {
 			return nil, diag.New(diag.FileSystemError, "reading %s: %w", filepath.Join(dir, e.Name()), err)
 		}

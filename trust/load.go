@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/trust/doc"
 )
 
@@ -192,7 +193,7 @@ func readDocument(tier Tier, path string) ([]byte, error) {
 	if !before.Mode().IsRegular() {
 		return nil, diag.New(diag.NotRegular, "it is not a regular file")
 	}
-	f, err := os.Open(path)
+	f, err := openat.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

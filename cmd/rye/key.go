@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -309,7 +310,7 @@ func keyExportCommand() *cli.Command {
 				return diag.New(diag.KeyUnknown, "exporting key %s: it has no trust document", fp.Short())
 			}
 			d := documents[0]
-			b, err := os.ReadFile(d.Path)
+			b, err := openat.ReadRegular(d.Path, doc.MaxDocument)
 			if err != nil {
 				return diag.New(diag.FileSystemError, "reading the trust document: %w", err)
 			}

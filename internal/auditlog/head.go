@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // head records the end of the log after the last append. Without it the removal
@@ -18,6 +19,9 @@ type head struct {
 	Size int64  `json:"size"` // of the log, in bytes
 	Last string `json:"last"` // the hash of the last line
 }
+
+// maxHead bounds the head file, which is one line.
+const maxHead = 4096
 
 // start is the head of a log without entries.
 func start() head { return head{Last: digestOf([]byte(genesis))} }
@@ -29,7 +33,7 @@ func (l *Log) readHead() (h head, known bool, err error) {
 	if fi, err := os.Lstat(name); err == nil && !fi.Mode().IsRegular() {
 		return h, false, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
 	}
-	b, err := os.ReadFile(name)
+	b, err := openat.ReadRegular(name, maxHead)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return start(), false, nil

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Report is the content of a log and its faults.
@@ -92,7 +93,7 @@ func (l *Log) openToRead() (*os.File, error) {
 	case err == nil && !fi.Mode().IsRegular():
 		return nil, diag.New(diag.NotRegular, "reading %s: it is not a regular file", name)
 	}
-	f, err := os.Open(name)
+	f, err := openat.OpenRegular(name)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the log of signatures: %w", err)
 	}

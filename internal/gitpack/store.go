@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Store reads the objects of directories that are laid out as git's: loose files, and
@@ -177,7 +179,7 @@ func (s *Store) openPack(path string) (p *openPack, err error) {
 	base := strings.TrimSuffix(path, ".idx")
 	var sizes [2]int64
 	for i, name := range []string{path, base + ".pack"} {
-		f, err := os.Open(name)
+		f, err := openat.OpenRegular(name)
 		if err != nil {
 			return p, err
 		}
@@ -185,9 +187,6 @@ func (s *Store) openPack(path string) (p *openPack, err error) {
 		fi, err := f.Stat()
 		if err != nil {
 			return p, err
-		}
-		if !fi.Mode().IsRegular() {
-			return p, broken("%s is not a regular file", name)
 		}
 		sizes[i] = fi.Size()
 	}
@@ -210,16 +209,12 @@ func (s *Store) openPack(path string) (p *openPack, err error) {
 // loose opens the file of an object, nil if there is none.
 func (s *Store) loose(oid string) (*os.File, error) {
 	for _, dir := range s.dirs {
-		f, err := os.Open(filepath.Join(dir, oid[:2], oid[2:]))
+		f, err := openat.OpenRegular(filepath.Join(dir, oid[:2], oid[2:]))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return nil, err
-		}
-		if fi, err := f.Stat(); err != nil || !fi.Mode().IsRegular() {
-			f.Close()
-			return nil, broken("object %s is not a regular file", oid)
 		}
 		return f, nil
 	}

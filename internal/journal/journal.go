@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // Journal is where one change at a time is recorded.
@@ -116,7 +117,7 @@ func (j Journal) finish() error {
 	case !fi.Mode().IsRegular() || fi.Size() > maxRecord:
 		return j.bad("it is not a file that rye wrote")
 	}
-	b, err := os.ReadFile(j.Record)
+	b, err := openat.ReadRegular(j.Record, maxRecord)
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading an unfinished change: %w", err)
 	}

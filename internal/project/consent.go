@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/item"
 )
@@ -28,6 +29,9 @@ const (
 	DirectoryConsents   = "directories.json"      // projects of other users, by real path; the value is the users' ids
 )
 
+// maxConsents bounds a file of consents.
+const maxConsents = 16 << 20
+
 func (p *Project) consentFile(name string) string {
 	if p.Dirs.State == "" {
 		return ""
@@ -42,7 +46,7 @@ func (p *Project) ReadConsents(name string) Consents {
 	if fi, err := os.Lstat(p.consentFile(name)); err != nil || !owner.OnlyMine(fi) {
 		return out
 	}
-	b, err := os.ReadFile(p.consentFile(name))
+	b, err := openat.ReadRegular(p.consentFile(name), maxConsents)
 	if err != nil {
 		return out
 	}

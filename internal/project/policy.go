@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/owner"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
@@ -70,7 +71,7 @@ func readPolicy(path string) ([]byte, error) {
 		// It may forbid the command, so that rye does nothing without it.
 		return diag.New(diag.FileSystemError, "reading the policy %s: %w", path, err).WithReason("policy").WithDetail("path", path)
 	}
-	f, err := os.Open(path)
+	f, err := openat.OpenRegular(path)
 	if err != nil {
 		return nil, unreadable(err)
 	}

@@ -20,10 +20,14 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // DefaultMax is the size in bytes at which the newer file becomes the older one.
 const DefaultMax = 1 << 20
+
+// maxRead bounds what is read of a file. A file that rye wrote is much smaller.
+const maxRead = 64 << 20
 
 const (
 	newer = "runs.jsonl"
@@ -113,7 +117,7 @@ func (l *Log) Read() ([]Entry, State, error) {
 		return nil, s, nil
 	}
 	for _, name := range []string{older, newer} {
-		b, err := os.ReadFile(l.path(name))
+		b, err := openat.ReadRegular(l.path(name), maxRead)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

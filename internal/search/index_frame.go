@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"io"
-	"os"
 	"strings"
+
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // The files of the index begin with eight bytes for their format and a checksum of
@@ -44,7 +45,7 @@ func castagnoli() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) }
 
 // readWhole returns a file as a string, without the copy of os.ReadFile.
 func readWhole(path string) (string, error) {
-	f, err := os.Open(path)
+	f, err := openat.OpenRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -54,9 +55,7 @@ func readWhole(path string) (string, error) {
 		return "", err
 	}
 	var out strings.Builder
-	if fi.Mode().IsRegular() {
-		out.Grow(int(fi.Size()))
-	}
+	out.Grow(int(fi.Size()))
 	_, err = io.Copy(&out, f)
 	return out.String(), err
 }

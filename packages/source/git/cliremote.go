@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"net/http"
 
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // cli is a Remote by the git command.
@@ -275,7 +275,7 @@ func (c *command) ensure() error { return atomicfile.Private(c.dir).MkdirAll("."
 
 // Open implements Remote.
 func (r *cli) Open(_ context.Context, store string) (Objects, error) {
-	b, err := os.ReadFile(filepath.Join(store, "config"))
+	b, err := openat.ReadRegular(filepath.Join(store, "config"), maxSmallFile)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the cache: %w", err).WithReason("cache")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitpack"
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // goFile is a Remote for a repository on this machine. It is read in place: only the
@@ -21,7 +22,7 @@ type goFile struct{ url string }
 func (r *goFile) gitDir() (string, error) {
 	dir := pathOf(r.url)
 	for _, d := range []string{dir, filepath.Join(dir, ".git"), dir + ".git"} {
-		b, err := os.ReadFile(filepath.Join(d, "config"))
+		b, err := openat.ReadRegular(filepath.Join(d, "config"), maxSmallFile)
 		if err != nil {
 			continue
 		}

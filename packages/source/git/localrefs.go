@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/ryeos/rye/internal/openat"
 )
 
 // localRefs are the branches and tags of a repository on this machine.
@@ -31,7 +32,7 @@ func readLocalRefs(dir string) (*localRefs, error) {
 			return nil, err
 		}
 	}
-	b, err := os.ReadFile(filepath.Join(dir, "packed-refs"))
+	b, err := openat.ReadRegular(filepath.Join(dir, "packed-refs"), maxSmallFile)
 	if err == nil {
 		err = l.packed(string(b))
 	}
@@ -39,7 +40,7 @@ func readLocalRefs(dir string) (*localRefs, error) {
 		return nil, err
 	}
 	maps.DeleteFunc(l.refs, func(_ string, r localRef) bool { return r.oid == "" })
-	if b, err = os.ReadFile(filepath.Join(dir, "HEAD")); err != nil {
+	if b, err = openat.ReadRegular(filepath.Join(dir, "HEAD"), maxSmallFile); err != nil {
 		return nil, err
 	}
 	head := strings.TrimSpace(string(b))
@@ -90,7 +91,7 @@ func (l *localRefs) loose(dir, folder string) error {
 		if err != nil {
 			return err
 		}
-		b, err := os.ReadFile(p)
+		b, err := openat.ReadRegular(p, maxSmallFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/packages/source"
 )
 
@@ -80,11 +81,15 @@ func (s *store) unwritable(err error) error {
 	return diag.New(diag.FileSystemError, "writing the cache for %s: %w", s.url, err).WithReason("cache")
 }
 
+// maxSmallFile bounds the files that are read into memory: refs, settings and
+// records. Large repositories have packed-refs of some megabytes.
+const maxSmallFile = 256 << 20
+
 // repository returns the path of one of the store's bare repositories, and creates it
 // if it is missing. HEAD is written last: without it, a killed process left the rest.
 func (s *store) repository(name string, isSHA256 bool) (string, error) {
 	dir := filepath.Join(s.dir, name)
-	if b, err := os.ReadFile(filepath.Join(dir, "config")); err == nil {
+	if b, err := openat.ReadRegular(filepath.Join(dir, "config"), maxSmallFile); err == nil {
 		if _, err := os.Stat(filepath.Join(dir, "HEAD")); err == nil && strings.Contains(string(b), configOf(isSHA256)) {
 			return dir, nil
 		}
@@ -140,7 +145,7 @@ func (s *store) saveRefs(r *Refs) {
 // save writes a file that may be lost, unless it has the same text. Both count as a
 // use of the store for GC.
 func (s *store) save(rel string, b []byte) {
-	if was, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(rel))); err == nil && bytes.Equal(was, b) {
+	if was, err := openat.ReadRegular(filepath.Join(s.dir, filepath.FromSlash(rel)), maxSmallFile); err == nil && bytes.Equal(was, b) {
 		s.cache.Used(s.dir)
 		return
 	}
@@ -148,7 +153,7 @@ func (s *store) save(rel string, b []byte) {
 }
 
 func (s *store) loadRefs() (*Refs, error) {
-	b, err := os.ReadFile(filepath.Join(s.dir, "refs.json"))
+	b, err := openat.ReadRegular(filepath.Join(s.dir, "refs.json"), maxSmallFile)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(b) == 0 { // empty after a power loss
 		return nil, source.NotCached("the versions of " + s.url)
 	}
@@ -183,6 +188,6 @@ func (s *store) saveSum(o source.Origin, f fetched) {
 }
 
 func (s *store) loadSum(o source.Origin) (f fetched, ok bool) {
-	b, err := os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(s.sumFile(o))))
+	b, err := openat.ReadRegular(filepath.Join(s.dir, filepath.FromSlash(s.sumFile(o))), maxSmallFile)
 	return f, err == nil && json.Unmarshal(b, &f) == nil
 }
