@@ -41,7 +41,7 @@ func TestFormatJSON(t *testing.T) {
 		{"chain-changed", "", true, 5, []string{"chain", "tool:demo/greet"}},
 		{"error", "", false, 4, []string{"chain", "tool:demo/great"}},
 		{"run", "python3", false, 0, []string{"run", "tool:demo/greet", "who=you"}},
-		{"run-invalid", "", false, 1, []string{"run", "tool:demo/greet", "times:=0"}},
+		{"run-invalid", "", false, 2, []string{"run", "tool:demo/greet", "times:=0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.needs != "" {
