@@ -363,6 +363,11 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 		return err
 	}
 	if !r.Failed() {
+		warn := envOf(c).Person.Finding
+		for _, f := range r.Findings {
+			f.Path = what.label + f.Path
+			warn(f)
+		}
 		c.UI.Note("rye: %s: %s", what, walkSummary(r))
 		return nil
 	}
