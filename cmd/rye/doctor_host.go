@@ -85,7 +85,7 @@ func checkOwnDir(name, dir, sudo string) checkResult {
 		return r
 	}
 	if err := owner.Private(dir, sudo); err != nil {
-		return checkResult{name, statusFail, err.Error(), "make it yours, and writable by nobody else (chmod go-w)"}
+		return checkResult{name, statusFail, err.Error(), "make it yours, and writable by no other user (chmod go-w)"}
 	}
 	if err := owner.Sealed(filepath.Dir(dir)); err != nil && sudo == "" {
 		return checkResult{name, statusWarn, err.Error() + ": that user can replace " + dir, "use a directory below your home"}
@@ -101,7 +101,7 @@ func checkCacheDir(c *cli.Call) checkResult {
 	case err != nil:
 		return checkResult{name, statusFail, err.Error(), "name a directory with RYE_CACHE that only you can write"}
 	case found.Refused != nil:
-		return checkResult{name, statusWarn, fmt.Sprintf("%v: rye uses %s", found.Refused, found.Dir), "make the directory yours, and writable by nobody else"}
+		return checkResult{name, statusWarn, fmt.Sprintf("%v: rye uses %s", found.Refused, found.Dir), "make the directory yours, and writable by no other user"}
 	}
 	return checkDir(name, cmp.Or(c.Getenv("RYE_CACHE"), userdirs.For(c.Getenv, runtime.GOOS).Cache))
 }

@@ -55,7 +55,8 @@ const environmentTopic = `  NO_COLOR             set to anything: print without 
   XDG_DATA_HOME        keys, in rye/keys/ (else ~/.local/share)
   XDG_STATE_HOME       consents, accepted trust sets and known revocations, in rye/ (else ~/.local/state)
   XDG_CACHE_HOME       the cache, which may be deleted, in rye/ (else ~/.cache)
-  RYE_CACHE            the cache directory itself
+  RYE_CACHE            the cache directory itself; refused if another user owns it,
+                       can write it or can replace it
   RYE_RUN_LOG          off: keep no record of runs in the state directory
   RYE_USER_SPACE       the directory that contains the user's .ai, instead of
                        HOME; USER_SPACE and USER_PATH are read too, in this order

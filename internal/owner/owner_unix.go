@@ -39,7 +39,7 @@ func Name(uid string) string {
 
 // writers returns which other users may write a file, "" if none may. The group
 // that has the name of the file's owner is private: systems that create one for
-// each user set a umask that lets it write.
+// each user set a umask that permits it to write.
 func writers(fi fs.FileInfo) string {
 	switch perm := fi.Mode().Perm(); {
 	case perm&0o002 != 0:

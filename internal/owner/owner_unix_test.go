@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	nobody  = 65534
+	stranger  = 65534
 	another = 65533
 )
 
@@ -40,7 +40,7 @@ func TestOther(t *testing.T) {
 	needRoot(t)
 	own, theirs := filepath.Join(t.TempDir(), "own"), filepath.Join(t.TempDir(), "theirs")
 	dir(t, own, 0o755, 0)
-	dir(t, theirs, 0o755, nobody)
+	dir(t, theirs, 0o755, stranger)
 	for _, c := range []struct {
 		path, sudo, want string
 	}{
@@ -72,13 +72,13 @@ func TestSealed(t *testing.T) {
 		unsafe string // the element that the error names, "" for none
 	}{
 		"own":                        {[]made{{"a", 0o755, 0}, {"cache", 0o700, 0}}, ""},
-		"of another user":            {[]made{{"a", 0o755, 0}, {"cache", 0o700, nobody}}, "cache"},
+		"of another user":            {[]made{{"a", 0o755, 0}, {"cache", 0o700, stranger}}, "cache"},
 		"writable by all":            {[]made{{"cache", 0o777, 0}}, "cache"},
 		"writable by all, sticky":    {[]made{{"cache", sticky, 0}}, "cache"},
 		"below a sticky directory":   {[]made{{"shared", sticky, 0}, {"cache", 0o700, 0}}, ""},
 		"below a writable directory": {[]made{{"shared", 0o777, 0}, {"cache", 0o700, 0}}, "shared"},
-		"below one of another user":  {[]made{{"theirs", 0o755, nobody}, {"cache", 0o700, 0}}, "theirs"},
-		"below his sticky one":       {[]made{{"theirs", sticky, nobody}, {"cache", 0o700, 0}}, "theirs"},
+		"below one of another user":  {[]made{{"theirs", 0o755, stranger}, {"cache", 0o700, 0}}, "theirs"},
+		"below his sticky one":       {[]made{{"theirs", sticky, stranger}, {"cache", 0o700, 0}}, "theirs"},
 		"two levels below":           {[]made{{"theirs", 0o755, another}, {"b", 0o755, 0}, {"cache", 0o700, 0}}, "theirs"},
 	} {
 		at := t.TempDir()
@@ -100,7 +100,7 @@ func TestSealedLinks(t *testing.T) {
 	at := t.TempDir()
 	dir(t, filepath.Join(at, "cache"), 0o700, 0)
 	dir(t, filepath.Join(at, "shared"), 0o777|os.ModeSticky, 0)
-	dir(t, filepath.Join(at, "theirs"), 0o755, nobody)
+	dir(t, filepath.Join(at, "theirs"), 0o755, stranger)
 	links := map[string]string{
 		"shared/own": "../cache", "shared/foreign": "../cache", "theirs/link": "../cache",
 		"direct": "cache", "through": "theirs/link", "loop": "loop", "chain": "shared/own",
@@ -108,7 +108,7 @@ func TestSealedLinks(t *testing.T) {
 	for name, to := range links {
 		must(t, os.Symlink(to, filepath.Join(at, name)))
 	}
-	must(t, os.Lchown(filepath.Join(at, "shared/foreign"), nobody, -1))
+	must(t, os.Lchown(filepath.Join(at, "shared/foreign"), stranger, -1))
 	for name, unsafe := range map[string]string{
 		"direct": "", "shared/own": "", "chain": "", "shared/foreign": "foreign", "theirs/link": "theirs", "through": "theirs", "loop": "loop",
 	} {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/owner"
+	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -122,7 +123,9 @@ func (e *Env) AcceptDirectory(dir string) ([]string, error) {
 // cannot be examined is an error of the code that reads it.
 func (p *Project) checkUserDirs() error {
 	for _, d := range []struct{ path, variable string }{
-		{p.Dirs.Config, "XDG_CONFIG_HOME"}, {p.Dirs.Data, "XDG_DATA_HOME"}, {p.Dirs.State, "XDG_STATE_HOME"},
+		{p.Dirs.Config, "XDG_CONFIG_HOME"}, {p.Dirs.Trust(), "XDG_CONFIG_HOME"},
+		{p.Dirs.Data, "XDG_DATA_HOME"}, {p.Dirs.Keys(), "XDG_DATA_HOME"},
+		{p.Dirs.State, "XDG_STATE_HOME"}, {stateTrust(p.Dirs), "XDG_STATE_HOME"},
 	} {
 		if d.path == "" {
 			continue
@@ -134,4 +137,13 @@ func (p *Project) checkUserDirs() error {
 		}
 	}
 	return nil
+}
+
+// stateTrust returns the directory of what this user accepted and of revocations
+// that were seen, "" if it is unknown.
+func stateTrust(dirs userdirs.Dirs) string {
+	if dirs.State == "" {
+		return ""
+	}
+	return filepath.Join(dirs.State, "trust")
 }

@@ -24,10 +24,7 @@ const (
 func (e *Env) trustParams(dirs userdirs.Dirs, project string) (trust.Params, error) {
 	p := trust.Params{
 		SystemDirs: e.systemTrust(), UserDir: dirs.Trust(), Anchors: CompiledAnchors(),
-		Floor: e.Released, Now: e.Now, Identity: userID(),
-	}
-	if dirs.State != "" {
-		p.StateDir = filepath.Join(dirs.State, "trust")
+		Floor: e.Released, Now: e.Now, Identity: userID(), StateDir: stateTrust(dirs),
 	}
 	if project != "" {
 		p.ProjectDir = filepath.Join(project, space.Dir, "trust")
