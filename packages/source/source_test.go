@@ -484,3 +484,24 @@ func TestWriterRefuses(t *testing.T) {
 		}
 	}
 }
+
+// slow counts the calls of a source that uses up its time.
+type slow struct {
+	source.Source
+	calls int
+}
+
+func (s *slow) Versions(context.Context, lock.ID) (*source.Listing, error) {
+	s.calls++
+	e := diag.New(diag.Network, "asking: %w", source.ErrTooLong)
+	e.Retryable = true
+	return nil, e
+}
+
+// A remote that used up its time does not get it three times.
+func TestRetryNotTooLong(t *testing.T) {
+	s := &slow{}
+	if _, err := source.Retry(s).Versions(t.Context(), lock.ID{}); !errors.Is(err, source.ErrTooLong) || s.calls != 1 {
+		t.Errorf("%v after %d calls", err, s.calls)
+	}
+}

@@ -90,7 +90,7 @@ func (r *cli) fetch(ctx context.Context, store string, w Want, more []string, ho
 	for _, oid := range missing {
 		fmt.Fprintf(&specs, "+%s:refs/rye/%s\n", oid, oid)
 	}
-	args := append(append([]string{"fetch", "--quiet"}, plainFetch()...), how...)
+	args := append(append([]string{"fetch", "--quiet"}, r.plainFetch()...), how...)
 	args = append(args, "--stdin", "--end-of-options", r.url)
 	if err := r.bounded(ctx, store, specs.String(), more, args); err != nil {
 		return err
@@ -104,8 +104,13 @@ func (r *cli) fetch(ctx context.Context, store string, w Want, more []string, ho
 	return err
 }
 
-func plainFetch() []string {
-	return []string{"--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}
+func (r *cli) plainFetch() []string {
+	out := []string{"--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules"}
+	if strings.HasPrefix(r.url, "file://") { // git removes the settings of its caller for the other side
+		out = append(out, "--upload-pack=git -c core.bigFileThreshold=16m -c core.packedGitLimit=64m -c core.packedGitWindowSize=4m "+
+			"-c pack.threads=1 -c pack.windowMemory=32m -c pack.deltaCacheSize=16m upload-pack")
+	}
+	return out
 }
 
 // bounded runs a fetch and stops it above the limit.
@@ -203,7 +208,7 @@ func (r *cli) FetchSubtree(ctx context.Context, store string, w Want, dir string
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	args := append(append([]string{"fetch", "--quiet"}, plainFetch()...), "--filter=blob:none", "--stdin", "--end-of-options", r.url)
+	args := append(append([]string{"fetch", "--quiet"}, r.plainFetch()...), "--filter=blob:none", "--stdin", "--end-of-options", r.url)
 	if err := r.bounded(ctx, store, strings.Join(missing, "\n")+"\n", noHaves, args); err != nil {
 		return err
 	}

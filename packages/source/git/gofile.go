@@ -86,6 +86,9 @@ func (r *goFile) ListRefs(ctx context.Context) (*Refs, error) {
 		return nil, network(ctx, "asking", r.url, err)
 	}
 	local, err := readLocalRefs(dir)
+	if errors.Is(err, gitpack.ErrLimit) || diag.CodeOf(err) == diag.TooLarge {
+		return nil, overLimit(r.url, err)
+	}
 	if err != nil {
 		return nil, network(ctx, "asking", r.url, err)
 	}

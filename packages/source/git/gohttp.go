@@ -30,11 +30,14 @@ type redirected struct{ to string }
 
 func (r *redirected) Error() string { return "it redirects to " + r.to }
 
+// maxAddress is the length of an address that a redirect may name.
+const maxAddress = 2000
+
 // homeOf returns the repository that a redirect names, or "" if its address is not
 // valid.
 func homeOf(req *http.Request, res *http.Response) string {
 	to, err := req.URL.Parse(res.Header.Get("Location"))
-	if err != nil || res.Header.Get("Location") == "" {
+	if err != nil || res.Header.Get("Location") == "" || len(res.Header.Get("Location")) > maxAddress {
 		return ""
 	}
 	to.RawQuery, to.Fragment, to.User = "", "", nil
@@ -71,7 +74,7 @@ func (r *goHTTP) ask(ctx context.Context, path, send, kind string, limit int64) 
 	}
 	if got := res.Header.Get("Content-Type"); send == "" && got != kind {
 		res.Body.Close()
-		return nil, network(ctx, "asking", r.url, fmt.Errorf("its response has the type %q, not that of git: %w", got, errUnsupported))
+		return nil, network(ctx, "asking", r.url, fmt.Errorf("its response has the type %.100q, not that of git: %w", got, errUnsupported))
 	}
 	return &meter{r: res.Body, c: res.Body, left: limit}, nil
 }
@@ -88,7 +91,7 @@ func (r *goHTTP) status(req *http.Request, res *http.Response) error {
 	case code == http.StatusNotFound:
 		return notFound(r.url)
 	}
-	return fmt.Errorf("it returns %q", res.Status)
+	return fmt.Errorf("it returns %.100q", res.Status)
 }
 
 // ListRefs implements Remote.

@@ -11,7 +11,7 @@ import (
 )
 
 // maxGit is the memory, in bytes, of all git commands of a source together.
-const maxGit = 160 << 20
+const maxGit = 192 << 20
 
 // guard ends git commands that take too much memory for what a remote sends: git has
 // no limit of its own. A limit of the system for each process would apply to credential
@@ -89,16 +89,18 @@ func family(pid int) []int {
 	return out
 }
 
-// resident returns the bytes of a process in memory, 0 if it ended.
+// resident returns the bytes that a process has in memory for itself, 0 if it ended. Files
+// that it has mapped, as git maps packs, can be dropped at any time.
 func resident(pid int) int64 {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
 		return 0
 	}
 	words := bytes.Fields(b)
-	if len(words) < 2 {
+	if len(words) < 3 {
 		return 0
 	}
-	n, _ := strconv.ParseInt(string(words[1]), 10, 64)
-	return n * int64(os.Getpagesize())
+	all, _ := strconv.ParseInt(string(words[1]), 10, 64)
+	shared, _ := strconv.ParseInt(string(words[2]), 10, 64)
+	return (all - shared) * int64(os.Getpagesize())
 }

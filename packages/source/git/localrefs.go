@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ryeos/rye/internal/gitpack"
 	"github.com/ryeos/rye/internal/openat"
 )
 
@@ -32,7 +33,7 @@ func readLocalRefs(dir string) (*localRefs, error) {
 			return nil, err
 		}
 	}
-	b, err := openat.ReadRegular(filepath.Join(dir, "packed-refs"), maxSmallFile)
+	b, err := openat.ReadRegular(filepath.Join(dir, "packed-refs"), maxAdvert)
 	if err == nil {
 		err = l.packed(string(b))
 	}
@@ -48,7 +49,7 @@ func readLocalRefs(dir string) (*localRefs, error) {
 		head = l.refs[name].oid
 	}
 	if l.head = head; head != "" && !isOID(head) {
-		return nil, fmt.Errorf("HEAD has %q: %w", head, errUnsupported)
+		return nil, fmt.Errorf("HEAD has %.100q: %w", head, errUnsupported)
 	}
 	return l, nil
 }
@@ -69,9 +70,12 @@ func (l *localRefs) packed(text string) error {
 		}
 		oid, name, ok := strings.Cut(line, " ")
 		if !ok || !isOID(oid) {
-			return fmt.Errorf("packed-refs has the line %q: %w", line, errUnsupported)
+			return fmt.Errorf("packed-refs has the line %.100q: %w", line, errUnsupported)
 		}
 		last = ""
+		if len(l.refs) > maxRefs {
+			return fmt.Errorf("%w: %w", errRefs, gitpack.ErrLimit)
+		}
 		if _, over := l.refs[name]; !over && carriedRef(name) {
 			l.refs[name], last = localRef{oid: oid}, name
 		}
@@ -103,7 +107,7 @@ func (l *localRefs) loose(dir, folder string) error {
 		case strings.HasPrefix(text, "ref: "):
 			l.refs[name] = localRef{} // over a packed one
 		case !isOID(text):
-			return fmt.Errorf("the ref %s has %q: %w", name, text, errUnsupported)
+			return fmt.Errorf("the ref %s has %.100q: %w", name, text, errUnsupported)
 		default:
 			l.refs[name] = localRef{oid: text}
 		}

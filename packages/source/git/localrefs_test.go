@@ -6,6 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/packages/source/sourcetest"
 )
 
 // Loose refs take precedence over packed ones. Symbolic refs and refs that are not
@@ -73,4 +76,32 @@ func summary(l *localRefs) string {
 		out = append(out, name+" "+r.OID)
 	}
 	return "head " + first(l.head) + "; " + strings.Join(out, ", ")
+}
+
+// Files of a repository that are too large, or that would block, are refused.
+func TestHostileLocalRefs(t *testing.T) {
+	b := newBench(t, way{"go, a folder", BuiltIn, false})
+	b.repo.Light("v1.0.0", b.repo.Commit(sourcetest.Bundle("1")...))
+	packed := filepath.Join(b.repo.Dir, "packed-refs")
+	if err := os.WriteFile(packed, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(packed, maxAdvert+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.source().Versions(t.Context(), b.id)
+	want(t, err, diag.LimitExceeded, b.url, "packed-refs")
+	os.Remove(packed)
+	os.Mkdir(packed, 0o700)
+	_, err = b.source().Versions(t.Context(), b.id)
+	if code := diag.CodeOf(err); code != diag.NotRegular && code != diag.Network {
+		t.Errorf("a directory: %.200v (%s)", err, code)
+	}
+	os.Remove(packed)
+	if err := os.WriteFile(packed, []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = b.source().Versions(t.Context(), b.id); err == nil || len(err.Error()) > 1000 {
+		t.Errorf("a long line: an error of %d bytes", len(err.Error()))
+	}
 }
