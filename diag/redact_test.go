@@ -32,7 +32,7 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// Each part of an error is redacted, whoever made it.
+// Each part of an error is redacted, also of one that was made without New.
 func TestErrorsAreRedacted(t *testing.T) {
 	const url = "https://TOKEN@h/x"
 	e := New(Network, "asking %s: %w", url, errors.New("get "+url)).WithDetail("url", url).WithDetail("all", []string{url})
