@@ -49,8 +49,15 @@ func ProtectedPaths() []ProtectedPath {
 		},
 		rows(state, "rye.yaml", "rye.lock", "rye.sum"),
 		rows("rye writes it", ".rye-tmp-*"),
-		rows(started, ".envrc", ".vscode/tasks.json", ".vscode/settings.json", ".vscode/mcp.json", ".idea", ".mcp.json", ".cursor/mcp.json",
-			".claude", ".husky", "lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".pre-commit-config.yaml"),
+		// Directories of editors, agents and other version control, and files that
+		// tools read when they start in a directory.
+		rows(started, ".vscode", ".idea", ".zed", ".devcontainer", ".claude", ".cursor", ".gemini", ".codex", ".kiro", ".roo", ".windsurf",
+			".hg", ".jj", ".mcp.json", "opencode.json", "*.code-workspace", ".exrc", ".nvim.lua", ".nvimrc",
+			".env", ".envrc", "mise.toml", ".mise.toml", ".mise", ".npmrc", ".yarnrc", ".yarnrc.yml", ".cargo/config", ".cargo/config.toml",
+			".husky", "lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".pre-commit-config.yaml", "prek.toml", ".overcommit.yml"),
+		// git takes a directory with HEAD, objects and refs for a repository. The table is
+		// compared in lower case.
+		[]ProtectedPath{{Path: "head", Why: "with HEAD a directory can become a repository whose settings name programs that git runs", Only: true}},
 	)
 }
 

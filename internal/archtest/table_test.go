@@ -134,6 +134,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/mod":                                set("item", "lock", "bundle"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
+		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
 		"golang.org/x/sys":                                set("internal/proc", "internal/openat", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -102,7 +103,19 @@ func expand(text string, facts map[string]any) string {
 		if list, isList := value.([]string); isList {
 			value = strings.Join(list, ", ")
 		}
+		if s, isText := value.(string); isText && slices.Contains([]string{"path", "file", "dir", "directory", "name", "id", "ref"}, name) {
+			value = shellWord(s)
+		}
 		fmt.Fprint(&b, value)
 		text = after
 	}
+}
+
+// shellWord returns a text as one word of a POSIX shell: users copy commands from
+// hints, and a project chooses the names of its directories.
+func shellWord(s string) string {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./~-*\\") == "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/resolve/space"
 )
 
 // elsewhere returns the staged blobs of the candidates that a commit outside of the
@@ -13,16 +12,16 @@ import (
 // restore --source and cherry-pick -n copy such blobs into the index and leave no
 // other trace.
 func (s *session) elsewhere(ctx context.Context) (map[string]string, error) {
-	var oids, paths []string
+	var oids []string
 	for _, r := range s.runs {
-		paths = append(paths, r.Prefix+space.Dir)
 		for _, rel := range r.rels {
 			if e, ok := r.files.Entry(rel); ok {
 				oids = append(oids, e.OID)
 			}
 		}
 	}
-	return s.Repo.Elsewhere(ctx, oids, paths)
+	// In all directories: another branch may have this project in another one.
+	return s.Repo.Elsewhere(ctx, oids, nil)
 }
 
 // elsewhereFinding returns the warning for an item whose bytes come from another

@@ -159,7 +159,8 @@ func classHigh(r rune) class {
 		return classTag
 	case r >= 0xE0100 && r <= 0xE01EF:
 		return classSelector
-	case r >= 0xE0080 && r <= 0xE0FFF, r >= 0x1D173 && r <= 0x1D17A:
+	case r >= 0xE0080 && r <= 0xE0FFF, r >= 0x1D173 && r <= 0x1D17A, r >= 0x1BCA0 && r <= 0x1BCA3,
+		r >= 0x13430 && r <= 0x1343F, r == 0x1D159, r == 0x16FE4:
 		return classInvisible
 	case r >= 0xF0000:
 		return classPrivate

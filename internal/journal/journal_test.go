@@ -86,7 +86,9 @@ func TestRefuses(t *testing.T) {
 	if err := os.MkdirAll(j.Dirs["a"], 0o700); err != nil {
 		t.Fatal(err)
 	}
-	record := func(dir, name string) string { return fmt.Sprintf(`{"files": [{"dir": %q, "name": %q, "data": ""}]}`, dir, name) }
+	record := func(dir, name string) string {
+		return fmt.Sprintf(`{"files": [{"dir": %q, "name": %q, "data": ""}]}`, dir, name)
+	}
 	for what, text := range map[string]string{
 		"not JSON": "x", "another directory": record("c", "x"), "no directory": record("", "x"), "no name": record("a", ""),
 		"above": record("a", "../x"), "parent": record("a", ".."), "itself": record("a", "."), "below": record("a", "b/x"),

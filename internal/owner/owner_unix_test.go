@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	stranger  = 65534
-	another = 65533
+	stranger = 65534
+	another  = 65533
 )
 
 func must(t testing.TB, err error) {

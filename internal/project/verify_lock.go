@@ -147,7 +147,7 @@ func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Re
 	}
 	defer batch.Close()
 	at := map[string][]byte{}
-	for _, name := range []string{lock.LockFile, lock.SumFile} {
+	for _, name := range []string{lock.LockFile, lock.SumFile, lock.ProjectFileName} {
 		path := p.PrefixIn(repo) + name
 		entries, err := repo.Tree(ctx, tree, path)
 		if err != nil {
@@ -173,7 +173,14 @@ func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Re
 	if err != nil || p.Lock == nil {
 		return err
 	}
-	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], report)
+	// A change that weakens a rule is judged by the rule of the base.
+	rules := WithManifest(p.Rules, p.Lock.ProjectFile)
+	if m, _ := lock.ParseProjectFile(at[lock.ProjectFileName]); m != nil {
+		was := packages.RuleFile{Path: base + ":" + lock.ProjectFileName, ProjectFile: m}
+		rules = append(rules, was)
+		report.Findings = append(report.Findings, packages.Weakened(was, p.Lock.ProjectFile)...)
+	}
+	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], rules, report)
 }
 
 func (p *Project) compareBase(base string, at map[string][]byte, report *verify.Report) (*lock.Lock, error) {
@@ -211,8 +218,7 @@ func (p *Project) succeeds(now, was string) bool {
 // account first saw it, or since the branch of the base got its line of rye.sum. The
 // dates of the release and of the verified commits are not used: their authors
 // choose them.
-func (p *Project) baseAges(ctx context.Context, repo *gitcmd.Repo, base string, old *lock.Lock, sum []byte, report *verify.Report) error {
-	rules := WithManifest(p.Rules, p.Lock.ProjectFile)
+func (p *Project) baseAges(ctx context.Context, repo *gitcmd.Repo, base string, old *lock.Lock, sum []byte, rules packages.Rules, report *verify.Report) error {
 	if _, age := rules.MinAge(); age <= 0 {
 		return nil
 	}

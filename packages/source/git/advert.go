@@ -35,8 +35,8 @@ func readAdvert(r io.Reader) (*advert, error) {
 	if err != nil {
 		return nil, err
 	}
-	if text, err := textOf(line); err != nil || text != "# service=git-upload-pack" {
-		return nil, firstOf(err, errLine)
+	if textOf(line) != "# service=git-upload-pack" {
+		return nil, errLine
 	}
 	if line, err = l.next(); err != nil || line != nil {
 		return nil, firstOf(err, errLine)
@@ -50,10 +50,7 @@ func readAdvert(r io.Reader) (*advert, error) {
 			a.refs.sort()
 			return a, nil
 		}
-		text, err := textOf(line)
-		if err != nil {
-			return nil, err
-		}
+		text := textOf(line)
 		if first {
 			text = a.first(text)
 		}

@@ -76,7 +76,7 @@ func FuzzAdvert(f *testing.F) {
 			if beforePack(l, Want{Depth: depth}) != nil {
 				continue
 			}
-			if pack, _ := io.ReadAll(&demux{lines: l}); len(pack) > len(data) {
+			if pack, _ := io.ReadAll(newDemux(l)); len(pack) > len(data) {
 				t.Errorf("%d bytes of a pack out of %d", len(pack), len(data))
 			}
 		}

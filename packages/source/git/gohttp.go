@@ -217,7 +217,7 @@ func (r *goHTTP) receive(ctx context.Context, store string, w Want, caps capabil
 	if err == nil {
 		pack := io.Reader(l.r)
 		if caps.has("side-band-64k") {
-			pack = &demux{lines: l}
+			pack = newDemux(l)
 		}
 		err = writePack(ctx, store, pack, r.limit, r.heavy)
 	}
@@ -247,10 +247,8 @@ func beforePack(l *lines, w Want) error {
 		if err != nil {
 			return err
 		}
-		text, err := textOf(line)
+		text := textOf(line)
 		switch {
-		case err != nil:
-			return err
 		case line == nil && cutHere:
 			cutHere = false
 		case text == "NAK":

@@ -7,97 +7,92 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing/format/pktline"
+	"github.com/go-git/go-git/v5/plumbing/protocol/packp/sideband"
 )
 
 // maxLine is the length of a pkt-line, which the format itself limits.
-const maxLine = 65520
+const maxLine = pktline.OversizePayloadMax
 
 var errLine = errors.New("its response is not that of git")
 
-// lines reads pkt-lines: four hexadecimal digits, the length with these, and bytes.
+// lines reads pkt-lines, whose length the format itself limits.
 type lines struct {
-	r   *bufio.Reader
-	buf [maxLine]byte
+	r *bufio.Reader
+	s *pktline.Scanner
 }
 
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, 16<<10)} }
+func newLines(r io.Reader) *lines {
+	b := bufio.NewReaderSize(r, 16<<10)
+	return &lines{b, pktline.NewScanner(b)}
+}
 
 // next returns the bytes of the next line, which are valid until the next call. They are
 // nil for a flush.
 func (l *lines) next() ([]byte, error) {
-	var digits [4]byte
-	if _, err := io.ReadFull(l.r, digits[:]); err != nil {
-		return nil, cut(err)
+	if !l.s.Scan() {
+		if err := l.s.Err(); err != nil {
+			return nil, lineError(err)
+		}
+		return nil, io.ErrUnexpectedEOF
 	}
-	n, err := strconv.ParseUint(string(digits[:]), 16, 32)
-	switch {
-	case err != nil || n > 0 && n < 4 || n > maxLine:
-		return nil, fmt.Errorf("%w: a line has the length %q", errLine, digits[:])
-	case n == 0:
-		return nil, nil
+	if b := l.s.Bytes(); len(b) > 0 {
+		return b, nil
 	}
-	b := l.buf[:n-4]
-	if _, err := io.ReadFull(l.r, b); err != nil {
-		return nil, cut(err)
-	}
-	return b, nil
+	return nil, nil
 }
 
-// cut turns the end of a response into an error.
-func cut(err error) error {
-	if errors.Is(err, io.EOF) {
+// lineError returns the error for a line that could not be read.
+func lineError(err error) error {
+	var said *pktline.ErrorLine
+	switch {
+	case errors.As(err, &said):
+		return &remoteError{clip(said.Text)}
+	case errors.Is(err, pktline.ErrInvalidPktLen):
+		return fmt.Errorf("%w: a line has no valid length", errLine)
+	case errors.Is(err, io.EOF):
 		return io.ErrUnexpectedEOF
 	}
 	return err
 }
 
 // pktLine renders a line.
-func pktLine(text string) string { return fmt.Sprintf("%04x%s", len(text)+4, text) }
+func pktLine(text string) string {
+	var b strings.Builder
+	if err := pktline.NewEncoder(&b).EncodeString(text); err != nil {
+		panic(err) // rye sends short lines only
+	}
+	return b.String()
+}
 
 // remoteError is the error that a remote itself reported.
 type remoteError struct{ text string }
 
 func (e *remoteError) Error() string { return "it reports " + strconv.Quote(e.text) }
 
-// textOf returns a line without its end, or the error in it.
-func textOf(line []byte) (string, error) {
-	text := strings.TrimSuffix(string(line), "\n")
-	if said, is := strings.CutPrefix(text, "ERR "); is {
-		return "", &remoteError{said[:min(len(said), 500)]}
-	}
-	return text, nil
-}
+// clip returns a text of a remote that may be part of an error.
+func clip(text string) string { return strings.TrimSpace(text[:min(len(text), 500)]) }
+
+// textOf returns a line without its end.
+func textOf(line []byte) string { return strings.TrimSuffix(string(line), "\n") }
 
 // demux returns the bytes of a pack that arrive among progress and errors.
-type demux struct {
-	*lines
-	rest []byte
-}
+type demux struct{ d *sideband.Demuxer }
+
+func newDemux(l *lines) demux { return demux{sideband.NewDemuxer(sideband.Sideband64k, l.r)} }
 
 // Read implements io.Reader.
-func (d *demux) Read(p []byte) (int, error) {
-	for len(d.rest) == 0 {
-		line, err := d.next()
-		if err != nil {
-			return 0, err
-		}
-		if line == nil {
-			return 0, io.EOF
-		}
-		if len(line) == 0 {
-			return 0, fmt.Errorf("%w: a line has no channel", errLine)
-		}
-		switch line[0] {
-		case 1:
-			d.rest = line[1:]
-		case 2: // progress
-		case 3:
-			return 0, &remoteError{strings.TrimSpace(string(line[1:min(len(line), 500)]))}
-		default:
-			return 0, fmt.Errorf("%w: a line has the channel %d", errLine, line[0])
-		}
+func (d demux) Read(p []byte) (int, error) {
+	n, err := d.d.Read(p)
+	if err == nil || err == io.EOF {
+		return n, err
 	}
-	n := copy(p, d.rest)
-	d.rest = d.rest[n:]
-	return n, nil
+	if said, is := strings.CutPrefix(err.Error(), "unexpected error: "); is {
+		return n, &remoteError{clip(said)}
+	}
+	if strings.HasPrefix(err.Error(), "unknown channel ") {
+		return n, fmt.Errorf("%w: a line has an unknown channel", errLine)
+	}
+	return n, lineError(err)
 }
