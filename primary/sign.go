@@ -205,8 +205,9 @@ func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall,
 	}
 	it, rep.Findings = v.settled(it)
 	if !diag.Failed(rep.Findings) {
-		rep.Support = it.Support()
-		rep.Findings = v.check(ctx, it)
+		checked := v.withPlainLine(it)
+		rep.Support = checked.Support()
+		rep.Findings = v.check(ctx, checked)
 	}
 	if diag.Failed(rep.Findings) {
 		rep.Status = Refused
@@ -230,6 +231,15 @@ func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall,
 		return rep, SignedFile{rel, out, entryOf(it, out, rep.Signer)}, ctx.Err()
 	}
 	return rep, SignedFile{}, ctx.Err()
+}
+
+// withPlainLine returns an item whose metadata are read as if its malformed signature
+// line were replaced: to its language the line may be code, which ends a header.
+func (v *Verbs) withPlainLine(it *resolve.Item) *resolve.Item {
+	if code := it.Verdict.Code; code != diag.SigMalformed && code != diag.Legacy {
+		return it
+	}
+	return v.p.Resolver.WithBytes(it, sign.WithPlainLine(it.Bytes, it.Type.Style))
 }
 
 // check returns the findings about the content of an item.

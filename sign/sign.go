@@ -150,6 +150,12 @@ func replaceable(line []byte, s Style) bool {
 	return false
 }
 
+// Replaceable reports whether Sign replaces the malformed signature line of a file.
+func Replaceable(file []byte, s Style) bool {
+	_, line := candidate(file)
+	return replaceable(line, s)
+}
+
 // Malformed returns the line that Sign replaces in a file although it has other text
 // than a signature, with its number; nil if there is none.
 func Malformed(file []byte, s Style) (line []byte, number int) {
@@ -168,6 +174,21 @@ func Malformed(file []byte, s Style) (line []byte, number int) {
 		}
 	}
 	return text, sp.LineNo
+}
+
+// WithPlainLine returns the file for a reader of its metadata. If Sign would replace a
+// malformed line, a line that every reader skips is in its position; otherwise the
+// result is file itself. The numbers of the lines stay the same.
+func WithPlainLine(file []byte, s Style) []byte {
+	_, err := SplitFile(file, s)
+	if code := diag.CodeOf(err); code != diag.SigMalformed && code != diag.Legacy || s.Detached() {
+		return file
+	}
+	if !Replaceable(file, s) {
+		return file
+	}
+	sp, _ := candidate(file)
+	return slices.Concat(sp.Head, []byte(s.Open+mark+s.Close+"\n"), sp.Tail)
 }
 
 func sigLineByte(c byte) bool {

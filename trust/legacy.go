@@ -57,10 +57,12 @@ func (s *Store) earlier(v Verdict, in Input) Verdict {
 	reason := "a signature of the earlier format, " + v.Earlier + ": " + hidden.Visible(old.Reason)
 	f := diag.Errorf(diag.Legacy, line, 0, "%s", reason)
 	f.Path = in.Path
-	switch old.Outcome {
-	case legacy.Good:
+	switch {
+	case old.Outcome == legacy.Good && old.Line.Junk != "":
+		f = f.WithReason("legacy_rest")
+	case old.Outcome == legacy.Good:
 		f = f.WithReason("legacy_good")
-	case legacy.UnknownKey:
+	case old.Outcome == legacy.UnknownKey:
 		f = f.WithReason("legacy_no_key")
 	default:
 		f = f.WithReason("legacy_untrusted")

@@ -154,7 +154,7 @@ func (v Verdict) Refuse(code diag.Code, reasons ...string) Verdict {
 }
 
 // refuseErr is Refuse for an error of package sign.
-func (v Verdict) refuseErr(err error, path string) Verdict {
+func (v Verdict) refuseErr(err error, in Input) Verdict {
 	code := diag.CodeOf(err)
 	if code == "" {
 		code = diag.SigInvalid
@@ -168,7 +168,7 @@ func (v Verdict) refuseErr(err error, path string) Verdict {
 	}
 	v = v.Refuse(code, reason)
 	f := diag.Errorf(code, 0, 0, "%s", reason)
-	f.Path = path
+	f.Path = in.Path
 	var e *diag.Error
 	if errors.As(err, &e) {
 		v.Expected, _ = e.Details["expected"].(string)
@@ -176,6 +176,18 @@ func (v Verdict) refuseErr(err error, path string) Verdict {
 		f.Line, _ = e.Details["line"].(int)
 		f.Column, _ = e.Details["column"].(int)
 		f.Reason = e.Reason
+	}
+	if f.Reason == "" && in.Subject.Use == sign.UseItem {
+		switch code {
+		case diag.SigMalformed:
+			if !in.DetachedOnly && !sign.Replaceable(in.Bytes, in.Style) {
+				f = f.WithReason("line_with_code", "line", f.Line)
+			} else {
+				f = f.WithReason("item_signature")
+			}
+		case diag.HashMismatch, diag.SigMultiple, diag.SigInvalid:
+			f = f.WithReason("item_signature")
+		}
 	}
 	v.Findings = append(v.Findings, f)
 	return v

@@ -34,7 +34,7 @@ func (s *Store) Verify(in Input) Verdict {
 	switch diag.CodeOf(err) {
 	case "":
 		if err != nil {
-			return v.refuseErr(err, in.Path)
+			return v.refuseErr(err, in)
 		}
 		return s.judge(v, in, line, now)
 	case diag.KeyUnknown:
@@ -48,7 +48,7 @@ func (s *Store) Verify(in Input) Verdict {
 	if e := s.keys[line.Key]; e != nil && len(e.bases) > 0 {
 		v.Owner = e.bases[0].owner // the refusal shows the owner of the key that the line names
 	}
-	return s.earlier(v.refuseErr(err, in.Path), in)
+	return s.earlier(v.refuseErr(err, in), in)
 }
 
 // Judge is the part of Verify after the signature. The caller must have proof that

@@ -40,6 +40,7 @@ func scriptCommands() map[string]scriptCmd {
 		"moment":    cmdMoment,
 		"nofiles":   cmdNoFiles,
 		"plain":     cmdPlain,
+		"leadson":   cmdLeadsOn,
 		"library":   cmdLibrary,
 		"release":   cmdRelease,
 		"replace":   cmdReplace,

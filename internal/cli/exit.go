@@ -112,6 +112,7 @@ func (u *UI) bug(p any, stack []byte) int {
 // Failure renders an error with the hints for people.
 func Failure(e *diag.Error) *diag.Failure {
 	FillFixes(e.Findings)
+	nameFixes(e.Findings)
 	f := diag.NewFailure(e)
 	f.Suggestion = Hint(e)
 	return f

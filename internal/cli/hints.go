@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,7 +47,7 @@ func Hint(e *diag.Error) string {
 	// An error with one finding is that finding.
 	if len(e.Findings) == 1 {
 		if hint := FindingHint(e.Findings[0]); hint != "" {
-			return hint
+			return named(hint, cmp.Or(e.Findings[0].Path, "REF"))
 		}
 	}
 	return lookUp(e.Code, "", e.Details)

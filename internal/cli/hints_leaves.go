@@ -49,7 +49,7 @@ func leavesHints() map[situation]string {
 	}
 	for _, code := range []diag.Code{diag.KeyUnknown, diag.KeyWeak, diag.SignerChanged, diag.TrustChanged, diag.Stale,
 		diag.Scope, diag.NotYetValid, diag.Expired, diag.Revoked} {
-		out[situation{code, "other_signer"}] = "review it; to replace the signature: rye sign --take-over {ref}"
+		out[situation{code, "other_signer"}] = "review it; `rye sign --take-over {ref}` replaces the signature"
 	}
 	return out
 }

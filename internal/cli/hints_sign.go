@@ -4,13 +4,13 @@ import "github.com/ryeos/rye/diag"
 
 // signHints are the hints of rye sign.
 func signHints() map[situation]string {
-	const takeOver = "review the file; to replace the signature: rye sign --take-over {ref}"
+	const takeOver = "review the file; `rye sign --take-over {ref}` replaces the signature"
 	return map[situation]string{
 		{diag.ApprovalRequired, "foreign_signature"}:     takeOver,
 		{diag.ApprovalRequired, "foreign_by_pattern"}:    takeOver,
-		{diag.ApprovalRequired, "draft_by_pattern"}:      "review the file, then rye sign {ref}",
-		{diag.ApprovalRequired, "unreadable_by_pattern"}: "review the file, then rye sign {ref}",
-		{diag.ApprovalRequired, "conflict_by_pattern"}:   "review the file, then rye sign {ref}",
+		{diag.ApprovalRequired, "draft_by_pattern"}:      "review the file, then run `rye sign {ref}`",
+		{diag.ApprovalRequired, "unreadable_by_pattern"}: "review the file, then run `rye sign {ref}`",
+		{diag.ApprovalRequired, "conflict_by_pattern"}:   "review the file, then run `rye sign {ref}`",
 		{diag.ApprovalRequired, "legacy_by_pattern"}:     "rye sign --upgrade {ref}",
 		{diag.HashMismatch, "changed_while_signing"}:     "review the file as it is now, then run the command again",
 		{diag.ParsingError, "conflict_markers"}:          "finish the merge: choose the lines to keep, and remove the markers",

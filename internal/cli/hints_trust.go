@@ -40,7 +40,11 @@ func trustHints() map[situation]string {
 		{diag.SigMalformed, "line_with_code"}: "remove line {line}, or move its code to a line of its own",
 		{diag.HashMismatch, "signed_crlf"}:    "add `.ai/** -text` to .gitattributes and check the file out again",
 		{diag.SigMalformed, "signed_crlf"}:    "add `.ai/** -text` to .gitattributes and check the file out again",
-		{diag.Unsigned, "detached_not_used"}:  "remove the .rye-sig file, then sign the file with `rye sign`",
+		{diag.Unsigned, "detached_not_used"}:  "remove the .rye-sig file, then run `rye sign {ref}`",
+		{diag.HashMismatch, "item_signature"}: "review the change with `git diff`; if you made it, run `rye sign {ref}`",
+		{diag.SigMalformed, "item_signature"}: "review the file, then run `rye sign {ref}`, which replaces the line",
+		{diag.SigMultiple, "item_signature"}:  "remove all signature lines but one",
+		{diag.SigInvalid, "item_signature"}:   "if you copied or renamed the item, review it, then run `rye sign {ref}`",
 
 		{diag.Usage, "no_kind"}:      "write kind:id, for example tool:{ref}",
 		{diag.Usage, "kind_grammar"}: "a kind is lower-case letters, digits, - and _",

@@ -36,7 +36,7 @@ func (u *UI) reportFindings(fs []diag.Finding) {
 		}
 		u.PrintErr("  %s%s", mark, f.String())
 		if hint := FindingHint(f); hint != "" {
-			u.PrintErr("    %s", hint)
+			u.PrintErr("    %s", named(hint, cmp.Or(f.Path, "REF")))
 		}
 	}
 }

@@ -85,6 +85,15 @@ func idIn(p string) string {
 	return cmp.Or(id, p)
 }
 
+// nameFixes puts the path of each finding into its fix, for lists that group nothing.
+func nameFixes(fs []diag.Finding) {
+	for i, f := range fs {
+		if f.Path != "" {
+			fs[i].Fix = named(f.Fix, f.Path)
+		}
+	}
+}
+
 // named puts paths in the place of the words REF and PATH of a hint.
 func named(hint, paths string) string {
 	words := strings.Split(hint, " ")
@@ -101,6 +110,9 @@ func named(hint, paths string) string {
 // the hints if err is not nil.
 func (u *UI) Report(err error, data any, fs []diag.Finding, human func()) error {
 	FillFixes(fs)
+	if u.AsJSON {
+		nameFixes(fs)
+	}
 	if err == nil {
 		return u.Show(data, human)
 	}
