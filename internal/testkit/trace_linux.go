@@ -306,6 +306,9 @@ func (t *tracer) change(tid int, info *callInfo) (Change, bool) {
 		}
 		c.Path = pathAt(tid, int(int32(a[0])), a[1])
 	}
+	if !strings.HasPrefix(c.Path, "/") {
+		return c, false // anon_inode:[eventfd], whose type is that of a regular file
+	}
 	for _, dir := range []string{"/proc/", "/dev/", "/sys/", "/memfd:"} {
 		if strings.HasPrefix(c.Path, dir) && !strings.HasPrefix(c.Path, "/dev/shm/") {
 			return c, false

@@ -69,10 +69,15 @@ func each() error {
 		return err
 	}
 	_, piped := w.WriteString("not counted")
+	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	_, signalled := unix.Write(event, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // not counted
 	fmt.Println("not counted")
 	_, written := f.WriteString("text")
 	dir, err := os.Open(".")
-	return errors.Join(err, piped, r.Close(), w.Close(), written, f.Sync(), f.Chmod(0o600), f.Truncate(2), f.Close(),
+	return errors.Join(err, piped, signalled, r.Close(), w.Close(), written, f.Sync(), f.Chmod(0o600), f.Truncate(2), f.Close(),
 		os.Chmod("file", 0o640), os.Rename("file", "renamed"), os.Link("renamed", "linked"), os.Symlink("linked", "symlinked"),
 		os.Mkdir("dir", 0o700), unix.Renameat2(unix.AT_FDCWD, "renamed", unix.AT_FDCWD, "linked", unix.RENAME_EXCHANGE),
 		dir.Sync(), dir.Close(), os.Remove("linked"), os.Remove("dir"), os.WriteFile("renamed", []byte("other"), 0o600))
