@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/stagedir"
 	"github.com/ryeos/rye/lock"
@@ -315,25 +316,50 @@ func (e *Engine) pruneEmpty(dir string) {
 	}
 }
 
-// removeEmpty removes the empty directories above install directories that killed
-// processes left.
+// tidy removes what killed processes left, for a call that changes nothing else. It
+// waits for other processes only if there are empty directories, which one of them
+// may be about to fill. Errors are ignored: what stays does no harm.
+func (e *Engine) tidy(ctx context.Context) {
+	e.space().SweepIn(path.Join(cacheDir, atomicfile.TempDir))
+	if len(e.emptyDirs()) == 0 {
+		return
+	}
+	if release, err := e.hold(ctx); err == nil {
+		release()
+	}
+}
+
+// removeEmpty removes the empty directories that killed processes left above install
+// directories. The caller has the lock of the space.
 func (e *Engine) removeEmpty() {
+	for _, dir := range e.emptyDirs() {
+		_ = e.space().Remove(e.inSpace(dir))
+	}
+}
+
+// emptyDirs returns the directories above install directories that contain nothing
+// but such directories, the deepest first.
+func (e *Engine) emptyDirs() []string {
 	var dirs []string
+	filled := map[string]bool{e.bundles(): true}
 	_ = filepath.WalkDir(e.bundles(), func(p string, d fs.DirEntry, err error) error {
-		if err != nil || !d.IsDir() {
+		if p == e.bundles() {
+			return err
+		}
+		if err == nil && d.IsDir() && !strings.Contains(d.Name(), "@") {
+			dirs = append(dirs, p)
 			return nil
 		}
-		if strings.Contains(d.Name(), "@") {
+		for dir := filepath.Dir(p); !filled[dir]; dir = filepath.Dir(dir) {
+			filled[dir] = true
+		}
+		if err == nil && d.IsDir() {
 			return fs.SkipDir
 		}
-		dirs = append(dirs, p)
 		return nil
 	})
-	for _, dir := range slices.Backward(dirs) {
-		if dir != e.bundles() {
-			_ = e.space().Remove(e.inSpace(dir)) // fails unless it is empty
-		}
-	}
+	slices.Reverse(dirs)
+	return slices.DeleteFunc(dirs, func(dir string) bool { return filled[dir] })
 }
 
 // commitStage puts staged bundles into their install directories.

@@ -157,8 +157,13 @@ func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
 	if err := joinErrors("checking "+lock.LockFile, []error{st.checkSigned(), e.checkReleases(st.lock)}); err != nil {
 		return nil, err
 	}
-	if todo, unlocked, err := e.differences(ctx, st.lock); err != nil || len(todo)+len(unlocked) == 0 {
+	todo, unlocked, err := e.differences(ctx, st.lock)
+	if err != nil {
 		return emptyResult(), err
+	}
+	if len(todo)+len(unlocked) == 0 {
+		e.tidy(ctx)
+		return emptyResult(), nil
 	}
 	// Another process may have changed the lock while this one waited.
 	st, release, err := e.holdState(ctx)
@@ -169,8 +174,7 @@ func (e *Engine) restore(ctx context.Context, st *state) (*Result, error) {
 	if st.theirs != nil {
 		return nil, unmerged()
 	}
-	todo, _, err := e.differences(ctx, st.lock)
-	if err != nil {
+	if todo, _, err = e.differences(ctx, st.lock); err != nil {
 		return nil, err
 	}
 	return e.install(ctx, st, todo)

@@ -132,10 +132,14 @@ func (e *Engine) Prune(ctx context.Context, dryRun bool) (*Result, error) {
 	}
 	r := emptyResult()
 	dirs, err := e.unlocked(st.lock)
-	if err != nil || len(dirs) == 0 {
+	if err != nil {
 		return r, err
 	}
 	if r.Removed = e.relative(dirs); dryRun {
+		return r, nil
+	}
+	if len(dirs) == 0 {
+		e.tidy(ctx)
 		return r, nil
 	}
 	release, err := e.hold(ctx)

@@ -30,33 +30,35 @@ type Base struct {
 	show  string // the directory in errors; "" is its path
 }
 
-// The directory of temporary files of a project. git ignores all of .ai/cache.
+// TempDir is the name of a directory of temporary files: in .ai/cache of a project,
+// all of which git ignores, and in each private directory.
+const TempDir = "tmp"
+
 const (
 	spaceDir = ".ai"
 	cacheDir = "cache"
-	tempDir  = "tmp"
 )
 
 // Project returns the base for a directory that contains .ai. The .ai directory
 // must not be a link.
 func Project(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: path.Join(spaceDir, cacheDir, tempDir), needs: spaceDir, perm: 0o755}
+	return Base{dir: dir, temp: dir, inner: path.Join(spaceDir, cacheDir, TempDir), needs: spaceDir, perm: 0o755}
 }
 
 // Space returns the base for a trusted .ai directory, which may be a link.
 func Space(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: path.Join(cacheDir, tempDir), perm: 0o755}
+	return Base{dir: dir, temp: dir, inner: path.Join(cacheDir, TempDir), perm: 0o755}
 }
 
 // Private returns the base for a directory of the user. Directories are created
 // with mode 0700.
 func Private(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: tempDir, perm: 0o700}
+	return Base{dir: dir, temp: dir, inner: TempDir, perm: 0o700}
 }
 
 // Git returns the base for a directory of git, which no commit can contain.
 func Git(dir string) Base {
-	return Base{dir: dir, temp: dir, inner: "rye-" + tempDir, perm: 0o755}
+	return Base{dir: dir, temp: dir, inner: "rye-" + TempDir, perm: 0o755}
 }
 
 // Below returns the base for a directory of b, which is not trusted itself.

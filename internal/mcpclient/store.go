@@ -44,7 +44,9 @@ func OpenStore(ctx context.Context, p StoreParams) (*Store, error) {
 		return nil, diag.Doing("waiting for another rye", err)
 	}
 	stagedir.SweepOld(base, "cache", "mcp-")
-	return &Store{p, l}, nil
+	s := &Store{p, l}
+	s.removeEmpty() // what a killed Remove left
+	return s, nil
 }
 
 // Close permits other processes to change the servers of the space.
@@ -181,8 +183,13 @@ func (s *Store) Remove(l *Listed) error {
 		stage.Undo()
 		return fail(err)
 	}
-	for _, dir := range []string{path.Dir(ServerPath(l.Name)), path.Join("tools", Folder)} {
+	s.removeEmpty()
+	return nil
+}
+
+// removeEmpty removes the directories of servers and tools if they are empty.
+func (s *Store) removeEmpty() {
+	for _, dir := range []string{path.Dir(ServerPath("x")), path.Join("tools", Folder)} {
 		_ = s.p.Root.Remove(dir) // fails unless it is empty
 	}
-	return nil
 }
