@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -150,111 +149,4 @@ func leftoversAreHidden(l *lab) {
 	if _, all, _ := l.run("verify", "--json"); strings.Contains(all, ".rye-tmp-") {
 		l.t.Errorf("rye verify reports a temporary file:\n%s", all)
 	}
-}
-
-// TestCrashKeyNew kills rye key new: a key that counts can be used, what is
-// half there does not count, and the next key is made as if nothing had been.
-func TestCrashKeyNew(t *testing.T) {
-	if testing.Short() {
-		t.Skip("kills processes at many moments")
-	}
-	l := newLab(t)
-	make := []string{"key", "new", "--no-passphrase", "--owner", "ada"}
-	span := l.span(make...)
-	counted, killed := 0, 0
-	for range rounds(50) {
-		if err := os.RemoveAll(l.home); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(l.home, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if l.killed(span, make...) {
-			killed++
-		}
-		counted += usableKeys(l)
-		l.must(make...)
-		if n := usableKeys(l); n == 0 {
-			t.Error("rye key new after a kill made no key that counts")
-		}
-		if t.Failed() {
-			return
-		}
-	}
-	t.Logf("%d of the runs were killed; %d of all left a key that counts", killed, counted)
-	if killed == 0 {
-		t.Error("no run was killed: nothing was tested")
-	}
-}
-
-// usableKeys counts the keys that may sign, and fails for one whose private
-// half cannot be read.
-func usableKeys(l *lab) (n int) {
-	l.t.Helper()
-	var doc struct {
-		Data struct {
-			Keys []struct{ Fingerprint, State, File string }
-		}
-	}
-	out := l.must("key", "list", "--json")
-	if err := json.Unmarshal([]byte(out), &doc); err != nil {
-		l.t.Fatalf("%v\n%s", err, out)
-	}
-	for _, k := range doc.Data.Keys {
-		if k.State != "valid" {
-			continue
-		}
-		s, err := sign.OpenFileSigner(k.File, func() ([]byte, error) { return nil, nil })
-		if err != nil || sign.FingerprintOf(s.Public()).String() != k.Fingerprint {
-			l.t.Errorf("key %s counts, but its file does not hold it: %v", k.Fingerprint, err)
-		}
-		n++
-	}
-	return n
-}
-
-// TestCrashBundleCreate kills rye bundle create: the manifest is absent, the
-// old or the new one, and always one that verifies.
-func TestCrashBundleCreate(t *testing.T) {
-	l := newLab(t)
-	l.must("key", "new", "--no-passphrase", "--owner", "ada")
-	crashFiles(l, 60)
-	l.must("sign", "*")
-	span := l.span("bundle", "create", "acme", "--version", "0.0.1")
-	manifest := filepath.Join(l.dir, ".ai", "bundles", "acme", "manifest.yaml")
-	if err := os.RemoveAll(filepath.Dir(manifest)); err != nil {
-		t.Fatal(err)
-	}
-	var old []byte
-	changes, kills := 0, 0
-	for i := range rounds(50) {
-		version := fmt.Sprintf("0.1.%d", i)
-		if l.killed(span, "bundle", "create", "acme", "--version", version) {
-			kills++
-		}
-		b, err := os.ReadFile(manifest)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && old == nil:
-			continue
-		case err != nil:
-			t.Fatal(err)
-		case !bytes.Equal(b, old):
-			changes++
-			if !strings.Contains(string(b), version) {
-				t.Errorf("round %d: the manifest is neither the old one nor version %s:\n%s", i, version, b)
-			}
-		}
-		l.must("bundle", "verify", "acme")
-		l.must("verify")
-		old = b
-	}
-	t.Logf("%d runs were killed, %d manifests were written; left behind: %d", kills, changes, len(leftovers(t, l.dir)))
-	if kills == 0 {
-		t.Error("no run was killed: nothing was tested")
-	}
-	l.must("bundle", "create", "acme", "--version", "1.0.0")
-	if tmp := leftovers(t, l.dir); len(tmp) > 0 {
-		t.Errorf("rye bundle create left temporary files: %q", tmp)
-	}
-	l.must("verify")
 }

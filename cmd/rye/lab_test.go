@@ -22,7 +22,8 @@ type lab struct {
 	t    testing.TB
 	rye  string
 	home string
-	dir  string // the project
+	dir  string          // the project
+	more func() []string // more of the environment; may be nil
 }
 
 func newLab(t testing.TB) *lab {
@@ -50,6 +51,9 @@ func (l *lab) env() []string {
 	env := []string{"HOME=" + l.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC"}
 	for _, name := range []string{"config", "data", "state", "cache"} {
 		env = append(env, fmt.Sprintf("XDG_%s_HOME=%s", strings.ToUpper(name), filepath.Join(l.home, name)))
+	}
+	if l.more != nil {
+		env = append(env, l.more()...)
 	}
 	return env
 }

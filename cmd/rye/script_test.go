@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -10,10 +11,12 @@ import (
 	"syscall"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient/mcptest"
+	"github.com/ryeos/rye/internal/testkit"
 )
 
 // TestMain lets the scripts run this test binary as rye: a process of its own,
@@ -22,6 +25,7 @@ import (
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"toylsp":      toyLSP,
+		"traced":      func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
 		"rye":         func() { os.Exit(runAs(func(*cli.World) {})) },
 		"rye-empty":   func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
 		"rye-panics":  func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), brokenCommands()...) })) },
@@ -38,6 +42,9 @@ func runAs(change func(*cli.World)) int {
 	w := hostWorld()
 	if work := os.Getenv("WORK"); work != "" {
 		w.Etc = filepath.Join(work, "etc", "rye")
+	}
+	if now, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
+		w.Now = func() time.Time { return now }
 	}
 	change(w)
 	return runMain(ctx, w)

@@ -1,0 +1,218 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// crashVerbs are the verbs that write, each with the state that it starts from.
+func crashVerbs() []crashVerb {
+	return slicesConcat(crashItems(), crashGit(), crashKeys(), crashBundles())
+}
+
+func slicesConcat(lists ...[]crashVerb) (out []crashVerb) {
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}
+
+const crashNote = "---\nname: %\ntitle: Note\nversion: 1.0.0\n---\nText of %.\n"
+
+// note writes an unsigned item.
+func (l *crashLab) note(names ...string) {
+	l.t.Helper()
+	for _, name := range names {
+		l.write(".ai/knowledge/demo/"+name+".md", strings.ReplaceAll(crashNote, "%", name))
+	}
+}
+
+// project makes a key, a repository of git and a committed project with one item.
+func (l *crashLab) project() {
+	l.t.Helper()
+	l.must("key", "new", "--no-passphrase", "--owner", "ada")
+	l.git("init", "-q")
+	l.must("init")
+	l.note("base")
+	l.must("sign", "*")
+	l.commit("base")
+}
+
+func (l *crashLab) commit(message string) {
+	l.t.Helper()
+	l.git("add", "-A", ".")
+	l.git("commit", "-q", "--allow-empty", "-m", message)
+}
+
+// cacheIgnore matches the .gitignore of the cache, which is empty at first: what keeps
+// temporary files from git cannot be written through one.
+const cacheIgnore = `^\?\? \.ai/cache/\.gitignore$`
+
+func crashItems() []crashVerb {
+	served := func(l *crashLab) {
+		l.project()
+		l.write("tools.json", mcpTools("first", "a", "b"))
+		l.must("mcp", "add", "fx", "--yes", "--", "mcp-fixture", "-tools", "tools.json")
+		l.write("tools.json", mcpTools("second", "a", "c"))
+	}
+	return []crashVerb{
+		{name: "init", git: cacheIgnore, args: []string{"init"}, setup: func(l *crashLab) { l.git("init", "-q") }},
+		{name: "init-hook", git: cacheIgnore, args: []string{"init", "--hook", "--ci", "github", "--mcp", "claude"}, setup: func(l *crashLab) { l.git("init", "-q") }},
+		{name: "new", short: 4, args: []string{"new", "knowledge", "demo/two"}, done: "exists", setup: (*crashLab).project},
+		{name: "new-detached", during: "error UNSIGNED", args: []string{"new", "tool", "demo/three", "--lang", "json"}, done: "exists", setup: (*crashLab).project},
+		{name: "sign", short: 4, args: []string{"sign", "knowledge:demo/one"}, setup: func(l *crashLab) {
+			l.project()
+			l.note("one")
+		}},
+		{name: "sign-several", args: []string{"sign", "*"}, setup: func(l *crashLab) {
+			l.project()
+			l.note("one", "two")
+			l.write(".ai/tools/area9/t9.json", strings.NewReplacer("%d", "9", "%s", "area9").Replace(crashJSON))
+		}},
+		{name: "load", args: []string{"load", "tool:rye/core/runtimes/bash_runtime", "--to", "project"}, done: "KEY_UNKNOWN", setup: (*crashLab).project},
+		{name: "search", args: []string{"search", "note"}, setup: (*crashLab).project},
+		{name: "mcp-add", args: []string{"mcp", "add", "fx", "--yes", "--", "mcp-fixture", "-tools", "tools.json"}, done: "exists", setup: func(l *crashLab) {
+			l.project()
+			l.write("tools.json", mcpTools("first", "a", "b"))
+		}},
+		{name: "mcp-refresh", args: []string{"mcp", "refresh", "fx", "--yes"}, setup: served},
+		{name: "mcp-remove", args: []string{"mcp", "remove", "fx"}, done: "no server|not found", setup: served},
+	}
+}
+
+func crashGit() []crashVerb {
+	staged := func(l *crashLab) {
+		l.project()
+		l.note("one", "two")
+		l.git("add", ".")
+	}
+	return []crashVerb{
+		{name: "hook-install", args: []string{"hook", "install"}, setup: (*crashLab).project},
+		{name: "sign-staged", git: `^AM \.ai/`, args: []string{"sign", "--staged"}, setup: staged},
+		{name: "hook-commit", git: `^AM \.ai/`, args: []string{"git", "commit", "-q", "-m", "notes"}, done: "nothing to commit", setup: func(l *crashLab) {
+			staged(l)
+			l.must("hook", "install")
+		}},
+	}
+}
+
+func crashKeys() []crashVerb {
+	leo := func(l *crashLab) {
+		l.project()
+		other := l.of("leo", "elsewhere")
+		other.must("key", "new", "--no-passphrase", "--owner", "leo")
+		l.write("leo.toml", other.must("key", "export"))
+	}
+	proposed := func(l *crashLab) {
+		leo(l)
+		other := l.of("leo", "elsewhere")
+		b := other.must("key", "export", "--json")
+		name := digits.FindString(b[strings.Index(b, "key-"):])
+		l.write(".ai/trust/key-"+name+".toml", string(l.read(filepath.Join(l.dir, "leo.toml"))))
+	}
+	return []crashVerb{
+		{name: "key-new", args: []string{"key", "new", "--no-passphrase", "--owner", "ada"}, setup: func(*crashLab) {}},
+		{name: "key-rotate", short: 5, args: []string{"key", "rotate", "--no-passphrase"}, setup: (*crashLab).project},
+		{name: "key-rotate-in-project", args: []string{"key", "rotate", "--no-passphrase", "--in-project"}, setup: (*crashLab).project},
+		{name: "key-revoke", args: []string{"key", "revoke", "--reason", "retired"}, done: "revoked already|no key", setup: (*crashLab).project},
+		{name: "key-revoke-in-project", args: []string{"key", "revoke", "ada", "--reason", "compromised", "--in-project"}, setup: (*crashLab).project},
+		{name: "trust-add", args: []string{"trust", "add", "leo.toml", "--kinds", "tool", "--namespaces", "leo/**"}, setup: leo},
+		{name: "trust-remove", args: []string{"trust", "remove", "leo"}, done: "no key|not in your trust", setup: func(l *crashLab) {
+			leo(l)
+			l.must("trust", "add", "leo.toml", "--kinds", "tool", "--namespaces", "leo/**")
+		}},
+		{name: "trust-accept", args: []string{"trust", "accept", "--yes"}, setup: proposed},
+		{name: "trust-endorse", args: []string{"trust", "endorse", "leo.toml", "--kinds", "tool", "--namespaces", "leo/**", "--key", "root"}, setup: func(l *crashLab) {
+			leo(l)
+			l.must("key", "new", "--no-passphrase", "--owner", "root", "--may", "sign,release,endorse")
+		}},
+	}
+}
+
+// library makes the repository of a bundle with two releases, signed by a key that
+// the user trusts.
+func (l *crashLab) library(versions ...string) {
+	l.t.Helper()
+	leo := l.of("leo", "lib")
+	leo.must("key", "new", "--no-passphrase", "--owner", "leo")
+	leo.git("init", "-q")
+	leo.write("rye.yaml", "rye: 1\n")
+	for _, v := range versions {
+		leo.note("v"+strings.ReplaceAll(v, ".", "_"), "leo")
+		leo.must("sign", "*")
+		leo.must("bundle", "create", "lib", "--version", v)
+		leo.commit(v)
+		leo.git("tag", "-a", "v"+v, "-m", v)
+	}
+	l.write("../leo.toml", leo.must("key", "export"))
+	l.must("trust", "add", "../leo.toml", "--kinds", "*", "--namespaces", "**")
+}
+
+func crashBundles() []crashVerb {
+	lib := func(l *crashLab) string { return "file://" + filepath.ToSlash(filepath.Join(l.root, "lib")) }
+	added := func(l *crashLab) {
+		l.project()
+		l.library("1.0.0")
+		l.must("add", lib(l))
+		l.commit("added")
+	}
+	bundle := func(l *crashLab) {
+		l.project()
+		l.must("bundle", "create", "acme", "--version", "1.0.0")
+	}
+	return []crashVerb{
+		{name: "add", short: 5, during: "^warning (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"add", "file://ROOT/lib"}, setup: func(l *crashLab) {
+			l.project()
+			l.library("1.0.0")
+		}},
+		{name: "update", during: "^warning (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"update"}, setup: func(l *crashLab) {
+			added(l)
+			l.library2()
+		}},
+		{name: "sync", args: []string{"sync"}, setup: func(l *crashLab) {
+			added(l)
+			if err := os.RemoveAll(filepath.Join(l.dir, ".ai", "bundles")); err != nil {
+				l.t.Fatal(err)
+			}
+		}},
+		{name: "remove", during: "^warning (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"remove", "file://ROOT/lib"}, done: "not required|does not require|not in", setup: added},
+		{name: "prune", args: []string{"prune"}, during: "^warning BUNDLE_FILE_EXTRA ", setup: func(l *crashLab) {
+			added(l)
+			old := string(l.read(filepath.Join(l.dir, "rye.lock")))
+			l.must("remove", lib(l))
+			now := string(l.read(filepath.Join(l.dir, "rye.lock")))
+			l.write("rye.lock", old)
+			l.must("sync", "--frozen")
+			l.write("rye.lock", now)
+		}},
+		{name: "lock", args: []string{"lock"}, setup: func(l *crashLab) {
+			added(l)
+			l.write(".ai/tools/area9/t9.json", strings.NewReplacer("%d", "9", "%s", "area9").Replace(crashJSON))
+			l.must("sign", "*")
+		}},
+		{name: "vendor", args: []string{"vendor"}, setup: added},
+		{name: "bundle-create", args: []string{"bundle", "create", "acme", "--version", "1.0.0"}, setup: (*crashLab).project},
+		{name: "bundle-sign", args: []string{"bundle", "sign", "acme", "--key", "eve"}, setup: func(l *crashLab) {
+			bundle(l)
+			l.must("key", "new", "--no-passphrase", "--owner", "eve")
+		}},
+		{name: "bundle-publish", program: "git", args: []string{"bundle", "publish"}, setup: func(l *crashLab) {
+			bundle(l)
+			l.commit("release")
+		}},
+	}
+}
+
+// library2 publishes another release.
+func (l *crashLab) library2() {
+	l.t.Helper()
+	leo := l.of("leo", "lib")
+	leo.note("more")
+	leo.must("sign", "*")
+	leo.must("bundle", "create", "lib", "--version", "1.1.0")
+	leo.commit("1.1.0")
+	leo.git("tag", "-a", "v1.1.0", "-m", "1.1.0")
+}
