@@ -11,10 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handle is the descriptor of a Folder.
-type handle struct{ f *os.File }
+// handle is the descriptor of a Folder, -1 after Close. It is not an *os.File, whose
+// preparation for polling costs as much as a small write.
+type handle struct{ desc int }
 
-func (h handle) fd() int { return int(h.f.Fd()) }
+func (h handle) fd() int { return h.desc }
+
+// openTo are the flags of a Folder.
+const openTo = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 
 // OpenFolder opens a trusted directory. Links in its path are followed.
 func OpenFolder(dir string) (*Folder, error) {
@@ -22,7 +26,7 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "opening", Path: dir, Err: err}
 	}
-	return &Folder{path: dir, rel: ".", handle: handle{os.NewFile(uintptr(fd), dir)}}, nil
+	return &Folder{path: dir, rel: ".", handle: handle{fd}}, nil
 }
 
 // Sub opens the directory at rel, "." for f itself. If perm is not 0 it creates the
@@ -33,14 +37,14 @@ func (f *Folder) Sub(rel string, perm fs.FileMode) (*Folder, error) {
 			return nil, err
 		}
 	}
-	fd, err := openDirect(f.fd(), rel, openFolder)
+	fd, err := openDirect(f.fd(), rel, openTo)
 	if err == unix.ENOENT && perm != 0 {
 		fd, err = f.makeAll(rel, perm)
 	}
 	if err != nil {
 		return nil, f.subError(rel, err)
 	}
-	return f.child(rel, handle{os.NewFile(uintptr(fd), f.path+"/"+rel)}), nil
+	return f.child(rel, handle{fd}), nil
 }
 
 // makeAll opens the elements of a path one by one and creates missing ones.
@@ -48,7 +52,7 @@ func (f *Folder) makeAll(rel string, perm fs.FileMode) (int, error) {
 	at := f.fd()
 	for {
 		elem, rest, more := strings.Cut(rel, "/")
-		open := func() (int, error) { return unix.Openat(at, elem, openFolder, 0) }
+		open := func() (int, error) { return unix.Openat(at, elem, openTo, 0) }
 		fd, err := retry(open)
 		if err == unix.ENOENT {
 			if err = unix.Mkdirat(at, elem, uint32(perm)); err == nil || err == unix.EEXIST {
@@ -122,13 +126,20 @@ func (f *Folder) readLink(name string) string {
 // OpenFile opens an entry as os.OpenFile does. A link is PATH_ESCAPE and anything
 // else that is not a regular file NOT_REGULAR.
 func (f *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	flag |= unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
+	flag |= unix.O_NOFOLLOW | unix.O_CLOEXEC
+	isNew := flag&unix.O_CREAT != 0 && flag&unix.O_EXCL != 0
+	if !isNew {
+		flag |= unix.O_NONBLOCK // opening a pipe must not block
+	}
 	fd, err := retry(func() (int, error) { return unix.Openat(f.fd(), name, flag, uint32(perm.Perm())) })
 	if err != nil {
 		if _, other := f.checkFile(name); other != nil && !isMissing(other) && !errors.Is(err, unix.EEXIST) {
 			return nil, other
 		}
 		return nil, pathError("opening", f, name, err)
+	}
+	if isNew {
+		return os.NewFile(uintptr(fd), f.path+"/"+name), nil
 	}
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil || uint32(st.Mode)&unix.S_IFMT != unix.S_IFREG {
@@ -210,13 +221,13 @@ func (f *Folder) RemoveAll(name string) error {
 	if err == nil || isMissing(err) {
 		return nil
 	}
-	fd, openErr := retry(func() (int, error) { return unix.Openat(f.fd(), name, openFolder, 0) })
+	fd, openErr := retry(func() (int, error) { return unix.Openat(f.fd(), name, openTo, 0) })
 	if openErr != nil {
 		return err
 	}
-	dir := f.child(name, handle{os.NewFile(uintptr(fd), name)})
+	dir := f.child(name, handle{fd})
 	defer dir.Close()
-	_ = dir.f.Chmod(0o700) // entries of a read-only directory cannot be removed
+	_ = dir.Chmod(0o700) // entries of a read-only directory cannot be removed
 	des, err := dir.Entries()
 	for _, de := range des {
 		err = errors.Join(err, dir.RemoveAll(de.Name()))
@@ -226,32 +237,47 @@ func (f *Folder) RemoveAll(name string) error {
 
 // Entries lists the directory.
 func (f *Folder) Entries() ([]fs.DirEntry, error) {
-	if _, err := f.f.Seek(0, 0); err != nil {
-		return nil, err
+	fd, err := retry(func() (int, error) { return unix.Openat(f.fd(), ".", openTo, 0) }) // with a position of its own
+	if err != nil {
+		return nil, pathError("reading", f, ".", err)
 	}
-	return f.f.ReadDir(-1)
+	dir := os.NewFile(uintptr(fd), f.path)
+	defer dir.Close()
+	return dir.ReadDir(-1)
 }
 
 // Chmod changes the permission bits of the directory.
-func (f *Folder) Chmod(perm fs.FileMode) error { return f.f.Chmod(perm) }
+func (f *Folder) Chmod(perm fs.FileMode) error { return unix.Fchmod(f.fd(), uint32(perm.Perm())) }
 
 // Sync makes the names in the directory survive a loss of power. File systems that
 // cannot flush a directory say so with EINVAL or ENOTSUP and keep names in order
 // anyway.
 func (f *Folder) Sync() error {
-	err := f.f.Sync()
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
+	_, err := retry(func() (int, error) { return 0, unix.Fsync(f.fd()) })
+	if err == unix.EINVAL || err == unix.ENOTSUP {
 		return nil
 	}
 	return err
 }
 
 // Close closes the directory.
-func (f *Folder) Close() error { return f.f.Close() }
+func (f *Folder) Close() error {
+	if f.desc < 0 {
+		return fs.ErrClosed
+	}
+	fd := f.desc
+	f.desc = -1
+	return unix.Close(fd)
+}
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 // FolderOf returns the Folder of an open directory and takes over the file.
 func FolderOf(dir *os.File) *Folder {
-	return &Folder{path: dir.Name(), rel: ".", handle: handle{dir}}
+	defer dir.Close()
+	fd, err := retry(func() (int, error) { return unix.FcntlInt(dir.Fd(), unix.F_DUPFD_CLOEXEC, 0) })
+	if err != nil {
+		fd = -1 // every use of it is an error
+	}
+	return &Folder{path: dir.Name(), rel: ".", handle: handle{fd}}
 }

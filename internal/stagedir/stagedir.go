@@ -117,6 +117,9 @@ func (s *Stage) Commit() error {
 	for i := range s.changes {
 		if err := s.make(&s.changes[i]); err != nil {
 			s.Undo()
+			if diag.CodeOf(err) != "" { // it names the path
+				return err
+			}
 			return diag.Doing("replacing "+s.base.Path(s.changes[i].final), err)
 		}
 	}
