@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/httpx"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
@@ -204,49 +205,32 @@ func (x *exchange) openFile(c sinkConfig) (*fileSink, error) {
 	if err := x.call.Boundary.CheckWrite(rel, name); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(x.call.Dir)
-	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "opening the project: %w", err)
-	}
-	defer root.Close()
-	if err := x.makeParents(root, rel); err != nil {
+	if err := x.checkParents(rel); err != nil {
 		return nil, err
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	if c.appends {
 		flags = os.O_WRONLY | os.O_CREATE | os.O_APPEND
 	}
-	f, err := root.OpenFile(rel, flags, 0o644)
+	f, err := atomicfile.Project(x.call.Dir).Shown(".").OpenFile(rel, flags, 0o644)
 	if err != nil {
-		return nil, diag.New(diag.FileSystemError, "opening %q: %w", name, err)
+		return nil, err
 	}
 	return &fileSink{f: f, w: bufio.NewWriter(f), path: rel, raw: c.raw}, nil
 }
 
-// makeParents creates the parent directories of rel. A link or a special file
-// on the path is an error.
-func (x *exchange) makeParents(root *os.Root, rel string) error {
-	at := ""
-	parts := strings.Split(rel, "/")
-	for i, part := range parts {
-		at = path.Join(at, part)
-		info, err := root.Lstat(at)
-		last := i == len(parts)-1
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && last:
-		case errors.Is(err, fs.ErrNotExist):
-			if err := x.call.Boundary.CheckCreate(at, rel); err != nil {
-				return err
-			}
-			if err := root.Mkdir(at, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-				return diag.New(diag.FileSystemError, "making directory %q: %w", at, err)
-			}
-		case err != nil:
-			return diag.New(diag.FileSystemError, "opening %q: %w", at, err)
-		case info.Mode()&fs.ModeSymlink != 0:
-			return diag.New(diag.PathEscape, "opening %q: %q is a link", rel, at)
-		case last && !info.Mode().IsRegular():
-			return diag.New(diag.NotRegular, "opening %q: not a regular file", rel)
+// checkParents asks whether the missing directories of rel may be created.
+func (x *exchange) checkParents(rel string) error {
+	base := atomicfile.Project(x.call.Dir)
+	for i := range len(rel) {
+		if rel[i] != '/' {
+			continue
+		}
+		if _, err := base.Stat(rel[:i]); !errors.Is(err, fs.ErrNotExist) {
+			continue // opening the file refuses links and files here
+		}
+		if err := x.call.Boundary.CheckCreate(rel[:i], rel); err != nil {
+			return err
 		}
 	}
 	return nil

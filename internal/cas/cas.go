@@ -9,17 +9,17 @@
 package cas
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/owner"
 )
@@ -121,12 +121,12 @@ func (s *Store) open(kind string) (*openat.Dir, error) {
 	if !filepath.IsAbs(s.Dir) {
 		return nil, diag.New(diag.ConfigError, "opening cache: %q is not an absolute path", s.Dir)
 	}
-	err := os.MkdirAll(s.Dir, 0o700)
-	if err == nil {
-		err = os.Mkdir(filepath.Join(s.Dir, kind), 0o755)
-	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return nil, diag.New(diag.FileSystemError, "creating cache: %w", err).WithReason("cache")
+	// What is in this directory is written by path: a link here is refused now, and no
+	// other user can put one here after the next check.
+	if err := atomicfile.Private(s.Dir).MkdirAll(kind); err != nil {
+		out := diag.Doing("creating cache", err)
+		out.Reason = cmp.Or(out.Reason, "cache")
+		return nil, out
 	}
 	// After creating it: in a sticky directory another user may have been faster.
 	if err := owner.Sealed(filepath.Join(s.Dir, kind)); err != nil {

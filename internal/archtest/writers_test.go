@@ -1,0 +1,119 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// writers maps each package or file that changes files by path to the reason. All
+// others use internal/atomicfile: a Base passes no link below a trusted directory and
+// leaves no temporary file that a person must remove.
+func writers() map[string]string {
+	return map[string]string{
+		"internal/openat":                "Folder, which atomicfile uses, on systems without openat",
+		"internal/atomicfile/base.go":    "creates the trusted directory itself",
+		"internal/cas":                   "writes into new directories of its own, below one that atomicfile opened",
+		"internal/applet/files":          "opens the project for the file tools with os.Root and checks each element",
+		"internal/githook/merge.go":      "a new directory below the temporary directory of the system, for git merge-file",
+		"internal/cli/tty_unix.go":       "the terminal",
+		"internal/cli/tty_windows.go":    "the terminal",
+		"internal/project/cache.go":      "a private directory below the temporary directory of the system",
+		"packages/source/cache.go":       "the time of the last use of a directory of the cache",
+		"packages/source/git/gostore.go": "packs in a repository of the cache, named as git names them",
+		"sign/agent_windows.go":          "the pipe of the ssh agent",
+		"cmd/rye/tour.go":                "the example project of the tour, in a new directory",
+		"internal/bench":                 "measures the program in directories of its own",
+		"internal/testkit":               "tests only",
+		"internal/applet/wiretest":       "tests only",
+		"internal/mcpclient/mcptest":     "tests only",
+		"packages/source/sourcetest":     "tests only",
+	}
+}
+
+// changes reports whether a function of package os changes files, or opens a
+// directory whose methods do.
+func changes(name string) bool {
+	switch name {
+	case "WriteFile", "Create", "CreateTemp", "MkdirTemp", "Mkdir", "MkdirAll", "Rename", "Remove", "RemoveAll", "Symlink",
+		"Link", "Chmod", "Chown", "Chtimes", "Truncate", "CopyFS", "OpenRoot":
+		return true
+	}
+	return false
+}
+
+func TestWritersUseAtomicfile(t *testing.T) {
+	found := writing(sources(t))
+	used := map[string]bool{}
+	for _, at := range slices.Sorted(maps.Keys(found)) {
+		pkg := at[:strings.LastIndex(at, "/")]
+		switch all := writers(); {
+		case all[at] != "":
+			used[at] = true
+		case all[pkg] != "":
+			used[pkg] = true
+		default:
+			t.Errorf("%s: write through internal/atomicfile, which passes no link, or add %s with the reason to writers", found[at], at)
+		}
+	}
+	for name := range writers() {
+		if !used[name] {
+			t.Errorf("writers has %s, which changes no file", name)
+		}
+	}
+	bad := parse(t, "x", "x/x.go", "package x\nfunc a() { os.OpenFile(p, os.O_RDONLY|syscall.O_NOFOLLOW, 0); os.ReadFile(p) }\n")
+	if got := writing([]source{bad}); len(got) > 0 {
+		t.Errorf("readers are taken for writers: %v", got)
+	}
+	for _, text := range []string{"os.WriteFile(p, b, 0)", "os.OpenFile(p, os.O_RDWR, 0)", "os.OpenFile(p, flag, 0)", "f := os.Rename", "os.OpenRoot(p)"} {
+		bad := parse(t, "x", "x/x.go", "package x\nfunc a() { "+text+" }\n")
+		if got := writing([]source{bad}); len(got) != 1 {
+			t.Errorf("%s is not found", text)
+		}
+	}
+}
+
+// writing maps the files that change files to the first position.
+func writing(all []source) map[string]string {
+	out := map[string]string{}
+	for _, s := range all {
+		reads := map[ast.Node]bool{}
+		ast.Inspect(s.file, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok && len(call.Args) == 3 && onlyReads(call.Args[1]) {
+				reads[call.Fun] = true
+			}
+			sel, ok := n.(*ast.SelectorExpr)
+			if !ok || out[s.path] != "" {
+				return true
+			}
+			pkg, ok := sel.X.(*ast.Ident)
+			if ok && pkg.Name == "os" && (changes(sel.Sel.Name) || sel.Sel.Name == "OpenFile" && !reads[sel]) {
+				out[s.path] = fmt.Sprint(s.fset.Position(n.Pos()))
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// onlyReads reports whether the flags of os.OpenFile name O_RDONLY and no flag that
+// changes a file.
+func onlyReads(flags ast.Expr) bool {
+	reads := false
+	ok := true
+	ast.Inspect(flags, func(n ast.Node) bool {
+		if sel, is := n.(*ast.SelectorExpr); is {
+			switch sel.Sel.Name {
+			case "O_RDONLY":
+				reads = true
+			case "O_WRONLY", "O_RDWR", "O_CREATE", "O_TRUNC", "O_APPEND":
+				ok = false
+			}
+		}
+		return true
+	})
+	return reads && ok
+}
