@@ -223,6 +223,14 @@ func TestHookManagers(t *testing.T) {
 			}
 		})
 	})
+	t.Run("pre-commit after rye", func(t *testing.T) {
+		l := newHookLab(t, filepath.Join(managersDir(t, "venv/bin/pre-commit"), "venv", "bin"))
+		l.settings("pre-commit")
+		l.fromHere(".pre-commit-config.yaml", "")
+		l.must("hook", "install")
+		l.do("pre-commit", "install")
+		l.commitPartly(func() { l.git("commit", "-q", "-m", "partly") })
+	})
 	t.Run("rye-sign of pre-commit", func(t *testing.T) {
 		l := newHookLab(t, filepath.Join(managersDir(t, "venv/bin/pre-commit"), "venv", "bin"))
 		l.settings("pre-commit")
