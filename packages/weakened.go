@@ -18,7 +18,7 @@ func Weakened(was RuleFile, now *lock.ProjectFile) []diag.Finding {
 	current := RuleFile{Path: lock.ProjectFileName, ProjectFile: now}
 	var out []diag.Finding
 	warn := func(at diag.Position, format string, args ...any) {
-		f := diag.Warnf(diag.Drift, at.Line, at.Column, format, args...)
+		f := diag.Warnf(diag.Drift, at.Line, at.Column, format, args...).WithReason("rules_changed")
 		f.Path = lock.ProjectFileName
 		out = append(out, f)
 	}

@@ -14,6 +14,7 @@ func packagesHints() map[situation]string {
 		{diag.ConsentRequired, "accepting"}:             "review the list above, then run it at a terminal or with --yes",
 		{diag.ConsentRequired, "adding"}:                "review the list above, then run it at a terminal or with --yes",
 		{diag.ConsentRequired, "locking"}:               "review the list above, then run rye lock at a terminal or with --yes",
+		{diag.Drift, "rules_changed"}:                   "review the change of rye.yaml before you merge it",
 		{diag.ConsentRequired, "updating"}:              "review the output of `rye update --dry-run`, then run it at a terminal or with --yes",
 		{diag.ConfigError, "idle_trust"}:                "write the beginning of the ids in rye.lock, such as github.com/acme, or remove the rule",
 		{diag.Cooldown, "min_age"}:                      "try again after {allowed_from}, or choose an older version",

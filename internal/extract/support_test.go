@@ -10,7 +10,7 @@ import (
 func TestMisread(t *testing.T) {
 	for _, c := range []struct{ name, ext, src, want string }{
 		{"helper", ".py", "def tool_types():\n    pass\ntool_type = 1\ntool_types = []\n", ""},
-		{"prose", ".sh", "# The tool type is said elsewhere: see tool_type in the docs\n# see executor_id\n", ""},
+		{"prose", ".sh", "# The tool type is in another file: see tool_type in the docs\n# see executor_id\n", ""},
 		{"data", ".json", `{"name": "x", "type": "module"}`, ""},
 		{"below code", ".sh", "echo\n# tool_type: script\n", ""},
 		{"comparison", ".js", "// x\nif (a) {}\n", ""},

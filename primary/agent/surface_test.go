@@ -262,7 +262,7 @@ func (s *swapSigner) Sign(ctx context.Context, msg []byte) ([]byte, error) {
 	return s.Signer.Sign(ctx, msg)
 }
 
-// TestSignsWhatWasShown: a file that changes after the user said yes is not signed as
+// TestSignsWhatWasShown: a file that changes after the user accepted it is not signed as
 // it is now (security 12).
 func TestSignsWhatWasShown(t *testing.T) {
 	h := testkit.New(t)
