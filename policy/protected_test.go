@@ -17,10 +17,10 @@ func TestProtected(t *testing.T) {
 		".git": ".git", "sub/.git/index": ".git", ".ai/config/agent/mcp.yaml": ".ai/config", "a/b/.ai/trust/x.toml": ".ai/trust",
 		".ai/threads/1": ".ai/threads", ".ai/tools/rye/primary/execute.yaml": ".ai/tools/rye", ".ai": ".ai", ".ai/x": ".ai/*",
 		"rye.yaml": "rye.yaml", "sub/rye.lock": "rye.lock", "rye.sum/x": "rye.sum", ".rye-tmp-0a": ".rye-tmp-*", "d/.rye-tmp-": ".rye-tmp-*",
-		".vscode/tasks.json": ".vscode/tasks.json", "lefthook.yaml": "lefthook.*", ".husky/_/h": ".husky", ".idea/workspace.xml": ".idea",
+		".vscode/tasks.json": ".vscode", "tests/HEAD": "head", "tests/HEAD/x": "", "lefthook.yaml": "lefthook.*", ".husky/_/h": ".husky", ".idea/workspace.xml": ".idea",
 		`sub\.git\config`: ".git/config", "./a/../.ai//config/./x": ".ai/config", "../.ai/config": ".ai/config", "RYE~1.YAM": "rye.yaml", "ry1f3c~2.loc": "rye.lock",
 		".aı": "", "": "", ".": "", "a": "", ".ai/tools/x.sh": "", ".ai/tools/demo/rye/x.sh": "", ".ai/directives/rye/core/x.md": "", ".ai/recipes/a.md": "",
-		".gitignore": "", "git": "", "ai/config": "", ".vscode/extensions.json": "", ".vscode": "", "rye.yml": "", "config~1": "", ".ai/cache~1/x": "",
+		".gitignore": "", "git": "", "ai/config": "", "vscode/extensions.json": "", "vscode": "", "rye.yml": "", "config~1": "", ".ai/cache~1/x": "",
 		"docs/.ai.md": "", "rye.lock.md": "", "rye.sum2": "", "xrye.yaml": "", "lefthook": "", ".aí/config/x": "",
 	} {
 		row, at, ok := Protected(rel)

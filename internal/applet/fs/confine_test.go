@@ -180,7 +180,7 @@ func TestGuarded(t *testing.T) {
 	secrets(t, dir)
 	for _, path := range []string{
 		".ai/tools/t.sh", ".ai/tools/config/t.sh", ".ai/directives/trust.md", ".ai/knowledge/cache/x.md", "config/x", "trust", "x.ai/config", "rye.yaml.md", "rye.lock.md",
-		"member/.ai/tools/drafts/y.sh", "member/.ai/knowledge/y.md", ".vscode/extensions.json", ".ai/directives/rye/core/create_tool.md",
+		"member/.ai/tools/drafts/y.sh", "member/.ai/knowledge/y.md", "vscode/extensions.json", ".ai/directives/rye/core/create_tool.md",
 	} {
 		ok(t, dir, "write", obj{"file_path": path, "content": "x"})
 	}
