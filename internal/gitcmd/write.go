@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// UpdateIndex adds or replaces entries of the index, all or none.
+// UpdateIndex adds or replaces entries of the index, all or none. When git writes the
+// index, it compares files that changed in the same moment, and would run their filters.
 func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
 	if len(entries) == 0 {
 		return nil
@@ -15,7 +16,7 @@ func (g *Git) UpdateIndex(ctx context.Context, entries []Entry) error {
 	for _, e := range entries {
 		fmt.Fprintf(&in, "%o %s\t%s\x00", e.Mode, e.OID, e.Path)
 	}
-	_, err := g.run(ctx, strings.NewReader(in.String()), "update-index", "-z", "--index-info")
+	_, err := g.guarded(ctx, strings.NewReader(in.String()), "update-index", "-z", "--index-info")
 	return err
 }
 
@@ -41,7 +42,7 @@ func (r *Repo) Skip(ctx context.Context, paths []string) error {
 		return nil
 	}
 	in := strings.Join(paths, "\x00") + "\x00"
-	_, err := r.top().run(ctx, strings.NewReader(in), "update-index", "-z", "--skip-worktree", "--stdin")
+	_, err := r.top().guarded(ctx, strings.NewReader(in), "update-index", "-z", "--skip-worktree", "--stdin")
 	return err
 }
 
