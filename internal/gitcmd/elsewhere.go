@@ -14,15 +14,15 @@ import (
 )
 
 // Elsewhere returns those of the blobs that a commit outside of the history of HEAD
-// contains below some paths, each with the newest such commit. The commits are those
+// contains in any directory, each with the newest such commit. The commits are those
 // of all refs but the stash, and those of the last fetch.
-func (r *Repo) Elsewhere(ctx context.Context, oids, paths []string) (map[string]string, error) {
+func (r *Repo) Elsewhere(ctx context.Context, oids []string) (map[string]string, error) {
 	fetched, err := r.fetched()
 	if err != nil || len(oids) == 0 {
 		return nil, err
 	}
-	args := append([]string{"rev-list", "--objects", "--in-commit-order", "--full-history", "--missing=allow-any", "--ignore-missing",
-		"--exclude=refs/stash", "--all", "--stdin", "--"}, withoutRoot(paths)...)
+	args := []string{"rev-list", "--objects", "--in-commit-order", "--full-history", "--missing=allow-any", "--ignore-missing",
+		"--exclude=refs/stash", "--all", "--stdin", "--"}
 	out, err := r.top().run(ctx, strings.NewReader(strings.Join(append(fetched, "^HEAD"), "\n")+"\n"), args...)
 	if err != nil {
 		if _, unborn := r.Commit(ctx, "HEAD"); diag.CodeOf(unborn) != diag.VersionNotFound {

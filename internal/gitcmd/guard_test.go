@@ -207,7 +207,7 @@ func (x *trap) plumbing() {
 	_, _ = x.Staged(ctx, x.commit, "")
 	_, _ = x.Resolve(ctx, missing)
 	_, _ = x.Tag(ctx, "v")
-	_, _ = x.Elsewhere(ctx, []string{missing}, []string{".ai"})
+	_, _ = x.Elsewhere(ctx, []string{missing})
 	_, _ = x.Skipped(ctx, []string{".ai/a"})
 	_, _ = Tracked(ctx, x.WorkTree, x.env)
 	if oids, err := x.WriteBlobs(ctx, [][]byte{[]byte("a")}); err == nil {

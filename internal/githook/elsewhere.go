@@ -21,7 +21,7 @@ func (s *session) elsewhere(ctx context.Context) (map[string]string, error) {
 		}
 	}
 	// In all directories: another branch may have this project in another one.
-	return s.Repo.Elsewhere(ctx, oids, nil)
+	return s.Repo.Elsewhere(ctx, oids)
 }
 
 // elsewhereFinding returns the warning for an item whose bytes come from another
