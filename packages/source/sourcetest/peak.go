@@ -1,7 +1,6 @@
 package sourcetest
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,13 +30,17 @@ func Peak(cmd *exec.Cmd) (int64, error) {
 	}
 }
 
-// residentTree returns the memory of a process and its descendants.
+// residentTree returns the memory of a process and its descendants. Pages that several
+// of them share, as a parent and its child do between fork and exec, are divided by the
+// number of processes.
 func residentTree(pid int) (total int64) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	if b, err := os.ReadFile(filepath.Join(dir, "statm")); err == nil {
-		if words := bytes.Fields(b); len(words) > 1 {
-			pages, _ := strconv.ParseInt(string(words[1]), 10, 64)
-			total = pages * int64(os.Getpagesize())
+	if b, err := os.ReadFile(filepath.Join(dir, "smaps_rollup")); err == nil {
+		for line := range strings.Lines(string(b)) {
+			if words := strings.Fields(line); len(words) > 1 && words[0] == "Pss:" {
+				kib, _ := strconv.ParseInt(words[1], 10, 64)
+				total = kib << 10
+			}
 		}
 	}
 	lists, _ := filepath.Glob(filepath.Join(dir, "task", "*", "children"))
