@@ -18,12 +18,18 @@ import (
 // of a host path or of an ssh address is removed.
 func ParseID(s string) (ID, error) {
 	id, why := parseID(s)
-	if why != "" {
-		return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).
-			WithReason("bundle_id")
+	switch why {
+	case "":
+		return id, nil
+	case noHost:
+		return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).WithReason("no_host").WithDetail("name", strings.TrimSuffix(s, "/"))
 	}
-	return id, nil
+	return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).
+		WithReason("bundle_id")
 }
+
+// noHost is why a name such as "gh-tools" or "leo/x" is not an id.
+const noHost = "it names no host, and rye searches no default host for a name"
 
 func parseID(s string) (ID, string) {
 	switch {
@@ -106,7 +112,7 @@ func parseHost(s string) (ID, string) {
 	case strings.Contains(host, "@"):
 		return ID{}, "an id contains no credentials: use git's credential helper"
 	case !strings.Contains(host, "."):
-		return ID{}, strconv.Quote(host) + " is not a host: write registry:" + s + " for a name in the registry"
+		return ID{}, noHost
 	case p == "":
 		return ID{}, "it has no path below the host"
 	}

@@ -72,9 +72,9 @@ func TestBadIDs(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                   "empty",
 		strings.Repeat("a", 600):             "longer than 512",
-		"core-bundle":                        "registry:core-bundle",
-		"localhost/x":                        "is not a host",
-		"acme/tools":                         "registry:acme/tools",
+		"core-bundle":                        "names no host",
+		"localhost/x":                        "names no host",
+		"acme/tools":                         "names no host",
 		"github.com":                         "no path below",
 		"github.com/":                        "no path below",
 		"github.com/.git":                    "empty element",

@@ -61,6 +61,10 @@ func parseBundle(s string) (Query, error) {
 		return Query{}, err
 	}
 	if version != "" && version != source.Latest && !lock.IsCommit(version) {
+		if err := lock.CheckVersion(version); err != nil {
+			return Query{}, diag.New(diag.Usage, "reading %q: %q is not a version, a commit or latest", s, version).
+				WithReason("version_query").WithDetail("bundle", id.String())
+		}
 		if err := id.CheckVersion(version); err != nil {
 			return Query{}, err
 		}

@@ -207,14 +207,15 @@ func (e *Engine) tooYoung(ctx context.Context, st *state, l *source.Listing) ([]
 type Outdated struct {
 	ID     string    `json:"id"`
 	Locked string    `json:"locked"`
-	Newest string    `json:"newest"`
+	Newest string    `json:"newest"`         // "" if the remote did not list its versions
 	Held   string    `json:"held,omitempty"` // newer, but too young for the policy
 	Direct bool      `json:"direct"`
-	Alarm  diag.Code `json:"alarm,omitempty"` // why the remote contradicts the lock
+	Alarm  diag.Code `json:"alarm,omitempty"` // why the remote contradicts the lock, or did not answer
 }
 
 // Outdated asks each remote once for newer versions, and whether the locked one is
-// unchanged. The list is complete even if the error reports an alarm.
+// unchanged. The list is complete even if the error reports an alarm or a remote
+// that did not answer.
 func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
 	st, err := e.loadLocked()
 	if err != nil {
@@ -231,17 +232,19 @@ func (e *Engine) Outdated(ctx context.Context) ([]Outdated, error) {
 }
 
 func (e *Engine) newest(ctx context.Context, src source.Source, st *state, b lock.Bundle) (Outdated, error) {
-	x := Outdated{ID: b.ID, Locked: b.Version, Newest: b.Version, Direct: b.Require != ""}
+	x := Outdated{ID: b.ID, Locked: b.Version, Direct: b.Require != ""}
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
 		return x, err
 	}
 	l, err := src.Versions(ctx, id)
 	if err != nil {
+		x.Alarm = diag.CodeOf(err)
 		return x, err
 	}
 	young, err := e.tooYoung(ctx, st, l)
 	if err != nil {
+		x.Alarm = diag.CodeOf(err)
 		return x, err
 	}
 	excluded := st.project.Exclude[b.ID]

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -51,7 +52,8 @@ func outdatedCommand() *cli.Command {
 		Name: "outdated", Group: packagesGroup,
 		Usage: "show locked bundles that have newer versions",
 		Long: `Asks each remote once. If a tag no longer names the locked commit, the list is
-printed and the command fails.`,
+printed and the command fails. The newest version of a remote that does not answer
+is unknown; the command fails then too, with exit status 9.`,
 		Examples: []string{"rye outdated", "rye outdated --json"},
 		Codes:    []diag.Code{diag.LockMissing, diag.TagMoved, diag.ImpostorCommit, diag.LockRepointed, diag.Network},
 		Flags:    packageFlags(&o),
@@ -98,7 +100,7 @@ func showOutdated(u *cli.UI, list []packages.Outdated, all int) {
 		if remark == "" && o.Held != "" {
 			remark = o.Held + " is younger than policy.min-age allows"
 		}
-		t.Add(o.ID, o.Locked, o.Newest, remark)
+		t.Add(o.ID, o.Locked, cmp.Or(o.Newest, "unknown"), remark)
 	}
 	u.Table(t)
 }

@@ -24,6 +24,7 @@ func lockHints() map[situation]string {
 		{diag.SigMultiple, "cosignature"}:                  cosignAgain,
 		{diag.SigInvalid, "cosignature"}:                   cosignAgain,
 		{diag.Usage, "bundle_id"}:                          "write a host path (github.com/acme/tools), a git URL, a local path (./tools) or registry:NAME",
+		{diag.Usage, "no_host"}:                            "write a host path (github.com/OWNER/{name}), a git URL (git@HOST:{name}), a local path (./{name}) or registry:{name}",
 		{diag.ValidationFailed, "not_editable"}:            "write {key} on one line as `key: value`",
 		{diag.ParsingError, "conflict"}:                    "rye lock",
 		{diag.ParsingError, "sum_conflict"}:                "remove the conflict markers and keep all other lines",

@@ -41,6 +41,7 @@ func packagesHints() map[situation]string {
 		{diag.Unresolvable, "same_bundle"}:              "require one address everywhere; rye why {bundle} shows what requires this one",
 		{diag.Usage, "item_source"}:                     "write {item}@SOURCE, as in {item}@github.com/acme/tools",
 		{diag.Usage, "required_already"}:                "for another version, run rye add {required}@VERSION",
+		{diag.Usage, "version_query"}:                   "write {bundle}@v1.2.0, {bundle}@latest, or @ and 7 or more digits of a commit; rye info {bundle} lists the versions",
 		{diag.ValidationFailed, "vendor_line"}:          "write vendor: true on a line of its own",
 		{diag.VersionNotFound, "nearest"}:               "did you mean {nearest}?",
 	}
