@@ -46,8 +46,15 @@ type anchorRules struct {
 	exclude    []string
 }
 
-// anchor returns the anchor of a tool, nil if none applies.
-func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
+// anchorSet is the verified files of an anchor, before they are copied.
+type anchorSet struct {
+	rules *anchorRules
+	base  string          // the directory, below .ai
+	with  []*resolve.Item // the files other than the tool
+}
+
+// anchored reads the files of a tool's anchor, nil if none applies.
+func (e *Executor) anchored(ctx context.Context, c *Chain) (*anchorSet, error) {
 	rules, err := readAnchor(c)
 	if err != nil || rules == nil {
 		return nil, err
@@ -65,9 +72,16 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 			WithReason("anchor_too_wide")
 	}
 	with, err := e.anchorFiles(ctx, tool, rules, base)
-	if err != nil {
+	return &anchorSet{rules, base, with}, err
+}
+
+// anchor returns the anchor of a tool, nil if none applies.
+func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
+	set, err := e.anchored(ctx, c)
+	if err != nil || set == nil {
 		return nil, err
 	}
+	tool, base, with := c.Tool(), set.base, set.with
 	var files []cas.TreeFile
 	for _, it := range append([]*resolve.Item{tool}, with...) {
 		files = append(files, cas.TreeFile{Rel: strings.TrimPrefix(it.Rel, base+"/"), Bytes: it.Bytes})
@@ -77,7 +91,7 @@ func (e *Executor) anchor(ctx context.Context, c *Chain) (*anchor, error) {
 		return nil, err
 	}
 	rel := strings.TrimPrefix(tool.Rel, base+"/")
-	return &anchor{dir: dir, original: tool.Root.Display(base), tool: filepath.Join(dir, filepath.FromSlash(rel)), env: rules.env, with: with}, nil
+	return &anchor{dir: dir, original: tool.Root.Display(base), tool: filepath.Join(dir, filepath.FromSlash(rel)), env: set.rules.env, with: with}, nil
 }
 
 // marked reports whether the tool's directory has a marker.

@@ -131,23 +131,35 @@ func (e *Executor) materialise(it *resolve.Item) (string, error) {
 
 // library materialises a runtime's verified support files as one tree.
 func (e *Executor) library(ctx context.Context, p *Plan, cfg *config) (string, error) {
-	owner := cfg.libOwner
-	if owner == nil || len(cfg.Lib) == 0 {
+	if cfg.libOwner == nil || len(cfg.Lib) == 0 {
 		return "", diag.New(diag.ConfigError, "filling in {runtime_lib}: the runtime lists no lib")
 	}
-	var files []cas.TreeFile
+	lib, err := e.libFiles(ctx, cfg)
+	if err != nil {
+		return "", err
+	}
+	p.Deps = append(p.Deps, lib...)
+	files := make([]cas.TreeFile, len(lib))
+	for i, it := range lib {
+		files[i] = cas.TreeFile{Rel: path.Base(it.Rel), Bytes: it.Bytes}
+	}
+	return e.store.Tree(files)
+}
+
+// libFiles reads and verifies the support files of a runtime.
+func (e *Executor) libFiles(ctx context.Context, cfg *config) ([]*resolve.Item, error) {
+	var out []*resolve.Item
 	for _, rel := range cfg.Lib {
-		it, err := e.p.Resolver.FileFrom(ctx, path.Join(path.Dir(owner.Rel), rel), owner.Root)
+		it, err := e.p.Resolver.FileFrom(ctx, path.Join(path.Dir(cfg.libOwner.Rel), rel), cfg.libOwner.Root)
 		if err == nil {
 			err = it.Verdict.Err(it.Path())
 		}
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		p.Deps = append(p.Deps, it)
-		files = append(files, cas.TreeFile{Rel: path.Base(rel), Bytes: it.Bytes})
+		out = append(out, it)
 	}
-	return e.store.Tree(files)
+	return out, nil
 }
 
 // command fills in the templates of the command. It does not expand the values

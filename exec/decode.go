@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,6 +37,8 @@ type interpreterConfig struct {
 	searchPaths              []string
 	binary, manager, version string
 	fallback                 string
+	project                  string   // auto, always, never; "" in an element that does not set it
+	stdlib                   []string // modules that the fallback has
 }
 
 // readEnvConfigs decodes the env_config of each element of a chain.
@@ -49,7 +52,28 @@ func readEnvConfigs(c *Chain) ([]*envConfig, error) {
 			errs = append(errs, err)
 		}
 	}
+	refineInterpreter(out)
 	return out, diag.Join("reading env_config of the chain of "+c.Tool().Ref.String(), errs)
+}
+
+// refineInterpreter applies an interpreter of a child that has no type to the
+// interpreter of the nearest executor: a tool can demand the project's interpreter
+// without a repetition of its runtime.
+func refineInterpreter(envs []*envConfig) {
+	for i, ec := range envs {
+		ic := ec.interpreter
+		if ic == nil || ic.kind != "" {
+			continue
+		}
+		ec.interpreter = nil
+		for _, executor := range envs[i+1:] {
+			if to := executor.interpreter; to != nil {
+				to.project = cmp.Or(ic.project, to.project)
+				to.venvPath = cmp.Or(ic.venvPath, to.venvPath)
+				break
+			}
+		}
+	}
 }
 
 // readEnvConfig decodes an env_config. It ignores other keys: items written for
@@ -68,7 +92,9 @@ func readEnvConfig(fields *tree.Reader) *envConfig {
 }
 
 func readInterpreter(r *tree.Reader) *interpreterConfig {
-	r.Require("type", "var")
+	if r.Has("type") || !r.Has("project") && !r.Has("venv_path") {
+		r.Require("type", "var")
+	}
 	return &interpreterConfig{
 		kind: r.Enum("type", "", "venv_python", "node_modules", "system_binary", "command", "version_manager"),
 		variable: r.TextFunc("var", func(s string) error {
@@ -88,6 +114,8 @@ func readInterpreter(r *tree.Reader) *interpreterConfig {
 		}),
 		version:  r.Text("version"),
 		fallback: r.Text("fallback"),
+		project:  r.Enum("project", "", projectAuto, projectAlways, projectNever),
+		stdlib:   r.Texts("stdlib_modules", nil),
 	}
 }
 

@@ -28,12 +28,14 @@ type Interpreter struct {
 	Digest  item.Digest `json:"digest,omitzero"`   // of a local one, see DigestProgram
 	Missing string      `json:"missing,omitempty"` // name of a program that was not found; Path is empty then
 	Refused string      `json:"refused,omitempty"` // why a local one may not run, only from Programs
+	Tool    string      `json:"tool,omitempty"`    // ref of the tool that needs a local one
+	Modules []string    `json:"modules,omitempty"` // that the tool imports and the fallback may not have
 	Project string      `json:"-"`
 }
 
 // interpreter finds the program that ic describes. A program inside the project
 // needs consent.
-func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic *interpreterConfig, vars map[string]string) (Interpreter, error) {
+func (e *Executor) interpreter(ctx context.Context, c *Chain, el *resolve.Item, ic *interpreterConfig, vars map[string]string) (Interpreter, error) {
 	in := Interpreter{Owner: el.Ref.String(), Var: ic.variable, Project: e.p.Project}
 	env := proc.Environ(vars)
 	switch ic.kind {
@@ -45,6 +47,13 @@ func (e *Executor) interpreter(ctx context.Context, el *resolve.Item, ic *interp
 		in.Path, _ = proc.LookPath(ic.binary, env)
 	case "version_manager":
 		in.Path = versionManager(ctx, ic.manager, ic.binary, ic.version, e.p.Dir, env)
+	}
+	if in.Path != "" && (ic.kind == "venv_python" || ic.kind == "node_modules") {
+		var needs bool
+		in.Tool = c.Tool().Ref.String()
+		if in.Modules, needs = e.needsProject(ctx, c, ic); !needs {
+			in.Path, in.Tool = "", ""
+		}
 	}
 	if in.Path == "" && ic.fallback != "" {
 		in.Path, _ = proc.LookPath(ic.fallback, env)

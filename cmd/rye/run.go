@@ -147,6 +147,15 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	out := newToolOutput(c)
 	req.OnLine = out.line
 	run, err := h.Verbs.Tool(ctx, req)
+	for asked := ""; err != nil; {
+		path, again, aerr := consentToInterpreter(c, h, err)
+		if aerr != nil || !again || path == asked {
+			err = cmp.Or(aerr, err)
+			break
+		}
+		asked = path
+		run, err = h.Verbs.Tool(ctx, req) // nothing was started: the plan was incomplete
+	}
 	out.live.clear()
 	if run.Plan != nil && run.Plan.Chain.Tool().Verdict.Agent {
 		c.UI.Note("only an agent's key has signed %s: review it, then rye sign %s", req.Ref, req.Ref)

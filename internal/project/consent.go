@@ -85,10 +85,21 @@ func (p *Project) consent() func(exec.Interpreter) error {
 		if known {
 			why = "it changed since you consented to it"
 		}
+		if len(in.Modules) > 0 {
+			why = in.Tool + " imports " + strings.Join(in.Modules, ", ") + "; " + why
+		}
 		return diag.New(diag.ConsentRequired, "running %s as interpreter: %s", in.Path, why).
-			WithReason("interpreter").WithDetail("path", in.Path).
+			WithReason("interpreter").WithDetail("path", in.Path).WithDetail("tool", in.Tool).
 			WithDetail("found", in.Digest.String()).WithDetail("expected", was)
 	}
+}
+
+// ConsentToInterpreter records that a program of a project may run tools while it has
+// the digest that the user was asked about.
+func (p *Project) ConsentToInterpreter(path, digest string) error {
+	all := p.ReadConsents(InterpreterConsents)
+	all[path] = digest
+	return p.WriteConsents(InterpreterConsents, all)
 }
 
 // languageServers is the configuration that lists language servers.

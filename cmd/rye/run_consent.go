@@ -1,0 +1,31 @@
+package main
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+)
+
+// consentToInterpreter asks at a terminal whether an interpreter of the project may
+// run, if err is that it needs consent. It returns the interpreter, and whether the
+// run can be tried again.
+func consentToInterpreter(c *cli.Call, h *project.Project, err error) (path string, again bool, _ error) {
+	var e *diag.Error
+	if !errors.As(err, &e) || e.Code != diag.ConsentRequired || e.Reason != "interpreter" || envOf(c).InCI() || !c.Isatty(c.Stdin) || c.UI.AsJSON {
+		return "", false, nil
+	}
+	path, _ = e.Details["path"].(string)
+	digest, _ := e.Details["found"].(string)
+	c.UI.PrintErr("%s\n\n%s", e.Message, `Your consent covers this program, its pyvenv.cfg, and the files that this Python runs
+at every start (*.pth, sitecustomize), with their current bytes. It does not cover the
+packages that are installed there: any of them can be changed without a question.
+`)
+	answer, err := c.Ask("Run tools of this project with it? [y/N] ")
+	if err != nil || !strings.HasPrefix(strings.ToLower(answer), "y") {
+		return path, false, err
+	}
+	return path, true, h.ConsentToInterpreter(path, digest)
+}
