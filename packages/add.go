@@ -142,7 +142,7 @@ func (e *Engine) Remove(ctx context.Context, names []string) (*Result, error) {
 			edits = append(edits, lock.Remove(st.project, id)...)
 		}
 		return edits, joinErrors("removing", errs)
-	}, func([]Change) error { return nil })
+	}, func(changes []Change) error { return approve("locking", nil, onlyPrefers(changes)) })
 }
 
 // halfRemoved reports whether a bundle is not required any more but still locked as
@@ -263,6 +263,9 @@ func (s *solver) solution(ctx context.Context) (*solution, error) {
 	}
 	sol.changes = changesOf(s.st.lock, sol.lock)
 	if err := s.e.describeItems(ctx, s.st, s, sol.lock, sol.changes); err != nil {
+		return nil, err
+	}
+	if sol.changes, err = s.describePrefers(ctx, sol.lock, sol.changes); err != nil {
 		return nil, err
 	}
 	slices.Sort(s.notes)

@@ -52,10 +52,15 @@ func (c Change) Widens() bool { return len(c.reasons()) > 0 }
 
 // reasons returns what a user has to accept, as predicates of the bundle.
 func (c Change) reasons() []string {
-	if c.accepted || c.To == "" {
-		return nil
-	}
 	var out []string
+	for _, x := range c.Items {
+		if x.Consent == "prefer" {
+			out = append(out, "is preferred for "+x.Name+", which is "+preferredAs(x))
+		}
+	}
+	if c.accepted || c.To == "" {
+		return out
+	}
 	if c.pulled {
 		out = append(out, "is new, and a bundle that was locked before requires it")
 	}

@@ -50,7 +50,7 @@ type ItemChange struct {
 	Over     []string `json:"shadows,omitempty"`     // whose item of the same id is not used any more
 	Under    []string `json:"shadowed_by,omitempty"` // whose item is used instead of this one
 	Reserved bool     `json:"reserved,omitempty"`    // not used: a reserved id that the project file does not prefer
-	Consent  string   `json:"consent,omitempty"`     // what a user has to accept, "" for nothing
+	Consent  string   `json:"consent,omitempty"`     // what a user has to accept: shadows, system, prefer, tool; "" for nothing
 }
 
 // describeItems adds the differences of items to the changes of a solution, and

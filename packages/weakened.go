@@ -10,8 +10,9 @@ import (
 
 // Weakened returns a warning for each rule of an earlier project file that the
 // current one lacks or changes, and for each new prefer and replace: they select
-// other code without a change of rye.lock that a reviewer would see.
-func Weakened(was RuleFile, now *lock.ProjectFile) []diag.Finding {
+// other code without a change of rye.lock that a reviewer would see. A new prefer for
+// which over returns a text is an error: the text states what the item replaces.
+func Weakened(was RuleFile, now *lock.ProjectFile, over func(ref string) string) []diag.Finding {
 	if now == nil {
 		now = &lock.ProjectFile{}
 	}
@@ -36,9 +37,17 @@ func Weakened(was RuleFile, now *lock.ProjectFile) []diag.Finding {
 		}
 	}
 	for _, ref := range slices.Sorted(maps.Keys(now.Prefer)) {
-		if was.Prefer[ref] != now.Prefer[ref] {
-			warn(now.Position("prefer", ref), "new: %s is provided by %s", ref, now.Prefer[ref])
+		if was.Prefer[ref] == now.Prefer[ref] {
+			continue
 		}
+		at := now.Position("prefer", ref)
+		if why := over(ref); why != "" {
+			f := diag.Errorf(diag.ConsentRequired, at.Line, at.Column, "new: %s is provided by %s and %s", ref, now.Prefer[ref], why)
+			f.Path = lock.ProjectFileName
+			out = append(out, f.WithReason("prefer_base", "ref", ref))
+			continue
+		}
+		warn(at, "new: %s is provided by %s", ref, now.Prefer[ref])
 	}
 	for _, id := range slices.Sorted(maps.Keys(now.Replace)) {
 		if was.Replace[id] != now.Replace[id] {

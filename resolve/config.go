@@ -101,6 +101,9 @@ func (r *Resolver) layerFiles(ext *extract.Extractor, ref item.Ref) ([]file, err
 			n++
 		}
 		at, err := r.among(ext.Paths(ref.ID), ref, r.roots[i:i+n], false)
+		if err == nil && at.root != nil {
+			err = unlocked(ext.Paths(ref.ID), ref, at, r.roots[i+n:])
+		}
 		if err != nil {
 			return nil, err
 		}

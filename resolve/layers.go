@@ -33,6 +33,9 @@ func (r *Resolver) locate(ext *extract.Extractor, ref item.Ref, roots []*space.R
 			n++
 		}
 		at, err := r.among(paths, ref, roots[i:i+n], wide)
+		if err == nil && at.root != nil {
+			err = unlocked(paths, ref, at, roots[i+n:])
+		}
 		if err != nil || at.root != nil {
 			return at.root, at.rel, err
 		}
@@ -50,8 +53,8 @@ func layersOfOne(a, b *space.Root) bool {
 func (r *Resolver) among(paths []string, ref item.Ref, roots []*space.Root, wide bool) (file, error) {
 	var found []file
 	for _, root := range roots {
-		if !supplies(root, ref) || !wide && !root.Offers(ref) {
-			continue
+		if !supplies(root, ref) || !wide && !root.Offers(ref) || IsReader(ref) && root.Pending(ref) {
+			continue // with readers of the project a stale lock could not be written again
 		}
 		if err := root.Ready(); err != nil {
 			if IsReader(ref) {
@@ -79,6 +82,24 @@ func (r *Resolver) among(paths []string, ref item.Ref, roots []*space.Root, wide
 		return found[0], nil
 	}
 	return file{}, ambiguous(ref, found)
+}
+
+// unlocked refuses a reserved item, and one that is used instead of that of another
+// space, if it is used because of a prefer that the lock does not reflect: no user
+// accepted that. Further are the roots after that of the item.
+func unlocked(paths []string, ref item.Ref, at file, further []*space.Root) error {
+	if !at.root.Pending(ref) {
+		return nil
+	}
+	shadows := slices.ContainsFunc(further, func(r *space.Root) bool {
+		rel, err := inRoot(paths, ref, r)
+		return supplies(r, ref) && (err != nil || rel != "")
+	})
+	if !shadows && !space.Reserved(ref) {
+		return nil
+	}
+	return diag.New(diag.LockStale, "finding %s: prefer of rye.yaml names the bundle %s for it, and rye.lock was written for other settings", ref, at.root.Label()).
+		WithReason("prefer").WithDetail("ref", ref.String()).WithDetail("bundle", at.root.Layer)
 }
 
 func ambiguous(ref item.Ref, found []file) *diag.Error {

@@ -16,6 +16,7 @@ import (
 type verifyOptions struct {
 	choice       project.VerifyChoice
 	base, format string
+	accepted     []string
 
 	explain, locked bool
 }
@@ -37,7 +38,9 @@ index, with their own rye.lock and vendored bundles. No file of the work tree is
 opened, except bundles that git ignores. The trusted keys are always yours and the
 machine's; none comes from the revision. --base compares rye.lock and rye.sum with a
 revision: the same version from another source and a line removed from rye.sum are
-refused.`,
+refused, and so is a new prefer of rye.yaml for an item below rye/, a setting of the
+system or an item of another space. A maintainer who wants that prefer accepts it with
+--accept-prefer.`,
 		Examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
@@ -47,7 +50,7 @@ refused.`,
 			"rye verify --json | jq '.data.findings[]'",
 		},
 		Codes: []diag.Code{diag.HashMismatch, diag.Unsigned, diag.KeyUnknown, diag.SigInvalid, diag.ValidationFailed, diag.ItemNotFound, diag.VersionNotFound,
-			diag.LockMismatch, diag.LockStale, diag.LockRepointed, diag.SumConflict, diag.BundleFileMissing},
+			diag.LockMismatch, diag.LockStale, diag.LockRepointed, diag.SumConflict, diag.BundleFileMissing, diag.ConsentRequired},
 		Flags: []cli.Flag{
 			cli.String(&o.choice.Revision, "rev", "verify the revision `REV`, or REV:DIRECTORY of a project in it"),
 			cli.Bool(&o.choice.Staged, "staged", "verify the index, the next commit"),
@@ -55,6 +58,7 @@ refused.`,
 			cli.Bool(&o.choice.All, "all", "verify the project, the user's space and the system space"),
 			cli.Bool(&o.explain, "explain", "print each step of the verdict for every refused file"),
 			cli.String(&o.base, "base", "also refuse forbidden changes of rye.lock and rye.sum since `REV`"),
+			cli.Strings(&o.accepted, "accept-prefer", "accept a new prefer for `REF` since --base"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
 			cli.String(&o.format, "format", "print the report as `FORM`: human, json, sarif or github"),
 		},
@@ -77,6 +81,9 @@ func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 	format, err := c.Format(o.format)
 	if err != nil {
 		return err
+	}
+	if len(o.accepted) > 0 && !c.Given(&o.base) {
+		return diag.New(diag.Usage, "running verify: --accept-prefer is about the changes since --base REV")
 	}
 	e := envOf(c)
 	e.Locked = o.locked
@@ -127,7 +134,7 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 		}
 	}
 	if c.Given(&o.base) {
-		if err := h.VerifyBase(ctx, o.base, report); err != nil {
+		if err := h.VerifyBase(ctx, o.base, o.accepted, report); err != nil {
 			return nil, err
 		}
 	}

@@ -110,12 +110,14 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 		out = append(out, l)
 	}
 	prefer := sl.prefer(out)
+	stale := sl.ProjectFile != nil && sl.ProjectFile.Settings() != sl.Lock.Manifest
 	for i, l := range out {
 		var use []string
 		if b := sl.Lock.Bundle(l.ID); b != nil {
 			use = b.Use
 		}
 		out[i].Offers = visibleItems(l.ID, use, prefer)
+		out[i].Stale = stale
 		out[i].Prefers = func(ref item.Ref) bool { return prefer[ref.String()] == l.ID }
 	}
 	return out, nil

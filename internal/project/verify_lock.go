@@ -128,8 +128,8 @@ func unsaid(fs, known []diag.Finding) []diag.Finding {
 
 // VerifyBase holds the lock and the sum against those of another revision: what
 // a change that touches nothing else must not do to them. Nothing of it needs a
-// network.
-func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Report) error {
+// network. accepted are the refs whose new prefer a maintainer accepts.
+func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string, report *verify.Report) error {
 	if p.files == nil {
 		return nil
 	}
@@ -175,12 +175,40 @@ func (p *Project) VerifyBase(ctx context.Context, base string, report *verify.Re
 	}
 	// A change that weakens a rule is judged by the rule of the base.
 	rules := WithManifest(p.Rules, p.Lock.ProjectFile)
+	was := packages.RuleFile{Path: base + ":" + lock.ProjectFileName, ProjectFile: &lock.ProjectFile{}}
 	if m, _ := lock.ParseProjectFile(at[lock.ProjectFileName]); m != nil {
-		was := packages.RuleFile{Path: base + ":" + lock.ProjectFileName, ProjectFile: m}
+		was.ProjectFile = m
 		rules = append(rules, was)
-		report.Findings = append(report.Findings, packages.Weakened(was, p.Lock.ProjectFile)...)
 	}
+	report.Findings = append(report.Findings, packages.Weakened(was, p.Lock.ProjectFile, func(ref string) string {
+		if slices.Contains(accepted, ref) {
+			return ""
+		}
+		return p.replacedBy(ctx, ref)
+	})...)
 	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], rules, report)
+}
+
+// replacedBy returns what a preferred item replaces outside of the project and its
+// bundles, as a predicate, or "".
+func (p *Project) replacedBy(ctx context.Context, name string) string {
+	ref, err := item.ParseRef(name, "")
+	if err != nil {
+		return ""
+	}
+	if space.Reserved(ref) {
+		return "is below rye/ or a setting of the system"
+	}
+	entries, err := p.Resolver.Shadows(ctx, ref)
+	if err != nil {
+		return "cannot be compared with other spaces: " + err.Error()
+	}
+	for _, e := range entries {
+		if e.Root.Space != space.Project {
+			return "is used instead of that of " + e.Root.Label()
+		}
+	}
+	return ""
 }
 
 func (p *Project) compareBase(base string, at map[string][]byte, report *verify.Report) (*lock.Lock, error) {

@@ -44,6 +44,9 @@ type Layer struct {
 	// Prefers reports whether the project file names this bundle for an item. The
 	// bundle provides reserved items only then. Nil means none.
 	Prefers func(item.Ref) bool
+	// Stale reports that the lock does not reflect the settings of the project file,
+	// prefer among them.
+	Stale bool
 	// Allowed returns why rules refuse the bundle. It is called once, when an
 	// item of the bundle is first needed. Nil permits the bundle.
 	Allowed func(*Root) error
@@ -174,6 +177,12 @@ func (r *Root) Offers(ref item.Ref) bool {
 // prefers it.
 func (r *Root) Provides(ref item.Ref) bool {
 	return r.layer == nil || !Reserved(ref) || r.layer.Prefers != nil && r.layer.Prefers(ref)
+}
+
+// Pending reports whether the project file prefers the root for an item, and the lock
+// does not reflect that.
+func (r *Root) Pending(ref item.Ref) bool {
+	return r.layer != nil && r.layer.Stale && r.layer.Prefers != nil && r.layer.Prefers(ref)
 }
 
 // Reserved reports whether a bundle may provide the item only where the project
