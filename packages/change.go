@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 )
@@ -83,8 +84,8 @@ func (c Change) reasons() []string {
 			out = append(out, "has "+x.Name+", which is used instead of that of "+strings.Join(x.Over, ", "))
 		case "system":
 			out = append(out, "has "+x.Name+", which changes settings of the system")
-		case "tool":
-			out = append(out, "has the new tool "+x.Name)
+		case string(item.Tool), string(item.Directive):
+			out = append(out, "has the new "+x.Consent+" "+x.Name)
 		}
 	}
 	return out

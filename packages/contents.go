@@ -50,7 +50,7 @@ type ItemChange struct {
 	Over     []string `json:"shadows,omitempty"`     // whose item of the same id is not used any more
 	Under    []string `json:"shadowed_by,omitempty"` // whose item is used instead of this one
 	Reserved bool     `json:"reserved,omitempty"`    // not used: a reserved id that the project file does not prefer
-	Consent  string   `json:"consent,omitempty"`     // what a user has to accept: shadows, system, prefer, tool; "" for nothing
+	Consent  string   `json:"consent,omitempty"`     // what a user has to accept: shadows, system, prefer, tool, directive; "" for nothing
 }
 
 // describeItems adds the differences of items to the changes of a solution, and
@@ -209,11 +209,14 @@ func (e *Engine) weigh(ctx context.Context, all *offers, c *Change, now lock.Bun
 		x.Consent = "shadows"
 	case space.Reserved(d.Ref):
 		x.Consent = "system" // settings of the system, which no other space has
-	case d.Ref.Kind == item.Tool && d.op == lock.Added && !c.fresh && c.Unknown == "":
-		x.Consent = "tool"
+	case instructs(d.Ref.Kind) && d.op == lock.Added && !c.fresh && c.Unknown == "":
+		x.Consent = string(d.Ref.Kind)
 	}
 	return nil
 }
+
+// instructs reports whether items of a kind decide what a run or a model does.
+func instructs(k item.Kind) bool { return k == item.Tool || k == item.Directive }
 
 // overrides returns the items of an installed bundle that Audited lists. A bundle
 // that is not on this machine has none.

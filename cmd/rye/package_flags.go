@@ -35,7 +35,7 @@ type consentOptions struct {
 
 // consentFlags returns the flags that fill o, after the command's own.
 func consentFlags(o *consentOptions, own ...cli.Flag) []cli.Flag {
-	return packageFlags(&o.packageOptions, append(own, cli.Bool(&o.yes, "yes", "accept new tools, permissions and overrides without a question"))...)
+	return packageFlags(&o.packageOptions, append(own, cli.Bool(&o.yes, "yes", "accept new tools, directives, permissions and overrides without a question"))...)
 }
 
 // packageCodes returns the codes of a refused bundle and the command's own.

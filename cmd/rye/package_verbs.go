@@ -28,8 +28,8 @@ A bundle is installed if a key that you permit to release has signed its manifes
 every file matches the manifest. Nothing of a bundle is started. Either all sources
 are added or none. rye asks first, or needs --yes without a terminal, if an item would
 be used instead of one of your user space or of the system, and if an installed bundle
-gets new tools or permissions. Items below rye/ and settings of the system are used
-only where prefer of rye.yaml names the bundle.`,
+gets new tools, directives or permissions. Items below rye/ and settings of the system
+are used only where prefer of rye.yaml names the bundle.`,
 		Examples: []string{
 			"rye add github.com/acme/tools",
 			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",

@@ -15,7 +15,7 @@ func acceptMoveCommand() *cli.Command {
 		Name: "accept-move", Usage: "accept the new commit of a locked bundle's tag", Args: "BUNDLE",
 		Long: `A released version that changes may be an attack: ask its publisher first, and not
 through the repository. The new content must pass the checks of any other version,
-and new tools and permissions need your yes. Then rye.lock and rye.sum record it in place of the old content.`,
+and new tools, directives and permissions need your yes. Then rye.lock and rye.sum record it in place of the old content.`,
 		Examples: []string{"rye trust accept-move github.com/acme/tools"},
 		Codes:    packageCodes(diag.ConsentRequired),
 		Flags:    consentFlags(&o),
