@@ -48,6 +48,9 @@ type Params struct {
 	Lock   *lock.Lock
 	System func() lock.System // the system bundle of this program; nil without one
 	Locked bool               // a tool without a lock entry is refused
+	// Warn is called if the lock was written with other items of the system. Nil
+	// ignores it.
+	Warn func(error)
 	// Grace is the time between the request to stop and the kill. Zero means
 	// proc.DefaultGrace.
 	Grace time.Duration
@@ -97,7 +100,7 @@ func (c *Chain) Primitive() *resolve.Item { return c.Elements[len(c.Elements)-1]
 func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
 	c, err := e.Walk(ctx, ref)
 	if err == nil {
-		err = e.checkLock(c)
+		err = e.checkLock(ctx, c)
 	}
 	return c, err
 }

@@ -1,14 +1,19 @@
 package exec
 
 import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
-// Elements returns the elements of a chain as a lock records them.
-func Elements(c *Chain) []lock.Element {
-	out := make([]lock.Element, len(c.Elements))
-	for i, it := range c.Elements {
+// Elements returns items as a lock records them.
+func Elements(items ...*resolve.Item) []lock.Element {
+	out := make([]lock.Element, len(items))
+	for i, it := range items {
 		out[i] = lock.Element{Link: lock.Link{Ref: it.Ref, Digest: it.Digest}, Space: string(it.Root.Space)}
 		if it.Verdict.Owner != "" {
 			out[i].Signer = it.Verdict.Owner + " (" + it.Verdict.Signer.Short() + ")"
@@ -17,32 +22,72 @@ func Elements(c *Chain) []lock.Element {
 	return out
 }
 
-// checkLock compares a verified chain with the project's lock. Only tools of the
-// project have entries of their own: the entries of bundles and of the system
-// cover their items, and items of the user are not locked.
-func (e *Executor) checkLock(c *Chain) error {
-	l := e.p.Lock
-	if l == nil {
+// checkLock compares a verified chain with the project's lock.
+func (e *Executor) checkLock(ctx context.Context, c *Chain) error {
+	return e.CheckLock(ctx, c.Elements)
+}
+
+// CheckLock is CompareLock for items that are about to be used: other system items
+// than the locked ones are a warning, with Locked an error.
+func (e *Executor) CheckLock(ctx context.Context, elements []*resolve.Item) error {
+	err := e.CompareLock(ctx, elements)
+	if !e.p.Locked && diag.CodeOf(err) == diag.LockStale {
+		if e.p.Warn != nil {
+			e.p.Warn(err)
+		}
 		return nil
 	}
-	found := lock.Found{Chain: Elements(c), Locked: e.p.Locked}
-	if e.p.System != nil && l.System != (lock.System{}) { // without a record there is nothing to compare
+	return err
+}
+
+// CompareLock compares items with the project's lock: a tool with the rest of its
+// chain, or another item alone. Only items of the project have entries of their own:
+// the entries of bundles cover their items, items of the system are compared with the
+// entries that use them, and items of the user are not locked.
+func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) error {
+	if e.p.Lock == nil {
+		return nil
+	}
+	found := lock.Found{Chain: Elements(elements...), Locked: e.p.Locked}
+	if e.p.System != nil {
 		found.System = e.p.System()
 	}
-	if e.p.Locked {
-		if _, err := lock.NewItem(found.Chain); err != nil {
-			return err
+	if root := elements[0].Root; root.Space == space.Project && !root.Bundled() {
+		if e.p.Locked {
+			if err := notLockable(elements); err != nil {
+				return err
+			}
 		}
+		_, err := e.p.Lock.CheckItem(found)
+		return err
 	}
-	if root := c.Tool().Root; root.Space == space.Project && !root.Bundled() {
-		if _, err := l.CheckItem(found); err != nil {
-			return err
-		}
-	}
-	if !found.Locked {
+	if !e.p.Locked {
 		return nil
 	}
-	// A --locked run refuses another system bundle also when the items of this
-	// chain are the same in both.
-	return l.CheckSystem(found.System)
+	if err := notLockable(elements); err != nil {
+		return err
+	}
+	for i, it := range elements {
+		if it.Root.Space != space.System {
+			continue
+		}
+		// An item of the project or of a bundle with the same ref is another item.
+		if above, err := e.p.Resolver.Inspect(ctx, it.Ref); err == nil && above.Root.Space != space.System {
+			continue
+		}
+		if err := e.p.Lock.CheckSystem(found.Chain[i].Link, found.System); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notLockable returns an error if an item is in the user space, which no lock covers.
+func notLockable(items []*resolve.Item) error {
+	i := slices.IndexFunc(items, func(it *resolve.Item) bool { return it.Root.Space == space.User })
+	if i < 0 {
+		return nil
+	}
+	return diag.New(diag.LockStale, "checking %s: %s is in the user space, which is on this machine only, so %s cannot cover it", items[0].Ref, items[i].Ref, lock.LockFile).
+		WithReason("user_item").WithDetail("ref", items[i].Ref.String())
 }

@@ -28,22 +28,16 @@ func TestChainPinned(t *testing.T) {
 		"the runtime": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/rt.yaml", yaml("runtime", Subprocess, "config: {command: rye}"))
 		}, false, "", diag.LockMismatch, "tool:rt has other bytes"},
-		"another runtime": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt2")) }, false, "", diag.LockMismatch, "tool:t"},
-		"a system item":   {func(_ *testkit.Workspace, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", diag.LockMismatch, "primitives/subprocess"},
-		"another system": {func(_ *testkit.Workspace, l *lock.Lock) {
-			l.System.Version = "v2.0.0"
-			l.Items[0].Chain[2].Digest[0] ^= 1
-		}, false, "", "", ""},
-		"it, locked": {func(_ *testkit.Workspace, l *lock.Lock) {
-			l.System.Version = "v2.0.0"
-			l.Items[0].Chain[2].Digest[0] ^= 1
-		}, true, "", diag.LockStale, "v2.0.0"},
-		"drift of no effect": {func(_ *testkit.Workspace, l *lock.Lock) { l.System.Version = "v2.0.0" }, true, "", diag.LockStale, "v2.0.0"},
-		"no entry":           {func(_ *testkit.Workspace, l *lock.Lock) { l.Items = nil }, false, "", "", ""},
-		"no entry, locked":   {func(_ *testkit.Workspace, l *lock.Lock) { l.Items = nil }, true, "", diag.LockStale, "no entry"},
-		"the user's runtime": {func(h *testkit.Workspace, _ *lock.Lock) {}, false, "u", "", ""},
-		"it is not lockable": {func(h *testkit.Workspace, _ *lock.Lock) {}, true, "u", diag.Unresolvable, "tool:urt of the user space"},
-		"a system tool":      {func(h *testkit.Workspace, _ *lock.Lock) {}, true, "rye/bash/bash", "", ""},
+		"another runtime":             {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", yaml("script", "rt2")) }, false, "", diag.LockMismatch, "tool:t"},
+		"another system item":         {func(_ *testkit.Workspace, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, false, "", "", "the system item tool:rye/core/primitives/subprocess changed"},
+		"it, locked":                  {func(_ *testkit.Workspace, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, true, "", diag.LockStale, "the system item tool:rye/core/primitives/subprocess changed: locked with rye-core v1.0.0 sha256:"},
+		"it, of a tool of the system": {func(_ *testkit.Workspace, l *lock.Lock) { l.Items[0].Chain[2].Digest[0] ^= 1 }, true, "rye/bash/bash", diag.LockStale, "primitives/subprocess changed"},
+		"an item that is not used":    {func(_ *testkit.Workspace, l *lock.Lock) { l.System.Version = "v0.9.0" }, true, "", "", ""},
+		"no entry":                    {func(_ *testkit.Workspace, l *lock.Lock) { l.Items = nil }, false, "", "", ""},
+		"no entry, locked":            {func(_ *testkit.Workspace, l *lock.Lock) { l.Items = nil }, true, "", diag.LockStale, "no entry"},
+		"the user's runtime":          {func(h *testkit.Workspace, _ *lock.Lock) {}, false, "u", "", ""},
+		"it is not lockable":          {func(h *testkit.Workspace, _ *lock.Lock) {}, true, "u", diag.LockStale, "tool:urt is in the user space"},
+		"a system tool":               {func(h *testkit.Workspace, _ *lock.Lock) {}, true, "rye/bash/bash", "", ""},
 	} {
 		h := testkit.New(t)
 		h.Put(h.Project, "tools/t.yaml", yaml("script", "rt"))
@@ -56,7 +50,7 @@ func TestChainPinned(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		entry, err := lock.NewItem(Elements(chain))
+		entry, err := lock.NewItem(Elements(chain.Tool())[0], Elements(chain.Elements...), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +60,17 @@ func TestChainPinned(t *testing.T) {
 		if run == "" {
 			run = "t"
 		}
+		warned := ""
 		e := executor(h, func(p *Params) {
+			p.Warn = func(err error) { warned = err.Error() }
 			p.Lock, p.Locked, p.System = l, c.locked, func() lock.System { return sys }
 		})
 		got, err := e.Chain(t.Context(), tool(run))
 		if diag.CodeOf(err) != c.want || err != nil && !strings.Contains(err.Error(), c.part) {
 			t.Errorf("%s: %v, want %s with %q", name, err, c.want, c.part)
+		}
+		if err == nil && (warned == "") != (c.part == "") || !strings.Contains(warned, c.part) && err == nil {
+			t.Errorf("%s: warned %q, want %q", name, warned, c.part)
 		}
 		if got == nil {
 			t.Errorf("%s: no chain to show", name)
@@ -90,7 +89,7 @@ func TestElements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	es := Elements(c)
+	es := Elements(c.Elements...)
 	if len(es) != 3 || es[0].Space != "project" || es[1].Space != "user" || es[2].Space != "system" {
 		t.Fatalf("%v", es)
 	}

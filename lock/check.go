@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"slices"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 )
@@ -12,68 +14,168 @@ type Standing string
 const (
 	Matched   Standing = "matched"
 	NotLocked Standing = "not locked" // the lock has no entry for it
-	Drifted   Standing = "drifted"    // only items of another system bundle differ
+	Drifted   Standing = "drifted"    // only items of the system differ
 	Mismatch  Standing = "mismatch"
 )
 
-// Element is one element of a chain as it was found.
+// Element is one element of a chain, or a used item, as it was found.
 type Element struct {
 	Link
 	Space  string // project, user or system
 	Signer string // name and short fingerprint of the signer of these bytes; "" if unknown
 }
 
-// Found is a chain that is about to run.
+// Found is an item that is about to be used.
 type Found struct {
-	Chain  []Element // from the item to the primitive
-	System System    // the system bundle of this program
-	Locked bool      // --locked: no entry and drift are errors too
+	Chain  []Element // from the item to the primitive; of an item that does not run, the item
+	Uses   []Element // the items that it names by a fixed id, sorted by ref
+	System System    // the system bundle of this program, for messages
+	Locked bool      // --locked: a missing entry is an error too
 }
 
-// CheckItem compares a chain with its entry. The first difference is a
-// LOCK_MISMATCH with the details element, expected, found and signer. If the
-// lock was written with another system bundle, items of the system space may
-// differ: the standing is Drifted, which is an error only with Locked.
+// CheckItem compares an item with its entry. The first difference is a LOCK_MISMATCH
+// with the details element, expected, found and signer. If only items of the system
+// differ, the standing is Drifted and the error is a LOCK_STALE with the reason
+// "system": the caller decides whether it is a warning.
 func (l *Lock) CheckItem(f Found) (Standing, error) {
 	ref := f.Chain[0].Ref
 	entry := l.Item(ref)
 	switch {
 	case entry == nil && f.Locked:
-		return NotLocked, diag.New(diag.LockStale, "checking %s: %s has no entry for it", ref, LockFile)
+		return NotLocked, diag.New(diag.LockStale, "checking %s: %s has no entry for it", ref, LockFile).WithReason("relock")
 	case entry == nil:
 		return NotLocked, nil
 	}
-	foreign := l.System != f.System
-	standing := Matched
-	for i := range max(len(entry.Chain), len(f.Chain)) {
-		want, got := linkAt(entry.Chain, i), elementAt(f.Chain, i)
+	c := comparison{l: l, f: f, ref: ref}
+	c.chain(entry)
+	c.uses(entry)
+	switch {
+	case c.mismatch != nil:
+		return Mismatch, c.mismatch
+	case c.drift != nil:
+		return Drifted, c.drift
+	}
+	return Matched, nil
+}
+
+// comparison collects the first difference of each sort.
+type comparison struct {
+	l               *Lock
+	f               Found
+	ref             item.Ref
+	mismatch, drift error
+}
+
+func (c *comparison) chain(entry *Item) {
+	locked := entry.Chain
+	if len(locked) == 0 {
+		locked = []Link{{entry.Ref, entry.Digest}}
+	}
+	for i := range max(len(locked), len(c.f.Chain)) {
+		want, got := linkAt(locked, i), elementAt(c.f.Chain, i)
 		switch {
 		case want == got.Link:
-		case foreign && (standing == Drifted || i > 0 && want.Ref == got.Ref && got.Space == "system"):
-			standing = Drifted // the other system item decides the rest of the chain
+		case i > 0 && c.ofSystem(want, got):
+			c.drifted(want, got)
+		case c.drift != nil && (got.Space == "system" || got.Ref.IsZero()): // the other system item decides the rest of the chain
 		default:
-			return Mismatch, mismatch(ref, i, want, got)
+			c.differs(mismatch(c.ref, i, want, got))
 		}
 	}
-	if standing == Drifted && f.Locked {
-		return Drifted, l.otherSystem(f.System)
-	}
-	return standing, nil
 }
 
-// CheckSystem returns a LOCK_STALE error if the lock records another system
-// bundle than the given one. A lock that records none passes.
-func (l *Lock) CheckSystem(system System) error {
-	if l.System == (System{}) || l.System == system {
+// uses compares the used items: those with other bytes first, because such an item
+// may be the reason for another set.
+func (c *comparison) uses(entry *Item) {
+	found := map[item.Ref]Element{}
+	for _, e := range c.f.Uses {
+		found[e.Ref] = e
+	}
+	locked := map[item.Ref]bool{}
+	for _, want := range entry.Uses {
+		locked[want.Ref] = true
+		got, ok := found[want.Ref]
+		switch {
+		case !ok || got.Link == want:
+		case c.ofSystem(want, got):
+			c.drifted(want, got)
+		default:
+			c.differs(mismatch(c.ref, 0, want, got))
+		}
+	}
+	if c.drift != nil {
+		return // the other system item may name other items
+	}
+	for _, e := range c.f.Uses {
+		if !locked[e.Ref] {
+			c.differs(diag.New(diag.LockMismatch, "checking %s: it uses %s, which was not locked with it", c.ref, e.Ref).
+				WithDetail("item", c.ref.String()).WithDetail("found", e.Ref.String()+" "+e.Digest.String()))
+		}
+	}
+	for _, want := range entry.Uses {
+		if _, ok := found[want.Ref]; !ok {
+			c.differs(diag.New(diag.LockMismatch, "checking %s: it does not use %s, which was locked with it", c.ref, want.Ref).
+				WithDetail("item", c.ref.String()).WithDetail("expected", want.Ref.String()+" "+want.Digest.String()))
+		}
+	}
+}
+
+// ofSystem reports whether an element has other bytes because the program has other
+// system items. Where the locked bytes are those of an item of the project, its file
+// is gone, and the system's item would run in its place.
+func (c *comparison) ofSystem(want Link, got Element) bool {
+	own := c.l.Item(want.Ref)
+	return want.Ref == got.Ref && got.Space == "system" && (own == nil || own.Digest != want.Digest)
+}
+
+func (c *comparison) drifted(want Link, got Element) {
+	if c.drift == nil {
+		c.drift = c.l.otherSystem(c.ref, want, got.Digest, c.f.System)
+	}
+}
+
+func (c *comparison) differs(err error) {
+	if c.mismatch == nil {
+		c.mismatch = err
+	}
+}
+
+// CheckSystem compares an item of the system with the entries that use it. It returns
+// a LOCK_STALE error if they recorded other bytes.
+func (l *Lock) CheckSystem(now Link, system System) error {
+	var other *Link
+	for _, it := range l.Items {
+		for _, links := range [][]Link{it.Chain, it.Uses} {
+			for i, x := range links {
+				if x == now || x.Ref == now.Ref && x.Digest == it.Digest && x.Ref == it.Ref {
+					return nil
+				}
+				if x.Ref == now.Ref {
+					other = &links[i]
+				}
+			}
+		}
+	}
+	if other == nil {
 		return nil
 	}
-	return l.otherSystem(system)
+	return l.otherSystem(now.Ref, *other, now.Digest, system)
 }
 
-func (l *Lock) otherSystem(system System) error {
-	return diag.New(diag.LockStale, "checking %s: it was written with %s %s, this program has %s %s",
-		LockFile, l.System.ID, l.System.Version, system.ID, system.Version).
-		WithDetail("expected", l.System.Sum).WithDetail("found", system.Sum).WithReason("system")
+// otherSystem returns the error for a system item that has other bytes in this
+// program than in the one that wrote the lock. Only a lock of format 1.0 records the
+// version of that program.
+func (l *Lock) otherSystem(ref item.Ref, want Link, now item.Digest, system System) error {
+	was, is := "locked", "this program has"
+	if l.System.Version != "" {
+		was = "locked with " + l.System.ID + " " + l.System.Version
+	}
+	if system.Version != "" {
+		is = "this program (" + system.ID + " " + system.Version + ") has"
+	}
+	return diag.New(diag.LockStale, "checking %s: the system item %s changed: %s %s, %s %s", ref, want.Ref, was, want.Digest, is, now).
+		WithReason("system").WithDetail("item", want.Ref.String()).WithDetail("locked", want.Digest.String()).WithDetail("current", now.String()).
+		WithDetail("locked_version", l.System.Version).WithDetail("current_version", system.Version)
 }
 
 func linkAt(chain []Link, i int) (l Link) {
@@ -119,17 +221,27 @@ func mismatch(ref item.Ref, i int, want Link, got Element) error {
 	return e
 }
 
-// NewItem returns the entry of a chain, or an UNRESOLVABLE error if the chain
-// passes through the user space, whose items other people do not have.
-func NewItem(chain []Element) (Item, error) {
-	first := chain[0]
-	it := Item{Ref: first.Ref, Digest: first.Digest}
-	for _, e := range chain {
+// NewItem returns the entry of an item: of its chain, nil for an item that does not
+// run, and of the items that it uses. It is an UNRESOLVABLE error if one of them is in
+// the user space, whose items other people do not have.
+func NewItem(self Element, chain, uses []Element) (Item, error) {
+	it := Item{Ref: self.Ref, Digest: self.Digest}
+	for _, e := range append(append([]Element{self}, chain...), uses...) {
 		if e.Space == "user" {
-			return Item{}, diag.New(diag.Unresolvable, "locking %s: its chain passes through %s of the user space, which is on this machine only", first.Ref, e.Ref).
+			what := "its chain passes through"
+			if !slices.Contains(chain, e) {
+				what = "it uses"
+			}
+			return Item{}, diag.New(diag.Unresolvable, "locking %s: %s %s of the user space, which is on this machine only", self.Ref, what, e.Ref).
 				WithReason("user_item").WithDetail("ref", e.Ref.String())
 		}
+	}
+	for _, e := range chain {
 		it.Chain = append(it.Chain, e.Link)
 	}
+	for _, e := range uses {
+		it.Uses = append(it.Uses, e.Link)
+	}
+	it.Uses = sorted(it.Uses, compareLinks)
 	return it, nil
 }

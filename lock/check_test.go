@@ -24,8 +24,8 @@ func TestCheckItem(t *testing.T) {
 	}
 	own := []Element{element("tool:own", "own", "project"), element("tool:mine", "mine", "project"), element("tool:prim", "prim", "system")}
 	l := &Lock{System: system}
-	for _, c := range [][]Element{chain(nil), own} {
-		it, err := NewItem(c)
+	for _, c := range [][]Element{chain(nil), own, own[1:]} {
+		it, err := NewItem(c[0], c, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,10 +45,10 @@ func TestCheckItem(t *testing.T) {
 		{"changed item", Found{Chain: chain(func(c []Element) { c[0].Digest = digestOf("x") }), System: system}, Mismatch,
 			"LOCK_MISMATCH checking tool:a: tool:a has other bytes than were locked; the found bytes are signed by leo"},
 		{"changed item, other system", Found{Chain: chain(func(c []Element) { c[0].Digest = digestOf("x") }), System: other}, Mismatch, "LOCK_MISMATCH"},
-		{"changed system item, same system", Found{Chain: chain(func(c []Element) { c[1].Digest = digestOf("x") }), System: system}, Mismatch, "tool:run has other bytes"},
-		{"changed system item, other system", Found{Chain: chain(func(c []Element) { c[1].Digest = digestOf("x") }), System: other}, Drifted, ""},
-		{"the same, locked", Found{Chain: chain(func(c []Element) { c[1].Digest = digestOf("x") }), System: other, Locked: true}, Drifted, "LOCK_STALE checking rye.lock: it was written with rye-core v0.3.0, this program has rye-core v0.4.0"},
-		{"and what it leads to", Found{Chain: chain(func(c []Element) { c[1].Digest, c[2] = digestOf("x"), element("tool:new", "n", "system") }), System: other}, Drifted, ""},
+		{"changed system item", Found{Chain: chain(func(c []Element) { c[1].Digest = digestOf("x") }), System: other}, Drifted,
+			"LOCK_STALE checking tool:a: the system item tool:run changed: locked with rye-core v0.3.0 " + digestOf("run").String() + ", this program (rye-core v0.4.0) has " + digestOf("x").String()},
+		{"an item of the project is gone", Found{Chain: []Element{own[0], element("tool:mine", "x", "system"), own[2]}, System: other}, Mismatch, "tool:mine has other bytes"},
+		{"and what it leads to", Found{Chain: chain(func(c []Element) { c[1].Digest, c[2] = digestOf("x"), element("tool:new", "n", "system") }), System: other}, Drifted, "LOCK_STALE checking tool:a: the system item tool:run changed"},
 		{"shadowed by the project", Found{Chain: chain(func(c []Element) { c[1].Space, c[1].Digest = "project", digestOf("x") }), System: other}, Mismatch, "tool:run has other bytes"},
 		{"another runtime", Found{Chain: chain(func(c []Element) { c[1] = element("tool:evil", "x", "system") }), System: other}, Mismatch,
 			"its chain goes to tool:evil where tool:run was locked"},
@@ -65,16 +65,16 @@ func TestCheckItem(t *testing.T) {
 			t.Errorf("%s: %s %q, want %s %q", tc.name, got, text, tc.want, tc.text)
 		}
 	}
-	_, err := l.CheckItem(Found{Chain: chain(func(c []Element) { c[1].Digest = digestOf("x") }), System: system})
+	_, err := l.CheckItem(Found{Chain: chain(func(c []Element) { c[1].Digest, c[1].Space = digestOf("x"), "project" }), System: system})
 	var e *diag.Error
 	if !errors.As(err, &e) || e.Details["expected"] != "tool:run "+digestOf("run").String() || e.Details["found"] != "tool:run "+digestOf("x").String() ||
-		e.Details["signer"] != "leo" || e.Details["element"] != 1 || e.Details["space"] != "system" || e.Code.Class() != diag.ClassIntegrity {
+		e.Details["signer"] != "leo" || e.Details["element"] != 1 || e.Details["space"] != "project" || e.Code.Class() != diag.ClassIntegrity {
 		t.Errorf("details %+v", e)
 	}
 }
 
 func TestUserSpaceIsNotLockable(t *testing.T) {
-	_, err := NewItem([]Element{element("tool:a", "a", "project"), element("tool:mine", "m", "user")})
+	_, err := NewItem(element("tool:a", "a", "project"), []Element{element("tool:a", "a", "project"), element("tool:mine", "m", "user")}, nil)
 	if diag.CodeOf(err) != diag.Unresolvable || !strings.Contains(err.Error(), "tool:mine of the user space") {
 		t.Errorf("%v", err)
 	}

@@ -72,13 +72,10 @@ func (c Change) String() string {
 	for i, f := range c.Fields {
 		names[i] = f.Name
 	}
-	switch {
-	case c.Kind != "head":
-		return name + " changed: " + strings.Join(names, ", ")
-	case len(names) == 1 && names[0] == "system":
-		return "built-in items changed"
+	if c.Kind == "head" {
+		name = "settings"
 	}
-	return "settings changed: " + strings.Join(names, ", ")
+	return name + " changed: " + strings.Join(names, ", ")
 }
 
 // Compare returns the differences between two locks, entry by entry: the head,
@@ -122,6 +119,7 @@ func (l *Lock) records() map[entryName]record {
 		return out
 	}
 	c := l.clone()
+	c.Minor, c.System = max(l.Minor, LockMinor), System{} // as Render
 	c.Sort()
 	out[entryName{kind: "head"}] = c.head()
 	for _, x := range c.Bundles {

@@ -25,7 +25,7 @@ func TestCompare(t *testing.T) {
 	now.SetBundle(b)
 	now.Bundles = slices.DeleteFunc(now.Bundles, func(b Bundle) bool { return b.ID == "github.com/lab/experiments" })
 	now.SetBundle(Bundle{ID: "github.com/new/x", Version: "v0.1.0", Caps: []string{"net:any"}})
-	now.System.Version = "v0.4.0"
+	now.Manifest = sumOf(t, "other")
 	now.Members[0].Manifest = sumOf(t, "other")
 	now.RemoveItem(ref("tool:triage/label"))
 	changes := Compare(old, now)
@@ -33,7 +33,7 @@ func TestCompare(t *testing.T) {
 	for _, c := range changes {
 		lines = append(lines, c.String())
 	}
-	want := []string{"built-in items changed", "bundle github.com/acme/core-bundle v1.8.2 -> v1.9.0",
+	want := []string{"settings changed: manifest", "bundle github.com/acme/core-bundle v1.8.2 -> v1.9.0",
 		"bundle github.com/lab/experiments v0.0.0-20260214002754-3f2c9d1e0a6b removed", "bundle github.com/new/x v0.1.0 added",
 		"member ./bundles/own tools changed: manifest", "item tool:triage/label removed"}
 	if !slices.Equal(lines, want) {
@@ -52,7 +52,7 @@ func TestCompare(t *testing.T) {
 	if got := changes[3].Field("caps").Added(); !slices.Equal(got, []string{"net:any"}) {
 		t.Errorf("caps of a new bundle: %q", got)
 	}
-	if c := Compare(nil, old); len(c) != 6 || c[1].Op != Added {
+	if c := Compare(nil, old); len(c) != 7 || c[1].Op != Added {
 		t.Errorf("from nothing: %v", c)
 	}
 }

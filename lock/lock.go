@@ -8,19 +8,18 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// LockFormat and LockMinor are the format of rye.lock that this program
-// writes. A file has a minor number only if it contains a field of that minor
-// format, so that versions of rye write the same bytes.
+// LockFormat and LockMinor are the format of rye.lock that this program writes.
+// It keeps a later minor number of a file, and the fields of that format.
 const (
 	LockFormat = 1
-	LockMinor  = 0
+	LockMinor  = 1
 )
 
 // Lock is the content of rye.lock. It has one canonical text.
 type Lock struct {
-	Minor    int      // of the format of the file
+	Minor    int      // of the format of the file that was read
 	Manifest string   // Manifest.Settings of the manifest it was computed from
-	System   System   // the system bundle that the chains were locked with
+	System   System   // of format 1.0, only to name the version in messages; it is not written
 	Revoked  Revoked  // the revocations of the project when it was written
 	Bundles  []Bundle // sorted by id
 	Members  []Member // sorted by path
@@ -68,15 +67,24 @@ type Member struct {
 	Extra    []Field
 }
 
-// Item is one executable item of the project itself, with its chain.
+// Item is one item of the project itself: an executable tool with its chain, a
+// directive or a configuration.
 type Item struct {
 	Ref    item.Ref
 	Digest item.Digest
-	Chain  []Link // from the item to the primitive, both included
+	Chain  []Link // from the item to the primitive, both included; nil unless it runs
+	Uses   []Link // the items that it names by a fixed id, sorted by ref
 	Extra  []Field
 }
 
-// Link is one element of a chain.
+// Contains reports whether the entry records an item: as the item itself, in its
+// chain or in its uses.
+func (it *Item) Contains(ref item.Ref) bool {
+	has := func(l Link) bool { return l.Ref == ref }
+	return it.Ref == ref || slices.ContainsFunc(it.Chain, has) || slices.ContainsFunc(it.Uses, has)
+}
+
+// Link is an item with its digest: an element of a chain or of uses.
 type Link struct {
 	Ref    item.Ref
 	Digest item.Digest
@@ -144,9 +152,16 @@ func (l *Lock) Sort() {
 		}
 		b.Needs, b.Via = sorted(b.Needs, compareModules), sorted(b.Via, compareModules)
 	}
+	for i := range l.Items {
+		l.Items[i].Uses = sorted(l.Items[i].Uses, compareLinks)
+	}
 	for i := range l.Members {
 		l.Members[i].Needs = sorted(l.Members[i].Needs, compareModules)
 	}
+}
+
+func compareLinks(a, b Link) int {
+	return cmp.Or(compareRefs(a.Ref, b.Ref), cmp.Compare(a.Digest.String(), b.Digest.String()))
 }
 
 func compareModules(a, b Module) int {

@@ -95,7 +95,7 @@ func (p *lockParser) file(records []record) {
 func (p *lockParser) format(head record) bool {
 	at := diag.Position{Line: 1, Column: 1}
 	if len(head.fields) == 0 || head.fields[0].key != "rye-lock" || head.fields[0].at.Line != 1 {
-		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d"`, LockFormat)
+		p.fault(diag.ParsingError, at, `the first line must be "rye-lock: %d.%d"`, LockFormat, LockMinor)
 		return false
 	}
 	text := head.fields[0].raw
@@ -118,7 +118,7 @@ func (p *lockParser) head(r record) {
 	f := p.fields(r)
 	f.take("rye-lock")
 	p.l.Manifest = f.checked("manifest", true, checkSum)
-	if words := f.words("system", 3); words != nil {
+	if words := f.words("system", 3); words != nil { // format 1.0
 		p.l.System = System{words[0], words[1], words[2]}
 		f.test("system", checkSum(words[2]))
 	}
@@ -202,8 +202,9 @@ func (f *fieldReader) item(name string) Item {
 	if err != nil {
 		f.p.fault(diag.ParsingError, f.pos, "%s", err)
 	}
-	it := Item{Ref: ref, Digest: f.digest("digest", true), Chain: f.links("chain")}
+	it := Item{Ref: ref, Digest: f.digest("digest", true), Chain: f.links("chain"), Uses: f.links("uses")}
 	switch {
+	case len(it.Chain) == 0 && err == nil && ref.Kind != item.Tool:
 	case len(it.Chain) == 0:
 		f.p.fault(diag.ParsingError, f.pos, "the chain of %s is missing", name)
 	case it.Chain[0] != Link{it.Ref, it.Digest}:
@@ -213,9 +214,9 @@ func (f *fieldReader) item(name string) Item {
 	return it
 }
 
-// canonical warns about a text that differs from that of Render.
+// canonical warns about a text that differs from the canonical one of its format.
 func (p *lockParser) canonical(b []byte) {
-	want := p.l.Render()
+	want := p.l.text()
 	if bytes.Equal(want, b) {
 		return
 	}

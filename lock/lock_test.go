@@ -40,8 +40,8 @@ func exampleLock(t testing.TB) *Lock {
 	t.Helper()
 	link := func(s string) Link { return Link{ref(s), digestOf(s)} }
 	l := &Lock{
+		Minor:    LockMinor,
 		Manifest: manifest(t, string(example(t, "rye.yaml"))).Settings(),
-		System:   System{"rye-core", "v0.3.0", sumOf(t, "rye-core")},
 		Bundles: []Bundle{
 			{ID: "github.com/lab/experiments", Version: "v0.0.0-20260214002754-3f2c9d1e0a6b",
 				Require: "3f2c9d1e0a6b8c7d5e4f3a2b1c0d9e8f7a6b5c4d", Replace: "../experiments"},
@@ -54,7 +54,8 @@ func exampleLock(t testing.TB) *Lock {
 				URL: "ssh://git@git.acme.io/sec/redact.git", Ref: "refs/tags/bundles/pii/v0.3.0", Commit: object("c"), Tree: object("d"), Sum: sumOf(t, "pii")},
 		},
 		Members: []Member{{Path: "./bundles/own tools", Manifest: sumOf(t, "member"), Needs: []Module{{ID: "github.com/acme/core-bundle", Version: "v1.7.0"}}}},
-		Items: []Item{{Ref: ref("tool:triage/label"), Digest: digestOf("tool:triage/label"), Chain: []Link{link("tool:triage/label"),
+		Items: []Item{{Ref: ref("directive:triage/run"), Digest: digestOf("directive:triage/run"),
+			Uses: []Link{link("tool:triage/label"), link("directive:acme/base"), link("config:triage/limits")}}, {Ref: ref("tool:triage/label"), Digest: digestOf("tool:triage/label"), Chain: []Link{link("tool:triage/label"),
 			link("tool:rye/core/runtimes/python_script_runtime"), link("tool:rye/core/primitives/subprocess")}}},
 	}
 	return l
@@ -103,15 +104,15 @@ func TestBadLocks(t *testing.T) {
 		{"UTF-16", "\xff\xfe" + good, "ENCODING"},
 		{"NUL", good + "\x00", "ENCODING"},
 		{"invalid UTF-8", good + "\xff", "ENCODING"},
-		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), "1:12: ENCODING: the file has CR line ends"},
-		{"no format", swap("rye-lock: 1\n", ""), `the first line must be "rye-lock: 1"`},
-		{"not the first line", "\n" + good, `the first line must be "rye-lock: 1"`},
-		{"later format", swap("rye-lock: 1\n", "rye-lock: 2\n"), "VERSION_MISMATCH: the file has format 2"},
-		{"no number", swap("rye-lock: 1\n", "rye-lock: one\n"), "not a format number"},
-		{"odd number", swap("rye-lock: 1\n", "rye-lock: 1.0\n"), "not a format number"},
+		{"CR LF", strings.ReplaceAll(good, "\n", "\r\n"), "1:14: ENCODING: the file has CR line ends"},
+		{"no format", swap("rye-lock: 1.1\n", ""), `the first line must be "rye-lock: 1.1"`},
+		{"not the first line", "\n" + good, `the first line must be "rye-lock: 1.1"`},
+		{"later format", swap("rye-lock: 1.1\n", "rye-lock: 2\n"), "VERSION_MISMATCH: the file has format 2"},
+		{"no number", swap("rye-lock: 1.1\n", "rye-lock: one\n"), "not a format number"},
+		{"odd number", swap("rye-lock: 1.1\n", "rye-lock: 1.0\n"), "not a format number"},
 		{"no manifest", swap("manifest: h1:", "manifesto: h1:"), `unknown field "manifesto"`},
 		{"unknown field", swap("  commit: ", "  comit: "), `unknown field "comit": did you mean "commit"?`},
-		{"unknown field of the head", swap("system: ", "sistem: "), `did you mean "system"?`},
+		{"unknown field of the head", swap("\n\n- bundle", "\nrevocation: x\n\n- bundle"), `did you mean "revocations"?`},
 		{"unknown kind", swap("- item: ", "- plugin: "), `unknown kind of entry "plugin"`},
 		{"no name", swap("- item: tool:triage/label", "- item:"), `want "- kind: name"`},
 		{"a list as name", swap("- item: tool:triage/label", "- item: [tool:triage/label]"), `want "- kind: name"`},
@@ -190,7 +191,7 @@ func TestOrderIsAWarning(t *testing.T) {
 	entries := strings.Split(good, "\n\n")
 	entries[1], entries[2] = entries[2], entries[1]
 	l, fs := ParseLock([]byte(strings.Join(entries, "\n\n")))
-	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || fs[0].Code != diag.Drift || fs[0].Line != 5 {
+	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || fs[0].Code != diag.Drift || fs[0].Line != 4 {
 		t.Fatalf("%v", fs)
 	}
 	if string(l.Render()) != good {
@@ -204,11 +205,11 @@ func TestOrderIsAWarning(t *testing.T) {
 
 // TestLaterMinor keeps the fields of a later format and names it.
 func TestLaterMinor(t *testing.T) {
-	text := strings.Replace(string(example(t, "rye.lock")), "rye-lock: 1\n", "rye-lock: 1.3\n", 1)
+	text := strings.Replace(string(example(t, "rye.lock")), "rye-lock: 1.1\n", "rye-lock: 1.3\n", 1)
 	text = strings.Replace(text, "  version: v1.8.2\n", "  version: v1.8.2\n", 1)
 	text = strings.Replace(text, "\n\n- bundle: github.com/lab", "\n  witness: [a b, \"c\\td\"]\n\n- bundle: github.com/lab", 1)
 	l, fs := ParseLock([]byte(text))
-	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, `"witness" needs format 1.3, this rye reads 1.0`) {
+	if l == nil || len(fs) != 1 || fs[0].Severity != diag.SeverityWarning || !strings.Contains(fs[0].Message, `"witness" needs format 1.3, this rye reads 1.1`) {
 		t.Fatalf("%v", fs)
 	}
 	if got := string(l.Render()); got != text {
@@ -216,6 +217,52 @@ func TestLaterMinor(t *testing.T) {
 	}
 	if l, fs := ParseLock([]byte(text + "\n- plugin: x\n  a: b\n")); l != nil || !strings.Contains(fs[len(fs)-1].Message, "need format 1.3") {
 		t.Errorf("an entry of a later format: %v", fs)
+	}
+}
+
+// TestFirstFormat reads a lock of format 1.0: its line system is kept for messages
+// and is not written.
+func TestFirstFormat(t *testing.T) {
+	now := string(example(t, "rye.lock"))
+	head, rest, _ := strings.Cut(now, "\n\n")
+	line := "\nsystem: rye-core v0.3.0 " + sumOf(t, "rye-core")
+	text := strings.Replace(head, "rye-lock: 1.1", "rye-lock: 1", 1) + line + "\n\n" + rest
+	l, fs := ParseLock([]byte(text))
+	if l == nil || len(fs) > 0 || !l.IsCanonical([]byte(text)) || l.System != (System{"rye-core", "v0.3.0", sumOf(t, "rye-core")}) {
+		t.Fatalf("%+v %v", l, fs)
+	}
+	if got := string(l.Render()); got != now {
+		t.Errorf("rendered\n%s\nwant\n%s", got, now)
+	}
+	other := *l
+	other.Minor, other.System = 1, System{}
+	if ch := Compare(l, &other); len(ch) > 0 {
+		t.Errorf("%v", ch)
+	}
+	if _, fs := ParseLock([]byte(strings.Replace(text, line, line+" x", 1))); len(fs) == 0 {
+		t.Error("a line system of four words is accepted")
+	}
+}
+
+// TestUses reads entries with and without a chain.
+func TestUses(t *testing.T) {
+	head := "rye-lock: 1.1\nmanifest: " + sumOf(t, "m") + "\n\n"
+	d := " " + digestOf("x").String()
+	for text, want := range map[string]string{
+		"- item: directive:a\n  digest:" + d + "\n":                                             "",
+		"- item: config:a\n  digest:" + d + "\n  uses: [config:b" + d + "]\n":                   "",
+		"- item: tool:a\n  digest:" + d + "\n":                                                  "the chain of tool:a is missing",
+		"- item: directive:a\n  digest:" + d + "\n  uses: []\n":                                 "uses must be a list that is not empty",
+		"- item: directive:a\n  digest:" + d + "\n  uses: [b" + d + "]\n":                       "no kind",
+		"- item: directive:a\n  digest:" + d + "\n  uses: [tool:b]\n":                           "is not a ref and a digest",
+		"- item: directive:a\n  digest:" + d + "\n  chain: [tool:b" + d + "]\n":                 "does not begin with the item itself",
+		"- item: directive:a\n  digest:" + d + "\n  uses: [tool:b" + d + "\n":                   `does not end in "]"`,
+		"- item: directive:a\n  digest:" + d + "\n  uses: [tool:c" + d + ", tool:b" + d + "]\n": "not in canonical form",
+	} {
+		l, fs := ParseLock([]byte(head + text))
+		if want == "" && (l == nil || len(fs) > 0) || want != "" && (len(fs) == 0 || !strings.Contains(fs[0].Message, want)) {
+			t.Errorf("%s: %v, want %q", text, fs, want)
+		}
 	}
 }
 
@@ -261,7 +308,7 @@ func randomLock(r *rand.Rand) *Lock {
 		return out
 	}
 	hash := func() string { return manifestHash(text()) }
-	l := &Lock{Manifest: hash(), System: System{"rye-core", "v0.1.0", hash()}}
+	l := &Lock{Manifest: hash()}
 	if r.Intn(2) == 0 {
 		l.Revoked.Documents = []item.Digest{digestOf(text()), digestOf(text())}
 		l.Revoked.Lists = []RevokedList{{"ed25519:" + digestOf(text()).Hex(), time.Unix(int64(r.Intn(1<<31)), 0)}}
@@ -283,6 +330,11 @@ func randomLock(r *rand.Rand) *Lock {
 	for _, n := range r.Perm(5)[:r.Intn(5)] {
 		it := Link{ref(fmt.Sprint("tool:a/t", n)), digestOf(text())}
 		l.Items = append(l.Items, Item{Ref: it.Ref, Digest: it.Digest, Chain: []Link{it, {ref("tool:rye/p"), digestOf(text())}}})
+		own := Item{Ref: ref(fmt.Sprint("directive:a/d", n)), Digest: digestOf(text())}
+		for range r.Intn(3) {
+			own.Uses = append(own.Uses, Link{ref("config:" + text()), digestOf(text())})
+		}
+		l.Items = append(l.Items, own)
 	}
 	return l
 }
@@ -334,7 +386,7 @@ func TestSetAndRemove(t *testing.T) {
 	it := Item{Ref: ref("tool:a"), Digest: digestOf("a")}
 	l.SetItem(it)
 	l.SetItem(it)
-	if len(l.Bundles) != 4 || len(l.Items) != 2 || l.Bundle("github.com/acme/core-bundle").Version != "v1.8.3" || l.Bundle("github.com/aaa/x") == nil {
+	if len(l.Bundles) != 4 || len(l.Items) != 3 || l.Bundle("github.com/acme/core-bundle").Version != "v1.8.3" || l.Bundle("github.com/aaa/x") == nil {
 		t.Errorf("%+v", l)
 	}
 	if !l.RemoveItem(it.Ref) || l.RemoveItem(it.Ref) {
@@ -349,6 +401,9 @@ func TestSetAndRemove(t *testing.T) {
 // as the same, without another warning.
 func FuzzParseLock(f *testing.F) {
 	f.Add(example(f, "rye.lock"))
+	d := digestOf("x").String()
+	f.Add([]byte("rye-lock: 1.1\nmanifest: h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n- item: directive:a\n  digest: " + d + "\n  uses: [config:a " + d + ", tool:b " + d + "]\n"))
+	f.Add([]byte("rye-lock: 1.1\nmanifest: h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\nsystem: rye-core v0.3.0 h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n- item: config:a\n  digest: " + d + "\n"))
 	f.Add([]byte("rye-lock: 1.7\nmanifest: h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\nfuture: [a, \"b c\"]\n"))
 	f.Add([]byte("rye-lock: 1\nmanifest: h1:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n- bundle: ./x\n  version: local\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"bytes"
 	"slices"
 	"strconv"
 
@@ -10,6 +11,17 @@ import (
 // Render returns the canonical text of the lock. It does not depend on the order of
 // the entries.
 func (l *Lock) Render() []byte {
+	c := *l
+	c.Minor, c.System = max(l.Minor, LockMinor), System{}
+	return c.text()
+}
+
+// IsCanonical reports whether b is the canonical text of the lock in the format that
+// it was read in.
+func (l *Lock) IsCanonical(b []byte) bool { return bytes.Equal(b, l.text()) }
+
+// text returns the canonical text in the format of l.Minor.
+func (l *Lock) text() []byte {
 	c := l.clone()
 	c.Sort()
 	b := c.head().append(make([]byte, 0, 512+1024*len(c.Bundles)+512*len(c.Items)))
@@ -88,11 +100,8 @@ func (m Member) record() record {
 func (it Item) record() record {
 	r := record{kind: "item", name: it.Ref.String()}
 	r.digest("digest", it.Digest)
-	chain := field{key: "chain", list: true}
-	for _, l := range it.Chain {
-		chain.words = append(chain.words, []string{l.Ref.String(), l.Digest.String()})
-	}
-	r.fields = append(r.fields, chain)
+	r.links("chain", it.Chain)
+	r.links("uses", it.Uses)
 	r.extra(it.Extra)
 	return r
 }
@@ -117,6 +126,17 @@ func (r *record) list(key string, values []string) {
 	f := field{key: key, list: true}
 	for _, v := range values {
 		f.words = append(f.words, []string{v})
+	}
+	r.fields = append(r.fields, f)
+}
+
+func (r *record) links(key string, links []Link) {
+	if len(links) == 0 {
+		return
+	}
+	f := field{key: key, list: true}
+	for _, l := range links {
+		f.words = append(f.words, []string{l.Ref.String(), l.Digest.String()})
 	}
 	r.fields = append(r.fields, f)
 }

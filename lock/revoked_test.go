@@ -55,7 +55,7 @@ func TestRevokedField(t *testing.T) {
 	one, two := item.DigestOf([]byte("1")), item.DigestOf([]byte("2"))
 	key := "ed25519:" + strings.Repeat("a", 64)
 	at := time.Date(2026, 11, 20, 13, 0, 0, 0, time.FixedZone("x", 3600))
-	head := "rye-lock: 1\nmanifest: h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+	head := "rye-lock: 1.1\nmanifest: h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
 	l := &lock.Lock{Manifest: "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
 		Revoked: lock.Revoked{Documents: []item.Digest{one, two, one}, Lists: []lock.RevokedList{{Signer: key, At: at}}}}
 	first, second := one.String(), two.String()

@@ -129,11 +129,6 @@ func (a *auditor) files() {
 		f.Severity = diag.SeverityWarning
 		a.Findings = append(a.Findings, f)
 	}
-	if a.e.p.System != (lock.System{}) {
-		if err := a.st.lock.CheckSystem(a.e.p.System); err != nil {
-			a.add(lock.LockFile, diag.Warnf(diag.CodeOf(err), 0, 0, "%s", err).WithReason("system"))
-		}
-	}
 	dirs, err := a.e.unlocked(a.st.lock)
 	a.fail(lock.LockFile, err)
 	for _, dir := range a.e.relative(dirs) {

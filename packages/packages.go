@@ -61,8 +61,7 @@ type Params struct {
 	Contents func(ctx context.Context, s *source.Snapshot) ([]Content, error)
 	// Others returns who else has an item, without the bundle that is named.
 	Others func(ctx context.Context, ref item.Ref, bundle string) ([]Holder, error)
-	System lock.System // the system bundle of this program; zero records none
-	Seen   string      // the file that records when versions were first seen; "" records nothing
+	Seen   string // the file that records when versions were first seen; "" records nothing
 	// Ignore excludes installed bundles from git. It is called before a bundle is
 	// installed, so that a crash leaves none that git would take in. Nil does nothing.
 	Ignore func() error

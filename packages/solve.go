@@ -69,14 +69,8 @@ func (s *solver) solve(ctx context.Context) (*solution, error) {
 	}
 	if old := s.st.lock; old != nil {
 		l.Items, l.Extra, l.Minor = old.Items, old.Extra, old.Minor
-		l.System = old.System
 	}
 	l.Revoked = s.e.p.Revoked
-	// The system bundle is recorded for the chains of locked items: it changes only
-	// together with them.
-	if len(l.Items) == 0 {
-		l.System = s.e.p.System
-	}
 	l.Sort()
 	return &solution{lock: l, snaps: s.snaps, verified: s.verified, notes: s.notes}, nil
 }

@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"bytes"
 	"os"
 
 	"github.com/ryeos/rye/diag"
@@ -112,7 +111,7 @@ func (e *Engine) checkRevocations(st *state) error {
 
 // canonical reports whether the text of the lock is exactly as rye writes it.
 func (st *state) canonical() bool {
-	return st.lock != nil && st.theirs == nil && bytes.Equal(st.lock.Render(), st.lockText)
+	return st.lock != nil && st.theirs == nil && st.lock.IsCanonical(st.lockText)
 }
 
 // exists reports whether a path exists. A dangling link exists.

@@ -82,21 +82,20 @@ func (e *Engine) CheckLock(context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return emptyResult(), e.check(st, e.p.System)
+	return emptyResult(), e.check(st)
 }
 
-// check collects the errors in a lock that may not change. A zero system is not
-// compared.
-func (e *Engine) check(st *state, system lock.System) error {
+// check collects the errors in a lock that may not change.
+func (e *Engine) check(st *state) error {
 	rollback := e.checkRevocations(st)
 	if rollback == nil && st.lock != nil {
 		rollback = st.lock.StaleRevoked(e.p.Revoked)
 	}
-	return joinErrors("checking "+lock.LockFile, []error{rollback, st.checkSigned(), st.check(system), e.checkReleases(st.lock)})
+	return joinErrors("checking "+lock.LockFile, []error{rollback, st.checkSigned(), st.check(), e.checkReleases(st.lock)})
 }
 
 // check collects the differences between the files of the project.
-func (st *state) check(system lock.System) error {
+func (st *state) check() error {
 	doing := "checking " + lock.LockFile
 	errs := []error{st.checkCurrent(), diag.FromFindings("checking "+lock.ProjectFileName, lock.Replaced(st.project, st.lock))}
 	if st.lock == nil {
@@ -117,9 +116,6 @@ func (st *state) check(system lock.System) error {
 		}
 		errs = append(errs, diag.FromFindings(doing, notes))
 	}
-	if system != (lock.System{}) {
-		errs = append(errs, st.lock.CheckSystem(system))
-	}
 	return joinErrors(doing, errs)
 }
 
@@ -136,7 +132,7 @@ func (e *Engine) Sync(ctx context.Context, frozen bool, ask Approve) (*Result, e
 		return nil, err
 	}
 	if e.p.Locked {
-		if err := e.check(st, lock.System{}); err != nil {
+		if err := e.check(st); err != nil {
 			return nil, err
 		}
 	}

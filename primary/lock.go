@@ -12,21 +12,32 @@ import (
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// lockEntry is the lock entry of an item as it is now.
+type lockEntry struct {
+	lock.Item
+	system map[item.Ref]bool // which of its links are items of the system
+}
+
 // LockItems returns the lock entry of every executable tool of the project. A
 // tool that cannot be locked is a finding: a warning if its chain passes through
 // the user space, which other machines do not have, an error if its chain is
 // invalid.
 func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
-	return v.lockEach(ctx, func(resolve.Entry) bool { return true })
+	entries, fs, err := v.lockEach(ctx, func(resolve.Entry) bool { return true })
+	out := make([]lock.Item, len(entries))
+	for i, e := range entries {
+		out[i] = e.Item
+	}
+	return out, fs, err
 }
 
 // lockEach is LockItems for the wanted tools.
-func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lock.Item, []diag.Finding, error) {
+func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
 	entries, err := v.p.Resolver.All(ctx, item.Tool)
 	if err != nil {
 		return nil, nil, err
 	}
-	var out []lock.Item
+	var out []lockEntry
 	var fs []diag.Finding
 	for _, e := range entries {
 		if !ownItem(e.Root) || e.Shadow || !wanted(e) {
@@ -49,7 +60,7 @@ func ownItem(root *space.Root) bool { return root.Space == space.Project && !roo
 
 // lockItem returns the entry of one tool, or nil if it is not executable or cannot
 // be locked.
-func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []diag.Finding, error) {
+func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lockEntry, []diag.Finding, error) {
 	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
@@ -61,21 +72,27 @@ func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lock.Item, []di
 	if err != nil {
 		return nil, []diag.Finding{signFinding(it.Path(), err)}, ctx.Err()
 	}
-	entry, err := lock.NewItem(exec.Elements(chain))
+	elements := exec.Elements(chain.Elements...)
+	entry, err := lock.NewItem(elements[0], elements, nil)
 	if err != nil {
 		f := signFinding(it.Path(), err)
 		f.Severity = diag.SeverityWarning
 		return nil, []diag.Finding{f}, nil
 	}
-	return &entry, nil, nil
+	out := &lockEntry{Item: entry, system: map[item.Ref]bool{}}
+	for _, x := range elements {
+		out.system[x.Ref] = x.Space == string(space.System)
+	}
+	return out, nil, nil
 }
 
-// RefreshLock updates the entries of items that were just signed, and of the tools
-// whose chains contain them, and reports whether the lock changed. An entry that
-// differs in anything else is kept, with a warning: signing an item must not
-// accept other changes.
-func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.System, signed []item.Ref) (bool, []diag.Finding, error) {
-	if !slices.ContainsFunc(signed, func(ref item.Ref) bool { return ref.Kind == item.Tool }) {
+// RefreshLock updates the entries of items that were just signed, and of the items
+// whose chains or uses contain them, and reports whether the lock changed. An entry
+// that differs in anything else is kept, with a warning: signing an item must not
+// accept other changes. Other items of the system than the locked ones stay a
+// difference, too.
+func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref) (bool, []diag.Finding, error) {
+	if len(signed) == 0 {
 		return false, nil, nil
 	}
 	now, fs, err := v.reached(ctx, l, signed)
@@ -83,19 +100,16 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 		return false, nil, err
 	}
 	before := l.Render()
-	if l.System == (lock.System{}) {
-		l.System = system // the lock has no entries of another system bundle
-	}
 	for _, it := range now {
 		old := l.Item(it.Ref)
 		switch {
-		case !slices.ContainsFunc(it.Chain, func(x lock.Link) bool { return slices.Contains(signed, x.Ref) }):
+		case !slices.ContainsFunc(signed, it.Contains):
 		case old == nil:
 			if slices.Contains(signed, it.Ref) {
-				l.SetItem(it)
+				l.SetItem(it.Item)
 			}
 		default:
-			if fresh, ok := refreshed(*old, it, signed, l.System == system); ok {
+			if fresh, ok := refreshed(*old, it, signed); ok {
 				l.SetItem(fresh)
 			} else {
 				f := diag.Warnf(diag.LockMismatch, 0, 0, "%s differs from its lock entry in more than the signed item; the entry is kept", it.Ref)
@@ -108,32 +122,36 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, system lock.Syste
 }
 
 // reached returns the entries that signing these items can change: their own, and
-// those whose chains contain one of them. Invalid chains are not reported: they
-// were invalid before.
-func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lock.Item, []diag.Finding, error) {
+// those that contain one of them. Invalid chains are not reported: they were invalid
+// before.
+func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
 	out, fs, err := v.lockEach(ctx, func(e resolve.Entry) bool {
 		entry := l.Item(e.Ref)
-		return slices.Contains(signed, e.Ref) ||
-			entry != nil && slices.ContainsFunc(entry.Chain, func(x lock.Link) bool { return slices.Contains(signed, x.Ref) })
+		return slices.Contains(signed, e.Ref) || entry != nil && slices.ContainsFunc(signed, entry.Contains)
 	})
 	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }
 
-// refreshed returns the old entry with the links of the found chain that were
-// signed or are new. Every other link must be equal in both, or ok is false;
-// with another system bundle than the locked one, the old link is kept.
-func refreshed(old, found lock.Item, signed []item.Ref, sameSystem bool) (lock.Item, bool) {
-	out := lock.Item{Ref: found.Ref, Digest: old.Digest, Extra: old.Extra}
-	for _, link := range found.Chain {
-		i := slices.IndexFunc(old.Chain, func(x lock.Link) bool { return x.Ref == link.Ref })
-		if !slices.Contains(signed, link.Ref) && i >= 0 && old.Chain[i] != link {
-			if sameSystem {
-				return old, false
+// refreshed returns the old entry with the links of the found item that were signed
+// or are new. Every other link must be equal in both, or ok is false; the old link of
+// a system item is kept.
+func refreshed(old lock.Item, found lockEntry, signed []item.Ref) (lock.Item, bool) {
+	out := lock.Item{Ref: found.Ref, Digest: found.Digest, Extra: old.Extra}
+	ok := true
+	update := func(was, is []lock.Link) (links []lock.Link) {
+		for _, link := range is {
+			i := slices.IndexFunc(was, func(x lock.Link) bool { return x.Ref == link.Ref })
+			if !slices.Contains(signed, link.Ref) && i >= 0 && was[i] != link {
+				ok = ok && found.system[link.Ref]
+				link = was[i]
 			}
-			link = old.Chain[i]
+			links = append(links, link)
 		}
-		out.Chain = append(out.Chain, link)
+		return links
 	}
-	out.Digest = out.Chain[0].Digest
-	return out, true
+	out.Chain, out.Uses = update(old.Chain, found.Chain), update(old.Uses, found.Uses)
+	if !slices.Contains(signed, old.Ref) && old.Digest != found.Digest {
+		ok = false
+	}
+	return out, ok
 }

@@ -71,49 +71,43 @@ func TestLockItems(t *testing.T) {
 // TestRefreshLock: what was signed is accepted, and where that leads; any other
 // difference stays one.
 func TestRefreshLock(t *testing.T) {
-	sys := lock.System{ID: "rye-core", Version: "v1.0.0", Sum: "h1:x"}
 	tool := func(id string) item.Ref { return item.Ref{Kind: item.Tool, ID: id} }
 	for name, c := range map[string]struct {
 		change  func(h *testkit.Workspace, l *lock.Lock)
 		signed  []item.Ref
-		system  lock.System
 		good    string // the entries that match afterwards
 		refused string // a part of the one warning, "" for none
 	}{
-		"nothing signed":      {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, nil, sys, "other rt", ""},
-		"knowledge signed":    {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{{Kind: item.Knowledge, ID: "k"}}, sys, "other rt", ""},
-		"the tool":            {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, sys, "other rt t", ""},
-		"the runtime of both": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/rt.yaml", runtimeOf("2")) }, []item.Ref{tool("rt")}, sys, "other rt t", ""},
-		"another tool":        {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("other")}, sys, "other rt", ""},
+		"nothing signed":      {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, nil, "other rt", ""},
+		"knowledge signed":    {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{{Kind: item.Knowledge, ID: "k"}}, "other rt", ""},
+		"the tool":            {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("t")}, "other rt t", ""},
+		"the runtime of both": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/rt.yaml", runtimeOf("2")) }, []item.Ref{tool("rt")}, "other rt t", ""},
+		"another tool":        {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/t.yaml", script("rt", "2")) }, []item.Ref{tool("other")}, "other rt", ""},
 		"a runtime not signed": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/t.yaml", script("rt", "2"))
 			h.Put(h.Project, "tools/rt.yaml", runtimeOf("2"))
-		}, []item.Ref{tool("t")}, sys, "", "tool:t differs"},
+		}, []item.Ref{tool("t")}, "", "tool:t differs"},
 		"to another runtime": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/rt2.yaml", runtimeOf(""))
 			h.Put(h.Project, "tools/t.yaml", script("rt2", ""))
-		}, []item.Ref{tool("t")}, sys, "other rt t", ""},
-		"a new tool":            {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("new")}, sys, "new other rt t", ""},
-		"a new one, not signed": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("t")}, sys, "other rt t", ""},
-		"another system": {func(h *testkit.Workspace, l *lock.Lock) {
+		}, []item.Ref{tool("t")}, "other rt t", ""},
+		"a new tool":            {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("new")}, "new other rt t", ""},
+		"a new one, not signed": {func(h *testkit.Workspace, _ *lock.Lock) { h.Put(h.Project, "tools/new.yaml", script("rt", "")) }, []item.Ref{tool("t")}, "other rt t", ""},
+		"another system item": {func(h *testkit.Workspace, l *lock.Lock) {
 			drift(l)
 			h.Put(h.Project, "tools/t.yaml", script("rt", "2"))
-		}, []item.Ref{tool("t")}, lock.System{ID: "rye-core", Version: "v2.0.0"}, "other rt t", ""},
-		"the same, tampered": {func(h *testkit.Workspace, l *lock.Lock) {
-			drift(l)
-			h.Put(h.Project, "tools/t.yaml", script("rt", "2"))
-		}, []item.Ref{tool("t")}, sys, "", "tool:t differs"},
+		}, []item.Ref{tool("t")}, "drift: other rt t", ""},
 	} {
 		h := lockedProject(t)
 		items, _, err := lockVerbs(h).LockItems(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := &lock.Lock{System: sys, Items: items}
+		l := &lock.Lock{Items: items}
 		c.change(h, l)
 		before := string(l.Render())
 		verbs := lockVerbs(h)
-		changed, fs, err := verbs.RefreshLock(t.Context(), l, c.system, c.signed)
+		changed, fs, err := verbs.RefreshLock(t.Context(), l, c.signed)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +117,7 @@ func TestRefreshLock(t *testing.T) {
 		if c.refused == "" && len(fs) > 0 || c.refused != "" && (len(fs) != 1 || !strings.Contains(fs[0].Message, c.refused)) {
 			t.Errorf("%s: %v, want %q", name, fs, c.refused)
 		}
-		if got := matching(t, verbs, l, c.system); got != c.good {
+		if got := matching(t, verbs, l); got != c.good {
 			t.Errorf("%s: %q match, want %q", name, got, c.good)
 		}
 	}
@@ -138,14 +132,15 @@ func drift(l *lock.Lock) {
 }
 
 // matching returns the tools whose entries fit the chains there are.
-func matching(t *testing.T, h *primary.Verbs, l *lock.Lock, system lock.System) string {
+func matching(t *testing.T, h *primary.Verbs, l *lock.Lock) string {
 	items, _, err := h.LockItems(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out []string
+	drifted := ""
 	for _, it := range items {
-		f := lock.Found{System: system}
+		f := lock.Found{}
 		for _, x := range it.Chain {
 			e := lock.Element{Link: x, Space: "project"}
 			if strings.HasPrefix(x.Ref.ID, "rye/") {
@@ -153,9 +148,13 @@ func matching(t *testing.T, h *primary.Verbs, l *lock.Lock, system lock.System) 
 			}
 			f.Chain = append(f.Chain, e)
 		}
-		if s, err := l.CheckItem(f); err == nil && s != lock.NotLocked {
+		s, err := l.CheckItem(f)
+		if s == lock.Drifted {
+			drifted = "drift: "
+		}
+		if s == lock.Drifted || err == nil && s != lock.NotLocked {
 			out = append(out, it.Ref.ID)
 		}
 	}
-	return strings.Join(out, " ")
+	return drifted + strings.Join(out, " ")
 }

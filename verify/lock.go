@@ -20,11 +20,10 @@ import (
 // LockParams is the state that a lock is compared with.
 type LockParams struct {
 	Params
-	Lock   *lock.Lock
-	Sum    *lock.Sum      // nil: no rye.sum
-	System lock.System    // the system bundle of this program
-	Items  []lock.Item    // the entries of the project's tools as they are now
-	Stale  []diag.Finding // differences between the project file and the lock
+	Lock  *lock.Lock
+	Sum   *lock.Sum      // nil: no rye.sum
+	Items []lock.Item    // the entries of the project's tools as they are now
+	Stale []diag.Finding // differences between the project file and the lock
 	// Check compares the chain of a tool with the lock, as a run does.
 	Check  func(ctx context.Context, ref item.Ref) error
 	Locked bool // staleness is an error, not a warning
@@ -138,9 +137,6 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		f.Path = lock.LockFile
 		r.add(p.soften(f))
 	}
-	if err := p.Lock.CheckSystem(p.System); err != nil {
-		r.add(p.soften(failure(lock.LockFile, err)))
-	}
 	now := map[item.Ref]bool{}
 	for _, it := range p.Items {
 		now[it.Ref] = true
@@ -148,8 +144,11 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 			stale("%s is not in the lock", it.Ref)
 			continue
 		}
-		if err := p.Check(ctx, it.Ref); diag.CodeOf(err) == diag.LockMismatch {
+		switch err := p.Check(ctx, it.Ref); {
+		case diag.CodeOf(err) == diag.LockMismatch:
 			r.Fail(lock.LockFile, err)
+		case diag.CodeOf(err) == diag.LockStale:
+			r.add(p.soften(failure(lock.LockFile, err)))
 		}
 	}
 	sparse := p.sparse(now)

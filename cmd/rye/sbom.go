@@ -37,11 +37,12 @@ serial number.`,
 }
 
 func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
-	sl, err := currentLock(ctx, c)
+	h, err := currentLock(ctx, c)
 	if err != nil {
 		return err
 	}
-	p := sbom.Params{Lock: sl.Lock, Program: cli.ReadVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
+	sl := h.Lock
+	p := sbom.Params{Lock: sl.Lock, System: h.System(), Program: cli.ReadVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
 	if sl.ProjectFile != nil {
 		p.Project = sl.ProjectFile.Name()
 	}
@@ -61,8 +62,8 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 	return c.UI.Show(d, func() { c.UI.Raw(string(hidden.JSON(text))) })
 }
 
-// currentLock returns the project's lock, or an error if it is missing or stale.
-func currentLock(ctx context.Context, c *cli.Call) (*project.SpaceLock, error) {
+// currentLock returns the project, or an error if its lock is missing or stale.
+func currentLock(ctx context.Context, c *cli.Call) (*project.Project, error) {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func currentLock(ctx context.Context, c *cli.Call) (*project.SpaceLock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.Lock, diag.FromFindings("checking "+lock.LockFile, found)
+	return h, diag.FromFindings("checking "+lock.LockFile, found)
 }
 
 // uuid returns a random UUID, version 4.

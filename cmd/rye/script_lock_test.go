@@ -36,7 +36,7 @@ func relockCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			l.Items, l.System = items, h.System()
+			l.Items = items
 			clash, err := h.Resolver.Collisions(ctx)
 			if err != nil {
 				return err

@@ -72,7 +72,7 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 		return nil, nil, err
 	}
 	old := *x.lock
-	x.lock.Items, x.lock.System = nil, x.project.System()
+	x.lock.Items = nil
 	for _, it := range items {
 		x.lock.SetItem(it)
 	}
@@ -84,8 +84,7 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 		}
 	}
 	if len(x.lock.Items)+len(x.lock.Bundles)+len(x.lock.Members) == 0 && x.before == nil {
-		x.lock.System = lock.System{} // there is nothing to lock
-		return nil, notes, nil
+		return nil, notes, nil // there is nothing to lock
 	}
 	return lock.Compare(&old, x.lock), notes, nil
 }
@@ -183,7 +182,7 @@ func (c *Env) FollowBundles(ctx context.Context, x *Packages, r *packages.Result
 			refs = append(refs, e.Ref)
 		}
 	}
-	_, notes, err := it.project.Verbs.RefreshLock(ctx, it.lock, it.project.System(), refs)
+	_, notes, err := it.project.Verbs.RefreshLock(ctx, it.lock, refs)
 	c.lockNotes(notes)
 	if err != nil {
 		return err

@@ -260,3 +260,18 @@ func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
 	}
 	return sl.Lock.Stale(sl.ProjectFile, members...), nil
 }
+
+// warnDrift returns a function that warns, once, of other system items than the
+// locked ones.
+func (p *Project) warnDrift() func(error) {
+	var once sync.Once
+	return func(err error) {
+		once.Do(func() {
+			var e *diag.Error
+			if f := diag.Warnf(diag.CodeOf(err), 0, 0, "%s", err); errors.As(err, &e) {
+				f.Reason, f.Facts, f.Path = e.Reason, e.Details, lock.LockFile
+				p.Env.Person.finding(f)
+			}
+		})
+	}
+}

@@ -260,7 +260,7 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	if x.Lock == nil {
 		return nil, nil
 	}
-	changed, notes, err := x.Verbs.RefreshLock(ctx, x.Lock.Lock, x.System(), tools)
+	changed, notes, err := x.Verbs.RefreshLock(ctx, x.Lock.Lock, tools)
 	h.Env.lockNotes(notes)
 	if err != nil || !changed {
 		return nil, err

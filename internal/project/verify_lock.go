@@ -52,13 +52,16 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust},
-		Lock:   p.Lock.Lock, Sum: sum, System: p.System(), Items: items, Stale: stale, Locked: p.Env.locked(), Partial: partial,
+		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Locked: p.Env.locked(), Partial: partial,
 		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     itemCaps,
 		Check: func(ctx context.Context, ref item.Ref) error {
-			_, err := p.Executor.Chain(ctx, ref)
-			return err
+			c, err := p.Executor.Walk(ctx, ref)
+			if err != nil {
+				return err
+			}
+			return p.Executor.CompareLock(ctx, c.Elements)
 		},
 	})
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package sbom converts a lock to a bill of materials in CycloneDX 1.6: bundles with
-// their signers and hashes, workspace members, the system bundle, the executable
-// items with their chains, and the dependencies. Equal locks give equal documents.
+// their signers and hashes, workspace members, the system bundle, the items with their
+// chains and with what they use, and the dependencies. Equal locks give equal documents.
 //
 // It reads no file, uses no network and does not check that the lock is valid.
 package sbom
@@ -20,10 +20,11 @@ import (
 // Params contains the input of a document. Lock is required.
 type Params struct {
 	Lock    *lock.Lock
-	Project string // its name, or ""
-	Program string // the version of rye
-	Epoch   string // SOURCE_DATE_EPOCH, seconds; "" writes no time
-	Serial  string // a UUID; "" writes none
+	Project string      // its name, or ""
+	Program string      // the version of rye
+	System  lock.System // its system bundle; zero writes none
+	Epoch   string      // SOURCE_DATE_EPOCH, seconds; "" writes no time
+	Serial  string      // a UUID; "" writes none
 }
 
 // root is the ref of the project itself.
@@ -50,7 +51,7 @@ func New(p Params) (*Document, error) {
 	if err := w.bundles(p.Lock); err != nil {
 		return nil, err
 	}
-	w.system(p.Lock.System)
+	w.system(p.System)
 	w.members(p.Lock)
 	w.items(p.Lock)
 	w.finish()
@@ -159,11 +160,12 @@ func (w *writer) members(l *lock.Lock) {
 	}
 }
 
-// items adds each item and the elements of its chain. Each element depends on the
-// next.
+// items adds each item, the elements of its chain, each of which depends on the next,
+// and the items that it uses.
 func (w *writer) items(l *lock.Lock) {
 	for _, it := range l.Items {
-		w.needs[root] = append(w.needs[root], linkRef(lock.Link{Ref: it.Ref, Digest: it.Digest}))
+		self := lock.Link{Ref: it.Ref, Digest: it.Digest}
+		w.needs[root] = append(w.needs[root], linkRef(self))
 		for i, link := range it.Chain {
 			var next []string
 			if i+1 < len(it.Chain) {
@@ -171,7 +173,12 @@ func (w *writer) items(l *lock.Lock) {
 			}
 			w.add(element(link), next...)
 		}
-		w.add(element(lock.Link{Ref: it.Ref, Digest: it.Digest}))
+		var uses []string
+		for _, link := range it.Uses {
+			w.add(element(link))
+			uses = append(uses, linkRef(link))
+		}
+		w.add(element(self), uses...)
 	}
 }
 

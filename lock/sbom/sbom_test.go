@@ -31,7 +31,6 @@ func example() *lock.Lock {
 	chain := []lock.Link{link("triage/label"), link("rye/run"), link("rye/subprocess")}
 	return &lock.Lock{
 		Manifest: h1("manifest"),
-		System:   lock.System{ID: "rye-core", Version: "v0.3.0", Sum: h1("sys")},
 		Bundles: []lock.Bundle{
 			{ID: "./local", Version: "local", Require: "local"},
 			{
@@ -55,7 +54,7 @@ func example() *lock.Lock {
 
 func build(t *testing.T, l *lock.Lock) *sbom.Document {
 	t.Helper()
-	d, err := sbom.New(sbom.Params{Lock: l, Project: "agents", Program: "v1"})
+	d, err := sbom.New(sbom.Params{Lock: l, System: lock.System{ID: "rye-core", Version: "v0.3.0", Sum: h1("sys")}, Project: "agents", Program: "v1"})
 	if err != nil {
 		t.Fatal(err)
 	}
