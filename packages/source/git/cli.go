@@ -2,6 +2,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -200,19 +201,44 @@ func (h *head) Write(b []byte) (int, error) {
 // gitError is the error of a git command that failed, with its stderr.
 type gitError struct{ text string }
 
-// Error returns the first line that git calls fatal, or the last line.
+// Error returns what ssh reports, else the first line that git calls fatal, else the
+// last line, and what the remote itself wrote. The line of git after one of ssh is
+// "Could not read from remote repository", whatever happened.
 func (e *gitError) Error() string {
-	last := "it failed without a message"
+	first, last := "", "it failed without a message"
 	for line := range strings.Lines(e.text) {
 		line = strings.TrimSpace(line)
-		if rest, ok := strings.CutPrefix(line, "fatal: "); ok {
-			return "git: " + rest[:min(len(rest), maxMessage)]
+		line = line[:min(len(line), maxMessage)]
+		if rest, ok := strings.CutPrefix(line, "ssh: "); ok {
+			return "ssh: " + rest + e.remote()
 		}
-		if line != "" {
-			last = line[:min(len(line), maxMessage)]
+		if rest, ok := strings.CutPrefix(line, "fatal: "); ok && first == "" {
+			first = rest
+		}
+		if line != "" && !strings.HasPrefix(line, "remote:") {
+			last = line
 		}
 	}
-	return "git: " + last
+	return "git: " + cmp.Or(first, last) + e.remote()
+}
+
+// remote returns what the other side wrote, in parentheses, or "".
+func (e *gitError) remote() string {
+	var out []string
+	size := 0
+	for line := range strings.Lines(e.text) {
+		text, ok := strings.CutPrefix(strings.TrimSpace(line), "remote:")
+		if text = strings.TrimSpace(text); !ok || text == "" || size > maxMessage {
+			continue
+		}
+		text = text[:min(len(text), maxMessage)]
+		size += len(text)
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return " (the remote writes: " + strings.Join(out, " ") + ")"
 }
 
 // maxMessage is the length of a message: a remote can write a line of any length.

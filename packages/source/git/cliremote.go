@@ -19,7 +19,7 @@ import (
 type cli struct {
 	url   string
 	git   *command
-	rt    http.RoundTripper // reads the target of a redirect
+	rt    http.RoundTripper // reads the target of a redirect; nil: it is not read
 	limit int64
 	guard *guard
 }
@@ -239,16 +239,21 @@ func (r *cli) wrong(ctx context.Context, doing string, err error) error {
 	switch {
 	case e.contains("returned error: 30", "unable to update url base from redirection"):
 		return moved(r.url, r.home(ctx))
+	case e.contains("could not resolve host"):
+		return unresolved(doing, r.url, err)
+	case e.contains("host key verification failed"):
+		return diag.New(diag.AuthRequired, "%s %s: ssh does not know the key of the host: host key verification failed", doing, r.url).
+			WithReason("host_key").WithDetail("url", r.url)
 	case e.contains("returned error: 403", "authentication failed", "access denied", "permission denied (", "http basic: access denied"):
-		return unauthorised(r.url, true)
-	case e.contains("could not read username", "could not read password", "terminal prompts disabled", "returned error: 401", "host key verification failed"):
-		return unauthorised(r.url, false)
+		return unauthorised(r.url, true, e.remote())
+	case e.contains("could not read username", "could not read password", "terminal prompts disabled", "returned error: 401"):
+		return unauthorised(r.url, false, e.remote())
 	case e.contains("not our ref", "unadvertised object"):
 		return network(ctx, doing, r.url, fmt.Errorf("%w (%w)", errNotOffered, err))
 	case e.contains("did not send all necessary objects", "bad object", "corrupt", "packfile "): // the remote or the store is damaged: a new store shows which
 		return network(ctx, doing, r.url, fmt.Errorf("%w (%w)", errMissing, err))
 	case e.contains("repository not found", "returned error: 404", "does not appear to be a git repository", "' not found", "no such file or directory", "project not found"):
-		return notFound(r.url)
+		return notFound(r.url, e.remote())
 	case e.contains("transport '"):
 		return diag.New(diag.PolicyDenied, "%s %s: %w", doing, r.url, err)
 	case e.contains("no space left", "read-only file system"):
@@ -261,7 +266,7 @@ func (r *cli) wrong(ctx context.Context, doing string, err error) error {
 // is requested again, without credentials.
 func (r *cli) home(ctx context.Context) string {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url+"/info/refs?service=git-upload-pack", nil)
-	if err != nil || !strings.HasPrefix(r.url, "http") {
+	if err != nil || r.rt == nil || !strings.HasPrefix(r.url, "http") {
 		return ""
 	}
 	res, err := r.rt.RoundTrip(req)

@@ -42,18 +42,26 @@ func stopped(ctx context.Context, doing, url string) error {
 	return diag.New(diag.Cancelled, "%s %s: %w", doing, url, context.Cause(ctx))
 }
 
-func unauthorised(url string, refused bool) error {
+// unresolved is the error for a host that has no address. It is not repeated: the
+// answer would be the same a moment later.
+func unresolved(doing, url string, err error) error {
+	return diag.New(diag.Network, "%s %s: %w", doing, url, err).WithReason("unknown_host")
+}
+
+// unauthorised is the error for a remote that requires credentials. text is what the
+// remote wrote, in parentheses, or "".
+func unauthorised(url string, refused bool, text string) error {
 	e := &diag.Error{Code: diag.AuthRequired, Err: errAuth,
-		Message: fmt.Sprintf("asking %s: it does not exist, or may not be read without credentials", url)}
+		Message: fmt.Sprintf("asking %s: it does not exist, or may not be read without credentials%s", url, text)}
 	if refused {
 		e.Code = diag.AuthFailed
-		e.Message = fmt.Sprintf("asking %s: the credentials that git has are not accepted", url)
+		e.Message = fmt.Sprintf("asking %s: the credentials that git has are not accepted%s", url, text)
 	}
 	return e.WithReason("git_credentials").WithDetail("url", url)
 }
 
-func notFound(url string) error {
-	return diag.New(diag.SourceNotFound, "asking %s: there is no repository", url)
+func notFound(url, text string) error {
+	return diag.New(diag.SourceNotFound, "asking %s: there is no repository%s", url, text)
 }
 
 func moved(url, home string) error {

@@ -85,7 +85,7 @@ func storeIsBroken(err error) bool {
 func (s *Source) fetchOnce(ctx context.Context, st *store, o source.Origin, refs *Refs) (snap *source.Snapshot, used string, err error) {
 	r := s.repo(o.URL)
 	if o.Subdir != "" {
-		r.subtree()
+		r.subtree(ctx)
 	}
 	want := Want{OIDs: []string{o.Commit}, SHA256: refs.SHA256}
 	if o.TagObject != "" {

@@ -34,6 +34,9 @@ type Params struct {
 	// Environ is the environment, KEY=VALUE, of the git command and its
 	// credentials. Nil means that there is no git command.
 	Environ []string
+	// Dir is the directory of the project: conditional includes of git's
+	// configuration (includeIf) are read as they apply there. "" means none.
+	Dir string
 	// Transport forces the built-in client or the command; Auto decides for each remote.
 	Transport string
 	// Offline uses the cache only.
@@ -54,6 +57,7 @@ type Source struct {
 	rt    *http.Transport
 	heavy sync.Mutex
 	guard guard
+	conf  source.Once[string, *config]
 	refs  source.Once[string, *Refs]
 	hist  source.Once[string, *history]
 	mu    sync.Mutex

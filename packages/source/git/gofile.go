@@ -32,7 +32,7 @@ func (r *goFile) gitDir() (string, error) {
 		return d, plain(d, string(b))
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return "", notFound(r.url)
+		return "", notFound(r.url, "")
 	}
 	return "", fmt.Errorf("it is not a plain repository: %w", errUnsupported)
 }

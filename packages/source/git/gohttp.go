@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -87,11 +89,25 @@ func (r *goHTTP) status(req *http.Request, res *http.Response) error {
 	case code >= 300 && code < 400:
 		return &redirected{homeOf(req, res)}
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:
-		return unauthorised(r.url, false)
+		return unauthorised(r.url, false, written(res))
 	case code == http.StatusNotFound:
-		return notFound(r.url)
+		return notFound(r.url, written(res))
 	}
-	return fmt.Errorf("it returns %.100q", res.Status)
+	return fmt.Errorf("it returns %.100q%s", res.Status, written(res))
+}
+
+// written returns the beginning of a refusal that is plain text, in parentheses, as
+// the git command prints it, or "".
+func written(res *http.Response) string {
+	if kind, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type")); kind != "text/plain" {
+		return ""
+	}
+	b, _ := io.ReadAll(io.LimitReader(res.Body, maxMessage))
+	text := strings.Join(strings.Fields(string(b)), " ")
+	if text == "" || strings.Contains(res.Status, text) {
+		return ""
+	}
+	return " (the remote writes: " + text + ")"
 }
 
 // ListRefs implements Remote.
@@ -126,6 +142,10 @@ func (r *goHTTP) wrong(ctx context.Context, err error) error {
 		return stopped(ctx, "asking", r.url)
 	case errors.As(err, &to):
 		return moved(r.url, to.to)
+	}
+	var dns *net.DNSError
+	if errors.As(err, &dns) && dns.IsNotFound {
+		return unresolved("asking", r.url, err)
 	}
 	return network(ctx, "asking", r.url, err)
 }

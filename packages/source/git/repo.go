@@ -43,7 +43,7 @@ func (r *repo) goRemote() Remote {
 	return nil
 }
 
-func (r *repo) cliRemote() (Remote, error) {
+func (r *repo) cliRemote(ctx context.Context) (Remote, error) {
 	c, err := newCommand(r.s.p.Environ, r.s.p.Interactive, r.s.p.Cache.GitDir())
 	if err == nil {
 		err = c.ensure()
@@ -51,27 +51,59 @@ func (r *repo) cliRemote() (Remote, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cli{url: r.home, git: c, rt: r.s.rt, limit: r.s.p.maxTransfer, guard: &r.s.guard}, nil
+	conf, err := r.s.config(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.env = conf.environ(c.env)
+	out := &cli{url: r.home, git: c, limit: r.s.p.maxTransfer, guard: &r.s.guard}
+	// The built-in client sends nothing to an address that git is configured to
+	// reach in another way, also not to read where a redirect leads.
+	if why := r.configured(conf); why == "" || strings.HasPrefix(why, "credential.") {
+		out.rt = r.s.rt
+	}
+	return out, nil
 }
 
-// pick returns the transport to use, and whether another may be tried after it.
-func (r *repo) pick() (Remote, bool, error) {
+// configured returns the setting that decides how git reaches the remote, or "".
+func (r *repo) configured(conf *config) string {
+	if name := conf.about(r.home); name != "" {
+		return name
+	}
+	if strings.HasPrefix(r.home, "http") {
+		return tlsVariable(r.s.p.Environ)
+	}
+	return ""
+}
+
+// pick returns the transport to use, and whether another may be tried after it. The
+// git command is used wherever git has a setting for the address: insteadOf, a
+// proxy, certificates, headers, credentials.
+func (r *repo) pick(ctx context.Context) (Remote, bool, error) {
+	conf, err := r.s.config(ctx)
+	if err != nil {
+		return nil, false, err
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.chosen != nil {
 		return r.chosen, !r.final, nil
 	}
-	if r.s.p.Transport != Command {
-		if r.chosen = r.goRemote(); r.chosen != nil {
-			r.final = r.s.p.Transport == BuiltIn
-			return r.chosen, !r.final, nil
-		}
-		if r.s.p.Transport == BuiltIn {
-			return nil, false, diag.New(diag.ConfigError, "asking %s: the built-in client, which RYE_GIT requires, does not support its scheme", r.url)
-		}
+	why := r.configured(conf)
+	switch built := r.goRemote(); {
+	case r.s.p.Transport == Command:
+	case r.s.p.Transport == Auto && why != "":
+	case why != "" && !strings.HasPrefix(why, "credential."): // without credentials the remote decides
+		return nil, false, diag.New(diag.ConfigError, "asking %s: git has the setting %s for this address, which the built-in client does not apply", r.url, why).
+			WithReason("transport_setting").WithDetail("setting", why)
+	case built != nil:
+		r.chosen, r.final = built, r.s.p.Transport == BuiltIn
+		return r.chosen, !r.final, nil
+	case r.s.p.Transport == BuiltIn:
+		return nil, false, diag.New(diag.ConfigError, "asking %s: the built-in client, which RYE_GIT requires, does not support its scheme", r.url)
 	}
-	var err error
-	if r.chosen, err = r.cliRemote(); err != nil {
+	if r.chosen, err = r.cliRemote(ctx); err != nil {
+		r.chosen = nil
 		return nil, false, noGit(r.url, "it uses ssh, or RYE_GIT requires the command", err)
 	}
 	r.final = true
@@ -83,7 +115,7 @@ func (r *repo) pick() (Remote, bool, error) {
 func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.s.p.timeout, source.ErrTooLong)
 	defer cancel()
-	remote, another, err := r.pick()
+	remote, another, err := r.pick(ctx)
 	if err != nil {
 		return err
 	}
@@ -95,7 +127,7 @@ func (r *repo) do(ctx context.Context, fn func(context.Context, Remote) error) e
 	if !another || why == "" || ctx.Err() != nil {
 		return err
 	}
-	next, missing := r.cliRemote()
+	next, missing := r.cliRemote(ctx)
 	if missing != nil {
 		return noGit(r.url, why, err)
 	}
@@ -148,13 +180,13 @@ func (r *repo) sameHome(err error) bool {
 
 // subtree chooses the git command, if there is one and the built-in client is not forced: only the
 // command can fetch a single directory.
-func (r *repo) subtree() {
+func (r *repo) subtree(ctx context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, isFile := r.chosen.(*goFile); isFile || r.final || r.s.p.Transport == BuiltIn {
 		return
 	}
-	if next, err := r.cliRemote(); err == nil {
+	if next, err := r.cliRemote(ctx); err == nil {
 		r.chosen, r.final = next, true
 	}
 }
