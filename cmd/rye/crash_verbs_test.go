@@ -60,7 +60,10 @@ func crashItems() []crashVerb {
 	}
 	return []crashVerb{
 		{name: "init", git: cacheIgnore, args: []string{"init"}, setup: func(l *crashLab) { l.git("init", "-q") }},
-		{name: "init-hook", git: cacheIgnore, args: []string{"init", "--hook", "--ci", "github", "--mcp", "claude"}, setup: func(l *crashLab) { l.git("init", "-q") }},
+		{name: "init-hook", git: cacheIgnore, args: []string{"init", "--hook", "--ci", "github", "--mcp", "claude"}, setup: func(l *crashLab) {
+			l.git("init", "-q")
+			l.must("key", "new", "--no-passphrase", "--owner", "ada")
+		}},
 		{name: "new", short: 4, args: []string{"new", "knowledge", "demo/two"}, done: "exists", setup: (*crashLab).project},
 		{name: "new-detached", during: "error UNSIGNED", args: []string{"new", "tool", "demo/three", "--lang", "json"}, done: "exists", setup: (*crashLab).project},
 		{name: "sign", short: 4, args: []string{"sign", "knowledge:demo/one"}, setup: func(l *crashLab) {

@@ -206,7 +206,7 @@ func (p *page) run(line string) string {
 func (p *page) env() []string {
 	env := []string{
 		"HOME=" + p.home, "USER=ada", "RYE_PASSPHRASE_FILE=" + filepath.Join(p.home, ".passphrase"),
-		"LANG=C.UTF-8", "TZ=UTC", "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+		"LANG=C.UTF-8", "TZ=UTC", "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1", "TEST_VERSION=v0.4.1",
 	}
 	for _, name := range []string{"PATH", "TMPDIR"} {
 		env = append(env, name+"="+os.Getenv(name))

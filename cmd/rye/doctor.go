@@ -110,8 +110,8 @@ func showDoctor(u *cli.UI, results []checkResult) {
 		countStatus(results, statusOK), plural(countStatus(results, statusWarn), "warning"), countStatus(results, statusFail))
 }
 
-func checkVersion(context.Context, *cli.Call) []checkResult {
-	v := cli.ReadVersion()
+func checkVersion(_ context.Context, c *cli.Call) []checkResult {
+	v := c.Program
 	return []checkResult{{"rye", statusOK, fmt.Sprintf("%s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch), ""}}
 }
 

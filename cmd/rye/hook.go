@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -122,18 +123,9 @@ func printHook(c *cli.Call, manager string) error {
 	if err != nil {
 		return err
 	}
-	text := strings.ReplaceAll(string(b), "VERSION", releaseVersion("TAG # of a release; this rye is not one"))
+	tag := cmp.Or(releaseTag(c.Program), "TAG # of a release; this rye is not one") // never a branch
+	text := strings.ReplaceAll(string(b), "VERSION", tag)
 	return c.UI.Show(map[string]string{"manager": manager, "text": text}, func() { c.UI.Text(text) })
-}
-
-// releaseVersion returns the version of this build, or fallback if the build is not
-// a release.
-func releaseVersion(fallback string) string {
-	v := cli.ReadVersion().Version
-	if !strings.HasPrefix(v, "v") || strings.ContainsAny(v, "-+") {
-		return fallback
-	}
-	return v
 }
 
 func hookUninstallCommand() *cli.Command {

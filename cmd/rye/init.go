@@ -22,6 +22,8 @@ type initOptions struct {
 	owner   string
 	hook    bool
 	mcp, ci string
+
+	version string // of rye, for the workflow
 }
 
 func initCommand() *cli.Command {
@@ -35,7 +37,9 @@ command can be repeated. Your home directory and / are never a project. If you h
 key, it offers to make one at a terminal and prints the command elsewhere.
 
 --hook installs the git hooks, as rye hook install does. --ci writes a workflow that
-verifies every push with the keys in the variable RYE_TRUST_ROOT.`,
+verifies every push and every pull request. It trusts your key and the signers of
+locked bundles that you trust: their fingerprints are in the workflow, and their
+documents are copied to .ai/trust. It installs the version of rye that wrote it.`,
 		Examples: []string{"rye init", "rye init support-agents", "rye init --hook --ci github", "rye init --mcp claude"},
 		Codes:    []diag.Code{diag.FileSystemError, diag.SourceNotFound},
 		Flags: []cli.Flag{
@@ -56,7 +60,7 @@ func initLines() map[string][]string {
 	}
 }
 
-func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
+func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	dir := c.Base
 	if c.Arg(0) != "" {
 		dir = c.Path(c.Arg(0))
@@ -64,39 +68,63 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) error {
 	if err := envOf(c).CheckNewProject(dir); err != nil {
 		return err
 	}
+	if o.ci != "" { // before anything is written
+		if o.version, err = installable(c); err != nil {
+			return err
+		}
+	}
 	made, err := initProject(dir)
 	if err != nil {
 		return err
 	}
-	more, hooks, err := initExtras(ctx, c, dir, o)
+	at := *c
+	at.Base, at.Named = dir, dir
+	h, hasKey, err := keyForInit(ctx, &at, o.owner)
 	if err != nil {
 		return err
 	}
-	made = append(made, more...)
-	e := envOf(c)
-	e.Base, e.Named = dir, dir
-	h, err := e.Open(ctx, project.Lenient)
+	x, err := initExtras(ctx, &at, h, o)
 	if err != nil {
 		return err
 	}
-	_, noKey := h.OwnKey("")
-	data := map[string]any{"project": dir, "created": made, "has_key": diag.CodeOf(noKey) != diag.AuthRequired}
-	if hooks != nil {
-		data["hooks"] = hooks
+	made = append(made, x.made...)
+	data := map[string]any{"project": dir, "created": made, "has_key": hasKey}
+	if x.hooks != nil {
+		data["hooks"] = x.hooks
 	}
-	err = c.UI.Show(data, func() {
+	if x.ci != nil {
+		data["ci"] = x.ci
+	}
+	return c.UI.Show(data, func() {
 		for _, f := range made {
 			c.UI.Out("created %s", fromHere(c, filepath.Join(dir, filepath.FromSlash(f))))
 		}
-		showHooks(c, hooks)
+		showHooks(c, x.hooks)
 		if len(made) == 0 {
 			c.UI.Out("nothing to do: %s is a project", dir)
 		}
+		if x.ci != nil {
+			showCI(c, x.ci)
+		}
 	})
-	if err != nil || diag.CodeOf(noKey) != diag.AuthRequired {
-		return err
+}
+
+// keyForInit opens the new project. If the user has no key, it offers to make one,
+// before the workflow of CI names it.
+func keyForInit(ctx context.Context, c *cli.Call, owner string) (*project.Project, bool, error) {
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return nil, false, err
 	}
-	return offerKey(ctx, c, h, o.owner)
+	if _, err := h.OwnKey(""); diag.CodeOf(err) != diag.AuthRequired {
+		return h, true, nil
+	}
+	made, err := offerKey(ctx, c, h, owner)
+	if err != nil || !made {
+		return h, false, err
+	}
+	h, err = envOf(c).Open(ctx, project.Lenient)
+	return h, true, err
 }
 
 // fromHere returns a path relative to the working directory.
@@ -107,9 +135,9 @@ func fromHere(c *cli.Call, path string) string {
 	return path
 }
 
-// offerKey makes a key if the user accepts at a terminal; elsewhere it prints the
-// command.
-func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string) error {
+// offerKey makes a key if the user accepts at a terminal, and reports whether it
+// did; elsewhere it prints the command.
+func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string) (bool, error) {
 	answer := ""
 	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
 		answer, _ = c.Ask("You have no key to sign with. Make one now? [Y/n] ")
@@ -119,15 +147,15 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 	}
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
 		c.UI.Note("You have no key yet. Make one with rye key new.")
-		return nil
+		return false, nil
 	}
 	k, err := makeKey(ctx, c, h, &keyOptions{owner: owner, kind: keyUser, expires: "1y"})
 	if err != nil {
-		return err
+		return false, err
 	}
 	c.UI.Note("key %s, valid until %s", k.Fingerprint, k.NotAfter.Format("2006-01-02"))
 	c.UI.Note("Keep %s offline: anybody who has it can revoke this key.", k.Revocation)
-	return nil
+	return true, nil
 }
 
 // initProject creates what is missing and returns the names of what it made.

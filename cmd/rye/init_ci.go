@@ -13,83 +13,194 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 // ciSystems are the systems that init writes workflows for.
 func ciSystems() []string { return []string{"github", "gitlab"} }
 
+// ciFile returns where a system looks for its workflow.
+func ciFile(system string) string {
+	return map[string]string{"github": ".github/workflows/rye.yml", "gitlab": ".gitlab-ci.yml"}[system]
+}
+
+// initExtra is what the flags of rye init made.
+type initExtra struct {
+	made  []string
+	hooks []githook.Installed
+	ci    *writtenCI
+}
+
 // initExtras installs the hooks and writes the workflow and the client's settings.
-func initExtras(ctx context.Context, c *cli.Call, dir string, o *initOptions) (made []string, hooks []githook.Installed, err error) {
-	at := *c
-	at.Base = dir
+func initExtras(ctx context.Context, c *cli.Call, h *project.Project, o *initOptions) (x initExtra, err error) {
 	if o.hook {
-		if hooks, err = installHooks(ctx, &at); err != nil {
-			return nil, nil, err
+		if x.hooks, err = installHooks(ctx, c); err != nil {
+			return x, err
 		}
 	}
 	if o.ci != "" {
-		if made, err = writeWorkflow(ctx, &at, o.ci); err != nil {
-			return nil, nil, err
+		if x.ci, err = writeCI(ctx, c, h, o); err != nil {
+			return x, err
 		}
+		x.made = append(x.made, x.ci.created...)
 	}
 	if o.mcp != "" {
-		file, err := writeClient(&at, o.mcp)
-		return append(made, file...), hooks, err
+		file, err := writeClient(c, o.mcp)
+		x.made = append(x.made, file...)
+		return x, err
 	}
-	return made, hooks, nil
+	return x, nil
 }
 
-// writeWorkflow writes the file of a system at the top of the repository, where
-// the system looks for it. A file that is there stays.
-func writeWorkflow(ctx context.Context, c *cli.Call, system string) ([]string, error) {
+// writtenCI is what init --ci made, and what CI trusts.
+type writtenCI struct {
+	created []string
+	Commit  []string         `json:"commit"`  // paths, relative to the project
+	Version string           `json:"version"` // of rye, in the workflow
+	Roots   []project.CIRoot `json:"roots"`
+}
+
+// writeCI writes the workflow of a system and the documents of the keys that it
+// trusts. A workflow that exists stays.
+func writeCI(ctx context.Context, c *cli.Call, h *project.Project, o *initOptions) (*writtenCI, error) {
+	out := &writtenCI{Version: o.version}
+	var err error
+	if out.Roots, err = h.CIRoots(); err != nil {
+		return nil, err
+	}
+	name, made, err := writeWorkflow(ctx, c, o.ci, o.version, out.Roots)
+	if err != nil {
+		return nil, err
+	}
+	if made {
+		out.created = append(out.created, name)
+	}
+	documents, err := h.PublishRoots(out.Roots)
+	if err != nil {
+		return nil, err
+	}
+	out.created = append(out.created, documents...)
+	out.Commit = []string{name}
+	for _, f := range []string{space.Dir, lock.ProjectFileName, lock.LockFile, lock.SumFile, ".gitattributes", ".gitignore"} {
+		if _, err := os.Stat(filepath.Join(c.Base, f)); err == nil {
+			out.Commit = append(out.Commit, f)
+		}
+	}
+	return out, nil
+}
+
+// showCI states what CI trusts and what remains to be done.
+func showCI(c *cli.Call, w *writtenCI) {
+	for _, r := range w.Roots {
+		why := "your key"
+		if len(r.Bundles) > 0 {
+			why = "it signed " + strings.Join(r.Bundles, ", ")
+		}
+		c.UI.Note("CI trusts %s (%s): %s", r.Fingerprint, r.Owner, why)
+	}
+	c.UI.Note("Commit these: git add %s", strings.Join(w.Commit, " "))
+}
+
+// writeWorkflow writes the file of a system at the top of the repository, where the
+// system reads it. It returns the path of the file relative to the project.
+func writeWorkflow(ctx context.Context, c *cli.Call, system, version string, roots []project.CIRoot) (string, bool, error) {
 	top, prefix := c.Base, ""
 	repo, err := envOf(c).Repo(ctx)
 	switch {
 	case err == nil && repo.WorkTree != "":
 		top, prefix = repo.WorkTree, strings.TrimSuffix(project.Below(repo.WorkTree, c.Base), "/")
 	case err != nil && diag.CodeOf(err) != diag.SourceNotFound:
-		return nil, err
+		return "", false, err
 	}
-	name := map[string]string{"github": ".github/workflows/rye.yml", "gitlab": ".gitlab-ci.yml"}[system]
-	text, err := workflow(system, prefix)
+	name := ciFile(system)
+	text, err := workflow(system, version, prefix, roots)
 	if err != nil {
-		return nil, err
+		return "", false, err
 	}
 	if b, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(name))); err == nil && system == "gitlab" && string(b) != text {
-		name = ".gitlab/rye.yml" // their pipeline is theirs
+		name = ".gitlab/rye.yml" // the existing pipeline is not changed
 	}
 	base := atomicfile.Project(c.Base).At(top)
-	err = base.Create(name, []byte(text), 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	if name == ".gitlab/rye.yml" {
-		c.UI.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
-	}
-	c.UI.Note("set the variable RYE_TRUST_ROOT of %s to the full fingerprints of the keys that are trusted for this project (rye key list --json);", system)
-	c.UI.Note("their documents go into .ai/trust: rye key export > .ai/trust/key-FINGERPRINT.toml")
 	rel, err := filepath.Rel(c.Base, base.Path(name))
 	if err != nil {
-		return []string{base.Path(name)}, nil
+		rel = base.Path(name)
 	}
-	return []string{filepath.ToSlash(rel)}, nil
+	err = base.Create(name, []byte(text), 0o644)
+	made := err == nil
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", false, err
+	}
+	if b, err := os.ReadFile(base.Path(name)); !made && err == nil && string(b) != text {
+		c.UI.Note("%s exists and is not changed; remove it and run the command again for the current text", filepath.ToSlash(rel))
+	}
+	if made && name == ".gitlab/rye.yml" {
+		c.UI.Note("add to .gitlab-ci.yml:  include: [{local: .gitlab/rye.yml}]")
+	}
+	return filepath.ToSlash(rel), made, nil
 }
 
-// workflow fills the template of a system. project is the folder below the top
-// of the repository, "" for the top.
-func workflow(system, project string) (string, error) {
+// workflow fills the template of a system. dir is the project's directory below the
+// top of the repository, "" for the top.
+func workflow(system, version, dir string, roots []project.CIRoot) (string, error) {
 	b, err := templates.ReadFile("templates/ci-" + system + ".txt")
 	if err != nil {
 		return "", err
 	}
 	in := ""
-	if project != "" {
-		in = "-C " + shellWord(project) + " "
+	if dir != "" {
+		in = "-C " + shellWord(dir) + " "
 	}
-	return strings.NewReplacer("VERSION", releaseVersion("latest"), "PROJECT ", in).Replace(string(b)), nil
+	var fps []string
+	for _, r := range roots {
+		fps = append(fps, r.Fingerprint.String())
+	}
+	return strings.NewReplacer("VERSION", version, "PROJECT ", in, "ROOTS", strings.Join(fps, ",")).Replace(string(b)), nil
+}
+
+// isPseudo reports whether a version is that of a commit without a tag: it ends with
+// a time of 14 digits and the first 12 digits of the commit.
+func isPseudo(v string) bool {
+	rest, commit, _ := cutLast(v, "-")
+	_, at, found := cutLast(strings.ReplaceAll(rest, ".", "-"), "-")
+	return found && len(commit) == 12 && strings.Trim(commit, "0123456789abcdef") == "" && len(at) == 14 && strings.Trim(at, "0123456789") == ""
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}
+
+// releaseTag returns the version of this build if it is a release, else "".
+func releaseTag(v cli.VersionInfo) string {
+	if !strings.HasPrefix(v.Version, "v") || strings.Contains(v.Version, "+") || isPseudo(v.Version) {
+		return ""
+	}
+	return v.Version
+}
+
+// installable returns what go install takes after the @ for this build: its release,
+// else its commit. A branch or "latest" would install another program next month.
+func installable(c *cli.Call) (string, error) {
+	v := c.Program
+	if r := releaseTag(v); r != "" {
+		return r, nil
+	}
+	if v.Modified || strings.HasSuffix(v.Version, "+dirty") {
+		c.UI.Warn("this rye was built with changes that no commit contains; CI installs the commit without them")
+	}
+	clean := strings.TrimSuffix(v.Version, "+dirty")
+	switch {
+	case v.Revision != "":
+		return v.Revision, nil
+	case isPseudo(clean):
+		return clean, nil // of a build that go install fetched; it ends with the commit
+	}
+	return "", diag.New(diag.Usage, "writing the workflow: this build of rye records no version and no commit, so CI could not install the same program").
+		WithReason("no_version")
 }
 
 // shellWord quotes a word for sh unless it is plain.

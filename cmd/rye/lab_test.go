@@ -48,7 +48,7 @@ func writable(dir string) {
 }
 
 func (l *lab) env() []string {
-	env := []string{"HOME=" + l.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC"}
+	env := []string{"HOME=" + l.home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8", "TZ=UTC", "TEST_VERSION=v0.4.1"}
 	for _, name := range []string{"config", "data", "state", "cache"} {
 		env = append(env, fmt.Sprintf("XDG_%s_HOME=%s", strings.ToUpper(name), filepath.Join(l.home, name)))
 	}

@@ -72,6 +72,7 @@ func hostWorld() *cli.World {
 		Now:      time.Now,
 		Rand:     rand.Reader,
 		Self:     self,
+		Program:  cli.ReadVersion(),
 		Stdlib:   stdlib.FS(),
 		Dir:      dir,
 		Isatty:   cli.IsTerminal,

@@ -42,7 +42,7 @@ func runSBOM(ctx context.Context, c *cli.Call, o *sbomOptions) error {
 		return err
 	}
 	sl := h.Lock
-	p := sbom.Params{Lock: sl.Lock, System: h.System(), Program: cli.ReadVersion().Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
+	p := sbom.Params{Lock: sl.Lock, System: h.System(), Program: c.Program.Version, Epoch: c.Getenv("SOURCE_DATE_EPOCH")}
 	if sl.ProjectFile != nil {
 		p.Project = sl.ProjectFile.Name()
 	}

@@ -48,6 +48,7 @@ func scriptCommands() map[string]scriptCmd {
 		"signwith":  cmdSignWith,
 		"swaplines": cmdSwapLines,
 		"rawtree":   cmdRawTree,
+		"workflow":  cmdWorkflow,
 		"zeros":     cmdZeros,
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -46,6 +47,10 @@ func runAs(change func(*cli.World)) int {
 	if now, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
 		w.Now = func() time.Time { return now }
 	}
+	if v := os.Getenv("TEST_VERSION"); v != "" { // test binaries have no version
+		w.Program.Version = v
+	}
+	w.Program.Revision = cmp.Or(os.Getenv("TEST_REVISION"), w.Program.Revision)
 	change(w)
 	return runMain(ctx, w)
 }

@@ -113,7 +113,7 @@ func newServer(c *cli.Call, v mcpserve.Verbs) *mcpserve.Server {
 	}
 	out := &visibleWriter{u: c.UI}
 	return mcpserve.New(mcpserve.Params{
-		Verbs: toolsWarner{v, c.UI}, Name: "rye", Title: "rye", Version: cli.ReadVersion().Version,
+		Verbs: toolsWarner{v, c.UI}, Name: "rye", Title: "rye", Version: c.Program.Version,
 		Logger: slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})), Stderr: out, Home: envOf(c).Home(),
 	})
 }

@@ -21,7 +21,7 @@ the system bundle, which is the set of items inside the binary.`,
 }
 
 func runVersion(_ context.Context, c *cli.Call) error {
-	v := cli.ReadVersion()
+	v := c.Program
 	v.SystemBundle = systemBundle(c.Stdlib)
 	return c.UI.Show(v, func() {
 		c.UI.Out("rye %s (%s, %s/%s)", v.Version, v.Go, v.OS, v.Arch)

@@ -19,6 +19,7 @@ func verbHints() map[situation]string {
 		{diag.Usage, "file_or_key"}:           "name the file as ./{word}, or the key by its fingerprint",
 		{diag.Usage, "inside"}:                "rye init {outer}",
 		{diag.Usage, "key_export"}:            "the owner makes one with rye key export",
+		{diag.Usage, "no_version"}:            "install a release of rye, or build it in a clone with `go install ./cmd/rye`",
 		{diag.Usage, "no_passphrase"}:         "write --no-passphrase to make an unencrypted key",
 		{diag.Usage, "reserved"}:              "name a directory below it: rye init DIR",
 		{diag.Usage, "revoke_reason"}:         "--reason compromised invalidates all signatures; superseded and retired those from --at on",

@@ -20,6 +20,7 @@ type World struct {
 	Now            func() time.Time
 	Rand           io.Reader
 	Self           string         // path of this executable, "" when it cannot be known
+	Program        VersionInfo    // what this build records about itself
 	Stdlib         fs.FS          // the embedded system space, rooted above .ai
 	Dir            string         // working directory, "" when it cannot be known
 	Etc            string         // directory of the machine's own files; "" means the system's

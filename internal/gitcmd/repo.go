@@ -106,6 +106,17 @@ func (g *Git) revParse(ctx context.Context, rev string) (string, error) {
 	return words[len(words)-1], nil
 }
 
+// MergeBase returns a best common ancestor of two commits. The error is
+// VERSION_NOT_FOUND if one of them does not exist or if they have none.
+func (g *Git) MergeBase(ctx context.Context, a, b string) (string, error) {
+	out, err := g.run(ctx, nil, "merge-base", "--end-of-options", a, b)
+	lines := strings.Fields(string(out))
+	if err != nil || len(lines) == 0 {
+		return "", diag.New(diag.VersionNotFound, "finding the merge base of %s and %s: there is none", a, b).WithReason("no_revision")
+	}
+	return lines[0], nil
+}
+
 // Head returns the tree of the current commit, or the empty tree before the
 // first one.
 func (r *Repo) Head(ctx context.Context) (string, error) {

@@ -140,6 +140,9 @@ func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string
 	if err != nil {
 		return err
 	}
+	if base, err = p.Env.baseOf(ctx, repo, base); err != nil {
+		return err
+	}
 	tree, err := repo.Resolve(ctx, base)
 	if err != nil {
 		return err
