@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
@@ -86,7 +87,9 @@ func (r *Resolver) configLayers(ctx context.Context, s *Settings, ref item.Ref, 
 			return nil, diag.New(diag.ChainTooDeep, "merging %s: it has more than %d layers (each extended configuration has one for every space)", s.Ref, MaxLayers)
 		}
 		s.Layers = append(s.Layers, it)
-		out = append(out, layered.Layer{Name: it.Path(), Root: it.Meta.Fields})
+		values := maps.Clone(it.Meta.Fields)
+		delete(values, schemaKey) // describes the layers and is not a setting
+		out = append(out, layered.Layer{Name: it.Path(), Root: values})
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"context"
 	"maps"
 	"slices"
 
@@ -12,6 +13,21 @@ import (
 
 // subprocess is the primitive whose config has templates of a command.
 const subprocess = "rye/core/primitives/subprocess"
+
+// Lint returns findings about the content of an item that a run does not need or
+// reports itself: templates, the parameter schema, unknown keys, the sandbox, what it
+// extends, and the keys of a configuration. sign and verify report them. In an
+// installed bundle, whose files the user cannot change, they are warnings.
+func (r *Resolver) Lint(ctx context.Context, it *Item) []diag.Finding {
+	fs := it.Templates()
+	more := slices.Concat(it.schemas(), it.unknownKeys(), it.sandbox(), r.extends(ctx, it), r.settings(ctx, it))
+	if it.Root.ReadOnly() {
+		for i := range more {
+			more[i].Severity = diag.SeverityWarning
+		}
+	}
+	return append(fs, diag.WithPath(more, it.Path())...)
+}
 
 // Templates returns findings about the templates of a tool: errors for those that
 // no run can fill in, warnings for text that looks like a template and is not one.

@@ -199,10 +199,11 @@ func TestSchemasCompile(t *testing.T) {
 	})
 }
 
-// Commands use known templates only.
-func TestTemplatesAreKnown(t *testing.T) {
-	every(t, func(it *resolve.Item) {
-		for _, f := range it.Templates() {
+// Templates, schemas and keys are valid, and settings match their own schema.
+func TestLint(t *testing.T) {
+	r := resolver(t)
+	everyOf(t, r, func(it *resolve.Item) {
+		for _, f := range r.Lint(t.Context(), it) {
 			t.Errorf("%s: %s", it.Ref, f)
 		}
 	})

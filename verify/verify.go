@@ -102,10 +102,10 @@ func isFile(root *space.Root, rel string) bool {
 }
 
 // Item reports on one resolved item.
-func Item(it *resolve.Item) *Report {
-	r := &Report{Findings: findingsOf(it)}
-	r.file(fileOf(it), true)
-	return r
+func Item(ctx context.Context, r *resolve.Resolver, it *resolve.Item) *Report {
+	out := &Report{Findings: findingsOf(ctx, r, it)}
+	out.file(fileOf(it), true)
+	return out
 }
 
 // file counts one file and, if keep is set, adds it to Files.
@@ -246,7 +246,7 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
 	if w.p.Explain && !it.Verdict.OK() && !it.Ref.IsZero() {
 		f.Steps = w.p.Trust.Explain(it.Verdict, it.TrustInput())
 	}
-	return f, findingsOf(it)
+	return f, findingsOf(ctx, w.p.Resolver, it)
 }
 
 func codeOf(err error) diag.Code {
@@ -266,7 +266,7 @@ func fileOf(it *resolve.Item) File {
 
 // findingsOf returns the reason of a refusing verdict, then warnings, findings
 // about metadata, and lints.
-func findingsOf(it *resolve.Item) []diag.Finding {
+func findingsOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
 	var fs []diag.Finding
 	if !it.Verdict.OK() && !outOfUse(it) {
 		fs = append(fs, verdictFinding(it))
@@ -277,7 +277,7 @@ func findingsOf(it *resolve.Item) []diag.Finding {
 		}
 	}
 	fs = append(fs, it.Findings...)
-	fs = append(fs, it.Templates()...)
+	fs = append(fs, r.Lint(ctx, it)...)
 	fs = append(fs, sealedCopy(it)...)
 	if it.Type.Ext != "" {
 		fs = append(fs, hidden.Layout(it.Bytes)...)

@@ -160,7 +160,7 @@ func verifyOne(ctx context.Context, c *cli.Call, src *project.VerifySource, p ve
 	if err != nil {
 		return nil, err
 	}
-	return verify.Item(it), nil
+	return verify.Item(ctx, p.Resolver, it), nil
 }
 
 // verified shows a report; its worst finding decides the exit status.

@@ -44,7 +44,8 @@ type Extractor struct {
 	File   string // name of the file that makes a directory an item if ID is IDParentDir
 	Types  []FileType
 	Rules  []Rule
-	Search map[string]float64 // field weights
+	Search map[string]float64  // field weights
+	Keys   map[string][]string // keys without a rule, by tool_type or anyType; nil: every key is permitted
 	Schema Schema
 	Boot   bool // from the boot table: its schema is the built-in minimum
 }

@@ -28,6 +28,7 @@ func Parse(doc *tree.Doc, codecOf func(parserID string) (string, error)) (*Extra
 		Types:  readTypes(r, codecOf),
 		Rules:  readRules(r.Map("extraction_rules")),
 	}
+	e.Keys = readKeys(r.Map("keys"))
 	checkIdentity(r, e)
 	checkFile(r, e)
 	schema := r.Map("validation_schema")

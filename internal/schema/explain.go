@@ -63,6 +63,9 @@ func (t *explainer) explain(e *jsonschema.ValidationError) []Violation {
 func (t *explainer) alternatives(e *jsonschema.ValidationError, at location, v any, keyword string) []Violation {
 	var wants, reasons []string
 	onlyTypes := true
+	if word, ok := t.misspelled(e, v, at); ok {
+		return word
+	}
 	for _, c := range e.Causes {
 		k, ok := c.ErrorKind.(*kind.Type)
 		if ok && len(c.InstanceLocation) == len(e.InstanceLocation) {
@@ -83,6 +86,27 @@ func (t *explainer) alternatives(e *jsonschema.ValidationError, at location, v a
 		return violation(at, "type", "must be %s, is %s", strings.Join(slices.Compact(wants), " or "), typeOf(v))
 	}
 	return violation(at, keyword, "fits none of %d alternatives: %s", len(e.Causes), strings.Join(reasons, "; or "))
+}
+
+// misspelled returns the violation of a word that resembles one of a list, if no
+// other alternative accepts words: the reasons of the others would hide it.
+func (t *explainer) misspelled(e *jsonschema.ValidationError, v any, at location) (out []Violation, ok bool) {
+	if _, isWord := v.(string); !isWord {
+		return nil, false
+	}
+	for _, c := range e.Causes {
+		if k, isRef := c.ErrorKind.(*kind.Reference); isRef && k != nil && len(c.Causes) == 1 {
+			c = c.Causes[0]
+		}
+		switch k := c.ErrorKind.(type) {
+		case *kind.Enum:
+			out = violation(at, "enum", "%s", enumMessage(k.Want, v))
+		case *kind.Type:
+		default:
+			return nil, false
+		}
+	}
+	return out, out != nil
 }
 
 func enumMessage(want []any, v any) string {

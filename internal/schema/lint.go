@@ -37,12 +37,12 @@ func keywords() map[string]shape {
 
 type linter struct {
 	known map[string]shape
-	out   []diag.Finding
+	out   []problem
 }
 
 // lint returns a finding for every pattern that does not compile and every unknown
 // keyword, with its path.
-func lint(doc any) []diag.Finding {
+func lint(doc any) []problem {
 	l := linter{known: keywords()}
 	l.schema(doc, nil)
 	return l.out
@@ -93,7 +93,7 @@ func (l *linter) many(keyword string, v any, at location) {
 
 func (l *linter) pattern(re string, at location) {
 	if _, err := regexp.Compile(re); err != nil {
-		l.out = append(l.out, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: the pattern %s is not one of Go's (RE2): %s",
+		l.add(at, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: the pattern %s is not one of Go's (RE2): %s",
 			at, show(re), strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 	}
 }
@@ -106,5 +106,7 @@ func (l *linter) unknown(k string, at location) {
 	if near := suggest.Nearest(k, slices.Collect(maps.Keys(l.known))); near != "" {
 		f.Message += ", did you mean " + show(near)
 	}
-	l.out = append(l.out, f)
+	l.add(at, f)
 }
+
+func (l *linter) add(at location, f diag.Finding) { l.out = append(l.out, problem{f, at.tree()}) }

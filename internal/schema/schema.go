@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // MaxMappings is the number of mappings and lists that a schema may contain.
@@ -42,6 +43,42 @@ func (denyLoader) Load(string) (any, error) { return nil, errDenied }
 // Compile compiles a schema (a mapping or a boolean). The Schema is nil exactly if a
 // finding is an error. Unknown keywords are warnings unless they begin with "x-".
 func Compile(doc any) (*Schema, []diag.Finding) {
+	s, found := compiled(doc)
+	var out []diag.Finding
+	for _, p := range found {
+		out = append(out, p.finding)
+	}
+	return s, out
+}
+
+// problem is a finding about a schema and the path of the value that it is about.
+type problem struct {
+	finding diag.Finding
+	at      string
+}
+
+func failed(ps []problem) bool {
+	return slices.ContainsFunc(ps, func(p problem) bool { return p.finding.Severity == diag.SeverityError })
+}
+
+// Check returns the findings of Compile with the positions that the document of the
+// schema has below path.
+func Check(doc any, positions *tree.Doc, path string) []diag.Finding {
+	_, found := compiled(doc)
+	var out []diag.Finding
+	for _, p := range found {
+		at := path
+		if p.at != "" {
+			at += "." + p.at
+		}
+		pos := positions.At(at)
+		p.finding.Line, p.finding.Column = pos.Line, pos.Column
+		out = append(out, p.finding)
+	}
+	return out
+}
+
+func compiled(doc any) (*Schema, []problem) {
 	copied, bad := normalize(doc, MaxMappings)
 	if len(bad) > 0 {
 		return nil, schemaFindings(bad)
@@ -57,10 +94,10 @@ func Compile(doc any) (*Schema, []diag.Finding) {
 	if err != nil && !regexReported(err, found) {
 		found = append(schemaFindings(compileProblems(err, copied)), found...)
 	}
-	if err != nil && !diag.Failed(found) {
-		found = append(found, diag.Errorf(diag.ValidationFailed, 0, 0, "schema $: %s", show(err.Error())))
+	if err != nil && !failed(found) {
+		found = append(found, problem{finding: diag.Errorf(diag.ValidationFailed, 0, 0, "schema $: %s", show(err.Error()))})
 	}
-	if diag.Failed(found) {
+	if failed(found) {
 		return nil, found
 	}
 	return s, found
@@ -85,9 +122,9 @@ func (s *Schema) compile() (err error) {
 }
 
 // regexReported reports whether lint has reported the error of the library.
-func regexReported(err error, found []diag.Finding) bool {
+func regexReported(err error, found []problem) bool {
 	var re *jsonschema.InvalidRegexError
-	return errors.As(err, &re) && diag.Failed(found)
+	return errors.As(err, &re) && failed(found)
 }
 
 func compileProblems(err error, doc any) []Violation {
@@ -112,10 +149,10 @@ func compileProblems(err error, doc any) []Violation {
 	return []Violation{{Path: "$", Message: show(err.Error()), Keyword: "$schema"}}
 }
 
-func schemaFindings(vs []Violation) []diag.Finding {
-	out := make([]diag.Finding, 0, len(vs))
+func schemaFindings(vs []Violation) []problem {
+	out := make([]problem, 0, len(vs))
 	for _, v := range vs {
-		out = append(out, diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: %s", v.Path, v.Message))
+		out = append(out, problem{diag.Errorf(diag.ValidationFailed, 0, 0, "schema %s: %s", v.Path, v.Message), v.At})
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // maxDepth is the deepest nesting of a value; the parsers permit 64.
@@ -30,7 +31,7 @@ type normalizer struct {
 }
 
 func (n *normalizer) fail(at location, format string, args ...any) any {
-	n.bad = append(n.bad, Violation{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: "type"})
+	n.bad = append(n.bad, violation(at, "type", format, args...)...)
 	return nil
 }
 
@@ -87,6 +88,20 @@ type location []any
 
 func (p location) key(k string) location { return append(slices.Clip(p), k) }
 func (p location) index(i int) location  { return append(slices.Clip(p), i) }
+
+// tree returns the path as positions of a tree.Doc have it.
+func (p location) tree() string {
+	path := ""
+	for _, part := range p {
+		switch part := part.(type) {
+		case int:
+			path = tree.Index(path, part)
+		case string:
+			path = tree.Join(path, part)
+		}
+	}
+	return path
+}
 
 // String returns the form $.a[0].b.
 func (p location) String() string {

@@ -17,6 +17,7 @@ type Violation struct {
 	Path    string `json:"path"` // "$", "$.a[0].b"
 	Message string `json:"message"`
 	Keyword string `json:"keyword"`
+	At      string `json:"-"` // the path as positions of a tree.Doc have it
 }
 
 // Validate returns every violation of v, sorted by path. A valid value has none.
@@ -88,7 +89,7 @@ func (t *explainer) at(loc []string) (location, any) {
 }
 
 func violation(at location, keyword, format string, args ...any) []Violation {
-	return []Violation{{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword}}
+	return []Violation{{Path: at.String(), Message: fmt.Sprintf(format, args...), Keyword: keyword, At: at.tree()}}
 }
 
 // declared returns the property names of the subschema at a location.

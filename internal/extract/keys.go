@@ -1,0 +1,143 @@
+package extract
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+)
+
+// anyType is the entry of Extractor.Keys for items of every tool_type.
+const anyType = "any"
+
+func readKeys(r *tree.Reader) map[string][]string {
+	if len(r.Keys()) == 0 {
+		return nil
+	}
+	out := map[string][]string{}
+	for _, toolType := range r.Keys() {
+		out[toolType] = r.Texts(toolType, nil)
+	}
+	return out
+}
+
+// UnknownKeys returns findings for the top-level keys of an item that no rule knows. It
+// returns none if the extractor does not list the keys of its kind. Names that begin
+// with x- are the author's own.
+//
+// In a file of data every other key is unknown. In a program a name may be an ordinary
+// variable or a comment: there only a name that resembles a key that the file does not
+// have is reported.
+func (e *Extractor) UnknownKeys(t FileType, src []byte, m *item.Metadata) []diag.Finding {
+	if e.Keys == nil {
+		return nil
+	}
+	var out []diag.Finding
+	switch t.Codec {
+	case CodecYAML, CodecTOML, CodecJSON:
+		out = e.unknownData(m)
+	case CodecPython, CodecHeaderHash, CodecHeaderSlash:
+		out = e.unknownNames(t, src, m)
+	}
+	diag.Sort(out)
+	return out
+}
+
+// fields returns the names of the fields of an item.
+func (e *Extractor) fields(toolType string) []string {
+	out := slices.Concat(e.Keys[anyType], e.Keys[toolType])
+	for _, r := range e.Rules {
+		out = append(out, r.Field)
+	}
+	for _, f := range e.Schema.Fields {
+		out = append(out, f.Name)
+	}
+	return out
+}
+
+func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
+	fields := e.fields(m.ToolType)
+	names := slices.Clone(fields)
+	for _, r := range e.Rules {
+		names = append(names, r.From...)
+	}
+	var out []diag.Finding
+	for _, key := range slices.Sorted(maps.Keys(m.Fields)) {
+		if slices.Contains(fields, key) || strings.HasPrefix(key, "x-") {
+			continue
+		}
+		p := (&tree.Doc{Pos: m.Pos}).At(tree.Join("", key))
+		f := nearest(max(p.Line, 1), p.Column, key, suggest.Nearest(key, names))
+		if f.Facts["nearest"] == "" {
+			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key).WithReason("own_key")
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// unknownNames compares the constants of a program, and the lines of its header.
+func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []diag.Finding {
+	var out []diag.Finding
+	report := func(name string, line, column int) {
+		if near := e.resembled(name, m); near != "" {
+			out = append(out, nearest(line, column, name, near))
+		}
+	}
+	for name := range m.Fields {
+		if constant(name) {
+			p := (&tree.Doc{Pos: m.Pos}).At(tree.Join("", name))
+			report(name, max(p.Line, 1), 1)
+		}
+	}
+	if t.Codec == CodecPython {
+		return out
+	}
+	number := 0
+	for line := range bytes.Lines(src) {
+		text := strings.TrimSpace(string(line))
+		if number++; number > maxHeader || !isComment(text) {
+			break
+		}
+		if k := patterns().comment.FindStringSubmatch(text); k != nil {
+			report(k[1], number, 1)
+		}
+	}
+	return out
+}
+
+// constant reports whether a name is written as metadata are in code.
+func constant(name string) bool {
+	return name == strings.ToUpper(name) || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
+}
+
+// resembled returns the name of a field that the file does not have and that a name
+// differs from in one or two characters, "" if none. Short names resemble too many words.
+func (e *Extractor) resembled(name string, m *item.Metadata) string {
+	candidates := e.fields(m.ToolType)
+	known := slices.Clone(candidates)
+	for _, r := range e.Rules {
+		known = append(known, r.From...)
+		if _, has := m.Fields[r.Field]; !has {
+			candidates = append(candidates, r.From...)
+		}
+	}
+	if slices.Contains(known, name) || slices.Contains(known, strings.Trim(name, "_")) {
+		return ""
+	}
+	for _, c := range candidates {
+		plain := strings.Trim(c, "_")
+		if _, has := m.Fields[plain]; has || constant(name) != constant(c) {
+			continue
+		}
+		if d := suggest.Distance(strings.Trim(name, "_"), plain); len(plain) >= 7 && d == 1 || len(plain) >= 10 && d == 2 {
+			return c
+		}
+	}
+	return ""
+}

@@ -1,0 +1,162 @@
+package resolve
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+)
+
+// schemaKey is the key of the JSON Schema of a tool's parameters and, in a
+// configuration, of its keys in every layer.
+const schemaKey = "config_schema"
+
+// schemas checks the JSON Schemas of an item against the meta-schema.
+func (it *Item) schemas() []diag.Finding {
+	if it.Support() {
+		return nil
+	}
+	var out []diag.Finding
+	for _, key := range []string{schemaKey, "output_schema"} {
+		doc, ok := it.Meta.Fields[key].(map[string]any)
+		if !ok {
+			continue // reported by the extractor's schema
+		}
+		name := key
+		if file := it.Meta.Keys[key]; file != "" {
+			name = file
+		}
+		for _, f := range schema.Check(doc, &tree.Doc{Pos: it.Meta.Pos}, key) {
+			f.Message = name + ": " + f.Message
+			if it.Meta.ToolType == foreignTool {
+				f.Severity = diag.SeverityWarning
+			}
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// foreignTool is the tool_type of a tool of an MCP server. Its schema is the server's, and
+// an invalid one stops only calls of that tool.
+const foreignTool = "mcp"
+
+func (it *Item) unknownKeys() []diag.Finding {
+	if it.Ref.Kind != item.Tool || it.Support() {
+		return nil
+	}
+	return it.Extractor.UnknownKeys(it.Type, it.Bytes, &it.Meta)
+}
+
+// sandbox checks the names and types of the sandbox key, and warns that this version
+// does not enforce it.
+func (it *Item) sandbox() []diag.Finding {
+	if it.Ref.Kind != item.Tool || it.Support() {
+		return nil
+	}
+	top := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
+	if !top.Has("sandbox") {
+		return nil
+	}
+	r := top.Map("sandbox")
+	r.Only("fs", "net", "hosts", "exec", "broker", "limits")
+	fs := r.Map("fs")
+	fs.Only("read", "write")
+	fs.Texts("read", nil)
+	fs.Texts("write", nil)
+	r.Enum("net", "none", "none", "loopback", "hosts", "any")
+	if r.Has("hosts") && r.Text("net") != "hosts" {
+		r.Reject("hosts", "needs net: hosts")
+	}
+	r.Texts("hosts", nil)
+	r.Bool("broker", false)
+	limits := r.Map("limits")
+	limits.Only("cpu_seconds", "memory_mb", "processes", "open_files", "file_size_mb", "disk_mb")
+	for _, key := range limits.Keys() {
+		limits.Int(key, 1, 1, 1<<40)
+	}
+	pos := it.Meta.Pos["sandbox"]
+	note := diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "this version of rye does not enforce sandbox: the tool runs with all permissions of the user")
+	return append(top.Findings(), note)
+}
+
+// extends checks that the directive or configuration that an item extends exists.
+func (r *Resolver) extends(ctx context.Context, it *Item) []diag.Finding {
+	base := it.Meta.Extends
+	if base == "" || it.Ref.Kind != item.Directive && it.Ref.Kind != item.Config {
+		return nil
+	}
+	pos := (&tree.Doc{Pos: it.Meta.Pos}).At(extendsKey)
+	ref, err := item.ParseRef(base, it.Ref.Kind)
+	if err == nil && r.Holds(ctx, ref, it.Root) {
+		return nil
+	}
+	// The item may be in a bundle that is not installed yet.
+	return []diag.Finding{diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "extends %q: no item of this name exists", base)}
+}
+
+// settings checks the keys of a configuration against the schema of the farthest layer
+// that has one. A layer sets some of the keys, so the schema must not require any.
+func (r *Resolver) settings(ctx context.Context, it *Item) []diag.Finding {
+	if it.Ref.Kind != item.Config {
+		return nil
+	}
+	doc := r.settingsSchema(ctx, it)
+	if doc == nil {
+		return nil
+	}
+	s, _ := schema.Compile(doc)
+	if s == nil {
+		return nil // reported in the layer that has it
+	}
+	own := map[string]any{}
+	for key, v := range it.Meta.Fields {
+		// null removes the value of a farther layer
+		if v != nil && !slices.Contains(commonKeys(), key) && !strings.HasPrefix(key, "x-") {
+			own[key] = v
+		}
+	}
+	positions := &tree.Doc{Pos: it.Meta.Pos}
+	var out []diag.Finding
+	for _, v := range s.Validate(own) {
+		pos := positions.At(v.At)
+		f := diag.Errorf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "%s: %s", strings.TrimPrefix(v.Path, "$."), v.Message)
+		if _, top := own[v.At]; top && v.Keyword == "additionalProperties" {
+			f.Message = "unknown key " + strconv.Quote(v.At)
+			if near := suggest.Nearest(v.At, s.Properties()); near != "" {
+				f = f.WithReason("nearest", "nearest", near)
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// commonKeys are the keys of every configuration.
+func commonKeys() []string {
+	return []string{"schema_version", "name", "category", "description", "author", "version", "tags", extendsKey, schemaKey}
+}
+
+func (r *Resolver) settingsSchema(ctx context.Context, it *Item) map[string]any {
+	files, err := r.layerFiles(it.Extractor, it.Ref)
+	if err != nil {
+		return nil // two files of one id are reported elsewhere
+	}
+	for _, at := range slices.Backward(files) {
+		layer, err := r.Open(ctx, Entry{Ref: it.Ref, Root: at.root, Rel: at.rel})
+		if err != nil || layer.Usable() != nil {
+			continue
+		}
+		if doc, ok := layer.Meta.Fields[schemaKey].(map[string]any); ok {
+			return doc
+		}
+	}
+	doc, _ := it.Meta.Fields[schemaKey].(map[string]any)
+	return doc
+}
