@@ -24,7 +24,7 @@ func decodeError(doing string, it *resolve.Item, r *tree.Reader) error {
 
 // envConfig is the env_config of an element.
 type envConfig struct {
-	dotenv      bool
+	dotenv      *dotenvNames       // nil: .env is not read
 	pass        []string           // names of the caller's variables
 	interpreter *interpreterConfig // nil without one
 	env         map[string]string  // templates by variable
@@ -81,7 +81,7 @@ func refineInterpreter(envs []*envConfig) {
 func readEnvConfig(fields *tree.Reader) *envConfig {
 	r := fields.Map("env_config")
 	ec := &envConfig{
-		dotenv: r.Bool("dotenv", false),
+		dotenv: readDotenvNames(r),
 		pass:   r.Texts("pass", checkPass),
 		env:    r.TextMap("env"),
 	}

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
@@ -10,16 +11,75 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/resolve"
 )
 
 // maxDotenv is the largest .env that is read, in bytes.
 const maxDotenv = 64 << 10
 
-// dotenv adds the variables of the project's .env. The file is not signed: its
-// variables override no others, and none may choose the code that a program
-// loads. A missing file adds nothing.
-func (e *Executor) dotenv(el *resolve.Item, vars map[string]string) error {
+// dotenvNames are the variables that an element takes from the project's .env. The
+// file is not signed, and no list has every variable that makes some program load
+// code, so signed items name what may be taken.
+type dotenvNames struct {
+	named    []string // NAME, or PREFIX_*
+	declared bool     // dotenv: true, the names in pass of the chain
+}
+
+// readDotenvNames decodes env_config.dotenv: true, false or a list. It returns nil if
+// .env is not read.
+func readDotenvNames(r *tree.Reader) *dotenvNames {
+	switch v := r.Value("dotenv").(type) {
+	case nil:
+		return nil
+	case bool:
+		if v {
+			return &dotenvNames{declared: true}
+		}
+		return nil
+	case []any:
+		return &dotenvNames{named: r.Texts("dotenv", checkDotenvName)}
+	}
+	r.Reject("dotenv", "must be true, false or a list of names")
+	return nil
+}
+
+// checkDotenvName refuses a name that .env may not set, and a prefix without a word
+// before "_*".
+func checkDotenvName(name string) error {
+	whole, prefix := strings.CutSuffix(name, "_*")
+	if msg := badName(whole); msg != "" {
+		return fmt.Errorf("%q: write NAME or PREFIX_*; %s", name, msg)
+	}
+	if prefix {
+		whole += "_"
+	}
+	if proc.IsLoaderVar(whole) || choosesPrograms(whole) {
+		return fmt.Errorf("%q: these variables choose what code programs load or where they look, so an unsigned file may not set them", name)
+	}
+	return nil
+}
+
+// among returns which variables of .env an element of a chain takes.
+func (d *dotenvNames) among(chain []*envConfig) func(name string) bool {
+	names := d.named
+	if d.declared {
+		for _, ec := range chain {
+			names = append(names, ec.pass...)
+		}
+	}
+	return func(name string) bool {
+		return slices.ContainsFunc(names, func(want string) bool {
+			prefix, open := strings.CutSuffix(want, "*")
+			return name == want || open && len(name) > len(prefix) && strings.HasPrefix(name, prefix)
+		})
+	}
+}
+
+// dotenv adds the variables of the project's .env that takes names. The file is not
+// signed: its variables override no others, and none may choose the code that a
+// program loads. A missing file adds nothing.
+func (e *Executor) dotenv(el *resolve.Item, takes func(string) bool, vars map[string]string) error {
 	if e.p.Project == "" {
 		return nil
 	}
@@ -30,7 +90,7 @@ func (e *Executor) dotenv(el *resolve.Item, vars map[string]string) error {
 	case err != nil:
 		return diag.New(diag.CodeOf(err), "reading .env for %s: %w", el.Ref, err)
 	}
-	add, fs := parseDotenv(b)
+	add, fs := parseDotenv(b, takes)
 	if err := diag.FromFindings("reading .env for "+el.Ref.String(), diag.WithPath(fs, ".env")); err != nil {
 		return err
 	}
@@ -44,8 +104,9 @@ func (e *Executor) dotenv(el *resolve.Item, vars map[string]string) error {
 
 // parseDotenv parses NAME=VALUE lines. It ignores blank lines, lines that begin
 // with "#" and a leading "export". A value may be in single or double quotes and
-// is not expanded. A later line replaces an earlier one with the same name.
-func parseDotenv(b []byte) (map[string]string, []diag.Finding) {
+// is not expanded. A later line replaces an earlier one with the same name. Lines of
+// variables that takes does not name are ignored.
+func parseDotenv(b []byte, takes func(string) bool) (map[string]string, []diag.Finding) {
 	out, fs := map[string]string{}, []diag.Finding(nil)
 	n := 0
 	for line := range bytes.Lines(b) {
@@ -54,7 +115,11 @@ func parseDotenv(b []byte) (map[string]string, []diag.Finding) {
 		if text == "" || text[0] == '#' {
 			continue
 		}
-		name, value, msg := dotenvLine(strings.TrimPrefix(text, "export "))
+		text = strings.TrimPrefix(text, "export ")
+		if name, _, ok := strings.Cut(text, "="); ok && !takes(strings.TrimSpace(name)) {
+			continue
+		}
+		name, value, msg := dotenvLine(text)
 		if msg != "" {
 			fs = append(fs, diag.Errorf(diag.ConfigError, n, 1, "%s", msg))
 			continue
@@ -103,6 +168,7 @@ func programVars() []string {
 		"EDITOR", "VISUAL", "PAGER", "MANPAGER", "LESSOPEN", "LESSCLOSE", "BROWSER", "SHELL", "SSH_ASKPASS", "SUDO_ASKPASS",
 		"AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE", "KUBECONFIG", "GNUPGHOME", "DOCKER_CONFIG", "CURL_HOME",
 		"PHPRC", "PHP_INI_SCAN_DIR", "TCLLIBPATH", "GUILE_LOAD_PATH", "GTK_MODULES", "QT_PLUGIN_PATH", "MAKEFLAGS", "TAR_OPTIONS", "GOFLAGS", "RUSTC_WRAPPER",
+		"CARGO_HOME", "CC", "CXX", "COMPILER_PATH", "JAVA_HOME", "JDK_HOME", "RUSTC", "RUSTUP_HOME",
 	}
 }
 

@@ -95,8 +95,8 @@ func within(path, dir string) bool {
 // addEnv adds the variables that one element declares. Each step may use the
 // variables of the steps before it, and env comes last so that it can use all.
 func (e *Executor) addEnv(ctx context.Context, p *Plan, el *resolve.Item, ec *envConfig, vars map[string]string) error {
-	if ec.dotenv {
-		if err := e.dotenv(el, vars); err != nil {
+	if ec.dotenv != nil {
+		if err := e.dotenv(el, ec.dotenv.among(p.envs), vars); err != nil {
 			return err
 		}
 	}

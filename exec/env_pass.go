@@ -29,7 +29,7 @@ func (e *Executor) passed(p *Plan) []string {
 	var out []string
 	for _, ec := range p.envs {
 		out = append(out, ec.pass...)
-		if ec.dotenv && sendsDotenv {
+		if ec.dotenv != nil && sendsDotenv {
 			out = append(out, "the variables of .env")
 		}
 	}
