@@ -24,6 +24,9 @@ func ParseID(s string) (ID, error) {
 	case noHost:
 		return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).WithReason("no_host").WithDetail("name", strings.TrimSuffix(s, "/"))
 	}
+	if address, _, has := strings.Cut(s, "?"); has && !isPath(s) {
+		s = address + "?***" // a query can be a token
+	}
 	return ID{}, diag.New(diag.Usage, "reading bundle id %q: %s", s, why).
 		WithReason("bundle_id")
 }
@@ -45,6 +48,9 @@ func parseID(s string) (ID, string) {
 		return ID{}, "a local path begins with ./ or ../ and uses /"
 	case s[0] == '~':
 		return ID{}, "a path in a home directory is not portable: write ./ or ../"
+	}
+	if strings.Contains(s, "?") {
+		return ID{}, "an id has no \"?\" and no query: use git's credential helper for a token"
 	}
 	if name, ok := strings.CutPrefix(s, "registry:"); ok {
 		return parseRegistry(name)
@@ -132,7 +138,7 @@ func parseURL(scheme, rest string) (ID, string) {
 	if !known {
 		return ID{}, "the scheme is not https, http, ssh, git or file"
 	}
-	if i := strings.IndexAny(rest, "?#%"); i >= 0 {
+	if i := strings.IndexAny(rest, "#%"); i >= 0 {
 		return ID{}, "a URL here has no " + strconv.Quote(rest[i:i+1])
 	}
 	authority, p, _ := strings.Cut(rest, "/")
