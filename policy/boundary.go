@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -46,7 +47,31 @@ func (b Boundary) CheckWrite(rel, given string) error {
 		what := row.named(rel, at)
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write %s: %s", given, what, row.Why).WithReason("protected_path")
 	}
+	if dir, ok := b.repository(rel); ok {
+		return diag.New(diag.PolicyDenied, "writing %q: tools do not write files of the git repository %s: git runs programs that they name", given, dir).WithReason("protected_path")
+	}
 	return nil
+}
+
+// repository returns the directory above a path of the project that git takes for a
+// repository: one with HEAD, objects and refs, or with HEAD and the path of another
+// repository. The table protects HEAD, so no tool makes a directory one.
+func (b Boundary) repository(rel string) (dir string, ok bool) {
+	if b.Project == "" {
+		return "", false
+	}
+	for dir := path.Dir(rel); ; dir = path.Dir(dir) {
+		has := func(name string) bool {
+			_, err := os.Lstat(filepath.Join(b.Project, filepath.FromSlash(dir), name))
+			return err == nil
+		}
+		if has("HEAD") && (has("objects") && has("refs") || has("commondir")) {
+			return dir, true
+		}
+		if dir == "." || dir == "/" {
+			return "", false
+		}
+	}
 }
 
 // CheckCreate returns an error if tools do not create a directory, whose path is
