@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -81,7 +82,35 @@ func (e *Engine) Audit(ctx context.Context) (*Audit, error) {
 		a.Bundles = append(a.Bundles, part.Bundles...)
 		a.Findings = append(a.Findings, part.Findings...)
 	}
+	a.keys()
 	return a.Audit, nil
+}
+
+// keys warns once of each key of a locked release that expires soon or has expired.
+func (a *auditor) keys() {
+	releases := map[string]int{}
+	for _, b := range a.Bundles {
+		for _, s := range b.Signers {
+			if s.Trusted {
+				releases[s.Key]++
+			}
+		}
+	}
+	now := a.e.p.Now()
+	for _, key := range slices.Sorted(maps.Keys(releases)) {
+		fp, err := parseSigner(key)
+		if err != nil {
+			continue
+		}
+		k, _ := a.e.p.Trust.Key(fp)
+		f, ok := k.Ending(now)
+		if !k.NotAfter.IsZero() && now.After(k.NotAfter) {
+			f, ok = k.KeptByLock(releases[key], "release"), true
+		}
+		if ok {
+			a.add(lock.LockFile, f)
+		}
+	}
 }
 
 // auditor collects an audit.
@@ -295,13 +324,11 @@ func (e *Engine) signer(key string) (AuditedSigner, string) {
 	}
 	s.Owner = info.Owner
 	switch info.State {
-	case trust.StateValid, trust.StateGrace:
+	case trust.StateValid, trust.StateGrace, trust.StateExpired: // the lock records the release
 		s.Trusted = true
 		s.Code = ""
 	case trust.StateRevoked:
 		s.Code = diag.Revoked
-	case trust.StateExpired:
-		s.Code = diag.Expired
 	case trust.StateNotYetValid:
 		s.Code = diag.NotYetValid
 	case trust.StateWeak:
@@ -341,7 +368,7 @@ func (e *Engine) installedManifest(b lock.Bundle) (v trust.Verdict, m *bundle.Ma
 		if err != nil || item.DigestOf(text) != b.Manifest {
 			return nil
 		}
-		v = e.verdict(rel, text, nil, bundle.Subject(name))
+		v = e.verdict(rel, text, nil, bundle.Subject(name), &b)
 		m, _ = bundle.Parse(text)
 		return fs.SkipAll
 	})

@@ -6,10 +6,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/policy"
@@ -48,12 +50,13 @@ func (s *solver) judge(ctx context.Context, l *lock.Lock) error {
 
 func (s *solver) judgeBundle(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, seen firstSeen) error {
 	describe(b, snap)
-	warnings, err := s.e.judgeRelease(ctx, b, snap, s.rules(), slices.Contains(s.verified, b.Module()))
+	was := s.st.previous(b.ID)
+	warnings, err := s.e.judgeRelease(ctx, b, was, snap, s.rules(), slices.Contains(s.verified, b.Module()))
 	if err != nil {
 		return err
 	}
 	s.note(b.Module(), warnings)
-	if err := s.e.checkContinuity(s.st.previous(b.ID), b); err != nil {
+	if err := s.e.checkContinuity(was, b); err != nil {
 		return err
 	}
 	if s.isAccepted(b) {
@@ -90,8 +93,9 @@ func describe(b *lock.Bundle, snap *source.Snapshot) {
 // allow its signers and capabilities. It sets the entry's manifest, signers and
 // capabilities, and returns warnings. Files of an installed bundle were linted
 // and compared with the lock before: their digests are enough. The snapshot
-// keeps what was read until the caller releases it.
-func (e *Engine) judgeRelease(ctx context.Context, b *lock.Bundle, snap *source.Snapshot, rs Rules, installed bool) (warnings []diag.Finding, err error) {
+// keeps what was read until the caller releases it. A release that was, the entry
+// before, records stays usable after its key expired.
+func (e *Engine) judgeRelease(ctx context.Context, b, was *lock.Bundle, snap *source.Snapshot, rs Rules, installed bool) (warnings []diag.Finding, err error) {
 	snap.Keep()
 	mod := b.Module()
 	name, err := manifestID(mod, snap)
@@ -100,11 +104,15 @@ func (e *Engine) judgeRelease(ctx context.Context, b *lock.Bundle, snap *source.
 	}
 	where := bundle.ManifestPath(name)
 	var verdict trust.Verdict
+	var recorded *lock.Bundle
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: snap.Tree(), ID: name, Listed: installed, Judge: func(text []byte, sub sign.Subject) bundle.Verdict {
-		verdict = e.verdict(where, text, nil, sub)
+		if was != nil && was.Version == b.Version && was.Manifest == item.DigestOf(text) {
+			recorded = was
+		}
+		verdict = e.verdict(where, text, nil, sub, recorded)
 		return verdict
 	}, JudgeCosignature: func(at string, body, sig []byte, sub sign.Subject) bundle.Verdict {
-		return e.verdict(at, body, sig, sub)
+		return e.verdict(at, body, sig, sub, recorded)
 	}})
 	if err != nil {
 		return nil, err
@@ -152,10 +160,20 @@ func (s *solver) note(mod lock.Module, warnings []diag.Finding) {
 	}
 }
 
-func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject) trust.Verdict {
-	return e.p.Trust.Verify(trust.ManifestInput(trust.Input{
+// verdict judges a signature of a manifest. recorded is the lock entry that names the
+// digest of the manifest, or nil.
+func (e *Engine) verdict(where string, text, detached []byte, sub sign.Subject, recorded *lock.Bundle) trust.Verdict {
+	v := e.p.Trust.Verify(trust.ManifestInput(trust.Input{
 		Space: e.p.Space, Path: where, Bytes: text, Subject: sub, Detached: detached, DetachedOnly: detached != nil,
+		Locked: func(signer sign.Fingerprint) bool {
+			return recorded != nil && slices.Contains(recorded.Signers, SignerText(signer))
+		},
 	}))
+	if v.OK() && !v.Ended.IsZero() && v.Anchor != trust.AnchorLock {
+		// The grace of an own key is for what exists, not for adoption.
+		return v.Refuse(diag.Expired, fmt.Sprintf("your key expired on %s, and only the lock proves an earlier signature", v.Ended.UTC().Format(time.DateOnly)))
+	}
+	return v
 }
 
 // releaseError is the error for a manifest that does not verify, with the facts
@@ -176,7 +194,7 @@ func releaseError(err error, mod lock.Module, v trust.Verdict) *diag.Error {
 	if len(out.Findings) == 1 && code.Class() == diag.ClassIntegrity {
 		out = out.WithDetail("found", out.Findings[0].Path+": "+out.Findings[0].Message)
 	}
-	if code == diag.Revoked {
+	if code == diag.Revoked || code == diag.Expired {
 		out = out.WithDetail("found", v.Reason())
 	}
 	return out

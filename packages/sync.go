@@ -250,7 +250,7 @@ func (e *Engine) judgeLocked(ctx context.Context, src source.Source, st *state, 
 	}
 	e.report(Fetched, b.Module())
 	now := b
-	if _, err := e.judgeRelease(ctx, &now, snap, e.rules(st.project), false); err != nil {
+	if _, err := e.judgeRelease(ctx, &now, &b, snap, e.rules(st.project), false); err != nil {
 		return nil, err
 	}
 	if now.Manifest != b.Manifest {

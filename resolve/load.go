@@ -70,7 +70,7 @@ func (r *Resolver) WithBytes(it *Item, b []byte) *Item {
 // judge sets what follows from the bytes of the item.
 func (r *Resolver) judge(it *Item, b []byte) {
 	it.Bytes, it.Digest = b, item.DigestOf(b)
-	it.Verdict = r.p.Trust.Verify(it.TrustInput())
+	it.Verdict = r.p.Trust.Verify(r.TrustInput(it))
 	it.Meta, it.Findings = r.metadata(it)
 	if it.Support() && it.Verdict.Code == diag.Unsigned {
 		it.Verdict = r.byManifest(it)
@@ -79,11 +79,12 @@ func (r *Resolver) judge(it *Item, b []byte) {
 }
 
 // TrustInput returns the input of the verdict on the item.
-func (it *Item) TrustInput() trust.Input {
+func (r *Resolver) TrustInput(it *Item) trust.Input {
 	return trust.Input{
 		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(),
 		Bytes: it.Bytes, Detached: it.Signature, DetachedOnly: it.Type.Detached, Style: it.Type.Style,
 		Subject: extract.Subject(it.Ref), MaxSize: MaxItem, Text: true,
+		Locked: r.recorded(it),
 	}
 }
 

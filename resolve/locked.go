@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -41,6 +42,18 @@ func (r *Resolver) lockedVerdict(it *Item) trust.Verdict {
 		return differs(it.Verdict, diag.HashMismatch, want.Hex(), it.Digest.Hex(), "the content differs from the locked manifest of "+it.Root.Label())
 	}
 	return it.Verdict
+}
+
+// recorded returns whether the lock records exactly the bytes of the item as signed
+// by a key: in an entry, or in the manifest of its bundle if that key signed the
+// manifest too. A key that only signed the item was not accepted with the bundle.
+func (r *Resolver) recorded(it *Item) func(sign.Fingerprint) bool {
+	return func(signer sign.Fingerprint) bool {
+		if it.Root.Manifest() != (item.Digest{}) {
+			return r.lockedFiles(it.Root).digests[it.Rel] == it.Digest && it.Root.LockedSigner(signer)
+		}
+		return r.p.Locked != nil && r.p.Locked(it.Root, it.Ref, it.Digest)
+	}
 }
 
 // differs turns a verdict into a refusal that still names the signer.

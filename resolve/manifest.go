@@ -64,6 +64,7 @@ func (m Manifest) input(root *space.Root) trust.Input {
 	return trust.ManifestInput(trust.Input{
 		Space: string(root.Space), Embedded: root.Embedded(), Path: root.Display(m.Rel),
 		Bytes: m.Bytes, Subject: bundle.Subject(m.ID),
+		Locked: func(signer sign.Fingerprint) bool { return m.Digest == root.Manifest() && root.LockedSigner(signer) },
 	})
 }
 

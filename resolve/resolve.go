@@ -31,6 +31,10 @@ type Params struct {
 	// Lenient skips extractors that do not verify and falls back to the boot
 	// table. sign, verify and trust need it: they repair such extractors.
 	Lenient bool
+	// Locked reports whether the lock records these bytes for an item of a space's
+	// own. Items of bundles are recorded by the manifest that the lock names. Nil:
+	// there is no lock.
+	Locked func(*space.Root, item.Ref, item.Digest) bool
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
 }

@@ -80,6 +80,8 @@ func (s *Store) explainWindow(v Verdict, _ Input) string {
 	switch {
 	case b == nil:
 		return ""
+	case v.Anchor == AnchorLock && len(v.Reasons) > 0:
+		return v.Reasons[0]
 	case reason != "":
 		return reason
 	case b.notAfter.IsZero():

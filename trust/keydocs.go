@@ -2,6 +2,7 @@ package trust
 
 import (
 	"slices"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
@@ -93,10 +94,16 @@ func granted(d *keyDocument, grant *permission) *basis {
 	if grant.NotBefore.After(x.notBefore) {
 		x.notBefore = grant.NotBefore
 	}
-	if grant.NotAfter.Before(x.notAfter) {
-		x.notAfter = grant.NotAfter
-	}
+	x.end(grant.NotAfter)
 	return x
+}
+
+// end ends the basis, and every successor of its key, at that time; the zero time does not end it.
+func (b *basis) end(until time.Time) {
+	b.until = until
+	if !until.IsZero() && until.Before(b.notAfter) {
+		b.notAfter = until
+	}
 }
 
 // userGrants returns the grants in the user's directory: those that a key signed

@@ -52,7 +52,7 @@ func TestKeyStates(t *testing.T) {
 	want("today", start, map[byte]trust.KeyState{1: trust.StateValid, 2: trust.StateValid, 3: trust.StateNotTrusted, 4: trust.StateRevoked, 7: trust.StateValid, 6: ""})
 	want("before", start.Add(-time.Hour), map[byte]trust.KeyState{1: trust.StateNotYetValid})
 	want("just after", end.Add(time.Hour), map[byte]trust.KeyState{1: trust.StateGrace, 2: trust.StateExpired, 7: trust.StateValid})
-	want("long after", end.AddDate(1, 0, 0), map[byte]trust.KeyState{1: trust.StateExpired, 2: trust.StateNotTrusted})
+	want("long after", end.AddDate(1, 0, 0), map[byte]trust.KeyState{1: trust.StateExpired, 2: trust.StateExpired})
 
 	w.now = start
 	ks := s.Keys()

@@ -84,6 +84,7 @@ func (b *builder) extend(e *entry, x *basis) {
 		}
 		next := documentBasis(d)
 		next.tier, next.rotation, next.from, next.prev, next.hops = x.tier, h.by, h.from, x, x.hops+1
+		next.end(x.until)
 		h.to.bases = append(h.to.bases, next)
 		x = next
 	}
@@ -142,8 +143,9 @@ func (b *builder) refuseLoop(path string, hops []hop, why string) {
 	}
 }
 
-// rotationValid reports whether the key before is trusted now and may pass its
-// trust to the successor.
+// rotationValid reports whether what permits the key before is valid now and
+// permits it to pass its trust to the successor. The key before may have expired
+// since it signed the rotation.
 func (b *basis) rotationValid(now time.Time) (ok bool, reason string) {
 	head := fmt.Sprintf("%s does not pass on the trust of key %s: ", quoted(b.rotation.Path), b.from.key.Short())
 	if ok, why := b.prev.valid(now); !ok {
@@ -158,7 +160,7 @@ func (b *basis) rotationValid(now time.Time) (ok bool, reason string) {
 	if r := b.from.rotationRevoked(b.rotation.Signed); r != nil {
 		return false, head + fmt.Sprintf("that key is revoked (%s) by %s", r.Reason, quoted(r.Path))
 	}
-	if code, why := b.prev.window(b.rotation.Signed, now); code != "" {
+	if why := b.prev.signedWithin(b.rotation.Signed, now); why != "" {
 		return false, head + why
 	}
 	return true, ""

@@ -74,7 +74,7 @@ func TestRotation(t *testing.T) {
 func TestRotationNeverWidens(t *testing.T) {
 	w := newWorld(t)
 	w.own(key(1), everything)
-	w.add(key(10), "leo", turning(), doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"leo/**"}, May: []string{"sign", "rotate"}}, key(1))
+	w.addUntil(key(10), doc.Scope{Kinds: []string{"tool"}, Namespaces: []string{"leo/**"}, May: []string{"sign", "rotate"}}, w.now.AddDate(1, 0, 0))
 	w.rotate(w.project, key(10), key(11))
 	w.rotate(w.project, key(11), key(12))
 	for _, n := range []byte{11, 12} {
@@ -90,9 +90,84 @@ func TestRotationNeverWidens(t *testing.T) {
 	in := w.tool(key(12), "leo/x", w.now)
 	wantCode(t, "half a year later", w.clean().Verify(in), "")
 	w.now = w.now.AddDate(0, 6, 1)
-	v := w.clean().Verify(in)
-	wantCode(t, "after the grant's end", v, diag.KeyUnknown)
+	wantCode(t, "after the grant's end", w.clean().Verify(in), diag.Expired)
+}
+
+// addUntil trusts another's key until then.
+func (w *world) addUntil(k sign.Signer, scope doc.Scope, until time.Time) {
+	w.t.Helper()
+	name, keyDoc := w.document(k, "leo", turning())
+	w.write(w.userDir, name, keyDoc)
+	name, b, err := doc.NewGrant(context.Background(), doc.PermissionParams{Document: keyDoc, NotAfter: until, Scope: scope, Now: w.now}, key(1))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.write(w.userDir, name, b)
+}
+
+// V89: a consumer with a default grant follows a rotation after the end of the old
+// key. A rotation after that end, or dated after it, is not followed: the key was not
+// valid any more.
+func TestV89RotationOutlivesTheKey(t *testing.T) {
+	w := chained(t, 1)
+	start := w.now
+	w.now = start.AddDate(0, 6, 0) // the successor renews its document
+	_, keyDoc := w.document(key(11), "leo again", turning())
+	w.write(w.project, doc.FileName("key", fp(key(11))), keyDoc)
+	in := w.tool(key(11), "a/b", w.now)
+	w.now = start.AddDate(1, 0, 1)
+	wantCode(t, "after the old key's end", w.clean().Verify(in), "")
+	wantCode(t, "the old key itself", w.clean().Verify(w.tool(key(10), "a/b", start)), diag.Expired)
+	w.now = start.AddDate(1, 6, 1)
+	wantCode(t, "after the successor's own end", w.clean().Verify(in), diag.Expired)
+
+	w = chained(t, 0)
+	w.now = w.now.AddDate(1, 0, 1)
+	w.rotate(w.project, key(10), key(11))
+	v := w.clean().Verify(w.tool(key(11), "a/b", w.now))
+	wantCode(t, "a rotation after the end", v, diag.KeyUnknown)
 	wantReason(t, v, "does not pass on the trust")
+}
+
+// V69, V70: the lock proves that a signature was made before the key's end, and only
+// a signature that claims a time within the validity. A revocation beats the lock.
+func TestV69LockedSignature(t *testing.T) {
+	w := newWorld(t)
+	w.own(key(1), everything)
+	w.add(key(2), "acme", everything, everything, key(1))
+	start, end := w.now, w.now.AddDate(1, 0, 0)
+	locked := func(in trust.Input, by sign.Signer) trust.Input {
+		in.Locked = func(k sign.Fingerprint) bool { return k == fp(by) }
+		return in
+	}
+	w.now = end.AddDate(1, 0, 0)
+	for name, tc := range map[string]struct {
+		in     trust.Input
+		code   diag.Code
+		anchor string
+	}{
+		"locked":             {locked(w.tool(key(2), "a/b", start.Add(time.Hour)), key(2)), "", trust.AnchorLock},
+		"not locked":         {w.tool(key(2), "a/b", start.Add(time.Hour)), diag.Expired, trust.AnchorClaimed},
+		"locked for another": {locked(w.tool(key(2), "a/b", start.Add(time.Hour)), key(1)), diag.Expired, trust.AnchorClaimed},
+		"claims its end":     {locked(w.tool(key(2), "a/b", end), key(2)), "", trust.AnchorLock},
+		"claims later":       {locked(w.tool(key(2), "a/b", end.Add(time.Second)), key(2)), diag.Expired, trust.AnchorClaimed},
+		"claims earlier":     {locked(w.tool(key(2), "a/b", start.Add(-time.Second)), key(2)), diag.Expired, trust.AnchorClaimed},
+		"own, locked":        {locked(w.tool(key(1), "a/b", start.Add(time.Hour)), key(1)), "", trust.AnchorLock},
+	} {
+		v := w.clean().Verify(tc.in)
+		wantCode(t, name, v, tc.code)
+		if v.Anchor != tc.anchor || v.Ended != end {
+			t.Errorf("%s: anchor %q, ended %v", name, v.Anchor, v.Ended)
+		}
+	}
+	w.now = start.Add(time.Hour)
+	if v := w.clean().Verify(locked(w.tool(key(2), "a/b", w.now), key(2))); v.Anchor != trust.AnchorClaimed || !v.Ended.IsZero() {
+		t.Errorf("a valid key needs no lock: %+v", v)
+	}
+	in := locked(w.tool(key(2), "a/b", w.now), key(2))
+	w.revoke(w.userDir, key(2), doc.ReasonCompromised, time.Time{})
+	w.now = end.AddDate(1, 0, 0)
+	wantCode(t, "V72", w.clean().Verify(in), diag.Revoked)
 }
 
 // Only who may rotate hands its trust on.

@@ -59,6 +59,7 @@ type basis struct {
 	own                 bool         // the key is the user's own
 	accepted            bool         // with the project's set
 	notBefore, notAfter time.Time    // zero notAfter: no end
+	until               time.Time    // the end of the grant or endorsement; zero: none
 	doc                 *keyDocument // nil: compiled in
 	grant               *permission  // the grant or endorsement that permits the key; nil: neither
 

@@ -85,6 +85,10 @@ type Input struct {
 	Use          string       // what the signer must be permitted to do; "": sign
 	MaxSize      int64        // bytes; 0: DefaultMaxSize
 	Text         bool         // must be UTF-8, and is searched for hidden characters
+
+	// Locked reports whether the lock records exactly these bytes as signed by a
+	// key: they stay usable after the key expired. Nil: the lock does not.
+	Locked func(sign.Fingerprint) bool
 }
 
 // ManifestInput completes the input for a bundle manifest, whose Bytes and Subject

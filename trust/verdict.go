@@ -12,8 +12,11 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// anchorClaimed is the value of Verdict.Anchor: only the signer states the time.
-const anchorClaimed = "claimed"
+// The values of Verdict.Anchor.
+const (
+	AnchorClaimed = "claimed" // only the signer states the time
+	AnchorLock    = "lock"    // the lock recorded the content before the key expired
+)
 
 // Status is how far a file is trusted, in one word. It follows from the code of
 // the verdict.
@@ -40,7 +43,8 @@ type Verdict struct {
 	Tier     Tier             `json:"tier,omitempty"`     // of that document
 	Time     time.Time        `json:"time,omitzero"`      // of the signature
 	Agent    bool             `json:"agent,omitempty"`    // an agent's key signed it: no person has read it yet
-	Anchor   string           `json:"anchor,omitempty"`   // how the time is known
+	Anchor   string           `json:"anchor,omitempty"`   // how the time is known: claimed or lock
+	Ended    time.Time        `json:"expired,omitzero"`   // when the key expired, if it has
 	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or what should be shown
 	Expected string           `json:"expected,omitempty"` // the recorded value, if two values differ
 	Found    string           `json:"found,omitempty"`    // the actual value

@@ -18,7 +18,7 @@ import (
 // characters. Opening the file comes before and the lock after; neither is part
 // of Verify. It does not read or write files.
 func (s *Store) Verify(in Input) Verdict {
-	v := Verdict{Anchor: anchorClaimed}
+	v := Verdict{Anchor: AnchorClaimed}
 	if limit := in.limit(); int64(len(in.Bytes)) > limit {
 		return v.Refuse(diag.TooLarge, fmt.Sprintf("the file has %d bytes, at most %d are allowed", len(in.Bytes), limit)).unanchored()
 	}
@@ -56,7 +56,7 @@ func (s *Store) Verify(in Input) Verdict {
 // remember only that: every other step depends on the time and the documents.
 func (s *Store) Judge(in Input, line sign.Line) Verdict {
 	now := s.clockTime()
-	v := Verdict{Anchor: anchorClaimed, Signer: line.Key, Time: line.Time}
+	v := Verdict{Anchor: AnchorClaimed, Signer: line.Key, Time: line.Time}
 	_, ok := s.candidate(line.Key, in.Embedded, now)
 	switch {
 	case s.keys[line.Key] != nil && s.keys[line.Key].weak:
@@ -127,6 +127,15 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdict {
 	e := s.keys[v.Signer]
 	b, code, why := e.best(v.Time, now, &in)
+	if b.expired(now) && (code == diag.Expired || code == "") && in.Locked != nil && in.Locked(v.Signer) {
+		if x := e.lockedUnder(v.Time, now, in); x != nil {
+			b, code, why = x, "", fmt.Sprintf("key expired on %s; %s records this content, so it stays usable", stamp(x.notAfter), lockFile)
+			v.Anchor = AnchorLock
+		}
+	}
+	if b.expired(now) {
+		v.Ended = b.notAfter
+	}
 	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 		return v.Refuse(diag.Scope, scopeReason(bound, part, in))
@@ -191,6 +200,22 @@ func (e *entry) best(claimed, now time.Time, in *Input) (b *basis, code diag.Cod
 		b, code, reason = x, c, why
 	}
 	return b, code, reason
+}
+
+// lockFile is the name of the lock in reasons.
+const lockFile = "rye.lock"
+
+// lockedUnder returns the first basis under which a locked signature of that time
+// was valid before the key expired, or nil. The lock proves the time: it names these
+// bytes, and no command adds an entry that an expired key signed.
+func (e *entry) lockedUnder(claimed, now time.Time, in Input) *basis {
+	for _, x := range e.bases {
+		ok, _ := x.valid(now)
+		if _, part := x.scopeLimit(in.Subject.Kind, in.Subject.ID, in.Use); ok && part == "" && x.signedWithin(claimed, now) == "" {
+			return x
+		}
+	}
+	return nil
 }
 
 // revokedReason returns the reason of a refusal because of that revocation.

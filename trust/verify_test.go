@@ -216,7 +216,7 @@ func TestT8Backdating(t *testing.T) {
 		{"at the end", end, "", ""},
 		{"just after", end.Add(time.Second), diag.Expired, ""},
 		{"own grace, last day", end.Add(trust.OwnGrace), diag.Expired, ""},
-		{"own grace is over", end.Add(trust.OwnGrace + time.Second), diag.KeyUnknown, diag.Expired},
+		{"own grace is over", end.Add(trust.OwnGrace + time.Second), diag.Expired, diag.Expired},
 	} {
 		w.now = tc.now
 		wantCode(t, "T8 theirs, "+tc.name, s.Verify(theirs), tc.theirs)

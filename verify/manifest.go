@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -35,6 +36,7 @@ func (w *walk) manifest(ctx context.Context, rel string) error {
 	}
 	defer done()
 	in := trust.Input{Space: string(w.root.Space), Embedded: w.root.Embedded(), Path: rel}
+	in = lockedManifest(w.root, rel, in)
 	r, err := bundle.Verify(ctx, bundle.VerifyParams{Tree: tree, ID: id, Judge: judge(w.p.Trust, in), JudgeCosignature: judgeBeside(w.p.Trust, in)})
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
@@ -61,6 +63,17 @@ func JudgeManifest(store *trust.Store, space, where string) func([]byte, sign.Su
 // JudgeCosignature returns a function that judges a co-signature of a bundle manifest.
 func JudgeCosignature(store *trust.Store, space string) func(string, []byte, []byte, sign.Subject) bundle.Verdict {
 	return judgeBeside(store, trust.Input{Space: space})
+}
+
+// lockedManifest returns in with the lock's record of the manifest at rel of a root.
+// It is valid for co-signatures of that manifest too, which sign the same text.
+func lockedManifest(root *space.Root, rel string, in trust.Input) trust.Input {
+	if want := root.Manifest(); want != (item.Digest{}) {
+		if b, err := root.Read(rel, bundle.MaxManifest); err == nil && item.DigestOf(b) == want {
+			in.Locked = root.LockedSigner
+		}
+	}
+	return in
 }
 
 func judgeBeside(store *trust.Store, in trust.Input) func(string, []byte, []byte, sign.Subject) bundle.Verdict {

@@ -20,7 +20,7 @@ func Signers(store *trust.Store, root *space.Root, want item.Digest) (name strin
 	defer done()
 	manifests, _ := resolve.Manifests(root)
 	for _, m := range manifests {
-		in := trust.Input{Space: string(root.Space), Path: root.Display(m.Rel)}
+		in := lockedManifest(root, m.Rel, trust.Input{Space: string(root.Space), Path: root.Display(m.Rel)})
 		r, err := bundle.Signed(bundle.VerifyParams{Tree: tree, ID: m.ID, Judge: judge(store, in), JudgeCosignature: judgeBeside(store, in)})
 		if err == nil && r.Digest == want {
 			return m.ID, r.Signers(), nil

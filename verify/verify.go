@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"golang.org/x/sync/errgroup"
 )
@@ -53,6 +54,7 @@ type Report struct {
 	Findings []diag.Finding `json:"findings"`
 	Judged   int            `json:"-"` // number of files
 	Trusted  int            `json:"-"` // number of trusted files
+	keys     map[sign.Fingerprint]*keyUse
 }
 
 // Failed reports whether any finding is an error.
@@ -113,6 +115,7 @@ func (r *Report) file(f File, keep bool) {
 	r.Judged++
 	if f.Verdict.Status == trust.Trusted {
 		r.Trusted++
+		r.useKey(f)
 	}
 	if keep {
 		r.Files = append(r.Files, f)
@@ -124,6 +127,7 @@ func (r *Report) Merge(o *Report) {
 	r.Files = append(r.Files, o.Files...)
 	r.Findings = append(r.Findings, o.Findings...)
 	r.Judged, r.Trusted = r.Judged+o.Judged, r.Trusted+o.Trusted
+	r.mergeKeys(o)
 }
 
 type walk struct {
@@ -244,7 +248,7 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
 	}
 	f := fileOf(it)
 	if w.p.Explain && !it.Verdict.OK() && !it.Ref.IsZero() {
-		f.Steps = w.p.Trust.Explain(it.Verdict, it.TrustInput())
+		f.Steps = w.p.Trust.Explain(it.Verdict, w.p.Resolver.TrustInput(it))
 	}
 	return f, findingsOf(ctx, w.p.Resolver, it)
 }

@@ -39,6 +39,7 @@ func checks() []check {
 		checkUserDirs,
 		checkClock,
 		checkSandbox,
+		checkKeys,
 		checkAgentKeys,
 	}
 }

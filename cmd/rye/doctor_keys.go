@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/trust"
 )
 
 // checkAgentKeys reports whether a command that an agent runs can sign with a key
@@ -27,4 +29,21 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 		return []checkResult{{name, statusOK, "agents cannot read an unencrypted key of yours", ""}}
 	}
 	return []checkResult{{name, statusWarn, project.OpenKey(open), project.OpenKeyFix}}
+}
+
+// checkKeys reports keys that expire soon, and whether an ssh-agent signs for the
+// user.
+func checkKeys(ctx context.Context, c *cli.Call) []checkResult {
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return []checkResult{{"keys", statusWarn, "the keys cannot be read: " + err.Error(), fixOf(err, "correct the file")}}
+	}
+	var out []checkResult
+	for _, f := range h.EndingKeys() {
+		out = append(out, checkResult{"keys", statusWarn, f.Message, ""})
+	}
+	if len(out) == 0 {
+		out = append(out, checkResult{"keys", statusOK, fmt.Sprintf("none expires within %d days", int(trust.ExpiryNotice.Hours()/24)), ""})
+	}
+	return out
 }

@@ -130,6 +130,9 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	e := packagesEnv(c, &o.packageOptions)
 	if !o.check && !o.locked && !e.InCI() {
 		return changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+			if err := x.RefuseRevived(ctx); err != nil {
+				return nil, err
+			}
 			return x.Lock(ctx, confirmChanges(c, x, o.yes, "locking"))
 		})
 	}
@@ -140,6 +143,9 @@ func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	r, err := x.CheckLock(ctx)
 	if err == nil {
 		err = e.CheckItems(ctx, x)
+	}
+	if err == nil {
+		err = x.RefuseRevived(ctx)
 	}
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func cmdMakeKey(ts *testscript.TestScript, neg bool, args []string) {
 	set := settings(ts, args[2:], "owner from to kinds ns may own")
 	signer, priv := seededKey(ts, args[1])
 	scope := doc.Scope{Kinds: words(set["kinds"], "*"), Namespaces: words(set["ns"], "**"), May: words(set["may"], "sign,release")}
-	from, to := instant(ts, set["from"], "-1h"), instant(ts, set["to"], "720h")
+	from, to := instant(ts, set["from"], "-1h"), instant(ts, set["to"], "2160h")
 	owner := set["owner"]
 	if owner == "" {
 		owner = filepath.Base(dir)

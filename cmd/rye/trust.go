@@ -283,7 +283,7 @@ func runTrustExplain(ctx context.Context, c *cli.Call) error {
 	if err != nil {
 		return err
 	}
-	lines := h.Trust.Explain(it.Verdict, it.TrustInput())
+	lines := h.Trust.Explain(it.Verdict, h.Resolver.TrustInput(it))
 	return c.UI.Show(map[string]any{"ref": it.Ref.String(), "path": it.Path(), "verdict": it.Verdict, "steps": lines}, func() {
 		showSteps(c.UI, it.Path(), lines)
 	})

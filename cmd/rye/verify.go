@@ -37,10 +37,10 @@ findings, writes nothing and runs nothing. A directory that some file system tak
 index, with their own rye.lock and vendored bundles. No file of the work tree is
 opened, except bundles that git ignores. The trusted keys are always yours and the
 machine's; none comes from the revision. --base compares rye.lock and rye.sum with a
-revision: the same version from another source and a line removed from rye.sum are
-refused, and so is a new prefer of rye.yaml for an item below rye/, a setting of the
-system or an item of another space. A maintainer who wants that prefer accepts it with
---accept-prefer.`,
+revision: the same version from another source, a line removed from rye.sum, and a new
+or changed entry whose key has expired are refused, and so is a new prefer of rye.yaml
+for an item below rye/, a setting of the system or an item of another space. A
+maintainer who wants that prefer accepts it with --accept-prefer.`,
 		Examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",
@@ -145,6 +145,7 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 		}
 		report.Merge(r)
 	}
+	report.Keys(h.Trust, c.Now())
 	return report, nil
 }
 

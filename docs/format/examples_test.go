@@ -159,7 +159,7 @@ func documents(t testing.TB) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, Scope: scope, Now: signedAt}, testKey)
+	gname, grant, err := doc.NewGrant(ctx, doc.PermissionParams{Document: document, NotAfter: day.AddDate(1, 0, 0), Scope: scope, Now: signedAt}, testKey)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string
 func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string, error) {
 	own := *p.Spaces
 	own.Roots = slices.DeleteFunc(slices.Clone(own.Roots), (*space.Root).Bundled)
-	table, err := resolve.New(resolve.Params{Spaces: &own, Trust: p.Trust, Lenient: true}).Table(ctx)
+	table, err := resolve.New(resolve.Params{Spaces: &own, Trust: p.Trust, Locked: p.locks, Lenient: true}).Table(ctx)
 	if err != nil {
 		return nil, err
 	}

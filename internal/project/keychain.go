@@ -29,17 +29,43 @@ func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
 	which := p.Env.Key
 	if which == "" && p.Env.Getenv(sign.EnvKeyFile) != "" {
 		if s, ok, err := sign.EnvSigner(p.Env.Getenv); ok || err != nil {
-			return s, err
+			if err != nil {
+				return nil, err
+			}
+			return p.unexpired(s)
 		}
 	}
 	if strings.ContainsAny(which, `/\`) || strings.HasSuffix(which, ".pem") {
-		return sign.OpenFileSigner(p.Env.path(which), p.Env.Passphrase("Passphrase of "+which+": "))
+		s, err := sign.OpenFileSigner(p.Env.path(which), p.Env.Passphrase("Passphrase of "+which+": "))
+		if err != nil {
+			return nil, err
+		}
+		return p.unexpired(s)
 	}
 	fp, err := p.OwnKey(which)
 	if err != nil {
 		return nil, err
 	}
+	if err := p.refuseEnded(fp); err != nil { // before a passphrase is asked
+		return nil, err
+	}
 	return p.SignerOf(ctx, fp)
+}
+
+// unexpired returns the signer unless its key is known to have expired.
+func (p *Project) unexpired(s sign.Signer) (sign.Signer, error) {
+	return s, p.refuseEnded(sign.FingerprintOf(s.Public()))
+}
+
+// refuseEnded refuses a new signature by a key that has expired. The grace of an own
+// key is for what it signed before.
+func (p *Project) refuseEnded(fp sign.Fingerprint) error {
+	k, known := p.Trust.Key(fp)
+	if !known || !ended(k, p.Env.Now()) {
+		return nil
+	}
+	return diag.New(diag.Expired, "signing with key %s (%s): it expired on %s", fp.Short(), k.Owner, k.NotAfter.UTC().Format(time.DateOnly)).
+		WithReason("own_key")
 }
 
 // SignerOf returns the signer of an own key: the ssh-agent's, else that of its file.

@@ -71,6 +71,8 @@ func (x *itemLock) relock(ctx context.Context) ([]lock.Change, []diag.Finding, e
 	if err != nil {
 		return nil, nil, err
 	}
+	items, late := x.project.refuseExpired(ctx, x.lock, items)
+	notes = append(notes, late...)
 	old := *x.lock
 	x.lock.Items = nil
 	for _, it := range items {

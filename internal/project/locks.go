@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 )
 
 // SpaceLock is the lock of one space with its manifest, either nil when there
@@ -124,7 +125,7 @@ func (sl *SpaceLock) Layers() ([]space.Layer, error) {
 }
 
 func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
-	l := space.Layer{Space: sl.Space, ID: b.ID, Version: b.Version, Manifest: b.Manifest, Needs: needed(b.Needs)}
+	l := space.Layer{Space: sl.Space, ID: b.ID, Version: b.Version, Manifest: b.Manifest, Signers: signersOf(b), Needs: needed(b.Needs)}
 	id, err := lock.ParseID(b.ID)
 	if err != nil {
 		return l, err
@@ -148,6 +149,27 @@ func (sl *SpaceLock) layer(b lock.Bundle) (space.Layer, error) {
 	}
 	l.Install, err = id.Dir(cmp.Or(r.Version, b.Version))
 	return l, err
+}
+
+// signersOf returns the signers that the entry of a bundle names.
+func signersOf(b lock.Bundle) []sign.Fingerprint {
+	var out []sign.Fingerprint
+	for _, s := range b.Signers {
+		if fp, err := sign.ParseFingerprint(s[strings.IndexByte(s, ':')+1:]); err == nil {
+			out = append(out, fp)
+		}
+	}
+	return out
+}
+
+// locks reports whether the lock of the project has an entry of one of its own items
+// with exactly these bytes.
+func (p *Project) locks(root *space.Root, ref item.Ref, digest item.Digest) bool {
+	if p.Lock == nil || p.Lock.Lock == nil || root.Space != space.Project || root.Bundled() {
+		return false
+	}
+	entry := p.Lock.Lock.Item(ref)
+	return entry != nil && entry.Digest == digest
 }
 
 // folder returns a path of the manifest as an absolute one, and as it is shown.

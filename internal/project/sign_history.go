@@ -41,7 +41,7 @@ func (p *Project) LastByPerson(ctx context.Context, it *resolve.Item) (old []byt
 		if old != nil || o.Data == nil {
 			return
 		}
-		in := it.TrustInput()
+		in := p.Resolver.TrustInput(it)
 		in.Bytes, in.Detached = o.Data, nil
 		if v := p.Trust.Verify(in); v.OK() && !v.Agent {
 			old, from = o.Data, commits[i][:12]

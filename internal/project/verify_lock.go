@@ -143,37 +143,9 @@ func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string
 	if base, err = p.Env.baseOf(ctx, repo, base); err != nil {
 		return err
 	}
-	tree, err := repo.Resolve(ctx, base)
+	at, err := p.filesAt(ctx, repo, base)
 	if err != nil {
 		return err
-	}
-	batch, err := repo.Batch(ctx)
-	if err != nil {
-		return err
-	}
-	defer batch.Close()
-	at := map[string][]byte{}
-	for _, name := range []string{lock.LockFile, lock.SumFile, lock.ProjectFileName} {
-		path := p.PrefixIn(repo) + name
-		entries, err := repo.Tree(ctx, tree, path)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if !e.IsFile() || e.Path != path {
-				continue
-			}
-			fits := true
-			err := batch.Read([]string{e.OID}, lock.MaxLock, func(_ int, o gitcmd.Object) {
-				at[name], fits = o.Data, o.Size <= lock.MaxLock
-			})
-			if err == nil && !fits {
-				err = diag.New(diag.TooLarge, "reading %s:%s: it is too large", base, name)
-			}
-			if err != nil {
-				return err
-			}
-		}
 	}
 	old, err := p.compareBase(base, at, report)
 	if err != nil || p.Lock == nil {
@@ -192,7 +164,48 @@ func (p *Project) VerifyBase(ctx context.Context, base string, accepted []string
 		}
 		return p.replacedBy(ctx, ref)
 	})...)
+	if err := p.baseExpired(ctx, old, report); err != nil {
+		return err
+	}
 	return p.baseAges(ctx, repo, base, old, at[lock.SumFile], rules, report)
+}
+
+// filesAt returns the project's rye.lock, rye.sum and rye.yaml in a revision, as far
+// as they exist there.
+func (p *Project) filesAt(ctx context.Context, repo *gitcmd.Repo, base string) (map[string][]byte, error) {
+	tree, err := repo.Resolve(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	batch, err := repo.Batch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer batch.Close()
+	at := map[string][]byte{}
+	for _, name := range []string{lock.LockFile, lock.SumFile, lock.ProjectFileName} {
+		path := p.PrefixIn(repo) + name
+		entries, err := repo.Tree(ctx, tree, path)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if !e.IsFile() || e.Path != path {
+				continue
+			}
+			fits := true
+			err := batch.Read([]string{e.OID}, lock.MaxLock, func(_ int, o gitcmd.Object) {
+				at[name], fits = o.Data, o.Size <= lock.MaxLock
+			})
+			if err == nil && !fits {
+				err = diag.New(diag.TooLarge, "reading %s:%s: it is too large", base, name)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return at, nil
 }
 
 // replacedBy returns what a preferred item replaces outside of the project and its

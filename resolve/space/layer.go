@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
 )
 
 // BundlesFolder is the directory of installed bundles and of manifests, below
@@ -37,7 +38,9 @@ type Layer struct {
 	// Manifest is the digest that the bundle's manifest must have; zero permits
 	// any.
 	Manifest item.Digest
-	Needs    []string // ids of the bundles that its items may depend on
+	// Signers are the keys that signed that manifest, as the lock records them.
+	Signers []sign.Fingerprint
+	Needs   []string // ids of the bundles that its items may depend on
 	// Offers reports whether the space sees an item of the bundle. Nil means all.
 	// Items of this bundle, and of bundles that need it, see all items.
 	Offers func(item.Ref) bool
@@ -165,6 +168,12 @@ func (r *Root) Manifest() (d item.Digest) {
 		d = r.layer.Manifest
 	}
 	return d
+}
+
+// LockedSigner reports whether the lock names the key as a signer of the manifest of
+// a bundle.
+func (r *Root) LockedSigner(key sign.Fingerprint) bool {
+	return r.layer != nil && slices.Contains(r.layer.Signers, key)
 }
 
 // Offers reports whether the space sees an item of the root.

@@ -37,7 +37,10 @@ const (
 const (
 	MaxDocument = 64 << 10 // bytes of one document
 	MaxListed   = 800      // revocations in one list
-	MaxYears    = 3        // from not-before to not-after
+	MaxYears    = 3        // from not-before to not-after of a key
+
+	// A permission is made while the key is valid and ends MaxYears later.
+	maxPermission = 2 * MaxYears
 )
 
 // Document is one parsed trust document: a *Key, *Grant, *Endorsement,

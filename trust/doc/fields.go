@@ -173,8 +173,8 @@ func (f *fields) signingKey(key string) (pub ed25519.PublicKey, fp sign.Fingerpr
 	return pub, sign.FingerprintOf(pub), weak
 }
 
-// validity reads the required table validity.
-func (f *fields) validity() (notBefore, notAfter time.Time) {
+// validity reads the required table validity, which spans at most that many years.
+func (f *fields) validity(years int) (notBefore, notAfter time.Time) {
 	v := f.sub("validity")
 	notBefore = v.time("not-before", true)
 	notAfter = v.time("not-after", true)
@@ -182,8 +182,8 @@ func (f *fields) validity() (notBefore, notAfter time.Time) {
 	case notBefore.IsZero() || notAfter.IsZero():
 	case !notAfter.After(notBefore):
 		v.Reject("not-after", "is not later than not-before")
-	case notAfter.After(notBefore.AddDate(MaxYears, 0, 0)):
-		v.Reject("not-after", "is more than %d years after not-before", MaxYears)
+	case notAfter.After(notBefore.AddDate(years, 0, 0)):
+		v.Reject("not-after", "is more than %d years after not-before", years)
 	}
 	v.finish()
 	return notBefore, notAfter

@@ -50,7 +50,7 @@ func (d *Key) read(f *fields) {
 		}
 		return ""
 	})
-	d.NotBefore, d.NotAfter = f.validity()
+	d.NotBefore, d.NotAfter = f.validity(MaxYears)
 	d.Scope = f.scope()
 }
 
@@ -91,7 +91,7 @@ type Endorsement struct{ Permission }
 type PermissionParams struct {
 	Document  []byte    // the file of the key document
 	NotBefore time.Time // zero: that of the key document
-	NotAfter  time.Time // zero: that of the key document
+	NotAfter  time.Time // zero: MaxYears after Now, so that a rotation can be followed
 	Scope     Scope
 	Now       time.Time // the time of the signature
 }
@@ -104,7 +104,7 @@ func (d *Permission) embedded() ed25519.PublicKey { return nil }
 func (d *Permission) read(f *fields) {
 	d.Fingerprint = f.fingerprint("key")
 	d.Document = f.digest("document")
-	d.NotBefore, d.NotAfter = f.validity()
+	d.NotBefore, d.NotAfter = f.validity(maxPermission)
 	d.Scope = f.scope()
 }
 
@@ -147,7 +147,7 @@ func permission(kind string, p PermissionParams) (writer, sign.Fingerprint, erro
 		p.NotBefore = d.NotBefore
 	}
 	if p.NotAfter.IsZero() {
-		p.NotAfter = d.NotAfter
+		p.NotAfter = p.Now.AddDate(MaxYears, 0, 0)
 	}
 	w.head(kind)
 	w.str("key", d.Fingerprint.String())

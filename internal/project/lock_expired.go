@@ -1,0 +1,138 @@
+package project
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/verify"
+)
+
+// baseExpired reports entries that the lock of the base does not have with the same
+// content and whose key has expired. The lock is the proof that a signature was made
+// before its key expired, so a new entry must not be its own proof.
+func (p *Project) baseExpired(ctx context.Context, old *lock.Lock, report *verify.Report) error {
+	if !p.anyEnded() {
+		return nil
+	}
+	for _, it := range p.Lock.Lock.Items {
+		if recorded(old, it) {
+			continue
+		}
+		if f := p.expiredItem(ctx, it.Ref); f != nil {
+			report.Findings = append(report.Findings, *f)
+		}
+	}
+	for _, b := range p.Lock.Lock.Bundles {
+		if was := old.Bundle(b.ID); was != nil && was.Version == b.Version && was.Manifest == b.Manifest {
+			continue
+		}
+		for _, fp := range signersOf(b) {
+			if k, known := p.Trust.Key(fp); known && ended(k, p.Env.Now()) {
+				f := expiredEntry(b.Module().String(), k.Fingerprint.Short(), k.Owner, k.NotAfter)
+				report.Findings = append(report.Findings, f)
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// recorded reports whether a lock has an item with that content. A nil lock has none.
+func recorded(l *lock.Lock, it lock.Item) bool {
+	if l == nil {
+		return false
+	}
+	was := l.Item(it.Ref)
+	return was != nil && was.Digest == it.Digest
+}
+
+// RefuseRevived returns an error if rye.lock has an entry that the last commit does
+// not have and whose key has expired: an edit of the lock must not make the key
+// usable again. It does nothing if the last commit has no lock.
+func (x *Packages) RefuseRevived(ctx context.Context) error {
+	p := x.project
+	if x.space != space.Project || p.Lock == nil || p.files == nil || !p.anyEnded() {
+		return nil
+	}
+	repo, err := p.Env.Repo(ctx)
+	if err != nil {
+		return nil //nolint:nilerr // no repository
+	}
+	at, err := p.filesAt(ctx, repo, "HEAD")
+	if err != nil || at[lock.LockFile] == nil {
+		return nil //nolint:nilerr // no commit
+	}
+	old, _ := lock.ParseLock(at[lock.LockFile])
+	if old == nil {
+		return nil
+	}
+	var report verify.Report
+	if err := p.baseExpired(ctx, old, &report); err != nil {
+		return err
+	}
+	return diag.FromFindings("checking "+lock.LockFile, report.Findings)
+}
+
+// anyEnded reports whether any known key has expired. Otherwise no file needs to be
+// read again.
+func (p *Project) anyEnded() bool {
+	return slices.ContainsFunc(p.Trust.Keys(), func(k trust.KeyInfo) bool { return ended(k, p.Env.Now()) })
+}
+
+// ended reports whether the validity of a key is over, its owner's grace included.
+func ended(k trust.KeyInfo, now time.Time) bool { return !k.NotAfter.IsZero() && now.After(k.NotAfter) }
+
+// expiredItem returns an error about an item of the project if its key has expired,
+// or nil. An item that cannot be read is reported elsewhere.
+func (p *Project) expiredItem(ctx context.Context, ref item.Ref) *diag.Finding {
+	it, err := p.Resolver.Inspect(ctx, ref)
+	if err != nil || it.Verdict.Ended.IsZero() {
+		return nil
+	}
+	v := it.Verdict
+	f := expiredEntry(ref.String(), v.Signer.Short(), v.Owner, v.Ended)
+	return &f
+}
+
+func expiredEntry(what, key, owner string, end time.Time) diag.Finding {
+	f := diag.Errorf(diag.Expired, 0, 0, "the entry of %s is new or changed, and its key %s (%s) expired on %s: only an entry from before proves an earlier signature",
+		what, key, owner, end.UTC().Format(time.DateOnly))
+	f.Path = lock.LockFile
+	return f.WithReason("expired_entry")
+}
+
+// refuseExpired keeps the entries of a new lock from adopting what an expired key
+// signed: of an item without the same entry before, it returns an error, and the
+// entry before stays.
+func (p *Project) refuseExpired(ctx context.Context, before *lock.Lock, items []lock.Item) (kept []lock.Item, fs []diag.Finding) {
+	if !p.anyEnded() {
+		return items, nil
+	}
+	for _, it := range items {
+		if !recorded(before, it) {
+			if f := p.expiredItem(ctx, it.Ref); f != nil {
+				fs = append(fs, *f)
+				continue
+			}
+		}
+		kept = append(kept, it)
+	}
+	return slices.Clip(kept), fs
+}
+
+// EndingKeys returns a warning for each key that expires soon, and for own keys that
+// expired without a successor. rye doctor and rye status show them.
+func (p *Project) EndingKeys() []diag.Finding {
+	var out []diag.Finding
+	for _, k := range p.Trust.Keys() {
+		if f, ok := k.Ending(p.Env.Now()); ok && k.State.Usable() {
+			out = append(out, f)
+		}
+	}
+	return out
+}
