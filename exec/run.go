@@ -78,7 +78,7 @@ func object(b []byte) (map[string]any, bool) {
 	if len(b) < 2 || b[0] != '{' || b[len(b)-1] != '}' {
 		return nil, false
 	}
-	v, fs := jsonx.ParseValue(b)
+	v, fs := jsonx.ParseMessage(b)
 	m, ok := v.(map[string]any)
 	return m, ok && !diag.Failed(fs)
 }

@@ -78,7 +78,7 @@ func param(word string, s *schema.Schema) (string, any, error) {
 				return raw, nil, err
 			}
 		}
-		v, fs := jsonx.ParseValue([]byte(text))
+		v, fs := jsonx.ParseMessage([]byte(text))
 		return raw, v, diag.FromFindings("reading parameter "+raw, fs)
 	}
 	if s == nil {

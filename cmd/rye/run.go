@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
 )
@@ -125,11 +126,15 @@ func readParams(c *cli.Call, text string) (map[string]any, error) {
 	if err != nil {
 		return nil, diag.New(cmp.Or(diag.CodeOf(err), diag.FileSystemError), "reading --params: %w", err)
 	}
-	doc, fs := jsonx.Parse(b)
+	v, fs := jsonx.ParseMessage(b)
 	if err := diag.FromFindings("reading --params", fs); err != nil {
 		return nil, err
 	}
-	return doc.Root, nil
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil, diag.New(diag.ParsingError, "reading --params: the top level is %s, an object is required", tree.TypeName(v))
+	}
+	return m, nil
 }
 
 // maxParams is the largest document that --params reads, in bytes.

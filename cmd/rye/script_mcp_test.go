@@ -179,7 +179,9 @@ func readable(message map[string]any) any {
 	block, _ := blocks[0].(map[string]any)
 	text, _ := block["text"].(string)
 	var envelope any
-	if json.Unmarshal([]byte(text), &envelope) != nil {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber() // the digits are a part of what is tested
+	if d.Decode(&envelope) != nil {
 		return message
 	}
 	failed, _ := res["isError"].(bool)

@@ -95,7 +95,7 @@ func isJSON(contentType string) bool {
 // jsonValue parses a JSON value. Servers send duplicate keys and numbers beyond
 // 64 bits, which jsonx refuses: encoding/json reads those.
 func jsonValue(b []byte) (any, bool) {
-	if v, fs := jsonx.ParseValue(b); !diag.Failed(fs) {
+	if v, fs := jsonx.ParseMessage(b); !diag.Failed(fs) {
 		return v, true
 	}
 	dec := json.NewDecoder(bytes.NewReader(b))

@@ -45,7 +45,7 @@ type codec struct {
 // codecs returns the table. It is an array so that a call does not allocate.
 func codecs() [8]codec {
 	return [8]codec{
-		{CodecYAML, func(b []byte) reading { return data(yamlx.Parse(b)) }},
+		{CodecYAML, func(b []byte) reading { return data(yamlx.ParseItem(b)) }},
 		{CodecJSON, func(b []byte) reading { return data(jsonx.Parse(b)) }},
 		{CodecTOML, func(b []byte) reading { return data(tomlx.Parse(b)) }},
 		{CodecPython, readPython},

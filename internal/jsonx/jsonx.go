@@ -18,6 +18,9 @@ import (
 // MaxDepth is the deepest nesting of arrays and objects.
 const MaxDepth = 64
 
+// MaxMessageDepth is the deepest nesting that ParseMessage reads.
+const MaxMessageDepth = 1000
+
 // MaxPath is the longest path, in bytes, below which Parse keeps positions: every
 // member below a key of half a megabyte would contain a copy of it.
 const MaxPath = 1024
@@ -47,8 +50,21 @@ func ParseValue(b []byte) (any, []diag.Finding) {
 	return v, nil
 }
 
+// ParseMessage parses one value of a message of another program. Unlike the
+// values of files, every number is accepted and no digit is lost: one that an
+// int64 or float64 does not represent is a json.Number.
+func ParseMessage(b []byte) (any, []diag.Finding) {
+	p := parser{b: b, line: 1, message: true}
+	v := p.document()
+	if len(p.found) > 0 {
+		return nil, p.found
+	}
+	return v, nil
+}
+
 type parser struct {
 	b         []byte
+	message   bool // see ParseMessage
 	i         int
 	line      int
 	lineStart int
@@ -107,6 +123,14 @@ func (p *parser) stop(off int, format string, args ...any) any {
 		p.stopped = true
 	}
 	return nil
+}
+
+// maxDepth returns the deepest nesting of the document.
+func (p *parser) maxDepth() int {
+	if p.message {
+		return MaxMessageDepth
+	}
+	return MaxDepth
 }
 
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

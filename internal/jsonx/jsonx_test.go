@@ -112,6 +112,25 @@ func TestParseValue(t *testing.T) {
 	}
 }
 
+// TestParseMessage is about agents F2: no digit of another program's number is lost.
+func TestParseMessage(t *testing.T) {
+	for in, want := range map[string]any{
+		"1": int64(1), "-9223372036854775808": int64(math.MinInt64), "9007199254740993": int64(9007199254740993),
+		"9223372036854775808": json.Number("9223372036854775808"), "18446744073709551615": json.Number("18446744073709551615"),
+		"1.0": 1.0, "0.10": 0.1, "1e3": 1000.0, "-0.0": math.Copysign(0, -1), "5e-324": 5e-324,
+		"0.1000000000000000055511151231257827": json.Number("0.1000000000000000055511151231257827"),
+		"1e999":                                json.Number("1e999"), "1e-999": json.Number("1e-999"), "9007199254740993.0": json.Number("9007199254740993.0"),
+	} {
+		v, fs := ParseMessage([]byte(`{"a":[` + in + `]}`))
+		if len(fs) > 0 || !reflect.DeepEqual(v, map[string]any{"a": []any{want}}) {
+			t.Errorf("%s: %#v %s", in, v, brief(fs))
+		}
+	}
+	if _, fs := ParseMessage([]byte(strings.Repeat("[", 1001) + strings.Repeat("]", 1001))); len(fs) != 1 {
+		t.Error("1001 deep is accepted")
+	}
+}
+
 func TestMarshal(t *testing.T) {
 	b, err := Marshal(struct {
 		Z bool           `json:"success"`

@@ -1,7 +1,9 @@
 package jsonx
 
 import (
+	"encoding/json"
 	"strconv"
+	"strings"
 
 	"github.com/ryeos/rye/internal/tree"
 )
@@ -16,8 +18,8 @@ func (p *parser) value(path string, depth int) any {
 	}
 	switch c := p.b[p.i]; {
 	case c == '{' || c == '[':
-		if depth > MaxDepth {
-			return p.stop(p.i, "nested more than %d deep", MaxDepth)
+		if depth > p.maxDepth() {
+			return p.stop(p.i, "nested more than %d deep", p.maxDepth())
 		}
 		if c == '{' {
 			return p.object(path, depth)
@@ -144,7 +146,8 @@ func (p *parser) take(c byte) bool {
 	return false
 }
 
-// number parses an integer that fits 64 bits or a finite float.
+// number parses an integer that fits 64 bits or a finite float; in a message any
+// number.
 func (p *parser) number() any {
 	off := p.i
 	p.take('-')
@@ -182,6 +185,9 @@ func (p *parser) digits() bool {
 
 func (p *parser) convert(off int, float bool) any {
 	text := string(p.b[off:p.i])
+	if p.message {
+		return Number(text)
+	}
 	if !float {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -194,4 +200,30 @@ func (p *parser) convert(off int, float bool) any {
 		p.fail(off, "the number %.40s is too large", text)
 	}
 	return f
+}
+
+// Number returns a number of JSON as int64, as float64 if that has the same value,
+// or unchanged as json.Number.
+func Number(text string) any {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !strings.ContainsAny(text, ".eE") {
+		return json.Number(text)
+	}
+	if significant(text) != significant(strconv.FormatFloat(f, 'e', -1, 64)) {
+		return json.Number(text)
+	}
+	return f
+}
+
+// significant returns the digits of a number without its sign, point, exponent and
+// outer zeros. A float and the text that it was parsed from have the same value
+// exactly if these digits are equal.
+func significant(text string) string {
+	if i := strings.IndexAny(text, "eE"); i >= 0 {
+		text = text[:i]
+	}
+	return strings.Trim(strings.Replace(strings.TrimPrefix(text, "-"), ".", "", 1), "0")
 }

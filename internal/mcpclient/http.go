@@ -1,6 +1,9 @@
 package mcpclient
 
 import (
+	"bufio"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -71,7 +74,14 @@ func (w *web) RoundTrip(r *http.Request) (*http.Response, error) {
 		w.media = clipped(hidden.Visible(media))
 	}
 	w.mu.Unlock()
-	if media != "text/event-stream" { // the library limits the size of events
+	switch {
+	case media == "text/event-stream": // the library limits the size of events
+		res.Body = newEvents(res.Body)
+	case media == "application/json" && res.StatusCode < 400:
+		res.Body = &wholeMessage{body: &bounded{ReadCloser: res.Body, left: MaxMessage}}
+		res.ContentLength = -1
+		res.Header.Del("Content-Length")
+	default:
 		res.Body = &bounded{ReadCloser: res.Body, left: MaxMessage}
 	}
 	return res, nil
@@ -107,3 +117,104 @@ func (b *bounded) Read(p []byte) (int, error) {
 	b.left -= int64(n)
 	return n, err
 }
+
+// wholeMessage is a body that consists of one message, made readable.
+type wholeMessage struct {
+	body io.ReadCloser
+	text *bytes.Reader // nil before the first Read
+}
+
+// Read implements io.Reader.
+func (m *wholeMessage) Read(p []byte) (int, error) {
+	if m.text == nil {
+		b, err := io.ReadAll(m.body)
+		if err != nil {
+			return 0, err
+		}
+		m.text = bytes.NewReader(readable(b))
+	}
+	return m.text.Read(p)
+}
+
+// Close implements io.Closer.
+func (m *wholeMessage) Close() error { return m.body.Close() }
+
+// events is a stream of events whose messages are made readable.
+type events struct {
+	body  io.ReadCloser
+	lines *bufio.Reader
+	data  []byte // the data of the current event
+	ready []byte // not read yet
+}
+
+func newEvents(body io.ReadCloser) *events {
+	return &events{body: body, lines: bufio.NewReader(body)}
+}
+
+// Read implements io.Reader.
+func (e *events) Read(p []byte) (int, error) {
+	for len(e.ready) == 0 {
+		line, err := e.line()
+		if err != nil {
+			if e.finish(); len(e.ready) > 0 {
+				break
+			}
+			return 0, err
+		}
+		switch text, isData := bytes.CutPrefix(line, []byte("data:")); {
+		case isData:
+			if e.data != nil {
+				e.data = append(e.data, '\n')
+			}
+			e.data = append(e.data, bytes.TrimPrefix(text, []byte(" "))...)
+			if len(e.data) > MaxMessage {
+				return 0, diag.New(diag.TooLarge, "it sent a message of more than %d bytes", MaxMessage)
+			}
+		case len(line) == 0:
+			e.finish()
+			e.ready = append(e.ready, '\n')
+		default:
+			e.ready = append(append(e.ready, line...), '\n')
+		}
+	}
+	n := copy(p, e.ready)
+	e.ready = e.ready[n:]
+	return n, nil
+}
+
+// finish writes the data of the current event as one line. A message contains no
+// line ends outside of its texts, where they are escaped.
+func (e *events) finish() {
+	if e.data == nil {
+		return
+	}
+	message := readable(e.data)
+	e.data = nil
+	for line := range bytes.SplitSeq(message, []byte{'\n'}) {
+		e.ready = append(append(append(e.ready, "data: "...), line...), '\n')
+	}
+}
+
+// line returns the next line without its end.
+func (e *events) line() ([]byte, error) {
+	var out []byte
+	for {
+		part, err := e.lines.ReadSlice('\n')
+		out = append(out, part...)
+		if len(out) > MaxMessage {
+			return nil, diag.New(diag.TooLarge, "it sent a message of more than %d bytes", MaxMessage)
+		}
+		switch {
+		case err == nil:
+			return bytes.TrimSuffix(bytes.TrimSuffix(out, []byte{'\n'}), []byte{'\r'}), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case len(out) > 0:
+			return out, nil
+		default:
+			return nil, err
+		}
+	}
+}
+
+// Close implements io.Closer.
+func (e *events) Close() error { return e.body.Close() }

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -104,10 +105,11 @@ func (s *Session) Tools(ctx context.Context) ([]Tool, error) {
 	}
 	within, cancel := context.WithTimeout(ctx, s.server.Timeout)
 	defer cancel()
+	from := s.now()
 	tools, err := s.list(within)
 	if err != nil {
 		s.forget()
-		return nil, s.explain(ctx, "listing the tools", err)
+		return nil, s.explainSince(ctx, from, "listing the tools", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,11 +128,7 @@ func (s *Session) list(ctx context.Context) ([]Tool, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range res.Tools {
-			if t != nil {
-				out = append(out, toolOf(t))
-			}
-		}
+		out = append(out, toolsOf(res)...)
 		if len(out) > MaxTools {
 			return nil, diag.New(diag.TooLarge, "the server offers more than %d tools", MaxTools)
 		}
@@ -142,6 +140,28 @@ func (s *Session) list(ctx context.Context) ([]Tool, error) {
 		}
 		seen[cursor] = true
 	}
+}
+
+// toolsOf converts one page of the list. The library leaves out tools that it
+// refuses, so a tool is matched with the server's text by order and name.
+func toolsOf(res *mcp.ListToolsResult) []Tool {
+	var out []Tool
+	rest := rawTools(res.Meta)
+	for _, t := range res.Tools {
+		if t == nil {
+			continue
+		}
+		var raw map[string]json.RawMessage
+		for i, candidate := range rest {
+			var name string
+			if json.Unmarshal(candidate["name"], &name) == nil && name == t.Name {
+				raw, rest = candidate, rest[i+1:]
+				break
+			}
+		}
+		out = append(out, toolOf(t, raw))
+	}
+	return out
 }
 
 // Result is the result of a tool.
@@ -199,31 +219,60 @@ func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]
 	})
 	defer done()
 	p.SetProgressToken(token)
+	from := s.now()
 	res, err := s.cs.CallTool(within, p)
 	doing := "calling " + quoted(tool)
 	if err != nil {
-		return nil, s.explain(ctx, doing, err)
+		return nil, s.explainSince(ctx, from, doing, err)
 	}
 	if len(res.InputRequests) > 0 || res.RequestState != "" {
-		return nil, s.explain(ctx, doing, errors.New("it asks for input during the call, which rye does not support"))
+		return nil, s.explainSince(ctx, from, doing, errors.New("it asks for input during the call, which rye does not support"))
 	}
-	r := &Result{IsError: res.IsError, Content: []any{}}
-	if res.Content != nil {
-		list, err := plain(res.Content)
-		if err != nil {
-			return nil, s.explain(ctx, doing, err)
-		}
-		r.Content, _ = list.([]any)
-	}
-	if r.Structured, err = plain(res.StructuredContent); err != nil {
-		return nil, s.explain(ctx, doing, err)
+	r, err := resultOf(res)
+	if err != nil {
+		return nil, s.explainSince(ctx, from, doing, err)
 	}
 	return r, nil
+}
+
+// resultOf returns a result with every kind of content and every digit that the
+// server sent.
+func resultOf(res *mcp.CallToolResult) (*Result, error) {
+	r := &Result{IsError: res.IsError, Content: []any{}}
+	m := rawMembers(res.Meta)
+	content, err := exact(m["content"])
+	if err != nil {
+		return nil, err
+	}
+	blocks, ok := content.([]any)
+	if !ok && content != nil {
+		return nil, diag.New(diag.ExecutionFailed, "its answer is not the result of a tool: content is not a list")
+	}
+	for _, block := range blocks {
+		if _, ok := block.(map[string]any); ok {
+			r.Content = append(r.Content, block)
+		}
+	}
+	r.Structured, err = exact(m["structuredContent"])
+	return r, err
+}
+
+// now returns the current moment of the server's output.
+func (s *Session) now() moment {
+	if s.program == nil {
+		return moment{}
+	}
+	return s.program.now()
 }
 
 // explain returns an error that describes what the server did, given an error of
 // the protocol library. ctx is the caller's.
 func (s *Session) explain(ctx context.Context, doing string, err error) error {
+	return s.explainSince(ctx, moment{}, doing, err)
+}
+
+// explainSince is explain with the server's output after a moment.
+func (s *Session) explainSince(ctx context.Context, from moment, doing string, err error) error {
 	what := doing + " " + preposition(doing) + "MCP server " + s.server.Name
 	e := s.cause(ctx, what, err)
 	if s.program == nil {
@@ -232,7 +281,7 @@ func (s *Session) explain(ctx context.Context, doing string, err error) error {
 		}
 		return e
 	}
-	stderr, skipped, _ := s.program.state()
+	stderr, skipped := s.program.since(from)
 	if stderr != "" {
 		e.WithDetail(detailStderr, stderr)
 	}
@@ -282,8 +331,7 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 	case errors.Is(ctx.Err(), context.Canceled):
 		return diag.New(diag.Cancelled, "%s: cancelled", what)
 	case s.program != nil && s.program.failed():
-		_, _, why := s.program.state()
-		return s.program.ending(what, why, s.cs == nil)
+		return s.program.ending(what, s.program.state(), s.cs == nil)
 	case errors.Is(err, mcp.ErrSessionMissing):
 		return diag.New(diag.Network, "%s: it no longer knows the session", what).WithDetail(detailForgotten, true)
 	case errors.As(err, &known):
@@ -297,6 +345,8 @@ func (s *Session) cause(ctx context.Context, what string, err error) *diag.Error
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), ctx.Err() != nil:
 		return diag.New(diag.Timeout, "%s: no answer within %s", what, s.server.Timeout.Round(time.Millisecond)).
 			WithReason("mcp_timeout").WithDetail("server", s.server.Ref().String())
+	case strings.Contains(err.Error(), " into Go "): // the library's words for a result of another shape
+		return diag.New(diag.ExecutionFailed, "%s: its answer does not have the form that MCP requires", what)
 	case s.web != nil:
 		return s.web.failure(what, err)
 	}

@@ -47,8 +47,11 @@ type program struct {
 	mu      sync.Mutex
 	lines   lineReader // of stdout
 	tail    []byte     // the end of stderr
-	skipped string     // the first line of stdout that was not a message
+	written int64      // bytes of stderr in total
 	fault   error      // why its output is no longer read
+
+	skipped, lastSkipped string // the first and last line of stdout that was not a message
+	skips                int    // the number of such lines
 }
 
 // startProgram starts a server. It runs until Close or the end of ctx.
@@ -156,7 +159,7 @@ func (p *program) message(line []byte) jsonrpc.Message {
 	if len(line) == 0 {
 		return nil
 	}
-	if m, err := jsonrpc.DecodeMessage(line); err == nil {
+	if m, err := jsonrpc.DecodeMessage(readable(line)); err == nil {
 		if p.probe.late(m) {
 			return nil
 		}
@@ -164,8 +167,10 @@ func (p *program) message(line []byte) jsonrpc.Message {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.skipped == "" {
-		p.skipped = quoted(string(line))
+	p.skips++
+	p.lastSkipped = quoted(string(line))
+	if p.skips == 1 {
+		p.skipped = p.lastSkipped
 	}
 	return nil
 }
@@ -177,15 +182,15 @@ func (p *program) stderr(s proc.Stream, line []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.written += int64(len(line)) + 1
 	p.tail = append(append(p.tail, line...), '\n')
 	if over := len(p.tail) - keptStderr; over > 0 {
 		p.tail = append(p.tail[:0], p.tail[over:]...)
 	}
 }
 
-// state returns why the server ended or is no longer read (nil if neither), the end
-// of its stderr, and the first skipped line.
-func (p *program) state() (stderr, skipped string, why error) {
+// state returns why the server ended or is no longer read, nil if neither.
+func (p *program) state() (why error) {
 	if p.dead() {
 		why = p.why()
 	}
@@ -194,7 +199,7 @@ func (p *program) state() (stderr, skipped string, why error) {
 	if p.fault != nil {
 		why = p.fault
 	}
-	return string(bytes.TrimSpace(bytes.ToValidUTF8(p.tail, []byte("\uFFFD")))), p.skipped, why
+	return why
 }
 
 // dead reports whether the process is gone.
@@ -239,7 +244,7 @@ func (p *program) ending(what string, why error, early bool) *diag.Error {
 		return e
 	}
 	e.Message += " before it answered"
-	if stderr, _, _ := p.state(); stderr == "" {
+	if stderr, _ := p.since(moment{}); stderr == "" {
 		e.Reason = "not_mcp"
 	}
 	return e

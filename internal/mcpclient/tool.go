@@ -3,7 +3,6 @@ package mcpclient
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"math"
 	"slices"
 	"strings"
 
@@ -56,16 +55,17 @@ func (t Tool) Hash() (item.Digest, error) {
 	return sha256.Sum256(b), nil
 }
 
-// toolOf converts a tool of the protocol library.
-func toolOf(in *mcp.Tool) Tool {
+// toolOf converts a tool of the protocol library. raw is its definition as the
+// server sent it, nil if that is unknown.
+func toolOf(in *mcp.Tool, raw map[string]json.RawMessage) Tool {
 	t := Tool{Name: in.Name, Title: in.Title, Description: in.Description}
-	schema, err := plain(in.InputSchema)
+	schema, err := plainPart(raw["inputSchema"], in.InputSchema)
 	if err == nil && in.OutputSchema != nil {
-		t.OutputSchema, err = plain(in.OutputSchema)
+		t.OutputSchema, err = plainPart(raw["outputSchema"], in.OutputSchema)
 	}
 	if err == nil && in.Annotations != nil {
 		var notes any
-		notes, err = plain(in.Annotations)
+		notes, err = plainPart(nil, in.Annotations)
 		t.Annotations, _ = notes.(map[string]any)
 	}
 	var ok bool
@@ -78,37 +78,17 @@ func toolOf(in *mcp.Tool) Tool {
 	return t
 }
 
-// plain converts a value to nil, bool, int64, float64, string, []any and
-// map[string]any.
-func plain(v any) (any, error) {
+// plainPart returns a part of a definition: the server's text, or else the value of
+// the library.
+func plainPart(raw json.RawMessage, v any) (any, error) {
+	if raw != nil {
+		return plain(raw)
+	}
 	b, err := jsonx.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	var out any
-	if err := json.Unmarshal(b, &out); err != nil {
-		return nil, err
-	}
-	return whole(out), nil
-}
-
-// whole converts whole numbers to int64: YAML distinguishes the two.
-func whole(v any) any {
-	switch v := v.(type) {
-	case float64:
-		if v == math.Trunc(v) && math.Abs(v) <= 1<<53 {
-			return int64(v)
-		}
-	case []any:
-		for i := range v {
-			v[i] = whole(v[i])
-		}
-	case map[string]any:
-		for k := range v {
-			v[k] = whole(v[k])
-		}
-	}
-	return v
+	return plain(b)
 }
 
 // TextAt is a text in a definition, with its path.

@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -76,10 +77,11 @@ func TestHashIsCanonical(t *testing.T) {
 		`{"inputSchema":{"properties":{"b":{},"a":{"minimum":1.0,"type":"integer"}},"type":"object"},"description":"d","name":"n","icons":[],"_meta":{"at":1}}`,
 	} {
 		var in mcp.Tool
-		if err := json.Unmarshal([]byte(text), &in); err != nil {
+		var raw map[string]json.RawMessage
+		if err := errors.Join(json.Unmarshal([]byte(text), &in), json.Unmarshal([]byte(text), &raw)); err != nil {
 			t.Fatal(err)
 		}
-		h, err := toolOf(&in).Hash()
+		h, err := toolOf(&in, raw).Hash()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestHostileDefinitions(t *testing.T) {
 // A tool with an invalid schema is a finding; the other tools can be called.
 func TestBrokenSchema(t *testing.T) {
 	for _, schema := range []any{nil, "object", []any{}, true} {
-		tool := toolOf(&mcp.Tool{Name: "n", InputSchema: schema})
+		tool := toolOf(&mcp.Tool{Name: "n", InputSchema: schema}, nil)
 		fs := Check(&Server{Name: "s", Transport: Stdio}, []Tool{{Name: "fine", InputSchema: map[string]any{}}, tool}, 1<<20)
 		if len(fs) != 1 || fs[0].Message != `tool "n": its inputSchema is not an object` {
 			t.Errorf("%v: %v", schema, fs)

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -171,10 +172,14 @@ func read(typ, text string) (any, bool) {
 	case "null":
 		return nil, text == "null"
 	case "integer":
-		n, err := strconv.ParseInt(text, 10, 64)
-		return n, err == nil
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n, true
+		}
+		v, found := jsonx.ParseMessage([]byte(text))
+		_, large := v.(json.Number)
+		return v, large && len(found) == 0 && typeOf(v) == "integer"
 	}
-	v, found := jsonx.ParseValue([]byte(text))
+	v, found := jsonx.ParseMessage([]byte(text))
 	if len(found) > 0 {
 		return nil, false
 	}

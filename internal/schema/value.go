@@ -155,6 +155,10 @@ func typeOf(v any) string {
 		return "string"
 	case int, int64:
 		return "integer"
+	case json.Number:
+		if !strings.ContainsAny(v.String(), ".eE") {
+			return "integer"
+		}
 	case float64:
 		if v == math.Trunc(v) {
 			return "integer"

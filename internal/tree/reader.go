@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -363,7 +364,7 @@ func TypeName(v any) string {
 		return "a boolean"
 	case string:
 		return "a string"
-	case int64, float64, int:
+	case int64, float64, int, json.Number:
 		return "a number"
 	case []any:
 		return "a list"

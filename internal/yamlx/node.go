@@ -1,6 +1,9 @@
 package yamlx
 
 import (
+	"encoding/json"
+	"strings"
+
 	"gopkg.in/yaml.v3"
 
 	"github.com/ryeos/rye/internal/tree"
@@ -120,6 +123,8 @@ func (r *reader) scalar(n *yaml.Node) any {
 	}
 	v, problem := plain(n.Value)
 	switch {
+	case problem.refuse && r.large && isLarge(n.Value):
+		return json.Number(n.Value)
 	case problem.text == "":
 	case problem.refuse:
 		r.fail(r.position(n), "%s", problem.text)
@@ -127,4 +132,14 @@ func (r *reader) scalar(n *yaml.Node) any {
 		r.warn(r.position(n), "%s", problem.text)
 	}
 	return v
+}
+
+// maxLarge is the length of the longest integer that ParseItem accepts.
+const maxLarge = 64
+
+// isLarge reports whether a scalar that plain refused is an integer that JSON
+// writes in the same way.
+func isLarge(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	return len(s) <= maxLarge && allOf(digits, '0', '9') && digits[0] != '0'
 }

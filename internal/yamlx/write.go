@@ -1,6 +1,7 @@
 package yamlx
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"sort"
@@ -153,6 +154,10 @@ func (w *writer) scalar(v any, depth int) string {
 		return strconv.FormatInt(v, 10)
 	case float64:
 		return w.float(v)
+	case json.Number:
+		if isLarge(v.String()) {
+			return v.String()
+		}
 	case string:
 		if lines := literal(v, depth); lines != "" {
 			return lines

@@ -33,8 +33,14 @@ const MaxPath = 1024
 // Parse parses one YAML document whose top level is a mapping. The Doc is nil
 // exactly when a finding is an error. The position of an entry is that of its
 // key.
-func Parse(b []byte) (*tree.Doc, []diag.Finding) {
-	v, pos, found := ParseAny(b)
+func Parse(b []byte) (*tree.Doc, []diag.Finding) { return parseMapping(b, false) }
+
+// ParseItem is Parse for items: they contain JSON Schemas of other programs, whose
+// integers can be larger than 64 bits. Such an integer is a json.Number.
+func ParseItem(b []byte) (*tree.Doc, []diag.Finding) { return parseMapping(b, true) }
+
+func parseMapping(b []byte, large bool) (*tree.Doc, []diag.Finding) {
+	v, pos, found := parse(b, large)
 	if diag.Failed(found) {
 		return nil, found
 	}
@@ -49,8 +55,10 @@ func Parse(b []byte) (*tree.Doc, []diag.Finding) {
 
 // ParseAny parses one YAML document of any type, with the positions of its parts
 // keyed as in tree.Doc. The positions are nil exactly when a finding is an error.
-func ParseAny(b []byte) (any, map[string]diag.Position, []diag.Finding) {
-	r := reader{b: b, pos: map[string]diag.Position{}}
+func ParseAny(b []byte) (any, map[string]diag.Position, []diag.Finding) { return parse(b, false) }
+
+func parse(b []byte, large bool) (any, map[string]diag.Position, []diag.Finding) {
+	r := reader{b: b, large: large, pos: map[string]diag.Position{}}
 	if r.found = precheck(b); len(r.found) > 0 {
 		return nil, nil, r.found
 	}
@@ -65,6 +73,7 @@ type reader struct {
 	b     []byte
 	lines []int // offsets at which lines begin
 	ascii bool
+	large bool // see ParseItem
 	bang  bool // the text contains "!", so it may have tags
 	last  struct{ line, column, off int }
 	pos   map[string]diag.Position

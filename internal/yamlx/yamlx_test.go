@@ -1,6 +1,7 @@
 package yamlx
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -167,6 +168,25 @@ func TestParseHostile(t *testing.T) {
 }
 
 // TestParseWarned holds the values that come with a warning.
+// TestParseItem is about agents F2: the schema of another program may contain
+// integers beyond 64 bits, as defaults and bounds.
+func TestParseItem(t *testing.T) {
+	in := "a: 18446744073709551615\nb: -9223372036854775809\nc: 9007199254740993\n"
+	doc, fs := ParseItem([]byte(in))
+	want := map[string]any{"a": json.Number("18446744073709551615"), "b": json.Number("-9223372036854775809"), "c": int64(9007199254740993)}
+	if len(fs) > 0 || !reflect.DeepEqual(doc.Root, want) {
+		t.Fatalf("%#v, %v", doc, fs)
+	}
+	if out, err := Marshal(doc.Root); err != nil || string(out) != in {
+		t.Errorf("%s %v", out, err)
+	}
+	for _, bad := range []string{"0xFFFFFFFFFFFFFFFFF", "1e999", "+18446744073709551615", "18_446_744_073_709_551_615", strings.Repeat("9", 65)} {
+		if doc, _ := ParseItem([]byte("a: " + bad)); doc != nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
+
 func TestParseWarned(t *testing.T) {
 	d, _ := Parse([]byte("a: 0777\nb: yes\nc: 0899\nd: 1_000\ne: 12:30\nf: 0b11\ng: 1e3\nh: -0x10\non: 1\n"))
 	want := map[string]any{"a": int64(511), "b": "yes", "c": "0899", "d": int64(1000), "e": "12:30", "f": int64(3), "g": 1000.0, "h": int64(-16), "on": int64(1)}

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 )
 
@@ -23,11 +24,11 @@ func (w *Workspace) arguments(ctx context.Context, name string, raw json.RawMess
 	if len(strings.TrimSpace(string(raw))) == 0 || string(raw) == "null" {
 		raw = json.RawMessage("{}")
 	}
-	doc, fs := jsonx.Parse(raw)
+	args, fs := object(raw)
 	if err := diag.FromFindings("reading the arguments of "+name, fs); err != nil {
 		return nil, err
 	}
-	return w.fit(ctx, name, doc.Root)
+	return w.fit(ctx, name, args)
 }
 
 // fit checks arguments against the verb's schema and returns them with the
@@ -73,16 +74,26 @@ func unpack(args map[string]any) []diag.Finding {
 	if !ok {
 		return nil
 	}
-	doc, fs := jsonx.Parse([]byte(text))
-	if doc == nil {
+	params, fs := object([]byte(text))
+	if len(fs) > 0 {
 		delete(args, "parameters")
 		for i := range fs {
 			fs[i].Message = "$.parameters is a text that is not a JSON object: " + fs[i].Message
 		}
 		return fs
 	}
-	args["parameters"] = doc.Root
+	args["parameters"] = params
 	return nil
+}
+
+// object parses a JSON object with all digits of its numbers.
+func object(text []byte) (map[string]any, []diag.Finding) {
+	v, fs := jsonx.ParseMessage(text)
+	m, ok := v.(map[string]any)
+	if !ok && len(fs) == 0 {
+		fs = []diag.Finding{diag.Errorf(diag.ParsingError, 1, 1, "the top level is %s, an object is required", tree.TypeName(v))}
+	}
+	return m, fs
 }
 
 // identify replaces a ref or a path in item_id by the id, and sets item_type.

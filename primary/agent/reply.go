@@ -187,7 +187,7 @@ func generic(v any) (any, error) {
 	if err != nil {
 		return nil, diag.New(diag.Internal, "writing a result: %w", err)
 	}
-	out, fs := jsonx.ParseValue(b)
+	out, fs := jsonx.ParseMessage(b)
 	return out, diag.FromFindings("writing a result", fs)
 }
 

@@ -38,7 +38,12 @@ type Server struct {
 	Stay   bool   // ends neither with its input nor when it is asked to
 	Token  string // the required Authorization header over HTTP
 	Empty  bool   // offers no tools at all
-	Forget bool   // ends its session at the first call of a tool; over HTTP
+	// Results is a JSON file with the results of tools by name, read at each call.
+	// The member _stderr is written to stderr first, _error is the error of the
+	// answer instead of a result, with _exit the server ends, and a result "arguments" is a text with the
+	// arguments as they arrived.
+	Results string
+	Forget  bool // ends its session at the first call of a tool; over HTTP
 
 	ask    func(method string) string      // asks the client; nil over HTTP
 	notify func(method string, params any) // notifies the client; nil over HTTP
@@ -63,6 +68,7 @@ func (s *Server) Flags() *flag.FlagSet {
 	f.BoolVar(&s.Stay, "stay", false, "")
 	f.StringVar(&s.Token, "token", "", "")
 	f.BoolVar(&s.Forget, "forget", false, "")
+	f.StringVar(&s.Results, "results", "", "")
 	f.BoolVar(&s.Empty, "empty", false, "")
 	return f
 }
@@ -208,6 +214,17 @@ type problem struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data,omitempty"`
+
+	raw json.RawMessage // the whole error, if it is not nil
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p *problem) MarshalJSON() ([]byte, error) {
+	if p.raw != nil {
+		return p.raw, nil
+	}
+	type plain problem
+	return json.Marshal((*plain)(p))
 }
 
 // Answer answers one message; ok is false when it gets none.
@@ -322,6 +339,9 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		return map[string]any{"resultType": "complete", "content": []any{map[string]any{"type": "text", "text": fmt.Sprintf(format, args...)}}}
 	}
 	arg := func(name string) string { v, _ := p.Arguments[name].(string); return v }
+	if s.Results != "" {
+		return s.given(p.Name, raw)
+	}
 	switch p.Name {
 	case "echo":
 		return text("%s", arg("text")), nil
@@ -372,4 +392,40 @@ func (s *Server) call(raw json.RawMessage) (any, *problem) {
 		return text("%s", strings.Join(got, "\n")), nil
 	}
 	return nil, &problem{Code: -32602, Message: "unknown tool: " + p.Name}
+}
+
+// given returns the result of a tool in the file Results.
+func (s *Server) given(tool string, params json.RawMessage) (any, *problem) {
+	b, err := os.ReadFile(s.Results)
+	if err != nil {
+		panic(err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(b, &all); err != nil {
+		panic(err)
+	}
+	if string(all[tool]) == `"arguments"` {
+		var p struct {
+			Arguments json.RawMessage `json:"arguments"`
+		}
+		_ = json.Unmarshal(params, &p)
+		return map[string]any{"resultType": "complete", "content": []any{map[string]any{"type": "text", "text": string(p.Arguments)}}}, nil
+	}
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(all[tool], &m); err != nil {
+		panic(err)
+	}
+	var text string
+	if json.Unmarshal(m["_stderr"], &text) == nil {
+		fmt.Fprint(os.Stderr, text)
+	}
+	if m["_exit"] != nil {
+		os.Exit(3)
+	}
+	if m["_error"] != nil {
+		return nil, &problem{raw: m["_error"]}
+	}
+	delete(m, "_stderr")
+	m["resultType"] = json.RawMessage(`"complete"`)
+	return m, nil
 }
