@@ -120,7 +120,8 @@ func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream
 	case within.Err() != nil && err != nil:
 		err = diag.New(diag.Timeout, "running %s: stopped after its timeout of %s", ref, p.Timeout)
 	case err == nil && isBool && !success:
-		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, toolMessage(data)).WithDetail("data", data)
+		err = diag.New(diag.ExecutionFailed, "running %s: %s", ref, toolMessage(data)).
+			WithReason("reported").WithDetail("data", data)
 	}
 	return r, err
 }

@@ -142,7 +142,7 @@ func bug(method string) (mcp.Result, error) {
 	if method != "tools/call" {
 		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: message}
 	}
-	return result(agent.ErrorReply(diag.New(diag.Internal, message))), nil
+	return result(agent.ErrorReply(diag.New(diag.Internal, message)), ""), nil
 }
 
 // visibleError returns an error whose text has visible characters only: it may

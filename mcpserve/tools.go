@@ -3,6 +3,7 @@ package mcpserve
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -35,7 +36,7 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 		defer report.stop()
 		ctx, done, err := s.calls.begin(ctx, req.Session.ID(), report.waiting)
 		if err != nil {
-			return result(agent.ErrorReply(err)), nil
+			return result(agent.ErrorReply(err), ""), nil
 		}
 		defer done()
 		q := &questions{req: req}
@@ -48,7 +49,7 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 		case reply.Unknown:
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown tool " + quoted(name)}
 		}
-		return result(reply), nil
+		return result(reply, req.ProtocolVersion()), nil
 	}
 }
 
@@ -59,10 +60,41 @@ func arguments(req *mcp.CallToolRequest) json.RawMessage {
 	return req.Params.Arguments
 }
 
-func result(r *agent.Reply) *mcp.CallToolResult {
+// result returns a reply for a client of a revision of the protocol.
+func result(r *agent.Reply, version string) *mcp.CallToolResult {
 	res := &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(r.Text)}}, IsError: r.Failed}
+	for _, raw := range r.Blocks {
+		res.Content = append(res.Content, block(raw, version))
+	}
 	if r.Structured != nil {
 		res.StructuredContent = r.Structured
 	}
 	return res
+}
+
+// The first revisions that have a kind of content.
+const (
+	audioSince = "2025-03-26"
+	linksSince = "2025-06-18"
+)
+
+// block returns a block of content, or a text if the client's revision does not have
+// its kind: the number of each block must stay the same.
+func block(raw json.RawMessage, version string) mcp.Content {
+	var res mcp.CallToolResult
+	doc := slices.Concat([]byte(`{"content":[`), raw, []byte("]}"))
+	if err := json.Unmarshal(doc, &res); err != nil || len(res.Content) != 1 {
+		return &mcp.TextContent{Text: "this content cannot be shown"}
+	}
+	switch res.Content[0].(type) {
+	case *mcp.AudioContent:
+		if version != "" && version < audioSince {
+			return &mcp.TextContent{Text: "a sound, which this client's revision of MCP does not have"}
+		}
+	case *mcp.ResourceLink:
+		if version != "" && version < linksSince {
+			return &mcp.TextContent{Text: string(raw)}
+		}
+	}
+	return res.Content[0]
 }

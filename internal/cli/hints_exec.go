@@ -20,6 +20,7 @@ func execHints() map[situation]string {
 		{diag.ExecutionFailed, "too_long"}:            "pass large data on stdin or in a file",
 		{diag.ExecutionFailed, "batch_file"}:          "run the program that the batch file starts, or pass the value on stdin",
 		{diag.ExecutionFailed, "no_stderr"}:           "it wrote nothing to stderr; add --json to see everything it returned",
+		{diag.ExecutionFailed, "reported"}:            "add --json to see everything it returned",
 		{diag.ExecutionFailed, "tool_suggestion"}:     "{suggestion}",
 		{diag.ConfigError, "anchor_too_wide"}:         "move the tool and its files into a directory of their own",
 		{diag.ConfigError, "nearest"}:                 "did you mean {nearest}?",

@@ -41,7 +41,12 @@ func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 	}
 	env, err := w.call(ctx, req, args)
 	if err != nil {
-		return failed(err, env.Metadata)
+		out := failed(err, env.Metadata)
+		if p, ok := env.Data.(presented); ok && len(p.blocks) > 0 {
+			p.data = nil // the error has it
+			out.Data = p
+		}
+		return out
 	}
 	env.Success = true
 	return env

@@ -14,39 +14,232 @@ import (
 // margin is the number of characters reserved for the notes about what was cut.
 const margin = 400
 
-// cutDown renders an envelope in at most MaxReply characters. It removes the
-// middle of the longest texts and the end of the longest lists and objects until
-// the rest fits; everything else is complete.
-func cutDown(env diag.Envelope, cut *Truncated) []byte {
-	env.Data, _ = generic(env.Data) // rendered before, so it has no error; also a copy that may be changed
-	var details any
+// Truncated states that a reply was cut and how to read the rest.
+type Truncated struct {
+	Shown int    `json:"shown"`          // characters of the reply
+	Total int    `json:"total"`          // characters of the complete reply
+	Read  string `json:"read,omitempty"` // the call that continues; "" if the rest could not be kept
+	Note  string `json:"note,omitempty"`
+}
+
+// cutter shortens one reply.
+type cutter struct {
+	env   diag.Envelope // a copy, with data that may be changed
+	note  Truncated
+	whole string // the text that is cut and kept in a file, "" if the document is
+	head  int    // the number of lines of whole before the gap
+}
+
+// cutDown renders an envelope in at most MaxReply characters. Texts named content,
+// stdout, body and output lose their middle, or their end if they are a part of a
+// file. If that is not enough, the longest lists, objects and other texts are cut.
+// Everything else is complete. keep stores what was cut and returns its path.
+func cutDown(env diag.Envelope, total int, keep func(name string, text []byte) string) []byte {
+	c := &cutter{env: env, note: Truncated{Total: total}}
+	c.env.Data, _ = generic(env.Data) // rendered before, so it has no error
 	if env.Error != nil {
 		short := *env.Error
-		env.Error = &short
-		details = map[string]any(short.Details)
+		details, _ := generic(map[string]any(short.Details))
+		short.Details, _ = details.(map[string]any)
+		c.env.Error = &short
+	}
+	complete, _ := jsonx.MarshalIndent(c.env)
+	file := c.file()
+	if file == nil {
+		c.cutText()
+	}
+	if file == nil && c.whole == "" {
+		c.whole = string(complete)
+	}
+	if file != nil {
+		c.cutFile(file)
+	} else {
+		c.keep(keep)
+	}
+	return c.fit()
+}
+
+// fit cuts the largest values until the reply fits.
+func (c *cutter) fit() []byte {
+	var details any
+	if c.env.Error != nil {
+		details = c.env.Error.Details
 	}
 	for range 100 {
-		if env.Error != nil {
-			env.Error.Details, _ = details.(map[string]any)
+		if c.env.Error != nil {
+			c.env.Error.Details, _ = details.(map[string]any)
 		}
-		out, _ := render(&env, cut)
-		cut.Shown = utf8.RuneCount(out)
-		if cut.Shown <= MaxReply-margin/8 || !cutLargest([]*any{&env.Data, &details}, cut.Shown-MaxReply+margin) {
+		if excess := c.excess(); excess <= 0 || !cutLargest([]*any{&c.env.Data, &details}, excess+margin) {
 			break
 		}
 	}
-	out, _ := render(&env, cut)
-	if utf8.RuneCount(out) <= MaxReply {
-		return out
+	if c.excess() > 0 { // nothing in it can be cut any further: keep the outcome only
+		last := diag.Envelope{Success: c.env.Success, Metadata: c.env.Metadata}
+		if e := c.env.Error; e != nil {
+			last.Error = &diag.Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
+		}
+		c.env = last
 	}
-	// Nothing in it can be cut any further: keep the outcome only.
-	cut.Shown = 0
-	last := &diag.Envelope{Success: env.Success, Metadata: env.Metadata}
-	if e := env.Error; e != nil {
-		last.Error = &diag.Failure{Code: e.Code, Message: e.Message, Retryable: e.Retryable, Suggestion: e.Suggestion}
-	}
-	out, _ = render(last, cut)
+	c.excess()
+	out, _ := render(&c.env, &c.note)
 	return out
+}
+
+// excess returns the number of characters by which the reply is too long.
+func (c *cutter) excess() int {
+	out, _ := render(&c.env, &c.note)
+	c.note.Shown = utf8.RuneCount(out)
+	return c.note.Shown - MaxReply + margin/8 // the number in note.Shown may get longer
+}
+
+// cutText cuts the longest text that may be cut so that the reply fits, if that is
+// possible.
+func (c *cutter) cutText() {
+	var longest slot
+	size := 0
+	visit := func(s slot, n int) {
+		if n > size {
+			longest, size = s, n
+		}
+	}
+	named(slot{c.env.Data, func(v any) { c.env.Data = v }}, "", visit)
+	if c.env.Error != nil {
+		named(slot{c.env.Error.Details, func(any) {}}, "", visit)
+	}
+	budget := size - c.excess() - margin
+	if size == 0 || budget < margin {
+		return
+	}
+	c.whole, _ = longest.value.(string)
+	var short string
+	short, c.head = cutMiddle(c.whole, budget)
+	longest.set(short)
+}
+
+// named visits the texts that may be cut, with their length in characters: those
+// whose key has one of the names, and the texts of MCP content.
+func named(s slot, key string, visit func(slot, int)) {
+	switch v := s.value.(type) {
+	case string:
+		switch key {
+		case "content", "stdout", "body", "output", "text":
+			visit(s, quotedLen(v))
+		}
+	case []any:
+		for i, child := range v {
+			if m, ok := child.(map[string]any); ok {
+				named(slot{m, func(c any) { v[i] = c }}, key, visit)
+			}
+		}
+	case map[string]any:
+		for _, k := range slices.Sorted(maps.Keys(v)) {
+			if k == "text" && key != "content" {
+				continue
+			}
+			named(slot{v[k], func(c any) { v[k] = c }}, k, visit)
+		}
+	}
+}
+
+// file returns the data of a result that is a part of a file of the project: it is
+// continued by reading the same file. Nil for others.
+func (c *cutter) file() map[string]any {
+	m, _ := c.env.Data.(map[string]any)
+	_, isText := m["output"].(string)
+	_, counted := m["line_count"].(int64)
+	_, total := m["total_lines"].(int64)
+	name, _ := m["file_path"].(string)
+	if !isText || !counted || !total || name == "" {
+		return nil
+	}
+	return m
+}
+
+// cutFile removes lines from the end of a part of a file.
+func (c *cutter) cutFile(m map[string]any) {
+	text, _ := m["output"].(string)
+	name, _ := m["file_path"].(string)
+	offset, _ := m["offset"].(int64)
+	m["truncated"] = true
+	c.note.Read = readCall(name, int(offset)+100_000) // of about the final length
+	m["next_offset"] = offset
+	head, lines := firstLines(text, quotedLen(text)-c.excess()-margin/4)
+	m["output"], m["line_count"] = strings.TrimSuffix(head, "\n"), int64(lines)
+	m["next_offset"] = offset + int64(lines)
+	c.note.Read = readCall(name, int(offset)+lines)
+}
+
+// keep stores the whole text, or the whole document, and states how to read it.
+func (c *cutter) keep(keep func(name string, text []byte) string) {
+	text, ext := c.whole, ".txt"
+	doc, isJSON := indented(text)
+	lines := c.head + 1
+	switch {
+	case isJSON: // one long line could not be read by lines
+		text, ext, lines = doc, ".json", 1
+	default:
+		var wrapped bool
+		if text, wrapped = wrap(text); wrapped {
+			c.note.Note = fmt.Sprintf("in the file, lines of more than %d characters are wrapped", maxKeptLine)
+			lines = 1
+		}
+	}
+	if file := keep(ext, []byte(text)); file != "" {
+		c.note.Read = readCall(file, lines)
+	}
+}
+
+// readCall returns the call that reads a file from a line on.
+func readCall(file string, line int) string {
+	name, _ := jsonx.Marshal(file)
+	return fmt.Sprintf(`execute rye/file-system/read {"file_path": %s, "offset": %d}`, name, line)
+}
+
+// maxKeptLine is the length of the longest line in the file of a complete result,
+// in characters. The tool read shortens longer ones.
+const maxKeptLine = 1500
+
+// indented returns a JSON document with line ends, if text is one with a line that
+// is too long to be read.
+func indented(text string) (string, bool) {
+	trimmed := strings.TrimSpace(text)
+	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
+		return "", false
+	}
+	v, fs := jsonx.ParseMessage([]byte(trimmed))
+	if len(fs) > 0 {
+		return "", false
+	}
+	out, err := jsonx.MarshalIndent(v)
+	wrapped, _ := wrap(string(out))
+	return wrapped, err == nil
+}
+
+// wrap divides lines of more than maxKeptLine characters.
+func wrap(text string) (string, bool) {
+	var b strings.Builder
+	wrapped := false
+	for line := range strings.Lines(text) {
+		for utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > maxKeptLine {
+			wrapped = true
+			end := runeOffset(line, maxKeptLine)
+			b.WriteString(line[:end] + "\n")
+			line = line[end:]
+		}
+		b.WriteString(line)
+	}
+	return b.String(), wrapped
+}
+
+// runeOffset returns the offset of the n-th character.
+func runeOffset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
 }
 
 // cutLargest removes about excess characters from the largest text, list or
@@ -67,7 +260,8 @@ func cutLargest(values []*any, excess int) bool {
 	remaining := func(length int) int { return min(length*max(size-excess, 0)/size, length-1) }
 	switch v := largest.value.(type) {
 	case string:
-		largest.set(cutMiddle(v, excess))
+		short, _ := cutMiddle(v, max(size-excess, margin))
+		largest.set(short)
 	case []any:
 		largest.set(slices.Clone(v[:remaining(len(v))]))
 	case map[string]any:
@@ -125,28 +319,98 @@ func walk(s slot, visit func(slot, int)) int {
 
 // quotedLen returns the length of a text as JSON, in characters.
 func quotedLen(s string) int {
-	b, err := jsonx.Marshal(s)
-	if err != nil {
-		return len(s)
+	n := 2
+	for _, r := range s {
+		n += escapedLen(r)
 	}
-	return utf8.RuneCount(b)
+	return n
 }
 
-// cutMiddle removes at least excess characters from the middle of a text and
-// states how much is missing. The rest consists of complete lines if there are
-// any near the cut.
-func cutMiddle(s string, excess int) string {
-	runes := []rune(s)
-	keep := max(len(runes)-excess-margin/4, margin)
-	head := string(runes[:keep*2/3])
-	if i := strings.LastIndexByte(head, '\n'); i > len(head)/2 {
-		head = head[:i+1]
+// escapedLen returns the length of a character in a text of JSON, as package jsonx
+// writes it.
+func escapedLen(r rune) int {
+	switch {
+	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t' || r == '\b' || r == '\f':
+		return 2
+	case r < 0x20 || r == 0x2028 || r == 0x2029:
+		return 6
 	}
-	tail := string(runes[len(runes)-keep/3:])
-	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
-		tail = tail[i+1:]
+	return 1
+}
+
+// cutMiddle removes lines from the middle of a text so that at most budget
+// characters of JSON remain, and states how much is missing. It returns the number
+// of complete lines before the gap.
+func cutMiddle(s string, budget int) (short string, head int) {
+	budget -= margin / 4 // for the note
+	first, head := firstLines(s, budget*2/3)
+	last := lastLines(s[len(first):], budget-quotedLen(first))
+	gap := s[len(first) : len(s)-len(last)]
+	note := fmt.Sprintf("[… %d characters, %d lines left out …]\n", utf8.RuneCountInString(gap), strings.Count(gap, "\n"))
+	if first != "" && !strings.HasSuffix(first, "\n") {
+		first += "\n"
 	}
-	missing := len(runes) - utf8.RuneCountInString(head) - utf8.RuneCountInString(tail)
-	lines := strings.Count(s, "\n") - strings.Count(head, "\n") - strings.Count(tail, "\n")
-	return fmt.Sprintf("%s\n[… %d characters, %d lines left out …]\n%s", strings.TrimSuffix(head, "\n"), missing, lines, tail)
+	return first + note + last, head
+}
+
+// firstLines returns the lines at the start of a text that have at most budget
+// characters as JSON, and their number. If the first is longer, it is cut.
+func firstLines(s string, budget int) (string, int) {
+	end, lines := 0, 0
+	for line := range strings.Lines(s) {
+		n := quotedLen(line) - 2
+		if n > budget {
+			break
+		}
+		budget -= n
+		end += len(line)
+		lines++
+	}
+	if lines == 0 {
+		return s[:fitting(s, budget)], 0
+	}
+	return s[:end], lines
+}
+
+// lastLines returns the lines at the end of a text that have at most budget
+// characters as JSON, "" if not even one fits and the text has several.
+func lastLines(s string, budget int) string {
+	start := len(s)
+	for start > 0 {
+		from := strings.LastIndexByte(strings.TrimSuffix(s[:start], "\n"), '\n') + 1
+		n := quotedLen(s[from:start]) - 2
+		if n > budget {
+			break
+		}
+		budget -= n
+		start = from
+	}
+	if start == len(s) && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
+		return s[len(s)-fittingEnd(s, budget):]
+	}
+	return s[start:]
+}
+
+// fitting returns the length in bytes of the longest start of a text that has at
+// most budget characters as JSON.
+func fitting(s string, budget int) int {
+	for i, r := range s {
+		if budget -= escapedLen(r); budget < 0 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// fittingEnd is fitting for the end of a text.
+func fittingEnd(s string, budget int) int {
+	n := 0
+	for n < len(s) {
+		r, size := utf8.DecodeLastRuneInString(s[:len(s)-n])
+		if budget -= escapedLen(r); budget < 0 {
+			break
+		}
+		n += size
+	}
+	return n
 }

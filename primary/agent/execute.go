@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 )
 
 func (w *Workspace) execute(ctx context.Context, req Request, args map[string]any) (*diag.Envelope, error) {
@@ -39,12 +40,32 @@ func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope
 	}
 	run, err := w.Verbs.Tool(context.WithValue(ctx, depthKey{}, depth+1), call)
 	meta := *run.Metadata
+	env := &diag.Envelope{Data: run.Data, Metadata: &meta}
 	if !call.DryRun { // these cost a model tokens and do not help it
 		meta.Chain = nil
 		meta.Usage = nil
 		meta.Sandbox = nil
+		env.Data = present(toolOf(run), run.Data, interleaved(call))
 	}
-	return &diag.Envelope{Data: run.Data, Metadata: &meta}, err
+	if err != nil {
+		err = presentError(toolOf(run), err)
+	}
+	return env, err
+}
+
+// toolOf returns the item of a run, nil if it was not planned.
+func toolOf(run *primary.Run) *resolve.Item {
+	if run.Plan == nil {
+		return nil
+	}
+	return run.Plan.Chain.Tool()
+}
+
+// interleaved reports whether the caller requested the output of a command as one
+// text.
+func interleaved(call primary.Call) bool {
+	yes, _ := call.Params["interleaved"].(bool)
+	return yes
 }
 
 // maxDepth is the number of nested calls of tools by tools through the verbs.

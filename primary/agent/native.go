@@ -41,6 +41,9 @@ func (w *Workspace) native(ctx context.Context, name string, in exec.NativeCall)
 	if err != nil {
 		return nil, err
 	}
+	if p, ok := env.Data.(presented); ok {
+		env.Data = p.whole
+	}
 	data, err := generic(env.Data)
 	m, _ := data.(map[string]any)
 	return m, err

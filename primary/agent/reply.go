@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"maps"
@@ -35,13 +36,6 @@ const (
 	maxResults = 32
 )
 
-// Truncated states that a reply was cut, and the file of the complete one.
-type Truncated struct {
-	Shown int    `json:"shown"` // characters
-	Total int    `json:"total"`
-	File  string `json:"file,omitempty"` // in the project; "" if none could be written
-}
-
 // ErrorReply returns the reply to a call that was not made because of err. It
 // does not hide the home directory.
 func ErrorReply(err error) *Reply {
@@ -55,24 +49,32 @@ func (s *Surface) reply(name string, env *diag.Envelope, w *Workspace) *Reply {
 	if env.Error != nil {
 		env.Error = presentable(env.Error, s.p.Home)
 	}
+	var blocks []json.RawMessage
+	if p, ok := env.Data.(presented); ok {
+		blocks, env.Data = p.blocks, p.data
+		if p.data == nil {
+			env.Data = nil
+		}
+	}
 	text, err := render(env, nil)
 	if err != nil {
 		env = failed(err, nil)
 		text, _ = render(env, nil)
 	}
 	if total := utf8.RuneCount(text); total > MaxReply {
-		text = cutDown(*env, &Truncated{Total: total, File: w.keep(text)})
+		text = cutDown(*env, total, w.keep)
 	}
-	r := &Reply{Text: text, Failed: !env.Success}
+	r := &Reply{Text: text, Blocks: blocks, Failed: !env.Success}
 	if name == "search" && env.Success {
 		r.Structured, _ = jsonx.Marshal(env.Data)
 	}
 	return r
 }
 
-// keep writes a complete reply into the project's cache and returns its path
-// below the project, or "" if it could not be written.
-func (w *Workspace) keep(text []byte) string {
+// keep writes a complete result into a file of the project's cache, named by its
+// digest and an extension, and returns its path below the project, or "" if it
+// could not be written.
+func (w *Workspace) keep(ext string, text []byte) string {
 	if w == nil {
 		return ""
 	}
@@ -80,7 +82,7 @@ func (w *Workspace) keep(text []byte) string {
 	if root == nil || !root.OnDisk() || !root.Exists(".") {
 		return ""
 	}
-	rel := path.Join(resultsDir, item.DigestOf(text).Hex()[:16]+".json")
+	rel := path.Join(resultsDir, item.DigestOf(text).Hex()[:16]+ext)
 	if err := root.CreatePrivate(rel, text); err != nil && !errors.Is(err, fs.ErrExist) {
 		return ""
 	}
@@ -198,7 +200,7 @@ func presentable(f *diag.Failure, home string) *diag.Failure {
 		if len(home) > 1 {
 			s = strings.ReplaceAll(s, home, "~")
 		}
-		return hidden.Visible(s)
+		return visibleLines(s)
 	}
 	short := *f
 	short.Message = clip(visible(f.Message))
@@ -209,6 +211,19 @@ func presentable(f *diag.Failure, home string) *diag.Failure {
 	}
 	short.Details, _ = mapTexts(details, visible).(map[string]any)
 	return &short
+}
+
+// visibleLines returns a text whose lines and tabs are as they were and whose other
+// control characters are visible.
+func visibleLines(s string) string {
+	parts := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\t' })
+	var b strings.Builder
+	for _, part := range parts {
+		i := strings.Index(s, part)
+		b.WriteString(s[:i] + hidden.Visible(part))
+		s = s[i+len(part):]
+	}
+	return b.String() + s
 }
 
 func clip(s string) string {

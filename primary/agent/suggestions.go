@@ -125,6 +125,9 @@ func newFailure(e *diag.Error) *diag.Failure {
 
 // suggestion returns what a model can do about an error, or "".
 func suggestion(e *diag.Error) string {
+	if e.Reason == "no_stderr" || e.Reason == "reported" { // the message is all that is known
+		return ""
+	}
 	text := reasonText(e.Code, e.Reason, e.Details)
 	if text == "" && len(e.Findings) == 1 {
 		text = findingSuggestion(e.Findings[0])

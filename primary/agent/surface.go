@@ -29,8 +29,11 @@ type Request struct {
 type Reply struct {
 	Text       []byte          // the envelope as one compact JSON document, at most MaxReply characters
 	Structured json.RawMessage // the data of a successful search, else nil
-	Failed     bool            // the envelope has success: false
-	Unknown    bool            // no such verb, or the capability set withholds it
+	// Blocks are the images, sounds, resources and links of an MCP server's result,
+	// as blocks of MCP content. The text refers to them by their number, from 1.
+	Blocks  []json.RawMessage
+	Failed  bool // the envelope has success: false
+	Unknown bool // no such verb, or the capability set withholds it
 }
 
 // Prompt is a directive as clients list it.

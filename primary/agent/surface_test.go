@@ -315,6 +315,7 @@ func TestReplyIsBounded(t *testing.T) {
 		"lines":   {"seq 1 60000", `1\n2\n3\n`},
 		"oneline": {"head -c 300000 /dev/zero | tr '\\0' x", "left out"},
 		"wide":    {"yes ü | head -n 60000", "left out"},
+		"quotes":  {`yes 'a "quoted" \word' | head -n 20000`, "left out"},
 		"list":    {`echo -n '{"all":[0'; seq -f ,%g 1 30000 | tr -d '\n'; echo '],"last":"kept"}'`, `"last":"kept"`},
 		"many":    {`echo -n '{"a":0'; seq -f ',"k%g":"some words in a row"' 1 9000 | tr -d '\n'; echo '}'`, "truncated"},
 		"fails":   {"seq 1 60000; seq 1 60000 >&2; exit 3", "EXECUTION_FAILED"},
@@ -328,10 +329,40 @@ func TestReplyIsBounded(t *testing.T) {
 		if name == "fails" {
 			continue // an error's own details are bounded before
 		}
-		file, _ := at(doc, "truncated", "file").(string)
-		b, err := os.ReadFile(filepath.Join(h.Project, filepath.FromSlash(file)))
-		if err != nil || at(doc, "truncated", "total") != float64(utf8.RuneCount(b)) || !json.Valid(b) {
-			t.Errorf("%s: the whole is not in %q: %v", name, file, err)
+		if n < agent.MaxReply*3/4 {
+			t.Errorf("%s: only %d characters are shown", name, n)
+		}
+		continues(t, h, name, doc)
+	}
+}
+
+// continues checks that the call which a cut reply names reads what is missing
+// (agents F7).
+func continues(t *testing.T, h *testkit.Workspace, name string, doc map[string]any) {
+	t.Helper()
+	next, _ := at(doc, "truncated", "read").(string)
+	args, ok := strings.CutPrefix(next, "execute rye/file-system/read ")
+	var p struct {
+		FilePath string `json:"file_path"`
+		Offset   int
+	}
+	if err := json.Unmarshal([]byte(args), &p); !ok || err != nil {
+		t.Fatalf("%s: no call in %q", name, next)
+	}
+	b, err := os.ReadFile(filepath.Join(h.Project, filepath.FromSlash(p.FilePath)))
+	lines := strings.SplitAfter(string(b), "\n")
+	if err != nil || p.Offset < 1 || p.Offset > len(lines) {
+		t.Fatalf("%s: %+v of %d lines, %v", name, p, len(lines), err)
+	}
+	for _, line := range lines {
+		if utf8.RuneCountInString(line) > 2000 {
+			t.Errorf("%s: a line of %d characters cannot be read", name, len(line))
+		}
+	}
+	if shown, isText := at(doc, "data", "stdout").(string); isText && p.Offset > 1 {
+		head, _, _ := strings.Cut(shown, "[… ")
+		if head != strings.Join(lines[:p.Offset-1], "") {
+			t.Errorf("%s: the reply does not end before line %d of the file", name, p.Offset)
 		}
 	}
 }
@@ -634,7 +665,7 @@ func TestResultsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc, r := call(h, "execute", `{"item_id":"tool:big"}`)
-	if left, _ := os.ReadDir(outside); len(left) > 0 || at(doc, "truncated", "file") != nil {
+	if left, _ := os.ReadDir(outside); len(left) > 0 || at(doc, "truncated", "read") != nil {
 		t.Errorf("written through a link: %.200s", r.Text)
 	}
 }

@@ -20,7 +20,7 @@ func TestEditLinesProperty(t *testing.T) {
 		lines := randomLines(rnd, 3+rnd.IntN(30))
 		before := string(files.Text{Lines: lines}.Bytes())
 		wiretest.Put(t, dir, "f", before)
-		ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f"}))
+		ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f", "line_ids": true}))
 		var changes []obj
 		var want strings.Builder
 		for i := 0; i < len(lines); i++ {

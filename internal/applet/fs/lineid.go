@@ -110,7 +110,7 @@ func (x idIndex) find(a wire.Args, key, id string) int {
 	case x.twice[bareID(id)]:
 		a.Reject(key, "%q is the id of two lines", id)
 	case !ok:
-		a.Reject(key, "%q is not the id of a line of the current file (read returns the ids)", id)
+		a.Reject(key, "%q is not the id of a line of the current file (read with line_ids returns them)", id)
 	}
 	return i
 }

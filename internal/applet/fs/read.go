@@ -28,12 +28,13 @@ type readResult struct {
 	Output     string `json:"output"`
 }
 
-// runRead returns lines of a text file, each with its id in front.
+// runRead returns lines of a text file, with line_ids each with its id in front.
 func runRead(_ context.Context, p wire.Params, in map[string]any) (any, error) {
-	a := wire.NewArgs(in, "file_path", "offset", "limit")
+	a := wire.NewArgs(in, "file_path", "offset", "limit", "line_ids")
 	name := a.Required("file_path")
 	offset := a.Int("offset", 1, 1, files.MaxSize)
 	limit := a.Int("limit", readLines, 1, maxReadLines)
+	ids := a.Bool("line_ids")
 	if err := a.Err(); err != nil {
 		return nil, err
 	}
@@ -51,14 +52,17 @@ func runRead(_ context.Context, p wire.Params, in map[string]any) (any, error) {
 			WithDetail("total_lines", len(t.Lines))
 	}
 	r := readResult{Success: true, FilePath: e.Rel, Offset: offset, TotalLines: len(t.Lines), Encoding: t.Encoding}
-	r.show(t.Lines, limit)
+	r.show(t.Lines, limit, ids)
 	return r, nil
 }
 
 // show renders lines from r.Offset on until limit or maxReadText is reached.
-func (r *readResult) show(lines []files.Line, limit int) {
+func (r *readResult) show(lines []files.Line, limit int, withIDs bool) {
 	var b strings.Builder
-	ids := lineIDs(lines)
+	var ids []string
+	if withIDs {
+		ids = lineIDs(lines)
+	}
 	end := r.Offset - 1
 	for ; end < len(lines) && r.LineCount < limit; end++ {
 		s, cut := files.Shorten(lines[end].Text)
@@ -69,7 +73,10 @@ func (r *readResult) show(lines []files.Line, limit int) {
 		if r.LineCount > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString("[LID:" + ids[end] + "] " + s)
+		if withIDs {
+			b.WriteString("[LID:" + ids[end] + "] ")
+		}
+		b.WriteString(s)
 		r.LineCount++
 	}
 	if end < len(lines) {

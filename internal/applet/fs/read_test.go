@@ -59,7 +59,12 @@ func TestRead(t *testing.T) {
 		"null is unset": {obj{"file_path": "open.txt", "offset": nil}, []string{"one", "two"}, 2, "utf-8", false},
 	} {
 		t.Run(name, func(t *testing.T) {
+			plain := ok(t, dir, "read", c.in)
+			c.in["line_ids"] = true
 			got := ok(t, dir, "read", c.in)
+			if plain["output"] != strings.Join(c.texts, "\n") {
+				t.Errorf("without ids: %q", plain["output"])
+			}
 			_, texts := shown(t, got)
 			if fmt.Sprint(texts) != fmt.Sprint(c.texts) || got["line_count"] != float64(len(c.texts)) {
 				t.Errorf("texts %q (%v), want %q", texts, got["line_count"], c.texts)
@@ -104,7 +109,7 @@ func TestReadShortensLongLines(t *testing.T) {
 	t.Parallel()
 	exact, long := strings.Repeat("é", 2000), strings.Repeat("é", 2000+1)
 	dir := wiretest.Project(t, map[string]string{"f": exact + "\n" + long + "\n"})
-	got := ok(t, dir, "read", obj{"file_path": "f"})
+	got := ok(t, dir, "read", obj{"file_path": "f", "line_ids": true})
 	_, texts := shown(t, got)
 	if texts[0] != exact {
 		t.Error("a line of exactly the limit was changed")
@@ -137,7 +142,7 @@ func TestFS1IDsDoNotDependOnTheOffset(t *testing.T) {
 		fmt.Fprintf(&b, "%s\n", []string{"}", "", "x := 1", fmt.Sprint("line ", i)}[i%4])
 	}
 	dir := wiretest.Project(t, map[string]string{"f": b.String()})
-	all, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f"}))
+	all, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f", "line_ids": true}))
 	distinct := map[string]bool{}
 	for _, id := range all {
 		distinct[id] = true
@@ -146,7 +151,7 @@ func TestFS1IDsDoNotDependOnTheOffset(t *testing.T) {
 		t.Fatalf("%d distinct ids for 300 lines", len(distinct))
 	}
 	for offset := 1; offset <= 300; offset += 7 {
-		ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f", "offset": offset, "limit": 10}))
+		ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f", "offset": offset, "limit": 10, "line_ids": true}))
 		for i, id := range ids {
 			if id != all[offset-1+i] {
 				t.Fatalf("offset %d: line %d has id %s, was %s", offset, offset+i, id, all[offset-1+i])

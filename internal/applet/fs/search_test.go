@@ -129,26 +129,27 @@ func TestGrep(t *testing.T) {
 	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{
 		"a.go": "package a\n\nfunc Foo() {}\n", "b/c.txt": "foo\nbar -x\r\nFOO\n", "bin": "foo\x00", "b/d.go": "foo",
-		".git/x": "foo\n", "node_modules/x": "foo\n", "latin": "caf\xe9 foo\n", "html": "<a href=\"x\">&\n",
+		".git/x": "foo\n", ".ai/cache/results/x.txt": "foo\n", ".ai/threads/t/y": "foo\n", "node_modules/x": "foo\n", "latin": "caf\xe9 foo\n", "html": "<a href=\"x\">&\n",
 		"big": strings.Repeat("x", files.MaxSize) + "\nfoo\n",
 	})
 	for name, c := range map[string]struct {
 		in   obj
 		want string
 	}{
-		"word":           {obj{"pattern": "foo"}, "b/c.txt:1:foo | b/d.go:1:foo | latin:1:caf\uFFFD foo"},
-		"ignore case":    {obj{"pattern": "foo", "ignore_case": true, "include": "*.{go,txt}"}, "a.go:3:func Foo() {} | b/c.txt:1:foo | b/c.txt:3:FOO | b/d.go:1:foo"},
-		"include name":   {obj{"pattern": "foo", "include": "*.go"}, "b/d.go:1:foo"},
-		"include path":   {obj{"pattern": "foo", "include": "b/*.txt"}, "b/c.txt:1:foo"},
-		"begins with -":  {obj{"pattern": "-x"}, "b/c.txt:2:bar -x"},
-		"long option":    {obj{"pattern": "--files|^foo$", "path": "b"}, "b/c.txt:1:foo | b/d.go:1:foo"},
-		"anchors, CRLF":  {obj{"pattern": "x$", "path": "b"}, "b/c.txt:2:bar -x"},
-		"single file":    {obj{"pattern": "o+", "path": "b/d.go"}, "b/d.go:1:foo"},
-		"ignored":        {obj{"pattern": "foo", "ignore": []string{"b"}}, "latin:1:caf\uFFFD foo"},
-		"asked for":      {obj{"pattern": "foo", "path": "node_modules"}, "node_modules/x:1:foo"},
-		"no HTML escape": {obj{"pattern": "href"}, "html:1:<a href=\"x\">&"},
-		"nothing":        {obj{"pattern": "quux"}, ""},
-		"empty line":     {obj{"pattern": "^$"}, "a.go:2:"},
+		"word":              {obj{"pattern": "foo"}, "b/c.txt:1:foo | b/d.go:1:foo | latin:1:caf\uFFFD foo"},
+		"ignore case":       {obj{"pattern": "foo", "ignore_case": true, "include": "*.{go,txt}"}, "a.go:3:func Foo() {} | b/c.txt:1:foo | b/c.txt:3:FOO | b/d.go:1:foo"},
+		"include name":      {obj{"pattern": "foo", "include": "*.go"}, "b/d.go:1:foo"},
+		"include path":      {obj{"pattern": "foo", "include": "b/*.txt"}, "b/c.txt:1:foo"},
+		"begins with -":     {obj{"pattern": "-x"}, "b/c.txt:2:bar -x"},
+		"long option":       {obj{"pattern": "--files|^foo$", "path": "b"}, "b/c.txt:1:foo | b/d.go:1:foo"},
+		"anchors, CRLF":     {obj{"pattern": "x$", "path": "b"}, "b/c.txt:2:bar -x"},
+		"single file":       {obj{"pattern": "o+", "path": "b/d.go"}, "b/d.go:1:foo"},
+		"ignored":           {obj{"pattern": "foo", "ignore": []string{"b"}}, "latin:1:caf\uFFFD foo"},
+		"asked for":         {obj{"pattern": "foo", "path": "node_modules"}, "node_modules/x:1:foo"},
+		"results asked for": {obj{"pattern": "foo", "path": ".ai/cache"}, ".ai/cache/results/x.txt:1:foo"},
+		"no HTML escape":    {obj{"pattern": "href"}, "html:1:<a href=\"x\">&"},
+		"nothing":           {obj{"pattern": "quux"}, ""},
+		"empty line":        {obj{"pattern": "^$"}, "a.go:2:"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ok(t, dir, "grep", c.in)
@@ -167,7 +168,7 @@ func TestGrep(t *testing.T) {
 func TestGrepIDsAreThoseOfRead(t *testing.T) {
 	t.Parallel()
 	dir := wiretest.Project(t, map[string]string{"f": "a\n}\nb\n}\n}\n"})
-	ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f"}))
+	ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": "f", "line_ids": true}))
 	for _, m := range ok(t, dir, "grep", obj{"pattern": "}"})["matches"].([]any) {
 		m := m.(obj)
 		if n := int(m["line"].(float64)); m["line_id"] != ids[n-1] {

@@ -150,10 +150,21 @@ func (t *tree) visit(p pending, d fs.DirEntry, found func(string, fs.DirEntry)) 
 		}
 		return pending{}, false
 	}
-	if slices.Contains(skippedDirs(), name) && !t.pattern.Names(p.at, name) || t.start.CheckRead(rel) != nil {
+	named := t.pattern.Names(p.at, name)
+	if slices.Contains(skippedDirs(), name) && !named || t.isRyes(rel) && !named || t.start.CheckRead(rel) != nil {
 		return pending{}, false
 	}
 	return pending{rel, at}, t.pattern.Alive(at)
+}
+
+// isRyes reports whether a directory of the project contains what rye keeps for
+// itself: complete results and transcripts, which would repeat what was found.
+func (t *tree) isRyes(rel string) bool {
+	switch path.Join(t.base, rel) {
+	case ".ai/cache", ".ai/threads":
+		return true
+	}
+	return false
 }
 
 // isFile reports whether an entry is a regular file, or a link to one inside

@@ -126,7 +126,7 @@ func TestWriteCutsALongDiff(t *testing.T) {
 // edits calls edit_lines with the ids of the given lines (from 1).
 func lineOf(t *testing.T, dir, name string, n int) string {
 	t.Helper()
-	ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": name}))
+	ids, _ := shown(t, ok(t, dir, "read", obj{"file_path": name, "line_ids": true}))
 	return ids[n-1]
 }
 
@@ -210,8 +210,8 @@ func TestEditLinesAfterAnotherEdit(t *testing.T) {
 	if got := wiretest.Get(t, dir, "f"); got != "x\ny\nz\nb\nc\nD\n" {
 		t.Fatalf("file %q", got)
 	}
-	fails(t, dir, "edit_lines", obj{"file_path": "f", "changes": []obj{{"line_id": first, "new_content": "read returns the ids"}}},
-		"VALIDATION_FAILED", first, "read returns the ids")
+	fails(t, dir, "edit_lines", obj{"file_path": "f", "changes": []obj{{"line_id": first, "new_content": "read with line_ids returns them"}}},
+		"VALIDATION_FAILED", first, "read with line_ids returns them")
 }
 
 func TestEditLinesRefuses(t *testing.T) {
@@ -226,7 +226,7 @@ func TestEditLinesRefuses(t *testing.T) {
 		words []string
 	}{
 		"unknown ids, all named": {one(obj{"line_id": "aaaaaaaaaa", "new_content": ""}, obj{"start_line_id": id(1), "end_line_id": "bbbbbbbbbb", "new_content": ""}), "VALIDATION_FAILED",
-			[]string{"changes[0].line_id", "aaaaaaaaaa", "changes[1].end_line_id", "bbbbbbbbbb", "read returns the ids"}},
+			[]string{"changes[0].line_id", "aaaaaaaaaa", "changes[1].end_line_id", "bbbbbbbbbb", "read with line_ids returns them"}},
 		"same line twice":   {one(obj{"line_id": id(2), "new_content": "x"}, obj{"line_id": id(2), "new_content": "y"}), "VALIDATION_FAILED", []string{"changes[0] and changes[1] overlap at line 2"}},
 		"ranges overlap":    {one(obj{"start_line_id": id(3), "end_line_id": id(5), "new_content": ""}, obj{"start_line_id": id(1), "end_line_id": id(3), "new_content": ""}), "VALIDATION_FAILED", []string{"overlap at line 3"}},
 		"one in a range":    {one(obj{"start_line_id": id(1), "end_line_id": id(5), "new_content": ""}, obj{"line_id": id(2), "new_content": ""}, obj{"line_id": id(4), "new_content": ""}), "VALIDATION_FAILED", []string{"changes[0] and changes[1] overlap", "changes[0] and changes[2] overlap"}},

@@ -17,25 +17,26 @@ import (
 
 // Limits of bash.
 const (
-	defaultTimeout = 120 // seconds
-	maxTimeout     = 600 // seconds
-	maxStream      = 51_200
+	defaultTimeout = 120       // seconds
+	maxTimeout     = 600       // seconds
+	maxStream      = 400 << 10 // bytes of stdout, and of stderr
+	maxMixed       = 51_200    // bytes of both as one text
 )
 
 // Applets returns the applets by name.
 func Applets() map[string]wire.Func { return map[string]wire.Func{"bash": runBash} }
 
 type bashResult struct {
-	Success    bool   `json:"success"`
-	ExitCode   int    `json:"exit_code"`
-	Signal     string `json:"signal,omitempty"`
-	TimedOut   bool   `json:"timed_out,omitempty"`
-	Note       string `json:"note,omitempty"`
-	DurationMS int64  `json:"duration_ms"`
-	Truncated  bool   `json:"truncated"`
-	Output     string `json:"output"`
-	Stdout     string `json:"stdout"`
-	Stderr     string `json:"stderr"`
+	Success    bool    `json:"success"`
+	ExitCode   int     `json:"exit_code"`
+	Signal     string  `json:"signal,omitempty"`
+	TimedOut   bool    `json:"timed_out,omitempty"`
+	Note       string  `json:"note,omitempty"`
+	DurationMS int64   `json:"duration_ms"`
+	Truncated  bool    `json:"truncated"`
+	Output     string  `json:"output"`
+	Stdout     *string `json:"stdout,omitempty"` // nil: only Output was requested
+	Stderr     *string `json:"stderr,omitempty"`
 
 	Error *wire.Error `json:"error,omitempty"`
 }
@@ -48,6 +49,7 @@ type bashCall struct {
 	command string
 	timeout time.Duration
 	dir     string // absolute
+	mixed   bool   // return both streams as one text only
 }
 
 // runBash runs a command line with the environment of this process and nothing
@@ -68,7 +70,7 @@ func runBash(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var out outputs
+	out := newOutputs()
 	progress := newProgress(p.Stderr, cancel)
 	res, err := proc.Run(ctx, proc.Cmd{
 		Path: shell, Argv: []string{"bash", "-c", "--", c.command}, Dir: c.dir, Env: env,
@@ -87,10 +89,11 @@ func runBash(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 }
 
 func decodeBash(p wire.Params, in map[string]any) (bashCall, error) {
-	a := wire.NewArgs(in, "command", "timeout", "working_dir")
+	a := wire.NewArgs(in, "command", "timeout", "working_dir", "interleaved")
 	c := bashCall{command: a.Required("command")}
 	seconds := a.Number("timeout", defaultTimeout, 0.001, maxTimeout)
 	dir := a.String("working_dir", ".")
+	c.mixed = a.Bool("interleaved")
 	if err := a.Err(); err != nil {
 		return c, err
 	}
@@ -124,10 +127,14 @@ func (o *outputs) result(c bashCall, r proc.Result) bashResult {
 		DurationMS: r.Duration.Milliseconds(),
 	}
 	var cutOut, cutErr, cutBoth bool
-	b.Stdout, cutOut = o.out.stream(r.Stdout, r.StdoutDropped)
-	b.Stderr, cutErr = o.err.stream(r.Stderr, r.StderrDropped)
+	if !c.mixed {
+		var stdout, stderr string
+		stdout, cutOut = o.out.stream(r.Stdout, r.StdoutDropped)
+		stderr, cutErr = o.err.stream(r.Stderr, r.StderrDropped)
+		b.Stdout, b.Stderr = &stdout, &stderr
+	}
 	b.Output, cutBoth = o.both(r)
-	b.Truncated = cutOut || cutErr || cutBoth
+	b.Truncated = cutOut || cutErr || c.mixed && cutBoth
 	if r.Orphans {
 		b.Note = "a background process kept the output open and was stopped"
 	}

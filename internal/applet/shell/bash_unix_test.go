@@ -89,13 +89,13 @@ func TestBashCutsLongOutput(t *testing.T) {
 	t.Parallel()
 	needBash(t)
 	dir := t.TempDir()
-	got := ok(t, dir, "bash", obj{"command": "echo first; seq 100000; echo last; echo alone >&2"})
-	for _, key := range []string{"stdout", "output"} {
+	got := ok(t, dir, "bash", obj{"command": "echo first; seq 200000; echo last; echo alone >&2"})
+	for key, limit := range map[string]int{"stdout": maxStream, "output": maxMixed} {
 		s := got[key].(string)
-		if len(s) > maxStream+100 || !strings.HasPrefix(s, "first\n1\n") || !strings.Contains(s, "bytes left out") {
+		if len(s) > limit+100 || !strings.HasPrefix(s, "first\n1\n") || !strings.Contains(s, "bytes left out") {
 			t.Errorf("%s: %d bytes, %q…", key, len(s), s[:20])
 		}
-		if !strings.HasSuffix(strings.ReplaceAll(s, "alone\n", ""), "99999\n100000\nlast\n") {
+		if !strings.HasSuffix(strings.ReplaceAll(s, "alone\n", ""), "199999\n200000\nlast\n") {
 			t.Errorf("%s ends %q", key, s[len(s)-40:])
 		}
 	}
@@ -111,6 +111,10 @@ func TestBashLimitIsExact(t *testing.T) {
 	got := ok(t, dir, "bash", obj{"command": "head -c " + strconv.Itoa(maxStream) + " /dev/zero | tr '\\0' x"})
 	if got["truncated"] != false || len(got["stdout"].(string)) != maxStream {
 		t.Errorf("truncated %v, %d bytes", got["truncated"], len(got["stdout"].(string)))
+	}
+	got = ok(t, dir, "bash", obj{"interleaved": true, "command": "echo 1; sleep 0.1; echo 2 >&2"})
+	if got["output"] != "1\n2\n" || got["stdout"] != nil || got["stderr"] != nil {
+		t.Errorf("interleaved: %v", got)
 	}
 	got = ok(t, dir, "bash", obj{"command": "head -c " + strconv.Itoa(maxStream+1) + " /dev/zero | tr '\\0' x"})
 	if got["truncated"] != true {

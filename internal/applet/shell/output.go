@@ -8,27 +8,26 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// headTail keeps the first and the last bytes of a stream, maxStream in all.
+// headTail keeps the first and the last bytes of a stream, half of the limit each.
 type headTail struct {
+	half  int
 	head  []byte
 	tail  []byte // at most 2*half; its first bytes are dropped when it is full
 	total int
 }
 
-const half = maxStream / 2
-
 func (h *headTail) write(p []byte) {
 	h.total += len(p)
-	if free := half - len(h.head); free > 0 {
+	if free := h.half - len(h.head); free > 0 {
 		n := min(free, len(p))
 		h.head = append(h.head, p[:n]...)
 		p = p[n:]
 	}
-	if len(p) > half {
-		p = p[len(p)-half:]
+	if len(p) > h.half {
+		p = p[len(p)-h.half:]
 	}
-	if len(h.tail)+len(p) > 2*half {
-		h.tail = append(h.tail[:0], h.tail[max(0, len(h.tail)-half):]...)
+	if len(h.tail)+len(p) > 2*h.half {
+		h.tail = append(h.tail[:0], h.tail[max(0, len(h.tail)-h.half):]...)
 	}
 	h.tail = append(h.tail, p...)
 }
@@ -36,7 +35,7 @@ func (h *headTail) write(p []byte) {
 // text returns the kept bytes, with a mark where bytes are missing. cut reports
 // that some are.
 func (h *headTail) text() (s string, cut bool) {
-	tail := h.tail[max(0, len(h.tail)-half):]
+	tail := h.tail[max(0, len(h.tail)-h.half):]
 	missing := h.total - len(h.head) - len(tail)
 	if missing == 0 {
 		return wire.Valid(string(h.head) + string(tail)), false
@@ -89,6 +88,12 @@ func (b *lineBuffer) end(newline bool) (string, bool) {
 type outputs struct {
 	out, err, all lineBuffer
 	last          proc.Stream // the stream of the last line
+}
+
+func newOutputs() *outputs {
+	o := &outputs{}
+	o.out.half, o.err.half, o.all.half = maxStream/2, maxStream/2, maxMixed/2
+	return o
 }
 
 func (o *outputs) line(s proc.Stream, line []byte) {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 )
 
+const half = maxStream / 2
+
 // TestHeadTail compares with the whole stream, however it was cut into writes.
 func TestHeadTail(t *testing.T) {
 	t.Parallel()
@@ -18,7 +20,7 @@ func TestHeadTail(t *testing.T) {
 		}
 		s := whole.String()
 		for range 5 {
-			var h headTail
+			h := headTail{half: half}
 			for rest := s; rest != ""; {
 				n := min(len(rest), 1+rnd.IntN(1+rnd.IntN(maxStream)))
 				h.write([]byte(rest[:n]))
@@ -44,7 +46,7 @@ func TestHeadTail(t *testing.T) {
 func TestHeadTailKeepsCharactersWhole(t *testing.T) {
 	t.Parallel()
 	for shift := range 4 {
-		var h headTail
+		h := headTail{half: half}
 		h.write([]byte(strings.Repeat("x", shift) + strings.Repeat("€", maxStream)))
 		got, _ := h.text()
 		if strings.ContainsRune(got, utf8.RuneError) {
