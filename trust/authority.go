@@ -19,7 +19,7 @@ func (b *basis) anchored() bool {
 // nor revocation ends it: these uses can only remove trust, and a document must
 // not be able to undo a revocation.
 func (e *entry) anchor(use string) bool {
-	if e == nil || e.weak || e.conflict || e.embeddedOnly || !e.above.may(use) {
+	if e == nil || e.weak || e.conflict || e.embeddedOnly || e.grantOnly || !e.above.may(use) {
 		return false
 	}
 	for _, x := range e.bases {

@@ -47,7 +47,7 @@ func (b *builder) endorsed(d *permission, e, by *entry) bool {
 	default:
 		if err := d.SignedBy(by.public); err != nil {
 			why, code = err.Error(), doc.SignatureFinding(err).Code
-		} else if !by.bounds.may("endorse") {
+		} else if by.grantOnly || !by.bounds.may("endorse") {
 			why, code = "ignored: key "+d.Signer.Short()+" may not endorse", diag.Scope
 		}
 	}

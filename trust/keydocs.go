@@ -2,6 +2,7 @@ package trust
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -47,6 +48,8 @@ func (b *builder) keyDocuments(tier Tier) {
 		default:
 			seen[d.Fingerprint] = d
 			e.documents = append(e.documents, d)
+			// Two documents of one key are the owner's own: the narrower one decides.
+			e.grantOnly = e.grantOnly || d.KeyKind == doc.KeyGrant
 		}
 	}
 }
@@ -185,12 +188,24 @@ func (b *builder) grants() {
 			continue
 		}
 		b.passed(g.Path, g.Signed)
+		if use := beyondGrantKey(g.Scope.May); granter.grantOnly && use != "" {
+			b.report(g.Path, diag.Errorf(diag.Scope, 1, 1, "the grant gives %s, and a grant key gives %s at most", use, strings.Join(doc.GrantUses(), ", ")))
+			if e != nil {
+				e.note(quoted(g.Path) + " is not used: a grant key signed it, and it gives " + use)
+			}
+			continue
+		}
+		if g.Public != nil && e == nil {
+			e = b.entry(g.Fingerprint, g.Public)
+		}
 		if e == nil || e.embeddedOnly {
 			b.orphan(g, e)
 			continue
 		}
 		e.grants = append(e.grants, g)
-		if d := e.userDocument(g.Document); d != nil {
+		if g.Public != nil {
+			b.plainKey(e, g, granter)
+		} else if d := e.userDocument(g.Document); d != nil {
 			x := granted(d, g)
 			x.granter = granter
 			e.bases = append(e.bases, x)
@@ -198,6 +213,29 @@ func (b *builder) grants() {
 			b.orphan(g, e)
 		}
 	}
+}
+
+// plainKey gives a basis to a key that has no document: the grant has the key itself.
+func (b *builder) plainKey(e *entry, g *permission, granter *entry) {
+	if e.conflict || e.weak {
+		return
+	}
+	if e.public == nil {
+		e.public = g.Public
+	}
+	// The key has no start of its own: what it signed before the grant is trusted too.
+	e.bases = append(e.bases, &basis{tier: TierUser, document: quoted(g.Path), owner: hidden.Visible(g.Source),
+		notAfter: g.NotAfter, until: g.NotAfter, grant: g, granter: granter})
+}
+
+// beyondGrantKey returns the first use that a grant key cannot give, or "".
+func beyondGrantKey(may []string) string {
+	for _, use := range may {
+		if !slices.Contains(doc.GrantUses(), use) {
+			return use
+		}
+	}
+	return ""
 }
 
 // document returns the valid document about the key with that digest, of any

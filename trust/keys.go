@@ -34,6 +34,7 @@ type KeyInfo struct {
 	Fingerprint  sign.Fingerprint `json:"fingerprint"`
 	Owner        string           `json:"owner,omitempty"`
 	Own          bool             `json:"own"`
+	GrantOnly    bool             `json:"grant_only,omitempty"` // a grant key: it signs grants and nothing else
 	EmbeddedOnly bool             `json:"embedded_only,omitempty"`
 	Tier         Tier             `json:"tier,omitempty"` // of the basis
 	Documents    []string         `json:"documents,omitempty"`
@@ -108,7 +109,7 @@ func (o origin) outsideProject() bool { return o.tier != TierProject && !o.seen 
 
 func (s *Store) info(e *entry, now time.Time) KeyInfo {
 	k := KeyInfo{
-		Fingerprint: e.key, Owner: e.label(), Own: e.own() != nil, EmbeddedOnly: e.embeddedOnly,
+		Fingerprint: e.key, Owner: e.label(), Own: e.own() != nil, EmbeddedOnly: e.embeddedOnly, GrantOnly: e.grantOnly,
 		Scope: e.bounds, Ignored: e.ignored,
 	}
 	for _, d := range e.documents {

@@ -39,6 +39,7 @@ type entry struct {
 	bounds       Bounds         // of every tier
 	above        Bounds         // without the project's
 	agent        bool           // bounds permit nothing but drafts
+	grantOnly    bool           // a document makes it a grant key, which signs grants only
 	documents    []*keyDocument // valid ones, strongest tier first
 	grants       []*permission  // that an own key signed
 	narrowing    []*permission  // every grant about it that can be read

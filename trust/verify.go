@@ -137,6 +137,9 @@ func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdic
 		v.Ended = b.notAfter
 	}
 	v.Owner, v.Document, v.Tier = b.owner, b.document, b.tier
+	if e.grantOnly {
+		return v.Refuse(diag.Scope, "key "+e.key.Short()+" is a grant key: it signs the grants of one account and nothing else")
+	}
 	if bound, part := e.bounds.denier(in.Subject.Kind, in.Subject.ID, in.Use); part != "" {
 		return v.Refuse(diag.Scope, scopeReason(bound, part, in))
 	}

@@ -45,6 +45,8 @@ func scriptCommands() map[string]scriptCmd {
 		"release":   cmdRelease,
 		"replace":   cmdReplace,
 		"serve":     cmdServe,
+		"servekeys": cmdServeKeys,
+		"sshline":   cmdSSHLine,
 		"signwith":  cmdSignWith,
 		"swaplines": cmdSwapLines,
 		"rawtree":   cmdRawTree,

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"encoding/base64"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tomlx"
-	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 	"github.com/ryeos/rye/trust/doc"
@@ -30,66 +28,6 @@ func trustCommand() *cli.Command {
 			trustRefreshCommand(), trustExplainCommand(), trustInterpreterCommand(), trustServerCommand(), trustDirectoryCommand(), acceptMoveCommand(),
 		},
 	}
-}
-
-func trustAddCommand() *cli.Command {
-	var o permissionOptions
-	return &cli.Command{
-		Name: "add", Usage: "trust the key of another person, within a scope", Args: "FILE",
-		Long: `FILE is the trust document that the owner exported. You grant a part of the scope
-that it asks for: --kinds and --namespaces name the items that the key may sign. The
-grant is signed with your own key and is kept in your configuration, not in a project.`,
-		Examples: []string{
-			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
-			"rye trust add ci.toml --kinds bundle,tool --namespaces 'tools,gh/**' --may sign,release",
-		},
-		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid},
-		Flags: o.flags("grant"),
-		Run:   func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
-	}
-}
-
-func runTrustAdd(ctx context.Context, c *cli.Call, o *permissionOptions) error {
-	e := envOf(c)
-	e.Key = o.key
-	h, err := e.Open(ctx, project.Lenient)
-	if err != nil {
-		return err
-	}
-	path := c.Path(c.Arg(0))
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return diag.New(diag.FileSystemError, "reading trust document: %w", err)
-	}
-	document, err := proposedKey(path, b)
-	if err != nil {
-		return err
-	}
-	if !document.NotAfter.After(c.Now()) {
-		return diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).WithReason("document")
-	}
-	p, signer, err := permission(ctx, c, h, document, b, o)
-	if err != nil {
-		return err
-	}
-	name, grant, err := doc.NewGrant(ctx, p, signer)
-	if err != nil {
-		return err
-	}
-	if err := h.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
-		return err
-	}
-	if _, err := trust.AddDocument(h.Dirs.Trust(), doc.FileName(doc.KindKey, document.Fingerprint), b); err != nil {
-		return err
-	}
-	at, err := trust.AddDocument(h.Dirs.Trust(), name, grant)
-	if err != nil {
-		return err
-	}
-	return c.UI.Show(map[string]any{"fingerprint": document.Fingerprint, "owner": document.Owner, "scope": p.Scope, "grant": at}, func() {
-		c.UI.Out("trusting %s (%s) for %s", document.Fingerprint.Short(), document.Owner, p.Scope.String())
-		c.UI.Out("grant %s", at)
-	})
 }
 
 // permission returns the scope and end of a grant or endorsement, from the flags or
@@ -153,6 +91,12 @@ func keyFileName(path string, b []byte) string {
 
 // scope returns the scope of the flags; for a missing part it asks at a terminal.
 func (o *permissionOptions) scope(c *cli.Call, document *doc.Key) (doc.Scope, error) {
+	return o.scopeOf(c, document.Fingerprint, document.Scope)
+}
+
+// scopeOf is scope for a key of which the wish is known. At a terminal Enter takes the
+// value shown. A wish for everything is not shown: who presses Enter would give it.
+func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.Scope) (doc.Scope, error) {
 	s := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
 	if len(s.May) == 0 {
 		s.May = []string{"sign", "release"}
@@ -163,19 +107,35 @@ func (o *permissionOptions) scope(c *cli.Call, document *doc.Key) (doc.Scope, er
 		}
 	}
 	for _, q := range []struct {
-		list *[]string
-		flag string
-		wish []string
-	}{{&s.Kinds, "kinds", document.Scope.Kinds}, {&s.Namespaces, "namespaces", document.Scope.Namespaces}} {
+		list          *[]string
+		flag, example string
+		wish          []string
+	}{{&s.Kinds, "kinds", "tool,knowledge", wish.Kinds}, {&s.Namespaces, "namespaces", "gh/**", wish.Namespaces}} {
 		if len(*q.list) > 0 {
 			continue
 		}
-		answer, err := c.Ask(q.flag + " (it asks for " + strings.Join(q.wish, ", ") + "): ")
+		prompt, offer := q.flag+", for example "+q.example+": ", []string(nil)
+		if len(q.wish) > 0 && !slices.Contains(q.wish, "*") && !slices.Contains(q.wish, "**") {
+			prompt, offer = q.flag+" ["+strings.Join(q.wish, ",")+"]: ", q.wish
+		}
+		answer, err := c.Ask(prompt)
+		if err != nil && !c.Isatty(c.Stdin) {
+			asks := ""
+			if len(wish.Kinds)+len(wish.Namespaces) > 0 {
+				asks = "; the document asks for kinds " + strings.Join(wish.Kinds, ",") + ", namespaces " + strings.Join(wish.Namespaces, ",")
+			}
+			return s, diag.New(diag.Usage, "adding key %s: --%s is missing%s", key.Short(), q.flag, asks).WithReason("scope")
+		}
 		if err != nil {
-			return s, diag.New(diag.Usage, "adding key %s: --%s is missing; the document asks for kinds %s, namespaces %s", document.Fingerprint.Short(), q.flag,
-				strings.Join(document.Scope.Kinds, ","), strings.Join(document.Scope.Namespaces, ",")).WithReason("scope")
+			return s, err
 		}
 		*q.list = strings.FieldsFunc(answer, func(r rune) bool { return r == ',' || r == ' ' })
+		if len(*q.list) == 0 {
+			*q.list = offer
+		}
+		if len(*q.list) == 0 {
+			return s, diag.New(diag.Usage, "adding key %s: no %s; nothing changed", key.Short(), q.flag).WithReason("scope")
+		}
 	}
 	return s, nil
 }

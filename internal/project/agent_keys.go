@@ -41,7 +41,7 @@ func (p *Project) OpenToAgents(s *agent.Settings) string {
 // agent's, that is not encrypted.
 func (p *Project) openKeyFile() string {
 	for _, k := range p.Trust.Keys() {
-		if !k.Own || k.Agent() || !k.State.Usable() {
+		if !k.Own || k.Agent() || k.GrantOnly || !k.State.Usable() {
 			continue
 		}
 		priv, err := sign.ReadKey(p.KeyFile(k.Fingerprint), nil)

@@ -46,6 +46,9 @@ func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if k, _ := p.Trust.Key(fp); k.GrantOnly {
+		return nil, diag.New(diag.Scope, "choosing a key: %s is the grant key of this account, which signs grants and nothing else", fp.Short()).WithReason("grant_key")
+	}
 	if err := p.refuseEnded(fp); err != nil { // before a passphrase is asked
 		return nil, err
 	}
@@ -108,6 +111,9 @@ func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 	var found, own []trust.KeyInfo
 	for _, k := range p.Trust.Keys() {
 		if !k.Own || !k.State.Usable() {
+			continue
+		}
+		if k.GrantOnly && word == "" {
 			continue
 		}
 		if own = append(own, k); word == "" && k.Agent() {

@@ -3,6 +3,7 @@ package doc
 import (
 	"context"
 	"crypto/ed25519"
+	"encoding/base64"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -17,13 +18,23 @@ type Key struct {
 	Fingerprint         sign.Fingerprint
 	Public              ed25519.PublicKey
 	Owner               string // as written: escape it before printing
+	KeyKind             string // one of the key kinds
 	NotBefore, NotAfter time.Time
 	Scope               Scope // what the owner asks for
 }
 
+// The kinds of keys. The kind of a document is another field.
+const (
+	KeyPerson  = "person" // the default
+	KeyAgent   = "agent"
+	KeyRuntime = "runtime"
+	KeyGrant   = "grant" // signs the grants of one account and nothing else
+)
+
 // KeyParams is the content of a new key document. The key is the signer's.
 type KeyParams struct {
 	Owner     string
+	KeyKind   string    // "": KeyPerson
 	NotBefore time.Time // zero: Now
 	NotAfter  time.Time // zero: a year after NotBefore
 	Scope     Scope
@@ -42,6 +53,9 @@ func (d *Key) read(f *fields) {
 	f.word("algorithm", "ed25519")
 	d.Public, d.Fingerprint, d.Weak = f.signingKey("public-key")
 	d.Owner = f.label("owner", true, 256)
+	if d.KeyKind = KeyPerson; f.present("key-kind", false) {
+		d.KeyKind = f.word("key-kind", KeyPerson, KeyAgent, KeyRuntime, KeyGrant)
+	}
 	// Documents of earlier versions have identities. They are checked and not
 	// used.
 	f.list("identities", 32, func(s string) string {
@@ -52,6 +66,9 @@ func (d *Key) read(f *fields) {
 	})
 	d.NotBefore, d.NotAfter = f.validity(MaxYears)
 	d.Scope = f.scope()
+	if d.KeyKind == KeyGrant && len(d.Scope.May) > 0 {
+		f.Reject("scope", "a grant key has no uses: may is absent or empty")
+	}
 }
 
 // NewKey returns the file name and the bytes of a signed key document.
@@ -66,6 +83,9 @@ func NewKey(ctx context.Context, p KeyParams, signer sign.Signer) (name string, 
 	w.head(KindKey)
 	w.public(signer)
 	w.str("owner", p.Owner)
+	if p.KeyKind != "" && p.KeyKind != KeyPerson {
+		w.str("key-kind", p.KeyKind)
+	}
 	w.validity(p.NotBefore, p.NotAfter)
 	w.scope(p.Scope)
 	return w.sign(ctx, KindKey, stemOf(KindKey, sign.FingerprintOf(signer.Public())), signer, p.Now)
@@ -76,10 +96,16 @@ func NewKey(ctx context.Context, p KeyParams, signer sign.Signer) (name string, 
 type Permission struct {
 	Header
 	Fingerprint         sign.Fingerprint
-	Document            item.Digest // of the key document
+	Document            item.Digest       // of the key document; zero if Public is set
+	Public              ed25519.PublicKey // of a grant without a key document, else nil
+	Source              string            // where Public was read, as written: escape it before printing
 	NotBefore, NotAfter time.Time
 	Scope               Scope
 }
+
+// MaxPlainYears is how long a grant without a key document lasts at most: the key has
+// no end of its own, and its owner proved nothing.
+const MaxPlainYears = 2
 
 // Grant is a user's permission for a key. One of the user's own keys signs it.
 type Grant struct{ Permission }
@@ -89,9 +115,11 @@ type Endorsement struct{ Permission }
 
 // PermissionParams is the content of a new grant or endorsement.
 type PermissionParams struct {
-	Document  []byte    // the file of the key document
-	NotBefore time.Time // zero: that of the key document
-	NotAfter  time.Time // zero: MaxYears after Now, so that a rotation can be followed
+	Document  []byte            // the file of the key document; nil if Public is set
+	Public    ed25519.PublicKey // of a grant for a key without a document
+	Source    string            // where Public was read
+	NotBefore time.Time         // zero: that of the key document
+	NotAfter  time.Time         // zero: MaxYears after Now, so that a rotation can be followed
 	Scope     Scope
 	Now       time.Time // the time of the signature
 }
@@ -103,9 +131,25 @@ func (d *Permission) embedded() ed25519.PublicKey { return nil }
 
 func (d *Permission) read(f *fields) {
 	d.Fingerprint = f.fingerprint("key")
-	d.Document = f.digest("document")
+	if d.Kind == KindGrant && f.Has("public-key") {
+		d.plain(f)
+	} else {
+		d.Document = f.digest("document")
+	}
 	d.NotBefore, d.NotAfter = f.validity(maxPermission)
+	if d.Public != nil && d.NotAfter.After(d.NotBefore.AddDate(MaxPlainYears, 0, 0)) {
+		f.Reject("validity", "a grant without a key document lasts at most %d years", MaxPlainYears)
+	}
 	d.Scope = f.scope()
+}
+
+// plain reads the public key of a grant without a key document.
+func (d *Permission) plain(f *fields) {
+	pub, fp, _ := f.signingKey("public-key")
+	d.Public, d.Source = pub, f.label("source", true, 512)
+	if pub != nil && fp != d.Fingerprint {
+		f.Reject("public-key", "is not the key with that fingerprint")
+	}
 }
 
 // Name returns the name for the permitted key.
@@ -139,6 +183,9 @@ func NewEndorsement(ctx context.Context, p PermissionParams, signer sign.Signer)
 // it permits.
 func permission(kind string, p PermissionParams) (writer, sign.Fingerprint, error) {
 	var w writer
+	if p.Public != nil && kind == KindGrant {
+		return plainGrant(p)
+	}
 	d, err := keyDocument(p.Document)
 	if err != nil {
 		return w, sign.Fingerprint{}, err
@@ -155,6 +202,25 @@ func permission(kind string, p PermissionParams) (writer, sign.Fingerprint, erro
 	w.validity(p.NotBefore, p.NotAfter)
 	w.scope(p.Scope)
 	return w, d.Fingerprint, nil
+}
+
+// plainGrant is permission for a key without a document. Its end is at most
+// MaxPlainYears away.
+func plainGrant(p PermissionParams) (w writer, key sign.Fingerprint, err error) {
+	if p.NotBefore.IsZero() {
+		p.NotBefore = p.Now
+	}
+	if last := p.NotBefore.AddDate(MaxPlainYears, 0, 0); p.NotAfter.IsZero() || p.NotAfter.After(last) {
+		p.NotAfter = last
+	}
+	key = sign.FingerprintOf(p.Public)
+	w.head(KindGrant)
+	w.str("key", key.String())
+	w.str("public-key", base64.StdEncoding.EncodeToString(p.Public))
+	w.str("source", p.Source)
+	w.validity(p.NotBefore, p.NotAfter)
+	w.scope(p.Scope)
+	return w, key, nil
 }
 
 // keyDocument reads a key document under the name that its key determines.

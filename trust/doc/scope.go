@@ -24,6 +24,10 @@ func Uses() []string {
 	return []string{"sign", "release", "endorse", "rotate", "revoke", "provider"}
 }
 
+// GrantUses returns the uses that a grant gives by default. A grant key can give no
+// other one.
+func GrantUses() []string { return []string{"sign", "release", "rotate"} }
+
 // Allows reports whether the scope covers this kind, id and use. An empty use
 // is DefaultUse.
 func (s Scope) Allows(kind, id, use string) bool { return s.Denies(kind, id, use) == "" }

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// trustAddOptions are the flags of rye trust add.
+type trustAddOptions struct {
+	permissionOptions
+	fingerprint string
+}
+
+func trustAddCommand() *cli.Command {
+	var o trustAddOptions
+	return &cli.Command{
+		Name: "add", Usage: "trust the key of another person, within a scope", Args: "FILE|URL",
+		Long: `FILE is the key document that the owner exported. URL is https://HOST/USER.keys, the
+list of a user's ssh keys that many hosts publish; a grant for such a key lasts two
+years at most. rye prints the whole fingerprint: compare it with a second source.
+
+You grant a part of the scope that the document asks for: --kinds and --namespaces name
+the items that the key may sign. The grant is kept in your configuration, not in a
+project, and signed by your key, or by a grant key that rye makes for this account.`,
+		Examples: []string{
+			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
+			"rye trust add ci.toml --kinds bundle,tool --namespaces 'tools,gh/**' --may sign,release",
+			"rye trust add https://github.com/leo.keys --kinds tool --namespaces 'gh/**'",
+		},
+		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid, diag.KeyUnknown, diag.Network, diag.ApprovalDenied},
+		Flags: append(o.flags("grant"),
+			cli.String(&o.fingerprint, "fingerprint", "whole `FINGERPRINT` that the key must have, in hex or SHA256:…")),
+		Run: func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
+	}
+}
+
+// offeredKey is a key that the user may trust.
+type offeredKey struct {
+	fingerprint sign.Fingerprint
+	public      ed25519.PublicKey
+	owner       string // as written in the document, or the source of the key
+	document    []byte // nil for an ssh key
+	source      string // where an ssh key was read
+	wish        doc.Scope
+	remote      bool // it came from a host: its fingerprint must be confirmed
+}
+
+func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
+	e := envOf(c)
+	e.Key = o.key
+	h, err := e.Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	k, err := keyOffered(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	return trustKey(ctx, c, h, k, o)
+}
+
+// keyOffered reads the key that the argument names.
+func keyOffered(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey, error) {
+	if strings.Contains(c.Arg(0), "://") {
+		return sshKeyAt(ctx, c, o)
+	}
+	path := c.Path(c.Arg(0))
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, diag.New(diag.FileSystemError, "reading trust document: %w", err)
+	}
+	document, err := proposedKey(path, b)
+	if err != nil {
+		return nil, err
+	}
+	if !document.NotAfter.After(c.Now()) {
+		return nil, diag.New(diag.Expired, "trusting %s (%s): the document ended on %s", document.Fingerprint.Short(), document.Owner, document.NotAfter.Format(time.DateOnly)).WithReason("document")
+	}
+	return &offeredKey{fingerprint: document.Fingerprint, public: document.Public, owner: document.Owner, document: b, wish: document.Scope}, nil
+}
+
+// sshKeyAt returns the key in a list of ssh keys that a host publishes: the only one,
+// that with the fingerprint of the flag, or the one that the user chooses.
+func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey, error) {
+	keys, err := project.FetchSSHKeys(ctx, c.Arg(0))
+	if err != nil {
+		return nil, err
+	}
+	offer := func(k sign.SSHKey) *offeredKey {
+		return &offeredKey{fingerprint: sign.FingerprintOf(k.Public), public: k.Public, owner: c.Arg(0), source: c.Arg(0), remote: true}
+	}
+	for _, k := range keys {
+		if o.fingerprint != "" && sign.MatchFingerprint(o.fingerprint, k.Public) {
+			return offer(k), nil
+		}
+	}
+	if len(keys) == 1 || o.fingerprint != "" {
+		return offer(keys[0]), nil // another fingerprint than the flag's is refused later
+	}
+	for i, k := range keys {
+		c.UI.Note("%d  %s  %s", i+1, sign.SSHFingerprint(k.Public), k.Comment)
+	}
+	answer, err := c.Ask("Which key? [1-" + strconv.Itoa(len(keys)) + "] ")
+	if err != nil {
+		return nil, fingerprintRequired(c.Arg(0))
+	}
+	for i, k := range keys {
+		if answer == strconv.Itoa(i+1) {
+			return offer(k), nil
+		}
+	}
+	return nil, diag.New(diag.ApprovalDenied, "trusting a key of %s: no key chosen; nothing changed", c.Arg(0))
+}
+
+func fingerprintRequired(source string) error {
+	return diag.New(diag.Usage, "trusting a key of %s: there is no terminal to confirm the fingerprint at", source).WithReason("fingerprint_required")
+}
+
+// confirmKey shows the whole fingerprint of a key, and compares it with the one that
+// the user gave.
+func confirmKey(c *cli.Call, k *offeredKey, given string) error {
+	if given != "" && !sign.MatchFingerprint(given, k.public) {
+		return diag.New(diag.KeyUnknown, "trusting key %s: its fingerprint is not the given one", k.fingerprint.Short()).WithReason("other_fingerprint").
+			WithDetail("expected", given).WithDetail("found", k.fingerprint.String())
+	}
+	if given == "" && k.remote && (c.UI.AsJSON || !c.Isatty(c.Stdin)) {
+		return fingerprintRequired(k.owner)
+	}
+	c.UI.Note("key          %s", k.owner)
+	c.UI.Note("fingerprint  %s", sign.FingerprintGroups(k.fingerprint))
+	if k.document == nil {
+		c.UI.Note("ssh          %s", sign.SSHFingerprint(k.public))
+	}
+	return nil
+}
+
+// trustKey writes a grant for a key, after the user confirmed it and its scope.
+func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKey, o *trustAddOptions) error {
+	if err := confirmKey(c, k, o.fingerprint); err != nil {
+		return err
+	}
+	if len(o.may) == 0 {
+		o.may = doc.GrantUses()
+	}
+	scope, err := o.scopeOf(c, k.fingerprint, k.wish)
+	if err != nil {
+		return err
+	}
+	g := project.Grant{Document: k.document, Source: k.source, Scope: scope}
+	if k.document == nil {
+		g.Public = k.public
+	}
+	if o.until != "" {
+		if g.NotAfter, err = until(o.until, c.Now()); err != nil {
+			return err
+		}
+		if k.document == nil && g.NotAfter.After(c.Now().AddDate(doc.MaxPlainYears, 0, 0)) {
+			return diag.New(diag.Usage, "reading flag --until: a grant for an ssh key lasts at most %d years", doc.MaxPlainYears)
+		}
+	}
+	if k.remote && o.fingerprint == "" {
+		c.UI.Note("Compare the fingerprint with a second source, for example the publisher's site.")
+		if err := confirm(c, "Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"? [y/N] "); err != nil {
+			return err
+		}
+	}
+	at, err := h.AddGrant(ctx, g)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(map[string]any{"fingerprint": k.fingerprint, "owner": k.owner, "scope": scope, "grant": at}, func() {
+		c.UI.Out("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, scope.String())
+		c.UI.Out("grant %s", at)
+	})
+}

@@ -1,0 +1,107 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// GrantSigner returns the key that signs a grant with these uses: the one that the
+// user named, else a key of a person, else the grant key, which is made if there is
+// none. A grant key has no passphrase: a process that could read it could write the
+// user's trust directory as well. It cannot give other uses than doc.GrantUses.
+func (p *Project) GrantSigner(ctx context.Context, may []string) (sign.Signer, error) {
+	var grantKey *trust.KeyInfo
+	person := p.Env.Key != "" || p.Env.Getenv(sign.EnvKeyFile) != ""
+	for _, k := range p.Trust.Keys() {
+		switch {
+		case !k.Own:
+		case k.GrantOnly && k.State == trust.StateValid:
+			grantKey = &k
+		case !k.GrantOnly && !k.Agent() && k.State.Usable():
+			person = true
+		}
+	}
+	beyond := slices.ContainsFunc(may, func(use string) bool { return !slices.Contains(doc.GrantUses(), use) })
+	switch {
+	case person || beyond:
+		return p.Signer(ctx)
+	case grantKey != nil:
+		return p.SignerOf(ctx, grantKey.Fingerprint)
+	}
+	return p.newGrantKey(ctx)
+}
+
+// newGrantKey makes the grant key of this account.
+func (p *Project) newGrantKey(ctx context.Context) (sign.Signer, error) {
+	priv, err := sign.GenerateKey(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(priv)
+	signer := sign.NewFileSigner(slices.Clone(priv), "memory")
+	now := p.Env.Now().UTC().Truncate(time.Second)
+	k := NewKey{Fingerprint: sign.FingerprintOf(priv.Public().(ed25519.PublicKey))}
+	owner := cmp.Or(p.Env.Getenv("USER"), p.Env.Getenv("USERNAME"), "this account") + " (grants)"
+	scope := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}}
+	end := now.AddDate(doc.MaxYears, 0, 0)
+	if k.Document.Name, k.Document.Data, err = doc.NewKey(ctx, doc.KeyParams{Owner: owner, KeyKind: doc.KeyGrant, NotBefore: now, NotAfter: end, Scope: scope, Now: now}, signer); err != nil {
+		return nil, err
+	}
+	if k.Grant.Name, k.Grant.Data, err = doc.NewGrant(ctx, doc.PermissionParams{Document: k.Document.Data, NotBefore: now, NotAfter: end, Scope: scope, Now: now}, signer); err != nil {
+		return nil, err
+	}
+	if k.Revocation.Name, k.Revocation.Data, err = doc.NewRevocation(ctx, doc.RevocationParams{Reason: doc.ReasonCompromised, CutOff: now, Now: now}, signer); err != nil {
+		return nil, err
+	}
+	if k.File, err = sign.NewKeyFile(p.KeyFile(k.Fingerprint), priv, nil); err != nil {
+		return nil, err
+	}
+	defer clear(k.File)
+	if err := p.RecordDocuments(ctx, space.User, k.Document, k.Grant, k.Revocation); err != nil {
+		return nil, err
+	}
+	return signer, p.InstallKey(ctx, k)
+}
+
+// Grant is a permission that the user gives a key.
+type Grant struct {
+	Document []byte            // of the key; nil if Public is set
+	Public   ed25519.PublicKey // of a key without a document
+	Source   string            // where Public was read
+	Scope    doc.Scope
+	NotAfter time.Time // zero: the default
+}
+
+// AddGrant signs a grant and writes it, with the key document, into the user's trust
+// directory. It returns the path of the grant.
+func (p *Project) AddGrant(ctx context.Context, g Grant) (string, error) {
+	signer, err := p.GrantSigner(ctx, g.Scope.May)
+	if err != nil {
+		return "", err
+	}
+	params := doc.PermissionParams{Document: g.Document, Public: g.Public, Source: g.Source, NotAfter: g.NotAfter, Scope: g.Scope, Now: p.Env.Now()}
+	name, grant, err := doc.NewGrant(ctx, params, signer)
+	if err != nil {
+		return "", err
+	}
+	if err := p.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: grant}); err != nil {
+		return "", err
+	}
+	if g.Document != nil {
+		key, fs := doc.ParseAnyName(g.Document)
+		if k := doc.As[*doc.Key](key, fs); k != nil {
+			if _, err := trust.AddDocument(p.Dirs.Trust(), k.Name(), g.Document); err != nil {
+				return "", err
+			}
+		}
+	}
+	return trust.AddDocument(p.Dirs.Trust(), name, grant)
+}
