@@ -7,7 +7,9 @@ package hidden
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -37,6 +39,8 @@ type run struct {
 //
 // Critical are characters that reorder or encode text, zero-width characters
 // between two ASCII letters or digits, and more than two invisible ones in a row.
+// Characters that are ordinary by themselves are reported from a number on that can
+// encode a text: forms of emoji, widths of spaces, combining marks.
 // Joiners between emoji and in scripts that use them are ordinary characters.
 func Scan(b []byte) []diag.Finding { return scan(b, false) }
 
@@ -68,6 +72,8 @@ type scanner struct {
 	out       []diag.Finding
 	more      int
 	moreError bool
+	channel   channel
+	suspects  []diag.Finding // about several characters
 }
 
 // add adds one hidden character to the current run or starts a new one.
@@ -166,6 +172,10 @@ func (s *scanner) done() []diag.Finding {
 			f.Severity = diag.SeverityError
 		}
 		s.out = append(s.out, f)
+	}
+	if len(s.suspects) > 0 {
+		s.out = append(s.out, s.suspects...)
+		slices.SortStableFunc(s.out, func(a, b diag.Finding) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	}
 	return s.out
 }

@@ -37,6 +37,10 @@ func (s *scanner) walk(i int, found func(off, size int, r rune, c class, critica
 		} else {
 			selectors = 0
 		}
+		if c == classSelector && (prev < 0x80 && rune1(b[i+n:]) != keycap || !emoji(prev)) && !variants(prev, r) {
+			s.weighLoose(i)
+		}
+		s.weigh(i, n, r, before)
 		c, critical := s.inContext(c, r, prev, before, i, n, selectors)
 		if c.invisible() {
 			critical = critical || s.inWord(c, r, seen, b[i+n:])
@@ -144,6 +148,12 @@ func visibleRune(b []byte) rune {
 
 func asciiWord(r rune) bool {
 	return r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9'
+}
+
+// rune1 returns the first rune of b.
+func rune1(b []byte) rune {
+	r, _ := utf8.DecodeRune(b)
+	return r
 }
 
 func lastRune(b []byte) rune {
