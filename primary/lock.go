@@ -52,6 +52,14 @@ func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) (
 		}
 		fs = append(fs, bad...)
 	}
+	if v.p.Ignored != nil && len(fs) > 0 {
+		var paths []string
+		for _, f := range fs {
+			paths = append(paths, f.Path)
+		}
+		ignored := v.p.Ignored(ctx, paths)
+		fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return ignored[f.Path] })
+	}
 	return out, fs, ctx.Err()
 }
 

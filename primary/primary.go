@@ -35,6 +35,8 @@ type Params struct {
 	Record func(ctx context.Context, made []auditlog.Entry) error
 	// WasTool reports whether an item was a tool when it was locked. It may be nil.
 	WasTool func(ref item.Ref) bool
+	// Ignored returns which paths of the project git ignores. It may be nil.
+	Ignored func(ctx context.Context, paths []string) map[string]bool
 	// Ran is called after each call of a tool except dry runs. It may be nil.
 	Ran func(run *Run, err error)
 	Now func() time.Time // nil means time.Now

@@ -344,8 +344,11 @@ func (v *Verbs) targets(ctx context.Context, call SignCall) ([]signTarget, error
 }
 
 func (v *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, error) {
-	if root, rel, ok, err := v.inSpace(word, dir); ok || err != nil {
-		return v.below(root, rel), err
+	if root, rel, ok, err := v.inSpace(word, dir); ok || err != nil && !v.isProject(word, dir) {
+		return v.withoutIgnored(ctx, v.below(root, rel)), err
+	}
+	if v.isProject(word, dir) {
+		word = "*"
 	}
 	if strings.ContainsAny(word, "*?[") {
 		entries, err := v.Match(ctx, word)
@@ -353,7 +356,7 @@ func (v *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, err
 		for _, e := range entries {
 			out = append(out, signTarget{root: e.Root, rel: e.Rel, walked: true})
 		}
-		return out, err
+		return v.withoutIgnored(ctx, out), err
 	}
 	ref, err := v.p.Resolver.Ref(ctx, word)
 	if err != nil {
@@ -367,6 +370,21 @@ func (v *Verbs) target(ctx context.Context, word, dir string) ([]signTarget, err
 		return nil, diag.New(diag.PermissionDenied, "signing %s: it belongs to the system space, which is read-only", ref).WithReason("system_read_only")
 	}
 	return []signTarget{{root: it.Root, rel: it.Rel}}, nil
+}
+
+// isProject reports whether a path is the project's directory, or one above it, as "."
+// usually is: all items of the project are meant.
+func (v *Verbs) isProject(word, dir string) bool {
+	project := v.p.Resolver.Spaces().ProjectDir
+	if project == "" || item.CheckID(word) == nil {
+		return false
+	}
+	p := word
+	if !filepath.IsAbs(p) {
+		p = filepath.Join(dir, p)
+	}
+	rel, err := filepath.Rel(p, project)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // inSpace returns the space that contains an existing path. A path outside every
@@ -409,6 +427,36 @@ func (v *Verbs) below(root *space.Root, rel string) []signTarget {
 		out = append(out, signTarget{root: root, rel: rel})
 	}
 	return out
+}
+
+// withoutIgnored leaves out files that a pattern or a directory selected and that are
+// not the project's: those that git ignores, and incidental ones without a signature.
+func (v *Verbs) withoutIgnored(ctx context.Context, targets []signTarget) []signTarget {
+	var paths []string
+	for _, t := range targets {
+		if t.walked && t.root.Space == space.Project && t.root.OnDisk() {
+			paths = append(paths, t.root.Display(t.rel))
+		}
+	}
+	var ignored map[string]bool
+	if v.p.Ignored != nil && len(paths) > 0 {
+		ignored = v.p.Ignored(ctx, paths)
+	}
+	return slices.DeleteFunc(targets, func(t signTarget) bool {
+		if !t.walked {
+			return false
+		}
+		if extract.Incidental(t.rel) && !v.signed(ctx, t) {
+			return true
+		}
+		return ignored[t.root.Display(t.rel)]
+	})
+}
+
+// signed reports whether a file has a signature, or cannot be read.
+func (v *Verbs) signed(ctx context.Context, t signTarget) bool {
+	it, err := v.p.Resolver.File(ctx, t.root, t.rel)
+	return err != nil || it.Verdict.Code != diag.Unsigned
 }
 
 // Match returns the project's own files whose id matches a pattern, of every

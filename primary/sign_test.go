@@ -90,7 +90,7 @@ func TestSignRefusesPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, code := range map[string]diag.Code{
-		outside: diag.Usage, "../outside.yaml": diag.Usage, ".": diag.Usage, ".ai/../../outside.yaml": diag.Usage, "tool:../outside": diag.Usage,
+		outside: diag.Usage, "../outside.yaml": diag.Usage, ".ai/../../outside.yaml": diag.Usage, "tool:../outside": diag.Usage,
 		"tool:rye/bash/bash": diag.PermissionDenied, "none": diag.ItemNotFound, "none/*": diag.ItemNotFound, "rye/*": diag.ItemNotFound,
 	} {
 		if got, err := sign(h, h.Project, word); diag.CodeOf(err) != code || len(got) != 0 {

@@ -32,6 +32,10 @@ type Params struct {
 	Trust    *trust.Store
 	// CountOnly leaves Report.Files empty; Judged and Trusted are set.
 	CountOnly bool
+	// Ignored returns which of the paths, as findings name them, git ignores in the
+	// work tree. It may be nil. An ignored file that is not trusted is counted only:
+	// it is in no commit, and nothing runs it.
+	Ignored func(ctx context.Context, paths []string) map[string]bool
 	// Explain keeps every refused file with the steps of its judgement.
 	Explain bool
 }
@@ -55,6 +59,7 @@ type Report struct {
 	Judged   int            `json:"-"` // number of files
 	Trusted  int            `json:"-"` // number of trusted files
 	keys     map[sign.Fingerprint]*keyUse
+	Ignored  int `json:"ignored,omitempty"`
 }
 
 // Failed reports whether any finding is an error.
@@ -87,6 +92,7 @@ func Below(ctx context.Context, p Params, root *space.Root, rel string) (*Report
 		return nil, err
 	}
 	if isFile(root, rel) {
+		w.named = true
 		w.files = []string{strings.TrimSuffix(rel, extract.DetachedExt)}
 	} else if err := w.collect(ctx, rel); err != nil {
 		return nil, err
@@ -126,7 +132,7 @@ func (r *Report) file(f File, keep bool) {
 func (r *Report) Merge(o *Report) {
 	r.Files = append(r.Files, o.Files...)
 	r.Findings = append(r.Findings, o.Findings...)
-	r.Judged, r.Trusted = r.Judged+o.Judged, r.Trusted+o.Trusted
+	r.Judged, r.Trusted, r.Ignored = r.Judged+o.Judged, r.Trusted+o.Trusted, r.Ignored+o.Ignored
 	r.mergeKeys(o)
 }
 
@@ -135,9 +141,11 @@ type walk struct {
 	root  *space.Root
 	table *extract.Table
 
+	named bool // the walk is one file that the user named: nothing is ignored
 	whole bool // the walk starts at the top of the root and includes the manifests
 
 	files  []string // to judge
+	held   []held   // refused files that git may ignore
 	report Report
 }
 
@@ -196,12 +204,15 @@ func irregular(e space.Entry) diag.Finding {
 func (w *walk) add(e space.Entry) {
 	p, known := w.table.Classify(e.Rel)
 	switch {
-	case strings.HasPrefix(path.Base(e.Rel), ".git") || path.Base(e.Rel) == ".keep":
+	case strings.HasPrefix(path.Base(e.Rel), ".git"):
 	case !p.Ref.IsZero(), manifest(e.Rel), known: // a known file that is not an item must be in a manifest
 		w.files = append(w.files, e.Rel)
+	case extract.Incidental(e.Rel):
+		w.report.Ignored++
 	default:
-		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor matches this path, so the file is not verified")
-		w.finding(f.WithReason("no_extractor"), e.Rel)
+		f := diag.Warnf(diag.SchemaNotFound, 0, 0, "no extractor matches this path, so the file is not verified").WithReason("no_extractor")
+		f.Path = w.root.Display(e.Rel)
+		w.held = append(w.held, held{path: f.Path, findings: []diag.Finding{f}})
 	}
 }
 
@@ -216,23 +227,33 @@ func (w *walk) judge(ctx context.Context) error {
 	if err := w.manifests(ctx); err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
+	g, ctxEach := errgroup.WithContext(ctx) // ends with Wait
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	var mu sync.Mutex // of w.report
 	for _, rel := range w.files {
 		g.Go(func() error {
-			if err := ctx.Err(); err != nil {
+			if err := ctxEach.Err(); err != nil {
 				return err
 			}
-			file, findings := w.one(ctx, rel)
+			file, findings := w.one(ctxEach, rel)
 			mu.Lock()
 			defer mu.Unlock()
-			w.report.file(file, !w.p.CountOnly || file.Steps != nil)
-			w.report.Findings = append(w.report.Findings, findings...)
+			switch {
+			case !w.named && extract.Incidental(rel) && file.Verdict.Code == diag.Unsigned:
+				w.report.Ignored++
+			case !file.Verdict.OK():
+				w.held = append(w.held, held{file.Path, &file, findings})
+			default:
+				w.keep(held{file.Path, &file, findings})
+			}
 			return nil
 		})
 	}
-	return g.Wait() // finish sorts what they found
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	w.release(ctx)
+	return nil // finish sorts what they found
 }
 
 func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {

@@ -33,6 +33,9 @@ findings, writes nothing and runs nothing. A directory that some file system tak
 .ai, as .AI, is an error; .ai of other directories is a warning (in a work tree, down to
 4 levels).
 
+Files that git ignores or that editors and systems leave, and a README.md, are skipped
+if they have no valid signature; -v prints how many.
+
 --rev reads a revision from git's objects, also in a bare repository, and --staged the
 index, with their own rye.lock and vendored bundles. No file of the work tree is
 opened, except bundles that git ignores. The trusted keys are always yours and the
@@ -112,7 +115,7 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 	}
 	defer src.Close()
 	report := &verify.Report{}
-	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
+	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, Ignored: src.Ignored, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
 	if len(c.Args) == 0 {
 		report.Findings = slices.Clone(h.BadTrust)
 		for _, root := range src.Roots {
@@ -186,6 +189,9 @@ func verified(c *cli.Call, r *verify.Report) error {
 			showSteps(c.UI, f.Path, f.Steps)
 		}
 		c.UI.Out("%s", walkSummary(r))
+		if c.UI.Detailed && r.Ignored > 0 {
+			c.UI.Out("%s ignored: not items, or ignored by git", plural(r.Ignored, "file"))
+		}
 	}
 	return c.UI.Report(err, r, r.Findings, human)
 }

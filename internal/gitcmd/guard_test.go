@@ -209,6 +209,7 @@ func (x *trap) plumbing() {
 	_, _ = x.Tag(ctx, "v")
 	_, _ = x.Elsewhere(ctx, []string{missing})
 	_, _ = x.Skipped(ctx, []string{".ai/a"})
+	_ = x.Ignored(ctx, []string{".ai/a"})
 	_, _ = Tracked(ctx, x.WorkTree, x.env)
 	if oids, err := x.WriteBlobs(ctx, [][]byte{[]byte("a")}); err == nil {
 		_ = x.UpdateIndex(ctx, []Entry{{ModeFile, oids[0], ".ai/a"}})

@@ -8,6 +8,7 @@
 package githook
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -263,7 +264,7 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 	rels = slices.DeleteFunc(rels, func(rel string) bool {
 		at, _ := table.Classify(rel)
 		_, here := r.files.Entry(rel)
-		return !here || at.Ref.IsZero() || extract.Own(rel)
+		return !here || at.Ref.IsZero() || extract.Own(rel) || extract.Incidental(rel) && !mayBeSigned(root, rel)
 	})
 	results := make([]result, len(rels))
 	inParallel(len(rels), func(i int) {
@@ -281,6 +282,12 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// mayBeSigned reports whether a file has a signature or something similar.
+func mayBeSigned(root *space.Root, rel string) bool {
+	b, err := root.Read(rel, resolve.MaxItem)
+	return err != nil || bytes.Contains(b, []byte("rye:signed:")) || root.Exists(rel+extract.DetachedExt)
 }
 
 // labelled puts the label of the project before the paths of a report.

@@ -103,7 +103,7 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	if err := p.hookStatus(ctx, s); err != nil {
 		return nil, err
 	}
-	report, err := verify.Root(ctx, verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust}, root)
+	report, err := verify.Root(ctx, verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust, Ignored: p.Ignored()}, root)
 	if err != nil {
 		return nil, err
 	}

@@ -22,6 +22,8 @@ type VerifySource struct {
 	// Locate finds the file that a path names; ok is false for a ref.
 	Locate func(word string) (root *space.Root, rel string, ok bool)
 	Close  func()
+	// Ignored is verify.Params.Ignored.
+	Ignored func(ctx context.Context, paths []string) map[string]bool
 	// others lists paths of the project outside of .ai; nil lists none.
 	others func(ctx context.Context) ([]string, error)
 }
@@ -61,7 +63,7 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 	case w.All && len(w.Words) > 0:
 		return nil, diag.New(diag.Usage, "reading arguments: --all verifies everything and takes no arguments")
 	}
-	src := &VerifySource{Project: p, Locate: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
+	src := &VerifySource{Project: p, Ignored: p.Ignored(), Locate: func(word string) (*space.Root, string, bool) { return p.placeOf(word) }, Close: func() {}}
 	switch {
 	case w.All:
 		src.Roots = p.Spaces.Roots

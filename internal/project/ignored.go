@@ -1,0 +1,25 @@
+package project
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// Ignored returns which of the project's paths git ignores in the work tree. It is nil
+// for a project that is not on disk: git ignores nothing that is in a commit.
+func (p *Project) Ignored() func(ctx context.Context, paths []string) map[string]bool {
+	root := p.Spaces.Of(space.Project)
+	if root == nil || !root.OnDisk() {
+		return nil
+	}
+	return func(ctx context.Context, paths []string) map[string]bool {
+		dir := p.Spaces.ProjectDir
+		git, err := gitcmd.New(gitcmd.Params{Dir: dir, Cwd: p.Env.Cwd, Environ: p.Env.Environ()})
+		if err != nil || worktree(resolved(dir)) == "" {
+			return nil
+		}
+		return git.Ignored(ctx, paths)
+	}
+}
