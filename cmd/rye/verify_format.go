@@ -2,12 +2,10 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/resolve/space"
 )
 
 // reportAs ends a command with a report for other programs. err is the error of the
@@ -20,10 +18,8 @@ func reportAs(ctx context.Context, c *cli.Call, format string, h *project.Projec
 	// The readers of these formats show paths of the repository and do not know
 	// the directory that rye works in.
 	fromTop := func(p string) (string, bool) {
-		if p == space.Dir || strings.HasPrefix(p, space.Dir+"/") {
-			return prefix + p, true
-		}
-		return p, false
+		file, inRepo := h.ReportedFile(p)
+		return prefix + file, inRepo
 	}
 	if format == "github" {
 		c.UI.Annotations(fs, fromTop)

@@ -33,28 +33,19 @@ func (c *Call) Format(f string) (string, error) {
 
 // Annotations prints the findings as commands that GitHub shows at the
 // lines of a pull request. One finding is one line.
-func (u *UI) Annotations(fs []diag.Finding, locate func(string) (string, bool)) {
+func (u *UI) Annotations(fs []diag.Finding, locate Locate) {
 	for _, f := range fs {
 		level := "error"
 		if f.Severity == diag.SeverityWarning {
 			level = "warning"
 		}
-		var props []string
-		file, inRepo := locate(f.Path)
-		if inRepo {
-			props = append(props, "file="+property(file))
-			if f.Line > 0 {
-				props = append(props, fmt.Sprintf("line=%d", f.Line))
-			}
-			if f.Line > 0 && f.Column > 0 {
-				props = append(props, fmt.Sprintf("col=%d", f.Column))
-			}
+		file, line, column := position(f, locate)
+		props := []string{"file=" + property(file), fmt.Sprintf("line=%d", line)}
+		if column > 0 {
+			props = append(props, fmt.Sprintf("col=%d", column))
 		}
 		props = append(props, "title="+property(string(f.Code)))
-		text := f.Message
-		if !inRepo && f.Path != "" {
-			text = f.Location() + ": " + text
-		}
+		text := located(f, locate)
 		if fix := fixOf(f); fix != "" {
 			text += "\n" + fix
 		}
@@ -84,6 +75,6 @@ func fixOf(f diag.Finding) string {
 }
 
 // Sarif prints the findings as one document of SARIF 2.1.0.
-func (u *UI) Sarif(fs []diag.Finding, locate func(string) (string, bool)) error {
+func (u *UI) Sarif(fs []diag.Finding, locate Locate) error {
 	return u.encode(newSARIF(fs, locate))
 }

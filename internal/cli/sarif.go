@@ -33,6 +33,7 @@ type (
 	sarifRule struct {
 		ID               string        `json:"id"`
 		ShortDescription sarifText     `json:"shortDescription"`
+		FullDescription  sarifText     `json:"fullDescription"`
 		Help             sarifText     `json:"help"`
 		Default          sarifSeverity `json:"defaultConfiguration"`
 	}
@@ -47,15 +48,14 @@ type (
 		RuleIndex int             `json:"ruleIndex"`
 		Level     string          `json:"level"`
 		Message   sarifText       `json:"message"`
-		Locations []sarifLocation `json:"locations,omitempty"`
+		Locations []sarifLocation `json:"locations"`
 	}
 	sarifLocation struct {
-		Physical *sarifPhysical `json:"physicalLocation,omitempty"`
-		Logical  []sarifLogical `json:"logicalLocations,omitempty"`
+		Physical sarifPhysical `json:"physicalLocation"`
 	}
 	sarifPhysical struct {
 		Artifact sarifArtifact `json:"artifactLocation"`
-		Region   *sarifRegion  `json:"region,omitempty"`
+		Region   sarifRegion   `json:"region"`
 	}
 	sarifArtifact struct {
 		URI       string `json:"uri"`
@@ -65,29 +65,31 @@ type (
 		StartLine   int `json:"startLine"`
 		StartColumn int `json:"startColumn,omitempty"`
 	}
-	sarifLogical struct {
-		FullyQualifiedName string `json:"fullyQualifiedName"`
-	}
 )
 
 // homepage is the address of the program for readers of SARIF.
 const homepage = "https://github.com/ryeos/rye"
 
-// newSARIF makes the document: a rule for every code, a result for every
-// finding. locate returns the path from the top of the repository, and false
-// for a path outside of it.
-func newSARIF(fs []diag.Finding, locate func(string) (string, bool)) sarifLog {
+// Locate returns the path of a finding's file from the top of the repository. For a
+// path outside of it, and none, it returns a file of the project, and false: code
+// scanning rejects a whole report for one result without a file.
+type Locate func(path string) (file string, inRepo bool)
+
+// newSARIF makes the document: a rule for every code, a result for every finding.
+func newSARIF(fs []diag.Finding, locate Locate) sarifLog {
 	driver := sarifDriver{Name: "rye", Version: ReadVersion().Version, InformationURI: homepage}
+	if driver.Version == "" || driver.Version[0] == '(' { // readers compare versions by their numbers
+		driver.Version = "0.0.0-" + strings.Trim(driver.Version, "()")
+	}
 	index := map[diag.Code]int{}
 	for i, row := range diag.Table() {
 		index[row.Code] = i
-		driver.Rules = append(driver.Rules, sarifRule{ID: string(row.Code), ShortDescription: sarifText{row.When},
-			Help: sarifText{CodeHint(row.Code)}, Default: sarifSeverity{"error"}})
+		driver.Rules = append(driver.Rules, newSARIFRule(row))
 	}
 	results := make([]sarifResult, len(fs))
 	for i, f := range fs {
 		results[i] = sarifResult{RuleID: string(f.Code), RuleIndex: index[f.Code], Level: string(f.Severity),
-			Message: sarifText{sarifMessage(f)}, Locations: sarifPlace(f, locate)}
+			Message: sarifText{sarifMessage(f, locate)}, Locations: []sarifLocation{sarifPlace(f, locate)}}
 	}
 	return sarifLog{
 		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
@@ -98,29 +100,56 @@ func newSARIF(fs []diag.Finding, locate func(string) (string, bool)) sarifLog {
 	}
 }
 
-func sarifMessage(f diag.Finding) string {
-	text := hidden.Visible(f.Message)
+// newSARIFRule returns the rule of a code. Readers want sentences.
+func newSARIFRule(row diag.Row) sarifRule {
+	when := strings.ToUpper(row.When[:1]) + row.When[1:] + "."
+	rule := sarifRule{ID: string(row.Code), ShortDescription: sarifText{when}, FullDescription: sarifText{when}, Default: sarifSeverity{"error"}}
+	rule.Help = sarifText{"See docs/errors.md."}
+	if hint := CodeHint(row.Code); hint != "" {
+		if strings.HasPrefix(hint, "rye ") {
+			hint = "run `" + hint + "`"
+		}
+		rule.Help = sarifText{strings.ToUpper(hint[:1]) + hint[1:] + "."}
+		rule.FullDescription.Text += " What to do: " + hint + "."
+	}
+	return rule
+}
+
+func sarifMessage(f diag.Finding, locate Locate) string {
+	text := hidden.Visible(located(f, locate))
 	if fix := fixOf(f); fix != "" {
 		text += " (" + hidden.Visible(fix) + ")"
 	}
 	return text
 }
 
-func sarifPlace(f diag.Finding, locate func(string) (string, bool)) []sarifLocation {
-	if f.Path == "" {
-		return nil
+// located returns the message of a finding, with its path if its place is another
+// file.
+func located(f diag.Finding, locate Locate) string {
+	if _, inRepo := locate(f.Path); !inRepo && f.Path != "" {
+		return f.Location() + ": " + f.Message
 	}
+	return f.Message
+}
+
+// position returns the file, line and column of a finding. A finding about a whole
+// file is at its first line, and so is one about a file outside of the repository.
+func position(f diag.Finding, locate Locate) (file string, line, column int) {
 	file, inRepo := locate(f.Path)
-	if !inRepo {
-		return []sarifLocation{{Logical: []sarifLogical{{hidden.Visible(f.Path)}}}}
+	if !inRepo || f.Line == 0 {
+		return file, 1, 0
 	}
+	return file, f.Line, f.Column
+}
+
+func sarifPlace(f diag.Finding, locate Locate) sarifLocation {
+	file, line, column := position(f, locate)
 	segments := strings.Split(file, "/")
 	for i, s := range segments {
 		segments[i] = url.PathEscape(s)
 	}
-	p := &sarifPhysical{Artifact: sarifArtifact{URI: strings.Join(segments, "/"), URIBaseID: "%SRCROOT%"}}
-	if f.Line > 0 {
-		p.Region = &sarifRegion{StartLine: f.Line, StartColumn: f.Column}
-	}
-	return []sarifLocation{{Physical: p}}
+	return sarifLocation{sarifPhysical{
+		Artifact: sarifArtifact{URI: strings.Join(segments, "/"), URIBaseID: "%SRCROOT%"},
+		Region:   sarifRegion{StartLine: line, StartColumn: column},
+	}}
 }

@@ -1,0 +1,36 @@
+package project
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// ReportedFile returns the file of the project, as a slash path below it, that a
+// report about a path names. For a path outside of the project, and for none, it is
+// the project file, the lock or .ai, and inside is false.
+func (p *Project) ReportedFile(path string) (file string, inside bool) {
+	root := p.Spaces.Of(space.Project)
+	exists := func(name string) bool {
+		if root == nil || !root.OnDisk() {
+			return true
+		}
+		_, err := os.Lstat(filepath.Join(root.Base, filepath.FromSlash(name)))
+		return err == nil
+	}
+	switch {
+	case path == space.Dir || strings.HasPrefix(path, space.Dir+"/"):
+		return path, true // also what only another revision has
+	case filepath.IsLocal(filepath.FromSlash(path)) && !strings.Contains(path, ":") && exists(path):
+		return path, true
+	}
+	for _, name := range []string{lock.ProjectFileName, lock.LockFile} {
+		if exists(name) {
+			return name, false
+		}
+	}
+	return space.Dir, false
+}
