@@ -58,16 +58,34 @@ func (q *questions) byResult(_ context.Context, question string) (bool, error) {
 	return false, errAsked
 }
 
-// form returns a form with one checkbox.
+// form returns a form with one checkbox, which is ticked: accepting is the consent.
+// Clients refuse an empty form.
 func form(question string) *mcp.ElicitParams {
 	return &mcp.ElicitParams{Mode: "form", Message: question, RequestedSchema: map[string]any{
 		"type":       "object",
-		"properties": map[string]any{"confirm": map[string]any{"type": "boolean", "title": "Yes", "default": false}},
-		"required":   []string{"confirm"},
+		"properties": map[string]any{"confirm": map[string]any{"type": "boolean", "title": "Yes", "default": true}},
 	}}
 }
 
+// confirmed reports whether the user accepted and did not remove the tick. An
+// acceptance without the field is a decline.
+//
+// The SDK would fill in the default of a missing field: see declineIncomplete.
 func confirmed(res *mcp.ElicitResult) bool {
 	yes, _ := res.Content["confirm"].(bool)
 	return res.Action == "accept" && yes
+}
+
+// declineIncomplete makes an acceptance without the field a decline, before the SDK
+// fills in the default.
+func declineIncomplete(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+		res, err := next(ctx, method, req)
+		if r, ok := res.(*mcp.ElicitResult); ok && err == nil && r != nil && r.Action == "accept" {
+			if _, given := r.Content["confirm"].(bool); !given {
+				return &mcp.ElicitResult{Action: "decline", Meta: r.Meta}, nil
+			}
+		}
+		return res, err
+	}
 }

@@ -91,6 +91,7 @@ func (s *Server) protocol(ctx context.Context) (*mcp.Server, error) {
 		}
 	}
 	server.AddReceivingMiddleware(s.recoverPanics, s.route)
+	server.AddSendingMiddleware(declineIncomplete)
 	return server, nil
 }
 

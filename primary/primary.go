@@ -126,6 +126,11 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	chain, err := v.p.Executor.Chain(ctx, call.Ref)
 	if chain != nil {
 		run.Metadata.Chain = Elements(chain)
+		if chain.Tool().Usable() == nil {
+			if err := runnable(chain.Tool()); err != nil {
+				return run, err
+			}
+		}
 	}
 	if err != nil {
 		return run, err

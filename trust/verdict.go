@@ -114,6 +114,8 @@ func (v Verdict) withHint(e *diag.Error, ref string) *diag.Error {
 		return e.WithReason("never_signed").WithDetail("ref", ref)
 	case diag.KeyUnknown:
 		return e.WithReason("unknown_signer").WithDetail("ref", ref)
+	case diag.HashMismatch:
+		return e.WithDetail("path", ref)
 	case diag.Scope:
 		return e.WithReason("signer_scope").WithDetail("ref", ref)
 	}

@@ -27,9 +27,11 @@ import (
 //	METHOD JSON   any other request: the word has a slash or is ping
 //	raw TEXT      a line as it is; a file that begins so has no handshake
 //	& …           the same without waiting for the answer
-//	elicit yes    at the beginning: the person at the client says yes to all, or no
+//	elicit yes    at the beginning: the person at the client says yes to all, or no,
+//	               or nothing: the form comes back empty
 //	until FILE    wait until that file is there
 //	cancel        cancel the last request that nobody waits for
+//	run WORDS     run rye with these arguments
 //	term          send SIGTERM; at the end of the file the input is closed
 //	kill          send SIGKILL
 //
@@ -136,6 +138,8 @@ func (p *player) step(line string) error {
 	switch {
 	case line == "" || strings.HasPrefix(line, "#"):
 		return nil
+	case word == "run":
+		return exec.Command("rye", strings.Fields(params)...).Run()
 	case word == "until":
 		return waitForFile(params)
 	case word == "cancel":
@@ -240,7 +244,11 @@ func (l *pipeLine) Ask(id int, message string) (map[string]any, error) {
 func (l *pipeLine) say(question map[string]any) error {
 	params, _ := question["params"].(map[string]any)
 	fmt.Fprintln(os.Stderr, "asked:", params["message"])
-	return l.Tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":{"confirm":%v}}}`, question["id"], l.person == "yes"))
+	content := fmt.Sprintf(`{"confirm":%v}`, l.person == "yes")
+	if l.person == "nothing" {
+		content = "{}"
+	}
+	return l.Tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":%s}}`, question["id"], content))
 }
 
 func (l *pipeLine) hangUp() { l.in.Close() }

@@ -85,7 +85,9 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 	p.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now := e.Now(); o.workspace == nil || now.Sub(o.since) > freshFor || now.Before(o.since) {
+	// Without a project it is looked for on each call: rye init may come after the
+	// start of the server.
+	if now := e.Now(); o.workspace == nil || o.project.Spaces.ProjectDir == "" || now.Sub(o.since) > freshFor || now.Before(o.since) {
 		workspace, err := e.openForAgents(ctx, o, p.allowed, within)
 		if err != nil {
 			return nil, err

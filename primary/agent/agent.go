@@ -41,6 +41,7 @@ func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 	}
 	env, err := w.call(ctx, req, args)
 	if err != nil {
+		err = ownDraft(args, w.missing(ctx, req.Name, args, err))
 		out := failed(err, env.Metadata)
 		if p, ok := env.Data.(presented); ok && len(p.blocks) > 0 {
 			p.data = nil // the error has it

@@ -149,7 +149,7 @@ func (w *Workspace) confirm(ctx context.Context, req Request, files []*resolve.I
 	var refs, shown []string
 	for _, f := range files {
 		refs = append(refs, f.Ref.String())
-		shown = append(shown, f.Ref.String()+" ("+f.Digest.Hex()[:12]+")")
+		shown = append(shown, f.Path()+" ("+f.Digest.Hex()[:12]+")")
 	}
 	what := strings.Join(shown, ", ")
 	if req.Ask == nil {

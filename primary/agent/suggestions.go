@@ -28,6 +28,11 @@ func suggestions() map[situation]string {
 		{"", "arguments_corrected"}: "call {tool} again with {corrected_call}",
 		{"", "nearest"}:             "did you mean {nearest}?",
 		{"", "tool_suggestion"}:     "{suggestion}",
+		{"", "other_kind"}:          "{id} is a {kind}: call {tool} with item_type \"{kind}\"",
+		{"", "search"}:              "call search with query \"{query}\"",
+		{"", "no_project"}:          "this server has no project: pass project_path, or ask the user to create one",
+		{"", "not_a_tool"}:          "call load with item_type \"tool\", item_id \"{id}\" to read it",
+		{"", "mcp_server_item"}:     "call search with query \"*\", scope \"tool.mcp.{server}.*\" for its tools",
 
 		// Signing and copying.
 		{diag.PermissionDenied, "sign_disabled"}:     "ask the user to review and sign {refs}",
@@ -78,14 +83,15 @@ func suggestions() map[situation]string {
 		{diag.LimitExceeded, "busy"}: "wait until some calls have ended, then call again",
 
 		// Items and their signatures.
-		{diag.Unsigned, ""}:     "ask the user to review and sign the item; an item of your own below drafts/ is signed with the tool sign",
-		{diag.HashMismatch, ""}: "the item changed after it was signed: ask the user to review and sign it; an item of your own below drafts/ is signed with the tool sign",
-		{diag.KeyUnknown, ""}:   "ask the user whether to trust the signer",
+		{"", "own_draft"}:       "call sign with item_type \"{kind}\", item_id \"{id}\"; a person promotes it",
+		{diag.Unsigned, ""}:     "ask the user: no key that they trust has signed it",
+		{diag.HashMismatch, ""}: "stop: {path} was changed after {owner} signed it. Ask the user, who reviews git diff. Do not sign it",
+		{diag.KeyUnknown, ""}:   "ask the user: no key that they trust has signed it",
 		{diag.LockMismatch, ""}: "the item differs from the project's lock: ask the user to review the change and update the lock",
 
 		// Configuration, answers and runs.
 		{diag.ConfigError, ""}:    "ask the user to fix the configuration that the message names",
-		{diag.ApprovalDenied, ""}: "the user declined: do not repeat the same call",
+		{diag.ApprovalDenied, ""}: "the user refused. Continue without it; do not ask again unless the user requests it",
 		{diag.Cancelled, ""}:      "call again if the result is still needed",
 		{diag.Timeout, ""}:        "give it less to do, or ask the user to raise the timeout of the item",
 		{diag.Internal, ""}:       "report the message to the user: it is a defect of rye",

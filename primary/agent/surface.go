@@ -153,11 +153,31 @@ func (s *Surface) Prompt(ctx context.Context, name string, args map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	text := d.Body
-	if w.Settings.Directions != "" {
-		text = strings.TrimSpace(w.Settings.Directions) + "\n\n" + text
+	return &PromptText{Description: d.Description, Text: w.promptText(d)}, nil
+}
+
+// promptText returns a directive as one text: what to do with it, its steps and its
+// outputs.
+func (w *Workspace) promptText(d *primary.Prepared) string {
+	var b strings.Builder
+	if text := strings.TrimSpace(w.Settings.Directions); text != "" {
+		b.WriteString(text + "\n\n")
 	}
-	return &PromptText{Description: d.Description, Text: text}, nil
+	b.WriteString(d.Body)
+	if len(d.Outputs) > 0 {
+		b.WriteString("\n\nAt the end give:\n")
+	}
+	for _, out := range d.Outputs {
+		b.WriteString("- " + out.Name)
+		if out.Type != "" {
+			b.WriteString(" (" + out.Type + ")")
+		}
+		if out.Description != "" {
+			b.WriteString(": " + out.Description)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 const (

@@ -234,7 +234,7 @@ func TestSurfaceSignModes(t *testing.T) {
 		for _, yes := range []bool{false, true} {
 			req := agent.Request{Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/k"}`)}
 			req.Ask = func(_ context.Context, q string) (bool, error) {
-				if !strings.Contains(q, "knowledge:drafts/k") {
+				if !strings.Contains(q, ".ai/knowledge/drafts/k.md") {
 					t.Errorf("asked %q", q)
 				}
 				return yes, nil
