@@ -23,6 +23,7 @@ const (
 	CircularDependency Code = "CIRCULAR_DEPENDENCY"
 	ChainTooDeep       Code = "CHAIN_TOO_DEEP"
 	Unresolvable       Code = "UNRESOLVABLE"
+	MissingDependency  Code = "MISSING_DEPENDENCY"
 	LockMissing        Code = "LOCK_MISSING"
 	LockStale          Code = "LOCK_STALE"
 	Drift              Code = "DRIFT"
@@ -123,6 +124,7 @@ func table() []Row {
 		{CircularDependency, ClassUnresolvable, "a chain or requirement returns to an earlier element"},
 		{ChainTooDeep, ClassUnresolvable, "a chain has more than 10 elements"},
 		{Unresolvable, ClassUnresolvable, "resolution has no single answer"},
+		{MissingDependency, ClassUnresolvable, "a package that a tool lists, or the program that provides it, is missing on this machine"},
 		{LockMissing, ClassDrift, "rye.lock does not exist"},
 		{LockStale, ClassDrift, "rye.lock does not match rye.yaml"},
 		{Drift, ClassDrift, "a --check found what its command would change"},

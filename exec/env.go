@@ -101,7 +101,7 @@ func (e *Executor) addEnv(ctx context.Context, p *Plan, el *resolve.Item, ec *en
 		}
 	}
 	if ec.interpreter != nil {
-		in, err := e.interpreter(ctx, p.Chain, el, ec.interpreter, vars)
+		in, err := e.interpreter(ctx, p, el, ec.interpreter, vars)
 		if err != nil {
 			return err
 		}

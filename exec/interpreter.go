@@ -35,12 +35,16 @@ type Interpreter struct {
 
 // interpreter finds the program that ic describes. A program inside the project
 // needs consent.
-func (e *Executor) interpreter(ctx context.Context, c *Chain, el *resolve.Item, ic *interpreterConfig, vars map[string]string) (Interpreter, error) {
+func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, ic *interpreterConfig, vars map[string]string) (Interpreter, error) {
 	in := Interpreter{Owner: el.Ref.String(), Var: ic.variable, Project: e.p.Project}
 	env := proc.Environ(vars)
 	switch ic.kind {
 	case "venv_python":
-		in.Path = e.venv(ic.venvPath)
+		if p.own == nil {
+			in.Path = e.venv(ic.venvPath)
+		} else {
+			in.Path = p.own.python
+		}
 	case "node_modules":
 		in.Path = e.nodeModules(ic.searchPaths)
 	case "system_binary", "command":
@@ -48,10 +52,10 @@ func (e *Executor) interpreter(ctx context.Context, c *Chain, el *resolve.Item, 
 	case "version_manager":
 		in.Path = versionManager(ctx, ic.manager, ic.binary, ic.version, e.p.Dir, env)
 	}
-	if in.Path != "" && (ic.kind == "venv_python" || ic.kind == "node_modules") {
+	if in.Path != "" && p.own == nil && (ic.kind == "venv_python" || ic.kind == "node_modules") {
 		var needs bool
-		in.Tool = c.Tool().Ref.String()
-		if in.Modules, needs = e.needsProject(ctx, c, ic); !needs {
+		in.Tool = p.Chain.Tool().Ref.String()
+		if in.Modules, needs = e.needsProject(ctx, p.Chain, ic); !needs {
 			in.Path, in.Tool = "", ""
 		}
 	}

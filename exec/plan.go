@@ -27,11 +27,13 @@ type Plan struct {
 	Interpreters []Interpreter
 	// Deps are the verified files that the run uses in addition to the chain:
 	// those of the anchor and of the runtime's library, sinks, configurations.
-	Deps   []*resolve.Item
-	Native *NativeCall // a call in this process instead of a program
-	call   Native
-	envs   []*envConfig // of each element of the chain
-	copies []copied
+	Deps     []*resolve.Item
+	Packages string      // directory of the unpacked wheels of a Python tool, "" without
+	Native   *NativeCall // a call in this process instead of a program
+	call     Native
+	envs     []*envConfig // of each element of the chain
+	own      *packages    // of a Python tool with a block # /// script
+	copies   []copied
 }
 
 // Validate checks the parameters against the tool's schema and returns them

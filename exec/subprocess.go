@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -35,6 +36,9 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if a != nil {
 		p.Deps = append(p.Deps, a.with...)
 	}
+	if p.own, err = e.packages(ctx, c); err != nil {
+		return err
+	}
 	env, err := e.environment(ctx, p, cfg)
 	if err != nil {
 		return err
@@ -46,6 +50,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if err := a.addPaths(env, vars); err != nil {
 		return err
 	}
+	p.own.use(p, env)
 	if err := e.settings(ctx, p, cfg, env); err != nil {
 		return err
 	}
@@ -111,6 +116,12 @@ func (b subprocess) programs(ctx context.Context, c *Chain) ([]Interpreter, erro
 	p := &Plan{Chain: c, Dir: b.e.p.Dir}
 	if p.envs, err = readEnvConfigs(c); err != nil {
 		return nil, err
+	}
+	if block, _ := Script(c.Tool()); block != nil {
+		p.own = &packages{}
+		if i := slices.IndexFunc(p.envs, func(ec *envConfig) bool { return ec.interpreter != nil }); i >= 0 {
+			p.own.python, _, _ = b.e.machine(p.envs[i].interpreter.fallback) // a missing one is reported below
+		}
 	}
 	env, err := consenting.environment(ctx, p, cfg)
 	if d, is := err.(*diag.Error); is && d.Details["program"] != nil {

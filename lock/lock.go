@@ -74,7 +74,26 @@ type Item struct {
 	Digest item.Digest
 	Chain  []Link // from the item to the primitive, both included; nil unless it runs
 	Uses   []Link // the items that it names by a fixed id, sorted by ref
+	Deps   []Dep  // the wheels of a Python tool, sorted
 	Extra  []Field
+}
+
+// Dep is one wheel. A name and version has one for each platform that was locked.
+type Dep struct {
+	Name    string // normalized: lower case, with - as separator
+	Version string
+	Digest  item.Digest
+}
+
+func compareDeps(a, b Dep) int {
+	return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version), cmp.Compare(a.Digest.String(), b.Digest.String()))
+}
+
+// SortDeps returns the wheels in the order of the lock, each once.
+func SortDeps(deps []Dep) []Dep {
+	out := slices.Clone(deps)
+	slices.SortFunc(out, compareDeps)
+	return slices.Compact(out)
 }
 
 // Contains reports whether the entry records an item: as the item itself, in its

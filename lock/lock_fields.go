@@ -130,6 +130,32 @@ func (f *fieldReader) modules(key string) []Module {
 	return out
 }
 
+// isDep reports whether words are the name and the version of a wheel. Neither begins like
+// an option.
+func isDep(name, version string) bool {
+	const small, digits = "abcdefghijklmnopqrstuvwxyz", "0123456789"
+	return len(name) > 0 && len(name) <= 100 && len(version) > 0 && len(version) <= 100 &&
+		strings.Trim(name, small+digits+"-") == "" && strings.Trim(name, "-") == name &&
+		strings.Trim(version, small+strings.ToUpper(small)+digits+".!+_-") == "" && strings.Contains(digits, version[:1])
+}
+
+func (f *fieldReader) deps(key string) []Dep {
+	var out []Dep
+	elements, pos := f.elements(key)
+	for _, words := range elements {
+		if len(words) != 3 || !isDep(words[0], words[1]) {
+			f.p.fault(diag.ParsingError, pos, "%s: %q is not a name, a version and a digest", key, strings.Join(words, " "))
+			continue
+		}
+		d, err := item.ParseDigest(words[2])
+		if err != nil {
+			f.p.fault(diag.ParsingError, pos, "%s: %s", key, err)
+		}
+		out = append(out, Dep{words[0], words[1], d})
+	}
+	return out
+}
+
 func (f *fieldReader) links(key string) []Link {
 	var out []Link
 	elements, pos := f.elements(key)

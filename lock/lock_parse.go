@@ -202,7 +202,7 @@ func (f *fieldReader) item(name string) Item {
 	if err != nil {
 		f.p.fault(diag.ParsingError, f.pos, "%s", err)
 	}
-	it := Item{Ref: ref, Digest: f.digest("digest", true), Chain: f.links("chain"), Uses: f.links("uses")}
+	it := Item{Ref: ref, Digest: f.digest("digest", true), Chain: f.links("chain"), Uses: f.links("uses"), Deps: f.deps("deps")}
 	switch {
 	case len(it.Chain) == 0 && err == nil && ref.Kind != item.Tool:
 	case len(it.Chain) == 0:

@@ -102,6 +102,7 @@ func (it Item) record() record {
 	r.digest("digest", it.Digest)
 	r.links("chain", it.Chain)
 	r.links("uses", it.Uses)
+	r.deps("deps", it.Deps)
 	r.extra(it.Extra)
 	return r
 }
@@ -126,6 +127,17 @@ func (r *record) list(key string, values []string) {
 	f := field{key: key, list: true}
 	for _, v := range values {
 		f.words = append(f.words, []string{v})
+	}
+	r.fields = append(r.fields, f)
+}
+
+func (r *record) deps(key string, deps []Dep) {
+	if len(deps) == 0 {
+		return
+	}
+	f := field{key: key, list: true}
+	for _, d := range SortDeps(deps) {
+		f.words = append(f.words, []string{d.Name, d.Version, d.Digest.String()})
 	}
 	r.fields = append(r.fields, f)
 }

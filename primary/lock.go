@@ -91,7 +91,17 @@ func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lockEntry, []di
 	for _, x := range elements {
 		out.system[x.Ref] = x.Space == string(space.System)
 	}
-	return out, nil, nil
+	if v.p.Dependencies == nil {
+		return out, nil, nil
+	}
+	if out.Deps, err = v.p.Dependencies(ctx, chain); err == nil {
+		return out, nil, nil
+	}
+	f := signFinding(it.Path(), err)
+	if f.Code != diag.LockStale { // as a warning: the entry is written without wheels, and a run is refused
+		f.Severity = diag.SeverityWarning
+	}
+	return out, []diag.Finding{f}, ctx.Err()
 }
 
 // RefreshLock updates the entries of items that were just signed, and of the items
@@ -144,7 +154,7 @@ func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([
 // or are new. Every other link must be equal in both, or ok is false; the old link of
 // a system item is kept.
 func refreshed(old lock.Item, found lockEntry, signed []item.Ref) (lock.Item, bool) {
-	out := lock.Item{Ref: found.Ref, Digest: found.Digest, Extra: old.Extra}
+	out := lock.Item{Ref: found.Ref, Digest: found.Digest, Deps: found.Deps, Extra: old.Extra}
 	ok := true
 	update := func(was, is []lock.Link) (links []lock.Link) {
 		for _, link := range is {
@@ -158,6 +168,9 @@ func refreshed(old lock.Item, found lockEntry, signed []item.Ref) (lock.Item, bo
 		return links
 	}
 	out.Chain, out.Uses = update(old.Chain, found.Chain), update(old.Uses, found.Uses)
+	if old.Digest == found.Digest && found.Deps == nil {
+		out.Deps = old.Deps
+	}
 	if !slices.Contains(signed, old.Ref) && old.Digest != found.Digest {
 		ok = false
 	}

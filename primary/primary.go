@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/trust"
@@ -37,6 +38,9 @@ type Params struct {
 	WasTool func(ref item.Ref) bool
 	// Ignored returns which paths of the project git ignores. It may be nil.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
+	// Dependencies returns the wheels that a Python tool needs, and a finding if the lock
+	// lacks them or they cannot be resolved. It may be nil.
+	Dependencies func(ctx context.Context, chain *exec.Chain) ([]lock.Dep, error)
 	// Ran is called after each call of a tool except dry runs. It may be nil.
 	Ran func(run *Run, err error)
 	Now func() time.Time // nil means time.Now

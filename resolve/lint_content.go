@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/pep723"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
@@ -84,6 +86,15 @@ func (it *Item) sandbox() []diag.Finding {
 	pos := it.Meta.Pos["sandbox"]
 	note := diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "this version of rye does not enforce sandbox: the tool runs with all permissions of the user")
 	return append(top.Findings(), note)
+}
+
+// script checks the block # /// script of a Python tool.
+func (it *Item) script() []diag.Finding {
+	if it.Ref.Kind != item.Tool || it.Support() || it.Type.Codec != extract.CodecPython {
+		return nil
+	}
+	_, found := pep723.Parse(it.Bytes)
+	return found
 }
 
 // extends checks that the directive or configuration that an item extends exists.

@@ -115,7 +115,8 @@ func lockCommand() *cli.Command {
 		Long: `Locked versions stay locked. New requirements of rye.yaml are resolved, and each
 remote is asked whether its tags still name the locked commits. If rye.lock has merge
 conflict markers, both sides are resolved again. A release that was not locked before
-is shown and may need your yes, as in rye update.
+is shown and may need your yes, as in rye update. The packages that Python tools list
+(# /// script) are resolved with uv and fetched.
 
 --check is the default if CI is set. It changes nothing, uses no network, and fails if
 rye.lock does not match rye.yaml.`,
@@ -165,7 +166,7 @@ func syncCommand() *cli.Command {
 		Name: "sync", Group: packagesGroup,
 		Usage: "make the installed bundles equal rye.lock",
 		Long: `Installs missing and changed bundles, from the cache or from their locked address,
-and removes others. A stale lock is computed again first, except with --locked,
+and removes others. Fetches the locked packages of Python tools (# /// script). A stale lock is computed again first, except with --locked,
 which is the default in CI. --frozen uses rye.lock as it is: it resolves nothing and
 needs the network only for bundles that are not in the cache.`,
 		Examples: []string{"rye sync", "rye sync --frozen", "rye sync --locked     # in CI"},
@@ -182,8 +183,28 @@ func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
 				return nil, err
 			}
 		}
-		return x.Sync(ctx, o.frozen, confirmChanges(c, x, o.yes, "locking"))
+		r, err := x.Sync(ctx, o.frozen, confirmChanges(c, x, o.yes, "locking"))
+		if err == nil {
+			err = syncWheels(ctx, c, &o.packageOptions)
+		}
+		return r, err
 	})
+}
+
+// syncWheels fetches the locked packages of the project's Python tools.
+func syncWheels(ctx context.Context, c *cli.Call, o *packageOptions) error {
+	if o.space != "project" {
+		return nil
+	}
+	h, err := packagesEnv(c, o).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	n, err := h.SyncWheels(ctx)
+	if n > 0 {
+		c.UI.Note("fetched %s of Python tools", plural(n, "package"))
+	}
+	return err
 }
 
 // pruneOptions are the flags of rye prune.

@@ -20,15 +20,17 @@ type scriptCmd = func(ts *testscript.TestScript, neg bool, args []string)
 // CONTRIBUTING.md describes them.
 func scriptCommands() map[string]scriptCmd {
 	return map[string]scriptCmd{
-		"crlf":      cmdCRLF,
-		"exitcode":  cmdExitcode,
-		"flip":      cmdFlip,
-		"hardlink":  cmdHardlink,
-		"httpserve": cmdHTTPServe,
-		"jsonpath":  cmdJSONPath,
-		"unixlink":  cmdUnixlink,
-		"append":    cmdAppend,
-		"install":   cmdInstall,
+		"crlf":       cmdCRLF,
+		"exitcode":   cmdExitcode,
+		"flip":       cmdFlip,
+		"hardlink":   cmdHardlink,
+		"httpserve":  cmdHTTPServe,
+		"wheel":      cmdWheel,
+		"indexserve": cmdIndexServe,
+		"jsonpath":   cmdJSONPath,
+		"unixlink":   cmdUnixlink,
+		"append":     cmdAppend,
+		"install":    cmdInstall,
 
 		"oldkey":    cmdOldKey,
 		"oldsign":   cmdOldSign,

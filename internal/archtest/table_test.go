@@ -10,10 +10,10 @@ func leaves() map[string]bool {
 		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/dx", "internal/filelock",
 		"internal/gitcmd", "internal/gitpack", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
-		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/owner", "internal/proc", "internal/pylit",
+		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/proc", "internal/pylit",
 		"internal/runlog",
 		"internal/schema", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
-		"internal/userdirs", "internal/yamlx",
+		"internal/userdirs", "internal/wheels", "internal/yamlx",
 	)
 }
 

@@ -25,6 +25,7 @@ type Env struct {
 
 	TrustRoot string        // a file or directory of trust documents, as the user typed it
 	Grace     time.Duration // how long a program may take to end after the signal to do so; 0 is the default
+	resolving bool          // the packages of Python tools may be resolved and fetched
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	Offline   bool
 	Key       string // which key signs: a fingerprint, an owner or a file

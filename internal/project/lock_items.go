@@ -116,6 +116,8 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 		return err
 	}
 	defer release()
+	e.resolving = true
+	x.project.Env.resolving = true
 	it, err := x.project.openItems(ctx, len(r.Installed)+len(r.Removed) > 0)
 	if err != nil {
 		return err
@@ -125,6 +127,10 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 		return err
 	}
 	for _, f := range notes {
+		if f.Code == diag.MissingDependency {
+			e.Person.finding(f) // with its hint; the entry is written without packages
+			continue
+		}
 		e.Person.warn("not locked: %s", f)
 	}
 	for _, ch := range changes {
@@ -145,11 +151,11 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	if err != nil {
 		return err
 	}
-	changes, _, err := it.relock(ctx)
+	changes, notes, err := it.relock(ctx)
 	if err != nil {
 		return err
 	}
-	var fs []diag.Finding
+	fs := slices.DeleteFunc(notes, func(f diag.Finding) bool { return f.Code != diag.LockStale })
 	for _, ch := range changes {
 		f := diag.Errorf(diag.LockStale, 0, 0, "%s", ch)
 		f.Path = lock.LockFile

@@ -201,7 +201,7 @@ func (p *Project) newExecutor() *exec.Executor {
 // newVerbs returns the verbs over the project with the capabilities of a caller.
 func (p *Project) newVerbs(caller policy.Set) *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), WasTool: p.wasTool, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), WasTool: p.wasTool, Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
 	})
 }
 

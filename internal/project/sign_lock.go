@@ -35,6 +35,7 @@ func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport)
 	if err != nil || sl == nil {
 		return err
 	}
+	p.Env.resolving = !p.Env.locked()
 	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, refs)
 	p.Env.lockNotes(notes)
 	if err != nil || !changed {

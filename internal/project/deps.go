@@ -1,0 +1,171 @@
+package project
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/pep723"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/internal/wheels"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+)
+
+// dependencies returns the wheels of a Python tool for its lock entry. Those of an entry
+// of the same bytes stay. Others are resolved only by commands that change the lock.
+func (p *Project) dependencies(ctx context.Context, c *exec.Chain) ([]lock.Dep, error) {
+	tool := c.Tool()
+	block, err := exec.Script(tool)
+	if block == nil || err != nil || len(block.Requirements) == 0 {
+		return nil, err
+	}
+	var old []lock.Dep
+	if p.Lock != nil {
+		if entry := p.Lock.Lock.Item(tool.Ref); entry != nil && entry.Digest == tool.Digest {
+			old = entry.Deps
+		}
+	}
+	if !p.Env.resolving {
+		if old == nil {
+			return nil, diag.New(diag.LockStale, "%s has no packages for the block # /// script of %s", lock.LockFile, tool.Ref).WithReason("relock")
+		}
+		return old, nil
+	}
+	return p.resolveDeps(ctx, c, block, old)
+}
+
+// resolveDeps resolves the requirements of a tool and fetches the wheels. With locked
+// wheels it adds only those of the same versions that this machine needs.
+func (p *Project) resolveDeps(ctx context.Context, c *exec.Chain, block *pep723.Block, old []lock.Dep) ([]lock.Dep, error) {
+	python, py, err := p.Executor.Machine(ctx, c)
+	if err != nil {
+		return old, err
+	}
+	if !pep723.Permits(block.Python, py.Version) {
+		return old, diag.New(diag.MissingDependency, "resolving the packages of %s: it needs Python %s, and %s is %s", c.Tool().Ref, block.Python, python, py.Version).
+			WithReason("python_version").WithDetail("requires", block.Python)
+	}
+	store := wheels.NewStore(p.cache, py.Tag)
+	if old != nil && len(missing(store, old)) == 0 {
+		return old, nil
+	}
+	uv, err := p.uv(python)
+	if err != nil {
+		return old, err
+	}
+	want := block.Requirements
+	if old != nil {
+		want = pins(old)
+	}
+	found, err := uv.Resolve(ctx, want, old != nil)
+	if err != nil {
+		return old, err
+	}
+	out := slices.Clone(old)
+	for _, w := range found {
+		d, err := item.ParseDigest("sha256:" + w.SHA256)
+		if err == nil {
+			err = store.Fetch(ctx, w, p.proxy(w.URL))
+		}
+		if err != nil {
+			return old, err
+		}
+		out = append(out, lock.Dep{Name: w.Name, Version: w.Version, Digest: d})
+	}
+	return lock.SortDeps(out), nil
+}
+
+// pins returns exact requirements of locked wheels.
+func pins(deps []lock.Dep) []string {
+	var out []string
+	for _, d := range deps {
+		out = append(out, d.Name+"=="+d.Version)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// missing returns the locked wheels of the packages of which the store has none.
+func missing(store wheels.Store, deps []lock.Dep) []lock.Dep {
+	has := map[string]bool{}
+	for _, d := range deps {
+		has[d.Name] = has[d.Name] || store.Has(strings.TrimPrefix(d.Digest.String(), "sha256:"))
+	}
+	return slices.DeleteFunc(slices.Clone(deps), func(d lock.Dep) bool { return has[d.Name] })
+}
+
+// uv finds uv on the user's PATH, outside of the project.
+func (p *Project) uv(python string) (wheels.Uv, error) {
+	environ := p.Env.Environ()
+	path, _ := proc.Lookup(environ, "PATH")
+	env := proc.Merge(environ, []string{"PATH=" + proc.OutsidePath(path, p.Spaces.ProjectDir)})
+	program, err := proc.LookPath("uv", env)
+	if err != nil {
+		return wheels.Uv{}, diag.New(diag.MissingDependency, "finding uv, which resolves the packages of Python tools: it is not installed").WithReason("no_uv")
+	}
+	return wheels.Uv{Path: program, Environ: env, Python: python}, nil
+}
+
+// proxy returns the proxy that the user's environment names for a URL, "" for none.
+func (p *Project) proxy(url string) string {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+		if v := p.Env.Getenv(name); v != "" && strings.HasPrefix(url, "https:") {
+			return v
+		}
+	}
+	return ""
+}
+
+// SyncWheels fetches the locked wheels of the project's tools that this machine lacks. It
+// resolves nothing: a wheel that is not locked is an error.
+func (p *Project) SyncWheels(ctx context.Context) (fetched int, err error) {
+	if p.Lock == nil {
+		return 0, nil
+	}
+	for _, entry := range p.Lock.Lock.Items {
+		if len(entry.Deps) == 0 {
+			continue
+		}
+		n, err := p.syncTool(ctx, entry)
+		if fetched += n; err != nil {
+			return fetched, diag.Doing("fetching the packages of "+entry.Ref.String(), err)
+		}
+	}
+	return fetched, nil
+}
+
+func (p *Project) syncTool(ctx context.Context, entry lock.Item) (int, error) {
+	c, err := p.Executor.Walk(ctx, entry.Ref)
+	if err != nil {
+		return 0, err
+	}
+	python, py, err := p.Executor.Machine(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	store := wheels.NewStore(p.cache, py.Tag)
+	lacks := missing(store, entry.Deps)
+	if len(lacks) == 0 {
+		return 0, nil
+	}
+	uv, err := p.uv(python)
+	if err != nil {
+		return 0, err
+	}
+	found, err := uv.Resolve(ctx, pins(lacks), true)
+	if err != nil {
+		return 0, err
+	}
+	for i, w := range found {
+		if !slices.ContainsFunc(entry.Deps, func(d lock.Dep) bool { return d.Digest.String() == "sha256:"+w.SHA256 }) {
+			return i, diag.New(diag.MissingDependency, "%s %s: rye.lock has no wheel for this machine (%s)", w.Name, w.Version, py.Tag).WithReason("other_platform")
+		}
+		if err := store.Fetch(ctx, w, p.proxy(w.URL)); err != nil {
+			return i, err
+		}
+	}
+	return len(found), nil
+}
