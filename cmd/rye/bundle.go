@@ -104,7 +104,7 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err != nil {
 		return err
 	}
-	signer, err := h.Signer(ctx)
+	signer, err := h.SignerFor(ctx, "release")
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func runBundleSign(ctx context.Context, c *cli.Call, o *bundleSignOptions) error
 	if err != nil {
 		return err
 	}
-	signer, err := h.Signer(ctx)
+	signer, err := h.SignerFor(ctx, "release")
 	if err != nil {
 		return err
 	}

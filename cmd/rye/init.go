@@ -140,7 +140,10 @@ func fromHere(c *cli.Call, path string) string {
 func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string) (bool, error) {
 	answer := ""
 	if c.Isatty(c.Stdin) && !c.UI.AsJSON {
-		answer, _ = c.Ask("You have no key to sign with. Make one now? [Y/n] ")
+		var err error
+		if answer, err = c.Ask("You have no key to sign with. Make one now? [Y/n] "); diag.CodeOf(err) == diag.Cancelled {
+			return false, err
+		}
 		if answer == "" {
 			answer = "y"
 		}
@@ -149,7 +152,7 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 		c.UI.Note("You have no key yet. Make one with rye key new.")
 		return false, nil
 	}
-	k, err := makeKey(ctx, c, h, &keyOptions{owner: owner, kind: keyUser, expires: "1y"})
+	k, err := makeKey(ctx, c, h, &keyOptions{owner: owner, kind: keyUser, expires: defaultExpiry})
 	if err != nil {
 		return false, err
 	}

@@ -2,15 +2,19 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/resolve/space"
@@ -23,7 +27,7 @@ func keyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "key", Group: "Trust",
 		Usage: "make and manage your own keys",
-		Subs:  []*cli.Command{keyNewCommand(), keyListCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand(), keyLogCommand()},
+		Subs:  []*cli.Command{keyNewCommand(), keyListCommand(), keyUseCommand(), keyExportCommand(), keyRotateCommand(), keyRevokeCommand(), keyAgentAddCommand(), keyLogCommand()},
 	}
 }
 
@@ -39,17 +43,23 @@ type keyOptions struct {
 	owner, expires, kind string
 	may                  []string
 	noPassphrase         bool
+	ask                  bool // at a terminal, for what the flags leave out
 }
 
+// defaultExpiry is the validity of a new key.
+const defaultExpiry = "2y"
+
 func keyNewCommand() *cli.Command {
-	o := keyOptions{expires: "1y", kind: keyUser}
+	o := keyOptions{expires: defaultExpiry, kind: keyUser, ask: true}
 	return &cli.Command{
 		Name:  "new",
 		Usage: "make a key pair and trust it as your own",
 		Long: `Writes the private key, encrypted with a passphrase, its trust document, a grant
 that makes it your own, and a revocation certificate to keep offline. A user key
 signs every kind of item; a publisher key signs releases of bundles; an agent
-key signs only below drafts/.`,
+key signs only below drafts/. A user key may sign, release and rotate; --may adds
+uses. The owner is that of git's configuration (user.name), else the login name. At
+a terminal rye asks for the owner, and whether the key may endorse keys of colleagues.`,
 		Examples: []string{
 			"rye key new --owner leo",
 			"rye key new --owner ci --no-passphrase --expires 90d  # for a build machine",
@@ -57,9 +67,9 @@ key signs only below drafts/.`,
 		Codes: []diag.Code{diag.AuthRequired, diag.FileSystemError},
 		Flags: []cli.Flag{
 			cli.String(&o.owner, "owner", "`NAME` that others see next to the key"),
-			cli.String(&o.expires, "expires", "`LENGTH` of validity, such as 90d or 1y, at most 3y"),
+			cli.String(&o.expires, "expires", "`LENGTH` of validity, such as 90d, at most 3y (default 2y)"),
 			cli.String(&o.kind, "kind", "`KIND` of key: user, publisher or agent").OneOf(keyUser, keyPublisher, keyAgent),
-			cli.Lists(&o.may, "may", "all `USES` of the key: "+strings.Join(doc.Uses(), ",")),
+			cli.Lists(&o.may, "may", "add `USES` to those of the kind: "+strings.Join(doc.Uses(), ",")),
 			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runKeyNew(ctx, c, &o) },
@@ -70,9 +80,9 @@ func keyScope(kind string) (doc.Scope, error) {
 	all := doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"**"}}
 	switch kind {
 	case keyUser:
-		all.May = []string{"sign", "release"}
+		all.May = []string{"sign", "release", "rotate"}
 	case keyPublisher:
-		all.May = []string{"release"}
+		all.May = []string{"release", "rotate"}
 	case keyAgent:
 		all.Namespaces, all.May = []string{"drafts/**"}, []string{"sign"}
 	default:
@@ -119,10 +129,14 @@ func makeKey(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions
 	if err != nil {
 		return nil, err
 	}
-	if len(o.may) > 0 {
-		scope.May = o.may
+	owner, may := keyOwner(ctx, c, o.owner), o.may
+	if o.ask && c.Isatty(c.Stdin) && !c.UI.AsJSON {
+		if owner, may, err = askKey(c, o, owner); err != nil {
+			return nil, err
+		}
 	}
-	made, err := prepareKey(ctx, c, h, newKey{Owner: keyOwner(c, o.owner), Kind: o.kind}, scope, o)
+	scope.May = union(scope.May, may)
+	made, err := prepareKey(ctx, c, h, newKey{Owner: owner, Kind: o.kind}, scope, o)
 	if err != nil {
 		return nil, err
 	}
@@ -190,14 +204,54 @@ func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, 
 	return m, nil
 }
 
-// keyOwner returns the name on a new key: the given one, or the user's.
-func keyOwner(c *cli.Call, given string) string {
-	for _, name := range []string{given, c.Getenv("USER"), c.Getenv("USERNAME")} {
+// keyOwner returns the name on a new key: the given one, that of git's
+// configuration, or the user's.
+func keyOwner(ctx context.Context, c *cli.Call, given string) string {
+	if given != "" {
+		return given
+	}
+	for _, name := range []string{gitcmd.UserName(ctx, c.Dir, c.Environ()), c.Getenv("USER"), c.Getenv("LOGNAME"), c.Getenv("USERNAME")} {
 		if name != "" {
 			return name
 		}
 	}
 	return "me"
+}
+
+// askKey asks at a terminal for what the flags leave out. Enter takes the value that
+// is shown.
+func askKey(c *cli.Call, o *keyOptions, owner string) (name string, may []string, err error) {
+	may = o.may
+	if o.owner == "" {
+		answer, err := c.Ask("Owner, the name that others see [" + owner + "]: ")
+		if err != nil {
+			return "", nil, err
+		}
+		owner = cmp.Or(answer, owner)
+	}
+	if o.kind == keyUser && len(o.may) == 0 {
+		answer, err := c.Ask("May this key endorse colleagues' keys? [y/N] ")
+		if err != nil {
+			return "", nil, err
+		}
+		if strings.HasPrefix(strings.ToLower(answer), "y") {
+			may = []string{"endorse"}
+		}
+	}
+	return owner, may, nil
+}
+
+// union returns the uses of both lists, in the order of doc.Uses; unknown ones are
+// last, for the error about them.
+func union(a, b []string) []string {
+	all := slices.Concat(a, b)
+	var out []string
+	for _, use := range slices.Concat(doc.Uses(), b) {
+		if slices.Contains(all, use) && !slices.Contains(out, use) {
+			out = append(out, use)
+		}
+	}
+	return out
 }
 
 // newPassphrase asks twice at a terminal. Without a terminal it needs
@@ -254,9 +308,10 @@ func keyListCommand() *cli.Command {
 				return err
 			}
 			keys := []ownKey{}
+			chosen := h.DefaultKey()
 			for _, k := range h.Trust.Keys() {
 				if k.Own {
-					keys = append(keys, ownKey{k, keyPath(h, k.Fingerprint)})
+					keys = append(keys, ownKey{k, keyPath(h, k.Fingerprint), k.DaysLeft(c.Now()), k.Fingerprint == chosen})
 				}
 			}
 			return c.UI.Show(map[string]any{"keys": keys}, func() { showOwnKeys(c.UI, keys) })
@@ -266,7 +321,35 @@ func keyListCommand() *cli.Command {
 
 type ownKey struct {
 	trust.KeyInfo
-	File string `json:"file,omitempty"`
+	File    string `json:"file,omitempty"`
+	Days    int    `json:"days_left"`
+	Default bool   `json:"default"`
+}
+
+func keyUseCommand() *cli.Command {
+	return &cli.Command{
+		Name: "use", Usage: "make a key the default", Args: "KEY",
+		Long: `KEY is a fingerprint, the beginning of one, or an owner. Commands that sign use
+--key, else RYE_KEY_FILE, else the default key, else your only key with the needed use.`,
+		Examples: []string{"rye key use 4f3a", "rye key use leo"},
+		Codes:    []diag.Code{diag.AuthRequired},
+		Complete: completeKeys(true),
+		Run: func(ctx context.Context, c *cli.Call) error {
+			h, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			fp, err := h.OwnKey(c.Arg(0))
+			if err != nil {
+				return err
+			}
+			at, err := h.SetDefaultKey(fp)
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(map[string]any{"fingerprint": fp, "file": at}, func() { c.UI.Out("default key %s", fp.String()) })
+		},
+	}
 }
 
 // keyPath returns the file of a private key, "" if it is not on this machine.
@@ -282,9 +365,13 @@ func showOwnKeys(u *cli.UI, keys []ownKey) {
 		u.Note("You have no key of your own; rye key new makes one.")
 		return
 	}
-	t := &cli.Table{Header: []string{"KEY", "OWNER", "STATE", "UNTIL", "SCOPE", "FILE"}}
+	t := &cli.Table{Header: []string{"KEY", "OWNER", "STATE", "UNTIL", "DAYS", "SCOPE", "FILE"}}
 	for _, k := range keys {
-		t.Add(k.Fingerprint.Short(), k.Owner, string(k.State), k.NotAfter.Format(time.DateOnly), k.Scope.String(), k.File)
+		state := string(k.State)
+		if k.Default {
+			state += ", default"
+		}
+		t.Add(k.Fingerprint.Short(), k.Owner, state, k.NotAfter.Format(time.DateOnly), strconv.Itoa(k.Days), k.Scope.String(), k.File)
 	}
 	u.Table(t)
 }

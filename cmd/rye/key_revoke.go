@@ -180,7 +180,7 @@ func revoker(ctx context.Context, h *project.Project, fp sign.Fingerprint, itsel
 	if itself {
 		return h.SignerOf(ctx, fp)
 	}
-	signer, err := h.Signer(ctx)
+	signer, err := h.SignerFor(ctx, "revoke")
 	if err != nil || h.Trust.Succeeds(sign.FingerprintOf(signer.Public()), fp) {
 		return signer, err
 	}

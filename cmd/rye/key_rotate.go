@@ -17,7 +17,7 @@ import (
 )
 
 func keyRotateCommand() *cli.Command {
-	o := keyOptions{expires: "1y", kind: keyUser}
+	o := keyOptions{expires: defaultExpiry, kind: keyUser}
 	inProject := false
 	return &cli.Command{
 		Name: "rotate", Usage: "replace a key by a successor", Args: "[KEY]",
@@ -33,7 +33,7 @@ sign them again.`,
 		Codes:    []diag.Code{diag.AuthRequired, diag.ConfigError},
 		Flags: []cli.Flag{
 			cli.String(&o.expires, "expires", "`LENGTH` of validity of the new key, at most 3y"),
-			cli.Lists(&o.may, "may", "`USES` of the new key (default those of the old key)"),
+			cli.Lists(&o.may, "may", "add `USES` to those of the old key"),
 			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),
 			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),
 		},
@@ -74,8 +74,8 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject boo
 	}
 	was := h.Trust.Documents(old)[0]
 	scope := was.Scope
-	if len(o.may) > 0 {
-		scope.May = o.may
+	if info, _ := h.Trust.Key(old); !info.Agent() {
+		scope.May = union(scope.May, append(o.may, "rotate")) // keys of earlier versions lack it
 	}
 	made, err := prepareKey(ctx, c, h, newKey{Owner: was.Owner, Kind: keyUser}, scope, o)
 	if err != nil {
@@ -91,6 +91,11 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject boo
 	}
 	if err := made.install(ctx, h, files...); err != nil {
 		return err
+	}
+	if h.DefaultKey() == old {
+		if _, err := h.SetDefaultKey(made.fingerprint); err != nil {
+			return err
+		}
 	}
 	places, err := publishRotation(h, inProject, made.fingerprint, append([]trust.File{made.document}, files...))
 	if err != nil {

@@ -38,7 +38,7 @@ func permission(ctx context.Context, c *cli.Call, h *project.Project, document *
 	if p.Scope, err = o.scope(c, document); err != nil {
 		return p, nil, err
 	}
-	signer, err := h.Signer(ctx)
+	signer, err := h.SignerFor(ctx, o.use)
 	if err != nil {
 		return p, nil, err
 	}
@@ -99,7 +99,7 @@ func (o *permissionOptions) scope(c *cli.Call, document *doc.Key) (doc.Scope, er
 func (o *permissionOptions) scopeOf(c *cli.Call, key sign.Fingerprint, wish doc.Scope) (doc.Scope, error) {
 	s := doc.Scope{Kinds: o.kinds, Namespaces: o.namespaces, May: o.may}
 	if len(s.May) == 0 {
-		s.May = []string{"sign", "release"}
+		s.May = []string{"sign", "release", "rotate"}
 	}
 	for _, use := range s.May {
 		if !slices.Contains(doc.Uses(), use) {

@@ -38,14 +38,14 @@ beginning of one, or an owner, of a key that the project or you already have.`,
 // permissionOptions are the flags of a grant and of an endorsement.
 type permissionOptions struct {
 	kinds, namespaces, may []string
-	until, key             string
+	until, key, use        string // use is what the signer needs
 }
 
 func (o *permissionOptions) flags(what string) []cli.Flag {
 	return []cli.Flag{
 		cli.Lists(&o.kinds, "kinds", "`KINDS` of items, separated by commas; * is every kind"),
 		cli.Lists(&o.namespaces, "namespaces", "`GLOBS` over ids, such as acme/**"),
-		cli.Lists(&o.may, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release)"),
+		cli.Lists(&o.may, "may", "`USES` out of "+strings.Join(doc.Uses(), ",")+" (default sign,release,rotate)"),
 		cli.String(&o.until, "until", "end of the "+what+": a date, or a `LENGTH` such as 90d"),
 		cli.String(&o.key, "key", "sign the "+what+" with this own `KEY`"),
 	}
@@ -66,6 +66,7 @@ func runTrustEndorse(ctx context.Context, c *cli.Call, o *permissionOptions) err
 	if err != nil {
 		return err
 	}
+	o.use = "endorse"
 	p, signer, err := permission(ctx, c, h, document, b, o)
 	if err != nil {
 		return err

@@ -49,7 +49,7 @@ func dispatch(ctx context.Context, w *World, u *UI) error {
 		return showHelp(u, root, l.Path, l.Help)
 	}
 	return l.app(func(*urfave.Context) error {
-		c, err := newCall(w, u, l)
+		c, err := newCall(ctx, w, u, l)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func (l *line) explainFlags(ctx context.Context, w *World, u *UI, err error) err
 	}
 	explained := false
 	_ = l.app(func(*urfave.Context) error {
-		c, err := newCall(w, u, l)
+		c, err := newCall(ctx, w, u, l)
 		if err != nil {
 			return err
 		}

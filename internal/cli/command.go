@@ -113,10 +113,11 @@ type Call struct {
 
 	closers []func() // called when the command ends, the last one first
 
+	ctx context.Context // of the command: its end interrupts a question; nil: nothing does
 }
 
-func newCall(w *World, u *UI, l *line) (*Call, error) {
-	c := &Call{World: w, Globals: l.Path[0].globals, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir}
+func newCall(ctx context.Context, w *World, u *UI, l *line) (*Call, error) {
+	c := &Call{ctx: ctx, World: w, Globals: l.Path[0].globals, UI: u, cmd: l.cmd(), Args: l.Args, Dash: l.Dash, Base: w.Dir}
 	if p := c.Globals.Project; p != "" {
 		dir, err := projectDir(w.Dir, p)
 		if err != nil {

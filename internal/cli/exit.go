@@ -52,6 +52,9 @@ func WithStatus(err error, status int) error { return &statusError{err, status} 
 
 // finish reports err and returns the exit status.
 func (u *UI) finish(ctx context.Context, err error) int {
+	if err == nil && u.interrupted {
+		err = diag.New(diag.Cancelled, "asking at the terminal: interrupted")
+	}
 	if err == nil {
 		return 0
 	}
@@ -61,7 +64,7 @@ func (u *UI) finish(ctx context.Context, err error) int {
 	if errors.As(err, &own) {
 		status = own.status
 	}
-	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled)
+	cancelled := e.Code == diag.Cancelled || errors.Is(err, context.Canceled) || u.interrupted
 	if ctx.Err() != nil { // whatever failed after the interrupt failed because of it
 		status = ExitInterrupted
 	}

@@ -29,6 +29,6 @@ func projectHints() map[situation]string {
 		{diag.Usage, "fingerprint"}:              "rye key list --json prints fingerprints in full",
 		{diag.Usage, "system_space"}:             "set RYE_SYSTEM_SPACE to the directory that contains the machine's .ai, or write --space user",
 		{diag.Usage, "trust_root_inside"}:        "keep the file elsewhere, or name the fingerprint in {variable}",
-		{diag.Usage, "which_key"}:                "choose one with --key FINGERPRINT",
+		{diag.Usage, "which_key"}:                "choose one with --key FINGERPRINT, or make it the default with `rye key use {first}`",
 	}
 }

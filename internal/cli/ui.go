@@ -26,6 +26,8 @@ type UI struct {
 	width    int  // columns of the terminal at stdout, 0 without a terminal
 	Command  string
 	wrote    bool // a JSON document was printed
+
+	interrupted bool // a question was
 }
 
 // newUI reads the global switches straight from the words, so that even an

@@ -32,7 +32,7 @@ func (p *Project) GrantSigner(ctx context.Context, may []string) (sign.Signer, e
 	beyond := slices.ContainsFunc(may, func(use string) bool { return !slices.Contains(doc.GrantUses(), use) })
 	switch {
 	case person || beyond:
-		return p.Signer(ctx)
+		return p.SignerFor(ctx, "")
 	case grantKey != nil:
 		return p.SignerOf(ctx, grantKey.Fingerprint)
 	}

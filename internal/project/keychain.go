@@ -7,11 +7,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
@@ -23,9 +26,13 @@ func (p *Project) KeyFile(fp sign.Fingerprint) string {
 	return filepath.Join(p.Dirs.Keys(), "key-"+fp.String()+".pem")
 }
 
-// Signer returns what signs: --key, RYE_KEY_FILE, or the user's only own key,
-// from the ssh-agent when it holds the key, else from its file.
-func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
+// Signer returns the signer of items: --key, RYE_KEY_FILE, the default key, or the
+// only own key that may sign.
+func (p *Project) Signer(ctx context.Context) (sign.Signer, error) { return p.SignerFor(ctx, "sign") }
+
+// SignerFor is Signer for another use, such as release or endorse; "" is any. The
+// signer asks for a passphrase when it first signs.
+func (p *Project) SignerFor(ctx context.Context, use string) (sign.Signer, error) {
 	which := p.Env.Key
 	if which == "" && p.Env.Getenv(sign.EnvKeyFile) != "" {
 		if s, ok, err := sign.EnvSigner(p.Env.Getenv); ok || err != nil {
@@ -42,7 +49,7 @@ func (p *Project) Signer(ctx context.Context) (sign.Signer, error) {
 		}
 		return p.unexpired(s)
 	}
-	fp, err := p.OwnKey(which)
+	fp, err := p.chooseKey(which, use)
 	if err != nil {
 		return nil, err
 	}
@@ -72,19 +79,46 @@ func (p *Project) refuseEnded(fp sign.Fingerprint) error {
 }
 
 // SignerOf returns the signer of an own key: the ssh-agent's, else that of its file.
+// The file is opened when the signer first signs, so that a command without anything
+// to sign asks for no passphrase.
 func (p *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signer, error) {
 	if s := p.Env.agentSigner(ctx, fp); s != nil {
 		return s, nil
 	}
 	path := p.KeyFile(fp)
-	s, err := sign.OpenFileSigner(path, p.Env.Passphrase("Passphrase of key "+fp.Short()+": "))
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, diag.New(diag.AuthRequired, "opening key %s: the ssh-agent does not have it, and %s does not exist", fp.Short(), path).WithReason("no_key_file")
 	}
-	if err != nil {
-		return nil, err
+	open := func() (sign.Signer, error) {
+		return sign.OpenFileSigner(path, p.askedOften(p.Env.Passphrase("Passphrase of key "+fp.Short()+": ")))
 	}
-	return s, nil
+	if documents := p.Trust.Documents(fp); len(documents) > 0 {
+		return sign.Later(documents[0].Public, "key "+fp.Short()+" in "+path, open), nil
+	}
+	return open()
+}
+
+// promptInterval is how soon a second question for a passphrase gets a hint.
+const promptInterval = time.Hour
+
+// askedOften adds a hint to the second question for a passphrase within
+// promptInterval. The time of a file of the state directory is that of the last one.
+func (p *Project) askedOften(ask func() ([]byte, error)) func() ([]byte, error) {
+	return func() ([]byte, error) {
+		if p.Env.Person.Secret == nil || p.Env.Getenv(sign.EnvPassphraseFile) != "" || p.Dirs.State == "" {
+			return ask()
+		}
+		base, now := atomicfile.Private(p.Dirs.State), p.Env.Now()
+		if info, err := os.Stat(filepath.Join(p.Dirs.State, "last-prompt")); err == nil && now.Sub(info.ModTime()) < promptInterval {
+			p.Env.Person.note("rye: hint: `rye key agent-add` adds the key to the ssh-agent, which then signs without a question")
+		}
+		b, err := ask()
+		if err == nil { // without the file there is only no hint
+			_ = base.MkdirAll(".")
+			_ = base.Write("last-prompt", nil, 0o600)
+		}
+		return b, err
+	}
 }
 
 // agentSigner returns the agent's signer for a key, nil when there is none.
@@ -106,8 +140,12 @@ func (e *Env) agentSigner(ctx context.Context, fp sign.Fingerprint) sign.Signer 
 }
 
 // OwnKey returns the user's own key with a fingerprint prefix or an owner. The empty
-// word selects the only one that does not belong to an agent.
-func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
+// word selects the default key, else the only one that does not belong to an agent.
+func (p *Project) OwnKey(word string) (sign.Fingerprint, error) { return p.chooseKey(word, "") }
+
+// chooseKey is OwnKey that selects, for the empty word, a key with this use if there is
+// one.
+func (p *Project) chooseKey(word, use string) (sign.Fingerprint, error) {
 	var found, own []trust.KeyInfo
 	for _, k := range p.Trust.Keys() {
 		if !k.Own || !k.State.Usable() {
@@ -123,6 +161,9 @@ func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 			found = append(found, k)
 		}
 	}
+	if word == "" {
+		found = p.preferred(found, use)
+	}
 	switch {
 	case len(own) == 0:
 		return sign.Fingerprint{}, diag.New(diag.AuthRequired, "choosing a key: you have no key of your own").WithReason("no_key")
@@ -136,9 +177,64 @@ func (p *Project) OwnKey(word string) (sign.Fingerprint, error) {
 			names = append(names, k.Fingerprint.Short()+" ("+k.Owner+")")
 		}
 		return sign.Fingerprint{}, diag.New(diag.Usage, "choosing a key: you have %s", strings.Join(names, ", ")).
-			WithReason("which_key")
+			WithReason("which_key").WithDetail("first", found[0].Fingerprint.Short())
 	}
 	return found[0].Fingerprint, nil
+}
+
+// preferred narrows a choice without a name: to keys with the use, to keys that have
+// not expired, and to the default key, each unless nothing would be left.
+func (p *Project) preferred(keys []trust.KeyInfo, use string) []trust.KeyInfo {
+	now, chosen := p.Env.Now(), p.DefaultKey()
+	for _, fits := range []func(trust.KeyInfo) bool{
+		func(k trust.KeyInfo) bool { return use == "" || slices.Contains(k.Scope.May(), use) },
+		func(k trust.KeyInfo) bool { return !ended(k, now) },
+		func(k trust.KeyInfo) bool { return k.Fingerprint == chosen },
+	} {
+		var some []trust.KeyInfo
+		for _, k := range keys {
+			if fits(k) {
+				some = append(some, k)
+			}
+		}
+		if len(some) > 0 {
+			keys = some
+		}
+	}
+	return keys
+}
+
+// defaultKeyFile is the name of the file with the fingerprint of the default key, in
+// the user's configuration directory.
+const defaultKeyFile = "default-key"
+
+// DefaultKey returns the key that the user chose with rye key use, zero if none.
+func (p *Project) DefaultKey() sign.Fingerprint {
+	if p.Dirs.Config == "" {
+		return sign.Fingerprint{}
+	}
+	b, err := openat.ReadRegular(filepath.Join(p.Dirs.Config, defaultKeyFile), 128)
+	if err != nil {
+		return sign.Fingerprint{}
+	}
+	fp, _ := sign.ParseFingerprint(strings.TrimSpace(string(b))) // what is not a fingerprint selects nothing
+	return fp
+}
+
+// SetDefaultKey makes an own key the default and returns the file that states it.
+func (p *Project) SetDefaultKey(fp sign.Fingerprint) (string, error) {
+	if p.Dirs.Config == "" {
+		return "", diag.New(diag.FileSystemError, "choosing a default key: the environment names no home directory").WithReason("no_state")
+	}
+	base := atomicfile.Private(p.Dirs.Config)
+	err := base.MkdirAll(".")
+	if err == nil {
+		err = base.Write(defaultKeyFile, []byte(fp.String()+"\n"), 0o600)
+	}
+	if err != nil {
+		return "", diag.Doing("choosing a default key", err)
+	}
+	return filepath.Join(p.Dirs.Config, defaultKeyFile), nil
 }
 
 // Passphrase returns a function that asks at the terminal, or nil-safe errors
