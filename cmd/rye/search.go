@@ -29,17 +29,19 @@ func searchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "search", Group: "Items",
 		Usage: "find items of every space", Args: "[QUERY…]",
-		Long: `Finds items that contain all words. AND, OR and NOT in capitals and parentheses
-combine words. "quoted words" must be adjacent, "two words"~5 close to each other. *
-matches any letters, word~1 allows one typing error. field:word searches one field:
-name, title, description, category, tags or body. type:tool, space:user, ns:rye/core
-and signed-by:FINGERPRINT filter items; signed-by reads the signature line without
-verifying it, and the column TRUST shows the verdict. Without a query, all items are
-listed.
+		Long: `Finds items by their words, those with more of the words and with rarer ones
+first. Every word is optional, so a question can be a sentence. +word requires a word,
+and so do AND and NOT in capitals; OR and parentheses combine words. "quoted words" must
+be adjacent, "two words"~5 close to each other. * matches any letters, word~1 allows one
+typing error. field:word searches one field: name, title, description, category, tags
+or body. type:tool, tool_type:runtime, space:user, ns:rye/core and signed-by:FINGERPRINT
+filter items; signed-by reads the signature line without verifying it, and the column
+TRUST shows the verdict. Without a query, all items are listed.
 
-If nothing matches, rye searches for similar words, then for some of the words, and
-prints a note. Of several items with one id, the one that a run uses is shown.
-"shadowed" marks an item that only matches itself.`,
+Other spellings of a word are found with less weight: plurals, -ed and -ing, "time zone"
+for timezone, and similar words if no item has the word. A note states when no item has
+all words. Of several items with one id, the one that a run uses is shown. "shadowed"
+marks an item that only matches itself.`,
 		Examples: []string{
 			`rye search scrape website`,
 			`rye search 'git AND commit NOT rebase' --scope directive`,
@@ -79,7 +81,7 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 		showCaret(c.UI, err)
 		return err
 	}
-	for _, n := range res.Notes {
+	for _, n := range res.Warnings {
 		c.UI.Warn("%s", n)
 	}
 	return c.UI.Show(res, func() { showHits(c.UI, res, o.offset) })
@@ -109,14 +111,10 @@ func showCaret(u *cli.UI, err error) {
 // showHits prints a page of hits.
 func showHits(u *cli.UI, res *search.Result, offset int) {
 	switch {
-	case res.Total == 0:
-		u.Note("Nothing found.")
+	case res.Note != "":
+		u.Note("%s%s.", strings.ToUpper(res.Note[:1]), res.Note[1:])
 	case len(res.Hits) == 0:
 		u.Note("There are only %d items.", res.Total)
-	case res.Relaxed == search.Fuzzy:
-		u.Note("Nothing matches exactly; these items contain similar words.")
-	case res.Relaxed == search.AnyWord:
-		u.Note("Nothing contains all words; these items contain some.")
 	}
 	if len(res.Hits) > 0 {
 		u.Table(hitTable(u, res.Hits))

@@ -27,7 +27,7 @@ func sample(f *fields) []byte {
 func ask(f *fields, s *segment) {
 	v := newView(f, []*space.Root{space.NewDir(space.Project, "", "/x", false)}, []part{{seg: s, live: allBits(s.docs)}})
 	for _, form := range []form{term, phrase, near, wildcard, fuzzy, exists} {
-		for _, m := range v.find(&leaf{form: form, field: -1 + int(form/exists), words: []string{"beta", "gamma"}, n: 1}) {
+		for _, m := range v.find(&leaf{form: form, field: -1 + int(form/exists), words: []string{"beta", "gamma"}, n: 1}).list {
 			v.location(m.doc)
 		}
 		v.find(&leaf{form: form, field: 0, words: []string{"*a*", "*a*"}, n: 2})

@@ -275,7 +275,7 @@ func TestUnlistable(t *testing.T) {
 	}
 	for _, scan := range []bool{false, true} {
 		res, err := k.index(scan).Search(t.Context(), Query{Text: "zebras"})
-		if err != nil || res.Total != 3 || len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "some directories of project cannot be listed") {
+		if err != nil || res.Total != 3 || len(res.Warnings) != 1 || !strings.Contains(res.Warnings[0], "some directories of project cannot be listed") {
 			t.Errorf("scan %v: %+v, %v", scan, res, err)
 		}
 	}
@@ -285,8 +285,8 @@ func TestUnlistable(t *testing.T) {
 	if err := os.Rename(folder+"2", folder); err != nil {
 		t.Fatal(err)
 	}
-	if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 4 || res.Notes != nil {
-		t.Errorf("%d reads, %d hits, %q", n, res.Total, res.Notes)
+	if n, res := k.reads(k.index(false), "zebras"); n != 0 || res.Total != 4 || res.Warnings != nil {
+		t.Errorf("%d reads, %d hits, %q", n, res.Total, res.Warnings)
 	}
 }
 
@@ -352,7 +352,7 @@ func TestUnreadableAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.Write(k.Project, "tools/many/link.yaml", tool("A zebra at last.", ""))
-	if _, res := k.reads(x, "name:link zebra"); res.Total != 1 || res.Hits[0].Trust != string(diag.Unsigned) {
+	if _, res := k.reads(x, "+name:link zebra"); res.Total != 1 || res.Hits[0].Trust != string(diag.Unsigned) {
 		t.Errorf("%+v", res)
 	}
 }

@@ -49,7 +49,7 @@ type view struct {
 	fields *fields
 	labels [][]string
 	parts  []part
-	size   uint32
+	width  uint32 // number of documents, with those that are not live
 	stats  statistics
 	scorer *scorer
 	same   map[uint32][]uint32
@@ -64,8 +64,8 @@ func newView(f *fields, roots []*space.Root, parts []part) *view {
 	}
 	for i := range v.parts {
 		p := &v.parts[i]
-		p.base = v.size
-		v.size += uint32(p.seg.docs)
+		p.base = v.width
+		v.width += uint32(p.seg.docs)
 		v.count(p)
 	}
 	v.scorer = newScorer(f, &v.stats)

@@ -74,6 +74,8 @@ func (d *document) read(i int, name string, m *item.Metadata, text []byte) {
 		if m.Category != d.ref.Category() {
 			t.text(m.Category)
 		}
+	case toolTypeField:
+		t.whole(m.ToolType)
 	case "body":
 		t.text(string(m.Body))
 	case "content":

@@ -11,6 +11,44 @@ import (
 // filters returns the words before a colon that restrict the items.
 func filters() []string { return []string{"type", "space", "ns", "signed-by"} }
 
+// toolTypeField is the field with the tool_type of a tool. A word in it restricts
+// the items.
+const toolTypeField = "tool_type"
+
+// notExecutable returns the types of tools that no call executes.
+func notExecutable() []string {
+	return []string{"runtime", "primitive", "extractor", "parser", "sink", "mcp_server"}
+}
+
+// executable returns the condition that an item is not one of these tools.
+func executable(field int) []node {
+	var out []node
+	for _, t := range notExecutable() {
+		out = append(out, not{&leaf{form: term, field: field, words: []string{t}}})
+	}
+	return out
+}
+
+// namesTools reports whether a part of a query restricts namespaces or types of tools.
+func namesTools(n node) bool {
+	some := func(kids []node) bool {
+		return slices.ContainsFunc(kids, func(k node) bool { return namesTools(k) })
+	}
+	switch n := n.(type) {
+	case filter:
+		return n.by == "ns"
+	case only:
+		return true
+	case not:
+		return namesTools(n.kid)
+	case or:
+		return some(n.kids)
+	case group:
+		return some(n.must) || some(n.may)
+	}
+	return false
+}
+
 // minSigner is the length of the shortest prefix of a fingerprint.
 const minSigner = 4
 

@@ -84,7 +84,7 @@ func (p *parser) keyword(word string) bool {
 }
 
 func (p *parser) or() (node, error) {
-	first, err := p.and()
+	first, err := p.sequence()
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +92,7 @@ func (p *parser) or() (node, error) {
 	for p.keyword("OR") {
 		p.at += len("OR")
 		p.blank()
-		kid, err := p.and()
+		kid, err := p.sequence()
 		if err != nil {
 			return nil, err
 		}
@@ -104,19 +104,22 @@ func (p *parser) or() (node, error) {
 	return or{kids}, nil
 }
 
-func (p *parser) and() (node, error) {
+// sequence parses parts without OR between them. A part next to AND or after + is
+// required, and so is a part without words, such as a filter.
+func (p *parser) sequence() (node, error) {
 	var kids []node
+	var required []bool
+	joined := false // by AND to the part before
 	for {
+		plus := p.plus()
 		kid, err := p.unary()
 		if err != nil {
 			return nil, err
 		}
-		if inner, ok := kid.(and); ok {
-			kids = append(kids, inner.kids...)
-		} else {
-			kids = append(kids, kid)
-		}
-		if p.keyword("AND") {
+		and := p.keyword("AND")
+		kids = append(kids, kid)
+		required = append(required, plus || and || joined || isConstraint(kid))
+		if joined = and; joined {
 			p.at += len("AND")
 			p.blank()
 			continue
@@ -128,7 +131,36 @@ func (p *parser) and() (node, error) {
 	if len(kids) == 1 {
 		return kids[0], nil
 	}
-	return and{kids}, nil
+	return grouped(kids, required), nil
+}
+
+// plus parses the + before a required part.
+func (p *parser) plus() bool {
+	if p.at+1 >= len(p.text) || p.text[p.at] != '+' || unicode.IsSpace(p.text[p.at+1]) || strings.ContainsRune("+)", p.text[p.at+1]) {
+		return false
+	}
+	p.at++
+	return true
+}
+
+// grouped returns the group of the parts. A group inside a group of the same
+// meaning is dissolved.
+func grouped(kids []node, required []bool) group {
+	var g group
+	for i, kid := range kids {
+		inner, nested := kid.(group)
+		switch {
+		case required[i] && nested && len(inner.may) == 0:
+			g.must = append(g.must, inner.must...)
+		case required[i]:
+			g.must = append(g.must, kid)
+		case nested && len(inner.must) == 0:
+			g.may = append(g.may, inner.may...)
+		default:
+			g.may = append(g.may, kid)
+		}
+	}
+	return g
 }
 
 func (p *parser) unary() (node, error) {
@@ -239,6 +271,8 @@ func (p *parser) term() (node, error) {
 func (p *parser) fielded(from int, field string, value int) (node, error) {
 	quoted := value == p.at && !p.end() && p.text[p.at] == '"'
 	switch {
+	case value == p.at && !quoted && !p.resemblesField(field):
+		return p.word(from, p.at, -1) // punctuation of a sentence
 	case value == p.at && !quoted:
 		return nil, p.fail(value, "%s: needs a word or a phrase after the colon, without a blank", field)
 	case slices.Contains(filters(), field):
@@ -248,16 +282,28 @@ func (p *parser) fielded(from int, field string, value int) (node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return and{[]node{filter{"type", field}, w}}, nil
+		return all(filter{"type", field}, w), nil
 	}
 	n := slices.Index(p.fields, field)
 	if n < 0 {
 		return nil, p.unknown(from, "field", field, append(filters(), p.fields...))
 	}
+	read := func() (node, error) { return p.word(value, p.at, n) }
 	if quoted {
-		return p.quoted(n)
+		read = func() (node, error) { return p.quoted(n) }
 	}
-	return p.word(value, p.at, n)
+	kid, err := read()
+	if err == nil && field == toolTypeField {
+		kid = only{kid}
+	}
+	return kid, err
+}
+
+// resemblesField reports whether a word is the name of a field, a filter or a kind,
+// or a misspelled one.
+func (p *parser) resemblesField(word string) bool {
+	known := slices.Concat(filters(), p.fields, kindNames(p.kinds))
+	return slices.Contains(known, word) || suggest.Nearest(word, known) != ""
 }
 
 // unknown returns the error for a name that is not known.
@@ -301,7 +347,7 @@ func (p *parser) word(from, end, field int) (node, error) {
 	case edits > 0:
 		return fuzzyNode(text, field, edits), nil
 	}
-	return &word{kid: wordNode(text, field), text: fold(text), field: field, at: from, end: end}, nil
+	return &word{forms: wordForms(text, field), scale: 1, text: fold(text), field: field, at: from, end: end}, nil
 }
 
 // edits removes ~N from the end of a word.

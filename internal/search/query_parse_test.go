@@ -82,8 +82,17 @@ func write(n node) string {
 	switch n := n.(type) {
 	case every:
 		return "*"
-	case and:
-		return list(" & ", n.kids)
+	case group:
+		var parts []string
+		for _, k := range n.must {
+			parts = append(parts, "+"+write(k))
+		}
+		for _, k := range n.may {
+			parts = append(parts, write(k))
+		}
+		return "(" + strings.Join(parts, " ") + ")"
+	case only:
+		return "only " + write(n.kid)
 	case or:
 		return list(" | ", n.kids)
 	case not:
@@ -91,7 +100,11 @@ func write(n node) string {
 	case filter:
 		return n.by + "=" + n.value
 	case *word:
-		return write(n.kid)
+		forms := make([]string, len(n.forms))
+		for i, l := range n.forms {
+			forms[i] = write(l)
+		}
+		return strings.Join(forms, "=")
 	case *leaf:
 		return fmt.Sprintf("%d/%s@%d~%d", n.form, strings.Join(n.words, "+"), n.field, n.n)
 	}
@@ -106,14 +119,23 @@ func TestParse(t *testing.T) {
 		"*":                     "*",
 		"***":                   "*",
 		"a":                     "0/a@-1~0",
-		"a b":                   "(0/a@-1~0 & 0/b@-1~0)",
-		"a AND b OR c":          "((0/a@-1~0 & 0/b@-1~0) | 0/c@-1~0)",
-		"a OR b c":              "(0/a@-1~0 | (0/b@-1~0 & 0/c@-1~0))",
-		"(a b) (c (d OR e))":    "(0/a@-1~0 & 0/b@-1~0 & 0/c@-1~0 & (0/d@-1~0 | 0/e@-1~0))",
-		"a NOT b":               "(0/a@-1~0 & !0/b@-1~0)",
-		"NOT(a)b":               "(!0/a@-1~0 & 0/b@-1~0)",
-		"ANDROID ORacle NOTes":  "(0/android@-1~0 & 0/oracle@-1~0 & 0/notes@-1~0)",
-		"a and b or not":        "(0/a@-1~0 & 0/and@-1~0 & 0/b@-1~0 & 0/or@-1~0 & 0/not@-1~0)",
+		"a b":                   "(0/a@-1~0 0/b@-1~0)",
+		"a AND b":               "(+0/a@-1~0 +0/b@-1~0)",
+		"a AND b c":             "(+0/a@-1~0 +0/b@-1~0 0/c@-1~0)",
+		"a AND b OR c":          "((+0/a@-1~0 +0/b@-1~0) | 0/c@-1~0)",
+		"a +b c":                "(+0/b@-1~0 0/a@-1~0 0/c@-1~0)",
+		"+a +(b c)":             "(+0/a@-1~0 +(0/b@-1~0 0/c@-1~0))",
+		"+a":                    "0/a@-1~0",
+		"a OR b c":              "(0/a@-1~0 | (0/b@-1~0 0/c@-1~0))",
+		"(a b) (c (d OR e))":    "(0/a@-1~0 0/b@-1~0 0/c@-1~0 (0/d@-1~0 | 0/e@-1~0))",
+		"a NOT b":               "(+!0/b@-1~0 0/a@-1~0)",
+		"NOT(a)b":               "(+!0/a@-1~0 0/b@-1~0)",
+		"ANDROID ORacle NOTes":  "(0/android@-1~0 0/oracle@-1~0 0/notes@-1~0)",
+		"a and b or not":        "(0/a@-1~0 0/and@-1~0 0/b@-1~0 0/or@-1~0 0/not@-1~0)",
+		"in short: b":           "(0/in@-1~0 0/short@-1~0 0/b@-1~0)",
+		"what's don’t":          "(0/what@-1~0 0/don@-1~0)",
+		"a type:tool":           "(+type=tool 0/a@-1~0)",
+		"a name:*":              "(+5/@1~0 0/a@-1~0)",
 		`"AND"`:                 "0/and@-1~0",
 		`"a B"`:                 "1/a+b@-1~0",
 		`"a b"~3`:               "2/a+b@-1~3",
@@ -126,14 +148,14 @@ func TestParse(t *testing.T) {
 		"Word~2":                "4/word@-1~2",
 		"word~":                 "4/word@-1~1",
 		"word~0":                "0/word@-1~0",
-		"a_b":                   "(1/a+b@-1~0 | 0/a_b@-1~0)",
-		"a_b~1":                 "((4/a@-1~1 & 4/b@-1~1) | 4/a_b@-1~1)",
+		"a_b":                   "1/a+b@-1~0=0/a_b@-1~0=0/ab@-1~0",
+		"a_b~1":                 "((+4/a@-1~1 +4/b@-1~1) | 4/a_b@-1~1)",
 		"c++":                   "0/c@-1~0",
 		"what?":                 "0/what@-1~0",
-		"title:a:b":             "(1/a+b@3~0 | 0/a:b@3~0)",
+		"title:a:b":             "1/a+b@3~0=0/a:b@3~0=0/ab@3~0",
 		":a":                    "0/a@-1~0",
 		"type:tool":             "type=tool",
-		"tool:a/b":              "(type=tool & (1/a+b@-1~0 | 0/a/b@-1~0))",
+		"tool:a/b":              "(+type=tool +1/a+b@-1~0=0/a/b@-1~0=0/ab@-1~0)",
 		"ns:rye.core.*":         "ns=rye/core",
 		"ns:rye/core/":          "ns=rye/core",
 		"signed-by:ABCD1":       "signed-by=abcd1",

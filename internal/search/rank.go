@@ -11,15 +11,24 @@ import (
 
 // match is a document that a query, or a part of it, matches.
 type match struct {
-	doc   uint32
-	score float64
+	doc    uint32
+	words  uint32 // matching words of the query
+	score  float64
+	weight float64 // of the matching words, without their frequency in the document
+}
+
+// matches are the documents that a query, or a part of it, matches.
+type matches struct {
+	list   []match
+	words  uint32  // words of the query
+	weight float64 // of all its words
 }
 
 // corpus is the documents of all spaces: an index, or the documents that were
 // just read.
 type corpus interface {
 	// find returns the documents that match, by number.
-	find(n node) []match
+	find(n node) matches
 	// location returns the ref and the file of a document.
 	location(doc uint32) location
 	// copies returns all documents of the same ref in order of precedence, nil
@@ -28,6 +37,16 @@ type corpus interface {
 	// near calls fn for every word that is at most limit edits away, with the
 	// number of documents that have it.
 	near(word string, limit int, fn func(word string, distance, docs int))
+	// countUpTo returns the number of documents that match, at most limit.
+	countUpTo(l *leaf, limit int) int
+	// known returns the words that a document has, of some with one prefix.
+	known(prefix string, words []string) []string
+	// size returns the number of documents.
+	size() int
+	// rare returns the number of documents from which on a word is not rare.
+	rare() int
+	// positions calls fn for each field of the documents, in order, that has the word.
+	positions(word string, docs []uint32, fn func(doc uint32, field int, at []uint32))
 }
 
 // ranks returns the precedence of each root. Bundles of one space have the same:
@@ -133,13 +152,17 @@ func (s *ranker) best(all []match, n int) []match {
 			heap.Fix(h, 0)
 		}
 	}
-	slices.SortFunc(h.list, func(a, b match) int {
+	s.sort(h.list)
+	return h.list
+}
+
+func (s *ranker) sort(list []match) {
+	slices.SortFunc(list, func(a, b match) int {
 		if s.less(a, b) {
 			return -1
 		}
 		return 1
 	})
-	return h.list
 }
 
 // hitHeap is a heap with the last hit on top.

@@ -8,54 +8,149 @@ import (
 )
 
 // find implements corpus.
-func (v *view) find(n node) []match {
+func (v *view) find(n node) matches {
 	switch n := n.(type) {
 	case *word:
-		return v.find(n.kid)
+		return v.word(n)
 	case *leaf:
-		return v.leaf(n)
+		return v.scored(v.leaf(n), n, 1, false)
 	case or:
-		var out []match
-		for _, kid := range n.kids {
-			out = either(out, v.find(kid))
-		}
-		return out
-	case and:
-		return v.and(n)
-	case not, filter, every:
-		return v.and(and{[]node{n}})
+		return alternatives(v.any(n.kids))
+	case group:
+		return v.joint(n)
+	case not, filter, every, only:
+		return v.joint(all(n))
 	}
-	return nil
+	return matches{}
 }
 
-// and first finds the documents by text. Filters and negations then test these
-// only.
-func (v *view) and(n and) []match {
+// word finds the documents that have any form of a word. All forms are one word.
+func (v *view) word(w *word) matches {
 	var out []match
+	for _, form := range w.forms {
+		list := v.leaf(form)
+		if form.share > 0 {
+			for i := range list {
+				list[i].score = float64(form.share * list[i].score)
+			}
+		}
+		out = either(out, list)
+	}
+	m := v.scored(out, w.forms[0], w.scale, commonWord(w.text))
+	w.items = len(m.list)
+	w.weight = m.weight
+	return m
+}
+
+// scored turns the frequencies of a word into scores.
+func (v *view) scored(list []match, l *leaf, scale float64, common bool) matches {
+	if l.form == exists {
+		return matches{list: list}
+	}
+	m := matches{list: list, words: countedWords(common), weight: v.stats.weight(len(list), scale, common)}
+	for i := range list {
+		list[i].words = m.words
+		list[i].weight = m.weight
+		list[i].score = float64(m.weight * saturated(list[i].score))
+	}
+	return m
+}
+
+// any finds the documents that match at least one part.
+func (v *view) any(kids []node) (out matches) {
+	found := make([]matches, len(kids))
+	size := 0
+	for i, kid := range kids {
+		found[i] = v.find(kid)
+		out.words += found[i].words
+		out.weight += found[i].weight
+		size += len(found[i].list)
+	}
+	const sparse = 8
+	if len(kids) > 2 && size > int(v.width)/sparse {
+		out.list = v.union(found)
+		return out
+	}
+	for _, f := range found {
+		out.list = either(out.list, f.list)
+	}
+	return out
+}
+
+// union joins long lists in a table of all documents.
+func (v *view) union(found []matches) []match {
+	sums := make([]match, v.width)
+	seen := newBits(int(v.width))
+	for _, f := range found {
+		for i := range f.list {
+			m := &f.list[i]
+			sums[m.doc] = sums[m.doc].plus(*m)
+			setBit(seen, m.doc)
+		}
+	}
+	out := sums[:0]
+	joined := part{live: seen}
+	joined.each(func(doc uint32) {
+		m := sums[doc]
+		m.doc = doc
+		out = append(out, m)
+	})
+	return out
+}
+
+// joint first finds the documents by text. Filters and negations then test these
+// only.
+func (v *view) joint(n group) (out matches) {
 	first := true
-	for _, kid := range n.kids {
-		switch kid.(type) {
-		case not, filter, every:
+	for _, kid := range n.must {
+		if tests(kid) {
 			continue
 		}
-		if list := v.find(kid); first {
-			out, first = list, false
+		m := v.find(kid)
+		out.words += m.words
+		out.weight += m.weight
+		if first {
+			out.list, first = m.list, false
 		} else {
-			out = both(out, list)
+			out.list = both(out.list, m.list)
 		}
 	}
-	if first {
-		out = v.all()
+	if len(n.may) > 0 {
+		m := v.any(n.may)
+		switch {
+		case first:
+			out.list, first = m.list, false
+		case !n.hasWords(): // what is required only tests
+			out.list = both(out.list, m.list)
+		default:
+			out.list = also(out.list, m.list)
+		}
+		out.words += m.words
+		out.weight += m.weight
 	}
-	for _, kid := range n.kids {
+	if first {
+		out.list = v.all()
+	}
+	for _, kid := range n.must {
 		switch kid := kid.(type) {
 		case filter:
-			out = v.filtered(out, kid)
+			out.list = v.filtered(out.list, kid)
 		case not:
-			out = without(out, v.find(kid.kid))
+			out.list = without(out.list, v.find(kid.kid).list)
+		case only:
+			out.list = within(out.list, v.find(kid.kid).list)
 		}
 	}
 	return out
+}
+
+// tests reports whether a part only tests documents that were found.
+func tests(n node) bool {
+	switch n.(type) {
+	case not, filter, every, only:
+		return true
+	}
+	return false
 }
 
 func (v *view) all() []match {
@@ -88,7 +183,8 @@ func (v *view) filtered(list []match, f filter) []match {
 	})
 }
 
-// leaf returns the documents that match, each with its score.
+// leaf returns the documents that match, each with the frequency in place of a
+// score.
 func (v *view) leaf(l *leaf) []match {
 	var out []match
 	for i := range v.parts {
@@ -108,14 +204,10 @@ func (v *view) leaf(l *leaf) []match {
 			})
 		}
 	}
-	rarity := v.stats.rarity(len(out))
-	for i := range out {
-		out[i].score = float64(rarity * out[i].score)
-	}
 	return out
 }
 
-// put adds the score of tf words in one field to the last match of a list if it
+// put adds the frequency of tf words in one field to the last match of a list if it
 // is the same document, else appends a match.
 func (v *view) put(list []match, p *part, doc uint32, field int, tf float64) []match {
 	s := v.scorer.part(p.seg.kind(doc), field, tf, p.seg.length(doc, field))
@@ -123,7 +215,7 @@ func (v *view) put(list []match, p *part, doc uint32, field int, tf float64) []m
 		list[n-1].score += s
 		return list
 	}
-	return append(list, match{p.base + doc, s})
+	return append(list, match{doc: p.base + doc, score: s})
 }
 
 func (v *view) term(out []match, p *part, l *leaf) []match {
@@ -131,6 +223,7 @@ func (v *view) term(out []match, p *part, l *leaf) []match {
 	if !ok {
 		return out
 	}
+	out = slices.Grow(out, max(0, min(e.docs, p.seg.docs)))
 	for at := p.seg.read(e); at.next(); {
 		if p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
 			out = v.put(out, p, at.doc, at.field, float64(at.tf))
@@ -306,6 +399,82 @@ func (v *view) near(word string, limit int, fn func(word string, distance, docs 
 	for w, f := range all {
 		if f.docs > 0 {
 			fn(w, f.distance, f.docs)
+		}
+	}
+}
+
+// countUpTo implements corpus.
+func (v *view) countUpTo(l *leaf, limit int) (n int) {
+	if l.form != term {
+		return min(len(v.leaf(l)), limit)
+	}
+	for i := range v.parts {
+		p := &v.parts[i]
+		e, ok := p.seg.find(l.words[0])
+		if !ok {
+			continue
+		}
+		last := -1
+		for at := p.seg.read(e); n < limit && at.next(); {
+			if int(at.doc) != last && p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
+				n++
+				last = int(at.doc)
+			}
+		}
+	}
+	return n
+}
+
+// known implements corpus.
+func (v *view) known(prefix string, words []string) (out []string) {
+	for i := range v.parts {
+		p := &v.parts[i]
+		p.seg.each(prefix, func(e entry) {
+			if slices.Contains(words, e.term) && !slices.Contains(out, e.term) && p.hasDoc(e) {
+				out = append(out, strings.Clone(e.term))
+			}
+		})
+	}
+	slices.Sort(out)
+	return out
+}
+
+// hasDoc reports whether a live document has a term.
+func (p *part) hasDoc(e entry) bool {
+	for at := p.seg.read(e); at.next(); {
+		if p.alive(at.doc) {
+			return true
+		}
+	}
+	return false
+}
+
+// size implements corpus.
+func (v *view) size() int { return v.stats.items }
+
+// rare implements corpus.
+func (v *view) rare() int { return v.stats.rare() }
+
+// positions implements corpus.
+func (v *view) positions(word string, docs []uint32, fn func(doc uint32, field int, at []uint32)) {
+	var buf []uint32
+	for i := range v.parts {
+		p := &v.parts[i]
+		for len(docs) > 0 && docs[0] < p.base {
+			docs = docs[1:]
+		}
+		e, ok := p.seg.find(word)
+		if !ok {
+			continue
+		}
+		for at := p.seg.read(e); len(docs) > 0 && at.next(); {
+			for len(docs) > 0 && docs[0] < p.base+at.doc {
+				docs = docs[1:]
+			}
+			if len(docs) > 0 && docs[0] == p.base+at.doc {
+				buf = p.seg.positions(at.posting, buf[:0])
+				fn(docs[0], at.field, buf)
+			}
 		}
 	}
 }

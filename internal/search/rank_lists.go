@@ -2,7 +2,12 @@ package search
 
 // Lists of matches are ordered by document.
 
-// both returns the documents of two lists, with the sum of their scores.
+// plus returns the match of one document by two parts of a query.
+func (m match) plus(o match) match {
+	return match{m.doc, m.words + o.words, m.score + o.score, m.weight + o.weight}
+}
+
+// both returns the documents of two lists.
 func both(a, b []match) []match {
 	out := a[:0]
 	for i, j := 0, 0; i < len(a) && j < len(b); {
@@ -12,7 +17,7 @@ func both(a, b []match) []match {
 		case a[i].doc > b[j].doc:
 			j++
 		default:
-			out = append(out, match{a[i].doc, a[i].score + b[j].score})
+			out = append(out, a[i].plus(b[j]))
 			i++
 			j++
 		}
@@ -20,8 +25,21 @@ func both(a, b []match) []match {
 	return out
 }
 
-// either returns the documents of one list or both, with the sum of their
-// scores.
+// also adds the scores of b to the documents of a.
+func also(a, b []match) []match {
+	j := 0
+	for i := range a {
+		for j < len(b) && b[j].doc < a[i].doc {
+			j++
+		}
+		if j < len(b) && b[j].doc == a[i].doc {
+			a[i] = a[i].plus(b[j])
+		}
+	}
+	return a
+}
+
+// either returns the documents of one list or both.
 func either(a, b []match) []match {
 	if len(a) == 0 {
 		return b
@@ -39,12 +57,37 @@ func either(a, b []match) []match {
 			out = append(out, b[0])
 			b = b[1:]
 		default:
-			out = append(out, match{a[0].doc, a[0].score + b[0].score})
+			out = append(out, a[0].plus(b[0]))
 			a = a[1:]
 			b = b[1:]
 		}
 	}
 	return append(append(out, a...), b...)
+}
+
+// alternatives returns the matches of parts of which one is enough: together they
+// are one word.
+func alternatives(m matches) matches {
+	m.words = min(m.words, 1)
+	for i := range m.list {
+		m.list[i].words = min(m.list[i].words, m.words)
+	}
+	return m
+}
+
+// within returns the documents of a that are in b.
+func within(a, b []match) []match {
+	out := a[:0]
+	j := 0
+	for _, m := range a {
+		for j < len(b) && b[j].doc < m.doc {
+			j++
+		}
+		if j < len(b) && b[j].doc == m.doc {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // without returns the documents of a that are not in b.

@@ -3,34 +3,100 @@ package search
 import (
 	"context"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
+// ranking is the matches of a query.
+type ranking struct {
+	list    []match // in no order
+	node    node    // the query with other spellings
+	unknown []unknown
+	partial bool // no item has all words
+}
+
+// matching finds the matches of a query under constraints.
+func (s *ranker) matching(q node, constraints []node) *ranking {
+	x := expander{lib: s.corpus, wide: maxWide}
+	r := &ranking{node: x.expand(q), unknown: x.unknown, partial: true}
+	m := s.find(all(append([]node{r.node}, constraints...)...))
+	r.list = s.once(m.list)
+	for i := range r.list {
+		item := &r.list[i]
+		item.score = covered(item.score, item.weight, m.weight)
+		r.partial = r.partial && item.words < m.words
+	}
+	return r
+}
+
+// first returns the first n matches in order. The nearness of the words changes
+// the order of the best matches only, whatever n is.
+func (s *ranker) first(r *ranking, n int) []match {
+	top := s.best(r.list, max(n, nearFirst))
+	near := top[:min(len(top), nearFirst)]
+	s.proximity(r.node, near, s.size())
+	for i := range near {
+		near[i].score = rounded(near[i].score)
+	}
+	s.sort(near)
+	return top[:min(len(top), n)]
+}
+
 // answer ranks the matches and opens the items of one page.
 func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
-	found, relaxed := answer(s.corpus, q.node, q.constraints)
-	found = s.once(found)
-	res := &Result{Hits: []Hit{}, Total: len(found), Relaxed: relaxed}
-	if relaxed != AsWritten || len(found) == 0 {
-		res.Suggestions = suggestions(s.corpus, q.Text, q.node)
-	}
-	upTo := len(found)
-	if q.Limit < len(found)-q.Offset {
+	found := s.matching(q.node, q.constraints)
+	res := &Result{Hits: []Hit{}, Total: len(found.list), Note: found.note(q), Suggestions: suggestions(q.Text, found.unknown)}
+	upTo := len(found.list)
+	if q.Limit < upTo-q.Offset {
 		upTo = q.Offset + q.Limit
 	}
 	if q.Offset >= upTo {
 		return res
 	}
-	page := s.best(found, upTo)[q.Offset:]
+	page := s.first(found, upTo)[q.Offset:]
 	res.Hits = make([]Hit, len(page))
 	parallel(ctx, len(page), func(i int) { res.Hits[i] = x.hit(ctx, s, page[i]) })
-	if upTo < len(found) {
+	if upTo < len(found.list) {
 		res.NextOffset = upTo
 	}
 	return res
+}
+
+// note explains a result without matches, or without an item that has all words.
+func (r *ranking) note(q *question) string {
+	var corrected, missing []string
+	for _, w := range r.unknown {
+		switch {
+		case commonWord(w.text):
+		case len(w.similar) > 0:
+			corrected = append(corrected, strconv.Quote(w.text))
+		default:
+			missing = append(missing, strconv.Quote(w.text))
+		}
+	}
+	switch {
+	case len(r.list) == 0 && q.narrow():
+		return "nothing matches: use fewer or other words, a wider scope or space, or the query * to list all items"
+	case len(r.list) == 0:
+		return "nothing matches: use fewer or other words, or the query * to list all items"
+	case len(missing) > 0:
+		return "no item has " + strings.Join(missing, ", ") + "; these have other words of the query"
+	case len(corrected) > 0:
+		return "no item has " + strings.Join(corrected, ", ") + "; these have similar words"
+	case r.partial:
+		return "no item has all words; these have some of them"
+	}
+	return ""
+}
+
+// narrow reports whether a query searches a part of the items.
+func (q *question) narrow() bool {
+	everywhere := []string{"", "all"}
+	return !slices.Contains(everywhere, q.Scope) || !slices.Contains(everywhere, q.Space)
 }
 
 // hit opens an item. An item with an error is a hit, too.

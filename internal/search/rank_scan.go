@@ -2,7 +2,6 @@ package search
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
@@ -19,6 +18,7 @@ type rawCorpus struct {
 	stats  statistics
 	scorer *scorer
 	refs   map[item.Ref][]uint32
+	words  map[string]int // see vocabulary
 }
 
 // newRawCorpus returns the corpus of documents with the root of each, in order of
@@ -55,96 +55,201 @@ func (p *rawCorpus) copies(doc uint32) []uint32 {
 
 // near implements corpus.
 func (p *rawCorpus) near(word string, limit int, fn func(word string, distance, docs int)) {
-	docCount := map[string]int{}
-	for i := range p.docs {
-		seen := map[string]bool{}
-		for _, f := range p.docs[i].fields {
-			for _, t := range f.list {
-				if !seen[t.text] && !strings.Contains(t.text, "/") {
-					seen[t.text] = true
-					docCount[t.text]++
-				}
-			}
-		}
-	}
-	for w, n := range docCount {
-		if d := edits(word, w, limit); d <= limit {
+	for w, n := range p.vocabulary() {
+		if d := edits(word, w, limit); d <= limit && isID(w) == 0 {
 			fn(w, d, n)
 		}
 	}
 }
 
+// vocabulary returns the number of documents that have each word.
+func (p *rawCorpus) vocabulary() map[string]int {
+	if p.words == nil {
+		p.words = map[string]int{}
+		last := map[string]int{}
+		for i := range p.docs {
+			for _, f := range p.docs[i].fields {
+				for _, t := range f.list {
+					if last[t.text] != i+1 {
+						last[t.text] = i + 1
+						p.words[t.text]++
+					}
+				}
+			}
+		}
+	}
+	return p.words
+}
+
+// known implements corpus.
+func (p *rawCorpus) known(_ string, words []string) (out []string) {
+	for _, w := range words {
+		if p.vocabulary()[w] > 0 {
+			out = append(out, w)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
 // find implements corpus.
-func (p *rawCorpus) find(n node) (out []match) {
-	test := p.test(n)
+func (p *rawCorpus) find(n node) matches {
+	test, out := p.test(n)
 	for i := range p.docs {
-		if score, ok := test(uint32(i)); ok {
-			out = append(out, match{uint32(i), score})
+		if m, ok := test(uint32(i)); ok {
+			m.doc = uint32(i)
+			out.list = append(out.list, m)
 		}
 	}
 	return out
 }
 
-// test returns the function that matches and scores a document for a part of a
-// query.
-func (p *rawCorpus) test(n node) func(doc uint32) (float64, bool) {
+// test is the match of a part of a query with a document.
+type test func(doc uint32) (match, bool)
+
+// test returns the test for a part of a query, and the words and the weight of
+// the part.
+func (p *rawCorpus) test(n node) (test, matches) {
 	switch n := n.(type) {
 	case *word:
-		return p.test(n.kid)
+		t, m, items := p.wordTest(n.forms, n.scale, commonWord(n.text))
+		n.items = items
+		n.weight = m.weight
+		return t, m
 	case *leaf:
-		return p.leafTest(n)
+		t, m, _ := p.wordTest([]*leaf{n}, 1, false)
+		return t, m
 	case not:
-		kid := p.test(n.kid)
-		return func(doc uint32) (float64, bool) { _, ok := kid(doc); return 0, !ok }
+		kid, _ := p.test(n.kid)
+		return func(doc uint32) (match, bool) { _, ok := kid(doc); return match{}, !ok }, matches{}
+	case only:
+		kid, _ := p.test(n.kid)
+		return func(doc uint32) (match, bool) { _, ok := kid(doc); return match{}, ok }, matches{}
 	case filter:
-		return func(doc uint32) (float64, bool) { return 0, n.accepts(p.location(doc), p.labels) }
-	case and:
-		return p.combined(n.kids, func(matched int) bool { return matched == len(n.kids) })
+		return func(doc uint32) (match, bool) { return match{}, n.accepts(p.location(doc), p.labels) }, matches{}
+	case group:
+		return p.groupTest(n)
 	case or:
-		return p.combined(n.kids, func(matched int) bool { return matched > 0 })
+		t, m := p.sumTest(n.kids, 1)
+		m = alternatives(m)
+		return func(doc uint32) (match, bool) {
+			got, ok := t(doc)
+			got.words = min(got.words, m.words)
+			return got, ok
+		}, m
 	}
-	return func(uint32) (float64, bool) { return 0, true }
+	return func(uint32) (match, bool) { return match{}, true }, matches{}
 }
 
-func (p *rawCorpus) combined(kids []node, enough func(matched int) bool) func(doc uint32) (float64, bool) {
-	var tests []func(uint32) (float64, bool)
+// sumTest adds the matches of the parts. At least enough of them must match.
+func (p *rawCorpus) sumTest(kids []node, enough int) (test, matches) {
+	var tests []test
+	var m matches
 	for _, k := range kids {
-		tests = append(tests, p.test(k))
+		t, part := p.test(k)
+		tests = append(tests, t)
+		m.words += part.words
+		m.weight += part.weight
 	}
-	return func(doc uint32) (sum float64, ok bool) {
+	return func(doc uint32) (sum match, ok bool) {
 		matched := 0
 		for _, t := range tests {
-			if score, ok := t(doc); ok {
-				sum += score
+			if got, ok := t(doc); ok {
+				sum = sum.plus(got)
 				matched++
 			}
 		}
-		return sum, enough(matched)
-	}
+		return sum, matched >= enough
+	}, m
 }
 
-// leafTest first counts the matches in all documents: the score needs their
-// number.
-func (p *rawCorpus) leafTest(l *leaf) func(doc uint32) (float64, bool) {
-	parts := map[uint32]float64{}
-	for i := range p.docs {
-		d := &p.docs[i]
-		for f, t := range d.fields {
-			if l.field >= 0 && l.field != f {
-				continue
+func (p *rawCorpus) groupTest(n group) (test, matches) {
+	must, out := p.sumTest(n.must, len(n.must))
+	if len(n.may) == 0 {
+		return must, out
+	}
+	may, m := p.sumTest(n.may, 1)
+	optional := n.hasWords()
+	out.words += m.words
+	out.weight += m.weight
+	return func(doc uint32) (match, bool) {
+		a, ok := must(doc)
+		if !ok {
+			return match{}, false
+		}
+		b, ok := may(doc)
+		return a.plus(b), ok || optional
+	}, out
+}
+
+// wordTest first counts the matches in all documents: the score needs their
+// number, which it returns as well.
+func (p *rawCorpus) wordTest(forms []*leaf, scale float64, common bool) (test, matches, int) {
+	parts := p.frequencies(forms)
+	if forms[0].form == exists {
+		return func(doc uint32) (match, bool) { _, ok := parts[doc]; return match{}, ok }, matches{}, 0
+	}
+	m := matches{words: countedWords(common), weight: p.stats.weight(len(parts), scale, common)}
+	return func(doc uint32) (match, bool) {
+		frequency, ok := parts[doc]
+		if !ok {
+			return match{}, false
+		}
+		return match{words: m.words, weight: m.weight, score: float64(m.weight * saturated(frequency))}, true
+	}, m, len(parts)
+}
+
+// frequencies returns the frequency of a word of several forms in each document.
+func (p *rawCorpus) frequencies(forms []*leaf) map[uint32]float64 {
+	out := map[uint32]float64{}
+	for _, l := range forms {
+		of := map[uint32]float64{}
+		for i := range p.docs {
+			d := &p.docs[i]
+			for f, t := range d.fields {
+				if l.field >= 0 && l.field != f {
+					continue
+				}
+				if n := l.count(t.list); n > 0 {
+					of[uint32(i)] += p.scorer.part(d.kind, f, n, uint32(len(t.list)))
+				}
 			}
-			if n := l.count(t.list); n > 0 {
-				parts[uint32(i)] += p.scorer.part(d.kind, f, n, uint32(len(t.list)))
+		}
+		for doc, n := range of {
+			if l.share > 0 {
+				n = float64(l.share * n)
 			}
+			out[doc] += n
 		}
 	}
-	rarity := p.stats.rarity(len(parts))
-	return func(doc uint32) (float64, bool) {
-		score, ok := parts[doc]
-		if l.form == exists {
-			return 0, ok
+	return out
+}
+
+// countUpTo implements corpus.
+func (p *rawCorpus) countUpTo(l *leaf, limit int) int {
+	return min(len(p.frequencies([]*leaf{l})), limit)
+}
+
+// size implements corpus.
+func (p *rawCorpus) size() int { return len(p.docs) }
+
+// rare implements corpus.
+func (p *rawCorpus) rare() int { return p.stats.rare() }
+
+// positions implements corpus.
+func (p *rawCorpus) positions(word string, docs []uint32, fn func(doc uint32, field int, at []uint32)) {
+	for _, doc := range docs {
+		for f, t := range p.docs[doc].fields {
+			var at []uint32
+			for _, token := range t.list {
+				if token.text == word {
+					at = append(at, token.pos)
+				}
+			}
+			if at != nil {
+				fn(doc, f, at)
+			}
 		}
-		return float64(rarity * score), ok
 	}
 }
 

@@ -43,6 +43,32 @@ func (s *statistics) rarity(matches int) float64 {
 	return math.Log(1 + (n-m+0.5)/(m+0.5))
 }
 
+// weight returns the weight of a word that matches so many items. A word that no
+// item has does not distinguish them.
+func (s *statistics) weight(matches int, scale float64, common bool) float64 {
+	const mostCommon = 0.3
+	switch w := s.rarity(matches); {
+	case matches == 0:
+		return 0
+	case common:
+		return float64(scale * min(w, mostCommon))
+	default:
+		return float64(scale * w)
+	}
+}
+
+// countedWords returns the words that a word counts as when a note states that no
+// item has all of them.
+func countedWords(common bool) uint32 {
+	if common {
+		return 0
+	}
+	return 1
+}
+
+// rare returns the number of items from which on a word is not rare.
+func (s *statistics) rare() int { return 3 + s.items/50 }
+
 // scorer converts counts of words to scores. The float64() around products keeps
 // a compiler from fusing them with a sum, so every machine computes the same
 // number.
@@ -59,11 +85,32 @@ func newScorer(f *fields, s *statistics) *scorer {
 	return sc
 }
 
-// part returns the score of tf words in a field of so many words, for an item of
-// the kind, before rarity.
+// part returns the frequency of a word that occurs tf times in a field of so many
+// words, for an item of the kind. The frequencies of all fields are added before
+// they are saturated (BM25F), so that one word in a short field cannot outweigh
+// the others.
 func (s *scorer) part(kind, field int, tf float64, length uint32) float64 {
-	norm := float64(k1 * ((1 - b) + float64(b*float64(length)/s.average[field])))
-	return float64(s.weights[kind][field]*float64(tf*(k1+1))) / (tf + norm)
+	norm := (1 - b) + float64(b*float64(length)/s.average[field])
+	return float64(s.weights[kind][field]*tf) / norm
+}
+
+// saturated returns the score of a frequency, before rarity: less than k1+1
+// however often the word occurs.
+func saturated(frequency float64) float64 {
+	return float64(frequency*(k1+1)) / (frequency + k1)
+}
+
+// coverage is the share of the score that depends on how many of the words of the
+// query an item has.
+const coverage = 0.1
+
+// covered returns the score of an item that has some of the query's words: all of
+// it if it has all, by their weights.
+func covered(score, weight, total float64) float64 {
+	if total == 0 {
+		return score
+	}
+	return float64(score * ((1 - coverage) + float64(coverage*weight/total)))
 }
 
 // rounded returns a score as it is compared and shown: smaller differences are a

@@ -47,6 +47,10 @@ type Query struct {
 	Kinds  []item.Kind // the kinds that the caller may see; nil is every kind
 	Limit  int         // most hits; 0 means DefaultLimit
 	Offset int         // number of hits to skip
+
+	// Executable leaves out the tools that cannot be executed, such as runtimes and
+	// primitives, unless the query or its scope names a namespace or a tool_type.
+	Executable bool
 }
 
 // DefaultLimit is the limit of a query that sets none, MaxLimit the largest
@@ -78,24 +82,14 @@ type Hit struct {
 // Ref returns the ref of the hit.
 func (h Hit) Ref() item.Ref { return item.Ref{Kind: h.Type, ID: h.ID} }
 
-// Relaxed is how a query without matches was widened.
-type Relaxed string
-
-// The ways to widen a query.
-const (
-	AsWritten Relaxed = ""
-	Fuzzy     Relaxed = "fuzzy" // words that no item has also match similar words
-	AnyWord   Relaxed = "any"   // some of the words are enough
-)
-
 // Result is one page of the hits of a query.
 type Result struct {
 	Hits        []Hit    `json:"results"` // never nil
 	Total       int      `json:"total"`   // on all pages
 	NextOffset  int      `json:"next_offset,omitempty"`
-	Relaxed     Relaxed  `json:"relaxed,omitempty"`
+	Note        string   `json:"note,omitempty"`        // why there is no hit, or none with all words
 	Suggestions []string `json:"suggestions,omitempty"` // the query with corrected words
-	Notes       []string `json:"notes,omitempty"`       // roots that could not be searched completely, with the reason
+	Warnings    []string `json:"warnings,omitempty"`    // roots that could not be searched completely, with the reason
 }
 
 // Index runs queries over the items of one resolver. It is safe for concurrent
@@ -155,7 +149,7 @@ func (x *Index) Search(ctx context.Context, q Query) (*Result, error) {
 		}
 		res = x.answer(ctx, &ranker{lib, roots, ranks(roots)}, ask)
 	}
-	res.Notes = notes
+	res.Warnings = notes
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -200,6 +194,9 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 		return nil, err
 	}
 	constraints := append(scope, in...)
+	if field := f.number(toolTypeField); q.Executable && field >= 0 && !namesTools(all(append(scope, node)...)) {
+		constraints = append(constraints, executable(field)...)
+	}
 	if q.Kinds != nil {
 		constraints = append(constraints, filter{"type", strings.Join(kindNames(q.Kinds), " ")})
 	}

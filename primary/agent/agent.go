@@ -80,7 +80,7 @@ func failed(err error, meta any) *diag.Envelope {
 func (w *Workspace) search(ctx context.Context, args map[string]any) (any, error) {
 	res, err := w.Verbs.Search(ctx, search.Query{
 		Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"),
-		Limit: number(args, "limit"), Offset: number(args, "offset"),
+		Limit: number(args, "limit"), Offset: number(args, "offset"), Executable: true,
 	})
 	if err != nil {
 		return nil, err
