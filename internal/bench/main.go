@@ -46,8 +46,9 @@ func run(args []string) error {
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.StringVar(&b.rye, "rye", "", "the rye `program`, absolute")
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
+	set.StringVar(&b.python, "python", "", "the Python `program` with SQLite, for the step quality")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, serve or start")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, serve, start or quality")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -64,7 +65,7 @@ func run(args []string) error {
 // bench is one run.
 type bench struct {
 	rye, work      string
-	self           string
+	self, python   string
 	sizes          []int
 	rounds, spawns int
 	public         string // of the key that signs, base64
@@ -83,8 +84,8 @@ func (b *bench) all() (err error) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"serve", b.serve}, {"start", b.start}} {
-		if b.only != "" && b.only != step.name {
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
+		if b.only != step.name && (b.only != "" || step.name == "quality") { // it downloads
 			continue
 		}
 		known = true
