@@ -115,10 +115,25 @@ func (p Params) file(t Tree, path string) (File, error) {
 	if err != nil {
 		return File{Path: path}, err
 	}
+	if err := intact(b); err != nil {
+		return File{Path: path}, err
+	}
 	if !t.Modes() {
 		executable = p.Executable != nil && p.Executable(path)
 	}
 	return File{Path: path, Digest: item.DigestOf(b), Size: int64(len(b)), Executable: executable, Signed: inlineSigned(b)}, nil
+}
+
+// intact returns an error if a file has a signature line that does not match its
+// bytes: a manifest must not be signed over a change without a signature. It verifies
+// no signature, because the keys are not known here.
+func intact(b []byte) error {
+	for _, s := range sign.Styles() {
+		if sp, err := sign.SplitFile(b, s); err == nil && sp.Signed && !s.Detached() && sp.Digest() != sp.Line.Body {
+			return diag.New(diag.HashMismatch, "the content is not what was signed").WithReason("create")
+		}
+	}
+	return nil
 }
 
 // inlineSigned reports whether a file has a signature line in any style. It does

@@ -32,7 +32,7 @@ func configShowCommand() *cli.Command {
 		Long: `Merges the configuration ID of the system, user and project space, in this order. A
 file that does not verify is an error. Mappings are merged recursively and lists whose
 elements have an id are merged by id; the nearer space replaces all other values.`,
-		Examples: []string{"rye config show agent/limits", "rye config show agent/limits --origin"},
+		Examples: []string{"rye config show agent/mcp", "rye config show agent/mcp --origin"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
 		Flags:    []cli.Flag{cli.Bool(&o.origin, "origin", "show the file of each value")},
 		Complete: completeItems(item.Config),

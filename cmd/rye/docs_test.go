@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,6 +76,29 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	if ran < 6 {
 		t.Errorf("only %d pages show commands", ran)
+	}
+}
+
+// TestReadmeFirstCommands (first-use M9): a reader who copies from the top gets a tool
+// that runs. The commands are visible, in this order, and after the installation.
+func TestReadmeFirstCommands(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	visible := regexp.MustCompile(`(?s)<!--.*?-->`).ReplaceAllString(string(b), "")
+	if install, first := strings.Index(visible, "## Install"), strings.Index(visible, "\n$ "); install < 0 || install > first {
+		t.Error("the installation is not before the first command")
+	}
+	var got []string
+	for _, m := range regexp.MustCompile(`(?m)^\$ (rye \w+( \w+)?)`).FindAllStringSubmatch(visible, 4) {
+		got = append(got, m[1])
+	}
+	if want := []string{"rye key new", "rye init hello", "rye new tool", "rye run tool"}; !slices.Equal(got, want) {
+		t.Errorf("the first commands are %q, want %q", got, want)
+	}
+	if bent := regexp.MustCompile(`(?m)^\$ rye .*\| *(sed|cut|grep|awk)`).FindString(visible); bent != "" {
+		t.Errorf("an example is changed for the test: %s", bent)
 	}
 }
 

@@ -79,7 +79,11 @@ func runList(ctx context.Context, c *cli.Call, o *listOptions) error {
 		items = append(items, more...)
 	}
 	if table.Kind(item.Kind(c.Arg(0))) == nil && c.Arg(0) != "" {
-		return diag.New(diag.ItemNotFound, "listing items: %q is not a kind", c.Arg(0)).WithReason("kinds").WithDetail("kinds", kindNames(table))
+		err := diag.New(diag.ItemNotFound, "listing items: %q is not a kind", c.Arg(0)).WithReason("kinds").WithDetail("kinds", kindNames(table))
+		if near := cli.Nearest(c.Arg(0), kindNames(table)); near != "" {
+			err = err.WithReason("nearest_kind").WithDetail("nearest", near)
+		}
+		return err
 	}
 	return c.UI.Show(map[string]any{"items": items, "total": len(items)}, func() {
 		showItems(c.UI, items)

@@ -10,6 +10,7 @@ const (
 // lockHints are those of packages lock, bundle and verify.
 func lockHints() map[situation]string {
 	return map[situation]string{
+		{diag.HashMismatch, "create"}:                      "review the change with `git diff`, then sign the file with `rye sign '*'`",
 		{diag.HashMismatch, "manifest"}:                    manifestChanged,
 		{diag.Unsigned, "manifest"}:                        manifestChanged,
 		{diag.SigMalformed, "manifest"}:                    manifestChanged,

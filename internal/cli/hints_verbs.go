@@ -24,6 +24,7 @@ func verbHints() map[situation]string {
 		{diag.Usage, "reserved"}:              "name a directory below it: rye init DIR",
 		{diag.Usage, "revoke_reason"}:         "--reason compromised invalidates all signatures; superseded and retired those from --at on",
 		{diag.Usage, "scope"}:                 "name the items that the key may sign: --kinds tool --namespaces 'NAME/**'",
+		{diag.ItemNotFound, "nearest_kind"}:   "rye list {nearest}",
 		{diag.ItemNotFound, "kinds"}:          "the kinds are {kinds}",
 		{diag.Usage, "hook_by_hand"}:          "rye verify --rev REV verifies a revision",
 		{diag.Usage, "print"}:                 "add --print to print the directive with its inputs",
