@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -53,12 +54,24 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 		found.System = e.p.System()
 	}
 	if root := elements[0].Root; root.Space == space.Project && !root.Bundled() {
+		if e.p.Lock.Item(elements[0].Ref) == nil {
+			if err := notLockable(elements); err != nil && e.p.Locked {
+				return err
+			}
+			_, err := e.p.Lock.CheckItem(found)
+			return err
+		}
+		uses, _, err := e.Uses(ctx, elements)
+		if err != nil {
+			return err
+		}
 		if e.p.Locked {
-			if err := notLockable(elements); err != nil {
+			if err := notLockable(append(slices.Clip(elements), uses...)); err != nil {
 				return err
 			}
 		}
-		_, err := e.p.Lock.CheckItem(found)
+		found.Uses = Elements(uses...)
+		_, err = e.p.Lock.CheckItem(found)
 		return err
 	}
 	if !e.p.Locked {
@@ -80,6 +93,23 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 		}
 	}
 	return nil
+}
+
+// Uses returns the items that a lock records of an item in addition to its chain, and
+// findings about names without a target.
+func (e *Executor) Uses(ctx context.Context, elements []*resolve.Item) ([]*resolve.Item, []diag.Finding, error) {
+	var reads []string
+	if elements[0].Ref.Kind == item.Tool {
+		for _, el := range elements {
+			list, _ := el.Meta.Config["reads"].([]any)
+			for _, x := range list {
+				if id, ok := x.(string); ok {
+					reads = append(reads, id)
+				}
+			}
+		}
+	}
+	return e.p.Resolver.Uses(ctx, elements[0], reads...)
 }
 
 // notLockable returns an error if an item is in the user space, which no lock covers.

@@ -40,6 +40,11 @@ func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	if err := v.CheckDraft(it); err != nil {
 		return nil, err
 	}
+	if v.p.Executor != nil {
+		if err := v.p.Executor.CheckLock(ctx, []*resolve.Item{it}); err != nil {
+			return nil, err
+		}
+	}
 	values, err := inputs(it, call)
 	if err != nil {
 		return nil, err

@@ -3,6 +3,7 @@ package primary
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -10,6 +11,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/trust"
 )
 
 // lockEntry is the lock entry of an item as it is now.
@@ -18,10 +20,19 @@ type lockEntry struct {
 	system map[item.Ref]bool // which of its links are items of the system
 }
 
-// LockItems returns the lock entry of every executable tool of the project. A
-// tool that cannot be locked is a finding: a warning if its chain passes through
-// the user space, which other machines do not have, an error if its chain is
-// invalid.
+// LockedKinds are the kinds whose items a lock records.
+var LockedKinds = []item.Kind{item.Tool, item.Directive, item.Config}
+
+// Lockable reports whether the items of a project with such a ref have lock entries.
+// Drafts have none: no user has accepted them.
+func Lockable(ref item.Ref) bool {
+	return slices.Contains(LockedKinds, ref.Kind) && !strings.HasPrefix(ref.ID, trust.Drafts)
+}
+
+// LockItems returns the lock entries of the project's executable tools, directives
+// and configurations. An item that cannot be locked is a finding: a warning if it
+// needs an item of the user space, which other machines do not have, an error if it
+// is invalid.
 func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, error) {
 	entries, fs, err := v.lockEach(ctx, func(resolve.Entry) bool { return true })
 	out := make([]lock.Item, len(entries))
@@ -31,26 +42,28 @@ func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, err
 	return out, fs, err
 }
 
-// lockEach is LockItems for the wanted tools.
+// lockEach is LockItems for the wanted items.
 func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
-	entries, err := v.p.Resolver.All(ctx, item.Tool)
-	if err != nil {
-		return nil, nil, err
-	}
 	var out []lockEntry
 	var fs []diag.Finding
-	for _, e := range entries {
-		if !ownItem(e.Root) || e.Shadow || !wanted(e) {
-			continue
-		}
-		it, bad, err := v.lockItem(ctx, e)
+	for _, kind := range LockedKinds {
+		entries, err := v.p.Resolver.All(ctx, kind)
 		if err != nil {
 			return nil, nil, err
 		}
-		if it != nil {
-			out = append(out, *it)
+		for _, e := range entries {
+			if !ownItem(e.Root) || e.Shadow || !Lockable(e.Ref) || !wanted(e) {
+				continue
+			}
+			it, bad, err := v.lockItem(ctx, e)
+			if err != nil {
+				return nil, nil, err
+			}
+			if it != nil {
+				out = append(out, *it)
+			}
+			fs = append(fs, bad...)
 		}
-		fs = append(fs, bad...)
 	}
 	if v.p.Ignored != nil && len(fs) > 0 {
 		var paths []string
@@ -66,42 +79,85 @@ func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) (
 // ownItem reports whether a root contains the project's own items.
 func ownItem(root *space.Root) bool { return root.Space == space.Project && !root.Bundled() }
 
-// lockItem returns the entry of one tool, or nil if it is not executable or cannot
-// be locked.
+// lockItem returns the entry of one item, or nil if it is a tool that is not
+// executable or if it cannot be locked.
 func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lockEntry, []diag.Finding, error) {
 	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
 	}
-	if it.Support() || it.Meta.ExecutorID == "" {
-		return nil, nil, nil
+	chain, err := v.lockedChain(ctx, it)
+	if err != nil || chain == nil {
+		return nil, findingsOf(it, err), ctx.Err()
 	}
-	chain, err := v.p.Executor.Walk(ctx, e.Ref)
+	used, missing, err := v.p.Executor.Uses(ctx, chain)
 	if err != nil {
-		return nil, []diag.Finding{signFinding(it.Path(), err)}, ctx.Err()
+		return nil, findingsOf(it, err), ctx.Err()
 	}
-	elements := exec.Elements(chain.Elements...)
-	entry, err := lock.NewItem(elements[0], elements, nil)
+	elements, uses := exec.Elements(chain...), exec.Elements(used...)
+	links := elements
+	if e.Ref.Kind != item.Tool {
+		links = nil
+	}
+	entry, err := lock.NewItem(elements[0], links, uses)
 	if err != nil {
 		f := signFinding(it.Path(), err)
 		f.Severity = diag.SeverityWarning
 		return nil, []diag.Finding{f}, nil
 	}
 	out := &lockEntry{Item: entry, system: map[item.Ref]bool{}}
-	for _, x := range elements {
+	for _, x := range append(elements, uses...) {
 		out.system[x.Ref] = x.Space == string(space.System)
 	}
-	if v.p.Dependencies == nil {
-		return out, nil, nil
+	if v.p.Dependencies == nil || e.Ref.Kind != item.Tool {
+		return out, missing, nil
 	}
-	if out.Deps, err = v.p.Dependencies(ctx, chain); err == nil {
-		return out, nil, nil
+	if out.Deps, err = v.p.Dependencies(ctx, &exec.Chain{Elements: chain}); err == nil {
+		return out, missing, nil
 	}
 	f := signFinding(it.Path(), err)
 	if f.Code != diag.LockStale { // as a warning: the entry is written without wheels, and a run is refused
 		f.Severity = diag.SeverityWarning
 	}
-	return out, []diag.Finding{f}, ctx.Err()
+	return out, append(missing, f), ctx.Err()
+}
+
+// CompareLock compares an item with the lock of the project. Other items of the system
+// than the locked ones are an error.
+func (v *Verbs) CompareLock(ctx context.Context, ref item.Ref) error {
+	it, err := v.p.Resolver.Find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	chain, err := v.lockedChain(ctx, it)
+	if err != nil || chain == nil {
+		return err
+	}
+	return v.p.Executor.CompareLock(ctx, chain)
+}
+
+// lockedChain returns the verified elements of an item: of a tool its chain, nil if it
+// is not executable, else the item alone.
+func (v *Verbs) lockedChain(ctx context.Context, it *resolve.Item) ([]*resolve.Item, error) {
+	if it.Ref.Kind != item.Tool {
+		return []*resolve.Item{it}, it.Usable()
+	}
+	if it.Support() || it.Meta.ExecutorID == "" {
+		return nil, nil
+	}
+	chain, err := v.p.Executor.Walk(ctx, it.Ref)
+	if err != nil {
+		return nil, err
+	}
+	return chain.Elements, nil
+}
+
+// findingsOf returns an error about an item as findings.
+func findingsOf(it *resolve.Item, err error) []diag.Finding {
+	if err == nil {
+		return nil
+	}
+	return []diag.Finding{signFinding(it.Path(), err)}
 }
 
 // RefreshLock updates the entries of items that were just signed, and of the items
@@ -145,7 +201,8 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 func (v *Verbs) reached(ctx context.Context, l *lock.Lock, signed []item.Ref) ([]lockEntry, []diag.Finding, error) {
 	out, fs, err := v.lockEach(ctx, func(e resolve.Entry) bool {
 		entry := l.Item(e.Ref)
-		return slices.Contains(signed, e.Ref) || entry != nil && slices.ContainsFunc(signed, entry.Contains)
+		// An item that does not run may name one that was missing before.
+		return slices.Contains(signed, e.Ref) || entry != nil && (e.Ref.Kind != item.Tool || slices.ContainsFunc(signed, entry.Contains))
 	})
 	return out, slices.DeleteFunc(fs, func(f diag.Finding) bool { return f.Severity == diag.SeverityError }), err
 }

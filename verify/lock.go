@@ -22,9 +22,9 @@ type LockParams struct {
 	Params
 	Lock  *lock.Lock
 	Sum   *lock.Sum      // nil: no rye.sum
-	Items []lock.Item    // the entries of the project's tools as they are now
+	Items []lock.Item    // the entries of the project's items as they are now
 	Stale []diag.Finding // differences between the project file and the lock
-	// Check compares the chain of a tool with the lock, as a run does.
+	// Check compares an item with the lock, as a run does.
 	Check  func(ctx context.Context, ref item.Ref) error
 	Locked bool // staleness is an error, not a warning
 	// Sparse returns the items that a sparse checkout leaves out: their entries
@@ -158,7 +158,7 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		case p.Partial:
 			p.own(ctx, r, it)
 		default:
-			stale("%s is in the lock and is not a runnable tool of the project", it.Ref)
+			stale("%s is in the lock and is not an item of the project that can be locked", it.Ref)
 		}
 	}
 }
@@ -181,7 +181,11 @@ func (p LockParams) sparse(now map[item.Ref]bool) map[item.Ref]bool {
 // own compares the elements of an entry that are the project's own items with
 // the files.
 func (p LockParams) own(ctx context.Context, r *Report, entry lock.Item) {
-	for i, link := range entry.Chain {
+	links := append([]lock.Link{{Ref: entry.Ref, Digest: entry.Digest}}, entry.Uses...)
+	if len(entry.Chain) > 0 {
+		links = append(entry.Chain[:len(entry.Chain):len(entry.Chain)], entry.Uses...)
+	}
+	for i, link := range links {
 		it, err := p.Resolver.Inspect(ctx, link.Ref)
 		switch {
 		case err != nil && i == 0:

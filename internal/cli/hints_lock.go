@@ -65,6 +65,8 @@ func lockHints() map[situation]string {
 		{diag.Unsigned, "not_an_item"}:                     "give the file a valid id and sign it, list it in a bundle manifest, or move it out of .ai",
 		{diag.SchemaNotFound, "no_extractor"}:              "move it to a directory of a kind, or out of .ai",
 		{diag.LockStale, "system"}:                         "run rye lock, or use the version of rye that wrote the lock",
+		{diag.ItemNotFound, "used_missing"}:                "create {ref}, or remove its name from this file",
+		{diag.ToolNotFound, "used_missing"}:                "create {ref}, or remove its name from this file",
 		{diag.LockStale, "user_item"}:                      "rye load {ref} --to project",
 		{diag.Unresolvable, "user_item"}:                   "rye load {ref} --to project",
 		{diag.PolicyDenied, "replaced"}:                    "remove the replacement from rye.yaml and run rye lock, or run without --locked outside CI",

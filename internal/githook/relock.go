@@ -8,20 +8,18 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// relock computes the new lock if tools were signed.
+// relock computes the new lock if items were signed.
 func (r *run) relock(ctx context.Context) (err error) {
 	index := signedIndex{r.files, map[string][]byte{}}
-	var tools []item.Ref
+	var refs []item.Ref
 	for _, s := range r.todo {
 		index.signed[s.out.Rel] = s.out.Bytes
-		if s.it.Ref.Kind == item.Tool {
-			tools = append(tools, s.it.Ref)
-		}
+		refs = append(refs, s.it.Ref)
 	}
-	if r.Relock == nil || len(tools) == 0 {
+	if r.Relock == nil || len(refs) == 0 {
 		return nil
 	}
-	r.lock, err = r.Relock(ctx, r.files, index, tools)
+	r.lock, err = r.Relock(ctx, r.files, index, refs)
 	r.report.Relocked = r.report.Relocked || r.lock != nil
 	return err
 }

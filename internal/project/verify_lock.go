@@ -57,11 +57,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     itemCaps,
 		Check: func(ctx context.Context, ref item.Ref) error {
-			c, err := p.Executor.Walk(ctx, ref)
-			if err != nil {
-				return err
-			}
-			return p.Executor.CompareLock(ctx, c.Elements)
+			return p.Verbs.CompareLock(ctx, ref)
 		},
 	})
 	if err != nil {
