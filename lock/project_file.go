@@ -29,7 +29,10 @@ type ProjectFile struct {
 	Workspace []string               // patterns of member directories
 	Trust     map[string]TrustRule   // pattern of bundle ids: the required signers
 	Policy    Policy
-	Vendor    bool // installed bundles are committed
+	// RequiresRye are the versions of rye that may use the project, "" for all. It is
+	// not part of a hash: it does not change what is locked.
+	RequiresRye string
+	Vendor      bool // installed bundles are committed
 
 	at map[string]diag.Position // of an entry, by section and canonical key
 }

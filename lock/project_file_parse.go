@@ -43,7 +43,7 @@ func parseManifest(b []byte, what string, known []string) (*ProjectFile, []diag.
 
 // sectionNames are the keys of the file, in the order in which rye writes them.
 func sectionNames() []string {
-	return []string{"rye", "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "vendor"}
+	return []string{"rye", requiresRyeKey, "name", "require", "use", "prefer", "replace", "exclude", "workspace", "trust", "policy", "vendor"}
 }
 
 // manifestParser fills in m. It keeps values that are not valid: m is not
@@ -77,6 +77,11 @@ func (p *manifestParser) sections(known []string) {
 			p.m.at[s] = pos
 		}
 	}
+	p.r.TextFunc(requiresRyeKey, func(s string) error {
+		p.m.RequiresRye = s
+		_, err := parseRyeRange(s)
+		return err
+	})
 	p.name()
 	p.m.Require = byID(p, "require", requirement)
 	p.m.Use = byID(p, "use", usePatterns)

@@ -80,7 +80,7 @@ func TestBadManifests(t *testing.T) {
 		{"rye: 0\n", "rye must be the number"},
 		{"rye: 2\nrequires: x\n", "1:1: VERSION_MISMATCH: rye: the file has format 2, this rye reads format 1"},
 		{"rye: 1\nrequires: {}\n", `2:1: VALIDATION_FAILED: unknown field "requires"`},
-		{"rye: 1\nzzzzz: {}\n", "the fields here are rye, name"},
+		{"rye: 1\nzzzzz: {}\n", "the fields here are rye, requires_rye, name"},
 		{"rye: 1\nrye: 1\n", "duplicate key"},
 		{"rye: 1\nname: &x github.com/a/b\n", "anchors"},
 		{"rye: 1\nname: ./x\n", "not a path"},

@@ -195,6 +195,24 @@ func (v *Verbs) RefreshLock(ctx context.Context, l *lock.Lock, signed []item.Ref
 	return string(before) != string(l.Render()), fs, nil
 }
 
+// AddToLock adds the entries of items that have none. Existing entries stay.
+func (v *Verbs) AddToLock(ctx context.Context, l *lock.Lock, refs []item.Ref) (bool, error) {
+	missing := map[item.Ref]bool{}
+	for _, ref := range refs {
+		if Lockable(ref) && l.Item(ref) == nil {
+			missing[ref] = true
+		}
+	}
+	if len(missing) == 0 {
+		return false, nil
+	}
+	now, _, err := v.lockEach(ctx, func(e resolve.Entry) bool { return missing[e.Ref] })
+	for _, it := range now {
+		l.SetItem(it.Item)
+	}
+	return len(now) > 0, err
+}
+
 // reached returns the entries that signing these items can change: their own, and
 // those that contain one of them. Invalid chains are not reported: they were invalid
 // before.

@@ -25,8 +25,8 @@ type LockParams struct {
 	Items []lock.Item    // the entries of the project's items as they are now
 	Stale []diag.Finding // differences between the project file and the lock
 	// Check compares an item with the lock, as a run does.
-	Check  func(ctx context.Context, ref item.Ref) error
-	Locked bool // staleness is an error, not a warning
+	Check   func(ctx context.Context, ref item.Ref) error
+	Lenient bool // staleness is a warning, not an error: --locked=false
 	// Sparse returns the items that a sparse checkout leaves out: their entries
 	// are valid without them. Nil: none.
 	Sparse func([]item.Ref) map[item.Ref]bool
@@ -122,9 +122,9 @@ func Unlocked(roots []*space.Root) []diag.Finding {
 	return out
 }
 
-// soften turns a finding into a warning unless --locked is set.
+// soften turns a finding into a warning if --locked=false is set.
 func (p LockParams) soften(f diag.Finding) diag.Finding {
-	if !p.Locked {
+	if p.Lenient {
 		f.Severity = diag.SeverityWarning
 	}
 	return f
@@ -133,9 +133,9 @@ func (p LockParams) soften(f diag.Finding) diag.Finding {
 // items compares the entries with the current chains.
 func (p LockParams) items(ctx context.Context, r *Report) {
 	stale := func(format string, args ...any) {
-		f := diag.Errorf(diag.LockStale, 0, 0, format, args...)
+		f := diag.Errorf(diag.LockStale, 1, 1, format, args...)
 		f.Path = lock.LockFile
-		r.add(p.soften(f))
+		r.add(p.soften(f.WithReason("relock")))
 	}
 	now := map[item.Ref]bool{}
 	for _, it := range p.Items {
@@ -148,7 +148,9 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		case diag.CodeOf(err) == diag.LockMismatch:
 			r.Fail(lock.LockFile, err)
 		case diag.CodeOf(err) == diag.LockStale:
-			r.add(p.soften(failure(lock.LockFile, err)))
+			f := failure(lock.LockFile, err)
+			f.Line, f.Column = 1, 1
+			r.add(p.soften(f))
 		}
 	}
 	sparse := p.sparse(now)
@@ -157,10 +159,17 @@ func (p LockParams) items(ctx context.Context, r *Report) {
 		case now[it.Ref] || sparse[it.Ref]:
 		case p.Partial:
 			p.own(ctx, r, it)
+		case p.refused(ctx, it.Ref): // reported with its file
 		default:
 			stale("%s is in the lock and is not an item of the project that can be locked", it.Ref)
 		}
 	}
+}
+
+// refused reports whether the file of an item exists and may not be used.
+func (p LockParams) refused(ctx context.Context, ref item.Ref) bool {
+	it, err := p.Resolver.Inspect(ctx, ref)
+	return err == nil && it.Root.Space == space.Project && !it.Root.Bundled() && !it.Support() && it.Usable() != nil
 }
 
 // sparse returns the locked items that do not exist because a sparse checkout

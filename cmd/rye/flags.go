@@ -9,7 +9,7 @@ import (
 )
 
 // lockedUsage is the text of --locked.
-const lockedUsage = "use only locked items and bundles (the default in CI)"
+const lockedUsage = "use only locked items and bundles (the default in CI; --locked=false is honoured)"
 
 // until reads an instant: a date, an RFC 3339 time, or a span from now.
 func until(text string, now time.Time) (time.Time, error) {

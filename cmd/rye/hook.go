@@ -310,7 +310,9 @@ func verifyPushed(ctx context.Context, c *cli.Call, repo *gitcmd.Repo, rev strin
 		return err
 	}
 	for _, at := range locations {
-		h, err := envOf(c).At(repo, at).Open(ctx, project.Lenient)
+		e := envOf(c).At(repo, at)
+		e.AsCI = true
+		h, err := e.Open(ctx, project.Lenient)
 		if err != nil {
 			return err
 		}

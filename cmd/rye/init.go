@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -31,8 +32,8 @@ func initCommand() *cli.Command {
 	return &cli.Command{
 		Name: "init", Group: "Items",
 		Usage: "make a project here", Args: "[DIR]",
-		Long: `Makes .ai with its directories, rye.yaml, and the lines in .gitattributes and
-.gitignore that keep git from changing signed bytes. Existing files stay, so that the
+		Long: `Makes .ai with its directories, rye.yaml, an empty rye.lock, and the lines in
+.gitattributes and .gitignore that keep git from changing signed bytes. Existing files stay, so that the
 command can be repeated. Your home directory and / are never a project. If you have no
 key, it offers to make one at a terminal and prints the command elsewhere.
 
@@ -79,6 +80,11 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	}
 	at := *c
 	at.Base, at.Named = dir, dir
+	if wrote, err := envOf(&at).CreateLock(ctx); err != nil {
+		return err
+	} else if wrote {
+		made = append(made, lock.LockFile)
+	}
 	h, hasKey, err := keyForInit(ctx, &at, o.owner)
 	if err != nil {
 		return err

@@ -68,6 +68,11 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.to == space.Project {
+		if err := h.RefreshCopied(ctx, ref); err != nil {
+			return err
+		}
+	}
 	return c.UI.Show(map[string]any{"ref": ref.String(), "from": it.Path(), "to": file}, func() {
 		c.UI.Out("copied %s to %s", it.Path(), file)
 		if it.Root.Embedded() {

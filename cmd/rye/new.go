@@ -77,6 +77,9 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 		return err
 	}
 	if err := free(ctx, h, ref); err != nil {
+		if more := h.RefreshNew(ctx, ref); more != nil {
+			return more
+		}
 		return err
 	}
 	signer, err := h.Signer(ctx)
@@ -93,6 +96,9 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 	}
 	reports, err := h.CreateSigned(ctx, root, signer, path.Join(kindExt.Folder, ref.ID+ext), []byte(text))
 	if err != nil {
+		return err
+	}
+	if err := h.RefreshLock(ctx, reports); err != nil {
 		return err
 	}
 	return showSigned(c.UI, reports, &signOptions{})

@@ -23,7 +23,7 @@ func packageFlags(o *packageOptions, own ...cli.Flag) []cli.Flag {
 	o.space = space.Project
 	return append(own,
 		cli.String(&o.space, "space", "`SPACE` of the bundles: project, user or system").OneOf(spaceNames()...),
-		cli.Bool(&o.locked, "locked", "refuse to change rye.lock (default in CI for lock and sync)"),
+		cli.Bool(&o.locked, "locked", "refuse to change rye.lock (default in CI for lock and sync; --locked=false is honoured)"),
 	)
 }
 
@@ -48,7 +48,7 @@ func packageCodes(own ...diag.Code) []diag.Code {
 // packagesEnv returns the environment with the flags of o.
 func packagesEnv(c *cli.Call, o *packageOptions) *project.Env {
 	e := envOf(c)
-	e.Locked = o.locked
+	e.SetLocked(c.Given(&o.locked), o.locked)
 	return e
 }
 

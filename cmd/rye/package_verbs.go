@@ -129,7 +129,7 @@ rye.lock does not match rye.yaml.`,
 
 func runLock(ctx context.Context, c *cli.Call, o *lockOptions) error {
 	e := packagesEnv(c, &o.packageOptions)
-	if !o.check && !o.locked && !e.InCI() {
+	if !o.check && !e.KeepsLock() {
 		return changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
 			if err := x.RefuseRevived(ctx); err != nil {
 				return nil, err
@@ -178,7 +178,7 @@ needs the network only for bundles that are not in the cache.`,
 
 func runSync(ctx context.Context, c *cli.Call, o *syncOptions) error {
 	return changePackages(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-		if packagesEnv(c, &o.packageOptions).InCI() && !o.frozen && !o.locked {
+		if e := packagesEnv(c, &o.packageOptions); e.KeepsLock() && !o.frozen && !o.locked {
 			if _, err := x.CheckLock(ctx); err != nil {
 				return nil, err
 			}

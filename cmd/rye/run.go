@@ -74,7 +74,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	// Collecting garbage then costs more time than the memory is worth.
 	debug.SetGCPercent(400)
 	e := envOf(c)
-	e.Locked = o.locked
+	e.SetLocked(c.Given(&o.locked), o.locked)
 	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return err

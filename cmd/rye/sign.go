@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -118,7 +119,11 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 		c.UI.Warn("%s", note)
 	}
 	if !o.check {
-		if err := h.RefreshLock(ctx, reports); err != nil {
+		refresh := h.RefreshLock
+		if slices.Contains(c.Args, "*") {
+			refresh = h.RefreshWholeLock
+		}
+		if err := refresh(ctx, reports); err != nil {
 			return err
 		}
 	}

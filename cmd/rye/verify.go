@@ -89,7 +89,7 @@ func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 		return diag.New(diag.Usage, "running verify: --accept-prefer is about the changes since --base REV")
 	}
 	e := envOf(c)
-	e.Locked = o.locked
+	e.SetLocked(c.Given(&o.locked), o.locked)
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err

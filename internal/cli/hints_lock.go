@@ -67,6 +67,7 @@ func lockHints() map[situation]string {
 		{diag.LockStale, "system"}:                         "run rye lock, or use the version of rye that wrote the lock",
 		{diag.ItemNotFound, "used_missing"}:                "create {ref}, or remove its name from this file",
 		{diag.ToolNotFound, "used_missing"}:                "create {ref}, or remove its name from this file",
+		{diag.VersionMismatch, "requires_rye"}:             "install a version of rye in this range",
 		{diag.LockStale, "user_item"}:                      "rye load {ref} --to project",
 		{diag.Unresolvable, "user_item"}:                   "rye load {ref} --to project",
 		{diag.PolicyDenied, "replaced"}:                    "remove the replacement from rye.yaml and run rye lock, or run without --locked outside CI",

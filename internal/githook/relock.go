@@ -2,21 +2,25 @@ package githook
 
 import (
 	"context"
+	"slices"
 
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
 
-// relock computes the new lock if items were signed.
+// relock computes the new lock. Items that the user signed before they were staged
+// get their entries too: the lock of the work tree may not be staged.
 func (r *run) relock(ctx context.Context) (err error) {
 	index := signedIndex{r.files, map[string][]byte{}}
-	var refs []item.Ref
+	refs := slices.Clone(r.own)
 	for _, s := range r.todo {
 		index.signed[s.out.Rel] = s.out.Bytes
 		refs = append(refs, s.it.Ref)
 	}
-	if r.Relock == nil || len(refs) == 0 {
+	if len(r.todo) == 0 && len(r.Merging) > 0 {
+		return nil // git merge has written the tree of its commit before it runs the hook
+	}
+	if r.Relock == nil || len(refs) == 0 && !r.gone {
 		return nil
 	}
 	r.lock, err = r.Relock(ctx, r.files, index, refs)

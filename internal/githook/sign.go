@@ -53,9 +53,10 @@ type Project struct {
 	Location
 	// Open returns a resolver and the verbs over a project root that reads the index.
 	Open func(project *space.Root) (*resolve.Resolver, *primary.Verbs, error)
-	// Relock returns the new lock of the index after these tools were signed, nil
-	// if it does not change. Signed is the index with their new bytes.
-	Relock func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*LockChange, error)
+	// Relock returns the new lock of the index after these items were signed and
+	// others were deleted, nil if it does not change. Signed is the index with the
+	// new bytes.
+	Relock func(ctx context.Context, index *verify.GitFiles, signed space.Files, refs []item.Ref) (*LockChange, error)
 }
 
 // LockChange is an update of the lock in the index.
@@ -90,7 +91,9 @@ type staged struct {
 type run struct {
 	Project
 	*session
-	rels  []string // candidates, below .ai
+	rels  []string   // candidates, below .ai
+	gone  bool       // files below .ai are deleted
+	own   []item.Ref // candidates that the user has signed before
 	files *verify.GitFiles
 	verbs *primary.Verbs
 	todo  []staged
@@ -133,13 +136,16 @@ func Sign(ctx context.Context, p Params) (*Report, error) {
 	if s.report.Failed() { // nothing is signed, so no file is reported as signed
 		s.report.Files = slices.DeleteFunc(s.report.Files, func(f primary.SignReport) bool { return f.Status == primary.Signed })
 	}
-	if s.report.Failed() || p.Check || todo == 0 {
+	if s.report.Failed() || p.Check {
 		return s.report, nil
 	}
 	for _, r := range s.runs {
 		if err := r.relock(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if todo == 0 && !s.report.Relocked {
+		return s.report, nil
 	}
 	for _, r := range s.runs {
 		if err := r.record(ctx); err != nil {
@@ -168,7 +174,7 @@ func (s *session) open(ctx context.Context) error {
 		if r.rels, err = r.candidates(ctx); err != nil {
 			return err
 		}
-		if len(r.rels) == 0 {
+		if len(r.rels) == 0 && !r.gone {
 			continue
 		}
 		if r.files, err = verify.Index(ctx, s.Repo, p.Prefix); err != nil {
@@ -203,7 +209,9 @@ func (r *run) record(ctx context.Context) error {
 func (r *run) candidates(ctx context.Context) ([]string, error) {
 	top := r.Prefix + space.Dir
 	changes := slices.DeleteFunc(slices.Clone(r.Changes), func(c gitcmd.Change) bool {
-		return c.Status == 'D' || c.Path != top && !strings.HasPrefix(c.Path, top+"/")
+		below := c.Path == top || strings.HasPrefix(c.Path, top+"/")
+		r.gone = r.gone || below && c.Status == 'D'
+		return c.Status == 'D' || !below
 	})
 	for _, commit := range r.Merging {
 		if len(changes) == 0 {
@@ -280,6 +288,9 @@ func (r *run) prepare(ctx context.Context, rels []string) error {
 		if res.todo != nil {
 			r.todo = append(r.todo, *res.todo)
 		}
+		if res.own != nil {
+			r.own = append(r.own, *res.own)
+		}
 	}
 	return ctx.Err()
 }
@@ -308,7 +319,8 @@ const workers = 4
 // result is the outcome for one candidate.
 type result struct {
 	report primary.SignReport
-	todo   *staged // nil if nothing is to be written
+	todo   *staged   // nil if nothing is to be written
+	own    *item.Ref // an item that the user has signed before
 	err    error
 }
 
@@ -353,6 +365,9 @@ func (r *run) item(ctx context.Context, it *resolve.Item) (res result) {
 	case diag.Failed(it.Findings):
 		res.report.Status, res.report.Signer, res.report.Findings = primary.Refused, "", it.Findings
 	case it.Verdict.OK():
+		if r.verbs.LastSigner(it, sign.Fingerprint{}) == primary.OwnSigner {
+			res.own = &it.Ref
+		}
 	case theirs:
 		res.report.Status = Kept
 		res.report.Findings = []diag.Finding{keptFinding(it)}

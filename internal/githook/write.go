@@ -171,6 +171,9 @@ func workTree(repo *gitcmd.Repo, list []change) (left []string, err error) {
 // replace writes a file of the work tree if it equals what was staged.
 func replace(repo *gitcmd.Repo, c change) (wrote bool, err error) {
 	root, rel := locate(repo, c.path)
+	if ok, err := has(repo, root, rel, c.now); err != nil || ok {
+		return ok, err
+	}
 	if ok, err := has(repo, root, rel, c.was); err != nil || !ok {
 		return false, err
 	}

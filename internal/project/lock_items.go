@@ -157,7 +157,7 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 	}
 	fs := slices.DeleteFunc(notes, func(f diag.Finding) bool { return f.Code != diag.LockStale })
 	for _, ch := range changes {
-		f := diag.Errorf(diag.LockStale, 0, 0, "%s", ch)
+		f := diag.Errorf(diag.LockStale, 1, 1, "%s", ch)
 		f.Path = lock.LockFile
 		f.Reason = "relock"
 		fs = append(fs, f)

@@ -236,15 +236,18 @@ func systemOf(opened *bundle.Opened) func() lock.System {
 	})
 }
 
-// locked reports whether only what the lock names may be used: --locked, or by
-// default in CI.
-func (e *Env) locked() bool { return e.Locked || e.InCI() }
+// SetLocked takes over the flag --locked.
+func (e *Env) SetLocked(given, value bool) { e.Locked, e.Unlocked = value, given && !value }
+
+// KeepsLock reports whether only what the lock names may be used and the lock stays as
+// it is: --locked, or by default in CI.
+func (e *Env) KeepsLock() bool { return e.Locked || e.InCI() && !e.Unlocked }
 
 // CheckLocked refuses a lock that is missing, does not match the manifest or
 // replaces a bundle by what only this machine has. In CI it has nothing to say
 // of a project that has neither file.
 func (p *Project) CheckLocked() error {
-	if !p.Env.locked() {
+	if !p.Env.KeepsLock() {
 		return nil
 	}
 	switch {
@@ -269,7 +272,7 @@ func (p *Project) CheckLocked() error {
 // Stale returns what the manifest asks for and the lock was not made for.
 func (sl *SpaceLock) Stale() ([]diag.Finding, error) {
 	if sl.ProjectFile == nil {
-		f := diag.Errorf(diag.LockStale, 0, 0, "%s exists without %s", lock.LockFile, lock.ProjectFileName)
+		f := diag.Errorf(diag.LockStale, 1, 1, "%s exists without %s", lock.LockFile, lock.ProjectFileName)
 		f.Path = lock.LockFile
 		if len(sl.Lock.Bundles)+len(sl.Lock.Members) == 0 {
 			return nil, nil // a lock of items only needs none

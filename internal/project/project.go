@@ -95,6 +95,12 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 		return nil, err
 	}
 
+	// The versions of rye that may use the project: before any other error of its
+	// files, which may be written for a newer program.
+	if err := p.checkProgram(); err != nil {
+		return nil, err
+	}
+
 	// Rules of the machine and the user: before the locks, because a locked bundle
 	// that a rule refuses must not become a layer.
 	if p.Rules, err = e.policies(p.Dirs); err != nil {
@@ -193,7 +199,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self,
-		Boundary: p.boundary(dir), Lock: locked, System: p.System, Locked: p.Env.locked(), Grace: p.Env.Grace,
+		Boundary: p.boundary(dir), Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Now: p.Env.Now,
 	})
 }

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -11,13 +12,46 @@ import (
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 )
 
 // RefreshLock brings the entries of the project's items that were signed up to
 // date. It makes no lock and accepts nothing that was not signed just now.
 func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
-	refs := signedRefs(reports)
-	if len(refs) == 0 {
+	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports)})
+}
+
+// RefreshWholeLock is RefreshLock that also removes the entries of items whose files
+// were deleted.
+func (p *Project) RefreshWholeLock(ctx context.Context, reports []primary.SignReport) error {
+	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports), deleted: true})
+}
+
+// RefreshCopied is RefreshLock for an item that was copied into the project with its
+// signature.
+func (p *Project) RefreshCopied(ctx context.Context, ref item.Ref) error {
+	return p.refreshLock(ctx, lockUpdate{signed: []item.Ref{ref}})
+}
+
+// RefreshNew adds the entry of an item that rye new wrote before it was killed. It
+// adds none for an item that another key signed.
+func (p *Project) RefreshNew(ctx context.Context, ref item.Ref) error {
+	it, err := p.Resolver.Find(ctx, ref)
+	if err != nil || !ownSigner(p, it.Verdict.Signer.String()) {
+		return nil // verify reports it
+	}
+	return p.refreshLock(ctx, lockUpdate{unchanged: []item.Ref{ref}})
+}
+
+// lockUpdate is what a command changed.
+type lockUpdate struct {
+	signed    []item.Ref // their entries are updated, and those that contain them
+	unchanged []item.Ref // signed before by the user: missing entries are added, after a kill
+	deleted   bool       // entries of deleted files are removed
+}
+
+func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
+	if len(u.signed)+len(u.unchanged) == 0 && !u.deleted {
 		return nil
 	}
 	for _, err := range p.LockErrs {
@@ -31,21 +65,63 @@ func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport)
 		return err
 	}
 	defer release()
-	sl, err := readSpaceLock(p.Spaces.Of(space.Project)) // as it is now
+	root := p.Spaces.Of(space.Project)
+	sl, err := readSpaceLock(root) // as it is now
 	if err != nil || sl == nil {
 		return err
 	}
-	p.Env.resolving = !p.Env.locked()
-	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, refs)
+	p.Env.resolving = !p.Env.KeepsLock()
+	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, u.signed)
 	p.Env.lockNotes(notes)
-	if err != nil || !changed {
+	if err != nil {
 		return err
+	}
+	added, err := p.Verbs.AddToLock(ctx, sl.Lock, u.unchanged)
+	if err != nil {
+		return err
+	}
+	changed = changed || added
+	if u.deleted {
+		removed, err := p.dropDeleted(ctx, sl.Lock, root)
+		if err != nil {
+			return err
+		}
+		changed = changed || removed
+	}
+	if !changed {
+		return nil
 	}
 	if err := atomicfile.Project(sl.Dir).Write(lock.LockFile, sl.Lock.Render(), 0o644); err != nil {
 		return diag.Doing("writing "+lock.LockFile, err)
 	}
 	p.Env.Person.note("%s is up to date", lock.LockFile)
 	return nil
+}
+
+// dropDeleted removes the entries of items that have no file in root, and reports
+// whether there were any. An item that a sparse checkout leaves out keeps its entry.
+func (p *Project) dropDeleted(ctx context.Context, l *lock.Lock, root *space.Root) (bool, error) {
+	var gone []item.Ref
+	for _, it := range l.Items {
+		ext, err := p.Resolver.Extractor(ctx, it.Ref.Kind)
+		if err != nil {
+			return false, err
+		}
+		if !slices.ContainsFunc(ext.Paths(it.Ref.ID), root.Exists) {
+			gone = append(gone, it.Ref)
+		}
+	}
+	left := map[item.Ref]bool{}
+	if root.OnDisk() {
+		left = p.leftOut(ctx, gone)
+	}
+	removed := false
+	for _, ref := range gone {
+		if !left[ref] {
+			removed = l.RemoveItem(ref) || removed
+		}
+	}
+	return removed, nil
 }
 
 // lockNotes warns of entries that were not updated.
@@ -67,6 +143,30 @@ func signedRefs(reports []primary.SignReport) []item.Ref {
 		}
 	}
 	return out
+}
+
+// unchangedOwn returns the items that keep a signature of the user.
+func (p *Project) unchangedOwn(reports []primary.SignReport) []item.Ref {
+	var out []item.Ref
+	for _, r := range reports {
+		if r.Status != primary.Unchanged || !strings.HasPrefix(r.Path, space.Dir+"/") || !ownSigner(p, r.Signer) {
+			continue
+		}
+		if ref, err := item.ParseRef(r.Ref, ""); err == nil {
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// ownSigner reports whether a fingerprint is that of a person's key of the user.
+func ownSigner(p *Project, fingerprint string) bool {
+	fp, err := sign.ParseFingerprint(fingerprint)
+	if err != nil {
+		return false
+	}
+	k, known := p.Trust.Key(fp)
+	return known && k.Own && !k.Agent() && !k.Compromised
 }
 
 // hold waits until no other process changes the lock of the project, and keeps

@@ -103,11 +103,9 @@ func (e *Env) stagedProjects(ctx context.Context, repo *gitcmd.Repo, changes []g
 // locations returns the project that rye was called in, and the others that have
 // staged changes.
 func (e *Env) locations(ctx context.Context, repo *gitcmd.Repo, changes []gitcmd.Change) ([]githook.Location, error) {
-	var paths []string
-	for _, c := range changes {
-		if c.Status != 'D' {
-			paths = append(paths, c.Path)
-		}
+	paths := make([]string, len(changes))
+	for i, c := range changes {
+		paths[i] = c.Path
 	}
 	return e.locationsOf(repo, func(here string) ([]string, error) { return githook.Projects(ctx, repo, here, paths) })
 }
@@ -179,7 +177,7 @@ func (s *stagedIn) hook() githook.Project {
 			r := h.Verifier(h.With(project))
 			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), WasTool: h.wasTool, Now: s.env.Now}), nil
 		},
-		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, tools []item.Ref) (*githook.LockChange, error) {
+		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
 			h, err := s.open()
 			if err != nil {
 				return nil, err
@@ -191,7 +189,7 @@ func (s *stagedIn) hook() githook.Project {
 				s.release = func() {}
 				return nil, err
 			}
-			return h.relockStaged(ctx, stagedFiles(ctx, s.repo, index, s.at.Prefix), signed, tools)
+			return h.relockStaged(ctx, stagedFiles(ctx, s.repo, index, s.at.Prefix), signed, refs)
 		},
 	}
 }
@@ -239,9 +237,9 @@ func (e *Env) FinishSigning(ctx context.Context) error {
 	return githook.Finish(ctx, repo)
 }
 
-// relockStaged brings the lock of the index up to date with tools that are
-// being signed. One that cannot be read stays as it is.
-func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.Files, tools []item.Ref) (*githook.LockChange, error) {
+// relockStaged brings the lock of the index up to date with items that are
+// being signed or deleted. One that cannot be read stays as it is.
+func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
 	if err := p.readFiles(); err != nil {
 		return nil, err
 	}
@@ -260,9 +258,13 @@ func (h *Project) relockStaged(ctx context.Context, p *GitProject, signed space.
 	if x.Lock == nil {
 		return nil, nil
 	}
-	changed, notes, err := x.Verbs.RefreshLock(ctx, x.Lock.Lock, tools)
+	changed, notes, err := x.Verbs.RefreshLock(ctx, x.Lock.Lock, refs)
 	h.Env.lockNotes(notes)
-	if err != nil || !changed {
+	if err != nil {
+		return nil, err
+	}
+	removed, err := x.dropDeleted(ctx, x.Lock.Lock, x.Spaces.Of(space.Project))
+	if err != nil || !changed && !removed {
 		return nil, err
 	}
 	return &githook.LockChange{Entry: e, Now: x.Lock.Lock.Render()}, nil

@@ -52,7 +52,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	}
 	r, err := verify.Lock(ctx, verify.LockParams{
 		Params: verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust},
-		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Locked: p.Env.locked(), Partial: partial,
+		Lock:   p.Lock.Lock, Sum: sum, Items: items, Stale: stale, Lenient: p.Env.Unlocked, Partial: partial,
 		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     itemCaps,
@@ -63,7 +63,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	if err != nil {
 		return err
 	}
-	if p.Env.locked() {
+	if p.Env.KeepsLock() {
 		r.Findings = append(r.Findings, lock.Replaced(p.Lock.ProjectFile, p.Lock.Lock)...)
 	}
 	if p.Lock.ProjectFile != nil {
@@ -94,24 +94,28 @@ func (p *Project) ownBundles() []string {
 	return out
 }
 
-// lockMissing adds a finding if the project requires bundles and has no lock.
+// lockMissing judges a project without a lock: an error if it requires bundles or if
+// --locked was given, else a note.
 func (p *Project) lockMissing(report *verify.Report) {
-	if err := p.CheckLocked(); err != nil {
-		report.Fail(lock.LockFile, err)
-		return
-	}
-	if p.files == nil {
+	if p.Env.Locked || p.files == nil {
+		if err := p.CheckLocked(); err != nil {
+			report.Fail(lock.LockFile, err)
+		}
 		return
 	}
 	m, _, err := lock.ReadProjectFile(p.files, "")
 	switch {
 	case err != nil:
 		report.Fail(lock.ProjectFileName, err)
-	case m != nil && len(m.Require) > 0:
-		f := diag.Warnf(diag.LockMissing, 0, 0, "it requires bundles, and there is no %s", lock.LockFile)
+	case m != nil && len(m.Require)+len(m.Workspace) > 0:
+		f := diag.Errorf(diag.LockMissing, 1, 1, "it requires bundles, and %s does not exist", lock.LockFile)
+		if p.Env.Unlocked {
+			f.Severity = diag.SeverityWarning
+		}
 		f.Path = lock.ProjectFileName
-		f.Reason = "relock"
-		report.Findings = append(report.Findings, f)
+		report.Findings = append(report.Findings, f.WithReason("relock"))
+	default:
+		p.Env.Person.note("%s does not exist, so no item is locked; rye lock writes it", lock.LockFile)
 	}
 }
 
