@@ -275,6 +275,9 @@ func showDryRun(u *cli.UI, run *primary.Run) {
 	for _, in := range p.Interpreters {
 		t.Add("interpreter", in.Path)
 	}
+	if p.Packages != "" {
+		t.Add("packages", p.Packages)
+	}
 	names := make([]string, 0, len(p.Parameters))
 	for name := range p.Parameters {
 		names = append(names, name)
