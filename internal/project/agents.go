@@ -41,6 +41,8 @@ type agentProjects struct {
 	allowed policy.Set
 	within  string
 
+	cache agent.Cache
+
 	mu    sync.Mutex
 	open  map[string]*agentProject
 	warns sync.Once // of a key that agents could use
@@ -92,6 +94,7 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 		if err != nil {
 			return nil, err
 		}
+		workspace.Cache = &p.cache
 		o.workspace, o.since = workspace, now
 		p.warns.Do(func() { o.project.warnOfOpenKey(workspace.Settings) })
 	}

@@ -24,6 +24,8 @@ import (
 type Workspace struct {
 	Verbs    *primary.Verbs
 	Settings *Settings
+	// Cache is shared by the workspaces of a process; it may be nil.
+	Cache *Cache
 	// Signer returns the agent's key.
 	Signer func(ctx context.Context) (sign.Signer, error)
 	// May reports whether that key may sign an item. Nil permits nothing.
@@ -41,6 +43,7 @@ func (w *Workspace) Do(ctx context.Context, req Request) *diag.Envelope {
 	}
 	env, err := w.call(ctx, req, args)
 	if err != nil {
+		err = w.withSchema(ctx, args, err)
 		err = ownDraft(args, w.missing(ctx, req.Name, args, err))
 		out := failed(err, env.Metadata)
 		if p, ok := env.Data.(presented); ok && len(p.blocks) > 0 {

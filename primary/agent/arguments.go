@@ -10,10 +10,11 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
-	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
 )
 
 // maxName is the length of the longest item_id, in bytes.
@@ -36,15 +37,11 @@ func (w *Workspace) arguments(ctx context.Context, name string, raw json.RawMess
 // item_id, parameters as a text of JSON. Everything else is reported in one
 // error, with the corrected call if there is one.
 func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (map[string]any, error) {
-	own, _, _, err := w.verbItems(ctx, name)
+	c, err := w.compiled(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	props := w.schemaOf(ctx, own)
-	s, fs := schema.Compile(props)
-	if err := diag.FromFindings("reading the schema of "+own.Ref.String(), fs); err != nil {
-		return nil, err
-	}
+	s, props := c.schema, c.props
 	args = maps.Clone(args)
 	bad := unpack(args)
 	if s.Known("item_type") == nil {
@@ -61,7 +58,9 @@ func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (
 		return s.Defaults(args), nil
 	}
 	e := diag.Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithReason("arguments").WithDetail("tool", name)
-	if better, ok := corrected(props, args); ok {
+	if better, ok := w.inParameters(ctx, name, props, args); ok {
+		e.WithReason("arguments_corrected").WithDetail("corrected_call", better)
+	} else if better, ok := corrected(props, args); ok {
 		e.WithReason("arguments_corrected").WithDetail("corrected_call", better)
 	}
 	return nil, e
@@ -173,6 +172,44 @@ func corrected(props map[string]any, args map[string]any) (out map[string]any, o
 		}
 	}
 	return out, changed
+}
+
+// inParameters returns the arguments of execute with the item's own parameters moved
+// into parameters, where they were given next to item_id. ok is false if there are
+// none, or other unknown names.
+func (w *Workspace) inParameters(ctx context.Context, verb string, props, args map[string]any) (out map[string]any, ok bool) {
+	ref, err := refOf(args)
+	if verb != string(policy.Execute) || err != nil {
+		return nil, false
+	}
+	it, err := w.Verbs.Resolver().Inspect(ctx, ref)
+	if err != nil || it.Usable() != nil {
+		return nil, false
+	}
+	own := primary.InputSchema(it.Meta.Inputs)
+	if it.Ref.Kind == item.Tool {
+		own = it.Meta.Schema
+	}
+	names, _ := own["properties"].(map[string]any)
+	declared, _ := props["properties"].(map[string]any)
+	params, _ := args["parameters"].(map[string]any)
+	params = maps.Clone(params)
+	if params == nil {
+		params = map[string]any{}
+	}
+	out = map[string]any{}
+	for name, v := range args {
+		switch {
+		case declared[name] != nil:
+			out[name] = v
+		case names[name] != nil && params[name] == nil:
+			params[name], ok = v, true
+		default:
+			return nil, false
+		}
+	}
+	out["parameters"] = params
+	return out, ok
 }
 
 // nearestValue returns the allowed value of a closed set that is nearest to v,

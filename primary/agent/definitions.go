@@ -80,7 +80,7 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 		return nil, nil, err
 	}
 	d = &Definition{Name: name, Title: it.Meta.Title, Description: it.Meta.Description, Hints: hints(own)}
-	if d.InputSchema, err = jsonx.Marshal(withDescriptions(w.schemaOf(ctx, own), it)); err != nil {
+	if d.InputSchema, err = orderedSchema(withDescriptions(schemaOf(own, w.kinds(ctx)), it), own); err != nil {
 		return nil, nil, err
 	}
 	if out, ok := own.Meta.Fields["output_schema"].(map[string]any); ok {
@@ -95,7 +95,7 @@ func (w *Workspace) define(ctx context.Context, name string) (d *Definition, ref
 // override that is refused does not end the server: the system's texts are used,
 // and refused is the reason.
 func (w *Workspace) verbItems(ctx context.Context, name string) (own, override *resolve.Item, refused, err error) {
-	ref := item.Ref{Kind: item.Tool, ID: "rye/primary/" + name}
+	ref := verbRef(name)
 	override, refused = w.Verbs.Resolver().Find(ctx, ref)
 	if refused == nil && override.Root.Embedded() {
 		return override, override, nil, nil
@@ -130,30 +130,39 @@ func withDescriptions(in map[string]any, it *resolve.Item) map[string]any {
 	return out
 }
 
-// schemaOf returns the argument schema of a verb's item, with the kinds that
-// extractors declare as the values of item_type. Config is not one of them:
+// kinds returns the kinds that extractors declare. Config is not one of them:
 // configurations are merged and not used one by one. If an extractor is refused,
 // the kinds are those that rye has compiled in; a call that needs the extractor
 // then reports the error.
-func (w *Workspace) schemaOf(ctx context.Context, own *resolve.Item) map[string]any {
+func (w *Workspace) kinds(ctx context.Context) []string {
+	table, err := w.Verbs.Resolver().Table(ctx)
+	if err != nil {
+		table = extract.Boot()
+	}
+	var out []string
+	for _, ext := range table.All() {
+		if ext.Kind != item.Config {
+			out = append(out, string(ext.Kind))
+		}
+	}
+	return out
+}
+
+// schemaOf returns the argument schema of a verb's item, with the kinds as the
+// values of item_type.
+func schemaOf(own *resolve.Item, kinds []string) map[string]any {
 	out := maps.Clone(own.Meta.Schema)
 	props, _ := out["properties"].(map[string]any)
 	decl, ok := props["item_type"].(map[string]any)
 	if !ok {
 		return out
 	}
-	table, err := w.Verbs.Resolver().Table(ctx)
-	if err != nil {
-		table = extract.Boot()
-	}
-	kinds := []any{}
-	for _, ext := range table.All() {
-		if ext.Kind != item.Config {
-			kinds = append(kinds, string(ext.Kind))
-		}
+	values := []any{}
+	for _, kind := range kinds {
+		values = append(values, kind)
 	}
 	decl = maps.Clone(decl)
-	decl["enum"] = kinds
+	decl["enum"] = values
 	props = maps.Clone(props)
 	props["item_type"] = decl
 	out["properties"] = props

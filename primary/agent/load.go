@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -10,10 +12,14 @@ import (
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 )
 
 // loaded is the result of load.
 type loaded struct {
+	// Parameters is the schema of a tool's parameters, in the order of its item.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+
 	Type    item.Kind   `json:"type"`
 	ID      string      `json:"id"`
 	Source  string      `json:"source"`
@@ -47,13 +53,13 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 	}
 	out.Warning = strings.Join(append(warnings, suspicious(it)...), "; ")
 	if to == "" {
-		out.Content = string(it.Bytes)
+		out.Parameters, out.Content = parametersOf(it), contentOf(it)
 		return out, nil
 	}
 	if err := mayCopy(ref); err != nil {
 		return nil, err
 	}
-	if err := confirmCopy(ctx, req, ref, to); err != nil {
+	if err := confirmCopy(ctx, req, it, to); err != nil {
 		return nil, err
 	}
 	out.CopyTo, err = w.Verbs.Copy(ctx, it, to, false)
@@ -61,6 +67,34 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		out.Note = "the copy's signature is valid in the system space only: ask the user to review and sign the copy"
 	}
 	return out, err
+}
+
+// parametersOf returns the schema of a tool's parameters, nil if it has none.
+func parametersOf(it *resolve.Item) json.RawMessage {
+	if it.Ref.Kind != item.Tool || len(it.Meta.Schema) == 0 {
+		return nil
+	}
+	out, err := orderedSchema(it.Meta.Schema, it)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// contentOf returns the file of an item without its signature line: the digest is
+// known, and the line cannot be checked by reading it.
+func contentOf(it *resolve.Item) string {
+	head := it.Bytes
+	for range 3 { // after a shebang and an encoding
+		line, rest, more := bytes.Cut(head, []byte{'\n'})
+		if sign.LooksSigned(line) {
+			return string(it.Bytes[:len(it.Bytes)-len(head)]) + string(rest)
+		}
+		if head = rest; !more {
+			break
+		}
+	}
+	return string(it.Bytes)
 }
 
 // maxSuspicious is the number of warnings about hidden text in a result of load.
@@ -90,16 +124,22 @@ func mayCopy(ref item.Ref) error {
 }
 
 // confirmCopy asks the user before an agent copies an item into the user space,
-// where it would override the system's items in every project.
-func confirmCopy(ctx context.Context, req Request, ref item.Ref, to space.Name) error {
-	if to != space.User {
+// where it overrides the item in every project, and before it copies an item of the
+// system: execute refuses the copy until the user has signed it.
+func confirmCopy(ctx context.Context, req Request, it *resolve.Item, to space.Name) error {
+	ref := it.Ref
+	if to != space.User && !it.Root.Embedded() {
 		return nil
 	}
 	if req.Ask == nil {
-		return diag.New(diag.ApprovalRequired, "copying %s: the user must confirm a copy into the user space, and this client cannot ask", ref).
-			WithReason("copy_to_user").WithDetail("ref", ref.String())
+		return diag.New(diag.ApprovalRequired, "copying %s: the user must confirm this copy into the %s space, and this client cannot ask", ref, to).
+			WithReason("copy_to_user").WithDetail("ref", ref.String()).WithDetail("space", string(to))
 	}
-	yes, err := req.Ask(ctx, "Copy "+ref.String()+" into your user space, where every project uses it?")
+	question := "Copy " + ref.String() + " into your user space, where every project uses it?"
+	if to != space.User {
+		question = "Copy " + ref.String() + " into the project? The copy replaces the item, which cannot be used until you have signed the copy."
+	}
+	yes, err := req.Ask(ctx, question)
 	if err == nil && !yes {
 		err = diag.New(diag.ApprovalDenied, "copying %s: the user declined", ref)
 	}

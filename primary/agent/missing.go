@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -55,3 +57,28 @@ func ownDraft(args map[string]any, err error) error {
 	}
 	return e.WithReason("own_draft").WithDetail("kind", string(ref.Kind)).WithDetail("id", ref.ID)
 }
+
+// withSchema adds the schema of an item to an error about its parameters.
+func (w *Workspace) withSchema(ctx context.Context, args map[string]any, err error) error {
+	ref, bad := refOf(args)
+	if bad != nil || !exec.IsBadParameters(err) {
+		return err
+	}
+	it, ferr := w.Verbs.Resolver().Inspect(ctx, ref)
+	if ferr != nil || it.Usable() != nil {
+		return err
+	}
+	own := it.Meta.Schema
+	if it.Ref.Kind != item.Tool {
+		own = primary.InputSchema(it.Meta.Inputs)
+	}
+	e := diag.Typed(err)
+	if text, merr := orderedSchema(own, it); merr == nil && own != nil && len(text) <= maxSchema {
+		return e.WithDetail("schema", text)
+	}
+	return e
+}
+
+// maxSchema is the length of the longest schema in an error, in bytes. load shows
+// longer ones.
+const maxSchema = 8 << 10

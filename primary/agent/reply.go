@@ -210,6 +210,9 @@ func presentable(f *diag.Failure, home string) *diag.Failure {
 		details = nil
 	}
 	short.Details, _ = mapTexts(details, visible).(map[string]any)
+	if schema, ok := f.Details["schema"].(json.RawMessage); ok { // of a trusted item, in its order
+		short.Details["schema"] = schema
+	}
 	return &short
 }
 

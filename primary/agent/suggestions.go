@@ -41,7 +41,7 @@ func suggestions() map[situation]string {
 		{diag.PermissionDenied, "system_read_only"}:  "call load with destination project, then change the copy",
 		{diag.ApprovalRequired, "sign_ask"}:          "ask the user to review and sign {refs}",
 		{diag.PermissionDenied, "copy_steers"}:       "leave destination out to read it; ask the user for the copy, or write a tool of your own below drafts/",
-		{diag.ApprovalRequired, "copy_to_user"}:      "ask the user to copy {ref} into the user space",
+		{diag.ApprovalRequired, "copy_to_user"}:      "ask the user to copy {ref} into the {space} space",
 		{diag.HashMismatch, "changed_while_signing"}: "call sign again: the question names the digest of what is signed",
 		{diag.ItemNotFound, "sign_not_found"}:        "write the file below {directory} of the {space} space first",
 		{diag.ItemNotFound, "not_in_space"}:          "leave source out to load the item that execute would use",
@@ -126,11 +126,65 @@ func newFailure(e *diag.Error) *diag.Failure {
 	}
 	out := diag.NewFailure(&shown)
 	out.Suggestion = suggestion(e)
+	once(out, e)
 	return out
+}
+
+// brief renders findings of an error without what they have in common with it.
+func brief(fs []diag.Finding, code diag.Code) any {
+	list, _ := generic(fs)
+	out, _ := list.([]any)
+	for _, f := range out {
+		if m, ok := f.(map[string]any); ok {
+			delete(m, "severity")
+			if m["code"] == string(code) {
+				delete(m, "code")
+			}
+		}
+	}
+	return out
+}
+
+// once removes the repetitions of an error with findings: the first finding from the
+// message, and from each finding the code of the error.
+func once(out *diag.Failure, e *diag.Error) {
+	if len(e.Findings) == 0 {
+		return
+	}
+	var errs []diag.Finding
+	for _, f := range e.Findings {
+		if f.Severity == diag.SeverityError {
+			errs = append(errs, f)
+		}
+	}
+	if len(errs) == 0 || len(errs) != len(e.Findings) {
+		return
+	}
+	before, _, found := strings.Cut(out.Message, ": "+diag.Redact(errs[0].String()))
+	if !found {
+		return
+	}
+	if len(errs) > 1 {
+		out.Message = fmt.Sprintf("%s: %d problems", before, len(errs))
+		out.Details["findings"] = brief(errs, e.Code)
+		return
+	}
+	text := errs[0].Message
+	if errs[0].Code != e.Code {
+		text = string(errs[0].Code) + ": " + text
+	}
+	if errs[0].Path != "" || errs[0].Line > 0 || errs[0].Facts != nil {
+		return
+	}
+	out.Message = before + ": " + diag.Redact(text)
+	delete(out.Details, "findings")
 }
 
 // suggestion returns what a model can do about an error, or "".
 func suggestion(e *diag.Error) string {
+	if e.Details["schema"] != nil {
+		return "fix the parameters: details.schema is what the item takes"
+	}
 	if e.Reason == "no_stderr" || e.Reason == "reported" { // the message is all that is known
 		return ""
 	}

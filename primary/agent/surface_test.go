@@ -391,7 +391,17 @@ func TestLoadForReading(t *testing.T) {
 			t.Errorf("%s: %s", args, r.Text)
 		}
 	}
-	doc, r = call(h, "load", `{"item_type":"knowledge","item_id":"rye/core/trust-model","destination":"project"}`)
+	copied := `{"item_type":"knowledge","item_id":"rye/core/trust-model","destination":"project"}`
+	if _, r := call(h, "load", copied); !strings.Contains(string(r.Text), "APPROVAL_REQUIRED") { // agents F14
+		t.Errorf("%s", r.Text)
+	}
+	r = surface(h).Call(t.Context(), agent.Request{Name: "load", Args: json.RawMessage(copied), Ask: func(_ context.Context, q string) (bool, error) {
+		return strings.Contains(q, "cannot be used until you have signed the copy"), nil
+	}})
+	doc = nil
+	if err := json.Unmarshal(r.Text, &doc); err != nil {
+		t.Fatal(err)
+	}
 	if at(doc, "data", "copied_to") != ".ai/knowledge/rye/core/trust-model.md" || at(doc, "data", "note") == nil {
 		t.Errorf("%s", r.Text)
 	}
