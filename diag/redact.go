@@ -16,7 +16,7 @@ var (
 		return regexp.MustCompile("([\"'`])([^\\s\"'`/@:]+)@([^\\s\"'`/@]+/)")
 	})
 	query = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile("\\?[A-Za-z0-9_.~%-]*=[^\\s\"`<>]*")
+		return regexp.MustCompile("\\?[A-Za-z0-9_.~%-]+=[^\\s\"`<>]*")
 	})
 	version = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^v[0-9]+(\.[0-9]+)*([-+][0-9A-Za-z.+-]*)?([:,;)/]|$)`)
