@@ -65,24 +65,25 @@ func crashItems() []crashVerb {
 			l.must("key", "new", "--no-passphrase", "--owner", "ada")
 		}},
 		{name: "new", short: 4, args: []string{"new", "knowledge", "demo/two"}, done: "exists", setup: (*crashLab).project},
-		{name: "new-detached", during: "error UNSIGNED", args: []string{"new", "tool", "demo/three", "--lang", "json"}, done: "exists", setup: (*crashLab).project},
+		{name: "new-detached", during: "error (UNSIGNED|LOCK_STALE)", args: []string{"new", "tool", "demo/three", "--lang", "json"}, done: "exists", setup: (*crashLab).project},
 		{name: "sign", short: 4, args: []string{"sign", "knowledge:demo/one"}, setup: func(l *crashLab) {
 			l.project()
 			l.note("one")
 		}},
-		{name: "sign-several", args: []string{"sign", "*"}, setup: func(l *crashLab) {
+		{name: "sign-several", during: "error LOCK_STALE", args: []string{"sign", "*"}, setup: func(l *crashLab) {
 			l.project()
 			l.note("one", "two")
 			l.write(".ai/tools/area9/t9.json", strings.NewReplacer("%d", "9", "%s", "area9").Replace(crashJSON))
 		}},
+		{name: "new-tool", during: "error LOCK_STALE", args: []string{"new", "tool", "demo/four"}, done: "exists", setup: (*crashLab).project},
 		{name: "load", args: []string{"load", "tool:rye/core/runtimes/bash_runtime", "--to", "project"}, done: "KEY_UNKNOWN", setup: (*crashLab).project},
 		{name: "search", args: []string{"search", "note"}, setup: (*crashLab).project},
-		{name: "mcp-add", args: []string{"mcp", "add", "fx", "--yes", "--", "mcp-fixture", "-tools", "tools.json"}, done: "exists", setup: func(l *crashLab) {
+		{name: "mcp-add", during: "error LOCK_STALE", args: []string{"mcp", "add", "fx", "--yes", "--", "mcp-fixture", "-tools", "tools.json"}, done: "exists", setup: func(l *crashLab) {
 			l.project()
 			l.write("tools.json", mcpTools("first", "a", "b"))
 		}},
-		{name: "mcp-refresh", args: []string{"mcp", "refresh", "fx", "--yes"}, setup: served},
-		{name: "mcp-remove", args: []string{"mcp", "remove", "fx"}, done: "no server|not found", setup: served},
+		{name: "mcp-refresh", during: "error LOCK_(STALE|MISMATCH)", args: []string{"mcp", "refresh", "fx", "--yes"}, setup: served},
+		{name: "mcp-remove", during: "error LOCK_STALE", args: []string{"mcp", "remove", "fx"}, done: "no server|not found", setup: served},
 	}
 }
 
@@ -167,11 +168,11 @@ func crashBundles() []crashVerb {
 		l.must("bundle", "create", "acme", "--version", "1.0.0")
 	}
 	return []crashVerb{
-		{name: "add", short: 5, during: "^warning (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"add", "file://ROOT/lib"}, setup: func(l *crashLab) {
+		{name: "add", short: 5, during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"add", "file://ROOT/lib"}, setup: func(l *crashLab) {
 			l.project()
 			l.library("1.0.0")
 		}},
-		{name: "update", during: "^warning (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"update"}, setup: func(l *crashLab) {
+		{name: "update", during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"update"}, setup: func(l *crashLab) {
 			added(l)
 			l.library2()
 		}},
@@ -181,7 +182,7 @@ func crashBundles() []crashVerb {
 				l.t.Fatal(err)
 			}
 		}},
-		{name: "remove", during: "^warning (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"remove", "file://ROOT/lib"}, done: "not required|does not require|not in", setup: added},
+		{name: "remove", during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"remove", "file://ROOT/lib"}, done: "not required|does not require|not in", setup: added},
 		{name: "prune", args: []string{"prune"}, during: "^warning BUNDLE_FILE_EXTRA ", setup: func(l *crashLab) {
 			added(l)
 			old := string(l.read(filepath.Join(l.dir, "rye.lock")))

@@ -13,7 +13,9 @@ import (
 
 // reportError prints an error with its hint on stderr.
 func (u *UI) reportError(e *diag.Error) {
-	if heading := alarmHeading(ExitStatus(e.Code)); heading != "" {
+	// It is the state after a clone, not a sign of manipulation.
+	ordinary := e.Code == diag.BundleFileMissing && e.Reason == "not_installed"
+	if heading := alarmHeading(ExitStatus(e.Code)); heading != "" && !ordinary {
 		u.reportAlarm(e, heading)
 	} else {
 		u.PrintErr("%s %s", u.ErrStyle(Red, "rye: error:"), e.Message)
