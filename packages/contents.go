@@ -22,6 +22,7 @@ type Content struct {
 	Ref   item.Ref    // zero for a file that is not an item
 	Signs item.Ref    // what a signature in it names: Ref, or the id of a support file
 	Type  string      // of a tool: its tool_type
+	Asks  []string    // capabilities, and hosts as net:HOST, that the item asks for
 	Body  item.Digest // of the file without its signature line
 	Style sign.Style  // of that line
 }

@@ -55,6 +55,10 @@ func (s *solver) judgeBundle(ctx context.Context, b *lock.Bundle, snap *source.S
 	if err != nil {
 		return err
 	}
+	if shown, ok := s.e.p.Expect[b.Module()]; ok && shown != b.Manifest {
+		return diag.New(diag.ConsentRequired, "verifying %s: the release changed while you were asked about its signer; nothing changed", b.Module()).WithReason("replaced_release").
+			WithDetail("expected", shown.String()).WithDetail("found", b.Manifest.String())
+	}
 	s.note(b.Module(), warnings)
 	if err := s.e.checkContinuity(was, b); err != nil {
 		return err

@@ -66,6 +66,10 @@ type Params struct {
 	// installed, so that a crash leaves none that git would take in. Nil does nothing.
 	Ignore func() error
 
+	// Expect has the manifests that a user was shown: another one is refused. Nil
+	// expects none.
+	Expect map[lock.Module]item.Digest
+
 	Locked  bool             // refuse every change of the lock
 	Offline bool             // use no network
 	Now     func() time.Time // nil means time.Now

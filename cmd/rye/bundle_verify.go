@@ -212,16 +212,28 @@ func bundleIDs(h *project.Project) []string {
 
 func bundleInspectCommand() *cli.Command {
 	return &cli.Command{
-		Name: "inspect", Usage: "print a manifest without verifying it", Args: "FILE",
-		Examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml"},
-		Codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed},
+		Name: "inspect", Usage: "print a manifest or a release without verifying it", Args: "FILE|SOURCE[@VERSION]",
+		Long: `FILE is a manifest. Of a SOURCE, as for rye add, rye prints the signers, items,
+capabilities, executables and hosts of a release. Nothing is verified or installed.`,
+		Examples: []string{"rye bundle inspect .ai/bundles/acme-tools/manifest.yaml", "rye bundle inspect github.com/acme/tools@v1.4.0"},
+		Codes:    []diag.Code{diag.ParsingError, diag.ValidationFailed, diag.SourceNotFound, diag.VersionNotFound, diag.Network, diag.AuthRequired},
 		Run:      runBundleInspect,
 	}
 }
 
-func runBundleInspect(_ context.Context, c *cli.Call) error {
+func runBundleInspect(ctx context.Context, c *cli.Call) error {
 	file := c.Path(c.Arg(0))
 	b, err := os.ReadFile(file)
+	if err != nil {
+		// A word that is not a readable file may be a source.
+		if q, wrong := packages.ParseQuery(c.Arg(0)); wrong == nil && !strings.HasSuffix(c.Arg(0), ".yaml") {
+			in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(in, func() { showRelease(c.UI, in) })
+		}
+	}
 	if err != nil {
 		return diag.New(diag.FileSystemError, "reading the manifest: %w", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -16,6 +18,8 @@ const packagesGroup = "Packages"
 type packageOptions struct {
 	space  space.Name
 	locked bool
+	look   bool                        // only inspect releases: no project is needed
+	expect map[lock.Module]item.Digest // manifests that the user was shown
 }
 
 // packageFlags returns the flags that fill o, after the command's own.
@@ -56,7 +60,7 @@ func packagesEnv(c *cli.Call, o *packageOptions) *project.Env {
 // Packages.Close must be called by commands that write.
 func openPackages(ctx context.Context, c *cli.Call, o *packageOptions) (*project.Packages, error) {
 	bar := newProgress(c)
-	return packagesEnv(c, o).Packages(ctx, project.PackagesParams{Space: o.space, Progress: bar.event, Done: bar.clear})
+	return packagesEnv(c, o).Packages(ctx, project.PackagesParams{Space: o.space, Progress: bar.event, Done: bar.clear, Look: o.look, Expect: o.expect})
 }
 
 // changePackages runs change, adapts the entries of items to the installed bundles,

@@ -7,11 +7,16 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 )
 
 // addOptions are the flags of rye add.
-type addOptions struct{ consentOptions }
+type addOptions struct {
+	consentOptions
+	trust string
+}
 
 func addCommand() *cli.Command {
 	var o addOptions
@@ -25,7 +30,9 @@ visible. rye selects the lowest version that satisfies every requirement (minima
 version selection).
 
 A bundle is installed if a key that you permit to release has signed its manifest and
-every file matches the manifest. Nothing of a bundle is started. Either all sources
+every file matches the manifest. If you do not trust the signer yet, rye shows its
+fingerprint and what the bundle brings, and asks; without a terminal it needs --trust.
+Nothing of a bundle is started. Either all sources
 are added or none. rye asks first, or needs --yes without a terminal, if an item would
 be used instead of one of your user space or of the system, and if an installed bundle
 gets new tools, directives or permissions. Items below rye/ and settings of the system
@@ -35,9 +42,10 @@ are used only where prefer of rye.yaml names the bundle.`,
 			"rye add github.com/acme/tools@v1.4.0 git.acme.io/sec/redact//bundles/pii",
 			"rye add tool:gh/issue@github.com/acme/tools",
 			"rye add github.com/lab/x --space user",
+			"rye add github.com/acme/tools --trust FINGERPRINT",
 		},
 		Codes: packageCodes(diag.AmbiguousItem, diag.SourceMoved, diag.VersionMismatch, diag.ConsentRequired),
-		Flags: consentFlags(&o.consentOptions),
+		Flags: consentFlags(&o.consentOptions, cli.String(&o.trust, "trust", "trust an unknown signer that has this whole `FINGERPRINT`")),
 		Run:   func(ctx context.Context, c *cli.Call) error { return runAdd(ctx, c, &o) },
 	}
 }
@@ -55,9 +63,23 @@ func runAdd(ctx context.Context, c *cli.Call, o *addOptions) error {
 	if err := diag.Join("reading arguments", errs); err != nil {
 		return err
 	}
-	return changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
-		return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmChanges(c, x, o.yes, "adding")})
-	})
+	o.expect = map[lock.Module]item.Digest{}
+	for {
+		err := changeAndLock(ctx, c, &o.packageOptions, func(x *project.Packages) (*packages.Result, error) {
+			return x.Add(ctx, packages.AddParams{Queries: queries, Approve: confirmChanges(c, x, o.yes, "adding")})
+		})
+		m, unknown := unknownSigner(err)
+		if _, asked := o.expect[m]; !unknown || asked {
+			return err
+		}
+		// The release that was shown is the one that is added: its manifest must be
+		// the same when the sources are read again.
+		in, err := firstContact(ctx, c, o, m, err)
+		if err != nil {
+			return err
+		}
+		o.expect[m] = in.Manifest
+	}
 }
 
 // confirmChanges returns a function that shows what bundles bring and asks the user

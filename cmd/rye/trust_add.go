@@ -11,6 +11,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust/doc"
 )
@@ -19,15 +21,18 @@ import (
 type trustAddOptions struct {
 	permissionOptions
 	fingerprint string
+	from        string
 }
 
 func trustAddCommand() *cli.Command {
 	var o trustAddOptions
 	return &cli.Command{
-		Name: "add", Usage: "trust the key of another person, within a scope", Args: "FILE|URL",
+		Name: "add", Usage: "trust the key of another person, within a scope", Args: "[FILE|URL]",
 		Long: `FILE is the key document that the owner exported. URL is https://HOST/USER.keys, the
 list of a user's ssh keys that many hosts publish; a grant for such a key lasts two
-years at most. rye prints the whole fingerprint: compare it with a second source.
+years at most. --from takes the signer of a release, and its key document from .ai/trust
+of that repository; the scope is then what the release brings. rye prints the whole
+fingerprint: compare it with a second source.
 
 You grant a part of the scope that the document asks for: --kinds and --namespaces name
 the items that the key may sign. The grant is kept in your configuration, not in a
@@ -35,10 +40,12 @@ project, and signed by your key, or by a grant key that rye makes for this accou
 		Examples: []string{
 			"rye trust add leo.toml --kinds tool,directive --namespaces 'leo/**' --until 90d",
 			"rye trust add ci.toml --kinds bundle,tool --namespaces 'tools,gh/**' --may sign,release",
+			"rye trust add --from github.com/leo/gh-tools",
 			"rye trust add https://github.com/leo.keys --kinds tool --namespaces 'gh/**'",
 		},
 		Codes: []diag.Code{diag.ParsingError, diag.KeyWeak, diag.AuthRequired, diag.SigInvalid, diag.KeyUnknown, diag.Network, diag.ApprovalDenied},
 		Flags: append(o.flags("grant"),
+			cli.String(&o.from, "from", "trust the signer of a release: `SOURCE[@VERSION]` as for rye add"),
 			cli.String(&o.fingerprint, "fingerprint", "whole `FINGERPRINT` that the key must have, in hex or SHA256:…")),
 		Run: func(ctx context.Context, c *cli.Call) error { return runTrustAdd(ctx, c, &o) },
 	}
@@ -71,6 +78,27 @@ func runTrustAdd(ctx context.Context, c *cli.Call, o *trustAddOptions) error {
 
 // keyOffered reads the key that the argument names.
 func keyOffered(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey, error) {
+	if (o.from == "") == (c.Arg(0) == "") {
+		return nil, diag.New(diag.Usage, "adding a key: name a file, a URL or --from SOURCE").WithReason("one_key")
+	}
+	if o.from != "" {
+		q, err := packages.ParseQuery(o.from)
+		if err != nil {
+			return nil, err
+		}
+		in, err := inspect(ctx, c, &packageOptions{space: space.Project}, q)
+		if err != nil {
+			return nil, err
+		}
+		k, err := offeredBy(c, in)
+		if err == nil && len(o.kinds) == 0 {
+			o.kinds = k.wish.Kinds
+		}
+		if err == nil && len(o.namespaces) == 0 {
+			o.namespaces = k.wish.Namespaces
+		}
+		return k, err
+	}
 	if strings.Contains(c.Arg(0), "://") {
 		return sshKeyAt(ctx, c, o)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/sign"
 )
 
 // updateOptions are the flags of rye update.
@@ -109,26 +110,73 @@ func infoCommand() *cli.Command {
 	var o packageOptions
 	return &cli.Command{
 		Name: "info", Group: packagesGroup,
-		Usage: "show the lock entry and the versions of a bundle", Args: "SOURCE",
-		Long: `Prints the entry of rye.lock and the versions that the remote has. Nothing is fetched,
-installed or verified.`,
-		Examples: []string{"rye info github.com/acme/tools", "rye info tools --offline"},
-		Codes:    []diag.Code{diag.SourceNotFound, diag.Network, diag.AuthRequired},
+		Usage: "show the versions of a bundle and what it brings", Args: "SOURCE[@VERSION]",
+		Long: `Prints the entry of rye.lock and the versions that the remote has. Of a bundle that is
+not locked, or with a version, also what the release brings: signers, items,
+capabilities, executables and hosts. This works before you trust the signer; nothing is
+verified or installed.`,
+		Examples: []string{"rye info github.com/acme/tools", "rye info github.com/acme/tools@v1.4.0", "rye info tools --offline"},
+		Codes:    []diag.Code{diag.SourceNotFound, diag.VersionNotFound, diag.Unsigned, diag.Network, diag.AuthRequired},
 		Flags:    packageFlags(&o),
 		Run:      func(ctx context.Context, c *cli.Call) error { return runInfo(ctx, c, &o) },
 	}
 }
 
 func runInfo(ctx context.Context, c *cli.Call, o *packageOptions) error {
-	x, err := openPackages(ctx, c, o)
+	look := *o
+	look.look = true
+	x, err := openPackages(ctx, c, &look)
 	if err != nil {
 		return err
 	}
+	defer x.Close()
 	in, err := x.Info(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
-	return c.UI.Show(in, func() { showInfo(c.UI, in) })
+	out := struct {
+		*packages.Info
+		Release *packages.Inspection `json:"release,omitempty"`
+	}{Info: in}
+	q, err := packages.ParseQuery(c.Arg(0))
+	if err == nil && (in.Locked == "" || q.Version != "") {
+		if out.Release, err = x.Inspect(ctx, q); err != nil {
+			return err
+		}
+	}
+	x.Close() // removes the progress line
+	return c.UI.Show(out, func() {
+		showInfo(c.UI, in)
+		if out.Release != nil {
+			showRelease(c.UI, out.Release)
+		}
+	})
+}
+
+// showRelease prints what a release contains. Nothing of it was verified.
+func showRelease(u *cli.UI, in *packages.Inspection) {
+	u.Note("Not verified: these are the contents of %s.", in.Version)
+	t := &cli.Table{}
+	row := func(name string, values []string) {
+		for i, v := range values {
+			t.Add(pick(i == 0, name, ""), v)
+		}
+	}
+	row("release", []string{in.Name + " " + in.Version})
+	for i, s := range in.Signers {
+		label := sign.FingerprintGroups(s.Key)
+		if s.Owner != "" {
+			label += " (" + s.Owner + ")"
+		}
+		t.Add(pick(i == 0, "signer", ""), label)
+		document := pick(s.Document != nil, "; the repository has its key document", "; the repository has no key document of it")
+		t.Add("", pick(s.Verdict == "trusted", "trusted", "not trusted: "+s.Verdict+document))
+	}
+	row("items", brought(in))
+	row("asks for", in.Caps)
+	row("hosts", in.Hosts)
+	row("executable", in.Exec)
+	u.Table(t)
 }
 
 func showInfo(u *cli.UI, in *packages.Info) {

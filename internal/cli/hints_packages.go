@@ -13,6 +13,7 @@ func packagesHints() map[situation]string {
 		{diag.BundleFileExtra, "unlocked"}:              "rye prune",
 		{diag.ConsentRequired, "accepting"}:             "review the list above, then run it at a terminal or with --yes",
 		{diag.ConsentRequired, "adding"}:                "review the list above, then run it at a terminal or with --yes",
+		{diag.ConsentRequired, "replaced_release"}:      "ask the publisher why the release changed, before you add it",
 		{diag.ConsentRequired, "locking"}:               "review the list above, then run rye lock at a terminal or with --yes",
 		{diag.ConsentRequired, "prefer_base"}:           "a maintainer accepts it with --accept-prefer {ref}",
 		{diag.Drift, "rules_changed"}:                   "review the change of rye.yaml before you merge it",
@@ -52,12 +53,13 @@ func packagesHints() map[situation]string {
 		{diag.VersionNotFound, "nearest"}:               "did you mean {nearest}?",
 	}
 	for _, code := range []diag.Code{diag.KeyUnknown, diag.Scope} {
-		out[situation{code, "release_scope"}] = "get the publisher's key document from a person you trust, read it, then run rye trust add FILE --kinds {kinds} --namespaces '{namespaces}'"
+		out[situation{code, "release_scope"}] = "compare the fingerprint of the signer with the publisher's, then run rye trust add --from {bundle}@{version} --fingerprint FINGERPRINT"
 		out[situation{code, "release"}] = "get the publisher's key document from a person you trust, read it, then run rye trust add FILE"
 	}
 	for _, code := range []diag.Code{diag.Unsigned, diag.HashMismatch, diag.BundleFileMissing, diag.BundleFileExtra} {
 		out[situation{code, "release"}] = "ask the publisher to run rye bundle create and to tag a new release"
 	}
+	out[situation{diag.KeyUnknown, "first_contact"}] = "rye info {bundle} shows what it brings; compare the fingerprint of the signer with the publisher's, then run rye add {source} --trust FINGERPRINT"
 	out[situation{diag.VersionMismatch, "release"}] = "ask the publisher whether the tag has an older release; {expected} needs a manifest of its own"
 	for _, code := range []diag.Code{diag.ExecutionFailed, diag.AuthRequired, diag.AuthFailed, diag.SourceNotFound, diag.SourceMoved} {
 		out[situation{code, "no_git"}] = "install git, or add its directory to PATH"

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/packages/source"
@@ -21,9 +22,11 @@ import (
 
 // PackagesParams selects the bundles to work on.
 type PackagesParams struct {
-	Space    space.Name           // "" is the project
-	Progress func(packages.Event) // may be nil
-	Done     func()               // called by close; may be nil
+	Space    space.Name                  // "" is the project
+	Progress func(packages.Event)        // may be nil
+	Done     func()                      // called by close; may be nil
+	Look     bool                        // only Inspect is called: no project is needed
+	Expect   map[lock.Module]item.Digest // see packages.Params
 }
 
 // Packages is the package manager of one space of an opened project.
@@ -45,10 +48,13 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 		return nil, err
 	}
 	x := &Packages{project: h, space: cmp.Or(p.Space, space.Project), done: p.Done}
-	if x.Base, x.files, err = h.packageFolders(x.space); err != nil {
+	outside := p.Look && x.space == space.Project && h.Spaces.ProjectDir == ""
+	if outside {
+		x.Base, x.files = e.Base, e.Base
+	} else if x.Base, x.files, err = h.packageFolders(x.space); err != nil {
 		return nil, err
 	}
-	if x.space == space.Project {
+	if x.space == space.Project && !outside {
 		if err := h.notLeftOut(ctx); err != nil {
 			return nil, err
 		}
@@ -74,7 +80,7 @@ func (e *Env) Packages(ctx context.Context, p PackagesParams) (*Packages, error)
 	if h.Dirs.State != "" {
 		params.Seen = h.seenFile()
 	}
-	params.Ignore = x.IgnoreInstalled
+	params.Ignore, params.Expect = x.IgnoreInstalled, p.Expect
 	x.Engine = packages.New(params)
 	return x, nil
 }

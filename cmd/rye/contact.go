@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// inspect returns what a release contains, before any trust.
+func inspect(ctx context.Context, c *cli.Call, o *packageOptions, q packages.Query) (*packages.Inspection, error) {
+	look := *o
+	look.look = true
+	x, err := openPackages(ctx, c, &look)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	return x.Inspect(ctx, q)
+}
+
+// offeredBy returns the signer of a release as a key that the user may trust.
+func offeredBy(c *cli.Call, in *packages.Inspection) (*offeredKey, error) {
+	offer, err := project.OfferOf(in, c.Now())
+	if err != nil {
+		return nil, err
+	}
+	return &offeredKey{fingerprint: offer.Key.Fingerprint, public: offer.Key.Public, owner: offer.Key.Owner, document: offer.Document, wish: offer.Scope, remote: true}, nil
+}
+
+// unknownSigner returns the release in an error whose signer no trusted document
+// names.
+func unknownSigner(err error) (lock.Module, bool) {
+	var e *diag.Error
+	if !errors.As(err, &e) {
+		return lock.Module{}, false
+	}
+	of := func(code diag.Code, reason string, facts map[string]any) (m lock.Module, ok bool) {
+		m.ID, _ = facts["bundle"].(string)
+		m.Version, _ = facts["version"].(string)
+		return m, code == diag.KeyUnknown && reason == "release_scope" && m.ID != ""
+	}
+	if m, ok := of(e.Code, e.Reason, e.Details); ok {
+		return m, true
+	}
+	for _, f := range e.Findings {
+		if m, ok := of(f.Code, f.Reason, f.Facts); ok {
+			return m, true
+		}
+	}
+	return lock.Module{}, false
+}
+
+// firstContact asks whether to trust the signer of a release, or compares it with the
+// fingerprint that the user gave, and writes the grant.
+func firstContact(ctx context.Context, c *cli.Call, o *addOptions, m lock.Module, refused error) (*packages.Inspection, error) {
+	headless := c.UI.AsJSON || !c.Isatty(c.Stdin)
+	if headless && o.trust == "" {
+		var e *diag.Error
+		if errors.As(refused, &e) && e.Reason == "release_scope" {
+			return nil, e.WithReason("first_contact").WithDetail("source", strings.Join(c.Args, " "))
+		}
+		return nil, refused
+	}
+	id, err := lock.ParseID(m.ID)
+	if err != nil {
+		return nil, err
+	}
+	version := m.Version
+	if lock.IsPseudo(version) {
+		version = lock.PseudoCommit(version)
+	}
+	in, err := inspect(ctx, c, &o.packageOptions, packages.Query{ID: id, Version: version})
+	if err != nil {
+		return nil, err
+	}
+	k, err := offeredBy(c, in)
+	if err != nil {
+		return nil, err
+	}
+	if o.trust != "" && !sign.MatchFingerprint(o.trust, k.public) {
+		return nil, diag.New(diag.KeyUnknown, "trusting the signer of %s: its fingerprint is not the given one", m).WithReason("other_fingerprint").
+			WithDetail("expected", o.trust).WithDetail("found", k.fingerprint.String())
+	}
+	g := project.Grant{Document: k.document, Scope: k.wish}
+	showContact(c, in, k)
+	if o.trust == "" {
+		if err := askContact(c, k, &g); err != nil {
+			return nil, err
+		}
+	}
+	h, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return nil, err
+	}
+	at, err := h.AddGrant(ctx, g)
+	if err == nil {
+		c.UI.Note("trusting %s (%s) for %s", k.fingerprint.Short(), k.owner, g.Scope.String())
+		c.UI.Note("grant %s", at)
+	}
+	return in, err
+}
+
+// showContact prints what the user decides about.
+func showContact(c *cli.Call, in *packages.Inspection, k *offeredKey) {
+	seen := in.FirstSeen
+	if seen.IsZero() {
+		seen = c.Now()
+	}
+	c.UI.Note("%s %s is signed by %s, a key that you do not trust yet.", in.Name, in.Version, k.owner)
+	c.UI.Note("  fingerprint  %s", sign.FingerprintGroups(k.fingerprint))
+	c.UI.Note("  first seen   %s, by this computer", seen.Local().Format(time.DateOnly))
+	c.UI.Note("  brings       %s", strings.Join(brought(in), ", "))
+	if len(in.Exec) > 0 {
+		c.UI.Note("  executable   %s", strings.Join(in.Exec, ", "))
+	}
+	c.UI.Note("Compare the fingerprint with a second source, for example the publisher's site.")
+}
+
+// brought returns the items of a release with what they ask for.
+func brought(in *packages.Inspection) []string {
+	var out []string
+	for _, x := range in.Items {
+		kind, id, _ := strings.Cut(x.Ref, ":")
+		text := kind + " " + id
+		var asks []string
+		for _, a := range x.Asks {
+			if host, ok := strings.CutPrefix(a, "net:"); ok {
+				a = "network " + host
+			}
+			asks = append(asks, a)
+		}
+		if len(asks) > 0 {
+			text += " (" + strings.Join(asks, ", ") + ")"
+		}
+		out = append(out, text)
+	}
+	if len(out) == 0 {
+		return []string{"no items"}
+	}
+	return out
+}
+
+// askContact asks whether to write the grant, and permits the user to edit it.
+func askContact(c *cli.Call, k *offeredKey, g *project.Grant) error {
+	answer, err := c.Ask("Trust this key for kinds " + strings.Join(g.Scope.Kinds, ", ") + " of " + strings.Join(g.Scope.Namespaces, ", ") + "? [y/N/e(dit)] ")
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return nil
+	case "e", "edit":
+		o := permissionOptions{may: doc.GrantUses()}
+		if g.Scope, err = o.scopeOf(c, k.fingerprint, k.wish); err != nil {
+			return err
+		}
+		end, err := c.Ask("until [3y]: ")
+		if err == nil && end != "" {
+			g.NotAfter, err = until(end, c.Now())
+		}
+		return err
+	}
+	return diag.New(diag.ConsentRequired, "adding: you did not trust key %s; nothing changed", k.fingerprint.Short())
+}

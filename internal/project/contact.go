@@ -1,0 +1,48 @@
+package project
+
+import (
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// OfferedSigner is the signer of a release whom the user may trust.
+type OfferedSigner struct {
+	Key      *doc.Key
+	Document []byte    // the file about the key in the repository
+	Scope    doc.Scope // what the signer needs for this release
+}
+
+// OfferOf returns the signer of a release that no trusted document names. Its key
+// document is the one in the repository: it names the key that the manifest's
+// signature names, and that key made the signature. Nothing of it is trusted before
+// the user has compared the fingerprint.
+func OfferOf(in *packages.Inspection, now time.Time) (*OfferedSigner, error) {
+	if len(in.Signers) == 0 {
+		return nil, diag.New(diag.Unsigned, "reading the signer of %s %s: no key has signed its manifest", in.ID, in.Version).WithReason("release")
+	}
+	s := in.Signers[0]
+	if i := slices.IndexFunc(in.Signers, func(x packages.ReleaseSigner) bool { return x.Verdict == string(diag.KeyUnknown) }); i >= 0 {
+		s = in.Signers[i]
+	}
+	fail := func(why, reason string) error {
+		return diag.New(diag.KeyUnknown, "reading the signer of %s %s: %s", in.ID, in.Version, why).WithReason(reason).
+			WithDetail("signer", packages.SignerText(s.Key)).WithDetail("bundle", in.ID)
+	}
+	if s.Document == nil {
+		return nil, fail("the repository has no document of the key in .ai/trust", "no_key_document")
+	}
+	k := doc.As[*doc.Key](doc.ParseAnyName(s.Document))
+	switch {
+	case k == nil || k.Fingerprint != s.Key:
+		return nil, fail("the document in .ai/trust is not a valid document of that key", "no_key_document")
+	case in.Signers[0].Key == s.Key && in.SignedBy(k.Public) != nil:
+		return nil, diag.New(diag.SigInvalid, "reading the signer of %s %s: the manifest names key %s, which did not sign it", in.ID, in.Version, s.Key.Short()).WithReason("release")
+	case !k.NotAfter.After(now):
+		return nil, diag.New(diag.Expired, "reading the signer of %s %s: its key expired on %s", in.ID, in.Version, k.NotAfter.UTC().Format(time.DateOnly)).WithReason("document")
+	}
+	return &OfferedSigner{Key: k, Document: s.Document, Scope: doc.Scope{Kinds: in.Kinds, Namespaces: in.Namespaces, May: doc.GrantUses()}}, nil
+}
