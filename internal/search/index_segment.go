@@ -292,6 +292,48 @@ func (p *postings) next() bool {
 	return true
 }
 
+// frequencies calls fn for each field of each document that has a term. It skips
+// the positions, and is faster than postings for a common word.
+func (s *segment) frequencies(e entry, fn func(doc uint32, field int, tf uint32)) {
+	data, at, doc := e.postings, 0, uint64(0)
+	for at < len(data) {
+		var delta, mask, tf, size uint64
+		delta, at = uvarint(data, at)
+		mask, at = uvarint(data, at)
+		doc += delta
+		if at < 0 || doc >= uint64(s.docs) || bits.Len64(mask) > s.fields || mask == 0 {
+			s.broken.Store(true)
+			return
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			tf, at = uvarint(data, at)
+			size, at = uvarint(data, at)
+			if at < 0 || size > uint64(len(data)-at) || tf > size { // a position has at least one byte
+				s.broken.Store(true)
+				return
+			}
+			at += int(size)
+			fn(uint32(doc), bits.TrailingZeros64(mask), uint32(tf))
+		}
+	}
+}
+
+// uvarint reads a number and returns the index after it, -1 if there is none.
+func uvarint(s string, at int) (v uint64, next int) {
+	if at < 0 {
+		return 0, -1
+	}
+	for shift := 0; at < len(s) && shift < 7*binary.MaxVarintLen64; shift += 7 {
+		c := s[at]
+		at++
+		v |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return v, at
+		}
+	}
+	return 0, -1
+}
+
 // positions appends the positions of a posting to out.
 func (s *segment) positions(p posting, out []uint32) []uint32 {
 	c := cursor{s: p.pos, seg: s}

@@ -224,11 +224,11 @@ func (v *view) term(out []match, p *part, l *leaf) []match {
 		return out
 	}
 	out = slices.Grow(out, max(0, min(e.docs, p.seg.docs)))
-	for at := p.seg.read(e); at.next(); {
-		if p.alive(at.doc) && (l.field < 0 || l.field == at.field) {
-			out = v.put(out, p, at.doc, at.field, float64(at.tf))
+	p.seg.frequencies(e, func(doc uint32, field int, tf uint32) {
+		if p.alive(doc) && (l.field < 0 || l.field == field) {
+			out = v.put(out, p, doc, field, float64(tf))
 		}
-	}
+	})
 	return out
 }
 

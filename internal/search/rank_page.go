@@ -36,9 +36,13 @@ func (s *ranker) matching(q node, constraints []node) *ranking {
 // first returns the first n matches in order. The nearness of the words changes
 // the order of the best matches only, whatever n is.
 func (s *ranker) first(r *ranking, n int) []match {
+	pairs := s.pairs(r.node, s.size())
+	if len(pairs) == 0 {
+		return s.best(r.list, n)
+	}
 	top := s.best(r.list, max(n, nearFirst))
 	near := top[:min(len(top), nearFirst)]
-	s.proximity(r.node, near, s.size())
+	s.proximity(pairs, near)
 	for i := range near {
 		near[i].score = rounded(near[i].score)
 	}

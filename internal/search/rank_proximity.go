@@ -10,7 +10,7 @@ import (
 // near, and the share of items from which on a word is too common to be compared.
 const (
 	nearShare = 0.2
-	nearFirst = 64
+	nearFirst = 40
 	nearWords = 10
 	nearItems = 4 // one in four
 	nearFew   = 20
@@ -58,11 +58,7 @@ func (s *ranker) pairs(n node, items int) (out []pair) {
 
 // proximity raises the scores of the matches in which words of the query are as
 // near to one another as in the query. No score falls.
-func (s *ranker) proximity(n node, top []match, items int) {
-	pairs := s.pairs(n, items)
-	if len(pairs) == 0 || len(top) == 0 {
-		return
-	}
+func (s *ranker) proximity(pairs []pair, top []match) {
 	docs := make([]uint32, len(top))
 	for i, m := range top {
 		docs[i] = m.doc
