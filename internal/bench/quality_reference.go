@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -91,15 +92,7 @@ func askBM25(pages []page) func([]question) ([][]string, error) {
 					hits = append(hits, i)
 				}
 			}
-			slices.SortStableFunc(hits, func(x, y int) int {
-				switch {
-				case scores[x] > scores[y]:
-					return -1
-				case scores[x] < scores[y]:
-					return 1
-				}
-				return 0
-			})
+			slices.SortStableFunc(hits, func(x, y int) int { return cmp.Compare(scores[y], scores[x]) })
 			ids := []string{}
 			for _, i := range hits[:min(depth, len(hits))] {
 				ids = append(ids, pages[i].id)

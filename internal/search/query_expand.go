@@ -271,19 +271,3 @@ func fieldOf(w []rune) string {
 	}
 	return ""
 }
-
-// plainWords calls fn for the plain words of a query that are not negated.
-func plainWords(n node, fn func(*word)) {
-	switch n := n.(type) {
-	case *word:
-		fn(n)
-	case group:
-		for _, k := range slices.Concat(n.must, n.may) {
-			plainWords(k, fn)
-		}
-	case or:
-		for _, k := range n.kids {
-			plainWords(k, fn)
-		}
-	}
-}

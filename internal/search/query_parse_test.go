@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -164,6 +165,22 @@ func TestParse(t *testing.T) {
 		n, err := parse(text, vocabulary())
 		if err != nil || write(n) != want {
 			t.Errorf("%q: %s, %v, want %s", text, write(n), err, want)
+		}
+	}
+}
+
+// plainWords calls fn for the plain words of a query that are not negated.
+func plainWords(n node, fn func(*word)) {
+	switch n := n.(type) {
+	case *word:
+		fn(n)
+	case group:
+		for _, k := range slices.Concat(n.must, n.may) {
+			plainWords(k, fn)
+		}
+	case or:
+		for _, k := range n.kids {
+			plainWords(k, fn)
 		}
 	}
 }

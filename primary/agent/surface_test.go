@@ -680,6 +680,29 @@ func TestResultsAreBounded(t *testing.T) {
 	}
 }
 
+// A model finds no tool that it cannot execute, unless it names the namespace.
+func TestSearchExecutable(t *testing.T) {
+	t.Parallel()
+	h := testkit.New(t)
+	h.Put(h.Project, "tools/zoo/engine.yaml", "version: \"1.0.0\"\ntool_type: runtime\nexecutor_id: rye/core/primitives/subprocess\ndescription: Runs a zebra.\n")
+	for args, want := range map[string]int{
+		`{"query":"zebra"}`:                           0,
+		`{"query":"zebra","scope":"tool"}`:            0,
+		`{"query":"zebra","scope":"tool.zoo.*"}`:      1,
+		`{"query":"zebra tool_type:runtime"}`:         1,
+		`{"query":"zebra tool_type:mcp_server"}`:      0,
+		`{"query":"zebra OR giraffe","scope":"tool"}`: 0,
+	} {
+		doc, r := call(h, "search", args)
+		if total := at(doc, "data", "total"); fmt.Sprint(total) != fmt.Sprint(want) {
+			t.Errorf("%s: %v hits, want %d: %s", args, total, want, r.Text)
+		}
+		if note, _ := at(doc, "data", "note").(string); (note == "") != (want > 0) {
+			t.Errorf("%s: note %q", args, note)
+		}
+	}
+}
+
 // TestSearchWithinCapabilities: no query finds what its caller may not search.
 func TestSearchWithinCapabilities(t *testing.T) {
 	h := testkit.New(t)
