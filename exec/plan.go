@@ -52,6 +52,10 @@ func (c *Chain) Validate(params map[string]any) (map[string]any, error) {
 	return params, BadParameters(diag.FromFindings("checking the parameters of "+tool.Ref.String(), fs))
 }
 
+// foreignType is the tool_type of a tool of an MCP server. The server checks the
+// parameters itself.
+const foreignType = "mcp"
+
 // Schema returns the compiled parameter schema of a tool, nil if it declares none.
 // A schema that is not a mapping is an error: treating it as absent would accept
 // any parameters.
@@ -63,7 +67,11 @@ func Schema(tool *resolve.Item) (*schema.Schema, error) {
 		}
 		return nil, nil
 	}
-	s, fs := schema.Compile(tool.Meta.Schema)
+	compile := schema.Compile
+	if tool.Meta.ToolType == foreignType {
+		compile = schema.CompileForeign
+	}
+	s, fs := compile(tool.Meta.Schema)
 	return s, diag.FromFindings(doing, diag.WithPath(fs, tool.Path()))
 }
 

@@ -1,6 +1,8 @@
 package mcpclient
 
 import (
+	"strings"
+
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/schema"
 	"github.com/ryeos/rye/resolve"
@@ -32,9 +34,12 @@ func Check(s *Server, tools []Tool, limit int) []diag.Finding {
 
 // checkSchema warns about a schema that cannot be compiled.
 func (t Tool) checkSchema() []diag.Finding {
-	_, found := schema.Compile(t.InputSchema)
+	_, found := schema.CompileForeign(t.InputSchema)
 	var fs []diag.Finding
 	for _, f := range found {
+		if f.Severity == diag.SeverityWarning && strings.Contains(f.Message, "not checked here") {
+			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s: its input %s", quoted(t.Name), f.Message))
+		}
 		if f.Severity == diag.SeverityError {
 			fs = append(fs, diag.Warnf(f.Code, 0, 0, "tool %s cannot be called: its input schema is invalid: %s", quoted(t.Name), f.Message))
 		}
@@ -49,7 +54,7 @@ func outputProblems(it *resolve.Item, r *Result) []any {
 	if doc == nil || r.Structured == nil || r.IsError {
 		return nil
 	}
-	s, _ := schema.Compile(doc)
+	s, _ := schema.CompileForeign(doc)
 	if s == nil {
 		return nil // the schema cannot be compiled
 	}

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -101,6 +103,74 @@ func compiled(doc any) (*Schema, []problem) {
 		return nil, found
 	}
 	return s, found
+}
+
+// CompileForeign is Compile for the schema of another program, which checks its
+// values itself. A pattern that this package cannot compile, and a reference to
+// another document, are left unchecked, with one warning for all of them.
+func CompileForeign(doc any) (*Schema, []diag.Finding) {
+	copied, bad := normalize(doc, MaxMappings)
+	if len(bad) > 0 {
+		return Compile(doc)
+	}
+	left := relax(copied, nil)
+	s, fs := Compile(copied)
+	if len(left) > 0 && s != nil {
+		fs = append(fs, diag.Warnf(diag.ValidationFailed, 0, 0, "schema: not checked here, only by its owner: %s", strings.Join(left, ", ")))
+	}
+	return s, fs
+}
+
+// relax removes from a schema what cannot be compiled, and returns the paths.
+func relax(v any, at location) []string {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	var left []string
+	known := keywords()
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		sub := at.key(k)
+		switch known[k] {
+		case one:
+			if list, ok := m[k].([]any); ok {
+				for i := range list {
+					left = append(left, relax(list[i], sub.index(i))...)
+				}
+				continue
+			}
+			left = append(left, relax(m[k], sub)...)
+		case many:
+			left = append(left, relaxNamed(k, m[k], sub)...)
+		case data:
+			text, _ := m[k].(string)
+			if k == "pattern" && !compiles(text) || (k == "$ref" || k == "$dynamicRef") && !strings.HasPrefix(text, "#") {
+				delete(m, k)
+				left = append(left, sub.String())
+			}
+		}
+	}
+	return left
+}
+
+// relaxNamed relaxes the schemas of a mapping of names to schemas.
+func relaxNamed(keyword string, v any, at location) []string {
+	m, _ := v.(map[string]any)
+	var left []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if keyword == "patternProperties" && !compiles(name) {
+			delete(m, name)
+			left = append(left, at.key(name).String())
+			continue
+		}
+		left = append(left, relax(m[name], at.key(name))...)
+	}
+	return left
+}
+
+func compiles(pattern string) bool {
+	_, err := regexp.Compile(pattern)
+	return err == nil
 }
 
 func (s *Schema) compile() (err error) {
