@@ -207,12 +207,22 @@ func TestHTTPCancelOld(t *testing.T) {
 	f := newFake()
 	s := serveSite(t, newTestServer(f), HTTPParams{})
 	session := s.session()
-	body := s.later(t.Context(), call("2", "wait x"), session, older)
+	media := make(chan string, 1)
+	body := make(chan string, 1)
+	go func() { // agents F16: JSON or a stream, also without an answer
+		res := s.post(call("2", "wait x"), session, older)
+		b, _ := io.ReadAll(res.Body)
+		media <- res.Header.Get("Content-Type")
+		body <- string(b)
+	}()
 	<-f.started
 	if res := s.post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`, session, older); res.StatusCode != 202 {
 		t.Errorf("status %d, want 202", res.StatusCode)
 	}
 	<-f.ended
+	if m := <-media; m != "text/event-stream" {
+		t.Errorf("the content type is %q", m)
+	}
 	if b := <-body; b != "" {
 		t.Errorf("after the cancellation comes %q", b)
 	}

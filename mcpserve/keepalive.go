@@ -49,6 +49,11 @@ func newKeepAlive(w http.ResponseWriter, interval time.Duration) (k *keepAlive, 
 	return k, func() {
 		close(done)
 		<-ended
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !k.begun { // a cancelled call has no answer
+			k.begin(http.StatusOK)
+		}
 	}
 }
 
@@ -88,6 +93,9 @@ func (k *keepAlive) begin(status int) {
 	}
 	k.begun = true
 	maps.Copy(k.w.Header(), k.header)
+	if status == http.StatusOK && k.w.Header().Get("Content-Type") == "" {
+		k.w.Header().Set("Content-Type", "text/event-stream") // the protocol permits no other empty response
+	}
 	k.w.WriteHeader(status)
 }
 

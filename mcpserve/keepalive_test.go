@@ -44,7 +44,7 @@ func TestKeepAlive(t *testing.T) {
 		"flushed only": {func(w http.ResponseWriter) {
 			w.Header().Set("Mcp-Session-Id", "x")
 			_ = http.NewResponseController(w).Flush()
-		}, 200, "", ""},
+		}, 200, "text/event-stream", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
