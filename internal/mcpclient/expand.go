@@ -47,7 +47,11 @@ type expander struct {
 func (x *expander) text(key, s string) string {
 	for _, name := range variables(s, false) {
 		if x.env[name] == "" {
-			f := diag.Errorf(diag.ConfigError, 0, 0, "config.%s needs the variable %s, which is not set", key, name)
+			why := "which is not set"
+			if strings.HasPrefix(name, "RYE_") {
+				why = "but names that begin with RYE_ are reserved for rye and are not passed to servers: use another name"
+			}
+			f := diag.Errorf(diag.ConfigError, 0, 0, "config.%s needs the variable %s, %s", key, name, why)
 			x.fs = append(x.fs, f.WithReason("variable", "variable", name))
 		}
 	}
