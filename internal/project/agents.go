@@ -89,7 +89,7 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 	defer o.mu.Unlock()
 	// Without a project it is looked for on each call: rye init may come after the
 	// start of the server.
-	if now := e.Now(); o.workspace == nil || o.project.Spaces.ProjectDir == "" || now.Sub(o.since) > freshFor || now.Before(o.since) {
+	if now := e.Now(); o.workspace == nil || o.project.Spaces.ProjectDir == "" && e.projectAbove() || now.Sub(o.since) > freshFor || now.Before(o.since) {
 		workspace, err := e.openForAgents(ctx, o, p.allowed, within)
 		if err != nil {
 			return nil, err
@@ -99,6 +99,19 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 		p.warns.Do(func() { o.project.warnOfOpenKey(workspace.Settings) })
 	}
 	return o.workspace, nil
+}
+
+// projectAbove reports whether the directory of e or one above it is a project now.
+func (e *Env) projectAbove() bool {
+	reserved := e.spaceParams().Reserved
+	for dir := e.Base; ; dir = filepath.Dir(dir) {
+		if space.IsProject(dir) && reserved(dir) == "" {
+			return true
+		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
+	}
 }
 
 // check returns the real path of a project. It is an error if the directory is not
