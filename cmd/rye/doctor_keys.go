@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
 
@@ -45,5 +46,35 @@ func checkKeys(ctx context.Context, c *cli.Call) []checkResult {
 	if len(out) == 0 {
 		out = append(out, checkResult{"keys", statusOK, fmt.Sprintf("none expires within %d days", int(trust.ExpiryNotice.Hours()/24)), ""})
 	}
-	return out
+	return append(out, checkSSHAgent(ctx, c, h))
+}
+
+// checkSSHAgent reports which own keys the ssh-agent has: it signs with them without
+// asking for a passphrase.
+func checkSSHAgent(ctx context.Context, c *cli.Call, h *project.Project) checkResult {
+	const name = "ssh-agent"
+	ctx, cancel := context.WithTimeout(ctx, probeTime)
+	defer cancel()
+	agent, err := sign.DialAgent(ctx, c.Getenv("SSH_AUTH_SOCK"))
+	if err != nil {
+		return checkResult{name, statusOK, "none: rye asks for the passphrase of a key", ""}
+	}
+	defer agent.Close()
+	held, err := agent.List(ctx)
+	if err != nil {
+		return checkResult{name, statusWarn, err.Error(), "ssh-add -l"}
+	}
+	n := 0
+	for _, k := range held {
+		if k.Public == nil || k.Refused != "" {
+			continue
+		}
+		if info, _ := h.Trust.Key(sign.FingerprintOf(k.Public)); info.Own {
+			n++
+		}
+	}
+	if n == 0 {
+		return checkResult{name, statusOK, "it has no key of yours; `rye key agent-add` adds one", ""}
+	}
+	return checkResult{name, statusOK, "it has " + plural(n, "key") + " of yours", ""}
 }

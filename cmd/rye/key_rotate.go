@@ -5,10 +5,10 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -18,7 +18,7 @@ import (
 
 func keyRotateCommand() *cli.Command {
 	o := keyOptions{expires: defaultExpiry, kind: keyUser}
-	inProject := false
+	inProject, again := false, false
 	return &cli.Command{
 		Name: "rotate", Usage: "replace a key by a successor", Args: "[KEY]",
 		Long: `Makes a new key with the owner and scope of the old one, a rotation that both keys
@@ -27,18 +27,19 @@ of the old key stay valid.
 
 People who permit the old key to rotate trust the new key automatically, up to 16
 times, within the scope and time of their grant; all others must trust the new key
-again. The command lists the project's files that the old key signed, so that you can
-sign them again.`,
-		Examples: []string{"rye key rotate", "rye key rotate 4f3a --expires 2y --in-project"},
+again. The command lists the project's files that the old key signed; --resign signs those
+that are unchanged since, manifests and endorsements with the new key.`,
+		Examples: []string{"rye key rotate", "rye key rotate --resign --in-project", "rye key rotate 4f3a --expires 2y --in-project"},
 		Codes:    []diag.Code{diag.AuthRequired, diag.ConfigError},
 		Flags: []cli.Flag{
 			cli.String(&o.expires, "expires", "`LENGTH` of validity of the new key, at most 3y"),
 			cli.Lists(&o.may, "may", "add `USES` to those of the old key"),
 			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),
+			cli.Bool(&again, "resign", "sign again what the old key signed in the project"),
 			cli.Bool(&inProject, "in-project", "also write the documents into the project's .ai/trust"),
 		},
 		Complete: completeKeys(true),
-		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRotate(ctx, c, &o, inProject) },
+		Run:      func(ctx context.Context, c *cli.Call) error { return runKeyRotate(ctx, c, &o, inProject, again) },
 	}
 }
 
@@ -50,7 +51,7 @@ type rotated struct {
 	Resign []string `json:"resign"` // paths of the project that the old key signed
 }
 
-func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject bool) error {
+func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, again bool) error {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err != nil {
 		return err
@@ -68,10 +69,11 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject boo
 	if err != nil {
 		return err
 	}
-	resign, err := filesSignedBy(ctx, c, h, old)
+	signed, changed, err := filesSignedBy(ctx, c, h, old)
 	if err != nil {
 		return err
 	}
+	todo := slices.Concat([]string{}, signed, changed)
 	was := h.Trust.Documents(old)[0]
 	scope := was.Scope
 	if info, _ := h.Trust.Key(old); !info.Agent() {
@@ -101,8 +103,14 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject boo
 	if err != nil {
 		return err
 	}
+	if again {
+		if err := resign(ctx, c, old, signed, made.signer); err != nil {
+			return err
+		}
+		todo = changed
+	}
 	follows := slices.Contains(was.Scope.May, "rotate")
-	return c.UI.Show(rotated{old.String(), made.newKey, places, resign}, func() { showRotated(c.UI, old, made, places, resign, follows) })
+	return c.UI.Show(rotated{old.String(), made.newKey, places, todo}, func() { showRotated(c.UI, old, made, places, todo, follows) })
 }
 
 // publishRotation returns the paths of the documents of a rotation to a key. With
@@ -138,24 +146,30 @@ func succession(ctx context.Context, c *cli.Call, old sign.Signer, made *madeKey
 	return []trust.File{{Name: name, Data: rotation}, {Name: revocation, Data: b}}, nil
 }
 
-// filesSignedBy lists the project's files that a key signed.
-func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint) ([]string, error) {
-	paths := []string{}
+// filesSignedBy lists the project's files that a key signed: those that are as they
+// were signed, and those that changed since or are refused for another reason.
+func filesSignedBy(ctx context.Context, c *cli.Call, h *project.Project, fp sign.Fingerprint) (signed, changed []string, err error) {
 	root, err := h.NeedProject()
 	if err != nil {
-		return paths, nil //nolint:nilerr // without a project there is nothing to sign again
+		return nil, nil, nil //nolint:nilerr // without a project there is nothing to sign again
 	}
-	r := resolve.New(resolve.Params{Spaces: h.Spaces, Trust: h.Trust, Lenient: true, NoCache: true})
-	report, err := verify.Root(ctx, verify.Params{Resolver: r, Trust: h.Trust}, root)
+	report, err := verify.Root(ctx, verify.Params{Resolver: h.Verifier(h.Spaces), Trust: h.Trust}, root)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, f := range report.Files {
-		if f.Verdict.Signer == fp {
-			paths = append(paths, f.Path)
+		_, manifest := bundle.ManifestID(f.Path)
+		switch v := f.Verdict; {
+		case v.Signer != fp:
+		case manifest && report.Failed(): // a new manifest would adopt what is refused
+			changed = append(changed, f.Path)
+		case v.OK() || v.Code == diag.Expired: // the signature is valid for this content
+			signed = append(signed, f.Path)
+		default:
+			changed = append(changed, f.Path)
 		}
 	}
-	return paths, nil
+	return signed, changed, nil
 }
 
 func showRotated(u *cli.UI, old sign.Fingerprint, made *madeKey, places, resign []string, follows bool) {

@@ -28,6 +28,7 @@ func signers() map[string]string {
 		"internal/project.newGrantKey": "RecordDocuments",
 		"internal/project.AddGrant":    "RecordDocuments",
 		"cmd/rye.runTrustEndorse":      "recordDocuments",
+		"cmd/rye.endorseAgain":         "recordDocuments",
 		"cmd/rye.runTrustRefresh":      "recordDocuments",
 		"cmd/rye.releaseRevocation":    "recordDocuments",
 		"cmd/rye.runBundlePublisher":   "recordDocuments",

@@ -34,7 +34,7 @@ func trustHints() map[situation]string {
 		{diag.Legacy, "legacy_good"}:                  "rye sign --upgrade {ref}",
 		{diag.Legacy, "legacy_no_key"}:                "if you have the signer's public key, run `rye sign --upgrade {ref} --legacy-key FILE`",
 
-		{diag.Expired, "own_key"}:       "rye key rotate",
+		{diag.Expired, "own_key"}:       "rye key rotate --resign",
 		{diag.Expired, "expired_entry"}: "have a valid key sign it again, or go back to the entry of the base",
 
 		{diag.FileSystemError, "key_exists"}:  "choose another name, or move the existing key away",
