@@ -204,7 +204,7 @@ func irregular(e space.Entry) diag.Finding {
 func (w *walk) add(e space.Entry) {
 	p, known := w.table.Classify(e.Rel)
 	switch {
-	case strings.HasPrefix(path.Base(e.Rel), ".git"):
+	case strings.HasPrefix(path.Base(e.Rel), ".git") || path.Base(e.Rel) == ".keep":
 	case !p.Ref.IsZero(), manifest(e.Rel), known: // a known file that is not an item must be in a manifest
 		w.files = append(w.files, e.Rel)
 	case extract.Incidental(e.Rel):

@@ -281,7 +281,12 @@ func (r *cli) home(ctx context.Context) string {
 }
 
 // ensure creates the working directory of git.
-func (c *command) ensure() error { return atomicfile.Private(c.dir).MkdirAll(".") }
+func (c *command) ensure() error {
+	if err := atomicfile.Private(c.dir).MkdirAll("."); err != nil {
+		return diag.New(diag.FileSystemError, "making the cache: %w", err).WithReason("cache")
+	}
+	return nil
+}
 
 // Open implements Remote.
 func (r *cli) Open(_ context.Context, store string) (Objects, error) {
