@@ -2,13 +2,16 @@ package lock
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 )
 
 // gitMerge merges as git does: the text, and whether it has conflicts.
@@ -188,5 +191,65 @@ func TestSumUnion(t *testing.T) {
 	out, _ = gitMerge(t, ours, base, evil, "--union")
 	if s, fs := ParseSum(out); s != nil || diag.Worst(fs) != diag.SumConflict {
 		t.Errorf("two hashes of one version merge: %v", fs)
+	}
+}
+
+// TestMerge merges locks whose sides changed entries of items at random: what only one
+// side changed is in the result, in whatever order the sides are given.
+func TestMerge(t *testing.T) {
+	m := &ProjectFile{}
+	entry := func(id string, version byte) Item {
+		link := Link{item.Ref{Kind: item.Tool, ID: id}, item.DigestOf([]byte{version})}
+		return Item{Ref: link.Ref, Digest: link.Digest, Chain: []Link{link}}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		base, ours, theirs := locked(t, m, "example.test/a"), locked(t, m, "example.test/a"), locked(t, m, "example.test/a")
+		want := map[string]byte{}
+		for i := range 12 {
+			id := "t" + strconv.Itoa(i)
+			versions := [3]byte{byte(random.IntN(3)), byte(random.IntN(3)), byte(random.IntN(3))} // 0 is no entry
+			for j, l := range []*Lock{base, ours, theirs} {
+				if versions[j] > 0 {
+					l.SetItem(entry(id, versions[j]))
+				}
+			}
+			b, o, th := versions[0], versions[1], versions[2]
+			switch {
+			case o == b, o == 0 && th != b:
+				want[id] = th
+			default:
+				want[id] = o
+			}
+		}
+		got, ok := Merge(base, ours, theirs)
+		if !ok {
+			t.Fatal("the items alone do not merge")
+		}
+		for id, version := range want {
+			e := got.Item(item.Ref{Kind: item.Tool, ID: id})
+			if version == 0 && e != nil || version > 0 && (e == nil || e.Digest != entry(id, version).Digest) {
+				t.Errorf("%s: %v, want version %d", id, e, version)
+			}
+		}
+		if again, fs := ParseLock(got.Render()); len(fs) > 0 || !bytes.Equal(again.Render(), got.Render()) {
+			t.Fatalf("the result is not canonical: %v", fs)
+		}
+	}
+}
+
+// TestMergeBundles expects that versions of bundles are taken from one side only.
+func TestMergeBundles(t *testing.T) {
+	m := &ProjectFile{}
+	base := locked(t, m, "example.test/a")
+	more, other := locked(t, m, "example.test/a", "example.test/b"), locked(t, m, "example.test/a", "example.test/c")
+	if got, ok := Merge(base, base, more); !ok || !bytes.Equal(got.Render(), more.Render()) {
+		t.Errorf("their bundle: %v", ok)
+	}
+	if got, ok := Merge(base, more, base); !ok || !bytes.Equal(got.Render(), more.Render()) {
+		t.Errorf("our bundle: %v", ok)
+	}
+	if _, ok := Merge(base, more, other); ok {
+		t.Error("different bundles of both sides merge without a new resolution")
 	}
 }

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"path"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/internal/githook"
+	"github.com/ryeos/rye/lock"
 )
 
 func hookMergeCommand() *cli.Command {
@@ -15,8 +17,9 @@ func hookMergeCommand() *cli.Command {
 		Long: `This is the merge driver that rye hook install sets. It removes the signature lines of
 the three versions and merges the rest into OURS; conflicts have markers of SIZE
 characters. If only one side changed more than its signature line, that version is the
-result, with its signature. The commit hook signs any other result. FILE is the name of
-the item.`,
+result, with its signature. The commit hook signs any other result. Versions of rye.lock
+are merged entry by entry, without entries of bundles that both sides changed. FILE is
+the name of the item.`,
 		Examples: []string{"rye hook merge base.sh ours.sh theirs.sh 7 .ai/tools/demo/hello.sh"},
 		Codes:    []diag.Code{diag.ValidationFailed, diag.FileSystemError},
 		Run:      runHookMerge,
@@ -33,6 +36,9 @@ func runHookMerge(ctx context.Context, c *cli.Call) error {
 	switch {
 	case err != nil:
 		return err
+	case conflict && path.Base(p.Path) == lock.LockFile:
+		return diag.New(diag.ValidationFailed, "merging %s: both sides changed more than entries of items", p.Path).
+			WithReason("lock_conflict").WithDetail("path", p.Path)
 	case conflict:
 		return diag.New(diag.ValidationFailed, "merging %s: both sides changed the same lines", p.Path).
 			WithReason("merge_conflict").WithDetail("path", p.Path)

@@ -29,6 +29,7 @@ func leavesHints() map[situation]string {
 
 		{diag.Usage, "husky"}:                     "rye hook install --print husky",
 		{diag.Usage, "hook_project_file"}:         "rye init",
+		{diag.ValidationFailed, "lock_conflict"}:  "rye lock, then `git add {path}` and commit",
 		{diag.ValidationFailed, "merge_conflict"}: "edit it, then run `git add {path}` and commit",
 		{diag.Drift, "merge_signed"}:              "git commit --no-edit",
 		{diag.Usage, "shared_hooks"}:              "set core.hooksPath for this repository",

@@ -8,23 +8,26 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 )
 
 // The merge driver in the settings of the repository and in its attributes. Two
-// changes of one item always conflict in the signature line without it.
+// changes of one item always conflict in the signature line and in rye.lock without it.
 const (
 	driver         = "merge.rye"
 	attributesNote = "# Written by rye hook install; rye hook uninstall removes it."
-	attributesLine = "**/.ai/** merge=rye"
 )
+
+var attributesLines = []string{"**/.ai/** merge=rye", lock.LockFile + " merge=rye"}
 
 func attributesFile(repo *gitcmd.Repo) string {
 	return filepath.Join(repo.CommonDir, "info", "attributes")
@@ -50,14 +53,15 @@ func InstallMerge(ctx context.Context, p InstallParams) (Installed, error) {
 		}
 	}
 	text, err := readAttributes(done.Path)
-	if err != nil || hasLine(text, attributesLine) {
+	if err != nil || !slices.ContainsFunc(attributesLines, func(l string) bool { return !hasLine(text, l) }) {
 		return done, err
 	}
 	done.Status = "installed"
+	text = withoutLines(text)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	return done, writeAttributes(done.Path, text+attributesNote+"\n"+attributesLine+"\n")
+	return done, writeAttributes(done.Path, text+attributesNote+"\n"+strings.Join(attributesLines, "\n")+"\n")
 }
 
 // UninstallMerge removes the merge driver.
@@ -67,15 +71,9 @@ func UninstallMerge(ctx context.Context, repo *gitcmd.Repo) (Installed, error) {
 	if err != nil {
 		return done, err
 	}
-	if hasLine(text, attributesLine) {
+	if keep := withoutLines(text); keep != text {
 		done.Status = "removed"
-		var keep strings.Builder
-		for line := range strings.Lines(text) {
-			if word := strings.TrimRight(line, "\r\n"); word != attributesLine && word != attributesNote {
-				keep.WriteString(line)
-			}
-		}
-		if err := writeAttributes(done.Path, keep.String()); err != nil {
+		if err := writeAttributes(done.Path, keep); err != nil {
 			return done, err
 		}
 	}
@@ -85,6 +83,17 @@ func UninstallMerge(ctx context.Context, repo *gitcmd.Repo) (Installed, error) {
 	}
 	done.Status = "removed"
 	return done, repo.Unset(ctx, driver)
+}
+
+// withoutLines returns the attributes without the lines of the driver.
+func withoutLines(text string) string {
+	var keep strings.Builder
+	for line := range strings.Lines(text) {
+		if word := strings.TrimRight(line, "\r\n"); word != attributesNote && !slices.Contains(attributesLines, word) {
+			keep.WriteString(line)
+		}
+	}
+	return keep.String()
 }
 
 func readAttributes(file string) (string, error) {
@@ -131,16 +140,26 @@ type MergeParams struct {
 
 // Merge merges the bodies of three versions of an item. If only one side changed its
 // body, that file is the result with its signature. Else the result has no signature
-// line. It reports whether the bodies conflict; then Ours has the markers.
+// line. Versions of rye.lock merge entry by entry. It reports whether the bodies conflict;
+// then Ours has the markers.
 func Merge(ctx context.Context, p MergeParams) (signed, conflict bool, err error) {
 	var files, bodies [3][]byte
+	isLock, limit := path.Base(p.Path) == lock.LockFile, int64(resolve.MaxItem)
+	if isLock {
+		limit = lock.MaxLock
+	}
 	for i, name := range []string{p.Base, p.Ours, p.Theirs} {
-		if files[i], err = readVersion(name); err != nil {
+		if files[i], err = readVersion(name, limit); err != nil {
 			return false, false, err
 		}
 		bodies[i] = unsigned(files[i])
 	}
 	base, ours, theirs := bodies[0], bodies[1], bodies[2]
+	if isLock {
+		if out := mergeLocks(files); out != nil {
+			return true, false, writeVersion(p.Ours, out)
+		}
+	}
 	switch {
 	case bytes.Equal(ours, theirs), bytes.Equal(theirs, base):
 		return true, false, nil // Ours is the result
@@ -156,6 +175,26 @@ func Merge(ctx context.Context, p MergeParams) (signed, conflict bool, err error
 		return false, false, err
 	}
 	return false, conflict, writeVersion(p.Ours, out)
+}
+
+// mergeLocks merges three versions of rye.lock entry by entry. It returns nil if they
+// must be resolved again; then git's merge of the texts has the markers that rye lock
+// resolves.
+func mergeLocks(files [3][]byte) []byte {
+	var locks [3]*lock.Lock
+	for i, b := range files {
+		if locks[i], _ = lock.ParseLock(b); locks[i] == nil {
+			if i > 0 || len(b) > 0 {
+				return nil
+			}
+			locks[i] = &lock.Lock{} // both sides added the file
+		}
+	}
+	merged, ok := lock.Merge(locks[0], locks[1], locks[2])
+	if !ok {
+		return nil
+	}
+	return merged.Render()
 }
 
 func mergeBodies(ctx context.Context, p MergeParams, bodies [3][]byte) (out []byte, conflict bool, err error) {
@@ -174,10 +213,10 @@ func mergeBodies(ctx context.Context, p MergeParams, bodies [3][]byte) (out []by
 	return p.Git.MergeFile(ctx, gitcmd.Versions{Base: names[0], Ours: names[1], Theirs: names[2]}, p.MarkerSize)
 }
 
-func readVersion(name string) ([]byte, error) {
+func readVersion(name string, limit int64) ([]byte, error) {
 	fi, err := os.Stat(name)
-	if err == nil && fi.Size() > resolve.MaxItem {
-		return nil, diag.New(diag.TooLarge, "merging: %s has more than %d bytes", name, resolve.MaxItem)
+	if err == nil && fi.Size() > limit {
+		return nil, diag.New(diag.TooLarge, "merging: %s has more than %d bytes", name, limit)
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
