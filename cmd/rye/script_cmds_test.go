@@ -30,6 +30,7 @@ func scriptCommands() map[string]scriptCmd {
 		"jsonpath":   cmdJSONPath,
 		"unixlink":   cmdUnixlink,
 		"append":     cmdAppend,
+		"as":         cmdAs,
 		"install":    cmdInstall,
 
 		"oldkey":    cmdOldKey,
