@@ -50,9 +50,30 @@ func newServed(t *testing.T) *served {
 			t.Fatal(err)
 		}
 	}
+	s.prompts()
 	s.must(s.rye("key", "new", "--owner", "ada", "--no-passphrase"))
 	s.must(s.rye("sign", "*"))
 	return s
+}
+
+// prompts writes the directives that the conformance suite reads as prompts.
+func (s *served) prompts() {
+	s.t.Helper()
+	dir := filepath.Join(s.dir, "project", ".ai", "directives")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		s.t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ inputs, body string }{
+		"test_simple_prompt": {"", "Answer with one word."},
+		"test_prompt_with_arguments": {`<inputs><input name="arg1" type="string" required="true">The first.</input>` +
+			`<input name="arg2" type="string" required="true">The second.</input></inputs>`, "Compare {input:arg1} with {input:arg2}."},
+	} {
+		text := "# A prompt\n\nA prompt.\n\n```xml\n<directive name=\"" + name + "\" version=\"1.0.0\">\n  <metadata><description>A prompt.</description>" +
+			"<category></category><author>ada</author><permissions></permissions></metadata>\n  " + c.inputs + "\n</directive>\n```\n\n" + c.body + "\n"
+		if err := os.WriteFile(filepath.Join(dir, name+".md"), []byte(text), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
 }
 
 // rye is the program, which is this one under another name.
