@@ -22,6 +22,10 @@ func TestServersFromNPM(t *testing.T) {
 	if _, err := os.Stat(servers); err != nil || !filepath.IsAbs(servers) {
 		t.Skip("RYE_NPM_SERVERS names no folder with internal/mcpclient/testdata/npm installed; .ci/run makes one")
 	}
+	sdk, err := filepath.Abs(filepath.Join("..", "..", "internal", "mcpclient", "testdata", "npm", "sdk.mjs"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmds := maps.Clone(scriptCommands())
 	cmds["npmserver"] = cmdNPMServer
 	testscript.Run(t, testscript.Params{
@@ -30,6 +34,7 @@ func TestServersFromNPM(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SERVERS", servers)
+			env.Setenv("SDKSERVER", sdk)
 			return scriptHome(env)
 		},
 		Cmds: cmds,
