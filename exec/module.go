@@ -2,8 +2,10 @@ package exec
 
 import (
 	"regexp"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/resolve"
 )
 
 // missingModules are the messages of interpreters that did not find a module. The
@@ -14,10 +16,15 @@ var missingModules = map[string]string{
 }
 
 // nameModule gives the error of a program that did not find a module the reason
-// whose hint names the ways to provide one.
-func nameModule(err *diag.Error, stderr string) {
+// whose hint names the ways to provide one. For a file next to the tool the hint names
+// no package: one of that name in a public index would be another program.
+func nameModule(err *diag.Error, stderr string, tool *resolve.Item) {
 	for reason, pattern := range missingModules {
 		if m := regexp.MustCompile(pattern).FindStringSubmatch(stderr); m != nil {
+			first, _, _ := strings.Cut(m[1], ".")
+			if reason == "python_module" && adjacent(tool, first) {
+				reason = "python_adjacent"
+			}
 			err.WithReason(reason).WithDetail("module", m[1])
 		}
 	}

@@ -104,7 +104,7 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 	err.WithDetail("return_code", r.ReturnCode)
 	if tail := tail(r.Stderr, 4096); tail != "" {
 		err.WithDetail("stderr", tail)
-		nameModule(err, tail)
+		nameModule(err, tail, p.Chain.Tool())
 	} else if r.Data["error"] == nil {
 		err.WithReason("no_stderr")
 	}

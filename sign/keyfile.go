@@ -115,7 +115,7 @@ func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed2
 	}
 	key, err := cryptoutils.UnmarshalPEMToPrivateKey(data, func(bool) ([]byte, error) { return pass, nil })
 	if err != nil && pass != nil {
-		return nil, diag.New(diag.AuthFailed, "reading key %s: the passphrase is wrong or the file is damaged: %w", path, err)
+		return nil, diag.New(diag.AuthFailed, "reading key %s: the passphrase is wrong or the file is damaged: %w", path, err).WithReason("passphrase")
 	} else if err != nil {
 		return nil, bad("%w", err)
 	}

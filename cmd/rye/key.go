@@ -67,7 +67,7 @@ a terminal rye asks for the owner, and whether the key may endorse keys of colle
 		Codes: []diag.Code{diag.AuthRequired, diag.FileSystemError},
 		Flags: []cli.Flag{
 			cli.String(&o.owner, "owner", "`NAME` that others see next to the key"),
-			cli.String(&o.expires, "expires", "`LENGTH` of validity, such as 90d, at most 3y (default 2y)"),
+			cli.String(&o.expires, "expires", "`LENGTH` of validity, such as 90d, at most 3y"),
 			cli.String(&o.kind, "kind", "`KIND` of key: user, publisher or agent").OneOf(keyUser, keyPublisher, keyAgent),
 			cli.Lists(&o.may, "may", "add `USES` to those of the kind: "+strings.Join(doc.Uses(), ",")),
 			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),

@@ -344,6 +344,7 @@ func otherNames() map[string]string {
 		"install": "rye sync (or rye add SOURCE)", "i": "rye sync", "ci": "rye sync --frozen", "get": "rye add SOURCE",
 		"uninstall": "rye remove BUNDLE", "rm": "rye remove BUNDLE", "ls": "rye list", "upgrade": "rye update",
 		"exec": "rye run", "cat": "rye show", "check": "rye verify", "publish": "rye bundle publish", "mod": "rye lock",
+		"cache clean": "rye cache gc", "cache clear": "rye cache gc", "cache prune": "rye cache gc",
 	}
 }
 
@@ -352,8 +353,8 @@ func unknownCommand(path []*Command, word string) *diag.Error {
 	err := diag.New(diag.UnknownCommand, "reading arguments: %q has no command %q", PathName(path), word)
 	names := parent.subNames()
 	err.WithDetail("command", PathName(path))
-	if len(path) == 1 && otherNames()[word] != "" {
-		return err.WithReason("other_name").WithDetail("nearest", otherNames()[word])
+	if other := otherNames()[strings.TrimPrefix(PathName(path)+" "+word, path[0].Name+" ")]; other != "" {
+		return err.WithReason("other_name").WithDetail("nearest", other)
 	}
 	if near := Nearest(word, names); near != "" {
 		return err.WithReason("nearest").WithDetail("nearest", near)

@@ -6,8 +6,8 @@ import "github.com/ryeos/rye/diag"
 // policy, internal/search, internal/glob, internal/httpx and internal/httpfill.
 func appletHints() map[situation]string {
 	return map[situation]string{
-		{diag.ExecutionFailed, "python_module"}: "list {module} in a block # /// script (dependencies) and sign the tool; or install it in the project's .venv: python3 -m venv .venv; .venv/bin/pip install {module}. " +
-			"If {module} is a file next to the tool: add an empty __init__.py there, and sign both",
+		{diag.ExecutionFailed, "python_module"}:         "list {module} in a block # /// script (dependencies) and sign the tool; or install it in the project's .venv: python3 -m venv .venv; .venv/bin/pip install {module}",
+		{diag.ExecutionFailed, "python_adjacent"}:       "{module} is next to the tool: add an empty __init__.py to that directory, and sign both files",
 		{diag.ExecutionFailed, "node_module"}:           "if {module} is a file next to the tool: add a package.json there, and sign both. A package must be bundled into the tool's own files",
 		{diag.ExecutionFailed, "tool:language_server"}:  "if you trust everybody who can write files of the project: rye trust language-server {server}",
 		{diag.ExecutionFailed, "tool:protected_path"}:   "change the file yourself, in an editor",

@@ -45,6 +45,7 @@ func execHints() map[situation]string {
 		{diag.ValidationFailed, "json"}:               "write {parameter}:=JSON, for example {parameter}:='[\"a\", \"b\"]'",
 		{diag.ValidationFailed, "missing_field"}:      "add {field}",
 		{diag.ValidationFailed, "filename"}:           "write \"{want}\" in the file, or rename the file to {value}",
+		{diag.ValidationFailed, "category_top"}:       "leave {field} empty in the file, or move the file to the directory \"{value}\"",
 		{diag.ValidationFailed, "category"}:           "write \"{want}\" in the file, or move the file to the directory \"{value}\"",
 		{diag.ParsingError, "xml_block"}:              "put the directive's XML in a fenced block that begins with ```xml",
 		{diag.ParsingError, "front_matter"}:           "begin with --- front matter, or put a ```yaml block first",

@@ -46,6 +46,7 @@ func trustHints() map[situation]string {
 		{diag.AuthRequired, "no_passphrase"}:  "run it in a terminal, add the key with `rye key agent-add`, or name a file in {variable}",
 		{diag.AuthRequired, "no_agent"}:       "start an ssh-agent and set SSH_AUTH_SOCK",
 		{diag.AuthFailed, "agent_refused"}:    "ssh-add -l",
+		{diag.AuthFailed, "passphrase"}:       "run the command again with the right passphrase; if it is lost, revoke the key with its revocation certificate and make another one",
 		{diag.KeyUnknown, "not_in_agent"}:     "rye key agent-add",
 		{diag.ParsingError, "fingerprint"}:    "rye key list",
 		{diag.SigMalformed, "line_with_code"}: "remove line {line}, or move its code to a line of its own",

@@ -158,7 +158,11 @@ func (v *validator) text(f *Field, s, path string) {
 	}
 	if f.MatchPath && s != v.ref.Category() {
 		f := v.add(path, "field %q is %q, but the file's directory is %q", v.called(path), s, v.ref.Category())
-		*f = f.WithReason("category", "want", v.ref.Category(), "value", s)
+		reason := "category"
+		if v.ref.Category() == "" {
+			reason = "category_top"
+		}
+		*f = f.WithReason(reason, "field", v.called(path), "want", v.ref.Category(), "value", s)
 	}
 }
 

@@ -14,7 +14,7 @@ func (m Multi) of(id lock.ID) (Source, error) {
 	if s := m[id.Kind]; s != nil {
 		return s, nil
 	}
-	return nil, diag.New(diag.SourceNotFound, "looking for %s: ids of the kind %s have no source", id, id.Kind)
+	return nil, diag.New(diag.SourceNotFound, "looking for %s: rye has no source for ids of the kind %s", id, id.Kind).WithReason("no_source")
 }
 
 // Versions implements Source.
