@@ -21,6 +21,7 @@ type builder struct {
 
 	broken       []string             // files and directories of the project that could not be read or are not valid
 	projectBytes int                  // of the project's documents so far
+	unanchored   []docFinding         // endorsements by keys that are not anchors
 	remembered   map[item.Digest]bool // documents that are in the state directory, or will be
 	kept         []*publisherCopy     // copies of valid publisher versions
 }
@@ -84,6 +85,11 @@ func (b *builder) build() *Store {
 	// Trust from the project. Endorsements need the anchors and their successors.
 	b.endorsements()
 	b.acceptance()
+	if b.store.set.State != SetAccepted { // then the keys are trusted without them
+		for _, x := range b.unanchored {
+			b.report(x.path, x.finding)
+		}
+	}
 	// The second pass follows rotations of keys that the project made trusted. It
 	// skips the bases of the first pass.
 	b.followRotations()

@@ -33,17 +33,23 @@ func (b *builder) endorsements() {
 	}
 }
 
+// docFinding is a finding about a document.
+type docFinding struct {
+	path    string
+	finding diag.Finding
+}
+
 // endorsed reports whether the endorsement of e by the key by has its document
 // and a signer that may endorse. It adds a warning if not.
 func (b *builder) endorsed(d *permission, e, by *entry) bool {
-	why, code := "", diag.KeyUnknown
+	why, code, anchor := "", diag.KeyUnknown, true
 	switch {
 	case e == nil || e.document(d.Document) == nil:
 		why = "the endorsement names a key document that is not here as it was endorsed"
 	case e.conflict || e.weak || e.embeddedOnly:
 		return false // reported with the key document
 	case by == nil || by.weak || by.embeddedOnly || by.public == nil || !slices.ContainsFunc(by.bases, (*basis).anchored):
-		why = "ignored: key " + d.Signer.Short() + ", which signed the endorsement, is not an anchor of yours"
+		why, anchor = "ignored: key "+d.Signer.Short()+", which signed the endorsement, is not an anchor of yours", false
 	default:
 		if err := d.SignedBy(by.public); err != nil {
 			why, code = err.Error(), doc.SignatureFinding(err).Code
@@ -54,7 +60,11 @@ func (b *builder) endorsed(d *permission, e, by *entry) bool {
 	if why == "" {
 		return true
 	}
-	b.report(d.Path, diag.Warnf(code, 1, 1, "%s", why))
+	if f := diag.Warnf(code, 1, 1, "%s", why); anchor {
+		b.report(d.Path, f)
+	} else {
+		b.unanchored = append(b.unanchored, docFinding{d.Path, f})
+	}
 	if e != nil {
 		e.note(quoted(d.Path) + " is not used: " + why)
 	}

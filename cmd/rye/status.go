@@ -75,6 +75,9 @@ func showStatus(u *cli.UI, lines []statusLine) {
 // library, as all hints are.
 func statusLines(s *project.Status) []statusLine {
 	version := s.Version
+	if s.Needs != "" {
+		version += ", requires " + s.Needs
+	}
 	if s.Name != "" {
 		version += ", " + s.Name
 	}
@@ -115,7 +118,7 @@ func keyLine(k project.KeyStatus) statusLine {
 	if !k.HasFile {
 		l.Text += ", no key file on this machine"
 	}
-	if !k.NotAfter.IsZero() && k.Days < int(project.EndsSoon/(24*time.Hour)) {
+	if !k.NotAfter.IsZero() && k.Days < int(trust.ExpiryNotice/(24*time.Hour)) {
 		l.Fix = "rye key rotate"
 	}
 	return l

@@ -16,14 +16,12 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// EndsSoon is how long before the end of a key its users are warned.
-const EndsSoon = 30 * 24 * time.Hour
-
 // Status is an overview of a project for its user.
 type Status struct {
 	Project string `json:"project"`
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version"` // of rye
+	Needs   string `json:"requires_rye,omitempty"`
 
 	Key    KeyStatus         `json:"key"`
 	Hooks  map[string]string `json:"hooks,omitempty"` // by name; none without a git repository
@@ -96,7 +94,7 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	}
 	s := &Status{Project: p.Spaces.ProjectDir, Version: p.Env.Version, Drafts: []string{}, Ending: []EndingKey{}, Notes: p.BadTrust}
 	if p.Lock != nil && p.Lock.ProjectFile != nil {
-		s.Name = p.Lock.ProjectFile.Name()
+		s.Name, s.Needs = p.Lock.ProjectFile.Name(), p.Lock.ProjectFile.RequiresRye
 	}
 	s.Key = p.keyStatus()
 	s.Trust = p.trustStatus()
@@ -246,7 +244,7 @@ func (p *Project) endingKeys(report *verify.Report, s *Status) {
 			return
 		}
 		seen[fp] = true
-		if left := k.NotAfter.Sub(p.Env.Now()); left > 0 && left <= EndsSoon {
+		if left := k.NotAfter.Sub(p.Env.Now()); left > 0 && left <= trust.ExpiryNotice {
 			s.Ending = append(s.Ending, EndingKey{Fingerprint: fp, Owner: k.Owner, Signed: signed, Days: p.daysLeft(k.NotAfter)})
 		}
 	}
