@@ -163,6 +163,7 @@ func (p *page) compare(file, text string) {
 // stable replaces what differs from run to run.
 func stable(text string) string {
 	text = regexp.MustCompile(`"duration_ms": \d+`).ReplaceAllString(text, `"duration_ms": 0`)
+	text = regexp.MustCompile(`\b[0-9a-f]{8}( [0-9a-f]{8}){7}\b`).ReplaceAllString(text, "<fingerprint>")
 	text = regexp.MustCompile(`\b[0-9a-f]{12,64}\b`).ReplaceAllString(text, "<hex>")
 	text = regexp.MustCompile(`\d{4}-\d\d-\d\d(T[0-9:]+Z)?`).ReplaceAllString(text, "<date>")
 	text = regexp.MustCompile(`[A-Za-z0-9+/]{86}`).ReplaceAllString(text, "<signature>")

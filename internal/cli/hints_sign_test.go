@@ -20,7 +20,7 @@ func TestSignHintsLeadOn(t *testing.T) {
 	// These are about another command than the one that they name, or the file changes
 	// before it is run: the staged version, a capability, a check, metadata.
 	others := []string{
-		"other_signer", "other_branch", "agent_signed", "sign_disabled", "drafts_only", "sign_ask", "sign", "upgrade", "sign_nothing", "legacy_invalid",
+		"other_signer", "other_branch", "agent_signed", "sign_disabled", "drafts_only", "sign_ask", "sign", "upgrade", "sign_nothing", "legacy_invalid", "create",
 		"draft_by_pattern", "foreign_by_pattern", "unreadable_by_pattern", "conflict_by_pattern", "legacy_by_pattern",
 		"provider", "provider_sign", "provider_agent",
 	}
