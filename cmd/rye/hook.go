@@ -237,7 +237,7 @@ func hookCommit(ctx context.Context, c *cli.Call, name string, o *hookRunOptions
 	signed := 0
 	for _, f := range s.Files {
 		if f.Status != primary.Unchanged {
-			c.UI.Note("rye: %s %s", string(f.Status), f.Path)
+			c.UI.Note("rye: %s %s%s", string(f.Status), f.Path, replaces(f, ", "))
 		}
 		if f.Status == primary.Signed {
 			signed++

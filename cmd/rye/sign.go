@@ -214,10 +214,19 @@ func showSignLine(u *cli.UI, r primary.SignReport) {
 		u.Text(r.Diff)
 	}
 	u.Out("%s  %s  %s", u.Style(style, fmt.Sprintf("%-9s", r.Status)), name, u.Style(cli.Dim, r.Path))
-	if r.Replaces != nil {
-		u.Out("  replaces the signature of %s (%s)", r.Replaces.Key[:16], cmp.Or(r.Replaces.Owner, "unknown"))
+	if text := replaces(r, "  "); text != "" {
+		u.Out("%s", text)
 	}
 	for _, f := range r.Findings {
 		u.Finding(f)
 	}
+}
+
+// replaces describes the signature of another key that a new one replaces, "" if there
+// is none.
+func replaces(r primary.SignReport, before string) string {
+	if r.Replaces == nil || r.Status == primary.Refused {
+		return ""
+	}
+	return fmt.Sprintf("%sreplaces the signature of %s (%s)", before, r.Replaces.Key[:16], cmp.Or(r.Replaces.Owner, "unknown"))
 }

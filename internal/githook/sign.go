@@ -389,6 +389,9 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 	}
 	var out primary.SignedFile
 	res.report, out, res.err = r.verbs.Prepare(ctx, it, signer)
+	if r.verbs.LastSigner(it, sign.Fingerprint{}) == primary.OtherSigner {
+		res.report.Replaces = &primary.Replaced{Key: it.Verdict.Signer.String(), Owner: it.Verdict.Owner}
+	}
 	switch {
 	case res.report.Status != primary.Signed:
 	case r.Check:
