@@ -91,9 +91,9 @@ func describe(k *agent.Key) AgentKey {
 		out.Public = blob.Key
 	case k.Format == ssh.KeyAlgoSKED25519 && isKey:
 		out.Public = blob.Key
-		out.Refused = "a security key adds a counter to what it signs, so its signatures do not verify as plain Ed25519"
+		out.Refused = refusedType(k.Format)
 	default:
-		out.Refused = "only plain ssh-ed25519 keys can sign"
+		out.Refused = refusedType(k.Format)
 	}
 	return out
 }

@@ -41,21 +41,25 @@ func GenerateKey(random io.Reader) (ed25519.PrivateKey, error) {
 // may enter, if it is missing. It is an error if the file exists. A nil passphrase
 // leaves the key unprotected; an empty one is refused.
 func NewKeyFile(path string, priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
-	data, err := encodeKey(priv, passphrase)
-	if err != nil {
+	if err := checkNewKey(path); err != nil {
 		return nil, err
 	}
+	return encodeKey(priv, passphrase)
+}
+
+// checkNewKey creates the directory of a new key file and checks both.
+func checkNewKey(path string) error {
 	dir := filepath.Dir(path)
 	if err := atomicfile.Private(dir).MkdirAll("."); err != nil {
-		return nil, diag.Doing("writing key "+path, err)
+		return diag.Doing("writing key "+path, err)
 	}
 	if err := checkKeyDir(dir); err != nil {
-		return nil, err
+		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return nil, diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).WithReason("key_exists")
+		return diag.New(diag.FileSystemError, "writing key %s: %w", path, fs.ErrExist).WithReason("key_exists")
 	}
-	return data, nil
+	return nil
 }
 
 func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
@@ -79,9 +83,10 @@ func encodeKey(priv ed25519.PrivateKey, passphrase []byte) ([]byte, error) {
 	return cryptoutils.PEMEncode(kind, der), nil
 }
 
-// ReadKey reads a key file with the content of NewKeyFile, or of cosign with Ed25519. It
-// refuses links, and on Unix a file that others may read and a directory where
-// others may replace it. passphrase is asked only for an encrypted key; nil
+// ReadKey reads a key file with the content of NewKeyFile, or of cosign with Ed25519,
+// or the ssh key that a file with the content of NewSSHKeyFile names. It refuses
+// links, and on Unix a file that others may read and a directory where others may
+// replace it. passphrase is asked only for an encrypted key; nil
 // means that there is none to give (AUTH_REQUIRED). A wrong one is
 // AUTH_FAILED.
 func ReadKey(path string, passphrase func() ([]byte, error)) (ed25519.PrivateKey, error) {
@@ -98,6 +103,9 @@ func decodeKey(path string, data []byte, passphrase func() ([]byte, error)) (ed2
 		return diag.New(diag.ParsingError, "reading key %s: "+format, append([]any{path}, args...)...)
 	}
 	block, rest := pem.Decode(data)
+	if block != nil && block.Type == sshReference && len(bytes.TrimSpace(rest)) == 0 {
+		return readReferenced(path, block, passphrase)
+	}
 	if block == nil || len(bytes.TrimSpace(rest)) > 0 || len(block.Headers) > 0 {
 		return nil, bad("it is not one PEM block")
 	}

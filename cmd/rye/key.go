@@ -41,6 +41,7 @@ const (
 // keyOptions describe a key to be made; rye key new, rotate and init fill them.
 type keyOptions struct {
 	owner, expires, kind string
+	ssh                  string // the public key file, or sshAgent
 	may                  []string
 	noPassphrase         bool
 	ask                  bool // at a terminal, for what the flags leave out
@@ -59,18 +60,24 @@ that makes it your own, and a revocation certificate to keep offline. A user key
 signs every kind of item; a publisher key signs releases of bundles; an agent
 key signs only below drafts/. A user key may sign, release and rotate; --may adds
 uses. The owner is that of git's configuration (user.name), else the login name. At
-a terminal rye asks for the owner, and whether the key may endorse keys of colleagues.`,
+a terminal rye asks for the owner, and whether the key may endorse keys of colleagues.
+
+With --ssh rye makes no key pair: the documents are those of an existing Ed25519 key
+of ssh. The ssh-agent signs, or rye reads the private key next to FILE.pub; it writes
+no copy of that.`,
 		Examples: []string{
 			"rye key new --owner leo",
 			"rye key new --owner ci --no-passphrase --expires 90d  # for a build machine",
+			"rye key new --ssh ~/.ssh/id_ed25519.pub",
 		},
-		Codes: []diag.Code{diag.AuthRequired, diag.FileSystemError},
+		Codes: []diag.Code{diag.AuthRequired, diag.AuthFailed, diag.KeyUnknown, diag.FileSystemError},
 		Flags: []cli.Flag{
 			cli.String(&o.owner, "owner", "`NAME` that others see next to the key"),
 			cli.String(&o.expires, "expires", "`LENGTH` of validity, such as 90d, at most 3y"),
 			cli.String(&o.kind, "kind", "`KIND` of key: user, publisher or agent").OneOf(keyUser, keyPublisher, keyAgent),
 			cli.Lists(&o.may, "may", "add `USES` to those of the kind: "+strings.Join(doc.Uses(), ",")),
 			cli.Bool(&o.noPassphrase, "no-passphrase", "write the private key unencrypted"),
+			cli.String(&o.ssh, "ssh", "use the ssh key of `FILE.pub`, or one of the ssh-agent (agent)"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runKeyNew(ctx, c, &o) },
 	}
@@ -97,6 +104,7 @@ type newKey struct {
 	Owner       string    `json:"owner"`
 	Kind        string    `json:"kind"`
 	File        string    `json:"file"`
+	SSH         string    `json:"ssh,omitempty"` // where the private half of an ssh key is
 	Document    string    `json:"document"`
 	Revocation  string    `json:"revocation"`
 	NotAfter    time.Time `json:"not_after"`
@@ -116,7 +124,7 @@ func runKeyNew(ctx context.Context, c *cli.Call, o *keyOptions) error {
 		c.UI.Out("key         %s", k.Fingerprint)
 		c.UI.Out("owner       %s", k.Owner)
 		c.UI.Out("valid until %s", k.NotAfter.Format(time.DateOnly))
-		c.UI.Out("private key %s", k.File)
+		c.UI.Out("private key %s", cmp.Or(k.SSH, k.File))
 		c.UI.Out("document    %s", k.Document)
 		c.UI.Out("revocation  %s", k.Revocation)
 		c.UI.Note("Keep the revocation certificate offline: anybody who has it can revoke this key.")
@@ -161,7 +169,7 @@ func (m *madeKey) wipe() { clear(m.priv) }
 // install writes the key and its documents, and those by which it replaces another
 // key.
 func (m *madeKey) install(ctx context.Context, h *project.Project, more ...trust.File) error {
-	file, err := sign.NewKeyFile(m.File, m.priv, m.pass)
+	file, err := m.keyFile()
 	if err != nil {
 		return err
 	}
@@ -171,7 +179,35 @@ func (m *madeKey) install(ctx context.Context, h *project.Project, more ...trust
 	})
 }
 
-// prepareKey makes a key pair and its documents in memory.
+func (m *madeKey) keyFile() ([]byte, error) {
+	if m.SSH != "" {
+		return sign.NewSSHKeyFile(m.File, m.signer.Public(), m.SSH)
+	}
+	return sign.NewKeyFile(m.File, m.priv, m.pass)
+}
+
+// pair makes the key pair, or opens the ssh key of the flag.
+func (m *madeKey) pair(ctx context.Context, c *cli.Call, h *project.Project, o *keyOptions) error {
+	if o.ssh != "" {
+		k, err := sshKey(ctx, c, h, o)
+		if err != nil {
+			return err
+		}
+		m.signer, m.SSH, m.Encrypted = k.Signer, k.Location, k.Encrypted
+		return nil
+	}
+	var err error
+	if m.pass, err = newPassphrase(c, o.noPassphrase); err != nil {
+		return err
+	}
+	if m.priv, err = sign.GenerateKey(c.Rand); err != nil {
+		return err
+	}
+	m.signer, m.Encrypted = sign.NewFileSigner(m.priv, "memory"), m.pass != nil
+	return nil
+}
+
+// prepareKey makes a key pair, or opens that of the flag, and its documents in memory.
 func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, scope doc.Scope, o *keyOptions) (*madeKey, error) {
 	length, err := project.Span(o.expires)
 	if err != nil {
@@ -181,18 +217,11 @@ func prepareKey(ctx context.Context, c *cli.Call, h *project.Project, k newKey, 
 		return nil, diag.New(diag.FileSystemError, "making a key: the environment names no home directory").WithReason("no_state")
 	}
 	m := &madeKey{newKey: k}
-	if m.pass, err = newPassphrase(c, o.noPassphrase); err != nil {
+	if err := m.pair(ctx, c, h, o); err != nil {
 		return nil, err
 	}
-	priv, err := sign.GenerateKey(c.Rand)
-	if err != nil {
-		return nil, err
-	}
-	m.priv = priv
-	m.signer = sign.NewFileSigner(priv, "memory")
 	now := c.Now().UTC().Truncate(time.Second)
 	m.NotAfter = now.Add(length)
-	m.Encrypted = m.pass != nil
 	if m.keyFiles, err = keyDocuments(ctx, m.signer, &m.newKey, scope, now); err != nil {
 		return nil, err
 	}
@@ -352,12 +381,12 @@ func keyUseCommand() *cli.Command {
 	}
 }
 
-// keyPath returns the file of a private key, "" if it is not on this machine.
+// keyPath returns where a private key is, "" if it is not on this machine.
 func keyPath(h *project.Project, fp sign.Fingerprint) string {
 	if _, err := os.Lstat(h.KeyFile(fp)); err != nil {
 		return ""
 	}
-	return h.KeyFile(fp)
+	return h.KeyPath(fp)
 }
 
 func showOwnKeys(u *cli.UI, keys []ownKey) {

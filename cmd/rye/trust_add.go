@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/ed25519"
 	"os"
-	"strconv"
 	"strings"
 	"time"
 
@@ -135,17 +134,12 @@ func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey
 	if len(keys) == 1 || o.fingerprint != "" {
 		return offer(keys[0]), nil // another fingerprint than the flag's is refused later
 	}
-	for i, k := range keys {
-		c.UI.Note("%d  %s  %s", i+1, sign.SSHFingerprint(k.Public), k.Comment)
-	}
-	answer, err := c.Ask("Which key? [1-" + strconv.Itoa(len(keys)) + "] ")
+	i, err := askSSHKey(c, keys)
 	if err != nil {
 		return nil, fingerprintRequired(c.Arg(0))
 	}
-	for i, k := range keys {
-		if answer == strconv.Itoa(i+1) {
-			return offer(k), nil
-		}
+	if i >= 0 {
+		return offer(keys[i]), nil
 	}
 	return nil, diag.New(diag.ApprovalDenied, "trusting a key of %s: no key chosen; nothing changed", c.Arg(0))
 }

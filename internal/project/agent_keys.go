@@ -47,7 +47,7 @@ func (p *Project) openKeyFile() string {
 		priv, err := sign.ReadKey(p.KeyFile(k.Fingerprint), nil)
 		clear(priv)
 		if err == nil {
-			return p.KeyFile(k.Fingerprint)
+			return p.KeyPath(k.Fingerprint)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -21,9 +22,16 @@ import (
 
 func userID() string { return strconv.Itoa(os.Getuid()) }
 
-// KeyFile returns where the private key of a fingerprint lies.
+// KeyFile returns the key file of a fingerprint: the private key, or where that of an
+// ssh key is.
 func (p *Project) KeyFile(fp sign.Fingerprint) string {
 	return filepath.Join(p.Dirs.Keys(), "key-"+fp.String()+".pem")
+}
+
+// KeyPath returns where the private key of a fingerprint is: its file, that of ssh, or
+// sign.InAgent.
+func (p *Project) KeyPath(fp sign.Fingerprint) string {
+	return cmp.Or(sign.SSHLocation(p.KeyFile(fp)), p.KeyFile(fp))
 }
 
 // Signer returns the signer of items: --key, RYE_KEY_FILE, the default key, or the
@@ -93,7 +101,7 @@ func (p *Project) SignerOf(ctx context.Context, fp sign.Fingerprint) (sign.Signe
 		return sign.OpenFileSigner(path, p.askedOften(p.Env.Passphrase("Passphrase of key "+fp.Short()+": ")))
 	}
 	if documents := p.Trust.Documents(fp); len(documents) > 0 {
-		return sign.Later(documents[0].Public, "key "+fp.Short()+" in "+path, open), nil
+		return sign.Later(documents[0].Public, "key "+fp.Short()+" in "+p.KeyPath(fp), open), nil
 	}
 	return open()
 }
