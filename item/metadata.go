@@ -22,7 +22,7 @@ type Metadata struct {
 	Tags        []string
 	Extends     string
 
-	ToolType    string // "" marks a support file below tools/
+	ToolType    string // "" marks a support file below tools/, Library a helper
 	HasExecutor bool   // executor_id was given, null included
 	ExecutorID  string // "" with HasExecutor marks a primitive
 	Schema      map[string]any
@@ -40,6 +40,10 @@ type Metadata struct {
 	// not parse in its language.
 	Fallback bool
 }
+
+// Library is the tool_type of a helper with metadata: it is signed, verified and listed,
+// and never run.
+const Library = "library"
 
 // Primitive reports whether the metadata ends a chain.
 func (m *Metadata) Primitive() bool { return m.HasExecutor && m.ExecutorID == "" }

@@ -48,10 +48,12 @@ func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path())}
 		return rep, SignedFile{}, nil
 	}
+	it, notes := v.translated(it)
 	rep, out, err := v.signedForm(ctx, it, call, false)
 	switch {
 	case err != nil:
 	case rep.Status == Signed:
+		rep.Findings = append(rep.Findings, notes...)
 		rep.Status = Upgraded
 		for _, p := range old.Uncovered {
 			f := diag.Warnf(diag.Legacy, p.Line, 0, "the old signature does not cover %s: read it", hidden.Visible(p.What))

@@ -39,8 +39,7 @@ func (it *Item) Templates() []diag.Finding {
 	l := templateLint{it: it, r: tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)}
 	env := l.r.Map("env_config")
 	l.texts(env, "env", tmpl.LintEnv)
-	// The config of a tool with a runtime is data of its own.
-	if executor, err := item.ParseRef(it.Meta.ExecutorID, item.Tool); it.Meta.ToolType == "runtime" || err == nil && executor.ID == subprocess {
+	if it.RunsCommand() {
 		config := l.r.Map("config")
 		for _, key := range []string{"command", "cwd", "input_data"} {
 			l.add(config, key, tmpl.Lint(config.Text(key)))
@@ -51,6 +50,13 @@ func (it *Item) Templates() []diag.Finding {
 		l.texts(config, "env", tmpl.LintEnv)
 	}
 	return diag.WithPath(l.out, it.Path())
+}
+
+// RunsCommand reports whether the config of a tool is a command with templates. That of
+// a tool with a runtime is data of its own.
+func (it *Item) RunsCommand() bool {
+	executor, err := item.ParseRef(it.Meta.ExecutorID, item.Tool)
+	return it.Meta.ToolType == "runtime" || err == nil && executor.ID == subprocess
 }
 
 type templateLint struct {

@@ -11,6 +11,7 @@ func execHints() map[situation]string {
 	return map[situation]string{
 		{diag.ExecutorNotFound, "no_executor"}:        "set executor_id to a runtime, for example rye/core/runtimes/python_script_runtime",
 		{diag.ValidationFailed, "not_a_tool"}:         "rye load {ref}",
+		{diag.ValidationFailed, "library_runs"}:       "remove it, or set tool_type to script if the file is run",
 		{diag.ValidationFailed, "mcp_server_item"}:    "rye list tool mcp/{server}/*",
 		{diag.ExecutorNotFound, "own_primitive"}:      "set executor_id to a runtime or to rye/core/primitives/subprocess",
 		{diag.ExecutorNotFound, "static_edge"}:        "move the runtime to the {space} space or a space below it",

@@ -37,7 +37,11 @@ type Field struct {
 func (e *Extractor) Validate(ref item.Ref, m *item.Metadata) []diag.Finding {
 	v := validator{ref: ref, pos: &tree.Doc{Pos: m.Pos}, keys: m.Keys}
 	for i := range e.Schema.Fields {
-		v.field(&e.Schema.Fields[i], m.Fields, "")
+		if f := &e.Schema.Fields[i]; f.Name == "executor_id" && ref.Kind == item.Tool && m.ToolType == item.Library {
+			v.library(m)
+		} else {
+			v.field(f, m.Fields, "")
+		}
 	}
 	return v.out
 }
@@ -47,6 +51,15 @@ type validator struct {
 	pos  *tree.Doc
 	keys map[string]string
 	out  []diag.Finding
+}
+
+// library adds a finding if a library names a runtime: it would look like a tool that
+// runs.
+func (v *validator) library(m *item.Metadata) {
+	if _, named := m.Fields["executor_id"]; named {
+		f := v.add("executor_id", "a library has no %s, because it is not run", v.called("executor_id"))
+		*f = f.WithReason("library_runs")
+	}
 }
 
 // called returns a field's path with the file's name of the field.

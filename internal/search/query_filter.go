@@ -17,7 +17,7 @@ const toolTypeField = "tool_type"
 
 // notExecutable returns the types of tools that no call executes.
 func notExecutable() []string {
-	return []string{"runtime", "primitive", "extractor", "parser", "sink", "mcp_server"}
+	return []string{"runtime", "primitive", "extractor", "parser", "sink", "mcp_server", item.Library}
 }
 
 // executable returns the condition that an item is not one of these tools.
