@@ -90,43 +90,46 @@ func (e *Engine) Vendored() (bool, error) {
 
 // Vendor sets vendor in rye.yaml and installs the locked bundles.
 func (e *Engine) Vendor(ctx context.Context, on bool, ask Approve) (*Result, error) {
-	if err := e.setVendor(ctx, on); err != nil {
+	wrote, err := e.setVendor(ctx, on)
+	if err != nil {
 		return nil, err
 	}
 	r, err := e.Sync(ctx, false, ask)
 	if r != nil && err == nil {
+		r.Wrote = append(r.Wrote, wrote...)
 		r.Notes = append(r.Notes, fmt.Sprintf("%s has vendor: %t", lock.ProjectFileName, on))
 	}
 	return r, err
 }
 
-func (e *Engine) setVendor(ctx context.Context, on bool) error {
+// setVendor writes vendor into rye.yaml and returns the names of the files that changed.
+func (e *Engine) setVendor(ctx context.Context, on bool) (wrote []string, err error) {
 	release, err := e.hold(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer release()
 	was, old, err := lock.ReadProjectFile(lock.Dir(e.p.Files), "")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if was == nil {
 		was = &lock.ProjectFile{}
 	}
 	if was.Vendor == on {
-		return nil
+		return nil, nil
 	}
 	text := vendorText(old, on)
 	now, err := parseProject(lock.ProjectFileName, text)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if now.Vendor != on || now.Hash() != was.Hash() {
-		return diag.New(diag.ValidationFailed, "editing %s: vendor is not on a line of its own", lock.ProjectFileName).WithReason("vendor_line")
+		return nil, diag.New(diag.ValidationFailed, "editing %s: vendor is not on a line of its own", lock.ProjectFileName).WithReason("vendor_line")
 	}
 	w := &writer{e: e}
 	w.write(lock.ProjectFileName, old, text)
-	return w.err
+	return w.names(), w.err
 }
 
 // vendorText removes the line vendor, or adds it at the end. An empty text becomes
