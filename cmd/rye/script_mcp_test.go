@@ -27,6 +27,7 @@ import (
 //	METHOD JSON   any other request: the word has a slash or is ping
 //	raw TEXT      a line as it is; a file that begins so has no handshake
 //	& …           the same without waiting for the answer
+//	session       at the beginning: prints the length of each answer instead, see session
 //	elicit yes    at the beginning: the person at the client says yes to all, or no,
 //	               or nothing: the form comes back empty
 //	until FILE    wait until that file is there
@@ -61,6 +62,7 @@ type player struct {
 	loose   int // the last request that nobody waits for
 	person  string
 	answers []any
+	session *session // nil: prints the answers
 }
 
 // mcpLine carries messages. ask returns the answer to a request, tell waits for
@@ -77,6 +79,9 @@ func playMCP(play string, words []string) error {
 		return err
 	}
 	defer p.rye.Process.Kill() // it has ended when all is well
+	if rest, ok := strings.CutPrefix(play, "session\n"); ok {
+		p.session, play = &session{}, rest
+	}
 	if words, ok := strings.CutPrefix(play, "elicit "); ok {
 		p.person, play, _ = strings.Cut(words, "\n")
 		p.line.(*pipeLine).person = p.person
@@ -94,6 +99,10 @@ func playMCP(play string, words []string) error {
 	p.line.hangUp()
 	if err := p.rye.Wait(); err != nil {
 		return fmt.Errorf("the server: %w", err)
+	}
+	if p.session != nil {
+		p.session.print()
+		return nil
 	}
 	enc := json.NewEncoder(os.Stdout)
 	enc.SetEscapeHTML(false)
@@ -163,6 +172,9 @@ func (p *player) step(line string) error {
 	}
 	answer, err := p.line.Ask(p.id, message)
 	p.answers = append(p.answers, readable(answer))
+	if p.session != nil {
+		p.session.add(line, answer)
+	}
 	return err
 }
 
