@@ -44,6 +44,7 @@ type Change struct {
 
 	accepted bool // the same files were locked before, here or on the other side of a merge
 	fresh    bool // no release of it was locked before
+	same     bool // the files are those of the locked version
 	pulled   bool // new, and required by a bundle that was locked before
 }
 

@@ -66,10 +66,13 @@ func (e *Engine) describeItems(ctx context.Context, st *state, s *solver, l *loc
 		}
 		was := st.lock.Bundle(c.ID)
 		c.fresh = was == nil || !installs(*was)
-		c.accepted = was != nil && was.Sum == now.Sum || st.mergedWith(*now)
+		same := was != nil && was.Sum == now.Sum
+		c.same = same
+		wider := same && !slices.Equal(was.Use, now.Use) // use may contain items that it did not
+		c.accepted = same && !wider || st.mergedWith(*now)
 		c.pulled = c.From == "" && !c.Direct && st.pulledIn(l, c.ID)
 		snap := s.snaps[now.Module()]
-		if snap == nil || e.p.Contents == nil || was != nil && was.Sum == now.Sum {
+		if snap == nil || e.p.Contents == nil || same && !wider {
 			return nil
 		}
 		return e.itemsOf(ctx, s, c, was, *now, snap, others)
@@ -168,7 +171,13 @@ func (e *Engine) itemsOf(ctx context.Context, s *solver, c *Change, was *lock.Bu
 			c.Unknown = err.Error()
 		}
 	}
+	if was != nil && len(was.Use) > 0 {
+		before = slices.DeleteFunc(before, func(x Content) bool { return !x.Ref.IsZero() && !lock.Uses(was.Use, x.Ref) })
+	}
 	for _, d := range compareContents(before, after) {
+		if d.op == lock.Added && !d.Ref.IsZero() && !lock.Uses(now.Use, d.Ref) {
+			continue // not used before and not used now
+		}
 		x := ItemChange{Name: d.name(), Op: d.op, Type: d.Type}
 		if d.op != lock.Removed && !d.Ref.IsZero() {
 			if err := e.weigh(ctx, others, c, now, d, &x); err != nil {
@@ -210,7 +219,7 @@ func (e *Engine) weigh(ctx context.Context, all *offers, c *Change, now lock.Bun
 		x.Consent = "shadows"
 	case space.Reserved(d.Ref):
 		x.Consent = "system" // settings of the system, which no other space has
-	case instructs(d.Ref.Kind) && d.op == lock.Added && !c.fresh && c.Unknown == "":
+	case instructs(d.Ref.Kind) && d.op == lock.Added && !c.fresh && !c.same && c.Unknown == "":
 		x.Consent = string(d.Ref.Kind)
 	}
 	return nil
