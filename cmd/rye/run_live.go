@@ -25,7 +25,7 @@ func (l *liveLine) line(s proc.Stream, line []byte) {
 	switch {
 	case s == proc.Stderr:
 		l.clear()
-		l.ui.Note("%s", string(line))
+		l.ui.Note("%s", cli.Line(string(line)))
 	case s == proc.Live && l.on:
 		l.draw(hidden.Visible(string(line)))
 	}

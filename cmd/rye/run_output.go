@@ -57,7 +57,7 @@ func (o *toolOutput) print() {
 
 func (o *toolOutput) write(line []byte) {
 	o.live.clear()
-	o.ui.Out("%s", string(bytes.ToValidUTF8(line, []byte("\uFFFD"))))
+	o.ui.Out("%s", cli.Line(string(bytes.ToValidUTF8(line, []byte("\uFFFD")))))
 	_ = o.ui.Flush() // the end of the command reports a full disk
 }
 

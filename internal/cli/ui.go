@@ -78,8 +78,17 @@ func (u *UI) Out(format string, args ...any) {
 // Text prints a text of many lines, each made visible; nothing with --json.
 func (u *UI) Text(text string) {
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
-		u.Out("%s", line)
+		u.Out("%s", Line(line))
 	}
+}
+
+// Line makes a line of another program's text visible, and leaves its tabs.
+func Line(s string) Styled {
+	parts := strings.Split(s, "\t")
+	for i, part := range parts {
+		parts[i] = hidden.Visible(part)
+	}
+	return Styled(strings.Join(parts, "\t"))
 }
 
 // Note prints progress to stderr, unless -q is given.
