@@ -33,6 +33,8 @@ func confirmServer(c *cli.Call, yes bool, question, doing string, server *mcpcli
 		}
 		return e
 	}
+	// The texts of many tools may have moved the command off the screen.
+	c.UI.Out("MCP server %s: %s", server.Name, reachedBy(server))
 	answer, err := c.Ask(question + " [y/N] ")
 	if err != nil {
 		return err

@@ -120,6 +120,14 @@ func showDiff(u *cli.UI, text string) {
 	}
 }
 
+// reachedBy returns the command line or the address of a server.
+func reachedBy(s *mcpclient.Server) string {
+	if s.Transport == mcpclient.Stdio {
+		return argumentLine(append([]string{s.Command}, s.Args...))
+	}
+	return s.URL
+}
+
 func mcpListData(listed []mcpclient.Listed, tools bool) map[string]any {
 	servers := []any{}
 	for i := range listed {
@@ -135,11 +143,9 @@ func showMcpList(u *cli.UI, listed []mcpclient.Listed, tools bool) {
 	}
 	t := &cli.Table{Header: []string{"NAME", "SPACE", "TOOLS", "STATE", "REACHED BY"}}
 	for _, l := range listed {
-		how, state := "", u.Style(cli.Green, "ok")
-		if s := l.Server; s != nil && s.Transport == mcpclient.Stdio {
-			how = argumentLine(append([]string{s.Command}, s.Args...))
-		} else if s != nil {
-			how = s.URL
+		how, state := "", u.Style(cli.Green, "signed")
+		if l.Server != nil {
+			how = reachedBy(l.Server)
 		}
 		switch {
 		case l.Err != nil:

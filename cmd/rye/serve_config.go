@@ -15,7 +15,9 @@ import (
 )
 
 // mcpClients returns the clients that have a template of settings.
-func mcpClients() []string { return []string{"claude", "codex", "cursor", "vscode"} }
+func mcpClients() []string {
+	return []string{"claude", "codex", "cursor", "gemini", "opencode", "vscode"}
+}
 
 // printClient prints the settings with which a client starts this server, or
 // connects to it if --http is given.
@@ -36,7 +38,7 @@ func clientText(c *cli.Call, o *serveOptions, command string) (where, text strin
 	kind := ""
 	switch {
 	case c.Given(&o.tokenFile):
-		kind = "-token" // the client reads it from the variable RYE_TOKEN
+		kind = "-token" // the client reads it from the variable MCP_RYE_TOKEN
 	case c.Given(&o.http):
 		kind = "-http"
 	}
@@ -46,8 +48,9 @@ func clientText(c *cli.Call, o *serveOptions, command string) (where, text strin
 	}
 	head, text, _ := strings.Cut(string(b), "\n")
 	where, folder, _ := strings.Cut(head, " ") // the file, and the client's placeholder for the project directory
+	args := jsonText(serveArguments(c, o, folder))
 	return where, strings.NewReplacer(
-		"@COMMAND@", command, "@ARGS@", jsonText(serveArguments(c, o, folder)), "@URL@", "http://"+listenAddress(o.http)+"/mcp",
+		"@COMMAND@", command, "@ARGS@", args, "@WORDS@", args[1:len(args)-1], "@URL@", "http://"+listenAddress(o.http)+"/mcp",
 	).Replace(text), nil
 }
 

@@ -49,6 +49,7 @@ func agentHints() map[situation]string {
 		{diag.HashMismatch, "mcp_stale_user"}:          scoped,
 		{diag.ToolNotFound, "mcp_stale_user"}:          scoped,
 		{diag.ConsentRequired, "mcp_change"}:           "{command}",
+		{diag.ConfigError, "variable_reserved"}:        "name the variable MCP_{variable}, in the item and in your environment",
 		{diag.ConfigError, "variable"}:                 "set {variable} in the environment of rye",
 		{diag.ExecutionFailed, "not_mcp"}:              "check that the command starts an MCP server; it wrote nothing to stderr",
 		{diag.ExecutionFailed, "mcp_remote"}:           "ask the owner of the server",

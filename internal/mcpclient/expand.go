@@ -47,12 +47,13 @@ type expander struct {
 func (x *expander) text(key, s string) string {
 	for _, name := range variables(s, false) {
 		if x.env[name] == "" {
-			why := "which is not set"
+			why, reason := "which is not set", "variable"
 			if strings.HasPrefix(name, "RYE_") {
 				why = "but names that begin with RYE_ are reserved for rye and are not passed to servers: use another name"
+				reason = "variable_reserved"
 			}
 			f := diag.Errorf(diag.ConfigError, 0, 0, "config.%s needs the variable %s, %s", key, name, why)
-			x.fs = append(x.fs, f.WithReason("variable", "variable", name))
+			x.fs = append(x.fs, f.WithReason(reason, "variable", name))
 		}
 	}
 	out, err := tmpl.Expand(s, x.env, nil)

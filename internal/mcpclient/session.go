@@ -379,6 +379,9 @@ func (w *web) failure(what string, err error) *diag.Error {
 	case status == 404, status == 405:
 		return diag.New(diag.Network, "%s: %s does not serve MCP at that path (HTTP %d)", what, w.origin.Host, status).
 			WithReason("not_mcp")
+	case status < 500 && status != 408 && status != 429, status == 501: // to try again does not help
+		return diag.New(diag.Network, "%s: %s does not serve MCP at that path (%s)", what, w.origin.Host, outside).
+			WithReason("not_mcp")
 	default:
 		return diag.New(diag.Network, "%s: %s", what, outside)
 	}
