@@ -30,6 +30,9 @@ func Parse(b []byte) (*Manifest, []diag.Finding) {
 	if diag.Failed(fs) {
 		return nil, fs
 	}
+	if f := ofOriginal(doc); f != nil {
+		return nil, []diag.Finding{*f}
+	}
 	m, found := readManifest(doc)
 	fs = append(fs, found...)
 	diag.Sort(fs)
@@ -37,6 +40,36 @@ func Parse(b []byte) (*Manifest, []diag.Finding) {
 		return nil, fs
 	}
 	return m, fs
+}
+
+// originalManifest is the reason of the finding about a manifest of the Python original.
+const originalManifest = "original_manifest"
+
+// ofOriginal returns a finding if a manifest was written by the Python version of rye,
+// else nil: its files have inline_signed, and none has a size or a mode. It replaces the findings
+// about each of the files.
+func ofOriginal(doc *tree.Doc) *diag.Finding {
+	files, _ := doc.Root["files"].(map[string]any)
+	old := false
+	for _, v := range files {
+		entry, _ := v.(map[string]any)
+		_, inline := entry["inline_signed"]
+		_, size := entry["size"]
+		_, mode := entry["mode"]
+		if size || mode {
+			return nil
+		}
+		old = old || inline
+	}
+	if !old {
+		return nil
+	}
+	header, _ := doc.Root["bundle"].(map[string]any)
+	id, _ := header["id"].(string)
+	at := doc.At("files")
+	f := diag.Errorf(diag.ValidationFailed, max(at.Line, 1), at.Column, "this manifest has the format of the Python original, which rye does not read").
+		WithReason(originalManifest, "id", id)
+	return &f
 }
 
 // maxDescription is the longest description, in bytes.

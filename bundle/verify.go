@@ -73,6 +73,10 @@ func Verify(ctx context.Context, p VerifyParams) (*Report, error) {
 		return nil, err
 	}
 	m, bad := Parse(b)
+	if i := slices.IndexFunc(bad, func(f diag.Finding) bool { return f.Reason == originalManifest }); i >= 0 {
+		// Neither a signature nor a correction makes this manifest usable.
+		r.Findings = nil
+	}
 	r.Findings = append(r.Findings, diag.WithPath(bad, where)...)
 	if m == nil {
 		return r, nil

@@ -244,6 +244,11 @@ func (v *Verbs) withPlainLine(it *resolve.Item) *resolve.Item {
 
 // check returns the findings about the content of an item.
 func (v *Verbs) check(ctx context.Context, it *resolve.Item) []diag.Finding {
+	// An extractor or parser of the Python original would stop every run if it were
+	// signed: no other item could be read.
+	if old := it.OfOriginal(); old != nil {
+		return []diag.Finding{*old}
+	}
 	fs := hidden.Encoding(it.Bytes)
 	if !diag.Failed(fs) {
 		fs = slices.Concat(fs, trust.Hidden(string(it.Ref.Kind), it.Bytes), hidden.Layout(it.Bytes))
@@ -255,13 +260,6 @@ func (v *Verbs) check(ctx context.Context, it *resolve.Item) []diag.Finding {
 		f := diag.Errorf(diag.ValidationFailed, 0, 0, "it was a tool when it was locked, and has no tool_type now")
 		f.Path = it.Path()
 		fs = append(fs, f.WithReason("was_tool"))
-	}
-	if resolve.IsReader(it.Ref) {
-		// An extractor or parser of the Python original would stop every run if it
-		// were signed: no other item could be read.
-		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
-			fs = append(fs, diag.WithPath([]diag.Finding{*old}, it.Path())...)
-		}
 	}
 	return fs
 }

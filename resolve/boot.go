@@ -29,6 +29,20 @@ func IsReader(ref item.Ref) bool {
 		strings.HasPrefix(ref.ID, ExtractorFolder+"/") && strings.HasSuffix(ref.ID, extractorSuffix))
 }
 
+// OfOriginal returns the finding about an extractor or a parser of the Python original,
+// else nil. It replaces all others: neither a signature nor a correction of single keys
+// makes the file usable.
+func (it *Item) OfOriginal() *diag.Finding {
+	if !IsReader(it.Ref) {
+		return nil
+	}
+	old := extract.OfOriginal(it.Type, &it.Meta)
+	if old != nil {
+		old.Path = it.Path()
+	}
+	return old
+}
+
 func extractorRef(k item.Kind) item.Ref {
 	return item.Ref{Kind: item.Tool, ID: path.Join(ExtractorFolder, string(k), string(k)+extractorSuffix)}
 }
@@ -59,9 +73,6 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 	ref := extractorRef(k)
 	var ext *extract.Extractor
 	err := r.bootEach(ctx, ref, func(it *Item) (fs []diag.Finding) {
-		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
-			return []diag.Finding{*old}
-		}
 		doc, fs := bootValues(it)
 		if diag.Failed(fs) {
 			return fs
@@ -114,9 +125,6 @@ func (r *Resolver) loadParser(ctx context.Context, id string) (codec string, err
 		return "", err
 	}
 	err = r.bootEach(ctx, ref, func(it *Item) []diag.Finding {
-		if old := extract.OfOriginal(it.Type, &it.Meta); old != nil {
-			return []diag.Finding{*old}
-		}
 		doc, fs := bootValues(it)
 		if diag.Failed(fs) {
 			return fs
@@ -163,6 +171,10 @@ func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item
 	it, err := r.load(ctx, root, rel, extract.Match{Extractor: ext, Type: typeOf(ext, rel), Ref: ref})
 	if err != nil {
 		return err
+	}
+	// Before the verdict: no signature makes such an item usable.
+	if old := it.OfOriginal(); old != nil {
+		return diag.FromFindings("reading "+ref.String(), []diag.Finding{*old})
 	}
 	if err := it.Usable(); err != nil {
 		return err

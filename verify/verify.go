@@ -292,6 +292,9 @@ func fileOf(it *resolve.Item) File {
 // findingsOf returns the reason of a refusing verdict, then warnings, findings
 // about metadata, and lints.
 func findingsOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []diag.Finding {
+	if old := it.OfOriginal(); old != nil {
+		return []diag.Finding{*old}
+	}
 	var fs []diag.Finding
 	if !it.Verdict.OK() && !outOfUse(it) {
 		fs = append(fs, verdictFinding(it))

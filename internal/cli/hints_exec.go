@@ -50,6 +50,8 @@ func execHints() map[situation]string {
 		{diag.ValidationFailed, "category"}:           "write \"{want}\" in the file, or move the file to the directory \"{value}\"",
 		{diag.ParsingError, "xml_block"}:              "put the directive's XML in a fenced block that begins with ```xml",
 		{diag.ParsingError, "front_matter"}:           "begin with --- front matter, or put a ```yaml block first",
+		{diag.ExecutionFailed, "original_module"}:     "{module} is a module of the Python original, which rye does not have; use {use}",
+		{diag.ValidationFailed, "original_manifest"}:  "remove the file; to publish the bundle again, run rye bundle create",
 		{diag.ConfigError, "original_code"}:           "delete it to use the built-in one, or write it again in YAML",
 		{diag.ConfigError, "original_format"}:         "delete it to use the built-in one, or write it again with kind, folder and a list of extensions",
 		{diag.ToolNotFound, "nearest"}:                "did you mean {nearest}?",

@@ -172,12 +172,13 @@ func readFields(r *tree.Reader) []Field {
 }
 
 func readField(name string, r *tree.Reader) Field {
-	r.Only("type", "required", "nullable", "match_filename", "match_path", "values", "pattern", "minimum", "maximum", "items", "fields")
+	r.Only("type", "required", "nullable", "advisory", "match_filename", "match_path", "values", "pattern", "minimum", "maximum", "items", "fields")
 	f := Field{
 		Name:          name,
 		Type:          r.Enum("type", "", "string", "integer", "number", "boolean", "object", "array", "semver", "enum"),
 		Required:      r.Bool("required", false),
 		Nullable:      r.Bool("nullable", false),
+		Advisory:      r.Bool("advisory", false),
 		MatchFilename: r.Bool("match_filename", false),
 		MatchPath:     r.Bool("match_path", false),
 		Values:        r.Texts("values", nil),

@@ -23,6 +23,7 @@ type Field struct {
 	Type          string // string, integer, number, boolean, object, array, semver, enum; "" is any
 	Required      bool
 	Nullable      bool
+	Advisory      bool     // what it finds is a warning
 	Values        []string // for enum
 	Pattern       *regexp.Regexp
 	Minimum       *float64
@@ -95,7 +96,11 @@ func (v *validator) field(f *Field, in map[string]any, at string) {
 			v.add(path, "field %q may not be null", v.called(path))
 		}
 	default:
+		from := len(v.out)
 		v.value(f, val, path)
+		for i := from; f.Advisory && i < len(v.out); i++ {
+			v.out[i].Severity = diag.SeverityWarning
+		}
 	}
 }
 
