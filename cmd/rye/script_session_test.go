@@ -22,6 +22,7 @@ const shown = 240
 // both are replaced before an answer is measured.
 var (
 	durations = regexp.MustCompile(`"duration_ms":[0-9]+`)
+	scores    = regexp.MustCompile(`"score":[0-9.]+`) // of a search, they change with every system item
 	cuts      = regexp.MustCompile(`"shown":[0-9]+,"total":[0-9]+`)
 )
 
@@ -48,6 +49,7 @@ func (s *session) add(call string, answer map[string]any) {
 		parts = append(parts, fmt.Sprint(e["message"]))
 	}
 	text := durations.ReplaceAllString(strings.Join(parts, "\n"), `"duration_ms":0`)
+	text = scores.ReplaceAllString(text, `"score":0`)
 	text = cuts.ReplaceAllString(text, `"shown":0,"total":0`)
 	text = strings.ReplaceAll(text, os.Getenv("WORK"), "$WORK")
 	n := utf8.RuneCountInString(text)
