@@ -74,6 +74,19 @@ func resultData(stdout []byte, cut bool) map[string]any {
 	return map[string]any{"stdout": string(bytes.ToValidUTF8(stdout, []byte("\uFFFD")))}
 }
 
+// Log returns the end of the lines before the result, if the result is the last of
+// several lines.
+func (r *Result) Log() string {
+	if _, plain := r.Data["stdout"].(string); plain {
+		return "" // all of it is the result, or the tool says itself what its stdout was
+	}
+	whole := bytes.TrimSpace(r.Stdout)
+	if _, one := object(whole); one {
+		return ""
+	}
+	return tail(whole[:bytes.LastIndexByte(whole, '\n')+1], 4096)
+}
+
 func object(b []byte) (map[string]any, bool) {
 	if len(b) < 2 || b[0] != '{' || b[len(b)-1] != '}' {
 		return nil, false

@@ -11,6 +11,7 @@ type Metadata struct {
 	DurationMS int64         `json:"duration_ms"`
 	ReturnCode *int          `json:"return_code,omitempty"`
 	Signal     string        `json:"signal,omitempty"`
+	Log        string        `json:"log,omitempty"` // the last 4 KiB of stdout before a result in its last line
 	Truncated  bool          `json:"truncated,omitempty"`
 	Dropped    *exec.Dropped `json:"dropped_bytes,omitempty"` // set when truncated
 	Usage      *exec.Usage   `json:"usage,omitempty"`

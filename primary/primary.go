@@ -175,6 +175,7 @@ func (r *Run) fill() {
 		m.ReturnCode = &res.ReturnCode
 		m.Usage = &res.Usage
 	}
+	m.Log = res.Log()
 	if m.Truncated = res.Dropped.Any(); m.Truncated {
 		m.Dropped = &res.Dropped
 	}
