@@ -78,7 +78,7 @@ func resultData(stdout []byte, cut bool) map[string]any {
 // several lines.
 func (r *Result) Log() string {
 	if _, plain := r.Data["stdout"].(string); plain {
-		return "" // all of it is the result, or the tool says itself what its stdout was
+		return "" // all of it is the result, or the tool states its stdout itself
 	}
 	whole := bytes.TrimSpace(r.Stdout)
 	if _, one := object(whole); one {
