@@ -70,6 +70,7 @@ type SignReport struct {
 	Status   SignStatus     `json:"status"`
 	Support  bool           `json:"support,omitempty"` // the file is not an item but is verified with one
 	Signer   string         `json:"signer,omitempty"`
+	Digest   item.Digest    `json:"-"`                  // of an unchanged file
 	Reason   string         `json:"reason,omitempty"`   // why a pattern does not sign it: draft, foreign, legacy, unreadable or conflict
 	Found    bool           `json:"-"`                  // in a directory or by a pattern
 	Asked    bool           `json:"-"`                  // the user has seen Diff
@@ -199,7 +200,7 @@ func (v *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (S
 
 // signedForm is Prepare for a call. With keep the signature of the item stays.
 func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall, keep bool) (SignReport, SignedFile, error) {
-	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support()}
+	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support(), Digest: it.Digest}
 	if err := v.p.Caller.Check(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}

@@ -320,8 +320,9 @@ var temporary = regexp.MustCompile(`\.rye-tmp-[A-Z2-7]{26}`)
 // staging matches the names that internal/stagedir gives to directories.
 var staging = regexp.MustCompile(`^(bundles|mcp)-[A-Z2-7]{26}$`)
 
-// signature matches a signature line, and its group the fingerprint of the key.
-var signature = regexp.MustCompile(`rye:signed:[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:[^:\n]*:([0-9a-f]{64})`)
+// signature matches a signature line, and its groups the hash of the body and the
+// fingerprint of the key.
+var signature = regexp.MustCompile(`(?m)^.*rye:signed:[^:\n]*:[^:\n]*:[^:\n]*:([0-9a-f]*):[^:\n]*:([0-9a-f]{64}).*\n`)
 
 // unlogged describes files with a signature by a key of the user that is not in the
 // log of signatures.
@@ -340,7 +341,7 @@ func (l *crashLab) unlogged() (out []string) {
 		if err != nil || line == nil {
 			return err
 		}
-		if _, err := os.Lstat(filepath.Join(l.home, "data", "rye", "keys", "key-"+string(line[1])+".pem")); err != nil {
+		if _, err := os.Lstat(filepath.Join(l.home, "data", "rye", "keys", "key-"+string(line[2])+".pem")); err != nil {
 			return nil
 		}
 		item, detached := strings.CutSuffix(path, extract.DetachedExt)
@@ -348,6 +349,9 @@ func (l *crashLab) unlogged() (out []string) {
 			if b, err = os.ReadFile(item); err != nil {
 				return nil // it is written after its signature
 			}
+		}
+		if body := bytes.Replace(b, line[0], nil, 1); !detached && string(line[1]) != fmt.Sprintf("%x", sha256.Sum256(body)) {
+			return nil // it was edited since
 		}
 		if !bytes.Contains(log, fmt.Appendf(nil, "%x", sha256.Sum256(b))) {
 			out = append(out, filepath.Base(path)+" is signed, and the log has no entry of it")

@@ -75,6 +75,11 @@ func crashItems() []crashVerb {
 			l.note("one", "two")
 			l.write(".ai/tools/area9/t9.json", strings.NewReplacer("%d", "9", "%s", "area9").Replace(crashJSON))
 		}},
+		{name: "sign-edited", during: "error LOCK_MISMATCH", args: []string{"sign", "*"}, setup: func(l *crashLab) {
+			l.project()
+			l.must("new", "tool", "demo/four", "--lang", "bash")
+			l.write(".ai/tools/demo/four.sh", string(l.read(filepath.Join(l.dir, ".ai", "tools", "demo", "four.sh")))+"echo more\n")
+		}},
 		{name: "new-tool", during: "error LOCK_STALE", args: []string{"new", "tool", "demo/four"}, done: "exists", setup: (*crashLab).project},
 		{name: "load", args: []string{"load", "tool:rye/core/runtimes/bash_runtime", "--to", "project"}, done: "KEY_UNKNOWN", setup: (*crashLab).project},
 		{name: "search", args: []string{"search", "note"}, setup: (*crashLab).project},

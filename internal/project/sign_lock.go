@@ -18,13 +18,13 @@ import (
 // RefreshLock brings the entries of the project's items that were signed up to
 // date. It makes no lock and accepts nothing that was not signed just now.
 func (p *Project) RefreshLock(ctx context.Context, reports []primary.SignReport) error {
-	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports)})
+	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports), reports: reports})
 }
 
 // RefreshWholeLock is RefreshLock that also removes the entries of items whose files
 // were deleted.
 func (p *Project) RefreshWholeLock(ctx context.Context, reports []primary.SignReport) error {
-	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports), deleted: true})
+	return p.refreshLock(ctx, lockUpdate{signed: signedRefs(reports), unchanged: p.unchangedOwn(reports), reports: reports, deleted: true})
 }
 
 // RefreshCopied is RefreshLock for an item that was copied into the project with its
@@ -47,7 +47,8 @@ func (p *Project) RefreshNew(ctx context.Context, ref item.Ref) error {
 type lockUpdate struct {
 	signed    []item.Ref // their entries are updated, and those that contain them
 	unchanged []item.Ref // signed before by the user: missing entries are added, after a kill
-	deleted   bool       // entries of deleted files are removed
+	reports   []primary.SignReport
+	deleted   bool // entries of deleted files are removed
 }
 
 func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
@@ -71,7 +72,11 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 		return err
 	}
 	p.Env.resolving = !p.Env.KeepsLock()
-	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, u.signed)
+	signed, err := p.interrupted(ctx, sl.Lock, u)
+	if err != nil {
+		return err
+	}
+	changed, notes, err := p.Verbs.RefreshLock(ctx, sl.Lock, append(signed, u.signed...))
 	p.Env.lockNotes(notes)
 	if err != nil {
 		return err
@@ -96,6 +101,47 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	}
 	p.Env.Person.note("%s is up to date", lock.LockFile)
 	return nil
+}
+
+// interrupted returns the unchanged items whose entries a killed command did not
+// update any more: the newest signature of the user is that of the file, and the lock
+// has an earlier one. An older file that somebody put back is none of them.
+func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) ([]item.Ref, error) {
+	type file struct{ now, locked string }
+	differ := map[item.Ref]file{}
+	for _, r := range u.reports {
+		ref, err := item.ParseRef(r.Ref, "")
+		if err != nil || !slices.Contains(u.unchanged, ref) {
+			continue
+		}
+		if entry := l.Item(ref); entry != nil && entry.Digest != r.Digest {
+			differ[ref] = file{r.Digest.String(), entry.Digest.String()}
+		}
+	}
+	if len(differ) == 0 {
+		return nil, nil
+	}
+	history, err := p.AuditLog().Read(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	newest, before := map[item.Ref]string{}, map[item.Ref]bool{}
+	for _, e := range history.Entries {
+		ref := item.Ref{Kind: item.Kind(e.Kind), ID: e.ID}
+		f, asked := differ[ref]
+		if !asked || e.Use != "sign" || e.Space != string(space.Project) || e.Project != p.Spaces.ProjectDir {
+			continue
+		}
+		newest[ref] = e.Digest
+		before[ref] = before[ref] || e.Digest == f.locked
+	}
+	var out []item.Ref
+	for ref, f := range differ {
+		if newest[ref] == f.now && before[ref] {
+			out = append(out, ref)
+		}
+	}
+	return out, nil
 }
 
 // dropDeleted removes the entries of items that have no file in root, and reports
