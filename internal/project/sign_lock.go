@@ -105,7 +105,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 
 // interrupted returns the unchanged items whose entries a killed command did not
 // update any more: the newest signature of the user is that of the file, and the lock
-// has an earlier one. An older file that somebody put back is none of them.
+// has an earlier one. An older file that was put back does not qualify.
 func (p *Project) interrupted(ctx context.Context, l *lock.Lock, u lockUpdate) ([]item.Ref, error) {
 	type file struct{ now, locked string }
 	differ := map[item.Ref]file{}
