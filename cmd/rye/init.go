@@ -69,7 +69,13 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 	if err := envOf(c).CheckNewProject(dir); err != nil {
 		return err
 	}
-	if o.ci != "" { // before anything is written
+	// What cannot be done is an error before anything is written.
+	if o.hook {
+		if err := envOf(c).CheckHooks(ctx, dir); err != nil {
+			return err
+		}
+	}
+	if o.ci != "" {
 		if o.version, err = installable(c); err != nil {
 			return err
 		}

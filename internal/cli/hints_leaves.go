@@ -15,7 +15,7 @@ func leavesHints() map[situation]string {
 		{diag.FileSystemError, "not_directory"}: "rename or remove {entry}: a directory must be there",
 		{diag.NotRegular, "not_file"}:           "rename or remove {entry}: a regular file must be there",
 
-		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository",
+		{diag.SourceNotFound, "not_a_git_repository"}: "run it in a git repository; git init makes one",
 		{diag.ExecutionFailed, "program_of_project"}:  "install {program} outside the project, or add its directory to PATH",
 		{diag.ExecutionFailed, "ignored_settings"}:    "if you need {settings}, set it with `git config --global`",
 		{diag.Network, "ignored_settings"}:            "if you need {settings}, set it with `git config --global`",

@@ -19,6 +19,7 @@ func projectHints() map[situation]string {
 		{diag.FileSystemError, "no_state"}:       "set HOME or XDG_STATE_HOME",
 		{diag.FileSystemError, "policy"}:         "repair {path}, or ask the administrator of this machine",
 		{diag.ItemNotFound, "no_project"}:        "rye init",
+		{diag.ItemNotFound, "home_project"}:      "change to the directory of a project, or make one with rye init DIR: the home directory is never one",
 		{diag.ItemNotFound, "no_project_in_git"}: "name the project's directory with -C DIR, or as REV:DIRECTORY",
 		{diag.ItemNotFound, "not_a_project"}:     "rye init, or name another directory with --project",
 		{diag.LockMissing, "relock"}:             "rye lock",

@@ -154,7 +154,11 @@ func (p *Project) NeedProject() (*space.Root, error) {
 	case root != nil:
 		return nil, diag.New(diag.ItemNotFound, "finding the project: %s has no %s and no %s directory", dir, space.ProjectFile, space.Dir).WithReason("not_a_project")
 	}
-	return nil, diag.New(diag.ItemNotFound, "finding the project: no %s or %s directory in this directory or its parents", space.ProjectFile, space.Dir).WithReason("no_project")
+	err := diag.New(diag.ItemNotFound, "finding the project: no %s or %s directory in this directory or its parents", space.ProjectFile, space.Dir).WithReason("no_project")
+	if home := p.Env.Home(); home != "" && filepath.Clean(p.Env.Base) == filepath.Clean(home) {
+		return nil, err.WithReason("home_project")
+	}
+	return nil, err
 }
 
 // NoFile marks the error about a word that is not an id and that looks like the

@@ -219,6 +219,16 @@ func (e *Env) HookLocation(ctx context.Context) (HookLocation, error) {
 	return at, nil
 }
 
+// CheckHooks returns an error if a directory, which may not exist yet, is in no
+// repository that hooks could be installed in.
+func (e *Env) CheckHooks(ctx context.Context, dir string) error {
+	for !isDir(dir) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+	}
+	_, err := e.at(dir).Repo(ctx)
+	return err
+}
+
 func isFile(path string) bool {
 	fi, err := os.Stat(path)
 	return err == nil && fi.Mode().IsRegular()
