@@ -2,6 +2,7 @@ package git
 
 import (
 	"encoding/pem"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -123,6 +124,39 @@ func TestProxyAndCertificates(t *testing.T) {
 			t.Errorf("a request without the configured header: %+v", r)
 		}
 	}
+}
+
+// first use M10: a server that asks for a password gets that of git's credential helper.
+func TestCredentialHelper(t *testing.T) {
+	b := released(t)
+	target, err := url.Parse(b.server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	private := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if user, password, _ := r.BasicAuth(); user != "ada" || password != "s3cret" {
+			w.Header().Set("WWW-Authenticate", `Basic realm="private"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer private.Close()
+	b.url = private.URL + "/acme/core.git"
+	helper := func(password string) string {
+		return "[credential]\n\thelper = \"!f() { echo username=ada; echo password=" + password + "; }; f\"\n"
+	}
+	for _, transport := range []string{Auto, Command} {
+		if l, err := b.source(configured(t, transport, helper("s3cret"))).Versions(t.Context(), b.id); err != nil || len(l.Versions) != 1 {
+			t.Errorf("%q: %v, %v", transport, l, err)
+		}
+		if _, err := b.source(configured(t, transport, helper("wrong"))).Versions(t.Context(), b.id); diag.CodeOf(err) != diag.AuthRequired && diag.CodeOf(err) != diag.AuthFailed {
+			t.Errorf("%q with a wrong password: %v", transport, err)
+		}
+	}
+	_, err = b.source(configured(t, BuiltIn, helper("s3cret"))).Versions(t.Context(), b.id)
+	want(t, err, diag.AuthRequired, private.URL)
 }
 
 // A host that ssh cannot resolve: one attempt, with the message of ssh.
