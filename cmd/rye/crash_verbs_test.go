@@ -173,11 +173,11 @@ func crashBundles() []crashVerb {
 		l.must("bundle", "create", "acme", "--version", "1.0.0")
 	}
 	return []crashVerb{
-		{name: "add", short: 5, during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"add", "file://ROOT/lib"}, setup: func(l *crashLab) {
+		{name: "add", short: 5, during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING)", args: []string{"add", "file://ROOT/lib"}, setup: func(l *crashLab) {
 			l.project()
 			l.library("1.0.0")
 		}},
-		{name: "update", during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"update"}, setup: func(l *crashLab) {
+		{name: "update", during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING)", args: []string{"update"}, setup: func(l *crashLab) {
 			added(l)
 			l.library2()
 		}},
@@ -187,7 +187,7 @@ func crashBundles() []crashVerb {
 				l.t.Fatal(err)
 			}
 		}},
-		{name: "remove", during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING) ", args: []string{"remove", "file://ROOT/lib"}, done: "not required|does not require|not in", setup: added},
+		{name: "remove", during: "^(warning|error) (BUNDLE_FILE_EXTRA|LOCK_STALE|LOCK_MISSING)", args: []string{"remove", "file://ROOT/lib"}, done: "not required|does not require|not in", setup: added},
 		{name: "prune", args: []string{"prune"}, during: "^warning BUNDLE_FILE_EXTRA ", setup: func(l *crashLab) {
 			added(l)
 			old := string(l.read(filepath.Join(l.dir, "rye.lock")))

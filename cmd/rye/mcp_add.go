@@ -69,6 +69,9 @@ func runMCPAdd(ctx context.Context, c *cli.Call, o *mcpAddOptions) error {
 func addServers(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, servers []*mcpclient.Server) error {
 	for _, server := range servers {
 		if err := s.CheckNew(ctx, server.Name); err != nil {
+			if more := completeServerLock(ctx, s, server.Name); more != nil {
+				return more
+			}
 			return err
 		}
 	}
@@ -84,6 +87,16 @@ func addServers(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore,
 		return c.UI.JSON(done[0])
 	}
 	return c.UI.JSON(map[string]any{"servers": done})
+}
+
+// completeServerLock writes the lock entries of a server, if a command that signed its
+// items was killed before it did.
+func completeServerLock(ctx context.Context, s *mcpStore, name string) error {
+	refs, err := s.Items(name)
+	if err != nil {
+		return err
+	}
+	return s.project.CompleteLock(ctx, refs...)
 }
 
 // addServer adds one server and returns the JSON data of the result.

@@ -61,6 +61,9 @@ func refreshServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore)
 func acceptServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore, offer *mcpclient.Offer, d *mcpclient.Diff) error {
 	name := offer.Server.Name
 	if d.Empty() {
+		if err := completeServerLock(ctx, s, name); err != nil {
+			return err
+		}
 		return c.UI.Show(d.Data(name), func() {
 			c.UI.Out("MCP server %s has not changed: %s", name, plural(len(offer.Tools), "tool"))
 		})

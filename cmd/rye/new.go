@@ -77,7 +77,7 @@ func runNew(ctx context.Context, c *cli.Call, o *newOptions) error {
 		return err
 	}
 	if err := free(ctx, h, ref); err != nil {
-		if more := h.RefreshNew(ctx, ref); more != nil {
+		if more := h.CompleteLock(ctx, ref); more != nil {
 			return more
 		}
 		return err

@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/internal/stagedir"
 	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -103,6 +104,18 @@ func (s *Store) CheckNew(ctx context.Context, name string) error {
 		}
 	}
 	return s.CheckTools(ctx, name)
+}
+
+// Items returns the refs of a server and of its tools in the space.
+func (s *Store) Items(name string) ([]item.Ref, error) {
+	out := []item.Ref{ServerRef(name)}
+	err := s.p.Root.Walk(toolDir(name), func(e space.Entry) error {
+		if e.Err == nil && path.Ext(e.Rel) == ".yaml" {
+			out = append(out, item.Ref{Kind: item.Tool, ID: IDOf(e.Rel)})
+		}
+		return nil
+	})
+	return out, err
 }
 
 // CheckTools returns an error if the directory of a server's tools contains any

@@ -33,14 +33,18 @@ func (p *Project) RefreshCopied(ctx context.Context, ref item.Ref) error {
 	return p.refreshLock(ctx, lockUpdate{signed: []item.Ref{ref}})
 }
 
-// RefreshNew adds the entry of an item that rye new wrote before it was killed. It
-// adds none for an item that another key signed.
-func (p *Project) RefreshNew(ctx context.Context, ref item.Ref) error {
-	it, err := p.Resolver.Find(ctx, ref)
-	if err != nil || !ownSigner(p, it.Verdict.Signer.String()) {
-		return nil // verify reports it
+// CompleteLock writes the entries of items that a command signed before it was killed.
+// It adds none for an item that another key signed.
+func (p *Project) CompleteLock(ctx context.Context, refs ...item.Ref) error {
+	var reports []primary.SignReport
+	for _, ref := range refs {
+		it, err := p.Resolver.Find(ctx, ref)
+		if err != nil {
+			continue // verify reports it
+		}
+		reports = append(reports, primary.SignReport{Ref: ref.String(), Path: it.Path(), Status: primary.Unchanged, Signer: it.Verdict.Signer.String(), Digest: it.Digest})
 	}
-	return p.refreshLock(ctx, lockUpdate{unchanged: []item.Ref{ref}})
+	return p.RefreshLock(ctx, reports)
 }
 
 // lockUpdate is what a command changed.
