@@ -33,13 +33,17 @@ const (
 // segment.
 type Cap string
 
-// Needed returns the capability that a call needs.
+// Needed returns the capability that a call needs. To search a kind, the ref has no
+// id.
 func Needed(v Verb, ref item.Ref) Cap {
-	if v == Search {
-		return Cap("rye.search." + string(ref.Kind))
+	if v == Search && ref.ID == "" {
+		return searchOf(ref.Kind)
 	}
 	return Cap("rye." + string(v) + "." + string(ref.Kind) + "." + ref.Dotted())
 }
+
+// searchOf returns the capability to search a kind and see all of its items.
+func searchOf(kind item.Kind) Cap { return Cap("rye.search." + string(kind)) }
 
 // Parse checks the spelling of a pattern.
 func Parse(s string) (Cap, error) {
