@@ -1,0 +1,257 @@
+// Package interpolate fills typed templates: texts, lists and mappings whose texts
+// contain expressions such as ${state.items.0}.
+//
+// An expression reads one path. A text that is one expression becomes the value
+// itself, with its type; in mixed text the value becomes text. Each text is read
+// once, at compilation: a value that contains an expression stays as it is. The
+// package does not know which paths exist, and has no functions or operators.
+package interpolate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/internal/dotpath"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// Template is a compiled value. It may be used by several goroutines at the same
+// time.
+type Template struct {
+	constant any // the value, if there is no expression in it
+	dynamic  bool
+
+	parts []part // of a text
+	list  []*Template
+	keys  []string // of a mapping, sorted
+	vals  []*Template
+}
+
+// part is literal text or an expression.
+type part struct {
+	text string
+	expr *Expr
+}
+
+// Expr is one expression.
+type Expr struct {
+	Path       dotpath.Path
+	Optional   bool // ? or :- was written: the path may be missing
+	fallback   any  // the value for a missing path or null, nil for ?
+	hasDefault bool // :- was written
+}
+
+// Problem is a mistake in a template.
+type Problem struct {
+	At   string // the path of the text in the value, as package tree joins paths
+	Text string // lower case, no period
+}
+
+// MaxDepth is the deepest nesting of lists and mappings.
+const MaxDepth = 64
+
+// Compile compiles a value. It returns every mistake in it.
+func Compile(v any) (*Template, []Problem) {
+	c := &compiler{}
+	t := c.value("", v, 0)
+	if len(c.problems) > 0 {
+		return nil, c.problems
+	}
+	return t, nil
+}
+
+type compiler struct{ problems []Problem }
+
+func (c *compiler) reject(at, format string, args ...any) {
+	c.problems = append(c.problems, Problem{at, fmt.Sprintf(format, args...)})
+}
+
+func (c *compiler) value(at string, v any, depth int) *Template {
+	if depth > MaxDepth {
+		c.reject(at, "lists and mappings are nested more than %d deep", MaxDepth)
+		return nil
+	}
+	switch v := v.(type) {
+	case string:
+		return c.text(at, v)
+	case []any:
+		t := &Template{constant: v}
+		for i, x := range v {
+			e := c.value(tree.Index(at, i), x, depth+1)
+			t.list = append(t.list, e)
+			t.dynamic = t.dynamic || e != nil && e.dynamic
+		}
+		return t
+	case map[string]any:
+		t := &Template{constant: v, keys: slices.Sorted(maps.Keys(v))}
+		for _, k := range t.keys {
+			if strings.Contains(k, "${") {
+				c.reject(tree.Join(at, k), "the key %q contains ${: only values are templates", k)
+			}
+			e := c.value(tree.Join(at, k), v[k], depth+1)
+			t.vals = append(t.vals, e)
+			t.dynamic = t.dynamic || e != nil && e.dynamic
+		}
+		return t
+	}
+	return &Template{constant: v}
+}
+
+func (c *compiler) text(at, s string) *Template {
+	parts, err := parse(s)
+	if err != nil {
+		c.reject(at, "%v", err)
+		return nil
+	}
+	switch {
+	case len(parts) == 0:
+		return &Template{constant: ""}
+	case len(parts) == 1 && parts[0].expr == nil:
+		return &Template{constant: parts[0].text}
+	}
+	return &Template{parts: parts, dynamic: true}
+}
+
+// Constant returns the value of a template that has no expression.
+func (t *Template) Constant() (any, bool) { return t.constant, !t.dynamic }
+
+// Each calls do for every expression with the path of its text in the value.
+func (t *Template) Each(do func(at string, e *Expr)) { t.each("", do) }
+
+func (t *Template) each(at string, do func(at string, e *Expr)) {
+	for _, p := range t.parts {
+		if p.expr != nil {
+			do(at, p.expr)
+		}
+	}
+	for i, e := range t.list {
+		e.each(tree.Index(at, i), do)
+	}
+	for i, k := range t.keys {
+		t.vals[i].each(tree.Join(at, k), do)
+	}
+}
+
+// Whole returns the expression of a text that is nothing else.
+func (t *Template) Whole() (*Expr, bool) {
+	if len(t.parts) == 1 {
+		return t.parts[0].expr, true
+	}
+	return nil, false
+}
+
+// Key returns the template of one key of a mapping, or nil.
+func (t *Template) Key(key string) *Template {
+	if i, ok := slices.BinarySearch(t.keys, key); ok {
+		return t.vals[i]
+	}
+	return nil
+}
+
+// Missing is the error for a path that the values do not have.
+type Missing struct {
+	Path dotpath.Path
+	At   string // the path of the text in the template
+}
+
+// Error names the path.
+func (m *Missing) Error() string {
+	return fmt.Sprintf("${%s}: there is no such value; write ${%[1]s?} for null or ${%[1]s:-default} if it may be missing", m.Path)
+}
+
+// Render returns the value with its expressions replaced by values below root.
+// Lists and mappings of root are not copied. The error is a *Missing.
+func (t *Template) Render(root any) (any, error) { return t.render("", root) }
+
+func (t *Template) render(at string, root any) (any, error) {
+	switch {
+	case !t.dynamic:
+		return t.constant, nil
+	case t.list != nil:
+		out := make([]any, len(t.list))
+		for i, e := range t.list {
+			v, err := e.render(tree.Index(at, i), root)
+			if err != nil {
+				return nil, err
+			}
+			out[i] = v
+		}
+		return out, nil
+	case t.keys != nil:
+		out := make(map[string]any, len(t.keys))
+		for i, k := range t.keys {
+			v, err := t.vals[i].render(tree.Join(at, k), root)
+			if err != nil {
+				return nil, err
+			}
+			out[k] = v
+		}
+		return out, nil
+	case len(t.parts) == 1:
+		return t.parts[0].expr.value(at, root)
+	}
+	return t.mixed(at, root, func(s string) string { return s })
+}
+
+// Text returns a template of a text as text: every value passes through quote, also
+// that of a text which is one expression. It serves parameters that a shell reads.
+func (t *Template) Text(root any, quote func(string) string) (string, error) {
+	if !t.dynamic {
+		s, ok := t.constant.(string)
+		if !ok {
+			return "", fmt.Errorf("the value is %s, not a text", tree.TypeName(t.constant))
+		}
+		return s, nil
+	}
+	if t.parts == nil {
+		return "", fmt.Errorf("the value is a list or a mapping, not a text")
+	}
+	return t.mixed("", root, quote)
+}
+
+func (t *Template) mixed(at string, root any, quote func(string) string) (string, error) {
+	var out strings.Builder
+	for _, p := range t.parts {
+		if p.expr == nil {
+			out.WriteString(p.text)
+			continue
+		}
+		v, err := p.expr.value(at, root)
+		if err != nil {
+			return "", err
+		}
+		s, err := p.expr.text(v)
+		if err != nil {
+			return "", err
+		}
+		out.WriteString(quote(s))
+	}
+	return out.String(), nil
+}
+
+// value returns the value of an expression with its type.
+func (e *Expr) value(at string, root any) (any, error) {
+	v, ok := e.Path.Lookup(root)
+	switch {
+	case e.hasDefault && v == nil:
+		return e.fallback, nil
+	case !ok && !e.Optional:
+		return nil, &Missing{e.Path, at}
+	}
+	return v, nil
+}
+
+// text returns a value in mixed text: null is empty where ? permits a missing path.
+func (e *Expr) text(v any) (string, error) {
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	if v == nil && e.Optional {
+		return "", nil
+	}
+	b, err := jsonx.Marshal(v)
+	return string(b), err
+}
