@@ -1,0 +1,79 @@
+package resolve
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// riskKey is the key of an item with its risk class.
+const riskKey = "risk"
+
+// Risk returns the risk classes of the configuration policy.RiskID.
+func Risk(ctx context.Context, r *Resolver) (*policy.Risk, error) {
+	layers, err := permittingLayers(ctx, r, policy.RiskID)
+	if err != nil {
+		return nil, err
+	}
+	return policy.ReadRisk(layers)
+}
+
+// permittingLayers returns the layers of a configuration that permits something, the
+// farthest first. It does not merge them: a layer of a bundle or project only
+// restricts, wherever it is in the order.
+func permittingLayers(ctx context.Context, r *Resolver, id string) ([]policy.Layer, error) {
+	s, err := r.Config(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]policy.Layer, len(s.Layers))
+	for i, it := range s.Layers {
+		out[i] = policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it)}
+	}
+	return out, nil
+}
+
+// widens reports whether a layer may permit more than those before it: one of the
+// system bundle, and one of the user's own items that a key of the user signed. An
+// agent's key is not one: the agent would decide what it may do.
+func (r *Resolver) widens(it *Item) bool {
+	if it.Root.Embedded() {
+		return true
+	}
+	k, ok := r.p.Trust.Key(it.Verdict.Signer)
+	return it.Root.Space == space.User && !it.Root.Bundled() && ok && k.Own && !k.Agent()
+}
+
+// Declared returns the risk class that the item itself states, "" without one.
+func (it *Item) Declared() string {
+	s, _ := it.Meta.Fields[riskKey].(string)
+	return s
+}
+
+// risk checks the key risk of an item that can be run.
+func (it *Item) risk() []diag.Finding {
+	v, has := it.Meta.Fields[riskKey]
+	if !has || it.Ref.Kind == item.Knowledge || it.Ref.Kind == item.Config || it.Support() {
+		return nil
+	}
+	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
+	s, ok := v.(string)
+	if !ok {
+		r.Reject(riskKey, "must be T0 to T4 or the name of a risk class, not %s", tree.TypeName(v))
+		return r.Findings()
+	}
+	_, err := policy.ParseTier(s)
+	if err == nil {
+		return nil
+	}
+	r.RejectErr(riskKey, err)
+	found := r.Findings()
+	if e, ok := err.(*diag.Error); ok && e.Details["nearest"] != nil {
+		found[0] = found[0].WithReason("nearest", "nearest", e.Details["nearest"].(string))
+	}
+	return found
+}
