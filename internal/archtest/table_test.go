@@ -54,8 +54,9 @@ func layers() []layer {
 		}},
 		{"Execution", []entry{
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
-			{"exec", set("exec/httpstep", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"exec", set("exec/sandbox", "exec/httpstep", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"exec/httpstep", set("policy", "item")},
+			{"exec/sandbox", set("policy")},
 		}},
 		{"Bodies of standard tools", []entry{
 			{"internal/applet", set("internal/applet/fs", "internal/applet/lsp", "internal/applet/shell", "internal/applet/telemetry", "internal/applet/web", "internal/applet/wire")},
