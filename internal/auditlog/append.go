@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/chainlog"
 	"github.com/ryeos/rye/internal/filelock"
 )
 
@@ -44,8 +44,8 @@ func (l *Log) Append(ctx context.Context, made []Entry) error {
 	if err != nil {
 		return err
 	}
-	if err := write(f, text, h.Size-int64(len(text))); err != nil {
-		return err
+	if err := chainlog.Write(f, text, h.Size-int64(len(text)), true); err != nil {
+		return diag.New(diag.FileSystemError, "%s: %w", recording, err)
 	}
 	return l.writeHead(h)
 }
@@ -82,32 +82,18 @@ func (l *Log) open() (*os.File, error) {
 	return f, nil
 }
 
-// settle compares the end of the log with the head and returns the actual end.
-// Whole lines after the head are accepted: a process was stopped between writing
-// them and writing the head. An unfinished last line is removed.
-func (l *Log) settle(f *os.File) (head, error) {
+// settle compares the end of the log with the head and returns the actual end. It
+// removes an unfinished last line.
+func (l *Log) settle(f *os.File) (chainlog.Head, error) {
 	h, _, err := l.readHead()
 	if err != nil {
 		return h, err
 	}
-	fi, err := f.Stat()
-	if err != nil {
-		return h, diag.New(diag.FileSystemError, "%s: %w", recording, err)
-	}
-	last, err := lineBefore(f, min(h.Size, fi.Size()))
+	end, torn, err := format().Settle(f, h)
 	switch {
-	case err != nil:
-		return h, diag.New(diag.FileSystemError, "%s: %w", recording, err)
-	case fi.Size() < h.Size:
-		return h, l.broken("was cut")
-	case h.Size > 0 && digestOf(last) != h.Last:
-		return h, l.broken("was altered")
-	}
-	end, err := follow(io.NewSectionReader(f, h.Size, fi.Size()-h.Size), h)
-	if errors.Is(err, errNoFollower) {
-		return h, l.broken("was altered")
-	}
-	if err == nil && end.Size < fi.Size() {
+	case errors.Is(err, chainlog.ErrCut), errors.Is(err, chainlog.ErrAltered):
+		return h, l.broken(err.Error())
+	case err == nil && torn > 0:
 		err = f.Truncate(end.Size)
 	}
 	if err != nil {
@@ -116,32 +102,13 @@ func (l *Log) settle(f *os.File) (head, error) {
 	return end, nil
 }
 
-// errNoFollower is returned by follow for a whole line that is not the next entry.
-var errNoFollower = errors.New("not the next entry")
-
-// follow reads the chain from h to the last whole line and returns its head.
-func follow(r io.Reader, h head) (head, error) {
-	err := eachLine(r, func(line []byte, whole bool) error {
-		if !whole {
-			return nil // an unfinished line is the last one
-		}
-		e, err := parse(line)
-		if err != nil || e.Seq != h.Seq+1 || e.Prev != h.Last {
-			return errNoFollower
-		}
-		h = h.after(e, line)
-		return nil
-	})
-	return h, err
-}
-
 func (l *Log) broken(how string) error {
 	return diag.New(diag.TranscriptBroken, "%s: the log %s %s after it was last written, so nothing was signed", recording, l.Path(), how).
 		WithReason("log_changed")
 }
 
 // lines renders the entries that follow h.
-func (l *Log) lines(h head, made []Entry) ([]byte, head, error) {
+func (l *Log) lines(h chainlog.Head, made []Entry) ([]byte, chainlog.Head, error) {
 	var text bytes.Buffer
 	now := l.p.Now().UTC().Format(layout)
 	for _, e := range made {
@@ -151,20 +118,7 @@ func (l *Log) lines(h head, made []Entry) ([]byte, head, error) {
 			return nil, h, diag.New(diag.Internal, "%s of %s %s: %w", recording, e.Kind, e.ID, err)
 		}
 		text.Write(line)
-		h = h.after(e, line)
+		h = h.After(line)
 	}
 	return text.Bytes(), h, nil
-}
-
-// write appends text at end and flushes it to the disk. After an error it
-// truncates the file to its former length.
-func write(f *os.File, text []byte, end int64) error {
-	_, err := f.WriteAt(text, end)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err != nil {
-		return diag.New(diag.FileSystemError, "%s: %w", recording, errors.Join(err, f.Truncate(end)))
-	}
-	return nil
 }

@@ -8,13 +8,12 @@
 package auditlog
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"path/filepath"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/chainlog"
 )
 
 // The files of the log in the user's state directory.
@@ -74,7 +73,12 @@ func (l *Log) requireDir(doing string) error {
 		WithReason("no_state_directory")
 }
 
-func digestOf(line []byte) string {
-	sum := sha256.Sum256(line)
-	return "sha256:" + hex.EncodeToString(sum[:])
+// format returns the format of the log's lines.
+func format() *chainlog.Format {
+	return &chainlog.Format{Genesis: genesis, MaxLine: maxLine, Head: HeadFile, Link: link, Repair: "the next signature removes it"}
+}
+
+func link(line []byte) (chainlog.Link, error) {
+	e, err := parse(line)
+	return chainlog.Link{Seq: e.Seq, Prev: e.Prev}, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/chainlog"
 )
 
 var instant = time.Date(2026, 2, 14, 0, 27, 54, 0, time.UTC)
@@ -27,7 +28,7 @@ func made(n int) []Entry {
 	out := make([]Entry, n)
 	for i := range out {
 		out[i] = Entry{Surface: "cli", Use: "sign", Kind: "tool", ID: fmt.Sprintf("demo/t%d", i), Space: "project", Project: "/home/ada/hello",
-			Digest: digestOf([]byte{byte(i)}), Key: strings.Repeat("ab", 32)}
+			Digest: chainlog.Digest([]byte{byte(i)}), Key: strings.Repeat("ab", 32)}
 	}
 	return out
 }
@@ -93,12 +94,12 @@ func TestBytes(t *testing.T) {
 	add(t, l, 2)
 	one := `{"seq":1,"time":"2026-02-14T00:27:54Z","surface":"cli","use":"sign","kind":"tool","id":"demo/t0","space":"project","project":"/home/ada/hello",` +
 		`"digest":"sha256:6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d","key":"` + strings.Repeat("ab", 32) +
-		`","prev":"` + digestOf([]byte("rye.dev/signatures/v1\n")) + "\"}\n"
-	two := strings.NewReplacer(`"seq":1`, `"seq":2`, "t0", "t1", digestOf([]byte{0}), digestOf([]byte{1}), digestOf([]byte(genesis)), digestOf([]byte(one))).Replace(one)
+		`","prev":"` + chainlog.Digest([]byte("rye.dev/signatures/v1\n")) + "\"}\n"
+	two := strings.NewReplacer(`"seq":1`, `"seq":2`, "t0", "t1", chainlog.Digest([]byte{0}), chainlog.Digest([]byte{1}), chainlog.Digest([]byte(genesis)), chainlog.Digest([]byte(one))).Replace(one)
 	if got := string(content(t, l)); got != one+two {
 		t.Errorf("got\n%swant\n%s", got, one+two)
 	}
-	head := fmt.Sprintf(`{"seq":2,"size":%d,"last":"%s"}`+"\n", len(one+two), digestOf([]byte(two)))
+	head := fmt.Sprintf(`{"seq":2,"size":%d,"last":"%s"}`+"\n", len(one+two), chainlog.Digest([]byte(two)))
 	if got, err := os.ReadFile(l.path(HeadFile)); err != nil || string(got) != head {
 		t.Errorf("head %s, %v, want %s", got, err, head)
 	}
@@ -236,13 +237,13 @@ func TestStoppedProcess(t *testing.T) {
 }
 
 func headOf(lines [][]byte) string {
-	h := start()
+	h := format().Start()
 	for _, b := range lines {
-		if e, err := parse(b); err == nil {
-			h = h.after(e, b)
+		if _, err := parse(b); err == nil {
+			h = h.After(b)
 		}
 	}
-	return string(h.render())
+	return string(h.Render())
 }
 
 // Append refuses a log that was cut or altered at its end.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/chainlog"
 )
 
 // TestCheckNamesTheLine checks the findings of each kind of damage.
@@ -33,9 +34,9 @@ func TestCheckNamesTheLine(t *testing.T) {
 		{"last line altered", swap("t4", "t9"), "5 error it was altered: signatures.head names the hash of another line here"},
 		{"two lines altered", strings.NewReplacer("t1", "t8", "t3", "t9").Replace(whole),
 			"2 error it was altered: line 3 names the hash of another line here; 4 error it was altered: line 5 names the hash of another line here"},
-		{"what the first names", swap(`"prev":"sha256:`+digestOf([]byte(genesis))[7:9], `"prev":"sha256:00`), "1 error it was altered: it names a line before it, and it is the first"},
-		{"what a line names", swap(digestOf([]byte(line[1])), digestOf(nil)), "3 error it was altered: line 4 names the hash of another line here"},
-		{"what the last names", swap(digestOf([]byte(line[3])), digestOf(nil)), "5 error it was altered: signatures.head names the hash of another line here"},
+		{"what the first names", swap(`"prev":"sha256:`+chainlog.Digest([]byte(genesis))[7:9], `"prev":"sha256:00`), "1 error it was altered: it names a line before it, and it is the first"},
+		{"what a line names", swap(chainlog.Digest([]byte(line[1])), chainlog.Digest(nil)), "3 error it was altered: line 4 names the hash of another line here"},
+		{"what the last names", swap(chainlog.Digest([]byte(line[3])), chainlog.Digest(nil)), "5 error it was altered: signatures.head names the hash of another line here"},
 		{"the number of a line", swap(`"seq":3`, `"seq":7`), "3 error it was altered: it follows entry 2 and calls itself 7"},
 		{"no JSON", swap(`{"seq":3`, `["seq":3`), "3 error it is not an entry: invalid character ':' after array element"},
 		{"spelled otherwise", swap(`"seq":3,`, `"seq": 3,`), "3 error it is not in the spelling of rye"},
@@ -89,7 +90,7 @@ func TestCheckNamesTheLine(t *testing.T) {
 func forged(t testing.TB, last string) string {
 	t.Helper()
 	e := made(1)[0]
-	e.Seq, e.Time, e.Prev = 6, instant.Format(layout), digestOf([]byte(last))
+	e.Seq, e.Time, e.Prev = 6, instant.Format(layout), chainlog.Digest([]byte(last))
 	b, err := e.render()
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,7 @@ func TestGarbage(t *testing.T) {
 	add(t, l, 1)
 	put(t, l, File, bytes.Repeat([]byte("\n"), 10_000))
 	rep := look(t, l)
-	if len(rep.Findings) != maxFaults+1 || rep.Findings[maxFaults].Message != "9950 more faults up to here are not listed" {
+	if len(rep.Findings) != chainlog.MaxFaults+1 || rep.Findings[chainlog.MaxFaults].Message != "9950 more faults up to here are not listed" {
 		t.Errorf("%d findings, the last: %v", len(rep.Findings), rep.Findings[len(rep.Findings)-1])
 	}
 }
@@ -181,7 +182,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte{}, headText)
 	f.Add(bytes.ToUpper(whole), []byte{})
 	f.Fuzz(func(t *testing.T, log, text []byte) {
-		h, known := parseHead(text)
+		h, known := format().ParseHead(text)
 		rep, err := l.read(t.Context(), bytes.NewReader(log), h, known, 2)
 		if err != nil || len(rep.Entries) > 2 || rep.Total < len(rep.Entries) {
 			t.Fatalf("%+v, %v", rep, err)
@@ -196,7 +197,7 @@ func FuzzRead(f *testing.F) {
 		}
 		end := int64(bytes.LastIndexByte(log, '\n') + 1)
 		simple(t, log[:end], rep.Total)
-		if h, err := follow(bytes.NewReader(log), start()); err != nil || h.Size != end || h.Seq != int64(rep.Total) {
+		if h, err := format().Follow(bytes.NewReader(log), format().Start()); err != nil || h.Size != end || h.Seq != int64(rep.Total) {
 			t.Fatalf("it continues from %+v, %v", h, err)
 		}
 	})
@@ -205,13 +206,13 @@ func FuzzRead(f *testing.F) {
 // simple checks a chain in the simplest way.
 func simple(t *testing.T, log []byte, want int) {
 	t.Helper()
-	prev, n := digestOf([]byte(genesis)), 0
+	prev, n := chainlog.Digest([]byte(genesis)), 0
 	for line := range bytes.Lines(log) {
 		n++
 		if e, err := parse(line); err != nil || e.Seq != int64(n) || e.Prev != prev {
 			t.Fatalf("line %d has no finding: %v", n, err)
 		}
-		prev = digestOf(line)
+		prev = chainlog.Digest(line)
 	}
 	if n != want {
 		t.Fatalf("%d entries, counted %d", want, n)

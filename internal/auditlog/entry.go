@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ryeos/rye/internal/chainlog"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 )
@@ -30,10 +31,9 @@ type Entry struct {
 const maxLine = 32 << 10
 
 const (
-	layout     = "2006-01-02T15:04:05Z"
-	maxWord    = 64
-	maxName    = 1024
-	digestHead = "sha256:"
+	layout  = "2006-01-02T15:04:05Z"
+	maxWord = 64
+	maxName = 1024
 )
 
 // render returns the line of e with its line feed. It returns an error for an
@@ -81,7 +81,7 @@ func (e *Entry) check() error {
 		fits        func(string) bool
 	}{
 		{"time", e.Time, isTime}, {"surface", e.Surface, isWord}, {"use", e.Use, isWord}, {"kind", e.Kind, isWord}, {"id", e.ID, isName},
-		{"space", e.Space, isName}, {"digest", e.Digest, isDigest}, {"key", e.Key, isHash}, {"prev", e.Prev, isDigest},
+		{"space", e.Space, isName}, {"digest", e.Digest, chainlog.IsDigest}, {"key", e.Key, isHash}, {"prev", e.Prev, chainlog.IsDigest},
 	} {
 		if !f.fits(f.value) {
 			return fmt.Errorf("%s is %q", f.name, f.value)
@@ -106,8 +106,3 @@ func isName(s string) bool {
 }
 
 func isHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
-
-func isDigest(s string) bool {
-	hash, ok := strings.CutPrefix(s, digestHead)
-	return ok && isHash(hash)
-}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/chainlog"
 	"github.com/ryeos/rye/internal/openat"
 )
 
@@ -51,23 +52,29 @@ func (l *Log) Read(ctx context.Context, limit int) (*Report, error) {
 	return l.read(ctx, r, h, known, limit)
 }
 
-func (l *Log) read(ctx context.Context, r io.Reader, h head, known bool, limit int) (*Report, error) {
-	c := newChain(h, known)
+func (l *Log) read(ctx context.Context, r io.Reader, h chainlog.Head, known bool, limit int) (*Report, error) {
+	f := format()
+	var last Entry // of the line that was added last
+	f.Link = func(line []byte) (_ chainlog.Link, err error) {
+		last, err = parse(line)
+		return chainlog.Link{Seq: last.Seq, Prev: last.Prev}, err
+	}
+	c := f.NewCheck(h, known)
 	rep := &Report{Path: l.Path(), Entries: []Entry{}}
-	err := eachLine(r, func(line []byte, whole bool) error {
+	err := f.EachLine(r, func(line []byte, whole bool) error {
 		if !whole {
-			c.cut()
+			c.Cut()
 			return ctx.Err()
 		}
-		if e, ok := c.add(line); ok {
-			rep.keep(e, limit)
+		if c.Add(line) {
+			rep.keep(last, limit)
 		}
 		return ctx.Err()
 	})
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "reading the log of signatures: %w", err)
 	}
-	rep.Findings = diag.WithPath(c.end(), rep.Path)
+	rep.Findings = diag.WithPath(c.End(), rep.Path)
 	if over := len(rep.Entries) - limit; limit > 0 && over > 0 {
 		rep.Entries = rep.Entries[over:]
 	}

@@ -1,4 +1,4 @@
-package auditlog
+package chainlog
 
 import (
 	"bufio"
@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// eachLine calls do for each line with its line feed. whole is false for a last
-// line without one. Of a line longer than maxLine only the beginning is passed,
-// which is not a valid entry. line is valid until do returns.
-func eachLine(r io.Reader, do func(line []byte, whole bool) error) error {
-	br := bufio.NewReaderSize(r, maxLine+1)
+// EachLine calls do for each line with its line feed. whole is false for a last
+// line without one. Of a line longer than MaxLine only the beginning is passed, with
+// more than MaxLine bytes. line is valid until do returns.
+func (f *Format) EachLine(r io.Reader, do func(line []byte, whole bool) error) error {
+	br := bufio.NewReaderSize(r, f.MaxLine+1)
 	for {
 		line, err := br.ReadSlice('\n')
 		whole := err == nil
@@ -43,10 +43,10 @@ func skipLine(br *bufio.Reader) (whole bool, err error) {
 	}
 }
 
-// lineBefore returns the line that ends at an offset, at most its last maxLine
+// lineBefore returns the line that ends at an offset, at most its last MaxLine
 // bytes.
-func lineBefore(r io.ReaderAt, end int64) ([]byte, error) {
-	b := make([]byte, min(end, maxLine))
+func (f *Format) lineBefore(r io.ReaderAt, end int64) ([]byte, error) {
+	b := make([]byte, min(end, int64(f.MaxLine)))
 	if len(b) == 0 {
 		return nil, nil
 	}

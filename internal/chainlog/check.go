@@ -1,4 +1,4 @@
-package auditlog
+package chainlog
 
 import (
 	"fmt"
@@ -8,14 +8,16 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// maxFaults is the maximum number of faults that a report lists.
-const maxFaults = 50
+// MaxFaults is the maximum number of faults that a report lists.
+const MaxFaults = 50
 
-// chain compares each line with the one before it. If the hash in a line differs
+// Check compares each line with the one before it. If the hash in a line differs
 // from that of the line before, either of the two may have been altered. The
 // next line, or the head, decides: the line whose hash it names is intact.
-type chain struct {
-	head  head
+type Check struct {
+	format *Format
+
+	head  Head
 	known bool // the head file was readable
 
 	line int     // lines so far
@@ -41,27 +43,30 @@ type fault struct {
 	warning    bool
 }
 
-func newChain(h head, known bool) *chain {
-	return &chain{head: h, known: known, last: start().Last}
+// NewCheck returns a Check of a log from its beginning. The head must be read before
+// the log: the log only grows, so it then has at least the lines that the head covers.
+// known is false if there is no head.
+func (f *Format) NewCheck(h Head, known bool) *Check {
+	return &Check{format: f, head: h, known: known, last: f.Start().Last}
 }
 
-func (c *chain) fault(f fault) {
-	if len(c.faults) == maxFaults {
+func (c *Check) fault(f fault) {
+	if len(c.faults) == MaxFaults {
 		c.more++
 		return
 	}
 	c.faults = append(c.faults, f)
 }
 
-func (c *chain) altered(line int, by string) {
+func (c *Check) altered(line int, by string) {
 	c.fault(fault{line: line, text: "it was altered: " + by + " names the hash of another line here"})
 }
 
-// add checks the next whole line and returns its entry. ok is false if the line
-// is not an entry.
-func (c *chain) add(line []byte) (Entry, bool) {
-	e, err := parse(line)
-	fits, inOrder := e.Prev == c.last, err == nil && e.Seq == c.seq+1
+// Add checks the next whole line with its line feed. ok is false if the line is not
+// one of the format.
+func (c *Check) Add(line []byte) (ok bool) {
+	l, err := c.format.Link(line)
+	fits, inOrder := l.Prev == c.last, err == nil && l.Seq == c.seq+1
 	c.judge(fits || !inOrder, "line "+strconv.Itoa(c.line+1))
 	c.line++
 	excused := c.blamed
@@ -70,25 +75,25 @@ func (c *chain) add(line []byte) (Entry, bool) {
 	case err != nil:
 		c.fault(fault{line: c.line, text: err.Error()})
 	case c.blamed:
-		c.fault(fault{line: c.line, text: fmt.Sprintf("it was altered: it follows entry %d and calls itself %d", c.seq, e.Seq)})
+		c.fault(fault{line: c.line, text: fmt.Sprintf("it was altered: it follows entry %d and calls itself %d", c.seq, l.Seq)})
 	case !inOrder:
-		c.fault(fault{line: c.line, want: c.seq + 1, have: e.Seq})
+		c.fault(fault{line: c.line, want: c.seq + 1, have: l.Seq})
 	case !fits && c.line == 1:
 		c.blamed = true
 		c.fault(fault{line: 1, text: "it was altered: it names a line before it, and it is the first"})
 	default:
 		c.suspect = !fits && !excused
 	}
-	c.last = digestOf(line)
+	c.last = Digest(line)
 	if c.blamed {
 		c.seq++
 	} else {
-		c.note(e)
+		c.note(l)
 	}
-	return e, err == nil
+	return err == nil
 }
 
-func (c *chain) note(e Entry) {
+func (c *Check) note(e Link) {
 	c.seq = e.Seq
 	c.seqs = append(c.seqs, e.Seq)
 	if c.known && e.Seq == c.head.Seq {
@@ -98,7 +103,7 @@ func (c *chain) note(e Entry) {
 
 // judge decides which of the last two lines was altered if they do not fit. The
 // last one is intact if the hash named by next is its own.
-func (c *chain) judge(intact bool, next string) {
+func (c *Check) judge(intact bool, next string) {
 	if !c.suspect {
 		return
 	}
@@ -111,38 +116,40 @@ func (c *chain) judge(intact bool, next string) {
 	c.blamed = true
 }
 
-// cut reports a last line without a line feed. It does not represent a signature:
-// a signature is made after its line is complete, and the head covers complete
-// lines only.
-func (c *chain) cut() {
+// Cut reports a last line without a line feed. What it would record did not happen:
+// the line is complete before that, and the head covers complete lines only.
+func (c *Check) Cut() {
 	if c.known && c.seq < c.head.Seq {
 		c.fault(fault{line: c.line + 1, text: "it was cut"})
 		return
 	}
-	c.fault(fault{line: c.line + 1, text: "it is incomplete because a process was stopped while writing; the next signature removes it", warning: true})
+	c.fault(fault{line: c.line + 1, text: "it is incomplete because a process was stopped while writing; " + c.format.Repair, warning: true})
 }
 
-// end compares the last lines with the head and returns all findings.
-func (c *chain) end() []diag.Finding {
+// Line returns the number of whole lines so far.
+func (c *Check) Line() int { return c.line }
+
+// End compares the last lines with the head and returns all findings.
+func (c *Check) End() []diag.Finding {
 	top := c.atHead == "" || c.atHead == c.head.Last
-	c.judge(top || c.topLine != c.line, HeadFile)
+	c.judge(top || c.topLine != c.line, c.format.Head)
 	switch {
 	case !c.known && c.line > 0:
-		c.fault(fault{line: c.line, warning: true, text: "it may not be the last one: " + HeadFile + " is missing or damaged"})
+		c.fault(fault{line: c.line, warning: true, text: "it may not be the last one: " + c.format.Head + " is missing or damaged"})
 	case !c.known:
 	case c.seq < c.head.Seq:
 		c.fault(fault{line: max(c.line, 1), text: "the log ends here: " + missing(c.seq+1, c.head.Seq) + " removed"})
 	case !top && !c.reported(c.topLine):
-		c.altered(c.topLine, HeadFile)
+		c.altered(c.topLine, c.format.Head)
 	}
 	return c.findings()
 }
 
-func (c *chain) reported(line int) bool {
+func (c *Check) reported(line int) bool {
 	return slices.ContainsFunc(c.faults, func(f fault) bool { return f.line == line && !f.warning })
 }
 
-func (c *chain) findings() []diag.Finding {
+func (c *Check) findings() []diag.Finding {
 	var out []diag.Finding
 	for _, f := range c.faults {
 		out = append(out, c.finding(f))
@@ -153,7 +160,7 @@ func (c *chain) findings() []diag.Finding {
 	return out
 }
 
-func (c *chain) finding(f fault) diag.Finding {
+func (c *Check) finding(f fault) diag.Finding {
 	text := f.text
 	if f.have != 0 {
 		text = c.order(f.want, f.have)
@@ -161,11 +168,11 @@ func (c *chain) finding(f fault) diag.Finding {
 	if f.warning {
 		return diag.Warnf(diag.TranscriptBroken, f.line, 0, "%s", text)
 	}
-	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).WithReason("log_line", "head", HeadFile)
+	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).WithReason("log_line", "head", c.format.Head)
 }
 
 // order describes a wrong sequence number.
-func (c *chain) order(want, have int64) string {
+func (c *Check) order(want, have int64) string {
 	if have > want && !slices.Contains(c.seqs, want) {
 		return missing(want, have-1) + " removed before it"
 	}
