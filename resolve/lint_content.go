@@ -56,38 +56,6 @@ func (it *Item) unknownKeys() []diag.Finding {
 	return it.Extractor.UnknownKeys(it.Type, it.Bytes, &it.Meta)
 }
 
-// sandbox checks the names and types of the sandbox key, and warns that this version
-// does not enforce it.
-func (it *Item) sandbox() []diag.Finding {
-	if it.Ref.Kind != item.Tool || it.Support() {
-		return nil
-	}
-	top := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
-	if !top.Has("sandbox") {
-		return nil
-	}
-	r := top.Map("sandbox")
-	r.Only("fs", "net", "hosts", "exec", "broker", "limits")
-	fs := r.Map("fs")
-	fs.Only("read", "write")
-	fs.Texts("read", nil)
-	fs.Texts("write", nil)
-	r.Enum("net", "none", "none", "loopback", "hosts", "any")
-	if r.Has("hosts") && r.Text("net") != "hosts" {
-		r.Reject("hosts", "needs net: hosts")
-	}
-	r.Texts("hosts", nil)
-	r.Bool("broker", false)
-	limits := r.Map("limits")
-	limits.Only("cpu_seconds", "memory_mb", "processes", "open_files", "file_size_mb", "disk_mb")
-	for _, key := range limits.Keys() {
-		limits.Int(key, 1, 1, 1<<40)
-	}
-	pos := it.Meta.Pos["sandbox"]
-	note := diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "this version of rye does not enforce sandbox: the tool runs with all permissions of the user")
-	return append(top.Findings(), note)
-}
-
 // script checks the block # /// script of a Python tool.
 func (it *Item) script() []diag.Finding {
 	if it.Ref.Kind != item.Tool || it.Support() || it.Type.Codec != extract.CodecPython {

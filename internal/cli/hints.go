@@ -31,6 +31,7 @@ func hintTables() []map[situation]string {
 		decodersHints(),
 		lockHints(),
 		execHints(),
+		confineHints(),
 		agentHints(),
 		appletHints(),
 		leavesHints(),

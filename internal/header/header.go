@@ -53,7 +53,8 @@ func ParseJS(src []byte, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 func ToolKey(name string) bool {
 	switch name {
 	case "name", "tool_id", "tool_type", "version", "executor_id", "category", "description", "parameters", "config_schema",
-		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG":
+		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "risk", "sandbox", "calls",
+		"CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG":
 		return true
 	}
 	return isDunder(name)
