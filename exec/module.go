@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/ryeos"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -24,29 +25,12 @@ func nameModule(err *diag.Error, stderr string, tool *resolve.Item) {
 			first, _, _ := strings.Cut(m[1], ".")
 			if reason == "python_module" && adjacent(tool, first) {
 				reason = "python_adjacent"
-			} else if use := ofOriginal(imported(tool, m[1])); reason == "python_module" && use != "" {
+			} else if use := ryeos.Replacement(imported(tool, m[1])); reason == "python_module" && use != "" {
 				reason = "original_module"
 				err.WithDetail("use", use)
 			}
 			err.WithReason(reason).WithDetail("module", m[1])
 		}
-	}
-}
-
-// originalModules are the modules of the Python original that tools imported, and what
-// replaces each. docs/migrating-from-python.md has the same table.
-func originalModules() [][2]string {
-	return [][2]string{
-		{"rye.constants", "the path .ai below the project's path, which the tool gets as a parameter"},
-		{"rye.utils.path_utils", "tool:rye/core/system/system with item=paths"},
-		{"rye.utils.integrity", "rye verify"},
-		{"rye.utils.metadata_manager", "rye sign"},
-		{"rye.tools", "the rye command, for example rye run tool ID --json"},
-		{"lilux.primitives.signing", "rye sign and rye verify"},
-		{"lilux.primitives", "subprocess or urllib.request of Python, or executor_id rye/core/primitives/http_client"},
-		{"lilux.runtime", "env_config of the tool"},
-		{"rye", "the rye command"},
-		{"lilux", "the rye command"},
 	}
 }
 
@@ -62,15 +46,4 @@ func imported(tool *resolve.Item, name string) string {
 		return string(m[1]) + "." + string(m[2])
 	}
 	return string(m[1])
-}
-
-// ofOriginal returns what replaces a module of the Python original, "" for any other
-// module.
-func ofOriginal(module string) string {
-	for _, m := range originalModules() {
-		if module == m[0] || strings.HasPrefix(module, m[0]+".") {
-			return m[1]
-		}
-	}
-	return ""
 }

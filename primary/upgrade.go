@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/legacy"
+	"github.com/ryeos/rye/internal/ryeos"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 )
@@ -51,7 +52,7 @@ func (v *Verbs) upgradeLegacy(ctx context.Context, it *resolve.Item, call SignCa
 		rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Refused, Findings: diag.WithPath([]diag.Finding{why.WithReason(why.Reason, "ref", it.Ref.String())}, it.Path())}
 		return rep, SignedFile{}, nil
 	}
-	it, notes := v.translated(it)
+	it, notes := ryeos.Translate(v.p.Resolver, it)
 	rep, out, err := v.signedForm(ctx, it, call, false)
 	switch {
 	case err != nil:

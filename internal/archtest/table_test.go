@@ -45,16 +45,16 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/githook", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 		}},
 		{"Verbs", []entry{
 			{"primary/agent", set("primary", "exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
-			{"primary", set("exec", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
+			{"primary", set("exec", "internal/ryeos", "internal/search", "internal/mcpclient", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Execution", []entry{
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
-			{"exec", set("exec/sandbox", "exec/httpstep", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"exec/httpstep", set("policy", "item")},
 			{"exec/sandbox", set("policy")},
 		}},
@@ -76,6 +76,7 @@ func layers() []layer {
 		{"Verified items", []entry{
 			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"internal/ryeos", set("resolve", "internal/extract", "item")},
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 		}},
 		{"Trust, files and permissions", []entry{
