@@ -142,7 +142,11 @@ func (v *Verbs) lockedChain(ctx context.Context, it *resolve.Item) ([]*resolve.I
 	if it.Ref.Kind != item.Tool {
 		return []*resolve.Item{it}, it.Usable()
 	}
-	if it.Support() || it.Meta.ExecutorID == "" {
+	if it.Support() {
+		// A file that looks like a tool to a person must not leave the lock unnoticed.
+		return nil, diag.FromFindings("reading "+it.Ref.String(), it.Findings)
+	}
+	if it.Meta.ExecutorID == "" {
 		return nil, nil
 	}
 	chain, err := v.p.Executor.Walk(ctx, it.Ref)

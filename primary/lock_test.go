@@ -21,11 +21,11 @@ func lockVerbs(h *testkit.Workspace) *primary.Verbs {
 }
 
 func script(executor, more string) string {
-	return "{version: 1.0.0, tool_type: script, executor_id: " + executor + ", description: T., x: \"" + more + "\"}\n"
+	return "{version: 1.0.0, tool_type: script, executor_id: " + executor + ", description: T., x-more: \"" + more + "\"}\n"
 }
 
 func runtimeOf(more string) string {
-	return "{version: 1.0.0, tool_type: runtime, executor_id: rye/core/primitives/subprocess, description: R., x: \"" + more + "\", config: {command: sh}}\n"
+	return "{version: 1.0.0, tool_type: runtime, executor_id: rye/core/primitives/subprocess, description: R., x-more: \"" + more + "\", config: {command: sh}}\n"
 }
 
 func lockedProject(t *testing.T) *testkit.Workspace {

@@ -34,8 +34,6 @@ type Params struct {
 	// Record logs signatures before the signed files are written. If it returns an
 	// error, they are not written. Nil keeps no log.
 	Record func(ctx context.Context, made []auditlog.Entry) error
-	// WasTool reports whether an item was a tool when it was locked. It may be nil.
-	WasTool func(ref item.Ref) bool
 	// Ignored returns which paths of the project git ignores. It may be nil.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
 	// Dependencies returns the wheels that a Python tool needs, and a finding if the lock

@@ -257,11 +257,6 @@ func (v *Verbs) check(ctx context.Context, it *resolve.Item) []diag.Finding {
 	fs = append(diag.WithPath(fs, it.Path()), it.Findings...)
 	fs = append(fs, v.executor(ctx, it)...)
 	fs = append(fs, v.p.Resolver.Lint(ctx, it)...)
-	if it.Support() && v.p.WasTool != nil && v.p.WasTool(it.Ref) {
-		f := diag.Errorf(diag.ValidationFailed, 0, 0, "it was a tool when it was locked, and has no tool_type now")
-		f.Path = it.Path()
-		fs = append(fs, f.WithReason("was_tool"))
-	}
 	return fs
 }
 

@@ -15,12 +15,12 @@ import (
 const subprocess = "rye/core/primitives/subprocess"
 
 // Lint returns findings about the content of an item that a run does not need or
-// reports itself: templates, the parameter schema, unknown keys, the sandbox, what it
-// extends, and the keys of a configuration. sign and verify report them. In an
+// reports itself: templates, the parameter schema, the sandbox, what it extends,
+// and the keys of a configuration. sign and verify report them. In an
 // installed bundle, whose files the user cannot change, they are warnings.
 func (r *Resolver) Lint(ctx context.Context, it *Item) []diag.Finding {
 	fs := it.Templates()
-	more := slices.Concat(it.schemas(), it.unknownKeys(), r.sandbox(ctx, it), it.risk(), it.script(), r.extends(ctx, it), r.settings(ctx, it))
+	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.script(), r.extends(ctx, it), r.settings(ctx, it))
 	if it.Root.ReadOnly() {
 		for i := range more {
 			more[i].Severity = diag.SeverityWarning

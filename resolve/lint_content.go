@@ -49,11 +49,28 @@ func (it *Item) schemas() []diag.Finding {
 // an invalid one stops only calls of that tool.
 const foreignTool = "mcp"
 
-func (it *Item) unknownKeys() []diag.Finding {
+// unenforced are the keys of tools that this version reads and does not enforce, with
+// what happens instead. sign and verify warn about them: nothing that a file asks for
+// is left out without a word.
+var unenforced = []struct{ key, instead string }{
+	{"result_tokens", "results have the length that the caller permits"},
+	{"idempotent", "no run is repeated"},
+	{"idempotency", "no run is repeated"},
+}
+
+func (it *Item) unenforced() []diag.Finding {
 	if it.Ref.Kind != item.Tool || it.Support() {
 		return nil
 	}
-	return it.Extractor.UnknownKeys(it.Type, it.Bytes, &it.Meta)
+	var out []diag.Finding
+	for _, u := range unenforced {
+		if it.Meta.Fields[u.key] == nil {
+			continue
+		}
+		pos := (&tree.Doc{Pos: it.Meta.Pos}).At(u.key)
+		out = append(out, diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "this version of rye does not enforce %s: %s", u.key, u.instead))
+	}
+	return out
 }
 
 // script checks the block # /// script of a Python tool.

@@ -72,6 +72,11 @@ func (r *Resolver) judge(it *Item, b []byte) {
 	it.Bytes, it.Digest = b, item.DigestOf(b)
 	it.Verdict = r.p.Trust.Verify(r.TrustInput(it))
 	it.Meta, it.Findings = r.metadata(it)
+	if it.Support() && r.p.WasTool != nil && it.own() && r.p.WasTool(it.Ref) {
+		f := diag.Errorf(diag.ValidationFailed, 0, 0, "it was a tool when it was locked, and has no tool_type now")
+		f.Path = it.Path()
+		it.Findings = append(it.Findings, f.WithReason("was_tool"))
+	}
 	if it.Support() && it.Verdict.Code == diag.Unsigned {
 		it.Verdict = r.byManifest(it)
 	}
@@ -122,7 +127,12 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 	m, fs := it.Extractor.Read(it.Type, it.Bytes)
 	switch {
 	case it.Ref.Kind != item.Tool || m.ToolType != "":
-		fs = append(fs, validate(it, &m, diag.Failed(fs))...)
+		failed := diag.Failed(fs)
+		fs = append(fs, validate(it, &m, failed)...)
+		// A key that nothing reads may be a restriction: no verb may ignore it.
+		if it.Ref.Kind == item.Tool {
+			fs = append(fs, it.Extractor.UnknownKeys(it.Type, it.Bytes, &m)...)
+		}
 	case !diag.Failed(fs) || !bytes.Contains(it.Bytes, []byte("tool_type")):
 		// A support file has no metadata, so parse errors in it are not findings.
 		fs = it.Extractor.Misread(it.Type, it.Bytes, &m)

@@ -35,6 +35,9 @@ type Params struct {
 	// own. Items of bundles are recorded by the manifest that the lock names. Nil:
 	// there is no lock.
 	Locked func(*space.Root, item.Ref, item.Digest) bool
+	// WasTool reports whether the lock records an item of the project's own as a tool.
+	// Such a file is not a support file. It may be nil.
+	WasTool func(item.Ref) bool
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
 }
@@ -118,6 +121,9 @@ type Item struct {
 
 // Path returns the item's display path.
 func (it *Item) Path() string { return it.Root.Display(it.Rel) }
+
+// own reports whether the item is the project's own, not that of a bundle.
+func (it *Item) own() bool { return it.Root.Space == space.Project && !it.Root.Bundled() }
 
 // Support reports whether the file is not an item but a file that a tool uses.
 func (it *Item) Support() bool { return it.Ref.Kind == item.Tool && it.Meta.ToolType == "" }

@@ -148,7 +148,8 @@ func TestLinks(t *testing.T) {
 // signature.md describes is in it.
 func TestPagesNameCodes(t *testing.T) {
 	code := regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)*)`")
-	notCodes := []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "CONFIG", "VAR", "NAME", "JSON", "NUL"}
+	notCodes := []string{"PATH", "HOME", "LANG", "TERM", "TMPDIR", "TZ", "CONFIG", "VAR", "NAME", "JSON", "NUL",
+		"SANDBOX", "CALLS", "RISK", "RESULT_TOKENS", "IDEMPOTENT", "IDEMPOTENCY"}
 	for _, page := range pages(t) {
 		for _, m := range code.FindAllStringSubmatch(read(t, page), -1) {
 			word := m[1]

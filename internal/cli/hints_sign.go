@@ -16,6 +16,7 @@ func signHints() map[situation]string {
 		{diag.ParsingError, "conflict_markers"}:          "finish the merge: choose the lines to keep, and remove the markers",
 		{diag.ValidationFailed, "no_tool_type"}:          "add tool_type, for example script; or remove executor_id if it is a support file",
 		{diag.ValidationFailed, "own_key"}:               "remove the key, or begin a key of your own with x-",
+		{diag.ValidationFailed, "header_key"}:            "remove the line, or write the key as x-…; a line of text in a header begins with a capital letter",
 		{diag.ValidationFailed, "header_unread"}:         "write {form}",
 		{diag.ValidationFailed, "was_tool"}:              "restore tool_type and executor_id; or, if it is not a tool now, move it to another id",
 	}

@@ -64,7 +64,10 @@ func bootToolRules() []Rule {
 	}
 	return []Rule{dunder("version"), dunder("tool_type"), dunder("executor_id"), dunder("category"),
 		{Field: "description", From: []string{"description", "__tool_description__"}},
-		{Field: "name", From: []string{"tool_id", "name"}}}
+		{Field: "name", From: []string{"tool_id", "name"}},
+		// Permissions that the constants of a program restrict are read before any
+		// extractor is: a file that asks for less must not get more.
+		dunder("sandbox", "SANDBOX"), dunder("calls", "CALLS"), dunder("risk", "RISK")}
 }
 
 // seal restores the signature format and the minimum of the boot table: an extractor

@@ -39,27 +39,27 @@ type reading struct {
 
 type codec struct {
 	name string
-	read func(src []byte) reading
+	read func(e *Extractor, src []byte) reading
 }
 
 // codecs returns the table. It is an array so that a call does not allocate.
 func codecs() [8]codec {
 	return [8]codec{
-		{CodecYAML, func(b []byte) reading { return data(yamlx.ParseItem(b)) }},
-		{CodecJSON, func(b []byte) reading { return data(jsonx.Parse(b)) }},
-		{CodecTOML, func(b []byte) reading { return data(tomlx.Parse(b)) }},
-		{CodecPython, readPython},
-		{CodecHeaderHash, func(b []byte) reading { return data(header.Parse(b, "#", nil)) }},
-		{CodecHeaderSlash, func(b []byte) reading { return data(header.ParseJS(b, nil)) }},
-		{CodecDirective, readDirective},
-		{CodecKnowledge, readKnowledge},
+		{CodecYAML, func(_ *Extractor, b []byte) reading { return data(yamlx.ParseItem(b)) }},
+		{CodecJSON, func(_ *Extractor, b []byte) reading { return data(jsonx.Parse(b)) }},
+		{CodecTOML, func(_ *Extractor, b []byte) reading { return data(tomlx.Parse(b)) }},
+		{CodecPython, func(_ *Extractor, b []byte) reading { return readPython(b) }},
+		{CodecHeaderHash, func(e *Extractor, b []byte) reading { return data(header.Parse(b, "#", e.isKey)) }},
+		{CodecHeaderSlash, func(e *Extractor, b []byte) reading { return data(header.ParseJS(b, e.isKey)) }},
+		{CodecDirective, func(_ *Extractor, b []byte) reading { return readDirective(b) }},
+		{CodecKnowledge, func(_ *Extractor, b []byte) reading { return readKnowledge(b) }},
 	}
 }
 
 func data(doc *tree.Doc, fs []diag.Finding) reading { return reading{doc: doc, findings: fs} }
 
 // reader returns the function of a codec, nil for an unknown one.
-func reader(name string) func([]byte) reading {
+func reader(name string) func(*Extractor, []byte) reading {
 	for _, c := range codecs() {
 		if c.name == name {
 			return c.read
@@ -90,7 +90,7 @@ func (e *Extractor) Read(t FileType, src []byte) (item.Metadata, []diag.Finding)
 	if read == nil {
 		return m, []diag.Finding{diag.Errorf(diag.SchemaNotFound, 1, 1, "unknown codec %q for files of type %s", t.Codec, t.Ext)}
 	}
-	r := read(sign.WithoutForeignLegacy(src, t.Style))
+	r := read(e, sign.WithoutForeignLegacy(src, t.Style))
 	m.Body, m.Fallback = r.body, r.fallback
 	if r.doc != nil {
 		m.Fields, m.Pos, m.Keys = e.apply(r.doc)

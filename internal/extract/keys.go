@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/header"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
@@ -30,7 +31,8 @@ func readKeys(r *tree.Reader) map[string][]string {
 // returns none if the extractor does not list the keys of its kind. Names that begin
 // with x- are the author's own.
 //
-// In a file of data every other key is unknown. In a program a name may be an ordinary
+// In a file of data every other key is unknown, and in a header every other line
+// "key: value" next to metadata. Elsewhere in a program a name may be an ordinary
 // variable or a comment: there only a name that resembles a key that the file does not
 // have is reported.
 func (e *Extractor) UnknownKeys(t FileType, src []byte, m *item.Metadata) []diag.Finding {
@@ -60,12 +62,24 @@ func (e *Extractor) fields(toolType string) []string {
 	return out
 }
 
-func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
-	fields := e.fields(m.ToolType)
-	names := slices.Clone(fields)
+// isKey reports whether a name in the header of a program is metadata: one of tools, or
+// one that the extractor reads.
+func (e *Extractor) isKey(name string) bool {
+	return header.ToolKey(name) || slices.Contains(e.Keys[anyType], name) || e.supplies(name) ||
+		slices.ContainsFunc(e.Schema.Fields, func(f Field) bool { return f.Name == name })
+}
+
+// names returns the names of the fields of an item and what files call them.
+func (e *Extractor) names(toolType string) []string {
+	out := e.fields(toolType)
 	for _, r := range e.Rules {
-		names = append(names, r.From...)
+		out = append(out, r.From...)
 	}
+	return out
+}
+
+func (e *Extractor) unknownData(m *item.Metadata) []diag.Finding {
+	fields, names := e.fields(m.ToolType), plainNames(e.names(m.ToolType))
 	var out []diag.Finding
 	for _, key := range slices.Sorted(maps.Keys(m.Fields)) {
 		if slices.Contains(fields, key) || strings.HasPrefix(key, "x-") {
@@ -95,17 +109,35 @@ func (e *Extractor) unknownNames(t FileType, src []byte, m *item.Metadata) []dia
 			report(name, max(p.Line, 1), 1)
 		}
 	}
-	if t.Codec == CodecPython {
+	comment := map[string]string{CodecHeaderHash: "#", CodecHeaderSlash: "//"}[t.Codec]
+	if comment == "" {
 		return out
 	}
+	for _, key := range header.Unknown(src, comment, e.isKey) {
+		f := nearest(key.Pos.Line, key.Pos.Column, key.Name, suggest.Nearest(key.Name, plainNames(e.names(m.ToolType))))
+		if f.Facts["nearest"] == "" {
+			f = diag.Errorf(diag.ValidationFailed, f.Line, f.Column, "unknown key %q", key.Name).WithReason("header_key")
+		}
+		out = append(out, f)
+	}
+	return append(out, e.misspelledLines(src, m, out)...)
+}
+
+// misspelledLines compares the lines of a header outside the blocks of metadata.
+func (e *Extractor) misspelledLines(src []byte, m *item.Metadata, found []diag.Finding) []diag.Finding {
+	var out []diag.Finding
 	number := 0
 	for line := range bytes.Lines(src) {
 		text := strings.TrimSpace(string(line))
 		if number++; number > maxHeader || !isComment(text) {
 			break
 		}
-		if k := patterns().comment.FindStringSubmatch(text); k != nil {
-			report(k[1], number, 1)
+		k := patterns().comment.FindStringSubmatch(text)
+		if k == nil || slices.ContainsFunc(found, func(f diag.Finding) bool { return f.Line == number }) {
+			continue
+		}
+		if near := e.resembled(k[1], m); near != "" {
+			out = append(out, nearest(number, 1, k[1], near))
 		}
 	}
 	return out
@@ -116,13 +148,14 @@ func constant(name string) bool {
 	return name == strings.ToUpper(name) || strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__")
 }
 
+// plainNames returns the names that are not those of constants in code.
+func plainNames(names []string) []string { return slices.DeleteFunc(names, constant) }
+
 // resembled returns the name of a field that the file does not have and that a name
 // differs from in one or two characters, "" if none. Short names resemble too many words.
 func (e *Extractor) resembled(name string, m *item.Metadata) string {
-	candidates := e.fields(m.ToolType)
-	known := slices.Clone(candidates)
+	candidates, known := e.fields(m.ToolType), e.names(m.ToolType)
 	for _, r := range e.Rules {
-		known = append(known, r.From...)
 		if _, has := m.Fields[r.Field]; !has {
 			candidates = append(candidates, r.From...)
 		}

@@ -27,9 +27,9 @@ const (
 // The header is the first run of comment lines after an optional shebang and
 // signature line. A line is "key: value" or "key = value". A value that is JSON
 // is that value, and an object or list may continue on the following comment
-// lines; for dunder names None, True, False and 'text' are values too. Every
-// other value is the trimmed text. A key that is given twice is an error, and
-// the first value is kept.
+// lines; on one line it may be a YAML flow value such as {net: none}. For dunder
+// names None, True, False and 'text' are values too. Every other value is the
+// trimmed text. A key that is given twice is an error, and the first value is kept.
 func Parse(src []byte, comment string, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 	c := newCollector(isKey)
 	c.header(string(src), comment)
@@ -53,8 +53,9 @@ func ParseJS(src []byte, isKey func(string) bool) (*tree.Doc, []diag.Finding) {
 func ToolKey(name string) bool {
 	switch name {
 	case "name", "tool_id", "tool_type", "version", "executor_id", "category", "description", "parameters", "config_schema",
-		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "risk", "sandbox", "calls",
-		"CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG":
+		"input_schema", "config", "env_config", "anchor", "verify_deps", "requires", "sandbox", "calls", "risk", "result_tokens",
+		"idempotent", "idempotency", "CONFIG_SCHEMA", "ENV_CONFIG", "CONFIG", "SANDBOX", "CALLS", "RISK", "RESULT_TOKENS",
+		"IDEMPOTENT", "IDEMPOTENCY":
 		return true
 	}
 	return isDunder(name)

@@ -2,6 +2,7 @@ package header
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -116,6 +117,10 @@ func TestHeaderLines(t *testing.T) {
 			`line 2:4: VALIDATION_FAILED: the key "version" is given twice, first on line 1`},
 		{"bad json", "# config: {\"a\": 1,}\n# version: 1.0.0", map[string]any{"version": "1.0.0"},
 			`line 1:19: PARSING_ERROR: reading the JSON value of "config": a key is missing`},
+		{"yaml flow", "# sandbox: {net: hosts, hosts: [a.b, c], exec: [ git ]}\n# calls: [rye.execute.*]", map[string]any{
+			"sandbox": map[string]any{"net": "hosts", "hosts": []any{"a.b", "c"}, "exec": []any{"git"}}, "calls": []any{"rye.execute.*"}}, ""},
+		{"unbalanced yaml flow", "# sandbox: {net: none", map[string]any{}, `line 1:13: PARSING_ERROR: reading the JSON value of "sandbox": a key is missing`},
+		{"yaml that other readers read differently", "# sandbox: {net: no}", map[string]any{}, `line 1:13: PARSING_ERROR: reading the JSON value of "sandbox": a key is missing`},
 		{"bad json on a later line", "# config: [1,\n#   x]\n# version: 1.0.0", map[string]any{"version": "1.0.0"},
 			`line 2:5: PARSING_ERROR: reading the JSON value of "config": "x" is not a literal`},
 		{"unbalanced", "# config: {\"a\": [1\necho", map[string]any{},
@@ -232,7 +237,7 @@ func FuzzJSONAgrees(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if s == "" || strings.IndexByte(`{["`, s[0]) < 0 || strings.ContainsAny(s, "\r\n") {
+		if s == "" || strings.IndexByte(`{["`, s[0]) < 0 || strings.ContainsAny(s, "\r\n") || isFlow(s) {
 			return
 		}
 		doc, fs := Parse([]byte("# config: "+s), "#", nil)
@@ -306,6 +311,39 @@ func inFile(t *testing.T, src []byte, positions map[string]diag.Position, fs []d
 	for what, p := range positions {
 		if p.Line < 1 || p.Line > len(lines) || p.Column < 1 || p.Column > len(lines[p.Line-1])+1 {
 			t.Errorf("position of %q: %v", what, p)
+		}
+	}
+}
+
+func TestFlowPositions(t *testing.T) {
+	doc, _ := Parse([]byte("# sandbox: {net: hosts, fs: {read: [a]}}\n"), "#", nil)
+	for path, column := range map[string]int{"sandbox": 12, "sandbox.net": 13, "sandbox.fs.read": 30, "sandbox.fs.read.0": 37} {
+		if want := (diag.Position{Line: 1, Column: column}); doc.Pos[path] != want {
+			t.Errorf("%s: %v, want %v", path, doc.Pos[path], want)
+		}
+	}
+}
+
+func TestUnknown(t *testing.T) {
+	for _, c := range []struct{ name, src, want string }{
+		{"next to metadata", "# version: 1.0.0\n# network: none\n# tool_type: x", "network@2:3"},
+		{"last", "# version: 1.0.0\n#\n# network: none", "network@3:3"},
+		{"first", "#!/bin/sh\n# rye:signed:x\n# network: none\n# version: 1.0.0", "network@3:3"},
+		{"below prose", "# version: 1.0.0\n# Prints words:\n# usage: x", ""},
+		{"block of its own", "# usage: x\n# Prints.\n# version: 1.0.0", ""},
+		{"text", "# version: 1.0.0\n# Usage: x\n# http://x\n# a == b", ""},
+		{"no metadata", "# note: x\n# more: y", ""},
+		{"own", "# version: 1.0.0\n# x-owner: me", ""},
+		{"inside a value", "# config: {\"a\":\n# note: 1}\n# sandbx: {net: none}", "note@2:3 sandbx@3:3"},
+		{"a value of several lines", "# config: {\n# \"note\": 1}\n# sandbx: none", "sandbx@3:3"},
+		{"code ends it", "# version: 1.0.0\necho\n# network: none", ""},
+	} {
+		var got []string
+		for _, k := range Unknown([]byte(c.src), "#", nil) {
+			got = append(got, fmt.Sprintf("%s@%d:%d", k.Name, k.Pos.Line, k.Pos.Column))
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", c.name, got, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/internal/yamlx"
 )
 
 // header parses the first run of comment lines.
@@ -119,6 +120,9 @@ func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Position, 
 			ok = r.fail(r.i+strings.Index(t.s[r.i:], rest), "text follows the JSON value")
 		}
 	}
+	if !ok && c.flowValue(t, i, key, keyPos, val) {
+		return i + 1
+	}
 	if !ok {
 		c.errorf(diag.ParsingError, t.pos(r.off), "reading the JSON value of %q: %s", key, r.why)
 		return i + 1
@@ -128,6 +132,36 @@ func (c *collector) jsonValue(t *text, i int, key string, keyPos diag.Position, 
 	}
 	c.set(key, keyPos, v, r.positions)
 	return t.lineAfter(r.i)
+}
+
+// flowValue reads the rest of a line as a YAML mapping or list, such as
+// {net: none}, and reports whether it is one.
+func (c *collector) flowValue(t *text, i int, key string, keyPos diag.Position, val int) bool {
+	start, end := t.lines[i].off, t.lines[i].off+strings.IndexByte(t.s[t.lines[i].off:], '\n')
+	if val < start || val > end || !isFlow(t.s[val:end]) {
+		return false // the value is on a later line, or JSON
+	}
+	doc, fs := yamlx.Parse([]byte("v: " + t.s[val:end]))
+	if doc == nil || len(fs) > 0 {
+		return false
+	}
+	base := t.pos(val)
+	positions := map[string]diag.Position{}
+	for at, p := range doc.Pos {
+		if at != "" {
+			positions[tree.Join("", key)+strings.TrimPrefix(at, "v")] = diag.Position{Line: base.Line, Column: base.Column + p.Column - len("v: ") - 1}
+		}
+	}
+	positions[tree.Join("", key)] = base
+	c.set(key, keyPos, doc.Root["v"], positions)
+	return true
+}
+
+// isFlow reports whether a value begins with a bracket and a name without quotes,
+// which JSON does not permit.
+func isFlow(s string) bool {
+	inner := strings.TrimLeft(s[1:], " \t")
+	return s[0] != '"' && inner != "" && isNameStart(inner[0])
 }
 
 // repeated reports the keys that occur twice in one object of the value.

@@ -159,7 +159,7 @@ func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, wh
 		}
 		x.Spaces.AddLayers(x.withRules(ctx, sl, layers)...)
 	}
-	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Locked: (&x).locks, Lenient: true})
+	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Locked: (&x).locks, WasTool: (&x).wasTool, Lenient: true})
 	x.Executor = (&x).newExecutor()
 	x.Verbs = (&x).newVerbs(policy.Person())
 	return &x, nil

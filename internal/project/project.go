@@ -124,7 +124,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// The rest reads no file before it is asked.
-	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, Lenient: bool(m)})
+	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Lenient: bool(m)})
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.newVerbs(policy.Person())
@@ -207,7 +207,7 @@ func (p *Project) newExecutor() *exec.Executor {
 // newVerbs returns the verbs over the project with the capabilities of a caller.
 func (p *Project) newVerbs(caller policy.Set) *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), WasTool: p.wasTool, Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
 	})
 }
 

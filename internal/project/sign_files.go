@@ -31,7 +31,7 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		}
 	}
 	r := h.Verifier(&spaces)
-	verbs := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), WasTool: h.wasTool, Now: h.Env.Now})
+	verbs := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: h.Env.Now})
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile

@@ -175,7 +175,7 @@ func (s *stagedIn) hook() githook.Project {
 				return nil, nil, err
 			}
 			r := h.Verifier(h.With(project))
-			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), WasTool: h.wasTool, Now: s.env.Now}), nil
+			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: s.env.Now}), nil
 		},
 		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
 			h, err := s.open()
