@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -23,6 +24,7 @@ type Native func(ctx context.Context, in NativeCall) (map[string]any, error)
 // parameters and the environment that the chain declares.
 type NativeCall struct {
 	Chain *Chain
+	Held  policy.Held // the permissions of the caller
 	// Config is the merged config of the elements that execute the tool, and the
 	// tool's own if it is directly above the primitive.
 	Config     map[string]any
@@ -69,7 +71,7 @@ func (b nativeBody) sendsDotenv() bool { return false }
 
 // planCall completes the plan of a chain whose work is a call in this process.
 func (e *Executor) planCall(ctx context.Context, p *Plan, in *NativeCall, call Native) (err error) {
-	in.Parameters = p.Parameters
+	in.Parameters, in.Held = p.Parameters, p.Held
 	if in.Env, err = e.environment(ctx, p, &config{}); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -16,6 +17,7 @@ const MaxArgJSON = 64 << 10
 // Plan is a resolved run: --dry-run shows the plan that a run carries out.
 type Plan struct {
 	Chain        *Chain
+	Held         policy.Held // the permissions of the caller
 	Parameters   map[string]any
 	Argv         []string
 	Program      string   // absolute path of argv[0]
@@ -79,7 +81,7 @@ func Schema(tool *resolve.Item) (*schema.Schema, error) {
 // materialises the verified files that the command names, and starts no program
 // except a version manager that the runtime names. The Plan is incomplete if the
 // error is not nil.
-func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*Plan, error) {
+func (e *Executor) Plan(ctx context.Context, c *Chain, held policy.Held, params map[string]any) (*Plan, error) {
 	params, err := c.Validate(params)
 	if err != nil {
 		return nil, err
@@ -87,7 +89,7 @@ func (e *Executor) Plan(ctx context.Context, c *Chain, params map[string]any) (*
 	if params == nil {
 		params = map[string]any{}
 	}
-	p := &Plan{Chain: c, Parameters: params}
+	p := &Plan{Chain: c, Held: held, Parameters: params}
 	if p.envs, err = readEnvConfigs(c); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,9 @@ const MaxHeld = 64
 // Grant is one set of capabilities that a call must stay within, and where the set
 // is from: "person", "server:rye serve", "config:agent/mcp in …", "tool:x/y calls".
 type Grant struct {
-	Caps   Set
-	Source string
+	Caps    Set
+	Profile *Profile // the ceiling of the sandbox of what the call starts; nil sets no ceiling
+	Source  string
 }
 
 // Held is the grants of a call, from the root caller down to the item that makes the
@@ -24,6 +25,9 @@ type Grant struct {
 // The grants are never merged into one set: two patterns that overlap can lack a
 // common pattern.
 type Held []Grant
+
+// Person returns the grant of a user at a terminal: everything.
+func Person() Held { return Held{{Caps: Set{"rye.*"}, Source: "person"}} }
 
 // With returns the grants and one more. The result never permits more than h, and
 // nothing if it has more than MaxHeld grants.
@@ -119,7 +123,8 @@ func (h Held) noKind(kinds []item.Kind) error {
 			return denied("checking permission to search", "rye.search.*", g.Source)
 		}
 	}
-	return denied("checking permission to search", "rye.search.*", strings.Join(h.Sources(), " and ")+": no kind that all of them permit")
+	return diag.New(diag.PermissionDenied, "checking permission to search: no kind is permitted by all of: %s", strings.Join(h.Sources(), "; ")).
+		WithDetail("missing", "rye.search.*").WithDetail("source", strings.Join(h.Sources(), "; "))
 }
 
 // Sources returns where the grants are from, in their order.

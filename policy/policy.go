@@ -107,24 +107,10 @@ func matchSegment(pattern, s string) bool {
 	return glob.Text(strings.ReplaceAll(pattern, "[!]", "?"), s)
 }
 
-// Set is the capabilities of a caller. The zero value is empty.
+// Set is the capabilities of one grant. The zero value is empty.
 type Set []Cap
-
-// Person returns the capabilities of a user at a terminal: all.
-func Person() Set { return Set{"rye.*"} }
 
 // Holds reports whether a capability of the set covers the wanted one.
 func (s Set) Holds(want Cap) bool {
 	return slices.ContainsFunc(s, func(c Cap) bool { return c.Covers(want) })
-}
-
-// Check returns nil if the set permits the verb on the item, else
-// PERMISSION_DENIED with the missing capability as the detail "missing".
-func (s Set) Check(v Verb, ref item.Ref) error {
-	want := Needed(v, ref)
-	if s.Holds(want) {
-		return nil
-	}
-	return diag.New(diag.PermissionDenied, "checking permission to %s %s: capability %s is not held", v, ref, want).
-		WithDetail("missing", string(want))
 }

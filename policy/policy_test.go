@@ -55,17 +55,17 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestCheckNamesTheMissingCapability(t *testing.T) {
+func TestAllowsNamesTheMissingCapability(t *testing.T) {
 	t.Parallel()
 	ref := item.Ref{Kind: item.Tool, ID: "rye/bash/bash"}
-	err := Set{"rye.execute.tool.gh.*"}.Check(Execute, ref)
-	if diag.CodeOf(err) != diag.PermissionDenied || !strings.Contains(err.Error(), "rye.execute.tool.rye.bash.bash") {
+	err := Person().With(Grant{Caps: Set{"rye.execute.tool.gh.*"}, Source: "tool:x/y calls"}).Allows(Execute, ref)
+	if diag.CodeOf(err) != diag.PermissionDenied || !strings.Contains(err.Error(), "tool:x/y calls lacks the capability rye.execute.tool.rye.bash.bash") {
 		t.Fatalf("err = %v", err)
 	}
-	if err := Person().Check(Execute, ref); err != nil {
+	if err := Person().Allows(Execute, ref); err != nil {
 		t.Fatalf("a person: %v", err)
 	}
-	if err := (Set{}).Check(Load, ref); err == nil {
+	if err := (Held{{}}).Allows(Load, ref); err == nil {
 		t.Fatal("an empty set allowed a call")
 	}
 }

@@ -30,14 +30,14 @@ type Prepared struct {
 // Directive verifies a directive, checks its inputs and fills them in. It calls no
 // model.
 func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
-	if err := v.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
 		return nil, err
 	}
 	it, err := v.p.Resolver.Find(ctx, call.Ref)
 	if err != nil {
 		return nil, err
 	}
-	if err := v.CheckDraft(it); err != nil {
+	if err := CheckDraft(call.Held, it); err != nil {
 		return nil, err
 	}
 	if v.p.Executor != nil {

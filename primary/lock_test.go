@@ -9,7 +9,6 @@ import (
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 )
@@ -17,7 +16,7 @@ import (
 func lockVerbs(h *testkit.Workspace) *primary.Verbs {
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()})
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Now: h.Clock})
-	return primary.New(primary.Params{Resolver: r, Executor: e, Caller: policy.Person(), Now: h.Clock})
+	return primary.New(primary.Params{Resolver: r, Executor: e, Now: h.Clock})
 }
 
 func script(executor, more string) string {

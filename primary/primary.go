@@ -24,12 +24,11 @@ import (
 )
 
 // Params are the parameters of New. Resolver is required, Executor for tools
-// only, Index for Search only. A nil Caller has no capabilities.
+// only, Index for Search only. The permissions of a caller are in each call.
 type Params struct {
 	Resolver *resolve.Resolver
 	Executor *exec.Executor
 	Index    *search.Index
-	Caller   policy.Set
 	Dir      string // absolute directory that relative paths start from
 	// Record logs signatures before the signed files are written. If it returns an
 	// error, they are not written. Nil keeps no log.
@@ -44,7 +43,7 @@ type Params struct {
 	Now func() time.Time // nil means time.Now
 }
 
-// Verbs executes the four verbs over one opened project for one caller.
+// Verbs executes the four verbs over one opened project.
 type Verbs struct{ p Params }
 
 // New returns the verbs over p.
@@ -57,9 +56,6 @@ func New(p Params) *Verbs {
 
 // Resolver returns the resolver of the opened project.
 func (v *Verbs) Resolver() *resolve.Resolver { return v.p.Resolver }
-
-// Caller returns the capabilities of the caller.
-func (v *Verbs) Caller() policy.Set { return v.p.Caller }
 
 // Dir returns the absolute directory that relative paths start from.
 func (v *Verbs) Dir() string { return v.p.Dir }
@@ -96,6 +92,7 @@ func Elements(c *exec.Chain) []Element {
 // Call is one request to execute an item.
 type Call struct {
 	Ref    item.Ref
+	Held   policy.Held    // the permissions of the caller; nil permits nothing
 	Args   []string       // "name=text" and "name:=JSON", coerced by the item's schema
 	Params map[string]any // taken before Args
 	DryRun bool
@@ -122,7 +119,7 @@ func (v *Verbs) Tool(ctx context.Context, call Call) (*Run, error) {
 
 func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	run := &Run{Metadata: &Metadata{Ref: call.Ref.String(), DryRun: call.DryRun}}
-	if err := v.p.Caller.Check(policy.Execute, call.Ref); err != nil {
+	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
 		return run, err
 	}
 	chain, err := v.p.Executor.Chain(ctx, call.Ref)
@@ -137,17 +134,17 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if err != nil {
 		return run, err
 	}
-	if err := v.CheckDraft(chain.Elements...); err != nil {
+	if err := CheckDraft(call.Held, chain.Elements...); err != nil {
 		return run, err
 	}
 	params, err := toolParams(chain, call)
 	if err != nil {
 		return run, err
 	}
-	if run.Plan, err = v.p.Executor.Plan(ctx, chain, params); err != nil {
+	if run.Plan, err = v.p.Executor.Plan(ctx, chain, call.Held, params); err != nil {
 		return run, err
 	}
-	if err := v.CheckDraft(run.Plan.Deps...); err != nil {
+	if err := CheckDraft(call.Held, run.Plan.Deps...); err != nil {
 		return run, err
 	}
 	if call.DryRun {
@@ -203,12 +200,12 @@ func envNames(env []string) []string {
 
 // CheckDraft returns an error if one of the items is signed by an agent's key
 // only and the caller lacks the capability to use such an item.
-func (v *Verbs) CheckDraft(items ...*resolve.Item) error {
+func CheckDraft(held policy.Held, items ...*resolve.Item) error {
 	for _, it := range items {
 		if !it.Verdict.Agent {
 			continue
 		}
-		if err := v.p.Caller.Check(policy.Draft, it.Ref); err != nil {
+		if err := held.Allows(policy.Draft, it.Ref); err != nil {
 			return diag.Typed(err).WithReason("agent_signed").WithDetail("path", it.Path()).WithDetail("ref", it.Ref.String())
 		}
 	}

@@ -40,8 +40,8 @@ func (r *recorder) record(_ context.Context, made []auditlog.Entry) error {
 
 func (r *recorder) sign(ctx context.Context, clock func() time.Time, targets ...string) ([]primary.SignReport, error) {
 	res := resolve.New(resolve.Params{Spaces: r.h.Spaces(), Trust: r.h.Store(), Lenient: true})
-	verbs := primary.New(primary.Params{Resolver: res, Caller: policy.Person(), Record: r.record, Now: clock})
-	return verbs.Sign(ctx, primary.SignCall{Targets: targets, Dir: r.h.Project, Signer: r.h.Key})
+	verbs := primary.New(primary.Params{Resolver: res, Record: r.record, Now: clock})
+	return verbs.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: targets, Dir: r.h.Project, Signer: r.h.Key})
 }
 
 func signedFiles(h *testkit.Workspace) int {

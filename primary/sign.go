@@ -30,7 +30,8 @@ type SignCall struct {
 	// Targets are paths, refs, ids or globs over ids; "*" is every item of
 	// the project.
 	Targets []string
-	Dir     string // the directory that relative paths start from
+	Dir     string      // the directory that relative paths start from
+	Held    policy.Held // the permissions of the caller; nil permits nothing
 	Signer  sign.Signer
 	Check   bool // report what would change, and change nothing
 
@@ -194,14 +195,14 @@ type SignedFile struct {
 
 // Prepare validates an item and computes its signed form. It writes nothing: if
 // the status is Signed, the caller must call Record and then write the file.
-func (v *Verbs) Prepare(ctx context.Context, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
-	return v.signedForm(ctx, it, SignCall{Signer: s}, false)
+func (v *Verbs) Prepare(ctx context.Context, held policy.Held, it *resolve.Item, s sign.Signer) (SignReport, SignedFile, error) {
+	return v.signedForm(ctx, it, SignCall{Held: held, Signer: s}, false)
 }
 
 // signedForm is Prepare for a call. With keep the signature of the item stays.
 func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall, keep bool) (SignReport, SignedFile, error) {
 	rep := SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: Unchanged, Support: it.Support(), Digest: it.Digest}
-	if err := v.p.Caller.Check(policy.Sign, it.Ref); err != nil {
+	if err := call.Held.Allows(policy.Sign, it.Ref); err != nil {
 		return rep, SignedFile{}, err
 	}
 	it, rep.Findings = v.settled(it)

@@ -19,14 +19,17 @@ import (
 
 const body = "version: \"1.0.0\"\ntool_type: script\nexecutor_id: rye/core/primitives/subprocess\ndescription: A test.\nconfig: {command: prog}\n"
 
-func verbsFor(h *testkit.Workspace, caller policy.Set) *primary.Verbs {
+// only returns the permissions of a caller with one set.
+func only(s policy.Set) policy.Held { return policy.Held{{Caps: s, Source: "test"}} }
+
+func verbsFor(h *testkit.Workspace) *primary.Verbs {
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store(), Lenient: true})
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Environ: []string{"PATH=" + filepath.Join(h.Dir, "bin")}})
-	return primary.New(primary.Params{Resolver: r, Executor: e, Caller: caller, Now: h.Clock})
+	return primary.New(primary.Params{Resolver: r, Executor: e, Now: h.Clock})
 }
 
 func sign(h *testkit.Workspace, dir string, targets ...string) ([]primary.SignReport, error) {
-	return verbsFor(h, policy.Person()).Sign(h.T.Context(), primary.SignCall{Targets: targets, Dir: dir, Signer: h.Key})
+	return verbsFor(h).Sign(h.T.Context(), primary.SignCall{Held: policy.Person(), Targets: targets, Dir: dir, Signer: h.Key})
 }
 
 // outcome renders reports as "status ref path", the first finding's code after
@@ -147,8 +150,8 @@ func TestSignTwiceAndCheck(t *testing.T) {
 	h := testkit.New(t)
 	h.Write(h.Project, "tools/a.yaml", body)
 	h.Write(h.Project, "tools/j.json", `{"version": "1.0.0", "tool_type": "script", "executor_id": "rye/core/runtimes/bash_runtime", "description": "x"}`)
-	ph := verbsFor(h, policy.Person())
-	call := primary.SignCall{Targets: []string{"*"}, Dir: h.Project, Signer: h.Key, Check: true}
+	ph := verbsFor(h)
+	call := primary.SignCall{Held: policy.Person(), Targets: []string{"*"}, Dir: h.Project, Signer: h.Key, Check: true}
 	for _, step := range []struct {
 		check bool
 		want  string
@@ -177,8 +180,8 @@ func TestSignTwiceAndCheck(t *testing.T) {
 func TestSignNeedsPermission(t *testing.T) {
 	h := testkit.New(t)
 	file := h.Write(h.Project, "tools/a.yaml", body)
-	call := primary.SignCall{Targets: []string{"*"}, Dir: h.Project, Signer: h.Key}
-	if got, err := verbsFor(h, policy.Set{"rye.sign.tool.drafts.*"}).Sign(t.Context(), call); diag.CodeOf(err) != diag.PermissionDenied {
+	call := primary.SignCall{Held: only(policy.Set{"rye.sign.tool.drafts.*"}), Targets: []string{"*"}, Dir: h.Project, Signer: h.Key}
+	if got, err := verbsFor(h).Sign(t.Context(), call); diag.CodeOf(err) != diag.PermissionDenied {
 		t.Errorf("%s, %v", outcome(got), err)
 	}
 	if b, _ := os.ReadFile(file); string(b) != body {
@@ -226,7 +229,7 @@ func TestParameters(t *testing.T) {
 		{"strict", nil, []string{"=1", ":=1", "::=1"}, "USAGE USAGE USAGE VALIDATION_FAILED"},
 		{"strict", nil, []string{"n=x", "y=1", "word"}, "VALIDATION_FAILED UNKNOWN_PARAMETER USAGE"},
 	} {
-		run, err := verbsFor(h, policy.Person()).Tool(t.Context(), primary.Call{Ref: ref(item.Tool, c.tool), Args: c.args, Params: c.params, DryRun: true})
+		run, err := verbsFor(h).Tool(t.Context(), primary.Call{Held: policy.Person(), Ref: ref(item.Tool, c.tool), Args: c.args, Params: c.params, DryRun: true})
 		got := ""
 		if err == nil {
 			got = fmt.Sprint(run.Plan.Parameters)
@@ -247,7 +250,7 @@ func TestToolNeedsPermission(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "tools/a.yaml", body)
 	for _, set := range []policy.Set{nil, {"rye.load.*"}, {"rye.execute.tool.b"}, {"rye.execute.directive.*"}} {
-		run, err := verbsFor(h, set).Tool(t.Context(), primary.Call{Ref: ref(item.Tool, "a"), DryRun: true})
+		run, err := verbsFor(h).Tool(t.Context(), primary.Call{Held: only(set), Ref: ref(item.Tool, "a"), DryRun: true})
 		if diag.CodeOf(err) != diag.PermissionDenied || run.Plan != nil {
 			t.Errorf("%v: %v", set, err)
 		}
@@ -258,7 +261,7 @@ func TestToolNeedsPermission(t *testing.T) {
 func TestFailingChainKeepsElements(t *testing.T) {
 	h := testkit.New(t)
 	h.Write(h.Project, "tools/a.yaml", body)
-	run, err := verbsFor(h, policy.Person()).Tool(t.Context(), primary.Call{Ref: ref(item.Tool, "a")})
+	run, err := verbsFor(h).Tool(t.Context(), primary.Call{Held: policy.Person(), Ref: ref(item.Tool, "a")})
 	if diag.CodeOf(err) != diag.Unsigned || run.Result != nil || len(run.Metadata.Chain) != 2 {
 		t.Errorf("%+v, %v", run.Metadata, err)
 	}
@@ -271,9 +274,9 @@ const greet = "# Greet\n\n```xml\n<directive name=\"greet\" version=\"1.0.0\">\n
 func TestDirective(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "directives/greet.md", greet)
-	ph := verbsFor(h, policy.Person())
+	ph := verbsFor(h)
 	prepare := func(args ...string) (*primary.Prepared, error) {
-		return ph.Directive(t.Context(), primary.Call{Ref: ref(item.Directive, "greet"), Args: args})
+		return ph.Directive(t.Context(), primary.Call{Held: policy.Person(), Ref: ref(item.Directive, "greet"), Args: args})
 	}
 	p, err := prepare("who={input:times} ${HOME}")
 	if err != nil || p.Body != "Greet {input:times} ${HOME} 2 times, kindly {input:other}." || p.Title != "Greet" {
@@ -290,7 +293,7 @@ func TestDirective(t *testing.T) {
 			t.Errorf("%q: %v, want %s", c.args, err, c.code)
 		}
 	}
-	if _, err := verbsFor(h, policy.Set{"rye.load.*"}).Directive(t.Context(), primary.Call{Ref: ref(item.Directive, "greet")}); diag.CodeOf(err) != diag.PermissionDenied {
+	if _, err := verbsFor(h).Directive(t.Context(), primary.Call{Held: only(policy.Set{"rye.load.*"}), Ref: ref(item.Directive, "greet")}); diag.CodeOf(err) != diag.PermissionDenied {
 		t.Error(err)
 	}
 	h.Write(h.Project, "directives/greet.md", greet+"\nAnd delete everything.\n")
@@ -302,10 +305,10 @@ func TestDirective(t *testing.T) {
 func TestLoad(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "knowledge/k.md", "---\ntitle: T\nversion: 1.0.0\n---\n\nText.\n")
-	if it, err := verbsFor(h, policy.Person()).Load(t.Context(), primary.LoadCall{Ref: ref(item.Knowledge, "k")}); err != nil || string(it.Meta.Body) != "Text." {
+	if it, err := verbsFor(h).Load(t.Context(), primary.LoadCall{Held: policy.Person(), Ref: ref(item.Knowledge, "k")}); err != nil || string(it.Meta.Body) != "Text." {
 		t.Errorf("%+v, %v", it, err)
 	}
-	if _, err := verbsFor(h, policy.Set{"rye.execute.*"}).Load(t.Context(), primary.LoadCall{Ref: ref(item.Knowledge, "k")}); diag.CodeOf(err) != diag.PermissionDenied {
+	if _, err := verbsFor(h).Load(t.Context(), primary.LoadCall{Held: only(policy.Set{"rye.execute.*"}), Ref: ref(item.Knowledge, "k")}); diag.CodeOf(err) != diag.PermissionDenied {
 		t.Error(err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
@@ -18,9 +19,9 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	open := ""
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err == nil {
-		var s *agent.Settings
-		if s, err = agent.ReadSettings(ctx, h.Resolver, nil); err == nil {
-			open = h.OpenToAgents(s)
+		var held policy.Held
+		if _, held, err = agent.ReadSettings(ctx, h.Resolver, nil); err == nil {
+			open = h.OpenToAgents(held)
 		}
 	}
 	switch {

@@ -132,7 +132,7 @@ func (f *flipper) verbs() *primary.Verbs {
 	}
 	r := resolve.New(resolve.Params{Spaces: spaces, Trust: store})
 	x := exec.New(exec.Params{Resolver: r, Cache: filepath.Join(f.home, "cas"), Project: f.dir, Environ: os.Environ(), Self: f.rye})
-	return primary.New(primary.Params{Resolver: r, Executor: x, Caller: policy.Person()})
+	return primary.New(primary.Params{Resolver: r, Executor: x})
 }
 
 // tally counts what became of the tries.
@@ -151,7 +151,7 @@ func (n tally) check(t *testing.T, flips int64) {
 func TestV40Plan(t *testing.T) {
 	f := newFlipper(t)
 	h := f.verbs()
-	call := primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/flip"}, DryRun: true}
+	call := primary.Call{Held: policy.Person(), Ref: item.Ref{Kind: item.Tool, ID: "demo/flip"}, DryRun: true}
 	var n tally
 	for range rounds(10_000) {
 		run, err := h.Tool(t.Context(), call)
@@ -182,7 +182,7 @@ func TestV40Process(t *testing.T) {
 	h := f.verbs()
 	var n tally
 	for range rounds(500) {
-		run, err := h.Tool(t.Context(), primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/flip"}})
+		run, err := h.Tool(t.Context(), primary.Call{Held: policy.Person(), Ref: item.Ref{Kind: item.Tool, ID: "demo/flip"}})
 		switch {
 		case err == nil && string(run.Result.Stdout) == "signed-A\n":
 			n.ran++

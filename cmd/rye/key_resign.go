@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/sign"
@@ -33,7 +34,7 @@ func resign(ctx context.Context, c *cli.Call, old sign.Fingerprint, paths []stri
 		}
 	}
 	if len(targets) > 0 {
-		reports, err := h.Verbs.Sign(ctx, primary.SignCall{Targets: targets, Dir: c.Base, Signer: by, TakeOver: true})
+		reports, err := h.Verbs.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: targets, Dir: c.Base, Signer: by, TakeOver: true})
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -53,7 +54,7 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	if err != nil {
 		return err
 	}
-	it, err := h.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Source: o.from})
+	it, err := h.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Held: policy.Person(), Source: o.from})
 	if err != nil {
 		return err
 	}

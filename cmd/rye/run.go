@@ -21,6 +21,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -90,7 +91,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err != nil {
 		return err
 	}
-	req := primary.Call{Ref: ref, Args: rest, Params: params, DryRun: o.dryRun}
+	req := primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params, DryRun: o.dryRun}
 	switch ref.Kind {
 	case item.Tool:
 		if o.print {

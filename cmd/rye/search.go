@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/search"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -68,7 +69,9 @@ func runSearch(ctx context.Context, c *cli.Call, o *searchOptions) error {
 	if err != nil {
 		return err
 	}
-	find := h.Verbs.Search
+	find := func(ctx context.Context, q search.Query) (*search.Result, error) {
+		return h.Verbs.Search(ctx, policy.Person(), q)
+	}
 	if o.noIndex {
 		p := h.IndexParams()
 		p.Scan = true

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 )
 
@@ -106,7 +107,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 		targets[i] = h.Shown(word)
 	}
 	reports, err := h.Verbs.Sign(ctx, primary.SignCall{
-		Targets: targets, Dir: c.Base, Signer: signer, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
+		Held: policy.Person(), Targets: targets, Dir: c.Base, Signer: signer, Check: o.check, Upgrade: o.upgrade, LegacyKeys: old,
 		TakeOver: o.takeOver, Ask: askToSign(c), LastByPerson: h.LastByPerson,
 	})
 	if err != nil {

@@ -94,7 +94,7 @@ func (h *workspace) open(t *testing.T, trustDir, cache string) {
 	}
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust})
 	h.executor = ryexec.New(ryexec.Params{Resolver: h.resolver, Cache: cache, Project: h.dir, Environ: os.Environ(), Now: now})
-	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: now})
+	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Now: now})
 }
 
 func (h *workspace) walk(t *testing.T) *verify.Report {
@@ -238,7 +238,7 @@ func TestExamplesRun(t *testing.T) {
 				t.Skipf("%s is not installed", c.needs)
 			}
 			h := newWorkspace(t)
-			call := primary.Call{Ref: item.Ref{Kind: item.Tool, ID: "demo/" + c.id}, Args: c.args, DryRun: c.want == nil}
+			call := primary.Call{Held: policy.Person(), Ref: item.Ref{Kind: item.Tool, ID: "demo/" + c.id}, Args: c.args, DryRun: c.want == nil}
 			run, err := h.primary.Tool(t.Context(), call)
 			if err != nil {
 				t.Fatal(err)

@@ -52,7 +52,7 @@ func codeHints() map[situation]string {
 		diag.Stale:              "get the current revocations of the project",
 		diag.LogProof:           "report the missing proof to the registry",
 		diag.HiddenChars:        "remove the listed characters",
-		diag.PermissionDenied:   "declare the capability in <permissions> if the caller should have it",
+		diag.PermissionDenied:   "add the capability to the list that the error names, if the caller should have it",
 		diag.ApprovalRequired:   "run it in a terminal, or allow it by policy",
 		diag.Cooldown:           "wait, or choose an older version",
 		diag.SandboxUnavailable: "rye doctor",

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -388,7 +389,7 @@ func (r *run) sign(ctx context.Context, it *resolve.Item, res *result) {
 		return
 	}
 	var out primary.SignedFile
-	res.report, out, res.err = r.verbs.Prepare(ctx, it, signer)
+	res.report, out, res.err = r.verbs.Prepare(ctx, policy.Person(), it, signer)
 	if r.verbs.LastSigner(it, sign.Fingerprint{}) == primary.OtherSigner {
 		res.report.Replaces = &primary.Replaced{Key: it.Verdict.Signer.String(), Owner: it.Verdict.Owner}
 	}

@@ -39,7 +39,7 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 	if err != nil {
 		return nil, err
 	}
-	server, err := c.serverOf(ctx, it, stub, transport, in.Env)
+	server, err := c.serverOf(ctx, in, stub, transport)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,8 @@ func transportOf(s *Server) string {
 
 // serverOf resolves the server of a stub by a static edge, checks that the caller
 // may use it, and fills in its variables.
-func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, transport string, env map[string]string) (*Server, error) {
+func (c *client) serverOf(ctx context.Context, in *exec.NativeCall, stub *Stub, transport string) (*Server, error) {
+	it := in.Chain.Tool()
 	ref := ServerRef(stub.Server)
 	found, err := c.p.Resolver.FindFrom(ctx, ref, it.Root)
 	if err != nil {
@@ -106,10 +107,10 @@ func (c *client) serverOf(ctx context.Context, it *resolve.Item, stub *Stub, tra
 			WithReason(staleReason(it)).WithDetail("server", stub.Server).
 			WithDetail("expected", stub.Reached.String()).WithDetail("found", now.String())
 	}
-	if err := c.allowed(server); err != nil {
+	if err := allowed(in, server); err != nil {
 		return nil, err
 	}
-	return c.fill(found, server, env)
+	return c.fill(found, server, in.Env)
 }
 
 // fill fills in the variables of a server. Those that the chain does not declare

@@ -34,7 +34,7 @@ func (c *client) manage(ctx context.Context, in exec.NativeCall) (map[string]any
 	}
 	servers := []any{}
 	for _, l := range listed {
-		if c.p.Caller().Check(policy.Load, ServerRef(l.Name)) == nil {
+		if in.Held.Allows(policy.Load, ServerRef(l.Name)) == nil {
 			servers = append(servers, l.Data(tools))
 		}
 	}
@@ -115,7 +115,7 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 	}
 	o := c.options(in.Env)
 	o.Discreet = true
-	if err := c.p.Caller().Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
+	if err := in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
 		if s.Transport == Stdio || len(s.Headers) > 0 {
 			return nil, err
 		}
@@ -176,7 +176,7 @@ func (c *client) connect(ctx context.Context, in exec.NativeCall) (map[string]an
 		return nil, diag.New(diag.CircularDependency, "calling %s: it would call itself", ref)
 	}
 	args, _ := p["arguments"].(map[string]any)
-	return c.p.Execute(context.WithValue(ctx, connecting{}, true), ref, args)
+	return c.p.Execute(context.WithValue(ctx, connecting{}, true), in.Held, ref, args)
 }
 
 // connecting marks the context of the item that mcp_connect executes.

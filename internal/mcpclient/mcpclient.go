@@ -18,13 +18,12 @@ import (
 // Params are the parameters of Natives. Environ and Secrets may be nil.
 type Params struct {
 	Resolver *resolve.Resolver
-	Caller   func() policy.Set // the capabilities of the caller
 	// Options returns how servers are started and reached, except the environment,
 	// which is the chain's.
 	Options func() Options
 	Pool    *Pool
-	// Execute executes a tool with the caller's capabilities.
-	Execute func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error)
+	// Execute executes a tool with the permissions of a caller.
+	Execute func(ctx context.Context, held policy.Held, ref item.Ref, params map[string]any) (map[string]any, error)
 	// Environ has the values, as KEY=VALUE, of variables that a server item names
 	// and the chain does not declare.
 	Environ []string
@@ -48,5 +47,5 @@ func Natives(p Params) map[string]exec.Native {
 // client implements the functions.
 type client struct{ p Params }
 
-// allowed checks the capability to start or reach a server.
-func (c *client) allowed(s *Server) error { return c.p.Caller().Check(policy.Execute, s.Ref()) }
+// allowed checks the capability of a caller to start or reach a server.
+func allowed(in *exec.NativeCall, s *Server) error { return in.Held.Allows(policy.Execute, s.Ref()) }

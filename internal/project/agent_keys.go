@@ -12,8 +12,8 @@ import (
 const shellTool = "rye/bash/bash"
 
 // warnOfOpenKey warns, when a server starts, of a key that agents can sign with.
-func (p *Project) warnOfOpenKey(s *agent.Settings) {
-	if open := p.OpenToAgents(s); open != "" {
+func (p *Project) warnOfOpenKey(held policy.Held) {
+	if open := p.OpenToAgents(held); open != "" {
 		p.Env.Person.note("rye: warning: %s", OpenKey(open))
 		p.Env.Person.note("rye: hint: %s", OpenKeyFix)
 	}
@@ -30,8 +30,8 @@ const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over 
 
 // OpenToAgents returns the file of a person's own key that every command of an
 // agent can read and use, "" when there is none or agents run no commands.
-func (p *Project) OpenToAgents(s *agent.Settings) string {
-	if s.Caller.Check(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
+func (p *Project) OpenToAgents(held policy.Held) string {
+	if held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
 		return ""
 	}
 	return p.openKeyFile()

@@ -53,28 +53,35 @@ type agentProject struct {
 	mu        sync.Mutex
 	since     time.Time
 	workspace *agent.Workspace
+	held      policy.Held // what the configuration of the project permits to clients
 	project   *Project
 	index     *search.Index // outlives the opened project, so that unchanged items are not read again
 }
 
-func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspace, error) {
+// at returns a project and what a client of the server may do there. In another
+// project than the server's own both must permit a call.
+func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspace, policy.Held, error) {
 	if project == "" {
 		return p.opened(ctx, p.base, nil)
 	}
 	dir, err := p.check(project)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	own, err := p.opened(ctx, p.base, nil)
+	own, held, err := p.opened(ctx, p.base, nil)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return p.opened(ctx, p.base.at(dir), own.Settings)
+	w, others, err := p.opened(ctx, p.base.at(dir), own.Settings)
+	for _, g := range others {
+		held = held.With(g)
+	}
+	return w, held, err
 }
 
 // opened returns the workspace of a call's project, at most freshFor old. within,
 // if it is not nil, narrows its settings.
-func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, error) {
+func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
 	p.mu.Lock()
 	if len(p.open) > maxOpen {
 		clear(p.open)
@@ -90,15 +97,15 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 	// Without a project it is looked for on each call: rye init may come after the
 	// start of the server.
 	if now := e.Now(); o.workspace == nil || o.project.Spaces.ProjectDir == "" && e.projectAbove() || now.Sub(o.since) > freshFor || now.Before(o.since) {
-		workspace, err := e.openForAgents(ctx, o, p.allowed, within)
+		workspace, held, err := e.openForAgents(ctx, o, p.allowed, within)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		workspace.Cache = &p.cache
-		o.workspace, o.since = workspace, now
-		p.warns.Do(func() { o.project.warnOfOpenKey(workspace.Settings) })
+		o.workspace, o.held, o.since = workspace, held, now
+		p.warns.Do(func() { o.project.warnOfOpenKey(held) })
 	}
-	return o.workspace, nil
+	return o.workspace, o.held, nil
 }
 
 // projectAbove reports whether the directory of e or one above it is a project now.
@@ -140,10 +147,10 @@ func (p *agentProjects) check(project string) (string, error) {
 }
 
 // openForAgents opens the project for calls of agents.
-func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy.Set, within *agent.Settings) (*agent.Workspace, error) {
+func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy.Set, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
 	h, err := e.Open(ctx, Strict)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.index == nil {
 		p := h.IndexParams()
@@ -151,15 +158,16 @@ func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy
 		o.index = search.New(p)
 	}
 	h.index, o.project = o.index.Over(h.Resolver), h
-	settings, err := agent.ReadSettings(ctx, h.Resolver, allowed)
+	settings, held, err := agent.ReadSettings(ctx, h.Resolver, allowed)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if within != nil {
 		settings.Within(within)
 	}
-	h.Verbs, h.settings = h.newVerbs(settings.Caller), settings
-	return h.workspace(ctx)
+	h.Verbs, h.settings = h.newVerbs(), settings
+	w, err := h.workspace(ctx)
+	return w, held, err
 }
 
 // workspace returns the project as the agents' verbs see it. The settings are those
@@ -169,7 +177,7 @@ func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 	s := p.settings
 	if s == nil {
 		var err error
-		if s, err = agent.ReadSettings(ctx, p.Resolver, nil); err != nil {
+		if s, _, err = agent.ReadSettings(ctx, p.Resolver, nil); err != nil {
 			return nil, err
 		}
 	}

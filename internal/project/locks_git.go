@@ -11,7 +11,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -161,7 +160,7 @@ func (h *Project) inGit(ctx context.Context, p *GitProject, root *space.Root, wh
 	}
 	x.Resolver = resolve.New(resolve.Params{Spaces: x.Spaces, Trust: x.Trust, Locked: (&x).locks, WasTool: (&x).wasTool, Lenient: true})
 	x.Executor = (&x).newExecutor()
-	x.Verbs = (&x).newVerbs(policy.Person())
+	x.Verbs = (&x).newVerbs()
 	return &x, nil
 }
 

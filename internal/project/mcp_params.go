@@ -14,10 +14,10 @@ import (
 // mcpParams returns what the functions for external MCP servers work with.
 func (p *Project) mcpParams() mcpclient.Params {
 	return mcpclient.Params{
-		Resolver: p.Resolver, Caller: func() policy.Set { return p.Verbs.Caller() }, Pool: p.Env.Servers,
+		Resolver: p.Resolver, Pool: p.Env.Servers,
 		Options: func() mcpclient.Options { return p.McpOptions() }, Environ: p.Env.Environ(), Secrets: p.MayHoldSecrets,
-		Execute: func(ctx context.Context, ref item.Ref, params map[string]any) (map[string]any, error) {
-			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Params: params})
+		Execute: func(ctx context.Context, held policy.Held, ref item.Ref, params map[string]any) (map[string]any, error) {
+			run, err := p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: held, Params: params})
 			if err != nil || run.Result == nil {
 				return nil, err
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
@@ -127,7 +126,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Lenient: bool(m)})
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
-	p.Verbs = p.newVerbs(policy.Person())
+	p.Verbs = p.newVerbs()
 	return p, nil
 }
 
@@ -204,10 +203,10 @@ func (p *Project) newExecutor() *exec.Executor {
 	})
 }
 
-// newVerbs returns the verbs over the project with the capabilities of a caller.
-func (p *Project) newVerbs(caller policy.Set) *primary.Verbs {
+// newVerbs returns the verbs over the project.
+func (p *Project) newVerbs() *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Caller: caller, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
 	})
 }
 

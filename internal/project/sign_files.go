@@ -31,7 +31,7 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		}
 	}
 	r := h.Verifier(&spaces)
-	verbs := primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: h.Env.Now})
+	verbs := primary.New(primary.Params{Resolver: r, Record: h.Record(), Now: h.Env.Now})
 	out := maps.Clone(files)
 	var reports []primary.SignReport
 	var made []primary.SignedFile
@@ -44,7 +44,7 @@ func (h *Project) SignFiles(ctx context.Context, root *space.Root, key sign.Sign
 		if it.Verdict.OK() {
 			continue
 		}
-		rep, file, err := verbs.Prepare(ctx, it, key)
+		rep, file, err := verbs.Prepare(ctx, policy.Person(), it, key)
 		if err != nil {
 			return nil, nil, err
 		}

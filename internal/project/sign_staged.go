@@ -16,7 +16,6 @@ import (
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -175,7 +174,7 @@ func (s *stagedIn) hook() githook.Project {
 				return nil, nil, err
 			}
 			r := h.Verifier(h.With(project))
-			return r, primary.New(primary.Params{Resolver: r, Caller: policy.Person(), Record: h.Record(), Now: s.env.Now}), nil
+			return r, primary.New(primary.Params{Resolver: r, Record: h.Record(), Now: s.env.Now}), nil
 		},
 		Relock: func(ctx context.Context, index *verify.GitFiles, signed space.Files, refs []item.Ref) (*githook.LockChange, error) {
 			h, err := s.open()

@@ -131,7 +131,7 @@ func BenchmarkQuery(b *testing.B) {
 					if err != nil {
 						b.Fatal(err)
 					}
-					s.first(s.matching(node, nil), 10)
+					s.first(s.matching(node, nil, nil), 10)
 					took = append(took, time.Since(start))
 				}
 				report(b, took)

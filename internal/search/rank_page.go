@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -19,16 +20,20 @@ type ranking struct {
 	partial bool // no item has all words
 }
 
-// matching finds the matches of a query under constraints.
-func (s *ranker) matching(q node, constraints []node) *ranking {
+// matching finds the matches of a query under constraints, among the items that are
+// shown; nil shows all.
+func (s *ranker) matching(q node, constraints []node, shown func(item.Ref) bool) *ranking {
 	x := expander{lib: s.corpus, wide: maxWide}
 	r := &ranking{node: x.expand(q), unknown: x.unknown, partial: true}
 	m := s.find(all(append([]node{r.node}, constraints...)...))
+	if shown != nil {
+		m.list = slices.DeleteFunc(m.list, func(m match) bool { return !shown(s.location(m.doc).ref) })
+	}
 	r.list = s.once(m.list)
 	for i := range r.list {
-		item := &r.list[i]
-		item.score = covered(item.score, item.weight, m.weight)
-		r.partial = r.partial && item.words < m.words
+		hit := &r.list[i]
+		hit.score = covered(hit.score, hit.weight, m.weight)
+		r.partial = r.partial && hit.words < m.words
 	}
 	return r
 }
@@ -52,7 +57,10 @@ func (s *ranker) first(r *ranking, n int) []match {
 
 // answer ranks the matches and opens the items of one page.
 func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
-	found := s.matching(q.node, q.constraints)
+	found := s.matching(q.node, q.constraints, q.Shown)
+	if q.Shown != nil || q.Kinds != nil {
+		found.unknown = nil // corrected words can be words of items that are not shown
+	}
 	res := &Result{Hits: []Hit{}, Total: len(found.list), Note: found.note(q), Suggestions: suggestions(q.Text, found.unknown)}
 	upTo := len(found.list)
 	if q.Limit < upTo-q.Offset {

@@ -75,7 +75,7 @@ func TestScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]float64, 4)
-		r := s.matching(n, nil)
+		r := s.matching(n, nil, nil)
 		for _, m := range s.best(r.list, 10) {
 			got[m.doc] = m.score
 		}
@@ -96,7 +96,7 @@ func TestProximity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := s.matching(n, nil)
+	r := s.matching(n, nil, nil)
 	base := r.list[0].score
 	var order []uint32
 	for _, m := range s.first(r, 10) {
@@ -144,7 +144,7 @@ func TestMoreWordsRankHigher(t *testing.T) {
 			t.Fatal(err)
 		}
 		full, rest := 0.0, 0.0
-		for _, m := range s.first(s.matching(n, nil), len(texts)) {
+		for _, m := range s.first(s.matching(n, nil, nil), len(texts)) {
 			switch int(m.doc) {
 			case len(texts) - 2:
 				full = m.score

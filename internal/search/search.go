@@ -41,12 +41,13 @@ type Params struct {
 
 // Query is one query. The zero value lists the first items of every space.
 type Query struct {
-	Text   string      // words, operators and fields; "" or "*" is every item
-	Scope  string      // a kind, optionally with a namespace: "tool.rye.core.*"; "" or "all" is every kind
-	Space  string      // "project", "user" or "system"; "" or "all" is every space
-	Kinds  []item.Kind // the kinds that the caller may see; nil is every kind
-	Limit  int         // most hits; 0 means DefaultLimit
-	Offset int         // number of hits to skip
+	Text   string              // words, operators and fields; "" or "*" is every item
+	Scope  string              // a kind, optionally with a namespace: "tool.rye.core.*"; "" or "all" is every kind
+	Space  string              // "project", "user" or "system"; "" or "all" is every space
+	Kinds  []item.Kind         // the kinds that the caller may see; nil is every kind
+	Shown  func(item.Ref) bool // reports which items the caller may see; nil is all
+	Limit  int                 // most hits; 0 means DefaultLimit
+	Offset int                 // number of hits to skip
 
 	// Executable leaves out the tools that cannot be executed, such as runtimes and
 	// primitives, unless the query or its scope names a namespace or a tool_type.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -48,14 +49,14 @@ func TestEmptyProgram(t *testing.T) {
 	ctx, h := t.Context(), w.open()
 	kinds := []item.Kind{item.Tool, item.Directive, item.Knowledge, item.Config}
 	for _, id := range []string{"acme/hello", "acme/note", "rye/core/system/system", "no/such"} {
-		_, err := h.primary.Tool(ctx, primary.Call{Ref: tool(id)})
+		_, err := h.primary.Tool(ctx, primary.Call{Held: policy.Person(), Ref: tool(id)})
 		notFound(t, "execute tool "+id, err)
-		_, err = h.primary.Tool(ctx, primary.Call{Ref: tool(id), DryRun: true})
+		_, err = h.primary.Tool(ctx, primary.Call{Held: policy.Person(), Ref: tool(id), DryRun: true})
 		notFound(t, "execute tool --dry-run "+id, err)
-		_, err = h.primary.Directive(ctx, primary.Call{Ref: item.Ref{Kind: item.Directive, ID: id}})
+		_, err = h.primary.Directive(ctx, primary.Call{Held: policy.Person(), Ref: item.Ref{Kind: item.Directive, ID: id}})
 		notFound(t, "execute directive "+id, err)
 		for _, k := range kinds {
-			_, err = h.primary.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: k, ID: id}})
+			_, err = h.primary.Load(ctx, primary.LoadCall{Held: policy.Person(), Ref: item.Ref{Kind: k, ID: id}})
 			notFound(t, "load "+string(k)+" "+id, err)
 		}
 		_, err = h.resolver.Ref(ctx, id)
@@ -75,7 +76,7 @@ func TestEmptyProgramSignsAndVerifies(t *testing.T) {
 	w.write(w.project, "tools/acme/hello.sh", []byte(hello))
 	w.write(w.project, "config/acme/limits.yaml", []byte("schema_version: 1.0.0\n"))
 	ctx, h := t.Context(), w.lenient()
-	reports, err := h.primary.Sign(ctx, primary.SignCall{Targets: []string{"*"}, Dir: w.project, Signer: w.key})
+	reports, err := h.primary.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: []string{"*"}, Dir: w.project, Signer: w.key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,10 +125,10 @@ func TestProjectFurnishesAnEmptyProgram(t *testing.T) {
 	}
 	w.program("bash")
 	ctx, h := t.Context(), w.open()
-	if _, err := h.primary.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: item.Knowledge, ID: "rye/core/trust-model"}}); err != nil {
+	if _, err := h.primary.Load(ctx, primary.LoadCall{Held: policy.Person(), Ref: item.Ref{Kind: item.Knowledge, ID: "rye/core/trust-model"}}); err != nil {
 		t.Errorf("load: %v", err)
 	}
-	if _, err := h.primary.Directive(ctx, primary.Call{Ref: item.Ref{Kind: item.Directive, ID: "rye/core/create_knowledge"},
+	if _, err := h.primary.Directive(ctx, primary.Call{Held: policy.Person(), Ref: item.Ref{Kind: item.Directive, ID: "rye/core/create_knowledge"},
 		Args: []string{"name=a", "category=b", "description=c"}}); err != nil {
 		t.Errorf("directive: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
@@ -113,7 +114,7 @@ func speaking(t *testing.T, l language) *world {
 
 func signAll(t *testing.T, w *world) {
 	t.Helper()
-	reports, err := w.lenient().primary.Sign(t.Context(), primary.SignCall{Targets: []string{"*"}, Dir: w.project, Signer: w.key})
+	reports, err := w.lenient().primary.Sign(t.Context(), primary.SignCall{Held: policy.Person(), Targets: []string{"*"}, Dir: w.project, Signer: w.key})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,13 +128,13 @@ func signAll(t *testing.T, w *world) {
 func greets(t *testing.T, w *world, l language) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := w.open().primary.Tool(ctx, primary.Call{Ref: tool("acme/greet"), Args: []string{"who=you"}})
+	_, err := w.open().primary.Tool(ctx, primary.Call{Held: policy.Person(), Ref: tool("acme/greet"), Args: []string{"who=you"}})
 	if code := diag.CodeOf(err); code != diag.Unsigned && l.program == "perl" {
 		t.Errorf("an unsigned tool: %v", err)
 	}
 	signAll(t, w)
 	h := w.open()
-	run, err := h.primary.Tool(ctx, primary.Call{Ref: tool("acme/greet"), Args: []string{"who=you"}})
+	run, err := h.primary.Tool(ctx, primary.Call{Held: policy.Person(), Ref: tool("acme/greet"), Args: []string{"who=you"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func greets(t *testing.T, w *world, l language) {
 	if c := run.Metadata.Chain; len(c) != 3 || c[0].Space != "project" || c[1].Ref != "tool:acme/new_runtime" || c[2].Space != "system:rye-core" {
 		t.Errorf("the chain is %+v", c)
 	}
-	_, err = h.primary.Tool(ctx, primary.Call{Ref: tool("acme/greet"), Args: []string{"times:=\"x\""}})
+	_, err = h.primary.Tool(ctx, primary.Call{Held: policy.Person(), Ref: tool("acme/greet"), Args: []string{"times:=\"x\""}})
 	wantCode(t, "parameters that do not fit", err, diag.ValidationFailed)
 	r, err := verify.Root(ctx, verify.Params{Resolver: w.lenient().resolver, Trust: h.trust}, h.spaces.Of(space.Project))
 	if err != nil || r.Failed() {
@@ -189,7 +190,7 @@ func TestNewKind(t *testing.T) {
 		t.Errorf("signing changed the file itself: %v", err)
 	}
 	h := w.open()
-	it, err := h.primary.Load(ctx, primary.LoadCall{Ref: ref})
+	it, err := h.primary.Load(ctx, primary.LoadCall{Held: policy.Person(), Ref: ref})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +212,7 @@ func TestNewKind(t *testing.T) {
 	_, err = w.open().resolver.Find(ctx, ref)
 	wantCode(t, "a changed skill", err, diag.HashMismatch)
 	w.write(w.project, "skills/pdf/SKILL.md", []byte(strings.Replace(skill, "name: pdf", "name: word", 1)))
-	reports, err := w.lenient().primary.Sign(ctx, primary.SignCall{Targets: []string{"skill:*"}, Dir: w.project, Signer: w.key})
+	reports, err := w.lenient().primary.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: []string{"skill:*"}, Dir: w.project, Signer: w.key})
 	if err != nil || len(reports) != 1 || reports[0].Status != primary.Refused {
 		t.Errorf("a skill with another name in it: %+v, %v", reports, err)
 	}

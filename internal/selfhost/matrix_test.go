@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -292,7 +293,7 @@ const mark = "\nThe project's own text.\n"
 
 func directiveEffect(t *testing.T, w *world, e entry) {
 	w.put(w.project, e.rel, append(e.body(t), mark...))
-	call := primary.Call{Ref: e.it.Ref, Params: map[string]any{}}
+	call := primary.Call{Held: policy.Person(), Ref: e.it.Ref, Params: map[string]any{}}
 	for _, in := range e.it.Meta.Inputs {
 		call.Params[in.Name] = "x"
 	}
@@ -307,7 +308,7 @@ func directiveEffect(t *testing.T, w *world, e entry) {
 
 func knowledgeEffect(t *testing.T, w *world, e entry) {
 	w.put(w.project, e.rel, append(e.body(t), mark...))
-	it, err := w.open().primary.Load(t.Context(), primary.LoadCall{Ref: e.it.Ref})
+	it, err := w.open().primary.Load(t.Context(), primary.LoadCall{Held: policy.Person(), Ref: e.it.Ref})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,7 +428,7 @@ func toolEffect(t *testing.T, w *world, e entry) {
 	if p.Timeout != 7*time.Second {
 		t.Errorf("the plan has a timeout of %s, the project's tool sets 7s", p.Timeout)
 	}
-	run, err := h.primary.Tool(t.Context(), primary.Call{Ref: e.it.Ref, Params: params, DryRun: true})
+	run, err := h.primary.Tool(t.Context(), primary.Call{Held: policy.Person(), Ref: e.it.Ref, Params: params, DryRun: true})
 	if err != nil || run.Metadata.Chain[0].Space != "project" || run.Metadata.Chain[0].Digest != item.DigestOf(b) {
 		t.Errorf("the dry run's envelope has %+v, %v", run.Metadata.Chain, err)
 	}
@@ -445,7 +446,7 @@ func sinkEffect(t *testing.T, w *world, e entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.executor.Plan(t.Context(), c, nil)
+	_, err = h.executor.Plan(t.Context(), c, nil, nil)
 	wantCode(t, "a stream into a replaced sink", err, diag.ConfigError)
 }
 
@@ -533,7 +534,7 @@ func TestRuntimeLibraryFollowsItsRuntime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = h.executor.Plan(t.Context(), c, nil)
+	_, err = h.executor.Plan(t.Context(), c, nil, nil)
 	wantCode(t, "an unsigned library", err, diag.Unsigned)
 	w.remove(w.project, lib)
 	if loader("a runtime without a library") != system {

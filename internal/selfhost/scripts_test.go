@@ -11,6 +11,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -310,10 +311,10 @@ func TestProjectBringsNoTrust(t *testing.T) {
 func TestSystemItemsAreNotSigned(t *testing.T) {
 	w := newWorld(t)
 	for _, target := range []string{"tool:rye/bash/bash", "rye/core/trust-model"} {
-		_, err := w.lenient().primary.Sign(t.Context(), primary.SignCall{Targets: []string{target}, Dir: w.project, Signer: w.key})
+		_, err := w.lenient().primary.Sign(t.Context(), primary.SignCall{Held: policy.Person(), Targets: []string{target}, Dir: w.project, Signer: w.key})
 		wantCode(t, "signing "+target, err, diag.PermissionDenied)
 	}
-	reports, err := w.lenient().primary.Sign(t.Context(), primary.SignCall{Targets: []string{"tool:**"}, Dir: w.project, Signer: w.key})
+	reports, err := w.lenient().primary.Sign(t.Context(), primary.SignCall{Held: policy.Person(), Targets: []string{"tool:**"}, Dir: w.project, Signer: w.key})
 	wantCode(t, "signing all tools of an empty project", err, diag.ItemNotFound)
 	if len(reports) > 0 {
 		t.Errorf("%d files were touched", len(reports))
@@ -336,7 +337,7 @@ func TestEjectEditSign(t *testing.T) {
 	w.write(w.project, rel, replaced(t, it.Bytes, `timeout: \d+`, "timeout: 7"))
 	_, err = w.open().resolver.Find(ctx, ref)
 	wantCode(t, "the edited copy", err, diag.HashMismatch)
-	reports, err := w.lenient().primary.Sign(ctx, primary.SignCall{Targets: []string{"tool:rye/file-system/ls"}, Dir: w.project, Signer: w.key})
+	reports, err := w.lenient().primary.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: []string{"tool:rye/file-system/ls"}, Dir: w.project, Signer: w.key})
 	if err != nil || len(reports) != 1 || reports[0].Status != primary.Signed {
 		t.Fatalf("signing the copy: %+v, %v", reports, err)
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
@@ -156,7 +155,7 @@ func (w *world) build(lenient bool) *workspace {
 		Resolver: h.resolver, Cache: filepath.Join(w.bin, "..", "cache"), Project: w.project, UserSpace: w.user,
 		Environ: w.environ, Self: self, Natives: natives(w.t), Now: w.clock,
 	})
-	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Caller: policy.Person(), Now: w.clock})
+	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Now: w.clock})
 	return h
 }
 
@@ -279,7 +278,7 @@ func (h *workspace) mustPlan(t *testing.T, ref item.Ref, params map[string]any) 
 	if err != nil {
 		t.Fatalf("chain of %s: %v", ref, err)
 	}
-	p, err := h.executor.Plan(t.Context(), c, params)
+	p, err := h.executor.Plan(t.Context(), c, nil, params)
 	if err != nil {
 		t.Fatalf("plan of %s: %v", ref, err)
 	}

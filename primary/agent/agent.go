@@ -19,8 +19,8 @@ import (
 	"github.com/ryeos/rye/trust"
 )
 
-// Workspace is an opened project as one agent may use it: the verbs with the
-// agent's capabilities, its settings and its key.
+// Workspace is an opened project as agents use it: the verbs, the settings and the
+// agent's key. What an agent may do is in each call.
 type Workspace struct {
 	Verbs    *primary.Verbs
 	Settings *Settings
@@ -62,7 +62,7 @@ func (w *Workspace) call(ctx context.Context, req Request, args map[string]any) 
 	env = &diag.Envelope{}
 	switch policy.Verb(req.Name) {
 	case policy.Search:
-		env.Data, err = w.search(ctx, args)
+		env.Data, err = w.search(ctx, req.Held, args)
 	case policy.Load:
 		env.Data, err = w.load(ctx, req, args)
 	case policy.Execute:
@@ -80,8 +80,8 @@ func failed(err error, meta any) *diag.Envelope {
 	return &diag.Envelope{Error: newFailure(e), Metadata: meta}
 }
 
-func (w *Workspace) search(ctx context.Context, args map[string]any) (any, error) {
-	res, err := w.Verbs.Search(ctx, search.Query{
+func (w *Workspace) search(ctx context.Context, held policy.Held, args map[string]any) (any, error) {
+	res, err := w.Verbs.Search(ctx, held, search.Query{
 		Text: text(args, "query"), Scope: text(args, "scope"), Space: text(args, "space"),
 		Limit: number(args, "limit"), Offset: number(args, "offset"), Executable: true,
 	})

@@ -42,12 +42,12 @@ func Names() []string {
 	return []string{string(policy.Execute), string(policy.Load), string(policy.Search), string(policy.Sign)}
 }
 
-// Definitions returns the verbs for which the agent holds at least one
-// capability.
-func (w *Workspace) Definitions(ctx context.Context) (*Definitions, error) {
+// Definitions returns the verbs that an agent with these permissions may use for at
+// least one item.
+func (w *Workspace) Definitions(ctx context.Context, held policy.Held) (*Definitions, error) {
 	out := &Definitions{Instructions: w.Settings.Instructions}
 	for _, name := range Names() {
-		if !w.offers(name) {
+		if !w.offers(held, name) {
 			continue
 		}
 		d, refused, err := w.define(ctx, name)
@@ -70,8 +70,8 @@ func (d *Definitions) refuse(err error) {
 }
 
 // offers reports whether the agent may use the verb for any item.
-func (w *Workspace) offers(name string) bool {
-	return w.Verbs.Caller().Any(policy.Verb(name)) && (name != string(policy.Sign) || w.Settings.Sign != SignDeny)
+func (w *Workspace) offers(held policy.Held, name string) bool {
+	return held.AllowsAny(policy.Verb(name)) == nil && (name != string(policy.Sign) || w.Settings.Sign != SignDeny)
 }
 
 func (w *Workspace) define(ctx context.Context, name string) (d *Definition, refused, err error) {

@@ -16,7 +16,7 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	if err != nil {
 		return env, err
 	}
-	call := primary.Call{Ref: ref}
+	call := primary.Call{Ref: ref, Held: req.Held}
 	call.Params, _ = args["parameters"].(map[string]any)
 	call.DryRun, _ = args["dry_run"].(bool)
 	if req.Progress != nil {

@@ -39,7 +39,7 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		return nil, err
 	}
 	to := space.Name(text(args, "destination"))
-	it, err := w.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Source: space.Name(text(args, "source")), Unverified: to == ""})
+	it, err := w.Verbs.Load(ctx, primary.LoadCall{Ref: ref, Held: req.Held, Source: space.Name(text(args, "source")), Unverified: to == ""})
 	if err != nil {
 		return nil, err
 	}

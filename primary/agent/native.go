@@ -33,7 +33,7 @@ func (w *Workspace) native(ctx context.Context, name string, in exec.NativeCall)
 	if err != nil {
 		return nil, err
 	}
-	req := Request{Name: name}
+	req := Request{Name: name, Held: in.Held}
 	if in.OnLine != nil {
 		req.Progress = func(line string) { in.OnLine(proc.Live, []byte(line)) }
 	}

@@ -26,28 +26,28 @@ const (
 
 func signModes() []SignMode { return []SignMode{SignAgent, SignAsk, SignDeny} }
 
-// Settings is the merged configuration SettingsID. The zero value permits
-// nothing once Sign is SignDeny.
+// Settings is the merged configuration SettingsID without its permissions. The zero
+// value permits no signature once Sign is SignDeny.
 type Settings struct {
 	Instructions string
 	Directions   string // precede the text of a directive
 	Sign         SignMode
-	Caller       policy.Set
 }
 
 // ReadSettings merges the layers of SettingsID. Texts are overridden as in any
 // configuration. Permissions are not: layers of the system and of the user's own
-// items override each other, a layer of the project or of a bundle only narrows
-// them. If allowed is not nil it replaces the capabilities of the former: the
-// user named it when starting the server.
-func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) (*Settings, error) {
+// items override each other, and each layer of the project or of a bundle only
+// narrows them, as one more grant. If allowed is not nil it replaces the
+// capabilities of the former: the user named it when starting the server.
+func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) (*Settings, policy.Held, error) {
 	cfg, err := r.Config(ctx, SettingsID)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s := &Settings{Sign: SignDeny}
 	s.Instructions, _ = cfg.Root["instructions"].(string)
 	s.Directions, _ = cfg.Root["your_directions"].(string)
+	first := policy.Grant{Source: serverSource}
 	var errs []error
 	var narrowing []*resolve.Item
 	for _, layer := range cfg.Layers {
@@ -60,25 +60,29 @@ func ReadSettings(ctx context.Context, r *resolve.Resolver, allowed policy.Set) 
 			s.Sign = mode
 		}
 		if caps != nil {
-			s.Caller = caps
+			first.Caps = caps
 		}
 		errs = append(errs, err)
 	}
 	if allowed != nil {
-		s.Caller = allowed
+		first.Caps, first.Source = allowed, serverSource+" --capabilities"
 	}
+	held := policy.Held{first}
 	// The order of layers is system, user, project: narrowing must come after
 	// every layer that may widen, and after allowed.
 	for _, layer := range narrowing {
 		mode, caps, err := permissions(layer)
-		if caps == nil {
-			caps = s.Caller
+		if caps != nil {
+			held = held.With(policy.Grant{Caps: caps, Source: layer.Ref.String() + " in " + layer.Root.Label()})
 		}
-		s.Within(&Settings{Sign: mode, Caller: caps})
+		s.Within(&Settings{Sign: mode})
 		errs = append(errs, err)
 	}
-	return s, diag.Join("reading "+cfg.Ref.String(), slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
+	return s, held, diag.Join("reading "+cfg.Ref.String(), slices.DeleteFunc(errs, func(err error) bool { return err == nil }))
 }
+
+// serverSource names the grant of a server.
+const serverSource = "server:rye serve"
 
 // Within narrows s to what bound permits. A server applies the settings of its
 // own project to every other project that it opens.
@@ -86,7 +90,6 @@ func (s *Settings) Within(bound *Settings) {
 	if slices.Index(signModes(), bound.Sign) > slices.Index(signModes(), s.Sign) {
 		s.Sign = bound.Sign
 	}
-	s.Caller = policy.Narrow(s.Caller, bound.Caller)
 }
 
 // permissions returns the sign mode and the capabilities of one layer; "" and

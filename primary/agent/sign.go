@@ -44,7 +44,7 @@ func (w *Workspace) sign(ctx context.Context, req Request, args map[string]any) 
 	}
 	out := signed{Files: []primary.SignReport{}}
 	for _, f := range files {
-		rep, err := w.signOne(ctx, f, signer)
+		rep, err := w.signOne(ctx, f, primary.SignCall{Held: req.Held, Signer: signer})
 		if err != nil {
 			return nil, err
 		}
@@ -60,11 +60,11 @@ func (w *Workspace) sign(ctx context.Context, req Request, args map[string]any) 
 
 // signOne signs one file as it was when the user was asked. A file with a trusted
 // signature is unchanged: the agent's signature must not replace a person's.
-func (w *Workspace) signOne(ctx context.Context, it *resolve.Item, signer sign.Signer) (primary.SignReport, error) {
+func (w *Workspace) signOne(ctx context.Context, it *resolve.Item, call primary.SignCall) (primary.SignReport, error) {
 	if it.Usable() == nil {
 		return primary.SignReport{Ref: it.Ref.String(), Path: it.Path(), Status: primary.Unchanged}, nil
 	}
-	return w.Verbs.SignItem(ctx, it, primary.SignCall{Signer: signer})
+	return w.Verbs.SignItem(ctx, it, call)
 }
 
 func (s *signed) add(r primary.SignReport) {

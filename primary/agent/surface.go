@@ -19,6 +19,7 @@ import (
 type Request struct {
 	Name string // search, load, execute or sign
 	Args json.RawMessage
+	Held policy.Held // the permissions of the caller; a Surface sets them
 	// Progress is called with each line of output during the call. It may be nil.
 	Progress func(line string)
 	// Ask asks the user a yes-or-no question. Nil: the client cannot ask.
@@ -72,10 +73,10 @@ type Surface struct{ p SurfaceParams }
 
 // SurfaceParams are the parameters of NewSurface. Open is required.
 type SurfaceParams struct {
-	// Open returns the workspace of a project: an absolute path, or "" for the
-	// server's own. It is called for each request, so that every request sees
-	// the current files.
-	Open func(ctx context.Context, project string) (*Workspace, error)
+	// Open returns the workspace of a project, an absolute path or "" for the
+	// server's own, and what a client may do there. It is called for each request,
+	// so that every request sees the current files.
+	Open func(ctx context.Context, project string) (*Workspace, policy.Held, error)
 	Home string // the home directory, shown as ~ in errors; "" is unknown
 }
 
@@ -84,11 +85,11 @@ func NewSurface(p SurfaceParams) *Surface { return &Surface{p} }
 
 // Definitions returns the instructions and tools that a server shows.
 func (s *Surface) Definitions(ctx context.Context) (*Definitions, error) {
-	w, err := s.p.Open(ctx, "")
+	w, held, err := s.p.Open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	return w.Definitions(ctx)
+	return w.Definitions(ctx, held)
 }
 
 // Call executes one request. Errors are in the reply.
@@ -97,13 +98,14 @@ func (s *Surface) Call(ctx context.Context, req Request) *Reply {
 	if err != nil {
 		return s.reply(req.Name, failed(err, nil), nil)
 	}
-	w, err := s.p.Open(ctx, project)
+	w, held, err := s.p.Open(ctx, project)
 	if err != nil {
 		return s.reply(req.Name, failed(err, nil), nil)
 	}
-	if !slices.Contains(Names(), req.Name) || !w.offers(req.Name) {
+	if !slices.Contains(Names(), req.Name) || !w.offers(held, req.Name) {
 		return &Reply{Unknown: true, Failed: true}
 	}
+	req.Held = held
 	return s.reply(req.Name, w.Do(ctx, req), w)
 }
 
@@ -123,12 +125,12 @@ func projectPath(raw json.RawMessage) (string, error) {
 
 // Prompts lists the trusted directives that the agent may execute.
 func (s *Surface) Prompts(ctx context.Context) ([]Prompt, error) {
-	w, err := s.p.Open(ctx, "")
+	w, held, err := s.p.Open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	out := []Prompt{}
-	err = w.each(ctx, item.Directive, policy.Execute, func(it *resolve.Item) {
+	err = w.each(ctx, held, item.Directive, policy.Execute, func(it *resolve.Item) {
 		p := Prompt{Name: it.Ref.ID, Title: it.Meta.Title, Description: it.Meta.Description}
 		for _, in := range it.Meta.Inputs {
 			p.Arguments = append(p.Arguments, PromptArgument{in.Name, in.Description, in.Required && !in.HasDefault})
@@ -141,11 +143,11 @@ func (s *Surface) Prompts(ctx context.Context) ([]Prompt, error) {
 // Prompt returns a directive with its inputs filled in. Each argument is parsed
 // as the type that its input declares.
 func (s *Surface) Prompt(ctx context.Context, name string, args map[string]string) (*PromptText, error) {
-	w, err := s.p.Open(ctx, "")
+	w, held, err := s.p.Open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	call := primary.Call{Ref: item.Ref{Kind: item.Directive, ID: name}}
+	call := primary.Call{Ref: item.Ref{Kind: item.Directive, ID: name}, Held: held}
 	for _, k := range slices.Sorted(maps.Keys(args)) {
 		call.Args = append(call.Args, k+"="+args[k])
 	}
@@ -187,12 +189,12 @@ const (
 
 // Resources lists the trusted knowledge that the agent may load.
 func (s *Surface) Resources(ctx context.Context) ([]Resource, error) {
-	w, err := s.p.Open(ctx, "")
+	w, held, err := s.p.Open(ctx, "")
 	if err != nil {
 		return nil, err
 	}
 	out := []Resource{}
-	err = w.each(ctx, item.Knowledge, policy.Load, func(it *resolve.Item) {
+	err = w.each(ctx, held, item.Knowledge, policy.Load, func(it *resolve.Item) {
 		out = append(out, Resource{
 			URI: resourcePrefix + it.Ref.ID, Name: it.Ref.ID, Title: it.Meta.Title, Description: it.Meta.Description,
 			MIMEType: markdown, Size: int64(len(primary.Body(it))),
@@ -207,16 +209,16 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 	if !ok {
 		return "", "", diag.New(diag.ItemNotFound, "reading resource %q: addresses begin with %s", uri, resourcePrefix)
 	}
-	w, err := s.p.Open(ctx, "")
+	w, held, err := s.p.Open(ctx, "")
 	if err != nil {
 		return "", "", err
 	}
 	if err := item.CheckID(id); err != nil {
 		return "", "", err
 	}
-	it, err := w.Verbs.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: item.Knowledge, ID: id}})
+	it, err := w.Verbs.Load(ctx, primary.LoadCall{Ref: item.Ref{Kind: item.Knowledge, ID: id}, Held: held})
 	if err == nil {
-		err = w.Verbs.CheckDraft(it)
+		err = primary.CheckDraft(held, it)
 	}
 	if err != nil {
 		return "", "", err
@@ -224,22 +226,22 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 	return primary.Body(it), markdown, nil
 }
 
-// each visits the trusted items of a kind that resolve, for which the agent
-// holds the capability of the verb.
-func (w *Workspace) each(ctx context.Context, kind item.Kind, verb policy.Verb, visit func(*resolve.Item)) error {
+// each visits the trusted items of a kind that resolve, for which the permissions
+// allow the verb.
+func (w *Workspace) each(ctx context.Context, held policy.Held, kind item.Kind, verb policy.Verb, visit func(*resolve.Item)) error {
 	entries, err := w.Verbs.Resolver().All(ctx, kind)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if e.Shadow || w.Verbs.Caller().Check(verb, e.Ref) != nil {
+		if e.Shadow || held.Allows(verb, e.Ref) != nil {
 			continue
 		}
 		it, err := w.Verbs.Resolver().Open(ctx, e)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil && it.Usable() == nil && w.Verbs.CheckDraft(it) == nil {
+		if err == nil && it.Usable() == nil && primary.CheckDraft(held, it) == nil {
 			visit(it)
 		}
 	}

@@ -33,12 +33,12 @@ const greet = "# Greet\n\n```xml\n<directive name=\"greet\" version=\"1.0.0\">\n
 // agentKey is the key that agents of these tests sign with.
 var agentScope = doc.Scope{Kinds: []string{"*"}, Namespaces: []string{"drafts/**"}, May: []string{"sign"}}
 
-// workspace opens the project of h for an agent.
-func workspace(h *testkit.Workspace, allowed policy.Set) *agent.Workspace {
+// workspace opens the project of h for an agent, and returns what the agent may do.
+func workspace(h *testkit.Workspace, allowed policy.Set) (*agent.Workspace, policy.Held) {
 	h.T.Helper()
 	store := h.Store()
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: store})
-	settings, err := agent.ReadSettings(h.T.Context(), r, allowed)
+	settings, held, err := agent.ReadSettings(h.T.Context(), r, allowed)
 	if err != nil {
 		h.T.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func workspace(h *testkit.Workspace, allowed policy.Set) *agent.Workspace {
 	natives := agent.Natives(func(context.Context) (*agent.Workspace, error) { return p, nil })
 	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Natives: natives, Environ: []string{"PATH=" + os.Getenv("PATH")}})
 	p.Verbs = primary.New(primary.Params{
-		Resolver: r, Executor: e, Index: search.New(search.Params{Resolver: r}), Caller: settings.Caller,
+		Resolver: r, Executor: e, Index: search.New(search.Params{Resolver: r}),
 		Dir: h.Project, Now: h.Clock,
 	})
 	p.Signer = func(context.Context) (signing.Signer, error) { return testkit.Key(7), nil }
@@ -54,12 +54,15 @@ func workspace(h *testkit.Workspace, allowed policy.Set) *agent.Workspace {
 		k, ok := store.Key(fp)
 		return ok && k.Agent() && k.Scope.Allows(string(ref.Kind), ref.ID, "sign")
 	}
-	return p
+	return p, held
 }
 
 // surface is the whole way from JSON to JSON.
 func surface(h *testkit.Workspace) *agent.Surface {
-	return agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return workspace(h, nil), nil }})
+	return agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, policy.Held, error) {
+		w, held := workspace(h, nil)
+		return w, held, nil
+	}})
 }
 
 // call returns the reply of one call, read back.
@@ -196,8 +199,8 @@ func TestSurfaceSign(t *testing.T) {
 	if doc, r := call(h, "execute", `{"item_type":"tool","item_id":"drafts/mine"}`); at(doc, "data", "stdout") != "did\n" {
 		t.Errorf("a person's signature is not trusted: %s", r.Text)
 	}
-	p := workspace(h, policy.Set{"rye.execute.*", "rye.draft.tool.drafts.*"})
-	if env := p.Do(t.Context(), agent.Request{Name: "execute", Args: json.RawMessage(`{"item_type":"tool","item_id":"drafts/do"}`)}); !env.Success {
+	p, held := workspace(h, policy.Set{"rye.execute.*", "rye.draft.tool.drafts.*"})
+	if env := p.Do(t.Context(), agent.Request{Held: held, Name: "execute", Args: json.RawMessage(`{"item_type":"tool","item_id":"drafts/do"}`)}); !env.Success {
 		t.Errorf("with the capability: %+v", env.Error)
 	}
 	h.Write(h.Project, "tools/drafts/broken.sh", "# tool_type: tool\n# version: one\n# executor_id: rye/core/runtimes/bash_runtime\necho\n")
@@ -271,11 +274,11 @@ func TestSignsWhatWasShown(t *testing.T) {
 	const note, evil = "---\ntitle: K\nversion: 1.0.0\n---\n\nText.\n", "---\ntitle: K\nversion: 1.0.0\n---\n\nEvil.\n"
 	h.Write(h.Project, "knowledge/drafts/a.md", note)
 	file := h.Write(h.Project, "knowledge/drafts/b.md", note)
-	w := workspace(h, nil)
+	w, held := workspace(h, nil)
 	w.Signer = func(context.Context) (signing.Signer, error) {
 		return &swapSigner{testkit.Key(7), func() { h.Write(h.Project, "knowledge/drafts/b.md", evil) }}, nil
 	}
-	s := agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, error) { return w, nil }})
+	s := agent.NewSurface(agent.SurfaceParams{Home: h.User, Open: func(context.Context, string) (*agent.Workspace, policy.Held, error) { return w, held, nil }})
 	r := s.Call(t.Context(), agent.Request{
 		Name: "sign", Args: json.RawMessage(`{"item_type":"knowledge","item_id":"drafts/*"}`),
 		Ask: func(context.Context, string) (bool, error) { return true, nil },
@@ -293,16 +296,19 @@ func TestSettingsWiden(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.User, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: ask\ncapabilities: [rye.load.*, rye.execute.tool.gh.*]\n")
 	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: agent\ninstructions: Ours.\ncapabilities: [rye.execute.*, rye.draft.*, rye.load.tool.*]\n")
-	s := workspace(h, nil).Settings
-	if fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.* rye.load.tool.*]" || s.Sign != agent.SignAsk || s.Instructions != "Ours." {
-		t.Errorf("%+v", s)
+	w, held := workspace(h, nil)
+	if fmt.Sprint(held.Caps()) != "[rye.execute.tool.gh.* rye.load.tool.*]" || w.Settings.Sign != agent.SignAsk || w.Settings.Instructions != "Ours." {
+		t.Errorf("%v %+v", held, w.Settings)
 	}
-	if s := workspace(h, policy.Set{"rye.search.*", "rye.execute.tool.gh.issue"}).Settings; fmt.Sprint(s.Caller) != "[rye.execute.tool.gh.issue]" {
-		t.Errorf("named at the start: %v", s.Caller)
+	if got := fmt.Sprint(held.Sources()); got != "[server:rye serve config:agent/mcp in project]" {
+		t.Errorf("sources %s", got)
+	}
+	if _, held := workspace(h, policy.Set{"rye.search.*", "rye.execute.tool.gh.issue"}); fmt.Sprint(held.Caps()) != "[rye.execute.tool.gh.issue]" {
+		t.Errorf("named at the start: %v", held)
 	}
 	h.Put(h.Project, "config/agent/mcp.yaml", "schema_version: 1.0.0\nsign: maybe\ncapabilities: [execute]\n")
 	r := resolve.New(resolve.Params{Spaces: h.Spaces(), Trust: h.Store()})
-	if _, err := agent.ReadSettings(t.Context(), r, nil); diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "mcp.yaml") {
+	if _, _, err := agent.ReadSettings(t.Context(), r, nil); diag.CodeOf(err) != diag.ConfigError || !strings.Contains(err.Error(), "mcp.yaml") {
 		t.Errorf("%v", err)
 	}
 }
@@ -468,8 +474,8 @@ func TestNestedExecution(t *testing.T) {
 
 func FuzzArguments(f *testing.F) {
 	h := testkit.New(f)
-	p := workspace(h, policy.Set{"rye.load.*"})
-	s := agent.NewSurface(agent.SurfaceParams{Open: func(context.Context, string) (*agent.Workspace, error) { return p, nil }})
+	p, held := workspace(h, policy.Set{"rye.load.*"})
+	s := agent.NewSurface(agent.SurfaceParams{Open: func(context.Context, string) (*agent.Workspace, policy.Held, error) { return p, held, nil }})
 	for _, seed := range []string{`{}`, `{"item_type":"tool","item_id":"rye/bash/bash"}`, `{"item_id":"tool:a/b","source":"user"}`, `{"parameters":"{\"a\":1}"}`, `null`, `[]`, `{"item_id":"\u0000"}`, `{"project_path":7}`} {
 		f.Add(seed)
 	}
@@ -707,16 +713,30 @@ func TestSearchExecutable(t *testing.T) {
 func TestSearchWithinCapabilities(t *testing.T) {
 	h := testkit.New(t)
 	h.Put(h.Project, "knowledge/secret.md", "---\ntitle: Zebra\nversion: 1.0.0\n---\n\nZebra.\n")
-	p := workspace(h, policy.Set{"rye.search.tool"})
+	h.Put(h.Project, "tools/other/secret.yaml", "version: \"1.0.0\"\ntool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: A zebra.\n")
+	h.Put(h.Project, "tools/gh/x.yaml", "version: \"1.0.0\"\ntool_type: tool\nexecutor_id: rye/core/runtimes/bash_runtime\ndescription: Horses.\n")
+	p, held := workspace(h, policy.Set{"rye.search.tool.gh.*"})
 	for _, q := range []string{"zebra", "*", "", "a) OR (zebra", "type:knowledge", "NOT nothing OR zebra", "zebr", "knowledge:zebra"} {
 		b, _ := json.Marshal(map[string]string{"query": q})
-		env := p.Do(t.Context(), agent.Request{Name: "search", Args: b})
+		env := p.Do(t.Context(), agent.Request{Held: held, Name: "search", Args: b})
 		found, _ := json.Marshal(env.Data)
-		if strings.Contains(string(found), "secret") {
+		if strings.Contains(string(found), "secret") || strings.Contains(string(found), "zebra") && q != "zebra" {
 			t.Errorf("%q finds %s", q, found)
 		}
 	}
-	if env := workspace(h, policy.Set{"rye.load.*"}).Do(t.Context(), agent.Request{Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
+	if env := p.Do(t.Context(), agent.Request{Held: held, Name: "search", Args: json.RawMessage(`{"query":"*"}`)}); at(roundTrip(t, env.Data), "total") != 1.0 {
+		t.Errorf("the permitted item is not the only one: %+v", env.Data)
+	}
+	if env := p.Do(t.Context(), agent.Request{Held: policy.Held{{Caps: policy.Set{"rye.load.*"}}}, Name: "search", Args: json.RawMessage(`{"query":"x"}`)}); env.Success || env.Error.Code != diag.PermissionDenied {
 		t.Errorf("%+v", env)
 	}
+}
+
+func roundTrip(t *testing.T, v any) (out any) {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil || json.Unmarshal(b, &out) != nil {
+		t.Fatal(err)
+	}
+	return out
 }
