@@ -19,6 +19,7 @@ const (
 	ExecutorNotFound   Code = "EXECUTOR_NOT_FOUND"
 	SourceNotFound     Code = "SOURCE_NOT_FOUND"
 	VersionNotFound    Code = "VERSION_NOT_FOUND"
+	ThreadNotFound     Code = "THREAD_NOT_FOUND"
 	AmbiguousItem      Code = "AMBIGUOUS_ITEM"
 	CircularDependency Code = "CIRCULAR_DEPENDENCY"
 	ChainTooDeep       Code = "CHAIN_TOO_DEEP"
@@ -37,6 +38,7 @@ const (
 	BundleFileMissing  Code = "BUNDLE_FILE_MISSING"
 	BundleFileExtra    Code = "BUNDLE_FILE_EXTRA"
 	TranscriptBroken   Code = "TRANSCRIPT_BROKEN"
+	GraphChanged       Code = "GRAPH_CHANGED"
 	TagMoved           Code = "TAG_MOVED"
 	ImpostorCommit     Code = "IMPOSTOR_COMMIT"
 	LockRepointed      Code = "LOCK_REPOINTED"
@@ -79,6 +81,7 @@ const (
 	Timeout            Code = "TIMEOUT"
 	ResourceExceeded   Code = "RESOURCE_EXCEEDED"
 	Cancelled          Code = "CANCELLED"
+	ThreadState        Code = "THREAD_STATE"
 	FileSystemError    Code = "FILE_SYSTEM_ERROR"
 	UnknownError       Code = "UNKNOWN_ERROR"
 	Internal           Code = "INTERNAL"
@@ -120,6 +123,7 @@ func table() []Row {
 		{ExecutorNotFound, ClassNotFound, "the space of the tool and the spaces below it have no item with the id in executor_id"},
 		{SourceNotFound, ClassNotFound, "no repository or registry exists at that source"},
 		{VersionNotFound, ClassNotFound, "the source has no such version"},
+		{ThreadNotFound, ClassNotFound, "no thread or run with this id is visible to the caller"},
 		{AmbiguousItem, ClassUnresolvable, "two files of one space have the same id"},
 		{CircularDependency, ClassUnresolvable, "a chain or requirement returns to an earlier element"},
 		{ChainTooDeep, ClassUnresolvable, "a chain has more than 10 elements"},
@@ -138,6 +142,7 @@ func table() []Row {
 		{BundleFileMissing, ClassIntegrity, "a file that the bundle manifest lists does not exist"},
 		{BundleFileExtra, ClassIntegrity, "a file exists that the bundle manifest does not list"},
 		{TranscriptBroken, ClassIntegrity, "the hash chain or a checkpoint of a transcript or of the log of signatures is not valid"},
+		{GraphChanged, ClassIntegrity, "a graph, or an item that it names, has another digest than when the run started"},
 		{TagMoved, ClassHistory, "a tag points to another commit than the one locked"},
 		{ImpostorCommit, ClassHistory, "a commit is not reachable from any branch or tag of its repository"},
 		{LockRepointed, ClassHistory, "a lock entry changed without a change of the project file that explains it"},
@@ -179,6 +184,7 @@ func table() []Row {
 		{ExecutionFailed, ClassFailed, "the work ran and failed"},
 		{Timeout, ClassFailed, "the work took longer than its timeout and was stopped"},
 		{ResourceExceeded, ClassFailed, "the work exceeded a resource limit and was stopped"},
+		{ThreadState, ClassFailed, "the operation does not fit the state of the thread or run"},
 		{Cancelled, ClassFailed, "the work was cancelled; the exit status is 130 at a terminal"},
 		{FileSystemError, ClassMachine, "the operating system refused a file operation"},
 		{UnknownError, ClassMachine, "a failure without a code of its own"},

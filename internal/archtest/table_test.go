@@ -79,6 +79,9 @@ func layers() []layer {
 			{"internal/ryeos", set("resolve", "internal/extract", "item")},
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 		}},
+		{"Logs of threads and runs", []entry{
+			{"threads/transcript", set("sign", "item")},
+		}},
 		{"Trust, files and permissions", []entry{
 			{"bundle/release", set("bundle", "trust", "trust/doc", "sign", "lock", "item")},
 			{"trust", set("trust/doc", "sign", "item")},

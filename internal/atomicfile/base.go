@@ -67,6 +67,12 @@ func (b Base) Below(rel string) Base {
 	return b
 }
 
+// Mode returns the same base with another mode for the directories that it creates.
+func (b Base) Mode(perm fs.FileMode) Base {
+	b.perm = perm
+	return b
+}
+
 // At returns the base for another trusted directory, with the temporary files of
 // b: nothing but what is written appears in it.
 func (b Base) At(dir string) Base {

@@ -31,6 +31,7 @@ type Format struct {
 	Link func(line []byte) (Link, error)
 	// Repair states what removes an incomplete last line: "the next signature removes it".
 	Repair string
+	Reason string // of the findings, a key of the hints
 }
 
 // Link is the chain's fields of a line.

@@ -168,7 +168,7 @@ func (c *Check) finding(f fault) diag.Finding {
 	if f.warning {
 		return diag.Warnf(diag.TranscriptBroken, f.line, 0, "%s", text)
 	}
-	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).WithReason("log_line", "head", c.format.Head)
+	return diag.Errorf(diag.TranscriptBroken, f.line, 0, "%s", text).WithReason(c.format.Reason, "head", c.format.Head)
 }
 
 // order describes a wrong sequence number.

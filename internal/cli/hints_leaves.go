@@ -6,10 +6,15 @@ import "github.com/ryeos/rye/diag"
 // hidden characters.
 func leavesHints() map[situation]string {
 	out := map[situation]string{
-		{diag.TranscriptBroken, "log_changed"}:       "rye key log --check",
-		{diag.TranscriptBroken, "log_line"}:          "find out who changed the log; to start a new one, move it and {head} away",
-		{diag.FileSystemError, "lock_held"}:          "end {holder} unless it is a rye that works, then try again",
-		{diag.FileSystemError, "no_state_directory"}: "set HOME, or set XDG_STATE_HOME to a directory outside the project",
+		{diag.TranscriptBroken, "log_changed"}:         "rye key log --check",
+		{diag.TranscriptBroken, "transcript_line"}:     "restore .ai/threads from a backup; a changed log is not continued",
+		{diag.TranscriptBroken, "transcript_artifact"}: "restore {path} from a backup",
+		{diag.ThreadNotFound, "no_run"}:                "rye graph list",
+		{diag.ThreadState, "running"}:                  "wait for the process {pid}, or stop it",
+		{diag.KeyUnknown, "runtime_key"}:               "restore the runtime key, or start a new run",
+		{diag.TranscriptBroken, "log_line"}:            "find out who changed the log; to start a new one, move it and {head} away",
+		{diag.FileSystemError, "lock_held"}:            "end {holder} unless it is a rye that works, then try again",
+		{diag.FileSystemError, "no_state_directory"}:   "set HOME, or set XDG_STATE_HOME to a directory outside the project",
 
 		{diag.PathEscape, "link"}:               "rye writes through no link here: delete {link} if you did not make it, else replace it by what it leads to",
 		{diag.FileSystemError, "not_directory"}: "rename or remove {entry}: a directory must be there",

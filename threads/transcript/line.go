@@ -1,0 +1,116 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/internal/chainlog"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/sign"
+)
+
+// Line is one line of a log.
+type Line struct {
+	Seq   int64           `json:"seq"`
+	Time  string          `json:"time"` // UTC, milliseconds
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"` // an object
+	Prev  string          `json:"prev"` // the hash of the line before
+}
+
+const (
+	layout = "2006-01-02T15:04:05.000Z"
+
+	// MaxLine is the length of the longest line in bytes. A larger value is an artifact.
+	MaxLine = 1 << 20
+)
+
+// Decode reads the data of the line into a struct. Unknown fields are ignored: a later
+// version may have written them.
+func (l *Line) Decode(into any) error {
+	if err := json.Unmarshal(l.Data, into); err != nil {
+		return fmt.Errorf("line %d, event %s: %w", l.Seq, l.Event, err)
+	}
+	return nil
+}
+
+// At returns the time of the line.
+func (l *Line) At() time.Time {
+	t, _ := time.Parse(layout, l.Time)
+	return t
+}
+
+func (l *Line) render() ([]byte, error) {
+	b, err := jsonx.Marshal(l)
+	return append(hidden.JSON(b), '\n'), err
+}
+
+// parse reads a line with its line feed. Each line has one spelling.
+func parse(line []byte) (Line, error) {
+	var l Line
+	if len(line) > MaxLine {
+		return l, fmt.Errorf("it has more than %d bytes", MaxLine)
+	}
+	if err := json.Unmarshal(line, &l); err != nil {
+		return Line{}, fmt.Errorf("it is not an event: %w", err)
+	}
+	if b, err := l.render(); err != nil || !bytes.Equal(b, line) {
+		return Line{}, fmt.Errorf("it is not in the spelling of rye")
+	}
+	t, err := time.Parse(layout, l.Time)
+	switch {
+	case l.Seq < 1:
+		return l, fmt.Errorf("seq is %d", l.Seq)
+	case err != nil || t.Format(layout) != l.Time:
+		return l, fmt.Errorf("time is %q", l.Time)
+	case !isEvent(l.Event):
+		return l, fmt.Errorf("event is %q", l.Event)
+	case len(l.Data) == 0 || l.Data[0] != '{':
+		return l, fmt.Errorf("data is not an object")
+	case !chainlog.IsDigest(l.Prev):
+		return l, fmt.Errorf("prev is %q", l.Prev)
+	}
+	return l, nil
+}
+
+// isEvent accepts the names of events: lower-case letters, digits and _.
+func isEvent(s string) bool {
+	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
+
+func link(line []byte) (chainlog.Link, error) {
+	l, err := parse(line)
+	return chainlog.Link{Seq: l.Seq, Prev: l.Prev}, err
+}
+
+// format returns the format of the log with an id. The id is part of the line before
+// the first one: the lines of one log are not valid in another.
+func format(id string) *chainlog.Format {
+	return &chainlog.Format{
+		Genesis: "rye.dev/transcript/v1 " + id + "\n", MaxLine: MaxLine, Head: HeadFile, Link: link,
+		Repair: "resuming removes it", Reason: "transcript_line",
+	}
+}
+
+// checkpoint is the data of the event checkpoint: a signature over the log up to the
+// line before.
+type checkpoint struct {
+	Turn      int64  `json:"turn,omitempty"` // of a thread
+	Seq       int64  `json:"seq"`
+	Size      int64  `json:"size"`
+	Last      string `json:"last"`
+	Key       string `json:"key"`
+	Signature string `json:"signature"`
+}
+
+// statement returns what a checkpoint signs.
+func statement(id string, h chainlog.Head) []byte {
+	return fmt.Appendf(nil, "%s\n%s %d %d %s\n", sign.UseCheckpoint, id, h.Seq, h.Size, h.Last)
+}
+
+var encoding = base64.RawStdEncoding.Strict()

@@ -1,0 +1,436 @@
+// Package transcript keeps the logs of threads and of runs of graphs: one line for
+// each event, chained by hashes, with checkpoints that the runtime key of the user
+// account signs. The log is the truth about a run; its state is what its lines state.
+//
+// One process at a time writes a log: it has the file lock for its whole life. The
+// package does not know which events exist or what they mean, starts nothing, and
+// makes no keys.
+package transcript
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/chainlog"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/sign"
+)
+
+// The files of a log in its directory.
+const (
+	File         = "transcript.jsonl"
+	HeadFile     = "transcript.head"
+	LockFile     = "lock"
+	ArtifactsDir = "artifacts"
+)
+
+// EventCheckpoint is the only event that this package writes by itself.
+const EventCheckpoint = "checkpoint"
+
+// checkpointEvery is the number of lines after which a checkpoint is written.
+const checkpointEvery = 32
+
+// Params are the parameters of Create and Open.
+type Params struct {
+	Project string // the absolute directory that contains .ai
+	ID      string
+	Signer  sign.Signer // the runtime key
+	Now     func() time.Time
+	Keys    Keys // which keys sign checkpoints; for Open and Verify
+}
+
+// Dir is the directory of all logs below a project's directory.
+const Dir = ".ai/threads"
+
+// Base returns the base for the files of a log. Its directories have mode 0700.
+func Base(project, id string) atomicfile.Base {
+	return atomicfile.Project(project).Below(Dir + "/" + id).Mode(0o700)
+}
+
+func (p *Params) base() atomicfile.Base { return Base(p.Project, p.ID) }
+
+// Keys returns the public half of a runtime key of this user account.
+type Keys func(sign.Fingerprint) (public []byte, ok bool)
+
+// Log is a log that this process writes. Its methods must not be called at the same
+// time.
+type Log struct {
+	p      Params
+	file   *os.File
+	lock   *filelock.Lock
+	head   chainlog.Head
+	signed int64 // the sequence number of the last checkpoint
+	dirty  bool  // lines are not yet on the disk
+	broken error // an append failed: the end of the file is not known
+}
+
+// Create creates a log in a new directory.
+func Create(ctx context.Context, p Params) (*Log, error) {
+	l, err := begin(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err = p.base().Create(File, nil, 0o600); err == nil {
+		l.file, err = p.base().OpenFile(File, os.O_RDWR, 0)
+	}
+	if err != nil {
+		_ = l.lock.Release()
+		return nil, diag.Doing("creating the log of "+p.ID, err)
+	}
+	l.head = format(p.ID).Start()
+	return l, nil
+}
+
+// lockWait is how long Open waits for a process that is about to end.
+const lockWait = 200 * time.Millisecond
+
+// begin takes the lock of a log.
+func begin(ctx context.Context, p Params) (*Log, error) {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	lock, err := p.base().LockWithin(ctx, LockFile, lockWait)
+	var held *filelock.Held
+	switch {
+	case errors.As(err, &held):
+		return nil, diag.New(diag.ThreadState, "opening the log of %s: it is running: %w", p.ID, err).WithReason("running").
+			WithDetail("id", p.ID).WithDetail("state", "running").WithDetail("pid", held.PID)
+	case err != nil:
+		return nil, diag.Doing("opening the log of "+p.ID, err)
+	}
+	return &Log{p: p, lock: lock}, nil
+}
+
+// Open opens an existing log for writing. It verifies all of it and removes an
+// unfinished last line, whose size it returns. The lines are those of the log.
+func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err error) {
+	if l, err = begin(ctx, p); err != nil {
+		return nil, nil, 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = l.Close()
+			l = nil
+		}
+	}()
+	if l.file, err = p.base().OpenFile(File, os.O_RDWR, 0); err != nil {
+		return l, nil, 0, diag.Doing("opening the log of "+p.ID, err)
+	}
+	rep, err := verify(ctx, l.file, p)
+	if err == nil {
+		err = rep.Err()
+	}
+	if err == nil && rep.Unverifiable {
+		err = diag.New(diag.KeyUnknown, "verifying the log of %s: the runtime key that signed it is missing", p.ID).WithReason("runtime_key").WithDetail("id", p.ID)
+	}
+	if err != nil {
+		return l, nil, 0, err
+	}
+	l.head, l.signed = rep.head, rep.Signed
+	if rep.Torn > 0 {
+		if err = l.file.Truncate(l.head.Size); err != nil {
+			return l, nil, 0, diag.New(diag.FileSystemError, "removing the unfinished last line of %s: %w", p.base().Path(File), err)
+		}
+	}
+	return l, rep.Lines, rep.Torn, nil
+}
+
+// Close releases the log without a checkpoint.
+func (l *Log) Close() error {
+	var err error
+	if l.file != nil {
+		err = l.file.Close()
+	}
+	return errors.Join(err, l.lock.Release())
+}
+
+// ID returns the id of the log.
+func (l *Log) ID() string { return l.p.ID }
+
+// Seq returns the sequence number of the last line.
+func (l *Log) Seq() int64 { return l.head.Seq }
+
+// Last returns the hash of the last line.
+func (l *Log) Last() string { return l.head.Last }
+
+// Append appends one event, whose data becomes a JSON object. It does not wait for
+// the disk.
+func (l *Log) Append(event string, data any) error {
+	return l.write(event, data, false)
+}
+
+// Commit appends one event and returns when it is on the disk, with all lines before.
+func (l *Log) Commit(ctx context.Context, event string, data any) error {
+	if err := l.write(event, data, true); err != nil {
+		return err
+	}
+	if l.head.Seq-l.signed >= checkpointEvery {
+		return l.sign(ctx, nil, l.head)
+	}
+	return nil
+}
+
+// Flush returns when every line is on the disk.
+func (l *Log) Flush() error {
+	if !l.dirty {
+		return nil
+	}
+	if err := l.file.Sync(); err != nil {
+		return l.failed(err)
+	}
+	l.dirty = false
+	return nil
+}
+
+// Rest appends an event after which the log rests, and a checkpoint, in one write: a
+// log that has one has the other.
+func (l *Log) Rest(ctx context.Context, event string, data any) error {
+	line, err := l.line(event, data, l.head)
+	if err != nil {
+		return err
+	}
+	return l.sign(ctx, line, l.head.After(line))
+}
+
+// sign appends text, which ends at h, and a checkpoint of h.
+func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head) error {
+	sig, err := l.p.Signer.Sign(ctx, statement(l.p.ID, h))
+	if err != nil {
+		return err
+	}
+	c := checkpoint{Seq: h.Seq, Size: h.Size, Last: h.Last, Key: sign.FingerprintOf(l.p.Signer.Public()).String(), Signature: encoding.EncodeToString(sig)}
+	line, err := l.line(EventCheckpoint, c, h)
+	if err != nil {
+		return err
+	}
+	if err := l.put(slices.Concat(text, line), true); err != nil {
+		return err
+	}
+	l.head = h.After(line)
+	l.signed = l.head.Seq
+	if err := l.p.base().Replace(HeadFile, l.head.Render(), 0o600); err != nil {
+		return diag.Doing("recording the end of the log of "+l.p.ID, err)
+	}
+	return nil
+}
+
+func (l *Log) write(event string, data any, sync bool) error {
+	line, err := l.line(event, data, l.head)
+	if err != nil {
+		return err
+	}
+	if err := l.put(line, sync); err != nil {
+		return err
+	}
+	l.head = l.head.After(line)
+	return nil
+}
+
+// put writes text at the end of the file.
+func (l *Log) put(text []byte, sync bool) error {
+	if l.broken != nil {
+		return l.broken
+	}
+	if err := chainlog.Write(l.file, text, l.head.Size, sync); err != nil {
+		return l.failed(err)
+	}
+	l.dirty = !sync
+	return nil
+}
+
+func (l *Log) failed(err error) error {
+	l.broken = diag.New(diag.FileSystemError, "writing the log of %s: %w", l.p.ID, err).WithDetail("path", l.p.base().Path(File))
+	return l.broken
+}
+
+// line renders the line after h. Values that are too large become artifacts.
+func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, error) {
+	raw, err := jsonx.Marshal(data)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
+	}
+	if len(raw) > maxData {
+		if raw, err = l.spill(raw); err != nil {
+			return nil, err
+		}
+	}
+	line := &Line{Seq: h.Seq + 1, Time: l.p.Now().UTC().Format(layout), Event: event, Data: raw, Prev: h.Last}
+	b, err := line.render()
+	if err == nil {
+		_, err = parse(b)
+	}
+	if err != nil {
+		return nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
+	}
+	return b, nil
+}
+
+// maxData is the size of data from which values become artifacts. Characters that a
+// reader cannot see are escaped later, which makes a line longer.
+const maxData = MaxLine / 4
+
+// Artifact is a value that is in a file of its own. At is the path of the value in
+// the data of its line.
+type Artifact struct {
+	At     []string `json:"at"`
+	Digest string   `json:"digest"`
+	Bytes  int      `json:"bytes"`
+}
+
+// artifactsKey is the key of the list of artifacts in the data of a line. It is not
+// part of a value: a tool cannot name an artifact by its result.
+const artifactsKey = "artifacts"
+
+// spill replaces large values of data, and of the objects in data, by artifacts.
+func (l *Log) spill(raw []byte) ([]byte, error) {
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &data); err != nil {
+		return nil, diag.New(diag.Internal, "recording a large event: %w", err)
+	}
+	const large = maxData / 64
+	var list []Artifact
+	for _, key := range sortedKeys(data) {
+		if len(data[key]) <= large {
+			continue
+		}
+		var inner map[string]json.RawMessage
+		if data[key][0] == '{' && json.Unmarshal(data[key], &inner) == nil && small(inner, large) {
+			for _, k := range sortedKeys(inner) {
+				if len(inner[k]) <= large {
+					continue
+				}
+				a, err := l.store(inner[k], key, k)
+				if err != nil {
+					return nil, err
+				}
+				list = append(list, a)
+				delete(inner, k)
+			}
+			b, err := jsonx.Marshal(inner)
+			if err != nil {
+				return nil, diag.New(diag.Internal, "recording a large event: %w", err)
+			}
+			data[key] = b
+			continue
+		}
+		a, err := l.store(data[key], key)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, a)
+		delete(data, key)
+	}
+	b, err := jsonx.Marshal(list)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "recording a large event: %w", err)
+	}
+	data[artifactsKey] = b
+	return jsonx.Marshal(data)
+}
+
+// small reports whether an object is small enough for its line without its large
+// values.
+func small(m map[string]json.RawMessage, large int) bool {
+	total := 0
+	for k, v := range m {
+		if total += len(k) + 4; len(v) <= large {
+			total += len(v)
+		}
+	}
+	return total < maxData/4
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// store writes an artifact, which is on the disk before the line that names it.
+func (l *Log) store(value []byte, at ...string) (Artifact, error) {
+	sum := sha256.Sum256(value)
+	a := Artifact{At: at, Digest: "sha256:" + hex.EncodeToString(sum[:]), Bytes: len(value)}
+	err := l.p.base().Write(artifactName(a.Digest), value, 0o600)
+	if err != nil {
+		return a, diag.Doing("storing an artifact of "+l.p.ID, err)
+	}
+	return a, nil
+}
+
+func artifactName(digest string) string {
+	return ArtifactsDir + "/" + strings.TrimPrefix(digest, "sha256:") + ".json"
+}
+
+// Expand returns the data of a line with its artifacts in their positions. An artifact
+// that is missing or altered is TRANSCRIPT_BROKEN.
+func Expand(project, id string, line *Line) (map[string]any, error) {
+	v, fs := jsonx.ParseMessage(line.Data)
+	data, ok := v.(map[string]any)
+	if !ok {
+		return nil, diag.New(diag.TranscriptBroken, "reading line %d: the data is not valid JSON: %v", line.Seq, fs)
+	}
+	if data[artifactsKey] == nil {
+		return data, nil
+	}
+	var in struct {
+		Artifacts []Artifact `json:"artifacts"`
+	}
+	if err := line.Decode(&in); err != nil {
+		return nil, diag.New(diag.TranscriptBroken, "reading the artifacts of %w", err)
+	}
+	delete(data, artifactsKey)
+	for _, a := range in.Artifacts {
+		value, err := load(project, id, a)
+		if err != nil {
+			return nil, err
+		}
+		into := data
+		for _, key := range a.At[:len(a.At)-1] {
+			if into, ok = into[key].(map[string]any); !ok {
+				return nil, diag.New(diag.TranscriptBroken, "reading line %d: the artifact %s has no position", line.Seq, a.Digest)
+			}
+		}
+		into[a.At[len(a.At)-1]] = value
+	}
+	return data, nil
+}
+
+// load reads an artifact and compares it with its digest.
+func load(project, id string, a Artifact) (any, error) {
+	broken := func(format string, args ...any) error {
+		e := diag.New(diag.TranscriptBroken, "reading an artifact: "+format, args...)
+		return e.WithReason("transcript_artifact").WithDetail("path", Base(project, id).Path(artifactName(a.Digest)))
+	}
+	if !chainlog.IsDigest(a.Digest) || len(a.At) == 0 {
+		return nil, broken("%q is not a digest, or it has no position", a.Digest)
+	}
+	b, _, err := openat.Read(project, Dir+"/"+id+"/"+artifactName(a.Digest), int64(a.Bytes))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, broken("%s is missing", a.Digest)
+	case err != nil:
+		return nil, broken("%w", err)
+	case chainlog.Digest(b) != a.Digest:
+		return nil, broken("the file of %s has other content", a.Digest)
+	}
+	v, findings := jsonx.ParseMessage(b)
+	if len(findings) > 0 {
+		return nil, broken("%s: %s", a.Digest, findings[0].Message)
+	}
+	return v, nil
+}

@@ -1,0 +1,146 @@
+package transcript
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/chainlog"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/sign"
+)
+
+// Report is the result of verifying a log.
+type Report struct {
+	ID          string `json:"id"`
+	Lines       []Line `json:"-"`
+	Count       int    `json:"lines"`
+	Checkpoints int    `json:"checkpoints"`
+	Signed      int64  `json:"signed"` // the last line that a checkpoint covers
+	// Unverifiable is set if a runtime key that signed a checkpoint is missing.
+	Unverifiable bool           `json:"unverifiable,omitempty"`
+	Torn         int64          `json:"torn_bytes,omitempty"` // of an unfinished last line
+	Findings     []diag.Finding `json:"findings,omitempty"`
+
+	head chainlog.Head
+}
+
+// Err returns an error if the log is damaged.
+func (r *Report) Err() error {
+	return diag.FromFindings("verifying the log of "+r.ID, r.Findings)
+}
+
+// Verify reads a whole log and checks the chain, every checkpoint and every artifact.
+// It does not take the lock and may run while another process writes.
+func Verify(ctx context.Context, p Params) (*Report, error) {
+	f, err := openat.OpenRegular(p.base().Path(File))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, diag.New(diag.ThreadNotFound, "reading the log of %s: there is no such run", p.ID).WithReason("no_run").WithDetail("id", p.ID)
+	case err != nil:
+		return nil, diag.Doing("reading the log of "+p.ID, err)
+	}
+	defer func() { _ = f.Close() }()
+	rep, err := verify(ctx, f, p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range rep.Lines {
+		if _, err := Expand(p.Project, p.ID, &rep.Lines[i]); err != nil {
+			rep.add(i+1, err.Error())
+		}
+	}
+	diag.Sort(rep.Findings)
+	return rep, nil
+}
+
+func (r *Report) add(line int, text string) {
+	f := diag.Errorf(diag.TranscriptBroken, line, 0, "%s", text).WithReason("transcript_line", "head", HeadFile)
+	r.Findings = append(r.Findings, f)
+}
+
+// verify reads an open log from its beginning.
+func verify(ctx context.Context, file *os.File, p Params) (*Report, error) {
+	h, known := readHead(p)
+	f := format(p.ID)
+	rep := &Report{ID: p.ID, head: f.Start()}
+	var last Line
+	f.Link = func(line []byte) (_ chainlog.Link, err error) {
+		last, err = parse(line)
+		return chainlog.Link{Seq: last.Seq, Prev: last.Prev}, err
+	}
+	c := f.NewCheck(h, known)
+	err := f.EachLine(io.NewSectionReader(file, 0, 1<<62), func(line []byte, whole bool) error {
+		switch {
+		case !whole:
+			rep.Torn = int64(len(line))
+			c.Cut()
+		case c.Add(line):
+			rep.checkpoint(p, &last, c.Line())
+			rep.Lines = append(rep.Lines, last)
+		}
+		if whole {
+			rep.head = rep.head.After(line)
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, diag.Doing("reading the log of "+p.ID, err)
+	}
+	if fi, err := file.Stat(); err == nil && rep.Torn > 0 {
+		rep.Torn = fi.Size() - rep.head.Size // EachLine passes the beginning of a long line
+	}
+	for _, finding := range c.End() {
+		if known || finding.Severity == diag.SeverityError || rep.Torn > 0 {
+			rep.Findings = append(rep.Findings, finding)
+		}
+	}
+	rep.Count = len(rep.Lines)
+	rep.Findings = diag.WithPath(rep.Findings, Dir+"/"+p.ID+"/"+File)
+	return rep, nil
+}
+
+// readHead reads the recorded end. A log that never rested has none.
+func readHead(p Params) (chainlog.Head, bool) {
+	b, _, err := openat.Read(p.Project, Dir+"/"+p.ID+"/"+HeadFile, 4096)
+	if err != nil {
+		return format(p.ID).Start(), false
+	}
+	return format(p.ID).ParseHead(b)
+}
+
+// checkpoint checks the signature of a checkpoint, which covers the lines before it.
+func (r *Report) checkpoint(p Params, l *Line, number int) {
+	if l.Event != EventCheckpoint {
+		return
+	}
+	var c checkpoint
+	if err := l.Decode(&c); err != nil {
+		r.add(number, err.Error())
+		return
+	}
+	r.Checkpoints++
+	fp, err := sign.ParseFingerprint(c.Key)
+	sig, sigErr := encoding.DecodeString(c.Signature)
+	if err != nil || sigErr != nil {
+		r.add(number, "the checkpoint has no valid key or signature")
+		return
+	}
+	if c.Seq != r.head.Seq || c.Size != r.head.Size || c.Last != r.head.Last {
+		r.add(number, "the checkpoint is about another line than the one before it")
+		return
+	}
+	public, ok := p.Keys(fp)
+	switch {
+	case !ok:
+		r.Unverifiable = true
+	case !ed25519.Verify(public, statement(p.ID, r.head), sig):
+		r.add(number, "the signature of the checkpoint is not valid")
+	default:
+		r.Signed = l.Seq
+	}
+}
