@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/dx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
@@ -229,5 +230,52 @@ func TestWithCopies(t *testing.T) {
 	a, b := base.With(policy.Grant{Source: "a"}), base.With(policy.Grant{Source: "b"})
 	if a[1].Source != "a" || b[1].Source != "b" || len(base) != 1 {
 		t.Errorf("%v %v %v", base, a, b)
+	}
+}
+
+// TestDirectivesAcceptTheSame compares Parse with the reader of <permissions>.
+func TestDirectivesAcceptTheSame(t *testing.T) {
+	t.Parallel()
+	const alphabet = "ab-_.*?[]!^z9ä(+:"
+	r := rand.New(rand.NewPCG(5, 6))
+	accepted := 0
+	for range 5_000 {
+		var b strings.Builder
+		for range 1 + r.IntN(7) {
+			c := []rune(alphabet)
+			b.WriteRune(c[r.IntN(len(c))])
+		}
+		text := b.String()
+		_, err := policy.Parse("rye.load.tool." + text)
+		_, fs := dx.Directive([]byte("<directive name='a' version='1.0.0'><metadata><description>d</description><permissions><load><tool>"+text+"</tool></load></permissions></metadata></directive>"), 1)
+		if (err == nil) != !diag.Failed(fs) {
+			t.Fatalf("%q: Parse %v, directive %v", text, err, fs)
+		}
+		if err == nil {
+			accepted++
+		}
+	}
+	if accepted < 200 {
+		t.Errorf("only %d patterns were accepted: the test shows little", accepted)
+	}
+}
+
+func TestParseLimits(t *testing.T) {
+	t.Parallel()
+	segments := strings.Repeat(".a", 31)
+	for s, want := range map[string]bool{
+		"rye" + segments: true, "rye" + segments + ".a": false,
+		"rye." + strings.Repeat("a", 508): true, "rye." + strings.Repeat("a", 509): false,
+		"rye.[^a]": false, "rye.[a]": true, "rye.[!a]": true, "rye.[]": false, "rye.[!]": false, "rye.[z-a]": false, "rye.[a-z0-9]x": true, "rye.[*]": false, "rye.a\n": false,
+	} {
+		if _, err := policy.Parse(s); (err == nil) != want {
+			t.Errorf("Parse(%q) = %v", s, err)
+		}
+	}
+	if _, err := policy.ParseSet(slices.Repeat([]string{"rye.*"}, 1025)); diag.CodeOf(err) != diag.Usage {
+		t.Errorf("1,025 patterns: %v", err)
+	}
+	if s, err := policy.ParseSet(slices.Repeat([]string{"rye.*"}, 1024)); err != nil || len(s) != 1024 {
+		t.Errorf("1,024 patterns: %v", err)
 	}
 }

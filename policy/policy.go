@@ -6,6 +6,7 @@
 package policy
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -45,42 +46,38 @@ func Needed(v Verb, ref item.Ref) Cap {
 // searchOf returns the capability to search a kind and see all of its items.
 func searchOf(kind item.Kind) Cap { return Cap("rye.search." + string(kind)) }
 
-// Parse checks the spelling of a pattern.
+// Parse checks the spelling of a pattern. The reader of <permissions> uses the same
+// rule.
 func Parse(s string) (Cap, error) {
-	segs := strings.Split(s, ".")
-	bad := func(why string) error {
-		return diag.New(diag.Usage, "reading capability %q: %s", s, why).WithReason("capability_form")
+	why := glob.CheckDotted(s)
+	if !strings.HasPrefix(s, "rye.") {
+		why = errors.New("it does not begin with \"rye.\"")
 	}
-	if segs[0] != "rye" || len(segs) < 2 {
-		return "", bad("it does not begin with \"rye.\"")
-	}
-	for _, seg := range segs[1:] {
-		if seg == "" {
-			return "", bad("it has an empty segment")
+	if why != nil {
+		if len(s) > glob.MaxDotted {
+			s = s[:glob.MaxDotted] + "…"
 		}
-		if !segmentOK(seg) {
-			return "", bad("segment \"" + seg + "\" has a character that is not allowed in ids, or an unclosed bracket")
-		}
+		return "", diag.New(diag.Usage, "reading capability %q: %w", s, why).WithReason("capability_form")
 	}
 	return Cap(s), nil
 }
 
-func segmentOK(seg string) bool {
-	open := false
-	for _, c := range []byte(seg) {
-		switch {
-		case c == '[' && !open:
-			open = true
-		case c == ']' && open:
-			open = false
-		case c == '!' && open:
-		case c == '*' || c == '?' || c == '_' || c == '-':
-		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9':
-		default:
-			return false
-		}
+// ParseSet parses a list of patterns. The error names every one that is not valid.
+func ParseSet(list []string) (Set, error) {
+	if len(list) > glob.MaxPatterns {
+		return nil, diag.New(diag.Usage, "reading capabilities: %d patterns, more than %d", len(list), glob.MaxPatterns)
 	}
-	return !open
+	out := Set{}
+	var errs []error
+	for _, s := range list {
+		c, err := Parse(s)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out, diag.Join("reading capabilities", errs)
 }
 
 // Covers reports whether the pattern includes the wanted capability.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/mcpserve"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
@@ -74,6 +75,9 @@ func (w toolsWarner) Definitions(ctx context.Context) (*agent.Definitions, error
 
 // parseCapabilities parses the values of --capabilities. An empty list is nil.
 func parseCapabilities(words []string) (policy.Set, error) {
+	if len(words) > glob.MaxPatterns {
+		return nil, diag.New(diag.Usage, "reading flag --capabilities: %d patterns, more than %d", len(words), glob.MaxPatterns)
+	}
 	var out policy.Set
 	var errs []error
 	for _, word := range words {

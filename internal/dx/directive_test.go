@@ -167,7 +167,7 @@ func TestHostileInputs(t *testing.T) {
 			"line 1:44: VALIDATION_FAILED: <execute> is empty: it needs an id, or * for every item\n" +
 				"line 1:54: VALIDATION_FAILED: unknown element <exec> in <permissions> (nearest <execute>)\n" +
 				"line 2:10: VALIDATION_FAILED: unknown element <tol> in <execute> (nearest <tool>)\n" +
-				"line 2:22: VALIDATION_FAILED: \"a/../b\" has an empty segment\nline 3:1: VALIDATION_FAILED: \"a b\" is not one id with wildcards, such as rye/bash/*\n" +
+				"line 2:22: VALIDATION_FAILED: \"a/../b\" is not one id with wildcards, such as rye/bash/*: it has an empty segment\nline 3:1: VALIDATION_FAILED: \"a b\" is not one id with wildcards, such as rye/bash/*: segment \"a b\" has \" \", which neither ids nor patterns have\n" +
 				"line 3:17: VALIDATION_FAILED: unknown element <type> in <execute>"},
 		{"text next to permissions", in("<permissions>* <load>*</load></permissions>"), "line 1:44: VALIDATION_FAILED: text in <permissions> where only elements are read"},
 		{"hooks", in(`<hooks><hook evnt="error"/><hok/><hook event="e" layer="x"><not/></hook></hooks>`), "line 1:38: VALIDATION_FAILED: <hook> has no event\n" +
@@ -211,13 +211,14 @@ func TestProseIsTolerated(t *testing.T) {
 
 func TestPermissionShortcuts(t *testing.T) {
 	for src, want := range map[string][]any{
-		"*":                                 {"rye.*"},
-		" \n* ":                             {"rye.*"},
-		"":                                  {},
-		"<execute>*</execute>":              {"rye.execute.*"},
-		"<execute><tool>*</tool></execute>": {"rye.execute.tool.*"},
-		"<execute>tool.a.b</execute>":       {"rye.execute.tool.a.b"},
-		"<search><type>*</type></search>":   {"rye.search.*"},
+		"*":                                      {"rye.execute.*", "rye.search.*", "rye.load.*", "rye.sign.*"},
+		" \n* ":                                  {"rye.execute.*", "rye.search.*", "rye.load.*", "rye.sign.*"},
+		"<draft><tool>drafts/a/*</tool></draft>": {"rye.draft.tool.drafts.a.*"},
+		"":                                       {},
+		"<execute>*</execute>":                   {"rye.execute.*"},
+		"<execute><tool>*</tool></execute>":      {"rye.execute.tool.*"},
+		"<execute>tool.a.b</execute>":            {"rye.execute.tool.a.b"},
+		"<search><type>*</type></search>":        {"rye.search.*"},
 		"<search><type>directive</type></search>":       {"rye.search.directive.*"},
 		"<load><knowledge>a/b?/[cd]</knowledge></load>": {"rye.load.knowledge.a.b?.[cd]"},
 		"<sign>*</sign><load>*</load>":                  {"rye.sign.*", "rye.load.*"},

@@ -4,29 +4,38 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/suggest"
 )
 
-// permissions reads capability strings: "*" is rye.*; below an action "*" is
+// permissions reads capability strings: "*" is every action but draft, which has to be
+// named; below an action "*" is
 // rye.<action>.*, plain text rye.<action>.<text>, an element of a kind
 // rye.<action>.<kind>.<id> and <type>kind</type> in search rye.search.<kind>.*,
 // each "/" written as ".".
 func (d *directive) permissions(n *node) {
 	d.attributes(n)
 	p := &permissions{d: d, caps: []any{}}
+	actions := []string{"execute", "search", "load", "sign", "draft"}
 	switch text := n.ownText(); {
 	case text == "*" && len(n.elements()) == 0:
-		p.add(n.off, "rye.*")
+		for _, action := range actions {
+			if action != "draft" {
+				p.add(n.off, "rye."+action+".*")
+			}
+		}
 	default:
 		d.noText(n)
 	}
-	actions := []string{"execute", "search", "load", "sign"}
 	for _, c := range n.elements() {
 		if !contains(actions, c.tag) {
 			d.unknownElement(c, n, actions...)
 			continue
 		}
 		p.action(c)
+	}
+	if len(p.caps) > glob.MaxPatterns {
+		d.errorf(n.off, diag.ValidationFailed, "<permissions> has %d patterns, more than %d", len(p.caps), glob.MaxPatterns)
 	}
 	d.set("permissions", n.off, p.caps)
 }
@@ -45,8 +54,8 @@ func (p *permissions) action(n *node) {
 	p.d.attributes(n)
 	elements := n.elements()
 	if len(elements) == 0 {
-		if id, ok := p.pattern(n, n.ownText()); ok {
-			p.add(n.off, "rye."+n.tag+"."+id)
+		if c, ok := p.pattern(n, "rye."+n.tag+".", n.ownText()); ok {
+			p.add(n.off, c)
 		}
 		return
 	}
@@ -72,8 +81,8 @@ func (p *permissions) kind(c, action *node) {
 		p.searchType(c, text)
 		return
 	}
-	if id, ok := p.pattern(c, text); ok {
-		p.add(c.off, "rye."+action.tag+"."+c.tag+"."+id)
+	if pattern, ok := p.pattern(c, "rye."+action.tag+"."+c.tag+".", text); ok {
+		p.add(c.off, pattern)
 	}
 }
 
@@ -92,28 +101,25 @@ func isKind(s string) bool {
 	return s != "" && s[0] >= 'a' && s[0] <= 'z' && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
 
-// pattern checks an id with wildcards and returns it with points for slashes.
-func (p *permissions) pattern(n *node, text string) (string, bool) {
+// pattern checks an id with wildcards, the end of the capability that begins with
+// prefix, and returns it with points for slashes.
+func (p *permissions) pattern(n *node, prefix, text string) (string, bool) {
 	dotted := strings.ReplaceAll(text, "/", ".")
-	switch {
-	case text == "":
+	if text == "" {
 		p.d.errorf(n.off, diag.ValidationFailed, "<%s> is empty: it needs an id, or * for every item", n.tag)
-	case strings.Contains("."+dotted+".", ".."):
-		p.d.errorf(n.off, diag.ValidationFailed, "%q has an empty segment", text)
-	case !isPattern(dotted):
-		p.d.errorf(n.off, diag.ValidationFailed, "%q is not one id with wildcards, such as rye/bash/*", text)
-	default:
-		return dotted, true
+		return "", false
 	}
-	return "", false
+	if err := glob.CheckDotted(prefix + dotted); err != nil {
+		p.d.errorf(n.off, diag.ValidationFailed, "%q is not one id with wildcards, such as rye/bash/*: %v", clip(text), err)
+		return "", false
+	}
+	return prefix + dotted, true
 }
 
-func isPattern(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if !(c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_-.*?[]!^", c) >= 0) {
-			return false
-		}
+// clip shortens a text for a message.
+func clip(text string) string {
+	if len(text) > glob.MaxDotted {
+		return strings.ToValidUTF8(text[:glob.MaxDotted], "") + "…"
 	}
-	return true
+	return text
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/glob"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -108,6 +109,10 @@ func permissions(layer *resolve.Item) (SignMode, policy.Set, error) {
 			return err
 		})
 	}
-	fs := diag.WithPath(r.Findings(), layer.Path())
+	fs := r.Findings()
+	if len(caps) > glob.MaxPatterns {
+		caps, fs = policy.Set{}, append(fs, diag.Errorf(diag.ConfigError, 0, 0, "capabilities has %d patterns, more than %d", len(caps), glob.MaxPatterns))
+	}
+	fs = diag.WithPath(fs, layer.Path())
 	return SignMode(mode), caps, diag.FromFindings("reading "+layer.Path(), fs)
 }
