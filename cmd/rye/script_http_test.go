@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,8 +18,8 @@ import (
 )
 
 // cmdHTTPServe serves the answers of a file until the script ends, and sets a
-// variable to the server's address, and the variable with _HOST behind its name
-// to host and port. Every request is written to FILE.log.
+// variable to the server's address, the variable with _HOST behind its name to
+// host and port, and that with _PORT to the port. Every request is written to FILE.log.
 //
 // Answers are parted by lines of "----": "METHOD /path" (or "ANY /path"), then a
 // status, then headers, an empty line and the body. Of several answers for one
@@ -38,6 +39,8 @@ func cmdHTTPServe(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { close(s.done); srv.CloseClientConnections(); srv.Close() })
 	ts.Setenv(args[1], srv.URL)
 	ts.Setenv(args[1]+"_HOST", strings.TrimPrefix(srv.URL, "http://"))
+	_, port, _ := net.SplitHostPort(srv.Listener.Addr().String())
+	ts.Setenv(args[1]+"_PORT", port)
 }
 
 type scriptAnswer struct {

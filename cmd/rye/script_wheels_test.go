@@ -47,7 +47,7 @@ func cmdWheel(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // cmdIndexServe serves the wheels of a directory as a simple index (PEP 503), and sets a
-// variable to its address. If there is a file NAME.other, it is served in place of the
+// variable to its address, and the variable with _HOST after its name to host and port. If there is a file NAME.other, it is served in place of the
 // wheel, and the page still has the digest of the wheel.
 func cmdIndexServe(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 2, "indexserve DIR VARIABLE")
@@ -75,4 +75,5 @@ func cmdIndexServe(ts *testscript.TestScript, neg bool, args []string) {
 	srv := httptest.NewServer(mux)
 	ts.Defer(func() { srv.CloseClientConnections(); srv.Close() })
 	ts.Setenv(args[1], srv.URL+"/simple/")
+	ts.Setenv(args[1]+"_HOST", srv.Listener.Addr().String())
 }
