@@ -103,12 +103,14 @@ func (e *Executor) vars(ctx context.Context, p *Plan, cfg *config, a *anchor) (m
 	if a != nil {
 		file, vars["anchor_path"] = a.tool, a.dir
 		p.copies = append(p.copies, copied{a.dir, a.original})
+		p.fixed = append(p.fixed, a.dir)
 	} else if strings.Contains(all, "{tool_") {
 		var err error
 		if file, err = e.materialise(p.Chain.Tool()); err != nil {
 			return nil, err
 		}
 		p.copies = append(p.copies, copied{file, p.Chain.Tool().Path()})
+		p.fixed = append(p.fixed, filepath.Dir(file))
 	}
 	if file != "" {
 		dir := filepath.Dir(file)
@@ -143,7 +145,9 @@ func (e *Executor) library(ctx context.Context, p *Plan, cfg *config) (string, e
 	for i, it := range lib {
 		files[i] = cas.TreeFile{Rel: path.Base(it.Rel), Bytes: it.Bytes}
 	}
-	return e.store.Tree(files)
+	dir, err := e.store.Tree(files)
+	p.fixed = append(p.fixed, dir)
+	return dir, err
 }
 
 // libFiles reads and verifies the support files of a runtime.

@@ -37,6 +37,8 @@ type Params struct {
 	// Boundary is what file tools and file sinks may reach; nil is Project without
 	// its protected paths.
 	Boundary *policy.Boundary
+	// Ceiling is what the allowance permits every program at most; nil is everything.
+	Ceiling func(context.Context) (policy.Profile, error)
 	// Consent returns nil if a program in the project may run. A nil Consent
 	// refuses every such program.
 	Consent func(Interpreter) error

@@ -23,7 +23,7 @@ func TestChainPinned(t *testing.T) {
 	}{
 		"as locked": {func(*testkit.Workspace, *lock.Lock) {}, true, "", "", ""},
 		"the tool changed": {func(h *testkit.Workspace, _ *lock.Lock) {
-			h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x: 1"))
+			h.Put(h.Project, "tools/t.yaml", yaml("script", "rt", "x-a: 1"))
 		}, false, "", diag.LockMismatch, "tool:t has other bytes than were locked; the found bytes are signed by ada"},
 		"the runtime": {func(h *testkit.Workspace, _ *lock.Lock) {
 			h.Put(h.Project, "tools/rt.yaml", yaml("runtime", Subprocess, "config: {command: rye}"))

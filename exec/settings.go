@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"crypto/sha256"
+	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
@@ -40,6 +41,8 @@ func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[s
 	if err != nil {
 		return diag.New(diag.ConfigError, "writing settings: %w", err)
 	}
-	env[settingsVar], err = e.store.File(sha256.Sum256(b), "settings.json", b)
+	file, err := e.store.File(sha256.Sum256(b), "settings.json", b)
+	env[settingsVar] = file
+	p.fixed = append(p.fixed, filepath.Dir(file))
 	return err
 }

@@ -62,7 +62,10 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if err := e.command(p, cfg, env, vars); err != nil {
 		return err
 	}
-	return e.bound(p)
+	if err := e.bound(p); err != nil {
+		return err
+	}
+	return e.confine(ctx, p)
 }
 
 // bound passes the boundary of the project to an applet.

@@ -187,6 +187,7 @@ func dryData(p *exec.Plan) map[string]any {
 	return map[string]any{
 		"argv": p.Argv, "program": p.Program, "cwd": p.Dir, "parameters": p.Parameters,
 		"timeout_s": int64(p.Timeout / time.Second), "interpreters": p.Interpreters, "env_names": envNames(p.Env),
+		"sandbox": p.Sandbox,
 	}
 }
 

@@ -25,7 +25,7 @@ func (it *Item) Confinement() (Confinement, []diag.Finding) {
 	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ValidationFailed)
 	c := Confinement{Stated: r.Has("sandbox")}
 	if _, text := r.Value("sandbox").(string); text {
-		r.Reject("sandbox", "must be a mapping, not a string: in a comment header it is JSON, {\"net\": \"none\"}")
+		r.Reject("sandbox", "must be a mapping, not a string: for example {net: none}")
 	} else if _, set := it.Meta.Fields["sandbox"]; set {
 		c.Profile = policy.ReadProfile(r.Map("sandbox"))
 	}

@@ -279,6 +279,7 @@ func showDryRun(u *cli.UI, run *primary.Run) {
 	if p.Packages != "" {
 		t.Add("packages", p.Packages)
 	}
+	addSandbox(t, p.Sandbox)
 	names := make([]string, 0, len(p.Parameters))
 	for name := range p.Parameters {
 		names = append(names, name)

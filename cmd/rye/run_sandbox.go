@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/policy"
+)
+
+// addSandbox adds the rows that describe the sandbox of a plan.
+func addSandbox(t *cli.Table, s *exec.Confinement) {
+	if s == nil {
+		return
+	}
+	t.Add("risk", fmt.Sprintf("%s (%s): %s", s.Rating.Tier, s.Rating.Tier.Name(), s.Rating.Why))
+	switch {
+	case s.Unconfined:
+		t.Add("sandbox", "none: risk T4 runs without one, after a question")
+		return
+	case s.Applet:
+		t.Add("sandbox", "rye's own code: it starts no program")
+		return
+	}
+	for i, line := range profileLines(s.Shown()) {
+		t.Add(pick(i == 0, "sandbox", ""), line)
+	}
+	for _, note := range s.Notes {
+		t.Add("not granted", note)
+	}
+}
+
+// profileLines returns what a profile permits, one line for each sort of access.
+func profileLines(p policy.Profile) []string {
+	var out []string
+	if p.Read != nil {
+		only := *p.Read
+		if p.Write != nil {
+			only = slices.DeleteFunc(slices.Clone(only), func(path string) bool { return slices.Contains(*p.Write, path) })
+		}
+		if len(only) > 0 {
+			out = append(out, "reads "+strings.Join(only, ", "))
+		}
+	}
+	if p.Write != nil {
+		out = append(out, "writes "+orNone(*p.Write))
+	}
+	network := "network " + p.Net
+	if p.Net == policy.NetHosts {
+		network = "network: " + strings.Join(p.Hosts, ", ")
+	}
+	out = append(out, network)
+	if p.Exec != nil {
+		out = append(out, "programs: "+orNone(*p.Exec))
+	}
+	var limits []string
+	for _, limit := range p.Limits.All() {
+		if *limit.Value != 0 {
+			limits = append(limits, fmt.Sprintf("%s %d", limit.Name, *limit.Value))
+		}
+	}
+	return append(out, "limits: "+strings.Join(limits, ", "))
+}

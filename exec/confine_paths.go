@@ -1,0 +1,264 @@
+package exec
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+)
+
+// grants are the paths of this machine that a profile permits, absolute and with all
+// links followed.
+type grants struct {
+	project string // "" if the run has none
+	home    string
+	cache   string // of the item, "" if the profile does not name it
+	tmp     bool   // the profile names {tmp}
+	read    []string
+	write   []string
+	fixed   []string // read-only: what the program itself consists of
+	exec    []string // programs; nil with execAny
+	execAny bool
+	hidden  []string // below a granted path, and not readable
+	notes   []string
+}
+
+// locations are the directories of this machine behind the placeholders of a profile.
+type locations struct {
+	project, home, cache string
+	private              []policy.Private
+}
+
+// locations returns those of a run of the tool.
+func (e *Executor) locations(tool *resolve.Item) locations {
+	home, _ := proc.Lookup(e.p.Environ, "HOME")
+	if home == "" {
+		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
+	}
+	loc := locations{project: e.p.Boundary.Project, home: real(home), private: e.p.Boundary.Private, cache: e.toolCache(tool)}
+	if loc.project == "" && e.p.Dir != "" && !loc.around(real(e.p.Dir)) {
+		loc.project = real(e.p.Dir) // outside a project, the working directory
+	}
+	return loc
+}
+
+// toolCache returns the directory for {cache}. Tools of one id that different people
+// sign do not share it: one could change what the other reads.
+func (e *Executor) toolCache(tool *resolve.Item) string {
+	if e.p.Cache == "" {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s", tool.Ref, tool.Verdict.Signer))
+	return filepath.Join(real(e.p.Cache), "sandbox", hex.EncodeToString(sum[:8]))
+}
+
+// secrets are the directories of the user that no program reads.
+func (loc locations) secrets() []string {
+	var out []string
+	for _, d := range loc.private {
+		if !d.Readable && real(d.Path) != loc.home {
+			out = append(out, real(d.Path))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// around reports whether a directory contains the user's home or one of rye's
+// directories, or is the root.
+func (loc locations) around(dir string) bool {
+	if filepath.Dir(dir) == dir || loc.home != "" && within(loc.home, dir) {
+		return true
+	}
+	return slices.ContainsFunc(loc.secrets(), func(secret string) bool { return within(secret, dir) })
+}
+
+// grants resolves the paths of a profile. What does not exist, is a link that leads
+// out of the project, or belongs to the user alone is left out with a note.
+func (loc locations) grants(p policy.Profile) grants {
+	g := grants{project: loc.project, home: loc.home}
+	for _, list := range []struct {
+		paths *[]string
+		to    *[]string
+		write bool
+	}{{p.Read, &g.read, false}, {p.Write, &g.write, true}} {
+		if list.paths == nil {
+			continue
+		}
+		for _, path := range *list.paths {
+			switch first, _, _ := strings.Cut(path, "/"); first {
+			case "{tmp}":
+				g.tmp = true
+			case "{cache}":
+				g.cache = loc.cache
+			default:
+				if at, ok := loc.resolve(path, list.write, &g); ok {
+					*list.to = append(*list.to, at)
+				}
+			}
+		}
+	}
+	for _, secret := range loc.secrets() {
+		if slices.ContainsFunc(slices.Concat(g.read, g.write), func(dir string) bool { return within(secret, dir) }) {
+			g.hidden = append(g.hidden, secret)
+		}
+	}
+	return g
+}
+
+// resolve returns the real path of one path of a profile.
+func (loc locations) resolve(path string, write bool, g *grants) (string, bool) {
+	skip := func(format string, args ...any) (string, bool) {
+		g.notes = append(g.notes, path+": "+fmt.Sprintf(format, args...))
+		return "", false
+	}
+	at, inProject := path, false
+	if rest, ok := strings.CutPrefix(path, "{project}"); ok {
+		if loc.project == "" {
+			return skip("there is no project")
+		}
+		at, inProject = filepath.Join(loc.project, filepath.FromSlash(rest)), true
+	} else if rest, ok := strings.CutPrefix(path, "~"); ok {
+		if loc.home == "" {
+			return skip("there is no home directory")
+		}
+		at = filepath.Join(loc.home, filepath.FromSlash(rest))
+	}
+	found, err := filepath.EvalSymlinks(at)
+	if err != nil {
+		return skip("does not exist")
+	}
+	if inProject && !within(found, loc.project) {
+		return skip("is a link that leads out of the project")
+	}
+	for _, d := range loc.private {
+		if (write || !d.Readable) && real(d.Path) != loc.home && within(found, real(d.Path)) {
+			return skip("no program gets %s", d.What)
+		}
+	}
+	if !inProject && loc.around(found) && found != "/" {
+		return skip("it contains your home directory or rye's keys: name a directory in it")
+	}
+	return found, true
+}
+
+// programs adds the programs that a profile permits by name, and what the program of
+// the plan consists of.
+func (g *grants) programs(p *Plan, profile policy.Profile, loc locations) {
+	paths := []string{p.Program}
+	for _, in := range p.Interpreters {
+		paths = append(paths, in.Path)
+	}
+	if p.own != nil && p.own.python != "" {
+		paths = append(paths, p.own.python)
+	}
+	g.execAny = profile.Exec != nil && slices.Contains(*profile.Exec, policy.ExecAny)
+	if !g.execAny && profile.Exec != nil {
+		for _, name := range *profile.Exec {
+			if path, err := proc.LookPath(name, p.Env); err == nil {
+				paths = append(paths, absolute(path, p.Dir))
+			} else {
+				g.notes = append(g.notes, "exec "+name+": it is not installed")
+			}
+		}
+	}
+	for _, path := range paths {
+		for _, hop := range hops(path) {
+			g.fixed = append(g.fixed, loc.prefix(hop)...)
+			if !g.execAny {
+				g.exec = append(g.exec, hop)
+			}
+		}
+	}
+	g.fixed = append(g.fixed, p.fixed...)
+	if p.Packages != "" {
+		g.fixed = append(g.fixed, p.Packages)
+	}
+	for _, list := range []*[]string{&g.fixed, &g.exec} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+	}
+}
+
+// maxHops is the number of links that hops follows.
+const maxHops = 40
+
+// hops returns a program and every link on the way to its file, and the interpreter
+// that the first line of a script names.
+func hops(path string) []string {
+	var out []string
+	for range maxHops {
+		if slices.Contains(out, path) {
+			break
+		}
+		out = append(out, path)
+		to, err := os.Readlink(path)
+		if err != nil {
+			break
+		}
+		path = absolute(to, filepath.Dir(path))
+	}
+	if file := real(path); !slices.Contains(out, file) {
+		out = append(out, file)
+	}
+	if script := shebang(out[len(out)-1]); script != "" && len(out) < maxHops {
+		for _, hop := range hops(script) {
+			if !slices.Contains(out, hop) {
+				out = append(out, hop)
+			}
+		}
+	}
+	return out
+}
+
+// shebang returns the program that the first line of a script names, or "".
+func shebang(file string) string {
+	f, err := os.Open(file)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	head := make([]byte, 256)
+	n, _ := f.Read(head)
+	line, _, _ := strings.Cut(string(head[:n]), "\n")
+	rest, ok := strings.CutPrefix(line, "#!")
+	words := strings.Fields(rest)
+	if !ok || len(words) == 0 || !filepath.IsAbs(words[0]) {
+		return ""
+	}
+	return words[0]
+}
+
+// prefix returns the directories that a program was installed in: that of bin with what is
+// next to it. If they contain the user's files too, it is bin and the libraries only.
+func (loc locations) prefix(program string) []string {
+	dir := filepath.Dir(program)
+	switch filepath.Base(dir) {
+	case "bin", "sbin", "shims", "Scripts", ".bin":
+	default:
+		return []string{program}
+	}
+	root := filepath.Dir(dir)
+	if !loc.around(root) && root != loc.project {
+		return []string{root}
+	}
+	out := []string{dir}
+	for _, name := range []string{"lib", "lib64", "libexec", "include", "pyvenv.cfg"} {
+		if at := filepath.Join(root, name); exists(at) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
