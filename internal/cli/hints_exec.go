@@ -37,6 +37,7 @@ func execHints() map[situation]string {
 		{diag.AuthRequired, "credential_empty"}:       "set the variable in your environment; the tool lists it in env_config.pass",
 		{diag.AuthFailed, "credential_refused"}:       "check {credential}",
 		{diag.PermissionDenied, "installed_bundle"}:   "copy the item: rye load REF --to project",
+		{diag.ConfigError, "broker_windows"}:          "run the tool on Linux or macOS, or remove broker from its sandbox",
 		{diag.PathEscape, "linked_bundle"}:            "name the directory itself in rye.yaml",
 		{diag.BundleFileMissing, "not_installed"}:     "rye sync",
 		{diag.BundleFileMissing, "not_committed"}:     "commit .ai/bundles, or run rye vendor --off to keep bundles out of git",

@@ -1,6 +1,6 @@
 // Package proc runs one program as a subprocess, in its own process group, with a
-// complete environment, no inherited descriptors and bounded output. A call always
-// returns, also if the program does not end.
+// complete environment, no inherited descriptors but those of Cmd.Files, and bounded
+// output. A call always returns, also if the program does not end.
 //
 // The package does not decide which program may run, with which parameters, limits
 // or sandbox, and knows no items.
@@ -8,6 +8,7 @@ package proc
 
 import (
 	"io"
+	"os"
 	"time"
 )
 
@@ -43,6 +44,11 @@ type Cmd struct {
 	// that can block without end must be closed by the caller after Run.
 	Stdin io.Reader
 
+	// Files are passed to the program as its descriptors from 3 on. Run closes them in
+	// this process as soon as the program has them, or could not be started. Windows
+	// passes none.
+	Files []*os.File
+
 	Timeout     time.Duration // zero means only that of ctx
 	Grace       time.Duration // from SIGTERM to SIGKILL; zero means DefaultGrace, negative means none
 	CancelGrace time.Duration // Grace once ctx has ended; zero means Grace
@@ -56,6 +62,10 @@ type Cmd struct {
 
 	// OnStart, if set, receives the process id before any output is read.
 	OnStart func(pid int)
+
+	// OnExit, if set, is called when the program itself has ended, before Run waits for
+	// descendants that have its outputs open. It must not block.
+	OnExit func()
 
 	// OnLine, if set, receives every line of both streams as it arrives,
 	// without its newline, also beyond the maxima; lines above 64 KiB come in

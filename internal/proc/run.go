@@ -30,6 +30,7 @@ const afterKill = 250 * time.Millisecond
 // and both continue elsewhere.
 func Run(ctx context.Context, c Cmd) (Result, error) {
 	if ctx.Err() != nil {
+		streams{theirs: c.Files}.closeTheirs()
 		r := &run{}
 		r.ended(ctx)
 		r.res.ExitCode = -1
@@ -59,6 +60,7 @@ type run struct {
 func start(ctx context.Context, c Cmd) (*run, error) {
 	path, env, err := c.resolve()
 	if err != nil {
+		streams{theirs: c.Files}.closeTheirs()
 		return nil, err
 	}
 	r := &run{c: c, exited: make(chan struct{})}
@@ -140,6 +142,9 @@ func (r *run) serve(s streams) {
 	}
 	go func() {
 		r.wait.exited()
+		if r.c.OnExit != nil {
+			r.c.OnExit()
+		}
 		close(r.exited)
 	}()
 }
