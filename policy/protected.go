@@ -33,6 +33,7 @@ func ProtectedPaths() []ProtectedPath {
 	)
 	return slices.Concat(
 		rows(git, ".git/hooks", ".git/config", ".git/config.worktree", ".git/info",
+			".git/commondir", ".git/modules/**/commondir", // git reads hooks and settings from the directory that it names
 			".git/modules/**/hooks", ".git/modules/**/config", ".git/modules/**/config.worktree", ".git/modules/**/info",
 			".git/worktrees/*/commondir", ".git/worktrees/*/gitdir", ".git/worktrees/*/config.worktree"),
 		rows("it belongs to git", ".git"), // as a file, it names another repository

@@ -13,7 +13,7 @@ import (
 
 func TestProtected(t *testing.T) {
 	for rel, want := range map[string]string{
-		".git/hooks/pre-commit": ".git/hooks", ".git/modules/a/b/hooks/x": ".git/modules/**/hooks", ".git/worktrees/w/gitdir": ".git/worktrees/*/gitdir",
+		".git/hooks/pre-commit": ".git/hooks", ".git/modules/a/b/hooks/x": ".git/modules/**/hooks", ".git/worktrees/w/gitdir": ".git/worktrees/*/gitdir", ".git/commondir": ".git/commondir",
 		".git": ".git", "sub/.git/index": ".git", ".ai/config/agent/mcp.yaml": ".ai/config", "a/b/.ai/trust/x.toml": ".ai/trust",
 		".ai/threads/1": ".ai/threads", ".ai/tools/rye/primary/execute.yaml": ".ai/tools/rye", ".ai": ".ai", ".ai/x": ".ai/*",
 		"rye.yaml": "rye.yaml", "sub/rye.lock": "rye.lock", "rye.sum/x": "rye.sum", ".rye-tmp-0a": ".rye-tmp-*", "d/.rye-tmp-": ".rye-tmp-*",
