@@ -14,13 +14,29 @@ import (
 
 // PolicyFile is the name of the file in which a user or the administrator of a
 // machine refuses bundles for every project. It has the sections trust and
-// policy of rye.yaml only.
+// policy of rye.yaml, and the section agents, which rye.yaml has below policy.
 const PolicyFile = "policy.yaml"
 
 // ParsePolicy reads policy.yaml into a Manifest that has its rules only. The
 // Manifest is nil exactly when a finding is an error. Findings have no path.
 func ParsePolicy(b []byte) (*ProjectFile, []diag.Finding) {
-	return parseManifest(b, "policy", []string{"rye", "trust", "policy"})
+	return parseManifest(b, "policy", []string{"rye", "trust", "policy", agentsKey})
+}
+
+// agentsKey is the key of what agents may do at most: of a policy file, and of the
+// section policy of rye.yaml.
+const agentsKey = "agents"
+
+// agents keeps the section for package policy, which knows its keys.
+func (p *manifestParser) agents(at ...string) {
+	r := p.r
+	for _, key := range at[:len(at)-1] {
+		r = r.Map(key)
+	}
+	if r.Has(agentsKey) {
+		r.Map(agentsKey) // reports a value that is not a mapping
+		p.m.Agents = &Section{Doc: p.doc, At: at}
+	}
 }
 
 // policyKeys are the keys of the section policy, in the order of the docs.
@@ -28,9 +44,15 @@ func policyKeys() []string {
 	return []string{"sources", "min-age", "caps-deny", "hosts", "require-signed", "offline"}
 }
 
-func (p *manifestParser) policy() {
+func (p *manifestParser) policy(known []string) {
 	r := p.r.Map("policy")
-	r.Only(policyKeys()...)
+	if slices.Contains(known, agentsKey) { // at the top of the file
+		p.agents(agentsKey)
+		r.Only(policyKeys()...)
+	} else {
+		p.agents("policy", agentsKey)
+		r.Only(append(policyKeys(), agentsKey)...)
+	}
 	for _, key := range r.Keys() {
 		p.m.at["policy "+key] = p.doc.At(r.Path(key))
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/idpattern"
+	"github.com/ryeos/rye/internal/tree"
 )
 
 // Format is the format number of rye.yaml, the value of its key rye.
@@ -33,6 +34,9 @@ type ProjectFile struct {
 	// not part of a hash: it does not change what is locked.
 	RequiresRye string
 	Vendor      bool // installed bundles are committed
+	// Agents is what the file permits agents at most, nil if it states nothing. Package
+	// policy reads it.
+	Agents *Section
 
 	at map[string]diag.Position // of an entry, by section and canonical key
 }
@@ -59,6 +63,12 @@ func (r Replacement) String() string {
 type TrustRule struct {
 	Signers   []string // ed25519: and the 64 digits of a fingerprint
 	Threshold int      // number of signers that must have signed; at least 1
+}
+
+// Section is a part of a parsed file: the value below the keys At.
+type Section struct {
+	Doc *tree.Doc
+	At  []string
 }
 
 // Policy refuses bundles independently of their signers.

@@ -90,7 +90,7 @@ func (p *manifestParser) sections(known []string) {
 	p.prefer()
 	p.workspace()
 	p.trust()
-	p.policy()
+	p.policy(known)
 	p.m.Vendor = p.r.Bool("vendor", false)
 	p.collisions()
 }

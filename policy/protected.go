@@ -20,6 +20,8 @@ type ProtectedPath struct {
 	// below the path.
 	Only   bool
 	Secret bool // tools do not read it either
+	// Removable rows do not apply if the allowance of the user removes them.
+	Removable bool
 }
 
 // ProtectedPaths returns the table. Of several rows that match, the first applies.
@@ -52,7 +54,7 @@ func ProtectedPaths() []ProtectedPath {
 		rows("rye writes it", ".rye-tmp-*"),
 		// Directories of editors, agents and other version control, and files that
 		// tools read when they start in a directory.
-		rows(started, ".vscode", ".idea", ".zed", ".devcontainer", ".claude", ".cursor", ".gemini", ".codex", ".kiro", ".roo", ".windsurf",
+		removable(started, ".vscode", ".idea", ".zed", ".devcontainer", ".claude", ".cursor", ".gemini", ".codex", ".kiro", ".roo", ".windsurf",
 			".hg", ".jj", ".mcp.json", "opencode.json", "*.code-workspace", ".exrc", ".nvim.lua", ".nvimrc",
 			".env", ".envrc", "mise.toml", ".mise.toml", ".mise", ".npmrc", ".yarnrc", ".yarnrc.yml", ".cargo/config", ".cargo/config.toml",
 			".husky", "lefthook.*", ".lefthook.*", "lefthook-local.*", ".lefthook-local.*", ".pre-commit-config.yaml", "prek.toml", ".overcommit.yml"),
@@ -66,6 +68,16 @@ func rows(why string, paths ...string) []ProtectedPath {
 	out := make([]ProtectedPath, len(paths))
 	for i, p := range paths {
 		out[i] = ProtectedPath{Path: p, Why: why}
+	}
+	return out
+}
+
+// removable returns rows that the allowance of the user can remove: data that programs
+// of the user execute. All others protect rye, git and keys.
+func removable(why string, paths ...string) []ProtectedPath {
+	out := rows(why, paths...)
+	for i := range out {
+		out[i].Removable = true
 	}
 	return out
 }

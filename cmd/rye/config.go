@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -31,8 +32,12 @@ func configShowCommand() *cli.Command {
 		Name: "show", Usage: "print a configuration merged from all spaces", Args: "ID",
 		Long: `Merges the configuration ID of the system, user and project space, in this order. A
 file that does not verify is an error. Mappings are merged recursively and lists whose
-elements have an id are merged by id; the nearer space replaces all other values.`,
-		Examples: []string{"rye config show agent/mcp", "rye config show agent/mcp --origin"},
+elements have an id are merged by id; the nearer space replaces all other values.
+
+agent/allowance is what agents and items may do at most. Its values are not merged: only
+the system and your own items permit more, and projects, bundles, rye.yaml and policy
+files restrict. With --origin each line has the file that decides.`,
+		Examples: []string{"rye config show agent/mcp", "rye config show agent/mcp --origin", "rye config show agent/allowance --origin"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.Unsigned, diag.KeyUnknown, diag.CircularDependency},
 		Flags:    []cli.Flag{cli.Bool(&o.origin, "origin", "show the file of each value")},
 		Complete: completeItems(item.Config),
@@ -45,12 +50,39 @@ func runConfigShow(ctx context.Context, c *cli.Call, o *configShowOptions) error
 	if err != nil {
 		return err
 	}
+	if c.Arg(0) == policy.AllowanceID {
+		return showAllowance(ctx, c, h, o.origin)
+	}
 	s, err := h.Resolver.Config(ctx, c.Arg(0))
 	if err != nil {
 		return err
 	}
 	data := map[string]any{"ref": s.Ref.String(), "value": s.Root, "origins": s.Origins}
 	return c.UI.Show(data, func() { showSettings(c.UI, s, o.origin) })
+}
+
+// showAllowance prints what all sources permit together.
+func showAllowance(ctx context.Context, c *cli.Call, h *project.Project, origin bool) error {
+	_, values, err := h.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	value, origins := map[string]any{}, map[string]string{}
+	t := &cli.Table{}
+	for _, o := range values {
+		value[o.Key], origins[o.Key] = o.Value, o.File
+		b, err := jsonx.Marshal(o.Value)
+		if err != nil {
+			return err
+		}
+		if origin {
+			t.Add(o.Key, string(b), c.UI.Style(cli.Dim, o.Where()))
+		} else {
+			t.Add(o.Key, string(b))
+		}
+	}
+	ref := item.Ref{Kind: item.Config, ID: policy.AllowanceID}
+	return c.UI.Show(map[string]any{"ref": ref.String(), "value": value, "origins": origins}, func() { c.UI.Table(t) })
 }
 
 func showSettings(u *cli.UI, s *resolve.Settings, origin bool) {

@@ -5,7 +5,8 @@ import "github.com/ryeos/rye/diag"
 // decodersHints are the hints for fields and values of decoded files.
 func decodersHints() map[situation]string {
 	return map[situation]string{
-		{diag.ValidationFailed, "nearest"}:   "did you mean {nearest}?",
-		{diag.ParsingError, "python_syntax"}: "run python3 -m py_compile {path} to see the error",
+		{diag.ValidationFailed, "nearest"}:         "did you mean {nearest}?",
+		{diag.ValidationFailed, "allowance_wider"}: "remove the excess; to permit more, a person sets it with `rye config set --user agent/allowance KEY=VALUE`",
+		{diag.ParsingError, "python_syntax"}:       "run python3 -m py_compile {path} to see the error",
 	}
 }

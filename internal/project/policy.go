@@ -16,6 +16,7 @@ import (
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/verify"
 )
@@ -58,7 +59,10 @@ func (e *Env) policies(d userdirs.Dirs) (packages.Rules, error) {
 		}
 		out = append(out, packages.RuleFile{Path: path, ProjectFile: m})
 	}
-	return out, nil
+	// The keys of this section are of package policy. Without the check a spelling error
+	// would lift a restriction until something reads the section.
+	_, _, _, err := policy.ReadAllowance(agentLayers(out))
+	return out, err
 }
 
 // readPolicy returns nil when there is no such file; a link that leads nowhere

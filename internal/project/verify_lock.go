@@ -20,6 +20,7 @@ import (
 
 // VerifyLock adds the findings about the project's lock to a report.
 func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
+	p.verifyAgents(ctx, report)
 	for _, err := range p.LockErrs {
 		report.Fail(lock.LockFile, err)
 	}

@@ -1,0 +1,66 @@
+package project
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/packages"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/verify"
+)
+
+// Allowance returns the most that agents and items may do without a person, and the
+// file of each value.
+func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Origin, error) {
+	layers, err := p.policyLayers()
+	if err != nil {
+		return policy.Allowance{}, nil, err
+	}
+	return resolve.Allowance(ctx, p.Resolver, layers)
+}
+
+// policyLayers returns the sections about agents of rye.yaml and of the policy files.
+func (p *Project) policyLayers() ([]policy.Layer, error) {
+	var m *lock.ProjectFile
+	if p.files != nil {
+		var err error
+		if m, _, err = lock.ReadProjectFile(p.files, ""); err != nil {
+			return nil, err
+		}
+	}
+	var out []policy.Layer
+	if m != nil {
+		out = agentLayers(packages.Rules{{Path: lock.ProjectFileName, ProjectFile: m}})
+	}
+	return append(out, agentLayers(p.Rules)...), nil
+}
+
+func agentLayers(rules packages.Rules) []policy.Layer {
+	var out []policy.Layer
+	for _, f := range rules {
+		if f.Agents != nil {
+			out = append(out, policy.Layer{Name: f.Path, Doc: f.Agents.Doc, At: f.Agents.At})
+		}
+	}
+	return out
+}
+
+// verifyAgents adds what is wrong, or has no effect, in the section about agents of
+// rye.yaml. Files that cannot be read are reported by the other checks.
+func (p *Project) verifyAgents(ctx context.Context, report *verify.Report) {
+	layers, err := p.policyLayers()
+	if err != nil {
+		return
+	}
+	found, err := resolve.AllowanceFindings(ctx, p.Resolver, layers)
+	if err != nil {
+		return
+	}
+	for _, f := range found {
+		if f.Path == lock.ProjectFileName || f.Severity == diag.SeverityError {
+			report.Findings = append(report.Findings, f)
+		}
+	}
+}

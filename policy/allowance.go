@@ -1,0 +1,193 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// AllowanceID is the id of the configuration of what agents may do at most.
+const AllowanceID = "agent/allowance"
+
+// Allowance is the upper bound of what agents and items may do without a person: the
+// result of every source that permits or restricts something. The zero value permits
+// nothing.
+type Allowance struct {
+	Limits      Ceilings
+	Spend       Periods
+	Concurrency Concurrency
+	Approvals   Approvals
+	Children    AutoApprove // of calls of child threads
+	Providers   Patterns    // ids of provider items
+	Models      Patterns    // names of models
+	Sandbox     SandboxBounds
+	Drafts      Patterns // rye.draft capabilities that a directive may ask for
+	Registry    string   // run, ask or deny: execute of a registry item that is in no lock
+
+	// Of policy files only; they restrict the configuration agent/mcp.
+	Sign         string // agent, ask or deny
+	Capabilities Patterns
+}
+
+// Ceilings are the largest limits that a directive may ask for.
+type Ceilings struct {
+	Turns, Tokens, Spawns, Depth, DurationSeconds int64
+	Spend                                         USD
+}
+
+// Periods bound what one user account spends.
+type Periods struct {
+	PerDay, PerMonth USD
+	WarnAt           float64 // part of a maximum at which a warning follows
+}
+
+// Concurrency bounds what runs at a time.
+type Concurrency struct{ Threads, Children, ToolCalls int64 }
+
+// AutoApprove is the highest tiers of calls that run without a question.
+type AutoApprove struct {
+	Sandboxed   Tier // of calls that run in at least the minimum rung
+	Unsandboxed Tier // of all other calls
+}
+
+// Approvals decides about questions.
+type Approvals struct {
+	AutoApprove
+	DenyFrom                *Tier // calls of this tier and above are refused; nil is none
+	TimeoutSeconds          int64 // a question without an answer is a denial after it
+	Headless                string
+	SuspendedTimeoutSeconds int64
+	Tools                   ToolTiers
+}
+
+// SandboxBounds bound the sandbox of every item.
+type SandboxBounds struct {
+	Minimum       string // the lowest rung in which T2 and T3 run without a question
+	Net           string
+	Hosts         []string
+	Limits        Limits
+	Unconfined    []Unconfined
+	ProtectRemove []string // rows of the protected paths that do not apply
+}
+
+// Ceiling returns the bounds as a profile, for Tighten.
+func (s SandboxBounds) Ceiling() Profile {
+	return Profile{Net: s.Net, Hosts: s.Hosts, Limits: s.Limits}.clean()
+}
+
+// Origin is where the value of one key of an Allowance comes from.
+type Origin struct {
+	Key   string `json:"key"`
+	Value any    `json:"value"`
+	File  string `json:"file"`
+	Line  int    `json:"line,omitempty"`
+}
+
+// Where renders the file and the line.
+func (o Origin) Where() string {
+	if o.Line == 0 {
+		return o.File
+	}
+	return fmt.Sprintf("%s:%d", o.File, o.Line)
+}
+
+// ReadAllowance reads the sources of the allowance, the farthest first: layers that
+// may widen, then those that only restrict. Warnings name the settings of the latter
+// that would permit more and have no effect.
+func ReadAllowance(layers []Layer) (a Allowance, origins []Origin, warnings []diag.Finding, err error) {
+	keys := allowanceKeys()
+	from := make([]Origin, len(keys))
+	var found []diag.Finding
+	for _, wide := range []bool{true, false} {
+		for _, l := range layers {
+			if l.Wide != wide {
+				continue
+			}
+			r := l.reader()
+			checkNames(r, keys, l.policyFile())
+			for i, k := range keys {
+				warnings = append(warnings, k.read(&a, r, l, &from[i])...)
+			}
+			found = append(found, diag.WithPath(r.Findings(), l.Name)...)
+		}
+	}
+	for i, k := range keys {
+		if from[i].File != "" {
+			from[i].Key, from[i].Value = k.name(), k.value(&a)
+			origins = append(origins, from[i])
+		}
+	}
+	diag.Sort(warnings)
+	return a, origins, warnings, diag.FromFindings("reading config:"+AllowanceID, found)
+}
+
+// read applies the value that a layer has for the key, if it has one.
+func (k allowanceKey) read(a *Allowance, root *tree.Reader, l Layer, from *Origin) []diag.Finding {
+	r := root
+	for _, section := range k.path[:len(k.path)-1] {
+		r = r.Map(section)
+	}
+	last := k.path[len(k.path)-1]
+	if !slices.Contains(r.Keys(), last) || k.policyOnly && !l.policyFile() {
+		return nil
+	}
+	above := from.whereOr("the allowance")
+	changed, wider := k.apply(a, r, last, l.Wide)
+	pos := l.Doc.At(r.Path(last))
+	if changed {
+		from.File, from.Line = l.Name, pos.Line
+	}
+	if l.Wide || !wider {
+		return nil
+	}
+	f := diag.Warnf(diag.ValidationFailed, max(pos.Line, 1), pos.Column, "%s exceeds what %s permits, and this file only restricts: the excess has no effect",
+		r.Name(last), above)
+	f = f.WithReason("allowance_wider")
+	f.Path = l.Name
+	return []diag.Finding{f}
+}
+
+func (o Origin) whereOr(def string) string {
+	if o.File == "" {
+		return def
+	}
+	return o.File
+}
+
+// checkNames reports unknown keys at every level.
+func checkNames(root *tree.Reader, keys []allowanceKey, policyFile bool) {
+	sections := map[string][]string{}
+	var order []string
+	for _, k := range keys {
+		if k.policyOnly && !policyFile {
+			continue
+		}
+		for i, name := range k.path {
+			at := strings.Join(k.path[:i], ".")
+			if sections[at] == nil {
+				order = append(order, at)
+			}
+			if !slices.Contains(sections[at], name) {
+				sections[at] = append(sections[at], name)
+			}
+		}
+	}
+	for _, at := range order {
+		r, known := root, sections[at]
+		if at == "" && !policyFile {
+			known = append(slices.Clone(known), itemKeys()...)
+		}
+		for section := range strings.SplitSeq(at, ".") {
+			if section != "" {
+				r = r.Map(section)
+			}
+		}
+		r.Only(known...)
+	}
+}
+
+// policyFile reports whether the layer is a section of a policy file, not an item.
+func (l Layer) policyFile() bool { return len(l.At) > 0 }

@@ -1,0 +1,209 @@
+package policy
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// Rungs of the sandbox, from the weakest.
+const (
+	RungBasic    = "basic"    // limits of resources and a clean environment only
+	RungLandlock = "landlock" // files and programs as well, without namespaces
+	RungStrict   = "strict"
+)
+
+// Call is one call of an item, for Decide.
+type Call struct {
+	Ref    item.Ref
+	Rating Rating // of the item
+	// Dangers are the dangerous patterns that the parameters match.
+	Dangers []Danger
+	Signer  string // ed25519: and the fingerprint of the key that signed the item
+	// Rung is the rung in which the call would run, "" without a sandbox.
+	Rung string
+	// Enforced marks calls that need no sandbox: the code of rye itself keeps them in
+	// the project and off other hosts.
+	Enforced bool
+	Child    bool // a thread that another thread started makes the call
+	Now      time.Time
+}
+
+// Danger is a dangerous pattern that a call matches.
+type Danger struct {
+	ID   string `json:"id"`   // of the pattern
+	Tier Tier   `json:"tier"` // at least that of the call
+	Text string `json:"text"` // the simple command that matches
+}
+
+// Action is what happens with a call.
+type Action int
+
+// The actions. The zero value refuses.
+const (
+	Refuse Action = iota
+	Ask           // a person decides
+	Run
+)
+
+// Decision is what the allowance says about a call, before any person is asked.
+type Decision struct {
+	Action Action
+	Tier   Tier   // of this call
+	Why    string // what decided the tier
+	// Rung is that of the call if it is at least the minimum of the allowance, or "".
+	Rung     string
+	Minimum  string // of the allowance
+	Limit    Tier   // the highest tier that runs without a question
+	Headless string
+	Timeout  time.Duration
+	ref      item.Ref
+	call     Call
+}
+
+// Decide returns whether a call runs, needs an answer of a person, or is refused.
+func (a Allowance) Decide(c Call) Decision {
+	d := Decision{ref: c.Ref, call: c, Minimum: a.Sandbox.Minimum, Headless: a.Approvals.Headless, Timeout: time.Duration(a.Approvals.TimeoutSeconds) * time.Second}
+	d.Tier, d.Why = c.Rating.Tier, c.Rating.Why
+	raised := T0 // by layers that only raise
+	if c.Rating.Tier > c.Rating.Class {
+		raised = c.Rating.Tier
+	}
+	if t := a.Approvals.Tools.of(c.Ref, c.Rating.Class, raised); t != d.Tier {
+		d.Tier, d.Why = t, "approvals.tools of config:"+AllowanceID
+	}
+	confined := c.Enforced || rungRank(c.Rung) >= rungRank(a.Sandbox.Minimum)
+	if confined {
+		d.Rung = c.Rung
+	}
+	named := slices.ContainsFunc(a.Sandbox.Unconfined, func(u Unconfined) bool { return u.names(c.Ref, c.Signer, c.Now) })
+	d.Limit = a.limit(c.Child, confined)
+	approved := d.Tier <= d.Limit || named
+	for _, x := range c.Dangers {
+		if x.Tier > d.Tier {
+			d.Tier, d.Why = x.Tier, "the pattern "+x.ID+" of config:"+RiskID
+		}
+		approved = approved && x.Tier <= d.Limit
+	}
+	switch {
+	case a.Approvals.DenyFrom != nil && d.Tier >= *a.Approvals.DenyFrom:
+		d.Action = Refuse
+	case approved:
+		d.Action = Run
+	default:
+		d.Action = Ask
+	}
+	return d
+}
+
+// limit returns the highest tier that runs without a question.
+func (a Allowance) limit(child, confined bool) Tier {
+	auto := a.Approvals.AutoApprove
+	if child {
+		auto = AutoApprove{min(auto.Sandboxed, a.Children.Sandboxed), min(auto.Unsandboxed, a.Children.Unsandboxed)}
+	}
+	if confined {
+		return auto.Sandboxed
+	}
+	return auto.Unsandboxed
+}
+
+// rungRank orders the rungs; an unknown one is as strong as none. An unknown minimum
+// is above every rung.
+func rungRank(rung string) int {
+	return slices.Index([]string{RungBasic, RungLandlock, RungStrict}, rung)
+}
+
+// Err returns why the call does not run if nobody can be asked, nil if it runs.
+func (d Decision) Err() error {
+	var err *diag.Error
+	switch d.Action {
+	case Run:
+		return nil
+	case Ask:
+		err = diag.New(diag.ApprovalRequired, "running %s: %s, and nobody can be asked here", d.ref, d.because())
+		err.WithReason(d.reason())
+	default:
+		err = diag.New(diag.PolicyDenied, "running %s: its risk is %s (%s), and approvals.deny_from of config:%s refuses it", d.ref, d.Tier, d.Why, AllowanceID)
+		err.WithReason("deny_from")
+	}
+	return d.facts(err)
+}
+
+// Denied returns the error for a call that a person refused, or did not answer in
+// time.
+func (d Decision) Denied(timeout bool) error {
+	err := diag.New(diag.ApprovalDenied, "running %s: you refused it", d.ref)
+	if timeout {
+		err = diag.New(diag.ApprovalDenied, "running %s: no answer came in %d seconds, which is a refusal", d.ref, int(d.Timeout.Seconds())).WithReason("approval_timeout")
+	}
+	return d.facts(err)
+}
+
+func (d Decision) facts(err *diag.Error) error {
+	err.WithDetail("item", d.ref.String()).WithDetail("tier", d.Tier.String()).WithDetail("why", d.Why).WithDetail("limit", d.Limit.String())
+	if d.call.Rung != "" {
+		err.WithDetail("rung", d.call.Rung)
+	}
+	if d.Rung == "" && !d.call.Enforced {
+		err.WithDetail("minimum", d.Minimum)
+	}
+	if len(d.call.Dangers) > 0 {
+		err.WithDetail("dangers", d.call.Dangers)
+	}
+	return err
+}
+
+// reason is the case of APPROVAL_REQUIRED.
+func (d Decision) reason() string {
+	switch {
+	case len(d.dangers()) > 0:
+		return "approval_danger"
+	case d.leaves():
+		return "approval_sandbox"
+	}
+	return "approval_tier"
+}
+
+// leaves reports whether the call would run with less than the minimum rung.
+func (d Decision) leaves() bool { return d.Rung == "" && !d.call.Enforced }
+
+// dangers returns the patterns that need a question.
+func (d Decision) dangers() []Danger {
+	return slices.DeleteFunc(slices.Clone(d.call.Dangers), func(x Danger) bool { return x.Tier <= d.Limit })
+}
+
+// because says why a person must decide.
+func (d Decision) because() string {
+	if found := d.dangers(); len(found) > 0 {
+		return "the command " + quoted(found[0].Text) + " matches the dangerous pattern " + found[0].ID
+	}
+	switch {
+	case d.call.Rating.Class == T4 && d.call.Rung == "":
+		return "it runs without a sandbox (risk " + T4.String() + ")"
+	case d.leaves() && d.call.Rung == "":
+		return "its risk is " + d.Tier.String() + ", and it would run without a sandbox"
+	case d.leaves():
+		return "its risk is " + d.Tier.String() + ", and this system has only the sandbox " + d.call.Rung + ", where " + d.Minimum + " is the minimum"
+	}
+	return "its risk is " + d.Tier.String() + " (" + d.Why + "), and a person approves what is above " + d.Limit.String()
+}
+
+// Question returns what a person is asked.
+func (d Decision) Question() string {
+	return "Run " + d.ref.String() + "? " + capital(d.because()) + "."
+}
+
+func capital(s string) string { return string(s[0]&^0x20) + s[1:] }
+
+// quoted shows a command on one line.
+func quoted(s string) string {
+	const most = 120
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return strconv.Quote(s)
+}
