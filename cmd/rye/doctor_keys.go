@@ -7,7 +7,6 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/sign"
 	"github.com/ryeos/rye/trust"
 )
@@ -20,7 +19,7 @@ func checkAgentKeys(ctx context.Context, c *cli.Call) []checkResult {
 	h, err := envOf(c).Open(ctx, project.Lenient)
 	if err == nil {
 		var held policy.Held
-		if _, held, err = agent.ReadSettings(ctx, h.Resolver, nil); err == nil {
+		if _, held, err = h.AgentSettings(ctx, nil); err == nil {
 			open = h.OpenToAgents(held)
 		}
 	}

@@ -6,7 +6,7 @@ import "github.com/ryeos/rye/diag"
 func decodersHints() map[situation]string {
 	return map[situation]string{
 		{diag.ValidationFailed, "nearest"}:         "did you mean {nearest}?",
-		{diag.ValidationFailed, "allowance_wider"}: "remove the excess; to permit more, a person sets it with `rye config set --user agent/allowance KEY=VALUE`",
+		{diag.ValidationFailed, "allowance_wider"}: "remove the excess: only an item agent/allowance of your user space permits more",
 		{diag.ParsingError, "python_syntax"}:       "run python3 -m py_compile {path} to see the error",
 	}
 }

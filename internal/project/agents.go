@@ -158,7 +158,7 @@ func (e *Env) openForAgents(ctx context.Context, o *agentProject, allowed policy
 		o.index = search.New(p)
 	}
 	h.index, o.project = o.index.Over(h.Resolver), h
-	settings, held, err := agent.ReadSettings(ctx, h.Resolver, allowed)
+	settings, held, err := h.AgentSettings(ctx, allowed)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,7 +177,7 @@ func (p *Project) workspace(ctx context.Context) (*agent.Workspace, error) {
 	s := p.settings
 	if s == nil {
 		var err error
-		if s, _, err = agent.ReadSettings(ctx, p.Resolver, nil); err != nil {
+		if s, _, err = p.AgentSettings(ctx, nil); err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/verify"
 )
@@ -19,6 +20,30 @@ func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Ori
 		return policy.Allowance{}, nil, err
 	}
 	return resolve.Allowance(ctx, p.Resolver, layers)
+}
+
+// AgentSettings returns the configuration agent/mcp within the policy files, which
+// narrow it, and the grants of a server. allowed is as in agent.ReadSettings.
+func (p *Project) AgentSettings(ctx context.Context, allowed policy.Set) (*agent.Settings, policy.Held, error) {
+	s, held, err := agent.ReadSettings(ctx, p.Resolver, allowed)
+	if err != nil {
+		return nil, nil, err
+	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if a.Sign != "" {
+		s.Within(&agent.Settings{Sign: agent.SignMode(a.Sign)})
+	}
+	for _, list := range a.Capabilities {
+		caps := policy.Set{} // an empty list permits nothing
+		for _, c := range list {
+			caps = append(caps, policy.Cap(c))
+		}
+		held = held.With(policy.Grant{Caps: caps, Source: "agents.capabilities of the policy files"})
+	}
+	return s, held, nil
 }
 
 // policyLayers returns the sections about agents of rye.yaml and of the policy files.
