@@ -56,7 +56,7 @@ type AutoApprove struct {
 // Approvals decides about questions.
 type Approvals struct {
 	AutoApprove
-	DenyFrom                *Tier // calls of this tier and above are refused; nil is none
+	DenyFrom                *Tier // calls of this tier and above are refused; nil refuses none
 	TimeoutSeconds          int64 // a question without an answer is a denial after it
 	Headless                string
 	SuspendedTimeoutSeconds int64

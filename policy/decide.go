@@ -49,7 +49,7 @@ const (
 	Run
 )
 
-// Decision is what the allowance says about a call, before any person is asked.
+// Decision is what the allowance states about a call, before any person is asked.
 type Decision struct {
 	Action Action
 	Tier   Tier   // of this call
@@ -117,30 +117,32 @@ func rungRank(rung string) int {
 	return slices.Index([]string{RungBasic, RungLandlock, RungStrict}, rung)
 }
 
-// Err returns why the call does not run if nobody can be asked, nil if it runs.
+// Err returns why the call does not run if there is no person to ask, nil if it runs.
 func (d Decision) Err() error {
-	var err *diag.Error
-	switch d.Action {
-	case Run:
+	switch {
+	case d.Action == Run:
 		return nil
-	case Ask:
-		err = diag.New(diag.ApprovalRequired, "running %s: %s, and nobody can be asked here", d.ref, d.because())
-		err.WithReason(d.reason())
-	default:
-		err = diag.New(diag.PolicyDenied, "running %s: its risk is %s (%s), and approvals.deny_from of config:%s refuses it", d.ref, d.Tier, d.Why, AllowanceID)
-		err.WithReason("deny_from")
+	case d.Action == Refuse:
+		return d.facts(diag.New(diag.PolicyDenied, "running %s: its risk is %s (%s), and approvals.deny_from of config:%s refuses it", d.ref, d.Tier, d.Why, AllowanceID).WithReason("deny_from"))
+	case len(d.dangers()) > 0:
+		return d.facts(diag.New(diag.ApprovalRequired, "%s", d.unasked()).WithReason("approval_danger"))
+	case d.leaves():
+		return d.facts(diag.New(diag.ApprovalRequired, "%s", d.unasked()).WithReason("approval_sandbox"))
 	}
-	return d.facts(err)
+	return d.facts(diag.New(diag.ApprovalRequired, "%s", d.unasked()).WithReason("approval_tier"))
+}
+
+func (d Decision) unasked() string {
+	return "running " + d.ref.String() + ": " + d.because() + ", and there is no person to ask"
 }
 
 // Denied returns the error for a call that a person refused, or did not answer in
 // time.
 func (d Decision) Denied(timeout bool) error {
-	err := diag.New(diag.ApprovalDenied, "running %s: you refused it", d.ref)
 	if timeout {
-		err = diag.New(diag.ApprovalDenied, "running %s: no answer came in %d seconds, which is a refusal", d.ref, int(d.Timeout.Seconds())).WithReason("approval_timeout")
+		return d.facts(diag.New(diag.ApprovalDenied, "running %s: no answer came in %d seconds, which is a refusal", d.ref, int(d.Timeout.Seconds())).WithReason("approval_timeout"))
 	}
-	return d.facts(err)
+	return d.facts(diag.New(diag.ApprovalDenied, "running %s: the user refused it", d.ref))
 }
 
 func (d Decision) facts(err *diag.Error) error {
@@ -157,17 +159,6 @@ func (d Decision) facts(err *diag.Error) error {
 	return err
 }
 
-// reason is the case of APPROVAL_REQUIRED.
-func (d Decision) reason() string {
-	switch {
-	case len(d.dangers()) > 0:
-		return "approval_danger"
-	case d.leaves():
-		return "approval_sandbox"
-	}
-	return "approval_tier"
-}
-
 // leaves reports whether the call would run with less than the minimum rung.
 func (d Decision) leaves() bool { return d.Rung == "" && !d.call.Enforced }
 
@@ -176,7 +167,7 @@ func (d Decision) dangers() []Danger {
 	return slices.DeleteFunc(slices.Clone(d.call.Dangers), func(x Danger) bool { return x.Tier <= d.Limit })
 }
 
-// because says why a person must decide.
+// because returns why a person must decide.
 func (d Decision) because() string {
 	if found := d.dangers(); len(found) > 0 {
 		return "the command " + quoted(found[0].Text) + " matches the dangerous pattern " + found[0].ID

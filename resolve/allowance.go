@@ -26,7 +26,7 @@ func Allowance(ctx context.Context, r *Resolver, policies []policy.Layer) (polic
 	return a, origins, nil
 }
 
-// AllowanceFindings returns what is wrong or has no effect in policy files.
+// AllowanceFindings returns the errors, and the settings without effect, in policy files.
 func AllowanceFindings(ctx context.Context, r *Resolver, policies []policy.Layer) ([]diag.Finding, error) {
 	layers, err := permittingLayers(ctx, r, policy.AllowanceID)
 	if err != nil {
@@ -41,7 +41,7 @@ func AllowanceFindings(ctx context.Context, r *Resolver, policies []policy.Layer
 	}), nil
 }
 
-// permits returns what is wrong or has no effect in a layer of a configuration that
+// permits returns the errors, and the settings without effect, in a layer of a configuration that
 // permits something. Layers that are not valid are reported as items of their own.
 func (r *Resolver) permits(ctx context.Context, it *Item) []diag.Finding {
 	if it.Ref.Kind != item.Config || it.Ref.ID != policy.AllowanceID && it.Ref.ID != policy.RiskID {

@@ -25,6 +25,7 @@ func hintTables() []map[situation]string {
 		argumentHints(),
 		verbHints(),
 		signHints(),
+		approvalHints(),
 		bundleHints(),
 		serverHints(),
 		projectHints(),

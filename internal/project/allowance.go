@@ -72,7 +72,7 @@ func agentLayers(rules packages.Rules) []policy.Layer {
 	return out
 }
 
-// verifyAgents adds what is wrong, or has no effect, in the section about agents of
+// verifyAgents adds the errors, and the settings without effect, of the section about agents of
 // rye.yaml. Files that cannot be read are reported by the other checks.
 func (p *Project) verifyAgents(ctx context.Context, report *verify.Report) {
 	layers, err := p.policyLayers()
