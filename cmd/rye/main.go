@@ -16,6 +16,9 @@ import (
 	"syscall"
 	"time"
 
+	// The helper of the sandbox runs while packages are initialised, and never reaches
+	// main. It must be linked also if nothing else of the sandbox is.
+	_ "github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/applet"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/policy"

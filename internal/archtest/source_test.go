@@ -136,14 +136,15 @@ func sizeProblems(all []source) []string {
 }
 
 // initProblems finds code that runs at start-up: init functions, and regular
-// expressions compiled for a package variable.
+// expressions compiled for a package variable. The helper of the sandbox has one, because
+// it must run before the packages that it does not need are initialised.
 func initProblems(all []source) []string {
 	var out []string
 	for _, s := range all {
 		for _, d := range s.file.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if d.Recv == nil && d.Name.Name == "init" {
+				if d.Recv == nil && d.Name.Name == "init" && s.file.Name.Name != "confine" {
 					out = append(out, fmt.Sprintf("%s: func init runs at start-up", s.fset.Position(d.Pos())))
 				}
 			case *ast.GenDecl:

@@ -56,7 +56,8 @@ func layers() []layer {
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
 			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"exec/httpstep", set("policy", "item")},
-			{"exec/sandbox", set("policy")},
+			{"exec/sandbox", set("exec/sandbox/confine", "policy")},
+			{"exec/sandbox/confine", set()},
 		}},
 		{"Bodies of standard tools", []entry{
 			{"internal/applet", set("internal/applet/fs", "internal/applet/lsp", "internal/applet/shell", "internal/applet/telemetry", "internal/applet/web", "internal/applet/wire")},
@@ -137,10 +138,11 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/urfave/cli/v2":                        set("internal/cli"),
 		"golang.org/x/crypto":                             set("sign"),
 		"golang.org/x/mod":                                set("item", "lock", "bundle"),
+		"golang.org/x/net/bpf":                            set("exec/sandbox"),
 		"golang.org/x/net/html":                           set("internal/applet/web"),
 		"golang.org/x/sync":                               everything(),
 		"github.com/go-git/go-git/v5":                     set("packages/source/git"),
-		"golang.org/x/sys":                                set("internal/proc", "internal/openat", "internal/testkit"),
+		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
 	}

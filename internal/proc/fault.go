@@ -11,6 +11,10 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
+// StartError returns the error for a program that another process could not start, as
+// Run returns it for err of the system.
+func StartError(c Cmd, err error) error { return unstartable(c.Path, c, c.Env, err) }
+
 // unstartable returns why the system did not start path.
 func unstartable(path string, c Cmd, env []string, err error) *diag.Error {
 	if c.Dir != "" {

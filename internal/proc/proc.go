@@ -9,6 +9,7 @@ package proc
 import (
 	"io"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -59,6 +60,9 @@ type Cmd struct {
 	// SIGTERM. If this process is killed, Linux sends it SIGTERM instead of
 	// SIGKILL.
 	Orderly bool
+
+	// Attr, if set, changes the attributes with which the program is started.
+	Attr func(*syscall.SysProcAttr)
 
 	// OnStart, if set, receives the process id before any output is read.
 	OnStart func(pid int)

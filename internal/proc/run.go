@@ -109,6 +109,9 @@ func (c Cmd) resolve() (path string, env []string, err error) {
 // while a process forked elsewhere has its descriptor open: spawn tries again.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
 	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
+	if c.Attr != nil {
+		c.Attr(attr.Sys)
+	}
 	for pause := time.Millisecond; ; pause *= 2 {
 		p, err := os.StartProcess(path, c.Argv, attr)
 		if err == nil || !isBusy(err) || pause > 200*time.Millisecond {

@@ -1,0 +1,96 @@
+package confine
+
+import (
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// restrict applies a Landlock ruleset to the calling thread.
+func restrict(r *Ruleset) error {
+	if r == nil {
+		return nil
+	}
+	attr := [3]uint64{r.FS, r.Net, r.Scoped}
+	size := uintptr(8) // the kernel refuses an attribute that is longer than it knows
+	switch {
+	case r.ABI >= 6:
+		size = 24
+	case r.ABI >= 4:
+		size = 16
+	}
+	set, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if no != 0 {
+		return failed("landlock", "ruleset", no)
+	}
+	defer unix.Close(int(set))
+	for _, rule := range r.Rules {
+		if err := addRule(int(set), rule); err != nil {
+			return failed("landlock", string(rule.Path), err)
+		}
+	}
+	if _, _, no := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0); no != 0 {
+		return failed("landlock", "restricting", no)
+	}
+	return nil
+}
+
+func addRule(set int, rule Rule) error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, string(rule.Path), &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	// struct landlock_path_beneath_attr is packed: 12 bytes
+	var attr [3]uint32
+	*(*uint64)(unsafe.Pointer(&attr[0])) = rule.Access
+	attr[2] = uint32(fd)
+	_, _, no := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	if no != 0 {
+		return no
+	}
+	return nil
+}
+
+func setLimits(list []Rlimit) error {
+	for _, l := range list {
+		if l.Own {
+			threads, err := os.ReadDir("/proc/self/task")
+			if err != nil {
+				return failed("rlimits", "threads of the helper", err)
+			}
+			l.Soft += uint64(len(threads))
+			l.Hard += uint64(len(threads))
+		}
+		var old syscall.Rlimit
+		if err := syscall.Getrlimit(l.Resource, &old); err != nil {
+			return failed("rlimits", "reading", err)
+		}
+		// A limit that is lower already stays. The package syscall remembers the limit
+		// of open files that it sets.
+		lim := syscall.Rlimit{Cur: min(l.Soft, old.Max), Max: min(l.Hard, old.Max)}
+		if err := syscall.Setrlimit(l.Resource, &lim); err != nil {
+			return failed("rlimits", "limit "+decimal(int64(l.Resource)), err)
+		}
+	}
+	return nil
+}
+
+// filter installs the seccomp filter on the calling thread.
+func filter(instructions []uint64) error {
+	if len(instructions) == 0 {
+		return nil
+	}
+	prog := make([]unix.SockFilter, len(instructions))
+	for i, x := range instructions {
+		prog[i] = unix.SockFilter{Code: uint16(x >> 48), Jt: uint8(x >> 40), Jf: uint8(x >> 32), K: uint32(x)}
+	}
+	f := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	_, _, no := unix.Syscall(unix.SYS_SECCOMP, 1 /* SECCOMP_SET_MODE_FILTER */, 0, uintptr(unsafe.Pointer(&f)))
+	if no != 0 {
+		return failed("seccomp", "filter", no)
+	}
+	return nil
+}

@@ -1,0 +1,254 @@
+package confine
+
+import (
+	"os"
+	"os/signal"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// program is the confined program with its children.
+type program struct {
+	spec    *Spec
+	pid     atomic.Int64 // 0 before it is started
+	outputs [2]uint64    // inodes of stdout and stderr
+	io      int          // /proc/self/io, with the children that were waited for; -1 without
+
+	exceeded atomic.Pointer[excess]
+
+	mu       sync.Mutex // of children
+	children *table
+}
+
+// excess is a limit that was exceeded, with the measured value in its unit.
+type excess struct {
+	limit    string
+	measured int64
+}
+
+func outputs() (ino [2]uint64) {
+	for i := range ino {
+		var st unix.Stat_t
+		if unix.Fstat(1+i, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+			ino[i] = st.Ino
+		}
+	}
+	return ino
+}
+
+// prepare starts what must not be started under the limits of the program: with the
+// limit of processes reached, the runtime could not create a thread.
+func (p *program) prepare() {
+	if !p.spec.Namespaces {
+		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // children that leave their group are still found
+	}
+	p.io, p.children = -1, &table{}
+	if fd, err := unix.Open("/proc/self/io", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+		p.io = fd
+	}
+	signals := make(chan os.Signal, 16)
+	signal.Notify(signals)
+	go p.forward(signals)
+	ready := make(chan bool)
+	go p.watch(ready)
+	<-ready
+}
+
+// start starts the program from this thread, whose restrictions it inherits, in a
+// group of its own: a program that signals its group must not end the helper.
+func (p *program) start() error {
+	files := []uintptr{0, 1, 2}
+	for i := range p.spec.Files {
+		files = append(files, uintptr(ReportFD+1+i))
+	}
+	pid, err := syscall.ForkExec(string(p.spec.Path), plain(p.spec.Argv), &syscall.ProcAttr{
+		Dir: string(p.spec.Dir), Env: plain(p.spec.Env), Files: files,
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return failed("exec", string(p.spec.Path), err)
+	}
+	p.pid.Store(int64(pid))
+	for i := range p.spec.Files {
+		unix.Close(ReportFD + 1 + i)
+	}
+	return nil
+}
+
+// forward passes signals that end a program on to the group of the program. Other
+// signals are ignored: a program can send some to its parent.
+func (p *program) forward(signals <-chan os.Signal) {
+	for s := range signals {
+		no, _ := s.(syscall.Signal)
+		pid := int(p.pid.Load())
+		switch no {
+		case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT:
+		default:
+			continue
+		}
+		if pid == 0 {
+			os.Exit(Failed)
+		}
+		_ = unix.Kill(-pid, no)
+		_ = unix.Kill(-pid, unix.SIGCONT) // a stopped program does not handle signals
+		if no == syscall.SIGTERM && p.spec.Grace > 0 {
+			time.AfterFunc(time.Duration(p.spec.Grace)*time.Millisecond, func() { p.killAll() })
+		}
+	}
+}
+
+// supervise waits for the end of the program, then ends its children.
+func (p *program) supervise() End {
+	var end End
+	for {
+		var ws unix.WaitStatus
+		var ru unix.Rusage
+		pid, err := unix.Wait4(-1, &ws, 0, &ru)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			break
+		}
+		if int64(pid) != p.pid.Load() {
+			continue
+		}
+		end.Code, end.MaxRSS = ws.ExitStatus(), ru.Maxrss*1024
+		if ws.Signaled() {
+			end.Code, end.Signal = 0, int(ws.Signal())
+		}
+		break
+	}
+	report(Message{Exited: true})
+	if p.exceeded.Load() == nil {
+		p.linger()
+	}
+	p.killAll()
+	var all unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_CHILDREN, &all) == nil {
+		end.CPU = milliseconds(all.Utime) + milliseconds(all.Stime)
+	}
+	p.judge(&end)
+	return end
+}
+
+// judge names the limit that ended the program.
+func (p *program) judge(end *End) {
+	if x := p.exceeded.Load(); x != nil {
+		end.Exceeded, end.Measured = x.limit, x.measured
+		return
+	}
+	switch syscall.Signal(end.Signal) {
+	case syscall.SIGXCPU:
+		end.Exceeded, end.Measured = "cpu_seconds", end.CPU/1000
+	case syscall.SIGXFSZ:
+		end.Exceeded = "file_size_mb"
+	}
+}
+
+func milliseconds(t unix.Timeval) int64 { return int64(t.Sec)*1000 + int64(t.Usec)/1000 }
+
+// linger waits while children have an output of the program open.
+func (p *program) linger() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.children
+	for waited := int64(0); waited < p.spec.Linger && p.exceeded.Load() == nil; waited += 5 {
+		for {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if err == unix.ECHILD {
+				return
+			}
+			if err != nil || pid == 0 {
+				break
+			}
+		}
+		t.read(p.spec.Namespaces)
+		if !t.holds(p.outputs) {
+			return
+		}
+		sleep(5)
+	}
+}
+
+// killAll ends all children, also those in other groups and sessions.
+func (p *program) killAll() {
+	if p.spec.Namespaces {
+		_ = unix.Kill(-1, unix.SIGKILL)
+		return // the rest ends with this process
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.children
+	for range 200 {
+		t.read(false)
+		for i := range t.n {
+			_ = unix.Kill(int(t.rows[i].pid), unix.SIGKILL)
+		}
+		for {
+			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+			if err == unix.ECHILD {
+				return
+			}
+			if err != nil || pid == 0 {
+				break
+			}
+		}
+		sleep(2)
+	}
+}
+
+func sleep(ms int64) {
+	t := unix.NsecToTimespec(ms * 1e6)
+	_ = unix.Nanosleep(&t, nil)
+}
+
+// watch measures the program until the process ends. It has a thread of its own, which
+// is not restricted like the program.
+func (p *program) watch(ready chan<- bool) {
+	runtime.LockOSThread()
+	_ = dropCaps()
+	t := &table{}
+	ready <- true
+	every := p.spec.Watch.Every
+	for {
+		sleep(max(every, 1))
+		if every <= 0 || p.pid.Load() == 0 || p.exceeded.Load() != nil {
+			continue
+		}
+		t.read(p.spec.Namespaces)
+		if x := p.over(t); x != nil && p.exceeded.CompareAndSwap(nil, x) {
+			p.killAll()
+		}
+	}
+}
+
+// over returns the first limit that all processes together exceed.
+func (p *program) over(t *table) *excess {
+	w := p.spec.Watch
+	if w.Processes > 0 && t.threads > w.Processes {
+		return &excess{"processes", t.threads}
+	}
+	if w.Memory > 0 && t.memory > w.Memory {
+		return &excess{"memory_mb", t.memory >> 20}
+	}
+	if w.CPU > 0 {
+		var ru unix.Rusage
+		_ = unix.Getrusage(unix.RUSAGE_CHILDREN, &ru)
+		ms := t.ticks*10 + milliseconds(ru.Utime) + milliseconds(ru.Stime)
+		if ms > w.CPU*1000 {
+			return &excess{"cpu_seconds", ms / 1000}
+		}
+	}
+	if w.Disk > 0 && p.io >= 0 {
+		if n := t.written + t.writtenIn(p.io); n > w.Disk {
+			return &excess{"disk_mb", n >> 20}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,242 @@
+package confine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// table is a measurement of the processes of a program. Reading one allocates nothing:
+// the memory of the helper cannot grow under the limits of the program.
+type table struct {
+	rows [4096]row
+	n    int
+
+	threads, memory, ticks, written int64
+
+	dir  [32 << 10]byte
+	file [4096]byte
+	name [64]byte
+}
+
+// row is one process.
+type row struct {
+	pid, parent    int64
+	threads, ticks int64
+	ours           bool
+}
+
+// read measures all processes of the namespace but this one, or the descendants of
+// this one.
+func (t *table) read(namespaces bool) {
+	t.n, t.threads, t.memory, t.ticks, t.written = 0, 0, 0, 0, 0
+	self := int64(unix.Getpid())
+	t.list(func(pid int64) {
+		if pid == self || t.n == len(t.rows) {
+			return
+		}
+		r := row{pid: pid, ours: namespaces}
+		if t.stat(&r) {
+			t.rows[t.n] = r
+			t.n++
+		}
+	})
+	if !namespaces {
+		t.descendants(self)
+	}
+	for i := range t.n {
+		r := &t.rows[i]
+		t.threads += r.threads
+		t.ticks += r.ticks
+		t.memory += t.anonymous(r.pid)
+		if fd := t.open(r.pid, "/io"); fd >= 0 {
+			t.written += t.writtenIn(fd)
+			unix.Close(fd)
+		}
+	}
+}
+
+// descendants keeps the rows of processes whose ancestor is self.
+func (t *table) descendants(self int64) {
+	for more := true; more; {
+		more = false
+		for i := range t.n {
+			r := &t.rows[i]
+			if !r.ours && (r.parent == self || t.isOurs(r.parent)) {
+				r.ours, more = true, true
+			}
+		}
+	}
+	kept := 0
+	for i := range t.n {
+		if t.rows[i].ours {
+			t.rows[kept] = t.rows[i]
+			kept++
+		}
+	}
+	t.n = kept
+}
+
+func (t *table) isOurs(pid int64) bool {
+	for i := range t.n {
+		if t.rows[i].pid == pid {
+			return t.rows[i].ours
+		}
+	}
+	return false
+}
+
+// list calls fn with each process of /proc.
+func (t *table) list(fn func(pid int64)) {
+	copy(t.name[:], "/proc\x00")
+	fd := t.openName(unix.O_DIRECTORY)
+	if fd < 0 {
+		return
+	}
+	defer unix.Close(fd)
+	for {
+		n, err := unix.Getdents(fd, t.dir[:])
+		if err != nil || n <= 0 {
+			return
+		}
+		for b := t.dir[:n]; len(b) > 19; {
+			size := int(binary.NativeEndian.Uint16(b[16:])) // struct linux_dirent64
+			if pid, ok := number(b[19:size]); ok {
+				fn(pid)
+			}
+			b = b[size:]
+		}
+	}
+}
+
+// open opens /proc/PID/NAME, and returns -1 if it cannot.
+func (t *table) open(pid int64, name string) int {
+	t.setName(pid, name)
+	return t.openName(0)
+}
+
+// setName sets name to /proc/PID/NAME with a NUL.
+func (t *table) setName(pid int64, name string) {
+	b := append(t.name[:0], "/proc/"...)
+	b = appendNumber(b, pid)
+	b = append(b, name...)
+	copy(t.name[len(b):], "\x00")
+}
+
+func (t *table) openName(flags uintptr) int {
+	at := unix.AT_FDCWD
+	fd, _, no := unix.Syscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), unix.O_RDONLY|unix.O_CLOEXEC|flags, 0, 0, 0)
+	if no != 0 {
+		return -1
+	}
+	return int(fd)
+}
+
+// content reads a file of /proc.
+func (t *table) content(pid int64, name string) []byte {
+	fd := t.open(pid, name)
+	if fd < 0 {
+		return nil
+	}
+	n, _ := unix.Read(fd, t.file[:])
+	unix.Close(fd)
+	return t.file[:max(n, 0)]
+}
+
+// stat fills in a row. A name in it can contain anything but is the last part with
+// ")".
+func (t *table) stat(r *row) bool {
+	b := t.content(r.pid, "/stat")
+	i := bytes.LastIndexByte(b, ')')
+	if i < 0 || i+2 >= len(b) {
+		return false
+	}
+	b = b[i+2:]
+	zombie := b[0] == 'Z' || b[0] == 'X'
+	for field := 0; len(b) > 0; field++ {
+		n, _ := number(b)
+		switch field {
+		case 1:
+			r.parent = n
+		case 11, 12, 13, 14: // user and system time of the process and of its children
+			r.ticks += n
+		case 17:
+			r.threads = n
+		}
+		j := bytes.IndexByte(b, ' ')
+		if j < 0 || field > 17 {
+			break
+		}
+		b = b[j+1:]
+	}
+	if zombie {
+		r.threads = max(r.threads, 1)
+	}
+	return true
+}
+
+// anonymous returns the resident memory of a process that it does not share with
+// files.
+func (t *table) anonymous(pid int64) int64 {
+	b := t.content(pid, "/statm")
+	var pages [3]int64
+	for i := range pages {
+		pages[i], _ = number(b)
+		j := bytes.IndexByte(b, ' ')
+		if j < 0 {
+			return 0
+		}
+		b = b[j+1:]
+	}
+	return (pages[1] - pages[2]) * int64(unix.Getpagesize())
+}
+
+// writtenIn returns write_bytes of an open /proc/PID/io.
+func (t *table) writtenIn(fd int) int64 {
+	n, _ := unix.Pread(fd, t.file[:], 0)
+	key := "\nwrite_bytes: "
+	i := bytes.Index(t.file[:max(n, 0)], unsafe.Slice(unsafe.StringData(key), len(key)))
+	if i < 0 {
+		return 0
+	}
+	v, _ := number(t.file[i+len(key) : n])
+	return v
+}
+
+// holds reports whether a process has one of the pipes as its stdout or stderr.
+func (t *table) holds(pipes [2]uint64) bool {
+	for i := range t.n {
+		for _, name := range [...]string{"/fd/1", "/fd/2"} {
+			t.setName(t.rows[i].pid, name)
+			at := unix.AT_FDCWD
+			n, _, no := unix.Syscall6(unix.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), uintptr(unsafe.Pointer(&t.file[0])), uintptr(len(t.file)), 0, 0)
+			if no != 0 || !bytes.HasPrefix(t.file[:n], []byte("pipe:[")) {
+				continue
+			}
+			if ino, ok := number(t.file[6:n]); ok && (uint64(ino) == pipes[0] || uint64(ino) == pipes[1]) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// number reads decimal digits, and reports whether there is one.
+func number(b []byte) (n int64, ok bool) {
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			break
+		}
+		n, ok = n*10+int64(c-'0'), true
+	}
+	return n, ok
+}
+
+func appendNumber(b []byte, n int64) []byte {
+	if n >= 10 {
+		b = appendNumber(b, n/10)
+	}
+	return append(b, byte('0'+n%10))
+}

@@ -1,0 +1,86 @@
+package sandbox
+
+import (
+	"net"
+
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+)
+
+// Rung is a step of the ladder of isolation.
+type Rung string
+
+// Rungs, from the strongest.
+const (
+	Strict   Rung = "strict"   // namespaces, Landlock, seccomp, limits
+	Landlock Rung = "landlock" // the same without namespaces
+	Basic    Rung = "basic"    // process group, environment, descriptors, limits
+)
+
+// Grant is a profile for one run on this machine: paths are absolute and exist, or are
+// skipped. Nothing in it is a template.
+type Grant struct {
+	Self string // the executable of rye, which is also the helper
+	Rung Rung   // the rung to use; "" means the best one that can enforce the rest
+
+	Project string   // real path of the project, "" without one
+	Read    []string // files and directories with everything below them
+	Write   []string // the same; write implies read
+	Fixed   []string // read-only in addition to the system directories: prefix of the interpreter, copy of the tool
+	// Hidden are files and directories that the program does not see, also below a
+	// granted directory: keys, trust and state of rye, and of other programs.
+	Hidden []string
+
+	// Tmp permits a private directory for temporary files, which TMPDIR names.
+	Tmp bool
+	// Cache, if set, is the directory of {cache} on this machine, with 0700. It is
+	// writable, and its directory home is the home directory of the program.
+	Cache string
+	// Home is the home directory of the user: an empty directory, but for what is
+	// granted in it.
+	Home string
+
+	Net string // a mode of policy.Profile
+	// Listen receives, with NetHosts, a listener in the network namespace of the program
+	// at ProxyAddr. It must serve a proxy there and not block.
+	Listen func(net.Listener)
+
+	// Exec are the programs that the program may start, as absolute paths; nil permits
+	// all. The program itself is always permitted, with its interpreter.
+	Exec *[]string
+
+	Limits policy.Limits // absent ones have their default
+
+	// Quarantine is a directory below the project, or elsewhere, for protected files that
+	// the program created. It is created when it is needed.
+	Quarantine string
+	// Protected decides which paths of writable directories are protected, as
+	// policy.Protected does; nil means that function.
+	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
+}
+
+// ProxyAddr is where programs with NetHosts reach the proxy. Nothing else uses the port:
+// the network namespace is new.
+const ProxyAddr = "127.0.0.1:3128"
+
+const proxyPort = 3128
+
+// Report is the isolation of one run, as results contain it.
+type Report struct {
+	Rung    Rung     `json:"rung"`
+	Layers  []string `json:"layers"`
+	Missing []string `json:"missing"`
+	// Notes are facts about the grant that are not missing layers: skipped paths.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// End completes a run that Wrap prepared: call it once, with the result of proc.Run, or
+// with nil if Run returned an error. It puts the exit status of the program in place of
+// that of the helper, and returns
+//   - SANDBOX_UNAVAILABLE if a layer could not be applied: the program was not started
+//   - the error of proc.Run if the program could not be started
+//   - RESOURCE_EXCEEDED with limit, max and measured
+//   - POLICY_DENIED with quarantined, if the program created protected paths
+//
+// A program that failed otherwise is not an error here.
+type End func(res *proc.Result) error

@@ -1,0 +1,97 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"net"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ryeos/rye/exec/sandbox/confine"
+)
+
+// inbox receives what the helper reports.
+type inbox struct {
+	fd     int
+	listen func(net.Listener)
+	exited func() // the program has ended, but perhaps not its children
+	once   sync.Once
+	done   chan struct{}
+
+	failure *confine.Failure
+	end     *confine.End
+}
+
+// newInbox returns an inbox and the socket of the helper.
+func newInbox(listen func(net.Listener), exited func()) (*inbox, *os.File, error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &inbox{fd: fds[0], listen: listen, exited: exited}, os.NewFile(uintptr(fds[1]), "report"), nil
+}
+
+// started begins to receive: the helper has its socket.
+func (in *inbox) started() {
+	in.once.Do(func() {
+		in.done = make(chan struct{})
+		go in.receive()
+	})
+}
+
+// finish waits for the last message. The helper has ended, so the socket has.
+func (in *inbox) finish() {
+	in.once.Do(func() { unix.Close(in.fd) }) // it was not started
+	if in.done != nil {
+		<-in.done
+	}
+}
+
+func (in *inbox) receive() {
+	defer close(in.done)
+	defer unix.Close(in.fd)
+	buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
+	for {
+		n, on, _, _, err := unix.Recvmsg(in.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			return
+		}
+		var m confine.Message
+		if json.Unmarshal(buf[:n], &m) != nil {
+			continue
+		}
+		switch {
+		case m.Failure != nil:
+			in.failure = m.Failure
+		case m.End != nil:
+			in.end = m.End
+		case m.Exited:
+			in.exited()
+		case m.Listening:
+			in.handOver(oob[:on])
+		}
+	}
+}
+
+// handOver passes the listener of the helper on.
+func (in *inbox) handOver(oob []byte) {
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) != 1 {
+		return
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil || len(fds) != 1 {
+		return
+	}
+	f := os.NewFile(uintptr(fds[0]), "proxy")
+	defer f.Close()
+	if l, err := net.FileListener(f); err == nil && in.listen != nil {
+		in.listen(l)
+	} else if err == nil {
+		l.Close()
+	}
+}

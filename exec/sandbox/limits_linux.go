@@ -1,0 +1,91 @@
+package sandbox
+
+import (
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox/confine"
+	"github.com/ryeos/rye/internal/proc"
+)
+
+// limits plans the limits: those of the kernel for each process, and measurements of
+// all processes together.
+func (w *wrapped) limits() {
+	l := w.g.Limits
+	add := func(resource int, soft, hard int64) {
+		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: resource, Soft: uint64(soft), Hard: uint64(hard)})
+	}
+	add(unix.RLIMIT_CORE, 0, 0)
+	add(unix.RLIMIT_CPU, l.CPUSeconds, l.CPUSeconds+5)
+	add(unix.RLIMIT_FSIZE, l.FileSizeMB<<20, l.FileSizeMB<<20)
+	add(unix.RLIMIT_NOFILE, l.OpenFiles, l.OpenFiles)
+	add(unix.RLIMIT_DATA, l.MemoryMB<<20, l.MemoryMB<<20) // RLIMIT_AS ends node
+	if w.spec.Namespaces && os.Geteuid() != 0 {
+		// One more than permitted, so that the measurement sees the excess.
+		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: unix.RLIMIT_NPROC, Soft: uint64(l.Processes + 1), Hard: uint64(l.Processes + 1), Own: true})
+	} else {
+		w.missing("rlimit.nproc") // the kernel does not apply it to root, and outside a namespace it includes all processes of the user
+	}
+	w.missing("cgroup")
+	w.spec.Watch = confine.Watch{Every: 50, CPU: l.CPUSeconds, Memory: l.MemoryMB << 20, Processes: l.Processes, Disk: l.DiskMB << 20}
+	if !w.spec.Namespaces {
+		w.spec.Watch.Every = 250 // reads all processes of the machine
+	}
+}
+
+// exceeded returns RESOURCE_EXCEEDED if a limit ended the program, or if it failed and
+// reports that a limit of the kernel refused it something.
+func (w *wrapped) exceeded(res *proc.Result, end *confine.End) error {
+	limit, measured := end.Exceeded, end.Measured
+	if limit == "" && res.ExitCode != 0 {
+		limit = w.refusedBy(string(res.Stderr))
+	}
+	if limit == "" {
+		return nil
+	}
+	max := int64(0)
+	for _, l := range w.g.Limits.All() {
+		if l.Name == limit {
+			max = *l.Value
+		}
+	}
+	if measured == 0 {
+		measured = max
+		if limit == "memory_mb" {
+			measured = end.MaxRSS >> 20
+		}
+	}
+	return diag.New(diag.ResourceExceeded, "running in the sandbox: the limit %s of %d was exceeded", limit, max).
+		WithReason("sandbox_limit").WithDetail("limit", limit).WithDetail("max", max).WithDetail("measured", measured)
+}
+
+// refusedBy returns the limit that the messages of a failed program name. A refused
+// allocation or file is an error inside the program, which no one else sees.
+func (w *wrapped) refusedBy(stderr string) string {
+	if len(stderr) > 64<<10 {
+		stderr = stderr[len(stderr)-64<<10:]
+	}
+	for _, sign := range []struct{ limit, texts string }{
+		{"file_size_mb", "File too large|file too large|EFBIG|SIGXFSZ"},
+		{"open_files", "Too many open files|too many open files|EMFILE"},
+		{"memory_mb", "MemoryError|Cannot allocate memory|cannot allocate memory|out of memory|JavaScript heap out of memory|ENOMEM"},
+		{"processes", "fork: retry|fork: Resource temporarily unavailable|can't start new thread|failed to create new OS thread|fork/exec"},
+	} {
+		for _, text := range strings.Split(sign.texts, "|") {
+			if text == "fork/exec" { // Go's message needs the error as well
+				if strings.Contains(stderr, text) && strings.Contains(stderr, "resource temporarily unavailable") {
+					return sign.limit
+				}
+			} else if strings.Contains(stderr, text) {
+				return sign.limit
+			}
+		}
+	}
+	if w.g.Tmp && (strings.Contains(stderr, "No space left on device") || strings.Contains(stderr, "no space left on device") || strings.Contains(stderr, "ENOSPC")) {
+		return "disk_mb"
+	}
+	return ""
+}

@@ -1,0 +1,212 @@
+package sandbox
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/policy"
+)
+
+// Bounds of the search for protected paths in a writable directory.
+const (
+	protectedDepth   = 4
+	protectedEntries = 20_000
+)
+
+// guarded are the protected paths in one writable directory, as absolute paths.
+type guarded struct {
+	fixed    []string // not writable, with everything below
+	secret   []string // not readable either
+	own      []string // writable, but not to be renamed, replaced or removed
+	complete bool     // false if the search reached a bound
+}
+
+// guard finds the protected paths of a directory and the projects in it.
+type guard struct {
+	root    string
+	protect func(rel string) (policy.ProtectedPath, string, bool)
+	first   firstNames
+	left    int
+	out     guarded
+}
+
+// findProtected searches root. It follows no link: what is behind one is protected only
+// if it is granted by its own path.
+func findProtected(root string, protect func(string) (policy.ProtectedPath, string, bool)) guarded {
+	if protect == nil {
+		protect = policy.Protected
+	}
+	g := guard{root: root, protect: protect, first: newFirstNames(), left: protectedEntries}
+	g.out.complete = true
+	g.dir("", 0, false)
+	return g.out
+}
+
+// dir searches a directory. In packages that a package manager installs, only
+// repositories and .ai are protected: no program takes other files there for those of a
+// project.
+func (g *guard) dir(rel string, depth int, installed bool) {
+	f, err := os.Open(filepath.Join(g.root, rel))
+	if err != nil {
+		return // what rye cannot read, the program cannot either
+	}
+	entries, _ := f.ReadDir(-1)
+	f.Close()
+	g.left -= len(entries)
+	if g.left < 0 {
+		g.out.complete = false
+		return
+	}
+	for _, e := range entries {
+		name := e.Name()
+		at := path.Join(rel, name)
+		deeper := e.IsDir()
+		if g.first.match(name) {
+			deeper = g.entry(at, e.IsDir(), installed)
+		}
+		switch {
+		case !deeper:
+		case depth == protectedDepth:
+			g.out.complete = false
+		case g.left > 0:
+			g.dir(at, depth+1, installed || isInstalled(name))
+		}
+	}
+}
+
+// entry records an entry that a row can match, and reports whether to search in it.
+func (g *guard) entry(rel string, isDir, installed bool) bool {
+	abs := filepath.Join(g.root, filepath.FromSlash(rel))
+	switch name := strings.ToLower(path.Base(rel)); {
+	case name == ".git" && isDir:
+		g.out.own = append(g.out.own, abs)
+		g.repository(rel)
+		return false
+	case name == ".ai" && isDir:
+		g.out.fixed = append(g.out.fixed, abs)
+		g.items(rel)
+		return false
+	case name != ".git" && name != ".ai" && installed:
+		return isDir
+	}
+	row, matched, ok := g.protect(rel)
+	if !ok {
+		return isDir
+	}
+	g.record(row, abs)
+	return isDir && matched != rel
+}
+
+func (g *guard) record(row policy.ProtectedPath, abs string) {
+	switch {
+	case row.Secret:
+		g.out.secret = append(g.out.secret, abs)
+	default:
+		g.out.fixed = append(g.out.fixed, abs)
+	}
+}
+
+// repository finds what git reads programs from. The rest of a repository is writable:
+// a program may commit.
+func (g *guard) repository(rel string) {
+	for _, name := range []string{"hooks", "info"} { // absent ones could be created by the program
+		dir := filepath.Join(g.root, filepath.FromSlash(rel), name)
+		if _, err := os.Lstat(filepath.Join(filepath.Dir(dir), "HEAD")); err == nil {
+			_ = os.Mkdir(dir, 0o755)
+		}
+	}
+	g.below(rel, 0, func(at string, isDir bool) bool {
+		if row, matched, ok := g.protect(at); ok && !strings.EqualFold(row.Path, ".git") && matched == at {
+			g.record(row, filepath.Join(g.root, filepath.FromSlash(at)))
+			return false
+		}
+		within := at[len(rel)+1:]
+		return isDir && (within == "modules" || strings.HasPrefix(within, "modules/") || within == "worktrees" || strings.HasPrefix(within, "worktrees/"))
+	})
+}
+
+// items finds the directories of .ai in which a program may write: those of the kinds.
+func (g *guard) items(rel string) {
+	g.below(rel, 0, func(at string, isDir bool) bool {
+		abs := filepath.Join(g.root, filepath.FromSlash(at))
+		row, matched, ok := g.protect(at)
+		child := path.Dir(at) == rel
+		switch {
+		case ok && row.Secret && matched == at:
+			g.out.secret = append(g.out.secret, abs)
+			return false
+		case child && isDir && ok && row.Only:
+			g.out.own = append(g.out.own, abs)
+			return true
+		case !child && ok && matched == at && !row.Only:
+			g.out.fixed = append(g.out.fixed, abs)
+			return false
+		}
+		return isDir && !child
+	})
+}
+
+// below calls fn with each entry below a directory, and for those for which it returns
+// true with the entries below them.
+func (g *guard) below(rel string, depth int, fn func(at string, isDir bool) bool) {
+	entries, _ := os.ReadDir(filepath.Join(g.root, filepath.FromSlash(rel)))
+	g.left -= len(entries)
+	if g.left < 0 || depth > 8 {
+		g.out.complete = false
+		return
+	}
+	for _, e := range entries {
+		at := path.Join(rel, e.Name())
+		if fn(at, e.IsDir()) {
+			g.below(at, depth+1, fn)
+		}
+	}
+}
+
+// isInstalled reports whether a package manager fills a directory.
+func isInstalled(name string) bool {
+	switch name {
+	case "node_modules", "site-packages", "vendor", ".venv", "venv":
+		return true
+	}
+	return false
+}
+
+// firstNames are the first names of the table of protected paths. Few entries of a
+// directory match one, and the table is slow.
+type firstNames struct {
+	exact            map[string]bool
+	prefix, suffixes []string
+}
+
+func newFirstNames() firstNames {
+	f := firstNames{exact: map[string]bool{}}
+	for _, row := range policy.ProtectedPaths() {
+		name, _, _ := strings.Cut(row.Path, "/")
+		before, after, wild := strings.Cut(name, "*")
+		switch {
+		case !wild:
+			f.exact[name] = true
+		case before != "":
+			f.prefix = append(f.prefix, before)
+		default:
+			f.suffixes = append(f.suffixes, after)
+		}
+	}
+	return f
+}
+
+func (f firstNames) match(name string) bool {
+	for i := range len(name) {
+		if name[i] >= 0x80 || name[i] == '~' || name[i] == ':' { // spellings that only the table knows
+			return true
+		}
+	}
+	name = strings.TrimRight(strings.ToLower(name), ". ")
+	return f.exact[name] ||
+		slices.ContainsFunc(f.prefix, func(p string) bool { return strings.HasPrefix(name, p) }) ||
+		slices.ContainsFunc(f.suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+}

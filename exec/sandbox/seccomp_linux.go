@@ -1,0 +1,100 @@
+package sandbox
+
+import (
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Results of a seccomp filter.
+const (
+	seccompAllow = 0x7fff0000
+	seccompKill  = 0x80000000
+	seccompErrno = 0x00050000
+	seccompEPERM = seccompErrno | uint32(unix.EPERM)
+)
+
+// Offsets in struct seccomp_data. Both architectures are little-endian: the low half of
+// an argument comes first.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArgs   = 16
+)
+
+// newNamespaces are the flags of clone that make namespaces.
+const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
+	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+
+// refusedCalls are system calls that no confined program needs, and with which one
+// reaches other processes, the kernel or other namespaces.
+func refusedCalls() []uint32 {
+	return append(refusedOfArch(),
+		unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_PIDFD_GETFD,
+		unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+		unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_LOOKUP_DCOOKIE,
+		unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_MOUNT_SETATTR,
+		unix.SYS_FSOPEN, unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_FANOTIFY_INIT,
+		unix.SYS_SETNS, unix.SYS_UNSHARE, unix.SYS_OPEN_BY_HANDLE_AT,
+		unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
+		unix.SYS_KEXEC_LOAD, unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE,
+		unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_REBOOT, unix.SYS_ACCT, unix.SYS_SYSLOG,
+		unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_ADJTIMEX, unix.SYS_CLOCK_ADJTIME, unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME,
+	)
+}
+
+// families returns the address families of sockets that a program may create. Without a
+// mount namespace it could reach the sockets of services by their paths.
+func families(net string, namespaces bool) []uint32 {
+	var out []uint32
+	if namespaces || net == "any" {
+		out = append(out, unix.AF_UNIX)
+	}
+	switch net {
+	case "loopback", "hosts":
+		out = append(out, unix.AF_INET, unix.AF_INET6)
+	case "any":
+		out = append(out, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK)
+	}
+	return out
+}
+
+// seccompFilter returns the instructions of a filter, in the form of confine.Spec.
+func seccompFilter(net string, namespaces bool) ([]uint64, error) {
+	ret := func(v uint32) bpf.Instruction { return bpf.RetConstant{Val: v} }
+	load := func(off uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: off, Size: 4} }
+	unlessEqual := func(v uint32, skip uint8) bpf.Instruction {
+		return bpf.JumpIf{Cond: bpf.JumpEqual, Val: v, SkipFalse: skip}
+	}
+	p := []bpf.Instruction{
+		load(dataArch), bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, ret(seccompKill),
+		load(dataNumber),
+	}
+	if x32Bit != 0 { // another calling convention of the same architecture, with its own numbers
+		p = append(p, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, ret(seccompEPERM))
+	}
+	for _, n := range refusedCalls() {
+		p = append(p, unlessEqual(n, 1), ret(seccompEPERM))
+	}
+	// The flags of clone3 are in memory, which a filter does not see. Programs use clone
+	// if it does not exist.
+	p = append(p, unlessEqual(unix.SYS_CLONE3, 1), ret(seccompErrno|uint32(unix.ENOSYS)))
+	p = append(p, unlessEqual(unix.SYS_CLONE, 4), load(dataArgs),
+		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1}, ret(seccompEPERM), ret(seccompAllow))
+	p = append(p, unlessEqual(unix.SYS_IOCTL, 6), load(dataArgs+8),
+		unlessEqual(unix.TIOCSTI, 1), ret(seccompEPERM), unlessEqual(unix.TIOCLINUX, 1), ret(seccompEPERM), ret(seccompAllow))
+	list := families(net, namespaces)
+	p = append(p, unlessEqual(unix.SYS_SOCKET, uint8(2+2*len(list))), load(dataArgs))
+	for _, f := range list {
+		p = append(p, unlessEqual(f, 1), ret(seccompAllow))
+	}
+	p = append(p, ret(seccompEPERM), ret(seccompAllow))
+	raw, err := bpf.Assemble(p)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]uint64, len(raw))
+	for i, r := range raw {
+		out[i] = uint64(r.Op)<<48 | uint64(r.Jt)<<40 | uint64(r.Jf)<<32 | uint64(r.K)
+	}
+	return out, nil
+}

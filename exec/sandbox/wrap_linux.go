@@ -1,0 +1,309 @@
+package sandbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox/confine"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+)
+
+// Wrap changes cmd so that proc.Run starts its program confined. The first of the
+// returned values is what confines it. Run cmd at once, and then call End.
+func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
+	rung, err := ladder.choose(g)
+	if err != nil {
+		return Report{}, nil, err
+	}
+	g.Rung, g.Limits = rung, g.Limits.WithDefaults()
+	w := &wrapped{g: g, ladder: ladder, original: *cmd}
+	if err := w.resolve(); err != nil {
+		return Report{}, nil, err
+	}
+	switch rung {
+	case Strict:
+		err = w.strict()
+	case Landlock:
+		err = w.landlock()
+	default:
+		return ladder.basic(g)
+	}
+	if err != nil {
+		return Report{}, nil, err
+	}
+	if err := w.channel(cmd); err != nil {
+		return Report{}, nil, err
+	}
+	return w.report, w.end, nil
+}
+
+// wrapped is one run.
+type wrapped struct {
+	g        Grant
+	ladder   Ladder
+	original proc.Cmd // with the path resolved and the environment complete
+	spec     confine.Spec
+	report   Report
+	layout   *layout
+	inbox    *inbox
+	remove   []string // directories to delete at the end
+}
+
+// resolve completes the program's path, environment and directory as proc does.
+func (w *wrapped) resolve() error {
+	c := &w.original
+	if len(c.Argv) == 0 {
+		return diag.New(diag.ExecutionFailed, "starting program: no command")
+	}
+	c.Env = proc.Merge(c.Env)
+	if c.Path == "" {
+		path, err := proc.LookPath(c.Argv[0], c.Env)
+		if err != nil {
+			return err
+		}
+		c.Path = path
+	}
+	if c.Dir == "" {
+		dir, err := os.Getwd()
+		if err != nil {
+			return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err)
+		}
+		c.Dir = dir
+	}
+	if !filepath.IsAbs(c.Path) {
+		c.Path = filepath.Join(c.Dir, c.Path)
+	}
+	return nil
+}
+
+// strict plans a run in namespaces of its own.
+func (w *wrapped) strict() error {
+	if w.g.Cache != "" {
+		if err := os.MkdirAll(filepath.Join(w.g.Cache, "home"), 0o700); err != nil {
+			return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err)
+		}
+	}
+	w.layout = newLayout(w.g)
+	if err := w.layout.build(); err != nil {
+		return err
+	}
+	w.spec = confine.Spec{Namespaces: true, Mounts: w.layout.steps(), Loopback: w.g.Net == policy.NetLoopback || w.g.Net == policy.NetHosts}
+	if w.g.Net == policy.NetHosts {
+		w.spec.Listen = proxyPort
+	}
+	env := []string{"TMPDIR=/tmp"}
+	if w.g.Home != "" {
+		env = append(env, "HOME="+w.g.Home)
+	}
+	w.original.Env = proc.Merge(w.original.Env, env)
+	w.report.Layers = append(w.report.Layers, layerUser, layerMount, layerPID)
+	if w.g.Net != policy.NetAny {
+		w.report.Layers = append(w.report.Layers, layerNet)
+	}
+	w.report.Layers = append(w.report.Layers, layerIPC, layerUTS)
+	for _, found := range w.layout.guarded {
+		if !found.complete {
+			w.missing("nested-protected")
+		}
+	}
+	abi := landlockABI()
+	w.spec.Landlock = newRuleset(abi, w.g.Net)
+	w.strictRules(w.spec.Landlock)
+	if w.g.Net == policy.NetAny && abi < 6 {
+		w.missing("abstract-unix")
+	}
+	w.limits()
+	return w.common(abi)
+}
+
+// strictRules grants what the mounts show: Landlock is the second barrier here.
+func (w *wrapped) strictRules(r *confine.Ruleset) {
+	read, write := uint64(fsReadFile|fsReadDir), uint64(fsWrite)
+	if w.g.Exec == nil {
+		read, write = read|fsExecute, write|fsExecute
+	} else {
+		w.executables(r)
+	}
+	grant(r, "/", true, read)
+	for _, d := range devices() {
+		grant(r, d, false, fsReadFile|fsWriteFile|fsIoctl)
+	}
+	for p, m := range w.layout.mounts {
+		switch m.do {
+		case confine.TmpDir:
+			grant(r, p, true, write)
+		case confine.Writable:
+			fi, err := os.Stat(cmp.Or(m.src, p))
+			grant(r, p, err == nil && fi.IsDir(), write)
+		}
+	}
+}
+
+// common adds the layers that do not depend on namespaces.
+func (w *wrapped) common(abi int) (err error) {
+	if w.spec.Filter, err = seccompFilter(w.g.Net, w.spec.Namespaces); err != nil {
+		return diag.New(diag.Internal, "preparing the sandbox: seccomp filter: %w", err)
+	}
+	w.report.Rung = w.g.Rung
+	w.report.Layers = append(w.report.Layers, landlockName(abi), layerSeccomp, layerRlimits)
+	if w.layout != nil {
+		w.report.Notes = w.layout.notes
+	}
+	c := w.original
+	w.spec.Path, w.spec.Argv, w.spec.Env = confine.Text(c.Path), confine.Texts(c.Argv), confine.Texts(c.Env)
+	w.spec.Dir, w.spec.Files = confine.Text(c.Dir), len(c.Files)
+	grace := cmp.Or(c.Grace, proc.DefaultGrace)
+	w.spec.Linger = max(grace, 0).Milliseconds()
+	w.spec.Grace = max(grace-200*time.Millisecond, 50*time.Millisecond).Milliseconds()
+	return nil
+}
+
+func (w *wrapped) missing(what string) {
+	if !slices.Contains(w.report.Missing, what) {
+		w.report.Missing = append(w.report.Missing, what)
+	}
+}
+
+// channel makes cmd start the helper, with the spec and the socket for its reports.
+func (w *wrapped) channel(cmd *proc.Cmd) error {
+	fail := func(err error) error { return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err) }
+	b, err := json.Marshal(w.spec)
+	if err != nil {
+		return fail(err)
+	}
+	spec, err := memory(b)
+	if err != nil {
+		return fail(err)
+	}
+	exited := sync.OnceFunc(func() {
+		if w.original.OnExit != nil {
+			w.original.OnExit()
+		}
+	})
+	in, theirs, err := newInbox(w.g.Listen, exited)
+	if err != nil {
+		spec.Close()
+		return fail(err)
+	}
+	w.inbox = in
+	cmd.OnExit = exited // if the helper was killed
+	cmd.Path, cmd.Argv = w.g.Self, []string{"rye", confine.Command}
+	cmd.Env, cmd.Dir = nil, "/"
+	cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
+	started := cmd.OnStart
+	cmd.OnStart = func(pid int) {
+		in.started()
+		if started != nil {
+			started(pid)
+		}
+	}
+	if w.spec.Namespaces {
+		cmd.Attr = func(a *syscall.SysProcAttr) { w.namespaces(a) }
+	} else {
+		cmd.Orderly = true // the helper ends all children, also if this process is killed
+	}
+	return nil
+}
+
+// namespaces sets the namespaces of the helper. Its user id stays that of this process,
+// so that files which the program writes belong to the user. The capabilities are for
+// the mounts: the helper gives them up before it starts the program.
+func (w *wrapped) namespaces(a *syscall.SysProcAttr) {
+	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
+	if w.g.Net != policy.NetAny {
+		a.Cloneflags |= unix.CLONE_NEWNET
+	}
+	uid, gid := os.Geteuid(), os.Getegid()
+	a.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	a.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
+	if uid != 0 {
+		a.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP}
+	}
+}
+
+// memory returns a file without a name that contains b.
+func memory(b []byte) (*os.File, error) {
+	fd, err := unix.MemfdCreate("rye-sandbox", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), "rye-sandbox")
+	if _, err := f.Write(b); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// end implements End.
+func (w *wrapped) end(res *proc.Result) error {
+	defer func() {
+		for _, dir := range w.remove {
+			_ = os.RemoveAll(dir)
+		}
+	}()
+	w.inbox.finish()
+	if f := w.inbox.failure; f != nil {
+		return w.stepError(f)
+	}
+	if res == nil {
+		return nil
+	}
+	end := w.inbox.end
+	if end == nil { // the helper was killed with the program
+		return w.quarantine()
+	}
+	res.ExitCode, res.Signal = end.Code, ""
+	if end.Signal != 0 {
+		res.ExitCode, res.Signal = 128+end.Signal, unix.SignalName(syscall.Signal(end.Signal))
+	}
+	res.MaxRSS = end.MaxRSS
+	if err := w.quarantine(); err != nil {
+		return err
+	}
+	if res.TimedOut || res.Cancelled {
+		return nil
+	}
+	return w.exceeded(res, end)
+}
+
+// stepError returns the error for a step of the helper that failed.
+func (w *wrapped) stepError(f *confine.Failure) error {
+	if f.Step == "exec" {
+		return proc.StartError(w.original, syscall.Errno(f.Errno))
+	}
+	return diag.New(diag.SandboxUnavailable, "starting the sandbox: %s: %s", f.Step, strings.TrimSpace(f.What)).
+		WithReason("sandbox_step").WithDetail("step", f.Step).WithDetail("wanted", string(w.report.Rung)).
+		WithDetail("layers", w.report.Layers).WithDetail("missing", w.report.Missing)
+}
+
+// quarantine checks every directory that the program could write.
+func (w *wrapped) quarantine() error {
+	if w.layout == nil {
+		return nil
+	}
+	var all []string
+	for root, before := range w.layout.guarded {
+		moved, err := quarantine(root, w.g.Quarantine, len(all), before, w.g.Protected)
+		all = append(all, moved...)
+		if err != nil {
+			return quarantined(all, w.g.Quarantine, err)
+		}
+	}
+	return quarantined(all, w.g.Quarantine, nil)
+}
