@@ -54,6 +54,7 @@ func layers() []layer {
 		}},
 		{"Execution", []entry{
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
+			{"exec/graph", set("exec", "threads/transcript", "resolve", "policy", "lock", "sign", "item")},
 			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"exec/httpstep", set("policy", "item")},
 			{"exec/sandbox", set("exec/sandbox/confine", "policy")},

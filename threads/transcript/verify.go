@@ -58,6 +58,32 @@ func Verify(ctx context.Context, p Params) (*Report, error) {
 	return rep, nil
 }
 
+// Read returns the whole lines of a log without checking the chain, to show them. It
+// stops at the first line that is not an event.
+func Read(project, id string) ([]Line, error) {
+	f, err := openat.OpenRegular(Base(project, id).Path(File))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, diag.New(diag.ThreadNotFound, "reading the log of %s: there is no such run", id).WithReason("no_run").WithDetail("id", id)
+	case err != nil:
+		return nil, diag.Doing("reading the log of "+id, err)
+	}
+	defer func() { _ = f.Close() }()
+	var lines []Line
+	err = format(id).EachLine(f, func(line []byte, whole bool) error {
+		l, err := parse(line)
+		if !whole || err != nil {
+			return io.EOF
+		}
+		lines = append(lines, l)
+		return nil
+	})
+	if err != nil && err != io.EOF {
+		return nil, diag.Doing("reading the log of "+id, err)
+	}
+	return lines, nil
+}
+
 func (r *Report) add(line int, text string) {
 	f := diag.Errorf(diag.TranscriptBroken, line, 0, "%s", text).WithReason("transcript_line", "head", HeadFile)
 	r.Findings = append(r.Findings, f)

@@ -1,0 +1,171 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/tmpl"
+	"github.com/ryeos/rye/item"
+)
+
+// action calls the item of an action node.
+func (w *walker) action(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
+	return w.call(ctx, f, n.Action, invocation{name: f.prefix + n.Name, step: pr.step, index: -1, child: pr.child, key: pr.key})
+}
+
+// invocation is one call of a node: the node itself, an item or a branch.
+type invocation struct {
+	name  string
+	step  int
+	index int
+	child string // the id of the run of a graph
+	key   string
+	more  map[string]any // values of templates: the item of foreach
+}
+
+// call calls an item, repeats it as the action's retry permits, and returns the data
+// of its result.
+func (w *walker) call(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
+	if a.Timeout > 0 {
+		within, cancel := context.WithTimeout(ctx, a.Timeout)
+		defer cancel()
+		out, err := w.attempts(within, f, a, in)
+		if err != nil && within.Err() != nil && ctx.Err() == nil {
+			var s *Suspension
+			if !errors.As(err, &s) {
+				err = diag.New(diag.Timeout, "it took longer than the timeout of %s", a.Timeout)
+			}
+		}
+		return out, err
+	}
+	return w.attempts(ctx, f, a, in)
+}
+
+func (w *walker) attempts(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
+	for attempt := 1; ; attempt++ {
+		out, err := w.once(ctx, f, a, in)
+		if err == nil || attempt >= a.MaxAttempts || ctx.Err() != nil || !repeatable(err) {
+			return out, err
+		}
+		w.report(in.name, in.step, "retry", nodeError(in.name, err).Message, 0)
+		w.mu.Lock()
+		logged := w.log.Commit(ctx, evFailed, failedData{Node: in.name, Step: in.step, Error: nodeError(in.name, err), Attempt: attempt, Edge: "retry"})
+		w.mu.Unlock()
+		if logged != nil {
+			return nil, fatal{logged}
+		}
+		if err := sleep(ctx, a.Retry.Delay(attempt)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// repeatable reports whether another attempt can have another result.
+func repeatable(err error) bool {
+	var s *Suspension
+	var stop fatal
+	if errors.As(err, &s) || errors.As(err, &stop) {
+		return false
+	}
+	t := diag.Typed(err)
+	switch t.Code.Class() {
+	case diag.ClassRemote, diag.ClassFailed:
+		return true
+	}
+	return t.Retryable
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// once calls the item one time.
+func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
+	ref, t, err := w.resolve(ctx, f, a, in.step, in.more)
+	if err != nil {
+		return nil, err
+	}
+	params, err := w.params(a, t, w.scope(f, in.step, in.more))
+	if err != nil {
+		return nil, err
+	}
+	c := Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, Key: in.key, RunID: w.log.ID()}
+	if t.Graph {
+		c.Child = &Child{Run: w.childOf(in, ref), Parent: w.log.ID(), Depth: w.started.Depth + 1}
+	} else if err := w.acquire(ctx); err != nil {
+		return nil, err
+	} else {
+		defer func() { <-w.slots }()
+	}
+	data, err := w.p.Dispatcher.Call(ctx, c)
+	if c.Child != nil && c.Child.Suspended != nil {
+		s := *c.Child.Suspended
+		return nil, &Suspension{Reason: s.Reason, Nodes: []string{in.name}, WakeAt: s.WakeAt, Child: c.Child.Run}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &outcome{result: data, pure: t.Pure}, nil
+}
+
+// childOf returns the id of the run of a graph that the invocation calls. It is
+// derived from what node_started records.
+func (w *walker) childOf(in invocation, ref item.Ref) string {
+	if in.index < 0 && in.more == nil {
+		return in.child
+	}
+	id := childID(in.child, in.index)
+	return nameOf(ref.ID) + id[len(id)-27:]
+}
+
+// acquire waits for one of the calls that may run at the same time.
+func (w *walker) acquire(ctx context.Context) error {
+	select {
+	case w.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// params renders the parameters. Values in a parameter that a shell reads are quoted.
+func (w *walker) params(a *Action, t Target, scope map[string]any) (map[string]any, error) {
+	v, err := w.render(a.Params, scope)
+	if err != nil {
+		return nil, err
+	}
+	params, _ := v.(map[string]any)
+	if params == nil {
+		params = map[string]any{}
+	}
+	out := cloneMap(params)
+	for name := range t.Shell {
+		part := a.Params.Key(name)
+		if part == nil {
+			continue
+		}
+		if _, constant := part.Constant(); constant {
+			continue
+		}
+		s, err := shell(part, scope)
+		if err != nil {
+			return nil, diag.New(diag.ValidationFailed, "the parameter %s: %w", name, err)
+		}
+		out[name] = s
+	}
+	return out, nil
+}
+
+func shell(t *interpolate.Template, scope map[string]any) (string, error) {
+	return t.Text(scope, tmpl.ShellQuote)
+}

@@ -1,0 +1,219 @@
+package graph
+
+import (
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+)
+
+// The events of a run's log.
+const (
+	evStarted   = "graph_started"
+	evNode      = "node_started"
+	evItem      = "item_committed"
+	evBranch    = "branch_committed"
+	evCommitted = "node_committed"
+	evFailed    = "node_failed"
+	evAsk       = "ask_opened"
+	evAnswer    = "ask_answered"
+	evWait      = "wait_started"
+	evWaited    = "wait_ended"
+	evInjected  = "state_injected"
+	evHook      = "hook_run"
+	evSuspended = "thread_suspended"
+	evResumed   = "thread_resumed"
+	evCompleted = "graph_completed"
+	evError     = "graph_failed"
+	evCancelled = "graph_cancelled"
+)
+
+// The states of a run.
+const (
+	StateRunning   = "running"
+	StateSuspended = "suspended"
+	StateCompleted = "completed"
+	StateError     = "error"
+	StateCancelled = "cancelled"
+)
+
+// target is an item that a graph names by a fixed id, with its digest at the start.
+type target struct {
+	Ref    string      `json:"ref"`
+	Digest item.Digest `json:"digest"`
+}
+
+// origin is the line that a fork starts from.
+type origin struct {
+	Run  string `json:"run"`
+	Seq  int64  `json:"seq"`
+	Line string `json:"line"` // the hash of the line
+}
+
+type heldSet struct {
+	Caps   []string `json:"caps"`
+	Source string   `json:"source"`
+}
+
+type limitData struct {
+	Depth    int   `json:"depth"`
+	Duration int64 `json:"duration_seconds"`
+}
+
+type startedData struct {
+	Graph   string         `json:"graph"`
+	Digest  item.Digest    `json:"digest"`
+	Inputs  map[string]any `json:"inputs"`
+	State   map[string]any `json:"state"`
+	Node    string         `json:"node"`           // that the run starts at
+	Only    bool           `json:"only,omitempty"` // the run ends after that node
+	Targets []target       `json:"targets"`
+	Held    []heldSet      `json:"held"`
+	Limits  limitData      `json:"limits"`
+	Parent  string         `json:"parent,omitempty"`
+	Depth   int            `json:"depth"` // levels above
+	Lock    string         `json:"lock,omitempty"`
+	Forked  *origin        `json:"forked_from,omitempty"`
+	Errors  []NodeError    `json:"errors,omitempty"` // of a fork
+	Steps   int            `json:"steps,omitempty"`  // of a fork
+	PID     int            `json:"pid"`
+}
+
+type nodeData struct {
+	Node   string      `json:"node"`
+	Step   int         `json:"step"`
+	Ref    string      `json:"ref,omitempty"`
+	Digest item.Digest `json:"digest,omitzero"`
+	Params string      `json:"params_digest,omitempty"`
+	Key    string      `json:"idempotency_key,omitempty"`
+	Child  string      `json:"child,omitempty"`
+}
+
+type itemData struct {
+	Node   string     `json:"node"`
+	Index  int        `json:"index"`
+	Result any        `json:"result"`
+	Error  *NodeError `json:"error,omitempty"`
+}
+
+type branchData struct {
+	Node   string         `json:"node"`
+	Branch string         `json:"branch"`
+	Assign map[string]any `json:"assign"`
+	Result any            `json:"result"`
+	Error  *NodeError     `json:"error,omitempty"`
+}
+
+type committedData struct {
+	Node     string         `json:"node"`
+	Step     int            `json:"step"`
+	Assign   map[string]any `json:"assign"`
+	Next     string         `json:"next"` // "" at the end
+	Duration int64          `json:"duration_ms"`
+	Cached   bool           `json:"cached"`
+	Output   any            `json:"output,omitempty"` // of a return node
+	Fail     bool           `json:"fail,omitempty"`
+}
+
+type failedData struct {
+	Node    string    `json:"node"`
+	Step    int       `json:"step"`
+	Error   NodeError `json:"error"`
+	Attempt int       `json:"attempt"`
+	Edge    string    `json:"edge"` // on_error, continue, fail or retry
+	Next    string    `json:"next,omitempty"`
+}
+
+type askData struct {
+	Node     string   `json:"node"`
+	Question string   `json:"question"`
+	Choices  []string `json:"choices,omitempty"`
+	Schema   any      `json:"schema,omitempty"`
+	Expires  string   `json:"expires,omitempty"`
+	To       string   `json:"to"`
+}
+
+type answerData struct {
+	Node   string `json:"node"`
+	Answer any    `json:"answer"`
+	By     string `json:"by"`
+	Time   string `json:"time"`
+}
+
+type waitData struct {
+	Node    string   `json:"node"`
+	Until   string   `json:"until,omitempty"` // the end of the wait, or of its timeout
+	Event   string   `json:"event,omitempty"`
+	Runs    []string `json:"runs,omitempty"`
+	Expires bool     `json:"expires,omitempty"` // until is a timeout
+}
+
+type waitedData struct {
+	Node    string            `json:"node"`
+	At      string            `json:"at"`
+	Event   string            `json:"event,omitempty"`
+	Payload any               `json:"payload,omitempty"`
+	Runs    map[string]string `json:"runs,omitempty"`
+}
+
+type injectedData struct {
+	By     string         `json:"by"`
+	Set    map[string]any `json:"set"`
+	Before string         `json:"digest_before"`
+}
+
+type suspendedData struct {
+	Reason string   `json:"reason"`
+	Nodes  []string `json:"nodes,omitempty"`
+	WakeAt string   `json:"wake_at,omitempty"`
+	Child  string   `json:"child,omitempty"`
+}
+
+type resumedData struct {
+	From     int64    `json:"from_seq"`
+	Torn     int64    `json:"torn_bytes,omitempty"`
+	Changes  []change `json:"accepted_changes,omitempty"`
+	Repeated []string `json:"repeated,omitempty"`
+	PID      int      `json:"pid"`
+}
+
+// change is an item whose digest differs from the recorded one.
+type change struct {
+	Ref      string      `json:"ref"`
+	Expected item.Digest `json:"expected"`
+	Found    item.Digest `json:"found,omitzero"`
+}
+
+type endData struct {
+	Output any         `json:"output"`
+	Errors []NodeError `json:"errors,omitempty"`
+	Error  *NodeError  `json:"error,omitempty"`
+	Steps  int         `json:"steps"`
+	Cost   cost        `json:"cost"`
+}
+
+type cost struct {
+	Duration int64 `json:"duration_ms"`
+}
+
+// NodeError is the failure of a node as templates and logs show it.
+type NodeError struct {
+	Node      string         `json:"node"`
+	Code      diag.Code      `json:"code"`
+	Message   string         `json:"message"`
+	Retryable bool           `json:"retryable"`
+	Item      *int           `json:"item,omitempty"`
+	Index     *int           `json:"index,omitempty"` // in ${result.errors} of foreach
+	Branch    string         `json:"branch,omitempty"`
+	Details   map[string]any `json:"details,omitempty"`
+}
+
+// value returns the error for templates.
+func (e NodeError) value() map[string]any {
+	out := map[string]any{"node": e.Node, "code": string(e.Code), "message": e.Message, "retryable": e.Retryable}
+	if e.Item != nil {
+		out["item"] = int64(*e.Item)
+	}
+	if e.Branch != "" {
+		out["branch"] = e.Branch
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// finish records the end of a run, or its suspension.
+func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	// The end is recorded although the caller has cancelled.
+	ctx = context.WithoutCancel(ctx)
+	r := &Result{RunID: w.log.ID(), Steps: w.step, Errors: w.errors}
+	if r.Errors == nil {
+		r.Errors = []NodeError{}
+	}
+	r.Cost.Duration = (w.active + w.p.Now().Sub(w.began)).Milliseconds()
+	var s *Suspension
+	switch {
+	case errors.As(err, &s) && w.p.NoSuspend:
+		err = diag.New(diag.ApprovalRequired, "running %s: it would suspend (%s %s), which this call does not permit", w.g.Ref, s.Reason, strings.Join(s.Nodes, ", "))
+	case errors.As(err, &s):
+		return r, w.suspend(ctx, r, s)
+	case errors.Is(err, context.Canceled) || diag.CodeOf(err) == diag.Cancelled:
+		r.Status = StateCancelled
+		err = diag.New(diag.Cancelled, "running %s: cancelled; the run %s can be resumed", w.g.Ref, r.RunID).WithReason("graph_resume").WithDetail("run_id", r.RunID)
+		return r, errors.Join(w.rest(ctx, evCancelled, r, nil), err)
+	}
+	if err == nil {
+		r.Output = w.root.output
+		if r.Output == nil {
+			r.Output = map[string]any(w.root.own)
+		}
+		if w.root.fail {
+			err = diag.New(diag.ExecutionFailed, "running %s: the graph ended with status fail", w.g.Ref).WithDetail("output", r.Output)
+		}
+	}
+	if err == nil {
+		r.Status = StateCompleted
+		err = w.rest(ctx, evCompleted, r, nil)
+		w.completed(ctx)
+		return r, err
+	}
+	r.Status = StateError
+	t := diag.Typed(err)
+	if w.root.fail {
+		t = t.WithDetail("run_id", r.RunID)
+	} else {
+		t = diag.Doing("running "+w.g.Ref.String(), err).WithDetail("run_id", r.RunID)
+	}
+	e := nodeError(w.root.cur, err)
+	if rest := w.rest(ctx, evError, r, &e); rest != nil {
+		return r, rest
+	}
+	w.completed(ctx)
+	return r, t
+}
+
+// rest writes the last line, its checkpoint and the result.
+func (w *walker) rest(ctx context.Context, event string, r *Result, e *NodeError) error {
+	if err := w.log.Rest(ctx, event, endData{Output: r.Output, Errors: w.errors, Error: e, Steps: r.Steps, Cost: r.Cost}); err != nil {
+		return err
+	}
+	return w.writeResult(r)
+}
+
+func (w *walker) writeResult(r *Result) error {
+	b, err := jsonx.Marshal(r)
+	if err != nil {
+		return diag.New(diag.Internal, "writing the result of %s: %w", r.RunID, err)
+	}
+	return transcript.Base(w.p.Project, r.RunID).Replace("result.json", append(b, '\n'), 0o600)
+}
+
+// completed runs the hooks of the end, whose results are ignored.
+func (w *walker) completed(ctx context.Context) {
+	w.mu.Unlock()
+	_ = w.hooks(ctx, "graph_completed", nil)
+	w.mu.Lock()
+}
+
+func (w *walker) suspend(ctx context.Context, r *Result, s *Suspension) error {
+	r.Status, r.Reason, r.Waiting, r.Suspended = StateSuspended, s.Reason, s.Nodes, s
+	d := suspendedData{Reason: s.Reason, Nodes: s.Nodes, Child: s.Child}
+	if !s.WakeAt.IsZero() {
+		d.WakeAt = s.WakeAt.UTC().Format(time.RFC3339)
+		r.WakeAt = d.WakeAt
+	}
+	if w.p.Child != nil {
+		w.p.Child.Suspended = s
+	}
+	r.Output = nil
+	if err := w.log.Rest(ctx, evSuspended, d); err != nil {
+		return err
+	}
+	w.mu.Unlock()
+	_ = w.hooks(ctx, "graph_suspended", map[string]any{"reason": s.Reason})
+	w.mu.Lock()
+	return nil
+}

@@ -1,0 +1,236 @@
+// Package graph runs state graphs: workflows in a tool item, whose nodes call other
+// items, and whose state is what a durable log states. It parses the item, checks it,
+// walks it, and resumes a run from its log after a stop at any instant.
+//
+// It calls items through a Dispatcher, which checks permissions, signatures and the
+// lock for each call. It opens no project, asks no person by itself, and has no model.
+package graph
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+)
+
+// The bounds of a graph.
+const (
+	MaxNodes     = 1000
+	MaxName      = 64
+	MaxNesting   = 3       // of parallel blocks
+	MaxState     = 4 << 20 // bytes as JSON
+	maxStepsHigh = 1_000_000
+)
+
+// Runtime is the executor of a graph.
+const Runtime = "rye/core/runtimes/state_graph_runtime"
+
+// The types of nodes.
+const (
+	TypeAction   = "action"
+	TypeReturn   = "return"
+	TypeGate     = "gate"
+	TypeForeach  = "foreach"
+	TypeParallel = "parallel"
+	TypeAsk      = "ask"
+	TypeWait     = "wait"
+)
+
+// Graph is a parsed graph.
+type Graph struct {
+	Ref  item.Ref
+	Path string // as findings show it
+
+	Inputs      *schema.Schema // nil: any inputs
+	Permissions *policy.Set    // nil: not declared
+	Limits      Limits
+
+	Start          string
+	StateSchema    *schema.Schema // nil: the state is open
+	stateKeys      map[string]any // the properties that the schema declares
+	stateClosed    bool           // the schema permits no other keys
+	State          map[string]any // the initial state
+	MaxSteps       int
+	MaxConcurrency int
+	Continue       bool // on_error: continue
+	SnapshotEvery  int
+	Hooks          []*Hook
+	EnvRequires    []string
+	Nodes          map[string]*Node
+	Order          []string // the names of the nodes in the order of the file
+
+	doc *tree.Doc
+}
+
+// Limits are the limits of a run. Zero is the default.
+type Limits struct {
+	Depth    int           `json:"depth"`
+	Duration time.Duration `json:"-"`
+}
+
+// Node is one node.
+type Node struct {
+	Name        string
+	Type        string
+	Description string
+	Next        []Edge
+	OnError     string
+	Assign      map[string]*interpolate.Template
+	EnvRequires []string
+	CacheResult bool
+
+	Action *Action // of action and foreach
+
+	Output *interpolate.Template // of return, nil: the state
+	Fail   bool                  // status: fail
+
+	Over           *interpolate.Template // of foreach
+	As, Collect    string
+	Parallel       bool
+	MaxConcurrency int
+
+	Branches []*Branch // of parallel, in the order of the file
+	Join     int       // how many branches must succeed
+
+	CollectErrors bool // on_item_error or on_branch_error: collect
+
+	Ask  *Ask
+	Wait *Wait
+
+	path string // of the node in the document
+}
+
+// Edge is one entry of next.
+type Edge struct {
+	To   string
+	When *cond.Cond
+	path string
+}
+
+// Action is a call of an item.
+type Action struct {
+	Verb        policy.Verb
+	Kind        item.Kind
+	ID          *interpolate.Template
+	Params      *interpolate.Template
+	Timeout     time.Duration // 0: the item's own
+	MaxAttempts int
+	Retry       Retry
+	path        string
+}
+
+// Retry is when an action is repeated.
+type Retry struct {
+	Type      string // exponential, fixed, or "" for not at all
+	Base, Max time.Duration
+}
+
+// Delay returns the pause after an attempt, whose number starts at 1.
+func (r Retry) Delay(attempt int) time.Duration {
+	if r.Type == "fixed" {
+		return r.Base
+	}
+	d := r.Base
+	for range min(attempt-1, 32) {
+		if d >= r.Max {
+			break
+		}
+		d *= 2
+	}
+	return min(d, r.Max)
+}
+
+// Branch is one branch of a parallel node: an action, or nodes of its own.
+type Branch struct {
+	Name   string
+	Action *Action
+	Assign map[string]*interpolate.Template
+	Start  string
+	Nodes  map[string]*Node
+	Order  []string
+	path   string
+}
+
+// Ask is the question of an ask node.
+type Ask struct {
+	Question   *interpolate.Template
+	Choices    []string
+	Schema     *schema.Schema
+	RawSchema  any
+	Default    any
+	HasDefault bool
+	Timeout    time.Duration
+	Parent     bool // to: parent
+}
+
+// Wait is what a wait node waits for: exactly one of the first four is set.
+type Wait struct {
+	For     time.Duration
+	Until   *interpolate.Template
+	Event   string
+	Runs    *interpolate.Template
+	Timeout time.Duration
+}
+
+// Hook is an action at an event of the run.
+type Hook struct {
+	ID, Event string
+	Cond      *cond.Cond
+	Action    *Action
+	OnFailure string
+}
+
+// events are the events of hooks.
+func events() []string {
+	return []string{"graph_started", "node_started", "node_completed", "node_failed", "graph_suspended", "graph_completed"}
+}
+
+// At returns the position of a node in the file.
+func (g *Graph) At(n *Node) diag.Position { return g.doc.At(n.path) }
+
+// actions calls do for every action of the graph, with the qualified name of its node.
+func (g *Graph) actions(do func(a *Action, node string)) {
+	g.each(func(n *Node, name string) {
+		if n.Action != nil {
+			do(n.Action, name)
+		}
+		for _, b := range n.Branches {
+			if b.Action != nil {
+				do(b.Action, name+"."+b.Name)
+			}
+		}
+	})
+	for _, h := range g.Hooks {
+		do(h.Action, "hook "+h.ID)
+	}
+}
+
+// Ref returns the item that an action names by a fixed id.
+func (a *Action) Ref() (item.Ref, bool) {
+	v, constant := a.ID.Constant()
+	s, ok := v.(string)
+	if !constant || !ok {
+		return item.Ref{}, false
+	}
+	ref, err := item.ParseRef(s, a.Kind)
+	return ref, err == nil && ref.Kind == a.Kind
+}
+
+// fixedTargets returns the items that the graph executes by a fixed id, sorted.
+func (g *Graph) fixedTargets() []item.Ref {
+	set := map[item.Ref]bool{}
+	g.actions(func(a *Action, _ string) {
+		if ref, ok := a.Ref(); ok && a.Verb == policy.Execute {
+			set[ref] = true
+		}
+	})
+	return slices.SortedFunc(maps.Keys(set), func(a, b item.Ref) int { return strings.Compare(a.String(), b.String()) })
+}

@@ -1,0 +1,91 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// skipped is the decision of a hook to leave out a node.
+type skipped struct{}
+
+// Error describes the decision.
+func (*skipped) Error() string { return "a hook skipped the node" }
+
+// hookTime bounds one hook.
+const hookTime = 30 * time.Second
+
+// hooks runs the hooks of an event in the order of the file, until one decides. A
+// decision is the field action of the hook's result: skip, fail, abort or suspend.
+func (w *walker) hooks(ctx context.Context, event string, more map[string]any) error {
+	for _, h := range w.g.Hooks {
+		if h.Event != event {
+			continue
+		}
+		scope := w.scope(w.root, w.step, nil)
+		maps.Copy(scope, more)
+		if !h.Cond.Match(scope) {
+			continue
+		}
+		decision, err := w.hook(ctx, h, scope)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			w.report("hook "+h.ID, w.step, "failed", err.Error(), 0)
+			if h.OnFailure == "continue" {
+				continue
+			}
+			return diag.New(diag.CodeOf(err), "the hook %s of %s failed: %w", h.ID, event, err)
+		}
+		switch decision["action"] {
+		case "skip":
+			return &skipped{}
+		case "fail":
+			message, _ := decision["message"].(string)
+			return diag.New(diag.ExecutionFailed, "the hook %s decided: %s", h.ID, message)
+		case "abort":
+			return fatal{diag.New(diag.Cancelled, "the hook %s cancelled the run", h.ID)}
+		case "suspend":
+			if event == "graph_suspended" || event == "graph_completed" {
+				continue
+			}
+			node, _ := more["node"].(string)
+			return &Suspension{Reason: "hook", Nodes: []string{node}}
+		}
+	}
+	return nil
+}
+
+// hook calls the action of one hook with the permissions of the run.
+func (w *walker) hook(ctx context.Context, h *Hook, scope map[string]any) (map[string]any, error) {
+	within, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	began := w.p.Now()
+	id, err := w.render(h.Action.ID, scope)
+	if err != nil {
+		return nil, err
+	}
+	f := &frame{base: map[string]any{}, own: map[string]any{}}
+	a := *h.Action
+	ref, t, err := w.resolve(within, f, &a, w.step, scope)
+	var data any
+	if err == nil {
+		var params map[string]any
+		if params, err = w.params(&a, t, scope); err == nil {
+			data, err = w.p.Dispatcher.Call(within, Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, RunID: w.log.ID(), Key: w.key("hook "+h.ID, w.step, -1)})
+		}
+	}
+	d := map[string]any{"event": h.Event, "hook": h.ID, "ref": id, "ok": err == nil, "duration_ms": w.p.Now().Sub(began).Milliseconds()}
+	if err != nil {
+		d["error"] = err.Error()
+	}
+	w.mu.Lock()
+	logged := w.log.Append(evHook, d)
+	w.mu.Unlock()
+	out, _ := data.(map[string]any)
+	return out, errors.Join(err, logged)
+}

@@ -1,0 +1,123 @@
+package graph
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Message is one file of a run's inbox: an answer, an event, or the request to cancel.
+type Message struct {
+	Kind    string `json:"kind"` // answer, event or cancel
+	Name    string `json:"name"` // the node of an answer, the name of an event
+	Payload any    `json:"payload"`
+	By      string `json:"by"`
+	Time    string `json:"time"`
+
+	file string
+}
+
+const (
+	inboxDir   = "inbox"
+	maxMessage = 1 << 20
+)
+
+// Send writes a message into the inbox of a run. A message of the same kind and name
+// that the run has not taken is replaced.
+func Send(project, run string, m Message, now time.Time) error {
+	m.Time = now.UTC().Format(time.RFC3339)
+	old, err := messages(project, run)
+	if err != nil {
+		return err
+	}
+	b, err := jsonx.Marshal(m)
+	if err != nil || len(b) > maxMessage {
+		return diag.New(diag.ValidationFailed, "sending to %s: the payload is too large", run)
+	}
+	base := transcript.Base(project, run)
+	name := NewID("m", now)
+	if err := base.Write(inboxDir+"/"+strings.TrimPrefix(name, "m-")+".json", append(b, '\n'), 0o600); err != nil {
+		return err
+	}
+	for _, o := range old {
+		if o.Kind == m.Kind && o.Name == m.Name {
+			if err := base.Remove(inboxDir + "/" + o.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// messages returns the messages of a run, oldest first. A file that is not a message
+// is ignored.
+func messages(project, run string) ([]Message, error) {
+	rel := transcript.Dir + "/" + run + "/" + inboxDir
+	entries, err := os.ReadDir(transcript.Base(project, run).Path(inboxDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, diag.Doing("reading the inbox of "+run, err)
+	}
+	var out []Message
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".json") {
+			continue
+		}
+		b, _, err := openat.Read(project, rel+"/"+e.Name(), maxMessage+2)
+		if err != nil {
+			continue
+		}
+		v, fs := jsonx.ParseMessage(b)
+		fields, ok := v.(map[string]any)
+		if len(fs) > 0 || !ok {
+			continue
+		}
+		m := Message{Payload: fields["payload"], file: e.Name()}
+		m.Kind, _ = fields["kind"].(string)
+		m.Name, _ = fields["name"].(string)
+		m.By, _ = fields["by"].(string)
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// inbox returns the newest message of a kind and name, or nil.
+func (w *walker) inbox(kind, name string) (*Message, error) {
+	list, err := messages(w.p.Project, w.log.ID())
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range slices.Backward(list) {
+		if m.Kind == kind && m.Name == name {
+			return &m, nil
+		}
+	}
+	return nil, nil
+}
+
+// taken removes messages whose content the log has recorded.
+func (w *walker) taken(kind, name string) error {
+	list, err := messages(w.p.Project, w.log.ID())
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if m.Kind == kind && m.Name == name {
+			err := transcript.Base(w.p.Project, w.log.ID()).Remove(inboxDir + "/" + m.file)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,589 @@
+package graph
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/dotpath"
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+)
+
+// Parse reads the document of a graph. It reports every mistake of the grammar, and
+// of the edges between nodes, with its position. The Graph is nil if a finding is an
+// error.
+func Parse(ref item.Ref, path string, doc *tree.Doc) (*Graph, []diag.Finding) {
+	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), nodes: 0}
+	g := p.graph()
+	g.Ref, g.Path, g.doc = ref, path, doc
+	if len(p.r.Findings()) == 0 {
+		p.targets(g)
+	}
+	fs := diag.WithPath(p.r.Findings(), path)
+	if diag.Failed(fs) {
+		return nil, fs
+	}
+	return g, fs
+}
+
+type parser struct {
+	doc   *tree.Doc
+	r     *tree.Reader
+	nodes int
+}
+
+func (p *parser) graph() *Graph {
+	r := p.r
+	g := &Graph{Limits: Limits{Depth: 10, Duration: 1800 * time.Second}}
+	if r.Has("config_schema") {
+		g.Inputs = p.schema(r, "config_schema")
+	}
+	if r.Has("permissions") {
+		set := policy.Set{}
+		r.Texts("permissions", func(s string) error {
+			c, err := policy.Parse(s)
+			if err == nil {
+				set = append(set, c)
+			}
+			return err
+		})
+		g.Permissions = &set
+	}
+	p.limits(g)
+	if !r.Has("config") {
+		r.Require("config")
+		return g
+	}
+	p.config(g, r.Map("config"))
+	return g
+}
+
+func (p *parser) limits(g *Graph) {
+	l := p.r.Map("limits")
+	l.Only("turns", "tokens", "spend", "spawns", "depth", "duration_seconds")
+	for _, key := range []string{"turns", "tokens", "spawns"} {
+		l.Int(key, 0, 0, 1<<40)
+	}
+	if l.Has("spend") {
+		l.TextFunc("spend", func(s string) error {
+			if whole, frac, _ := strings.Cut(s, "."); whole == "" || len(frac) > 9 || strings.Trim(whole+frac, "0123456789") != "" {
+				return fmt.Errorf("an amount in USD is a text such as \"0.50\"")
+			}
+			return nil
+		})
+	}
+	g.Limits.Depth = int(l.Int("depth", 10, 0, 64))
+	g.Limits.Duration = l.Seconds("duration_seconds", g.Limits.Duration, time.Second, 86_100*time.Second)
+}
+
+// schema compiles a JSON Schema with its findings.
+func (p *parser) schema(r *tree.Reader, key string) *schema.Schema {
+	s, fs := schema.Compile(r.Value(key))
+	if s == nil || diag.Failed(fs) {
+		for _, f := range schema.Check(r.Value(key), p.doc, r.Path(key)) {
+			r.Add(f)
+		}
+	}
+	return s
+}
+
+func (p *parser) config(g *Graph, r *tree.Reader) {
+	r.Only("start", "state_schema", "state", "max_steps", "max_concurrency", "on_error", "snapshot_every", "hooks", "env_requires", "nodes", "timeout")
+	r.Require("start", "nodes")
+	g.Start = r.Text("start")
+	g.MaxSteps = int(r.Int("max_steps", 100, 1, maxStepsHigh))
+	g.MaxConcurrency = int(r.Int("max_concurrency", 8, 1, 256))
+	g.Continue = r.Enum("on_error", "fail", "fail", "continue") == "continue"
+	g.SnapshotEvery = int(r.Int("snapshot_every", 0, 0, maxStepsHigh))
+	g.EnvRequires = p.env(r)
+	if r.Has("state_schema") {
+		g.StateSchema = p.schema(r, "state_schema")
+		s, _ := r.Value("state_schema").(map[string]any)
+		g.stateKeys, _ = s["properties"].(map[string]any)
+		g.stateClosed = s["additionalProperties"] == false
+	}
+	g.State = map[string]any{}
+	if r.Has("state") {
+		state, ok := r.Value("state").(map[string]any)
+		if !ok {
+			r.Reject("state", "must be a mapping, not %s", tree.TypeName(r.Value("state")))
+		}
+		g.State = state
+	}
+	if g.StateSchema != nil {
+		for _, v := range g.StateSchema.Validate(any(g.State)) {
+			if v.Keyword != "required" { // a key may be assigned later
+				r.Reject("state", "does not fit state_schema: %s %s", v.Path, v.Message)
+			}
+		}
+	}
+	for _, h := range r.Maps("hooks") {
+		g.Hooks = append(g.Hooks, p.hook(h))
+	}
+	g.Nodes, g.Order = p.block(r, 0)
+}
+
+func (p *parser) env(r *tree.Reader) []string {
+	return r.Texts("env_requires", func(s string) error {
+		if !dotpath.IsName(s) || strings.Contains(s, "-") {
+			return fmt.Errorf("%q is not the name of an environment variable", s)
+		}
+		return nil
+	})
+}
+
+// block reads a mapping of nodes.
+func (p *parser) block(r *tree.Reader, depth int) (map[string]*Node, []string) {
+	nodes := r.Map("nodes")
+	names := p.inOrder(nodes)
+	out := map[string]*Node{}
+	for _, name := range names {
+		if p.nodes++; p.nodes == MaxNodes+1 {
+			nodes.Reject(name, "is node %d: a graph has at most %d", p.nodes, MaxNodes)
+		}
+		if !dotpath.IsName(name) || len(name) > MaxName {
+			nodes.Reject(name, "is not a name: letters, digits, _ and -, not a digit or - first, at most %d bytes", MaxName)
+		}
+		out[name] = p.node(name, nodes.Map(name), depth)
+	}
+	if len(names) == 0 && r.Has("nodes") {
+		r.Reject("nodes", "has no node")
+	}
+	return out, names
+}
+
+// inOrder returns the keys of a mapping in the order of the file.
+func (p *parser) inOrder(r *tree.Reader) []string {
+	keys := r.Keys()
+	slices.SortStableFunc(keys, func(a, b string) int {
+		x, y := p.doc.At(r.Path(a)), p.doc.At(r.Path(b))
+		return cmp.Or(cmp.Compare(x.Line, y.Line), cmp.Compare(x.Column, y.Column))
+	})
+	return keys
+}
+
+func types() []string {
+	return []string{TypeAction, TypeReturn, TypeGate, TypeForeach, TypeParallel, TypeAsk, TypeWait}
+}
+
+func (p *parser) node(name string, r *tree.Reader, depth int) *Node {
+	n := &Node{Name: name, path: r.Path(""), Type: TypeAction}
+	n.path = strings.TrimSuffix(n.path, ".")
+	if r.Has("type") {
+		if n.Type = r.Text("type"); !slices.Contains(types(), n.Type) {
+			f := "must be one of " + strings.Join(types(), ", ") + ", not %q"
+			if near := suggest.Nearest(n.Type, types()); near != "" {
+				f += "; did you mean " + near + "?"
+			}
+			r.Reject("type", f, n.Type)
+			return n
+		}
+	}
+	known := []string{"type", "description", "next", "on_error", "assign", "env_requires"}
+	n.Description = r.Text("description")
+	n.OnError = r.Text("on_error")
+	n.EnvRequires = p.env(r)
+	n.Assign = p.assign(r)
+	n.Next = p.next(r)
+	switch n.Type {
+	case TypeAction:
+		known = append(known, "action", "cache_result")
+		n.CacheResult = r.Bool("cache_result", false)
+		r.Require("action")
+		n.Action = p.action(r.Map("action"))
+	case TypeReturn:
+		known = []string{"type", "description", "on_error", "env_requires", "output", "status"}
+		p.returns(n, r)
+	case TypeGate:
+		known = []string{"type", "description", "next"}
+		r.Require("next")
+	case TypeForeach:
+		known = append(known, "over", "as", "action", "collect", "parallel", "max_concurrency", "on_item_error")
+		p.foreach(n, r)
+	case TypeParallel:
+		known = append(known, "branches", "join", "on_branch_error", "max_concurrency")
+		p.parallel(n, r, depth)
+	case TypeAsk:
+		known = append(known, "question", "choices", "schema", "default", "timeout_seconds", "to")
+		p.ask(n, r)
+	case TypeWait:
+		known = append(known, "seconds", "until", "event", "runs", "timeout_seconds")
+		p.wait(n, r)
+	}
+	r.Only(known...)
+	return n
+}
+
+// template compiles the value of a key.
+func (p *parser) template(r *tree.Reader, key string) *interpolate.Template {
+	t, problems := interpolate.Compile(r.Value(key))
+	for _, x := range problems {
+		path := r.Path(key)
+		if x.At != "" {
+			path += "." + x.At
+		}
+		pos := p.doc.At(path)
+		name := r.Name(key)
+		if x.At != "" {
+			name += "." + x.At
+		}
+		r.Add(diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s: %s", name, x.Text))
+	}
+	if t == nil {
+		t, _ = interpolate.Compile(nil)
+	}
+	return t
+}
+
+func (p *parser) assign(r *tree.Reader) map[string]*interpolate.Template {
+	m := r.Map("assign")
+	out := map[string]*interpolate.Template{}
+	for _, k := range m.Keys() {
+		if !dotpath.IsName(k) {
+			m.Reject(k, "is not a key of the state: letters, digits, _ and -, not a digit or - first")
+			continue
+		}
+		out[k] = p.template(m, k)
+	}
+	return out
+}
+
+func (p *parser) next(r *tree.Reader) []Edge {
+	switch v := r.Value("next").(type) {
+	case nil:
+		return nil
+	case string:
+		return []Edge{{To: v, path: r.Path("next")}}
+	case []any:
+	default:
+		r.Reject("next", "must be the name of a node or a list of {to, when}, not %s", tree.TypeName(v))
+		return nil
+	}
+	var out []Edge
+	for _, e := range r.Maps("next") {
+		e.Only("to", "when")
+		e.Require("to")
+		edge := Edge{To: e.Text("to"), path: e.Path("to")}
+		edge.When = p.when(e, "when")
+		out = append(out, edge)
+	}
+	return out
+}
+
+func (p *parser) when(r *tree.Reader, key string) *cond.Cond {
+	if !slices.Contains(r.Keys(), key) {
+		return nil
+	}
+	c, fs := cond.Compile(p.doc, r.Path(key), r.Name(key), r.Value(key), diag.ValidationFailed)
+	for _, f := range fs {
+		r.Add(f)
+	}
+	return c
+}
+
+func (p *parser) returns(n *Node, r *tree.Reader) {
+	n.Fail = r.Enum("status", "ok", "ok", "fail") == "fail"
+	if !r.Has("output") {
+		return
+	}
+	if _, ok := r.Value("output").(map[string]any); !ok {
+		r.Reject("output", "must be a mapping, not %s", tree.TypeName(r.Value("output")))
+		return
+	}
+	n.Output = p.template(r, "output")
+}
+
+func (p *parser) action(r *tree.Reader) *Action {
+	a := &Action{path: r.Path("item_id"), MaxAttempts: 1}
+	r.Only("primary", "item_type", "item_id", "params", "timeout", "retry")
+	a.Verb = policy.Verb(r.Enum("primary", "execute", "execute", "search", "load", "sign"))
+	a.Kind = item.Kind(r.Enum("item_type", "tool", "tool", "directive", "knowledge"))
+	if a.Verb != policy.Search {
+		r.Require("item_id")
+	}
+	if r.Has("item_id") {
+		r.Text("item_id")
+	}
+	a.ID = p.template(r, "item_id")
+	if s, ok := a.ID.Constant(); ok && s != nil && s != "" {
+		if text, isText := s.(string); isText {
+			if _, err := item.ParseRef(text, a.Kind); err != nil {
+				r.RejectErr("item_id", err)
+			}
+		}
+	}
+	if r.Has("params") {
+		if _, ok := r.Value("params").(map[string]any); !ok {
+			r.Reject("params", "must be a mapping, not %s", tree.TypeName(r.Value("params")))
+		}
+	}
+	a.Params = p.template(r, "params")
+	a.Timeout = r.Seconds("timeout", 0, time.Second, 86_400*time.Second)
+	if r.Has("retry") {
+		p.retry(a, r.Map("retry"))
+	}
+	return a
+}
+
+func (p *parser) retry(a *Action, r *tree.Reader) {
+	r.Only("max_attempts", "policy")
+	a.MaxAttempts = int(r.Int("max_attempts", 4, 1, 100))
+	a.Retry = Retry{Type: "exponential", Base: 2 * time.Second, Max: 60 * time.Second}
+	var m *tree.Reader
+	switch v := r.Value("policy").(type) {
+	case nil:
+		return
+	case string:
+		a.Retry.Type = r.Enum("policy", "", "exponential", "fixed", "none")
+	case map[string]any:
+		m = r.Map("policy")
+		m.Only("type", "base", "max", "delay")
+		m.Require("type")
+		a.Retry.Type = m.Enum("type", "", "exponential", "fixed", "none")
+		seconds := func(key string, def time.Duration) time.Duration {
+			return time.Duration(m.Number(key, def.Seconds(), 0, 3600) * float64(time.Second))
+		}
+		a.Retry.Base, a.Retry.Max = seconds("base", a.Retry.Base), seconds("max", a.Retry.Max)
+		if a.Retry.Type == "fixed" {
+			a.Retry.Base = seconds("delay", time.Second)
+		}
+	default:
+		r.Reject("policy", "must be exponential, fixed, none or a mapping, not %s", tree.TypeName(v))
+	}
+	if a.Retry.Type == "none" {
+		a.Retry.Type, a.MaxAttempts = "", 1
+	}
+}
+
+func (p *parser) foreach(n *Node, r *tree.Reader) {
+	r.Require("over", "action")
+	n.Over = p.template(r, "over")
+	if v, ok := n.Over.Constant(); ok && v != nil {
+		if _, isList := v.([]any); !isList {
+			r.Reject("over", "must be a list or an expression such as ${state.files}, not %s", tree.TypeName(v))
+		}
+	}
+	n.As = "item"
+	if r.Has("as") {
+		n.As = r.TextFunc("as", func(s string) error {
+			if !dotpath.IsName(s) || slices.Contains(roots(), s) {
+				return fmt.Errorf("%q cannot name an item", s)
+			}
+			return nil
+		})
+	}
+	n.Collect = r.Text("collect")
+	n.Parallel = r.Bool("parallel", false)
+	n.MaxConcurrency = int(r.Int("max_concurrency", 0, 1, 256))
+	n.CollectErrors = r.Enum("on_item_error", "fail", "fail", "collect") == "collect"
+	n.Action = p.action(r.Map("action"))
+}
+
+// roots are the first names of paths.
+func roots() []string { return []string{"inputs", "state", "result", "error", "env", "run"} }
+
+func (p *parser) parallel(n *Node, r *tree.Reader, depth int) {
+	r.Require("branches")
+	if depth >= MaxNesting {
+		r.Reject("type", "is parallel: blocks nest at most %d deep", MaxNesting)
+		return
+	}
+	n.MaxConcurrency = int(r.Int("max_concurrency", 0, 1, 256))
+	n.CollectErrors = r.Enum("on_branch_error", "fail", "fail", "collect") == "collect"
+	branches := r.Map("branches")
+	for _, name := range p.inOrder(branches) {
+		if !dotpath.IsName(name) || len(name) > MaxName {
+			branches.Reject(name, "is not a name")
+		}
+		n.Branches = append(n.Branches, p.branch(name, branches.Map(name), depth))
+	}
+	if len(n.Branches) == 0 && r.Has("branches") {
+		r.Reject("branches", "has no branch")
+	}
+	n.Join = len(n.Branches)
+	switch v := r.Value("join").(type) {
+	case nil:
+	case string:
+		if r.Enum("join", "all", "all", "any") == "any" {
+			n.Join = 1
+		}
+	default:
+		_ = v
+		n.Join = int(r.Int("join", int64(n.Join), 1, int64(max(len(n.Branches), 1))))
+	}
+	p.collisions(n, branches)
+}
+
+// collisions reports two branches that assign one key.
+func (p *parser) collisions(n *Node, r *tree.Reader) {
+	first := map[string]string{}
+	for _, b := range n.Branches {
+		for _, k := range slices.Sorted(maps.Keys(b.writes())) {
+			if other, has := first[k]; has {
+				r.Reject(b.Name, "assigns the key %q, which the branch %s assigns too", k, other)
+				continue
+			}
+			first[k] = b.Name
+		}
+	}
+}
+
+// writes returns the keys that a branch may assign.
+func (b *Branch) writes() map[string]bool {
+	out := map[string]bool{}
+	for k := range b.Assign {
+		out[k] = true
+	}
+	for _, n := range b.Nodes {
+		for k := range n.writes() {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+func (n *Node) writes() map[string]bool {
+	out := map[string]bool{}
+	for k := range n.Assign {
+		out[k] = true
+	}
+	if n.Collect != "" {
+		out[n.Collect] = true
+	}
+	for _, b := range n.Branches {
+		for k := range b.writes() {
+			out[k] = true
+		}
+	}
+	return out
+}
+
+func (p *parser) branch(name string, r *tree.Reader, depth int) *Branch {
+	b := &Branch{Name: name, path: strings.TrimSuffix(r.Path(""), ".")}
+	if r.Has("nodes") || r.Has("start") {
+		r.Only("start", "nodes")
+		r.Require("start", "nodes")
+		b.Start = r.Text("start")
+		b.Nodes, b.Order = p.block(r, depth+1)
+		return b
+	}
+	r.Only("action", "assign")
+	r.Require("action")
+	b.Action = p.action(r.Map("action"))
+	b.Assign = p.assign(r)
+	return b
+}
+
+func (p *parser) ask(n *Node, r *tree.Reader) {
+	r.Require("question")
+	if r.Has("question") {
+		r.Text("question")
+	}
+	a := &Ask{Question: p.template(r, "question"), Choices: r.Texts("choices", nil)}
+	if r.Has("choices") && len(a.Choices) == 0 {
+		r.Reject("choices", "must have at least one text")
+	}
+	if r.Has("schema") {
+		if r.Has("choices") {
+			r.Reject("schema", "and choices are two forms of one thing: write one of them")
+		}
+		a.Schema, a.RawSchema = p.schema(r, "schema"), r.Value("schema")
+	}
+	a.Parent = r.Enum("to", "person", "person", "parent") == "parent"
+	a.Timeout = r.Seconds("timeout_seconds", 0, time.Second, 30*24*time.Hour)
+	if a.HasDefault = slices.Contains(r.Keys(), "default"); a.HasDefault {
+		a.Default = r.Value("default")
+		if why := a.Refuses(a.Default); why != "" {
+			r.Reject("default", "is not an answer: %s", why)
+		}
+	}
+	n.Ask = a
+}
+
+func (p *parser) wait(n *Node, r *tree.Reader) {
+	w := &Wait{Timeout: r.Seconds("timeout_seconds", 0, time.Second, 30*24*time.Hour)}
+	var given []string
+	for _, key := range []string{"seconds", "until", "event", "runs"} {
+		if r.Has(key) {
+			given = append(given, key)
+		}
+	}
+	if len(given) != 1 {
+		r.Reject("type", "is wait: it needs exactly one of seconds, until, event, runs")
+	}
+	w.For = r.Seconds("seconds", 0, 0, 30*24*time.Hour)
+	w.Event = r.TextFunc("event", func(s string) error {
+		if s != "" && !dotpath.IsName(s) {
+			return fmt.Errorf("%q is not the name of an event", s)
+		}
+		return nil
+	})
+	if r.Has("until") {
+		w.Until = p.template(r, "until")
+	}
+	if r.Has("runs") {
+		w.Runs = p.template(r, "runs")
+	}
+	n.Wait = w
+}
+
+func (p *parser) hook(r *tree.Reader) *Hook {
+	r.Only("id", "event", "layer", "condition", "action", "on_failure", "description")
+	r.Require("event", "action")
+	h := &Hook{ID: r.Text("id"), Event: r.Text("event"), Cond: p.when(r, "condition"), Action: p.action(r.Map("action"))}
+	r.Int("layer", 2, 1, 5)
+	if r.Has("event") && !slices.Contains(events(), h.Event) {
+		text := "is not an event of a graph: " + strings.Join(events(), ", ")
+		if near := suggest.Nearest(h.Event, events()); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		r.Reject("event", "%s", text)
+	}
+	h.OnFailure = r.Enum("on_failure", "continue", "continue", "deny", "fail")
+	return h
+}
+
+// targets reports edges to nodes that do not exist.
+func (p *parser) targets(g *Graph) {
+	p.blockTargets(p.r.Map("config"), g.Start, g.Nodes, g.Order)
+}
+
+func (p *parser) blockTargets(r *tree.Reader, start string, nodes map[string]*Node, order []string) {
+	check := func(to, path, name string) {
+		if nodes[to] != nil {
+			return
+		}
+		text := name + " names the node " + fmt.Sprintf("%q", to) + ", which does not exist here"
+		if near := suggest.Nearest(to, order); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		pos := p.doc.At(path)
+		p.r.Add(diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s", text))
+	}
+	check(start, r.Path("start"), r.Name("start"))
+	all := r.Map("nodes")
+	for _, name := range order {
+		n, nr := nodes[name], all.Map(name)
+		for _, e := range n.Next {
+			check(e.To, e.path, nr.Name("next"))
+		}
+		if n.OnError != "" {
+			check(n.OnError, nr.Path("on_error"), nr.Name("on_error"))
+		}
+		for _, b := range n.Branches {
+			if b.Nodes != nil {
+				p.blockTargets(nr.Map("branches").Map(b.Name), b.Start, b.Nodes, b.Order)
+			}
+		}
+	}
+}

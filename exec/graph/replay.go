@@ -1,0 +1,402 @@
+package graph
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Resume continues a run at the nodes that were in flight. digest is that of the graph
+// now. A run that has completed is not changed: its result is returned.
+func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Params) (*Result, error) {
+	w, err := newWalker(g, p)
+	if err != nil {
+		return nil, err
+	}
+	log, lines, torn, err := transcript.Open(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: w.p.Now, Keys: p.Keys})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	w.log = log
+	if err := w.replay(lines); err != nil {
+		return nil, err
+	}
+	if w.ended == StateCompleted {
+		return w.recorded(), w.writeResult(w.recorded())
+	}
+	if err := w.environment(); err != nil {
+		return nil, err
+	}
+	changes, err := w.changes(ctx, digest)
+	if err != nil {
+		return nil, err
+	}
+	w.held = w.recordedHeld()
+	w.began = w.p.Now()
+	d := resumedData{From: log.Seq(), Torn: torn, Changes: changes, Repeated: w.inFlight(), PID: os.Getpid()}
+	if err := w.log.Commit(ctx, evResumed, d); err != nil {
+		return nil, err
+	}
+	if len(p.Set) > 0 {
+		if err := w.inject(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return w.finish(ctx, w.run(ctx))
+}
+
+// recorded returns the result that the log states.
+func (w *walker) recorded() *Result {
+	r := &Result{RunID: w.log.ID(), Status: w.ended, Output: w.end.Output, Steps: w.end.Steps, Errors: w.end.Errors, Cost: w.end.Cost}
+	if r.Errors == nil {
+		r.Errors = []NodeError{}
+	}
+	return r
+}
+
+// recordedHeld returns the grants with which the run started and those of the caller
+// that resumes it: resuming a run does not widen it.
+func (w *walker) recordedHeld() policy.Held {
+	var held policy.Held
+	for _, s := range w.started.Held {
+		set := policy.Set{}
+		for _, c := range s.Caps {
+			set = append(set, policy.Cap(c))
+		}
+		held = held.With(policy.Grant{Caps: set, Source: s.Source})
+	}
+	for _, h := range w.held {
+		if !slices.ContainsFunc(w.started.Held, func(s heldSet) bool { return s.Source == h.Source && sameCaps(s.Caps, h.Caps) }) {
+			held = held.With(h)
+		}
+	}
+	return held
+}
+
+func sameCaps(a []string, b policy.Set) bool {
+	return slices.EqualFunc(a, b, func(x string, y policy.Cap) bool { return x == string(y) })
+}
+
+// inFlight returns the nodes that a resume repeats.
+func (w *walker) inFlight() []string {
+	var out []string
+	for name := range w.nodes {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// replay sets the walker to the position that the lines of the log state.
+func (w *walker) replay(lines []transcript.Line) error {
+	var since time.Time // when the process began
+	for i := range lines {
+		l := &lines[i]
+		if err := w.line(l); err != nil {
+			return diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", w.log.ID(), l.Seq, err)
+		}
+		switch l.Event {
+		case evStarted:
+			since = l.At()
+			w.startedAt = l.At().UTC().Format(time.RFC3339)
+		case evResumed:
+			if i > 0 {
+				w.active += lines[i-1].At().Sub(since)
+			}
+			since = l.At()
+		}
+	}
+	if len(lines) > 0 {
+		w.active += lines[len(lines)-1].At().Sub(since)
+	}
+	if w.started == nil {
+		return diag.New(diag.TranscriptBroken, "reading the log of %s: it has no start", w.log.ID())
+	}
+	return nil
+}
+
+// into decodes the data of a line with its artifacts.
+func (w *walker) into(l *transcript.Line, v any) error {
+	data, err := dataOf(w.p.Project, w.log.ID(), l)
+	if err != nil {
+		return err
+	}
+	return decode(data, v)
+}
+
+// dataOf returns the data of a line with its artifacts in their positions.
+func dataOf(project, id string, l *transcript.Line) ([]byte, error) {
+	if !bytes.Contains(l.Data, []byte(`"artifacts":`)) {
+		return l.Data, nil
+	}
+	data, err := transcript.Expand(project, id, l)
+	if err != nil {
+		return nil, err
+	}
+	return jsonx.Marshal(data)
+}
+
+// line applies one line.
+func (w *walker) line(l *transcript.Line) error {
+	if w.started == nil && l.Event != evStarted {
+		return errors.New("the log does not begin with graph_started")
+	}
+	switch l.Event {
+	case evStarted:
+		d := &startedData{}
+		if err := w.into(l, d); err != nil {
+			return err
+		}
+		w.started = d
+		w.root = &frame{nodes: w.g.Nodes, own: cloneMap(d.State), cur: d.Node}
+		w.errors, w.step = d.Errors, d.Steps
+	case evNode:
+		var d nodeData
+		if err := w.into(l, &d); err != nil {
+			return err
+		}
+		w.step = max(w.step, d.Step)
+		w.note(d.Node)
+		if old := w.nodes[d.Node]; old != nil {
+			w.forget(d.Node)
+		}
+		w.nodes[d.Node] = &progress{step: d.Step, child: d.Child, key: d.Key, items: map[int]*itemData{}, branches: map[string]*branchData{}}
+	case evInjected:
+		var d injectedData
+		if err := w.into(l, &d); err != nil {
+			return err
+		}
+		for k, v := range d.Set {
+			w.root.own[k] = v
+		}
+	case evSuspended:
+		w.ended = StateSuspended
+	case evResumed:
+		w.ended = ""
+	case evCompleted, evError, evCancelled:
+		w.ended = map[string]string{evCompleted: StateCompleted, evError: StateError, evCancelled: StateCancelled}[l.Event]
+		w.end = endData{}
+		return w.into(l, &w.end)
+	default:
+		return w.nodeLine(l)
+	}
+	return nil
+}
+
+// nodeLine applies a line about a node in flight.
+func (w *walker) nodeLine(l *transcript.Line) error {
+	switch l.Event {
+	case evItem:
+		d := &itemData{}
+		pr, err := w.about(l, d, &d.Node)
+		if err == nil && pr != nil {
+			pr.items[d.Index] = d
+		}
+		return err
+	case evBranch:
+		d := &branchData{}
+		pr, err := w.about(l, d, &d.Node)
+		if err == nil && pr != nil {
+			pr.branches[d.Branch] = d
+		}
+		return err
+	case evAsk:
+		d := &askData{}
+		pr, err := w.about(l, d, &d.Node)
+		if err == nil && pr != nil {
+			pr.ask = d
+		}
+		return err
+	case evAnswer:
+		d := &answerData{}
+		pr, err := w.about(l, d, &d.Node)
+		if err == nil && pr != nil {
+			pr.answer = d
+		}
+		return err
+	case evWait:
+		d := &waitData{}
+		pr, err := w.about(l, d, &d.Node)
+		if err == nil && pr != nil {
+			pr.wait = d
+		}
+		return err
+	case evWaited:
+		d := &waitedData{}
+		pr, err := w.about(l, d, &d.Node)
+		if err == nil && pr != nil {
+			pr.waited = d
+		}
+		return err
+	case evCommitted:
+		d := &committedData{}
+		if err := w.into(l, d); err != nil {
+			return err
+		}
+		w.apply(w.frameOf(d.Node), "", d)
+		if w.started.Only && !strings.Contains(d.Node, ".") {
+			w.root.cur = ""
+		}
+	case evFailed:
+		d := &failedData{}
+		if err := w.into(l, d); err != nil {
+			return err
+		}
+		w.applyFailed(w.frameOf(d.Node), d)
+	}
+	return nil
+}
+
+// about decodes a line and returns the progress of its node, nil if the node is not in
+// flight.
+func (w *walker) about(l *transcript.Line, v any, node *string) (*progress, error) {
+	if err := w.into(l, v); err != nil {
+		return nil, err
+	}
+	return w.nodes[*node], nil
+}
+
+// frameOf returns the frame of a node by its qualified name. The nodes of a branch are
+// set when the branch continues.
+func (w *walker) frameOf(name string) *frame {
+	i := strings.LastIndexByte(name, '.')
+	if i < 0 {
+		return w.root
+	}
+	prefix := name[:i+1]
+	f := w.frames[prefix]
+	if f == nil {
+		f = &frame{prefix: prefix, base: map[string]any{}, own: map[string]any{}}
+		w.frames[prefix] = f
+	}
+	return f
+}
+
+// changes compares the digests of the graph and of the items that it names with the
+// recorded ones.
+func (w *walker) changes(ctx context.Context, digest item.Digest) ([]change, error) {
+	var out []change
+	if digest != w.started.Digest {
+		out = append(out, change{w.started.Graph, w.started.Digest, digest})
+	}
+	for _, t := range w.started.Targets {
+		ref, err := item.ParseRef(t.Ref, item.Tool)
+		if err != nil {
+			continue
+		}
+		now, err := w.p.Dispatcher.Target(ctx, ref)
+		if err != nil || now.Digest != t.Digest {
+			out = append(out, change{t.Ref, t.Digest, now.Digest})
+		}
+	}
+	if len(out) == 0 || w.p.AcceptChanged {
+		return out, nil
+	}
+	var names []string
+	for _, c := range out {
+		names = append(names, c.Ref)
+	}
+	return nil, diag.New(diag.GraphChanged, "resuming %s: changed since the run started: %s", w.log.ID(), strings.Join(names, ", ")).
+		WithReason("graph_changed").WithDetail("changes", out).WithDetail("run_id", w.log.ID())
+}
+
+// inject records values that a person sets.
+func (w *walker) inject(ctx context.Context) error {
+	state := cloneMap(w.root.own)
+	b, err := jsonx.Marshal(state)
+	if err != nil {
+		return diag.New(diag.Internal, "setting the state: %w", err)
+	}
+	for k, v := range w.p.Set {
+		if w.g.stateClosed && w.g.stateKeys[k] == nil {
+			return diag.New(diag.ValidationFailed, "setting %s: state_schema has no such key", k)
+		}
+		state[k] = v
+	}
+	if err := w.g.checkState(state, "the state with the given values"); err != nil {
+		return err
+	}
+	if err := w.log.Commit(ctx, evInjected, injectedData{By: w.p.By, Set: w.p.Set, Before: digestOf(b)}); err != nil {
+		return err
+	}
+	w.root.own = state
+	return nil
+}
+
+// runStates returns the states of runs, and whether all of them rest.
+func runStates(ctx context.Context, project string, ids []string) (map[string]string, bool, error) {
+	out, resting := map[string]string{}, true
+	for _, id := range ids {
+		s, err := Status(ctx, project, id)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, false, diag.New(diag.ThreadNotFound, "waiting for %s: there is no such run", id).WithReason("no_run").WithDetail("id", id)
+		}
+		if err != nil {
+			return nil, false, err
+		}
+		out[id] = s.State
+		resting = resting && s.State != StateRunning && s.State != StateSuspended
+	}
+	return out, resting, nil
+}
+
+// decode reads data into a struct of this package. Numbers are those of package jsonx.
+func decode(data []byte, v any) error {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(v); err != nil {
+		return err
+	}
+	switch d := v.(type) {
+	case *startedData:
+		numbers(d.Inputs)
+		numbers(d.State)
+	case *itemData:
+		d.Result = numbers(d.Result)
+	case *branchData:
+		numbers(d.Assign)
+		d.Result = numbers(d.Result)
+	case *committedData:
+		numbers(d.Assign)
+		d.Output = numbers(d.Output)
+	case *answerData:
+		d.Answer = numbers(d.Answer)
+	case *waitedData:
+		d.Payload = numbers(d.Payload)
+	case *injectedData:
+		numbers(d.Set)
+	case *endData:
+		d.Output = numbers(d.Output)
+	}
+	return nil
+}
+
+// numbers replaces the numbers in a value, in place where it can.
+func numbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		return jsonx.Number(string(v))
+	case []any:
+		for i := range v {
+			v[i] = numbers(v[i])
+		}
+	case map[string]any:
+		for k := range v {
+			v[k] = numbers(v[k])
+		}
+	}
+	return v
+}

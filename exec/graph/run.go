@@ -1,0 +1,293 @@
+package graph
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Dispatcher calls items for a graph. It checks the permission, the signature and the
+// lock entry of every item, as for any caller.
+type Dispatcher interface {
+	// Target resolves and verifies an item without running it.
+	Target(ctx context.Context, ref item.Ref) (Target, error)
+	// Call performs the verb on the item and returns the data of the result. A result
+	// with success: false is an error.
+	Call(ctx context.Context, c Call) (any, error)
+}
+
+// Target is what a run needs to know of an item that it calls.
+type Target struct {
+	Digest item.Digest
+	Graph  bool            // the item is a graph: its run gets an id before it starts
+	Pure   bool            // a function of this program without side effects
+	Shell  map[string]bool // the parameters that a shell reads
+}
+
+// Call is one call of a node.
+type Call struct {
+	Verb   policy.Verb
+	Ref    item.Ref
+	Params map[string]any
+	Held   policy.Held
+	Key    string // the idempotency key: equal when the call is repeated after a crash
+	RunID  string
+	Child  *Child // of a graph
+}
+
+// Child is the run of a graph that a node calls.
+type Child struct {
+	Run, Parent string
+	Depth       int // levels above
+	// Suspended is set by the child if it rests before its end.
+	Suspended *Suspension
+}
+
+// Suspension is why a run rests before its end.
+type Suspension struct {
+	Reason string    // ask, wait, hook or request
+	Nodes  []string  // that wait
+	WakeAt time.Time // zero: no time wakes it
+	Child  string    // the run of the node that suspended
+}
+
+// Error describes the suspension. It passes through the walker as an error.
+func (s *Suspension) Error() string { return "suspended: " + s.Reason }
+
+// Question is a question that a run asks at a terminal.
+type Question struct {
+	Run, Node, Text string
+	Choices         []string
+	Ask             *Ask
+}
+
+// Params are the parameters of Start and Resume.
+type Params struct {
+	Project    string // the absolute directory that contains .ai
+	Dispatcher Dispatcher
+	Held       policy.Held // the permissions of the caller
+	Signer     sign.Signer // the runtime key
+	Keys       transcript.Keys
+	Getenv     func(string) string
+	Now        func() time.Time
+	Child      *Child // of a run that another run started
+	Lock       string // the digest of rye.lock, "" without one
+	// Ask asks a person who is present. If it is nil, the run suspends.
+	Ask func(context.Context, Question) (answer any, by string, err error)
+	// Progress is called for each node, by several goroutines.
+	Progress func(Progress)
+	// NoSuspend ends a run that would suspend with APPROVAL_REQUIRED.
+	NoSuspend bool
+	// OneStep suspends the run after one node was committed.
+	OneStep bool
+	// Only runs one node with the given state.
+	Only string
+	// State replaces the initial state.
+	State map[string]any
+	// Set are values that a person injects before the next node.
+	Set map[string]any
+	By  string // who injects them
+	// AcceptChanged continues a run whose graph or items have changed.
+	AcceptChanged bool
+	RunID         string // of a new run; "" for a new id
+	forked        *startedData
+}
+
+// Progress is a change of a node as a person sees it.
+type Progress struct {
+	Run, Node string
+	Step, Max int
+	Depth     int
+	Status    string // ok, failed, suspended, skipped, retry
+	Text      string
+	Duration  time.Duration
+}
+
+// Result is the end of a run, or its suspension.
+type Result struct {
+	RunID     string      `json:"run_id"`
+	Status    string      `json:"status"`
+	Output    any         `json:"output"`
+	Steps     int         `json:"steps"`
+	Errors    []NodeError `json:"errors"`
+	Cost      cost        `json:"cost"`
+	Reason    string      `json:"reason,omitempty"` // of a suspension
+	Waiting   []string    `json:"waiting,omitempty"`
+	WakeAt    string      `json:"wake_at,omitempty"`
+	Suspended *Suspension `json:"-"`
+}
+
+// Data returns the result as values.
+func (r *Result) Data() map[string]any {
+	b, err := jsonx.Marshal(r)
+	if err != nil {
+		return map[string]any{"run_id": r.RunID, "status": r.Status}
+	}
+	v, _ := jsonx.ParseMessage(b)
+	m, _ := v.(map[string]any)
+	return m
+}
+
+const crockford = "0123456789abcdefghjkmnpqrstvwxyz"
+
+// NewID returns a new id of a run: the last segment of the graph's id and a ULID in
+// lower case.
+func NewID(id string, now time.Time) string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return idFrom(id, now, b)
+}
+
+func idFrom(id string, now time.Time, b [16]byte) string {
+	ms := uint64(now.UnixMilli())
+	binary.BigEndian.PutUint16(b[:2], uint16(ms>>32))
+	binary.BigEndian.PutUint32(b[2:6], uint32(ms))
+	hi, lo := binary.BigEndian.Uint64(b[:8]), binary.BigEndian.Uint64(b[8:])
+	var out [26]byte
+	for i := 25; i >= 0; i-- {
+		out[i] = crockford[lo&31]
+		lo = lo>>5 | hi<<59
+		hi >>= 5
+	}
+	return nameOf(id) + "-" + string(out[:])
+}
+
+// nameOf returns the beginning of the ids of the runs of a graph.
+func nameOf(id string) string {
+	name := strings.ReplaceAll(id[strings.LastIndexByte(id, '/')+1:], "_", "-")
+	return name[:min(len(name), 32)]
+}
+
+// childID returns the id of the run of one item of a foreach node. It is the same
+// after a crash, because the id of the node's child is recorded.
+func childID(base string, index int) string {
+	sum := sha256.Sum256(binary.BigEndian.AppendUint64([]byte(base+"\n"), uint64(index)))
+	return base[:len(base)-16] + encode(sum[:10])
+}
+
+// encode returns 10 bytes as 16 letters.
+func encode(b []byte) string {
+	var out []byte
+	var acc, bits uint
+	for _, c := range b {
+		acc, bits = acc<<8|uint(c), bits+8
+		for bits >= 5 {
+			bits -= 5
+			out = append(out, crockford[acc>>bits&31])
+		}
+	}
+	return string(out)
+}
+
+// IsID reports whether s has the form of an id of a run.
+func IsID(s string) bool {
+	i := strings.LastIndexByte(s, '-')
+	return i > 0 && len(s) <= 64 && len(s)-i-1 == 26 && strings.Trim(s[i+1:], crockford) == "" &&
+		strings.Trim(s[:i], "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-.") == "" && s[0] != '.'
+}
+
+// Start starts a run of a graph and walks it until it ends or suspends. The inputs
+// must fit the graph's schema. A run that ends in the state error has an error and a
+// Result.
+func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]any, p Params) (*Result, error) {
+	w, err := newWalker(g, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.environment(); err != nil {
+		return nil, err
+	}
+	started := p.forked
+	if started == nil {
+		if started, err = w.first(ctx, digest, inputs); err != nil {
+			return nil, err
+		}
+	}
+	started.PID = os.Getpid()
+	id := p.RunID
+	if p.Child != nil {
+		id, started.Parent, started.Depth = p.Child.Run, p.Child.Parent, p.Child.Depth
+	}
+	if id == "" {
+		id = NewID(g.Ref.ID, w.p.Now())
+	}
+	if started.Depth > 0 && started.Depth > g.maxDepth(p) {
+		return nil, diag.New(diag.LimitExceeded, "starting %s: graphs call graphs more than %d deep", g.Ref, g.maxDepth(p)).
+			WithDetail("limit", "depth").WithDetail("max", g.maxDepth(p))
+	}
+	if w.log, err = transcript.Create(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: w.p.Now, Keys: p.Keys}); err != nil {
+		return nil, err
+	}
+	defer func() { _ = w.log.Close() }()
+	w.began = w.p.Now()
+	w.started = started
+	w.startedAt = w.p.Now().UTC().Format(time.RFC3339)
+	if err := w.log.Commit(ctx, evStarted, started); err != nil {
+		return nil, err
+	}
+	w.root = &frame{nodes: g.Nodes, own: cloneMap(started.State), cur: started.Node}
+	w.errors, w.step = started.Errors, started.Steps
+	return w.finish(ctx, w.run(ctx))
+}
+
+func (g *Graph) maxDepth(Params) int { return g.Limits.Depth }
+
+// first returns the data of the first line of a new run.
+func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
+	g, p := w.g, w.p
+	d := &startedData{Graph: g.Ref.String(), Digest: digest, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Only: p.Only != ""}
+	d.Limits = limitData{g.Limits.Depth, int64(g.Limits.Duration / time.Second)}
+	if p.State != nil {
+		d.State = p.State
+		if err := g.checkState(d.State, "the given state"); err != nil {
+			return nil, err
+		}
+	}
+	if p.Only != "" {
+		if d.Node = p.Only; g.Nodes[p.Only] == nil {
+			return nil, diag.New(diag.Usage, "running one node of %s: it has no node %q", g.Ref, p.Only)
+		}
+	}
+	for _, h := range p.Held {
+		set := heldSet{Source: h.Source}
+		for _, c := range h.Caps {
+			set.Caps = append(set.Caps, string(c))
+		}
+		d.Held = append(d.Held, set)
+	}
+	refs := g.fixedTargets()
+	for _, ref := range refs {
+		t, err := p.Dispatcher.Target(ctx, ref)
+		if err != nil {
+			// A node that is never reached may name an item that does not exist here.
+			continue
+		}
+		d.Targets = append(d.Targets, target{ref.String(), t.Digest})
+	}
+	return d, nil
+}
+
+func digestOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+func cloneMap(m map[string]any) map[string]any {
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}

@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/filelock"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Summary is the state of a run as its log states it.
+type Summary struct {
+	ID      string      `json:"run_id"`
+	Graph   string      `json:"graph"`
+	Digest  item.Digest `json:"digest"`
+	State   string      `json:"state"`
+	Reason  string      `json:"reason,omitempty"`  // of a suspension, or orphaned
+	Waiting []string    `json:"waiting,omitempty"` // the nodes that wait
+	WakeAt  string      `json:"wake_at,omitempty"`
+	Child   string      `json:"child,omitempty"` // the run that the waiting node called
+	Node    string      `json:"node,omitempty"`  // the last one that started
+	Steps   int         `json:"steps"`
+	Parent  string      `json:"parent,omitempty"`
+	Started string      `json:"started"`
+	Updated string      `json:"updated"`
+	PID     int         `json:"pid,omitempty"`
+
+	asks []askData // open questions
+}
+
+// Question is an open question of a run.
+func (s *Summary) question(node string) *askData {
+	for i := range s.asks {
+		if s.asks[i].Node == node {
+			return &s.asks[i]
+		}
+	}
+	return nil
+}
+
+// orphaned is the reason of a run whose process was stopped.
+const orphaned = "orphaned"
+
+// Status returns the state of a run. The error is fs.ErrNotExist or THREAD_NOT_FOUND
+// if there is no such run.
+func Status(ctx context.Context, project, id string) (*Summary, error) {
+	lines, err := transcript.Read(project, id)
+	if err != nil {
+		return nil, err
+	}
+	s := &Summary{ID: id, State: StateRunning}
+	for i := range lines {
+		if err := s.add(project, &lines[i]); err != nil {
+			return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: %w", id, err)
+		}
+	}
+	if len(lines) == 0 {
+		s.State, s.Reason = StateError, orphaned
+		return s, nil
+	}
+	s.Updated = lines[len(lines)-1].Time
+	if s.State == StateRunning && Owner(ctx, project, id) < 0 {
+		s.State, s.Reason, s.PID = StateError, orphaned, 0
+	}
+	if s.State != StateRunning {
+		s.PID = 0
+	}
+	return s, nil
+}
+
+func (s *Summary) add(project string, l *transcript.Line) error {
+	into := func(v any) error {
+		data, err := dataOf(project, s.ID, l)
+		if err != nil {
+			return err
+		}
+		return decode(data, v)
+	}
+	switch l.Event {
+	case evStarted:
+		var d startedData
+		err := into(&d)
+		s.Graph, s.Digest, s.Parent, s.Started, s.PID, s.Steps = d.Graph, d.Digest, d.Parent, l.Time, d.PID, d.Steps
+		return err
+	case evNode:
+		var d nodeData
+		err := into(&d)
+		s.Node, s.Steps = d.Node, max(s.Steps, d.Step)
+		return err
+	case evResumed:
+		var d resumedData
+		err := into(&d)
+		s.State, s.Reason, s.Waiting, s.WakeAt, s.Child, s.PID = StateRunning, "", nil, "", "", d.PID
+		return err
+	case evSuspended:
+		var d suspendedData
+		err := into(&d)
+		s.State, s.Reason, s.Waiting, s.WakeAt, s.Child = StateSuspended, d.Reason, d.Nodes, d.WakeAt, d.Child
+		return err
+	case evAsk:
+		var d askData
+		err := into(&d)
+		s.asks = append(s.asks, d)
+		return err
+	case evAnswer:
+		var d answerData
+		err := into(&d)
+		s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Node == d.Node })
+		return err
+	case evCompleted:
+		s.State = StateCompleted
+	case evError:
+		s.State = StateError
+	case evCancelled:
+		s.State = StateCancelled
+	}
+	return nil
+}
+
+// Owner returns the process that writes the log of a run, 0 if its number is not
+// known, -1 if no process does.
+func Owner(ctx context.Context, project, id string) int {
+	lock, err := transcript.Base(project, id).LockWithin(ctx, transcript.LockFile, time.Millisecond)
+	var held *filelock.Held
+	if errors.As(err, &held) {
+		return held.PID
+	}
+	if err == nil {
+		_ = lock.Release()
+	}
+	return -1
+}
+
+// List returns the runs of a project, the newest first. A directory without a readable
+// log is left out.
+func List(ctx context.Context, project string) ([]*Summary, error) {
+	entries, err := os.ReadDir(transcript.Base(project, ".").Path("."))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, diag.Doing("listing the runs", err)
+	}
+	var out []*Summary
+	for _, e := range entries {
+		if !IsID(e.Name()) {
+			continue
+		}
+		if s, err := Status(ctx, project, e.Name()); err == nil && s.Graph != "" {
+			out = append(out, s)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Summary) int { return strings.Compare(b.Started+b.ID, a.Started+a.ID) })
+	return out, nil
+}
+
+// Find returns the id of the one run that begins with a prefix.
+func Find(project, prefix string) (string, error) {
+	entries, err := os.ReadDir(transcript.Base(project, ".").Path("."))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", diag.Doing("finding the run "+prefix, err)
+	}
+	var found []string
+	for _, e := range entries {
+		if e.Name() == prefix {
+			return prefix, nil
+		}
+		if IsID(e.Name()) && strings.HasPrefix(e.Name(), prefix) {
+			found = append(found, e.Name())
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", diag.New(diag.AmbiguousItem, "finding the run %s: %s", prefix, strings.Join(found, ", "))
+	}
+	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run has this id", prefix).WithReason("no_run").WithDetail("id", prefix)
+}

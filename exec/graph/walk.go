@@ -1,0 +1,560 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// walker walks one run. Branches and items of foreach run in goroutines; mu guards
+// the log and everything that its lines change.
+type walker struct {
+	g         *Graph
+	p         Params
+	held      policy.Held
+	env       map[string]any
+	started   *startedData
+	startedAt string // as ${run.started}
+	began     time.Time
+	active    time.Duration // before this process
+	slots     chan struct{} // calls at the same time
+
+	mu     sync.Mutex
+	log    *transcript.Log
+	step   int
+	recent []string // the last nodes, for the error about max_steps
+	errors []NodeError
+	root   *frame
+	frames map[string]*frame    // of branches in flight after a resume, by prefix
+	nodes  map[string]*progress // of nodes in flight, by qualified name
+	ended  string               // the state that the log ends in, "" while it runs
+	end    endData
+	one    bool // one node was committed, and the run shall suspend
+}
+
+// frame is a walk over one mapping of nodes: the graph's, or those of a branch.
+type frame struct {
+	prefix string // of the names of its nodes: "" or "check.fan."
+	nodes  map[string]*Node
+	base   map[string]any // the state when the branch started; nil at the root
+	own    map[string]any // what the frame assigned; at the root, the state
+	cur    string         // the next node, "" at the end
+	err    map[string]any // of the last error edge
+	output any            // of a return node
+	fail   bool           // its status
+}
+
+// progress is what the log states about a node that is in flight.
+type progress struct {
+	step     int
+	child    string
+	key      string
+	items    map[int]*itemData
+	branches map[string]*branchData
+	ask      *askData
+	answer   *answerData
+	wait     *waitData
+	waited   *waitedData
+}
+
+func newWalker(g *Graph, p Params) (*walker, error) {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
+	if p.Getenv == nil {
+		p.Getenv = func(string) string { return "" }
+	}
+	w := &walker{g: g, p: p, held: p.Held, slots: make(chan struct{}, g.MaxConcurrency), frames: map[string]*frame{}, nodes: map[string]*progress{}}
+	if g.Permissions != nil {
+		w.held = w.held.With(policy.Grant{Caps: *g.Permissions, Source: "graph " + g.Ref.ID})
+	}
+	return w, nil
+}
+
+// environment reads the variables that the graph requires.
+func (w *walker) environment() error {
+	w.env = map[string]any{}
+	var missing []string
+	for _, name := range w.g.env() {
+		v := w.p.Getenv(name)
+		if v == "" {
+			missing = append(missing, name)
+		}
+		w.env[name] = v
+	}
+	if len(missing) > 0 {
+		return diag.New(diag.ConfigError, "starting %s: the environment lacks %s, which env_requires names", w.g.Ref, strings.Join(missing, ", ")).
+			WithReason("graph_env").WithDetail("missing", missing)
+	}
+	return nil
+}
+
+// env returns the variables that the graph and its nodes require.
+func (g *Graph) env() []string {
+	set := map[string]bool{}
+	for _, name := range g.EnvRequires {
+		set[name] = true
+	}
+	g.each(func(n *Node, _ string) {
+		for _, name := range n.EnvRequires {
+			set[name] = true
+		}
+	})
+	return slices.Sorted(maps.Keys(set))
+}
+
+// each calls do for every node, those of branches included, with its qualified name.
+func (g *Graph) each(do func(n *Node, name string)) { eachIn(g.Nodes, g.Order, "", do) }
+
+func eachIn(nodes map[string]*Node, order []string, prefix string, do func(n *Node, name string)) {
+	for _, name := range order {
+		n := nodes[name]
+		do(n, prefix+name)
+		for _, b := range n.Branches {
+			eachIn(b.Nodes, b.Order, prefix+name+"."+b.Name+".", do)
+		}
+	}
+}
+
+// run walks the root frame within the limit of time.
+func (w *walker) run(ctx context.Context) error {
+	left := w.g.Limits.Duration - w.active
+	within, cancel := context.WithTimeout(ctx, max(left, 0))
+	defer cancel()
+	if err := w.hooks(within, "graph_started", nil); err != nil {
+		return err
+	}
+	err := w.walk(within, w.root)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		return diag.New(diag.LimitExceeded, "running %s: it took longer than %s", w.g.Ref, w.g.Limits.Duration).
+			WithDetail("limit", "duration_seconds").WithDetail("max", int64(w.g.Limits.Duration/time.Second))
+	}
+	return err
+}
+
+// fatal is an error that no error edge takes.
+type fatal struct{ error }
+
+// Unwrap returns the error.
+func (f fatal) Unwrap() error { return f.error }
+
+// walk runs the nodes of a frame from its position to its end.
+func (w *walker) walk(ctx context.Context, f *frame) error {
+	for f.cur != "" {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n := f.nodes[f.cur]
+		if n == nil {
+			return diag.New(diag.GraphChanged, "running %s: the node %q does not exist", w.g.Ref, f.prefix+f.cur)
+		}
+		if err := w.visit(ctx, f, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// visit runs one node: it is committed as a whole, or its error edge is taken.
+func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
+	if w.one && f.base == nil {
+		return &Suspension{Reason: "request", Nodes: []string{n.Name}}
+	}
+	name := f.prefix + n.Name
+	began := w.p.Now()
+	pr, err := w.begin(ctx, f, n)
+	var out *outcome
+	if err == nil {
+		out, err = w.perform(ctx, f, n, pr)
+	}
+	if err == nil {
+		err = w.commit(ctx, f, n, pr, out, began)
+	}
+	var s *Suspension
+	var stop fatal
+	switch {
+	case err == nil:
+		w.report(name, pr.step, "ok", out.note, w.p.Now().Sub(began))
+		w.afterCommit(ctx, f, n)
+		return nil
+	case errors.As(err, &s):
+		w.report(name, w.stepOf(pr), "suspended", s.Reason+" "+strings.Join(s.Nodes, ", "), 0)
+		return err
+	case errors.As(err, &stop), ctx.Err() != nil:
+		return err
+	}
+	return w.failed(ctx, f, n, pr, err, w.p.Now().Sub(began))
+}
+
+func (w *walker) stepOf(pr *progress) int {
+	if pr == nil {
+		return 0
+	}
+	return pr.step
+}
+
+func (w *walker) afterCommit(ctx context.Context, f *frame, n *Node) {
+	if f.base == nil && w.p.OneStep {
+		w.one = true
+	}
+	if f.base == nil && w.started.Only {
+		f.cur = ""
+	}
+	_ = w.hooks(ctx, "node_completed", map[string]any{"node": f.prefix + n.Name})
+}
+
+// begin counts the step of a node and records that it starts, unless the log states
+// that it was in flight when an earlier process stopped.
+func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error) {
+	name := f.prefix + n.Name
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if pr := w.nodes[name]; pr != nil {
+		return pr, nil
+	}
+	if w.step >= w.g.MaxSteps {
+		return nil, fatal{diag.New(diag.LimitExceeded, "running %s: it started %d nodes; the last ones are %s", w.g.Ref, w.step, strings.Join(w.recent, ", ")).
+			WithDetail("limit", "max_steps").WithDetail("max", w.g.MaxSteps).WithReason("graph_steps")}
+	}
+	w.step++
+	w.note(name)
+	pr := &progress{step: w.step, items: map[int]*itemData{}, branches: map[string]*branchData{}}
+	data := nodeData{Node: name, Step: pr.step}
+	quick := true
+	if n.Action != nil && n.Type == TypeAction {
+		ref, t, err := w.resolve(ctx, f, n.Action, pr.step, nil)
+		if err == nil { // else the call reports it
+			data.Ref, data.Digest, quick = ref.String(), t.Digest, t.Pure
+			if t.Graph {
+				data.Child = NewID(ref.ID, w.p.Now())
+			}
+		}
+	} else if n.Type == TypeForeach {
+		quick = false
+		data.Child = NewID("item", w.p.Now())
+	} else if n.Type == TypeParallel {
+		quick = false
+		data.Child = NewID("branch", w.p.Now())
+	}
+	data.Key = w.key(name, pr.step, -1)
+	pr.child, pr.key = data.Child, data.Key
+	w.nodes[name] = pr
+	if quick {
+		return pr, w.log.Append(evNode, data)
+	}
+	return pr, w.log.Commit(ctx, evNode, data)
+}
+
+func (w *walker) note(name string) {
+	if w.recent = append(w.recent, name); len(w.recent) > 10 {
+		w.recent = w.recent[1:]
+	}
+}
+
+// key returns the idempotency key of a call.
+func (w *walker) key(node string, step, index int) string {
+	return digestOf(fmt.Appendf(nil, "%s\n%s\n%d\n%d\n", w.log.ID(), node, step, index))
+}
+
+// outcome is what a node has done before its commit.
+type outcome struct {
+	result  any
+	extra   map[string]any // assigned by the node itself: collect, branches
+	output  any
+	isEnd   bool // of a return node
+	cached  bool
+	note    string // for the progress line
+	pure    bool   // repeating it is harmless
+	noNodes bool
+}
+
+// perform does what a node does, without changing the state.
+func (w *walker) perform(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
+	if err := w.hooks(ctx, "node_started", map[string]any{"node": f.prefix + n.Name}); err != nil {
+		var skip *skipped
+		if errors.As(err, &skip) {
+			return &outcome{result: map[string]any{"skipped": true}, note: "skipped"}, nil
+		}
+		return nil, err
+	}
+	switch n.Type {
+	case TypeGate:
+		return &outcome{pure: true}, nil
+	case TypeReturn:
+		out := &outcome{isEnd: true, output: w.view(f), pure: true}
+		if n.Output != nil {
+			v, err := w.render(n.Output, w.scope(f, pr.step, nil))
+			if err != nil {
+				return nil, err
+			}
+			out.output = v
+		}
+		return out, nil
+	case TypeForeach:
+		return w.foreach(ctx, f, n, pr)
+	case TypeParallel:
+		return w.parallel(ctx, f, n, pr)
+	case TypeAsk:
+		return w.ask(ctx, f, n, pr)
+	case TypeWait:
+		return w.wait(ctx, f, n, pr)
+	}
+	return w.action(ctx, f, n, pr)
+}
+
+// view returns the state as the nodes of a frame see it.
+func (w *walker) view(f *frame) map[string]any {
+	if f.base == nil {
+		return f.own
+	}
+	out := cloneMap(f.base)
+	maps.Copy(out, f.own)
+	return out
+}
+
+// scope returns the values of templates and conditions.
+func (w *walker) scope(f *frame, step int, more map[string]any) map[string]any {
+	out := map[string]any{
+		"inputs": w.started.Inputs, "state": w.view(f), "env": w.env,
+		"run": map[string]any{"id": w.log.ID(), "started": w.startedAt, "step": int64(step)},
+	}
+	if w.started.Inputs == nil {
+		out["inputs"] = map[string]any{}
+	}
+	if f.err != nil {
+		out["error"] = f.err
+	}
+	maps.Copy(out, more)
+	return out
+}
+
+func (w *walker) render(t *interpolate.Template, scope map[string]any) (any, error) {
+	v, err := t.Render(scope)
+	if err != nil {
+		return nil, diag.New(diag.ValidationFailed, "%w", err).WithReason("graph_path")
+	}
+	return v, nil
+}
+
+// commit renders assign, chooses the next node, and records both in one line.
+func (w *walker) commit(ctx context.Context, f *frame, n *Node, pr *progress, out *outcome, began time.Time) error {
+	assign := map[string]any{}
+	maps.Copy(assign, out.extra)
+	more := map[string]any{"result": out.result}
+	for _, k := range slices.Sorted(maps.Keys(n.Assign)) {
+		v, err := w.render(n.Assign[k], w.scope(f, pr.step, more))
+		if err != nil {
+			return diag.New(diag.CodeOf(err), "assigning %s: %w", k, err)
+		}
+		assign[k] = v
+	}
+	state := w.view(f)
+	if len(assign) > 0 {
+		state = cloneMap(state)
+		maps.Copy(state, assign)
+		if err := w.g.checkState(state, "the state after assign"); err != nil {
+			return err
+		}
+	}
+	scope := w.scope(f, pr.step, more)
+	scope["state"] = state
+	next := choose(n.Next, scope)
+	data := committedData{Node: f.prefix + n.Name, Step: pr.step, Assign: assign, Next: next, Duration: w.p.Now().Sub(began).Milliseconds(), Cached: out.cached}
+	if out.isEnd {
+		data.Output, data.Fail = out.output, n.Fail
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() != nil && f.base != nil {
+		return ctx.Err() // another branch ended the block
+	}
+	var err error
+	if out.pure {
+		err = w.log.Append(evCommitted, data)
+	} else {
+		err = w.log.Commit(ctx, evCommitted, data)
+	}
+	if err != nil {
+		return fatal{err}
+	}
+	w.apply(f, n.Type, &data)
+	return nil
+}
+
+// apply changes a frame as a committed line states. The log's reader does the same.
+func (w *walker) apply(f *frame, _ string, d *committedData) {
+	maps.Copy(f.own, d.Assign)
+	f.cur = d.Next
+	if d.Output != nil || d.Fail {
+		f.output, f.fail = d.Output, d.Fail
+	}
+	w.forget(d.Node)
+}
+
+// forget drops what is recorded about a node in flight and its branches.
+func (w *walker) forget(name string) {
+	delete(w.nodes, name)
+	for prefix := range w.frames {
+		if strings.HasPrefix(prefix, name+".") {
+			delete(w.frames, prefix)
+		}
+	}
+	for q := range w.nodes {
+		if strings.HasPrefix(q, name+".") {
+			delete(w.nodes, q)
+		}
+	}
+}
+
+// choose returns the first edge whose condition is true, "" if there is none.
+func choose(edges []Edge, scope map[string]any) string {
+	for _, e := range edges {
+		if e.When.Match(scope) {
+			return e.To
+		}
+	}
+	return ""
+}
+
+// failed records a failure and takes the error edge, or returns the error.
+func (w *walker) failed(ctx context.Context, f *frame, n *Node, pr *progress, cause error, took time.Duration) error {
+	name := f.prefix + n.Name
+	e := nodeError(name, cause)
+	d := failedData{Node: name, Step: w.stepOf(pr), Error: e, Attempt: 1, Edge: "fail"}
+	switch {
+	case n.OnError != "":
+		d.Edge, d.Next = "on_error", n.OnError
+	case w.g.Continue:
+		scope := w.scope(f, d.Step, nil)
+		d.Edge, d.Next = "continue", choose(n.Next, scope)
+	}
+	w.report(name, d.Step, "failed", string(e.Code)+": "+e.Message, took)
+	w.mu.Lock()
+	err := w.log.Commit(ctx, evFailed, d)
+	if err == nil {
+		w.applyFailed(f, &d)
+	}
+	w.mu.Unlock()
+	if err != nil {
+		return fatal{err}
+	}
+	if err := w.hooks(ctx, "node_failed", map[string]any{"node": name, "error": e.value()}); err != nil {
+		return err
+	}
+	if d.Edge == "fail" {
+		return cause
+	}
+	return nil
+}
+
+// applyFailed changes a frame as a failed line states.
+func (w *walker) applyFailed(f *frame, d *failedData) {
+	if d.Edge == "retry" {
+		return
+	}
+	w.forget(d.Node)
+	switch d.Edge {
+	case "on_error":
+		f.cur, f.err = d.Next, d.Error.value()
+	case "continue":
+		w.errors = append(w.errors, d.Error)
+		f.cur, f.err = d.Next, d.Error.value()
+	}
+}
+
+func nodeError(name string, err error) NodeError {
+	t := diag.Typed(err)
+	e := NodeError{Node: name, Code: t.Code, Message: t.Error(), Retryable: t.Retryable}
+	if d, ok := t.Details["data"].(map[string]any); ok {
+		e.Details = d
+	}
+	return e
+}
+
+// checkState compares a state with state_schema and bounds its size.
+func (g *Graph) checkState(state map[string]any, what string) error {
+	if g.StateSchema != nil {
+		for _, v := range g.StateSchema.Validate(any(state)) {
+			if v.Keyword == "required" {
+				continue // a key may be assigned later
+			}
+			return diag.New(diag.ValidationFailed, "%s does not fit state_schema: %s %s", what, v.Path, v.Message).
+				WithReason("graph_state").WithDetail("path", v.Path)
+		}
+	}
+	if n := sizeOf(state); n > MaxState {
+		return diag.New(diag.LimitExceeded, "%s is larger than %d bytes", what, MaxState).WithDetail("limit", "state").WithDetail("max", MaxState)
+	}
+	return nil
+}
+
+// sizeOf returns about how many bytes a value has as JSON. It stops counting beyond
+// the bound of a state.
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v) + 2
+	case []any:
+		n := 2
+		for _, x := range v {
+			if n += sizeOf(x) + 1; n > MaxState {
+				return n
+			}
+		}
+		return n
+	case map[string]any:
+		n := 2
+		for k, x := range v {
+			if n += len(k) + 4 + sizeOf(x); n > MaxState {
+				return n
+			}
+		}
+		return n
+	}
+	return 8
+}
+
+// resolve renders the id of an action and resolves the item.
+func (w *walker) resolve(ctx context.Context, f *frame, a *Action, step int, more map[string]any) (item.Ref, Target, error) {
+	v, err := w.render(a.ID, w.scope(f, step, more))
+	if err != nil {
+		return item.Ref{}, Target{}, err
+	}
+	id, _ := v.(string)
+	if a.Verb == policy.Search && v == nil {
+		return item.Ref{Kind: a.Kind}, Target{}, nil
+	}
+	ref, err := item.ParseRef(id, a.Kind)
+	if err != nil {
+		return ref, Target{}, diag.New(diag.ValidationFailed, "item_id is %q: %w", id, err)
+	}
+	if ref.Kind != a.Kind {
+		return ref, Target{}, diag.New(diag.ValidationFailed, "item_id is %q, and item_type is %s", id, a.Kind)
+	}
+	if a.Verb != policy.Execute {
+		return ref, Target{}, nil
+	}
+	if err := w.held.Allows(a.Verb, ref); err != nil {
+		return ref, Target{}, err
+	}
+	t, err := w.p.Dispatcher.Target(ctx, ref)
+	return ref, t, err
+}
+
+// report sends a progress line.
+func (w *walker) report(name string, step int, status, text string, took time.Duration) {
+	if w.p.Progress != nil {
+		w.p.Progress(Progress{Run: w.log.ID(), Node: name, Step: step, Max: w.g.MaxSteps, Depth: w.started.Depth, Status: status, Text: text, Duration: took})
+	}
+}
