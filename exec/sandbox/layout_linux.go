@@ -39,6 +39,17 @@ func newLayout(g Grant) *layout {
 // build collects the mounts, the weakest reason first: a later one at the same path
 // replaces an earlier one.
 func (l *layout) build() error {
+	if err := l.paths(); err != nil {
+		return err
+	}
+	l.private()
+	l.protect()
+	l.hide()
+	return nil
+}
+
+// paths adds the granted paths and those of the system.
+func (l *layout) paths() error {
 	for _, dir := range systemPaths(l.g.Net) {
 		if err := l.add(dir, confine.ReadOnly, false); err != nil {
 			return err
@@ -59,9 +70,6 @@ func (l *layout) build() error {
 			return err
 		}
 	}
-	l.private()
-	l.protect()
-	l.hide()
 	return nil
 }
 

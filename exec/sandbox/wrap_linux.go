@@ -52,7 +52,8 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 type wrapped struct {
 	g        Grant
 	ladder   Ladder
-	original proc.Cmd // with the path resolved and the environment complete
+	original proc.Cmd // with an absolute path and the environment complete
+	found    string   // the path as errors name it
 	spec     confine.Spec
 	report   Report
 	layout   *layout
@@ -74,6 +75,7 @@ func (w *wrapped) resolve() error {
 		}
 		c.Path = path
 	}
+	w.found = c.Path
 	if c.Dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
@@ -285,7 +287,9 @@ func (w *wrapped) end(res *proc.Result) error {
 // stepError returns the error for a step of the helper that failed.
 func (w *wrapped) stepError(f *confine.Failure) error {
 	if f.Step == "exec" {
-		return proc.StartError(w.original, syscall.Errno(f.Errno))
+		c := w.original
+		c.Path = w.found
+		return proc.StartError(c, syscall.Errno(f.Errno))
 	}
 	return diag.New(diag.SandboxUnavailable, "starting the sandbox: %s: %s", f.Step, strings.TrimSpace(f.What)).
 		WithReason("sandbox_step").WithDetail("step", f.Step).WithDetail("wanted", string(w.report.Rung)).

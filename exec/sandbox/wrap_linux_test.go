@@ -63,13 +63,101 @@ func needs(t *testing.T, r Rung) {
 	}
 }
 
-func TestStrict(t *testing.T) {
-	needs(t, Strict)
-	dir := project(t)
-	g := Grant{Rung: Strict, Project: dir, Write: []string{dir}, Tmp: true, Net: "none", Home: "/home/user"}
-	res, report, err := confined(t, g, `pwd; id -u; echo b > src/b; cat src/a; ls /; ls -la $HOME; echo $$; ls /proc | grep -c '^[0-9]'; echo x > /tmp/x; cat /tmp/x; touch rye.yaml .git/hooks/x .ai/x 2>&1; touch .ai/tools/ok; ls .ai/tools; exit 7`)
-	t.Logf("%+v %v\n%s%s", report, err, res.Stdout, res.Stderr)
-	if res.ExitCode != 7 || !strings.Contains(string(res.Stdout), "a\n") {
-		t.Error(res.ExitCode)
+// onRungs runs a test on every rung that isolates.
+func onRungs(t *testing.T, test func(t *testing.T, r Rung)) {
+	for _, r := range []Rung{Strict, Landlock} {
+		t.Run(string(r), func(t *testing.T) {
+			needs(t, r)
+			test(t, r)
+		})
 	}
+}
+
+func TestFiles(t *testing.T) {
+	onRungs(t, func(t *testing.T, r Rung) {
+		dir, outside := project(t), project(t)
+		hidden := filepath.Join(dir, "src", "keys")
+		if err := os.MkdirAll(hidden, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{filepath.Join(hidden, "k"), filepath.Join(outside, "k")} {
+			if err := os.WriteFile(p, []byte("secret\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		g := Grant{Rung: r, Project: dir, Write: []string{dir}, Hidden: []string{hidden}, Tmp: true, Net: "none", Home: "/home/user"}
+		for script, want := range map[string]string{
+			"pwd":                               dir,
+			"cat src/a":                         "a",
+			"echo b > src/a; cat src/a":         "b",
+			"echo t > $TMPDIR/t; cat $TMPDIR/t": "t",
+			"cd; ls -A | wc -l":                 "0",
+			"cat src/keys/k 2>/dev/null || echo refused":              "refused",
+			"cat " + outside + "/k 2>/dev/null || echo refused":       "refused",
+			"echo x 2>/dev/null > rye.yaml || echo refused":           "refused",
+			"echo x 2>/dev/null >> .git/config || echo refused":       "refused",
+			"touch .git/hooks/pre-commit 2>/dev/null || echo refused": "refused",
+			"touch .ai/config/x 2>/dev/null || echo refused":          "refused",
+			"touch .ai/x 2>/dev/null || echo refused":                 "refused",
+			"mv .git moved 2>/dev/null || echo refused":               "refused",
+			"rm -rf .git/hooks 2>/dev/null || echo refused":           "refused",
+			"touch .ai/tools/x && rm .ai/tools/x && echo ok":          "ok",
+			"touch .git/objects/x && rm .git/objects/x && echo ok":    "ok",
+			"touch /usr/x 2>/dev/null || echo refused":                "refused",
+			"touch /etc/x 2>/dev/null || echo refused":                "refused",
+			"head -c1 /etc/shadow 2>/dev/null | wc -c":                "0",
+			"mknod src/null c 1 3 2>/dev/null || echo refused":        "refused",
+			"cat /proc/1/environ 2>/dev/null | grep -c SECRET":        "0",
+		} {
+			res, report, err := confined(t, g, script)
+			if got := strings.TrimSpace(string(res.Stdout)); err != nil || got != want {
+				t.Errorf("%s: %q, want %q (%v, stderr %q, %+v)", script, got, want, err, res.Stderr, report)
+			}
+		}
+	})
+}
+
+func TestStatusAndSignals(t *testing.T) {
+	onRungs(t, func(t *testing.T, r Rung) {
+		dir := project(t)
+		g := Grant{Rung: r, Project: dir, Read: []string{dir}, Net: "none"}
+		for script, want := range map[string]struct {
+			code   int
+			signal string
+		}{
+			"exit 0": {0, ""}, "exit 7": {7, ""}, "exit 125": {125, ""}, "exit 255": {255, ""},
+			"kill -9 $$": {137, "SIGKILL"}, "kill -TERM $$": {143, "SIGTERM"}, "kill -ABRT $$": {134, "SIGABRT"},
+			"kill -USR1 0": {138, "SIGUSR1"},
+		} {
+			res, _, err := confined(t, g, script)
+			if err != nil || res.ExitCode != want.code || res.Signal != want.signal {
+				t.Errorf("%s: %d %q %v", script, res.ExitCode, res.Signal, err)
+			}
+		}
+	})
+}
+
+func TestStartErrors(t *testing.T) {
+	onRungs(t, func(t *testing.T, r Rung) {
+		dir := project(t)
+		if err := os.WriteFile(filepath.Join(dir, "script"), []byte("#!/no/such\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		self, _ := os.Executable()
+		for _, argv := range [][]string{{"./script"}, {"./src/a"}, {"./absent"}} {
+			cmd := proc.Cmd{Argv: argv, Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}}
+			_, bare := proc.Run(context.Background(), cmd)
+			_, end, err := Wrap(&cmd, Grant{Self: self, Rung: r, Project: dir, Read: []string{dir}, Net: "none"}, Probe())
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := proc.Run(context.Background(), cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err = end(&res); err == nil || bare == nil || err.Error() != bare.Error() {
+				t.Errorf("%v: %v, without the sandbox %v", argv, err, bare)
+			}
+		}
+	})
 }

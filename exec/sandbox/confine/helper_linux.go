@@ -26,6 +26,8 @@ type step struct {
 
 func (s *step) Error() string { return s.name + ": " + s.what + ": " + s.err.Error() }
 
+func (s *step) Unwrap() error { return s.err }
+
 func failed(name, what string, err error) error {
 	if err == nil {
 		return nil
