@@ -20,6 +20,9 @@ type Boundary struct {
 	Project string `json:"project"`
 	// Private are the user's own directories, wherever the project is.
 	Private []Private `json:"private,omitempty"`
+	// Removed are the rows of the protected paths that the allowance of the user
+	// removes.
+	Removed []string `json:"removed,omitempty"`
 }
 
 // Private is a directory of the user that tools do not write.
@@ -43,7 +46,7 @@ func (b Boundary) CheckWrite(rel, given string) error {
 	if dir, ok := b.private(rel); ok {
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write files of %s", given, dir.What).WithReason("protected_path")
 	}
-	if row, at, ok := Protected(rel); ok {
+	if row, at, ok := ProtectedExcept(b.Removed)(rel); ok {
 		what := row.named(rel, at)
 		return diag.New(diag.PolicyDenied, "writing %q: tools do not write %s: %s", given, what, row.Why).WithReason("protected_path")
 	}
@@ -90,7 +93,7 @@ func (b Boundary) CheckRead(rel, given string) error {
 	if dir, ok := b.private(rel); ok && !dir.Readable {
 		return diag.New(diag.PolicyDenied, "reading %q: tools do not read files of %s", given, dir.What).WithReason("protected_path")
 	}
-	if row, at, ok := Protected(rel); ok && row.Secret {
+	if row, at, ok := ProtectedExcept(b.Removed)(rel); ok && row.Secret {
 		what := row.named(rel, at)
 		return diag.New(diag.PolicyDenied, "reading %q: tools do not read %s: %s", given, what, row.Why).WithReason("protected_path")
 	}

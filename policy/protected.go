@@ -86,12 +86,26 @@ func removable(why string, paths ...string) []ProtectedPath {
 // root of a project, and the part of the path that the row matches. It compares
 // names as the file systems do that take several names for one.
 func Protected(rel string) (row ProtectedPath, matched string, ok bool) {
+	return protectedBy(ProtectedPaths(), rel)
+}
+
+// ProtectedExcept returns Protected without the rows that an allowance removes. Only
+// rows that are removable can be.
+func ProtectedExcept(removed []string) func(rel string) (row ProtectedPath, matched string, ok bool) {
+	if len(removed) == 0 {
+		return Protected
+	}
+	table := slices.DeleteFunc(ProtectedPaths(), func(p ProtectedPath) bool { return p.Removable && slices.Contains(removed, p.Path) })
+	return func(rel string) (ProtectedPath, string, bool) { return protectedBy(table, rel) }
+}
+
+func protectedBy(table []ProtectedPath, rel string) (row ProtectedPath, matched string, ok bool) {
 	names := strings.Split(path.Clean("/" + strings.ReplaceAll(rel, `\`, "/"))[1:], "/")
 	folded := make([]string, len(names))
 	for i, name := range names {
 		folded[i] = foldName(name)
 	}
-	for _, row := range ProtectedPaths() {
+	for _, row := range table {
 		pattern := strings.Split(row.Path, "/")
 		for i := range names {
 			if n := matchNames(pattern, folded[i:]); n > 0 && (!row.Only || i+n == len(names)) {

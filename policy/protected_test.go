@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,5 +129,52 @@ func TestPrivate(t *testing.T) {
 	}
 	if err := (Boundary{Project: "/p"}).CheckWrite(".ai/trust/x", "given"); !strings.Contains(fmt.Sprint(err), `writing "given": tools do not write files below .ai/trust: `) {
 		t.Error(err)
+	}
+}
+
+// TestProtectedTable has the rows of the design as paths, with what is readable.
+func TestProtectedTable(t *testing.T) {
+	readable := []string{
+		".git/hooks/x", ".git/config", ".git/config.worktree", ".git/info/attributes", ".git", ".git/modules/a/hooks/x", ".git/modules/a/b/config",
+		".git/worktrees/w/commondir", ".git/worktrees/w/gitdir", ".git/worktrees/w/config.worktree",
+		".ai/config/agent/allowance.yaml", ".ai/trust/x", ".ai/trusted_keys/x", ".ai/bundles/x", ".ai/cache/results/x",
+		"rye.lock", "rye.sum", "rye.yaml", ".rye-tmp-1",
+		".envrc", ".vscode/tasks.json", ".vscode/settings.json", ".idea/x", ".mcp.json", ".claude/settings.json", ".husky/pre-commit", "lefthook.yml", "lefthook.yaml", ".pre-commit-config.yaml",
+	}
+	secret := []string{".ai/keys/x", ".ai/threads/x/transcript.jsonl"}
+	for _, rel := range slices.Concat(readable, secret) {
+		for _, at := range []string{rel, "sub/dir/" + rel} {
+			b := Boundary{Project: "/p"}
+			if err := b.CheckWrite(at, at); diag.CodeOf(err) != diag.PolicyDenied {
+				t.Errorf("writing %s: %v", at, err)
+			}
+			if err := b.CheckRead(at, at); (err == nil) != slices.Contains(readable, rel) {
+				t.Errorf("reading %s: %v", at, err)
+			}
+		}
+	}
+}
+
+// The allowance of the user removes rows of data that programs execute, and no others.
+func TestProtectedExcept(t *testing.T) {
+	var all []string
+	for _, row := range ProtectedPaths() {
+		all = append(all, row.Path)
+	}
+	protected := ProtectedExcept(all)
+	b := Boundary{Project: "/p", Removed: all}
+	for rel, want := range map[string]bool{
+		".envrc": false, "sub/.vscode/tasks.json": false, "lefthook.yml": false,
+		".git/hooks/x": true, ".ai/config/x": true, "rye.yaml": true, "sub/rye.lock": true, ".ai/threads/x": true, "HEAD": true, ".GIT/config": true,
+	} {
+		if _, _, ok := protected(rel); ok != want {
+			t.Errorf("%s: protected: %v", rel, ok)
+		}
+		if err := b.CheckWrite(rel, rel); (err != nil) != want {
+			t.Errorf("writing %s: %v", rel, err)
+		}
+	}
+	if _, _, ok := ProtectedExcept([]string{".vscode"})(".envrc"); !ok {
+		t.Error("a row that is not removed does not apply")
 	}
 }
