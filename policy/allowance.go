@@ -73,9 +73,14 @@ type SandboxBounds struct {
 	ProtectRemove []string // rows of the protected paths that do not apply
 }
 
-// Ceiling returns the bounds as a profile, for Tighten.
+// Ceiling returns the bounds as a profile, for Tighten. "*" permits every host: as a
+// pattern it would exclude addresses that are not public.
 func (s SandboxBounds) Ceiling() Profile {
-	return Profile{Net: s.Net, Hosts: s.Hosts, Limits: s.Limits}.clean()
+	p := Profile{Net: s.Net, Hosts: s.Hosts, Limits: s.Limits}
+	if p.Net == NetAny && slices.Equal(s.Hosts, []string{"*"}) {
+		p.Hosts = nil
+	}
+	return p.clean()
 }
 
 // Origin is where the value of one key of an Allowance comes from.

@@ -22,6 +22,12 @@ func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Ori
 	return resolve.Allowance(ctx, p.Resolver, layers)
 }
 
+// ceiling returns what the allowance permits the sandbox of every program.
+func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {
+	a, _, err := p.Allowance(ctx)
+	return a.Sandbox.Ceiling(), err
+}
+
 // AgentSettings returns the configuration agent/mcp within the policy files, which
 // narrow it, and the grants of a server. allowed is as in agent.ReadSettings.
 func (p *Project) AgentSettings(ctx context.Context, allowed policy.Set) (*agent.Settings, policy.Held, error) {
