@@ -82,6 +82,9 @@ func seccompFilter(net string, namespaces bool) ([]uint64, error) {
 		bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: newNamespaces, SkipFalse: 1}, ret(seccompEPERM), ret(seccompAllow))
 	p = append(p, unlessEqual(unix.SYS_IOCTL, 6), load(dataArgs+8),
 		unlessEqual(unix.TIOCSTI, 1), ret(seccompEPERM), unlessEqual(unix.TIOCLINUX, 1), ret(seccompEPERM), ret(seccompAllow))
+	// With the helper's own limits too low, it would end and leave processes behind.
+	p = append(p, unlessEqual(unix.SYS_PRLIMIT64, 4), load(dataArgs),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, ret(seccompEPERM), ret(seccompAllow))
 	list := families(net, namespaces)
 	p = append(p, unlessEqual(unix.SYS_SOCKET, uint8(2+2*len(list))), load(dataArgs))
 	for _, f := range list {

@@ -1,0 +1,231 @@
+//go:build linux
+
+package main
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// The arguments are paths. Those that write take the path to write.
+func fileAttempts() map[string]attempt {
+	return map[string]attempt{
+		"read":      readFile,
+		"list":      func(a []string) error { _, err := os.ReadDir(a[0]); return err },
+		"stat":      func(a []string) error { return statEach(a) },
+		"write":     func(a []string) error { return openAt(a[0], os.O_WRONLY|os.O_APPEND) },
+		"create":    func(a []string) error { return os.WriteFile(a[0], []byte("escaped\n"), 0o755) },
+		"truncate":  func(a []string) error { return os.Truncate(a[0], 0) },
+		"remove":    func(a []string) error { return os.Remove(a[0]) },
+		"chmod":     func(a []string) error { return os.Chmod(a[0], 0o777) },
+		"xattr":     func(a []string) error { return unix.Setxattr(a[0], "user.escape", []byte("1"), 0) },
+		"mkdirall":  func(a []string) error { return mkdirAndWrite(a[0]) },
+		"renameto":  func(a []string) error { return renameOver(a[0]) },
+		"linkto":    func(a []string) error { return linkOver(a[0]) },
+		"symlinkto": func(a []string) error { return os.Symlink("/bin/true", a[0]) },
+		"exchange":  exchange,
+		"move":      func(a []string) error { return os.Rename(a[0], a[1]) },
+		"mvgit":     replaceGit,
+		"procfd":    throughProcFD,
+		"replace":   replaceParent,
+		"barerepo":  bareRepository,
+		"procroot":  func(a []string) error { _, err := os.ReadFile("/proc/1/root" + a[0]); return err },
+		"dotdot":    func(a []string) error { return upwards(a[0]) },
+		"symlinkout": func(a []string) error {
+			return linkAndRead(a[0], os.Symlink)
+		},
+		"hardlinkout": func(a []string) error {
+			return linkAndRead(a[0], os.Link)
+		},
+		"byhandle": openByHandle,
+		"fifo":     func(a []string) error { return openAt(a[0], os.O_WRONLY|unix.O_NONBLOCK) },
+		"mknod":    makeDevice,
+		"device":   func(a []string) error { return openAt(a[0], os.O_RDWR) },
+		"openw":    func(a []string) error { return openAt(a[0], os.O_WRONLY) },
+		"bindover": bindOver,
+	}
+}
+
+func openAt(path string, flag int) error {
+	f, err := os.OpenFile(path, flag|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	if flag&os.O_APPEND != 0 {
+		_, err = f.WriteString("escaped\n")
+	}
+	return errors.Join(err, f.Close())
+}
+
+// readFile succeeds only with content: a mask may be an empty file.
+func readFile(a []string) error {
+	b, err := os.ReadFile(a[0])
+	if err == nil && len(b) == 0 {
+		return errors.New("empty")
+	}
+	return err
+}
+
+func statEach(paths []string) error {
+	var errs []error
+	for _, p := range paths {
+		_, err := os.Lstat(p)
+		if err == nil {
+			return nil
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func mkdirAndWrite(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte("escaped\n"), 0o755)
+}
+
+// newName returns the name of a file that does not exist, in the working directory.
+// Process numbers repeat between namespaces.
+func newName() string { return "escape-" + strconv.FormatUint(rand.Uint64(), 36) }
+
+// ownFile returns a new file in the working directory, which the program may write.
+func ownFile() (string, error) {
+	f, err := os.CreateTemp(".", "escape-")
+	if err != nil {
+		return "", errors.New("no file in the working directory: " + err.Error())
+	}
+	f.WriteString("escaped\n")
+	return f.Name(), f.Close()
+}
+
+func renameOver(path string) error {
+	tmp, err := ownFile()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	return os.Rename(tmp, path)
+}
+
+func linkOver(path string) error {
+	tmp, err := ownFile()
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp)
+	return os.Link(tmp, path)
+}
+
+// exchange swaps a directory of the program with a protected path.
+func exchange(a []string) error {
+	own, err := os.MkdirTemp(".", "escape-own-")
+	if err != nil {
+		return errors.New("no directory in the working directory: " + err.Error())
+	}
+	defer os.Remove(own)
+	return unix.Renameat2(unix.AT_FDCWD, own, unix.AT_FDCWD, a[0], unix.RENAME_EXCHANGE)
+}
+
+// replaceGit moves the repository's directory away and makes another one.
+func replaceGit(a []string) error {
+	git := filepath.Join(a[0], ".git")
+	if err := os.Rename(git, git+"-moved"); err != nil {
+		return err
+	}
+	return mkdirAndWrite(filepath.Join(git, "hooks", "pre-commit"))
+}
+
+// throughProcFD opens a file for reading and opens the descriptor for writing.
+func throughProcFD(a []string) error {
+	f, err := os.Open(a[0])
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return openAt("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), os.O_WRONLY|os.O_APPEND)
+}
+
+// upwards leaves the working directory by "..".
+func upwards(path string) error {
+	up := "."
+	for range 32 {
+		up += "/.."
+	}
+	return readFile([]string{up + path})
+}
+
+func linkAndRead(path string, link func(string, string) error) error {
+	name := newName()
+	if err := link(path, name); err != nil {
+		return err
+	}
+	defer os.Remove(name)
+	return readFile([]string{name})
+}
+
+// openByHandle opens a file by its number in the file system, without a path.
+func openByHandle(a []string) error {
+	h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, ".", 0)
+	if err != nil {
+		h = unix.NewFileHandle(1, []byte{2, 0, 0, 0, 0, 0, 0, 0})
+	}
+	root, err := os.Open(".")
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	fd, err := unix.OpenByHandleAt(int(root.Fd()), h, unix.O_RDONLY)
+	if err == nil {
+		unix.Close(fd)
+	}
+	return permitted(err, syscall.ESTALE, syscall.EINVAL)
+}
+
+// makeDevice makes a node of the null device, which the test may keep.
+func makeDevice(a []string) error {
+	name := newName()
+	if err := unix.Mknod(name, unix.S_IFCHR|0o600, int(unix.Mkdev(1, 3))); err != nil {
+		return err
+	}
+	defer os.Remove(name)
+	return openAt(name, os.O_RDWR)
+}
+
+func bindOver(a []string) error {
+	own, err := os.MkdirTemp(".", "escape-bind-")
+	if err != nil {
+		return errors.New("no directory in the working directory: " + err.Error())
+	}
+	defer os.Remove(own)
+	return unix.Mount(own, a[0], "", unix.MS_BIND, "")
+}
+
+// replaceParent moves a directory that contains a protected path away, and makes the
+// path again.
+func replaceParent(a []string) error {
+	dir, path := a[0], a[1]
+	if err := os.Rename(dir, dir+"-moved"); err != nil {
+		return err
+	}
+	return mkdirAndWrite(filepath.Join(dir, path))
+}
+
+// bareRepository makes a directory that git takes for a repository.
+func bareRepository(a []string) error {
+	for _, dir := range []string{"objects", "refs"} {
+		if err := os.MkdirAll(filepath.Join(a[0], dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(a[0], "config"), []byte("[core]\n\tfsmonitor = /bin/false\n"), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(a[0], "HEAD"), []byte("ref: refs/heads/main\n"), 0o644)
+}
