@@ -4,15 +4,18 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/ryeos/rye/exec/sandbox"
 )
 
 // scriptConditions returns what scripts may ask of the machine beside what
 // testscript knows: [mounts], a folder of its own can be mounted, [modes], plain
-// runs a program as a user whom file modes bind, and [root], files can be given to
-// other users.
+// runs a program as a user whom file modes bind, [root], files can be given to
+// other users, and [strict], the sandbox has namespaces. In CI, Linux without them
+// is an error and not a reason to skip a script.
 func scriptConditions() func(string) (bool, error) {
 	mounts := sync.OnceValue(func() bool {
 		return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil
@@ -28,6 +31,12 @@ func scriptConditions() func(string) (bool, error) {
 			return modes(), nil
 		case "root":
 			return os.Geteuid() == 0, nil
+		case "strict":
+			l := sandbox.Probe()
+			if l.Best != sandbox.Strict && runtime.GOOS == "linux" && os.Getenv("CI") != "" {
+				return false, fmt.Errorf("the strict rung of the sandbox is not available: %+v", l.Layers)
+			}
+			return l.Best == sandbox.Strict, nil
 		}
 		return false, fmt.Errorf("there is no condition %q", name)
 	}
