@@ -134,7 +134,6 @@ func thirdParty() map[string]map[string]bool {
 		"github.com/rogpeppe/go-internal/diff":            set("internal/linediff"),
 		"github.com/sourcegraph/jsonrpc2":                 set("internal/applet/lsp"),
 		"github.com/pelletier/go-toml/v2":                 set("internal/tomlx"),
-		"github.com/santhosh-tekuri/jsonschema/v6":        set("internal/schema"),
 		"github.com/sigstore/sigstore":                    set("sign"),
 		"github.com/urfave/cli/v2":                        set("internal/cli"),
 		"golang.org/x/crypto":                             set("sign"),

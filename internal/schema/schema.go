@@ -12,9 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
@@ -23,24 +20,21 @@ import (
 // MaxMappings is the number of mappings and lists that a schema may contain.
 const MaxMappings = 5000
 
-// address is the URL of the schema for the library. No code opens it.
+// address is the URL of a schema without $id. No code opens it.
 const address = "rye:///schema"
 
 // Schema is a compiled JSON Schema, safe for concurrent use.
 type Schema struct {
-	doc      any
-	compiled *jsonschema.Schema
-
-	mu     sync.Mutex // guards budget: one validation at a time
-	budget *budget
+	doc    any
+	top    *node
+	tracks bool // a keyword needs to know what other keywords have evaluated
 }
 
-// errDenied is the error for every URL.
+// errDenied is the error for every URL but those of the meta-schemas.
 var errDenied = errors.New("only references within the schema are allowed")
 
-type denyLoader struct{}
-
-func (denyLoader) Load(string) (any, error) { return nil, errDenied }
+// errPattern is the error for a pattern, which the linter reports with its path.
+var errPattern = errors.New("a pattern does not compile")
 
 // Compile compiles a schema (a mapping or a boolean). The Schema is nil exactly if a
 // finding is an error. Unknown keywords are warnings unless they begin with "x-".
@@ -91,14 +85,8 @@ func compiled(doc any) (*Schema, []problem) {
 		return nil, schemaFindings([]Violation{{Path: "$", Message: "must be a mapping or a boolean, is " + typeOf(copied), Keyword: "type"}})
 	}
 	found := lint(copied)
-	s := &Schema{doc: copied, budget: &budget{}}
-	err := s.compile()
-	if err != nil && !regexReported(err, found) {
-		found = append(schemaFindings(compileProblems(err, copied)), found...)
-	}
-	if err != nil && !failed(found) {
-		found = append(found, problem{finding: diag.Errorf(diag.ValidationFailed, 0, 0, "schema $: %s", show(err.Error()))})
-	}
+	s := &Schema{doc: copied}
+	found = append(s.compile(), found...)
 	if failed(found) {
 		return nil, found
 	}
@@ -173,50 +161,34 @@ func compiles(pattern string) bool {
 	return err == nil
 }
 
-func (s *Schema) compile() (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the schema cannot be compiled: %v", p)
+// compile sets the node of the schema.
+func (s *Schema) compile() []problem {
+	d := draft2020
+	m, _ := s.doc.(map[string]any)
+	if name, ok := m["$schema"].(string); ok {
+		if d, ok = drafts()[strings.TrimSuffix(name, "#")]; !ok {
+			return []problem{refused(location{"$schema"}, fmt.Sprintf("refers to %q: %v", show(name), errDenied))}
 		}
-	}()
-	c := jsonschema.NewCompiler()
-	c.UseLoader(denyLoader{})
-	c.DefaultDraft(jsonschema.Draft2020)
-	c.AssertFormat()
-	c.RegisterVocabulary(s.budget.vocabulary())
-	c.AssertVocabs()
-	if err = c.AddResource(address, s.doc); err == nil {
-		s.compiled, err = c.Compile(address)
 	}
-	return err
+	if bad := checkSchema(s.doc, d); len(bad) > 0 {
+		return schemaFindings(bad)
+	}
+	c := newCompiler()
+	top, err := c.compile(s.doc, address, d)
+	s.top, s.tracks = top, c.tracks
+	var ref *refError
+	switch {
+	case errors.As(err, &ref):
+		return []problem{refused(ref.at, ref.msg)}
+	case err != nil && err != errPattern:
+		return []problem{refused(nil, err.Error())}
+	}
+	return nil
 }
 
-// regexReported reports whether lint has reported the error of the library.
-func regexReported(err error, found []problem) bool {
-	var re *jsonschema.InvalidRegexError
-	return errors.As(err, &re) && failed(found)
-}
-
-func compileProblems(err error, doc any) []Violation {
-	var invalid *jsonschema.SchemaValidationError
-	var verr *jsonschema.ValidationError
-	if errors.As(err, &invalid) && errors.As(invalid.Err, &verr) {
-		t := explainer{value: doc}
-		return t.all(verr)
-	}
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
-		return []Violation{{Path: "$", Message: fmt.Sprintf("refers to %q: %v", show(load.URL), errDenied), Keyword: "$ref"}}
-	}
-	var ptr *jsonschema.JSONPointerNotFoundError
-	if errors.As(err, &ptr) {
-		return []Violation{{Path: "$", Message: fmt.Sprintf("refers to %q, which does not exist", within(ptr.Error())), Keyword: "$ref"}}
-	}
-	var anchor *jsonschema.AnchorNotFoundError
-	if errors.As(err, &anchor) {
-		return []Violation{{Path: "$", Message: fmt.Sprintf("refers to %q, which does not exist", within(anchor.Reference)), Keyword: "$ref"}}
-	}
-	return []Violation{{Path: "$", Message: show(err.Error()), Keyword: "$schema"}}
+// refused is the problem of a reference, whose message names the whole schema.
+func refused(at location, msg string) problem {
+	return problem{diag.Errorf(diag.ValidationFailed, 0, 0, "schema $: %s", msg), at.tree()}
 }
 
 func schemaFindings(vs []Violation) []problem {

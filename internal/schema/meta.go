@@ -1,0 +1,86 @@
+package schema
+
+import (
+	"encoding/json"
+	"sync"
+)
+
+// metaSchema returns the rules for the keywords of a draft, as a schema of 2020-12.
+// It is written for this package: the published meta-schemas need dynamic references
+// in every subschema, and their messages name parts that no author has written.
+func metaSchema(d draft) any {
+	var m map[string]any
+	if err := json.Unmarshal([]byte(metaText), &m); err != nil {
+		panic(err)
+	}
+	props := m["properties"].(map[string]any)
+	sub := map[string]any{"$ref": "#"}
+	lists := map[string]any{"type": "array", "minItems": 1.0, "items": sub}
+	if d <= draft2019 {
+		props["items"] = map[string]any{"anyOf": []any{sub, lists}}
+		props["additionalItems"] = sub
+	}
+	if d == draft4 {
+		flag := map[string]any{"type": "boolean"}
+		props["exclusiveMinimum"], props["exclusiveMaximum"] = flag, flag
+	}
+	return m
+}
+
+const metaText = `{
+	"type": ["object", "boolean"],
+	"properties": {
+		"$schema": {"type": "string"}, "$id": {"type": "string"}, "$ref": {"type": "string"}, "$comment": {"type": "string"},
+		"$anchor": {"type": "string", "pattern": "^[A-Za-z_][-A-Za-z0-9._]*$"}, "$dynamicAnchor": {"type": "string", "pattern": "^[A-Za-z_][-A-Za-z0-9._]*$"},
+		"$dynamicRef": {"type": "string"}, "$recursiveRef": {"type": "string"}, "$recursiveAnchor": {"type": "boolean"},
+		"$defs": {"$ref": "#/$defs/named"}, "definitions": {"$ref": "#/$defs/named"},
+		"type": {"anyOf": [{"$ref": "#/$defs/type"}, {"type": "array", "items": {"$ref": "#/$defs/type"}, "minItems": 1, "uniqueItems": true}]},
+		"enum": {"type": "array"}, "format": {"type": "string"}, "pattern": {"type": "string"},
+		"minimum": {"type": "number"}, "maximum": {"type": "number"}, "exclusiveMinimum": {"type": "number"}, "exclusiveMaximum": {"type": "number"},
+		"multipleOf": {"type": "number", "exclusiveMinimum": 0},
+		"minLength": {"$ref": "#/$defs/count"}, "maxLength": {"$ref": "#/$defs/count"}, "minItems": {"$ref": "#/$defs/count"}, "maxItems": {"$ref": "#/$defs/count"},
+		"minProperties": {"$ref": "#/$defs/count"}, "maxProperties": {"$ref": "#/$defs/count"}, "minContains": {"$ref": "#/$defs/count"}, "maxContains": {"$ref": "#/$defs/count"},
+		"uniqueItems": {"type": "boolean"},
+		"required": {"$ref": "#/$defs/texts"},
+		"dependentRequired": {"type": "object", "additionalProperties": {"$ref": "#/$defs/texts"}},
+		"dependencies": {"type": "object", "additionalProperties": {"anyOf": [{"$ref": "#"}, {"$ref": "#/$defs/texts"}]}},
+		"dependentSchemas": {"$ref": "#/$defs/named"}, "properties": {"$ref": "#/$defs/named"}, "patternProperties": {"$ref": "#/$defs/named"},
+		"additionalProperties": {"$ref": "#"}, "propertyNames": {"$ref": "#"}, "unevaluatedProperties": {"$ref": "#"}, "unevaluatedItems": {"$ref": "#"},
+		"prefixItems": {"$ref": "#/$defs/list"}, "items": {"$ref": "#"}, "contains": {"$ref": "#"},
+		"allOf": {"$ref": "#/$defs/list"}, "anyOf": {"$ref": "#/$defs/list"}, "oneOf": {"$ref": "#/$defs/list"},
+		"not": {"$ref": "#"}, "if": {"$ref": "#"}, "then": {"$ref": "#"}, "else": {"$ref": "#"},
+		"title": {"type": "string"}, "description": {"type": "string"}, "examples": {"type": "array"},
+		"readOnly": {"type": "boolean"}, "writeOnly": {"type": "boolean"}, "deprecated": {"type": "boolean"}
+	},
+	"$defs": {
+		"named": {"type": "object", "additionalProperties": {"$ref": "#"}},
+		"list": {"type": "array", "minItems": 1, "items": {"$ref": "#"}},
+		"count": {"type": "integer", "minimum": 0},
+		"texts": {"type": "array", "items": {"type": "string"}, "uniqueItems": true},
+		"type": {"enum": ["array", "boolean", "integer", "null", "number", "object", "string"]}
+	}
+}`
+
+// checkSchema returns what the keywords of a schema violate.
+func checkSchema(v any, d draft) []Violation {
+	metas.Do(compileMetas)
+	return metas.compiled[d].validate(v)
+}
+
+// metas are the meta-schemas, compiled at their first use.
+var metas struct {
+	sync.Once
+	compiled map[draft]*Schema
+}
+
+func compileMetas() {
+	metas.compiled = map[draft]*Schema{}
+	for addr, d := range drafts() {
+		s := &Schema{doc: metaSchema(d)}
+		var err error
+		if s.top, err = newCompiler().compile(s.doc, addr, draft2020); err != nil {
+			panic(err)
+		}
+		metas.compiled[d] = s
+	}
+}
