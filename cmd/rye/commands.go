@@ -7,6 +7,7 @@ import "github.com/ryeos/rye/internal/cli"
 func commands() []*cli.Command {
 	return []*cli.Command{
 		initCommand(),
+		importCommand(),
 		statusCommand(),
 		newCommand(),
 		runCommand(),

@@ -80,7 +80,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 			return err
 		}
 	}
-	made, err := initProject(dir)
+	made, err := initProject(dir, filepath.Base(dir))
 	if err != nil {
 		return err
 	}
@@ -173,8 +173,9 @@ func offerKey(ctx context.Context, c *cli.Call, h *project.Project, owner string
 	return true, nil
 }
 
-// initProject creates what is missing and returns the names of what it made.
-func initProject(dir string) ([]string, error) {
+// initProject creates what is missing in a directory, for a project with a name, and
+// returns the names of what it made.
+func initProject(dir, name string) ([]string, error) {
 	fail := func(err error) ([]string, error) { return nil, diag.Doing("making a project", err) }
 	base := atomicfile.Project(dir)
 	var made []string
@@ -188,7 +189,7 @@ func initProject(dir string) ([]string, error) {
 			made = append(made, p)
 		}
 	}
-	switch err := base.Create("rye.yaml", []byte(newManifest(dir)), 0o644); {
+	switch err := base.Create("rye.yaml", []byte(newManifest(name)), 0o644); {
 	case err == nil:
 		made = append(made, "rye.yaml")
 	case !errors.Is(err, fs.ErrExist):
@@ -206,12 +207,12 @@ func initProject(dir string) ([]string, error) {
 	return made, nil
 }
 
-func newManifest(dir string) string {
-	name := strings.Map(func(r rune) rune {
+func newManifest(name string) string {
+	name = strings.Map(func(r rune) rune {
 		if item.CheckID(string(r)) == nil || r == '-' || r == '.' {
 			return r
 		}
 		return '-'
-	}, filepath.Base(dir))
+	}, name)
 	return "rye: 1\nname: " + yamlx.Scalar(name, 0) + "\n"
 }

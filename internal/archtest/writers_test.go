@@ -22,6 +22,7 @@ func writers() map[string]string {
 		"internal/githook/merge.go":      "a new directory below the temporary directory of the system, for git merge-file",
 		"internal/cli/tty_unix.go":       "the terminal",
 		"internal/cli/tty_windows.go":    "the terminal",
+		"internal/project/import.go":     "a new directory next to the copy, which is renamed when it is complete",
 		"internal/project/cache.go":      "a private directory below the temporary directory of the system",
 		"packages/source/cache.go":       "the time of the last use of a directory of the cache",
 		"packages/source/git/gostore.go": "packs in a repository of the cache, named as git names them",

@@ -26,6 +26,7 @@ func hintTables() []map[situation]string {
 		verbHints(),
 		signHints(),
 		approvalHints(),
+		importHints(),
 		bundleHints(),
 		serverHints(),
 		projectHints(),

@@ -1,7 +1,9 @@
 package legacy
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -158,4 +160,41 @@ func lines(first, last int) string {
 		return fmt.Sprintf("line %d", first)
 	}
 	return fmt.Sprintf("lines %d to %d", first, last)
+}
+
+// Without returns a file without its signature line, and without the text after the
+// signature on that line, which the earlier program dropped in tools. The other bytes
+// stay as they are.
+func Without(kind string, file []byte, l Line) []byte {
+	start := 0
+	for range l.Number - 1 {
+		start += lineEnd(file[start:])
+	}
+	end := start + lineEnd(file[start:])
+	if inMarkdown(kind) {
+		end = min(l.end, len(file))
+		if rest := file[end:]; len(rest) > 0 && (rest[0] == '\n' || rest[0] == '\r') {
+			end += lineEnd(rest)
+		}
+	}
+	return slices.Concat(file[:start], file[end:])
+}
+
+// lineEnd returns the length of the first line with its end, which is a line feed, a
+// carriage return or both.
+func lineEnd(b []byte) int {
+	i := bytes.IndexAny(b, "\r\n")
+	switch {
+	case i < 0:
+		return len(b)
+	case b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n':
+		return i + 2
+	}
+	return i + 1
+}
+
+// Uncovered returns the parts of a file without a signature line that no signature of
+// its kind covers.
+func Uncovered(kind string, file []byte) []Part {
+	return uncovered(kind, universal(string(file)), Line{Number: 1})
 }

@@ -85,9 +85,9 @@ func (v Verdict) byKey(keys Keys) Verdict {
 }
 
 // verifies checks the signature, which is over the digits of the hash. As in the
-// earlier program, base64 need not be canonical.
+// earlier program, base64 need not be canonical. Its last versions wrote no padding.
 func verifies(pub ed25519.PublicKey, l Line) bool {
-	sig, err := base64.URLEncoding.DecodeString(l.Sig)
+	sig, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(l.Sig, "="))
 	return err == nil && len(sig) == ed25519.SignatureSize && ed25519.Verify(pub, []byte(l.Hash), sig)
 }
 

@@ -159,7 +159,8 @@ func TestCheckSignature(t *testing.T) {
 		{"a date that is none", "2026-02-14", "2026-13-99", Good},
 		{"a note", "\nx", "|registry@root\nx", Good},
 		{"another signature", base64.URLEncoding.EncodeToString(ed25519.Sign(seeded(6), []byte(sumOf("x\n")))), base64.URLEncoding.EncodeToString(ed25519.Sign(seeded(5), []byte(sumOf("x\n")))), Altered},
-		{"a short signature", "==:", ":", Altered},
+		{"no padding, as in the last versions", "==:", ":", Good},
+		{"a short signature", "==:", "A:", Altered},
 		{"no signature", "54Z:" + sumOf("x\n") + ":", "54Z:" + sumOf("x\n") + "::", Malformed},
 		{"an upper-case hash", sumOf("x\n"), strings.ToUpper(sumOf("x\n")), Malformed},
 		{"another key's name", Print(pemOf(seeded(6))), Print(pemOf(seeded(5))), Altered},
@@ -216,5 +217,28 @@ func TestParseKey(t *testing.T) {
 	}
 	if _, err := ParseTrusted("registry.toml", []byte(toml)); err == nil {
 		t.Error("TOML under another name than its fingerprint was read")
+	}
+}
+
+// Without removes the signature line only, whatever ends the lines.
+func TestWithout(t *testing.T) {
+	for _, c := range []struct{ kind, file, want string }{
+		{"tool", "# @\nx\n", "x\n"},
+		{"tool", "#!/bin/sh\n# @\nx\n", "#!/bin/sh\nx\n"},
+		{"tool", "#!/bin/sh\r\n# @ junk\r\nx\r\n", "#!/bin/sh\r\nx\r\n"},
+		{"tool", "# @\rx\ry\r", "x\ry\r"},
+		{"tool", "// @", ""},
+		{"knowledge", "<!-- @ -->\r\n---\na", "---\na"},
+		{"directive", "<!-- @ --># Title\n" + element1, "# Title\n" + element1},
+	} {
+		file := over(c.file, "any")
+		l := Check(c.kind, []byte(file), nil).Line
+		if got := Without(c.kind, []byte(file), l); string(got) != c.want {
+			t.Errorf("%s %q: got %q, want %q", c.kind, c.file, got, c.want)
+		}
+	}
+	parts := Uncovered("directive", []byte("# T\n"+element1+"\nb\n"))
+	if len(parts) != 2 || parts[0].Line != 1 || parts[1].Line != 4 {
+		t.Errorf("Uncovered = %+v", parts)
 	}
 }

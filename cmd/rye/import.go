@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/ryeos"
+	"github.com/ryeos/rye/primary"
+)
+
+// importOptions are the flags of rye import.
+type importOptions struct {
+	from, to   string
+	legacyKeys []string
+	dryRun     bool
+}
+
+// fromOriginal is the only program whose projects rye imports.
+const fromOriginal = "ryeos"
+
+func importCommand() *cli.Command {
+	var o importOptions
+	return &cli.Command{
+		Name: "import", Group: "Items",
+		Usage: "copy a project of the Python original", Args: "[DIR]",
+		Long: `Copies the items below DIR/.ai to a new project and prepares them for their first
+signatures. DIR stays as it is.
+
+A valid old signature is checked and removed; what it did not cover is listed. An item
+whose old signature is not valid keeps it, and a pattern does not sign that item. What
+the original accepted and rye writes differently is rewritten where it is certain. Keys,
+lock files, caches, threads, manifests, extractors and the original's own library are
+left out.
+
+rye then lists the work for a person, and the commands to run next. The exit status
+is 0 if rye sign '*' would sign every item of the copy. Old keys come from
+.ai/trusted_keys in your home and from --legacy-key, never from DIR.`,
+		Examples: []string{
+			"rye import --from ryeos shop --dry-run",
+			"rye import --from ryeos shop --to shop-new",
+			"rye import --from ryeos ~ --to old-items --legacy-key old/public_key.pem",
+		},
+		Codes: []diag.Code{diag.ItemNotFound, diag.ValidationFailed, diag.HiddenChars, diag.AmbiguousItem, diag.TooLarge, diag.FileSystemError},
+		Flags: []cli.Flag{
+			cli.String(&o.from, "from", "`PROGRAM` that made the project: "+fromOriginal).OneOf(fromOriginal),
+			cli.String(&o.to, "to", "write the copy to `DIR`, which is new or empty (default: DIR-rye)"),
+			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
+			cli.Bool(&o.dryRun, "dry-run", "print the same and keep no copy").Alias("n"),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error { return runImport(ctx, c, &o) },
+	}
+}
+
+func runImport(ctx context.Context, c *cli.Call, o *importOptions) error {
+	if o.from == "" {
+		return diag.New(diag.Usage, "reading arguments: %q needs --from", "rye import").WithReason("import_from")
+	}
+	dir := c.Base
+	if c.Arg(0) != "" {
+		dir = c.Path(c.Arg(0))
+	}
+	if filepath.Base(dir) == ".ai" {
+		dir = filepath.Dir(dir)
+	}
+	to := dir + "-rye"
+	if o.to != "" {
+		to = c.Path(o.to)
+	}
+	keys := make([]string, len(o.legacyKeys))
+	for i, file := range o.legacyKeys {
+		keys[i] = c.Path(file)
+	}
+	done, err := envOf(c).Import(ctx, project.ImportCall{
+		From: dir, To: to, LegacyKeys: keys, DryRun: o.dryRun,
+		Init: func(ctx context.Context, stage string) error {
+			at := *c
+			at.Base, at.Named = stage, stage
+			if _, err := initProject(stage, filepath.Base(to)); err != nil {
+				return err
+			}
+			_, err := envOf(&at).CreateLock(ctx)
+			return err
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return showImported(c, done, to, o)
+}
+
+// showImported prints the result. What rye sign would refuse decides the exit status.
+func showImported(c *cli.Call, done *project.Imported, to string, o *importOptions) error {
+	counts := map[primary.ImportStatus]int{}
+	for _, rep := range done.Items {
+		cli.FillFixes(rep.Findings)
+		counts[rep.Status]++
+	}
+	fs := done.Findings()
+	cli.FillFixes(fs)
+	next := importCommands(c, done, to)
+	data := map[string]any{"to": to, "dry_run": o.dryRun, "items": done.Items, "other_files": len(done.Others), "left_out": done.Left, "findings": fs, "next": next}
+	for _, s := range []primary.ImportStatus{primary.Ready, primary.Rewritten, primary.Held, primary.Broken} {
+		data[string(s)] = counts[s]
+	}
+	err := diag.FromFindings("importing", fs)
+	human := func() {
+		showImportChanges(c.UI, done)
+		for _, f := range fs {
+			c.UI.Finding(f)
+			if f.Fix != "" {
+				c.UI.Out("    %s", c.UI.Style(cli.Cyan, f.Fix))
+			}
+		}
+		c.UI.Note("%s%s: %d ready, %d rewritten, %d held, %d to repair, %s",
+			pick(o.dryRun, "would be copied to ", "copied to "), fromHere(c, to),
+			counts[primary.Ready], counts[primary.Rewritten], counts[primary.Held], counts[primary.Broken], plural(len(done.Others), "other file"))
+		for _, line := range next {
+			c.UI.Note("next: %s", line)
+		}
+	}
+	if err == nil {
+		return c.UI.Show(data, human)
+	}
+	if !c.UI.AsJSON {
+		human()
+	}
+	return cli.Shown(err, data)
+}
+
+// showImportChanges prints the rewrites and the omitted files.
+func showImportChanges(u *cli.UI, done *project.Imported) {
+	for _, rep := range done.Items {
+		for _, f := range rep.Changes {
+			u.Out("%s  %s: %s", u.Style(cli.Green, "rewritten"), f.Location(), f.Message)
+		}
+	}
+	for _, l := range done.Left {
+		if !l.Reason.ForPerson() {
+			u.Out("%s  %s (%s)", u.Style(cli.Dim, "left out "), l.Path, plural(l.Files, "file"))
+		}
+	}
+}
+
+// importCommands returns the commands to run next.
+func importCommands(c *cli.Call, done *project.Imported, to string) []string {
+	at := ryeos.Quote(fromHere(c, to))
+	var out []string
+	if !done.HasKey {
+		out = append(out, "rye key new")
+	}
+	return append(out, "rye -C "+at+" sign '*'", "rye -C "+at+" verify")
+}

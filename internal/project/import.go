@@ -1,0 +1,204 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/ryeos"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// ImportCall is one request to copy a project of the Python original.
+type ImportCall struct {
+	From, To   string // directories, absolute
+	LegacyKeys []string
+	DryRun     bool // write nothing that stays
+
+	// Init makes a directory a project whose name is that of To.
+	Init func(ctx context.Context, dir string) error
+}
+
+// Imported is the result of an import.
+type Imported struct {
+	Items  []primary.ImportReport
+	Others []string // paths of the files that are not items
+	Left   []ryeos.Left
+	HasKey bool // the user has a key to sign with
+}
+
+// Import copies the items of a project of the original and prepares them for their
+// first signatures. The copy is made in a temporary directory next to its final path and
+// renamed when it is complete. The original directory is only read.
+func (e *Env) Import(ctx context.Context, call ImportCall) (out *Imported, err error) {
+	if err := e.checkImport(call); err != nil {
+		return nil, err
+	}
+	stage, err := importStage(call)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(stage)) }()
+	out = &Imported{}
+	if err := call.Init(ctx, stage); err != nil {
+		return nil, err
+	}
+	base := atomicfile.Project(stage)
+	out.Left, err = ryeos.Read(call.From, func(f ryeos.File) error {
+		out.Others = append(out.Others, space.Dir+"/"+f.Rel)
+		return base.Replace(space.Dir+"/"+f.Rel, f.Bytes, filePerm(f.Executable))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.at(stage).importItems(ctx, call, base, out); err != nil {
+		return nil, err
+	}
+	if call.DryRun {
+		return out, nil
+	}
+	if err := base.RemoveAll(space.Dir + "/cache"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.Remove(call.To); err != nil && !errors.Is(err, fs.ErrNotExist) { // an empty directory
+		return nil, importFailed(call, err)
+	}
+	if err := os.Rename(stage, call.To); err != nil {
+		return nil, importFailed(call, err)
+	}
+	return out, nil
+}
+
+func filePerm(executable bool) fs.FileMode {
+	if executable {
+		return 0o755
+	}
+	return 0o644
+}
+
+// checkImport checks the directories of an import before anything is written.
+func (e *Env) checkImport(call ImportCall) error {
+	fail := func(reason, format string, args ...any) *diag.Error {
+		return diag.New(diag.Usage, "importing "+call.From+": "+format, args...).WithReason(reason)
+	}
+	if !ryeos.Has(call.From) {
+		return diag.New(diag.ItemNotFound, "importing %s: it has no directory %s with files", call.From, space.Dir).WithReason("import_empty")
+	}
+	if _, err := os.Lstat(filepath.Join(call.From, "rye.yaml")); err == nil {
+		return fail("import_current", "it is a project of this rye already")
+	}
+	if des, err := os.ReadDir(call.To); err == nil && len(des) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fail("import_target", "%s exists and is not an empty directory", call.To)
+	}
+	if rel, err := filepath.Rel(filepath.Join(call.From, space.Dir), call.To); err == nil && (rel == "." || filepath.IsLocal(rel)) {
+		return fail("import_target", "%s is inside it", call.To)
+	}
+	return e.CheckNewProject(call.To)
+}
+
+// importStage creates the temporary directory of an import.
+func importStage(call ImportCall) (string, error) {
+	parent := filepath.Dir(call.To)
+	if call.DryRun {
+		parent = ""
+	} else if err := os.MkdirAll(parent, 0o755); err != nil {
+		return "", importFailed(call, err)
+	}
+	stage, err := os.MkdirTemp(parent, ".rye-import-")
+	if err != nil {
+		return "", importFailed(call, err)
+	}
+	// Messages have the path: through a link (macOS) it would have two forms.
+	if real, err := filepath.EvalSymlinks(stage); err == nil {
+		stage = real
+	}
+	return stage, os.Chmod(stage, 0o755)
+}
+
+func importFailed(call ImportCall, err error) error {
+	return diag.New(diag.FileSystemError, "importing %s to %s: %w", call.From, call.To, err)
+}
+
+// importItems prepares every item of the copy.
+func (e *Env) importItems(ctx context.Context, call ImportCall, base atomicfile.Base, out *Imported) error {
+	p, err := e.Open(ctx, Lenient)
+	if err != nil {
+		return err
+	}
+	_, err = p.OwnKey("")
+	out.HasKey = err == nil
+	keys, err := p.LegacyKeys(call.LegacyKeys)
+	if err != nil {
+		return err
+	}
+	entries, err := p.Verbs.Match(ctx, "*")
+	if err != nil {
+		return err
+	}
+	ids, items := map[item.Ref][]string{}, map[string]bool{}
+	for _, at := range entries {
+		items[space.Dir+"/"+at.Rel] = true
+		rep, b, err := p.Verbs.Import(ctx, at, keys)
+		if err != nil {
+			return err
+		}
+		if b != nil {
+			if err := base.Replace(space.Dir+"/"+at.Rel, b, filePerm(at.Root.Executable(at.Rel))); err != nil {
+				return err
+			}
+		}
+		if !rep.Support {
+			ids[at.Ref] = append(ids[at.Ref], rep.Path)
+		}
+		out.Items = append(out.Items, rep)
+	}
+	out.Others = slices.DeleteFunc(out.Others, func(p string) bool { return items[p] })
+	out.noteTwice(ids)
+	slices.SortFunc(out.Items, func(a, b primary.ImportReport) int { return strings.Compare(a.Path, b.Path) })
+	return nil
+}
+
+// noteTwice adds an error to each file whose id another file has.
+func (i *Imported) noteTwice(ids map[item.Ref][]string) {
+	for k := range i.Items {
+		rep := &i.Items[k]
+		ref, err := item.ParseRef(rep.Ref, "")
+		if err != nil || len(ids[ref]) < 2 || rep.Support {
+			continue
+		}
+		f := diag.Errorf(diag.AmbiguousItem, 0, 0, "%s is defined by %s", rep.Ref, strings.Join(ids[ref], " and "))
+		f.Path = rep.Path
+		rep.Status = primary.Broken
+		rep.Findings = append(rep.Findings, f)
+	}
+}
+
+// Findings returns the work for a person.
+func (i *Imported) Findings() []diag.Finding {
+	var out []diag.Finding
+	for _, rep := range i.Items {
+		out = append(out, rep.Findings...)
+	}
+	for _, p := range i.Others {
+		if !extract.Incidental(p) && strings.Count(p, "/") > 1 {
+			f := diag.Errorf(diag.Unsigned, 0, 0, "it is not an item, so it is not signed")
+			f.Path = p
+			out = append(out, f.WithReason("not_an_item"))
+		}
+	}
+	for _, l := range i.Left {
+		if l.Reason.ForPerson() {
+			out = append(out, l.Finding())
+		}
+	}
+	return out
+}
