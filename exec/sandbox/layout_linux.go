@@ -354,8 +354,3 @@ func (l *layout) shown(p string) bool {
 	m, ok := l.above(p)
 	return ok && m.src == "" && (m.do == confine.ReadOnly || m.do == confine.Writable)
 }
-
-// below reports whether p is dir or in it.
-func below(dir, p string) bool {
-	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
-}

@@ -210,3 +210,8 @@ func (f firstNames) match(name string) bool {
 		slices.ContainsFunc(f.prefix, func(p string) bool { return strings.HasPrefix(name, p) }) ||
 		slices.ContainsFunc(f.suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
 }
+
+// below reports whether p is dir or in it.
+func below(dir, p string) bool {
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir+string(filepath.Separator))
+}
