@@ -40,12 +40,21 @@ func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	if err := CheckDraft(call.Held, it); err != nil {
 		return nil, err
 	}
+	d, bases, err := v.p.Resolver.Directive(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	for _, base := range bases {
+		if err := CheckDraft(call.Held, base); err != nil {
+			return nil, err
+		}
+	}
 	if v.p.Executor != nil {
 		if err := v.p.Executor.CheckLock(ctx, []*resolve.Item{it}); err != nil {
 			return nil, err
 		}
 	}
-	values, err := inputs(it, call)
+	values, err := inputs(it, d.Inputs, call)
 	if err != nil {
 		return nil, err
 	}
@@ -55,15 +64,15 @@ func (v *Verbs) Directive(ctx context.Context, call Call) (*Prepared, error) {
 	}
 	return &Prepared{
 		Ref: it.Ref.String(), Title: it.Meta.Title, Description: it.Meta.Description, Inputs: values,
-		Outputs: it.Meta.Outputs, Permissions: it.Meta.Permissions,
-		Body: tmpl.Inputs(string(it.Meta.Body), texts), Item: it,
+		Outputs: d.Outputs, Permissions: d.Permissions.Texts(),
+		Body: tmpl.Inputs(d.Body, texts), Item: it,
 	}, nil
 }
 
 // inputs returns the values of the declared inputs. One error lists every unknown
 // name, missing input and wrong type.
-func inputs(it *resolve.Item, call Call) (map[string]any, error) {
-	s, fs := schema.Compile(InputSchema(it.Meta.Inputs))
+func inputs(it *resolve.Item, declared []item.Input, call Call) (map[string]any, error) {
+	s, fs := schema.Compile(InputSchema(declared))
 	if err := diag.FromFindings("reading the inputs of "+it.Ref.String(), diag.WithPath(fs, it.Path())); err != nil {
 		return nil, err
 	}
@@ -71,7 +80,7 @@ func inputs(it *resolve.Item, call Call) (map[string]any, error) {
 	if err != nil {
 		return nil, exec.BadParameters(err)
 	}
-	for _, in := range it.Meta.Inputs {
+	for _, in := range declared {
 		if _, given := values[in.Name]; in.HasDefault && !given {
 			if values[in.Name], err = s.Coerce(in.Name, in.Default); err != nil {
 				return nil, diag.New(diag.ValidationFailed, "reading the default of input %q of %s: %w", in.Name, it.Ref, err)

@@ -82,10 +82,10 @@ func (it *Item) script() []diag.Finding {
 	return found
 }
 
-// extends checks that the directive or configuration that an item extends exists.
+// extends checks that the configuration that an item extends exists.
 func (r *Resolver) extends(ctx context.Context, it *Item) []diag.Finding {
 	base := it.Meta.Extends
-	if base == "" || it.Ref.Kind != item.Directive && it.Ref.Kind != item.Config {
+	if base == "" || it.Ref.Kind != item.Config {
 		return nil
 	}
 	pos := (&tree.Doc{Pos: it.Meta.Pos}).At(extendsKey)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
@@ -132,6 +133,11 @@ func (r *Resolver) metadata(it *Item) (item.Metadata, []diag.Finding) {
 		// A key that nothing reads may be a restriction: no verb may ignore it.
 		if it.Ref.Kind == item.Tool {
 			fs = append(fs, it.Extractor.UnknownKeys(it.Type, it.Bytes, &m)...)
+		}
+		if it.Ref.Kind == item.Directive {
+			_, found := directive.Read(&m)
+			fs = append(fs, found...)
+			diag.Sort(fs)
 		}
 	case !diag.Failed(fs) || !bytes.Contains(it.Bytes, []byte("tool_type")):
 		// A support file has no metadata, so parse errors in it are not findings.

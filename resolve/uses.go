@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
@@ -74,11 +75,8 @@ func (u *usage) names(ctx context.Context, it *Item, within []item.Ref) error {
 	if err != nil || base.IsZero() {
 		return err
 	}
-	switch {
-	case slices.Contains(within, base):
-		return diag.New(diag.CircularDependency, "reading %s: extends leads from %s back to %s", within[0], it.Ref, base)
-	case len(within) > MaxExtends:
-		return diag.New(diag.ChainTooDeep, "reading %s: extends is more than %d deep", within[0], MaxExtends)
+	if err := extendsLimit(within, base); err != nil {
+		return err
 	}
 	target, err := u.r.used(ctx, base, it.Root)
 	if err != nil {
@@ -140,76 +138,59 @@ func namedBy(it *Item) ([]named, error) {
 		return nil, nil
 	}
 	var out []named
-	add := func(what, kind, id string, optional bool) error {
+	add := func(what string, ref item.Ref, optional bool) {
+		out = append(out, named{ref, what, it.Meta.Pos[what], optional})
+	}
+	if it.Ref.Kind == item.Directive {
+		d := it.Directive()
+		for _, c := range d.Context {
+			add("context", c.Ref, c.Optional)
+		}
+		for _, h := range d.Hooks {
+			if a := h.Action; a.ID != "" && a.ID != directive.Control && item.CheckID(a.ID) == nil {
+				add("hooks", item.Ref{Kind: a.Kind, ID: a.ID}, false)
+			}
+		}
+		if len(d.Permissions.Aliases) > 0 {
+			add("permissions", item.Ref{Kind: item.Config, ID: CapabilityAliases}, false)
+		}
+		return out, nil
+	}
+	return out, hookNames(it.Meta.Fields["hooks"], func(kind, id string) error {
 		id = strings.TrimSpace(id)
 		if id == "" || strings.ContainsAny(id, "{}$*") {
 			return nil
 		}
-		if what == "hooks" && strings.HasPrefix(id, "rye.") { // the older spelling of a system tool
+		if strings.HasPrefix(id, "rye.") { // the older spelling of a system tool
 			id = strings.ReplaceAll(id, ".", "/")
 		}
 		ref, err := item.ParseRef(id, item.Kind(kind))
 		if err != nil {
-			return diag.New(diag.ValidationFailed, "reading %s of %s: %w", what, it.Ref, err)
+			return diag.New(diag.ValidationFailed, "reading hooks of %s: %w", it.Ref, err)
 		}
-		out = append(out, named{ref, what, it.Meta.Pos[what], optional})
+		add("hooks", ref, false)
 		return nil
-	}
-	if err := contextNames(it, add); err != nil {
-		return nil, err
-	}
-	return out, hookNames(it.Meta.Fields["hooks"], add)
+	})
 }
 
 var namedKinds = []string{string(item.Knowledge), string(item.Directive), string(item.Tool), string(item.Config)}
 
-// contextNames reads <context><knowledge ref="a/b" optional="true"/></context> of a
-// directive. The id may also be the text of the element.
-func contextNames(it *Item, add func(what, kind, id string, optional bool) error) error {
-	texts, ok := it.Meta.Fields["context"].(map[string]any)
-	if !ok || it.Ref.Kind != item.Directive {
-		return nil
-	}
-	for _, kind := range namedKinds {
-		list, ok := texts[kind].([]any)
-		if !ok && texts[kind] != nil {
-			list = []any{texts[kind]}
-		}
-		for _, x := range list {
-			id, _ := x.(string)
-			optional := false
-			if m, ok := x.(map[string]any); ok {
-				id, _ = m["ref"].(string)
-				if id == "" {
-					id, _ = m["text"].(string)
-				}
-				text, _ := m["optional"].(string)
-				optional = text == "true"
-			}
-			if err := add("context", kind, id, optional); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// hookNames reads the targets of hooks: the item of an action, or the elements <tool>,
-// <directive> and <knowledge>.
-func hookNames(hooks any, add func(what, kind, id string, optional bool) error) error {
+// hookNames reads the targets of the hooks of a configuration: the item of an action, or
+// the keys tool, directive and knowledge.
+func hookNames(hooks any, add func(kind, id string) error) error {
 	list, _ := hooks.([]any)
 	for _, x := range list {
 		hook, _ := x.(map[string]any)
 		for _, kind := range namedKinds {
 			id, _ := hook[kind].(string)
-			if err := add("hooks", kind, id, false); err != nil {
+			if err := add(kind, id); err != nil {
 				return err
 			}
 		}
 		action, _ := hook["action"].(map[string]any)
 		kind, _ := action["item_type"].(string)
 		id, _ := action["item_id"].(string)
-		if err := add("hooks", cmp.Or(kind, string(item.Tool)), id, false); err != nil {
+		if err := add(cmp.Or(kind, string(item.Tool)), id); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -34,6 +35,11 @@ type itemView struct {
 	Outputs     []item.Input   `json:"outputs,omitempty"`
 	Schema      map[string]any `json:"config_schema,omitempty"`
 	Permissions []string       `json:"permissions,omitempty"`
+	Author      string         `json:"author,omitempty"`
+	Tags        []string       `json:"tags,omitempty"`
+	References  []string       `json:"references,omitempty"`
+	Extends     []string       `json:"extends,omitempty"` // the nearest first
+	Directive   *project.Typed `json:"directive,omitempty"`
 	Fallback    bool           `json:"parse_fallback,omitempty"`
 	Shadows     []string       `json:"shadows,omitempty"`
 	Sealed      bool           `json:"sealed,omitempty"`
@@ -53,7 +59,12 @@ func runShow(ctx context.Context, c *cli.Call) error {
 	v := itemView{
 		Element: primary.ElementOf(it), Title: it.Meta.Title, Description: it.Meta.Description, ToolType: it.Meta.ToolType,
 		Inputs: it.Meta.Inputs, Outputs: it.Meta.Outputs, Schema: it.Meta.Schema, Permissions: it.Meta.Permissions,
+		Author: it.Meta.Author, Tags: it.Meta.Tags, References: project.References(it),
 		Fallback: it.Meta.Fallback, Sealed: resolve.Sealed(it.Ref), Verdict: it.Verdict, Findings: it.Findings,
+	}
+	if it.Ref.Kind == item.Directive {
+		v.Directive = h.Typed(ctx, it)
+		v.Inputs, v.Outputs, v.Extends, v.Permissions = v.Directive.Inputs, v.Directive.Outputs, v.Directive.Extends, v.Directive.Permissions.Texts()
 	}
 	if it.Meta.HasExecutor {
 		v.Executor = &it.Meta.ExecutorID
@@ -84,6 +95,12 @@ func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
 	row("space", v.Space)
 	row("tool type", v.ToolType)
 	row("executor", it.Meta.ExecutorID)
+	row("author", v.Author)
+	row("tags", strings.Join(v.Tags, ", "))
+	for _, ref := range v.References {
+		row("reference", ref)
+	}
+	row("extends", strings.Join(v.Extends, " → "))
 	if v.Fallback {
 		row("parse", "fallback: read line by line, because the file has a syntax error")
 	}
@@ -95,10 +112,15 @@ func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
 	for _, p := range v.Permissions {
 		row("permission", p)
 	}
-	for _, in := range it.Meta.Inputs {
+	if v.Directive != nil {
+		for _, line := range v.Directive.Lines() {
+			row(line[0], line[1])
+		}
+	}
+	for _, in := range v.Inputs {
 		row("input", inputLine(in))
 	}
-	for _, out := range it.Meta.Outputs {
+	for _, out := range v.Outputs {
 		row("output", inputLine(out))
 	}
 	for _, p := range parameterLines(it) {

@@ -45,7 +45,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -79,7 +79,7 @@ func layers() []layer {
 			{"verify", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
 			{"internal/search", set("resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
 			{"internal/ryeos", set("resolve", "internal/extract", "item")},
-			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/extract", "item")},
+			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/directive", "internal/extract", "item")},
 		}},
 		{"Logs of threads and runs", []entry{
 			{"threads/transcript", set("sign", "item")},
@@ -91,6 +91,7 @@ func layers() []layer {
 			{"lock/sbom", set("lock", "item")},
 			{"lock", set("sign", "item")},
 			{"bundle", set("sign", "item")},
+			{"internal/directive", set("policy", "item")},
 			{"internal/extract", set("sign", "item")},
 			{"resolve/space", set("sign", "item")},
 			{"policy", set("item")},

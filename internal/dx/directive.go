@@ -29,14 +29,16 @@ const maxFindings = 100
 //
 //	name version extends        attributes of <directive>, as text
 //	description category author text
-//	model                       {tier id fallback provider: text, parallel: bool}
+//	model                       {tier id fallback provider effort: text, parallel: bool, max_output_tokens: int64, temperature: number}
 //	limits                      {turns tokens spawns depth duration_seconds: int64, spend: decimal text, spend_currency: text}
-//	permissions                 capability strings
+//	permissions                 capability strings, and "@name" for aliases
+//	sandbox                     the mapping of the same key of tools
 //	hooks                       see hook
 //	context                     open: text, lists and maps by element name
 //	tags                        texts
 //	inputs                      {name, type, required: bool, default?, description?}
 //	outputs                     {name, type?, required?, description?, on?: success or failure}
+//	checks                      {tool: text, attempts: int64}
 //	process                     the text inside <process>, as written
 //	sections                    the other elements of the older form, as written, by name
 func Directive(src []byte, firstLine int) (*tree.Doc, []diag.Finding) {
@@ -63,6 +65,7 @@ type directive struct {
 	doc       *tree.Doc
 	lenient   bool // report unknown names as warnings
 	parts     map[string][]string
+	checks    []any
 	errors    []diag.Finding
 	warnings  []diag.Finding
 }

@@ -184,10 +184,16 @@ func (d *directive) model(n *node) {
 	if n.ownText() != "" {
 		d.warnf(n.off, diag.ValidationFailed, "text in <%s> is not read", n.tag)
 	}
-	for _, o := range d.options(n, []string{"tier", "id", "fallback", "provider", "parallel"}, nil) {
-		m[o.key] = o.value
-		if o.key == "parallel" {
+	for _, o := range d.options(n, []string{"tier", "id", "provider", "fallback", "parallel", "max_output_tokens", "effort", "temperature"}, nil) {
+		switch o.key {
+		case "parallel":
 			m[o.key] = d.boolean(o)
+		case "max_output_tokens":
+			m[o.key] = d.typed(o, "integer")
+		case "temperature":
+			m[o.key] = d.typed(o, "number")
+		default:
+			m[o.key] = o.value
 		}
 		d.mark(join("model", o.key), o.off)
 	}
@@ -205,7 +211,12 @@ func (d *directive) limits(n *node) {
 	d.set("limits", n.off, m)
 	d.noText(n)
 	known := []string{"turns", "tokens", "spend", "spend_currency", "spawns", "depth", "duration_seconds"}
-	alias := map[string]string{"max_turns": "turns", "max_tokens": "tokens", "max_spend": "spend"}
+	alias := map[string]string{}
+	for _, key := range known {
+		if key != "spend_currency" {
+			alias["max_"+key] = key
+		}
+	}
 	for _, o := range d.options(n, known, alias) {
 		if v, ok := d.limit(o); ok {
 			m[o.key] = v
@@ -218,7 +229,11 @@ func (d *directive) limit(o option) (any, bool) {
 	digits := o.value != "" && strings.Trim(o.value, "0123456789") == ""
 	switch o.key {
 	case "spend_currency":
-		return o.value, true
+		if o.value != "USD" {
+			f := d.errorf(o.off, diag.ValidationFailed, "spend_currency must be USD, not %q: prices and limits are in US dollars", o.value)
+			*f = f.WithReason("currency")
+		}
+		return o.value, o.value == "USD"
 	case "spend":
 		whole, frac, point := strings.Cut(o.value, ".")
 		ok := whole != "" && (!point || frac != "") && strings.Trim(whole+frac, "0123456789") == ""

@@ -21,11 +21,12 @@ func (d *directive) hooks(n *node) {
 	d.set("hooks", n.off, list)
 }
 
-var hookKeys = [...]string{"id", "event", "layer", "condition", "description", "action", "tool", "directive", "knowledge", "delay"}
+var hookKeys = [...]string{"id", "event", "layer", "position", "condition", "description", "action", "tool", "directive", "knowledge", "delay", "on_failure"}
 
 // hook reads a hook as a plain structure:
 //
-//	id event description tool directive knowledge   text
+//	id (or name) event position on_failure          text
+//	description tool directive knowledge            text
 //	layer                                           int64
 //	delay                                           int64 or float64
 //	condition (or <when>)                           text, or {any all not path op value}
@@ -34,10 +35,13 @@ var hookKeys = [...]string{"id", "event", "layer", "condition", "description", "
 func (d *directive) hook(n *node, path string) map[string]any {
 	m := &mapping{d: d, n: n, path: path, m: map[string]any{}}
 	d.mark(path, n.off)
-	d.attributes(n, hookKeys[:]...)
+	d.attributes(n, append(hookKeys[:], "name")...)
 	d.noText(n)
 	for _, a := range n.attrs {
-		if contains(hookKeys[:], a.name) {
+		switch {
+		case a.name == "name": // the older spelling of id
+			m.put("id", a.off, a.value)
+		case contains(hookKeys[:], a.name):
 			m.put(a.name, a.off, d.hookScalar(option{a.name, a.value, a.off}))
 		}
 	}
@@ -49,6 +53,8 @@ func (d *directive) hook(n *node, path string) map[string]any {
 			m.put("action", c.off, d.action(c, join(path, "action")))
 		case "params", "inputs":
 			m.put(c.tag, c.off, d.params(c, join(path, c.tag)))
+		case "name":
+			m.put("id", c.off, d.text(c))
 		default:
 			if !contains(hookKeys[:], c.tag) {
 				d.unknownElement(c, n, append([]string{"when", "params", "inputs"}, hookKeys[:]...)...)

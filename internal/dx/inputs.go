@@ -81,13 +81,34 @@ func (d *directive) name(n *node, a attr) {
 }
 
 // outputs reads <output name type required>description</output>, directly or
-// inside <success> and <failure>, which may also contain only a text.
+// inside <success> and <failure>, which may also contain only a text, and
+// <check tool="a/b" attempts="2"/>, which is the field checks.
 func (d *directive) outputs(n *node) {
 	list := []any{}
 	d.lenient = true
 	d.outputList(n, "", &list)
 	d.lenient = false
 	d.set("outputs", n.off, list)
+	if len(d.checks) > 0 {
+		d.doc.Root["checks"] = d.checks
+	}
+}
+
+func (d *directive) check(c *node) {
+	d.lenient = false
+	path := index("checks", len(d.checks))
+	d.mark(path, c.off)
+	d.noText(c)
+	m := map[string]any{}
+	for _, o := range d.options(c, []string{"tool", "attempts"}, nil) {
+		m[o.key] = any(o.value)
+		if o.key == "attempts" {
+			m[o.key] = d.typed(o, "integer")
+		}
+		d.mark(join(path, o.key), o.off)
+	}
+	d.checks = append(d.checks, m)
+	d.lenient = true
 }
 
 func (d *directive) outputList(n *node, on string, list *[]any) {
@@ -101,10 +122,12 @@ func (d *directive) outputList(n *node, on string, list *[]any) {
 			}
 			d.parameter(c, out, path, "name", "type", "required")
 			*list = append(*list, out)
+		case on == "" && c.tag == "check":
+			d.check(c)
 		case on == "" && (c.tag == "success" || c.tag == "failure"):
 			d.outcome(c, path, list)
 		case c.tag != "":
-			d.warnf(c.off, diag.ValidationFailed, "<%s> in <%s> is not read, only <output>, <success> and <failure> are", c.tag, n.tag)
+			d.warnf(c.off, diag.ValidationFailed, "<%s> in <%s> is not read, only <output>, <success>, <failure> and <check> are", c.tag, n.tag)
 		case strings.TrimSpace(c.text) != "":
 			d.warnf(c.off+blankPrefix(c.text), diag.ValidationFailed, "text in <%s> is not read", n.tag)
 		}

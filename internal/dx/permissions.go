@@ -9,36 +9,41 @@ import (
 )
 
 // permissions reads capability strings: "*" is every action but draft, which has to be
-// named; below an action "*" is
-// rye.<action>.*, plain text rye.<action>.<text>, an element of a kind
+// named; below an action "*" is rye.<action>.*, plain text rye.<action>.<text>, an element of a kind
 // rye.<action>.<kind>.<id> and <type>kind</type> in search rye.search.<kind>.*,
-// each "/" written as ".".
+// each "/" written as ".". <draft> asks for
+// capabilities by name only. <alias>name</alias> is "@name", which a configuration
+// expands. <sandbox> is the field sandbox, see sandbox.
 func (d *directive) permissions(n *node) {
 	d.attributes(n)
 	p := &permissions{d: d, caps: []any{}}
-	actions := []string{"execute", "search", "load", "sign", "draft"}
 	switch text := n.ownText(); {
 	case text == "*" && len(n.elements()) == 0:
-		for _, action := range actions {
-			if action != "draft" {
-				p.add(n.off, "rye."+action+".*")
-			}
+		for _, action := range actions[:len(actions)-1] {
+			p.add(n.off, "rye."+action+".*")
 		}
 	default:
 		d.noText(n)
 	}
 	for _, c := range n.elements() {
-		if !contains(actions, c.tag) {
-			d.unknownElement(c, n, actions...)
-			continue
+		switch {
+		case c.tag == "sandbox":
+			d.sandbox(c)
+		case c.tag == "alias":
+			p.alias(c)
+		case contains(actions[:], c.tag):
+			p.action(c)
+		default:
+			d.unknownElement(c, n, append([]string{"alias", "sandbox"}, actions[:]...)...)
 		}
-		p.action(c)
 	}
 	if len(p.caps) > glob.MaxPatterns {
 		d.errorf(n.off, diag.ValidationFailed, "<permissions> has %d patterns, more than %d", len(p.caps), glob.MaxPatterns)
 	}
 	d.set("permissions", n.off, p.caps)
 }
+
+var actions = [...]string{"execute", "search", "load", "sign", "draft"}
 
 type permissions struct {
 	d    *directive
@@ -50,9 +55,56 @@ func (p *permissions) add(off int, capability string) {
 	p.caps = append(p.caps, capability)
 }
 
+// alias reads <alias>name</alias>.
+func (p *permissions) alias(n *node) {
+	name := p.d.text(n)
+	if !isKind(name) {
+		p.d.errorf(n.off, diag.ValidationFailed, "<alias> must be the name of an alias, not %q", name)
+		return
+	}
+	p.add(n.off, "@"+name)
+}
+
+// sandbox reads <sandbox net="hosts" hosts="a.b, c.d" read= write= exec= broker=/> as
+// the mapping that tools have under the key sandbox. Lists are separated by commas or
+// blanks.
+func (d *directive) sandbox(n *node) {
+	m, fs := map[string]any{}, map[string]any{}
+	d.set("sandbox", n.off, m)
+	d.noText(n)
+	for _, o := range d.options(n, []string{"net", "hosts", "read", "write", "exec", "broker"}, nil) {
+		list := []any{}
+		for _, w := range strings.FieldsFunc(o.value, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }) {
+			list = append(list, w)
+		}
+		path := join("sandbox", o.key)
+		switch o.key {
+		case "net":
+			m[o.key] = o.value
+		case "broker":
+			m[o.key] = d.boolean(o)
+		case "read", "write":
+			m["fs"], fs[o.key] = fs, list
+			path = join(join("sandbox", "fs"), o.key)
+		case "exec":
+			m[o.key] = any(list)
+			if o.value == "any" || o.value == "none" {
+				m[o.key] = o.value
+			}
+		default:
+			m[o.key] = list
+		}
+		d.mark(path, o.off)
+	}
+}
+
 func (p *permissions) action(n *node) {
 	p.d.attributes(n)
 	elements := n.elements()
+	if n.tag == "draft" && (len(elements) == 0 || len(elements) == 1 && elements[0].ownText() == "*") {
+		p.d.errorf(n.off, diag.ValidationFailed, "<draft> must name items, such as <tool>drafts/reports/*</tool>")
+		return
+	}
 	if len(elements) == 0 {
 		if c, ok := p.pattern(n, "rye."+n.tag+".", n.ownText()); ok {
 			p.add(n.off, c)

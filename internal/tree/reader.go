@@ -57,6 +57,20 @@ func (r *Reader) Findings() []diag.Finding {
 	return r.shared.findings
 }
 
+// Doc returns the Doc that the Reader decodes.
+func (r *Reader) Doc() *Doc { return r.doc }
+
+// Failed returns the number of findings so far that are errors.
+func (r *Reader) Failed() int {
+	n := 0
+	for _, f := range r.shared.findings {
+		if f.Severity != diag.SeverityWarning {
+			n++
+		}
+	}
+	return n
+}
+
 // Self returns the path of the mapping as messages show it, "" for the root.
 func (r *Reader) Self() string { return r.name }
 
@@ -92,6 +106,25 @@ func (r *Reader) Value(key string) any { return r.values[key] }
 // Reject reports a value: its path, a space and the text.
 func (r *Reader) Reject(key, format string, args ...any) {
 	r.report(r.Path(key), r.shared.code, r.Name(key)+" "+fmt.Sprintf(format, args...))
+}
+
+// RejectNear is Reject with the known word that is nearest to a wrong one.
+func (r *Reader) RejectNear(key, word string, known []string, format string, args ...any) {
+	f := r.report(r.Path(key), r.shared.code, r.Name(key)+" "+fmt.Sprintf(format, args...))
+	if near := suggest.Nearest(word, known); near != "" {
+		*f = f.WithReason("nearest", "nearest", near)
+	}
+}
+
+// RejectSelf reports the mapping itself.
+func (r *Reader) RejectSelf(format string, args ...any) {
+	r.report(r.path, r.shared.code, r.name+" "+fmt.Sprintf(format, args...))
+}
+
+// Warn is RejectNear with a warning.
+func (r *Reader) Warn(key, word string, known []string, format string, args ...any) {
+	r.RejectNear(key, word, known, format, args...)
+	r.shared.findings[len(r.shared.findings)-1].Severity = diag.SeverityWarning
 }
 
 // RejectErr reports a value for which a function returned an error, under the

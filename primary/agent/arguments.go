@@ -186,7 +186,7 @@ func (w *Workspace) inParameters(ctx context.Context, verb string, props, args m
 	if err != nil || it.Usable() != nil {
 		return nil, false
 	}
-	own := primary.InputSchema(it.Meta.Inputs)
+	own := primary.InputSchema(w.Verbs.Resolver().Inputs(ctx, it))
 	if it.Ref.Kind == item.Tool {
 		own = it.Meta.Schema
 	}

@@ -70,7 +70,7 @@ func (w *Workspace) withSchema(ctx context.Context, args map[string]any, err err
 	}
 	own := it.Meta.Schema
 	if it.Ref.Kind != item.Tool {
-		own = primary.InputSchema(it.Meta.Inputs)
+		own = primary.InputSchema(w.Verbs.Resolver().Inputs(ctx, it))
 	}
 	e := diag.Typed(err)
 	if text, merr := orderedSchema(own, it); merr == nil && own != nil && len(text) <= maxSchema {

@@ -132,7 +132,7 @@ func (s *Surface) Prompts(ctx context.Context) ([]Prompt, error) {
 	out := []Prompt{}
 	err = w.each(ctx, held, item.Directive, policy.Execute, func(it *resolve.Item) {
 		p := Prompt{Name: it.Ref.ID, Title: it.Meta.Title, Description: it.Meta.Description}
-		for _, in := range it.Meta.Inputs {
+		for _, in := range w.Verbs.Resolver().Inputs(ctx, it) {
 			p.Arguments = append(p.Arguments, PromptArgument{in.Name, in.Description, in.Required && !in.HasDefault})
 		}
 		out = append(out, p)

@@ -1,0 +1,175 @@
+package directive
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+)
+
+// sourceLayer is the number of the hooks of a directive. A hook may only raise its own.
+const sourceLayer, lastLayer = 2, 5
+
+// events are the events of threads and graphs; the value is what a hook does by
+// default if its action fails.
+var events = func() map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{
+		"thread_started", "before_model", "after_model", "after_tool", "after_step", "error", "limit", "context_limit", "context_pressure",
+		"directive_return", "suspended", "resumed", "thread_completed",
+		"graph_started", "node_started", "node_completed", "node_failed", "graph_suspended", "graph_completed",
+	} {
+		out[name] = "continue"
+	}
+	for _, name := range []string{"before_tool", "tool_denied", "approval_requested"} {
+		out[name] = "deny"
+	}
+	return out
+}()
+
+// controls are the control actions that a hook can name without an item.
+var controls = []string{"retry", "continue", "skip", "deny", "fail", "abort", "suspend", "escalate"}
+
+func (r reader) hooks() []Hook {
+	var out []Hook
+	seen := map[string]bool{}
+	for _, m := range r.Maps("hooks") {
+		h, ok := reader{m}.hook()
+		if h.ID != "" && seen[h.ID] {
+			m.Reject("id", "is %q, as of another hook", h.ID)
+			continue
+		}
+		seen[h.ID] = true
+		if ok {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// hook reads one hook and reports whether it can be used.
+func (r reader) hook() (Hook, bool) {
+	before := r.Failed()
+	h := Hook{ID: r.Text("id"), Event: r.Text("event")}
+	failure, known := events[h.Event]
+	if h.Event != "" && !known {
+		r.RejectNear("event", h.Event, Events(), "is %q, which is not an event", h.Event)
+	}
+	h.OnFailure = r.Enum("on_failure", failure, "continue", "deny", "fail")
+	if h.Position = r.Enum("position", "", "system", "before"); h.Position != "" && h.Event != "thread_started" {
+		r.Reject("position", "has no effect for the event %s, only for thread_started", h.Event)
+	}
+	if h.Layer = r.Int("layer", 0, 1, lastLayer); h.Layer != 0 && h.Layer < sourceLayer {
+		r.Warn("layer", "", nil, "is %d, which is not used: the hooks of a directive have the number %d and can only raise it", h.Layer, sourceLayer)
+		h.Layer = 0
+	}
+	h.Condition = r.condition()
+	h.Action = r.action()
+	return h, r.Failed() == before
+}
+
+func (r reader) condition() *cond.Cond {
+	v := r.Value("condition")
+	if v == nil {
+		return nil
+	}
+	c, found := cond.Compile(r.Doc(), r.Path("condition"), r.Name("condition"), v, diag.ValidationFailed)
+	for _, f := range found {
+		r.Add(f)
+	}
+	return c
+}
+
+// action reads <action>, or <tool>, <directive> or <knowledge> with parameters.
+func (r reader) action() Action {
+	var named []string
+	for _, key := range []string{"action", "tool", "directive", "knowledge"} {
+		if r.Has(key) {
+			named = append(named, key)
+		}
+	}
+	if len(named) != 1 {
+		what := "has no action: it needs <action>, <tool>, <directive> or <knowledge>"
+		if len(named) > 1 {
+			what = "has <" + strings.Join(named, "> and <") + ">, one is allowed"
+		}
+		r.RejectSelf("%s", what)
+		return Action{}
+	}
+	params, _ := r.Value("params").(map[string]any)
+	if inputs, ok := r.Value("inputs").(map[string]any); ok && params == nil {
+		params = inputs
+	}
+	switch key := named[0]; key {
+	case "action":
+		if _, text := r.Value(key).(string); text {
+			return r.control(params)
+		}
+		return r.call(reader{r.Map(key)})
+	case "knowledge":
+		return r.target(key, Action{Primary: policy.Load, Kind: item.Knowledge, ID: r.Text(key), Params: params})
+	default:
+		return r.target(key, Action{Primary: policy.Execute, Kind: item.Kind(key), ID: r.Text(key), Params: params})
+	}
+}
+
+// control reads <action>retry</action> with its <delay>.
+func (r reader) control(params map[string]any) Action {
+	word := strings.TrimSpace(r.Text("action"))
+	if !slices.Contains(controls, word) {
+		r.RejectNear("action", word, controls, "is %q, must be one of %s, or have item_id", word, strings.Join(controls, ", "))
+		return Action{}
+	}
+	all := map[string]any{}
+	maps.Copy(all, params)
+	all["action"] = word
+	if r.Has("delay") {
+		all["delay"] = r.Number("delay", 0, 0, 86_400)
+		if word != "retry" {
+			r.Reject("delay", "has no effect for the action %s, only for retry", word)
+		}
+	}
+	return Action{Primary: policy.Execute, Kind: item.Tool, ID: Control, Params: all}
+}
+
+// call reads <action primary="execute" item_type="tool" item_id="a/b">.
+func (r reader) call(m reader) Action {
+	m.Require("item_id")
+	verb := m.Enum("primary", "execute", "execute", "search", "load", "sign")
+	kind := m.Text("item_type")
+	if kind == "" {
+		kind = string(item.Tool)
+	}
+	if item.CheckKind(item.Kind(kind)) != nil {
+		m.Reject("item_type", "is %q, which is not a kind", kind)
+		return Action{}
+	}
+	params, _ := m.Value("params").(map[string]any)
+	return m.target("item_id", Action{Primary: policy.Verb(verb), Kind: item.Kind(kind), ID: m.Text("item_id"), Params: params})
+}
+
+// target checks the id of an action. An id with a template is checked when it is known;
+// rye.primary.load is the older spelling of rye/primary/load.
+func (r reader) target(key string, a Action) Action {
+	a.ID = strings.TrimSpace(a.ID)
+	if strings.HasPrefix(a.ID, "rye.") {
+		a.ID = strings.ReplaceAll(a.ID, ".", "/")
+	}
+	if a.ID == "" || strings.Contains(a.ID, "${") {
+		if a.ID == "" {
+			r.Reject(key, "is empty")
+		}
+		return a
+	}
+	ref, err := item.ParseRef(a.ID, a.Kind)
+	if err != nil {
+		r.Reject(key, "is %q: %v", a.ID, err)
+		return Action{}
+	}
+	a.Kind, a.ID = ref.Kind, ref.ID
+	return a
+}
