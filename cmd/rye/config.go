@@ -18,8 +18,8 @@ import (
 func configCommand() *cli.Command {
 	return &cli.Command{
 		Name: "config", Group: "Items",
-		Usage: "show effective settings and policy rules",
-		Subs:  []*cli.Command{configShowCommand(), configPolicyCommand()},
+		Usage: "show and set settings, show policy rules",
+		Subs:  []*cli.Command{configShowCommand(), configSetCommand(), configPolicyCommand()},
 	}
 }
 
