@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -9,88 +10,128 @@ import (
 	"github.com/ryeos/rye/internal/project"
 )
 
+// mcpRefreshOptions are the flags of rye mcp refresh.
+type mcpRefreshOptions struct {
+	mcpOptions
+	all bool
+}
+
 func mcpRefreshCommand() *cli.Command {
-	var o mcpOptions
+	var o mcpRefreshOptions
 	return &cli.Command{
-		Name: "refresh", Usage: "compare the tools of a server and accept changes", Args: "NAME",
+		Name: "refresh", Usage: "compare the tools of servers and accept changes", Args: "[NAME]",
 		Long: `Starts the server or connects to it, and shows every tool that is new, removed, or
 described differently from its signed item. Nothing changes before you confirm. Items
-of unchanged tools stay as they are, with your own edits.`,
-		Examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json"},
+of unchanged tools stay as they are, with your own edits.
+
+--all does so with every server of the space and asks once. A server that does not
+answer does not stop the others; the exit status is then that of its error.`,
+		Examples: []string{"rye mcp refresh github", "rye mcp refresh github --yes --json", "rye mcp refresh --all"},
 		Codes: []diag.Code{diag.ItemNotFound, diag.ConsentRequired, diag.HiddenChars, diag.TooLarge, diag.ValidationFailed, diag.ExecutionFailed,
 			diag.Timeout, diag.Network, diag.AuthFailed, diag.AuthRequired},
-		Flags:    mcpSignFlags(&o),
+		Flags:    append([]cli.Flag{cli.Bool(&o.all, "all", "every server of the space")}, mcpSignFlags(&o.mcpOptions)...),
 		Complete: completeServers,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			return withStore(ctx, c, &o, project.Strict, func(s *mcpStore) error { return refreshServer(ctx, c, &o, s) })
+			if o.all == (c.Arg(0) != "") {
+				return diag.New(diag.Usage, "reading arguments: %q needs a NAME or --all", "rye mcp refresh").WithReason("mcp_refresh_which")
+			}
+			return withStore(ctx, c, &o.mcpOptions, project.Strict, func(s *mcpStore) error {
+				if o.all {
+					return refreshServers(ctx, c, &o.mcpOptions, s)
+				}
+				return refreshServer(ctx, c, &o.mcpOptions, s)
+			})
 		},
 	}
 }
 
+// refreshed is one server with the differences to its items.
+type refreshed struct {
+	name  string
+	offer *mcpclient.Offer
+	diff  *mcpclient.Diff
+	err   error
+}
+
 func refreshServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore) error {
 	l, err := s.Find(ctx, c.Arg(0))
-	if err == nil {
-		err = l.Err
-	}
-	if err == nil {
-		err = s.CheckTools(ctx, l.Name)
-	}
 	if err != nil {
 		return err
+	}
+	r := compareServer(ctx, c, s, l)
+	if r.err != nil {
+		return r.err
+	}
+	data := r.diff.Data(r.name)
+	if r.diff.Empty() {
+		if err := completeServerLock(ctx, s, r.name); err != nil {
+			return err
+		}
+		return c.UI.Show(data, func() { showUnchanged(c.UI, r) })
+	}
+	showRefreshed(c.UI, r, !o.yes)
+	if err := confirmServer(c, o.yes, "Accept and sign these changes?", "refreshing MCP server "+r.name, r.offer.Server, nil); err != nil {
+		var e *diag.Error
+		if errors.As(err, &e) {
+			return e.WithDetail("changes", data)
+		}
+		return err
+	}
+	if err := acceptServer(ctx, c, s, r); err != nil {
+		return err
+	}
+	return c.UI.Show(data, func() {
+		c.UI.Out("accepted: %d added, %d changed, %d removed", len(r.diff.Added), len(r.diff.Changed), len(r.diff.Removed))
+	})
+}
+
+// compareServer asks a server for its tools and compares them with their items.
+func compareServer(ctx context.Context, c *cli.Call, s *mcpStore, l *mcpclient.Listed) refreshed {
+	r := refreshed{name: l.Name, err: l.Err}
+	if r.err == nil {
+		r.err = s.CheckTools(ctx, l.Name)
+	}
+	if r.err != nil {
+		return r
 	}
 	server := *l.Server
 	server.Protocol = "" // negotiate it again
 	if len(server.Variables()) > 0 {
-		if err := s.project.MayHoldSecrets(l.Item); err != nil {
-			return err
+		if r.err = s.project.MayHoldSecrets(l.Item); r.err != nil {
+			return r
 		}
 	}
-	offer, err := connectServer(ctx, c, s, &server)
-	if err != nil {
-		return err
+	if r.offer, r.err = connectServer(ctx, c, s, &server); r.err == nil {
+		r.diff, r.err = s.Compare(ctx, l, r.offer)
 	}
-	diff, err := s.Compare(ctx, l, offer)
-	if err != nil {
-		return err
-	}
-	return acceptServer(ctx, c, o, s, offer, diff)
+	return r
 }
 
-// acceptServer prints the differences and, after confirmation, writes the items of
-// the server's current tools.
-func acceptServer(ctx context.Context, c *cli.Call, o *mcpOptions, s *mcpStore, offer *mcpclient.Offer, d *mcpclient.Diff) error {
-	name := offer.Server.Name
-	if d.Empty() {
-		if err := completeServerLock(ctx, s, name); err != nil {
-			return err
-		}
-		return c.UI.Show(d.Data(name), func() {
-			c.UI.Out("MCP server %s has not changed: %s", name, plural(len(offer.Tools), "tool"))
-		})
-	}
-	showMcpDiff(c.UI, d, !o.yes)
-	for _, f := range offer.Warnings {
-		c.UI.Warn("%s", f.Message)
-	}
-	if err := confirmServer(c, o.yes, "Accept and sign these changes?", "refreshing MCP server "+name, offer.Server, nil); err != nil {
-		if e, ok := err.(*diag.Error); ok {
-			return e.WithDetail("changes", d.Data(name))
-		}
-		return err
-	}
+// acceptServer writes the items of the server's current tools.
+func acceptServer(ctx context.Context, c *cli.Call, s *mcpStore, r refreshed) error {
 	if err := s.loadKey(ctx); err != nil {
 		return err
 	}
-	if err := s.Write(ctx, name, d.Files); err != nil {
+	if err := s.Write(ctx, r.name, r.diff.Files); err != nil {
 		return err
 	}
 	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
 		return err
 	}
-	noteStaleServerLock(c, s.project, mcpclient.Refs(d.Removed))
-	return c.UI.Show(d.Data(name), func() {
-		c.UI.Out("accepted: %d added, %d changed, %d removed", len(d.Added), len(d.Changed), len(d.Removed))
-	})
+	noteStaleServerLock(c, s.project, mcpclient.Refs(r.diff.Removed))
+	return nil
+}
+
+func showUnchanged(u *cli.UI, r refreshed) {
+	u.Out("MCP server %s has not changed: %s", r.name, plural(len(r.offer.Tools), "tool"))
+}
+
+// showRefreshed prints the changes of a server.
+func showRefreshed(u *cli.UI, r refreshed, asked bool) {
+	showMcpDiff(u, r.diff, asked)
+	for _, f := range r.offer.Warnings {
+		u.Warn("%s", f.Message)
+	}
 }
 
 // showMcpDiff prints the changes: the full description of a new tool if the user is

@@ -13,6 +13,7 @@ func serverHints() map[situation]string {
 		{diag.Usage, "capabilities"}:         "name verbs such as search,load, or capabilities such as rye.execute.tool.gh.*",
 		{diag.Usage, "header_variable"}:      "write --header-env NAME=VARIABLE",
 		{diag.Usage, "mcp_no_command"}:       "rye mcp add {name} -- COMMAND ARGS…",
+		{diag.Usage, "mcp_refresh_which"}:    "rye mcp list shows the names",
 		{diag.Usage, "mcp_no_name"}:          "rye mcp add NAME -- COMMAND, or rye mcp add NAME --url URL",
 		{diag.Usage, "nearest_url"}:          "did you mean --url {nearest}?",
 		{diag.Usage, "origin"}:               "write a scheme and a host, such as https://ide.example",
