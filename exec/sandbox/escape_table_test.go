@@ -186,7 +186,7 @@ func processRows() []escapeRow {
 		{name: "environ", args: "environ canary-of-the-caller", strict: "environment not", landlock: "environment not"},
 		{name: "shm", args: "shm", strict: "reached: in a namespace of its own", landlock: "reached: until the machine ends"},
 	}
-	for _, file := range []string{"environ", "mem", "maps", "fd", "root", "cwd", "stack"} {
+	for _, file := range []string{"environ", "mem", "maps", "fd/1", "root", "cwd", "stack"} {
 		rows = append(rows, escapeRow{name: "readenvproc-" + file, args: "procfile {pid} " + file, strict: absent, landlock: "landlock EACCES EPERM"})
 	}
 	return rows
@@ -206,6 +206,8 @@ func createdRows() []escapeRow {
 		{name: "editor-tasks", args: "mkdirall {project}/work/.vscode/tasks.json"},
 		{name: "envrc-nested", args: "create {project}/work/.envrc"},
 		{name: "sub-replace", args: "replace {project}/sub .git/hooks/pre-commit"},
+		{name: "flood", args: "flood {project}/work {project}/work/fresh/.git/hooks/x"},
+		{name: "unlisted", args: "unlisted {project}/work/fresh .git/hooks/x"},
 		{name: "barerepo", args: "barerepo {project}/work/bare"},
 	}
 }

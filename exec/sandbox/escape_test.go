@@ -83,6 +83,9 @@ func TestEscapesCreated(t *testing.T) {
 			for _, row := range createdRows() {
 				t.Run(row.name, func(t *testing.T) {
 					t.Parallel()
+					if row.name == "flood" && rung != Strict {
+						t.Skip("the search is the same in each rung")
+					}
 					site := newSite(t, program)
 					before := site.files(t)
 					res, _, err := site.run(t, rung, site.argv(row), policy.NetNone, nil)
@@ -98,14 +101,57 @@ func TestEscapesCreated(t *testing.T) {
 					}
 					for _, f := range site.files(t) {
 						b, _ := os.ReadFile(filepath.Join(site.project, f))
-						_, _, protected := policy.Protected(f)
-						if protected && !slices.Contains(before, f) && string(b) != siteText {
+						row, _, protected := policy.Protected(f)
+						if protected && row.Path != ".git" && !slices.Contains(before, f) && string(b) != siteText {
 							t.Errorf("%s remains", f)
 						}
 					}
 				})
 			}
 		})
+	}
+}
+
+// TestEscapesGrants grants protected paths by name, or through a link that a program
+// made in an earlier run. The profile does not make them writable.
+func TestEscapesGrants(t *testing.T) {
+	t.Parallel()
+	program := buildEscape(t)
+	for _, rung := range escapeRungs() {
+		for _, c := range []struct{ name, grant, link, create string }{
+			{"git", ".git", "", ".git/hooks/planted"},
+			{"hooks", ".git/hooks", "", ".git/hooks/planted"},
+			{"hooks by a link", "reports", ".git/hooks", "reports/planted"},
+			{"repository by a link", "reports", ".git", "reports/hooks/planted"},
+			{"settings by a link", "reports", ".ai/config", "reports/agent/planted.yaml"},
+			{"part of a project", "sub", "", "sub/.git/hooks/planted"},
+			{"linked directory", "reports/new", "../out", "reports/new/planted"},
+		} {
+			t.Run(string(rung)+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				needRung(t, rung)
+				site := newSite(t, program)
+				if c.link != "" {
+					at := filepath.Join(site.project, c.grant)
+					if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.Symlink(filepath.Join(site.project, c.link), at); err != nil {
+						t.Fatal(err)
+					}
+				}
+				before := site.files(t)
+				res, _, err := site.run(t, rung, []string{program, "mkdirall", filepath.Join(site.project, c.create)}, policy.NetNone, func(g *Grant, _ *proc.Cmd) {
+					g.Write = []string{filepath.Join(site.project, c.grant)}
+				})
+				if strings.Contains(string(res.Stdout), `"reached":true`) && err == nil {
+					t.Errorf("written: %s %s", res.Stdout, res.Stderr)
+				}
+				if after := site.files(t); !slices.Equal(before, after) {
+					t.Errorf("the files were %q and are %q", before, after)
+				}
+			})
+		}
 	}
 }
 
@@ -180,7 +226,7 @@ func TestEscapesSurvive(t *testing.T) {
 	}
 }
 
-func escapeRungs() []Rung { return []Rung{Strict} }
+func escapeRungs() []Rung { return []Rung{Strict, Landlock} }
 
 // needRung ends the test where the kernel does not have a rung. In .ci/run on Linux
 // each rung must exist.
@@ -397,6 +443,9 @@ func (s *escapeSite) run(t *testing.T, rung Rung, argv []string, mode string, ch
 		change(&g, &cmd)
 	}
 	report, end, err := Wrap(&cmd, g, Probe())
+	if diag.CodeOf(err) == diag.PolicyDenied {
+		return proc.Result{}, report, err // the grant itself is refused
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

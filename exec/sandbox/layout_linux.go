@@ -224,7 +224,7 @@ func (l *layout) protect() {
 		if root == l.g.Cache {
 			continue
 		}
-		found := findProtected(root, l.g.Protected)
+		found := findProtected(l.g.Project, root, l.g.Protected)
 		l.guarded[root] = found
 		for _, p := range found.fixed {
 			l.mounts[p] = mounted{do: confine.ReadOnly}

@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -30,35 +32,88 @@ type guard struct {
 	protect func(rel string) (policy.ProtectedPath, string, bool)
 	first   firstNames
 	left    int
+	ended   bool // the program has ended
 	out     guarded
 }
 
-// findProtected searches root. It follows no link: what is behind one is protected only
-// if it is granted by its own path.
-func findProtected(root string, protect func(string) (policy.ProtectedPath, string, bool)) guarded {
+// findProtected searches root, a directory or file of a project or elsewhere. It follows
+// no link: what is behind one is protected only if it is granted by its own path. If
+// root itself is protected, it is the only element of the result.
+func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool)) guarded {
+	return newGuard(protect).find(project, root)
+}
+
+func newGuard(protect func(string) (policy.ProtectedPath, string, bool)) *guard {
 	if protect == nil {
 		protect = policy.Protected
 	}
-	g := guard{root: root, protect: protect, first: newFirstNames(), left: protectedEntries}
-	g.out.complete = true
-	g.dir("", 0, false)
-	return g.out
+	return &guard{protect: protect, first: newFirstNames(), left: protectedEntries, out: guarded{complete: true}}
+}
+
+func (g *guard) find(project, root string) guarded {
+	g.root = root
+	if project == "" || project == root || !below(project, root) {
+		g.dir("", 0, false)
+		return g.out
+	}
+	g.root = project
+	rel := filepath.ToSlash(strings.TrimPrefix(root, project)[1:])
+	if !g.leadsInto(rel) {
+		g.dir(rel, 0, false)
+	}
+	return g.out.within(root)
+}
+
+// leadsInto records what protects the elements of a path, and reports whether one of
+// them decided about everything below it.
+func (g *guard) leadsInto(rel string) bool {
+	names := strings.Split(rel, "/")
+	for i, name := range names {
+		at := strings.Join(names[:i+1], "/")
+		fi, err := os.Lstat(filepath.Join(g.root, filepath.FromSlash(at)))
+		if err != nil {
+			return true
+		}
+		if g.first.match(name) && !g.entry(at, fi.IsDir(), false) {
+			return true
+		}
+	}
+	return false
+}
+
+// within returns the part of g that applies to root: the nearest path that contains
+// root decides about it.
+func (g guarded) within(root string) guarded {
+	nearest := func(list []string) (n int) {
+		for _, p := range list {
+			if below(p, root) {
+				n = max(n, len(p))
+			}
+		}
+		return n
+	}
+	inside := func(list []string) []string {
+		return slices.DeleteFunc(list, func(p string) bool { return !below(root, p) })
+	}
+	fixed, secret, own := nearest(g.fixed), nearest(g.secret), nearest(g.own)
+	switch {
+	case secret > 0 && secret >= max(fixed, own):
+		return guarded{secret: []string{root}, complete: true}
+	case fixed > own:
+		return guarded{fixed: []string{root}, complete: true}
+	}
+	return guarded{fixed: inside(g.fixed), secret: inside(g.secret), own: inside(g.own), complete: g.complete}
 }
 
 // dir searches a directory. In packages that a package manager installs, only
 // repositories and .ai are protected: no program takes other files there for those of a
 // project.
 func (g *guard) dir(rel string, depth int, installed bool) {
-	f, err := os.Open(filepath.Join(g.root, rel))
-	if err != nil {
-		return // what rye cannot read, the program cannot either
-	}
-	entries, _ := f.ReadDir(-1)
-	f.Close()
-	g.left -= len(entries)
-	if g.left < 0 {
+	entries := g.entries(rel)
+	// The entries are examined also beyond the bound: a program could make many files so
+	// that one of them is not.
+	if g.left -= len(entries); g.left < 0 {
 		g.out.complete = false
-		return
 	}
 	for _, e := range entries {
 		name := e.Name()
@@ -75,6 +130,20 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 			g.dir(at, depth+1, installed || isInstalled(name))
 		}
 	}
+}
+
+// entries returns what is in a directory. After a run, one that cannot be read is made
+// readable: git needs only its search permission to use a repository in it.
+func (g *guard) entries(rel string) []os.DirEntry {
+	dir := filepath.Join(g.root, filepath.FromSlash(rel))
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrPermission) && g.ended && os.Chmod(dir, 0o700) == nil {
+		entries, err = os.ReadDir(dir)
+	}
+	if errors.Is(err, fs.ErrPermission) {
+		g.out.complete = false
+	}
+	return entries
 }
 
 // entry records an entry that a row can match, and reports whether to search in it.
@@ -152,15 +221,17 @@ func (g *guard) items(rel string) {
 // below calls fn with each entry below a directory, and for those for which it returns
 // true with the entries below them.
 func (g *guard) below(rel string, depth int, fn func(at string, isDir bool) bool) {
-	entries, _ := os.ReadDir(filepath.Join(g.root, filepath.FromSlash(rel)))
-	g.left -= len(entries)
-	if g.left < 0 || depth > 8 {
+	entries := g.entries(rel)
+	if g.left -= len(entries); g.left < 0 {
 		g.out.complete = false
-		return
 	}
 	for _, e := range entries {
 		at := path.Join(rel, e.Name())
-		if fn(at, e.IsDir()) {
+		switch deeper := fn(at, e.IsDir()); {
+		case !deeper:
+		case g.left < 0 || depth == 8:
+			g.out.complete = false
+		default:
 			g.below(at, depth+1, fn)
 		}
 	}

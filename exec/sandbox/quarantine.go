@@ -1,7 +1,9 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,20 +19,25 @@ const maxQuarantined = 64
 // quarantine moves protected paths that appeared during a run out of a writable
 // directory: an absent path cannot be protected in a directory that is writable. The
 // program has ended, and nothing of it runs. number is the first of the names.
-func quarantine(root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool)) (moved []string, err error) {
+func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool)) (moved []string, err error) {
 	known := map[string]bool{}
 	for _, p := range slices.Concat(before.fixed, before.secret) {
 		known[p] = true
 	}
-	after := findProtected(root, protect)
+	search := newGuard(protect)
+	search.ended, search.left = true, 10*protectedEntries // the program may have made many
+	after := search.find(project, root)
 	var added []string
 	for _, p := range slices.Concat(after.fixed, after.secret) {
 		if !known[p] && !below(p, to) { // the result directory may be in .ai, which a first run creates
 			added = append(added, p)
 		}
 	}
+	if before.complete && !after.complete {
+		err = fmt.Errorf("the program created more files or deeper directories in %q than are searched for protected paths", root)
+	}
 	if len(added) == 0 {
-		return nil, nil
+		return nil, err
 	}
 	if to == "" {
 		return nil, fmt.Errorf("there is no directory for %s", added[0])
@@ -47,15 +54,57 @@ func quarantine(root, to string, number int, before guarded, protect func(string
 		}
 		moved = append(moved, p)
 	}
-	return moved, nil
+	return moved, err
 }
 
-// move moves a file or directory. The target does not exist.
+// move moves a file or directory. The target does not exist. Between file systems only
+// files and directories are copied: links and special files are removed.
 func move(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
-	return os.Rename(from, to)
+	err := os.Rename(from, to)
+	if errors.Is(err, fs.ErrPermission) { // the program made the directory read-only
+		_ = os.Chmod(filepath.Dir(from), 0o700)
+		_ = os.Chmod(from, 0o700)
+		err = os.Rename(from, to)
+	}
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if fi, err := os.Lstat(from); err == nil {
+		// The copy is for inspection. That the file is gone does not depend on it.
+		_ = copyTree(from, to, fi)
+	}
+	_ = filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() {
+			return os.Chmod(p, 0o700)
+		}
+		return err
+	})
+	return os.RemoveAll(from)
+}
+
+func copyTree(from, to string, fi fs.FileInfo) error {
+	if fi.Mode().IsRegular() {
+		b, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, b, 0o600)
+	}
+	if !fi.IsDir() {
+		return nil
+	}
+	return os.CopyFS(to, regularFS{os.DirFS(from)})
+}
+
+// regularFS is a file system without links and special files.
+type regularFS struct{ fs.FS }
+
+func (r regularFS) ReadDir(name string) ([]fs.DirEntry, error) {
+	list, err := fs.ReadDir(r.FS, name)
+	return slices.DeleteFunc(list, func(e fs.DirEntry) bool { return !e.IsDir() && !e.Type().IsRegular() }), err
 }
 
 // quarantined returns POLICY_DENIED for paths that were moved, or for those that could

@@ -303,7 +303,7 @@ func (w *wrapped) quarantine() error {
 	}
 	var all []string
 	for root, before := range w.layout.guarded {
-		moved, err := quarantine(root, w.g.Quarantine, len(all), before, w.g.Protected)
+		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected)
 		all = append(all, moved...)
 		if err != nil {
 			return quarantined(all, w.g.Quarantine, err)

@@ -88,7 +88,7 @@ func TestFiles(t *testing.T) {
 		g := Grant{Rung: r, Project: dir, Write: []string{dir}, Hidden: []string{hidden}, Tmp: true, Net: "none", Home: "/home/user"}
 		for script, want := range map[string]string{
 			"pwd":                               dir,
-			"cat src/a":                         "a",
+			"cat rye.yaml":                      "rye: 1",
 			"echo b > src/a; cat src/a":         "b",
 			"echo t > $TMPDIR/t; cat $TMPDIR/t": "t",
 			"cd; ls -A | wc -l":                 "0",

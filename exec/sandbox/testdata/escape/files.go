@@ -35,6 +35,8 @@ func fileAttempts() map[string]attempt {
 		"procfd":    throughProcFD,
 		"replace":   replaceParent,
 		"barerepo":  bareRepository,
+		"flood":     flood,
+		"unlisted":  unlisted,
 		"procroot":  func(a []string) error { _, err := os.ReadFile("/proc/1/root" + a[0]); return err },
 		"dotdot":    func(a []string) error { return upwards(a[0]) },
 		"symlinkout": func(a []string) error {
@@ -228,4 +230,24 @@ func bareRepository(a []string) error {
 		return err
 	}
 	return os.WriteFile(filepath.Join(a[0], "HEAD"), []byte("ref: refs/heads/main\n"), 0o644)
+}
+
+// flood makes more files in a directory than a search examines, and then the path.
+func flood(a []string) error {
+	for i := range 20_100 {
+		f, err := os.Create(filepath.Join(a[0], "escape-"+strconv.Itoa(i)))
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	return mkdirAndWrite(a[1])
+}
+
+// unlisted makes a path in a directory that can be searched and not read.
+func unlisted(a []string) error {
+	if err := mkdirAndWrite(filepath.Join(a[0], a[1])); err != nil {
+		return err
+	}
+	return os.Chmod(a[0], 0o111)
 }
