@@ -157,8 +157,8 @@ func publicKeyOf(c *cli.Call, h *project.Project, word string) (ed25519.PublicKe
 	if err != nil {
 		return nil, err
 	}
-	for _, d := range h.Trust.Documents(fp) {
-		return d.Public, nil
+	if found := h.Trust.Documents(fp); len(found) > 0 {
+		return found[0].Public, nil
 	}
 	return nil, diag.New(diag.KeyUnknown, "looking for key %s: no trust directory contains its key document", fp.Short()).WithReason("name_file")
 }

@@ -126,7 +126,7 @@ func completeRun(ctx context.Context, c *cli.Call) []string {
 		return nil
 	}
 	var out []string
-	for _, p := range parametersOf(it) {
+	for _, p := range parametersOf(ctx, h.Resolver, it) {
 		if !slices.ContainsFunc(given, func(g string) bool { return strings.HasPrefix(g, p.name+"=") || strings.HasPrefix(g, p.name+":=") }) {
 			out = append(out, p.name+"=\t"+p.text)
 		}
@@ -139,9 +139,9 @@ type parameter struct{ name, text string }
 
 // parametersOf returns the inputs of a directive, or the properties of a tool's
 // schema.
-func parametersOf(it *resolve.Item) []parameter {
+func parametersOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []parameter {
 	var out []parameter
-	for _, in := range it.Meta.Inputs {
+	for _, in := range r.Inputs(ctx, it) {
 		out = append(out, parameter{in.Name, in.Description})
 	}
 	if s, err := exec.Schema(it); err == nil && s != nil {
@@ -172,7 +172,7 @@ func parameterOfFlag(ctx context.Context, c *cli.Call, name, value string) strin
 	if err != nil {
 		return ""
 	}
-	for _, p := range parametersOf(it) {
+	for _, p := range parametersOf(ctx, h.Resolver, it) {
 		if p.name == name || p.name == strings.ReplaceAll(name, "-", "_") {
 			return p.name + "=" + shellWord(cmp.Or(value, "VALUE"))
 		}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -154,10 +155,10 @@ func documentOf(c *cli.Call, h *project.Project, word string) (*doc.Key, []byte,
 // anyKey returns the key with a fingerprint prefix or owner among all keys that
 // documents name, the project's included.
 func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
-	found := map[sign.Fingerprint]bool{}
+	var found []sign.Fingerprint
 	match := func(fp sign.Fingerprint, owner string) {
-		if strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word {
-			found[fp] = true
+		if (strings.HasPrefix(fp.String(), strings.ToLower(word)) || owner == word) && !slices.Contains(found, fp) {
+			found = append(found, fp)
 		}
 	}
 	for _, k := range h.Trust.Keys() {
@@ -173,8 +174,5 @@ func anyKey(h *project.Project, word string) (sign.Fingerprint, error) {
 	if len(found) != 1 {
 		return sign.Fingerprint{}, diag.New(diag.KeyUnknown, "finding key %q: %d known keys match", word, len(found)).WithReason("trust_list")
 	}
-	for fp := range found {
-		return fp, nil
-	}
-	return sign.Fingerprint{}, nil
+	return found[0], nil
 }

@@ -7,7 +7,6 @@ package directive
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/ryeos/rye/diag"
@@ -285,6 +284,3 @@ func byName(base, child []item.Input) []item.Input {
 	}
 	return out
 }
-
-// Events returns the names of the events that hooks may have.
-func Events() []string { return slices.Sorted(maps.Keys(events)) }

@@ -14,22 +14,24 @@ import (
 // sourceLayer is the number of the hooks of a directive. A hook may only raise its own.
 const sourceLayer, lastLayer = 2, 5
 
-// events are the events of threads and graphs; the value is what a hook does by
-// default if its action fails.
-var events = func() map[string]string {
-	out := map[string]string{}
-	for _, name := range []string{
-		"thread_started", "before_model", "after_model", "after_tool", "after_step", "error", "limit", "context_limit", "context_pressure",
-		"directive_return", "suspended", "resumed", "thread_completed",
-		"graph_started", "node_started", "node_completed", "node_failed", "graph_suspended", "graph_completed",
-	} {
-		out[name] = "continue"
+// Events returns the names of the events of threads and graphs, sorted.
+func Events() []string {
+	return []string{
+		"after_model", "after_step", "after_tool", "approval_requested", "before_model", "before_tool", "context_limit", "context_pressure",
+		"directive_return", "error", "graph_completed", "graph_started", "graph_suspended", "limit", "node_completed", "node_failed",
+		"node_started", "resumed", "suspended", "thread_completed", "thread_started", "tool_denied",
 	}
-	for _, name := range []string{"before_tool", "tool_denied", "approval_requested"} {
-		out[name] = "deny"
+}
+
+// onFailure returns what follows by default if the action of a hook fails: where a hook
+// can deny, the call is denied.
+func onFailure(event string) string {
+	switch event {
+	case "before_tool", "tool_denied", "approval_requested":
+		return "deny"
 	}
-	return out
-}()
+	return "continue"
+}
 
 // controls are the control actions that a hook can name without an item.
 var controls = []string{"retry", "continue", "skip", "deny", "fail", "abort", "suspend", "escalate"}
@@ -55,11 +57,10 @@ func (r reader) hooks() []Hook {
 func (r reader) hook() (Hook, bool) {
 	before := r.Failed()
 	h := Hook{ID: r.Text("id"), Event: r.Text("event")}
-	failure, known := events[h.Event]
-	if h.Event != "" && !known {
+	if h.Event != "" && !slices.Contains(Events(), h.Event) {
 		r.RejectNear("event", h.Event, Events(), "is %q, which is not an event", h.Event)
 	}
-	h.OnFailure = r.Enum("on_failure", failure, "continue", "deny", "fail")
+	h.OnFailure = r.Enum("on_failure", onFailure(h.Event), "continue", "deny", "fail")
 	if h.Position = r.Enum("position", "", "system", "before"); h.Position != "" && h.Event != "thread_started" {
 		r.Reject("position", "has no effect for the event %s, only for thread_started", h.Event)
 	}

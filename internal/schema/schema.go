@@ -171,6 +171,9 @@ func (s *Schema) compile() []problem {
 		}
 	}
 	if bad := checkSchema(s.doc, d); len(bad) > 0 {
+		if _, named := m["$schema"]; !named {
+			explainOlder(bad)
+		}
 		return schemaFindings(bad)
 	}
 	c := newCompiler()
@@ -184,6 +187,21 @@ func (s *Schema) compile() []problem {
 		return []problem{refused(nil, err.Error())}
 	}
 	return nil
+}
+
+// explainOlder adds to the violations of a schema without $schema what older drafts
+// permitted, and what to write instead.
+func explainOlder(bad []Violation) {
+	const orName = `; or name the older draft at the top: "$schema": "http://json-schema.org/draft-07/schema#"`
+	for i := range bad {
+		v := &bad[i]
+		switch {
+		case strings.HasSuffix(v.Path, ".items") && strings.HasSuffix(v.Message, "is array"):
+			v.Message += `: JSON Schema 2020-12 calls a list of schemas prefixItems, and items is the schema of the elements after it (earlier additionalItems)` + orName
+		case (strings.HasSuffix(v.Path, ".exclusiveMinimum") || strings.HasSuffix(v.Path, ".exclusiveMaximum")) && strings.HasSuffix(v.Message, "is boolean"):
+			v.Message += `: in JSON Schema 2020-12 it is the bound itself, in place of minimum or maximum; or name the older draft at the top: "$schema": "http://json-schema.org/draft-04/schema#"`
+		}
+	}
 }
 
 // refused is the problem of a reference, whose message names the whole schema.
