@@ -31,6 +31,7 @@ type config struct {
 	Timeout   time.Duration
 	MaxOutput int64
 	Lib       []string
+	LibEnv    map[string]string // variables of a program that has the broker
 	libOwner  *resolve.Item
 }
 
@@ -38,7 +39,7 @@ type config struct {
 // tool with a runtime sets timeout, applet and reads only: its other keys are data
 // of its own, and the runtime decides on the command.
 func mergeConfig(c *Chain) (*config, error) {
-	cfg := &config{Timeout: defaultTimeout, Env: map[string]string{}}
+	cfg := &config{Timeout: defaultTimeout, Env: map[string]string{}, LibEnv: map[string]string{}}
 	var fs []diag.Finding
 	for i, el := range slices.Backward(c.Elements) {
 		whole := i > 0 || len(c.Elements) == 2
@@ -68,7 +69,7 @@ func (c *config) merge(r *tree.Reader, whole bool) {
 	if !whole {
 		return // the other keys are the tool's own data
 	}
-	r.Only("timeout", "applet", "reads", "command", "args", "cwd", "input_data", "param_env", "max_output", "env")
+	r.Only("timeout", "applet", "reads", "command", "args", "cwd", "input_data", "param_env", "max_output", "env", "lib_env")
 	text(&c.Command, "command")
 	text(&c.Cwd, "cwd")
 	text(&c.Input, "input_data")
@@ -76,6 +77,7 @@ func (c *config) merge(r *tree.Reader, whole bool) {
 	text(&c.ParamEnv, "param_env")
 	c.MaxOutput = r.Int("max_output", c.MaxOutput, 1, math.MaxInt64)
 	maps.Copy(c.Env, r.TextMap("env"))
+	maps.Copy(c.LibEnv, r.TextMap("lib_env"))
 	if args := r.Texts("args", nil); args != nil {
 		c.Args = args
 	}

@@ -134,7 +134,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // names of variables ignore case on Windows
-	case selfVar, projectVar, "RYE_THREAD_ID", settingsVar, policy.BoundaryVar:
+	case selfVar, projectVar, "RYE_THREAD_ID", "RYE_IDEMPOTENCY_KEY", brokerVar, settingsVar, policy.BoundaryVar:
 		return "only rye sets it"
 	}
 	return ""

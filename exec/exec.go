@@ -56,6 +56,9 @@ type Params struct {
 	// Grace is the time between the request to stop and the kill. Zero means
 	// proc.DefaultGrace.
 	Grace time.Duration
+	// Broker opens the connection for a program whose item has sandbox.broker; held are
+	// the permissions of its calls. A nil Broker refuses every such program.
+	Broker func(ctx context.Context, held policy.Held) (Connection, error)
 	// Natives are the functions that tools on NativeStep name in config.func.
 	Natives map[string]Native
 	Now     func() time.Time // nil means time.Now

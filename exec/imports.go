@@ -50,6 +50,11 @@ func (e *Executor) imports(ctx context.Context, c *Chain) []string {
 	if cfg, err := mergeConfig(c); err == nil {
 		lib, _ := e.libFiles(ctx, cfg)
 		sources = append(sources, lib...)
+		for _, it := range lib {
+			if c.asksForBroker() { // its program finds them
+				own[strings.TrimSuffix(path.Base(it.Rel), path.Ext(it.Rel))] = true
+			}
+		}
 	}
 	var out []string
 	for _, it := range sources {

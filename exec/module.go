@@ -28,6 +28,8 @@ func nameModule(err *diag.Error, stderr string, tool *resolve.Item) {
 			} else if use := ryeos.Replacement(imported(tool, m[1])); reason == "python_module" && use != "" {
 				reason = "original_module"
 				err.WithDetail("use", use)
+			} else if m[1] == brokerModule && !statesBroker(tool) {
+				reason = "broker_module"
 			}
 			err.WithReason(reason).WithDetail("module", m[1])
 		}

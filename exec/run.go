@@ -50,6 +50,7 @@ type Result struct {
 	Duration   time.Duration
 	Usage      Usage
 	Sandbox    Sandbox
+	Calls      BrokerCalls // of the program through the broker
 }
 
 // Run executes a plan. The Result is not nil if the program was started; the

@@ -51,6 +51,11 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 		return err
 	}
 	p.own.use(p, env)
+	if c.asksForBroker() {
+		if err := e.brokerEnv(ctx, p, cfg, env, vars); err != nil {
+			return err
+		}
+	}
 	if err := e.settings(ctx, p, cfg, env); err != nil {
 		return err
 	}
@@ -65,7 +70,11 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if err := e.bound(p); err != nil {
 		return err
 	}
-	return e.confine(ctx, p)
+	if err := e.confine(ctx, p); err != nil {
+		return err
+	}
+	p.withoutBroker()
+	return nil
 }
 
 // bound passes the boundary of the project to an applet.
@@ -87,11 +96,21 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		onLine = splitLive(onLine)
 	}
 	onLine = p.withOriginals(onLine)
-	res, err := proc.Run(ctx, proc.Cmd{
+	conn, err := b.e.connect(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	cmd := proc.Cmd{
 		Path: p.Program, Argv: p.Argv, Dir: p.Dir, Env: p.Env, Stdin: bytes.NewReader(p.Stdin),
 		Timeout: p.Timeout, Grace: b.e.p.Grace, MaxStdout: p.MaxOutput, MaxStderr: p.MaxOutput, OnLine: onLine,
 		Orderly: ours,
-	})
+	}
+	serve(conn, &cmd)
+	res, err := proc.Run(ctx, cmd)
+	var calls BrokerCalls
+	if conn != nil {
+		calls = conn.Wait()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +121,7 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: p.original(res.Stderr),
 		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
 		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
-		Sandbox: NoSandbox(),
+		Sandbox: NoSandbox(), Calls: calls,
 	}
 	r.Data = resultData(res.Stdout, res.StdoutDropped > 0)
 	return r, r.failure(p, res)

@@ -3,6 +3,7 @@ package mcpserve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -88,7 +89,11 @@ func (c *calls) add(session string, cancel context.CancelCauseFunc) (int, error)
 	case c.shutdown || c.ending[session]:
 		return 0, diag.New(diag.Cancelled, "starting a call: %w", errShutdown)
 	case len(c.running) >= c.limit:
-		e := diag.New(diag.LimitExceeded, "starting a call: %d calls run and %d wait already", cap(c.slots), c.limit-cap(c.slots)).WithReason("busy")
+		text := fmt.Sprintf("%d calls run", cap(c.slots))
+		if waiting := c.limit - cap(c.slots); waiting > 0 {
+			text += fmt.Sprintf(" and %d wait", waiting)
+		}
+		e := diag.New(diag.LimitExceeded, "starting a call: %s already", text).WithReason("busy")
 		e.Retryable = true
 		return 0, e
 	}

@@ -3,6 +3,7 @@ package mcpserve
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -14,7 +15,11 @@ import (
 type filter struct {
 	mcp.Transport
 	pending *pending
+	limit   int // of requests without a response; 0 sets no limit
 }
+
+// unanswered is the limit for each call that may run at once.
+const unanswered = 4
 
 // Connect connects the transport below.
 func (f *filter) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -22,12 +27,13 @@ func (f *filter) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &filterConn{conn, f.pending}, nil
+	return &filterConn{conn, f.pending, f.limit}, nil
 }
 
 type filterConn struct {
 	mcp.Connection
 	pending *pending
+	limit   int
 }
 
 // Read returns the next message for the SDK. An invalid request is answered here
@@ -38,8 +44,18 @@ func (c *filterConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		free := c.pending.add(msg)
 		req, ok := msg.(*jsonrpc.Request)
+		if ok && req.IsCall() && c.limit > 0 && c.pending.count() >= c.limit {
+			// Nothing is read while this waits for the client, so a client that sends and
+			// does not read uses no more memory.
+			if err := c.Connection.Write(ctx, &jsonrpc.Response{ID: req.ID, Error: &jsonrpc.Error{
+				Code: codeBusy, Message: fmt.Sprintf("%d requests have no answer yet: read the answers first", c.limit),
+			}}); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		free := c.pending.add(msg)
 		switch {
 		case !free:
 			err = c.Connection.Write(ctx, &jsonrpc.Response{Error: idInUse(req.ID)})

@@ -46,6 +46,13 @@ func (p *pending) add(msg jsonrpc.Message) bool {
 	return true
 }
 
+// count returns the number of requests that have no response yet.
+func (p *pending) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.requests)
+}
+
 // idInUse is the error for a request whose id is pending. It is sent without the
 // id, which belongs to the response to the earlier request.
 func idInUse(id jsonrpc.ID) *jsonrpc.Error {

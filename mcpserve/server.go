@@ -49,6 +49,14 @@ type Params struct {
 	Logger *slog.Logger // must not write to stdout; nil discards
 	Stderr io.Writer    // receives the stack of a panic; nil discards
 	Home   string       // the home directory, shown as ~ in errors; "" is unknown
+
+	// Calls is the number of calls that run at once; another one is refused. Zero is the
+	// default, with which other calls wait. Stdio with Calls also refuses requests while
+	// many have no answer, for a client that does not read.
+	Calls int
+	// Shutdown is how long a server that ends waits for cancelled calls. Zero is
+	// ShutdownTimeout.
+	Shutdown time.Duration
 }
 
 // Server serves verbs to clients. It may serve several at once.
@@ -65,7 +73,14 @@ func New(p Params) *Server {
 	if p.Stderr == nil {
 		p.Stderr = io.Discard
 	}
-	return &Server{p: p, calls: newCalls(maxRunning, maxWaiting)}
+	if p.Shutdown == 0 {
+		p.Shutdown = ShutdownTimeout
+	}
+	running, waiting := maxRunning, maxWaiting
+	if p.Calls > 0 {
+		running, waiting = p.Calls, 0
+	}
+	return &Server{p: p, calls: newCalls(running, waiting)}
 }
 
 // protocol returns an SDK server with the verbs as its tools. Their definitions

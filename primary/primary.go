@@ -175,6 +175,7 @@ func (r *Run) fill() {
 		m.Dropped = &res.Dropped
 	}
 	m.Sandbox = &res.Sandbox
+	m.Calls, m.MoreCalls = res.Calls.List, res.Calls.More
 }
 
 func dryData(p *exec.Plan) map[string]any {

@@ -14,7 +14,7 @@ func envOf(c *cli.Call) *project.Env {
 		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
 		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
-		Servers: &mcpclient.Pool{},
+		Servers: &mcpclient.Pool{}, Broker: serveBroker(c),
 		Person: project.Person{
 			Note: c.UI.Note, Warn: c.UI.Warn,
 			Finding: func(f diag.Finding) {

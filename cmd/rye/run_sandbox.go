@@ -16,6 +16,9 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 		return
 	}
 	t.Add("risk", fmt.Sprintf("%s (%s): %s", s.Rating.Tier, s.Rating.Tier.Name(), s.Rating.Why))
+	for i, capability := range s.Calls {
+		t.Add(pick(i == 0, "may call", ""), string(capability))
+	}
 	switch {
 	case s.Unconfined:
 		t.Add("sandbox", "none: risk T4 runs without one, after a question")

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 )
@@ -40,6 +41,7 @@ type itemView struct {
 	References  []string       `json:"references,omitempty"`
 	Extends     []string       `json:"extends,omitempty"` // the nearest first
 	Directive   *project.Typed `json:"directive,omitempty"`
+	Calls       policy.Set     `json:"calls,omitempty"` // of its program, through the broker
 	Fallback    bool           `json:"parse_fallback,omitempty"`
 	Shadows     []string       `json:"shadows,omitempty"`
 	Sealed      bool           `json:"sealed,omitempty"`
@@ -65,6 +67,10 @@ func runShow(ctx context.Context, c *cli.Call) error {
 	if it.Ref.Kind == item.Directive {
 		v.Directive = h.Typed(ctx, it)
 		v.Inputs, v.Outputs, v.Extends, v.Permissions = v.Directive.Inputs, v.Directive.Outputs, v.Directive.Extends, v.Directive.Permissions.Texts()
+	}
+	if it.Ref.Kind == item.Tool {
+		own, _ := it.Confinement() // its findings are those of the item
+		v.Calls = own.Calls
 	}
 	if it.Meta.HasExecutor {
 		v.Executor = &it.Meta.ExecutorID
@@ -116,6 +122,9 @@ func showItem(u *cli.UI, v *itemView, it *resolve.Item) {
 		for _, line := range v.Directive.Lines() {
 			row(line[0], line[1])
 		}
+	}
+	for _, c := range v.Calls {
+		row("may call", string(c))
 	}
 	for _, in := range v.Inputs {
 		row("input", inputLine(in))

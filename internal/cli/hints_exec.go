@@ -43,6 +43,7 @@ func execHints() map[situation]string {
 		{diag.AuthFailed, "credential_refused"}:       "check {credential}",
 		{diag.PermissionDenied, "installed_bundle"}:   "copy the item: rye load REF --to project",
 		{diag.ConfigError, "broker_windows"}:          "run the tool on Linux or macOS, or remove broker from its sandbox",
+		{diag.ExecutionFailed, "broker_module"}:       "rye is the library for calls to rye: set broker: true in the sandbox of the item, and list its calls",
 		{diag.PathEscape, "linked_bundle"}:            "name the directory itself in rye.yaml",
 		{diag.BundleFileMissing, "not_installed"}:     "rye sync",
 		{diag.BundleFileMissing, "not_committed"}:     "commit .ai/bundles, or run rye vendor --off to keep bundles out of git",

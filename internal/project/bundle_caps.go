@@ -73,6 +73,7 @@ func itemCaps(at extract.Match, text []byte) []string {
 	}
 	if at.Ref.Kind == item.Tool {
 		caps = append(caps, hostCaps(meta.Config)...)
+		caps = append(caps, callCaps(meta.Fields)...)
 	}
 	return caps
 }
@@ -80,8 +81,23 @@ func itemCaps(at extract.Match, text []byte) []string {
 // mayAsk is a quick check of the text: false means that the item requests nothing,
 // so that its metadata need not be parsed.
 func mayAsk(at extract.Match, text []byte) bool {
-	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
-	return at.Extractor.MayHold(at.Type, "permissions", text) || names && at.Extractor.MayHold(at.Type, "config", text)
+	escapes := bytes.IndexByte(text, '\\') >= 0
+	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || escapes
+	calls := bytes.Contains(text, []byte("broker")) || escapes // without sandbox.broker the key is an error
+	return at.Extractor.MayHold(at.Type, "permissions", text) || calls && at.Extractor.MayHold(at.Type, "calls", text) || names && at.Extractor.MayHold(at.Type, "config", text)
+}
+
+// callCaps returns what the program of a tool may call through the broker. A value that
+// is not a list of texts is an error of sign.
+func callCaps(fields map[string]any) []string {
+	var out []string
+	list, _ := fields["calls"].([]any)
+	for _, c := range list {
+		if s, _ := c.(string); s != "" {
+			out = append(out, strings.Join(strings.Fields(s), ""))
+		}
+	}
+	return out
 }
 
 // hostCaps returns the hosts that a tool's configuration names: those it lists,

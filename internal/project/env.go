@@ -1,12 +1,15 @@
 package project
 
 import (
+	"context"
 	"io/fs"
 	"path/filepath"
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/mcpclient"
+	"github.com/ryeos/rye/primary/agent"
 )
 
 // Env is what opening a project depends on besides its files: the machine, the
@@ -37,6 +40,9 @@ type Env struct {
 	Version  string    // of this program
 	Build    string    // identifies the build, for caches
 	Released time.Time // when this program was built; the clock cannot be earlier
+
+	// Broker serves the verbs to a program; nil serves none.
+	Broker func(ctx context.Context, b *agent.Broker) (exec.Connection, error)
 
 	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
 

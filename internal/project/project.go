@@ -199,7 +199,7 @@ func (p *Project) newExecutor() *exec.Executor {
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self,
 		Boundary: p.boundary(dir), Ceiling: p.ceiling, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
-		Warn: p.warnDrift(), Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Now: p.Env.Now,
+		Warn: p.warnDrift(), Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Broker: p.broker(), Now: p.Env.Now,
 	})
 }
 

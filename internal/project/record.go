@@ -18,6 +18,8 @@ const (
 	surfaceCLI  = "cli"
 	SurfaceHook = "hook"
 	surfaceMCP  = "mcp"
+	// surfaceBroker is a program of a tool.
+	surfaceBroker = "broker"
 )
 
 // AuditLog returns the user's log of signatures.

@@ -45,6 +45,7 @@ func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope
 		meta.Chain = nil
 		meta.Usage = nil
 		meta.Sandbox = nil
+		meta.Calls, meta.MoreCalls = nil, 0
 		env.Data = present(toolOf(run), run.Data, interleaved(call))
 	}
 	if err != nil {
