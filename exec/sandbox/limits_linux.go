@@ -40,7 +40,13 @@ func (w *wrapped) limits() {
 // reports that a limit of the kernel refused it something.
 func (w *wrapped) exceeded(res *proc.Result, end *confine.End) error {
 	limit, measured := end.Exceeded, end.Measured
-	if limit == "" && res.ExitCode != 0 {
+	switch {
+	case limit != "" || res.ExitCode == 0:
+	case res.ExitCode == 128+int(unix.SIGXFSZ): // of a child of a shell
+		limit = "file_size_mb"
+	case res.ExitCode == 128+int(unix.SIGXCPU):
+		limit = "cpu_seconds"
+	default:
 		limit = w.refusedBy(string(res.Stderr))
 	}
 	if limit == "" {
@@ -52,11 +58,8 @@ func (w *wrapped) exceeded(res *proc.Result, end *confine.End) error {
 			max = *l.Value
 		}
 	}
-	if measured == 0 {
+	if measured == 0 { // the kernel refused what was beyond
 		measured = max
-		if limit == "memory_mb" {
-			measured = end.MaxRSS >> 20
-		}
 	}
 	return diag.New(diag.ResourceExceeded, "running in the sandbox: the limit %s of %d was exceeded", limit, max).
 		WithReason("sandbox_limit").WithDetail("limit", limit).WithDetail("max", max).WithDetail("measured", measured)
@@ -69,10 +72,10 @@ func (w *wrapped) refusedBy(stderr string) string {
 		stderr = stderr[len(stderr)-64<<10:]
 	}
 	for _, sign := range []struct{ limit, texts string }{
-		{"file_size_mb", "File too large|file too large|EFBIG|SIGXFSZ"},
+		{"file_size_mb", "File too large|file too large|EFBIG|SIGXFSZ|File size limit exceeded"},
 		{"open_files", "Too many open files|too many open files|EMFILE"},
 		{"memory_mb", "MemoryError|Cannot allocate memory|cannot allocate memory|out of memory|JavaScript heap out of memory|ENOMEM"},
-		{"processes", "fork: retry|fork: Resource temporarily unavailable|can't start new thread|failed to create new OS thread|fork/exec"},
+		{"processes", "Cannot fork|fork failed|fork: retry|fork: Resource temporarily unavailable|can't start new thread|failed to create new OS thread|fork/exec"},
 	} {
 		for _, text := range strings.Split(sign.texts, "|") {
 			if text == "fork/exec" { // Go's message needs the error as well
