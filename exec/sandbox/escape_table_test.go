@@ -69,6 +69,7 @@ func protectedRows() []escapeRow {
 		".git/config", ".git/hooks/pre-commit", ".git/info/attributes", ".git/worktrees/w/gitdir", ".git/modules/m/config", "sub/.git/hooks/pre-commit",
 		".ai/config/agent/mcp.yaml", ".ai/trust/a.toml", ".ai/trusted_keys/a.toml", ".ai/bundles/b/manifest.yaml", ".ai/cache/results/r.txt",
 		"rye.lock", "rye.sum", "rye.yaml", ".envrc", ".mcp.json", ".vscode/tasks.json", ".idea/workspace.xml", ".husky/pre-commit", "lefthook.yml", ".pre-commit-config.yaml", ".claude/settings.json",
+		".hooks/pre-push", "shared.gitconfig", // the configuration of the repository names them
 	} {
 		rows = append(rows,
 			escapeRow{name: "write " + file, args: "write {project}/" + file, strict: readOnly, landlock: noAccess},
@@ -204,7 +205,9 @@ func createdRows() []escapeRow {
 		{name: "git-file", args: "create {project}/work/.git"},
 		{name: "ai-nested", args: "mkdirall {project}/work/.ai/config/agent/mcp.yaml"},
 		{name: "editor-tasks", args: "mkdirall {project}/work/.vscode/tasks.json"},
-		{name: "envrc-nested", args: "create {project}/work/.envrc"},
+		{name: "link-file", args: "renameto {project}/work/.envrc"},
+		{name: "link-link", args: "relink {project}/work/.envrc"},
+		{name: "envrc-nested", args: "create {project}/shared/.envrc"},
 		{name: "sub-replace", args: "replace {project}/sub .git/hooks/pre-commit"},
 		{name: "flood", args: "flood {project}/work {project}/work/fresh/.git/hooks/x"},
 		{name: "unlisted", args: "unlisted {project}/work/fresh .git/hooks/x"},

@@ -301,6 +301,7 @@ func newSite(t *testing.T, program string) *escapeSite {
 			s.write(t, "project/"+path)
 		}
 	}
+	s.setup(t)
 	if err := syscall.Mkfifo(filepath.Join(s.out, "fifo"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -321,6 +322,20 @@ func (s *escapeSite) write(t *testing.T, files ...string) {
 		if err := os.WriteFile(path, []byte(siteText), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// setup makes what is not a plain file: a configuration that names directories of the
+// project, and links at protected paths.
+func (s *escapeSite) setup(t *testing.T) {
+	t.Helper()
+	s.write(t, "project/.hooks/pre-push", "project/shared.gitconfig", "project/shared/envrc")
+	config := "[core]\n\thooksPath = .hooks\n[include]\n\tpath = ../shared.gitconfig\n"
+	if err := os.WriteFile(filepath.Join(s.project, ".git/config"), []byte(config), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../shared/envrc", filepath.Join(s.project, "work/.envrc")); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -20,10 +20,13 @@ const (
 
 // guarded are the protected paths in one writable directory, as absolute paths.
 type guarded struct {
-	fixed    []string // not writable, with everything below
-	secret   []string // not readable either
-	own      []string // writable, but not to be renamed, replaced or removed
-	complete bool     // false if the search reached a bound
+	fixed  []string // not writable, with everything below
+	secret []string // not readable either
+	own    []string // writable, but not to be renamed, replaced or removed
+	// links are the protected paths that are symbolic links, with their targets. Nothing
+	// can be mounted on a link: the program can replace it, which is found afterwards.
+	links    map[string]string
+	complete bool // false if the search reached a bound
 }
 
 // guard finds the protected paths of a directory and the projects in it.
@@ -47,7 +50,7 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool)) *guard 
 	if protect == nil {
 		protect = policy.Protected
 	}
-	return &guard{protect: protect, first: newFirstNames(), left: protectedEntries, out: guarded{complete: true}}
+	return &guard{protect: protect, first: newFirstNames(), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
 }
 
 func (g *guard) find(project, root string) guarded {
@@ -102,7 +105,13 @@ func (g guarded) within(root string) guarded {
 	case fixed > own:
 		return guarded{fixed: []string{root}, complete: true}
 	}
-	return guarded{fixed: inside(g.fixed), secret: inside(g.secret), own: inside(g.own), complete: g.complete}
+	links := map[string]string{}
+	for p, target := range g.links {
+		if below(root, p) {
+			links[p] = target
+		}
+	}
+	return guarded{fixed: inside(g.fixed), secret: inside(g.secret), own: inside(g.own), links: links, complete: g.complete}
 }
 
 // dir searches a directory. In packages that a package manager installs, only
@@ -170,6 +179,13 @@ func (g *guard) entry(rel string, isDir, installed bool) bool {
 }
 
 func (g *guard) record(row policy.ProtectedPath, abs string) {
+	if target, err := os.Readlink(abs); err == nil {
+		g.out.links[abs] = target
+		// The file that the link leads to is read in its place.
+		if abs, err = filepath.EvalSymlinks(abs); err != nil || abs == g.root || !below(g.root, abs) {
+			return
+		}
+	}
 	switch {
 	case row.Secret:
 		g.out.secret = append(g.out.secret, abs)
@@ -187,6 +203,7 @@ func (g *guard) repository(rel string) {
 			_ = os.Mkdir(dir, 0o755)
 		}
 	}
+	g.out.fixed = append(g.out.fixed, configured(g.root, filepath.Join(g.root, filepath.FromSlash(rel)))...)
 	g.below(rel, 0, func(at string, isDir bool) bool {
 		if row, matched, ok := g.protect(at); ok && !strings.EqualFold(row.Path, ".git") && matched == at {
 			g.record(row, filepath.Join(g.root, filepath.FromSlash(at)))

@@ -33,6 +33,11 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 			added = append(added, p)
 		}
 	}
+	for p, target := range after.links {
+		if was, ok := before.links[p]; (!ok || was != target) && !below(p, to) {
+			added = append(added, p)
+		}
+	}
 	if before.complete && !after.complete {
 		err = fmt.Errorf("the program created more files or deeper directories in %q than are searched for protected paths", root)
 	}

@@ -36,6 +36,7 @@ func fileAttempts() map[string]attempt {
 		"replace":   replaceParent,
 		"barerepo":  bareRepository,
 		"flood":     flood,
+		"relink":    relink,
 		"unlisted":  unlisted,
 		"procroot":  func(a []string) error { _, err := os.ReadFile("/proc/1/root" + a[0]); return err },
 		"dotdot":    func(a []string) error { return upwards(a[0]) },
@@ -250,4 +251,12 @@ func unlisted(a []string) error {
 		return err
 	}
 	return os.Chmod(a[0], 0o111)
+}
+
+// relink replaces a file or link by another link.
+func relink(a []string) error {
+	if err := os.Remove(a[0]); err != nil {
+		return err
+	}
+	return os.Symlink("escape-target", a[0])
 }
