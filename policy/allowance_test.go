@@ -96,16 +96,9 @@ func moves() map[string][2]string {
 	return out
 }
 
-// TestOnlyTheUserWidens tries to widen and to narrow each key of the schema in a
-// project's item, in a bundle's item, in rye.yaml and in a policy file.
-func TestOnlyTheUserWidens(t *testing.T) {
-	user := layerOf(t, "user", true, base)
-	before, _, found, err := ReadAllowance([]Layer{shippedAllowance(t), user})
-	if err != nil || len(found) > 0 {
-		t.Fatal(err, found)
-	}
-	was := asJSON(t, before)
-	sources := map[string]func(text string) Layer{
+// narrowSources make a layer of every source that only restricts.
+func narrowSources(t *testing.T) map[string]func(text string) Layer {
+	return map[string]func(text string) Layer{
 		"project item": func(text string) Layer { return layerOf(t, "it", false, text) },
 		"bundle item":  func(text string) Layer { return layerOf(t, "it", false, "schema_version: 1.0.0\n"+text) },
 		"rye.yaml": func(text string) Layer {
@@ -119,6 +112,18 @@ func TestOnlyTheUserWidens(t *testing.T) {
 			return l
 		},
 	}
+}
+
+// TestOnlyTheUserWidens tries to widen and to narrow each key of the schema in a
+// project's item, in a bundle's item, in rye.yaml and in a policy file.
+func TestOnlyTheUserWidens(t *testing.T) {
+	user := layerOf(t, "user", true, base)
+	before, _, found, err := ReadAllowance([]Layer{shippedAllowance(t), user})
+	if err != nil || len(found) > 0 {
+		t.Fatal(err, found)
+	}
+	was := asJSON(t, before)
+	sources := narrowSources(t)
 	for _, k := range allowanceKeys() {
 		if k.policyOnly {
 			continue

@@ -14,7 +14,8 @@ type Risk struct {
 	rules []riskRule   // of the user, then of the system: the first match applies
 	raise [][]riskRule // of each layer that only raises: its first match
 
-	classes map[Tier]Class
+	classes  map[Tier]Class
+	patterns []shellPattern
 }
 
 // riskRule gives the items that a pattern includes a class.
@@ -49,6 +50,7 @@ func ReadRisk(layers []Layer) (*Risk, error) {
 			k.raise = append(k.raise, rules)
 		}
 		k.readClasses(r, l.Wide)
+		k.patterns = readPatterns(r, k.patterns, l.Wide)
 		found = append(found, diag.WithPath(r.Findings(), l.Name)...)
 	}
 	return k, diag.FromFindings("reading config:"+RiskID, found)

@@ -1,0 +1,279 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of one analysis. What exceeds them needs a person.
+const (
+	maxShellText  = 64 << 10
+	maxShellDepth = 8      // shells within shells
+	maxShellWords = 20_000 // of all simple commands together
+	maxShellParse = 2_000  // brackets and keywords that may nest
+)
+
+// shellWord is one argument of a command. The parts that the shell computes are left
+// out of text.
+type shellWord struct {
+	text    string
+	dynamic bool
+}
+
+// shellCommand is one simple command, without the programs around it: sudo env rm is
+// three of them.
+type shellCommand struct {
+	argv  []shellWord
+	texts []string // static here-documents and here-strings of the command
+	shown string   // as the text has it
+}
+
+// name returns the file name of the program in lower case: some systems ignore case.
+func (c shellCommand) name() string {
+	if len(c.argv) == 0 {
+		return ""
+	}
+	s := c.argv[0].text
+	return strings.ToLower(s[strings.LastIndexByte(s, '/')+1:])
+}
+
+// shellScan collects what a text does.
+type shellScan struct {
+	commands []shellCommand
+	pipes    []shellPipe
+	writes   []shellWord // targets of redirections that write
+	unclear  []Danger    // what cannot be read, which a person must
+	words    int
+}
+
+// shellPipe is commands whose output others read, or have as an argument.
+type shellPipe struct {
+	from, to []shellCommand
+	argument bool
+}
+
+// scanShell reads a text as bash does. It runs nothing and reads no file.
+func scanShell(text string) *shellScan {
+	s := &shellScan{}
+	s.text(text, 0)
+	return s
+}
+
+func (s *shellScan) doubt(id, text string) {
+	for _, d := range s.unclear {
+		if d.ID == id {
+			return
+		}
+	}
+	s.unclear = append(s.unclear, Danger{ID: id, Tier: T4, Text: text})
+}
+
+// The ids of what is not read as a pattern.
+const (
+	unparsed = "shell-not-parsed" // not a text of bash, or beyond a bound
+	dynamic  = "shell-dynamic"    // a program, or the text of a shell, that is computed
+	foreign  = "shell-characters" // the name of a program with characters that are not ASCII
+)
+
+// text parses one text and everything in it.
+func (s *shellScan) text(text string, depth int) {
+	if depth > maxShellDepth || len(text) > maxShellText || nesting(text) > maxShellParse {
+		s.doubt(unparsed, text)
+		return
+	}
+	f, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		s.doubt(unparsed, text)
+		return
+	}
+	w := &shellWalk{shellScan: s, src: text, depth: depth, values: constants(f)}
+	for _, stmt := range f.Stmts {
+		w.stmt(stmt)
+	}
+}
+
+// nesting returns an upper bound of how deep a text nests: the parser is recursive.
+func nesting(text string) int {
+	n := 0
+	for _, open := range []string{"(", "{", "[", "`", "if", "do", "case", "!", "<<", "\""} {
+		n += strings.Count(text, open)
+	}
+	return n
+}
+
+// shellWalk walks one parsed text.
+type shellWalk struct {
+	*shellScan
+	src    string
+	depth  int
+	values map[string]string // of variables that the text sets once, to a constant
+}
+
+// stmt collects a statement and returns its commands, with those in its substitutions.
+func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
+	if stmt == nil || w.words > maxShellWords {
+		return nil
+	}
+	var own []shellCommand
+	switch cmd := stmt.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		own = w.call(cmd, stmt)
+	case *syntax.BinaryCmd:
+		left, right := w.stmt(cmd.X), w.stmt(cmd.Y)
+		if cmd.Op == syntax.Pipe || cmd.Op == syntax.PipeAll {
+			w.pipe(left, right)
+		}
+		own = append(left, right...)
+	default:
+		own = w.inside(cmd)
+	}
+	for _, r := range stmt.Redirs {
+		own = append(own, w.redirect(r, own)...)
+	}
+	return own
+}
+
+// inside collects the statements in a node that is not a simple command.
+func (w *shellWalk) inside(node syntax.Node) (out []shellCommand) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		if stmt, ok := n.(*syntax.Stmt); ok {
+			out = append(out, w.stmt(stmt)...)
+			return false
+		}
+		return true
+	})
+	return out
+}
+
+// call collects a simple command and what is in its words.
+func (w *shellWalk) call(call *syntax.CallExpr, stmt *syntax.Stmt) (out []shellCommand) {
+	var inner []shellCommand
+	for _, a := range call.Assigns {
+		inner = append(inner, w.inside(a)...)
+	}
+	var argv []shellWord
+	for _, word := range call.Args {
+		inner = append(inner, w.inside(word)...)
+		argv = append(argv, w.fields(word)...)
+	}
+	w.words += len(argv)
+	if w.words > maxShellWords {
+		w.doubt(unparsed, w.src)
+		return inner
+	}
+	out = append(out, inner...)
+	if len(argv) == 0 {
+		return out
+	}
+	var fed []string
+	for _, r := range stmt.Redirs {
+		if text, ok := w.document(r); ok {
+			fed = append(fed, text)
+		}
+	}
+	own := w.program(shellCommand{argv: argv, texts: fed, shown: w.shown(call)})
+	if len(inner) > 0 {
+		w.pipes = append(w.pipes, shellPipe{inner, own, true})
+		for _, c := range own { // a file that a command writes at the same time
+			if n := c.name(); substitutesProcess(call) && (isShell(n) || n == "source" || n == ".") && takesArgument(c) {
+				w.doubt(dynamic, c.shown)
+			}
+		}
+	}
+	return append(out, own...)
+}
+
+// substitutesProcess reports whether a word of a command is <(…).
+func substitutesProcess(call *syntax.CallExpr) bool {
+	return slices.ContainsFunc(call.Args, func(word *syntax.Word) bool {
+		return slices.ContainsFunc(word.Parts, func(part syntax.WordPart) bool { _, ok := part.(*syntax.ProcSubst); return ok })
+	})
+}
+
+func (w *shellWalk) shown(n syntax.Node) string {
+	from, to := int(n.Pos().Offset()), int(n.End().Offset())
+	if from < 0 || to > len(w.src) || from >= to {
+		return w.src
+	}
+	return w.src[from:to]
+}
+
+// redirect collects the target of a redirection.
+func (w *shellWalk) redirect(r *syntax.Redirect, to []shellCommand) (inner []shellCommand) {
+	for _, word := range []*syntax.Word{r.Word, r.Hdoc} {
+		if word != nil {
+			inner = append(inner, w.inside(word)...)
+		}
+	}
+	switch r.Op {
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
+		if r.Word != nil {
+			w.writes = append(w.writes, w.fields(r.Word)...)
+		}
+	default:
+		w.pipe(inner, to)
+	}
+	return inner
+}
+
+// document returns the static text that a redirection feeds to a command.
+func (w *shellWalk) document(r *syntax.Redirect) (string, bool) {
+	word := r.Hdoc
+	if r.Op == syntax.WordHdoc {
+		word = r.Word
+	}
+	if word == nil {
+		return "", false
+	}
+	text, dyn := w.static(word.Parts, r.Op != syntax.WordHdoc)
+	if dyn && r.Op == syntax.WordHdoc && text == "" {
+		return "", false
+	}
+	return text, true
+}
+
+// pipe records that one list of commands writes what another one reads.
+func (w *shellWalk) pipe(from, to []shellCommand) {
+	if len(from) == 0 || len(to) == 0 {
+		return
+	}
+	w.pipes = append(w.pipes, shellPipe{from, to, false})
+	for _, c := range to {
+		if !readsProgram(c) {
+			continue
+		}
+		for _, source := range from {
+			text, ok := printed(source)
+			if !ok {
+				w.doubt(dynamic, c.shown)
+				continue
+			}
+			w.text(text, w.depth+1)
+		}
+	}
+}
+
+// printed returns the static text that a command writes: that of echo and printf, and
+// the document of cat.
+func printed(c shellCommand) (string, bool) {
+	switch c.name() {
+	case "echo", "printf":
+		var words []string
+		for i, word := range c.argv[1:] {
+			if word.dynamic {
+				return "", false
+			}
+			if i > 0 || !strings.HasPrefix(word.text, "-") {
+				words = append(words, word.text)
+			}
+		}
+		text := strings.Join(words, " ")
+		return strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text), !strings.ContainsAny(text, "%") && !strings.Contains(text, `\x`) && !strings.Contains(text, `\0`)
+	case "cat":
+		return strings.Join(c.texts, "\n"), len(c.texts) > 0 && len(c.argv) == 1
+	}
+	return "", false
+}

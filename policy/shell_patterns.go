@@ -1,0 +1,280 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/internal/glob"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// shellPattern is an entry of patterns: what makes a command dangerous. All of its
+// conditions must be met.
+type shellPattern struct {
+	id   string
+	tier Tier
+	// argv is the program and the first words after its options, as patterns; programs
+	// are several programs for one entry.
+	argv, programs []string
+	// valued are the options of the program with a value in the next word.
+	valued     []string
+	flagsAny   []string // one of these options: a letter, or the name of a long one
+	flagsAll   []string
+	argsAny    []string // one argument matches one of these patterns
+	textAny    []string // an argument or a document contains one of these texts
+	except     []string // programs to which the entry does not apply
+	pipe       [2][]string
+	redirectTo []string
+}
+
+// readPatterns reads the list patterns of one layer into the patterns so far. An entry
+// of a layer that may widen replaces that of the same id; others are added.
+func readPatterns(r *tree.Reader, have []shellPattern, wide bool) []shellPattern {
+	for _, m := range r.Maps("patterns") {
+		m.Only("id", "tier", "argv", "programs", "value_flags", "flags_any", "flags_all", "args_any", "text_any", "except", "pipe", "redirect_to")
+		m.Require("id", "tier")
+		p := shellPattern{
+			id: m.Text("id"), tier: readTier(m, "tier", T4), argv: m.Texts("argv", nil), programs: m.Texts("programs", nil), valued: m.Texts("value_flags", nil),
+			flagsAny: m.Texts("flags_any", nil), flagsAll: m.Texts("flags_all", nil), argsAny: m.Texts("args_any", nil),
+			textAny: m.Texts("text_any", nil), except: m.Texts("except", nil), redirectTo: m.Texts("redirect_to", nil),
+		}
+		if stages := m.List("pipe"); stages != nil {
+			p.pipe = readStages(m, stages)
+		}
+		if p.tier > T0 && !p.aboutCommands() && len(p.redirectTo) == 0 && p.pipe[0] == nil {
+			m.Reject("id", "needs argv, programs, text_any, pipe or redirect_to")
+		}
+		at := slices.IndexFunc(have, func(x shellPattern) bool { return x.id == p.id })
+		if wide && at >= 0 {
+			have[at] = p
+		} else {
+			have = append(have, p)
+		}
+	}
+	return have
+}
+
+func readStages(m *tree.Reader, stages []any) (out [2][]string) {
+	if len(stages) != 2 {
+		m.Reject("pipe", "must be two lists: the programs that write and those that read")
+		return out
+	}
+	for i, stage := range stages {
+		list, _ := stage.([]any)
+		for _, v := range list {
+			name, ok := v.(string)
+			if !ok {
+				list = nil
+				break
+			}
+			out[i] = append(out[i], name)
+		}
+		if len(list) == 0 {
+			m.Reject("pipe", "must be two lists of programs")
+		}
+	}
+	return out
+}
+
+// Shell returns the dangerous patterns that a text of the shell matches, the highest
+// tier first.
+func (k *Risk) Shell(text string) []Danger {
+	s := scanShell(text)
+	out := s.unclear
+	for _, p := range k.patterns {
+		if d, ok := s.matches(p); ok && p.tier > T0 {
+			out = append(out, d)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Danger) int { return int(b.Tier - a.Tier) })
+	return out
+}
+
+func (s *shellScan) matches(p shellPattern) (Danger, bool) {
+	found := func(text string) (Danger, bool) { return Danger{ID: p.id, Tier: p.tier, Text: text}, true }
+	for _, target := range s.writes {
+		if at := path.Clean(target.text); slices.ContainsFunc(p.redirectTo, func(pattern string) bool { return glob.Text(pattern, at) }) {
+			return found("> " + target.text)
+		}
+	}
+	if p.pipe[0] != nil {
+		for _, pipe := range s.pipes {
+			takes := takesInput
+			if pipe.argument {
+				takes = takesArgument
+			}
+			from, ok1 := named(pipe.from, p.pipe[0])
+			to, ok2 := named(slices.DeleteFunc(slices.Clone(pipe.to), func(c shellCommand) bool { return !takes(c) }), p.pipe[1])
+			if ok1 && ok2 {
+				return found(from.shown + " | " + to.shown)
+			}
+		}
+	}
+	for _, c := range s.commands {
+		if p.includes(c) {
+			return found(c.shown)
+		}
+	}
+	return Danger{}, false
+}
+
+// named returns the first command that is one of the programs.
+func named(list []shellCommand, programs []string) (shellCommand, bool) {
+	for _, c := range list {
+		if slices.ContainsFunc(programs, func(p string) bool { return isProgram(p, c.name()) }) {
+			return c, true
+		}
+	}
+	return shellCommand{}, false
+}
+
+// isProgram reports whether a name is a program of a pattern, or a version of it:
+// python3.12 is python.
+func isProgram(pattern, name string) bool {
+	return glob.Text(pattern, name) || glob.Text(pattern, strings.TrimSuffix(strings.TrimRight(name, "0123456789."), ".exe")) && name != ""
+}
+
+// aboutCommands reports whether the entry has a condition on simple commands.
+func (p shellPattern) aboutCommands() bool {
+	return len(p.argv) > 0 || len(p.programs) > 0 || len(p.textAny) > 0
+}
+
+// includes reports whether a simple command meets the conditions on commands.
+func (p shellPattern) includes(c shellCommand) bool {
+	if !p.aboutCommands() {
+		return false
+	}
+	if slices.ContainsFunc(p.except, func(x string) bool { return isProgram(x, c.name()) }) {
+		return false
+	}
+	args := c.argv[1:]
+	if len(p.programs) > 0 && !slices.ContainsFunc(p.programs, func(x string) bool { return isProgram(x, c.name()) }) {
+		return false
+	}
+	if len(p.argv) > 0 {
+		if !isProgram(p.argv[0], c.name()) {
+			return false
+		}
+		at := skipOptions(args, p.options())
+		for _, want := range p.argv[1:] {
+			if at >= len(args) || !glob.Text(want, args[at].text) {
+				return false
+			}
+			at++
+		}
+	}
+	if len(p.flagsAny) > 0 && !slices.ContainsFunc(p.flagsAny, func(f string) bool { return hasFlag(args, f) }) {
+		return false
+	}
+	if slices.ContainsFunc(p.flagsAll, func(f string) bool { return !hasFlag(args, f) }) {
+		return false
+	}
+	if len(p.argsAny) > 0 && !slices.ContainsFunc(args, func(a shellWord) bool {
+		return slices.ContainsFunc(p.argsAny, func(pattern string) bool { return glob.Text(pattern, a.text) })
+	}) {
+		return false
+	}
+	return len(p.textAny) == 0 || !passesText(c.name()) && p.containsText(c)
+}
+
+func (p shellPattern) options() launcher {
+	var l launcher
+	for _, name := range p.valued {
+		if len(name) == 1 {
+			l.valued += name
+		} else {
+			l.long = append(l.long, name)
+		}
+	}
+	return l
+}
+
+// containsText compares without regard to case and to the amount of space.
+func (p shellPattern) containsText(c shellCommand) bool {
+	fold := func(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+	texts := c.texts
+	for _, a := range c.argv[1:] {
+		texts = append(texts[:len(texts):len(texts)], a.text)
+	}
+	return slices.ContainsFunc(texts, func(text string) bool {
+		text = fold(text)
+		return slices.ContainsFunc(p.textAny, func(part string) bool { return strings.Contains(text, fold(part)) })
+	})
+}
+
+// hasFlag reports whether arguments contain an option: -r, -fr, --recursive, or a
+// beginning of the long name, which many programs accept.
+func hasFlag(args []shellWord, flag string) bool {
+	for _, a := range args {
+		s := a.text
+		switch {
+		case s == "--":
+			return false
+		case strings.HasPrefix(s, "--"):
+			name, _, _ := strings.Cut(s[2:], "=")
+			if len(flag) > 1 && name != "" && strings.HasPrefix(flag, name) {
+				return true
+			}
+		case strings.HasPrefix(s, "-"):
+			if len(flag) == 1 && strings.Contains(s[1:], flag) || len(flag) > 1 && s[1:] == flag {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// shellKey marks the parameters of a tool that are texts of the shell.
+const shellKey = "x-rye-shell"
+
+// Dangers returns the dangerous patterns in the parameters of a call: in the values
+// that the schema of the tool marks with x-rye-shell.
+func (k *Risk) Dangers(schema map[string]any, params map[string]any) []Danger {
+	var out []Danger
+	for _, text := range shellTexts(schema, any(params), 0) {
+		out = append(out, k.Shell(text)...)
+	}
+	slices.SortStableFunc(out, func(a, b Danger) int { return int(b.Tier - a.Tier) })
+	return out
+}
+
+// shellTexts returns the texts of the shell in a value.
+func shellTexts(schema map[string]any, value any, depth int) (out []string) {
+	if depth > maxShellDepth {
+		return nil
+	}
+	if marked, _ := schema[shellKey].(bool); marked {
+		return allTexts(value)
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		props, _ := schema["properties"].(map[string]any)
+		for name, child := range v {
+			if sub, ok := props[name].(map[string]any); ok {
+				out = append(out, shellTexts(sub, child, depth+1)...)
+			}
+		}
+	case []any:
+		if sub, ok := schema["items"].(map[string]any); ok {
+			for _, child := range v {
+				out = append(out, shellTexts(sub, child, depth+1)...)
+			}
+		}
+	}
+	return out
+}
+
+func allTexts(value any) []string {
+	switch v := value.(type) {
+	case string:
+		return []string{v}
+	case []any:
+		var out []string
+		for _, child := range v {
+			out = append(out, allTexts(child)...)
+		}
+		return out
+	}
+	return nil
+}

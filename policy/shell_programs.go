@@ -1,0 +1,296 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// launcher is a program that starts another one, which its arguments name.
+type launcher struct {
+	valued   string   // letters of options with a value in the next word
+	long     []string // long options with a value in the next word
+	operands int      // words before the program
+	assigns  bool     // NAME=VALUE words before the program are skipped
+	text     string   // letters of options whose value is a text of the shell
+}
+
+// launchers returns the programs that start the rest of their arguments. The table is
+// made at the first call: most commands need none.
+var launchers = sync.OnceValue(func() map[string]launcher {
+	return map[string]launcher{
+		"sudo": {valued: "ugphCTrtDR", long: []string{"user", "group", "host", "prompt", "chdir", "role", "type", "close-from"}, assigns: true},
+		"doas": {valued: "uC"}, "pkexec": {long: []string{"user"}}, "runuser": {valued: "ugG", text: "c"}, "su": {valued: "gGsw", text: "c", operands: 1},
+		"env":     {valued: "uCa", long: []string{"unset", "chdir", "argv0"}, assigns: true, text: "S"},
+		"command": {}, "builtin": {}, "exec": {valued: "a"}, "nohup": {}, "setsid": {}, "time": {valued: "fo"},
+		"nice": {valued: "n", long: []string{"adjustment"}}, "ionice": {valued: "cnpPu", long: []string{"class", "classdata"}}, "chrt": {operands: 1, valued: "TPD"}, "taskset": {operands: 1},
+		"timeout": {valued: "ks", long: []string{"kill-after", "signal"}, operands: 1},
+		"stdbuf":  {valued: "ioe", long: []string{"input", "output", "error"}}, "unbuffer": {},
+		"chroot": {operands: 1}, "unshare": {valued: "SGRw"}, "nsenter": {valued: "tSGrw", long: []string{"target"}}, "setarch": {operands: 1}, "linux32": {}, "linux64": {}, "arch": {},
+		"xargs":   {valued: "adEIiLlnPs", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-lines", "max-chars", "replace", "eof"}},
+		"busybox": {}, "toybox": {}, "watch": {valued: "nq", long: []string{"interval"}}, "flock": {valued: "wE", operands: 1, text: "c"},
+		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {text: "c"}, "parallel": {valued: "jaSn", long: []string{"jobs"}},
+		"proxychains": {valued: "f"}, "proxychains4": {valued: "f"}, "torsocks": {}, "rlwrap": {}, "fakeroot": {}, "eatmydata": {}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "setpriv": {}, "prlimit": {},
+	}
+})
+
+// isShell reports whether a program reads texts of the shell.
+func isShell(name string) bool {
+	return slices.Contains([]string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "fish"}, name)
+}
+
+// program collects a command and the programs that it starts. It returns all of them.
+func (w *shellWalk) program(c shellCommand) (out []shellCommand) {
+	for range maxShellDepth * 2 {
+		out = append(out, c)
+		first := c.argv[0]
+		switch {
+		case first.dynamic:
+			w.doubt(dynamic, c.shown)
+			return w.collected(out)
+		case !plain(first.text):
+			w.doubt(foreign, c.shown)
+			return w.collected(out)
+		}
+		name := c.name()
+		rest, more := w.starts(name, c)
+		if !more {
+			return w.collected(out)
+		}
+		c = shellCommand{argv: rest, texts: c.texts, shown: c.shown}
+	}
+	w.doubt(unparsed, c.shown)
+	return w.collected(out)
+}
+
+func (w *shellWalk) collected(out []shellCommand) []shellCommand {
+	w.commands = append(w.commands, out...)
+	return out
+}
+
+// starts returns the command that a command starts with its arguments. It parses the
+// texts that the command passes to a shell.
+func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more bool) {
+	args := c.argv[1:]
+	switch {
+	case isShell(name):
+		w.shell(c, args)
+	case name == "eval":
+		w.joined(c, args)
+	case name == "trap" && len(args) > 0:
+		w.joined(c, args[:1])
+	case name == "alias":
+		for _, a := range args {
+			if _, value, ok := strings.Cut(a.text, "="); ok {
+				w.joined(c, []shellWord{{value, a.dynamic}})
+			}
+		}
+	case name == "ssh":
+		ssh := launcher{valued: "BbcDEeFIiJLlmOoPpQRSWw"}
+		if host := skipOptions(args, ssh); host < len(args) { // options may also follow the host
+			w.joined(c, args[host+1:][skipOptions(args[host+1:], ssh):])
+		}
+	case name == "find" || name == "gfind" || name == "fd":
+		w.findActions(c, args)
+	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
+	default:
+		if l, ok := launchers()[name]; ok {
+			return w.launched(c, l, args)
+		}
+	}
+	return nil, false
+}
+
+// launched returns the arguments from the program on.
+func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]shellWord, bool) {
+	for i, a := range args {
+		if l.text == "" || !strings.HasPrefix(a.text, "-") || a.text == "--" {
+			continue
+		}
+		if at := strings.IndexAny(a.text, l.text); at > 0 && !strings.HasPrefix(a.text, "--") {
+			value := []shellWord{{a.text[at+1:], a.dynamic}}
+			if value[0].text == "" {
+				value = args[min(i+1, len(args)):min(i+2, len(args))]
+			}
+			w.joined(c, value)
+		} else if name, value, found := strings.Cut(a.text, "="); found && slices.Contains([]string{"--split-string", "--command", "--session-command"}, name) {
+			w.joined(c, []shellWord{{value, a.dynamic}})
+		}
+	}
+	at := skipOptions(args, l)
+	for l.assigns && at < len(args) && isAssignment(args[at].text) {
+		at++
+	}
+	if at += l.operands; at >= len(args) {
+		return nil, false
+	}
+	if c.name() == "watch" || c.name() == "parallel" { // they pass their words to a shell
+		w.joined(c, args[at:])
+	}
+	return args[at:], true
+}
+
+// skipOptions returns the position of the first word that is not an option, nor the
+// value of one.
+func skipOptions(args []shellWord, l launcher) int {
+	for i := 0; i < len(args); i++ {
+		s := args[i].text
+		switch {
+		case s == "--":
+			return i + 1
+		case len(s) < 2 || s[0] != '-':
+			return i
+		case strings.HasPrefix(s, "--"):
+			if name := s[2:]; slices.Contains(l.long, name) {
+				i++
+			}
+		default:
+			// The value is the next word if the letter is the last one of the word.
+			if at := strings.IndexAny(s[1:], l.valued); l.valued != "" && at == len(s)-2 {
+				i++
+			}
+		}
+	}
+	return len(args)
+}
+
+func isAssignment(s string) bool {
+	name, _, ok := strings.Cut(s, "=")
+	return ok && name != "" && !strings.ContainsAny(name, "/-. ")
+}
+
+// joined parses words as one text of the shell, as eval and ssh do.
+func (w *shellWalk) joined(c shellCommand, words []shellWord) {
+	var texts []string
+	for _, word := range words {
+		if word.dynamic {
+			w.doubt(dynamic, c.shown)
+		}
+		texts = append(texts, word.text)
+	}
+	if text := strings.Join(texts, " "); strings.TrimSpace(text) != "" {
+		w.text(text, w.depth+1)
+	}
+}
+
+// shellProgram returns what a shell runs by its arguments: the text of -c, or the file,
+// which is the word at a position. source is 'c', 'f', or 's' for its input.
+func shellProgram(args []shellWord) (source byte, at int) {
+	skip, c := 0, false
+	for i, a := range args {
+		switch {
+		case a.text == "-s" || a.text == "-" || a.text == "/dev/stdin":
+			if !c {
+				return 's', i
+			}
+		case a.text == "--rcfile" || a.text == "--init-file":
+			skip++
+		case strings.HasPrefix(a.text, "--") || a.text == "" && a.dynamic:
+			// A word that is computed may be an option: the next one decides.
+		case strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+"):
+			c = c || strings.Contains(a.text, "c")
+			skip += strings.Count(a.text, "o") + strings.Count(a.text, "O")
+			if strings.Contains(a.text, "s") && !c {
+				return 's', i
+			}
+		case skip > 0:
+			skip--
+		case c:
+			return 'c', i
+		default:
+			return 'f', i
+		}
+	}
+	return 's', len(args)
+}
+
+// shell parses the text of -c, or that of a document.
+func (w *shellWalk) shell(c shellCommand, args []shellWord) {
+	switch source, at := shellProgram(args); source {
+	case 'c':
+		w.joined(c, args[at:at+1])
+	case 's':
+		for _, a := range args { // bash -c "$X": the text is computed
+			if a.dynamic && a.text == "" {
+				w.doubt(dynamic, c.shown)
+			}
+		}
+		for _, text := range c.texts {
+			w.text(text, w.depth+1)
+		}
+	}
+}
+
+// readsProgram reports whether a command is a shell that reads its program from
+// another command.
+func readsProgram(c shellCommand) bool {
+	if !isShell(c.name()) {
+		return false
+	}
+	source, _ := shellProgram(c.argv[1:])
+	return source == 's'
+}
+
+// passesText reports whether a command passes its arguments to a shell, or to a program
+// that is a command of its own in the scan.
+func passesText(name string) bool {
+	_, starts := launchers()[name]
+	return starts || isShell(name) || slices.Contains([]string{"eval", "trap", "alias", "ssh"}, name)
+}
+
+// takesArgument reports whether a command may run the output of a substitution in its
+// arguments: an interpreter only as its program.
+func takesArgument(c shellCommand) bool {
+	if !isShell(c.name()) && !isInterpreter(c.name()) {
+		return true
+	}
+	for i, a := range c.argv {
+		if before := c.argv[max(i-1, 0)].text; a.dynamic && (i == 1 || strings.HasPrefix(before, "-") && strings.ContainsAny(before, "ce")) {
+			return true
+		}
+	}
+	return false
+}
+
+func isInterpreter(name string) bool {
+	return slices.Contains([]string{"python", "pypy", "perl", "ruby", "node", "php", "lua", "deno", "bun"}, strings.TrimRight(name, "0123456789."))
+}
+
+// takesInput reports whether a command may run what another one writes: not an
+// interpreter that is given its program.
+func takesInput(c shellCommand) bool {
+	switch {
+	case isShell(c.name()):
+		return readsProgram(c)
+	case !isInterpreter(c.name()):
+		return true
+	}
+	for _, a := range c.argv[1:] {
+		switch {
+		case a.text == "-" || a.dynamic:
+			return true
+		case !strings.HasPrefix(a.text, "-"), strings.ContainsAny(a.text, "cem") && !strings.HasPrefix(a.text, "--"):
+			return false
+		}
+	}
+	return true
+}
+
+// findActions collects the commands of find -exec and its like.
+func (w *shellWalk) findActions(c shellCommand, args []shellWord) {
+	for i := 0; i < len(args); i++ {
+		switch args[i].text {
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "--exec", "-X", "--exec-batch":
+		default:
+			continue
+		}
+		end := i + 1
+		for end < len(args) && args[end].text != ";" && args[end].text != "+" {
+			end++
+		}
+		if end > i+1 {
+			w.program(shellCommand{argv: args[i+1 : end], shown: c.shown})
+		}
+		i = end
+	}
+}

@@ -1,0 +1,234 @@
+package policy
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxFields bounds the words that one word expands to.
+const maxFields = 1000
+
+// fields returns the words that a word becomes: braces are expanded, and the value of a
+// constant variable without quotes is divided at spaces.
+func (w *shellWalk) fields(word *syntax.Word) []shellWord {
+	copied := &syntax.Word{Parts: append([]syntax.WordPart(nil), word.Parts...)}
+	if !syntax.SplitBraces(copied) {
+		return w.split(word.Parts)
+	}
+	left := maxFields
+	var out []shellWord
+	for _, parts := range w.braces(copied.Parts, &left) {
+		out = append(out, w.split(parts)...)
+	}
+	return out
+}
+
+// braces returns the alternatives of a word with brace expressions.
+func (w *shellWalk) braces(parts []syntax.WordPart, left *int) [][]syntax.WordPart {
+	out := [][]syntax.WordPart{nil}
+	for _, part := range parts {
+		var choices [][]syntax.WordPart
+		switch b, ok := part.(*syntax.BraceExp); {
+		case !ok:
+			choices = [][]syntax.WordPart{{part}}
+		case b.Sequence: // digits or letters: only the first matters
+			choices = [][]syntax.WordPart{b.Elems[0].Parts}
+		default:
+			for _, elem := range b.Elems {
+				choices = append(choices, w.braces(elem.Parts, left)...)
+			}
+		}
+		var next [][]syntax.WordPart
+		for _, start := range out {
+			for _, choice := range choices {
+				if *left--; *left < 0 {
+					w.doubt(unparsed, w.src)
+					return out
+				}
+				next = append(next, append(start[:len(start):len(start)], choice...))
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+// split returns the words of one word without braces.
+func (w *shellWalk) split(parts []syntax.WordPart) []shellWord {
+	if value, ok := w.constant(parts); ok {
+		var out []shellWord
+		for _, field := range strings.Fields(value) {
+			out = append(out, shellWord{text: field, dynamic: true})
+		}
+		return out
+	}
+	text, dyn := w.static(parts, false)
+	return []shellWord{{text, dyn}}
+}
+
+// constant returns the value of a word that is one variable without quotes.
+func (w *shellWalk) constant(parts []syntax.WordPart) (string, bool) {
+	if len(parts) != 1 {
+		return "", false
+	}
+	p, ok := parts[0].(*syntax.ParamExp)
+	if !ok {
+		return "", false
+	}
+	return w.value(p)
+}
+
+// value returns the value of a variable that the text sets to a constant.
+func (w *shellWalk) value(p *syntax.ParamExp) (string, bool) {
+	if p.Param == nil || p.Excl || p.Length || p.Width || p.Index != nil || p.Slice != nil || p.Repl != nil || p.Exp != nil || p.Names != 0 {
+		return "", false
+	}
+	v, ok := w.values[p.Param.Value]
+	return v, ok
+}
+
+// static returns the text of a word without the parts that the shell computes.
+func (w *shellWalk) static(parts []syntax.WordPart, quoted bool) (text string, dynamic bool) {
+	var b strings.Builder
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			b.WriteString(unescape(p.Value, quoted))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				b.WriteString(ansiC(p.Value))
+			} else {
+				b.WriteString(p.Value)
+			}
+		case *syntax.DblQuoted:
+			inner, dyn := w.static(p.Parts, true)
+			b.WriteString(inner)
+			dynamic = dynamic || dyn
+		case *syntax.ExtGlob:
+			dynamic = true
+		case *syntax.ParamExp:
+			if v, ok := w.value(p); ok {
+				b.WriteString(v)
+			}
+			dynamic = true
+		default:
+			dynamic = true
+		}
+	}
+	return b.String(), dynamic
+}
+
+// unescape removes backslashes as the shell does. Between double quotes one before an
+// ordinary character stays.
+func unescape(s string, quoted bool) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) || quoted && !strings.ContainsRune("$`\"\\\n", rune(s[i+1])) {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i++; s[i] != '\n' {
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
+}
+
+// ansiC decodes the escapes of $'…'.
+func ansiC(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		i++
+		if n := strings.IndexByte("abefnrtvE", s[i]); n >= 0 {
+			b.WriteByte("\a\b\x1b\f\n\r\t\v\x1b"[n])
+			continue
+		}
+		base, digits, size := 0, i+1, 0
+		switch s[i] {
+		case 'x':
+			base, size = 16, 2
+		case 'u':
+			base, size = 16, 4
+		case 'U':
+			base, size = 16, 8
+		case '0', '1', '2', '3', '4', '5', '6', '7':
+			base, digits, size = 8, i, 3
+		case 'c':
+			i++
+			continue
+		}
+		end := digits
+		for end < len(s) && end < digits+size && isDigitOf(s[end], base) {
+			end++
+		}
+		n, err := strconv.ParseUint(s[digits:end], base, 32)
+		switch {
+		case base == 0 || err != nil:
+			b.WriteByte(s[i])
+			continue
+		case s[i] == 'u' || s[i] == 'U':
+			b.WriteString(string(rune(n)))
+		default:
+			b.WriteByte(byte(n))
+		}
+		i = end - 1
+	}
+	text, _, _ := strings.Cut(b.String(), "\x00") // the shell ends the word there
+	return text
+}
+
+func isDigitOf(c byte, base int) bool {
+	switch {
+	case c >= '0' && c <= '7':
+		return base > 0
+	case c == '8' || c == '9' || c|0x20 >= 'a' && c|0x20 <= 'f':
+		return base == 16
+	}
+	return false
+}
+
+// constants returns the variables that a text sets exactly once, to a value without
+// substitutions. Their use as arguments is matched; as a program it needs a person.
+func constants(f *syntax.File) map[string]string {
+	out, times := map[string]string{}, map[string]int{}
+	w := &shellWalk{shellScan: &shellScan{}}
+	syntax.Walk(f, func(n syntax.Node) bool {
+		a, ok := n.(*syntax.Assign)
+		if !ok || a.Name == nil {
+			return true
+		}
+		times[a.Name.Value]++
+		if a.Value != nil && !a.Append && a.Index == nil {
+			if text, dyn := w.static(a.Value.Parts, false); !dyn {
+				out[a.Name.Value] = text
+			}
+		}
+		return true
+	})
+	for name, n := range times {
+		if n > 1 {
+			delete(out, name)
+		}
+	}
+	return out
+}
+
+// plain reports whether the name of a program has ASCII characters only.
+func plain(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf || s[i] <= ' ' {
+			return false
+		}
+	}
+	return true
+}
