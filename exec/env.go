@@ -31,6 +31,9 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 	vars["PATH"] = proc.OutsidePath(vars["PATH"], e.p.Project)
 	vars[selfVar] = e.p.Self
 	vars[projectVar] = e.p.Dir
+	if key, _ := ctx.Value(idempotencyKey{}).(string); key != "" && p.Chain.Tool().Meta.Fields["idempotency"] == "key" {
+		vars[idempotencyVar] = key
+	}
 	for i, ec := range slices.Backward(p.envs) {
 		if err := e.addEnv(ctx, p, p.Chain.Elements[i], ec, vars); err != nil {
 			return nil, err
@@ -53,7 +56,17 @@ const (
 	selfVar = "RYE_SELF"
 	// projectVar names the variable with the project's directory.
 	projectVar = "RYE_PROJECT"
+	// idempotencyVar names the variable with the key of a call, which is equal when
+	// the call is repeated after a crash. Tools with idempotency: key receive it.
+	idempotencyVar = "RYE_IDEMPOTENCY_KEY"
 )
+
+type idempotencyKey struct{}
+
+// WithIdempotencyKey returns a context for one call of a tool.
+func WithIdempotencyKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, key)
+}
 
 // exported returns the variables that a program receives.
 func exported(vars map[string]string) []string {
@@ -134,7 +147,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // names of variables ignore case on Windows
-	case selfVar, projectVar, "RYE_THREAD_ID", "RYE_IDEMPOTENCY_KEY", brokerVar, settingsVar, policy.BoundaryVar:
+	case selfVar, projectVar, "RYE_THREAD_ID", idempotencyVar, brokerVar, settingsVar, policy.BoundaryVar:
 		return "only rye sets it"
 	}
 	return ""

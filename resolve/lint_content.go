@@ -55,7 +55,6 @@ const foreignTool = "mcp"
 var unenforced = []struct{ key, instead string }{
 	{"result_tokens", "results have the length that the caller permits"},
 	{"idempotent", "no run is repeated"},
-	{"idempotency", "no run is repeated"},
 }
 
 func (it *Item) unenforced() []diag.Finding {

@@ -11,6 +11,8 @@ func commands() []*cli.Command {
 		statusCommand(),
 		newCommand(),
 		runCommand(),
+		graphCommand(),
+		threadsCommand(),
 		signCommand(),
 		verifyCommand(),
 		hookCommand(),

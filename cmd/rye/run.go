@@ -152,6 +152,9 @@ func readBounded(r io.Reader) ([]byte, error) {
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	out := newToolOutput(c)
 	req.OnLine = out.line
+	if !req.DryRun {
+		ctx = graphContext(ctx, c, project.GraphOptions{})
+	}
 	run, err := h.Verbs.Tool(ctx, req)
 	for asked := ""; err != nil; {
 		path, again, aerr := consentToInterpreter(c, h, err)
@@ -177,7 +180,9 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	if c.UI.AsJSON {
 		return showEnvelope(c.UI, run, err)
 	}
-	if run.Result != nil {
+	if run.Result != nil && run.Plan != nil && project.IsGraph(run.Plan.Chain.Tool()) {
+		showGraphResult(c, run.Result.Data)
+	} else if run.Result != nil {
 		out.finish(run.Result.Data, err == nil)
 	}
 	if err != nil {

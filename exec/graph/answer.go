@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"github.com/ryeos/rye/internal/jsonx"
 	"slices"
 	"strings"
 )
@@ -24,4 +25,20 @@ func (a *Ask) Refuses(v any) string {
 		return "it must be a text"
 	}
 	return ""
+}
+
+// Read returns the answer that a person typed, and why it is not one. A schema reads
+// JSON; text that is not JSON is a text.
+func (a *Ask) Read(text string) (v any, why string) {
+	v = text
+	if a.Schema != nil {
+		if parsed, fs := jsonx.ParseMessage([]byte(text)); len(fs) == 0 {
+			v = parsed
+		}
+	}
+	why = a.Refuses(v)
+	if why != "" && v != any(text) && a.Refuses(text) == "" {
+		return text, ""
+	}
+	return v, why
 }

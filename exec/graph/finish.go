@@ -87,7 +87,7 @@ func (w *walker) completed(ctx context.Context) {
 }
 
 func (w *walker) suspend(ctx context.Context, r *Result, s *Suspension) error {
-	r.Status, r.Reason, r.Waiting, r.Suspended = StateSuspended, s.Reason, s.Nodes, s
+	r.Status, r.Reason, r.Waiting, r.Child, r.Suspended = StateSuspended, s.Reason, s.Nodes, s.Child, s
 	d := suspendedData{Reason: s.Reason, Nodes: s.Nodes, Child: s.Child}
 	if !s.WakeAt.IsZero() {
 		d.WakeAt = s.WakeAt.UTC().Format(time.RFC3339)

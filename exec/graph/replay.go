@@ -186,8 +186,8 @@ func (w *walker) line(l *transcript.Line) error {
 		w.ended = StateSuspended
 	case evResumed:
 		w.ended = ""
-	case evCompleted, evError, evCancelled:
-		w.ended = map[string]string{evCompleted: StateCompleted, evError: StateError, evCancelled: StateCancelled}[l.Event]
+	case evCompleted, evError, evCancelled, evKilled:
+		w.ended = map[string]string{evCompleted: StateCompleted, evError: StateError, evCancelled: StateCancelled, evKilled: StateKilled}[l.Event]
 		w.end = endData{}
 		return w.into(l, &w.end)
 	default:

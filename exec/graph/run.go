@@ -126,6 +126,7 @@ type Result struct {
 	Reason    string      `json:"reason,omitempty"` // of a suspension
 	Waiting   []string    `json:"waiting,omitempty"`
 	WakeAt    string      `json:"wake_at,omitempty"`
+	Child     string      `json:"child,omitempty"` // the run that the waiting node called
 	Suspended *Suspension `json:"-"`
 }
 

@@ -120,6 +120,8 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		s.State = StateError
 	case evCancelled:
 		s.State = StateCancelled
+	case evKilled:
+		s.State = StateKilled
 	}
 	return nil
 }
@@ -141,19 +143,13 @@ func Owner(ctx context.Context, project, id string) int {
 // List returns the runs of a project, the newest first. A directory without a readable
 // log is left out.
 func List(ctx context.Context, project string) ([]*Summary, error) {
-	entries, err := os.ReadDir(transcript.Base(project, ".").Path("."))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	ids, err := IDs(project)
 	if err != nil {
-		return nil, diag.Doing("listing the runs", err)
+		return nil, err
 	}
 	var out []*Summary
-	for _, e := range entries {
-		if !IsID(e.Name()) {
-			continue
-		}
-		if s, err := Status(ctx, project, e.Name()); err == nil && s.Graph != "" {
+	for _, id := range ids {
+		if s, err := Status(ctx, project, id); err == nil && s.Graph != "" {
 			out = append(out, s)
 		}
 	}
@@ -161,26 +157,41 @@ func List(ctx context.Context, project string) ([]*Summary, error) {
 	return out, nil
 }
 
+// IDs returns the ids of the runs of a project, sorted.
+func IDs(project string) ([]string, error) {
+	entries, err := os.ReadDir(Dir(project))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.Doing("listing the runs", err)
+	}
+	var out []string
+	for _, e := range entries {
+		if IsID(e.Name()) {
+			out = append(out, e.Name())
+		}
+	}
+	return out, nil
+}
+
 // Find returns the id of the one run that begins with a prefix.
 func Find(project, prefix string) (string, error) {
-	entries, err := os.ReadDir(transcript.Base(project, ".").Path("."))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", diag.Doing("finding the run "+prefix, err)
+	ids, err := IDs(project)
+	if err != nil {
+		return "", err
 	}
 	var found []string
-	for _, e := range entries {
-		if e.Name() == prefix {
-			return prefix, nil
+	for _, id := range ids {
+		if id == prefix {
+			return id, nil
 		}
-		if IsID(e.Name()) && strings.HasPrefix(e.Name(), prefix) {
-			found = append(found, e.Name())
+		if strings.HasPrefix(id, prefix) {
+			found = append(found, id)
 		}
 	}
 	switch {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", diag.New(diag.AmbiguousItem, "finding the run %s: %s", prefix, strings.Join(found, ", "))
+		return "", diag.New(diag.AmbiguousItem, "finding the run %s: several runs begin like this: %s", prefix, strings.Join(found, ", ")).WithReason("runs")
 	}
 	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run has this id", prefix).WithReason("no_run").WithDetail("id", prefix)
 }

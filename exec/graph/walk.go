@@ -171,6 +171,12 @@ func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
 	if w.one && f.base == nil {
 		return &Suspension{Reason: "request", Nodes: []string{n.Name}}
 	}
+	if m, err := w.inbox("cancel", ""); m != nil || err != nil {
+		if err == nil {
+			err = w.taken("cancel", "")
+		}
+		return errors.Join(fatal{diag.New(diag.Cancelled, "cancelled on request")}, err)
+	}
 	name := f.prefix + n.Name
 	began := w.p.Now()
 	pr, err := w.begin(ctx, f, n)

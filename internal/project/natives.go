@@ -15,5 +15,6 @@ func (p *Project) natives() map[string]exec.Native {
 	out := map[string]exec.Native{}
 	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.workspace(ctx) }))
 	maps.Copy(out, mcpclient.Natives(p.mcpParams()))
+	out["graph"] = p.runGraph
 	return out
 }

@@ -400,7 +400,8 @@ func configEffect(t *testing.T, w *world, e entry) {
 func runtimeEffect(t *testing.T, w *world, e entry) {
 	probe := tool("acme/probe")
 	w.put(w.project, "tools/acme/probe.yaml", yamlTool(e.it.Ref.ID))
-	if got := w.open().mustPlan(t, probe, nil).Timeout; got != 300*time.Second {
+	declared, _ := e.it.Meta.Config["timeout"].(int64)
+	if got := w.open().mustPlan(t, probe, nil).Timeout; got != time.Duration(declared)*time.Second || declared < 300 {
 		t.Errorf("the system's runtime gives %s", got)
 	}
 	b := w.put(w.project, e.rel, replaced(t, e.body(t), `timeout: \d+`, "timeout: 7"))

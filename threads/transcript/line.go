@@ -114,3 +114,6 @@ func statement(id string, h chainlog.Head) []byte {
 }
 
 var encoding = base64.RawStdEncoding.Strict()
+
+// Bytes returns the line as the log has it.
+func (l *Line) Bytes() ([]byte, error) { return l.render() }

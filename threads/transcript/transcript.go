@@ -434,3 +434,6 @@ func load(project, id string, a Artifact) (any, error) {
 	}
 	return v, nil
 }
+
+// Named returns a Log with an id and without a file, to read what others wrote.
+func Named(id string) *Log { return &Log{p: Params{ID: id}} }

@@ -1,0 +1,478 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+)
+
+func graphCommand() *cli.Command {
+	return &cli.Command{
+		Name: "graph", Group: "Items",
+		Usage: "check, run and resume state graphs",
+		Subs:  []*cli.Command{graphRunCommand(), graphResumeCommand(), graphStepCommand(), graphForkCommand(), graphListCommand(), graphLogCommand()},
+	}
+}
+
+// graphOptions are the flags of the commands that walk a graph.
+type graphOptions struct {
+	params                                   string
+	locked, noSuspend, acceptChanged, events bool
+	node, state, at                          string
+	set                                      []string
+}
+
+func graphCodes() []diag.Code {
+	return []diag.Code{diag.ToolNotFound, diag.ValidationFailed, diag.ExecutionFailed, diag.LimitExceeded, diag.PermissionDenied,
+		diag.ApprovalRequired, diag.ThreadNotFound, diag.ThreadState, diag.GraphChanged, diag.TranscriptBroken}
+}
+
+func graphRunCommand() *cli.Command {
+	var o graphOptions
+	return &cli.Command{
+		Name: "run", Args: "ID [NAME=VALUE…]",
+		Usage: "run a state graph",
+		Long: `Starts a run and prints its result. Each step is recorded in .ai/threads/RUN, and a
+line for each node is printed to stderr. A run that needs an answer or a long wait
+suspends and exits with 0: rye threads answer, or rye graph resume, continues it.
+rye run tool ID is the same.`,
+		Examples: []string{
+			"rye graph run team/release tag=v1.2.0",
+			"rye graph run team/release tag=v1.2.0 --no-suspend --json",
+			"rye graph run team/release --node check --inject-state state.json",
+		},
+		Codes: graphCodes(),
+		Flags: []cli.Flag{
+			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
+			cli.String(&o.node, "node", "run only the node `NAME`"),
+			cli.String(&o.state, "inject-state", "the state for --node: a `FILE` with a JSON object"),
+		},
+		Needs:    []cli.Need{{Flag: &o.state, With: &o.node}},
+		Complete: completeRun,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphRun(ctx, c, &o) },
+	}
+}
+
+func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
+	p, err := openGraphs(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	ref, err := item.ParseRef(c.Args[0], item.Tool)
+	if err != nil {
+		return err
+	}
+	params, err := readParams(c, o.params)
+	if err != nil {
+		return err
+	}
+	opts := project.GraphOptions{NoSuspend: o.noSuspend, Only: o.node}
+	if o.state != "" {
+		if opts.State, err = readObject(c, "--inject-state", "@"+o.state); err != nil {
+			return err
+		}
+	}
+	return callGraph(ctx, c, p, opts, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:], Params: params})
+}
+
+func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
+	e := envOf(c)
+	e.SetLocked(c.Given(&o.locked), o.locked)
+	p, err := e.Open(ctx, project.Strict)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.CheckLocked()
+}
+
+// readObject reads a JSON object as readParams does.
+func readObject(c *cli.Call, flag, text string) (map[string]any, error) {
+	m, err := readParams(c, text)
+	if err != nil {
+		return nil, diag.New(diag.CodeOf(err), "%s: %w", flag, err)
+	}
+	return m, nil
+}
+
+// callGraph runs a graph and prints its result.
+func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+	it, err := graphItem(ctx, p, call.Ref)
+	if err != nil {
+		return err
+	}
+	if !project.IsGraph(it) {
+		return diag.New(diag.Usage, "running %s: it is not a graph", call.Ref).WithReason("not_graph").WithDetail("ref", call.Ref.String())
+	}
+	run, err := p.Verbs.Tool(graphContext(ctx, c, o), call)
+	if c.UI.AsJSON {
+		return showEnvelope(c.UI, run, err)
+	}
+	data, _ := run.Data.(map[string]any)
+	if data != nil {
+		showGraphResult(c, data)
+	}
+	return err
+}
+
+func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.Item, error) {
+	chain, err := p.Executor.Chain(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	return chain.Tool(), nil
+}
+
+// graphContext adds to a context how a run of a graph reaches the person.
+func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) context.Context {
+	e := envOf(c)
+	if !c.UI.Quiet {
+		o.Progress = func(p graph.Progress) { c.UI.Note("%s", progressLine(p)) }
+	}
+	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
+		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) { return askGraph(c, q) }
+	}
+	return project.WithGraphOptions(ctx, o)
+}
+
+// progressLine is one node as a person sees it. Names and texts are of the graph's
+// author and of its tools: characters that a reader cannot see are escaped.
+func progressLine(p graph.Progress) string {
+	text := p.Status
+	switch p.Status {
+	case "failed", "retry":
+		text += " " + p.Text
+	case "suspended":
+		text += ": " + p.Text
+	default:
+		text += " " + p.Text
+	}
+	text = strings.TrimSpace(text)
+	if p.Duration >= 100*time.Millisecond {
+		text += fmt.Sprintf(" %.1fs", p.Duration.Seconds())
+	}
+	name := p.Run[:max(strings.LastIndexByte(p.Run, '-'), 0)]
+	line := fmt.Sprintf("%s[%s] %d/%d %s %s", strings.Repeat("  ", p.Depth), name, p.Step, p.Max, p.Node, text)
+	return hidden.Visible(line)
+}
+
+// askGraph asks a question of a graph at the terminal until the answer is one.
+func askGraph(c *cli.Call, q graph.Question) (any, string, error) {
+	prompt := hidden.Visible(q.Text)
+	if len(q.Choices) > 0 {
+		prompt += " [" + strings.Join(q.Choices, "/") + "]"
+	}
+	for {
+		text, err := c.Ask(prompt + " ")
+		if err != nil {
+			return nil, "", err
+		}
+		v, why := q.Ask.Read(text)
+		if why == "" {
+			return v, "person", nil
+		}
+		c.UI.PrintErr("this is not an answer: %s", why)
+	}
+}
+
+// showGraphResult prints the output of a run, and for a suspended one what wakes it.
+func showGraphResult(c *cli.Call, data map[string]any) {
+	if data["status"] == graph.StateSuspended {
+		showSuspended(c, data)
+		return
+	}
+	if data["output"] == nil {
+		return
+	}
+	b, err := jsonx.MarshalIndent(data["output"])
+	if err == nil {
+		c.UI.Raw(string(hidden.JSON(b)) + "\n")
+	}
+}
+
+func showSuspended(c *cli.Call, data map[string]any) {
+	id, _ := data["run_id"].(string)
+	c.UI.Out("suspended %s (%v)", id, data["reason"])
+	waiting, _ := data["waiting"].([]any)
+	switch data["reason"] {
+	case "ask":
+		if child, ok := data["child"].(string); ok {
+			c.UI.Note("answer it: rye threads answer %s VALUE", child)
+			return
+		}
+		for _, node := range waiting {
+			c.UI.Note("answer it: rye threads answer %s %v VALUE", id, node)
+		}
+	case "wait":
+		if at, ok := data["wake_at"].(string); ok {
+			c.UI.Note("it waits until %s; then: rye graph resume %s", at, id)
+			return
+		}
+		c.UI.Note("send the event: rye threads send %s EVENT, or: rye graph resume %s", id, id)
+	default:
+		c.UI.Note("continue it: rye graph resume %s", id)
+	}
+}
+
+func graphResumeCommand() *cli.Command {
+	var o graphOptions
+	return &cli.Command{
+		Name: "resume", Args: "RUN",
+		Usage: "continue a suspended or stopped run",
+		Long: `Continues a run at the nodes that were in flight; a finished node is not repeated. The
+log is verified first. If the graph or an item that it names has changed since the
+run started, the run continues only with --accept-changed.`,
+		Examples: []string{"rye graph resume release-01jd", "rye graph resume release-01jd --set go=true"},
+		Codes:    graphCodes(),
+		Flags: []cli.Flag{
+			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
+			cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
+			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+		},
+		Complete: completeRuns,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, false) },
+	}
+}
+
+func graphStepCommand() *cli.Command {
+	var o graphOptions
+	return &cli.Command{
+		Name: "step", Args: "RUN",
+		Usage:    "commit one node of a run and suspend it again",
+		Examples: []string{"rye graph step release-01jd"},
+		Codes:    graphCodes(),
+		Flags: []cli.Flag{
+			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the graph or its items changed"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+		},
+		Complete: completeRuns,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphResume(ctx, c, &o, true) },
+	}
+}
+
+func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool) error {
+	p, err := openGraphs(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+	if err != nil {
+		return err
+	}
+	opts := project.GraphOptions{AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend, OneStep: step}
+	if opts.Set, err = readSet(o.set); err != nil {
+		return err
+	}
+	return resumeRun(ctx, c, p, id, opts)
+}
+
+// resumeRun continues a run of a graph.
+func resumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
+	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+	if err != nil {
+		return err
+	}
+	if s.Parent != "" && s.State != graph.StateCompleted {
+		// The parent waits for its child, and continues it.
+		if ps, err := graph.Status(ctx, p.Spaces.ProjectDir, s.Parent); err == nil && ps.State != graph.StateCompleted {
+			return resumeRun(ctx, c, p, s.Parent, o)
+		}
+	}
+	ref, err := item.ParseRef(s.Graph, item.Tool)
+	if err != nil {
+		return err
+	}
+	start, err := graph.Inputs(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return err
+	}
+	o.Resume = id
+	return callGraph(ctx, c, p, o, primary.Call{Ref: ref, Held: policy.Person(), Params: start})
+}
+
+// readSet reads the values of --set.
+func readSet(set []string) (map[string]any, error) {
+	if len(set) == 0 {
+		return nil, nil
+	}
+	out := map[string]any{}
+	for _, s := range set {
+		key, value, ok := strings.Cut(s, "=")
+		if !ok || key == "" {
+			return nil, diag.New(diag.Usage, "reading --set %s: it must be KEY=VALUE", s)
+		}
+		name, isJSON := strings.CutSuffix(key, ":")
+		v, fs := jsonx.ParseMessage([]byte(value))
+		switch {
+		case len(fs) == 0:
+			out[name] = v
+		case isJSON:
+			return nil, diag.New(diag.ParsingError, "reading --set %s: %s", s, fs[0].Message)
+		default:
+			out[name] = value
+		}
+	}
+	return out, nil
+}
+
+func graphForkCommand() *cli.Command {
+	var o graphOptions
+	return &cli.Command{
+		Name: "fork", Args: "RUN",
+		Usage: "start a new run from a step of an earlier one",
+		Long: `Starts a new run with the state that RUN had after the line SEQ of its log, or after
+the node NODE was committed (the COUNT-th time). The first line of the new log names
+the line. The earlier run does not change.`,
+		Examples: []string{"rye graph fork release-01jd --at check --set go=false", "rye graph fork release-01jd --at 12"},
+		Codes:    graphCodes(),
+		Flags: []cli.Flag{
+			cli.String(&o.at, "at", "the line or node to start after: `SEQ|NODE[:COUNT]`"),
+			cli.Strings(&o.set, "set", "set a value of the state: `KEY=VALUE`, or KEY:=JSON"),
+			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+		},
+		Complete: completeRuns,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphFork(ctx, c, &o) },
+	}
+}
+
+func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
+	p, err := openGraphs(ctx, c, o)
+	if err != nil {
+		return err
+	}
+	if o.at == "" {
+		return diag.New(diag.Usage, "forking %s: --at names no line and no node", c.Args[0])
+	}
+	dir := p.Spaces.ProjectDir
+	id, err := graph.Find(dir, c.Args[0])
+	if err != nil {
+		return err
+	}
+	if rep, err := p.VerifyRun(ctx, id); err != nil || rep.Err() != nil {
+		return firstError(err, rep)
+	}
+	s, err := graph.Status(ctx, dir, id)
+	if err != nil {
+		return err
+	}
+	ref, err := item.ParseRef(s.Graph, item.Tool)
+	if err != nil {
+		return err
+	}
+	set, err := readSet(o.set)
+	if err != nil {
+		return err
+	}
+	start, err := graph.Inputs(dir, id)
+	if err != nil {
+		return err
+	}
+	opts := project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend}
+	return callGraph(ctx, c, p, opts, primary.Call{Ref: ref, Held: policy.Person(), Params: start})
+}
+
+func firstError(err error, rep interface{ Err() error }) error {
+	if err != nil {
+		return err
+	}
+	return rep.Err()
+}
+
+func graphListCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list the runs of graphs in this project",
+		Examples: []string{"rye graph list"},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			runs, err := graph.List(ctx, p.Spaces.ProjectDir)
+			if err != nil {
+				return err
+			}
+			if runs == nil {
+				runs = []*graph.Summary{}
+			}
+			return c.UI.Show(map[string]any{"runs": runs}, func() { showRuns(c, runs) })
+		},
+	}
+}
+
+func showRuns(c *cli.Call, runs []*graph.Summary) {
+	if len(runs) == 0 {
+		c.UI.Out("no runs")
+		return
+	}
+	t := &cli.Table{Header: []string{"RUN", "STATE", "NODE", "STEPS", "STARTED"}}
+	for _, r := range runs {
+		state := r.State
+		if r.Reason != "" {
+			state += " (" + r.Reason + ")"
+		}
+		t.Add(r.ID, state, hidden.Visible(r.Node), fmt.Sprint(r.Steps), r.Started)
+	}
+	c.UI.Table(t)
+}
+
+func graphLogCommand() *cli.Command {
+	var state bool
+	return &cli.Command{
+		Name: "log", Args: "RUN", Usage: "show the steps of a run",
+		Examples: []string{"rye graph log release-01jd", "rye graph log release-01jd --state"},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
+		Flags:    []cli.Flag{cli.Bool(&state, "state", "print the state after the last step")},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+			if err != nil {
+				return err
+			}
+			l, err := graph.ReadLog(p.Spaces.ProjectDir, id)
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(l, func() { showLog(c, l, state) })
+		},
+	}
+}
+
+func showLog(c *cli.Call, l *graph.Log, state bool) {
+	if state {
+		b, _ := jsonx.MarshalIndent(l.State)
+		c.UI.Raw(string(hidden.JSON(b)) + "\n")
+		return
+	}
+	for _, s := range l.Steps {
+		c.UI.Out("%s", hidden.Visible(fmt.Sprintf("%4d  %s  %-18s %s", s.Seq, s.Time, s.Event, s.Text)))
+	}
+}
+
+// completeRuns offers the ids of runs.
+func completeRuns(ctx context.Context, c *cli.Call) []string {
+	p, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return nil
+	}
+	ids, _ := graph.IDs(p.Spaces.ProjectDir)
+	return ids
+}

@@ -1,0 +1,119 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// runtimeKeyFile is the private runtime key in the directory of private keys. Its key
+// document is next to it and not in the trust directory: no item that it signed is
+// trusted.
+const runtimeKeyFile = "runtime.pem"
+
+const maxKeyDocument = 64 << 10
+
+func runtimeDocument(fp sign.Fingerprint) string { return "runtime-" + fp.String() + ".toml" }
+
+// RuntimeKey returns the key that signs the logs of runs. It is made on first need,
+// without a passphrase: it proves which account recorded a run, nothing else.
+func (p *Project) RuntimeKey(ctx context.Context) (sign.Signer, error) {
+	dir := p.Dirs.Keys()
+	if dir == "" {
+		return nil, diag.New(diag.FileSystemError, "opening the runtime key: the environment names no configuration directory that is the user's own").
+			WithReason("no_state_directory")
+	}
+	signer, err := sign.OpenFileSigner(filepath.Join(dir, runtimeKeyFile), nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.newRuntimeKey(ctx, dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := p.RuntimePublic(sign.FingerprintOf(signer.Public())); !ok {
+		return signer, p.describeRuntimeKey(ctx, dir, signer) // a process was stopped between the two files
+	}
+	return signer, nil
+}
+
+func (p *Project) newRuntimeKey(ctx context.Context, dir string) (sign.Signer, error) {
+	base := atomicfile.Private(dir)
+	lock, err := base.Lock(ctx, "runtime.lock")
+	if err != nil {
+		return nil, diag.Doing("making the runtime key", err)
+	}
+	defer func() { _ = lock.Release() }()
+	path := filepath.Join(dir, runtimeKeyFile)
+	if signer, err := sign.OpenFileSigner(path, nil); err == nil {
+		return signer, nil // another process made it
+	}
+	priv, err := sign.GenerateKey(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(priv)
+	signer := sign.NewFileSigner(slices.Clone(priv), path)
+	file, err := sign.NewKeyFile(path, priv, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer clear(file)
+	// The document is first: it is needed to verify what the key signs.
+	if err := p.describeRuntimeKey(ctx, dir, signer); err != nil {
+		return nil, err
+	}
+	if err := base.Write(runtimeKeyFile, file, 0o600); err != nil {
+		return nil, diag.Doing("making the runtime key", err)
+	}
+	return signer, nil
+}
+
+// describeRuntimeKey writes the key document.
+func (p *Project) describeRuntimeKey(ctx context.Context, dir string, signer sign.Signer) error {
+	now := p.Env.Now().UTC().Truncate(time.Second)
+	owner := cmp.Or(p.Env.Getenv("USER"), p.Env.Getenv("USERNAME"), "this account") + " (runs)"
+	scope := doc.Scope{Kinds: []string{"knowledge"}, Namespaces: []string{"threads/**", "graphs/**"}}
+	name, b, err := doc.NewKey(ctx, doc.KeyParams{
+		Owner: owner, KeyKind: doc.KeyRuntime, NotBefore: now, NotAfter: now.AddDate(doc.MaxYears, 0, 0), Scope: scope, Now: now,
+	}, signer)
+	if err != nil {
+		return err
+	}
+	if err := p.RecordDocuments(ctx, space.User, trust.File{Name: name, Data: b}); err != nil {
+		return err
+	}
+	if err := atomicfile.Private(dir).Write(runtimeDocument(sign.FingerprintOf(signer.Public())), b, 0o600); err != nil {
+		return diag.Doing("making the runtime key", err)
+	}
+	return nil
+}
+
+// RuntimePublic returns the public half of a runtime key of this account, also of one
+// whose private half is gone.
+func (p *Project) RuntimePublic(fp sign.Fingerprint) ([]byte, bool) {
+	if p.Dirs.Keys() == "" {
+		return nil, false
+	}
+	b, err := openat.ReadRegular(filepath.Join(p.Dirs.Keys(), runtimeDocument(fp)), maxKeyDocument)
+	if err != nil {
+		return nil, false
+	}
+	k := doc.As[*doc.Key](doc.ParseAnyName(b))
+	if k == nil || k.KeyKind != doc.KeyRuntime || k.Fingerprint != fp || k.Weak != nil || k.Invalid != nil {
+		return nil, false
+	}
+	return ed25519.PublicKey(k.Public), true
+}
