@@ -16,6 +16,7 @@ import (
 type program struct {
 	spec    *Spec
 	pid     atomic.Int64 // 0 before it is started
+	ended   atomic.Bool  // supervise has waited for it
 	outputs [2]uint64    // inodes of stdout and stderr
 	io      int          // /proc/self/io, with the children that were waited for; -1 without
 
@@ -124,6 +125,7 @@ func (p *program) supervise() End {
 		}
 		break
 	}
+	p.ended.Store(true)
 	report(Message{Exited: true})
 	if p.exceeded.Load() == nil {
 		p.linger()
@@ -159,14 +161,8 @@ func (p *program) linger() {
 	defer p.mu.Unlock()
 	t := p.children
 	for waited := int64(0); waited < p.spec.Linger && p.exceeded.Load() == nil; waited += 5 {
-		for {
-			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-			if err == unix.ECHILD {
-				return
-			}
-			if err != nil || pid == 0 {
-				break
-			}
+		if p.reap() {
+			return
 		}
 		t.read(p.spec.Namespaces)
 		if !t.holds(p.outputs) {
@@ -186,21 +182,30 @@ func (p *program) killAll() {
 	defer p.mu.Unlock()
 	t := p.children
 	for range 200 {
+		if p.reap() {
+			return // the usual case: reading the processes of the machine takes milliseconds
+		}
 		t.read(false)
 		for i := range t.n {
 			_ = unix.Kill(int(t.rows[i].pid), unix.SIGKILL)
 		}
-		for {
-			pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-			if err == unix.ECHILD {
-				return
-			}
-			if err != nil || pid == 0 {
-				break
-			}
-		}
 		sleep(2)
 	}
+}
+
+// reap waits for children that have ended, and reports whether no others are left. The
+// program itself is left to supervise.
+func (p *program) reap() bool {
+	for p.ended.Load() {
+		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
+		if err == unix.ECHILD {
+			return true
+		}
+		if err != nil || pid == 0 {
+			break
+		}
+	}
+	return false
 }
 
 func sleep(ms int64) {
