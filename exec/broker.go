@@ -152,3 +152,11 @@ func serve(conn Connection, cmd *proc.Cmd) {
 	cmd.Files = append(cmd.Files, conn.File())
 	cmd.OnExit = conn.End
 }
+
+// disconnect ends the connection of a program that was not started.
+func disconnect(conn Connection) {
+	if conn != nil {
+		conn.End()
+		conn.Wait()
+	}
+}

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
 )
 
 // Confinement is the sandbox that a plan selects for its program.
@@ -22,45 +24,69 @@ type Confinement struct {
 	Applet bool
 	// Unconfined marks a tool of the class T4, which has no sandbox.
 	Unconfined bool
-	Notes      []string // what the profile names and the run does not get
-	grants     grants
+	// Rung is the rung of the ladder that this machine reaches, "" without a sandbox.
+	Rung   string
+	Notes  []string // what the profile names and the run does not get
+	grants grants
 }
 
-// confinement returns the sandbox of a chain: what every element states, tightened by
+// stating is what the elements of a run state about its sandbox.
+type stating struct {
+	ref      item.Ref
+	declared string         // the risk class that the item states
+	own      policy.Profile // of the item
+	all      policy.Profile // of all elements
+	calls    policy.Set
+	def      *policy.Profile // replaces the default of the class
+}
+
+// confinement returns the sandbox of a run: what every element states, tightened by
 // the ceilings of the class, the allowance and the callers. A key that no element
 // states is that of the class.
-func (e *Executor) confinement(ctx context.Context, c *Chain, ceilings []policy.Profile) (*Confinement, error) {
-	tool := c.Tool()
+func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held) (*Confinement, error) {
 	risk, err := resolve.Risk(ctx, e.p.Resolver)
 	if err != nil {
 		return nil, err
 	}
-	out := &Confinement{}
-	if out.Rating, err = risk.Rate(tool.Ref, tool.Declared()); err != nil {
+	out := &Confinement{Calls: s.calls}
+	if out.Rating, err = risk.Rate(s.ref, s.declared); err != nil {
 		return nil, err
 	}
-	stated, own, err := c.stated()
-	if err != nil {
-		return nil, err
-	}
-	out.Calls = own.Calls
-	if err := resolve.CheckClass(risk, out.Rating.Class, own.Profile); err != nil {
-		return nil, diag.Doing("planning "+tool.Ref.String(), err)
+	if err := resolve.CheckClass(risk, out.Rating.Class, s.own); err != nil {
+		return nil, diag.Doing("planning "+s.ref.String(), err)
 	}
 	class, confined := risk.Class(out.Rating.Class)
 	if !confined {
 		out.Unconfined = true
 		return out, nil
 	}
-	ceiling := class.Ceiling
-	for _, p := range ceilings {
-		ceiling = policy.Tighten(ceiling, p)
+	ceiling, err := e.ceiling(ctx, held)
+	if err != nil {
+		return nil, err
 	}
-	out.Profile = merge(stated, ceiling, class.Default)
+	if s.def != nil {
+		class.Default = *s.def
+	}
+	out.Profile = merge(s.all, policy.Tighten(ceiling, class.Ceiling), class.Default)
 	if class.Named && out.Profile.Exec != nil && slices.Contains(*out.Profile.Exec, policy.ExecAny) {
 		out.Profile.Exec = &[]string{} // no element lists programs
 	}
 	return out, nil
+}
+
+// ceiling returns what the allowance and every caller permit.
+func (e *Executor) ceiling(ctx context.Context, held policy.Held) (ceiling policy.Profile, err error) {
+	if e.p.Ceiling != nil {
+		if ceiling, err = e.p.Ceiling(ctx); err != nil {
+			return ceiling, err
+		}
+	}
+	for _, g := range held {
+		if g.Profile != nil {
+			ceiling = policy.Tighten(ceiling, *g.Profile)
+		}
+	}
+	return ceiling, nil
 }
 
 // merge returns what the elements of a chain state, with the default for what they
@@ -75,38 +101,31 @@ func merge(stated, ceiling, def policy.Profile) policy.Profile {
 	return policy.Tighten(stated.Fill(def), ceiling)
 }
 
-// stated returns what all elements of a chain permit together, and what the tool
-// itself states.
-func (c *Chain) stated() (all policy.Profile, own resolve.Confinement, err error) {
+// stating returns what the elements of a chain state.
+func (c *Chain) stating() (stating, error) {
+	tool := c.Tool()
+	s := stating{ref: tool.Ref, declared: tool.Declared()}
 	var found []diag.Finding
 	for i, el := range c.Elements {
 		one, fs := el.Confinement()
 		found = append(found, fs...)
 		if i == 0 {
-			own = one
+			s.own, s.calls = one.Profile, one.Calls
 		}
-		all = policy.Tighten(all, one.Profile)
+		s.all = policy.Tighten(s.all, one.Profile)
 	}
-	return all, own, diag.FromFindings("reading the sandbox of "+c.Tool().Ref.String(), found)
+	return s, diag.FromFindings("reading the sandbox of "+tool.Ref.String(), found)
 }
 
 // confine selects the sandbox of a plan. It must follow everything else: the programs
 // and files of the run are known only then.
 func (e *Executor) confine(ctx context.Context, p *Plan) error {
-	var ceilings []policy.Profile
-	if e.p.Ceiling != nil {
-		ceiling, err := e.p.Ceiling(ctx)
-		if err != nil {
-			return err
-		}
-		ceilings = append(ceilings, ceiling)
+	tool := p.Chain.Tool()
+	stated, err := p.Chain.stating()
+	if err != nil {
+		return err
 	}
-	for _, g := range p.Held {
-		if g.Profile != nil {
-			ceilings = append(ceilings, *g.Profile)
-		}
-	}
-	c, err := e.confinement(ctx, p.Chain, ceilings)
+	c, err := e.confinement(ctx, stated, p.Held)
 	if err != nil {
 		return err
 	}
@@ -114,11 +133,30 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	if c.Applet = e.enforcesItself(p); c.Applet || c.Unconfined {
 		return nil
 	}
-	loc := e.locations(p.Chain.Tool())
-	c.grants = loc.grants(c.Profile)
-	c.grants.programs(p, c.Profile, loc)
-	c.Notes = c.grants.notes
+	c.Rung = string(e.ladder().Best)
+	programs := []string{p.Program}
+	for _, in := range p.Interpreters {
+		programs = append(programs, in.Path)
+	}
+	if p.own != nil {
+		programs = append(programs, p.own.python)
+	}
+	fixed := p.fixed
+	if p.Packages != "" {
+		fixed = append(slices.Clip(fixed), p.Packages)
+	}
+	programs = append(programs, e.admitServers(c, p)...)
+	e.locate(c, tool.Ref, tool.Verdict.Signer, programs, p.Env)
+	c.grants.fixed = append(c.grants.fixed, fixed...)
 	return nil
+}
+
+// locate adds the paths and programs of this machine that the profile permits.
+func (e *Executor) locate(c *Confinement, ref item.Ref, signer sign.Fingerprint, programs, env []string) {
+	loc := e.locations(ref, signer)
+	c.grants = loc.grants(c.Profile)
+	c.grants.programs(programs, env, c.Profile, loc)
+	c.Notes = c.grants.notes
 }
 
 // enforcesItself reports whether a plan runs a body of rye that starts no program. An

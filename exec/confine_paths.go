@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
 )
 
 // grants are the paths of this machine that a profile permits, absolute and with all
@@ -33,16 +34,17 @@ type grants struct {
 // locations are the directories of this machine behind the placeholders of a profile.
 type locations struct {
 	project, home, cache string
+	self, store          string // this program, and its cache
 	private              []policy.Private
 }
 
 // locations returns those of a run of the tool.
-func (e *Executor) locations(tool *resolve.Item) locations {
+func (e *Executor) locations(ref item.Ref, signer sign.Fingerprint) locations {
 	home, _ := proc.Lookup(e.p.Environ, "HOME")
 	if home == "" {
 		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
 	}
-	loc := locations{project: e.p.Boundary.Project, home: real(home), private: e.p.Boundary.Private, cache: e.toolCache(tool)}
+	loc := locations{project: e.p.Boundary.Project, home: real(home), private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: real(e.p.Cache)}
 	if loc.project == "" && e.p.Dir != "" && !loc.around(real(e.p.Dir)) {
 		loc.project = real(e.p.Dir) // outside a project, the working directory
 	}
@@ -51,11 +53,11 @@ func (e *Executor) locations(tool *resolve.Item) locations {
 
 // toolCache returns the directory for {cache}. Tools of one id that different people
 // sign do not share it: one could change what the other reads.
-func (e *Executor) toolCache(tool *resolve.Item) string {
+func (e *Executor) toolCache(ref item.Ref, signer sign.Fingerprint) string {
 	if e.p.Cache == "" {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s", tool.Ref, tool.Verdict.Signer))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s", ref, signer))
 	return filepath.Join(real(e.p.Cache), "sandbox", hex.EncodeToString(sum[:8]))
 }
 
@@ -106,7 +108,11 @@ func (loc locations) grants(p policy.Profile) grants {
 		}
 	}
 	for _, secret := range loc.secrets() {
-		if slices.ContainsFunc(slices.Concat(g.read, g.write), func(dir string) bool { return within(secret, dir) }) {
+		switch {
+		case !slices.ContainsFunc(slices.Concat(g.read, g.write), func(dir string) bool { return within(secret, dir) }):
+		case secret == loc.store:
+			g.fixed = append(g.fixed, secret) // it contains the copies that run, so it is read-only and not hidden
+		default:
 			g.hidden = append(g.hidden, secret)
 		}
 	}
@@ -149,26 +155,21 @@ func (loc locations) resolve(path string, write bool, g *grants) (string, bool) 
 	return found, true
 }
 
-// programs adds the programs that a profile permits by name, and what the program of
-// the plan consists of.
-func (g *grants) programs(p *Plan, profile policy.Profile, loc locations) {
-	paths := []string{p.Program}
-	for _, in := range p.Interpreters {
-		paths = append(paths, in.Path)
-	}
-	if p.own != nil && p.own.python != "" {
-		paths = append(paths, p.own.python)
-	}
+// programs adds the programs that a profile permits by name, and what the given ones
+// consist of.
+func (g *grants) programs(paths, env []string, profile policy.Profile, loc locations) {
+	paths = slices.Clip(paths)
 	g.execAny = profile.Exec != nil && slices.Contains(*profile.Exec, policy.ExecAny)
 	if !g.execAny && profile.Exec != nil {
 		for _, name := range *profile.Exec {
-			if path, err := proc.LookPath(name, p.Env); err == nil {
-				paths = append(paths, absolute(path, p.Dir))
+			if path, err := proc.LookPath(name, env); err == nil && filepath.IsAbs(path) {
+				paths = append(paths, path)
 			} else {
 				g.notes = append(g.notes, "exec "+name+": it is not installed")
 			}
 		}
 	}
+	paths = slices.DeleteFunc(paths, func(path string) bool { return path == "" })
 	for _, path := range paths {
 		for _, hop := range hops(path) {
 			g.fixed = append(g.fixed, loc.prefix(hop)...)
@@ -176,10 +177,6 @@ func (g *grants) programs(p *Plan, profile policy.Profile, loc locations) {
 				g.exec = append(g.exec, hop)
 			}
 		}
-	}
-	g.fixed = append(g.fixed, p.fixed...)
-	if p.Packages != "" {
-		g.fixed = append(g.fixed, p.Packages)
 	}
 	for _, list := range []*[]string{&g.fixed, &g.exec} {
 		slices.Sort(*list)
@@ -240,6 +237,9 @@ func shebang(file string) string {
 // next to it. If they contain the user's files too, it is bin and the libraries only.
 func (loc locations) prefix(program string) []string {
 	dir := filepath.Dir(program)
+	if program == loc.self {
+		return []string{program}
+	}
 	switch filepath.Base(dir) {
 	case "bin", "sbin", "shims", "Scripts", ".bin":
 	default:

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cas"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
@@ -37,6 +38,10 @@ type Params struct {
 	// Boundary is what file tools and file sinks may reach; nil is Project without
 	// its protected paths.
 	Boundary *policy.Boundary
+	// Ladder returns what this system can enforce; nil means sandbox.Probe.
+	Ladder func() sandbox.Ladder
+	// Protected decides which paths no program writes; nil means policy.Protected.
+	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
 	// Ceiling is what the allowance permits every program at most; nil is everything.
 	Ceiling func(context.Context) (policy.Profile, error)
 	// Consent returns nil if a program in the project may run. A nil Consent

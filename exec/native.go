@@ -113,7 +113,7 @@ func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream
 	in.OnLine = onLine
 	start := e.p.Now()
 	data, err := p.call(within, in)
-	r := &Result{Data: data, Duration: e.p.Now().Sub(start), Sandbox: NoSandbox()}
+	r := &Result{Data: data, Duration: e.p.Now().Sub(start)}
 	ref := p.Chain.Tool().Ref
 	success, isBool := data["success"].(bool)
 	switch {

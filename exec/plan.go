@@ -36,7 +36,8 @@ type Plan struct {
 	envs     []*envConfig // of each element of the chain
 	own      *packages    // of a Python tool with a block # /// script
 	copies   []copied
-	fixed    []string // what the program reads in addition to its profile: its own files
+	fixed    []string         // what the program reads in addition to its profile: its own files
+	servers  []languageServer // that an applet may start
 	Sandbox  *Confinement
 }
 

@@ -12,18 +12,6 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// Sandbox lists the layers of isolation that were active in a run, and the missing
-// ones.
-type Sandbox struct {
-	Layers  []string `json:"layers"`
-	Missing []string `json:"missing"`
-}
-
-// NoSandbox is the state of a run without isolation.
-func NoSandbox() Sandbox {
-	return Sandbox{Layers: []string{}, Missing: []string{"namespaces", "landlock", "seccomp", "rlimits"}}
-}
-
 // Usage is the resources that a run used.
 type Usage struct {
 	CPU    int64 `json:"cpu_ms"`
@@ -49,7 +37,7 @@ type Result struct {
 	Dropped    Dropped
 	Duration   time.Duration
 	Usage      Usage
-	Sandbox    Sandbox
+	Sandbox    *Sandbox    // nil for a call in this process
 	Calls      BrokerCalls // of the program through the broker
 }
 
@@ -116,6 +104,7 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 		return nil
 	}
 	err.WithDetail("return_code", r.ReturnCode)
+	defer func() { nameDenials(err, p.Sandbox.denials(r.Stderr, r.Sandbox)) }()
 	if tail := tail(r.Stderr, 4096); tail != "" {
 		err.WithDetail("stderr", tail)
 		nameModule(err, tail, p.Chain.Tool())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -132,7 +133,11 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Skip(err)
 	}
-	e := executor(h, nil)
+	self, err := os.Executable() // any program with package confine is the helper
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := executor(h, func(p *Params) { p.Self = self })
 	p, err := plan(h, e, direct(`config: {command: `+sh+`, args: ["-c", "read -r x; echo \"$x\"; echo warn >&2; pwd >&2; echo SECRET=$SECRET >&2"]}`), map[string]any{"a": "b"})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,11 @@ func (e *Executor) settings(ctx context.Context, p *Plan, cfg *config, env map[s
 		p.Deps = append(p.Deps, s.Layers...)
 		all[id] = s.Root
 		if e.p.Consented != nil {
-			consents[id] = e.p.Consented(id, s.Root)
+			agreed := e.p.Consented(id, s.Root)
+			consents[id] = agreed
+			if id == languageServers {
+				p.servers = consentedServers(s.Root, agreed)
+			}
 		}
 	}
 	b, err := jsonx.Marshal(all)

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 
@@ -106,13 +107,23 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		Orderly: ours,
 	}
 	serve(conn, &cmd)
+	finish, err := b.e.confined(ctx, p.Sandbox, &cmd)
+	if err != nil {
+		disconnect(conn)
+		return nil, diag.Doing("running "+p.Chain.Tool().Ref.String(), err)
+	}
 	res, err := proc.Run(ctx, cmd)
 	var calls BrokerCalls
 	if conn != nil {
 		calls = conn.Wait()
 	}
 	if err != nil {
-		return nil, err
+		_, stopped := finish(nil)
+		return nil, cmp.Or(stopped, err)
+	}
+	applied, stopped := finish(&res)
+	if sandboxFailure(stopped) {
+		return nil, diag.Doing("running "+p.Chain.Tool().Ref.String(), stopped)
 	}
 	if ours {
 		res.Stderr = withoutLive(res.Stderr)
@@ -121,9 +132,12 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		ReturnCode: res.ExitCode, Signal: res.Signal, Stdout: res.Stdout, Stderr: p.original(res.Stderr),
 		Dropped: Dropped{res.StdoutDropped, res.StderrDropped}, Duration: res.Duration,
 		Usage:   Usage{CPU: res.CPU.Milliseconds(), MaxRSS: res.MaxRSS},
-		Sandbox: NoSandbox(), Calls: calls,
+		Sandbox: applied, Calls: calls,
 	}
 	r.Data = resultData(res.Stdout, res.StdoutDropped > 0)
+	if stopped != nil {
+		return r, diag.Doing("running "+p.Chain.Tool().Ref.String(), stopped)
+	}
 	return r, r.failure(p, res)
 }
 

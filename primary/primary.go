@@ -174,7 +174,7 @@ func (r *Run) fill() {
 	if m.Truncated = res.Dropped.Any(); m.Truncated {
 		m.Dropped = &res.Dropped
 	}
-	m.Sandbox = &res.Sandbox
+	m.Sandbox = res.Sandbox
 	m.Calls, m.MoreCalls = res.Calls.List, res.Calls.More
 }
 

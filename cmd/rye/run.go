@@ -170,8 +170,7 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		c.UI.Note("only an agent's key has signed %s: review it, then rye sign %s", req.Ref, req.Ref)
 	}
 	if run.Result != nil {
-		sb := run.Result.Sandbox
-		c.UI.Verbose("sandbox: layers %s; missing %s", orNone(sb.Layers), orNone(sb.Missing))
+		showSandbox(c.UI, run.Result.Sandbox)
 		if c.UI.AsJSON || out.whole { // else all of stdout was printed
 			showDropped(c.UI, "stdout", run.Result.Dropped.Stdout)
 		}

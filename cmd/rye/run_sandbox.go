@@ -66,3 +66,22 @@ func profileLines(p policy.Profile) []string {
 	}
 	return append(out, "limits: "+strings.Join(limits, ", "))
 }
+
+// showSandbox prints the isolation of a run with -v.
+func showSandbox(u *cli.UI, s *exec.Sandbox) {
+	if s == nil {
+		return
+	}
+	u.Verbose("sandbox: %s; layers %s; missing %s", s.Rung, orNone(s.Layers), orNone(s.Missing))
+	if s.Profile != nil {
+		for _, line := range profileLines(*s.Profile) {
+			u.Verbose("sandbox: %s", line)
+		}
+	}
+	for _, note := range s.Notes {
+		u.Verbose("sandbox: not granted: %s", note)
+	}
+	for _, conn := range s.Connections {
+		u.Verbose("sandbox: %s %s:%d, %d bytes out, %d in", pick(conn.Allowed, "connected to", "refused"), conn.Host, conn.Port, conn.BytesOut, conn.BytesIn)
+	}
+}

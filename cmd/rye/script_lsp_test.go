@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,7 +136,8 @@ func (t *toyServer) handle(m toyMessage) {
 	case "workspace/symbol":
 		t.answer(m, []any{map[string]any{"name": m.Params.Query, "kind": 12, "location": map[string]any{"uri": "file:///elsewhere/x.toy", "range": toySpan(4, 2, 3)}}})
 	case "shutdown":
-		os.WriteFile("toylsp.ended", []byte("politely"), 0o644)
+		dir, _ := os.Getwd() // the project is read-only for it, its home is in its cache
+		os.WriteFile(filepath.Join(os.Getenv("HOME"), "toylsp.ended"), []byte(dir), 0o644)
 		t.answer(m, nil)
 	case "exit":
 		os.Exit(0)

@@ -55,6 +55,9 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool)) *guard 
 
 func (g *guard) find(project, root string) guarded {
 	g.root = root
+	if project != root && (project == "" || !below(project, root)) {
+		project = aboveInternal(root)
+	}
 	if project == "" || project == root || !below(project, root) {
 		g.dir("", 0, false)
 		return g.out
@@ -65,6 +68,17 @@ func (g *guard) find(project, root string) guarded {
 		g.dir(rel, 0, false)
 	}
 	return g.out.within(root)
+}
+
+// aboveInternal returns the directory with the .git or .ai that contains a granted path,
+// "" without one: the rows of the table begin there.
+func aboveInternal(root string) string {
+	for dir := root; filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
+		if name := filepath.Base(dir); policy.SameName(name, ".git") || policy.SameName(name, ".ai") {
+			return filepath.Dir(dir)
+		}
+	}
+	return ""
 }
 
 // leadsInto records what protects the elements of a path, and reports whether one of

@@ -172,7 +172,7 @@ func (c *call) decodeServers(conf map[string]any) ([]*server, error) {
 	}
 	c.settle = time.Duration(a.Int("settle_ms", 800, 1, 60_000)) * time.Millisecond
 	var out []*server
-	for _, s := range a.Objects("servers", "id", "command", "args", "extensions", "roots", "init_options", "settings", "install", "ready", "companion") {
+	for _, s := range a.Objects("servers", "id", "command", "args", "extensions", "roots", "init_options", "settings", "install", "ready", "companion", "read") {
 		one := &server{
 			id: s.Required("id"), command: s.Required("command"), install: s.String("install", ""), args: s.Strings("args"),
 			extensions: s.Map("extensions"), roots: s.Strings("roots"), options: s.Value("init_options"), settings: s.Map("settings"),

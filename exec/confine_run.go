@@ -1,0 +1,148 @@
+package exec
+
+import (
+	"cmp"
+	"context"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+)
+
+// Sandbox is the isolation of a run, as results contain it.
+type Sandbox struct {
+	Rung        string               `json:"rung"`
+	Layers      []string             `json:"layers"`
+	Missing     []string             `json:"missing"`
+	Profile     *policy.Profile      `json:"profile,omitempty"`
+	Notes       []string             `json:"notes,omitempty"`
+	Connections []sandbox.Connection `json:"connections,omitempty"`
+	More        int                  `json:"connections_omitted,omitempty"`
+}
+
+// Values of Sandbox.Rung in addition to those of the ladder.
+const (
+	RungApplet = "applet" // a body of rye: its own code enforces the boundary of the project
+	RungNone   = "none"   // risk T4
+)
+
+// ladder returns what this system can enforce.
+func (e *Executor) ladder() sandbox.Ladder {
+	if e.p.Ladder != nil {
+		return e.p.Ladder()
+	}
+	return probed()
+}
+
+var probed = sync.OnceValue(sandbox.Probe)
+
+// confined changes cmd so that it starts in the sandbox of the plan. finish completes
+// the run: it returns the isolation that applied, and why the run failed if that was
+// the sandbox.
+func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) (finish func(*proc.Result) (*Sandbox, error), err error) {
+	if c.Applet || c.Unconfined {
+		s := &Sandbox{Rung: RungNone, Layers: []string{}, Missing: e.layers()}
+		if c.Applet {
+			s.Rung, s.Layers = RungApplet, []string{"applet"}
+		}
+		return func(*proc.Result) (*Sandbox, error) { return s, nil }, nil
+	}
+	g := e.grant(c)
+	var proxy *sandbox.Proxy
+	if c.Profile.Net == policy.NetHosts {
+		g.Listen = func(l net.Listener) { proxy = sandbox.StartProxy(ctx, l, sandbox.ProxyParams{Hosts: c.Profile.Hosts}) }
+		cmd.Env = proc.Merge(cmd.Env, proxyEnv())
+	}
+	if !g.contains(real(cmd.Dir)) {
+		cmd.Dir = "/"
+	}
+	report, end, err := sandbox.Wrap(cmd, g.Grant, e.ladder())
+	if err != nil {
+		return nil, err
+	}
+	return func(res *proc.Result) (*Sandbox, error) {
+		err := end(res)
+		shown := c.Shown()
+		s := &Sandbox{
+			Rung: string(report.Rung), Layers: orEmpty(report.Layers), Missing: orEmpty(report.Missing), Profile: &shown,
+			Notes: slices.Concat(c.Notes, report.Notes),
+		}
+		if proxy != nil {
+			made := proxy.Close()
+			s.Connections, s.More = made.List, made.More
+		}
+		return s, err
+	}, nil
+}
+
+// layers returns the names of all layers of isolation.
+func (e *Executor) layers() []string {
+	out := []string{}
+	for _, l := range e.ladder().Layers {
+		out = append(out, l.Name)
+	}
+	return out
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// proxyEnv returns the variables by which programs find the proxy for their hosts.
+func proxyEnv() []string {
+	var out []string
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
+		out = append(out, name+"=http://"+sandbox.ProxyAddr)
+	}
+	return append(out, "NO_PROXY=", "no_proxy=")
+}
+
+// grant is a sandbox.Grant of this package.
+type grant struct{ sandbox.Grant }
+
+// grant returns what the sandbox of a plan permits on this machine.
+func (e *Executor) grant(c *Confinement) grant {
+	own := c.grants
+	g := sandbox.Grant{
+		Self: e.p.Self, Project: own.project, Read: own.read, Write: own.write, Fixed: own.fixed, Hidden: own.hidden,
+		Tmp: own.tmp, Cache: own.cache, Home: own.home, Net: c.Profile.Net, Limits: c.Profile.Limits,
+		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: e.p.Protected,
+	}
+	if !own.execAny {
+		programs := orEmpty(own.exec)
+		g.Exec = &programs
+	}
+	// A home directory in the project is not replaced by an empty one. That of the cache is
+	// used, so that nothing writes into the project.
+	if g.Cache != "" && (grant{g}).contains(own.home) {
+		g.Home = filepath.Join(g.Cache, "home")
+	}
+	// Programs name the project as the caller spelled it, which may be by a link.
+	if dir := e.p.Dir; dir != "" && dir != real(dir) && (grant{g}).contains(real(dir)) {
+		g.Read = append(slices.Clone(g.Read), dir)
+	}
+	return grant{g}
+}
+
+// contains reports whether a program with the grant can read a directory.
+func (g grant) contains(dir string) bool {
+	return slices.ContainsFunc(slices.Concat(g.Read, g.Write, g.Fixed, systemDirs()), func(at string) bool { return within(dir, at) })
+}
+
+// sandboxFailure reports whether an error of the sandbox means that the program was
+// not started.
+func sandboxFailure(err error) bool {
+	switch diag.CodeOf(err) {
+	case diag.ResourceExceeded, diag.PolicyDenied:
+		return false
+	}
+	return err != nil
+}

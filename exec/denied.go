@@ -1,0 +1,169 @@
+package exec
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+)
+
+// denial is an access that a failed program seems to lack: the key of the sandbox that
+// would grant it, and what it would be set to.
+type denial struct {
+	Key   string // net, fs.read, fs.write, exec
+	Value string // a host, a path in the form of a profile, a program; "" if unknown
+}
+
+// denialTexts are the texts by which programs report that the network, a file or a
+// program is not there.
+type denialTexts struct {
+	net, readOnly, refused, absent, path *regexp.Regexp
+	hosts                                []*regexp.Regexp
+}
+
+var texts = sync.OnceValue(func() denialTexts {
+	return denialTexts{
+		net:      regexp.MustCompile(`(?i)could ?n[o't]+ resolve|failed to resolve|name resolution|name or service not known|nodename nor servname|no such host|network is unreachable|ENOTFOUND|EAI_AGAIN|ENETUNREACH|getaddrinfo|connect: operation not permitted|socket: operation not permitted|failed to connect|connection refused|ECONNREFUSED|CONNECT tunnel failed`),
+		readOnly: regexp.MustCompile(`(?i)read-only file ?system|EROFS`),
+		refused:  regexp.MustCompile(`(?i)permission denied|EACCES|operation not permitted|EPERM`),
+		absent:   regexp.MustCompile(`(?i)no such file or directory|ENOENT|cannot find|not found`),
+		path:     regexp.MustCompile(`(?:^|[\s'"=(:])(/[^\s'":,;)]+)`),
+		hosts: []*regexp.Regexp{
+			regexp.MustCompile(`(?i)resolve host:? '?([a-z0-9.-]+\.[a-z]{2,})`),
+			regexp.MustCompile(`(?:ENOTFOUND|EAI_AGAIN) ([a-zA-Z0-9.-]+)`),
+			regexp.MustCompile(`lookup ([a-zA-Z0-9.-]+\.[a-z]{2,})`),
+			regexp.MustCompile(`(?i)host='?([a-z0-9.-]+)'?`),
+			regexp.MustCompile(`https?://([a-zA-Z0-9.-]+)`),
+			regexp.MustCompile(`(?i)connect to ([a-z0-9.-]+)`),
+		},
+	}
+})
+
+// denials returns the accesses that the stderr of a failed program names and its
+// sandbox did not permit. It is a guess for a hint: nothing else depends on it.
+func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
+	if c == nil || c.Applet || c.Unconfined {
+		return nil
+	}
+	var out []denial
+	add := func(d denial) {
+		if !slices.Contains(out, d) && len(out) < 8 {
+			out = append(out, d)
+		}
+	}
+	if report != nil {
+		for _, conn := range report.Connections {
+			if !conn.Allowed {
+				add(denial{"hosts", conn.Host})
+			}
+		}
+	}
+	for line := range strings.Lines(string(stderr)) {
+		if len(out) == 0 && c.Profile.Net != policy.NetAny && c.Profile.Net != policy.NetHosts && texts().net.MatchString(line) {
+			add(denial{"net", hostIn(line)})
+		}
+		for _, m := range texts().path.FindAllStringSubmatch(line, 4) {
+			if d, ok := c.denied(strings.TrimRight(m[1], "."), line); ok {
+				add(d)
+			}
+		}
+	}
+	return out
+}
+
+// hostIn returns the host that a message names, or "".
+func hostIn(line string) string {
+	for _, re := range texts().hosts {
+		if m := re.FindStringSubmatch(line); m != nil && policy.CheckHostPattern(m[1]) == nil {
+			return m[1]
+		}
+	}
+	return ""
+}
+
+// denied reports whether a path in a message is one that the sandbox refuses: a message
+// that a file does not exist is one if the file does exist outside of the sandbox.
+func (c *Confinement) denied(path, line string) (denial, bool) {
+	path = filepath.Clean(path)
+	in := func(dirs ...string) bool {
+		return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
+	}
+	g := c.grants
+	readable := in(slices.Concat(g.read, g.write, g.fixed, systemDirs())...) || g.cache != "" && in(g.cache)
+	switch {
+	case texts().readOnly.MatchString(line):
+		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...)
+	case texts().refused.MatchString(line) && !g.execAny && isProgram(path) && !slices.Contains(g.exec, path):
+		return denial{"exec", filepath.Base(path)}, true
+	case texts().refused.MatchString(line) && readable:
+		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...) && !in("/dev", "/proc")
+	case texts().refused.MatchString(line) || texts().absent.MatchString(line):
+		return denial{"fs.read", g.spelled(path)}, !readable && !in("/dev", "/proc", "/sys", "/tmp") && exists(path)
+	}
+	return denial{}, false
+}
+
+// systemDirs are the directories that every program reads.
+func systemDirs() []string { return []string{"/usr", "/bin", "/sbin", "/lib", "/opt", "/nix", "/etc"} }
+
+func isProgram(path string) bool {
+	fi, err := os.Stat(path)
+	return err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
+}
+
+// spelled returns a path as a profile names it.
+func (g grants) spelled(path string) string {
+	for _, base := range []struct{ dir, name string }{{g.project, "{project}"}, {g.home, "~"}} {
+		if base.dir == "" || !within(path, base.dir) {
+			continue
+		}
+		rel, _ := filepath.Rel(base.dir, path)
+		if rel == "." {
+			return base.name
+		}
+		return base.name + "/" + filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// nameDenials adds what the sandbox refused to the error of a failed program. The hint
+// is about the first.
+func nameDenials(err *diag.Error, found []denial) {
+	if len(found) == 0 {
+		return
+	}
+	keys := make([]string, len(found))
+	for i, d := range found {
+		keys[i] = d.Key
+		if d.Value != "" {
+			keys[i] += ": " + d.Value
+		}
+	}
+	err.WithDetail("denied", slices.Compact(keys))
+	if err.Reason == "" || err.Reason == "no_stderr" {
+		err.WithReason(reasonOf(found[0])).WithDetail("value", found[0].Value)
+	}
+}
+
+// reasonOf returns the reason whose hint is about a denial.
+func reasonOf(d denial) string {
+	switch d.Key {
+	case "net":
+		if d.Value == "" {
+			return "denied_net_any"
+		}
+		return "denied_net"
+	case "hosts":
+		return "denied_hosts"
+	case "exec":
+		return "denied_exec"
+	case "fs.write":
+		return "denied_fs_write"
+	}
+	return "denied_fs_read"
+}
