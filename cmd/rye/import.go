@@ -48,7 +48,7 @@ is 0 if rye sign '*' would sign every item of the copy. Old keys come from
 			cli.String(&o.from, "from", "`PROGRAM` that made the project: "+fromOriginal).OneOf(fromOriginal),
 			cli.String(&o.to, "to", "write the copy to `DIR`, which is new or empty (default: DIR-rye)"),
 			cli.Strings(&o.legacyKeys, "legacy-key", "also check old signatures with the public key in `FILE`"),
-			cli.Bool(&o.dryRun, "dry-run", "print the same and keep no copy").Alias("n"),
+			cli.Bool(&o.dryRun, "dry-run", "print the same and keep no copy"),
 		},
 		Run: func(ctx context.Context, c *cli.Call) error { return runImport(ctx, c, &o) },
 	}
