@@ -55,6 +55,9 @@ func (l Ladder) choose(g Grant) (Rung, error) {
 	if wanted == Landlock && (g.Net == "hosts" || g.Net == "loopback") {
 		return "", l.unavailable(Strict, "net: "+g.Net+" needs a network namespace")
 	}
+	if wanted == Basic && g.Net == "hosts" { // the proxy is reached inside a network namespace
+		return "", l.unavailable(Strict, "net: hosts needs a network namespace")
+	}
 	if wanted == Basic && g.Net != "any" && g.Rung == "" {
 		return Basic, nil // the caller asks the user: nothing isolates the network
 	}

@@ -6,7 +6,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/proc"
 )
@@ -52,17 +51,7 @@ func (w *wrapped) exceeded(res *proc.Result, end *confine.End) error {
 	if limit == "" {
 		return nil
 	}
-	max := int64(0)
-	for _, l := range w.g.Limits.All() {
-		if l.Name == limit {
-			max = *l.Value
-		}
-	}
-	if measured == 0 { // the kernel refused what was beyond
-		measured = max
-	}
-	return diag.New(diag.ResourceExceeded, "running in the sandbox: the limit %s of %d was exceeded", limit, max).
-		WithReason("sandbox_limit").WithDetail("limit", limit).WithDetail("max", max).WithDetail("measured", measured)
+	return exceededError(limit, w.g.Limits, measured)
 }
 
 // refusedBy returns the limit that the messages of a failed program name. A refused

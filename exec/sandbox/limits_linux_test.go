@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -189,4 +190,38 @@ func TestListener(t *testing.T) {
 		t.Errorf("%q %q %v", got, res.Stderr, err)
 	}
 	(<-listeners).Close()
+}
+
+// TestSmallLimits runs a program under the smallest limits: the helper must live.
+func TestSmallLimits(t *testing.T) {
+	onRungs(t, func(t *testing.T, r Rung) {
+		dir := project(t)
+		var l policy.Limits
+		for _, limit := range l.All() {
+			*limit.Value = limit.Low
+		}
+		l.Processes = 4
+		res, _, err := confined(t, Grant{Rung: r, Project: dir, Read: []string{dir}, Tmp: true, Net: "none", Limits: l}, "sleep 0.3 & sleep 0.2; wait; exit 3")
+		if res.ExitCode != 3 || err != nil {
+			t.Errorf("%d %s %v: %s", res.ExitCode, res.Signal, err, res.Stderr)
+		}
+	})
+}
+
+func TestBasic(t *testing.T) {
+	dir := project(t)
+	g := Grant{Rung: Basic, Project: dir, Net: "any", Limits: policy.Limits{FileSizeMB: 1}}
+	res, report, err := confined(t, g, "touch rye.yaml; exit 3")
+	if res.ExitCode != 3 || err != nil || report.Rung != Basic {
+		t.Errorf("%d %v %+v", res.ExitCode, err, report)
+	}
+	for _, name := range []string{layerMount, layerLandlock, layerSeccomp} {
+		if !slices.Contains(report.Missing, name) || slices.Contains(report.Layers, name) {
+			t.Errorf("%s: %+v", name, report)
+		}
+	}
+	_, _, err = confined(t, g, "head -c 2000000 /dev/zero > big")
+	if d, ok := err.(*diag.Error); !ok || d.Details["limit"] != "file_size_mb" {
+		t.Error(err)
+	}
 }

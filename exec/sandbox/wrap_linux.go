@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -37,7 +36,7 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 	case Landlock:
 		err = w.landlock()
 	default:
-		return ladder.basic(g)
+		w.basic()
 	}
 	if err != nil {
 		return Report{}, nil, err
@@ -162,19 +161,28 @@ func (w *wrapped) common(abi int) (err error) {
 	if w.layout != nil {
 		w.report.Notes = w.layout.notes
 	}
+	w.command()
+	return nil
+}
+
+// command adds the program to the spec.
+func (w *wrapped) command() {
 	c := w.original
 	w.spec.Path, w.spec.Argv, w.spec.Env = confine.Text(c.Path), confine.Texts(c.Argv), confine.Texts(c.Env)
 	w.spec.Dir, w.spec.Files = confine.Text(c.Dir), len(c.Files)
 	grace := cmp.Or(c.Grace, proc.DefaultGrace)
 	w.spec.Linger = max(grace, 0).Milliseconds()
 	w.spec.Grace = max(grace-200*time.Millisecond, 50*time.Millisecond).Milliseconds()
-	return nil
 }
 
-func (w *wrapped) missing(what string) {
-	if !slices.Contains(w.report.Missing, what) {
-		w.report.Missing = append(w.report.Missing, what)
-	}
+func (w *wrapped) missing(what string) { w.report.missing(what) }
+
+// basic plans a run without isolation, under limits.
+func (w *wrapped) basic() {
+	w.report = basicReport(w.ladder)
+	w.report.Layers = append(w.report.Layers, layerRlimits)
+	w.limits()
+	w.command()
 }
 
 // channel makes cmd start the helper, with the spec and the socket for its reports.
@@ -263,12 +271,18 @@ func (w *wrapped) end(res *proc.Result) error {
 	if f := w.inbox.failure; f != nil {
 		return w.stepError(f)
 	}
+	if res == nil && w.spec.Namespaces {
+		return w.stepError(&confine.Failure{Step: "namespaces", What: "the system refuses to start a process in new namespaces"})
+	}
 	if res == nil {
 		return nil
 	}
 	end := w.inbox.end
-	if end == nil { // the helper was killed with the program
-		return w.quarantine()
+	if end == nil { // the helper was killed with the program, or failed
+		if err := w.quarantine(); err != nil || res.Signal != "" || res.TimedOut || res.Cancelled {
+			return err
+		}
+		return diag.New(diag.Internal, "running in the sandbox: the helper ended with exit status %d and without a report", res.ExitCode)
 	}
 	res.ExitCode, res.Signal = end.Code, ""
 	if end.Signal != 0 {

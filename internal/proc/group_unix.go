@@ -23,7 +23,7 @@ func groupAttr(orderly bool) *syscall.SysProcAttr {
 	return attr
 }
 
-func newGroup(p *os.Process) group { return group{pgid: p.Pid} }
+func newGroup(p *os.Process, _ Job) group { return group{pgid: p.Pid} }
 
 // terminate sends SIGTERM, and SIGCONT because a stopped program does not handle
 // signals.

@@ -24,13 +24,13 @@ func groupAttr(bool) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
 }
 
-func newGroup(p *os.Process) group {
+func newGroup(p *os.Process, limits Job) group {
 	g := group{p: p}
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return g
 	}
-	if err := attach(job, p.Pid); err != nil {
+	if err := attach(job, p.Pid, limits); err != nil {
 		windows.CloseHandle(job)
 		return g
 	}
@@ -38,9 +38,22 @@ func newGroup(p *os.Process) group {
 	return g
 }
 
-func attach(job windows.Handle, pid int) error {
+func attach(job windows.Handle, pid int, limits Job) error {
 	var info windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION
-	info.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	basic := &info.BasicLimitInformation
+	basic.LimitFlags = windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+	if limits.Memory > 0 {
+		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_JOB_MEMORY
+		info.JobMemoryLimit = uintptr(limits.Memory)
+	}
+	if limits.Processes > 0 {
+		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS
+		basic.ActiveProcessLimit = uint32(limits.Processes)
+	}
+	if limits.CPUSeconds > 0 {
+		basic.LimitFlags |= windows.JOB_OBJECT_LIMIT_JOB_TIME
+		basic.PerJobUserTimeLimit = limits.CPUSeconds * 1e7 // in 100 ns
+	}
 	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
 		return err

@@ -61,6 +61,9 @@ type Cmd struct {
 	// SIGKILL.
 	Orderly bool
 
+	// Job are limits of the job object of Windows; other systems ignore them.
+	Job Job
+
 	// Attr, if set, changes the attributes with which the program is started.
 	Attr func(*syscall.SysProcAttr)
 
@@ -81,6 +84,13 @@ type Cmd struct {
 	// any byte, also beyond MaxStdout. It is valid
 	// only during the call, and a slow callback slows the program.
 	OnStdout func(b []byte)
+}
+
+// Job are the limits of a job object; zero means none.
+type Job struct {
+	Memory     int64 // bytes of all processes together
+	Processes  int64
+	CPUSeconds int64 // of all processes together
 }
 
 // Result is the outcome of a program that was started.

@@ -75,7 +75,7 @@ func start(ctx context.Context, c Cmd) (*run, error) {
 		s.closeOurs()
 		return nil, unstartable(path, c, env, err)
 	}
-	r.group = newGroup(r.p)
+	r.group = newGroup(r.p, c.Job)
 	if c.OnStart != nil {
 		c.OnStart(r.p.Pid)
 	}

@@ -58,6 +58,29 @@ func (p *program) prepare() {
 	ready := make(chan bool)
 	go p.watch(ready)
 	<-ready
+	warm()
+}
+
+// warm makes the runtime create threads that it keeps. Under the limits of the program
+// on memory and processes it could not, and would end the helper.
+func warm() {
+	const threads = 8
+	var here, done sync.WaitGroup
+	here.Add(threads)
+	done.Add(threads)
+	release := make(chan bool)
+	for range threads {
+		go func() {
+			runtime.LockOSThread()
+			here.Done()
+			<-release
+			runtime.UnlockOSThread()
+			done.Done()
+		}()
+	}
+	here.Wait()
+	close(release)
+	done.Wait()
 }
 
 // start starts the program from this thread, whose restrictions it inherits, in a
