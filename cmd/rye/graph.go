@@ -22,7 +22,8 @@ func graphCommand() *cli.Command {
 	return &cli.Command{
 		Name: "graph", Group: "Items",
 		Usage: "check, run and resume state graphs",
-		Subs:  []*cli.Command{graphRunCommand(), graphResumeCommand(), graphStepCommand(), graphForkCommand(), graphListCommand(), graphLogCommand()},
+		Subs: []*cli.Command{graphRunCommand(), graphResumeCommand(), graphStepCommand(), graphForkCommand(), graphListCommand(), graphLogCommand(),
+			graphValidateCommand(), graphShowCommand()},
 	}
 }
 

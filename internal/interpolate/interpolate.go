@@ -255,3 +255,6 @@ func (e *Expr) text(v any) (string, error) {
 	b, err := jsonx.Marshal(v)
 	return string(b), err
 }
+
+// Keys returns the keys of a mapping, sorted.
+func (t *Template) Keys() []string { return slices.Clone(t.keys) }

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+)
+
+func graphValidateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "validate", Args: "ID",
+		Usage: "report every mistake in a graph that can be found before a run",
+		Long: `Checks the keys, edges, templates and conditions of a graph, the items that it names
+with their parameters and capabilities, and the keys of the state. The graph need not
+be signed.`,
+		Examples: []string{"rye graph validate team/release"},
+		Codes:    []diag.Code{diag.ToolNotFound, diag.ValidationFailed},
+		Complete: completeRun,
+		Run:      runGraphValidate,
+	}
+}
+
+func runGraphValidate(ctx context.Context, c *cli.Call) error {
+	p, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	ref, err := item.ParseRef(c.Args[0], item.Tool)
+	if err != nil {
+		return err
+	}
+	findings, err := p.ValidateGraph(ctx, ref)
+	if err != nil {
+		return err
+	}
+	err = diag.FromFindings("validating "+ref.String(), findings)
+	if c.UI.AsJSON {
+		return c.UI.Report(err, map[string]any{"graph": ref.String(), "findings": orEmpty(findings)}, findings, nil)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		c.UI.Finding(f)
+	}
+	c.UI.Out("%s has no errors", ref)
+	return nil
+}
+
+func orEmpty(fs []diag.Finding) []diag.Finding {
+	if fs == nil {
+		return []diag.Finding{}
+	}
+	return fs
+}
+
+func graphShowCommand() *cli.Command {
+	var format string
+	return &cli.Command{
+		Name: "show", Args: "ID|RUN",
+		Usage: "draw a graph, or what a run did with it",
+		Long: `Draws the nodes and edges of a graph. With the id of a run it marks the nodes that the
+run committed, those that failed, and those that are in flight.`,
+		Examples: []string{"rye graph show team/release", "rye graph show release-01jd --format mermaid"},
+		Codes:    []diag.Code{diag.ToolNotFound, diag.ThreadNotFound, diag.ValidationFailed},
+		Flags:    []cli.Flag{cli.String(&format, "format", "`FORMAT`: terminal, mermaid or dot (default terminal)")},
+		Complete: completeRun,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphShow(ctx, c, format) },
+	}
+}
+
+func runGraphShow(ctx context.Context, c *cli.Call, format string) error {
+	p, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	name := c.Args[0]
+	var ran graph.Ran
+	if id, err := graph.Find(p.Spaces.ProjectDir, name); err == nil {
+		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+		if err != nil {
+			return err
+		}
+		if ran, err = graph.ReadRan(p.Spaces.ProjectDir, id); err != nil {
+			return err
+		}
+		name = s.Graph
+	}
+	ref, err := item.ParseRef(name, item.Tool)
+	if err != nil {
+		return err
+	}
+	it, err := p.Resolver.Inspect(ctx, ref)
+	if err != nil {
+		return err
+	}
+	g, fs := project.ParseGraph(it)
+	if g == nil {
+		return diag.FromFindings("reading the graph "+ref.String(), fs)
+	}
+	var text string
+	switch format {
+	case "", "terminal":
+		text = g.Terminal(ran)
+	case "mermaid":
+		text = g.Mermaid(ran)
+	case "dot":
+		text = g.Dot(ran)
+	default:
+		return diag.New(diag.Usage, "reading --format: %q is not terminal, mermaid or dot", format)
+	}
+	return c.UI.Show(map[string]any{"graph": ref.String(), "picture": text}, func() { c.UI.Raw(text) })
+}

@@ -1,0 +1,393 @@
+package graph
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+)
+
+// Described is what Validate needs to know of an item.
+type Described struct {
+	Schema  any  // config_schema, nil without one
+	Locked  bool // rye.lock contains it
+	Project bool // it is of the project, and a lock could contain it
+}
+
+// Items describes items for Validate.
+type Items interface {
+	// Describe resolves an item. similar are ids that a wrong one was probably meant to be.
+	Describe(ctx context.Context, ref item.Ref) (d Described, similar []string, err error)
+}
+
+// Validate reports every mistake of a parsed graph that can be found before a run. The
+// findings have no path.
+func Validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
+	v := &validator{g: g, items: items}
+	v.block("", g.Start, g.Nodes, g.Order)
+	v.state()
+	v.permissions()
+	v.actions(ctx)
+	diag.Sort(v.out)
+	return diag.WithPath(v.out, g.Path)
+}
+
+type validator struct {
+	g     *Graph
+	items Items
+	out   []diag.Finding
+}
+
+func (v *validator) at(path string) diag.Position { return v.g.doc.At(path) }
+
+func (v *validator) errorf(path, format string, args ...any) *diag.Finding {
+	pos := v.at(path)
+	v.out = append(v.out, diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, format, args...))
+	return &v.out[len(v.out)-1]
+}
+
+func (v *validator) warnf(path, format string, args ...any) {
+	pos := v.at(path)
+	v.out = append(v.out, diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, format, args...))
+}
+
+// block checks the edges of one mapping of nodes.
+func (v *validator) block(prefix, start string, nodes map[string]*Node, order []string) {
+	reached := map[string]bool{}
+	var visit func(string)
+	visit = func(name string) {
+		n := nodes[name]
+		if n == nil || reached[name] {
+			return
+		}
+		reached[name] = true
+		for _, to := range n.targets() {
+			visit(to)
+		}
+	}
+	visit(start)
+	for _, name := range order {
+		n := nodes[name]
+		if !reached[name] {
+			v.errorf(n.path, "node %s: no edge leads to it from %s", prefix+name, prefix+start)
+		}
+		v.node(n, prefix)
+		for _, b := range n.Branches {
+			if b.Nodes != nil {
+				v.block(prefix+name+"."+b.Name+".", b.Start, b.Nodes, b.Order)
+			}
+		}
+	}
+	v.cycles(prefix, nodes, order)
+}
+
+func (n *Node) targets() []string {
+	var out []string
+	for _, e := range n.Next {
+		out = append(out, e.To)
+	}
+	if n.OnError != "" {
+		out = append(out, n.OnError)
+	}
+	return out
+}
+
+// cycles reports cycles of edges that are always taken.
+func (v *validator) cycles(prefix string, nodes map[string]*Node, order []string) {
+	done := map[string]bool{}
+	for _, name := range order {
+		seen := map[string]int{}
+		var path []string
+		for at := name; at != "" && nodes[at] != nil && !done[at]; {
+			if i, again := seen[at]; again {
+				cycle := append(slices.Clone(path[i:]), at)
+				v.errorf(nodes[cycle[0]].path, "the nodes %s form a cycle without a condition: the run would end at max_steps", prefix+strings.Join(cycle, " -> "))
+				break
+			}
+			seen[at] = len(path)
+			path = append(path, at)
+			next := ""
+			if edges := nodes[at].Next; len(edges) > 0 && edges[0].When == nil {
+				next = edges[0].To
+			}
+			at = next
+		}
+		for _, p := range path {
+			done[p] = true
+		}
+	}
+}
+
+// node checks one node by itself.
+func (v *validator) node(n *Node, prefix string) {
+	for i, e := range n.Next {
+		if e.When == nil && i < len(n.Next)-1 {
+			v.errorf(n.Next[i+1].path, "node %s: this edge is never taken, because the one before it has no condition", prefix+n.Name)
+			break
+		}
+	}
+	if n.Type == TypeAsk && n.Ask.Timeout > 0 && !n.Ask.HasDefault && n.OnError == "" {
+		v.errorf(n.path, "node %s: the question has a timeout; write default or on_error, else the run fails without an answer", prefix+n.Name)
+	}
+	if n.CacheResult && v.g.needs(n) {
+		v.errorf(tree.Join(n.path, "cache_result"), "node %s: the result cannot be cached", prefix+n.Name)
+	}
+}
+
+func (*Graph) needs(n *Node) bool { return n.Type != TypeAction }
+
+// uses are the reads of templates and conditions of a graph.
+type use struct {
+	root, key string
+	path      string // in the document
+	optional  bool
+	node      string
+}
+
+// state checks the roots of all paths, and the keys of the state that are read and
+// assigned.
+func (v *validator) state() {
+	written := map[string]string{}
+	for k := range v.g.State {
+		written[k] = "config.state"
+	}
+	v.g.each(func(n *Node, name string) {
+		for k := range n.writes() {
+			if written[k] == "" {
+				written[k] = n.path
+			}
+		}
+	})
+	read := map[string]bool{}
+	inputs := v.inputs()
+	for _, u := range v.uses() {
+		switch u.root {
+		case "state":
+			if u.key == "" {
+				for k := range written {
+					read[k] = true
+				}
+				continue
+			}
+			read[u.key] = true
+			if written[u.key] == "" && !u.optional {
+				f := v.errorf(u.path, "node %s reads state.%s, which nothing assigns", u.node, u.key)
+				near(f, u.key, slices.Sorted(maps.Keys(written)))
+			}
+		case "inputs":
+			if inputs != nil && u.key != "" && !slices.Contains(inputs, u.key) && !u.optional {
+				f := v.errorf(u.path, "node %s reads inputs.%s, which config_schema does not declare", u.node, u.key)
+				near(f, u.key, inputs)
+			}
+		case "env":
+			if u.key != "" && !slices.Contains(v.g.env(), u.key) {
+				v.errorf(u.path, "node %s reads env.%s, which env_requires does not name", u.node, u.key)
+			}
+		case "run":
+			if u.key != "id" && u.key != "started" && u.key != "step" {
+				v.errorf(u.path, "node %s reads run.%s: run has id, started and step", u.node, u.key)
+			}
+		}
+	}
+	returnsState := false
+	v.g.each(func(n *Node, _ string) {
+		returnsState = returnsState || n.Type == TypeReturn && n.Output == nil || n.Type != TypeReturn && len(n.Next) == 0
+	})
+	for _, k := range slices.Sorted(maps.Keys(written)) {
+		if v.g.stateClosed && v.g.stateKeys[k] == nil {
+			f := v.errorf(written[k], "the state has no key %q in state_schema", k)
+			near(f, k, slices.Sorted(maps.Keys(v.g.stateKeys)))
+		}
+		if !read[k] && !returnsState {
+			v.warnf(written[k], "state.%s is assigned and never read", k)
+		}
+	}
+	v.constants()
+}
+
+func near(f *diag.Finding, word string, candidates []string) {
+	if n := suggest.Nearest(word, candidates); n != "" {
+		*f = f.WithReason("nearest", "nearest", n)
+	}
+}
+
+// inputs returns the names of the inputs, nil if any are permitted.
+func (v *validator) inputs() []string {
+	if v.g.Inputs == nil || v.g.Inputs.Known("no_such_input_x") == nil {
+		return nil
+	}
+	return v.g.Inputs.Properties()
+}
+
+// constants compares constant assignments with the schema of the state.
+func (v *validator) constants() {
+	if v.g.StateSchema == nil {
+		return
+	}
+	v.g.each(func(n *Node, name string) {
+		for _, k := range slices.Sorted(maps.Keys(n.Assign)) {
+			value, constant := n.Assign[k].Constant()
+			if !constant {
+				continue
+			}
+			for _, bad := range v.g.StateSchema.Validate(any(map[string]any{k: value})) {
+				if bad.Keyword != "required" && v.g.stateKeys[k] != nil {
+					v.errorf(tree.Join(tree.Join(n.path, "assign"), k), "node %s assigns a value that does not fit state_schema: %s %s", name, bad.Path, bad.Message)
+				}
+			}
+		}
+	})
+}
+
+// uses returns the reads of every template and condition. A first name that is not a
+// root is reported.
+func (v *validator) uses() []use {
+	var out []use
+	add := func(node, path string, names []string, optional bool, extra ...string) {
+		u := use{root: names[0], path: path, optional: optional, node: node}
+		if len(names) > 1 {
+			u.key = names[1]
+		}
+		known := append(roots(), extra...)
+		if !slices.Contains(known, u.root) {
+			f := v.errorf(path, "node %s reads %s: a path begins with one of %s", node, strings.Join(names, "."), strings.Join(known, ", "))
+			near(f, u.root, known)
+			return
+		}
+		out = append(out, u)
+	}
+	template := func(node, path string, t *interpolate.Template, extra ...string) {
+		if t == nil {
+			return
+		}
+		t.Each(func(at string, e *interpolate.Expr) {
+			where := path
+			if at != "" {
+				where += "." + at
+			}
+			add(node, where, e.Path, e.Optional, extra...)
+		})
+	}
+	action := func(node, path string, a *Action, extra ...string) {
+		if a == nil {
+			return
+		}
+		template(node, tree.Join(path, "item_id"), a.ID, extra...)
+		template(node, tree.Join(path, "params"), a.Params, extra...)
+	}
+	v.g.each(func(n *Node, name string) {
+		at := func(keys ...string) string {
+			p := n.path
+			for _, k := range keys {
+				p = tree.Join(p, k)
+			}
+			return p
+		}
+		extra := []string{}
+		if n.Type == TypeForeach {
+			extra = append(extra, n.As)
+		}
+		action(name, at("action"), n.Action, extra...)
+		template(name, at("over"), n.Over)
+		template(name, at("output"), n.Output)
+		for _, k := range slices.Sorted(maps.Keys(n.Assign)) {
+			template(name, at("assign", k), n.Assign[k])
+		}
+		if n.Ask != nil {
+			template(name, at("question"), n.Ask.Question)
+		}
+		if n.Wait != nil {
+			template(name, at("until"), n.Wait.Until)
+			template(name, at("runs"), n.Wait.Runs)
+		}
+		for _, e := range n.Next {
+			for _, p := range e.When.Paths() {
+				add(name, e.path, p, true)
+			}
+		}
+		for _, b := range n.Branches {
+			p := at("branches", b.Name)
+			action(name, tree.Join(p, "action"), b.Action)
+			for _, k := range slices.Sorted(maps.Keys(b.Assign)) {
+				template(name, tree.Join(tree.Join(p, "assign"), k), b.Assign[k])
+			}
+		}
+	})
+	return out
+}
+
+// permissions reports actions that the graph's own permissions do not cover.
+func (v *validator) permissions() {
+	if v.g.Permissions == nil {
+		return
+	}
+	v.g.actions(func(a *Action, node string) {
+		ref, ok := a.Ref()
+		if !ok {
+			return
+		}
+		if want := policy.Needed(a.Verb, ref); !v.g.Permissions.Holds(want) {
+			v.errorf(a.path, "node %s needs the capability %s, which permissions does not contain", node, want)
+		}
+	})
+}
+
+// actions checks the items that nodes name by a fixed id, and their parameters.
+func (v *validator) actions(ctx context.Context) {
+	v.g.actions(func(a *Action, node string) {
+		ref, ok := a.Ref()
+		if !ok || a.Verb != policy.Execute {
+			return
+		}
+		d, similar, err := v.items.Describe(ctx, ref)
+		if err != nil {
+			f := v.errorf(a.path, "node %s: %v", node, err)
+			near(f, ref.ID, similar)
+			return
+		}
+		if d.Project && !d.Locked {
+			v.warnf(a.path, "node %s: %s is not in rye.lock", node, ref)
+		}
+		v.params(a, node, ref, d)
+	})
+}
+
+// params compares constant parameters, and the names of all, with the item's schema.
+func (v *validator) params(a *Action, node string, ref item.Ref, d Described) {
+	if d.Schema == nil {
+		return
+	}
+	s, fs := schema.Compile(d.Schema)
+	if s == nil || diag.Failed(fs) {
+		return
+	}
+	names := a.Params.Keys()
+	path := strings.TrimSuffix(a.path, "item_id") + "params"
+	for _, name := range names {
+		if err := s.Known(name); err != nil {
+			f := v.errorf(tree.Join(path, name), "node %s: %s has no parameter %q", node, ref, name)
+			near(f, name, s.Properties())
+			continue
+		}
+		if value, constant := a.Params.Key(name).Constant(); constant {
+			for _, bad := range s.Validate(any(map[string]any{name: value})) {
+				if bad.Keyword != "required" {
+					v.errorf(tree.Join(path, name), "node %s: the parameter %s %s", node, name, bad.Message)
+				}
+			}
+		}
+	}
+	for _, name := range s.Required() {
+		if !slices.Contains(names, name) {
+			v.errorf(a.path, "node %s: the parameter %q of %s is missing", node, name, ref)
+		}
+	}
+}

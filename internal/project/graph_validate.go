@@ -1,0 +1,51 @@
+package project
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// ValidateGraph returns every finding about a graph, which need not be signed.
+func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Finding, error) {
+	it, err := p.Resolver.Inspect(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if !IsGraph(it) {
+		return nil, diag.New(diag.Usage, "validating %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
+	}
+	g, fs := ParseGraph(it)
+	fs = append(fs, it.Findings...)
+	if g == nil {
+		diag.Sort(fs)
+		return fs, nil
+	}
+	return append(fs, graph.Validate(ctx, g, graphItems{p})...), nil
+}
+
+// graphItems describes items for graph.Validate.
+type graphItems struct{ p *Project }
+
+// Describe implements graph.Items.
+func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described, []string, error) {
+	it, err := d.p.Resolver.Find(ctx, ref)
+	if err != nil {
+		var similar []string
+		if entries, lerr := d.p.Resolver.All(ctx, ref.Kind); lerr == nil {
+			for _, e := range entries {
+				similar = append(similar, e.Ref.ID)
+			}
+		}
+		return graph.Described{}, slices.Compact(similar), err
+	}
+	out := graph.Described{Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.p.Lock != nil}
+	if out.Project {
+		out.Locked = d.p.wasTool(ref)
+	}
+	return out, nil, nil
+}
