@@ -18,7 +18,7 @@ func TestThreatModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := threatRows(string(text))
-	for prefix, n := range map[string]int{"T": 30, "V": 68, "P": 15, "E": 12, "M": 10} {
+	for prefix, n := range map[string]int{"T": 30, "V": 68, "P": 15, "E": 12, "M": 10, "S": 11} {
 		for i := range n {
 			if id := fmt.Sprintf("%s%d", prefix, i+1); len(rows[id]) != 1 {
 				t.Errorf("%s has %d rows", id, len(rows[id]))
@@ -54,12 +54,12 @@ func TestThreatModelFaults(t *testing.T) {
 // threatRows returns the cells of the rows with an id, and those of the faults
 // of the original under "".
 func threatRows(text string) map[string][][]string {
-	id := regexp.MustCompile(`^[TVPEM][0-9]+$`)
+	id := regexp.MustCompile(`^[TVPEMS][0-9]+$`)
 	out := map[string][][]string{}
 	for line := range strings.Lines(text) {
 		row := threatCells(line)
 		switch {
-		case len(row) < 3 || strings.HasPrefix(row[0], "---") || row[1] == "Attacker" || row[1] == "Input" || row[1] == "Fault":
+		case len(row) < 3 || strings.HasPrefix(row[0], "---") || row[1] == "Attacker" || row[1] == "Attempt" || row[1] == "Input" || row[1] == "Fault":
 		case id.MatchString(row[0]):
 			out[row[0]] = append(out[row[0]], row)
 		case len(row) == 3:
