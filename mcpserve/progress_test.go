@@ -26,7 +26,7 @@ func TestProgress(t *testing.T) {
 			}
 			demand(t, got, "method", "notifications/progress")
 			demand(t, got, "params.progressToken", "p")
-			demand(t, got, "params.progress", fmt.Sprint(len(said)+1))
+			demand(t, got, "params.progress", fmt.Sprint(len(said)))
 			said = append(said, fmt.Sprintf("%v %v", time.Since(start), field(got, "params.message")))
 		}
 		want := []string{"0s started", "1s line 3", "11s line 3", "21s line 3", "23s line 5"}
@@ -48,6 +48,54 @@ func (p *printing) Call(_ context.Context, req agent.Request) *agent.Reply {
 	req.Progress("line 4")
 	req.Progress("line 5")
 	time.Sleep(time.Second)
+	return &agent.Reply{Text: []byte(`{"success":true}`)}
+}
+
+// The numbers of a tool are passed on with their total: at most ten a second, the last
+// one before the response, and only while they increase. Lines and silence between
+// them add a little.
+func TestProgressNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := &counting{newFake()}
+		w := dial(t, New(Params{Verbs: v, Name: "rye"})).shake()
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"execute","_meta":{"progressToken":"p"}}}`)
+		start := time.Now()
+		var got []string
+		for {
+			m := w.next()
+			if field(m, "method") == nil {
+				demand(t, m, "id", "2")
+				break
+			}
+			got = append(got, fmt.Sprintf("%v %v/%v %v", time.Since(start), field(m, "params.progress"), field(m, "params.total"), field(m, "params.message")))
+		}
+		want := []string{
+			"0s 0/<nil> started", "100ms 1/8 a", "200ms 4/8 d", "1s 4.0009765625/8 line", "5.5s 5/8 f", "16s 5.0009765625/8 f", "20.5s 8/8 <nil>",
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("got  %q\nwant %q", got, want)
+		}
+		w.alive()
+	})
+}
+
+// counting reports numbers as servers do: many at once, one that does not increase,
+// and the last one with the result.
+type counting struct{ *fake }
+
+func (c *counting) Call(_ context.Context, req agent.Request) *agent.Reply {
+	time.Sleep(100 * time.Millisecond)
+	req.Steps(1, 8, "a")
+	time.Sleep(time.Millisecond)
+	req.Steps(2, 8, "b")
+	req.Steps(3, 8, "c")
+	req.Steps(4, 8, "d")
+	time.Sleep(399 * time.Millisecond)
+	req.Progress("line")
+	time.Sleep(5 * time.Second)
+	req.Steps(5, 8, "f")
+	time.Sleep(15 * time.Second)
+	req.Steps(8, 8, "")
 	return &agent.Reply{Text: []byte(`{"success":true}`)}
 }
 

@@ -41,7 +41,7 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 		defer done()
 		q := &questions{req: req}
 		reply := s.p.Verbs.Call(ctx, agent.Request{
-			Name: name, Args: arguments(req), Progress: report.line(), Ask: q.ask(),
+			Name: name, Args: arguments(req), Progress: report.line(), Steps: report.steps(), Ask: q.ask(),
 		})
 		switch {
 		case q.pending != nil:

@@ -48,7 +48,7 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 		if err != nil {
 			return nil, err
 		}
-		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, report)
+		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, progressOf(ctx, report))
 		switch {
 		case err == nil:
 			data := res.Data()

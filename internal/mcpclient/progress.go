@@ -12,21 +12,21 @@ import (
 // watcher receives the progress of one call until the call ends.
 type watcher struct {
 	mu   sync.Mutex
-	fn   func(text string)
+	fn   ProgressFunc
 	over bool
 }
 
-func (w *watcher) report(text string) {
+func (w *watcher) report(done, total float64, message string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.over {
-		w.fn(text)
+		w.fn(done, total, message)
 	}
 }
 
 // watch returns a progress token for one call. fn is called with its progress, and
 // not after done returns.
-func (s *Session) watch(fn func(text string)) (token string, done func()) {
+func (s *Session) watch(fn ProgressFunc) (token string, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -55,9 +55,32 @@ func (s *Session) progress(_ context.Context, req *mcp.ProgressNotificationClien
 	if w == nil {
 		return
 	}
-	text := req.Params.Message
-	if text == "" && req.Params.Total > 0 {
-		text = fmt.Sprintf("%v of %v", req.Params.Progress, req.Params.Total)
+	w.report(req.Params.Progress, req.Params.Total, clipped(req.Params.Message))
+}
+
+// ProgressFunc receives the progress that a server reports about a call: how much is
+// done, and of how much, 0 if that is unknown.
+type ProgressFunc func(done, total float64, message string)
+
+// progressKey is the key of a ProgressFunc in a context.
+type progressKey struct{}
+
+// WithProgress returns a context for a call whose progress fn receives as numbers.
+// Without it the progress is lines of output.
+func WithProgress(ctx context.Context, fn ProgressFunc) context.Context {
+	return context.WithValue(ctx, progressKey{}, fn)
+}
+
+// progressOf returns the function that receives the progress of a call: the one of the
+// context, else one that passes texts to lines.
+func progressOf(ctx context.Context, lines func(string)) ProgressFunc {
+	if fn, ok := ctx.Value(progressKey{}).(ProgressFunc); ok {
+		return fn
 	}
-	w.report(clipped(text))
+	return func(done, total float64, message string) {
+		if message == "" && total > 0 {
+			message = fmt.Sprintf("%v of %v", done, total)
+		}
+		lines(message)
+	}
 }

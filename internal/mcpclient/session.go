@@ -200,11 +200,11 @@ func (r *Result) text() string {
 
 // Call calls a tool. It fails if the server is silent for its timeout.
 func (s *Session) Call(ctx context.Context, tool string, args map[string]any) (*Result, error) {
-	return s.CallWatched(ctx, tool, args, func(string) {})
+	return s.CallWatched(ctx, tool, args, func(_, _ float64, _ string) {})
 }
 
 // CallWatched is Call with the server's progress reports.
-func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]any, onProgress func(string)) (*Result, error) {
+func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]any, onProgress ProgressFunc) (*Result, error) {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	silence := time.AfterFunc(s.server.Timeout, cancel)
@@ -213,9 +213,9 @@ func (s *Session) CallWatched(ctx context.Context, tool string, args map[string]
 	if args == nil {
 		p.Arguments = map[string]any{}
 	}
-	token, done := s.watch(func(text string) {
+	token, done := s.watch(func(n, total float64, message string) {
 		silence.Reset(s.server.Timeout)
-		onProgress(text)
+		onProgress(n, total, message)
 	})
 	defer done()
 	p.SetProgressToken(token)

@@ -3,6 +3,7 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -170,16 +171,16 @@ func TestProgress(t *testing.T) {
 		session := open(t, s)
 		var mu sync.Mutex
 		var got []string
-		r, err := session.CallWatched(t.Context(), "slow", map[string]any{"steps": 18}, func(text string) {
+		r, err := session.CallWatched(t.Context(), "slow", map[string]any{"steps": 18}, func(done, total float64, message string) {
 			mu.Lock()
 			defer mu.Unlock()
-			got = append(got, text)
+			got = append(got, fmt.Sprintf("%v of %v: %s", done, total, message))
 		})
 		if err != nil || r.text() != "done" {
 			t.Errorf("%s: %v", era, err)
 		}
 		mu.Lock()
-		if len(got) == 0 || got[0] != "step 1" {
+		if len(got) == 0 || got[0] != "1 of 18: step 1" {
 			t.Errorf("%s: progress %q", era, got)
 		}
 		mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/primary"
@@ -21,6 +22,9 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	call.DryRun, _ = args["dry_run"].(bool)
 	if req.Progress != nil {
 		call.OnLine = func(_ proc.Stream, line []byte) { req.Progress(string(line)) }
+	}
+	if req.Steps != nil {
+		ctx = mcpclient.WithProgress(ctx, req.Steps)
 	}
 	switch ref.Kind {
 	case item.Tool:

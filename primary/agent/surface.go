@@ -22,6 +22,9 @@ type Request struct {
 	Held policy.Held // the permissions of the caller; a Surface sets them
 	// Progress is called with each line of output during the call. It may be nil.
 	Progress func(line string)
+	// Steps is called with the progress that a tool of an MCP server reports: how much
+	// is done, and of how much, 0 if that is unknown. It may be nil.
+	Steps func(done, total float64, message string)
 	// Ask asks the user a yes-or-no question. Nil: the client cannot ask.
 	Ask func(ctx context.Context, question string) (bool, error)
 }
