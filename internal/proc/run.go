@@ -105,9 +105,14 @@ func (c Cmd) resolve() (path string, env []string, err error) {
 	return path, env, checkBatch(path, c.Argv)
 }
 
+// inherited runs keepInherited once: descriptors of this process itself are marked when
+// they are opened.
+var inherited sync.Once
+
 // spawn starts the program. A file that was just written can be busy for a moment,
 // while a process forked elsewhere has its descriptor open: spawn tries again.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
+	inherited.Do(keepInherited)
 	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
 	if c.Attr != nil {
 		c.Attr(attr.Sys)
