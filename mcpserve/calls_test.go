@@ -171,3 +171,64 @@ func TestManyCalls(t *testing.T) {
 		}
 	})
 }
+
+// A client that sends and does not read is not read either: its requests do not fill
+// the memory of the server.
+func TestClientThatDoesNotRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for nothing to happen")
+	}
+	s := New(Params{Verbs: newFake(), Name: "rye", Version: "1", Calls: 2})
+	w := dial(t, s).shake()
+	const all = 1000
+	sent := make(chan int, all)
+	go func() {
+		for i := range all {
+			if _, err := fmt.Fprintf(w.in, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`+"\n", i+10); err != nil {
+				return
+			}
+			sent <- i
+		}
+	}()
+	for stalled := false; !stalled; {
+		select {
+		case <-sent:
+		case <-time.After(300 * time.Millisecond):
+			stalled = true
+		}
+	}
+	refused, answered := 0, 0
+	for range all {
+		if got := w.next(); field(got, "error") != nil {
+			refused++
+		} else {
+			answered++
+		}
+	}
+	if left := len(sent); left < all/2 || refused == 0 || answered < 2*unanswered {
+		t.Errorf("%d requests were read only with their answers; %d answers, %d refusals", left, answered, refused)
+	}
+}
+
+// With a limit of calls, one more is refused and none waits.
+func TestLimitOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		w := dial(t, New(Params{Verbs: f, Name: "rye", Version: "1", Calls: 2})).shake()
+		for _, id := range []string{"2", "3"} {
+			w.send("%s", call(id, "wait "+id))
+			<-f.started
+		}
+		w.send("%s", call("4", ""))
+		got := w.next()
+		demand(t, got, "id", "4")
+		if text := fmt.Sprint(field(got, "result.content.0.text")); !strings.Contains(text, "LIMIT_EXCEEDED") || !strings.Contains(text, "2 calls run already") {
+			t.Errorf("the client reads %s", text)
+		}
+		w.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+		<-f.ended
+		synctest.Wait()
+		w.send("%s", call("5", ""))
+		demand(t, w.next(), "id", "5")
+	})
+}

@@ -46,11 +46,11 @@ func (p *pending) add(msg jsonrpc.Message) bool {
 	return true
 }
 
-// count returns the number of requests that have no response yet.
+// count returns the number of requests whose response the client has not read.
 func (p *pending) count() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.requests)
+	return len(p.requests) + p.writing
 }
 
 // idInUse is the error for a request whose id is pending. It is sent without the
