@@ -29,6 +29,9 @@ import (
 // pageHome is what the scratch home is called in the pages.
 const pageHome = "/home/ada"
 
+// pageProgram is what the path of the program is called in the pages.
+const pageProgram = "/usr/local/bin/rye"
+
 // page runs the blocks of one page.
 type page struct {
 	t    *testing.T
@@ -213,6 +216,9 @@ func (p *page) run(line string) string {
 		p.t.Fatal(err)
 	}
 	text := strings.ReplaceAll(string(out), p.home, pageHome)
+	if rye, err := exec.LookPath("rye"); err == nil {
+		text = strings.ReplaceAll(text, rye, pageProgram)
+	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}

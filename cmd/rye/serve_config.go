@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -54,14 +55,15 @@ func clientText(c *cli.Call, o *serveOptions, command string) (where, text strin
 	).Replace(text), nil
 }
 
-// command returns how a client starts this program: by its name if PATH leads to
-// it, because the name survives an update, else by its path.
+// command returns the absolute path of this program: a client that was not started by a
+// shell has another PATH. The path in PATH is preferred, because it survives an update
+// that the resolved one may not.
 func command(c *cli.Call) string {
-	found, err := exec.LookPath("rye")
-	if err == nil && sameFile(found, c.Self) {
-		return "rye"
+	at := c.Self
+	if found, err := exec.LookPath("rye"); err == nil && filepath.IsAbs(found) && sameFile(found, c.Self) {
+		at = found
 	}
-	quoted := jsonText(c.Self)
+	quoted := jsonText(at)
 	return quoted[1 : len(quoted)-1]
 }
 
