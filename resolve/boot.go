@@ -88,7 +88,7 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 		return ext, nil
 	}
 	if b := extract.Boot().Kind(k); b != nil && r.p.Lenient {
-		r.note("kind %s is read by the built-in minimum: %s", k, err)
+		r.note("", "kind %s is read by the built-in minimum: %s", k, err)
 		return b, nil
 	}
 	return nil, err
@@ -162,7 +162,7 @@ func (r *Resolver) bootEach(ctx context.Context, ref item.Ref, use func(*Item) [
 		if first == nil {
 			first = err
 		}
-		r.note("skipping %s: %s", root.Display(rel), err)
+		r.note(root.Display(rel), "skipping %s: %s", root.Display(rel), err)
 		roots = roots[slices.Index(roots, root)+1:]
 	}
 }
@@ -182,10 +182,16 @@ func (r *Resolver) bootOne(ctx context.Context, ext *extract.Extractor, ref item
 	return diag.FromFindings("reading "+ref.String(), diag.WithPath(use(it), it.Path()))
 }
 
+// Note is a finding about an extractor or a parser that was skipped.
+type Note struct {
+	diag.Finding
+	Skipped string // the path of the file, "" for the items of a kind or a space
+}
+
 // note adds a reason for Notes, once; the caller holds r.mu.
-func (r *Resolver) note(format string, args ...any) {
-	n := diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...)
-	if !slices.ContainsFunc(r.notes, n.Equal) {
+func (r *Resolver) note(file, format string, args ...any) {
+	n := Note{diag.Warnf(diag.SchemaNotFound, 0, 0, format, args...), file}
+	if !slices.ContainsFunc(r.notes, func(o Note) bool { return n.Equal(o.Finding) }) {
 		r.notes = append(r.notes, n)
 	}
 }
@@ -241,11 +247,11 @@ func (r *Resolver) Table(ctx context.Context) (*extract.Table, error) {
 func (r *Resolver) skip(what string, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.note("skipping %s: %s", what, err)
+	r.note("", "skipping %s: %s", what, err)
 }
 
 // Notes returns why a lenient Resolver skipped extractors.
-func (r *Resolver) Notes() []diag.Finding {
+func (r *Resolver) Notes() []Note {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.notes)

@@ -34,11 +34,12 @@ func (it *Item) schemas() []diag.Finding {
 		if file := it.Meta.Keys[key]; file != "" {
 			name = file
 		}
-		for _, f := range schema.Check(doc, &tree.Doc{Pos: it.Meta.Pos}, key) {
+		check := schema.Check
+		if it.Meta.ToolType == foreignTool {
+			check = schema.CheckForeign
+		}
+		for _, f := range check(doc, &tree.Doc{Pos: it.Meta.Pos}, key) {
 			f.Message = name + ": " + f.Message
-			if it.Meta.ToolType == foreignTool {
-				f.Severity = diag.SeverityWarning
-			}
 			out = append(out, f)
 		}
 	}

@@ -51,7 +51,7 @@ type Resolver struct {
 	mu      sync.Mutex
 	kinds   map[item.Kind]*kindEntry
 	parsers map[string]parserEntry
-	notes   []diag.Finding // why an extractor was skipped
+	notes   []Note // why an extractor was skipped
 	cache   *metaCache
 
 	manifestMu sync.Mutex

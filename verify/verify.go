@@ -79,7 +79,13 @@ func Root(ctx context.Context, p Params, root *space.Root) (*Report, error) {
 	if err := w.judge(ctx); err != nil {
 		return nil, err
 	}
-	w.report.Findings = append(w.report.Findings, p.Resolver.Notes()...)
+	for _, n := range p.Resolver.Notes() {
+		// The finding about a file of the original contains what to do.
+		old := func(f diag.Finding) bool { return f.Path == n.Skipped && strings.HasPrefix(f.Reason, "original_") }
+		if n.Skipped == "" || !slices.ContainsFunc(w.report.Findings, old) {
+			w.report.Findings = append(w.report.Findings, n.Finding)
+		}
+	}
 	return w.finish(), nil
 }
 

@@ -117,7 +117,7 @@ func runSign(ctx context.Context, c *cli.Call, o *signOptions) error {
 		return err
 	}
 	for _, note := range h.Resolver.Notes() {
-		c.UI.Warn("%s", note)
+		c.UI.Warn("%s", note.Finding)
 	}
 	if !o.check {
 		refresh := h.RefreshLock

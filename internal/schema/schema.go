@@ -104,18 +104,44 @@ func CompileForeign(doc any) (*Schema, []diag.Finding) {
 	left := relax(copied, nil)
 	s, fs := Compile(copied)
 	if len(left) > 0 && s != nil {
-		fs = append(fs, diag.Warnf(diag.ValidationFailed, 0, 0, "schema: not checked here, only by its owner: %s", strings.Join(left, ", ")))
+		names := make([]string, len(left))
+		for i, at := range left {
+			names[i] = at.String()
+		}
+		fs = append(fs, diag.Warnf(diag.ValidationFailed, 0, 0, "schema: not checked here, only by its owner: %s", strings.Join(names, ", ")))
 	}
 	return s, fs
 }
 
-// relax removes from a schema what cannot be compiled, and returns the paths.
-func relax(v any, at location) []string {
+// CheckForeign is Check for the schema of another program. Every finding is a warning:
+// at most calls of that program fail.
+func CheckForeign(doc any, positions *tree.Doc, path string) []diag.Finding {
+	copied, bad := normalize(doc, MaxMappings)
+	if len(bad) > 0 {
+		return warnings(Check(doc, positions, path))
+	}
+	var out []diag.Finding
+	for _, at := range relax(copied, nil) {
+		pos := positions.At(path + "." + at.tree())
+		out = append(out, diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, "schema %s: this keyword is not checked here, only by its owner", at))
+	}
+	return append(out, warnings(Check(copied, positions, path))...)
+}
+
+func warnings(fs []diag.Finding) []diag.Finding {
+	for i := range fs {
+		fs[i].Severity = diag.SeverityWarning
+	}
+	return fs
+}
+
+// relax removes from a schema what cannot be compiled, and returns where it was.
+func relax(v any, at location) []location {
 	m, ok := v.(map[string]any)
 	if !ok {
 		return nil
 	}
-	var left []string
+	var left []location
 	known := keywords()
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		sub := at.key(k)
@@ -134,7 +160,7 @@ func relax(v any, at location) []string {
 			text, _ := m[k].(string)
 			if k == "pattern" && !compiles(text) || (k == "$ref" || k == "$dynamicRef") && !strings.HasPrefix(text, "#") {
 				delete(m, k)
-				left = append(left, sub.String())
+				left = append(left, sub)
 			}
 		}
 	}
@@ -142,13 +168,13 @@ func relax(v any, at location) []string {
 }
 
 // relaxNamed relaxes the schemas of a mapping of names to schemas.
-func relaxNamed(keyword string, v any, at location) []string {
+func relaxNamed(keyword string, v any, at location) []location {
 	m, _ := v.(map[string]any)
-	var left []string
+	var left []location
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if keyword == "patternProperties" && !compiles(name) {
 			delete(m, name)
-			left = append(left, at.key(name).String())
+			left = append(left, at.key(name))
 			continue
 		}
 		left = append(left, relax(m[name], at.key(name))...)

@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 )
 
 // maxName is the length of the longest item_id, in bytes.
@@ -44,6 +45,7 @@ func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (
 	s, props := c.schema, c.props
 	args = maps.Clone(args)
 	bad := unpack(args)
+	var unknown []int // findings about names that the verb does not have
 	if s.Known("item_type") == nil {
 		bad = append(bad, w.identify(ctx, args)...)
 	}
@@ -52,18 +54,72 @@ func (w *Workspace) fit(ctx context.Context, name string, args map[string]any) (
 		if v.Keyword == "additionalProperties" {
 			code = diag.UnknownParameter
 		}
+		if _, top := args[v.At]; top && code == diag.UnknownParameter {
+			unknown = append(unknown, len(bad))
+		}
 		bad = append(bad, diag.Errorf(code, 0, 0, "%s %s", v.Path, v.Message))
 	}
 	if len(bad) == 0 {
 		return s.Defaults(args), nil
 	}
+	better, ok := w.inParameters(ctx, name, props, args)
+	if !ok {
+		better, ok = corrected(props, args)
+	}
+	if len(unknown) > 0 && !ok {
+		bad[unknown[0]].Message += w.named(ctx, name, props, args)
+	}
 	e := diag.Typed(diag.FromFindings("reading the arguments of "+name, bad)).WithReason("arguments").WithDetail("tool", name)
-	if better, ok := w.inParameters(ctx, name, props, args); ok {
-		e.WithReason("arguments_corrected").WithDetail("corrected_call", better)
-	} else if better, ok := corrected(props, args); ok {
+	if ok {
 		e.WithReason("arguments_corrected").WithDetail("corrected_call", better)
 	}
 	return nil, e
+}
+
+// named returns the names that a verb takes, and for execute where the parameters of the
+// item belong, with their names.
+func (w *Workspace) named(ctx context.Context, verb string, props, args map[string]any) string {
+	declared, _ := props["properties"].(map[string]any)
+	out := "; the names here are " + strings.Join(slices.Sorted(maps.Keys(declared)), ", ")
+	if verb != string(policy.Execute) {
+		return out
+	}
+	out += `; the parameters of the item belong into "parameters"`
+	if names := w.parametersOf(ctx, args); len(names) > 0 {
+		out += ": " + strings.Join(names, ", ")
+	}
+	return out
+}
+
+// maxNamed is the number of parameters that an error names.
+const maxNamed = 24
+
+// parametersOf returns the names of the parameters of the item that execute names.
+func (w *Workspace) parametersOf(ctx context.Context, args map[string]any) []string {
+	it, own := w.itemSchema(ctx, args)
+	if it == nil {
+		return nil
+	}
+	names, _ := own["properties"].(map[string]any)
+	out := slices.Sorted(maps.Keys(names))
+	return out[:min(len(out), maxNamed)]
+}
+
+// itemSchema returns the item that execute names and the schema of its parameters, nil
+// if it cannot be used.
+func (w *Workspace) itemSchema(ctx context.Context, args map[string]any) (*resolve.Item, map[string]any) {
+	ref, err := refOf(args)
+	if err != nil {
+		return nil, nil
+	}
+	it, err := w.Verbs.Resolver().Inspect(ctx, ref)
+	if err != nil || it.Usable() != nil {
+		return nil, nil
+	}
+	if it.Ref.Kind == item.Tool {
+		return it, it.Meta.Schema
+	}
+	return it, primary.InputSchema(w.Verbs.Resolver().Inputs(ctx, it))
 }
 
 // unpack replaces parameters that are a text of JSON, as some clients send
@@ -178,17 +234,12 @@ func corrected(props map[string]any, args map[string]any) (out map[string]any, o
 // into parameters, where they were given next to item_id. ok is false if there are
 // none, or other unknown names.
 func (w *Workspace) inParameters(ctx context.Context, verb string, props, args map[string]any) (out map[string]any, ok bool) {
-	ref, err := refOf(args)
-	if verb != string(policy.Execute) || err != nil {
+	if verb != string(policy.Execute) {
 		return nil, false
 	}
-	it, err := w.Verbs.Resolver().Inspect(ctx, ref)
-	if err != nil || it.Usable() != nil {
+	it, own := w.itemSchema(ctx, args)
+	if it == nil {
 		return nil, false
-	}
-	own := primary.InputSchema(w.Verbs.Resolver().Inputs(ctx, it))
-	if it.Ref.Kind == item.Tool {
-		own = it.Meta.Schema
 	}
 	names, _ := own["properties"].(map[string]any)
 	declared, _ := props["properties"].(map[string]any)

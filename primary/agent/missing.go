@@ -8,7 +8,6 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -60,17 +59,12 @@ func ownDraft(args map[string]any, err error) error {
 
 // withSchema adds the schema of an item to an error about its parameters.
 func (w *Workspace) withSchema(ctx context.Context, args map[string]any, err error) error {
-	ref, bad := refOf(args)
-	if bad != nil || !exec.IsBadParameters(err) {
+	if !exec.IsBadParameters(err) {
 		return err
 	}
-	it, ferr := w.Verbs.Resolver().Inspect(ctx, ref)
-	if ferr != nil || it.Usable() != nil {
+	it, own := w.itemSchema(ctx, args)
+	if it == nil {
 		return err
-	}
-	own := it.Meta.Schema
-	if it.Ref.Kind != item.Tool {
-		own = primary.InputSchema(w.Verbs.Resolver().Inputs(ctx, it))
 	}
 	e := diag.Typed(err)
 	if text, merr := orderedSchema(own, it); merr == nil && own != nil && len(text) <= maxSchema {
