@@ -42,6 +42,9 @@ type Params struct {
 	Ladder func() sandbox.Ladder
 	// Protected decides which paths no program writes; nil means policy.Protected.
 	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
+	// Approve returns nil if a call may run; it asks the user by ask, which may be nil. A
+	// nil Approve approves every call.
+	Approve func(ctx context.Context, call policy.Call, ask Ask) error
 	// Ceiling is what the allowance permits every program at most; nil is everything.
 	Ceiling func(context.Context) (policy.Profile, error)
 	// Consent returns nil if a program in the project may run. A nil Consent

@@ -39,6 +39,9 @@ type Plan struct {
 	fixed    []string         // what the program reads in addition to its profile: its own files
 	servers  []languageServer // that an applet may start
 	Sandbox  *Confinement
+	// Ask asks the user about the run if the allowance wants it; nil means that there is no
+	// user to ask.
+	Ask Ask `json:"-"`
 }
 
 // Validate checks the parameters against the tool's schema and returns them

@@ -44,6 +44,9 @@ type Result struct {
 // Run executes a plan. The Result is not nil if the program was started; the
 // error states why the work failed.
 func (e *Executor) Run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	if err := e.approved(ctx, p); err != nil {
+		return nil, err
+	}
 	return e.bodies[p.Chain.Primitive().Ref.ID].run(ctx, p, onLine)
 }
 

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -140,7 +141,7 @@ func (d Decision) unasked() string {
 // time.
 func (d Decision) Denied(timeout bool) error {
 	if timeout {
-		return d.facts(diag.New(diag.ApprovalDenied, "running %s: no answer came in %d seconds, which is a refusal", d.ref, int(d.Timeout.Seconds())).WithReason("approval_timeout"))
+		return d.facts(diag.New(diag.ApprovalDenied, "running %s: no answer came within %d s, which is a refusal", d.ref, int(d.Timeout.Seconds())).WithReason("approval_timeout"))
 	}
 	return d.facts(diag.New(diag.ApprovalDenied, "running %s: the user refused it", d.ref))
 }
@@ -192,9 +193,9 @@ func capital(s string) string { return string(s[0]&^0x20) + s[1:] }
 
 // quoted shows a command on one line.
 func quoted(s string) string {
-	const most = 120
+	const most = 1000
 	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
+		return strconv.Quote(string(r[:most])) + fmt.Sprintf(" and %d more characters", len(r)-most)
 	}
 	return strconv.Quote(s)
 }

@@ -97,6 +97,7 @@ type Call struct {
 	Params map[string]any // taken before Args
 	DryRun bool
 	OnLine func(stream proc.Stream, line []byte) // nil: output is only in the result
+	Ask    exec.Ask                              // asks the user about a risk; nil: such a call is refused
 }
 
 // Run is the outcome of executing a tool.
@@ -151,6 +152,7 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 		run.Data = dryData(run.Plan)
 		return run, nil
 	}
+	run.Plan.Ask = call.Ask
 	run.Result, err = v.p.Executor.Run(ctx, run.Plan, call.OnLine)
 	run.fill()
 	return run, err

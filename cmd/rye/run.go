@@ -151,7 +151,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 
 func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call) error {
 	out := newToolOutput(c)
-	req.OnLine = out.line
+	req.OnLine, req.Ask = out.line, askAboutRisk(c)
 	if !req.DryRun {
 		ctx = graphContext(ctx, c, project.GraphOptions{})
 	}

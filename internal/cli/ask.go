@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -52,6 +53,26 @@ func (c *Call) Ask(prompt string) (string, error) {
 		return "", diag.New(diag.Usage, "asking for %s: no answer", strings.TrimSpace(prompt))
 	}
 	return strings.TrimSpace(line), nil
+}
+
+// AskWithin is Ask that returns the error of ctx when ctx ends first.
+func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
+	type answer struct {
+		line string
+		err  error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		line, err := c.Ask(prompt)
+		done <- answer{line, err}
+	}()
+	select {
+	case a := <-done:
+		return a.line, a.err
+	case <-ctx.Done():
+		fmt.Fprintln(c.Stderr)
+		return "", ctx.Err()
+	}
 }
 
 // interruptible returns what read returns, or CANCELLED if the call is interrupted

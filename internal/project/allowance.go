@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
@@ -26,6 +27,29 @@ func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Ori
 func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {
 	a, _, err := p.Allowance(ctx)
 	return a.Sandbox.Ceiling(), err
+}
+
+// approve decides about a call by the allowance, and asks the user where it wants that.
+func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	d := a.Decide(call)
+	if d.Action != policy.Ask || ask == nil {
+		return d.Err()
+	}
+	within, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	switch yes, err := ask(within, d.Question()); {
+	case ctx.Err() == nil && within.Err() != nil:
+		return d.Denied(true)
+	case err != nil:
+		return err
+	case !yes:
+		return d.Denied(false)
+	}
+	return nil
 }
 
 // AgentSettings returns the configuration agent/mcp within the policy files, which

@@ -17,7 +17,7 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	if err != nil {
 		return env, err
 	}
-	call := primary.Call{Ref: ref, Held: req.Held}
+	call := primary.Call{Ref: ref, Held: req.Held, Ask: req.Ask}
 	call.Params, _ = args["parameters"].(map[string]any)
 	call.DryRun, _ = args["dry_run"].(bool)
 	if req.Progress != nil {

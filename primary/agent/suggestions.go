@@ -48,6 +48,10 @@ func suggestions() map[situation]string {
 		{diag.AmbiguousItem, "copy_exists"}:          "edit the existing file",
 		{diag.AuthRequired, "no_agent_key"}:          "ask the user to make a key for agents",
 
+		{diag.ApprovalRequired, "approval_danger"}:   "do it in another way, or ask the user to run it",
+		{diag.ApprovalRequired, "approval_sandbox"}:  "ask the user to run it, or to permit it in the own agent/allowance",
+		{diag.ApprovalRequired, "approval_tier"}:     "ask the user to run it, or to permit it in the own agent/allowance",
+		{diag.PolicyDenied, "deny_from"}:             "the user's or the machine's allowance refuses it: do it in another way",
 		{diag.ApprovalRequired, "foreign_signature"}: "ask the user: only the user replaces the signature of another key",
 
 		// project_path.

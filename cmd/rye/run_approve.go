@@ -1,0 +1,22 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/cli"
+)
+
+// askAboutRisk returns the function that asks about a call at the terminal, nil without
+// one. Only the word once is a yes: an empty line, or an answer to another question,
+// refuses.
+func askAboutRisk(c *cli.Call) exec.Ask {
+	if c.UI.AsJSON || envOf(c).InCI() || !c.Isatty(c.Stdin) || !c.Isatty(c.Stderr) {
+		return nil
+	}
+	return func(ctx context.Context, question string) (bool, error) {
+		answer, err := c.AskWithin(ctx, question+"\nonce runs it this time, anything else refuses [deny] ")
+		return strings.EqualFold(answer, "once"), err
+	}
+}

@@ -1,0 +1,47 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+)
+
+// Ask asks the user a question, and reports whether the answer is yes.
+type Ask func(ctx context.Context, question string) (yes bool, err error)
+
+// approved returns nil if the run of a plan may start: by the allowance, or because
+// the user answered so.
+func (e *Executor) approved(ctx context.Context, p *Plan) error {
+	if e.p.Approve == nil {
+		return nil
+	}
+	call, err := e.callOf(ctx, p)
+	if err != nil {
+		return err
+	}
+	return e.p.Approve(ctx, call, p.Ask)
+}
+
+// callOf returns what the allowance decides about. Only a program needs a sandbox: all
+// other plans are calls in this process, whose code keeps to hosts and files itself.
+func (e *Executor) callOf(ctx context.Context, p *Plan) (policy.Call, error) {
+	tool := p.Chain.Tool()
+	risk, err := resolve.Risk(ctx, e.p.Resolver)
+	if err != nil {
+		return policy.Call{}, err
+	}
+	call := policy.Call{Ref: tool.Ref, Signer: "ed25519:" + tool.Verdict.Signer.String(), Enforced: true, Now: e.p.Now()}
+	if call.Rating, err = risk.Rate(tool.Ref, tool.Declared()); err != nil {
+		return policy.Call{}, diag.Doing("running "+tool.Ref.String(), err)
+	}
+	call.Dangers = risk.Dangers(tool.Meta.Schema, p.Parameters)
+	if c := p.Sandbox; c != nil && !c.Applet {
+		call.Enforced = false
+		if !c.Unconfined {
+			call.Rung = string(e.ladder().Best)
+		}
+	}
+	return call, nil
+}

@@ -1,0 +1,78 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// TestDecide has each outcome of a call.
+func TestDecide(t *testing.T) {
+	now := time.Date(2027, 1, 15, 12, 0, 0, 0, time.UTC)
+	rm := []Danger{{ID: "rm-recursive", Tier: T4, Text: "rm -rf x"}}
+	rate := func(class, tier Tier) Rating { return Rating{Class: class, Tier: tier, Why: "test"} }
+	unconfined := func(until string) string {
+		return fmt.Sprintf("sandbox: {unconfined: [{ref: \"tool:acme/*\", signer: %q%s}]}", someKey, until)
+	}
+	for name, c := range map[string]struct {
+		user, policy string
+		call         Call
+		action       Action
+		code         diag.Code
+		part         string // of the error
+	}{
+		"T3 in strict":                  {call: Call{Rating: rate(T3, T3), Rung: RungStrict}, action: Run},
+		"T3 in landlock":                {call: Call{Rating: rate(T3, T3), Rung: RungLandlock}, action: Run},
+		"T2 in basic":                   {call: Call{Rating: rate(T2, T2), Rung: RungBasic}, action: Ask, code: diag.ApprovalRequired, part: "this system has only the sandbox basic, where landlock is the minimum"},
+		"T1 in basic":                   {call: Call{Rating: rate(T1, T1), Rung: RungBasic}, action: Run},
+		"T2 in basic, minimum basic":    {user: "sandbox: {minimum: basic}", call: Call{Rating: rate(T2, T2), Rung: RungBasic}, action: Run},
+		"T3 in landlock, strict wanted": {policy: "sandbox: {minimum: strict}", call: Call{Rating: rate(T3, T3), Rung: RungLandlock}, action: Ask, code: diag.ApprovalRequired, part: "where strict is the minimum"},
+		"an applet in basic":            {call: Call{Rating: rate(T2, T2), Rung: RungBasic, Enforced: true}, action: Run},
+		"T4 without a sandbox":          {call: Call{Rating: rate(T4, T4)}, action: Ask, code: diag.ApprovalRequired, part: "it runs without a sandbox (risk T4)"},
+		"T4 by name":                    {user: unconfined(""), call: Call{Ref: toolRef("acme/deploy"), Signer: someKey, Rating: rate(T4, T4)}, action: Run},
+		"T4 by name, other signer":      {user: unconfined(""), call: Call{Ref: toolRef("acme/deploy"), Signer: "ed25519:other", Rating: rate(T4, T4)}, action: Ask, code: diag.ApprovalRequired},
+		"T4 by name, expired":           {user: unconfined(", until: 2027-01-14"), call: Call{Ref: toolRef("acme/deploy"), Signer: someKey, Rating: rate(T4, T4)}, action: Ask, code: diag.ApprovalRequired},
+		"T4 by name, last day":          {user: unconfined(", until: 2027-01-15"), call: Call{Ref: toolRef("acme/deploy"), Signer: someKey, Rating: rate(T4, T4)}, action: Run},
+		"T4 by name, dangerous":         {user: unconfined(""), call: Call{Ref: toolRef("acme/deploy"), Signer: someKey, Rating: rate(T4, T4), Dangers: rm}, action: Ask, code: diag.ApprovalRequired, part: `the command "rm -rf x" matches the dangerous pattern rm-recursive`},
+		"dangerous in strict":           {call: Call{Rating: rate(T3, T3), Rung: RungStrict, Dangers: rm}, action: Ask, code: diag.ApprovalRequired, part: "rm-recursive"},
+		"dangerous, permitted":          {user: "approvals: {auto_approve_up_to: {sandboxed: T4}}", call: Call{Rating: rate(T3, T3), Rung: RungStrict, Dangers: rm}, action: Run},
+		"raised by a project":           {call: Call{Rating: rate(T1, T4), Rung: RungStrict}, action: Ask, code: diag.ApprovalRequired, part: "its risk is T4 (test)"},
+		"lowered by the user":           {user: `approvals: {tools: {"tool:acme/*": T1}}`, call: Call{Ref: toolRef("acme/x"), Rating: rate(T3, T3), Rung: RungBasic}, action: Run},
+		"not below a project's raise":   {user: `approvals: {tools: {"tool:acme/*": T1}}`, call: Call{Ref: toolRef("acme/x"), Rating: rate(T3, T4), Rung: RungStrict}, action: Ask, code: diag.ApprovalRequired},
+		"raised by a policy":            {policy: `approvals: {tools: {"tool:acme/*": T4}}`, call: Call{Ref: toolRef("acme/x"), Rating: rate(T0, T0), Rung: RungStrict}, action: Ask, code: diag.ApprovalRequired, part: "approvals.tools"},
+		"deny_from":                     {policy: "approvals: {deny_from: T3}", call: Call{Rating: rate(T3, T3), Rung: RungStrict}, action: Refuse, code: diag.PolicyDenied, part: "approvals.deny_from"},
+		"deny_from, dangerous":          {policy: "approvals: {deny_from: T4}", call: Call{Rating: rate(T3, T3), Rung: RungStrict, Dangers: rm}, action: Refuse, code: diag.PolicyDenied, part: "T4"},
+		"deny beats a name":             {user: unconfined(""), policy: "approvals: {deny_from: T4}", call: Call{Ref: toolRef("acme/deploy"), Signer: someKey, Rating: rate(T4, T4)}, action: Refuse, code: diag.PolicyDenied},
+		"a child in basic":              {call: Call{Rating: rate(T1, T1), Rung: RungBasic, Child: true}, action: Ask, code: diag.ApprovalRequired},
+		"an unknown rung":               {call: Call{Rating: rate(T3, T3), Rung: "none"}, action: Ask, code: diag.ApprovalRequired},
+	} {
+		layers := []Layer{shippedAllowance(t)}
+		if c.user != "" {
+			layers = append(layers, layerOf(t, "user", true, c.user))
+		}
+		if c.policy != "" {
+			layers = append(layers, layerOf(t, "policy", false, c.policy))
+		}
+		a, _, _, err := ReadAllowance(layers)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if c.call.Ref.IsZero() {
+			c.call.Ref = toolRef("demo/x")
+		}
+		c.call.Now = now
+		d := a.Decide(c.call)
+		if err := d.Err(); d.Action != c.action || diag.CodeOf(err) != c.code || err != nil && !strings.Contains(err.Error(), c.part) {
+			t.Errorf("%s: %d, %v", name, d.Action, err)
+		}
+		if d.Action == Ask && (!strings.HasPrefix(d.Question(), "Run "+c.call.Ref.String()+"? ") || diag.CodeOf(d.Denied(false)) != diag.ApprovalDenied) {
+			t.Errorf("%s: %s", name, d.Question())
+		}
+	}
+	if d := (Allowance{}).Decide(Call{Rating: rate(T1, T1), Rung: RungStrict}); d.Action == Run {
+		t.Error("an allowance without values permits a call")
+	}
+}
