@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -282,7 +283,7 @@ func (l *layout) mask(p string) {
 
 // steps returns the mounts in an order in which no mount hides an earlier one.
 func (l *layout) steps() []confine.Step {
-	out := []confine.Step{{Do: confine.MakeDir, Dst: "/proc"}, {Do: confine.Proc, Dst: "/proc"}, {Do: confine.MakeDir, Dst: "/dev"}}
+	out := []confine.Step{{Do: confine.MakeDir, Dst: "/proc"}, {Do: confine.Proc, Dst: "/proc", Size: pidMax(l.g.Limits.Processes)}, {Do: confine.MakeDir, Dst: "/dev"}}
 	if l.g.Tmp {
 		out = append(out, confine.Step{Do: confine.Tmp, Dst: "/", Size: tmpSize})
 	}
@@ -314,6 +315,22 @@ func (l *layout) steps() []confine.Step {
 		}
 	}
 	return out
+}
+
+// pidMax returns the highest process number for the namespace of a program that root
+// starts, 0 for others: the kernel applies RLIMIT_NPROC to them. Before Linux 6.14 the
+// number is one for the whole machine and must not be changed.
+func pidMax(processes int64) int64 {
+	const reserved, helper = 300, 64 // numbers that are used once only; threads of the helper, and a reserve
+	var u unix.Utsname
+	if os.Geteuid() != 0 || unix.Uname(&u) != nil {
+		return 0
+	}
+	var major, minor int
+	if n, _ := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor); n != 2 || major < 6 || major == 6 && minor < 14 {
+		return 0
+	}
+	return reserved + processes + helper
 }
 
 func keys(m map[string]string) func(func(string) bool) {

@@ -15,7 +15,8 @@ import (
 func (w *wrapped) limits() {
 	l := w.g.Limits
 	add := func(resource int, soft, hard int64) {
-		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: resource, Soft: uint64(soft), Hard: uint64(hard)})
+		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: resource, Soft: uint64(soft), Hard: uint64(hard),
+			Child: resource == unix.RLIMIT_CPU || resource == unix.RLIMIT_DATA})
 	}
 	add(unix.RLIMIT_CORE, 0, 0)
 	add(unix.RLIMIT_CPU, l.CPUSeconds, l.CPUSeconds+5)
@@ -24,9 +25,9 @@ func (w *wrapped) limits() {
 	add(unix.RLIMIT_DATA, l.MemoryMB<<20, l.MemoryMB<<20) // RLIMIT_AS ends node
 	if w.spec.Namespaces && os.Geteuid() != 0 {
 		// One more than permitted, so that the measurement sees the excess.
-		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: unix.RLIMIT_NPROC, Soft: uint64(l.Processes + 1), Hard: uint64(l.Processes + 1), Own: true})
-	} else {
-		w.missing("rlimit.nproc") // the kernel does not apply it to root, and outside a namespace it includes all processes of the user
+		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: unix.RLIMIT_NPROC, Soft: uint64(l.Processes + 1), Hard: uint64(l.Processes + 1), Own: true, Child: true})
+	} else if !w.spec.Namespaces || pidMax(l.Processes) == 0 {
+		w.missing("rlimit.nproc") // processes are measured only: the kernel does not apply it to root, and outside a namespace it includes all processes of the user
 	}
 	w.missing("cgroup")
 	w.spec.Watch = confine.Watch{Every: 50, CPU: l.CPUSeconds, Memory: l.MemoryMB << 20, Processes: l.Processes, Disk: l.DiskMB << 20}

@@ -225,3 +225,18 @@ func TestBasic(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestManyProcesses starts more processes one after the other than the namespace has
+// numbers.
+func TestManyProcesses(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts hundreds of processes")
+	}
+	needs(t, Strict)
+	dir := project(t)
+	g := Grant{Rung: Strict, Project: dir, Read: []string{dir}, Net: "none", Limits: policy.Limits{Processes: 8}}
+	res, report, err := confined(t, g, "i=0; while [ $i -lt 700 ]; do /bin/true || exit 9; i=$((i+1)); done; echo done")
+	if string(res.Stdout) != "done\n" || err != nil || os.Geteuid() == 0 && pidMax(1) > 0 && slices.Contains(report.Missing, "rlimit.nproc") {
+		t.Errorf("%d %v %s %+v", res.ExitCode, err, res.Stderr, report)
+	}
+}

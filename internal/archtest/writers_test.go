@@ -14,6 +14,7 @@ import (
 // leaves no temporary file that a person must remove.
 func writers() map[string]string {
 	return map[string]string{
+		"exec/sandbox/confine":           "the highest process number of a new namespace",
 		"exec/sandbox":                   "directories of one run, and protected paths that a program created, after its end",
 		"internal/openat":                "Folder, which atomicfile uses, on systems without openat",
 		"internal/atomicfile/base.go":    "creates the trusted directory itself",

@@ -126,13 +126,14 @@ func confineAndStart(spec *Spec) (*program, error) {
 	if err := restrict(spec.Landlock); err != nil {
 		return nil, err
 	}
-	if err := setLimits(spec.Rlimits); err != nil {
+	give, err := setLimits(spec.Rlimits)
+	if err != nil {
 		return nil, err
 	}
 	if err := filter(spec.Filter); err != nil {
 		return nil, err
 	}
-	return p, p.start()
+	return p, p.start(give)
 }
 
 // dropPrivileges gives up all capabilities of the thread and the ways to get some by

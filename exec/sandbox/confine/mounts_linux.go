@@ -100,7 +100,7 @@ func (s Step) mount(old int) error {
 		if err := makeDirs(dst); err != nil {
 			return err
 		}
-		return unix.Mount("proc", dst, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC|unix.MS_RDONLY, "")
+		return mountProc(dst, s.Size)
 	case Tmp:
 		if err := unix.Mkdir(tmpRoot, 0o700); err != nil {
 			return err
@@ -124,6 +124,20 @@ func (s Step) mount(old int) error {
 		return bind(old, string(s.Src), dst, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_RDONLY)
 	}
 	return unix.EINVAL
+}
+
+// mountProc mounts the processes of the namespace, read-only: with the user id 0,
+// settings of the kernel below sys would be writable.
+func mountProc(dst string, pidMax int64) error {
+	if err := unix.Mount("proc", dst, "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return err
+	}
+	if pidMax > 0 {
+		if err := os.WriteFile(dst+"/sys/kernel/pid_max", []byte(decimal(pidMax)), 0); err != nil {
+			return err
+		}
+	}
+	return unix.MountSetattr(unix.AT_FDCWD, dst, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
 }
 
 // bind mounts src, which is below root, at dst of the new root.

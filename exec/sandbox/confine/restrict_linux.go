@@ -54,28 +54,59 @@ func addRule(set int, rule Rule) error {
 	return nil
 }
 
-func setLimits(list []Rlimit) error {
+// setLimits sets the limits, those of Child for the moment of the start only: it
+// returns how to give them to the program that was started, and back to the helper what
+// it had.
+func setLimits(list []Rlimit) (give func(pid int) error, err error) {
+	type kept struct {
+		resource int
+		old, lim syscall.Rlimit
+	}
+	var child []kept
 	for _, l := range list {
 		if l.Own {
 			threads, err := os.ReadDir("/proc/self/task")
 			if err != nil {
-				return failed("rlimits", "threads of the helper", err)
+				return nil, failed("rlimits", "threads of the helper", err)
 			}
 			l.Soft += uint64(len(threads))
 			l.Hard += uint64(len(threads))
 		}
 		var old syscall.Rlimit
 		if err := syscall.Getrlimit(l.Resource, &old); err != nil {
-			return failed("rlimits", "reading", err)
+			return nil, failed("rlimits", "reading", err)
 		}
 		// A limit that is lower already stays. The package syscall remembers the limit
 		// of open files that it sets.
 		lim := syscall.Rlimit{Cur: min(l.Soft, old.Max), Max: min(l.Hard, old.Max)}
+		if l.Child {
+			child = append(child, kept{l.Resource, old, lim})
+			lim.Max = old.Max // a maximum cannot be raised again
+		}
 		if err := syscall.Setrlimit(l.Resource, &lim); err != nil {
-			return failed("rlimits", "limit "+decimal(int64(l.Resource)), err)
+			return nil, failed("rlimits", "limit "+decimal(int64(l.Resource)), err)
 		}
 	}
-	return nil
+	return func(pid int) error {
+		for _, k := range child {
+			if err := syscall.Setrlimit(k.resource, &k.old); err != nil {
+				return failed("rlimits", "restoring", err)
+			}
+		}
+		// On another thread: the filter of this one refuses limits of other processes.
+		given := make(chan error)
+		go func() {
+			for _, k := range child {
+				lim := unix.Rlimit{Cur: k.lim.Cur, Max: k.lim.Max}
+				if err := unix.Prlimit(pid, k.resource, &lim, nil); err != nil && err != unix.ESRCH {
+					given <- failed("rlimits", "limit of the program", err)
+					return
+				}
+			}
+			given <- nil
+		}()
+		return <-given
+	}, nil
 }
 
 // filter installs the seccomp filter on the calling thread.

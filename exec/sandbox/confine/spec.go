@@ -103,9 +103,9 @@ type Spec struct {
 // old one is not visible in it, except through steps.
 type Step struct {
 	Do   Op     `json:"do"`
-	Dst  Text   `json:"dst"`           // in the new root
-	Src  Text   `json:"src,omitempty"` // in the old root, without links; of Symlink the target; of TmpDir a name
-	Size int64  `json:"size,omitempty"`
+	Dst  Text   `json:"dst"`            // in the new root
+	Src  Text   `json:"src,omitempty"`  // in the old root, without links; of Symlink the target; of TmpDir a name
+	Size int64  `json:"size,omitempty"` // of Tmp in bytes; of Proc the highest process number of the namespace, if not 0
 	Mode uint32 `json:"mode,omitempty"`
 }
 
@@ -148,6 +148,8 @@ type Rlimit struct {
 	Hard     uint64 `json:"hard"`
 	// Own adds the threads of the helper to the limit, which includes them.
 	Own bool `json:"own,omitempty"`
+	// Child keeps the limit from the helper, which could not live under it.
+	Child bool `json:"child,omitempty"`
 }
 
 // Watch are the limits that the helper measures for the program and all its children

@@ -85,7 +85,7 @@ func warm() {
 
 // start starts the program from this thread, whose restrictions it inherits, in a
 // group of its own: a program that signals its group must not end the helper.
-func (p *program) start() error {
+func (p *program) start(give func(pid int) error) error {
 	files := []uintptr{0, 1, 2}
 	for i := range p.spec.Files {
 		files = append(files, uintptr(ReportFD+1+i))
@@ -96,6 +96,10 @@ func (p *program) start() error {
 	})
 	if err != nil {
 		return failed("exec", string(p.spec.Path), err)
+	}
+	if err := give(pid); err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		return err
 	}
 	p.pid.Store(int64(pid))
 	for i := range p.spec.Files {
