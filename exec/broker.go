@@ -23,7 +23,7 @@ const brokerFD = "3"
 
 // Connection is the broker of one program: a connection on which rye serves its verbs.
 type Connection interface {
-	// File returns the end for the program. It is taken once.
+	// File returns the end for the program, which the run closes.
 	File() *os.File
 	// End closes the connection and cancels its calls. It does not wait for them.
 	End()
@@ -156,7 +156,7 @@ func serve(conn Connection, cmd *proc.Cmd) {
 // disconnect ends the connection of a program that was not started.
 func disconnect(conn Connection) {
 	if conn != nil {
-		conn.End()
+		conn.File().Close()
 		conn.Wait()
 	}
 }

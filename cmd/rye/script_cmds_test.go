@@ -155,6 +155,9 @@ func cmdJSONPath(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 && len(args) != 3 {
 		ts.Fatalf("usage: [!] jsonpath FILE PATH [WANT]")
 	}
+	if strings.HasSuffix(args[1], ".") { // the script has # without quotes, which is a comment
+		ts.Fatalf("%q ends with a dot: write '%s#' in quotes", args[1], args[1])
+	}
 	var doc any
 	dec := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0])))
 	dec.UseNumber()
