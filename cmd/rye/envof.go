@@ -1,7 +1,10 @@
 package main
 
 import (
+	"sync"
+
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
@@ -14,6 +17,7 @@ func envOf(c *cli.Call) *project.Env {
 		Getenv: c.Getenv, Environ: c.Environ, Now: c.Now, Self: c.Self, Stdlib: c.Stdlib, Etc: c.Etc, Cwd: c.Dir, Base: c.Base, Named: c.Named,
 		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
+		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
 		Servers: &mcpclient.Pool{}, Broker: serveBroker(c),
 		Person: project.Person{
 			Note: c.UI.Note, Warn: c.UI.Warn,

@@ -47,6 +47,7 @@ func runAs(change func(*cli.World)) int {
 	if now, err := time.Parse(time.RFC3339, os.Getenv("TEST_NOW")); err == nil {
 		w.Now = func() time.Time { return now }
 	}
+	w.Rung = os.Getenv("TEST_RUNG")
 	if v := os.Getenv("TEST_VERSION"); v != "" { // test binaries have no version
 		w.Program.Version = v
 	}

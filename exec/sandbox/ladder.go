@@ -67,6 +67,15 @@ func (l Ladder) choose(g Grant) (Rung, error) {
 	return wanted, nil
 }
 
+// AtMost returns l without the rungs above a rung; "" keeps all. It exists for tests of
+// the weaker rungs on a system that has the stronger ones.
+func (l Ladder) AtMost(r Rung) Ladder {
+	if r != "" && l.reaches(r) {
+		l.Best = r
+	}
+	return l
+}
+
 // reaches reports whether the system has all layers of a rung.
 func (l Ladder) reaches(r Rung) bool {
 	order := []Rung{Basic, Landlock, Strict}

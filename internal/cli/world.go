@@ -24,6 +24,7 @@ type World struct {
 	Stdlib         fs.FS          // the embedded system space, rooted above .ai
 	Dir            string         // working directory, "" when it cannot be known
 	Etc            string         // directory of the machine's own files; "" means the system's
+	Rung           string         // the strongest rung of the sandbox to use; "" means that of the system
 	Isatty         func(any) bool // whether a stream is a terminal
 	Commands       []*Command
 }

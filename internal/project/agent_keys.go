@@ -1,14 +1,15 @@
 package project
 
 import (
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
 	"github.com/ryeos/rye/sign"
 )
 
-// shellTool runs any command without a sandbox, rye itself included, with the
-// access of its caller.
+// shellTool runs any command, rye itself included. Without a sandbox it has the access
+// of its caller.
 const shellTool = "rye/bash/bash"
 
 // warnOfOpenKey warns, when a server starts, of a key that agents can sign with.
@@ -29,8 +30,16 @@ const OpenKeyFix = "make a key with a passphrase (rye key new) and hand it over 
 	"or name what agents may execute without " + shellTool + " (--capabilities, or capabilities in " + agent.SettingsID + ")"
 
 // OpenToAgents returns the file of a person's own key that every command of an
-// agent can read and use, "" when there is none or agents run no commands.
+// agent can read and use, "" when there is none, when agents run no commands, or when
+// this system hides the file from them.
 func (p *Project) OpenToAgents(held policy.Held) string {
+	ladder := sandbox.Probe
+	if p.Env.Ladder != nil {
+		ladder = p.Env.Ladder
+	}
+	if ladder().Best != sandbox.Basic {
+		return ""
+	}
 	if held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shellTool}) != nil {
 		return ""
 	}

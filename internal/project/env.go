@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/primary/agent"
 )
@@ -43,6 +44,9 @@ type Env struct {
 
 	// Broker serves the verbs to a program; nil serves none.
 	Broker func(ctx context.Context, b *agent.Broker) (exec.Connection, error)
+
+	// Ladder returns the sandbox that this system can enforce; nil means sandbox.Probe.
+	Ladder func() sandbox.Ladder
 
 	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
 
