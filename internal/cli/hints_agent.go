@@ -42,6 +42,7 @@ func agentHints() map[situation]string {
 		{diag.AmbiguousItem, "mcp_exists"}:             "rye mcp refresh {server} asks it again; rye mcp remove {server} removes it",
 		{diag.AmbiguousItem, "mcp_foreign_file"}:       "move it out of {directory}, which is for the tools of that server only",
 		{diag.Usage, "mcp_literal"}:                    "set the variable in your environment and write {reference}; {default} has a default",
+		{diag.Usage, "mcp_literal_url"}:                "set the variable {variable} and write {reference} in the position of the value, or send it with --header-env",
 		{diag.ConfigError, "mcp_stale"}:                refresh,
 		{diag.HashMismatch, "mcp_stale"}:               refresh,
 		{diag.ToolNotFound, "mcp_stale"}:               refresh,

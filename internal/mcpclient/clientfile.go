@@ -99,6 +99,11 @@ func (s *Server) CheckSecrets() []error {
 				WithReason("mcp_literal").WithDetail("reference", key+"='${"+name+"}'").WithDetail("default", key+"='${"+name+":-VALUE}'"))
 		}
 	}
+	for _, part := range secretParts(s.URL) {
+		name := strings.ToUpper(strings.ReplaceAll(s.Name, "-", "_")) + "_KEY"
+		errs = append(errs, diag.New(diag.Usage, "adding MCP server %s: the %s of its address looks like a secret, and items are shared", s.Name, part).
+			WithReason("mcp_literal_url").WithDetail("variable", name).WithDetail("reference", "'${"+name+"}'"))
+	}
 	check("header", s.Headers)
 	check("variable", s.Env)
 	return errs
