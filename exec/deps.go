@@ -100,6 +100,9 @@ func (e *Executor) packages(ctx context.Context, c *Chain) (*packages, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, d := range deps {
+		store.Used(strings.TrimPrefix(d.Digest.String(), "sha256:"), e.p.Now())
+	}
 	tree, err := wheels.Unpack(files...)
 	if err != nil {
 		return nil, diag.Doing("unpacking the packages of "+tool.Ref.String(), err)

@@ -101,6 +101,7 @@ func cacheInfoCommand() *cli.Command {
 				t.Add("directory", in.Dir)
 				t.Add("bundles", fmt.Sprintf("%d, %s", in.Snapshots, bytesText(in.SnapshotBytes)))
 				t.Add("remotes", fmt.Sprintf("%d, %s", in.Remotes, bytesText(in.RemoteBytes)))
+				t.Add("Python packages", fmt.Sprintf("%d, %s", in.Wheels, bytesText(in.WheelBytes)))
 				t.Add("other", bytesText(in.OtherBytes))
 				c.UI.Table(t)
 			})
@@ -129,12 +130,13 @@ type cacheGCOptions struct {
 func cacheGCCommand() *cli.Command {
 	var o cacheGCOptions
 	return &cli.Command{
-		Name: "gc", Usage: "remove cached bundles that were not used for long",
-		Long:     `rye fetches a removed bundle again when it needs it, if its remote still has it.`,
+		Name: "gc", Usage: "remove cached bundles and packages that were not used for long",
+		Long: `rye fetches a removed bundle again when it needs it, if its remote still has it. rye sync
+fetches removed packages of Python tools.`,
 		Examples: []string{"rye cache gc", "rye cache gc --all --dry-run"},
 		Codes:    []diag.Code{diag.FileSystemError},
 		Flags: []cli.Flag{
-			cli.Duration(&o.unused, "unused", "remove bundles that were not used for `DURATION` (default 720h)"),
+			cli.Duration(&o.unused, "unused", "remove what was not used for `DURATION` (default 720h)"),
 			cli.Bool(&o.all, "all", "remove everything"),
 			cli.Bool(&o.dryRun, "dry-run", "show what would be removed and change nothing"),
 		},
@@ -158,7 +160,7 @@ func runCacheGC(ctx context.Context, c *cli.Call, o *cacheGCOptions) error {
 	}
 	return c.UI.Show(freed, func() {
 		verb := pick(p.DryRun, "would free", "freed")
-		c.UI.Out("%s %s: %s, %s", verb, bytesText(freed.Bytes), plural(freed.Snapshots, "bundle"), plural(freed.Remotes, "remote"))
+		c.UI.Out("%s %s: %s, %s, %s", verb, bytesText(freed.Bytes), plural(freed.Snapshots, "bundle"), plural(freed.Remotes, "remote"), plural(freed.Wheels, "Python package"))
 	})
 }
 

@@ -25,6 +25,7 @@ func writers() map[string]string {
 		"internal/cli/tty_windows.go":    "the terminal",
 		"internal/project/import.go":     "a new directory next to the copy, which is renamed when it is complete",
 		"internal/project/cache.go":      "a private directory below the temporary directory of the system",
+		"internal/wheels/store.go":       "the time of the last use of a file of the cache",
 		"packages/source/cache.go":       "the time of the last use of a directory of the cache",
 		"packages/source/git/gostore.go": "packs in a repository of the cache, named as git names them",
 		"sign/agent_windows.go":          "the pipe of the ssh agent",

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/atomicfile"
@@ -41,6 +43,15 @@ func (s Store) Read(digest string) ([]byte, error) {
 		return b, nil
 	}
 	return nil, diag.New(diag.HashMismatch, "reading %s: it is not the wheel that is locked", path).WithReason("wheel_changed")
+}
+
+// Used records that a wheel is used now. The cache is cleaned of the wheels that were
+// not used for long. A cache that cannot be written is not an error.
+func (s Store) Used(digest string, now time.Time) {
+	path := filepath.Join(s.Dir, digest+".whl")
+	if fi, err := os.Lstat(path); err == nil && now.Sub(fi.ModTime()) > time.Hour {
+		_ = os.Chtimes(path, time.Time{}, now)
+	}
 }
 
 func sum(b []byte) string {

@@ -26,6 +26,8 @@ type Info struct {
 	SnapshotBytes int64  `json:"snapshot_bytes"`
 	Remotes       int    `json:"remotes"`
 	RemoteBytes   int64  `json:"remote_bytes"`
+	Wheels        int    `json:"wheels"` // packages of Python tools
+	WheelBytes    int64  `json:"wheel_bytes"`
 	OtherBytes    int64  `json:"other_bytes"` // materialised items, abandoned writes
 }
 
@@ -66,9 +68,21 @@ func (in *Info) count(at []string, d fs.DirEntry) {
 		in.SnapshotBytes += fi.Size()
 	case at[0] == "git":
 		in.RemoteBytes += fi.Size()
+	case isWheel(at):
+		in.Wheels++
+		in.WheelBytes += fi.Size()
 	default:
 		in.OtherBytes += fi.Size()
 	}
+}
+
+// wheelDir is the directory of the packages of Python tools, with one directory for each
+// Python. Package wheels writes them.
+const wheelDir = "wheels"
+
+// isWheel reports whether a path below the cache is the file of a package.
+func isWheel(at []string) bool {
+	return len(at) == 3 && at[0] == wheelDir && strings.HasSuffix(at[2], ".whl")
 }
 
 // GCParams selects what GC removes. The zero value removes entries that were not
@@ -82,6 +96,7 @@ type GCParams struct {
 type Freed struct {
 	Snapshots int   `json:"snapshots"`
 	Remotes   int   `json:"remotes"`
+	Wheels    int   `json:"wheels"`
 	Bytes     int64 `json:"bytes"`
 }
 
@@ -113,7 +128,36 @@ func (c *Cache) GC(ctx context.Context, p GCParams) (Freed, error) {
 		freed.Snapshots++
 		freed.Bytes += size
 	}
-	return freed, c.gcRemotes(ctx, p, &freed)
+	if err := c.gcRemotes(ctx, p, &freed); err != nil {
+		return freed, err
+	}
+	return freed, c.gcWheels(ctx, p, &freed)
+}
+
+// gcWheels removes packages of Python tools. rye sync fetches those that a lock has.
+func (c *Cache) gcWheels(ctx context.Context, p GCParams, freed *Freed) error {
+	files, err := filepath.Glob(filepath.Join(c.Store.Dir, wheelDir, "*", "*.whl"))
+	if err != nil {
+		return diag.New(diag.FileSystemError, "listing the cache: %w", err)
+	}
+	for _, file := range files {
+		if ctx.Err() != nil {
+			return cancelled(ctx)
+		}
+		fi, err := os.Lstat(file)
+		if err != nil || !fi.Mode().IsRegular() || !c.unused(file, p.Unused) {
+			continue
+		}
+		if !p.DryRun {
+			rel := filepath.Join(wheelDir, filepath.Base(filepath.Dir(file)), filepath.Base(file))
+			if err := c.Base().Remove(filepath.ToSlash(rel)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return diag.New(diag.FileSystemError, "removing from the cache: %w", err)
+			}
+		}
+		freed.Wheels++
+		freed.Bytes += fi.Size()
+	}
+	return nil
 }
 
 func (c *Cache) unused(path string, d time.Duration) bool {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/wheels"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
 	"github.com/ryeos/rye/packages/source/sourcetest"
@@ -383,6 +384,49 @@ func TestCacheCare(t *testing.T) {
 		if _, err := c.Open(sum); diag.CodeOf(err) != diag.HashMismatch {
 			t.Errorf("Open(%q): %v", sum, err)
 		}
+	}
+}
+
+// The packages of Python tools are measured and cleaned like bundles; other files below
+// their directory stay.
+func TestCacheCareWheels(t *testing.T) {
+	now := time.Now()
+	c := newCache(t, func() time.Time { return now })
+	store := wheels.Store{Dir: filepath.Join(c.Store.Dir, "wheels", "cp312")}
+	if err := os.MkdirAll(store.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"old.whl", "used.whl", "new.whl", "note.txt"} {
+		file := filepath.Join(store.Dir, name)
+		if err := os.WriteFile(file, []byte("12345"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if before := now.Add(-40 * 24 * time.Hour); name != "new.whl" {
+			if err := os.Chtimes(file, before, before); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	store.Used("used", now)
+	if in, err := c.Info(t.Context()); err != nil || in.Wheels != 3 || in.WheelBytes != 15 || in.OtherBytes != 5 {
+		t.Errorf("%+v, %v", in, err)
+	}
+	for _, step := range []struct {
+		p          source.GCParams
+		freed, has int
+	}{
+		{source.GCParams{DryRun: true}, 1, 3},
+		{source.GCParams{}, 1, 2},
+		{source.GCParams{Unused: -1}, 2, 0},
+	} {
+		freed, err := c.GC(t.Context(), step.p)
+		in, _ := c.Info(t.Context())
+		if err != nil || freed.Wheels != step.freed || freed.Bytes != int64(5*step.freed) || in.Wheels != step.has {
+			t.Errorf("%+v: freed %+v, %d remain, %v", step.p, freed, in.Wheels, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(store.Dir, "note.txt")); err != nil {
+		t.Error(err)
 	}
 }
 
