@@ -118,8 +118,7 @@ func acceptServer(ctx context.Context, c *cli.Call, s *mcpStore, r refreshed) er
 	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
 		return err
 	}
-	noteStaleServerLock(c, s.project, mcpclient.Refs(r.diff.Removed))
-	return nil
+	return dropFromLock(ctx, c, s.project, mcpclient.Refs(r.diff.Removed))
 }
 
 func showUnchanged(u *cli.UI, r refreshed) {
