@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 	"path"
 	"strings"
 
@@ -11,8 +10,6 @@ import (
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/sign"
 )
 
 func bundleCommand() *cli.Command {
@@ -100,7 +97,7 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	defer tree.Close()
 	sweepBundle(tree, dir)
 	id := c.Arg(0)
-	body, err := bundle.Create(ctx, tree, bundleParams(c, o, tree, id))
+	body, err := bundle.Create(ctx, tree, bundleParams(c, h, o, tree, id))
 	if err != nil {
 		return err
 	}
@@ -108,7 +105,7 @@ func runBundleCreate(ctx context.Context, c *cli.Call, o *bundleCreateOptions) e
 	if err != nil {
 		return err
 	}
-	digest, err := writeManifest(ctx, c, h, dir, id, body, signer)
+	digest, err := h.WriteManifest(ctx, dir, id, body, signer)
 	if err != nil {
 		return err
 	}
@@ -142,14 +139,8 @@ func removeVoidSignatures(tree bundle.Tree, dir, id string, body []byte) ([]stri
 }
 
 // bundleParams returns the values of the existing manifest, changed by the flags.
-func bundleParams(c *cli.Call, o *bundleCreateOptions, tree bundle.Tree, id string) bundle.Params {
-	p := bundle.Params{Version: "0.1.0"}
-	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
-		if m, _ := bundle.Parse(b); m != nil {
-			p = bundle.ParamsOf(m)
-		}
-	}
-	p.ID = id
+func bundleParams(c *cli.Call, h *project.Project, o *bundleCreateOptions, tree bundle.Tree, id string) bundle.Params {
+	p := h.ManifestParams(tree, id)
 	for flag, field := range map[*string]*string{
 		&o.version: &p.Version, &o.description: &p.Description, &o.entrypoint: &p.Entrypoint, &o.kind: &p.Type,
 	} {
@@ -157,34 +148,5 @@ func bundleParams(c *cli.Call, o *bundleCreateOptions, tree bundle.Tree, id stri
 			*field = *flag
 		}
 	}
-	if epoch := c.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
-		p.SourceDateEpoch = epoch
-	}
-	if tree.Modes() {
-		p.Executable = nil // the files have modes
-	}
 	return p
-}
-
-// writeManifest signs the body. The signature of an unchanged body stays.
-func writeManifest(ctx context.Context, c *cli.Call, h *project.Project, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
-	base, file := atomicfile.Project(dir), bundle.ManifestPath(id)
-	style := sign.Hash()
-	in := body
-	if old, err := os.ReadFile(base.Path(file)); err == nil {
-		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {
-			in = old
-		}
-	}
-	out, changed, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, c.Now())
-	if err == nil && changed {
-		err = h.RecordManifest(ctx, dir, bundle.Subject(id), item.DigestOf(out), s)
-	}
-	if err != nil {
-		return item.Digest{}, err
-	}
-	if err := base.Write(file, out, 0o644); err != nil {
-		return item.Digest{}, diag.Doing("writing the manifest", err)
-	}
-	return item.DigestOf(out), nil
 }

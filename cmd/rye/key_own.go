@@ -151,11 +151,7 @@ its socket.`,
 }
 
 func runKeyAgentAdd(ctx context.Context, c *cli.Call, o *agentAddOptions) error {
-	h, err := envOf(c).Open(ctx, project.Lenient)
-	if err != nil {
-		return err
-	}
-	fp, err := h.OwnKey(c.Arg(0))
+	h, fp, err := namedKey(ctx, c)
 	if err != nil {
 		return err
 	}

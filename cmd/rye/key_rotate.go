@@ -104,7 +104,11 @@ func runKeyRotate(ctx context.Context, c *cli.Call, o *keyOptions, inProject, ag
 		return err
 	}
 	if again {
-		if err := resign(ctx, c, old, signed, made.signer); err != nil {
+		// Opened again, because the successor is trusted only now.
+		if h, err = envOf(c).Open(ctx, project.Lenient); err != nil {
+			return err
+		}
+		if err := h.Resign(ctx, old, signed, made.signer); err != nil {
 			return err
 		}
 		todo = changed

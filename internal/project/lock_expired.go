@@ -126,12 +126,26 @@ func (p *Project) refuseExpired(ctx context.Context, before *lock.Lock, items []
 }
 
 // EndingKeys returns a warning for each key that expires soon, and for own keys that
-// expired without a successor. rye doctor and rye status show them.
+// expired without a successor. rye doctor shows them.
 func (p *Project) EndingKeys() []diag.Finding {
 	var out []diag.Finding
+	for _, e := range p.endings() {
+		out = append(out, e.warning)
+	}
+	return out
+}
+
+// ending is a key that expires soon, with its warning.
+type ending struct {
+	key     trust.KeyInfo
+	warning diag.Finding
+}
+
+func (p *Project) endings() []ending {
+	var out []ending
 	for _, k := range p.Trust.Keys() {
 		if f, ok := k.Ending(p.Env.Now()); ok && k.State.Usable() {
-			out = append(out, f)
+			out = append(out, ending{k, f})
 		}
 	}
 	return out

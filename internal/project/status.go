@@ -106,7 +106,7 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 		return nil, err
 	}
 	p.itemStatus(report, s)
-	p.endingKeys(report, s)
+	p.usedEndings(report, s)
 	if s.Lock, err = p.lockStatus(ctx, report); err != nil {
 		return nil, err
 	}
@@ -234,17 +234,18 @@ func (p *Project) lockStatus(ctx context.Context, report *verify.Report) (LockSt
 	return s, nil
 }
 
-// endingKeys adds the keys of other people that end soon and that signed a file of
+// usedEndings adds the keys of other people that end soon and that signed a file of
 // the project or a locked bundle.
-func (p *Project) endingKeys(report *verify.Report, s *Status) {
-	seen := map[sign.Fingerprint]bool{}
-	add := func(fp sign.Fingerprint, signed string) {
-		k, known := p.Trust.Key(fp)
-		if !known || seen[fp] || k.Own || k.EmbeddedOnly || k.NotAfter.IsZero() {
-			return
+func (p *Project) usedEndings(report *verify.Report, s *Status) {
+	soon := map[sign.Fingerprint]trust.KeyInfo{}
+	for _, e := range p.endings() {
+		if !e.key.Own {
+			soon[e.key.Fingerprint] = e.key
 		}
-		seen[fp] = true
-		if left := k.NotAfter.Sub(p.Env.Now()); left > 0 && left <= trust.ExpiryNotice {
+	}
+	add := func(fp sign.Fingerprint, signed string) {
+		if k, ends := soon[fp]; ends {
+			delete(soon, fp)
 			s.Ending = append(s.Ending, EndingKey{Fingerprint: fp, Owner: k.Owner, Signed: signed, Days: p.daysLeft(k.NotAfter)})
 		}
 	}

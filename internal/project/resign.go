@@ -1,0 +1,157 @@
+package project
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/bundle"
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// Resign signs what a key signed in the project again with its successor: the items at
+// the paths, then the manifests among them, which list items, then endorsements. The
+// project must be opened after the successor became trusted.
+func (p *Project) Resign(ctx context.Context, old sign.Fingerprint, paths []string, by sign.Signer) error {
+	var targets, manifests []string
+	for _, rel := range paths {
+		if id, ok := bundle.ManifestID(rel); ok {
+			manifests = append(manifests, id)
+		} else {
+			targets = append(targets, filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(rel)))
+		}
+	}
+	if err := p.resignItems(ctx, targets, by); err != nil {
+		return err
+	}
+	for _, id := range manifests {
+		if err := p.resignManifest(ctx, id, by); err != nil {
+			return err
+		}
+	}
+	return p.endorseAgain(ctx, old, by)
+}
+
+func (p *Project) resignItems(ctx context.Context, targets []string, by sign.Signer) error {
+	if len(targets) == 0 {
+		return nil
+	}
+	reports, err := p.Verbs.Sign(ctx, primary.SignCall{Held: policy.Person(), Targets: targets, Dir: p.Env.Base, Signer: by, TakeOver: true})
+	if err != nil {
+		return err
+	}
+	var fs []diag.Finding
+	for _, r := range reports {
+		fs = append(fs, r.Findings...)
+	}
+	if err := diag.FromFindings("signing again", fs); err != nil {
+		return err
+	}
+	return p.RefreshLock(ctx, reports)
+}
+
+// resignManifest writes the manifest of a bundle of the project with the current
+// digests of its files.
+func (p *Project) resignManifest(ctx context.Context, id string, by sign.Signer) error {
+	root, err := p.NeedProject()
+	if err != nil {
+		return err
+	}
+	tree, err := bundle.Folder(root.Base)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "opening the directory of the bundle: %w", err)
+	}
+	defer tree.Close()
+	body, err := bundle.Create(ctx, tree, p.ManifestParams(tree, id))
+	if err != nil {
+		return err
+	}
+	_, err = p.WriteManifest(ctx, root.Base, id, body, by)
+	return err
+}
+
+// ManifestParams returns the parameters of the next manifest of a bundle: those of the
+// present one, else version 0.1.0.
+func (p *Project) ManifestParams(tree bundle.Tree, id string) bundle.Params {
+	out := bundle.Params{Version: "0.1.0"}
+	if b, _, err := tree.Read(bundle.ManifestPath(id), bundle.MaxManifest); err == nil {
+		if m, _ := bundle.Parse(b); m != nil {
+			out = bundle.ParamsOf(m)
+		}
+	}
+	out.ID = id
+	if epoch := p.Env.Getenv("SOURCE_DATE_EPOCH"); epoch != "" {
+		out.SourceDateEpoch = epoch
+	}
+	if tree.Modes() {
+		out.Executable = nil // the files have modes
+	}
+	return out
+}
+
+// WriteManifest signs the body of a manifest and writes it below a bundle's directory.
+// The signature of an unchanged body stays.
+func (p *Project) WriteManifest(ctx context.Context, dir, id string, body []byte, s sign.Signer) (item.Digest, error) {
+	base, file := atomicfile.Project(dir), bundle.ManifestPath(id)
+	style := sign.Hash()
+	in := body
+	if old, err := os.ReadFile(base.Path(file)); err == nil {
+		if sp, err := sign.SplitFile(old, style); err == nil && sp.Signed && string(sp.Body()) == string(body) {
+			in = old
+		}
+	}
+	out, changed, err := sign.Sign(ctx, in, style, bundle.Subject(id), s, p.Env.Now())
+	if err == nil && changed {
+		err = p.RecordManifest(ctx, dir, bundle.Subject(id), item.DigestOf(out), s)
+	}
+	if err != nil {
+		return item.Digest{}, err
+	}
+	if err := base.Write(file, out, 0o644); err != nil {
+		return item.Digest{}, diag.Doing("writing the manifest", err)
+	}
+	return item.DigestOf(out), nil
+}
+
+// endorseAgain repeats the endorsements in the project that the old key signed: they
+// end with it.
+func (p *Project) endorseAgain(ctx context.Context, old sign.Fingerprint, by sign.Signer) error {
+	dir, err := p.ProjectTrust()
+	if err != nil {
+		return nil //nolint:nilerr // without a project there is nothing to endorse
+	}
+	found, _ := filepath.Glob(filepath.Join(dir, "endorse-*-by-"+old.String()+".toml"))
+	for _, at := range found {
+		b, err := os.ReadFile(at)
+		if err != nil {
+			return diag.New(diag.FileSystemError, "reading %s: %w", at, err)
+		}
+		was := doc.As[*doc.Endorsement](doc.Parse(filepath.Base(at), b))
+		if was == nil {
+			continue
+		}
+		key, err := os.ReadFile(filepath.Join(dir, doc.FileName(doc.KindKey, was.Fingerprint)))
+		if err != nil {
+			continue // the endorsement has no effect without its document
+		}
+		name, data, err := doc.NewEndorsement(ctx, doc.PermissionParams{Document: key, NotBefore: was.NotBefore, NotAfter: was.NotAfter, Scope: was.Scope, Now: p.Env.Now()}, by)
+		if err == nil {
+			err = p.RecordDocuments(ctx, space.Project, trust.File{Name: name, Data: data})
+		}
+		if err == nil {
+			_, err = trust.AddToProject(dir, name, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
