@@ -20,7 +20,7 @@ const subprocess = "rye/core/primitives/subprocess"
 // installed bundle, whose files the user cannot change, they are warnings.
 func (r *Resolver) Lint(ctx context.Context, it *Item) []diag.Finding {
 	fs := it.Templates()
-	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.permits(ctx, it))
+	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.nested(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.permits(ctx, it))
 	if it.Root.ReadOnly() {
 		for i := range more {
 			more[i].Severity = diag.SeverityWarning

@@ -55,6 +55,8 @@ const foreignTool = "mcp"
 // is left out without a word.
 var unenforced = []struct{ key, instead string }{
 	{"result_tokens", "results have the length that the caller permits"},
+	{"requires", "nothing is checked"},
+	{"parameters", "config_schema describes the parameters"},
 	{"idempotent", "no run is repeated"},
 }
 
