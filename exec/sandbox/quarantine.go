@@ -48,6 +48,13 @@ func quarantine(project, root, to string, number int, before guarded, protect fu
 		return nil, fmt.Errorf("there is no directory for %s", added[0])
 	}
 	slices.Sort(added)
+	if made := os.MkdirAll(to, 0o700); made != nil {
+		return nil, made
+	}
+	to, made := os.MkdirTemp(to, "run-") // what an earlier run created keeps its name
+	if made != nil {
+		return nil, made
+	}
 	for i, p := range added {
 		rel, err := filepath.Rel(root, p)
 		if err != nil {

@@ -42,8 +42,8 @@ func outputs() (ino [2]uint64) {
 	return ino
 }
 
-// prepare starts what must not be started under the limits of the program: with the
-// limit of processes reached, the runtime could not create a thread.
+// prepare starts what the helper needs next to the program, with threads that are not
+// restricted.
 func (p *program) prepare() {
 	if !p.spec.Namespaces {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // children that leave their group are still found
@@ -58,29 +58,6 @@ func (p *program) prepare() {
 	ready := make(chan bool)
 	go p.watch(ready)
 	<-ready
-	warm()
-}
-
-// warm makes the runtime create threads that it keeps. Under the limits of the program
-// on memory and processes it could not, and would end the helper.
-func warm() {
-	const threads = 8
-	var here, done sync.WaitGroup
-	here.Add(threads)
-	done.Add(threads)
-	release := make(chan bool)
-	for range threads {
-		go func() {
-			runtime.LockOSThread()
-			here.Done()
-			<-release
-			runtime.UnlockOSThread()
-			done.Done()
-		}()
-	}
-	here.Wait()
-	close(release)
-	done.Wait()
 }
 
 // start starts the program from this thread, whose restrictions it inherits, in a
