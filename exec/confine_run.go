@@ -56,7 +56,7 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	var proxy *sandbox.Proxy
 	if c.Profile.Net == policy.NetHosts {
 		g.Listen = func(l net.Listener) { proxy = sandbox.StartProxy(ctx, l, sandbox.ProxyParams{Hosts: c.Profile.Hosts}) }
-		cmd.Env = proc.Merge(cmd.Env, proxyEnv())
+		cmd.Env = proc.Merge(cmd.Env, sandbox.ProxyEnv(sandbox.ProxyAddr, c.Profile.Hosts))
 	}
 	if !g.contains(real(cmd.Dir)) {
 		cmd.Dir = "/"
@@ -94,15 +94,6 @@ func orEmpty(list []string) []string {
 		return []string{}
 	}
 	return list
-}
-
-// proxyEnv returns the variables by which programs find the proxy for their hosts.
-func proxyEnv() []string {
-	var out []string
-	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"} {
-		out = append(out, name+"=http://"+sandbox.ProxyAddr)
-	}
-	return append(out, "NO_PROXY=", "no_proxy=")
 }
 
 // grant is a sandbox.Grant of this package.
