@@ -25,9 +25,10 @@ type Confinement struct {
 	// Unconfined marks a tool of the class T4, which has no sandbox.
 	Unconfined bool
 	// Rung is the rung of the ladder that this machine reaches, "" without a sandbox.
-	Rung   string
-	Notes  []string // what the profile names and the run does not get
-	grants grants
+	Rung    string
+	Notes   []string // what the profile names and the run does not get
+	grants  grants
+	removed []string // rows of the protected paths that do not apply
 }
 
 // stating is what the elements of a run state about its sandbox.
@@ -49,6 +50,11 @@ func (e *Executor) confinement(ctx context.Context, s stating, held policy.Held)
 		return nil, err
 	}
 	out := &Confinement{Calls: s.calls}
+	if e.p.Removed != nil {
+		if out.removed, err = e.p.Removed(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if out.Rating, err = risk.Rate(s.ref, s.declared); err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (e *Executor) grant(c *Confinement) grant {
 	g := sandbox.Grant{
 		Self: e.p.Self, Project: own.project, Read: own.read, Write: own.write, Fixed: own.fixed, Hidden: own.hidden,
 		Tmp: own.tmp, Cache: own.cache, Home: own.home, Net: c.Profile.Net, Limits: c.Profile.Limits,
-		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: e.p.Protected,
+		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: policy.ProtectedExcept(c.removed),
 	}
 	if !own.execAny {
 		programs := orEmpty(own.exec)

@@ -40,8 +40,9 @@ type Params struct {
 	Boundary *policy.Boundary
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
-	// Protected decides which paths no program writes; nil means policy.Protected.
-	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
+	// Removed returns the rows of the protected paths that the allowance of the user
+	// removes; nil removes none.
+	Removed func(context.Context) ([]string, error)
 	// Approve returns nil if a call may run; it asks the user by ask, which may be nil. A
 	// nil Approve approves every call.
 	Approve func(ctx context.Context, call policy.Call, ask Ask) error

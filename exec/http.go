@@ -47,9 +47,13 @@ func (b httpBody) sendsDotenv() bool { return true }
 
 // send is the Native of the primitive.
 func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, error) {
+	boundary, err := b.e.boundary(ctx)
+	if err != nil {
+		return nil, err
+	}
 	call := httpstep.Call{
 		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
-		Public: in.public, Dir: b.e.p.Dir, Boundary: *b.e.p.Boundary, OnEvent: in.OnLine, Now: b.e.p.Now,
+		Public: in.public, Dir: b.e.p.Dir, Boundary: boundary, OnEvent: in.OnLine, Now: b.e.p.Now,
 	}
 	// Plan compiled the schema before: it has no error here.
 	if s, err := Schema(in.Chain.Tool()); s != nil && err == nil {

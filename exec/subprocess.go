@@ -68,7 +68,7 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	if err := e.command(p, cfg, env, vars); err != nil {
 		return err
 	}
-	if err := e.bound(p); err != nil {
+	if err := e.bound(ctx, p); err != nil {
 		return err
 	}
 	if err := e.confine(ctx, p); err != nil {
@@ -78,12 +78,28 @@ func (b subprocess) plan(ctx context.Context, p *Plan) error {
 	return nil
 }
 
+// boundary returns what file tools may reach, without the protected paths that the
+// user removed.
+func (e *Executor) boundary(ctx context.Context) (policy.Boundary, error) {
+	b := *e.p.Boundary
+	if e.p.Removed == nil {
+		return b, nil
+	}
+	var err error
+	b.Removed, err = e.p.Removed(ctx)
+	return b, err
+}
+
 // bound passes the boundary of the project to an applet.
-func (e *Executor) bound(p *Plan) error {
+func (e *Executor) bound(ctx context.Context, p *Plan) error {
 	if p.Program != e.p.Self {
 		return nil
 	}
-	b, err := jsonx.Marshal(e.p.Boundary)
+	boundary, err := e.boundary(ctx)
+	if err != nil {
+		return err
+	}
+	b, err := jsonx.Marshal(boundary)
 	if err != nil {
 		return diag.New(diag.Internal, "writing the boundary of the project: %w", err)
 	}

@@ -29,6 +29,12 @@ func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {
 	return a.Sandbox.Ceiling(), err
 }
 
+// removed returns the rows of the protected paths that do not apply.
+func (p *Project) removed(ctx context.Context) ([]string, error) {
+	a, _, err := p.Allowance(ctx)
+	return a.Sandbox.ProtectRemove, err
+}
+
 // approve decides about a call by the allowance, and asks the user where it wants that.
 func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) error {
 	a, _, err := p.Allowance(ctx)

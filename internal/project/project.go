@@ -198,7 +198,7 @@ func (p *Project) newExecutor() *exec.Executor {
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
 		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder,
-		Boundary: p.boundary(dir), Ceiling: p.ceiling, Approve: p.approve, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
+		Boundary: p.boundary(dir), Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
 		Warn: p.warnDrift(), Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Broker: p.broker(), Now: p.Env.Now,
 	})
 }
