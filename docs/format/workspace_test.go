@@ -93,7 +93,11 @@ func (h *workspace) open(t *testing.T, trustDir, cache string) {
 		t.Fatal(err)
 	}
 	h.resolver = resolve.New(resolve.Params{Spaces: h.spaces, Trust: h.trust})
-	h.executor = ryexec.New(ryexec.Params{Resolver: h.resolver, Cache: cache, Project: h.dir, Environ: os.Environ(), Now: now})
+	self, err := os.Executable() // starts the sandbox
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.executor = ryexec.New(ryexec.Params{Resolver: h.resolver, Cache: cache, Project: h.dir, Environ: os.Environ(), Self: self, Now: now})
 	h.primary = primary.New(primary.Params{Resolver: h.resolver, Executor: h.executor, Now: now})
 }
 

@@ -187,6 +187,9 @@ func (w *wrapped) basic() {
 
 // channel makes cmd start the helper, with the spec and the socket for its reports.
 func (w *wrapped) channel(cmd *proc.Cmd) error {
+	if w.g.Self == "" {
+		return diag.New(diag.SandboxUnavailable, "preparing the sandbox: the path of this program is not known")
+	}
 	fail := func(err error) error { return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err) }
 	b, err := json.Marshal(w.spec)
 	if err != nil {
