@@ -98,8 +98,6 @@ func (v *Verbs) stripped(it *resolve.Item, keys legacy.Keys, rep *ImportReport) 
 	kind := string(it.Ref.Kind)
 	old := legacy.Check(kind, it.Bytes, keys)
 	rep.Old = string(old.Outcome)
-	rest := old.Line.Junk
-	old.Line.Junk = "" // it is removed with the line
 	if why := notUpgradable(old); why != nil {
 		rep.Status = Held
 		rep.find(why.WithReason(why.Reason, "ref", rep.Ref))
@@ -107,11 +105,8 @@ func (v *Verbs) stripped(it *resolve.Item, keys legacy.Keys, rep *ImportReport) 
 	}
 	b := plainEnds(legacy.Without(kind, it.Bytes, old.Line))
 	// Versions of the original that signed a file again kept the line before.
-	for more := legacy.Check(kind, b, nil); more.Line.Number > 0; more = legacy.Check(kind, b, nil) {
+	for more := legacy.Check(kind, b, nil); more.Line.Number > 0 && more.Line.Junk == ""; more = legacy.Check(kind, b, nil) {
 		b = legacy.Without(kind, b, more.Line)
-	}
-	if kind != string(item.Directive) && kind != string(item.Knowledge) && strings.TrimSpace(rest) != "" {
-		rep.find(diag.Warnf(diag.Legacy, old.Line.Number, 0, "the text after the signature was removed with it: %s", hidden.Visible(rest)))
 	}
 	for _, p := range legacy.Uncovered(kind, b) {
 		rep.find(diag.Warnf(diag.Legacy, p.Line, 0, "the old signature does not cover %s: read it", hidden.Visible(p.What)))

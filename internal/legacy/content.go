@@ -162,9 +162,9 @@ func lines(first, last int) string {
 	return fmt.Sprintf("lines %d to %d", first, last)
 }
 
-// Without returns a file without its signature line, and without the text after the
-// signature on that line, which the earlier program dropped in tools. The other bytes
-// stay as they are.
+// Without returns a file without its signature line. In a tool that is the whole line,
+// as the earlier program removed it, with any text after the signature. The other
+// bytes stay as they are.
 func Without(kind string, file []byte, l Line) []byte {
 	start := 0
 	for range l.Number - 1 {
