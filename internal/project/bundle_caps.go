@@ -81,10 +81,9 @@ func itemCaps(at extract.Match, text []byte) []string {
 // mayAsk is a quick check of the text: false means that the item requests nothing,
 // so that its metadata need not be parsed.
 func mayAsk(at extract.Match, text []byte) bool {
-	escapes := bytes.IndexByte(text, '\\') >= 0
-	names := bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || escapes
-	calls := bytes.Contains(text, []byte("broker")) || escapes // without sandbox.broker the key is an error
-	return at.Extractor.MayHold(at.Type, "permissions", text) || calls && at.Extractor.MayHold(at.Type, "calls", text) || names && at.Extractor.MayHold(at.Type, "config", text)
+	// A Python string can consist of several, so that no word of it is in the text.
+	names := at.Type.Codec == extract.CodecPython || bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
+	return at.Extractor.MayHold(at.Type, "permissions", text) || at.Extractor.MayHold(at.Type, "calls", text) || names && at.Extractor.MayHold(at.Type, "config", text)
 }
 
 // callCaps returns what the program of a tool may call through the broker. A value that

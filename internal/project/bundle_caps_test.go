@@ -3,7 +3,24 @@ package project
 import (
 	"slices"
 	"testing"
+
+	"github.com/ryeos/rye/internal/extract"
 )
+
+// TestItemCaps shows that what a tool requests is found however its author writes it.
+func TestItemCaps(t *testing.T) {
+	for text, want := range map[string][]string{
+		"CALLS = ['rye.load.*']\nSANDBOX = {'bro' 'ker': True}\n":             {"rye.load.*"},
+		"__calls__ = ['rye.lo' 'ad.*']\n":                                     {"rye.load.*"},
+		"# prose about calls\n":                                               nil,
+		"CONFIG = {'ur' 'l': 'https://a.io/', 'host' 's': ['b.io']}\nx = 1\n": {"net:b.io"},
+	} {
+		at, ok := extract.Boot().Classify("tools/x/y.py")
+		if got := itemCaps(at, []byte(text)); !ok || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
 
 func TestHostCaps(t *testing.T) {
 	for _, c := range []struct {
