@@ -306,6 +306,9 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	var findings []diag.Finding
 	for _, id := range ids {
 		rep, err := p.VerifyRun(ctx, id)
+		if diag.CodeOf(err) == diag.ThreadNotFound && len(c.Args) == 0 {
+			continue // a process was stopped before it created the log
+		}
 		if err != nil {
 			return err
 		}

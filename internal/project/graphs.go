@@ -3,9 +3,6 @@ package project
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/ryeos/rye/diag"
@@ -82,10 +79,13 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	resume := o.Resume
 	if child != nil {
 		resume = ""
-		if _, err := os.Stat(transcript.Base(p.Spaces.ProjectDir, child.Run).Path(transcript.File)); err == nil {
+		// A process can be stopped before the first line of the child's log.
+		lines, err := transcript.Read(p.Spaces.ProjectDir, child.Run)
+		switch {
+		case len(lines) > 0:
 			resume = child.Run
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, diag.Doing("finding the run "+child.Run, err)
+		case err != nil && diag.CodeOf(err) != diag.ThreadNotFound:
+			return nil, err
 		}
 	}
 	var r *graph.Result

@@ -8,11 +8,13 @@
 package transcript
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -76,21 +78,36 @@ type Log struct {
 	broken error // an append failed: the end of the file is not known
 }
 
-// Create creates a log in a new directory.
+// Create creates a log in a new directory. A log without a whole line, which a stopped
+// process left, is used: nothing was recorded in it.
 func Create(ctx context.Context, p Params) (*Log, error) {
 	l, err := begin(ctx, p)
 	if err != nil {
 		return nil, err
 	}
-	if err = p.base().Create(File, nil, 0o600); err == nil {
-		l.file, err = p.base().OpenFile(File, os.O_RDWR, 0)
+	if err = p.base().Create(File, nil, 0o600); err == nil || errors.Is(err, fs.ErrExist) {
+		if l.file, err = p.base().OpenFile(File, os.O_RDWR, 0); err == nil {
+			err = l.unused()
+		}
 	}
 	if err != nil {
-		_ = l.lock.Release()
+		_ = l.Close()
 		return nil, diag.Doing("creating the log of "+p.ID, err)
 	}
 	l.head = format(p.ID).Start()
 	return l, nil
+}
+
+// unused removes the beginning of a first line, and refuses a log with a whole line.
+func (l *Log) unused() error {
+	b, err := io.ReadAll(io.LimitReader(l.file, MaxLine+1))
+	switch {
+	case err != nil || len(b) == 0:
+		return err
+	case bytes.IndexByte(b, '\n') >= 0 || len(b) > MaxLine:
+		return fs.ErrExist
+	}
+	return l.file.Truncate(0)
 }
 
 // lockWait is how long Open waits for a process that is about to end.

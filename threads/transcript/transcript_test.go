@@ -116,6 +116,25 @@ func TestOpenGoesOn(t *testing.T) {
 	}
 }
 
+// A process that was stopped before its first line was complete has recorded nothing.
+func TestCreateOverUnused(t *testing.T) {
+	for _, left := range []string{"", `{"seq":1,"ti`, "\x00\x00"} {
+		p := params(t)
+		l, err := Create(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		put(t, p, []byte(left))
+		written(t, p, 1)
+		if rep, err := Verify(t.Context(), p); err != nil || rep.Err() != nil || rep.Count != 3 {
+			t.Errorf("%q: %+v, %v", left, rep, err)
+		}
+	}
+}
+
 // A torn last line is removed, at whatever byte it was torn.
 func TestTorn(t *testing.T) {
 	p := params(t)
