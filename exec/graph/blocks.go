@@ -195,19 +195,19 @@ func (w *walker) parallel(ctx context.Context, f *frame, n *Node, pr *progress) 
 			settle(d, nil)
 		}
 	}
-	places := make(chan struct{}, workers)
+	free := make(chan struct{}, workers)
 	var all sync.WaitGroup
-	for _, b := range n.Branches {
+	for _, b := range n.Branches { // they start in the order of the file
 		if w.branchOf(pr, b.Name) != nil {
 			continue
 		}
+		select {
+		case free <- struct{}{}:
+		case <-within.Done():
+			continue
+		}
 		all.Go(func() {
-			select {
-			case places <- struct{}{}:
-				defer func() { <-places }()
-			case <-within.Done():
-				return
-			}
+			defer func() { <-free }()
 			settle(w.branch(within, f, n, pr, b, base))
 		})
 	}
