@@ -22,17 +22,19 @@ type denial struct {
 // denialTexts are the texts by which programs report that the network, a file or a
 // program is not there.
 type denialTexts struct {
-	net, readOnly, refused, absent, path *regexp.Regexp
-	hosts                                []*regexp.Regexp
+	net, readOnly, refused, absent, path, relative *regexp.Regexp
+
+	hosts []*regexp.Regexp
 }
 
 var texts = sync.OnceValue(func() denialTexts {
 	return denialTexts{
-		net:      regexp.MustCompile(`(?i)could ?n[o't]+ resolve|failed to resolve|name resolution|name or service not known|nodename nor servname|no such host|network is unreachable|ENOTFOUND|EAI_AGAIN|ENETUNREACH|getaddrinfo|connect: operation not permitted|socket: operation not permitted|failed to connect|connection refused|ECONNREFUSED|CONNECT tunnel failed`),
+		net:      regexp.MustCompile(`(?i)could ?n[o't]+ resolve|failed to resolve|name resolution|name or service not known|nodename nor servname|no such host|network is unreachable|(?-i:ENOTFOUND|EAI_AGAIN|ENETUNREACH)|getaddrinfo|connect: operation not permitted|socket: operation not permitted|failed to connect|connection refused|CONNECT tunnel failed`),
 		readOnly: regexp.MustCompile(`(?i)read-only file ?system|EROFS`),
 		refused:  regexp.MustCompile(`(?i)permission denied|EACCES|operation not permitted|EPERM`),
 		absent:   regexp.MustCompile(`(?i)no such file or directory|ENOENT|cannot find|not found`),
 		path:     regexp.MustCompile(`(?:^|[\s'"=(:])(/[^\s'":,;)]+)`),
+		relative: regexp.MustCompile(`(?i)(?:^|[\s'"])([^/\s:'"][^\s:'"]*)['"]?: read-only file ?system|read-only file ?system(?:, open|:)? '([^/'][^']*)'`),
 		hosts: []*regexp.Regexp{
 			regexp.MustCompile(`(?i)resolve host:? '?([a-z0-9.-]+\.[a-z]{2,})`),
 			regexp.MustCompile(`(?:ENOTFOUND|EAI_AGAIN) ([a-zA-Z0-9.-]+)`),
@@ -67,8 +69,15 @@ func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
 		if len(out) == 0 && c.Profile.Net != policy.NetAny && c.Profile.Net != policy.NetHosts && texts().net.MatchString(line) {
 			add(denial{"net", hostIn(line)})
 		}
-		for _, m := range texts().path.FindAllStringSubmatch(line, 4) {
+		found := texts().path.FindAllStringSubmatch(line, 4)
+		for _, m := range found {
 			if d, ok := c.denied(strings.TrimRight(m[1], "."), line); ok {
+				add(d)
+			}
+		}
+		// A relative path is below the directory where the program started.
+		if m := texts().relative.FindStringSubmatch(line); m != nil && c.grants.project != "" {
+			if d, ok := c.denied(filepath.Join(c.grants.project, m[1]+m[2]), line); ok {
 				add(d)
 			}
 		}
@@ -103,7 +112,7 @@ func (c *Confinement) denied(path, line string) (denial, bool) {
 	case texts().refused.MatchString(line) && readable:
 		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...) && !in("/dev", "/proc")
 	case texts().refused.MatchString(line) || texts().absent.MatchString(line):
-		return denial{"fs.read", g.spelled(path)}, !readable && !in("/dev", "/proc", "/sys", "/tmp") && exists(path)
+		return denial{"fs.read", g.spelled(path)}, !readable && !in("/dev", "/proc", "/sys") && exists(path)
 	}
 	return denial{}, false
 }
@@ -118,7 +127,12 @@ func isProgram(path string) bool {
 
 // spelled returns a path as a profile names it.
 func (g grants) spelled(path string) string {
-	for _, base := range []struct{ dir, name string }{{g.project, "{project}"}, {g.home, "~"}} {
+	type base struct{ dir, name string }
+	bases := []base{{g.project, "{project}"}, {g.home, "~"}}
+	if g.project != "" && within(g.home, g.project) {
+		slices.Reverse(bases)
+	}
+	for _, base := range bases {
 		if base.dir == "" || !within(path, base.dir) {
 			continue
 		}

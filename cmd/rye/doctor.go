@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"github.com/ryeos/rye/diag"
@@ -121,11 +120,4 @@ func checkSystemBundle(_ context.Context, c *cli.Call) []checkResult {
 		return []checkResult{{"system bundle", statusOK, d, ""}}
 	}
 	return []checkResult{{"system bundle", statusWarn, "this binary embeds no system items", "install a released rye"}}
-}
-
-// checkSandbox reports the isolation that rye can apply to a tool.
-func checkSandbox(context.Context, *cli.Call) []checkResult {
-	return []checkResult{{"sandbox", statusWarn,
-		"none on " + runtime.GOOS + ": tools run with your permissions, in a process group with a minimal environment, a timeout and bounded output",
-		"run only items whose signers you trust"}}
 }

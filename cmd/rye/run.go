@@ -40,7 +40,8 @@ func runCommand() *cli.Command {
 stderr are printed as they arrive; output that is one JSON object is printed when the
 tool ends. A tool that fails with status 1 to 125 gives rye run that status, except
 with --json. NAME=VALUE is converted to the type in the tool's schema; NAME:=JSON is
-read as JSON. Runs have no sandbox yet; results state this.
+read as JSON. The program gets what its sandbox permits;
+--dry-run and -v print it.
 
 A tool in rye.lock runs only with the locked chain. --locked refuses every item that
 is not in the lock. A directive needs --print: rye validates and fills in its inputs,
@@ -52,7 +53,7 @@ and a person or an agent then follows the text.`,
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
 		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
-			diag.ExecutionFailed, diag.Timeout, diag.ConsentRequired, diag.PermissionDenied, diag.LockMismatch, diag.LockStale, diag.LockMissing},
+			diag.ExecutionFailed, diag.Timeout, diag.ResourceExceeded, diag.ConsentRequired, diag.PermissionDenied, diag.PolicyDenied, diag.SandboxUnavailable, diag.LockMismatch, diag.LockStale, diag.LockMissing},
 		Flags: []cli.Flag{
 			cli.String(&o.params, "params", "parameters as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.dryRun, "dry-run", "verify and validate, but start nothing"),
@@ -171,6 +172,9 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 	}
 	if run.Result != nil {
 		showSandbox(c.UI, run.Result.Sandbox)
+		if s := run.Result.Sandbox; s != nil && h.FirstOfRung(s.Rung) {
+			c.UI.Note("%s", rungNote(s.Rung))
+		}
 		if c.UI.AsJSON || out.whole { // else all of stdout was printed
 			showDropped(c.UI, "stdout", run.Result.Dropped.Stdout)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/policy"
 )
@@ -84,4 +85,12 @@ func showSandbox(u *cli.UI, s *exec.Sandbox) {
 	for _, conn := range s.Connections {
 		u.Verbose("sandbox: %s %s:%d, %d bytes out, %d in", pick(conn.Allowed, "connected to", "refused"), conn.Host, conn.Port, conn.BytesOut, conn.BytesIn)
 	}
+}
+
+// rungNote is what a user reads once on a machine that does not reach the strict rung.
+func rungNote(rung string) string {
+	if rung == string(sandbox.Landlock) {
+		return "note: programs run in the sandbox landlock on this machine, without namespaces; rye doctor names what is missing"
+	}
+	return "note: this system has no file or network isolation: programs have your permissions; rye doctor names what is missing"
 }

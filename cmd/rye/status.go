@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/githook"
 	"github.com/ryeos/rye/internal/project"
@@ -85,7 +86,7 @@ func statusLines(s *project.Status) []statusLine {
 		{"project", s.Project + "  rye " + version, ""},
 		keyLine(s.Key),
 		hookLine(s),
-		{"sandbox", "none: tools run with your permissions", ""},
+		{"sandbox", rungText(sandbox.Probe()), ""},
 		itemLine(s.Items),
 		trustedLine(s.Trust),
 		lockLine(s.Lock),
