@@ -11,7 +11,6 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
-	"github.com/ryeos/rye/sign"
 )
 
 // Confinement is the sandbox that a plan selects for its program.
@@ -152,13 +151,13 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 		fixed = append(slices.Clip(fixed), p.Packages)
 	}
 	programs = append(programs, e.admitServers(c, p)...)
-	e.locate(c, tool.Ref, tool.Verdict.Signer, programs, p.Env)
+	e.locate(c, tool.Ref, tool.Verdict.Signer.String(), programs, p.Env)
 	c.grants.fixed = append(c.grants.fixed, fixed...)
 	return nil
 }
 
 // locate adds the paths and programs of this machine that the profile permits.
-func (e *Executor) locate(c *Confinement, ref item.Ref, signer sign.Fingerprint, programs, env []string) {
+func (e *Executor) locate(c *Confinement, ref item.Ref, signer string, programs, env []string) {
 	loc := e.locations(ref, signer)
 	c.grants = loc.grants(c.Profile)
 	c.grants.programs(programs, env, c.Profile, loc)

@@ -12,7 +12,6 @@ import (
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
-	"github.com/ryeos/rye/sign"
 )
 
 // grants are the paths of this machine that a profile permits, absolute and with all
@@ -39,7 +38,7 @@ type locations struct {
 }
 
 // locations returns those of a run of the tool.
-func (e *Executor) locations(ref item.Ref, signer sign.Fingerprint) locations {
+func (e *Executor) locations(ref item.Ref, signer string) locations {
 	home, _ := proc.Lookup(e.p.Environ, "HOME")
 	if home == "" {
 		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
@@ -53,7 +52,7 @@ func (e *Executor) locations(ref item.Ref, signer sign.Fingerprint) locations {
 
 // toolCache returns the directory for {cache}. Tools of one id that different people
 // sign do not share it: one could change what the other reads.
-func (e *Executor) toolCache(ref item.Ref, signer sign.Fingerprint) string {
+func (e *Executor) toolCache(ref item.Ref, signer string) string {
 	if e.p.Cache == "" {
 		return ""
 	}

@@ -41,16 +41,16 @@ func (e *Executor) ladder() sandbox.Ladder {
 
 var probed = sync.OnceValue(sandbox.Probe)
 
-// confined changes cmd so that it starts in the sandbox of the plan. finish completes
-// the run: it returns the isolation that applied, and why the run failed if that was
-// the sandbox.
-func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) (finish func(*proc.Result) (*Sandbox, error), err error) {
+// confined changes cmd so that it starts in the sandbox of the plan. It returns the
+// isolation that applies. finish completes the run: it returns why the run failed if
+// that was the sandbox.
+func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
 	if c.Applet || c.Unconfined {
 		s := &Sandbox{Rung: RungNone, Layers: []string{}, Missing: e.layers()}
 		if c.Applet {
 			s.Rung, s.Layers = RungApplet, []string{"applet"}
 		}
-		return func(*proc.Result) (*Sandbox, error) { return s, nil }, nil
+		return s, func(*proc.Result) error { return nil }, nil
 	}
 	g := e.grant(c)
 	var proxy *sandbox.Proxy
@@ -63,20 +63,20 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}
 	report, end, err := sandbox.Wrap(cmd, g.Grant, e.ladder())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return func(res *proc.Result) (*Sandbox, error) {
+	shown := c.Shown()
+	applied = &Sandbox{
+		Rung: string(report.Rung), Layers: orEmpty(report.Layers), Missing: orEmpty(report.Missing), Profile: &shown,
+		Notes: slices.Concat(c.Notes, report.Notes),
+	}
+	return applied, func(res *proc.Result) error {
 		err := end(res)
-		shown := c.Shown()
-		s := &Sandbox{
-			Rung: string(report.Rung), Layers: orEmpty(report.Layers), Missing: orEmpty(report.Missing), Profile: &shown,
-			Notes: slices.Concat(c.Notes, report.Notes),
-		}
 		if proxy != nil {
 			made := proxy.Close()
-			s.Connections, s.More = made.List, made.More
+			applied.Connections, applied.More = made.List, made.More
 		}
-		return s, err
+		return err
 	}, nil
 }
 

@@ -33,6 +33,8 @@ type NativeCall struct {
 	Env        map[string]string
 	Timeout    time.Duration
 	OnLine     func(proc.Stream, []byte) // receives progress; nil ignores it
+	// Applied receives the sandbox of a program that the function started.
+	Applied func(*Sandbox)
 
 	deps   []*resolve.Item // items that it uses in addition to the chain
 	public []string        // variables of Env whose values are not secret
@@ -111,9 +113,11 @@ func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream
 	defer cancel()
 	in := *p.Native
 	in.OnLine = onLine
+	var applied *Sandbox
+	in.Applied = func(s *Sandbox) { applied = s }
 	start := e.p.Now()
 	data, err := p.call(within, in)
-	r := &Result{Data: data, Duration: e.p.Now().Sub(start)}
+	r := &Result{Data: data, Duration: e.p.Now().Sub(start), Sandbox: applied}
 	ref := p.Chain.Tool().Ref
 	success, isBool := data["success"].(bool)
 	switch {

@@ -123,7 +123,7 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		Orderly: ours,
 	}
 	serve(conn, &cmd)
-	finish, err := b.e.confined(ctx, p.Sandbox, &cmd)
+	applied, finish, err := b.e.confined(ctx, p.Sandbox, &cmd)
 	if err != nil {
 		disconnect(conn)
 		return nil, diag.Doing("running "+p.Chain.Tool().Ref.String(), err)
@@ -134,10 +134,9 @@ func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, [
 		calls = conn.Wait()
 	}
 	if err != nil {
-		_, stopped := finish(nil)
-		return nil, cmp.Or(stopped, err)
+		return nil, cmp.Or(finish(nil), err)
 	}
-	applied, stopped := finish(&res)
+	stopped := finish(&res)
 	if sandboxFailure(stopped) {
 		return nil, diag.Doing("running "+p.Chain.Tool().Ref.String(), stopped)
 	}

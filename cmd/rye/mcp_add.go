@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"net/url"
+	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -10,6 +14,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
 )
 
 // mcpAddOptions are the flags of rye mcp add.
@@ -17,6 +22,8 @@ type mcpAddOptions struct {
 	mcpOptions
 	url, transport, cwd, from string
 	headers, env              []string
+	allowWrite, hosts         []string
+	net                       string
 	timeout                   time.Duration
 }
 
@@ -32,6 +39,10 @@ Items contain no secrets, only names of variables of your environment. -e TOKEN 
 the variable TOKEN, -e KEY='${TOKEN}' passes it under another name, and
 -e LEVEL='${LEVEL:-info}' has a default. Of other variables the server gets only PATH,
 HOME and similar ones.
+
+The server runs in a sandbox: it reads the project, writes its own cache and temporary
+files, and reaches the network. --allow-write, --net and --host change this, and the
+question shows it.
 
 --from reads the servers of a file such as .mcp.json: all, or the one called NAME. It
 shows each command before starting it.`,
@@ -49,6 +60,9 @@ shows each command before starting it.`,
 			cli.String(&o.transport, "transport", "`TRANSPORT`: stdio, http, or sse for older servers").Alias("t"),
 			cli.Strings(&o.headers, "header-env", "send header `NAME=VAR` with variable VAR, or NAME='text ${VAR}'"),
 			cli.Strings(&o.env, "env", "pass the variable `NAME`, or KEY='${NAME}'").Alias("e"),
+			cli.Strings(&o.allowWrite, "allow-write", "let the server write `DIR` of the project; . is all of it"),
+			cli.String(&o.net, "net", "`MODE` of its network: none, loopback, hosts or any, which is the default"),
+			cli.Strings(&o.hosts, "host", "let the server reach only `HOST`, and others that are given so"),
 			cli.String(&o.cwd, "cwd", "start the server in `DIR` of the project"),
 			cli.Duration(&o.timeout, "timeout", "maximum `TIME` to connect, and of each response"),
 			cli.String(&o.from, "from", "read servers from `FILE`"),
@@ -149,6 +163,57 @@ func addServer(ctx context.Context, c *cli.Call, o *mcpAddOptions, s *mcpStore, 
 
 // requestedServers returns the servers that the command line or --from describes.
 func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
+	servers, err := describedServers(c, o)
+	if err != nil {
+		return nil, err
+	}
+	sandbox, err := o.sandbox()
+	for _, s := range servers {
+		if s.Transport == mcpclient.Stdio {
+			s.Sandbox = &sandbox
+		} else if o.net != "" || len(o.hosts)+len(o.allowWrite) > 0 {
+			return nil, diag.New(diag.Usage, "adding an MCP server: --allow-write, --net and --host are for programs, and %s is reached at a URL", s.Name)
+		}
+	}
+	return servers, err
+}
+
+// sandbox returns the sandbox of a server that the flags describe.
+func (o *mcpAddOptions) sandbox() (policy.Profile, error) {
+	p := mcpclient.DefaultSandbox()
+	if o.net != "" || len(o.hosts) > 0 {
+		p.Net = cmp.Or(o.net, policy.NetHosts)
+	}
+	bad := func(format string, args ...any) (policy.Profile, error) {
+		return p, diag.New(diag.Usage, "adding an MCP server: "+format, args...)
+	}
+	switch {
+	case !slices.Contains([]string{policy.NetNone, policy.NetLoopback, policy.NetHosts, policy.NetAny}, p.Net):
+		return bad("--net %q is not none, loopback, hosts or any", p.Net)
+	case p.Net == policy.NetHosts && len(o.hosts) == 0:
+		return bad("--net hosts needs --host")
+	case p.Net != policy.NetHosts && len(o.hosts) > 0:
+		return bad("--host is for --net hosts, not %s", p.Net)
+	}
+	for _, host := range o.hosts {
+		if err := policy.CheckHostPattern(host); err != nil {
+			return bad("--host %w", err)
+		}
+	}
+	p.Hosts = o.hosts
+	write := slices.Clone(*p.Write)
+	for _, dir := range o.allowWrite {
+		if !filepath.IsLocal(filepath.FromSlash(dir)) {
+			return bad("--allow-write %q is not a directory of the project", dir)
+		}
+		write = append(write, path.Join("{project}", filepath.ToSlash(dir)))
+	}
+	p.Write = &write
+	return p.Normal(), nil
+}
+
+// describedServers returns the servers without their sandbox.
+func describedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error) {
 	if o.from != "" {
 		return serversOfFile(c, o)
 	}

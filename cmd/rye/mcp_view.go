@@ -26,6 +26,11 @@ func showMcpServer(u *cli.UI, s *mcpclient.Server, dir string) {
 	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
 		t.Add("  header", name+": "+s.Headers[name])
 	}
+	if s.Sandbox != nil {
+		for i, line := range profileLines(*s.Sandbox) {
+			t.Add(pick(i == 0, "  sandbox", ""), line)
+		}
+	}
 	t.Add("  timeout", s.Timeout.String())
 	u.Table(t)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -44,9 +45,12 @@ func (c *client) callStub(ctx context.Context, in *exec.NativeCall, transport st
 		return nil, err
 	}
 	for again := true; ; again = false {
-		session, err := c.checked(ctx, it, stub, server, in.Env)
+		session, err := c.checked(ctx, it, stub, server, in)
 		if err != nil {
 			return nil, err
+		}
+		if in.Applied != nil {
+			in.Applied(session.Sandbox())
 		}
 		res, err := session.CallWatched(ctx, stub.Tool, in.Parameters, progressOf(ctx, report))
 		switch {
@@ -130,8 +134,8 @@ func (c *client) fill(it *resolve.Item, s *Server, env map[string]string) (*Serv
 // checked returns a session whose server describes the tool as in the signed item.
 // A server that ended since the last call is started again once; nothing was
 // requested from it yet.
-func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, env map[string]string) (*Session, error) {
-	o := c.options(env)
+func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *Server, in *exec.NativeCall) (*Session, error) {
+	o := c.options(in)
 	dial := func(ctx context.Context) (*Session, error) { return Connect(ctx, o, s) }
 	for again := true; ; again = false {
 		session, err := c.p.Pool.Get(ctx, poolKey(s, o), dial)
@@ -148,16 +152,22 @@ func (c *client) checked(ctx context.Context, it *resolve.Item, stub *Stub, s *S
 	}
 }
 
-func (c *client) options(env map[string]string) Options {
+func (c *client) options(in *exec.NativeCall) Options {
 	o := c.p.Options()
-	o.Env = proc.Environ(env)
+	o.Env, o.Held = proc.Environ(in.Env), in.Held
 	return o
 }
 
 // poolKey identifies a server by its filled-in description, directory and
 // environment.
 func poolKey(s *Server, o Options) string {
-	b, err := jsonx.Marshal([]any{s, o.Dir, o.Env, o.Project})
+	ceilings := []*policy.Profile{} // a server with the sandbox of one caller is not for another
+	for _, g := range o.Held {
+		if g.Profile != nil {
+			ceilings = append(ceilings, g.Profile)
+		}
+	}
+	b, err := jsonx.Marshal([]any{s, o.Dir, o.Env, o.Project, ceilings})
 	if err != nil { // all of it can be JSON
 		return s.Name
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
 )
 
 // The first revision of the protocol without a handshake, and the revision that is
@@ -34,6 +35,9 @@ type Options struct {
 	Consent func(exec.Interpreter) error
 	Offline bool              // use no network
 	Web     http.RoundTripper // nil uses the network of the machine
+	// Confine starts programs in their sandbox; nil starts them without one.
+	Confine Confine
+	Held    policy.Held // of the caller
 	// Discreet leaves the text of remote servers out of errors.
 	Discreet bool
 }
@@ -163,7 +167,9 @@ func (s *Session) transport(ctx context.Context, o Options, a attempt) (mcp.Tran
 	if err != nil {
 		return nil, err
 	}
-	s.program = startProgram(ctx, c, newProbe(a.probe))
+	s.program = startProgram(ctx, c, newProbe(a.probe), func(c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+		return o.confined(ctx, s.server, c)
+	})
 	return s.program, nil
 }
 

@@ -24,6 +24,7 @@ func (s *Server) Expand(chain map[string]string, environ []string) (*Server, err
 		x.env[name] = v
 	}
 	out := *s
+	out.described = s.Reached().Hex()
 	out.Command, out.Cwd, out.URL = x.text("command", s.Command), x.text("cwd", s.Cwd), x.text("url", s.URL)
 	out.Args = make([]string, len(s.Args))
 	for i, a := range s.Args {

@@ -113,7 +113,7 @@ func (c *client) discover(ctx context.Context, in exec.NativeCall) (map[string]a
 	if s.Transport == "" {
 		s.Transport = guessTransport(s)
 	}
-	o := c.options(in.Env)
+	o := c.options(&in)
 	o.Discreet = true
 	if err := in.Held.Allows(policy.Execute, item.Ref{Kind: item.Tool, ID: shell}); err != nil {
 		if s.Transport == Stdio || len(s.Headers) > 0 {

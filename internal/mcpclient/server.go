@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 )
 
 // The directories of the items of tools and of servers, below that of tools.
@@ -49,6 +50,12 @@ type Server struct {
 	Headers   map[string]string
 	Timeout   time.Duration // for connecting and for each answer
 	Protocol  string        // the revision negotiated when it was added, or ""
+
+	// Sandbox is that of the program; nil states none, as in items of earlier versions.
+	Sandbox *policy.Profile
+	Risk    string // the class that the item declares, or ""
+
+	described string // identity of the description before its variables were filled in
 }
 
 // ServerRef returns the ref of the item that describes a server.
@@ -103,6 +110,9 @@ func (s *Server) Reached() item.Digest {
 	m := s.Data()
 	delete(m, "timeout")
 	delete(m, "protocol")
+	if sandbox := s.sandboxData(); sandbox != nil {
+		m["sandbox"] = sandbox
+	}
 	b, err := jsonx.Marshal(m)
 	if err != nil { // texts and lists of texts can always be JSON
 		return item.Digest{}
@@ -136,12 +146,18 @@ func anyMap(m map[string]string) map[string]any {
 
 // Item returns the text of the server's item, unsigned.
 func (s *Server) Item() ([]byte, error) {
-	return yamlx.Marshal(yamlx.Map{
+	m := yamlx.Map{
 		{Key: "version", Value: "1.0.0"},
 		{Key: "tool_type", Value: ServerType},
 		{Key: "executor_id", Value: nil},
 		{Key: "category", Value: ServerFolder},
 		{Key: "description", Value: "How the MCP server " + s.Name + " is reached"},
-		{Key: "config", Value: s.Config()},
-	})
+	}
+	if s.Risk != "" {
+		m = append(m, yamlx.Pair{Key: "risk", Value: s.Risk})
+	}
+	if sandbox := s.sandboxData(); sandbox != nil {
+		m = append(m, yamlx.Pair{Key: "sandbox", Value: sandbox})
+	}
+	return yamlx.Marshal(append(m, yamlx.Pair{Key: "config", Value: s.Config()}))
 }

@@ -20,6 +20,14 @@ func ReadServer(it *resolve.Item) (*Server, error) {
 	}
 	r := tree.NewReader(&tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, diag.ConfigError)
 	s := readServer(it.Ref.Name(), r.Map("config"))
+	stated, found := it.Confinement()
+	if diag.Failed(found) {
+		return s, diag.FromFindings(doing, found)
+	}
+	if stated.Stated {
+		s.Sandbox = &stated.Profile
+	}
+	s.Risk = it.Declared()
 	if fs := r.Findings(); len(fs) > 0 {
 		return s, diag.FromFindings(doing, diag.WithPath(fs, it.Path()))
 	}

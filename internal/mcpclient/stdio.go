@@ -2,6 +2,7 @@ package mcpclient
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/proc"
 )
 
@@ -30,12 +32,13 @@ const stopGrace = 900 * time.Millisecond
 // mcp.Connection, with one message per line. Other lines, such as a banner, are
 // skipped.
 type program struct {
-	stdin  *io.PipeWriter
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when the process is gone, with all its group
-	result proc.Result   // after ended
-	err    error         // after ended: why it could not be started
-	ours   bool          // after ended: this process ended it
+	stdin   *io.PipeWriter
+	cancel  context.CancelFunc
+	ended   chan struct{} // closed when the process is gone, with all its group
+	result  proc.Result   // after ended
+	err     error         // after ended: why it could not be started
+	applied *exec.Sandbox // nil without a sandbox
+	ours    bool          // after ended: this process ended it
 
 	messages chan jsonrpc.Message
 	closed   chan struct{}
@@ -54,8 +57,9 @@ type program struct {
 	skips                int    // the number of such lines
 }
 
-// startProgram starts a server. It runs until Close or the end of ctx.
-func startProgram(ctx context.Context, c proc.Cmd, ask *probe) *program {
+// startProgram starts a server. It runs until Close or the end of ctx. confine changes
+// the command before.
+func startProgram(ctx context.Context, c proc.Cmd, ask *probe, confine func(*proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error)) *program {
 	ctx, cancel := context.WithCancel(ctx)
 	r, w := io.Pipe()
 	p := &program{
@@ -64,13 +68,28 @@ func startProgram(ctx context.Context, c proc.Cmd, ask *probe) *program {
 	}
 	c.Stdin, c.OnStdout, c.MaxStdout, c.MaxStderr, c.Grace = r, p.output, -1, -1, stopGrace
 	c.OnLine = p.stderr
+	applied, finish, err := confine(&c)
+	p.applied = applied
 	go func() {
-		p.result, p.err = proc.Run(ctx, c)
+		p.run(ctx, c, finish, err)
 		p.ours = p.result.Cancelled || isClosed(p.closed)
 		_ = r.CloseWithError(io.ErrClosedPipe) // a pending write must not block
 		close(p.ended)
 	}()
 	return p
+}
+
+// run runs the program to its end.
+func (p *program) run(ctx context.Context, c proc.Cmd, finish func(*proc.Result) error, err error) {
+	if err != nil {
+		p.err = err
+		return
+	}
+	if p.result, p.err = proc.Run(ctx, c); p.err != nil {
+		p.err = cmp.Or(finish(nil), p.err)
+		return
+	}
+	p.err = finish(&p.result)
 }
 
 // Connect implements mcp.Transport.

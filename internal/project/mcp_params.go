@@ -3,6 +3,7 @@ package project
 import (
 	"context"
 
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/mcpclient"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
@@ -34,8 +35,21 @@ func (p *Project) McpOptions() mcpclient.Options {
 	}
 	return mcpclient.Options{
 		Version: p.Env.Version, Dir: dir, Project: p.Spaces.ProjectDir, Consent: p.consent(), Offline: p.Env.Offline,
-		Env: proc.Merge(proc.Base(p.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
+		Confine: p.confineServer,
+		Env:     proc.Merge(proc.Base(p.Env.Environ()), []string{"RYE_PROJECT=" + dir}),
 	}
+}
+
+// confineServer starts the program of an MCP server in its sandbox.
+func (p *Project) confineServer(ctx context.Context, s *mcpclient.Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+	def := mcpclient.DefaultSandbox()
+	stated := policy.Profile{}
+	if s.Sandbox != nil {
+		stated = *s.Sandbox
+	}
+	return p.Executor.Confine(ctx, exec.Program{
+		Ref: s.Ref(), Owner: identity, Declared: s.Risk, Profile: stated, Default: &def, Held: held,
+	}, c)
 }
 
 // MayHoldSecrets returns nil when variables of the user's environment may be

@@ -1,0 +1,81 @@
+package mcpclient
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/policy"
+)
+
+// DefaultSandbox returns the sandbox of a server for which the user states none. A
+// server runs as long as the program that uses it.
+func DefaultSandbox() policy.Profile {
+	return policy.Profile{
+		Read: &[]string{"{project}"}, Write: &[]string{"{cache}", "{tmp}"}, Net: policy.NetAny, Exec: &[]string{policy.ExecAny},
+		Limits: policy.Limits{CPUSeconds: 3600, MemoryMB: 4096, Processes: 512, OpenFiles: 2048, FileSizeMB: 1024, DiskMB: 8192},
+	}.Normal()
+}
+
+// Confine starts the program of a server in its sandbox. identity names the server for
+// {cache}: servers with the same one share it.
+type Confine func(ctx context.Context, s *Server, identity string, held policy.Held, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error)
+
+// sandboxData returns the sandbox as plain values, nil if the server states none.
+func (s *Server) sandboxData() any {
+	if s.Sandbox == nil {
+		return nil
+	}
+	b, err := json.Marshal(s.Sandbox)
+	if err != nil {
+		return nil
+	}
+	var v any
+	if json.Unmarshal(b, &v) != nil {
+		return nil
+	}
+	return whole(v)
+}
+
+// whole replaces the numbers of JSON by whole ones, as YAML writes them.
+func whole(v any) any {
+	switch v := v.(type) {
+	case float64:
+		return int64(v)
+	case map[string]any:
+		for k, x := range v {
+			v[k] = whole(x)
+		}
+	}
+	return v
+}
+
+// identity returns the name of the server for its cache.
+func (s *Server) identity() string {
+	if s.described != "" {
+		return s.described
+	}
+	return s.Reached().Hex()
+}
+
+// confined wraps the command of a server, if the options confine programs.
+func (o Options) confined(ctx context.Context, s *Server, c *proc.Cmd) (*exec.Sandbox, func(*proc.Result) error, error) {
+	if o.Confine == nil {
+		return nil, func(*proc.Result) error { return nil }, nil
+	}
+	applied, finish, err := o.Confine(ctx, s, s.identity(), o.Held, c)
+	if err != nil {
+		return nil, nil, diag.Doing("starting MCP server "+s.Name, err)
+	}
+	return applied, finish, nil
+}
+
+// Sandbox returns the isolation of the server's program, nil without one.
+func (s *Session) Sandbox() *exec.Sandbox {
+	if s.program == nil {
+		return nil
+	}
+	return s.program.applied
+}
