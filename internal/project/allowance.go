@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"slices"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -13,14 +15,38 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
+// readAllowance is the allowance of an opened project. One run needs it several times.
+type readAllowance struct {
+	mu      sync.Mutex
+	known   bool
+	value   policy.Allowance
+	origins []policy.Origin
+}
+
 // Allowance returns the most that agents and items may do without a person, and the
-// file of each value.
+// file of each value, as they were when it was called first.
 func (p *Project) Allowance(ctx context.Context) (policy.Allowance, []policy.Origin, error) {
-	layers, err := p.policyLayers()
-	if err != nil {
-		return policy.Allowance{}, nil, err
+	p.allowance.mu.Lock()
+	defer p.allowance.mu.Unlock()
+	if !p.allowance.known {
+		layers, err := p.policyLayers()
+		if err != nil {
+			return policy.Allowance{}, nil, err
+		}
+		a, origins, err := resolve.Allowance(ctx, p.Resolver, layers)
+		if err != nil {
+			return policy.Allowance{}, nil, err
+		}
+		p.allowance.known, p.allowance.value, p.allowance.origins = true, a, origins
 	}
-	return resolve.Allowance(ctx, p.Resolver, layers)
+	return p.allowance.value, slices.Clone(p.allowance.origins), nil
+}
+
+// forgetAllowance makes the next call of Allowance read the files again.
+func (p *Project) forgetAllowance() {
+	p.allowance.mu.Lock()
+	defer p.allowance.mu.Unlock()
+	p.allowance.known = false
 }
 
 // ceiling returns what the allowance permits the sandbox of every program.

@@ -125,6 +125,7 @@ func (p *Project) Set(ctx context.Context, c *SettingChange) (restricted []polic
 	if err := put(c.rel, files[c.rel]); err != nil || c.Ref.ID != policy.AllowanceID {
 		return nil, err
 	}
+	p.forgetAllowance()
 	_, origins, err := p.Allowance(ctx)
 	for _, o := range origins {
 		if o.File != c.Path && slices.ContainsFunc(c.Settings, func(s Setting) bool { return s.Key == o.Key }) {

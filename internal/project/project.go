@@ -46,6 +46,7 @@ type Project struct {
 	Executor    *exec.Executor
 	Verbs       *primary.Verbs
 	settings    *agent.Settings // of the server that opened the project, else nil
+	allowance   *readAllowance
 }
 
 // Mode states how an opened project treats its own broken locks and extractors.
@@ -59,7 +60,7 @@ const (
 // Open opens the project that Env names. The order of the steps matters: each
 // depends on what the comment above it names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{Env: e, Dirs: e.UserDirs()}
+	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {
