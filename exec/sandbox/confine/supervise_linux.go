@@ -14,11 +14,12 @@ import (
 
 // program is the confined program with its children.
 type program struct {
-	spec    *Spec
-	pid     atomic.Int64 // 0 before it is started
-	ended   atomic.Bool  // supervise has waited for it
-	outputs [2]uint64    // inodes of stdout and stderr
-	io      int          // /proc/self/io, with the children that were waited for; -1 without
+	spec     *Spec
+	pid      atomic.Int64 // 0 before it is started
+	ended    atomic.Bool  // supervise has waited for it
+	stopping atomic.Bool  // SIGTERM has arrived
+	outputs  [2]uint64    // inodes of stdout and stderr
+	io       int          // /proc/self/io, with the children that were waited for; -1 without
 
 	exceeded atomic.Pointer[excess]
 
@@ -102,6 +103,7 @@ func (p *program) forward(signals <-chan os.Signal) {
 		_ = unix.Kill(-pid, no)
 		_ = unix.Kill(-pid, unix.SIGCONT) // a stopped program does not handle signals
 		if no == syscall.SIGTERM && p.spec.Grace > 0 {
+			p.stopping.Store(true)
 			time.AfterFunc(time.Duration(p.spec.Grace)*time.Millisecond, func() { p.killAll() })
 		}
 	}
@@ -164,7 +166,7 @@ func (p *program) linger() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := p.children
-	for waited := int64(0); waited < p.spec.Linger && p.exceeded.Load() == nil; waited += 5 {
+	for waited := int64(0); waited < p.spec.Linger && p.exceeded.Load() == nil && !p.stopping.Load(); waited += 5 {
 		if p.reap() {
 			return
 		}
