@@ -13,7 +13,7 @@ func TestItemCaps(t *testing.T) {
 		"CALLS = ['rye.load.*']\nSANDBOX = {'bro' 'ker': True}\n":             {"rye.load.*"},
 		"__calls__ = ['rye.lo' 'ad.*']\n":                                     {"rye.load.*"},
 		"# prose about calls\n":                                               nil,
-		"CONFIG = {'ur' 'l': 'https://a.io/', 'host' 's': ['b.io']}\nx = 1\n": {"net:b.io"},
+		"config = {'ur' 'l': 'https://a.io/', 'host' 's': ['b.io']}\nx = 1\n": {"net:b.io"},
 	} {
 		at, ok := extract.Boot().Classify("tools/x/y.py")
 		if got := itemCaps(at, []byte(text)); !ok || !slices.Equal(got, want) {
