@@ -44,7 +44,11 @@ func workspace(h *testkit.Workspace, allowed policy.Set) (*agent.Workspace, poli
 	}
 	p := &agent.Workspace{Settings: settings}
 	natives := agent.Natives(func(context.Context) (*agent.Workspace, error) { return p, nil })
-	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Natives: natives, Environ: []string{"PATH=" + os.Getenv("PATH")}})
+	self, err := os.Executable() // starts the sandbox
+	if err != nil {
+		h.T.Fatal(err)
+	}
+	e := exec.New(exec.Params{Resolver: r, Cache: h.Cache, Project: h.Project, Natives: natives, Self: self, Environ: []string{"PATH=" + os.Getenv("PATH")}})
 	p.Verbs = primary.New(primary.Params{
 		Resolver: r, Executor: e, Index: search.New(search.Params{Resolver: r}),
 		Dir: h.Project, Now: h.Clock,
