@@ -15,6 +15,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 )
 
@@ -50,7 +51,7 @@ func (e *Executor) interpreter(ctx context.Context, p *Plan, el *resolve.Item, i
 	case "system_binary", "command":
 		in.Path, _ = proc.LookPath(ic.binary, env)
 	case "version_manager":
-		in.Path = versionManager(ctx, ic.manager, ic.binary, ic.version, e.p.Dir, env)
+		in.Path = e.versionManager(ctx, el.Ref, ic, env)
 	}
 	if in.Path != "" && p.own == nil && (ic.kind == "venv_python" || ic.kind == "node_modules") {
 		var needs bool
@@ -177,13 +178,27 @@ func (e *Executor) firstFile(dir string, names []string) string {
 
 // versionManager returns the path that pyenv, rbenv or asdf reports for a program,
 // or "". It is the only program that planning starts.
-func versionManager(ctx context.Context, manager, binary, version, dir string, env []string) string {
-	argv := []string{manager, "which", binary}
-	if version != "" {
-		env = append(slices.Clone(env), strings.ToUpper(manager)+"_VERSION="+version)
+func (e *Executor) versionManager(ctx context.Context, ref item.Ref, ic *interpreterConfig, env []string) string {
+	if ic.version != "" {
+		env = append(slices.Clone(env), strings.ToUpper(ic.manager)+"_VERSION="+ic.version)
 	}
-	res, err := proc.Run(ctx, proc.Cmd{Argv: argv, Dir: dir, Env: env, Timeout: 5 * time.Second})
-	if err != nil || res.ExitCode != 0 {
+	manager, err := proc.LookPath(ic.manager, env)
+	if err != nil {
+		return ""
+	}
+	cmd := proc.Cmd{Path: absolute(manager, e.p.Dir), Argv: []string{ic.manager, "which", ic.binary}, Dir: e.p.Dir, Env: env, Timeout: 5 * time.Second}
+	c := &Confinement{Profile: managerProfile()}
+	e.locate(c, ref, ic.manager, []string{cmd.Path}, env)
+	_, finish, err := e.confined(ctx, c, &cmd)
+	if err != nil {
+		return ""
+	}
+	res, err := proc.Run(ctx, cmd)
+	if err != nil {
+		_ = finish(nil)
+		return ""
+	}
+	if err := finish(&res); err != nil || res.ExitCode != 0 {
 		return ""
 	}
 	path := strings.TrimSpace(string(res.Stdout))
@@ -191,4 +206,13 @@ func versionManager(ctx context.Context, manager, binary, version, dir string, e
 		return ""
 	}
 	return path
+}
+
+// managerProfile returns the sandbox of a version manager: a script that starts
+// programs, and reads the versions that the project and the user selected.
+func managerProfile() policy.Profile {
+	return policy.Profile{
+		Read: &[]string{"{project}", "~/.tool-versions", "~/.asdfrc", "~/.asdf", "~/.pyenv", "~/.rbenv"}, Write: &[]string{"{tmp}"},
+		Net: policy.NetNone, Exec: &[]string{policy.ExecAny}, Limits: policy.Limits{}.WithDefaults(),
+	}.Normal()
 }
