@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
 )
 
 func TestParseServer(t *testing.T) {
@@ -73,7 +74,7 @@ func itemOf(t *testing.T, ref item.Ref, text []byte) *resolve.Item {
 			if diag.Failed(fs) {
 				t.Fatalf("%v\n%s", fs, text)
 			}
-			return &resolve.Item{Ref: ref, Meta: meta, Bytes: text, Type: typ}
+			return &resolve.Item{Ref: ref, Meta: meta, Bytes: text, Type: typ, Root: &space.Root{Space: space.Project}, Rel: "tools/" + ref.ID + ".yaml"}
 		}
 	}
 	t.Fatal("no extractor of tools")
