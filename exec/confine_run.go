@@ -80,9 +80,6 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}, nil
 }
 
-// Isolates reports whether programs on this system reach only the files of their
-// sandbox.
-func (e *Executor) Isolates() bool { return e.ladder().Best != sandbox.Basic }
 
 // layers returns the names of all layers of isolation.
 func (e *Executor) layers() []string {
