@@ -80,7 +80,6 @@ func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) 
 	}, nil
 }
 
-
 // layers returns the names of all layers of isolation.
 func (e *Executor) layers() []string {
 	out := []string{}

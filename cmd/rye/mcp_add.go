@@ -22,6 +22,7 @@ type mcpAddOptions struct {
 	mcpOptions
 	url, transport, cwd, from string
 	headers, env              []string
+	allowRead                 []string
 	allowWrite, hosts         []string
 	net                       string
 	timeout                   time.Duration
@@ -40,9 +41,9 @@ the variable TOKEN, -e KEY='${TOKEN}' passes it under another name, and
 -e LEVEL='${LEVEL:-info}' has a default. Of other variables the server gets only PATH,
 HOME and similar ones.
 
-The server runs in a sandbox: it reads the project, writes its own cache and temporary
-files, and reaches the network. --allow-write, --net and --host change this, and the
-question shows it.
+The server runs in a sandbox: it reads the project and the packages of files that its
+command names, writes its own cache and temporary files, and reaches the network.
+--allow-read, --allow-write, --net and --host change this, and the question shows it.
 
 --from reads the servers of a file such as .mcp.json: all, or the one called NAME. It
 shows each command before starting it.`,
@@ -60,6 +61,7 @@ shows each command before starting it.`,
 			cli.String(&o.transport, "transport", "`TRANSPORT`: stdio, http, or sse for older servers").Alias("t"),
 			cli.Strings(&o.headers, "header-env", "send header `NAME=VAR` with variable VAR, or NAME='text ${VAR}'"),
 			cli.Strings(&o.env, "env", "pass the variable `NAME`, or KEY='${NAME}'").Alias("e"),
+			cli.Strings(&o.allowRead, "allow-read", "let the server read `DIR`, absolute or below ~"),
 			cli.Strings(&o.allowWrite, "allow-write", "let the server write `DIR` of the project; . is all of it"),
 			cli.String(&o.net, "net", "`MODE` of its network: none, loopback, hosts or any, which is the default"),
 			cli.Strings(&o.hosts, "host", "let the server reach only `HOST`, and others that are given so"),
@@ -170,9 +172,13 @@ func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	sandbox, err := o.sandbox()
 	for _, s := range servers {
 		if s.Transport == mcpclient.Stdio {
-			s.Sandbox = &sandbox
-		} else if o.net != "" || len(o.hosts)+len(o.allowWrite) > 0 {
-			return nil, diag.New(diag.Usage, "adding an MCP server: --allow-write, --net and --host are for programs, and %s is reached at a URL", s.Name)
+			own := sandbox
+			read := append(slices.Clone(*sandbox.Read), s.NamedFiles(c.Getenv("HOME"))...)
+			own.Read = &read
+			own = own.Normal()
+			s.Sandbox = &own
+		} else if o.net != "" || len(o.hosts)+len(o.allowWrite)+len(o.allowRead) > 0 {
+			return nil, diag.New(diag.Usage, "adding an MCP server: --allow-read, --allow-write, --net and --host are for programs, and %s is reached at a URL", s.Name)
 		}
 	}
 	return servers, err
@@ -201,6 +207,14 @@ func (o *mcpAddOptions) sandbox() (policy.Profile, error) {
 		}
 	}
 	p.Hosts = o.hosts
+	read := slices.Clone(*p.Read)
+	for _, dir := range o.allowRead {
+		if !filepath.IsAbs(dir) && !strings.HasPrefix(dir, "~/") {
+			return bad("--allow-read %q is not absolute or below ~/", dir)
+		}
+		read = append(read, filepath.ToSlash(dir))
+	}
+	p.Read = &read
 	write := slices.Clone(*p.Write)
 	for _, dir := range o.allowWrite {
 		if !filepath.IsLocal(filepath.FromSlash(dir)) {

@@ -3,6 +3,10 @@ package mcpclient
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -17,6 +21,52 @@ func DefaultSandbox() policy.Profile {
 		Read: &[]string{"{project}"}, Write: &[]string{"{cache}", "{tmp}"}, Net: policy.NetAny, Exec: &[]string{policy.ExecAny},
 		Limits: policy.Limits{CPUSeconds: 3600, MemoryMB: 4096, Processes: 512, OpenFiles: 2048, FileSizeMB: 1024, DiskMB: 8192},
 	}.Normal()
+}
+
+// NamedFiles returns the directories that a server needs to read because its command
+// names a file in them: the user has written the paths, and sees the directories in
+// the question. The package of a file is readable as a whole, with the packages next
+// to it; home, and directories above it, are not.
+func (s *Server) NamedFiles(home string) []string {
+	var out []string
+	for _, arg := range s.Args {
+		if !filepath.IsAbs(arg) {
+			continue
+		}
+		fi, err := os.Stat(arg)
+		if err != nil {
+			continue
+		}
+		dir := filepath.Clean(arg)
+		if root, _, inside := strings.Cut(dir, sep+"node_modules"+sep); inside {
+			dir = filepath.Join(root, "node_modules")
+		} else if !fi.IsDir() {
+			dir = packageOf(dir)
+		}
+		if under, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(under) {
+			dir = filepath.Clean(arg)
+		}
+		if dir != home && dir != sep && !slices.Contains(out, dir) {
+			out = append(out, dir)
+		}
+	}
+	return out
+}
+
+const sep = string(filepath.Separator)
+
+// packageOf returns the directory of the package of a file: the nearest one with a
+// description of a package, at most three levels up, or else that of the file.
+func packageOf(file string) string {
+	dir := filepath.Dir(file)
+	for up, level := dir, 0; level < 4; up, level = filepath.Dir(up), level+1 {
+		for _, name := range []string{"package.json", "pyproject.toml"} {
+			if _, err := os.Stat(filepath.Join(up, name)); err == nil {
+				return up
+			}
+		}
+	}
+	return dir
 }
 
 // Confine starts the program of a server in its sandbox. identity names the server for
