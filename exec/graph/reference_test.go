@@ -278,7 +278,7 @@ func TestReference(t *testing.T) {
 		}
 	}
 	for _, code := range []string{"", "LIMIT_EXCEEDED", "EXECUTION_FAILED", "VALIDATION_FAILED"} {
-		if ends[code] == 0 {
+		if ends[code] == 0 && !testing.Short() { // few graphs do not reach each end
 			t.Errorf("only %d runs end with %q: %v", ends[code], code, ends)
 		}
 	}

@@ -112,13 +112,16 @@ func TestQuarantine(t *testing.T) {
 func TestNothingSurvives(t *testing.T) {
 	onRungs(t, func(t *testing.T, r Rung) {
 		for name, ending := range map[string]string{"end": "exit 0", "timeout": "sleep 60"} {
-			dir := project(t)
+			dir, timeout := project(t), 20*time.Second
+			if name == "timeout" {
+				timeout = 700 * time.Millisecond
+			}
 			g := Grant{Rung: r, Project: dir, Write: []string{dir}, Net: "none"}
 			self, _ := os.Executable()
 			g.Self = self
 			marker := strconv.FormatInt(time.Now().UnixNano()%1e9+7e9, 10) // the argument of a sleep that no other process has
 			cmd := proc.Cmd{Argv: []string{"sh", "-c", "setsid sh -c \"trap '' TERM HUP INT; sleep " + marker + "\" >/dev/null 2>&1 & (setsid sleep " + marker + " &) >/dev/null 2>&1; echo up; " + ending},
-				Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Timeout: 700 * time.Millisecond, Grace: 500 * time.Millisecond}
+				Dir: dir, Env: []string{"PATH=/usr/bin:/bin"}, Timeout: timeout, Grace: 500 * time.Millisecond}
 			_, end, err := Wrap(&cmd, g, Probe())
 			if err != nil {
 				t.Fatal(err)
