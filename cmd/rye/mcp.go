@@ -71,8 +71,7 @@ func mcpRemoveCommand() *cli.Command {
 	var o mcpOptions
 	return &cli.Command{
 		Name: "remove", Usage: "remove a server and the items of its tools", Args: "NAME",
-		Long: `Starts no server. Fails if the folder of the tools contains other files. The entries of
-the removed items are removed from rye.lock, except in CI.`,
+		Long:     `Starts no server. Fails if the folder of the tools contains other files.`,
 		Examples: []string{"rye mcp remove github", "rye mcp remove github --space user"},
 		Codes:    []diag.Code{diag.ItemNotFound, diag.AmbiguousItem},
 		Flags:    []cli.Flag{mcpSpaceFlag(&o)},
@@ -100,30 +99,24 @@ func removeServer(ctx context.Context, c *cli.Call, s *mcpStore) error {
 		removed = append(removed, e.Root.Display(e.Rel))
 		refs = append(refs, e.Ref)
 	}
-	if err := dropFromLock(ctx, c, s.project, refs); err != nil {
-		return err
-	}
+	noteStaleServerLock(c, s.project, refs)
 	return c.UI.Show(map[string]any{"name": l.Name, "removed": removed}, func() {
 		c.UI.Out("removed MCP server %s and %s", l.Name, plural(len(l.Files), "tool"))
 	})
 }
 
-// dropFromLock removes the entries of removed items from rye.lock. In CI and with
-// --locked no command changes the lock, so it prints that rye.lock still contains one.
-func dropFromLock(ctx context.Context, c *cli.Call, h *project.Project, refs []item.Ref) error {
+// mcpUnlocked prints that rye.lock still contains one of the removed
+// items.
+func noteStaleServerLock(c *cli.Call, h *project.Project, refs []item.Ref) {
 	if h.Lock == nil || h.Lock.Lock == nil {
-		return nil
-	}
-	if !h.Env.KeepsLock() {
-		return h.DropFromLock(ctx, refs)
+		return
 	}
 	for _, it := range h.Lock.Lock.Items {
 		if slices.Contains(refs, it.Ref) {
 			c.UI.Note("rye.lock still names %s; update it with rye lock", it.Ref)
-			break
+			return
 		}
 	}
-	return nil
 }
 
 // completeServers returns the configured servers.

@@ -118,7 +118,8 @@ func acceptServer(ctx context.Context, c *cli.Call, s *mcpStore, r refreshed) er
 	if err := s.project.RefreshLock(ctx, s.reports); err != nil {
 		return err
 	}
-	return dropFromLock(ctx, c, s.project, mcpclient.Refs(r.diff.Removed))
+	noteStaleServerLock(c, s.project, mcpclient.Refs(r.diff.Removed))
+	return nil
 }
 
 func showUnchanged(u *cli.UI, r refreshed) {

@@ -47,22 +47,16 @@ func (p *Project) CompleteLock(ctx context.Context, refs ...item.Ref) error {
 	return p.RefreshLock(ctx, reports)
 }
 
-// DropFromLock removes the entries of items of the project that a command has removed.
-func (p *Project) DropFromLock(ctx context.Context, refs []item.Ref) error {
-	return p.refreshLock(ctx, lockUpdate{removed: refs})
-}
-
 // lockUpdate is what a command changed.
 type lockUpdate struct {
 	signed    []item.Ref // their entries are updated, and those that contain them
 	unchanged []item.Ref // signed before by the user: missing entries are added, after a kill
 	reports   []primary.SignReport
-	deleted   bool       // entries of deleted files are removed
-	removed   []item.Ref // their entries are removed
+	deleted   bool // entries of deleted files are removed
 }
 
 func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
-	if len(u.signed)+len(u.unchanged)+len(u.removed) == 0 && !u.deleted {
+	if len(u.signed)+len(u.unchanged) == 0 && !u.deleted {
 		return nil
 	}
 	for _, err := range p.LockErrs {
@@ -96,9 +90,6 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 		return err
 	}
 	changed = changed || added
-	for _, ref := range u.removed {
-		changed = sl.Lock.RemoveItem(ref) || changed
-	}
 	if u.deleted {
 		removed, err := p.dropDeleted(ctx, sl.Lock, root)
 		if err != nil {
