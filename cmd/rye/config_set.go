@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -79,11 +78,11 @@ func confirmSettings(c *cli.Call, change *project.SettingChange) error {
 		t.Add(s.Key, old, "->", s.New)
 	}
 	c.UI.Table(t)
-	answer, err := c.Ask("Sign this as " + change.Path + "? [y/N] ")
+	yes, err := c.Confirm("Sign this as " + change.Path + "?")
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes") {
+	if !yes {
 		return diag.New(diag.ApprovalDenied, "setting values of %s: cancelled; nothing changed", change.Ref)
 	}
 	return nil

@@ -255,11 +255,11 @@ func askKey(c *cli.Call, o *keyOptions, owner string) (name string, may []string
 		owner = cmp.Or(answer, owner)
 	}
 	if o.kind == keyUser && len(o.may) == 0 {
-		answer, err := c.Ask("May this key endorse colleagues' keys? [y/N] ")
+		yes, err := c.Confirm("May this key endorse colleagues' keys?")
 		if err != nil {
 			return "", nil, err
 		}
-		if strings.HasPrefix(strings.ToLower(answer), "y") {
+		if yes {
 			may = []string{"endorse"}
 		}
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -35,11 +34,11 @@ func confirmServer(c *cli.Call, yes bool, question, doing string, server *mcpcli
 	}
 	// The texts of many tools may have moved the command off the screen.
 	c.UI.Out("MCP server %s: %s", server.Name, reachedBy(server))
-	answer, err := c.Ask(question + " [y/N] ")
+	yes, err := c.Confirm(question)
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(strings.ToLower(answer), "y") {
+	if !yes {
 		return diag.New(diag.ApprovalDenied, "%s: cancelled; nothing changed", doing)
 	}
 	return nil

@@ -100,11 +100,11 @@ func confirmServers(c *cli.Call, yes bool, changed []refreshed) error {
 	for _, r := range changed {
 		c.UI.Out("  %s: %d added, %d changed, %d removed", r.name, len(r.diff.Added), len(r.diff.Changed), len(r.diff.Removed))
 	}
-	answer, err := c.Ask("Accept and sign all of them? [y/N] ")
+	yes, err := c.Confirm("Accept and sign all of them?")
 	if err != nil {
 		return err
 	}
-	if !strings.HasPrefix(strings.ToLower(answer), "y") {
+	if !yes {
 		return diag.New(diag.ApprovalDenied, "%s: cancelled; nothing changed", doing)
 	}
 	return nil

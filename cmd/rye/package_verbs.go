@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -96,12 +95,9 @@ func confirmChanges(c *cli.Call, x *project.Packages, yes bool, doing string) pa
 		for _, w := range wider {
 			showChange(c.UI, w)
 		}
-		answer, err := c.Ask("Accept these changes? [y/N] ")
-		if err != nil {
+		yes, err := c.Confirm("Accept these changes?")
+		if err != nil || yes {
 			return err
-		}
-		if a := strings.ToLower(answer); a == "y" || a == "yes" {
-			return nil
 		}
 		return packages.NotApproved(doing, wider)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -23,8 +22,8 @@ func consentToInterpreter(c *cli.Call, h *project.Project, err error) (path stri
 at every start (*.pth, sitecustomize), with their current bytes. It does not cover the
 packages that are installed there: any of them can be changed without a question.
 `)
-	answer, err := c.Ask("Run tools of this project with it? [y/N] ")
-	if err != nil || !strings.HasPrefix(strings.ToLower(answer), "y") {
+	yes, err := c.Confirm("Run tools of this project with it?")
+	if err != nil || !yes {
 		return path, false, err
 	}
 	return path, true, h.ConsentToInterpreter(path, digest)

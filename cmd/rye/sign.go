@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cli"
@@ -140,8 +139,7 @@ func askToSign(c *cli.Call) func(context.Context, string, string) (bool, error) 
 		if text != "" {
 			c.UI.Text(text)
 		}
-		answer, err := c.Ask(question + " [y/N] ")
-		return strings.HasPrefix(strings.ToLower(answer), "y"), err
+		return c.Confirm(question)
 	}
 }
 

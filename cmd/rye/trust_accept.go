@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -55,7 +54,7 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 	}
 	showSetChanges(c.UI, set, changes)
 	if len(set.Documents) > 0 && !yes {
-		if err := confirm(c, "Accept these documents as a whole? [y/N] "); err != nil {
+		if err := confirm(c, "Accept these documents as a whole?"); err != nil {
 			return err
 		}
 	}
@@ -68,15 +67,15 @@ func runTrustAccept(ctx context.Context, c *cli.Call, yes, forget bool) error {
 }
 
 // confirm asks at the terminal.
-func confirm(c *cli.Call, prompt string) error {
+func confirm(c *cli.Call, question string) error {
 	if c.UI.AsJSON {
 		return diag.New(diag.Usage, "accepting: --json does not show the documents before it asks").WithReason("accept_json")
 	}
-	answer, err := c.Ask(prompt)
+	yes, err := c.Confirm(question)
 	if err != nil {
 		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithReason("accept_headless")
 	}
-	if !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes") {
+	if !yes {
 		return diag.New(diag.ApprovalDenied, "accepting: cancelled; nothing changed")
 	}
 	return nil

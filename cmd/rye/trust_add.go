@@ -192,7 +192,7 @@ func trustKey(ctx context.Context, c *cli.Call, h *project.Project, k *offeredKe
 	}
 	if k.remote && o.fingerprint == "" {
 		c.UI.Note("Compare the fingerprint with a second source, for example the publisher's site.")
-		if err := confirm(c, "Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"? [y/N] "); err != nil {
+		if err := confirm(c, "Trust this key for kinds "+doc.Words(scope.Kinds)+", namespaces "+doc.Words(scope.Namespaces)+"?"); err != nil {
 			return err
 		}
 	}

@@ -55,6 +55,12 @@ func (c *Call) Ask(prompt string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
+// Confirm asks a question and reports whether the answer is y or yes.
+func (c *Call) Confirm(question string) (bool, error) {
+	answer, err := c.Ask(question + " [y/N] ")
+	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
+}
+
 // AskWithin is Ask that returns the error of ctx when ctx ends first.
 func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
 	type answer struct {
