@@ -46,7 +46,8 @@ command names, writes its own cache and temporary files, and reaches the network
 --allow-read, --allow-write, --net and --host change this, and the question shows it.
 
 --from reads the servers of a file such as .mcp.json: all, or the one called NAME. It
-shows each command before starting it.`,
+shows each command before starting it. The paths in such a file permit nothing:
+--allow-read does.`,
 		Examples: []string{
 			"rye mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
 			"rye mcp add github -e GITHUB_TOKEN -- github-mcp-server stdio",
@@ -173,7 +174,14 @@ func requestedServers(c *cli.Call, o *mcpAddOptions) ([]*mcpclient.Server, error
 	for _, s := range servers {
 		if s.Transport == mcpclient.Stdio {
 			own := sandbox
-			read := append(slices.Clone(*sandbox.Read), s.NamedFiles(c.Getenv("HOME"))...)
+			named := s.NamedFiles(c.Getenv("HOME"))
+			if o.from != "" { // another person may have written the paths
+				for _, at := range named {
+					c.UI.Note("the command of %s names %s, which it can read only with --allow-read %s", s.Name, at, at)
+				}
+				named = nil
+			}
+			read := append(slices.Clone(*sandbox.Read), named...)
 			own.Read = &read
 			own = own.Normal()
 			s.Sandbox = &own

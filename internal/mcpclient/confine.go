@@ -23,31 +23,15 @@ func DefaultSandbox() policy.Profile {
 	}.Normal()
 }
 
-// NamedFiles returns the directories that a server needs to read because its command
-// names a file in them: the user has written the paths, and sees the directories in
-// the question. The package of a file is readable as a whole, with the packages next
-// to it; home, and directories above it, are not.
+// NamedFiles returns what a server needs to read because its command names it: the
+// user has written the paths, and sees what they grant in the question. A file of a
+// package grants the package with those next to it, a program its directory, any other
+// file itself. Home, directories above it and hidden ones in it are never granted.
 func (s *Server) NamedFiles(home string) []string {
 	var out []string
 	for _, arg := range s.Args {
-		if !filepath.IsAbs(arg) {
-			continue
-		}
-		fi, err := os.Stat(arg)
-		if err != nil {
-			continue
-		}
-		dir := filepath.Clean(arg)
-		if root, _, inside := strings.Cut(dir, sep+"node_modules"+sep); inside {
-			dir = filepath.Join(root, "node_modules")
-		} else if !fi.IsDir() {
-			dir = packageOf(dir)
-		}
-		if under, err := filepath.Rel(dir, home); err == nil && filepath.IsLocal(under) {
-			dir = filepath.Clean(arg)
-		}
-		if dir != home && dir != sep && !slices.Contains(out, dir) {
-			out = append(out, dir)
+		if at := namedBy(arg, home); at != "" && !slices.Contains(out, at) {
+			out = append(out, at)
 		}
 	}
 	return out
@@ -55,8 +39,59 @@ func (s *Server) NamedFiles(home string) []string {
 
 const sep = string(filepath.Separator)
 
+// namedBy returns what one argument grants, or "".
+func namedBy(arg, home string) string {
+	fi, err := os.Stat(arg)
+	if err != nil || !filepath.IsAbs(arg) {
+		return ""
+	}
+	file := filepath.Clean(arg)
+	at := file
+	if root, _, inside := strings.Cut(file, sep+"node_modules"+sep); inside {
+		at = filepath.Join(root, "node_modules")
+	} else if !fi.IsDir() {
+		at = packageOf(file)
+	}
+	for _, at := range []string{at, file} {
+		if !personal(at, home) {
+			return at
+		}
+	}
+	return ""
+}
+
+// personal reports whether a path is home, contains it, or is below a hidden name in
+// it, where programs keep credentials. Installed packages are often below one. A link
+// is as personal as what it leads to.
+func personal(path, home string) bool {
+	if path == sep {
+		return true
+	}
+	for _, path := range followed(path) {
+		for _, home := range followed(home) {
+			below, err := filepath.Rel(home, path)
+			if up, bad := filepath.Rel(path, home); bad == nil && filepath.IsLocal(up) {
+				return true
+			}
+			if err == nil && filepath.IsLocal(below) && strings.HasPrefix(below, ".") && !strings.Contains(below+sep, sep+"node_modules"+sep) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// followed returns a path, and where its links lead.
+func followed(path string) []string {
+	if to, err := filepath.EvalSymlinks(path); err == nil && to != path {
+		return []string{path, to}
+	}
+	return []string{path}
+}
+
 // packageOf returns the directory of the package of a file: the nearest one with a
-// description of a package, at most three levels up, or else that of the file.
+// description of a package, at most three levels up. Without one, a program has its
+// modules next to it, and another file is only itself.
 func packageOf(file string) string {
 	dir := filepath.Dir(file)
 	for up, level := dir, 0; level < 4; up, level = filepath.Dir(up), level+1 {
@@ -66,7 +101,11 @@ func packageOf(file string) string {
 			}
 		}
 	}
-	return dir
+	switch filepath.Ext(file) {
+	case ".js", ".mjs", ".cjs", ".ts", ".py", ".sh", ".rb", ".pl", ".php", ".jar":
+		return dir
+	}
+	return file
 }
 
 // Confine starts the program of a server in its sandbox. identity names the server for
