@@ -3,6 +3,7 @@ package sandbox
 import (
 	"net"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 )
@@ -84,3 +85,10 @@ type Report struct {
 //
 // A program that failed otherwise is not an error here.
 type End func(res *proc.Result) error
+
+// unreported returns the error for a helper that ended by itself without a report: the
+// program perhaps was not started, for example because Self was replaced by another
+// file, and the exit status is not that of the program.
+func unreported(res *proc.Result) error {
+	return diag.New(diag.Internal, "running in the sandbox: the helper ended with exit status %d and without a report", res.ExitCode)
+}

@@ -285,7 +285,7 @@ func (w *wrapped) end(res *proc.Result) error {
 		if err := w.quarantine(); err != nil || res.Signal != "" || res.TimedOut || res.Cancelled {
 			return err
 		}
-		return diag.New(diag.Internal, "running in the sandbox: the helper ended with exit status %d and without a report", res.ExitCode)
+		return unreported(res)
 	}
 	res.ExitCode, res.Signal = end.Code, ""
 	if end.Signal != 0 {

@@ -80,19 +80,29 @@ func channel(cmd *proc.Cmd, c proc.Cmd, g Grant) (*os.File, error) {
 	return out, nil
 }
 
-// ended reads the report, which is empty if the program was started.
+// ended reads the report.
 func ended(res *proc.Result, out *os.File, c proc.Cmd, g Grant) error {
 	defer out.Close()
 	if res == nil {
 		return nil
 	}
-	b, _ := io.ReadAll(out)
-	var m confine.Message
-	if json.Unmarshal(b, &m) == nil && m.Failure != nil {
-		if m.Failure.Step == "exec" {
-			return proc.StartError(c, syscall.Errno(m.Failure.Errno))
+	started := false
+	for d := json.NewDecoder(io.LimitReader(out, 64<<10)); ; {
+		var m confine.Message
+		if d.Decode(&m) != nil {
+			break
 		}
-		return diag.New(diag.SandboxUnavailable, "starting the sandbox: %s: %s", m.Failure.Step, m.Failure.What).WithReason("sandbox_step")
+		started = started || m.Starting
+		switch {
+		case m.Failure == nil:
+		case m.Failure.Step == "exec":
+			return proc.StartError(c, syscall.Errno(m.Failure.Errno))
+		default:
+			return diag.New(diag.SandboxUnavailable, "starting the sandbox: %s: %s", m.Failure.Step, m.Failure.What).WithReason("sandbox_step")
+		}
+	}
+	if !started && res.Signal == "" && !res.TimedOut && !res.Cancelled {
+		return unreported(res)
 	}
 	limit := ""
 	switch res.Signal {

@@ -23,18 +23,22 @@ func init() {
 func run() int {
 	const high = 64 // above the descriptors of the program
 	if to, err := unix.FcntlInt(ReportFD, unix.F_DUPFD_CLOEXEC, high); err == nil {
-		step, err := become()
+		step, err := become(to)
 		f := Failure{Step: step, What: err.Error()}
 		if no := syscall.Errno(0); errors.As(err, &no) {
 			f.Errno = int(no)
 		}
-		b, _ := json.Marshal(Message{Failure: &f})
-		_, _ = unix.Write(to, b)
+		report(to, Message{Failure: &f})
 	}
 	return Failed
 }
 
-func become() (step string, err error) {
+func report(to int, m Message) {
+	b, _ := json.Marshal(m)
+	_, _ = unix.Write(to, b)
+}
+
+func become(to int) (step string, err error) {
 	spec := &Spec{}
 	f := os.NewFile(SpecFD, "spec")
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<20))
@@ -64,6 +68,7 @@ func become() (step string, err error) {
 			return "rlimits", err
 		}
 	}
+	report(to, Message{Starting: true})
 	return "exec", syscall.Exec(string(spec.Path), plain(spec.Argv), plain(spec.Env))
 }
 

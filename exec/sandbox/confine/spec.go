@@ -162,8 +162,10 @@ type Watch struct {
 	Disk      int64 `json:"disk,omitempty"` // bytes
 }
 
-// Message is what the helper reports: exactly one of its fields is set.
+// Message is what the helper reports: exactly one of its fields is set. Without
+// Starting or End, the process was not the helper, or failed before it could report.
 type Message struct {
+	Starting  bool     `json:"starting,omitempty"` // of a helper that becomes the program: the next step is exec
 	Failure   *Failure `json:"failure,omitempty"`
 	Listening bool     `json:"listening,omitempty"` // with the listener's descriptor
 	Exited    bool     `json:"exited,omitempty"`    // the program has ended, its children perhaps not

@@ -111,7 +111,7 @@ func (p *program) forward(signals <-chan os.Signal) {
 
 // supervise waits for the end of the program, then ends its children.
 func (p *program) supervise() End {
-	var end End
+	end := End{Code: Failed} // until the status of the program is known
 	for {
 		var ws unix.WaitStatus
 		var ru unix.Rusage
