@@ -159,8 +159,9 @@ func (w *walker) collected(n *Node, pr *progress, count int) *outcome {
 // parallel runs branches at the same time. Each sees the state as it was at the start
 // of the node and its own assignments.
 func (w *walker) parallel(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
-	within, cancel := context.WithCancel(ctx)
-	defer cancel()
+	within, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	cancel := func() { end(errBlockEnded) }
 	base := w.view(f)
 	var mu sync.Mutex
 	var failure, suspended, stop error
@@ -228,6 +229,10 @@ func (w *walker) parallel(ctx context.Context, f *frame, n *Node, pr *progress) 
 	return w.joined(n, pr), nil
 }
 
+// errBlockEnded is the cause of a context of branches whose results are not needed any
+// more. A run that is stopped has another cause: it keeps what has finished.
+var errBlockEnded = errors.New("another branch ended the block")
+
 func (w *walker) branchOf(pr *progress, name string) *branchData {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -276,7 +281,7 @@ func (w *walker) branch(ctx context.Context, f *frame, n *Node, pr *progress, b 
 	}
 	var s *Suspension
 	var fail fatal
-	if errors.As(err, &s) || errors.As(err, &fail) || ctx.Err() != nil {
+	if errors.As(err, &s) || errors.As(err, &fail) || ctx.Err() != nil && err != nil || context.Cause(ctx) == errBlockEnded {
 		return nil, errors.Join(err, ctx.Err())
 	}
 	status, text := "ok", ""

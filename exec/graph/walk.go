@@ -382,8 +382,8 @@ func (w *walker) commit(ctx context.Context, f *frame, n *Node, pr *progress, ou
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if ctx.Err() != nil && f.base != nil {
-		return ctx.Err() // another branch ended the block
+	if context.Cause(ctx) == errBlockEnded {
+		return ctx.Err()
 	}
 	var err error
 	if out.pure {

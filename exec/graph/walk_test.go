@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -283,6 +284,46 @@ func TestResume(t *testing.T) {
 				t.Fatalf("resuming a completed run: %+v, %v", again, err)
 			}
 		}
+	}
+}
+
+// A branch that ends well while the run is stopped is kept.
+func TestStoppedRunKeepsBranches(t *testing.T) {
+	const text = head + `
+config:
+  start: p
+  nodes:
+    p:
+      type: parallel
+      branches:
+        one: {action: {item_id: t/stops, params: {v: 1}}}
+        two: {start: x, nodes: {x: {action: {item_id: t/stops, params: {v: 2}}}}}
+      next: r
+    r: {type: return}
+`
+	f := newFake()
+	ctx, cancel := context.WithCancel(t.Context())
+	var calls atomic.Int64
+	var both sync.WaitGroup
+	both.Add(2)
+	f.do["t/stops"] = func(_ context.Context, c Call) (any, error) {
+		if calls.Add(1) <= 2 {
+			both.Done()
+			both.Wait()
+			cancel()
+		}
+		return c.Params, nil
+	}
+	p, g := params(t, f), parse(t, text)
+	r, err := Start(ctx, g, item.Digest{}, nil, p)
+	if diag.CodeOf(err) != diag.Cancelled {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if _, err := Resume(t.Context(), g, item.Digest{}, r.RunID, p); err != nil {
+		t.Fatal(err)
+	}
+	if n := f.count("t/stops"); n != 2 {
+		t.Errorf("%d calls of two branches", n)
 	}
 }
 
