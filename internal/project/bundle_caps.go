@@ -3,19 +3,25 @@ package project
 import (
 	"bytes"
 	"context"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages/source"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
 // bundleCaps returns a function that lists what the items of a bundle request:
-// the permissions in their metadata and the hosts in a tool's configuration.
+// the permissions in their metadata, the hosts in a tool's configuration, what its
+// program may call, and the access that its sandbox states.
 func (p *Project) bundleCaps() func(context.Context, *source.Snapshot) ([]string, error) {
 	return func(ctx context.Context, s *source.Snapshot) ([]string, error) {
 		table, err := p.Resolver.Table(ctx)
@@ -59,7 +65,7 @@ func (p *Project) requestedCaps(ctx context.Context, root *space.Root) ([]string
 	return slices.Compact(caps), err
 }
 
-// itemCaps returns the capabilities and hosts that one item requests.
+// itemCaps returns the capabilities, hosts and access that one item requests.
 func itemCaps(at extract.Match, text []byte) []string {
 	if at.Ref.IsZero() || at.Type.Ext == "" || !mayAsk(at, text) {
 		return nil
@@ -74,6 +80,7 @@ func itemCaps(at extract.Match, text []byte) []string {
 	if at.Ref.Kind == item.Tool {
 		caps = append(caps, hostCaps(meta.Config)...)
 		caps = append(caps, callCaps(meta.Fields)...)
+		caps = append(caps, sandboxCaps(meta.Fields)...)
 	}
 	return caps
 }
@@ -83,7 +90,60 @@ func itemCaps(at extract.Match, text []byte) []string {
 func mayAsk(at extract.Match, text []byte) bool {
 	// A Python string can consist of several, so that no word of it is in the text.
 	names := at.Type.Codec == extract.CodecPython || bytes.Contains(text, []byte("url")) || bytes.Contains(text, []byte("hosts")) || bytes.IndexByte(text, '\\') >= 0
-	return at.Extractor.MayHold(at.Type, "permissions", text) || at.Extractor.MayHold(at.Type, "calls", text) || names && at.Extractor.MayHold(at.Type, "config", text)
+	for _, field := range []string{"permissions", "calls", "sandbox", "risk"} {
+		if at.Extractor.MayHold(at.Type, field, text) {
+			return true
+		}
+	}
+	return names && at.Extractor.MayHold(at.Type, "config", text)
+}
+
+// sandboxCaps returns the access that a tool states for its sandbox, and its risk class.
+// Only what reaches out of the project, or changes it, is a request. A key that is
+// wrong is an error of sign and run.
+func sandboxCaps(fields map[string]any) []string {
+	r := tree.NewReader(&tree.Doc{Root: fields}, diag.ValidationFailed)
+	p := policy.ReadProfile(r.Map("sandbox"))
+	var out []string
+	if risk, err := policy.ParseTier(r.Text("risk")); err == nil {
+		out = append(out, "risk:"+risk.String())
+	}
+	if p.Net == policy.NetAny {
+		out = append(out, "net:*")
+	} else {
+		for _, host := range p.Hosts {
+			out = append(out, "net:"+bareHost(host))
+		}
+	}
+	for _, access := range []struct {
+		kind   string
+		values *[]string
+		usual  []string
+	}{{"read:", p.Read, []string{"{project}", "{tmp}", "{cache}"}}, {"write:", p.Write, []string{"{tmp}", "{cache}"}}, {"exec:", p.Exec, nil}} {
+		if access.values == nil {
+			continue
+		}
+		for _, v := range *access.values {
+			if first, _, _ := strings.Cut(v, "/"); !slices.Contains(access.usual, first) {
+				out = append(out, access.kind+oneWord(v))
+			}
+		}
+	}
+	return out
+}
+
+// oneWord escapes what a lock has in no capability. Removing it would make two paths
+// equal.
+func oneWord(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if r == '%' || unicode.IsSpace(r) || unicode.IsControl(r) {
+			b.WriteString(url.PathEscape(string(r)))
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // callCaps returns what the program of a tool may call through the broker. A value that

@@ -22,6 +22,32 @@ func TestItemCaps(t *testing.T) {
 	}
 }
 
+// TestSandboxCaps shows which access is a request: what a wider sandbox adds to reading
+// the project.
+func TestSandboxCaps(t *testing.T) {
+	at, ok := extract.Boot().Classify("tools/x/y.py")
+	for text, want := range map[string][]string{
+		"{}": nil,
+		"{'net': 'none', 'exec': 'none', 'broker': False, 'fs': {'read': ['{project}'], 'write': ['{tmp}', '{cache}/x']}}": nil,
+		"{'net': 'loopback'}":                                              nil,
+		"{'ne' 't': 'any', 'hosts': ['a.io']}":                             {"net:*"},
+		"{'net': 'hosts', 'hosts': ['B.io:8443', '*.a.io']}":               {"net:*.a.io", "net:b.io"},
+		"{'hosts': ['a.io']}":                                              {"net:a.io"},
+		"{'exec': 'any'}":                                                  {"exec:any"},
+		"{'exec': ['git', 'make']}":                                        {"exec:git", "exec:make"},
+		"{'fs': {'write': ['{project}/a b', '{project}/ab', '{tmp}']}}":    {"write:{project}/a%20b", "write:{project}/ab"},
+		"{'fs': {'read': ['{project}/src', '~/.netrc', '/srv/100%25']}}":   {"read:/srv/100%2525", "read:~/.netrc"},
+		"{'fs': {'read': ['../x', '~/a'], 'write': 'x'}, 'net': 'nearly'}": {"read:~/a"},
+		"'any'\nrisk = 'T4'\nx = 1":                                        {"risk:T4"},
+		"{}\n__risk__ = 'ele' 'vated'":                                     {"risk:T3"},
+		"{}\nRISK = 'unknown'":                                             nil,
+	} {
+		if got := itemCaps(at, []byte("SANDBOX = "+text+"\n")); !ok || !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestHostCaps(t *testing.T) {
 	for _, c := range []struct {
 		config map[string]any
