@@ -29,10 +29,10 @@ func graphCommand() *cli.Command {
 
 // graphOptions are the flags of the commands that walk a graph.
 type graphOptions struct {
-	params                                   string
-	locked, noSuspend, acceptChanged, events bool
-	node, state, at                          string
-	set                                      []string
+	params                           string
+	locked, noSuspend, acceptChanged bool
+	node, state, at                  string
+	set                              []string
 }
 
 func graphCodes() []diag.Code {
@@ -153,15 +153,10 @@ func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) cont
 // author and of its tools: characters that a reader cannot see are escaped.
 func progressLine(p graph.Progress) string {
 	text := p.Status
-	switch p.Status {
-	case "failed", "retry":
-		text += " " + p.Text
-	case "suspended":
-		text += ": " + p.Text
-	default:
-		text += " " + p.Text
+	if p.Status == graph.StateSuspended {
+		text += ":"
 	}
-	text = strings.TrimSpace(text)
+	text = strings.TrimSpace(text + " " + p.Text)
 	if p.Duration >= 100*time.Millisecond {
 		text += fmt.Sprintf(" %.1fs", p.Duration.Seconds())
 	}
@@ -283,26 +278,12 @@ func runGraphResume(ctx context.Context, c *cli.Call, o *graphOptions, step bool
 
 // resumeRun continues a run of a graph.
 func resumeRun(ctx context.Context, c *cli.Call, p *project.Project, id string, o project.GraphOptions) error {
-	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+	run, call, err := p.ResumeCall(ctx, id)
 	if err != nil {
 		return err
 	}
-	if s.Parent != "" && s.State != graph.StateCompleted {
-		// The parent waits for its child, and continues it.
-		if ps, err := graph.Status(ctx, p.Spaces.ProjectDir, s.Parent); err == nil && ps.State != graph.StateCompleted {
-			return resumeRun(ctx, c, p, s.Parent, o)
-		}
-	}
-	ref, err := item.ParseRef(s.Graph, item.Tool)
-	if err != nil {
-		return err
-	}
-	start, err := graph.Inputs(p.Spaces.ProjectDir, id)
-	if err != nil {
-		return err
-	}
-	o.Resume = id
-	return callGraph(ctx, c, p, o, primary.Call{Ref: ref, Held: policy.Person(), Params: start})
+	o.Resume = run
+	return callGraph(ctx, c, p, o, call)
 }
 
 // readSet reads the values of --set.
@@ -359,19 +340,7 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if o.at == "" {
 		return diag.New(diag.Usage, "forking %s: --at names no line and no node", c.Args[0])
 	}
-	dir := p.Spaces.ProjectDir
-	id, err := graph.Find(dir, c.Args[0])
-	if err != nil {
-		return err
-	}
-	if rep, err := p.VerifyRun(ctx, id); err != nil || rep.Err() != nil {
-		return firstError(err, rep)
-	}
-	s, err := graph.Status(ctx, dir, id)
-	if err != nil {
-		return err
-	}
-	ref, err := item.ParseRef(s.Graph, item.Tool)
+	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
 	if err != nil {
 		return err
 	}
@@ -379,19 +348,11 @@ func runGraphFork(ctx context.Context, c *cli.Call, o *graphOptions) error {
 	if err != nil {
 		return err
 	}
-	start, err := graph.Inputs(dir, id)
+	call, err := p.ForkCall(ctx, id)
 	if err != nil {
 		return err
 	}
-	opts := project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend}
-	return callGraph(ctx, c, p, opts, primary.Call{Ref: ref, Held: policy.Person(), Params: start})
-}
-
-func firstError(err error, rep interface{ Err() error }) error {
-	if err != nil {
-		return err
-	}
-	return rep.Err()
+	return callGraph(ctx, c, p, project.GraphOptions{Fork: &graph.Fork{Run: id, At: o.at, Set: set}, NoSuspend: o.noSuspend}, call)
 }
 
 func graphListCommand() *cli.Command {
@@ -463,7 +424,12 @@ func showLog(c *cli.Call, l *graph.Log, state bool) {
 		c.UI.Raw(string(hidden.JSON(b)) + "\n")
 		return
 	}
-	for _, s := range l.Steps {
+	showEvents(c, l.Steps)
+}
+
+// showEvents prints lines of a log.
+func showEvents(c *cli.Call, steps []graph.Step) {
+	for _, s := range steps {
 		c.UI.Out("%s", hidden.Visible(fmt.Sprintf("%4d  %s  %-18s %s", s.Seq, s.Time, s.Event, s.Text)))
 	}
 }

@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
-	"github.com/ryeos/rye/internal/hidden"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -95,20 +91,12 @@ func threadsSendCommand() *cli.Command {
 				}
 				payload = v
 			}
-			deepest, err := graph.Deepest(ctx, p.Spaces.ProjectDir, id)
+			to, err := p.SendEvent(ctx, id, c.Args[1], payload)
 			if err != nil {
 				return err
 			}
-			switch deepest.State {
-			case graph.StateCompleted, graph.StateError, graph.StateCancelled, graph.StateKilled:
-				return diag.New(diag.ThreadState, "sending to %s: it is %s", deepest.ID, deepest.State).WithReason("ended").WithDetail("state", deepest.State)
-			}
-			m := graph.Message{Kind: "event", Name: c.Args[1], Payload: payload, By: "person"}
-			if err := graph.Send(p.Spaces.ProjectDir, deepest.ID, m, p.Env.Now()); err != nil {
-				return err
-			}
-			if deepest.Reason != "wait" {
-				c.UI.Note("delivered to %s", deepest.ID)
+			if to.Reason != "wait" {
+				c.UI.Note("delivered to %s", to.ID)
 				return nil
 			}
 			return wake(ctx, c, p, id)
@@ -117,34 +105,20 @@ func threadsSendCommand() *cli.Command {
 }
 
 func threadsWaitCommand() *cli.Command {
-	var timeout string
+	timeout := 10 * time.Minute
 	return &cli.Command{
 		Name: "wait", Args: "RUN",
 		Usage:    "wait until a run has ended or is suspended",
 		Examples: []string{"rye threads wait release-01jd --timeout 10m"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.Timeout},
-		Flags:    []cli.Flag{cli.String(&timeout, "timeout", "give up after this `DURATION` (default 10m)")},
+		Flags:    []cli.Flag{cli.Duration(&timeout, "timeout", "give up after this `DURATION`")},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, id, err := openRun(ctx, c, project.Lenient)
 			if err != nil {
 				return err
 			}
-			limit := 10 * time.Minute
-			if timeout != "" {
-				if limit, err = time.ParseDuration(timeout); err != nil {
-					return diag.New(diag.Usage, "reading --timeout: %w", err)
-				}
-			}
-			// The process of a run has the lock for its whole life.
-			lock, err := transcript.Base(p.Spaces.ProjectDir, id).LockWithin(ctx, transcript.LockFile, limit)
-			if err != nil {
-				return diag.New(diag.Timeout, "waiting for %s: it still runs after %s", id, limit)
-			}
-			if err := lock.Release(); err != nil {
-				return diag.Doing("waiting for "+id, err)
-			}
-			s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+			s, err := p.WaitRun(ctx, id, timeout)
 			if err != nil {
 				return err
 			}
@@ -172,56 +146,15 @@ func runThreadsEnd(ctx context.Context, c *cli.Call, state string) error {
 	if err != nil {
 		return err
 	}
-	dir := p.Spaces.ProjectDir
-	pid := graph.Owner(ctx, dir, id)
-	if pid >= 0 {
-		if state == graph.StateCancelled {
-			if err := graph.Send(dir, id, graph.Message{Kind: "cancel", By: "person"}, p.Env.Now()); err != nil {
-				return err
-			}
-		}
-		// Where a process cannot be interrupted, it reads the inbox before its next node.
-		if err := signalRun(pid, state == graph.StateKilled); err != nil && state == graph.StateKilled {
-			return diag.New(diag.ThreadState, "stopping %s: process %d: %w", id, pid, err)
-		}
-		lock, err := transcript.Base(dir, id).LockWithin(ctx, transcript.LockFile, 10*time.Second)
-		if err != nil {
-			c.UI.Note("the run stops after the nodes in flight")
-			return nil
-		}
-		_ = lock.Release()
-	}
-	params, err := p.GraphParams(ctx, policy.Person())
+	s, err := p.EndRun(ctx, id, state)
 	if err != nil {
 		return err
 	}
-	err = graph.Mark(ctx, id, state, params)
-	s, serr := graph.Status(ctx, dir, id)
-	if serr != nil {
-		return serr
-	}
-	if pid >= 0 && s.State == state {
-		err = nil // the process recorded it itself
-	}
-	if err != nil {
-		return err
+	if s == nil {
+		c.UI.Note("the run stops after the nodes in flight")
+		return nil
 	}
 	return c.UI.Show(map[string]any{"run_id": id, "state": s.State}, func() { c.UI.Out("%s %s", id, s.State) })
-}
-
-// signalRun interrupts the process of a run, or kills it.
-func signalRun(pid int, kill bool) error {
-	if pid <= 0 {
-		return errors.New("the process is not known")
-	}
-	process, err := os.FindProcess(pid)
-	if err != nil {
-		return err
-	}
-	if kill {
-		return process.Kill()
-	}
-	return process.Signal(os.Interrupt)
 }
 
 func threadsTailCommand() *cli.Command {
@@ -255,9 +188,7 @@ func tailRun(ctx context.Context, c *cli.Call, dir, id string, follow bool) erro
 		if err != nil {
 			return err
 		}
-		for _, s := range l.Steps[min(shown, len(l.Steps)):] {
-			c.UI.Out("%s", hidden.Visible(fmt.Sprintf("%4d  %s  %-18s %s", s.Seq, s.Time, s.Event, s.Text)))
-		}
+		showEvents(c, l.Steps[min(shown, len(l.Steps)):])
 		shown = len(l.Steps)
 		if !follow || rests {
 			return nil

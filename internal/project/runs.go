@@ -1,0 +1,143 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// ResumeCall returns the call that continues a run, and the run to resume: the parent
+// of a run waits for it and continues it, so it is the topmost run that has not
+// completed.
+func (p *Project) ResumeCall(ctx context.Context, id string) (run string, call primary.Call, err error) {
+	dir := p.Spaces.ProjectDir
+	s, err := graph.Status(ctx, dir, id)
+	if err != nil {
+		return "", primary.Call{}, err
+	}
+	for s.Parent != "" && s.State != graph.StateCompleted {
+		parent, err := graph.Status(ctx, dir, s.Parent)
+		if err != nil || parent.State == graph.StateCompleted {
+			break
+		}
+		s = parent
+	}
+	call, err = p.runCall(s)
+	return s.ID, call, err
+}
+
+// ForkCall verifies the log of a run and returns the call that starts its graph again.
+func (p *Project) ForkCall(ctx context.Context, id string) (primary.Call, error) {
+	rep, err := p.VerifyRun(ctx, id)
+	if err == nil {
+		err = rep.Err()
+	}
+	if err != nil {
+		return primary.Call{}, err
+	}
+	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+	if err != nil {
+		return primary.Call{}, err
+	}
+	return p.runCall(s)
+}
+
+// runCall returns the call of a run's graph with the inputs of the run.
+func (p *Project) runCall(s *graph.Summary) (primary.Call, error) {
+	ref, err := item.ParseRef(s.Graph, item.Tool)
+	if err != nil {
+		return primary.Call{}, err
+	}
+	inputs, err := graph.Inputs(p.Spaces.ProjectDir, s.ID)
+	return primary.Call{Ref: ref, Held: policy.Person(), Params: inputs}, err
+}
+
+// SendEvent writes an event into the inbox of the run that a run waits for, itself or
+// a run below it, and returns the state of that run.
+func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) (*graph.Summary, error) {
+	s, err := graph.Deepest(ctx, p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	switch s.State {
+	case graph.StateCompleted, graph.StateError, graph.StateCancelled, graph.StateKilled:
+		return nil, diag.New(diag.ThreadState, "sending to %s: it is %s", s.ID, s.State).WithReason("ended").WithDetail("state", s.State)
+	}
+	m := graph.Message{Kind: "event", Name: event, Payload: payload, By: "person"}
+	return s, graph.Send(p.Spaces.ProjectDir, s.ID, m, p.Env.Now())
+}
+
+// WaitRun waits until no process runs a run, and returns its state.
+func (p *Project) WaitRun(ctx context.Context, id string, limit time.Duration) (*graph.Summary, error) {
+	// The process of a run has the lock for its whole life.
+	lock, err := transcript.Base(p.Spaces.ProjectDir, id).LockWithin(ctx, transcript.LockFile, limit)
+	if err != nil {
+		return nil, diag.New(diag.Timeout, "waiting for %s: it still runs after %s", id, limit)
+	}
+	if err := lock.Release(); err != nil {
+		return nil, diag.Doing("waiting for "+id, err)
+	}
+	return graph.Status(ctx, p.Spaces.ProjectDir, id)
+}
+
+// endWait is how long EndRun waits for the process of the run.
+const endWait = 10 * time.Second
+
+// EndRun cancels a run, or kills it: state is that which the run shall have. The
+// Summary is nil if the process still ends the nodes in flight.
+func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
+	dir := p.Spaces.ProjectDir
+	pid := graph.Owner(ctx, dir, id)
+	if pid >= 0 {
+		if state == graph.StateCancelled {
+			if err := graph.Send(dir, id, graph.Message{Kind: "cancel", By: "person"}, p.Env.Now()); err != nil {
+				return nil, err
+			}
+		}
+		// Where a process cannot be interrupted, it reads the inbox before its next node.
+		if err := signalRun(pid, state == graph.StateKilled); err != nil && state == graph.StateKilled {
+			return nil, diag.New(diag.ThreadState, "stopping %s: process %d: %w", id, pid, err)
+		}
+		lock, err := transcript.Base(dir, id).LockWithin(ctx, transcript.LockFile, endWait)
+		if err != nil {
+			return nil, nil
+		}
+		_ = lock.Release()
+	}
+	params, err := p.GraphParams(ctx, policy.Person())
+	if err != nil {
+		return nil, err
+	}
+	err = graph.Mark(ctx, id, state, params)
+	s, serr := graph.Status(ctx, dir, id)
+	if serr != nil {
+		return nil, serr
+	}
+	if pid >= 0 && s.State == state {
+		err = nil // the process recorded it itself
+	}
+	return s, err
+}
+
+// signalRun interrupts the process of a run, or kills it.
+func signalRun(pid int, kill bool) error {
+	if pid <= 0 {
+		return errors.New("the process is not known")
+	}
+	process, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	if kill {
+		return process.Kill()
+	}
+	return process.Signal(os.Interrupt)
+}
