@@ -84,6 +84,9 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	if err := log.Rest(ctx, event, endData{Steps: s.Steps}); err != nil {
 		return err
 	}
-	w := &walker{p: p}
+	w := &walker{p: p, log: log}
+	if err := w.taken("cancel", ""); err != nil {
+		return err
+	}
 	return w.writeResult(&Result{RunID: id, Status: state, Steps: s.Steps, Errors: []NodeError{}})
 }

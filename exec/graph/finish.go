@@ -31,7 +31,8 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 	case errors.Is(err, context.Canceled) || diag.CodeOf(err) == diag.Cancelled:
 		r.Status = StateCancelled
 		err = diag.New(diag.Cancelled, "running %s: cancelled; the run %s can be resumed", w.g.Ref, r.RunID).WithReason("graph_resume").WithDetail("run_id", r.RunID)
-		return r, errors.Join(w.rest(ctx, evCancelled, r, nil), err)
+		// The request has its effect: it must not cancel the process that resumes the run.
+		return r, errors.Join(w.rest(ctx, evCancelled, r, nil), w.taken("cancel", ""), err)
 	}
 	if err == nil {
 		r.Output = w.root.output

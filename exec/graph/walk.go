@@ -172,9 +172,6 @@ func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
 		return &Suspension{Reason: "request", Nodes: []string{n.Name}}
 	}
 	if m, err := w.inbox("cancel", ""); m != nil || err != nil {
-		if err == nil {
-			err = w.taken("cancel", "")
-		}
 		return errors.Join(fatal{diag.New(diag.Cancelled, "cancelled on request")}, err)
 	}
 	name := f.prefix + n.Name
