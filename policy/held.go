@@ -96,21 +96,32 @@ func (h Held) Searchable(kinds []item.Kind) (may []item.Kind, shown func(item.Re
 	if err := h.AllowsAny(Search); err != nil {
 		return nil, nil, err
 	}
-	whole := true
+	partly := map[item.Kind][]Set{} // the grants that show some items of the kind
 	for _, kind := range kinds {
 		if err := h.Allows(Search, item.Ref{Kind: kind}); err != nil {
 			continue
 		}
 		may = append(may, kind)
-		whole = whole && !slices.ContainsFunc(h, func(g Grant) bool { return !g.Caps.Holds(searchOf(kind)) })
+		for _, g := range h {
+			if !g.Caps.Holds(searchOf(kind)) {
+				partly[kind] = append(partly[kind], g.Caps)
+			}
+		}
 	}
 	switch {
 	case len(may) == 0:
 		return nil, nil, h.noKind(kinds)
-	case whole:
+	case len(partly) == 0:
 		return may, nil, nil
 	}
-	return may, func(ref item.Ref) bool { return h.Allows(Search, ref) == nil }, nil
+	// Every match of a query is asked about, so nothing is formatted here.
+	return may, func(ref item.Ref) bool {
+		if !slices.Contains(may, ref.Kind) {
+			return false
+		}
+		want := Needed(Search, ref)
+		return !slices.ContainsFunc(partly[ref.Kind], func(s Set) bool { return !s.Holds(want) })
+	}, nil
 }
 
 // noKind returns the error of a caller who may search none of the kinds.

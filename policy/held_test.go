@@ -170,8 +170,7 @@ func TestSearchPatterns(t *testing.T) {
 	}
 }
 
-func TestSearchable(t *testing.T) {
-	t.Parallel()
+func TestSearchable(t *testing.T) { // AllocsPerRun does not permit parallel tests
 	kinds := []item.Kind{item.Tool, item.Directive, item.Knowledge}
 	h := policy.Held{{Caps: set("rye.search.*"), Source: "a"}, {Caps: set("rye.search.tool.gh.* rye.search.knowledge"), Source: "b"}}
 	may, shown, err := h.Searchable(kinds)
@@ -181,9 +180,13 @@ func TestSearchable(t *testing.T) {
 	for ref, want := range map[item.Ref]bool{
 		{Kind: item.Tool, ID: "gh/x"}: true, {Kind: item.Tool, ID: "x"}: false, {Kind: item.Knowledge, ID: "x"}: true, {Kind: item.Directive, ID: "gh/x"}: false,
 	} {
-		if shown(ref) != want {
-			t.Errorf("shown(%s) = %t", ref, !want)
+		if shown(ref) != want || (h.Allows(policy.Search, ref) == nil) != want {
+			t.Errorf("shown(%s) = %t, Allows: %v", ref, shown(ref), h.Allows(policy.Search, ref))
 		}
+	}
+	// It is called for every match of a query.
+	if n := testing.AllocsPerRun(100, func() { shown(item.Ref{Kind: item.Tool, ID: "x"}) }); n > 10 {
+		t.Errorf("an item that is not shown costs %.0f allocations", n)
 	}
 	if may, shown, err = h[:1].Searchable(kinds); err != nil || len(may) != 3 || shown != nil {
 		t.Errorf("all kinds: %v %t %v", may, shown != nil, err)
@@ -277,5 +280,25 @@ func TestParseLimits(t *testing.T) {
 	}
 	if s, err := policy.ParseSet(slices.Repeat([]string{"rye.*"}, 1024)); err != nil || len(s) != 1024 {
 		t.Errorf("1,024 patterns: %v", err)
+	}
+}
+
+// BenchmarkShown is what search pays for each match of a caller with few capabilities.
+func BenchmarkShown(b *testing.B) {
+	h := policy.Person().With(policy.Grant{Caps: set("rye.search.tool.gh.* rye.search.knowledge"), Source: "a"})
+	_, shown, err := h.Searchable([]item.Kind{item.Tool, item.Directive, item.Knowledge})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for id, want := range map[string]bool{"gh/issues/list": true, "team/issues/list": false} {
+		ref := item.Ref{Kind: item.Tool, ID: id}
+		b.Run(map[bool]string{true: "yes", false: "no"}[want], func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if shown(ref) != want {
+					b.Fatal(id)
+				}
+			}
+		})
 	}
 }
