@@ -74,11 +74,16 @@ type SandboxBounds struct {
 }
 
 // Ceiling returns the bounds as a profile, for Tighten. "*" permits every host: as a
-// pattern it would exclude addresses that are not public.
+// pattern it would exclude addresses that are not public. A source that lists hosts, and
+// leaves net as it is, bounds what has the whole network too: only the mode hosts does.
 func (s SandboxBounds) Ceiling() Profile {
 	p := Profile{Net: s.Net, Hosts: s.Hosts, Limits: s.Limits}
-	if p.Net == NetAny && slices.Equal(s.Hosts, []string{"*"}) {
+	switch {
+	case p.Net != NetAny || p.Hosts == nil:
+	case slices.Equal(p.Hosts, []string{"*"}):
 		p.Hosts = nil
+	default:
+		p.Net = NetHosts
 	}
 	return p.clean()
 }

@@ -213,6 +213,27 @@ func TestShippedAllowance(t *testing.T) {
 	}
 }
 
+// TestHostsBoundTheNetwork: a list of hosts is a bound for items with net: any too.
+func TestHostsBoundTheNetwork(t *testing.T) {
+	for _, c := range []struct {
+		bounds SandboxBounds
+		item   Profile
+		net    string
+		hosts  []string
+	}{
+		{SandboxBounds{Net: NetAny, Hosts: []string{"*"}}, Profile{Net: NetAny}, NetAny, nil},
+		{SandboxBounds{Net: NetAny}, Profile{Net: NetAny}, NetAny, nil},
+		{SandboxBounds{Net: NetAny, Hosts: []string{"a.io"}}, Profile{Net: NetAny}, NetHosts, []string{"a.io"}},
+		{SandboxBounds{Net: NetAny, Hosts: []string{"a.io"}}, Profile{Net: NetHosts, Hosts: []string{"a.io", "b.io"}}, NetHosts, []string{"a.io"}},
+		{SandboxBounds{Net: NetAny, Hosts: []string{"a.io"}}, Profile{Net: NetNone}, NetNone, nil},
+		{SandboxBounds{Net: NetAny, Hosts: []string{}}, Profile{Net: NetAny}, NetNone, nil},
+	} {
+		if got := Tighten(c.item, c.bounds.Ceiling()); got.Net != c.net || !slices.Equal(got.Hosts, c.hosts) {
+			t.Errorf("%+v with %+v: %+v", c.item, c.bounds, got)
+		}
+	}
+}
+
 func TestAllowanceErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"limits: {turn: 5}":                        `p:1:10: CONFIG_ERROR: unknown field "limits.turn"`,
