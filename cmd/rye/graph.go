@@ -142,6 +142,7 @@ func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) cont
 	e := envOf(c)
 	if !c.UI.Quiet {
 		o.Progress = func(p graph.Progress) { c.UI.Note("%s", progressLine(p)) }
+		o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
 	}
 	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
 		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) { return askGraph(c, q) }

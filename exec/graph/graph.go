@@ -61,7 +61,6 @@ type Graph struct {
 	MaxSteps       int
 	MaxConcurrency int
 	Continue       bool // on_error: continue
-	SnapshotEvery  int
 	Hooks          []*Hook
 	EnvRequires    []string
 	Nodes          map[string]*Node
@@ -85,7 +84,6 @@ type Node struct {
 	OnError     string
 	Assign      map[string]*interpolate.Template
 	EnvRequires []string
-	CacheResult bool
 
 	Action *Action // of action and foreach
 

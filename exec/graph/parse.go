@@ -26,7 +26,7 @@ func Parse(ref item.Ref, path string, doc *tree.Doc) (*Graph, []diag.Finding) {
 	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), nodes: 0}
 	g := p.graph()
 	g.Ref, g.Path, g.doc = ref, path, doc
-	if len(p.r.Findings()) == 0 {
+	if !diag.Failed(p.r.Findings()) {
 		p.targets(g)
 	}
 	fs := diag.WithPath(p.r.Findings(), path)
@@ -68,24 +68,6 @@ func (p *parser) graph() *Graph {
 	return g
 }
 
-func (p *parser) limits(g *Graph) {
-	l := p.r.Map("limits")
-	l.Only("turns", "tokens", "spend", "spawns", "depth", "duration_seconds")
-	for _, key := range []string{"turns", "tokens", "spawns"} {
-		l.Int(key, 0, 0, 1<<40)
-	}
-	if l.Has("spend") {
-		l.TextFunc("spend", func(s string) error {
-			if whole, frac, _ := strings.Cut(s, "."); whole == "" || len(frac) > 9 || strings.Trim(whole+frac, "0123456789") != "" {
-				return fmt.Errorf("an amount in USD is a text such as \"0.50\"")
-			}
-			return nil
-		})
-	}
-	g.Limits.Depth = int(l.Int("depth", 10, 0, 64))
-	g.Limits.Duration = l.Seconds("duration_seconds", g.Limits.Duration, time.Second, 86_100*time.Second)
-}
-
 // schema compiles a JSON Schema with its findings.
 func (p *parser) schema(r *tree.Reader, key string) *schema.Schema {
 	s, fs := schema.Compile(r.Value(key))
@@ -104,7 +86,9 @@ func (p *parser) config(g *Graph, r *tree.Reader) {
 	g.MaxSteps = int(r.Int("max_steps", 100, 1, maxStepsHigh))
 	g.MaxConcurrency = int(r.Int("max_concurrency", 8, 1, 256))
 	g.Continue = r.Enum("on_error", "fail", "fail", "continue") == "continue"
-	g.SnapshotEvery = int(r.Int("snapshot_every", 0, 0, maxStepsHigh))
+	if r.Int("snapshot_every", 0, 0, maxStepsHigh) > 0 {
+		p.unused(r, "snapshot_every")
+	}
 	g.EnvRequires = p.env(r)
 	if r.Has("state_schema") {
 		g.StateSchema = p.schema(r, "state_schema")
@@ -198,7 +182,9 @@ func (p *parser) node(name string, r *tree.Reader, depth int) *Node {
 	switch n.Type {
 	case TypeAction:
 		known = append(known, "action", "cache_result")
-		n.CacheResult = r.Bool("cache_result", false)
+		if r.Bool("cache_result", false) {
+			p.unused(r, "cache_result")
+		}
 		r.Require("action")
 		n.Action = p.action(r.Map("action"))
 	case TypeReturn:
@@ -542,6 +528,7 @@ func (p *parser) hook(r *tree.Reader) *Hook {
 	r.Require("event", "action")
 	h := &Hook{ID: r.Text("id"), Event: r.Text("event"), Cond: p.when(r, "condition"), Action: p.action(r.Map("action"))}
 	r.Int("layer", 2, 1, 5)
+	p.unused(r, "layer")
 	if r.Has("event") && !slices.Contains(events(), h.Event) {
 		text := "is not an event of a graph: " + strings.Join(events(), ", ")
 		if near := suggest.Nearest(h.Event, events()); near != "" {

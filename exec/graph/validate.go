@@ -137,12 +137,7 @@ func (v *validator) node(n *Node, prefix string) {
 	if n.Type == TypeAsk && n.Ask.Timeout > 0 && !n.Ask.HasDefault && n.OnError == "" {
 		v.errorf(n.path, "node %s: the question has a timeout; write default or on_error, else the run fails without an answer", prefix+n.Name)
 	}
-	if n.CacheResult && v.g.needs(n) {
-		v.errorf(tree.Join(n.path, "cache_result"), "node %s: the result cannot be cached", prefix+n.Name)
-	}
 }
-
-func (*Graph) needs(n *Node) bool { return n.Type != TypeAction }
 
 // uses are the reads of templates and conditions of a graph.
 type use struct {

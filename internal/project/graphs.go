@@ -34,6 +34,7 @@ type GraphOptions struct {
 	Fork          *graph.Fork    // start from a step of another run
 	Ask           func(context.Context, graph.Question) (answer any, by string, err error)
 	Progress      func(graph.Progress)
+	Warn          func(diag.Finding) // called at the start of a run, not at a resume
 }
 
 type graphOptionsKey struct{}
@@ -70,6 +71,11 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	params, err := p.GraphParams(ctx, in.Held)
 	if err != nil {
 		return nil, err
+	}
+	if o.Warn != nil && child == nil && o.Resume == "" {
+		for _, f := range findings {
+			o.Warn(f)
+		}
 	}
 	params.Child, params.Progress, params.Ask, params.NoSuspend = child, o.Progress, o.Ask, o.NoSuspend
 	params.AcceptChanged = o.AcceptChanged && !p.Env.Locked
