@@ -67,6 +67,9 @@ func (v *Verbs) Import(ctx context.Context, e resolve.Entry, keys legacy.Keys) (
 		rep.find(diag.Warnf(diag.Unsigned, 0, 0, "%s", why))
 	case it.Verdict.Signer == (sign.Fingerprint{}) && !it.Verdict.OK():
 		rep.Status, rep.Old = Held, string(legacy.Malformed)
+		if v.LastSigner(it, sign.Fingerprint{}) == NoSigner { // no text, so no line was looked for
+			rep.Status, rep.Old = Broken, "unsigned"
+		}
 		rep.find(signFinding(rep.Path, it.Verdict.Err(rep.Path)))
 		return rep, nil, nil
 	default:

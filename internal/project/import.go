@@ -90,7 +90,11 @@ func (e *Env) checkImport(call ImportCall) error {
 	fail := func(reason, format string, args ...any) *diag.Error {
 		return diag.New(diag.Usage, "importing "+call.From+": "+format, args...).WithReason(reason)
 	}
-	if !ryeos.Has(call.From) {
+	has, err := ryeos.Has(call.From)
+	if err != nil {
+		return diag.New(diag.FileSystemError, "importing %s: %w", call.From, err)
+	}
+	if !has {
 		return diag.New(diag.ItemNotFound, "importing %s: it has no directory %s with files", call.From, space.Dir).WithReason("import_empty")
 	}
 	if _, err := os.Lstat(filepath.Join(call.From, "rye.yaml")); err == nil {

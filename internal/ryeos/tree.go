@@ -1,6 +1,7 @@
 package ryeos
 
 import (
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"strconv"
@@ -149,17 +150,21 @@ func Quote(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// Has reports whether a directory has items of a project.
-func Has(project string) bool {
+// Has reports whether a directory has items of a project. It returns an error if the
+// directory cannot be read.
+func Has(project string) (bool, error) {
 	d, err := openat.Open(filepath.Join(project, ".ai"))
 	if err != nil {
-		return false
+		if errors.Is(err, fs.ErrPermission) {
+			return false, err
+		}
+		return false, nil
 	}
 	defer d.Close()
 	found := false
-	_ = d.Walk(".", func(rel string, e openat.Entry) error {
+	err = d.Walk(".", func(rel string, e openat.Entry) error {
 		found = true
 		return fs.SkipAll
 	})
-	return found
+	return found, err
 }
