@@ -368,6 +368,9 @@ func (w *walker) block(ctx context.Context, f *frame, b *Branch, prefix string, 
 // wait waits for a time, an event or other runs.
 func (w *walker) wait(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
 	name := f.prefix + n.Name
+	if pr.waited != nil { // recorded by a process that was stopped before the commit
+		return w.waitEnded(ctx, pr, pr.waited)
+	}
 	d, err := w.waitStarted(ctx, f, n, pr, name)
 	if err != nil {
 		return nil, err
