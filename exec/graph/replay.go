@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -341,9 +340,6 @@ func runStates(ctx context.Context, project string, ids []string) (map[string]st
 	out, resting := map[string]string{}, true
 	for _, id := range ids {
 		s, err := Status(ctx, project, id)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, false, diag.New(diag.ThreadNotFound, "waiting for %s: there is no such run", id).WithReason("no_run").WithDetail("id", id)
-		}
 		if err != nil {
 			return nil, false, err
 		}

@@ -48,8 +48,7 @@ func (s *Summary) question(node string) *askData {
 // orphaned is the reason of a run whose process was stopped.
 const orphaned = "orphaned"
 
-// Status returns the state of a run. The error is fs.ErrNotExist or THREAD_NOT_FOUND
-// if there is no such run.
+// Status returns the state of a run. The error is THREAD_NOT_FOUND if no run has the id.
 func Status(ctx context.Context, project, id string) (*Summary, error) {
 	lines, err := transcript.Read(project, id)
 	if err != nil {

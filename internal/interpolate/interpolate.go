@@ -159,7 +159,7 @@ type Missing struct {
 
 // Error names the path.
 func (m *Missing) Error() string {
-	return fmt.Sprintf("${%s}: there is no such value; write ${%[1]s?} for null or ${%[1]s:-default} if it may be missing", m.Path)
+	return fmt.Sprintf("${%s}: no value has this path; write ${%[1]s?} for null or ${%[1]s:-default} if it may be missing", m.Path)
 }
 
 // Render returns the value with its expressions replaced by values below root.

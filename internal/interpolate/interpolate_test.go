@@ -87,10 +87,10 @@ func TestNested(t *testing.T) {
 
 func TestMissing(t *testing.T) {
 	for in, want := range map[string]string{
-		"${inputs.none}":    "${inputs.none}: there is no such value; write ${inputs.none?} for null or ${inputs.none:-default} if it may be missing",
-		"x ${state.list.9}": "${state.list.9}: there is no such value",
-		"${nothing}":        "${nothing}: there is no such value",
-		"${inputs.null.x}":  "${inputs.null.x}: there is no such value",
+		"${inputs.none}":    "${inputs.none}: no value has this path; write ${inputs.none?} for null or ${inputs.none:-default} if it may be missing",
+		"x ${state.list.9}": "${state.list.9}: no value has this path",
+		"${nothing}":        "${nothing}: no value has this path",
+		"${inputs.null.x}":  "${inputs.null.x}: no value has this path",
 	} {
 		tm, _ := Compile([]any{"ok", in})
 		got, err := tm.Render(values())

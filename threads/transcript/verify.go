@@ -40,7 +40,7 @@ func Verify(ctx context.Context, p Params) (*Report, error) {
 	f, err := openat.OpenRegular(p.base().Path(File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.New(diag.ThreadNotFound, "reading the log of %s: there is no such run", p.ID).WithReason("no_run").WithDetail("id", p.ID)
+		return nil, noRun(p.ID)
 	case err != nil:
 		return nil, diag.Doing("reading the log of "+p.ID, err)
 	}
@@ -58,13 +58,17 @@ func Verify(ctx context.Context, p Params) (*Report, error) {
 	return rep, nil
 }
 
+func noRun(id string) error {
+	return diag.New(diag.ThreadNotFound, "reading the log of %s: no run has this id", id).WithReason("no_run").WithDetail("id", id)
+}
+
 // Read returns the whole lines of a log without checking the chain, to show them. It
 // stops at the first line that is not an event.
 func Read(project, id string) ([]Line, error) {
 	f, err := openat.OpenRegular(Base(project, id).Path(File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, diag.New(diag.ThreadNotFound, "reading the log of %s: there is no such run", id).WithReason("no_run").WithDetail("id", id)
+		return nil, noRun(id)
 	case err != nil:
 		return nil, diag.Doing("reading the log of "+id, err)
 	}
