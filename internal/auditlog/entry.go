@@ -1,15 +1,11 @@
 package auditlog
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ryeos/rye/internal/chainlog"
-	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/internal/jsonx"
 )
 
 // Entry is the record of one signature. Append sets Seq, Time and Prev.
@@ -50,23 +46,13 @@ func (e Entry) render() ([]byte, error) {
 
 // line returns e as JSON with its line feed. Hidden characters, which only the path
 // of a project can have, are escaped.
-func (e Entry) line() ([]byte, error) {
-	b, err := jsonx.Marshal(e)
-	return append(hidden.JSON(b), '\n'), err
-}
+func (e Entry) line() ([]byte, error) { return chainlog.Render(e) }
 
-// parse reads a line with its line feed. Each entry has one spelling: a line that
-// render would write differently is refused.
+// parse reads a line with its line feed.
 func parse(line []byte) (Entry, error) {
 	var e Entry
-	if len(line) > maxLine {
-		return e, fmt.Errorf("it has more than %d bytes", maxLine)
-	}
-	if err := json.Unmarshal(line, &e); err != nil {
-		return Entry{}, fmt.Errorf("it is not an entry: %w", err)
-	}
-	if b, err := e.line(); err != nil || !bytes.Equal(b, line) {
-		return Entry{}, fmt.Errorf("it is not in the spelling of rye")
+	if err := chainlog.Parse(line, maxLine, "entry", &e); err != nil {
+		return Entry{}, err
 	}
 	return e, e.check()
 }

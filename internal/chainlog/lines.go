@@ -3,9 +3,37 @@ package chainlog
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
 )
+
+// Render returns a struct as a line of JSON with its line feed. Hidden characters are
+// escaped.
+func Render(v any) ([]byte, error) {
+	b, err := jsonx.Marshal(v)
+	return append(hidden.JSON(b), '\n'), err
+}
+
+// Parse reads a line with its line feed into a struct. Each line has one spelling: one
+// that Render would write differently is refused. what is the name of a line in
+// messages: "event".
+func Parse(line []byte, maxLine int, what string, into any) error {
+	if len(line) > maxLine {
+		return fmt.Errorf("it has more than %d bytes", maxLine)
+	}
+	if err := json.Unmarshal(line, into); err != nil {
+		return fmt.Errorf("it is not an %s: %w", what, err)
+	}
+	if b, err := Render(into); err != nil || !bytes.Equal(b, line) {
+		return errors.New("it is not in the spelling of rye")
+	}
+	return nil
+}
 
 // EachLine calls do for each line with its line feed. whole is false for a last
 // line without one. Of a line longer than MaxLine only the beginning is passed, with

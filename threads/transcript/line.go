@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -9,8 +8,6 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/chainlog"
-	"github.com/ryeos/rye/internal/hidden"
-	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/sign"
 )
 
@@ -45,22 +42,13 @@ func (l *Line) At() time.Time {
 	return t
 }
 
-func (l *Line) render() ([]byte, error) {
-	b, err := jsonx.Marshal(l)
-	return append(hidden.JSON(b), '\n'), err
-}
+func (l *Line) render() ([]byte, error) { return chainlog.Render(l) }
 
-// parse reads a line with its line feed. Each line has one spelling.
+// parse reads a line with its line feed.
 func parse(line []byte) (Line, error) {
 	var l Line
-	if len(line) > MaxLine {
-		return l, fmt.Errorf("it has more than %d bytes", MaxLine)
-	}
-	if err := json.Unmarshal(line, &l); err != nil {
-		return Line{}, fmt.Errorf("it is not an event: %w", err)
-	}
-	if b, err := l.render(); err != nil || !bytes.Equal(b, line) {
-		return Line{}, fmt.Errorf("it is not in the spelling of rye")
+	if err := chainlog.Parse(line, MaxLine, "event", &l); err != nil {
+		return Line{}, err
 	}
 	t, err := time.Parse(layout, l.Time)
 	switch {
