@@ -114,15 +114,20 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Node == d.Node })
 		return err
 	case evCompleted:
-		s.State = StateCompleted
+		s.ended(StateCompleted)
 	case evError:
-		s.State = StateError
+		s.ended(StateError)
 	case evCancelled:
-		s.State = StateCancelled
+		s.ended(StateCancelled)
 	case evKilled:
-		s.State = StateKilled
+		s.ended(StateKilled)
 	}
 	return nil
+}
+
+// ended sets the state of a run that waits for nothing any more.
+func (s *Summary) ended(state string) {
+	s.State, s.Reason, s.Waiting, s.WakeAt, s.Child = state, "", nil, "", ""
 }
 
 // Owner returns the process that writes the log of a run, 0 if its number is not
