@@ -76,7 +76,7 @@ func threadsSendCommand() *cli.Command {
 		Name: "send", Args: "RUN EVENT [JSON]",
 		Usage:    "send an event to a run and continue it if it waits",
 		Examples: []string{`rye threads send release-01jd deployed '{"url": "https://example.org"}'`},
-		Codes:    []diag.Code{diag.ThreadNotFound, diag.ParsingError, diag.ExecutionFailed},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ParsingError, diag.ExecutionFailed},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, id, err := openRun(ctx, c, project.Strict)

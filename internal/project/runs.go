@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -63,6 +64,9 @@ func (p *Project) runCall(s *graph.Summary) (primary.Call, error) {
 // SendEvent writes an event into the inbox of the run that a run waits for, itself or
 // a run below it, and returns the state of that run.
 func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) (*graph.Summary, error) {
+	if !dotpath.IsName(event) {
+		return nil, diag.New(diag.Usage, "sending to %s: %q is not the name of an event: letters, digits, _ and -, not a digit or - first", id, event)
+	}
 	s, err := graph.Deepest(ctx, p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
