@@ -1,0 +1,220 @@
+// Package message defines what rye and a model exchange: blocks, messages, tool
+// definitions, requests, responses and usage, with the JSON form that events of
+// a transcript have.
+//
+// It knows no wire format of a service and no file of a thread.
+package message
+
+import "encoding/json"
+
+// Role is the author of a message.
+type Role string
+
+// The roles. Results of tools are blocks of a user message.
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Type is the kind of a block.
+type Type string
+
+// The types of blocks.
+const (
+	Text       Type = "text"
+	Image      Type = "image"
+	File       Type = "file"
+	ToolCall   Type = "tool_call"
+	ToolResult Type = "tool_result"
+	Reasoning  Type = "reasoning"
+	Opaque     Type = "opaque"
+)
+
+// Block is one part of a message. Type states which other fields are used.
+type Block struct {
+	Type Type
+
+	// Text is the text of a text block.
+	Text string
+
+	// Data is the content of an image or a file, MediaType its type such as
+	// image/png, and Name the name of a file. Artifact is the id of the content in
+	// the artifacts of a thread; a block has Data or Artifact.
+	MediaType string
+	Data      []byte
+	Artifact  string
+
+	// ID, Name and Input are those of a tool_call. Input is one JSON value, whose
+	// numbers are kept as written. Arguments that are not valid JSON are
+	// InvalidInput; Input is then nil.
+	ID           string
+	Name         string
+	Input        json.RawMessage
+	InvalidInput string
+
+	// CallID, Content and IsError are those of a tool_result.
+	CallID  string
+	Content []Block
+	IsError bool
+
+	// Raw is a reasoning or opaque block as the service sent it, byte for byte, and
+	// that of a text or tool_call whose other fields are not the whole block.
+	// Dialect, Provider and Model state who can read it.
+	Dialect  string
+	Provider string
+	Model    string
+	Raw      []byte
+}
+
+// TextBlock returns a block of text.
+func TextBlock(s string) Block { return Block{Type: Text, Text: s} }
+
+// Message is one message of a conversation.
+type Message struct {
+	Role   Role    `json:"role"`
+	Blocks []Block `json:"blocks"`
+}
+
+// ToolDef is a tool that a model may call.
+type ToolDef struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"` // JSON Schema of the input, an object
+}
+
+// Request is one call of a model.
+type Request struct {
+	Model    string    `json:"model"`
+	System   []Block   `json:"system"` // text blocks
+	Messages []Message `json:"messages"`
+	Tools    []ToolDef `json:"tools"`
+	// MaxOutput is the largest number of output tokens, without those that Effort
+	// adds for reasoning.
+	MaxOutput int64 `json:"max_output"`
+	// Effort may be none, low, medium or high; "" is the default of the provider.
+	Effort string `json:"effort,omitempty"`
+	// Temperature is a decimal number from 0 to 2; "" leaves it to the service.
+	Temperature json.Number `json:"temperature,omitempty"`
+	// Serial asks the service for at most one call in the response.
+	Serial bool `json:"serial,omitempty"`
+}
+
+// Stop is why a response ended.
+type Stop string
+
+// The reasons. A response with a reason that its dialect does not know has StopEnd:
+// Response.StopRaw has the word of the service.
+const (
+	StopEnd       Stop = "end"
+	StopToolCalls Stop = "tool_calls"
+	StopMaxOutput Stop = "max_output"
+	StopRefusal   Stop = "refusal"
+	StopPause     Stop = "pause"
+)
+
+// Response is a complete answer of a model.
+type Response struct {
+	Blocks  []Block `json:"blocks"`
+	Stop    Stop    `json:"stop"`
+	StopRaw string  `json:"stop_raw,omitempty"` // as the service wrote it
+	Usage   Usage   `json:"usage"`
+	Model   string  `json:"model"` // that answered, as the service names it
+	ID      string  `json:"id,omitempty"`
+}
+
+// Calls returns the tool calls of the response, in order.
+func (r *Response) Calls() []Block {
+	var out []Block
+	for _, b := range r.Blocks {
+		if b.Type == ToolCall {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Text returns the text of the response, without reasoning.
+func (r *Response) Text() string {
+	s := ""
+	for _, b := range r.Blocks {
+		if b.Type == Text {
+			s += b.Text
+		}
+	}
+	return s
+}
+
+// Usage are the counts of one response. No token is in two counters, except that
+// Output includes Reasoning.
+type Usage struct {
+	Input        int64            `json:"input"` // neither read from a cache nor written to one
+	CacheRead    int64            `json:"cache_read,omitempty"`
+	CacheWrite5m int64            `json:"cache_write_5m,omitempty"`
+	CacheWrite1h int64            `json:"cache_write_1h,omitempty"`
+	Output       int64            `json:"output"`
+	Reasoning    int64            `json:"reasoning,omitempty"`
+	Requests     map[string]int64 `json:"requests,omitempty"` // of tools that the service runs, by name
+	// ByModel divides the counts by the model that made them, if more than one did.
+	ByModel []ModelUsage `json:"by_model,omitempty"`
+	// Assumed is 1 if the service did not state the counts, so that they are an
+	// estimate.
+	Assumed int64 `json:"assumed,omitempty"`
+}
+
+// ModelUsage are the counts of one model.
+type ModelUsage struct {
+	Model string `json:"model"`
+	Usage Usage  `json:"usage"`
+}
+
+// InputTotal returns all input tokens, cached or not.
+func (u Usage) InputTotal() int64 {
+	return u.Input + u.CacheRead + u.CacheWrite5m + u.CacheWrite1h
+}
+
+// Total returns all tokens.
+func (u Usage) Total() int64 { return u.InputTotal() + u.Output }
+
+// Add returns the sum of two usages. ByModel is concatenated.
+func (u Usage) Add(v Usage) Usage {
+	u.Input += v.Input
+	u.CacheRead += v.CacheRead
+	u.CacheWrite5m += v.CacheWrite5m
+	u.CacheWrite1h += v.CacheWrite1h
+	u.Output += v.Output
+	u.Reasoning += v.Reasoning
+	u.Assumed += v.Assumed
+	u.ByModel = append(u.ByModel[:len(u.ByModel):len(u.ByModel)], v.ByModel...)
+	sum := make(map[string]int64, len(u.Requests)+len(v.Requests))
+	for name, n := range u.Requests {
+		sum[name] += n
+	}
+	for name, n := range v.Requests {
+		sum[name] += n
+	}
+	u.Requests = nil
+	if len(sum) > 0 {
+		u.Requests = sum
+	}
+	return u
+}
+
+// DeltaKind is what a Delta is part of.
+type DeltaKind string
+
+// The kinds of deltas.
+const (
+	DeltaText      DeltaKind = "text"
+	DeltaReasoning DeltaKind = "reasoning"
+	DeltaCallStart DeltaKind = "tool_call_start" // CallID and Name are set
+	DeltaToolInput DeltaKind = "tool_input"      // CallID is set
+)
+
+// Delta is a part of a response as it arrives. Deltas are for people who watch: only
+// the Response is complete and checked.
+type Delta struct {
+	Kind   DeltaKind `json:"kind"`
+	Text   string    `json:"text,omitempty"`
+	CallID string    `json:"call_id,omitempty"`
+	Name   string    `json:"name,omitempty"`
+}

@@ -1,0 +1,129 @@
+package provider
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/httpx"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// shaped is a request in the form that the mode of the tools needs.
+type shaped struct {
+	message.Request
+	format []byte // response_format of the mode schema, or nil
+	turn   int    // number of the answer in the conversation, from 1
+}
+
+// decoder reads the events of one response.
+type decoder interface {
+	// event reads one event and returns what people may watch.
+	event(httpx.Event) ([]message.Delta, error)
+	// end returns the response, or an error if the stream did not prove that it is
+	// complete.
+	end() (message.Response, error)
+	// seen returns the usage so far and whether the service stated any.
+	seen() (message.Usage, bool)
+}
+
+// encode returns the body of a request.
+func (c *Config) encode(req shaped, m *Model) ([]byte, error) {
+	if c.Dialect == Chat {
+		return c.encodeChat(req, m)
+	}
+	return c.encodeAnthropic(req, m)
+}
+
+// decoder returns the decoder of a response.
+func (c *Config) decoder(req shaped, m *Model) decoder {
+	origin := wire{dialect: c.Dialect, provider: c.ID, model: m.ID}
+	if c.Dialect == Chat {
+		return &chatStream{origin: origin, quirks: m.Quirks, turn: req.turn}
+	}
+	return &anthropicStream{origin: origin}
+}
+
+// wire states who wrote a block, and so who can read it.
+type wire struct{ dialect, provider, model string }
+
+// mark gives a block its bytes.
+func (w wire) mark(b message.Block, raw []byte) message.Block {
+	b.Dialect, b.Provider, b.Model, b.Raw = w.dialect, w.provider, w.model, raw
+	return b
+}
+
+// own returns the bytes of a block that this provider and model wrote, or nil: no
+// other service can read them.
+func (c *Config) own(b message.Block, m *Model) []byte {
+	if len(b.Raw) == 0 || b.Dialect != c.Dialect || b.Model != m.ID || b.Provider != "" && b.Provider != c.ID {
+		return nil
+	}
+	return b.Raw
+}
+
+// body applies the changes of the item to the fields of a request.
+func (c *Config) body(fs fields) []byte {
+	for _, key := range c.Body.Drop {
+		fs.set(key, nil)
+	}
+	for _, key := range sortedKeys(c.Body.Add) {
+		fs.set(key, encoded(c.Body.Add[key]))
+	}
+	return object(fs...)
+}
+
+// merged joins neighbouring messages of one role: the services answer to turns.
+func merged(in []message.Message) []message.Message {
+	var out []message.Message
+	for _, m := range in {
+		if n := len(out); n > 0 && out[n-1].Role == m.Role {
+			out[n-1].Blocks = append(out[n-1].Blocks[:len(out[n-1].Blocks):len(out[n-1].Blocks)], m.Blocks...)
+			continue
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// arguments returns the input of a call that arrived as text.
+func arguments(b message.Block, text string) message.Block {
+	switch {
+	case text == "":
+		b.Input = json.RawMessage("{}")
+	case json.Valid([]byte(text)):
+		b.Input = json.RawMessage(text)
+	default:
+		b.InvalidInput = text
+	}
+	return b
+}
+
+// input returns the arguments of a call for a service that takes objects only.
+func input(b message.Block) []byte {
+	if len(b.Input) > 0 && json.Valid(b.Input) {
+		return b.Input
+	}
+	return []byte("{}")
+}
+
+// schemaOf returns the schema of a tool: the services require an object.
+func schemaOf(t message.ToolDef) []byte {
+	if len(t.Schema) == 0 || !json.Valid(t.Schema) {
+		return []byte(`{"type":"object","properties":{}}`)
+	}
+	return t.Schema
+}
+
+// callID returns an id for a call to which the service gave none.
+func callID(turn, n int) string { return "call_" + strconv.Itoa(turn) + "_" + strconv.Itoa(n) }
+
+func malformed(format string, args ...any) error {
+	return diag.New(diag.ParsingError, "reading the stream of the model: "+format, args...)
+}
+
+func incomplete(missing string) error {
+	return diag.New(diag.ProviderError, "reading the stream of the model: it ended before %s", missing).WithReason(streamIncomplete)
+}
+
+const streamIncomplete = "stream_incomplete"

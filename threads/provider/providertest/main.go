@@ -1,0 +1,69 @@
+package providertest
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+// Main is the program: it serves the scenario that its argument names until it is
+// interrupted, and prints its address on the first line. Its exit status is 1 if a
+// request was not the expected one.
+func Main() {
+	addr := flag.String("addr", "127.0.0.1:0", "the address to listen on")
+	dialect := flag.String("dialect", "", "the dialect, instead of that of the file")
+	count := flag.Bool("count", false, "print the number of calls at the end")
+	log := flag.String("log", "", "append each request to this file, as a line of JSON")
+	flag.Parse()
+	if flag.NArg() != 1 {
+		fail("one scenario file is required")
+	}
+	s, err := Load(flag.Arg(0))
+	if err != nil {
+		fail(err.Error())
+	}
+	if *dialect != "" {
+		s.Dialect = *dialect
+	}
+	server := &Server{Scenario: s}
+	if *log != "" {
+		f, err := os.OpenFile(*log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			fail(err.Error())
+		}
+		defer f.Close()
+		server.Log = f
+	}
+	l, err := net.Listen("tcp", *addr)
+	if err != nil {
+		fail(err.Error())
+	}
+	fmt.Println("http://" + l.Addr().String())
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	h := &http.Server{Handler: server, ReadHeaderTimeout: time.Minute}
+	go func() {
+		<-stop
+		h.Close()
+	}()
+	h.Serve(l)
+	if *count {
+		fmt.Printf("calls %d of %d\n", server.Calls(), len(s.Steps))
+	}
+	for _, p := range server.Problems() {
+		fmt.Fprintln(os.Stderr, p)
+	}
+	if len(server.Problems()) > 0 {
+		os.Exit(1)
+	}
+}
+
+func fail(text string) {
+	fmt.Fprintln(os.Stderr, "providertest:", text)
+	os.Exit(2)
+}

@@ -1,0 +1,262 @@
+// Package providertest serves scripted answers of models over HTTP, in the dialects of
+// package provider, from the published descriptions of the services. It shares no code
+// with the codecs. A scenario file lists what each request must contain and what is
+// answered, with the faults that services and networks have.
+//
+// It decides nothing by the content of a request except whether the request is the
+// expected one, and it reaches no service.
+package providertest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Server answers requests with the steps of a scenario, one after the other.
+type Server struct {
+	Scenario *Scenario
+	Log      io.Writer // receives a line of JSON for each request; nil ignores them
+
+	mu       sync.Mutex
+	next     int
+	problems []string
+}
+
+// entry is one line of the log.
+type entry struct {
+	Step    int             `json:"step"` // from 1; 0 if the scenario has no more
+	Path    string          `json:"path"`
+	Problem string          `json:"problem,omitempty"`
+	Request json.RawMessage `json:"request"`
+}
+
+// Calls returns how many calls of a model the server received.
+func (s *Server) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.next
+}
+
+// Problems returns why requests were refused so far.
+func (s *Server) Problems() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.problems...)
+}
+
+// Unused returns the number of steps that are left.
+func (s *Server) Unused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return max(len(s.Scenario.Steps)-s.next, 0)
+}
+
+// ServeHTTP implements http.Handler.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	if err != nil {
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/count_tokens") && s.Scenario.Dialect == Anthropic {
+		fmt.Fprintf(w, `{"input_tokens":%d}`, len(body)/4)
+		return
+	}
+	s.mu.Lock()
+	e := entry{Path: r.URL.Path, Request: body}
+	var step *Step
+	if s.next < len(s.Scenario.Steps) {
+		step = &s.Scenario.Steps[s.next]
+		e.Step = s.next + 1
+	}
+	s.next++
+	n := s.next
+	e.Problem = s.check(r, body, step)
+	if e.Problem != "" {
+		s.problems = append(s.problems, fmt.Sprintf("request %d: %s", s.next, e.Problem))
+	}
+	s.log(e)
+	s.mu.Unlock()
+	if e.Problem != "" {
+		// No policy repeats this status, so a test ends here.
+		s.fail(w, http.StatusUnprocessableEntity, "invalid_request_error", "providertest: "+e.Problem)
+		return
+	}
+	s.answer(w, r, step, body, n)
+}
+
+func (s *Server) log(e entry) {
+	if s.Log == nil {
+		return
+	}
+	if !json.Valid(e.Request) {
+		e.Request, _ = json.Marshal(string(e.Request))
+	}
+	if b, err := json.Marshal(e); err == nil {
+		s.Log.Write(append(b, '\n'))
+	}
+}
+
+func (s *Server) check(r *http.Request, body []byte, step *Step) string {
+	if step == nil {
+		return fmt.Sprintf("the scenario has %d steps only", len(s.Scenario.Steps))
+	}
+	req, problem := readRequest(s.Scenario.Dialect, r, body)
+	if problem != "" {
+		return problem
+	}
+	return step.Expect.check(req)
+}
+
+// fail answers with an error of the dialect.
+func (s *Server) fail(w http.ResponseWriter, status int, kind, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(s.errorBody(kind, text))
+}
+
+func (s *Server) errorBody(kind, text string) []byte {
+	if s.Scenario.Dialect == Anthropic {
+		return raw(map[string]any{"type": "error", "error": map[string]any{"type": kind, "message": text}})
+	}
+	return raw(map[string]any{"error": map[string]any{"message": text, "type": kind, "param": nil, "code": nil}})
+}
+
+// answer writes the answer to request n.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body []byte, n int) {
+	f := step.Fault
+	for name, v := range f.Headers {
+		w.Header().Set(name, v)
+	}
+	if f.Status != 0 {
+		if f.Body != "" {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(f.Status)
+			io.WriteString(w, f.Body)
+			return
+		}
+		s.fail(w, f.Status, f.Type, f.Message)
+		return
+	}
+	if f.Silence == "before" {
+		<-r.Context().Done()
+		return
+	}
+	var events []event
+	if s.Scenario.Dialect == Anthropic {
+		events = anthropicEvents(step, n)
+	} else {
+		events = chatEvents(step, n, wantsUsage(body))
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
+	w.WriteHeader(http.StatusOK)
+	s.stream(w, r, step, s.faulty(events, f))
+}
+
+// faulty applies the faults that change the events.
+func (s *Server) faulty(events []event, f Fault) []byte {
+	at := len(events)
+	if f.After > 0 {
+		at = min(f.After, at)
+	} else {
+		at = at / 2
+	}
+	switch {
+	case f.Error != nil:
+		events = append(events[:at:at], event{name: s.errorName(), data: s.errorBody(f.Error.Type, f.Error.Message)})
+	case f.Malformed:
+		events = append(events[:at:at], event{data: []byte(`{"type": "content_block_delta", "choices": [`)})
+	case f.Duplicate:
+		var out []event
+		for _, e := range events {
+			out = append(out, e)
+			if e.final {
+				out = append(out, e)
+			}
+		}
+		events = out
+	}
+	var b strings.Builder
+	for _, e := range events {
+		if e.name != "" {
+			b.WriteString("event: " + e.name + "\n")
+		}
+		b.WriteString("data: " + string(e.data) + "\n\n")
+	}
+	return []byte(b.String())
+}
+
+// stream writes the bytes in the pieces and with the pauses of the step.
+func (s *Server) stream(w http.ResponseWriter, r *http.Request, step *Step, b []byte) {
+	flush := func() {}
+	if f, ok := w.(http.Flusher); ok {
+		flush = f.Flush
+	}
+	f := step.Fault
+	end := len(b)
+	if f.Cut > 0 {
+		end = min(f.Cut, end)
+	}
+	if f.Silence == "within" {
+		end = end / 2
+	}
+	size, pause := len(b), time.Duration(0)
+	if step.Send.ChunkBytes > 0 {
+		size = step.Send.ChunkBytes
+	}
+	if f.SlowMS > 0 {
+		size, pause = 64, time.Duration(f.SlowMS)*time.Millisecond
+	}
+	for i := 0; i < end; i += size {
+		if r.Context().Err() != nil {
+			return
+		}
+		w.Write(b[i:min(i+size, end)])
+		flush()
+		time.Sleep(pause)
+	}
+	switch {
+	case f.Silence == "within":
+		<-r.Context().Done()
+	case f.Cut > 0 && f.Reset:
+		panic(http.ErrAbortHandler) // the connection closes without the end of the body
+	}
+}
+
+// event is one event of a stream.
+type event struct {
+	name  string
+	data  []byte
+	final bool // it belongs to the end of the response
+}
+
+// errorName returns the name of an event that is an error.
+func (s *Server) errorName() string {
+	if s.Scenario.Dialect == Anthropic {
+		return "error"
+	}
+	return ""
+}
+
+func raw(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return []byte("null")
+	}
+	return b
+}
+
+// Load reads a scenario file.
+func Load(path string) (*Scenario, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, b)
+}

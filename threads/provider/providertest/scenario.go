@@ -1,0 +1,161 @@
+package providertest
+
+import (
+	"math"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/internal/yamlx"
+)
+
+// The dialects.
+const (
+	Anthropic = "anthropic_messages"
+	Chat      = "openai_chat"
+)
+
+// Scenario is a parsed scenario file.
+type Scenario struct {
+	Dialect string
+	Steps   []Step
+}
+
+// Step is one request and its answer.
+type Step struct {
+	Expect Expect
+	Send   Send
+	Fault  Fault
+}
+
+// Expect is what a request must have. An empty field is not checked.
+type Expect struct {
+	Tools      []string // exact names, in order
+	Model      string
+	LastRole   string
+	Text       []string // each occurs in a text of the last message
+	ToolResult []string // each occurs in a result of the last message
+	Anywhere   []string // each occurs in the body
+	Nowhere    []string // none occurs in the body
+}
+
+// Send is a complete answer.
+type Send struct {
+	Reasoning  Reasoning
+	Text       string
+	Refusal    string
+	Calls      []Call
+	Unknown    map[string]any // a block, or a member of a message, that no client knows
+	Usage      Usage
+	Stop       string // the dialect's word; "" follows from the rest
+	Model      string
+	ChunkBytes int // bytes of one write
+}
+
+// Reasoning is what a model thought.
+type Reasoning struct{ Text, Signature, Redacted string }
+
+// Call is a call of a tool.
+type Call struct {
+	ID, Name  string
+	Input     map[string]any
+	Arguments string // as written, in place of Input
+}
+
+// Usage are the counts of an answer.
+type Usage struct {
+	Input, CacheRead, CacheWrite5m, CacheWrite1h, Output, Reasoning int64
+	Mode                                                            string // "", missing or growing
+}
+
+// Fault is a deviation from a complete answer.
+type Fault struct {
+	Status        int
+	Type, Message string // of the error that a status has
+	Body          string // in place of the dialect's error
+	Headers       map[string]string
+	Error         *StreamError // within the stream
+	After         int          // events before Error or Malformed; 0 is half of them
+	Cut           int          // bytes of the stream that are sent
+	Reset         bool         // Cut ends the connection without the end of the body
+	Silence       string       // before or within the stream, until the client leaves
+	SlowMS        int64        // pause after each 64 bytes
+	Malformed     bool
+	Duplicate     bool // the final events are sent twice
+}
+
+// StreamError is an error within a stream whose status is 200.
+type StreamError struct{ Type, Message string }
+
+// Parse reads a scenario.
+func Parse(path string, b []byte) (*Scenario, error) {
+	doc, fs := yamlx.Parse(b)
+	if doc == nil {
+		return nil, diag.FromFindings("reading the scenario", diag.WithPath(fs, path))
+	}
+	r := tree.NewReader(doc, diag.ConfigError)
+	r.Only("dialect", "steps")
+	r.Require("dialect", "steps")
+	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat)}
+	for _, m := range r.Maps("steps") {
+		m.Only("expect", "send", "fault")
+		s.Steps = append(s.Steps, Step{Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send")), Fault: readFault(m.Map("fault"))})
+	}
+	return s, diag.FromFindings("reading the scenario", diag.WithPath(r.Findings(), path))
+}
+
+func readExpect(r *tree.Reader) Expect {
+	r.Only("tools", "model", "last_role", "text", "tool_result", "anywhere", "nowhere")
+	contains := func(key string) []string {
+		m := r.Map(key)
+		m.Only("contains")
+		if s, ok := m.Value("contains").(string); ok {
+			return []string{s}
+		}
+		return m.Texts("contains", nil)
+	}
+	return Expect{
+		Tools: r.Texts("tools", nil), Model: r.Text("model"), LastRole: r.Text("last_role"), Text: contains("text"),
+		ToolResult: contains("tool_result"), Anywhere: r.Texts("anywhere", nil), Nowhere: r.Texts("nowhere", nil),
+	}
+}
+
+func readSend(r *tree.Reader) Send {
+	r.Only("reasoning", "text", "refusal", "calls", "unknown", "usage", "stop", "model", "chunk_bytes")
+	s := Send{Text: r.Text("text"), Refusal: r.Text("refusal"), Stop: r.Text("stop"), Model: r.Text("model")}
+	s.ChunkBytes = int(r.Int("chunk_bytes", 0, 1, math.MaxInt32))
+	s.Unknown, _ = r.Value("unknown").(map[string]any)
+	thought := r.Map("reasoning")
+	thought.Only("text", "signature", "redacted")
+	s.Reasoning = Reasoning{thought.Text("text"), thought.Text("signature"), thought.Text("redacted")}
+	for _, c := range r.Maps("calls") {
+		c.Only("id", "name", "input", "arguments")
+		call := Call{ID: c.Text("id"), Name: c.Text("name"), Arguments: c.Text("arguments")}
+		call.Input, _ = c.Value("input").(map[string]any)
+		s.Calls = append(s.Calls, call)
+	}
+	u := r.Map("usage")
+	u.Only("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "mode")
+	count := func(key string, def int64) int64 { return u.Int(key, def, 0, math.MaxInt32) }
+	s.Usage = Usage{
+		Input: count("input", 10), CacheRead: count("cache_read", 0), CacheWrite5m: count("cache_write_5m", 0),
+		CacheWrite1h: count("cache_write_1h", 0), Output: count("output", 5), Reasoning: count("reasoning", 0),
+		Mode: u.Enum("mode", "", "missing", "growing"),
+	}
+	return s
+}
+
+func readFault(r *tree.Reader) Fault {
+	r.Only("status", "type", "message", "body", "headers", "error", "after", "cut", "reset", "silence", "slow_ms", "malformed", "duplicate")
+	f := Fault{
+		Status: int(r.Int("status", 0, 300, 599)), Type: r.Text("type"), Message: r.Text("message"), Body: r.Text("body"),
+		Headers: r.TextMap("headers"), After: int(r.Int("after", 0, 1, math.MaxInt32)), Cut: int(r.Int("cut", 0, 1, math.MaxInt32)),
+		Reset: r.Bool("reset", false), Silence: r.Enum("silence", "", "before", "within"), SlowMS: r.Int("slow_ms", 0, 1, 60_000),
+		Malformed: r.Bool("malformed", false), Duplicate: r.Bool("duplicate", false),
+	}
+	if r.Has("error") {
+		e := r.Map("error")
+		e.Only("type", "message")
+		f.Error = &StreamError{e.Text("type"), e.Text("message")}
+	}
+	return f
+}

@@ -1,0 +1,113 @@
+// Sends requests of the official clients to a scripted server and prints what they read
+// from its answers: one line of JSON each.
+// Usage: node read.mjs DIALECT BASE_URL ANSWERS; the first request has the whole
+// conversation below, the others a short one.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const [dialect, base, answers] = process.argv.slice(2);
+const require = createRequire(process.env.RYE_NPM_PROVIDER + "/package.json");
+const load = async (name) => (await import(pathToFileURL(require.resolve(name)).href)).default;
+
+const schemas = {
+  list: { type: "object", properties: {} },
+  read: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
+};
+const png = "iVBORw0KGgo=";
+
+async function anthropic() {
+  const Anthropic = await load("@anthropic-ai/sdk");
+  const client = new Anthropic({ baseURL: base, apiKey: "sk-planted-secret-1", maxRetries: 0 });
+  const mark = { cache_control: { type: "ephemeral" } };
+  const shared = {
+    model: "sonnet",
+    max_tokens: 100,
+    tools: [
+      { name: "list", description: "", input_schema: schemas.list },
+      { name: "read", description: "Reads.", input_schema: schemas.read },
+    ],
+  };
+  const long = {
+    ...shared,
+    max_tokens: 4196,
+    thinking: { type: "enabled", budget_tokens: 4096 },
+    system: [{ type: "text", text: "Be brief.", ...mark }],
+    tools: [shared.tools[0], { ...shared.tools[1], ...mark }],
+    messages: [
+      { role: "user", content: [
+        { type: "text", text: "See this <image> & read." },
+        { type: "image", source: { type: "base64", media_type: "image/png", data: png }, ...mark },
+      ] },
+      { role: "assistant", content: [
+        { type: "thinking", thinking: "first", signature: "c2ln" },
+        { type: "text", text: "Reading." },
+        { type: "tool_use", id: "t1", name: "read", input: { n: 1.5 } },
+        { type: "tool_use", id: "t2", name: "list", input: {} },
+      ] },
+      { role: "user", content: [
+        { type: "tool_result", tool_use_id: "t1", content: [{ type: "text", text: "one" }] },
+        { type: "tool_result", tool_use_id: "t2", content: [{ type: "text", text: "two" }], is_error: true },
+        { type: "text", text: "Read it.", ...mark },
+      ] },
+    ],
+  };
+  const short = { ...shared, messages: [{ role: "user", content: "Read it." }] };
+  for (let i = 0; i < answers; i++) {
+    const m = await client.messages.stream(i ? short : long).finalMessage();
+    const of = (type) => m.content.filter((b) => b.type === type);
+    const u = m.usage;
+    print({
+      text: of("text").map((b) => b.text).join(""),
+      reasoning: of("thinking").map((b) => b.thinking).join(""),
+      calls: of("tool_use").map(({ id, name, input }) => ({ id, name, input })),
+      stop: m.stop_reason,
+      usage: [u.input_tokens, u.cache_read_input_tokens, u.cache_creation_input_tokens, u.output_tokens],
+    });
+  }
+}
+
+async function chat() {
+  const OpenAI = await load("openai");
+  const client = new OpenAI({ baseURL: base + "/v1", apiKey: "sk-planted-secret-1", maxRetries: 0 });
+  const tool = (name, description) => ({ type: "function", function: { name, description, parameters: schemas[name] } });
+  const shared = {
+    model: "plain",
+    max_tokens: 100,
+    tools: [tool("list", ""), tool("read", "Reads.")],
+    stream_options: { include_usage: true },
+  };
+  const call = (id, name, args) => ({ id, type: "function", function: { name, arguments: args } });
+  const long = {
+    ...shared,
+    messages: [
+      { role: "system", content: "Be brief." },
+      { role: "user", content: [
+        { type: "text", text: "See this <image> & read." },
+        { type: "image_url", image_url: { url: "data:image/png;base64," + png } },
+      ] },
+      { role: "assistant", content: "Reading.", tool_calls: [call("t1", "read", '{"n":1.5}'), call("t2", "list", "{}")] },
+      { role: "tool", tool_call_id: "t1", content: "one" },
+      { role: "tool", tool_call_id: "t2", content: "two" },
+      { role: "user", content: "Read it." },
+    ],
+  };
+  const short = { ...shared, messages: [{ role: "user", content: "Read it." }] };
+  for (let i = 0; i < answers; i++) {
+    const stream = client.chat.completions.stream(i ? short : long);
+    let reasoning = "";
+    for await (const chunk of stream) reasoning += chunk.choices[0]?.delta.reasoning_content ?? "";
+    const m = await stream.finalChatCompletion();
+    const { message, finish_reason } = m.choices[0];
+    const cached = m.usage.prompt_tokens_details.cached_tokens;
+    print({
+      text: (message.content ?? "") + (message.refusal ?? ""),
+      reasoning,
+      calls: (message.tool_calls ?? []).map((c) => ({ id: c.id, name: c.function.name, input: JSON.parse(c.function.arguments) })),
+      stop: finish_reason,
+      usage: [m.usage.prompt_tokens - cached, cached, 0, m.usage.completion_tokens],
+    });
+  }
+}
+
+const print = (v) => console.log(JSON.stringify(v));
+await (dialect === "openai_chat" ? chat() : anthropic());
