@@ -77,7 +77,10 @@ const (
 	SessionExpired     Code = "SESSION_EXPIRED"
 	LimitExceeded      Code = "LIMIT_EXCEEDED"
 	BudgetExceeded     Code = "BUDGET_EXCEEDED"
+	ContextFull        Code = "CONTEXT_FULL"
+	Overspent          Code = "OVERSPENT"
 	ExecutionFailed    Code = "EXECUTION_FAILED"
+	ModelRefused       Code = "MODEL_REFUSED"
 	Timeout            Code = "TIMEOUT"
 	ResourceExceeded   Code = "RESOURCE_EXCEEDED"
 	Cancelled          Code = "CANCELLED"
@@ -181,7 +184,10 @@ func table() []Row {
 		{SessionExpired, ClassAuth, "the login has expired"},
 		{LimitExceeded, ClassLimit, "a limit of turns, tokens, depth, spawns, duration, or of what a remote may send, is reached"},
 		{BudgetExceeded, ClassLimit, "the spend limit is reached"},
+		{ContextFull, ClassLimit, "the conversation is longer than the model can read"},
+		{Overspent, ClassLimit, "a call to a model cost more than the most that its prices permit"},
 		{ExecutionFailed, ClassFailed, "the work ran and failed"},
+		{ModelRefused, ClassFailed, "the model refused to answer"},
 		{Timeout, ClassFailed, "the work took longer than its timeout and was stopped"},
 		{ResourceExceeded, ClassFailed, "the work exceeded a resource limit and was stopped"},
 		{ThreadState, ClassFailed, "the operation does not fit the state of the thread or run"},

@@ -43,6 +43,12 @@ func (u USD) String() string {
 // MarshalText renders as String does.
 func (u USD) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
+// UnmarshalText reads what ParseUSD reads.
+func (u *USD) UnmarshalText(b []byte) (err error) {
+	*u, err = ParseUSD(string(b))
+	return err
+}
+
 // Patterns permits a text if each of its lists has a pattern that matches. Lists are
 // not merged, because two patterns that overlap can lack a common pattern. No list
 // permits everything.

@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/ryeos/rye/internal/glob"
@@ -86,7 +87,23 @@ func removable(why string, paths ...string) []ProtectedPath {
 // root of a project, and the part of the path that the row matches. It compares
 // names as the file systems do that take several names for one.
 func Protected(rel string) (row ProtectedPath, matched string, ok bool) {
-	return protectedBy(ProtectedPaths(), rel)
+	return protectedBy(protectedTable(), rel)
+}
+
+// protectedRow is a row with its names apart.
+type protectedRow struct {
+	ProtectedPath
+	names []string
+}
+
+var protectedTable = sync.OnceValue(func() []protectedRow { return protectedRows(ProtectedPaths()) })
+
+func protectedRows(table []ProtectedPath) []protectedRow {
+	out := make([]protectedRow, len(table))
+	for i, row := range table {
+		out[i] = protectedRow{row, strings.Split(row.Path, "/")}
+	}
+	return out
 }
 
 // ProtectedExcept returns Protected without the rows that an allowance removes. Only
@@ -95,25 +112,33 @@ func ProtectedExcept(removed []string) func(rel string) (row ProtectedPath, matc
 	if len(removed) == 0 {
 		return Protected
 	}
-	table := slices.DeleteFunc(ProtectedPaths(), func(p ProtectedPath) bool { return p.Removable && slices.Contains(removed, p.Path) })
+	table := protectedRows(slices.DeleteFunc(ProtectedPaths(), func(p ProtectedPath) bool { return p.Removable && slices.Contains(removed, p.Path) }))
 	return func(rel string) (ProtectedPath, string, bool) { return protectedBy(table, rel) }
 }
 
-func protectedBy(table []ProtectedPath, rel string) (row ProtectedPath, matched string, ok bool) {
+func protectedBy(table []protectedRow, rel string) (row ProtectedPath, matched string, ok bool) {
 	names := strings.Split(path.Clean("/" + strings.ReplaceAll(rel, `\`, "/"))[1:], "/")
 	folded := make([]string, len(names))
 	for i, name := range names {
 		folded[i] = foldName(name)
 	}
 	for _, row := range table {
-		pattern := strings.Split(row.Path, "/")
 		for i := range names {
-			if n := matchNames(pattern, folded[i:]); n > 0 && (!row.Only || i+n == len(names)) {
-				return row, strings.Join(names[:i+n], "/"), true
+			if !mayBegin(row.names[0], folded[i]) {
+				continue
+			}
+			if n := matchNames(row.names, folded[i:]); n > 0 && (!row.Only || i+n == len(names)) {
+				return row.ProtectedPath, strings.Join(names[:i+n], "/"), true
 			}
 		}
 	}
 	return ProtectedPath{}, "", false
+}
+
+// mayBegin reports whether a name can match the first part of a row. The sandbox asks for
+// every file of a project, and most names differ from every row in the first letter.
+func mayBegin(pattern, name string) bool {
+	return name == "" || name[0] == pattern[0] || strings.IndexByte(`*?[\`, pattern[0]) >= 0 || strings.IndexByte(name, '~') >= 0
 }
 
 // Internal returns the .ai or .git directory that contains an absolute path. A

@@ -127,6 +127,12 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 			w.pipe(left, right)
 		}
 		own = append(left, right...)
+	case *syntax.TestClause:
+		w.testSubscripts(cmd)
+		own = w.inside(cmd)
+	case *syntax.LetClause, *syntax.DeclClause, *syntax.ArithmCmd:
+		syntax.Walk(cmd, func(n syntax.Node) bool { w.operand(n); return true })
+		own = w.inside(cmd)
 	default:
 		own = w.inside(cmd)
 	}
@@ -134,6 +140,34 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		own = append(own, w.redirect(r, own)...)
 	}
 	return own
+}
+
+// testSubscripts collects the commands in subscripts of quoted operands of [[ that are
+// names or arithmetic.
+func (w *shellWalk) testSubscripts(test *syntax.TestClause) {
+	syntax.Walk(test, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.UnaryTest:
+			if n.Op == syntax.TsVarSet {
+				w.operand(n.X)
+			}
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				w.operand(n.X)
+				w.operand(n.Y)
+			}
+		}
+		return true
+	})
+}
+
+// operand collects the commands in the subscript of a word that is a name or arithmetic.
+func (w *shellWalk) operand(n syntax.Node) {
+	if word, ok := n.(*syntax.Word); ok {
+		text, _ := w.static(word.Parts, false)
+		w.subscript(text)
+	}
 }
 
 // inside collects the statements in a node that is not a simple command.

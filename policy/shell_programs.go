@@ -92,6 +92,11 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 		}
 	case name == "find" || name == "gfind" || name == "fd":
 		w.findActions(c, args)
+	case name == "mapfile" || name == "readarray": // -C is a command for each line
+		_, _ = w.launched(c, launcher{valued: "dnOsuc", text: "C"}, args)
+		w.names(args)
+	case slices.Contains(evaluators(), name):
+		w.names(args)
 	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
 	default:
 		if l, ok := launchers()[name]; ok {
@@ -99,6 +104,33 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 		}
 	}
 	return nil, false
+}
+
+// evaluators are the programs of the shell that evaluate names or arithmetic in their
+// arguments, also in quoted ones: a[$(rm x)] starts rm.
+func evaluators() []string {
+	return []string{"let", "test", "[", "declare", "typeset", "local", "export", "readonly", "unset", "read", "printf", "wait", "getopts"}
+}
+
+// names collects the commands in subscripts of arguments, which the shell starts although
+// the arguments are quoted.
+func (w *shellWalk) names(args []shellWord) {
+	for _, a := range args {
+		w.subscript(a.text)
+	}
+}
+
+// subscript parses the substitutions in a text with a subscript, as a document has them.
+func (w *shellWalk) subscript(text string) {
+	at := strings.IndexByte(text, '[')
+	if at < 0 || !strings.Contains(text[at:], "$(") && !strings.Contains(text[at:], "`") && !strings.Contains(text[at:], "${") {
+		return
+	}
+	end := "END"
+	for strings.Contains(text, end) {
+		end += "D"
+	}
+	w.text(": <<"+end+"\n"+text+"\n"+end+"\n", w.depth+1)
 }
 
 // launched returns the arguments from the program on.

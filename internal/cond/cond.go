@@ -22,6 +22,10 @@ const (
 	MaxRegex = 1000 // bytes
 )
 
+// Names is a value that has several names. A comparison with it is true if it is true
+// for one of them; ne is true if it is for all.
+type Names []string
+
 // kind is the sort of a condition.
 type kind byte
 
@@ -83,6 +87,22 @@ func (c *Cond) compare(doc any) bool {
 	if !ok {
 		return false
 	}
+	if names, ok := v.(Names); ok {
+		return c.compareNames(names)
+	}
+	return c.compareValue(v)
+}
+
+func (c *Cond) compareNames(names Names) bool {
+	for _, name := range names {
+		if c.compareValue(name) != (c.op == "ne") {
+			return c.op != "ne"
+		}
+	}
+	return c.op == "ne" && len(names) > 0
+}
+
+func (c *Cond) compareValue(v any) bool {
 	switch c.op {
 	case "eq":
 		return equal(v, c.value)

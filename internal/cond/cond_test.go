@@ -425,3 +425,21 @@ func BenchmarkMatch(b *testing.B) {
 		}
 	}
 }
+
+// A comparison with several names is true for each of them.
+func TestNames(t *testing.T) {
+	doc := map[string]any{"code": Names{"http_429", "rate_limit"}, "none": Names{}}
+	for text, want := range map[string]bool{
+		"code == 'http_429'": true, "code == 'rate_limit'": true, "code == 'x'": false, "code != 'x'": true, "code != 'rate_limit'": false,
+		"code in ['x', 'rate_limit']": true, "code contains 'rate'": true, "code matches '^http'": true, "exists(code)": true,
+		"none == 'x'": false, "none != 'x'": false, "code": false,
+	} {
+		c, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Match(doc); got != want {
+			t.Errorf("%s is %v", text, got)
+		}
+	}
+}

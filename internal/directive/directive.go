@@ -108,7 +108,7 @@ type Hook struct {
 	ID        string     `json:"id,omitempty"`
 	Event     string     `json:"event"`
 	Layer     int64      `json:"layer,omitempty"`    // 0: that of the source
-	Position  string     `json:"position,omitempty"` // of the text that a thread_started hook adds: system or before
+	Position  string     `json:"position,omitempty"` // of the text that a thread_started hook adds: system, before or after
 	Condition *cond.Cond `json:"-"`                  // nil is always true
 	Action    Action     `json:"action"`
 	OnFailure string     `json:"on_failure"` // continue, deny or fail
@@ -177,7 +177,7 @@ func Read(m *item.Metadata) (*Directive, []diag.Finding) {
 	d.Model = r.model(r.Map("model"))
 	d.Limits = r.limits(r.Map("limits"))
 	d.Permissions = r.permissions()
-	d.Hooks = r.hooks()
+	d.Hooks = r.hooks(sourceLayer)
 	d.Context = r.context()
 	d.Checks = r.checks()
 	return d, r.Findings()

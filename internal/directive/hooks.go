@@ -7,6 +7,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
@@ -36,11 +37,28 @@ func onFailure(event string) string {
 // controls are the control actions that a hook can name without an item.
 var controls = []string{"retry", "continue", "skip", "deny", "fail", "abort", "suspend", "escalate"}
 
-func (r reader) hooks() []Hook {
+// hookKeys are the keys of a hook in a configuration.
+func hookKeys() []string {
+	return []string{"id", "event", "layer", "position", "condition", "action", "delay", "tool", "directive", "knowledge", "params", "inputs", "on_failure", "description"}
+}
+
+// ReadHooks reads the list hooks of a configuration: hooks as directives have them.
+// source is the number of the configuration's hooks.
+func ReadHooks(doc *tree.Doc, source int64) ([]Hook, []diag.Finding) {
+	r := reader{tree.NewReader(doc, diag.ConfigError)}
+	for _, m := range r.Maps("hooks") {
+		m.Only(hookKeys()...)
+		m.Require("id", "event")
+	}
+	hooks := r.hooks(source)
+	return hooks, r.Findings()
+}
+
+func (r reader) hooks(source int64) []Hook {
 	var out []Hook
 	seen := map[string]bool{}
 	for _, m := range r.Maps("hooks") {
-		h, ok := reader{m}.hook()
+		h, ok := reader{m}.hook(source)
 		if h.ID != "" && seen[h.ID] {
 			m.Reject("id", "is %q, as of another hook", h.ID)
 			continue
@@ -54,23 +72,30 @@ func (r reader) hooks() []Hook {
 }
 
 // hook reads one hook and reports whether it can be used.
-func (r reader) hook() (Hook, bool) {
+func (r reader) hook(source int64) (Hook, bool) {
 	before := r.Failed()
 	h := Hook{ID: r.Text("id"), Event: r.Text("event")}
 	if h.Event != "" && !slices.Contains(Events(), h.Event) {
 		r.RejectNear("event", h.Event, Events(), "is %q, which is not an event", h.Event)
 	}
 	h.OnFailure = r.Enum("on_failure", onFailure(h.Event), "continue", "deny", "fail")
-	if h.Position = r.Enum("position", "", "system", "before"); h.Position != "" && h.Event != "thread_started" {
+	if h.Position = r.Enum("position", "", "system", "before", "after"); h.Position != "" && h.Event != "thread_started" {
 		r.Reject("position", "has no effect for the event %s, only for thread_started", h.Event)
 	}
-	if h.Layer = r.Int("layer", 0, 1, lastLayer); h.Layer != 0 && h.Layer < sourceLayer {
-		r.Warn("layer", "", nil, "is %d, which is not used: the hooks of a directive have the number %d and can only raise it", h.Layer, sourceLayer)
+	if h.Layer = r.Int("layer", 0, 1, lastLayer); h.Layer != 0 && h.Layer < source {
+		r.Warn("layer", "", nil, "is %d, which is not used: the hooks of %s have the number %d and can only raise it", h.Layer, sourceName(source), source)
 		h.Layer = 0
 	}
 	h.Condition = r.condition()
 	h.Action = r.action()
 	return h, r.Failed() == before
+}
+
+func sourceName(source int64) string {
+	if source == sourceLayer {
+		return "a directive"
+	}
+	return "this configuration"
 }
 
 func (r reader) condition() *cond.Cond {

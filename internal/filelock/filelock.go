@@ -93,3 +93,33 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // Release releases the lock.
 func (l *Lock) Release() error { return l.f.Close() }
+
+// Wait is Acquire for locks that many processes take in turn for a moment: the
+// operating system wakes the process when the lock is free, so no process sleeps
+// while it is. Like Acquire, it closes f unless it returns a Lock.
+func Wait(ctx context.Context, f *os.File) (*Lock, error) {
+	err := try(f)
+	if err == nil {
+		return &Lock{f}, nil
+	}
+	if !errors.Is(err, ErrHeld) {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	locked := make(chan error, 1)
+	go func() { locked <- wait(f) }()
+	select {
+	case err = <-locked:
+	case <-ctx.Done():
+		go func() { // a system call that waits for a lock cannot be ended
+			<-locked
+			f.Close()
+		}()
+		return nil, fmt.Errorf("waiting for the lock %s: %w", f.Name(), ctx.Err())
+	}
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("locking %s: %w", f.Name(), err)
+	}
+	return &Lock{f}, nil
+}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -175,5 +176,54 @@ func TestTry(t *testing.T) {
 	}
 	if err := held.Release(); err != nil || Try(other) != nil {
 		t.Errorf("Try does not take a free lock: %v", err)
+	}
+}
+
+// TestWait gives the lock to one holder after the other, and ends with its context.
+func TestWait(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	open := func() *os.File {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	first, err := Wait(t.Context(), open())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	if _, err := Wait(ctx, open()); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("a held lock: %v", err)
+	}
+	var count atomic.Int64
+	var taken atomic.Bool
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			l, err := Wait(t.Context(), open())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if !taken.CompareAndSwap(false, true) {
+				t.Error("two holders at the same time")
+			}
+			time.Sleep(time.Millisecond)
+			taken.Store(false)
+			count.Add(1)
+			if err := l.Release(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if err := first.Release(); err != nil {
+		t.Fatal(err)
+	}
+	all.Wait()
+	if n := count.Load(); n != 8 {
+		t.Errorf("%d of 8 holders counted", n)
 	}
 }

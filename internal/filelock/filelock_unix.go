@@ -9,14 +9,19 @@ import (
 )
 
 func try(f *os.File) error {
+	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return ErrHeld
+	}
+	return err
+}
+
+// wait returns when it has the lock.
+func wait(f *os.File) error { return flock(f, syscall.LOCK_EX) }
+
+func flock(f *os.File, how int) error {
 	for {
-		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-		switch {
-		case err == nil:
-			return nil
-		case errors.Is(err, syscall.EWOULDBLOCK):
-			return ErrHeld
-		case !errors.Is(err, syscall.EINTR):
+		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}

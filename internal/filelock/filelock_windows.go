@@ -13,10 +13,15 @@ const (
 	lockViolation = syscall.Errno(33)
 )
 
-func try(f *os.File) error {
+func try(f *os.File) error { return lock(f, exclusive|failAtOnce) }
+
+// wait returns when it has the lock.
+func wait(f *os.File) error { return lock(f, exclusive) }
+
+func lock(f *os.File, flags uintptr) error {
 	proc := syscall.NewLazyDLL("kernel32.dll").NewProc("LockFileEx")
 	var at syscall.Overlapped
-	ok, _, err := proc.Call(f.Fd(), exclusive|failAtOnce, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
+	ok, _, err := proc.Call(f.Fd(), flags, 0, 1, 0, uintptr(unsafe.Pointer(&at)))
 	if ok != 0 {
 		return nil
 	}

@@ -143,6 +143,18 @@ func (t *Template) Whole() (*Expr, bool) {
 	return nil, false
 }
 
+// Type returns the JSON type of the value of a template that has an expression and is
+// not one whole expression.
+func (t *Template) Type() string {
+	switch {
+	case t.list != nil:
+		return "array"
+	case t.keys != nil:
+		return "object"
+	}
+	return "string"
+}
+
 // Key returns the template of one key of a mapping, or nil.
 func (t *Template) Key(key string) *Template {
 	if i, ok := slices.BinarySearch(t.keys, key); ok {

@@ -82,6 +82,10 @@ type reader struct {
 
 func (r *reader) document() any {
 	r.ascii, r.bang = isASCII(r.b), bytes.IndexByte(r.b, '!') >= 0
+	if n := simple(r.b); n != nil {
+		r.pos[""] = r.position(n.Content[0])
+		return r.value(n.Content[0], "", 1)
+	}
 	dec := yaml.NewDecoder(bytes.NewReader(r.b))
 	n, err := decode(dec)
 	switch {
