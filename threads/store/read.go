@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+)
+
+// Row is a thread as the store has it.
+type Row struct {
+	Thread  string    `json:"thread_id"`
+	Project string    `json:"project"`
+	Kind    string    `json:"kind"`
+	Ref     string    `json:"ref"`
+	Parent  string    `json:"parent,omitempty"`
+	Root    string    `json:"root"`
+	State   string    `json:"state"`
+	Model   string    `json:"model,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// ModelCost is what the calls of one model cost in one thread.
+type ModelCost struct {
+	Model    string     `json:"model"`
+	Calls    int64      `json:"calls"`
+	Actual   policy.USD `json:"actual"`
+	Assumed  policy.USD `json:"assumed"` // the part that the service did not report
+	Reserved policy.USD `json:"reserved"`
+}
+
+// Cost is the account of a thread.
+type Cost struct {
+	Row
+	Account
+	Assumed policy.USD  `json:"assumed"`
+	Calls   int64       `json:"calls"`
+	Models  []ModelCost `json:"models"`
+}
+
+// Cost returns the account of a thread, and with tree those of its descendants, after
+// it in the order of their start.
+func (s *Store) Cost(ctx context.Context, thread string, tree bool) (out []Cost, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		list, err := t.threads(`WITH RECURSIVE down(id) AS (VALUES(?1) UNION SELECT c.id FROM threads c JOIN down ON c.parent = down.id WHERE ?2)
+			SELECT `+threadColumns+` FROM threads WHERE id IN (SELECT id FROM down) ORDER BY id != ?1, created, id`, thread, tree)
+		if err == nil && len(list) == 0 {
+			err = notFound(thread)
+		}
+		for _, row := range list {
+			var c Cost
+			if err == nil {
+				c, err = t.cost(row)
+				out = append(out, c)
+			}
+		}
+		return err
+	})
+	return out, err
+}
+
+const threadColumns = "id, project, kind, ref, parent, root, state, model, created"
+
+func (t *tx) threads(query string, args ...any) (out []Row, err error) {
+	rows, err := t.Query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r Row
+		var created int64
+		if err := rows.Scan(&r.Thread, &r.Project, &r.Kind, &r.Ref, &r.Parent, &r.Root, &r.State, &r.Model, &created); err != nil {
+			return nil, err
+		}
+		r.Created = time.UnixMilli(created).UTC()
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+func (t *tx) cost(row Row) (Cost, error) {
+	a, err := t.account(row.Thread)
+	c := Cost{Row: row, Account: a.Account, Models: []ModelCost{}}
+	if err != nil {
+		return c, err
+	}
+	rows, err := t.Query(`SELECT model, count(*), sum(settled), sum(CASE WHEN assumed THEN settled ELSE 0 END), sum(CASE WHEN status = 'open' THEN amount ELSE 0 END)
+		FROM reservations WHERE thread = ? AND kind = 'call' AND status != 'released' GROUP BY model ORDER BY model`, row.Thread)
+	if err != nil {
+		return c, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m ModelCost
+		if err := rows.Scan(&m.Model, &m.Calls, &m.Actual, &m.Assumed, &m.Reserved); err != nil {
+			return c, err
+		}
+		c.Assumed += m.Assumed
+		c.Calls += m.Calls
+		c.Models = append(c.Models, m)
+	}
+	return c, rows.Err()
+}
+
+// Threads returns the threads of a project whose ids begin with a prefix, the newest
+// first; of every project if project is "".
+func (s *Store) Threads(ctx context.Context, project, prefix string) (out []Row, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		out, err = t.threads("SELECT "+threadColumns+" FROM threads WHERE (?1 = '' OR project = ?1) AND substr(id, 1, length(?2)) = ?2 ORDER BY created DESC, id", project, prefix)
+		return err
+	})
+	return out, err
+}
+
+// Find returns the thread of a project with an id, or the only one whose id begins
+// with it.
+func (s *Store) Find(ctx context.Context, project, id string) (Row, error) {
+	list, err := s.Threads(ctx, project, id)
+	if err != nil {
+		return Row{}, err
+	}
+	var like []string
+	for _, r := range list {
+		if r.Thread == id {
+			return r, nil
+		}
+		like = append(like, r.Thread)
+	}
+	switch len(list) {
+	case 0:
+		return Row{}, notFound(id)
+	case 1:
+		return list[0], nil
+	}
+	return Row{}, diag.New(diag.ThreadNotFound, "reading the store of threads: %d threads begin with %q", len(list), id).WithReason("not_unique").WithDetail("similar", like)
+}
+
+// Period is what the user account spent in a day or a month, in UTC.
+type Period struct {
+	Period   string     `json:"period"`
+	Max      policy.USD `json:"max"`
+	Actual   policy.USD `json:"actual"`
+	Reserved policy.USD `json:"reserved"`
+}
+
+// Periods returns the day and the month of now, with their maximums.
+func (s *Store) Periods(ctx context.Context, maximums policy.Periods) (out []Period, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		for _, p := range periodsOf(t.now, maximums) {
+			a, err := t.period(p)
+			if err != nil {
+				return err
+			}
+			out = append(out, Period{p.name, p.most, a.Actual, a.Reserved})
+		}
+		return nil
+	})
+	return out, err
+}
+
+// NoPeriods is Periods of a user account that has no store.
+func NoPeriods(now time.Time, maximums policy.Periods) (out []Period) {
+	for _, p := range periodsOf(now, maximums) {
+		out = append(out, Period{Period: p.name, Max: p.most})
+	}
+	return out
+}
+
+// Missing reports whether an error of Open with Existing means that the user account
+// has no store: it has run no thread.
+func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Costs returns the accounts of the threads of a project, the newest first.
+func (s *Store) Costs(ctx context.Context, project string) (out []Cost, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE project = ? ORDER BY created DESC, id", project)
+		out = []Cost{}
+		for _, row := range rows {
+			var c Cost
+			if err == nil {
+				c, err = t.cost(row)
+				out = append(out, c)
+			}
+		}
+		return err
+	})
+	return out, err
+}

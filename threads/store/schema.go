@@ -1,0 +1,98 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+)
+
+// migrations are the versions of the schema: entry n makes version n+1 out of version
+// n. A released entry never changes.
+func migrations() []string { return []string{schema1} }
+
+// schema1 has the threads and the ledger. The constraints of the tables state what
+// holds for one row; what holds between rows is in package comments of ledger.go.
+const schema1 = `
+CREATE TABLE threads(
+	id TEXT PRIMARY KEY, project TEXT NOT NULL, kind TEXT NOT NULL, ref TEXT NOT NULL, digest TEXT NOT NULL,
+	parent TEXT NOT NULL, root TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL, model TEXT NOT NULL,
+	created INTEGER NOT NULL, ended INTEGER NOT NULL, fence INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX threads_root ON threads(root);
+CREATE INDEX threads_project ON threads(project, created);
+CREATE TABLE ledger(
+	thread TEXT PRIMARY KEY REFERENCES threads(id), parent TEXT NOT NULL, max INTEGER NOT NULL CHECK(max >= 0),
+	actual INTEGER NOT NULL CHECK(actual >= 0), reserved INTEGER NOT NULL CHECK(reserved >= 0), overspent INTEGER NOT NULL CHECK(overspent >= 0),
+	status TEXT NOT NULL CHECK(status IN ('active', 'released')),
+	CHECK(actual + reserved <= max + overspent)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE reservations(
+	id TEXT PRIMARY KEY, thread TEXT NOT NULL REFERENCES ledger(thread), kind TEXT NOT NULL CHECK(kind IN ('call', 'child')),
+	child TEXT NOT NULL, model TEXT NOT NULL, amount INTEGER NOT NULL CHECK(amount >= 0), settled INTEGER NOT NULL CHECK(settled >= 0),
+	assumed INTEGER NOT NULL CHECK(assumed IN (0, 1)), status TEXT NOT NULL CHECK(status IN ('open', 'settled', 'released')), created INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX reservations_thread ON reservations(thread, status);
+CREATE TABLE user_spend(
+	period TEXT PRIMARY KEY, actual INTEGER NOT NULL CHECK(actual >= 0), reserved INTEGER NOT NULL CHECK(reserved >= 0)
+) STRICT, WITHOUT ROWID;
+`
+
+// tx is one transaction, at one time.
+type tx struct {
+	*sql.Tx
+	now time.Time
+}
+
+// migrate brings the schema to the version of this program.
+func (s *Store) migrate(ctx context.Context) error {
+	have, err := s.version(ctx)
+	if err != nil || have == len(migrations()) {
+		return err
+	}
+	if have == 0 {
+		if err := s.useLog(ctx); err != nil {
+			return err
+		}
+	}
+	return s.write(ctx, "migrating", func(t *tx) error {
+		if err := t.QueryRow("PRAGMA user_version").Scan(&have); err != nil {
+			return err
+		}
+		for ; have < len(migrations()); have++ { // another process may have done it by now
+			if _, err := t.Exec(migrations()[have]); err != nil {
+				return fmt.Errorf("version %d of the schema: %w", have+1, err)
+			}
+		}
+		_, err := t.Exec(fmt.Sprintf("PRAGMA user_version = %d", have))
+		return err
+	})
+}
+
+// version returns the version of the schema, 0 for a new file. A version of a later
+// program is an error: its meaning is not known here.
+func (s *Store) version(ctx context.Context) (n int, err error) {
+	if err = s.db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&n); err != nil {
+		return 0, err
+	}
+	if known := len(migrations()); n > known {
+		return 0, diag.New(diag.VersionMismatch, "opening the store of threads %s: a later version of rye wrote it (schema %d, this one knows %d)", s.path(), n, known).
+			WithReason("store_newer").WithDetail("path", s.path())
+	}
+	return n, nil
+}
+
+// useLog sets the journal to WAL, which the file keeps. It is not possible inside of a
+// transaction.
+func (s *Store) useLog(ctx context.Context) error {
+	var mode string
+	if err := s.db.QueryRowContext(ctx, "PRAGMA journal_mode = wal").Scan(&mode); err != nil {
+		return err
+	}
+	if mode != "wal" {
+		return fmt.Errorf("the file system does not support a write-ahead log (the journal is %q)", mode)
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+)
+
+// Thread describes a thread at its start.
+type Thread struct {
+	ID      string
+	Project string // the absolute directory
+	Kind    string // thread or run
+	Ref     string // of the directive or graph
+	Digest  string // of its file
+	Model   string // the model that it starts with
+	Parent  string // "" for a root
+	Root    string // "" for a root
+}
+
+// Budget is what a thread may spend: its own maximum, and those of the user account.
+type Budget struct {
+	Max     policy.USD
+	Periods policy.Periods
+}
+
+// stateRunning is the state of a thread that has an owner.
+const stateRunning = "running"
+
+// Owner is the process that writes the rows of one thread. Another process that takes
+// the thread over gets a higher fence; every later write of this one fails then.
+type Owner struct {
+	store   *Store
+	thread  string
+	fence   int64
+	periods policy.Periods
+}
+
+// Register starts a root thread with a budget, or takes an existing one over to
+// continue it. The caller holds the lock of the thread's log, so that no other process
+// is its owner. The maximum of an existing thread changes only to one that contains
+// what is spent and reserved.
+func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, error) {
+	o := &Owner{store: s, thread: th.ID, periods: b.Periods}
+	err := s.write(ctx, "registering a thread in", func(t *tx) error {
+		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
+		if err == nil {
+			return t.reactivate(th.ID, b.Max)
+		}
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		o.fence = 1
+		return t.insertThread(th, b.Max)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+func (t *tx) insertThread(th Thread, most policy.USD) error {
+	root := th.Root
+	if root == "" {
+		root = th.ID
+	}
+	_, err := t.Exec(`INSERT INTO threads(id, project, kind, ref, digest, parent, root, state, reason, model, created, ended, fence)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, 0, 1)`, th.ID, th.Project, th.Kind, th.Ref, th.Digest, th.Parent, root, stateRunning, th.Model, t.now.UnixMilli())
+	if err != nil {
+		return err
+	}
+	_, err = t.Exec("INSERT INTO ledger(thread, parent, max, actual, reserved, overspent, status) VALUES(?, ?, ?, 0, 0, 0, 'active')", th.ID, th.Parent, int64(most))
+	return err
+}
+
+// reactivate permits a thread that exists to spend again.
+func (t *tx) reactivate(thread string, most policy.USD) error {
+	a, err := t.account(thread)
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.parent == "":
+	case a.status == released:
+		return diag.New(diag.ThreadState, "registering the thread %s: its parent has got back what it did not spend", thread).WithDetail("id", thread)
+	case most != a.Max:
+		return diag.New(diag.ThreadState, "registering the thread %s: its maximum is what its parent reserved, %s USD", thread, a.Max).WithDetail("id", thread)
+	}
+	if least := a.Actual + a.Reserved - a.Overspent; most < least {
+		return budgetExceeded(thread, "spend", least, most, "continuing the thread %s: %s of %s USD is spent already", thread, a.Actual, most)
+	}
+	_, err = t.Exec("UPDATE ledger SET max = ?, status = 'active' WHERE thread = ?", int64(most), thread)
+	return err
+}
+
+// write runs do in a transaction if no other process has taken the thread over.
+func (o *Owner) write(ctx context.Context, doing string, do func(*tx) error) error {
+	return o.store.write(ctx, doing, func(t *tx) error {
+		var fence int64
+		switch err := t.QueryRow("SELECT fence FROM threads WHERE id = ?", o.thread).Scan(&fence); {
+		case errors.Is(err, sql.ErrNoRows):
+			return notFound(o.thread)
+		case err != nil:
+			return err
+		case fence != o.fence:
+			return diag.New(diag.ThreadState, "%s the store: another process has taken over the thread %s", doing, o.thread).
+				WithDetail("id", o.thread)
+		}
+		return do(t)
+	})
+}
+
+func notFound(thread string) error {
+	return diag.New(diag.ThreadNotFound, "reading the store of threads: it has no thread %s", thread).WithDetail("id", thread)
+}
