@@ -1,0 +1,68 @@
+package cuttext
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestFirstAndLast(t *testing.T) {
+	m := Measure(Bytes)
+	for _, c := range []struct {
+		text        string
+		budget      int
+		first, last string
+		lines       int
+	}{
+		{"a\nb\nc\n", 4, "a\nb\n", "b\nc\n", 2},
+		{"a\nb\nc", 3, "a\n", "b\nc", 1},
+		{"äöü", 5, "äö", "öü", 0},
+		{"long line\nx\n", 4, "long", "x\n", 0},
+		{"x\nlong line\n", 4, "x\n", "", 1},
+		{"", 4, "", "", 0},
+		{"abc", 0, "", "", 0},
+	} {
+		first, lines := m.First(c.text, c.budget)
+		last := m.Last(c.text, c.budget)
+		if first != c.first || last != c.last || lines != c.lines {
+			t.Errorf("%q in %d: %q %q %d", c.text, c.budget, first, last, lines)
+		}
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	if n := Measure(Quoted).Of("a\"\n\x01ä\u2028"); n != 1+2+2+6+1+6 {
+		t.Error(n)
+	}
+}
+
+func TestWrapAndIndent(t *testing.T) {
+	if s, wrapped := Wrap("äää\nää\n", 2); s != "ää\nä\nää\n" || !wrapped {
+		t.Errorf("%q", s)
+	}
+	if s, ok := Indent(`{"b":[1],"a":"x"}`, 100); !ok || s != "{\n  \"a\": \"x\",\n  \"b\": [\n    1\n  ]\n}" {
+		t.Errorf("%q %v", s, ok)
+	}
+	for _, s := range []string{"", "text", "{broken", "[1] trailing"} {
+		if _, ok := Indent(s, 100); ok {
+			t.Errorf("%q is taken for JSON", s)
+		}
+	}
+}
+
+// A part never exceeds its budget, is a part of the text, and is valid UTF-8.
+func FuzzMeasure(f *testing.F) {
+	f.Add("a\nbä\n\nc", 5)
+	f.Fuzz(func(t *testing.T, s string, budget int) {
+		if !utf8.ValidString(s) || budget < 0 {
+			return
+		}
+		for _, m := range []Measure{Bytes, Quoted} {
+			first, _ := m.First(s, budget)
+			last := m.Last(s, budget)
+			if !strings.HasPrefix(s, first) || !strings.HasSuffix(s, last) || m.Of(first) > budget || m.Of(last) > budget || !utf8.ValidString(first) || !utf8.ValidString(last) {
+				t.Errorf("%q in %d: %q %q", s, budget, first, last)
+			}
+		}
+	})
+}
