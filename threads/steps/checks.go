@@ -1,0 +1,190 @@
+package steps
+
+import (
+	"context"
+	"math"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+)
+
+// Reached is a limit that the thread has used up.
+type Reached struct {
+	Code  diag.Code `json:"code"`
+	Limit string    `json:"limit"`
+	Value any       `json:"value"`
+	Max   any       `json:"max"`
+}
+
+// limitChecker reports the first limit that permits no further model call.
+//
+// Result: {reached: null | {code, limit, value, max}}.
+func limitChecker(_ context.Context, in Input) (Output, error) {
+	r := reached(in.Limits, in.Usage)
+	if r == nil {
+		return done(map[string]any{"reached": nil})
+	}
+	return done(map[string]any{"reached": r}, event("limit_reached", map[string]any{"limit": r.Limit, "value": r.Value, "max": r.Max}))
+}
+
+func reached(l Limits, u Usage) *Reached {
+	whole := func(name string, value, limit int64) *Reached {
+		if value < limit {
+			return nil
+		}
+		return &Reached{diag.LimitExceeded, name, value, limit}
+	}
+	if r := whole("turns", u.Turns, l.Turns); r != nil {
+		return r
+	}
+	if r := whole("tokens", u.InputTokens+u.OutputTokens, l.Tokens); r != nil {
+		return r
+	}
+	// A maximum of 0 permits models without prices. The ledger refuses the others.
+	if u.Spend > 0 && u.Spend >= l.Spend {
+		return &Reached{diag.BudgetExceeded, "spend", u.Spend, l.Spend}
+	}
+	return whole("duration_seconds", u.DurationMS/1000, l.DurationSeconds)
+}
+
+// inboxRow is one entry of the thread's inbox, oldest first.
+type inboxRow struct {
+	ID      string `json:"id"`
+	Kind    string `json:"kind"` // message, answer, cancel, suspend or event
+	Payload any    `json:"payload"`
+	By      string `json:"by"`
+}
+
+// cancelChecker reads the inbox. A request to cancel is obeyed before one to
+// suspend; messages become a part of the conversation.
+//
+// Params: {inbox: [{id, kind, payload, by}]}. Result: {action: continue | cancel |
+// suspend, reason, messages}.
+func cancelChecker(_ context.Context, in Input) (Output, error) {
+	p, err := params[struct {
+		Inbox []inboxRow `json:"inbox"`
+	}]("cancel_checker", in)
+	if err != nil {
+		return Output{}, err
+	}
+	action, reason, messages := "continue", "", 0
+	var events []Event
+	for _, row := range p.Inbox {
+		events = append(events, event("inbox", map[string]any{"kind": row.Kind, "by": row.By, "payload": row.Payload}))
+		switch {
+		case row.Kind == "message":
+			events = append(events, added("person", messageText(row.Payload)))
+			messages++
+		case row.Kind == "cancel" && action != "cancel", row.Kind == "suspend" && action == "continue":
+			action, reason = row.Kind, messageText(row.Payload)
+		}
+	}
+	return done(map[string]any{"action": action, "reason": reason, "messages": messages}, events...)
+}
+
+// messageText returns the text of a payload: a text, or the member message or reason
+// of an object.
+func messageText(payload any) string {
+	if s, ok := payload.(string); ok {
+		return s
+	}
+	m, _ := payload.(map[string]any)
+	for _, key := range []string{"message", "reason", "text"} {
+		if s, ok := m[key].(string); ok {
+			return s
+		}
+	}
+	return ""
+}
+
+// period is a sum of money with a maximum: of the thread, the day or the month.
+type period struct {
+	Scope string     `json:"scope"`
+	Value policy.USD `json:"value"`
+	Max   policy.USD `json:"max"`
+}
+
+// costTracker returns the running figures and warns once for each scope whose spend
+// is at warn_at of its maximum.
+//
+// Params: {warn_at, periods: [{scope: day | month, value, max}]}. Result: {turns,
+// max_turns, tokens, spend, max_spend, context_ratio, warnings: [scope]}.
+func costTracker(_ context.Context, in Input) (Output, error) {
+	p, err := params[struct {
+		WarnAt  float64  `json:"warn_at"`
+		Periods []period `json:"periods"`
+	}]("cost_tracker", in)
+	if err != nil {
+		return Output{}, err
+	}
+	warned := map[string]bool{}
+	for _, l := range in.Conversation {
+		if l.Event != "budget_warning" {
+			continue
+		}
+		var d period
+		if err := l.Decode(&d); err != nil {
+			return Output{}, diag.New(diag.TranscriptBroken, "reading the conversation: %w", err)
+		}
+		warned[d.Scope] = true
+	}
+	var events []Event
+	warnings := []string{}
+	all := append([]period{{"thread", in.Usage.Spend, in.Limits.Spend}}, p.Periods...)
+	for _, s := range all {
+		if p.WarnAt <= 0 || s.Max <= 0 || warned[s.Scope] || float64(s.Value) < p.WarnAt*float64(s.Max) {
+			continue
+		}
+		warnings = append(warnings, s.Scope)
+		events = append(events, event("budget_warning", s))
+	}
+	return done(map[string]any{
+		"turns": in.Usage.Turns, "max_turns": in.Limits.Turns, "tokens": in.Usage.InputTokens + in.Usage.OutputTokens,
+		"spend": in.Usage.Spend, "max_spend": in.Limits.Spend, "context_ratio": round(in.Usage.ContextRatio()), "warnings": warnings,
+	}, events...)
+}
+
+// round keeps three digits: figures for people and conditions.
+func round(f float64) float64 { return math.Round(f*1000) / 1000 }
+
+// continuation reports how full the model's window is. At the trigger the thread
+// cannot go on.
+//
+// Result: {ratio, tokens, window, pressure, limit, code}.
+func continuation(ctx context.Context, in Input) (Output, error) {
+	c, err := config(ctx, in.Services, CoordinationConfig, ReadCoordination)
+	if err != nil {
+		return Output{}, err
+	}
+	ratio := round(in.Usage.ContextRatio())
+	figures := map[string]any{"ratio": ratio, "tokens": in.Usage.ContextTokens, "window": in.Usage.Window}
+	known := in.Usage.Window > 0
+	limit := known && ratio >= c.Trigger
+	pressure := known && ratio >= c.Pressure
+	var events []Event
+	switch {
+	case limit:
+		events = append(events, event("context_limit", figures))
+	case pressure && !underPressure(in, c.Pressure):
+		events = append(events, event("context_pressure", figures))
+	}
+	out := map[string]any{"ratio": ratio, "tokens": in.Usage.ContextTokens, "window": in.Usage.Window, "pressure": pressure, "limit": limit, "code": ""}
+	if limit {
+		out["code"] = string(diag.ContextFull)
+	}
+	return done(out, events...)
+}
+
+// underPressure reports whether the pressure was recorded before. It is one event
+// for each time that the threshold is passed.
+func underPressure(in Input, threshold float64) bool {
+	for i := len(in.Conversation) - 1; i >= 0; i-- {
+		switch l := in.Conversation[i]; l.Event {
+		case "context_pressure":
+			return true
+		case "thread_continued":
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,282 @@
+package steps
+
+import (
+	"context"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/tree"
+)
+
+// Classes are the patterns of config:agent/error_classification, in the order in
+// which they are tried.
+type Classes struct {
+	Patterns []Pattern
+	// Fallback are the categories after which another model is tried.
+	Fallback []string
+}
+
+// Pattern classifies the errors that its condition matches.
+type Pattern struct {
+	ID       string
+	Aliases  []string
+	Category string
+	Code     string
+	Policy   Policy
+	// NamesTool finds the position of a tool definition in a message.
+	NamesTool *regexp.Regexp
+
+	match    *cond.Cond // nil matches every error
+	priority int64
+}
+
+// Policy is when a call is repeated.
+type Policy struct {
+	Type      string // exponential, use_header, fixed or none
+	Base, Max time.Duration
+	Jitter    float64
+	Header    string // in lower case
+	Fallback  *Policy
+	Delay     time.Duration
+	Attempts  int64 // repetitions by a fixed policy; 0 is no own bound
+}
+
+// ReadClasses reads config:agent/error_classification. A layer of a project adds
+// patterns after those of the system: one that has a priority is tried before.
+func ReadClasses(r *tree.Reader) Classes {
+	c := Classes{Fallback: r.Texts("fallback_after", nil)}
+	for _, m := range r.Maps("patterns") {
+		m.Only("id", "aliases", "match", "category", "policy", "code", "names_tool", "priority", "description")
+		m.Require("id", "category", "code")
+		p := Pattern{
+			ID: m.Text("id"), Aliases: m.Texts("aliases", nil), Category: m.Text("category"), Code: m.Text("code"),
+			Policy: readPolicy(m.Map("policy"), true), priority: m.Int("priority", 0, -1000, 1000),
+		}
+		if _, known := diag.Lookup(diag.Code(p.Code)); !known && p.Code != "" {
+			m.Reject("code", "is %q, which is not an error code of rye", p.Code)
+		}
+		if v := m.Value("match"); v != nil {
+			var fs []diag.Finding
+			p.match, fs = cond.Compile(r.Doc(), m.Path("match"), m.Name("match"), v, diag.ConfigError)
+			for _, f := range fs {
+				m.Add(f)
+			}
+		}
+		if s := m.Text("names_tool"); s != "" {
+			re, err := regexp.Compile(s)
+			if err != nil || re.NumSubexp() != 1 {
+				m.Reject("names_tool", "must be a regular expression with one group")
+			} else {
+				p.NamesTool = re
+			}
+		}
+		c.Patterns = append(c.Patterns, p)
+	}
+	// A pattern without a condition matches everything, so it is the last one.
+	slices.SortStableFunc(c.Patterns, func(a, b Pattern) int {
+		if (a.match == nil) != (b.match == nil) {
+			return map[bool]int{true: 1, false: -1}[a.match == nil]
+		}
+		return int(b.priority - a.priority)
+	})
+	return c
+}
+
+// readPolicy reads one policy. Layers merge, so keys of another type may be left over.
+func readPolicy(r *tree.Reader, nested bool) Policy {
+	r.Only("type", "base", "max", "jitter", "header", "fallback", "delay", "attempts")
+	p := Policy{
+		Type: r.Enum("type", "none", "exponential", "use_header", "fixed", "none"),
+		Base: seconds(r, "base", 2, 0.001, 3600), Max: seconds(r, "max", 0, 0, maxDelay),
+		Jitter: r.Number("jitter", -1, 0, 1), Header: strings.ToLower(r.Text("header")),
+		Delay: seconds(r, "delay", 1, 0, 3600), Attempts: r.Int("attempts", 0, 0, 20),
+	}
+	if p.Max == 0 {
+		p.Max = map[string]time.Duration{"use_header": 5 * time.Minute}[p.Type]
+	}
+	if p.Max == 0 {
+		p.Max = time.Minute
+	}
+	if p.Jitter < 0 {
+		p.Jitter = 0.2
+	}
+	if nested && r.Has("fallback") {
+		f := readPolicy(r.Map("fallback"), false)
+		p.Fallback = &f
+	}
+	return p
+}
+
+// seconds reads a time that may be a part of a second.
+func seconds(r *tree.Reader, key string, def, low, high float64) time.Duration {
+	return time.Duration(r.Number(key, def, low, high) * float64(time.Second))
+}
+
+// match returns the first pattern that matches an error, or nil.
+func (c *Classes) match(scope map[string]any) *Pattern {
+	for i := range c.Patterns {
+		if c.Patterns[i].match.Match(scope) {
+			return &c.Patterns[i]
+		}
+	}
+	return nil
+}
+
+// wait returns how long to wait after an attempt. ok is false if the policy does not
+// repeat the call.
+func (p *Policy) wait(attempt int64, scope map[string]any, s Services) (d time.Duration, ok bool) {
+	switch p.Type {
+	case "exponential":
+		seconds := min(p.Base.Seconds()*math.Pow(2, float64(attempt-1)), p.Max.Seconds())
+		seconds *= 1 - p.Jitter + 2*p.Jitter*s.Rand()
+		return time.Duration(seconds * float64(time.Second)), true
+	case "fixed":
+		return p.Delay, p.Attempts == 0 || attempt <= p.Attempts
+	case "use_header":
+		if d, known := asked(p.Header, scope, s.Now()); known {
+			return d, true
+		}
+		if p.Fallback != nil {
+			return p.Fallback.wait(attempt, scope, s)
+		}
+	}
+	return 0, false
+}
+
+// asked returns the time that the service asks to wait: in the body of its answer, or
+// in a header, as seconds or as a date.
+func asked(header string, scope map[string]any, now time.Time) (time.Duration, bool) {
+	if ms, ok := number(scope["retry_after_ms"]); ok && ms >= 0 {
+		return time.Duration(ms * float64(time.Millisecond)), true
+	}
+	headers, _ := scope["headers"].(map[string]any)
+	s, _ := headers[header].(string)
+	s = strings.TrimSpace(s)
+	if seconds, err := strconv.ParseFloat(s, 64); err == nil && seconds >= 0 && seconds <= maxDelay {
+		return time.Duration(seconds * float64(time.Second)), true
+	}
+	if at, err := time.Parse("Mon, 02 Jan 2006 15:04:05 GMT", s); err == nil {
+		return max(at.Sub(now), 0), true
+	}
+	return 0, false
+}
+
+func number(v any) (float64, bool) {
+	switch v := v.(type) {
+	case int64:
+		return float64(v), true
+	case float64:
+		return v, true
+	case interface{ Float64() (float64, error) }:
+		f, err := v.Float64()
+		return f, err == nil
+	}
+	return 0, false
+}
+
+// Classification is the result of classifier.
+type Classification struct {
+	ID          string   `json:"id"`
+	Category    string   `json:"category"`
+	Code        string   `json:"code"`
+	Aliases     []string `json:"aliases"`
+	Action      string   `json:"action"` // retry, fallback, suspend, fail or abort
+	DelayMS     int64    `json:"delay_ms"`
+	Delay       float64  `json:"delay"`              // in seconds, as the control action retry has it
+	Fallback    string   `json:"fallback,omitempty"` // the model that is next
+	Attempt     int64    `json:"attempt"`
+	MaxAttempts int64    `json:"max_attempts"`
+	Message     string   `json:"message"`
+	Tool        string   `json:"tool,omitempty"` // whose definition the service refused
+}
+
+// failedCall are the parameters of classifier.
+type failedCall struct {
+	Error     map[string]any `json:"error"`
+	Attempt   int64          `json:"attempt"`
+	Fallbacks []string       `json:"fallbacks"`
+	Tools     []string       `json:"tools"`
+	Provider  string         `json:"provider"`
+	Model     string         `json:"model"`
+	Cost      string         `json:"cost"`
+}
+
+// classifier finds the category of a failed model call and what follows.
+//
+// Params: {error: {status_code, error: {code, type, message, reason}, headers,
+// retry_after_ms}, attempt, fallbacks, tools, cost}. Result: Classification.
+func classifier(ctx context.Context, in Input) (Output, error) {
+	p, err := params[failedCall]("classifier", in)
+	if err != nil {
+		return Output{}, err
+	}
+	classes, err := config(ctx, in.Services, ClassesConfig, ReadClasses)
+	if err != nil {
+		return Output{}, err
+	}
+	cfg, err := config(ctx, in.Services, ResilienceConfig, ReadResilience)
+	if err != nil {
+		return Output{}, err
+	}
+	scope, _ := in.Params["error"].(map[string]any) // numbers as conditions compare them
+	pattern := classes.match(scope)
+	if pattern == nil {
+		return Output{}, diag.New(diag.ConfigError, "reading config:%s: no pattern without match, so an error has no category", ClassesConfig)
+	}
+	c := p.classify(pattern, &classes, cfg, scope, in.Services)
+	data := map[string]any{
+		"turn": in.Turn, "attempt": c.Attempt, "id": c.ID, "category": c.Category, "code": c.Code,
+		"status_code": scope["status_code"], "message": c.Message, "cost": p.Cost,
+	}
+	if c.Action == "retry" {
+		data["retry_in_ms"] = c.DelayMS
+	}
+	return done(c, event("model_error", data))
+}
+
+func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience, scope map[string]any, s Services) Classification {
+	e, _ := scope["error"].(map[string]any)
+	message, _ := e["message"].(string)
+	c := Classification{
+		ID: pattern.ID, Category: pattern.Category, Code: pattern.Code, Aliases: slices.Concat([]string{}, pattern.Aliases),
+		Attempt: max(p.Attempt, 1), MaxAttempts: cfg.MaxAttempts, Message: message, Action: "fail",
+	}
+	c.Tool = pattern.toolOf(message, p.Tools)
+	wait, repeat := pattern.Policy.wait(c.Attempt, scope, s)
+	limit := time.Duration(cfg.SuspendAbove) * time.Second
+	switch {
+	case pattern.Code == string(diag.Cancelled):
+		c.Action = "abort"
+	case repeat && c.Attempt < cfg.MaxAttempts && limit > 0 && wait > limit:
+		c.Action, c.DelayMS = "suspend", wait.Milliseconds()
+	// A service that asks for a longer wait would refuse an earlier attempt.
+	case repeat && c.Attempt < cfg.MaxAttempts && (pattern.Policy.Type != "use_header" || wait <= pattern.Policy.Max):
+		c.Action, c.DelayMS = "retry", wait.Milliseconds()
+	case slices.Contains(classes.Fallback, c.Category) && len(p.Fallbacks) > 0:
+		c.Action, c.Fallback = "fallback", p.Fallbacks[0]
+	}
+	c.Delay = float64(c.DelayMS) / 1000
+	return c
+}
+
+// toolOf returns the name of the tool whose position a message contains.
+func (p *Pattern) toolOf(message string, tools []string) string {
+	if p.NamesTool == nil {
+		return ""
+	}
+	m := p.NamesTool.FindStringSubmatch(message)
+	if m == nil {
+		return ""
+	}
+	i, err := strconv.Atoi(m[1])
+	if err != nil || i < 0 || i >= len(tools) {
+		return ""
+	}
+	return tools[i]
+}

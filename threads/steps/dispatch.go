@@ -1,0 +1,208 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// pendingCall is one call as dispatch receives it.
+type pendingCall struct {
+	Call
+	// Problem states why the call cannot be made: the model invented the tool, or the
+	// arguments do not fit its schema.
+	Problem string `json:"problem"`
+	// Together is whether the call runs at the same time as others whatever its tier is, as
+	// the start of a thread does.
+	Together bool `json:"together"`
+}
+
+// dispatchParams are the parameters of dispatch.
+type dispatchParams struct {
+	Calls       []pendingCall `json:"calls"`
+	Parallel    bool          `json:"parallel"`     // <model parallel="true">: all calls together
+	MaxParallel int           `json:"max_parallel"` // 0 is 1
+}
+
+// dispatch makes the calls of one response: each with the hooks before_tool and
+// after_tool. Reads in a row run together, every other call alone, and the results
+// are in the order of the calls. The first decision of a hook to end or to suspend
+// the thread leaves the later groups out.
+//
+// Params: {calls: [{call_id, name, ref, digest, tier, input, problem, together}],
+// parallel, max_parallel}. Result: {results: [Result], control, pending: [call_id]}.
+func dispatch(ctx context.Context, in Input) (Output, error) {
+	p, err := params[dispatchParams]("dispatch", in)
+	if err != nil {
+		return Output{}, err
+	}
+	d := &dispatcher{in: in, results: make([]*Result, len(p.Calls)), controls: make([]*Control, len(p.Calls)), events: make([][]Event, len(p.Calls))}
+	for _, group := range groups(p.Calls, p.Parallel) {
+		if err := d.group(ctx, p.Calls, group, max(p.MaxParallel, 1)); err != nil {
+			return Output{}, err
+		}
+		if d.control(group) != nil {
+			break
+		}
+	}
+	results, pending := []Result{}, []string{}
+	var events []Event
+	var control *Control
+	for i, r := range d.results {
+		events = append(events, d.events[i]...)
+		if r == nil {
+			pending = append(pending, p.Calls[i].CallID)
+			continue
+		}
+		results = append(results, *r)
+		if control == nil {
+			control = d.controls[i]
+		}
+	}
+	return done(map[string]any{"results": results, "control": control, "pending": pending}, events...)
+}
+
+// groups divides calls into those that run at the same time, in order: neighbouring
+// calls that change nothing, and starts of threads. With all, every call is in one.
+func groups(calls []pendingCall, all bool) [][]int {
+	var out [][]int
+	open := false // the last group takes further calls
+	for i := range calls {
+		together := all || calls[i].Together || calls[i].Tier <= policy.T1
+		if together && open {
+			out[len(out)-1] = append(out[len(out)-1], i)
+			continue
+		}
+		out = append(out, []int{i})
+		open = together
+	}
+	return out
+}
+
+type dispatcher struct {
+	in       Input
+	results  []*Result
+	controls []*Control
+	events   [][]Event
+}
+
+// control returns the first decision in a group.
+func (d *dispatcher) control(group []int) *Control {
+	for _, i := range group {
+		if d.controls[i] != nil {
+			return d.controls[i]
+		}
+	}
+	return nil
+}
+
+// group makes the calls of one group, at most limit at the same time.
+func (d *dispatcher) group(ctx context.Context, calls []pendingCall, group []int, limit int) error {
+	slots := make(chan struct{}, limit)
+	errs := make([]error, len(group))
+	var wait sync.WaitGroup
+	for n, i := range group {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			errs[n] = d.call(ctx, &calls[i], i)
+		})
+	}
+	wait.Wait()
+	return errors.Join(errs...)
+}
+
+// call makes one call with its hooks.
+func (d *dispatcher) call(ctx context.Context, c *pendingCall, i int) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	facts := map[string]any{"name": c.Name, "ref": c.Ref, "input": inputOf(c.Input), "tier": c.Tier.String()}
+	if c.Problem == "" {
+		decided, err := d.hooks(ctx, "before_tool", map[string]any{"call": facts})
+		if err != nil {
+			return err
+		}
+		if decided != nil {
+			return d.leaveOut(ctx, c, i, decided)
+		}
+	}
+	r, err := d.in.Services.Call(ctx, c.Call)
+	if err != nil {
+		return err
+	}
+	d.results[i] = &r
+	if c.Problem != "" {
+		return nil
+	}
+	scope := map[string]any{
+		"call": facts, "turn": d.in.Turn, "cost": d.in.Usage.Spend.String(),
+		"result": map[string]any{"is_error": r.IsError, "text": textOf(r.Content), "denied": r.Denied},
+	}
+	event := "after_tool"
+	if r.Denied {
+		event = "tool_denied"
+		scope["capability"] = ""
+	}
+	d.controls[i], err = d.hooks(ctx, event, scope)
+	if r.Denied {
+		d.controls[i] = nil // the call is denied already
+	}
+	return err
+}
+
+// hooks runs the hooks of an event and returns their decision.
+func (d *dispatcher) hooks(ctx context.Context, event string, scope map[string]any) (*Control, error) {
+	out, err := d.in.Services.Step(ctx, "run_hooks", map[string]any{"event": event, "context": scope})
+	if err != nil {
+		return nil, err
+	}
+	return readControl(out.Data)
+}
+
+// leaveOut records the result of a call that a hook denied or skipped.
+func (d *dispatcher) leaveOut(ctx context.Context, c *pendingCall, i int, by *Control) error {
+	r := Result{CallID: c.CallID, Ref: c.Ref}
+	if by.Action == "skip" {
+		r.Skipped = true
+		r.Content = []message.Block{message.TextBlock(`{"skipped":true}`)}
+	} else {
+		reason := by.Feedback
+		if reason == "" {
+			reason = "the hook " + by.By + " denied the call"
+		}
+		r.Denied, r.IsError = true, true
+		r.Content = []message.Block{message.TextBlock(failure(diag.PolicyDenied, reason))}
+		d.events[i] = append(d.events[i], event("tool_denied", map[string]any{"call_id": c.CallID, "code": diag.PolicyDenied, "message": reason}))
+	}
+	if err := d.in.Services.Answer(ctx, c.Call, r); err != nil {
+		return err
+	}
+	d.results[i] = &r
+	return nil
+}
+
+// failure returns the result of a call that was not made.
+func failure(code diag.Code, text string) string {
+	b, _ := jsonx.Marshal(map[string]any{"success": false, "error": map[string]any{"code": string(code), "message": text}}) // texts
+	return string(b)
+}
+
+func inputOf(raw json.RawMessage) any {
+	v, _ := jsonx.ParseMessage(raw) // arguments that do not parse have no members for conditions
+	return v
+}
+
+func textOf(content []message.Block) string {
+	s := ""
+	for _, b := range content {
+		s += b.Text
+	}
+	return s
+}

@@ -1,0 +1,210 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// stage is a kernel that records what dispatch asks for.
+type stage struct {
+	mu       sync.Mutex
+	log      []string
+	running  int
+	most     int
+	decide   map[string]map[string]any // event + " " + name -> control
+	took     map[string]time.Duration
+	fails    map[string]error
+	answered []Result
+}
+
+func (s *stage) add(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log = append(s.log, fmt.Sprintf(format, args...))
+}
+
+func (s *stage) services(t *testing.T) Services {
+	out := services(t, nil)
+	out.Step = func(_ context.Context, name string, p map[string]any) (Output, error) {
+		call := p["context"].(map[string]any)["call"].(map[string]any)
+		s.add("%s %v %v", name, p["event"], call["name"])
+		return Output{Success: true, Data: map[string]any{"control": s.control(fmt.Sprint(p["event"], " ", call["name"]))}}, nil
+	}
+	out.Call = func(ctx context.Context, c Call) (Result, error) {
+		s.mu.Lock()
+		s.running++
+		s.most = max(s.most, s.running)
+		s.mu.Unlock()
+		time.Sleep(s.took[c.Name])
+		s.mu.Lock()
+		s.running--
+		s.mu.Unlock()
+		s.add("call %s", c.Name)
+		return Result{CallID: c.CallID, Content: []message.Block{message.TextBlock(c.Name)}}, s.fails[c.Name]
+	}
+	out.Answer = func(_ context.Context, c Call, r Result) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.answered = append(s.answered, r)
+		return nil
+	}
+	return out
+}
+
+func (s *stage) control(key string) any {
+	if c, ok := s.decide[key]; ok {
+		return c
+	}
+	return nil
+}
+
+// calls returns calls with names and tiers such as "a:T0".
+func calls(specs ...string) []any {
+	var out []any
+	for _, spec := range specs {
+		name, tier, _ := strings.Cut(spec, ":")
+		c := map[string]any{"call_id": "id-" + name, "name": name, "ref": "tool:t/" + name, "tier": strings.TrimSuffix(strings.TrimSuffix(tier, "+"), "!"), "input": map[string]any{"x": int64(1)}}
+		if strings.HasSuffix(tier, "+") {
+			c["together"] = true
+		}
+		if strings.HasSuffix(tier, "!") {
+			c["problem"] = "$.x is missing"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+func TestGroups(t *testing.T) {
+	for _, c := range []struct {
+		tiers string
+		all   bool
+		want  string
+	}{
+		{"0 1 0", false, "[[0 1 2]]"},
+		{"0 2 0 0", false, "[[0] [1] [2 3]]"},
+		{"2 2", false, "[[0] [1]]"},
+		{"3+ 3+ 0 3", false, "[[0 1 2] [3]]"},
+		{"0 3 4", true, "[[0 1 2]]"},
+		{"", false, "[]"},
+	} {
+		var list []pendingCall
+		for _, f := range strings.Fields(c.tiers) {
+			list = append(list, pendingCall{Call: Call{Tier: policy.Tier(f[0] - '0')}, Together: strings.HasSuffix(f, "+")})
+		}
+		if got := fmt.Sprint(groups(list, c.all)); got != c.want {
+			t.Errorf("%s: %s, want %s", c.tiers, got, c.want)
+		}
+	}
+}
+
+// Reads run together, everything else alone and in order; results are in call order.
+func TestDispatchOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &stage{took: map[string]time.Duration{"a": 3 * time.Second, "b": time.Second, "c": time.Second, "d": time.Second, "e": 2 * time.Second, "f": time.Second}}
+		began := time.Now()
+		out, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T0", "b:T1", "c:T2", "d:T2", "e:T0", "f:T0"), "max_parallel": int64(8)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ran, order []string
+		for _, l := range s.log {
+			if name, ok := strings.CutPrefix(l, "call "); ok {
+				ran = append(ran, name)
+			}
+		}
+		for _, r := range out.Data["results"].([]any) {
+			order = append(order, strings.TrimPrefix(r.(map[string]any)["call_id"].(string), "id-"))
+		}
+		if got, want := strings.Join(ran, ""), "bacdfe"; got != want {
+			t.Errorf("ran %s, want %s", got, want)
+		}
+		if got, want := strings.Join(order, ""), "abcdef"; got != want || s.most != 2 || time.Since(began) != 7*time.Second {
+			t.Errorf("results %s, %d at once, %s", got, s.most, time.Since(began))
+		}
+		s = &stage{took: map[string]time.Duration{"a": time.Second, "b": time.Second, "c": time.Second}}
+		if _, err = dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T3", "b:T3", "c:T0"), "parallel": true, "max_parallel": int64(2)}}); err != nil || s.most != 2 {
+			t.Errorf("%v, %d at once", err, s.most)
+		}
+	})
+}
+
+func TestDispatchHooks(t *testing.T) {
+	s := &stage{decide: map[string]map[string]any{
+		"before_tool b": {"action": "deny", "feedback": "not on Fridays", "by": "friday"},
+		"before_tool c": {"action": "skip", "by": "x"},
+		"before_tool d": {"action": "deny", "by": "quiet"},
+	}}
+	out, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2", "c:T2", "d:T2", "e:T2!")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal(out.Data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"control":null,"pending":[],"results":[` +
+		`{"call_id":"id-a","content":[{"text":"a","type":"text"}],"is_error":false},` +
+		`{"call_id":"id-b","content":[{"text":"{\"error\":{\"code\":\"POLICY_DENIED\",\"message\":\"not on Fridays\"},\"success\":false}","type":"text"}],"denied":true,"is_error":true,"ref":"tool:t/b"},` +
+		`{"call_id":"id-c","content":[{"text":"{\"skipped\":true}","type":"text"}],"is_error":false,"ref":"tool:t/c","skipped":true},` +
+		`{"call_id":"id-d","content":[{"text":"{\"error\":{\"code\":\"POLICY_DENIED\",\"message\":\"the hook quiet denied the call\"},\"success\":false}","type":"text"}],"denied":true,"is_error":true,"ref":"tool:t/d"},` +
+		`{"call_id":"id-e","content":[{"text":"e","type":"text"}],"is_error":false}]}`
+	if string(raw) != want {
+		t.Errorf("got  %s\nwant %s", raw, want)
+	}
+	// A call that cannot be made has no hooks; a denied one is not started.
+	if got, want := strings.Join(s.log, ", "), "run_hooks before_tool a, call a, run_hooks after_tool a, run_hooks before_tool b, run_hooks before_tool c, run_hooks before_tool d, call e"; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	if len(s.answered) != 3 || len(out.Events) != 2 {
+		t.Errorf("%v, %v", s.answered, out.Events)
+	}
+	events := shippedEvents(t)
+	for _, e := range out.Events {
+		if err := events.Check(SourceStep, e.Event, e.Data); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A decision after a call leaves the later groups out.
+func TestDispatchStops(t *testing.T) {
+	s := &stage{decide: map[string]map[string]any{"after_tool b": {"action": "suspend", "by": "x"}}}
+	out, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2", "c:T2", "d:T0")}})
+	if err != nil || decided(out) != "suspend by x" || fmt.Sprint(out.Data["pending"]) != "[id-c id-d]" || slices.Contains(s.log, "call c") {
+		t.Errorf("%v, %v, %v", err, out.Data, s.log)
+	}
+	s = &stage{fails: map[string]error{"a": errors.New("the disk is full")}}
+	if _, err := dispatch(t.Context(), Input{Services: s.services(t), Params: map[string]any{"calls": calls("a:T2", "b:T2")}}); err == nil || slices.Contains(s.log, "call b") {
+		t.Errorf("%v, %v", err, s.log)
+	}
+}
+
+// The schema of directive_return refuses missing, unknown and mistyped outputs.
+func TestOutputSchema(t *testing.T) {
+	raw, err := OutputSchema([]Field{{Name: "label", Required: true}, {Name: "score", Type: "number"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, fs := schema.CompileForeign(parse(t, string(raw)))
+	if s == nil || len(fs) > 0 {
+		t.Fatal(fs)
+	}
+	for input, n := range map[string]int{`{"label":"bug"}`: 0, `{"label":"bug","score":0.5}`: 0, `{"score":"x"}`: 2, `{"label":"bug","more":1}`: 1, `{}`: 1} {
+		if got := s.Validate(parse(t, input)); len(got) != n {
+			t.Errorf("%s: %v", input, got)
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package steps
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/internal/cuttext"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// artifactWidth is the length of the longest line of an artifact in characters.
+const artifactWidth = 1500
+
+// noteBytes are left for the notes about what is missing.
+const noteBytes = 400
+
+// Guarded is a result as the model reads it.
+type Guarded struct {
+	CallID   string          `json:"call_id"`
+	Ref      string          `json:"ref,omitempty"`
+	IsError  bool            `json:"is_error"`
+	Content  []message.Block `json:"content"`
+	Bytes    int64           `json:"bytes"` // of the complete result
+	Cut      bool            `json:"cut"`
+	Artifact string          `json:"artifact,omitempty"` // the id of the whole
+	SameAs   string          `json:"same_as,omitempty"`  // the call whose result is the same
+}
+
+// StoredArtifact is a complete result for the artifacts of a thread.
+type StoredArtifact struct {
+	ID     string `json:"id"` // the SHA-256 of the text in hex
+	Ext    string `json:"ext"`
+	Text   string `json:"text"`
+	CallID string `json:"call_id"`
+}
+
+// guardParams are the parameters of result_guard.
+type guardParams struct {
+	Results []struct {
+		Result
+		ResultTokens int64 `json:"result_tokens"` // of the item; 0 is the default
+	} `json:"results"`
+	Accepts []string `json:"accepts"` // kinds of input of the model
+}
+
+// resultGuard cuts results to what the model reads. The whole of a longer one is an
+// artifact, and a long one that was sent before is a reference to the earlier call.
+//
+// Params: {results: [Result with result_tokens], accepts}. Result: {results: [Guarded],
+// artifacts: [StoredArtifact]}.
+func resultGuard(ctx context.Context, in Input) (Output, error) {
+	p, err := params[guardParams]("result_guard", in)
+	if err != nil {
+		return Output{}, err
+	}
+	cfg, err := config(ctx, in.Services, ResilienceConfig, ReadResilience)
+	if err != nil {
+		return Output{}, err
+	}
+	note, err := text(ctx, in.Services, "cut_result", "lines", "\x00")
+	if err != nil {
+		return Output{}, err
+	}
+	omitted, err := text(ctx, in.Services, "omitted_block", "type", "\x00", "name", "\x01")
+	if err != nil {
+		return Output{}, err
+	}
+	g := &guard{cfg: cfg, ratio: in.Usage.ContextRatio(), note: note, omitted: omitted, accepts: p.Accepts, sent: map[string]string{}}
+	if err := g.earlier(in.Conversation); err != nil {
+		return Output{}, err
+	}
+	results, stored := []Guarded{}, []StoredArtifact{}
+	for _, r := range p.Results {
+		out, a := g.result(&r.Result, r.ResultTokens)
+		results = append(results, out)
+		if a != nil {
+			stored = append(stored, *a)
+		}
+	}
+	return done(map[string]any{"results": results, "artifacts": stored})
+}
+
+type guard struct {
+	cfg           Resilience
+	ratio         float64
+	note, omitted string
+	accepts       []string
+	sent          map[string]string // content -> the call that has it
+}
+
+// earlier collects the long results that the model has.
+func (g *guard) earlier(lines []transcript.Line) error {
+	for i := range lines {
+		if lines[i].Event != "tool_result" {
+			continue
+		}
+		var r toolResult
+		if err := decode(&lines[i], &r); err != nil {
+			return err
+		}
+		g.remember(r.CallID, r.Content)
+	}
+	return nil
+}
+
+func (g *guard) remember(id string, content []message.Block) {
+	if key := g.key(content); key != "" && g.sent[key] == "" {
+		g.sent[key] = id
+	}
+}
+
+// key identifies the content of a result that is long enough to be sent once; "" for
+// others.
+func (g *guard) key(content []message.Block) string {
+	if tokens(int(size(content))) <= g.cfg.SameAsTokens {
+		return ""
+	}
+	b, err := json.Marshal(content)
+	if err != nil {
+		return "" // a block of an unknown type is equal to none
+	}
+	return item.DigestOf(b).String()
+}
+
+func size(content []message.Block) int64 {
+	var n int64
+	for _, b := range content {
+		n += int64(len(b.Text) + len(b.Data))
+	}
+	return n
+}
+
+// budget returns the tokens of one result.
+func (g *guard) budget(own int64) int64 {
+	if own > 0 {
+		return min(own, g.cfg.ResultTokensMax)
+	}
+	if g.ratio > g.cfg.ResultFull {
+		return g.cfg.ResultTokens / 2
+	}
+	return g.cfg.ResultTokens
+}
+
+func (g *guard) result(r *Result, own int64) (Guarded, *StoredArtifact) {
+	out := Guarded{CallID: r.CallID, Ref: r.Ref, IsError: r.IsError, Bytes: size(r.Content), Content: g.readable(r.Content)}
+	var stored *StoredArtifact
+	if n := textBytes(out.Content); tokens(n) > g.budget(own) {
+		stored = g.cut(&out, int(g.budget(own))*4)
+	}
+	if key := g.key(out.Content); key != "" && g.sent[key] != "" && g.sent[key] != r.CallID {
+		out.SameAs = g.sent[key]
+		b, _ := jsonx.Marshal(map[string]any{"same_as": out.SameAs}) // a text
+		out.Content = []message.Block{message.TextBlock(string(b))}
+		return out, nil
+	}
+	g.remember(r.CallID, out.Content)
+	return out, stored
+}
+
+func textBytes(content []message.Block) int {
+	n := 0
+	for _, b := range content {
+		n += len(b.Text)
+	}
+	return n
+}
+
+// readable returns the blocks that the model reads, with a note for each other one.
+func (g *guard) readable(content []message.Block) []message.Block {
+	out := []message.Block{}
+	for _, b := range content {
+		kind := string(b.Type)
+		if b.MediaType == "application/pdf" {
+			kind = "pdf"
+		}
+		if b.Type == message.Text || slices.Contains(g.accepts, kind) || b.Type == message.File && kind != "pdf" && strings.HasPrefix(b.MediaType, "text/") {
+			out = append(out, b)
+			continue
+		}
+		name := b.Name
+		if b.Artifact != "" {
+			name += " " + b.Artifact
+		}
+		out = append(out, message.TextBlock(strings.NewReplacer("\x00", b.MediaType, "\x01", strings.TrimSpace(name)).Replace(g.omitted)))
+	}
+	return out
+}
+
+// cut keeps the first and the last lines of the texts of a result.
+func (g *guard) cut(out *Guarded, budget int) *StoredArtifact {
+	var whole strings.Builder
+	var others []message.Block
+	for _, b := range out.Content {
+		if b.Type != message.Text {
+			others = append(others, b)
+			continue
+		}
+		if whole.Len() > 0 {
+			whole.WriteString("\n")
+		}
+		whole.WriteString(b.Text)
+	}
+	text, ext := artifactText(whole.String())
+	id := item.DigestOf([]byte(text)).Hex()
+	m := cuttext.Measure(cuttext.Bytes)
+	left := max(budget-noteBytes, budget/2)
+	head, lines := m.First(text, left*2/3)
+	tail := m.Last(text[len(head):], left-len(head))
+	gap := text[len(head) : len(text)-len(tail)]
+	total := lineCount(text)
+	first := total - lineCount(tail) + 1
+	shown := fmt.Sprintf("1-%d", max(lines, 1))
+	if tail != "" {
+		shown += fmt.Sprintf(",%d-%d", first, total)
+	}
+	note, _ := jsonx.Marshal(map[string]any{"truncated": map[string]any{
+		"shown_lines": shown, "total_lines": int64(total),
+		"next": map[string]any{"tool": ArtifactTool, "arguments": map[string]any{"id": id, "offset": int64(lines), "limit": int64(200)}},
+	}})
+	if head != "" && !strings.HasSuffix(head, "\n") {
+		head += "\n"
+	}
+	if tail != "" && !strings.HasSuffix(tail, "\n") {
+		tail += "\n"
+	}
+	middle := strings.ReplaceAll(g.note, "\x00", strconv.Itoa(lineCount(gap))) + "\n"
+	out.Content = append([]message.Block{message.TextBlock(head + middle + tail + string(note))}, others...)
+	out.Cut, out.Artifact = true, id
+	return &StoredArtifact{ID: id, Ext: ext, Text: text, CallID: out.CallID}
+}
+
+func lineCount(s string) int {
+	if s == "" {
+		return 0
+	}
+	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
+}
+
+// artifactText returns a result in lines that can be read one by one. An object that
+// is mostly one text, such as the output of a program, is that text after the others.
+func artifactText(s string) (text, ext string) {
+	if doc, ok := cuttext.Indent(s, artifactWidth); ok {
+		if text, ok := mostlyText(s); ok {
+			wrapped, _ := cuttext.Wrap(text, artifactWidth)
+			return wrapped, ".txt"
+		}
+		return doc, ".json"
+	}
+	wrapped, _ := cuttext.Wrap(s, artifactWidth)
+	return wrapped, ".txt"
+}
+
+// mostlyText returns the longest text of an object that is more than half of it, below
+// a line with the other members.
+func mostlyText(s string) (string, bool) {
+	v, _ := jsonx.ParseMessage([]byte(s))
+	m, _ := v.(map[string]any)
+	longest := ""
+	for k, v := range m {
+		if t, ok := v.(string); ok && len(t) > len(s)/2 && strings.Contains(t, "\n") {
+			longest = k
+		}
+	}
+	if longest == "" {
+		return "", false
+	}
+	text, _ := m[longest].(string)
+	delete(m, longest)
+	rest, err := jsonx.Marshal(m)
+	if err != nil {
+		return "", false
+	}
+	return string(rest) + "\n" + longest + ":\n" + text, true
+}
+
+// resolveSame returns the content that a result refers to by same_as.
+func resolveSame(lines []transcript.Line, content []message.Block) ([]message.Block, error) {
+	if len(content) != 1 || content[0].Type != message.Text || !strings.HasPrefix(content[0].Text, `{"same_as":`) {
+		return content, nil
+	}
+	var same struct {
+		ID string `json:"same_as"`
+	}
+	if json.Unmarshal([]byte(content[0].Text), &same) != nil {
+		return content, nil
+	}
+	for i := range lines {
+		if lines[i].Event != "tool_result" {
+			continue
+		}
+		var r toolResult
+		if err := decode(&lines[i], &r); err != nil {
+			return nil, err
+		}
+		if r.CallID == same.ID {
+			return r.Content, nil
+		}
+	}
+	return content, nil
+}

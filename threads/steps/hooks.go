@@ -1,0 +1,400 @@
+package steps
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cond"
+	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+)
+
+// The numbers of the sources of hooks, which is their order.
+const (
+	UserHooks int64 = 1 + iota
+	DirectiveHooks
+	ProjectHooks
+	BuiltinHooks
+	InfraHooks // observers: their results are ignored
+)
+
+// hookTime bounds one hook.
+const hookTime = 30 * time.Second
+
+// Hook is one hook of a thread, with the number of its source or the higher one that
+// it asks for.
+type Hook struct {
+	ID        string         `json:"id"`
+	Event     string         `json:"event"`
+	Source    int64          `json:"source"`
+	From      string         `json:"from"` // the file or the directive
+	Position  string         `json:"position,omitempty"`
+	Condition string         `json:"condition,omitempty"` // "" is true
+	Verb      policy.Verb    `json:"primary"`
+	Kind      item.Kind      `json:"item_type"`
+	Item      string         `json:"item_id"` // may have templates, as Params
+	Params    map[string]any `json:"params,omitempty"`
+	OnFailure string         `json:"on_failure"`
+}
+
+// HookLayer is one layer of config:agent/hooks. Layers are not merged: a project must
+// not replace a hook of the user.
+type HookLayer struct {
+	Source int64
+	Path   string
+	Doc    *tree.Doc
+}
+
+// LoadHooks returns the hooks of a thread in the order in which they run. A hook of
+// the user or of the project replaces the builtin one with its id.
+func LoadHooks(layers []HookLayer, of []directive.Hook, from string) ([]Hook, []diag.Finding) {
+	out := bound(of, DirectiveHooks, from)
+	var fs []diag.Finding
+	replaced := map[string]bool{}
+	for _, l := range layers {
+		hooks, found := directive.ReadHooks(l.Doc, l.Source)
+		fs = append(fs, diag.WithPath(found, l.Path)...)
+		if l.Source != BuiltinHooks {
+			for _, h := range hooks {
+				replaced[h.ID] = true
+			}
+		}
+		out = append(out, bound(hooks, l.Source, l.Path)...)
+	}
+	builtin := map[string]bool{}
+	for _, l := range layers {
+		builtin[l.Path] = builtin[l.Path] || l.Source == BuiltinHooks
+	}
+	out = slices.DeleteFunc(out, func(h Hook) bool { return builtin[h.From] && replaced[h.ID] })
+	for i := range out {
+		if _, err := cond.Parse(out[i].Condition); out[i].Condition != "" && err != nil {
+			f := diag.Errorf(diag.ConfigError, 0, 0, "the condition of the hook %s cannot be written as a text: %v", out[i].ID, err)
+			fs = append(fs, diag.WithPath([]diag.Finding{f}, out[i].From)...)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Hook) int { return cmp.Compare(a.Source, b.Source) })
+	return out, fs
+}
+
+func bound(hooks []directive.Hook, source int64, from string) []Hook {
+	var out []Hook
+	for _, h := range hooks {
+		b := Hook{
+			ID: h.ID, Event: h.Event, Source: max(source, h.Layer), From: from, Position: h.Position, OnFailure: h.OnFailure,
+			Verb: h.Action.Primary, Kind: h.Action.Kind, Item: h.Action.ID, Params: h.Action.Params,
+		}
+		if h.Condition != nil {
+			b.Condition = h.Condition.String()
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+// HookText is a text that a hook of thread_started adds to what the model reads.
+type HookText struct {
+	Hook     string `json:"hook"`
+	Position string `json:"position"` // system, before or after
+	Ref      string `json:"ref"`
+	Text     string `json:"text"`
+}
+
+// HookResult is the result of run_hooks.
+type HookResult struct {
+	Control *Control   `json:"control"`
+	Texts   []HookText `json:"texts"`
+	Ran     int        `json:"ran"`
+}
+
+// runHooks runs the hooks of one event in order until one decides. After it only the
+// observers run.
+//
+// Params: {event, context, hooks}. Result: HookResult.
+func runHooks(ctx context.Context, in Input) (Output, error) {
+	p, err := params[struct {
+		Event   string         `json:"event"`
+		Context map[string]any `json:"context"`
+		Hooks   []Hook         `json:"hooks"`
+	}]("run_hooks", in)
+	if err != nil {
+		return Output{}, err
+	}
+	p.Hooks = slices.DeleteFunc(p.Hooks, func(h Hook) bool { return h.Event != p.Event })
+	// Most events of most threads have no hooks, and a turn has many events.
+	if len(p.Hooks) == 0 && slices.Contains(directive.Events(), p.Event) {
+		return done(HookResult{Texts: []HookText{}})
+	}
+	root, err := in.Services.Config(ctx, EventsConfig)
+	if err != nil {
+		return Output{}, err
+	}
+	rule, err := hookRule(root, p.Event)
+	if err != nil {
+		return Output{}, err
+	}
+	// The parameters of the step have the numbers as conditions compare them.
+	scope := flat(in.Params["context"])
+	r := &hookRun{in: in, rule: rule, scope: scope, match: named(scope), result: HookResult{Texts: []HookText{}}}
+	for i := range p.Hooks {
+		if err := r.hook(ctx, &p.Hooks[i]); err != nil {
+			return Output{}, err
+		}
+	}
+	return done(r.result, r.events...)
+}
+
+// eventRule is what hooks of an event may do.
+type eventRule struct {
+	decides []string
+	every   bool // all hooks run, and one denial is enough
+	texts   bool
+}
+
+func hookRule(root map[string]any, event string) (eventRule, error) {
+	r := tree.NewReader(&tree.Doc{Root: root}, diag.ConfigError)
+	var names []string
+	for _, m := range r.Maps("hook_events") {
+		names = append(names, m.Text("id"))
+		if m.Text("id") == event {
+			rule := eventRule{decides: m.Texts("decides", nil), every: m.Bool("every", false), texts: m.Bool("texts", false)}
+			return rule, diag.FromFindings("reading config:"+EventsConfig, r.Findings())
+		}
+	}
+	err := diag.New(diag.ValidationFailed, "running hooks: %q is not an event of hooks in config:%s", event, EventsConfig)
+	if near := suggest.Nearest(event, names); near != "" {
+		err.WithReason("nearest").WithDetail("nearest", near)
+	}
+	return eventRule{}, err
+}
+
+// flat returns the context of an event. The error of a failed model call may be whole,
+// with its status and headers: error.code and error.message are those of its error.
+func flat(context any) map[string]any {
+	scope, _ := context.(map[string]any)
+	whole, _ := scope["error"].(map[string]any)
+	inner, ok := whole["error"].(map[string]any)
+	if !ok {
+		return scope
+	}
+	out := maps.Clone(scope)
+	out["error"] = inner
+	return out
+}
+
+// named returns the scope in which error.code has all names of the error: its code,
+// and the id, the category, the code and the aliases of its classification.
+func named(scope map[string]any) map[string]any {
+	e, ok := scope["error"].(map[string]any)
+	if !ok {
+		return scope
+	}
+	var names cond.Names
+	add := func(v any) {
+		if s, ok := v.(string); ok && s != "" && !slices.Contains(names, s) {
+			names = append(names, s)
+		}
+	}
+	add(e["code"])
+	if c, ok := scope["classification"].(map[string]any); ok {
+		for _, key := range []string{"code", "id", "category"} {
+			add(c[key])
+		}
+		aliases, _ := c["aliases"].([]any)
+		for _, a := range aliases {
+			add(a)
+		}
+	}
+	if len(names) == 0 {
+		return scope
+	}
+	out, withNames := maps.Clone(scope), maps.Clone(e)
+	withNames["code"] = names
+	out["error"] = withNames
+	return out
+}
+
+// hookRun is the run of the hooks of one event.
+type hookRun struct {
+	in           Input
+	rule         eventRule
+	scope, match map[string]any
+	result       HookResult
+	events       []Event
+}
+
+// hook runs one hook if its condition is true and no hook has decided.
+func (r *hookRun) hook(ctx context.Context, h *Hook) error {
+	infra := h.Source == InfraHooks
+	if r.result.Control != nil && !infra && !r.rule.every {
+		return nil
+	}
+	if h.Condition != "" {
+		c, err := cond.Parse(h.Condition)
+		if err != nil {
+			return diag.New(diag.ConfigError, "reading the condition of the hook %s: %w", h.ID, err)
+		}
+		if !c.Match(r.match) {
+			return nil
+		}
+	}
+	began := r.in.Services.Now()
+	id, data, err := r.execute(ctx, h)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var c *Control
+	if err == nil && !infra {
+		c, err = r.decision(h, data)
+	}
+	if err == nil && !infra && c == nil && r.rule.texts {
+		err = r.addText(h, id, data)
+	}
+	r.result.Ran++
+	record := map[string]any{
+		"event": h.Event, "hook": h.ID, "source": sourceNames()[h.Source], "ref": string(h.Kind) + ":" + id, "ok": err == nil,
+		"duration_ms": r.in.Services.Now().Sub(began).Milliseconds(),
+	}
+	if err != nil {
+		record["error"] = err.Error()
+	}
+	r.events = append(r.events, event("hook_run", record))
+	if err != nil && !infra {
+		c = onFailure(h, err)
+	}
+	r.decide(h, c)
+	return nil
+}
+
+func sourceNames() map[int64]string {
+	return map[int64]string{UserHooks: "user", DirectiveHooks: "directive", ProjectHooks: "project", BuiltinHooks: "builtin", InfraHooks: "infra"}
+}
+
+// decide keeps a decision. Where every hook runs, a denial replaces another decision.
+func (r *hookRun) decide(h *Hook, c *Control) {
+	if c == nil || r.result.Control != nil && (c.Action != "deny" || r.result.Control.Action == "deny") {
+		return
+	}
+	c.By = h.ID
+	r.result.Control = c
+	r.events = append(r.events, event("control", map[string]any{
+		"action": c.Action, "by": h.ID, "reason": cmp.Or(c.Message, c.Feedback), "delay_ms": int64(c.Delay * 1000),
+	}))
+}
+
+// execute renders the action of a hook and runs it through the gates.
+func (r *hookRun) execute(ctx context.Context, h *Hook) (id string, data any, err error) {
+	v, err := render(h.Item, r.scope)
+	if err != nil {
+		return h.Item, nil, err
+	}
+	id, ok := v.(string)
+	if !ok {
+		return h.Item, nil, diag.New(diag.ValidationFailed, "item_id is %s, not a text", tree.TypeName(v))
+	}
+	rendered, err := render(h.Params, r.scope)
+	if err != nil {
+		return id, nil, err
+	}
+	params, _ := rendered.(map[string]any)
+	within, cancel := context.WithTimeout(ctx, hookTime)
+	defer cancel()
+	data, err = r.in.Services.Execute(within, Action{Verb: h.Verb, Kind: string(h.Kind), ID: id, Params: params, By: h.ID, Event: h.Event})
+	if within.Err() != nil && ctx.Err() == nil {
+		err = diag.New(diag.Timeout, "the hook took longer than %s", hookTime)
+	}
+	return id, unwrap(data), err
+}
+
+// unwrap returns the data of an envelope {success, data}, which is the result of a step
+// and of many programs.
+func unwrap(data any) any {
+	m, _ := data.(map[string]any)
+	inner, ok := m["data"]
+	if _, envelope := m["success"].(bool); ok && envelope {
+		return inner
+	}
+	return data
+}
+
+// render fills in the templates of a value. The values are not templates again.
+func render(v any, scope map[string]any) (any, error) {
+	if m, ok := v.(map[string]any); ok && m == nil {
+		return nil, nil
+	}
+	t, problems := interpolate.Compile(v)
+	if len(problems) > 0 {
+		return nil, diag.New(diag.ValidationFailed, "%s", problems[0].Text)
+	}
+	return t.Render(scope)
+}
+
+// decision returns the control action in a result, if the event permits it.
+func (r *hookRun) decision(h *Hook, data any) (*Control, error) {
+	c, err := readControl(data)
+	if err != nil || c == nil {
+		return nil, err
+	}
+	if !slices.Contains(r.rule.decides, c.Action) {
+		may := "no hook decides"
+		if len(r.rule.decides) > 0 {
+			may = "a hook may " + strings.Join(r.rule.decides, ", ")
+		}
+		return nil, diag.New(diag.ValidationFailed, "the hook decided %s, and at %s %s", c.Action, h.Event, may)
+	}
+	return c, nil
+}
+
+// onFailure returns the decision that follows from a failed hook, or nil.
+func onFailure(h *Hook, err error) *Control {
+	reason := "the hook " + h.ID + " failed: " + err.Error()
+	switch h.OnFailure {
+	case "deny":
+		return &Control{Action: "deny", Feedback: reason}
+	case "fail":
+		return &Control{Action: "fail", Message: reason}
+	}
+	return nil
+}
+
+// addText keeps the text in the result of a thread_started hook. An item that only an
+// agent or the runtime signed is not an instruction.
+func (r *hookRun) addText(h *Hook, id string, data any) error {
+	s := ""
+	switch v := data.(type) {
+	case string:
+		s = v
+	case map[string]any:
+		if verdict, ok := v["trust"].(string); ok && verdict != trusted {
+			return diag.New(diag.PermissionDenied, "%s:%s is %s, and only trusted items become context", h.Kind, id, verdict)
+		}
+		for _, key := range []string{"content", "text", "output", "stdout", "body"} {
+			if t, ok := v[key].(string); ok && s == "" {
+				s = t
+			}
+		}
+		if s == "" && len(v) > 0 {
+			b, err := jsonx.Marshal(v)
+			if err != nil {
+				return diag.New(diag.Internal, "writing the result of a hook: %w", err)
+			}
+			s = string(b)
+		}
+	}
+	if strings.TrimSpace(s) != "" {
+		r.result.Texts = append(r.result.Texts, HookText{h.ID, cmp.Or(h.Position, "before"), string(h.Kind) + ":" + id, s})
+	}
+	return nil
+}
+
+// trusted is the verdict of items whose text may become context.
+const trusted = "trusted"

@@ -1,0 +1,20 @@
+import json, sys
+__version__ = "1.0.0"
+__tool_type__ = "python"
+__executor_id__ = "rye/core/runtimes/python_script_runtime"
+__tool_description__ = "The step continuation in Python."
+
+p = json.load(sys.stdin)
+usage = p["usage"]
+lines = [json.loads(line) for line in open(p["conversation_file"])]
+tokens, window = usage["context_tokens"], usage["window"]
+ratio = round(tokens / window, 3) if window else 0
+limit, pressure = bool(window) and ratio >= 0.9, bool(window) and ratio >= 0.8
+figures = {"ratio": ratio, "tokens": tokens, "window": window}
+events = []
+if limit:
+    events.append({"event": "context_limit", "data": figures})
+elif pressure and not any(l["event"] == "context_pressure" for l in lines):
+    events.append({"event": "context_pressure", "data": figures})
+data = figures | {"pressure": pressure, "limit": limit, "code": "CONTEXT_FULL" if limit else ""}
+print(json.dumps({"success": True, "data": data, "events": events}))
