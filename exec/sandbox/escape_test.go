@@ -29,11 +29,14 @@ import (
 func TestEscapes(t *testing.T) {
 	t.Parallel()
 	program := buildEscape(t)
-	for _, rung := range escapeRungs() {
-		t.Run(string(rung), func(t *testing.T) {
+	for _, name := range []string{string(Strict), string(Landlock), "strict-early", "landlock-early"} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			best, early := strings.CutSuffix(name, "-early") // with a helper that was started before the decisions
+			rung := Rung(best)
 			needRung(t, rung)
 			site := newSite(t, program)
+			site.early = early
 			for _, row := range escapeRows() {
 				want := row.strict
 				if rung == Landlock {
@@ -284,6 +287,7 @@ type escapeSite struct {
 	hosts                                  []string
 	dialer                                 *net.Dialer
 	places                                 *strings.Replacer
+	early                                  bool // helpers are started before the grant is known
 }
 
 func newSite(t *testing.T, program string) *escapeSite {
@@ -453,6 +457,10 @@ func (s *escapeSite) run(t *testing.T, rung Rung, argv []string, mode string, ch
 	cmd := proc.Cmd{Path: argv[0], Argv: argv, Dir: s.work, Env: []string{"PATH=/usr/bin:/bin"}, Timeout: 20 * time.Second}
 	if mode == policy.NetHosts {
 		cmd.Env = append(cmd.Env, ProxyEnv(ProxyAddr, s.hosts)...)
+	}
+	if s.early {
+		g.Warm = Prestart(t.Context(), self, func() Ladder { return Probe().AtMost(rung) })
+		t.Cleanup(g.Warm.Drop)
 	}
 	if change != nil {
 		change(&g, &cmd)

@@ -22,6 +22,7 @@ const (
 // skipped. Nothing in it is a template.
 type Grant struct {
 	Self string // the executable of rye, which is also the helper
+	Warm *Warm  // a helper that was started early; the first run that fits takes it
 	Rung Rung   // the rung to use; "" means the best one that can enforce the rest
 
 	Project string   // real path of the project, "" without one
@@ -85,6 +86,13 @@ type Report struct {
 //
 // A program that failed otherwise is not an error here.
 type End func(res *proc.Result) error
+
+// otherVersion returns the error for a helper that is another version of rye than this
+// process: Self was replaced since the process started.
+func otherVersion(self string) error {
+	return diag.New(diag.SandboxUnavailable, "starting the sandbox: %q is another version of rye than this process", self).
+		WithReason("sandbox_version").WithDetail("file", self)
+}
 
 // unreported returns the error for a helper that ended by itself without a report: the
 // program perhaps was not started, for example because Self was replaced by another

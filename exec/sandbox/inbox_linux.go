@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"net"
 	"os"
 	"sync"
@@ -19,6 +18,7 @@ type inbox struct {
 	once   sync.Once
 	done   chan struct{}
 
+	ended   chan struct{} // closed with end
 	failure *confine.Failure
 	end     *confine.End
 }
@@ -29,7 +29,12 @@ func newInbox(listen func(net.Listener), exited func()) (*inbox, *os.File, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return &inbox{fd: fds[0], listen: listen, exited: exited}, os.NewFile(uintptr(fds[1]), "report"), nil
+	return inboxOf(fds[0], listen, exited), os.NewFile(uintptr(fds[1]), "report"), nil
+}
+
+// inboxOf returns an inbox on our end of the socket of a helper that was started early.
+func inboxOf(fd int, listen func(net.Listener), exited func()) *inbox {
+	return &inbox{fd: fd, listen: listen, exited: exited, ended: make(chan struct{})}
 }
 
 // started begins to receive: the helper has its socket.
@@ -40,7 +45,7 @@ func (in *inbox) started() {
 	})
 }
 
-// finish waits for the last message. The helper has ended, so the socket has.
+// finish waits for the last message. The helper has sent it, or has ended.
 func (in *inbox) finish() {
 	in.once.Do(func() { unix.Close(in.fd) }) // it was not started
 	if in.done != nil {
@@ -60,15 +65,16 @@ func (in *inbox) receive() {
 		if err != nil || n == 0 {
 			return
 		}
-		var m confine.Message
-		if json.Unmarshal(buf[:n], &m) != nil {
-			continue
-		}
+		m, _, err := confine.ParseMessage(buf[:n])
 		switch {
+		case err != nil:
+			in.failure = &confine.Failure{Step: confine.VersionStep}
 		case m.Failure != nil:
 			in.failure = m.Failure
 		case m.End != nil:
-			in.end = m.End
+			in.end = m.End // nothing follows it
+			close(in.ended)
+			return
 		case m.Exited:
 			in.exited()
 		case m.Listening:

@@ -59,5 +59,5 @@ func grant(r *confine.Ruleset, path string, isDir bool, access uint64) {
 	if !isDir {
 		access &= fsOfFiles
 	}
-	r.Rules = append(r.Rules, confine.Rule{Path: confine.Text(path), Access: access})
+	r.Rules = append(r.Rules, confine.Rule{Path: path, Access: access})
 }

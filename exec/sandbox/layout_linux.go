@@ -288,10 +288,10 @@ func (l *layout) steps() []confine.Step {
 		out = append(out, confine.Step{Do: confine.Tmp, Dst: "/", Size: tmpSize})
 	}
 	for _, name := range devices() {
-		out = append(out, confine.Step{Do: confine.Device, Dst: confine.Text(name), Src: confine.Text(name)})
+		out = append(out, confine.Step{Do: confine.Device, Dst: name, Src: name})
 	}
 	for name, target := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2"} {
-		out = append(out, confine.Step{Do: confine.Symlink, Dst: confine.Text("/dev/" + name), Src: confine.Text(target)})
+		out = append(out, confine.Step{Do: confine.Symlink, Dst: "/dev/" + name, Src: target})
 	}
 	paths := make([]string, 0, len(l.mounts))
 	for p := range l.mounts {
@@ -303,7 +303,7 @@ func (l *layout) steps() []confine.Step {
 		if l.redundant(p, m) {
 			continue
 		}
-		s := confine.Step{Do: m.do, Dst: confine.Text(p), Src: confine.Text(m.src), Mode: m.mode}
+		s := confine.Step{Do: m.do, Dst: p, Src: m.src, Mode: m.mode}
 		if m.src == "" && (m.do == confine.ReadOnly || m.do == confine.Writable) {
 			s.Src = s.Dst
 		}
@@ -311,7 +311,7 @@ func (l *layout) steps() []confine.Step {
 	}
 	for _, at := range slices.Sorted(keys(l.links)) {
 		if !l.shown(at) {
-			out = append(out, confine.Step{Do: confine.Symlink, Dst: confine.Text(at), Src: confine.Text(l.links[at])})
+			out = append(out, confine.Step{Do: confine.Symlink, Dst: at, Src: l.links[at]})
 		}
 	}
 	return out

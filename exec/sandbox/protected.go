@@ -33,7 +33,8 @@ type guarded struct {
 type guard struct {
 	root    string
 	protect func(rel string) (policy.ProtectedPath, string, bool)
-	first   firstNames
+	first   names // with which a row can begin
+	last    names // with which a row can end
 	left    int
 	ended   bool // the program has ended
 	out     guarded
@@ -50,7 +51,7 @@ func newGuard(protect func(string) (policy.ProtectedPath, string, bool)) *guard 
 	if protect == nil {
 		protect = policy.Protected
 	}
-	return &guard{protect: protect, first: newFirstNames(), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
+	return &guard{protect: protect, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
 }
 
 func (g *guard) find(project, root string) guarded {
@@ -231,9 +232,14 @@ func (g *guard) repository(rel string) {
 // items finds the directories of .ai in which a program may write: those of the kinds.
 func (g *guard) items(rel string) {
 	g.below(rel, 0, func(at string, isDir bool) bool {
+		child := len(at)-len(path.Base(at))-1 == len(rel)
+		// The items of a large project are thousands of files. A row that protects one of
+		// them by its own path ends with its name.
+		if !child && !g.last.match(path.Base(at)) {
+			return isDir
+		}
 		abs := filepath.Join(g.root, filepath.FromSlash(at))
 		row, matched, ok := g.protect(at)
-		child := path.Dir(at) == rel
 		switch {
 		case ok && row.Secret && matched == at:
 			g.out.secret = append(g.out.secret, abs)
@@ -277,19 +283,29 @@ func isInstalled(name string) bool {
 	return false
 }
 
-// firstNames are the first names of the table of protected paths. Few entries of a
-// directory match one, and the table is slow.
-type firstNames struct {
+// names are the names at one end of the rows of the table of protected paths. Few entries
+// of a directory match one, and the table is slow.
+type names struct {
 	exact            map[string]bool
 	prefix, suffixes []string
 }
 
-func newFirstNames() firstNames {
-	f := firstNames{exact: map[string]bool{}}
+func first(row string) string {
+	name, _, _ := strings.Cut(row, "/")
+	return name
+}
+
+func last(row string) string { return row[strings.LastIndexByte(row, '/')+1:] }
+
+// newNames takes one name of each row. Rows that end with any name are left out: they
+// protect only the entries of .ai itself, which are few.
+func newNames(of func(row string) string) names {
+	f := names{exact: map[string]bool{}}
 	for _, row := range policy.ProtectedPaths() {
-		name, _, _ := strings.Cut(row.Path, "/")
+		name := of(row.Path)
 		before, after, wild := strings.Cut(name, "*")
 		switch {
+		case name == "*":
 		case !wild:
 			f.exact[name] = true
 		case before != "":
@@ -301,7 +317,7 @@ func newFirstNames() firstNames {
 	return f
 }
 
-func (f firstNames) match(name string) bool {
+func (f names) match(name string) bool {
 	for i := range len(name) {
 		if name[i] >= 0x80 || name[i] == '~' || name[i] == ':' { // spellings that only the table knows
 			return true

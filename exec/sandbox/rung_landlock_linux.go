@@ -77,7 +77,8 @@ func (w *wrapped) privateDirs() error {
 			return fail(err)
 		}
 	}
-	for _, p := range slices.Concat(w.g.Read, w.g.Write, w.g.Fixed) {
+	// The fixed paths have no link: the program knows their real names.
+	for _, p := range slices.Concat(w.g.Read, w.g.Write) {
 		if w.g.Home == "" || p == w.g.Home || !below(w.g.Home, p) || below(w.g.Home, w.g.Project) && below(w.g.Project, p) {
 			continue
 		}

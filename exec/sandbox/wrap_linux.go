@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -168,8 +167,8 @@ func (w *wrapped) common(abi int) (err error) {
 // command adds the program to the spec.
 func (w *wrapped) command() {
 	c := w.original
-	w.spec.Path, w.spec.Argv, w.spec.Env = confine.Text(c.Path), confine.Texts(c.Argv), confine.Texts(c.Env)
-	w.spec.Dir, w.spec.Files = confine.Text(c.Dir), len(c.Files)
+	w.spec.Path, w.spec.Argv, w.spec.Env = c.Path, c.Argv, c.Env
+	w.spec.Dir, w.spec.Files = c.Dir, len(c.Files)
 	grace := cmp.Or(c.Grace, proc.DefaultGrace)
 	w.spec.Linger = max(grace, 0).Milliseconds()
 	w.spec.Grace = max(grace-200*time.Millisecond, 50*time.Millisecond).Milliseconds()
@@ -191,11 +190,7 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		return diag.New(diag.SandboxUnavailable, "preparing the sandbox: the path of this program is not known")
 	}
 	fail := func(err error) error { return diag.New(diag.FileSystemError, "preparing the sandbox: %w", err) }
-	b, err := json.Marshal(w.spec)
-	if err != nil {
-		return fail(err)
-	}
-	spec, err := memory(b)
+	spec, err := memory(confine.AppendSpec(nil, &w.spec))
 	if err != nil {
 		return fail(err)
 	}
@@ -204,16 +199,23 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 			w.original.OnExit()
 		}
 	})
-	in, theirs, err := newInbox(w.g.Listen, exited)
-	if err != nil {
-		spec.Close()
-		return fail(err)
+	if w.g.Warm.take(w.g) {
+		w.inbox = inboxOf(w.g.Warm.fd, w.g.Listen, exited)
+		cmd.Files = append([]*os.File{spec}, cmd.Files...)
+		cmd.Spawn = w.g.Warm.give
+	} else {
+		in, theirs, err := newInbox(w.g.Listen, exited)
+		if err != nil {
+			spec.Close()
+			return fail(err)
+		}
+		w.inbox = in
+		cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
 	}
-	w.inbox = in
-	cmd.OnExit = exited // if the helper was killed
+	cmd.OnExit, cmd.Ended = exited, w.inbox.ended // OnExit: if the helper was killed
 	cmd.Path, cmd.Argv = w.g.Self, []string{"rye", confine.Command}
-	cmd.Env, cmd.Dir = nil, "/"
-	cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
+	cmd.Env, cmd.Dir = confine.Environ(), "/"
+	in := w.inbox
 	started := cmd.OnStart
 	cmd.OnStart = func(pid int) {
 		in.started()
@@ -222,19 +224,19 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		}
 	}
 	if w.spec.Namespaces {
-		cmd.Attr = func(a *syscall.SysProcAttr) { w.namespaces(a) }
+		cmd.Attr = func(a *syscall.SysProcAttr) { inNamespaces(a, w.g.Net != policy.NetAny) }
 	} else {
 		cmd.Orderly = true // the helper ends all children, also if this process is killed
 	}
 	return nil
 }
 
-// namespaces sets the namespaces of the helper. Its user id stays that of this process,
+// inNamespaces sets the namespaces of the helper. Its user id stays that of this process,
 // so that files which the program writes belong to the user. The capabilities are for
 // the mounts: the helper gives them up before it starts the program.
-func (w *wrapped) namespaces(a *syscall.SysProcAttr) {
+func inNamespaces(a *syscall.SysProcAttr, network bool) {
 	a.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS
-	if w.g.Net != policy.NetAny {
+	if network {
 		a.Cloneflags |= unix.CLONE_NEWNET
 	}
 	uid, gid := os.Geteuid(), os.Getegid()
@@ -291,7 +293,7 @@ func (w *wrapped) end(res *proc.Result) error {
 	if end.Signal != 0 {
 		res.ExitCode, res.Signal = 128+end.Signal, unix.SignalName(syscall.Signal(end.Signal))
 	}
-	res.MaxRSS = end.MaxRSS
+	res.MaxRSS, res.CPU = end.MaxRSS, time.Duration(end.CPU)*time.Microsecond
 	if err := w.quarantine(); err != nil {
 		return err
 	}
@@ -307,6 +309,9 @@ func (w *wrapped) stepError(f *confine.Failure) error {
 		c := w.original
 		c.Path = w.found
 		return proc.StartError(c, syscall.Errno(f.Errno))
+	}
+	if f.Step == confine.VersionStep {
+		return otherVersion(w.g.Self)
 	}
 	return diag.New(diag.SandboxUnavailable, "starting the sandbox: %s: %s", f.Step, strings.TrimSpace(f.What)).
 		WithReason("sandbox_step").WithDetail("step", f.Step).WithDetail("wanted", string(w.report.Rung)).

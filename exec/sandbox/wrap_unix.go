@@ -3,7 +3,6 @@
 package sandbox
 
 import (
-	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -46,7 +45,7 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 func channel(cmd *proc.Cmd, c proc.Cmd, g Grant) (*os.File, error) {
 	l := g.Limits.WithDefaults()
 	spec := confine.Spec{
-		Path: confine.Text(c.Path), Argv: confine.Texts(c.Argv), Env: confine.Texts(c.Env), Dir: confine.Text(c.Dir), Files: len(c.Files),
+		Path: c.Path, Argv: c.Argv, Env: c.Env, Dir: c.Dir, Files: len(c.Files),
 		Rlimits: []confine.Rlimit{
 			{Resource: unix.RLIMIT_CORE},
 			{Resource: unix.RLIMIT_CPU, Soft: uint64(l.CPUSeconds), Hard: uint64(l.CPUSeconds + 5)},
@@ -54,16 +53,12 @@ func channel(cmd *proc.Cmd, c proc.Cmd, g Grant) (*os.File, error) {
 			{Resource: unix.RLIMIT_NOFILE, Soft: uint64(l.OpenFiles), Hard: uint64(l.OpenFiles)},
 		},
 	}
-	b, err := json.Marshal(spec)
-	if err != nil {
-		return nil, err
-	}
 	f, err := os.CreateTemp("", "rye-run-")
 	if err != nil {
 		return nil, err
 	}
 	_ = os.Remove(f.Name())
-	if _, err := f.WriteAt(b, 0); err != nil {
+	if _, err := f.WriteAt(confine.AppendSpec(nil, &spec), 0); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -87,13 +82,16 @@ func ended(res *proc.Result, out *os.File, c proc.Cmd, g Grant) error {
 		return nil
 	}
 	started := false
-	for d := json.NewDecoder(io.LimitReader(out, 64<<10)); ; {
-		var m confine.Message
-		if d.Decode(&m) != nil {
-			break
+	b, _ := io.ReadAll(io.LimitReader(out, 64<<10))
+	for len(b) > 0 {
+		m, rest, err := confine.ParseMessage(b)
+		if err != nil {
+			return otherVersion(g.Self)
 		}
-		started = started || m.Starting
+		b, started = rest, started || m.Starting
 		switch {
+		case m.Failure != nil && m.Failure.Step == confine.VersionStep:
+			return otherVersion(g.Self)
 		case m.Failure == nil:
 		case m.Failure.Step == "exec":
 			return proc.StartError(c, syscall.Errno(m.Failure.Errno))

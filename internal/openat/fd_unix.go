@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +20,9 @@ const (
 	openFile   = unix.O_RDONLY | unix.O_NONBLOCK | unix.O_NOFOLLOW | unix.O_CLOEXEC // NONBLOCK: opening a pipe without a writer must not block
 	openFolder = openFile | unix.O_DIRECTORY
 
-	firstBuffer = 1 << 20 // a sparse file may claim any size
+	// A sparse file may claim any size. A size up to this is believed; a greater one up to
+	// 64 times what was read.
+	firstBuffer = 1 << 20
 )
 
 // fdDir is the backend over a descriptor of the root.
@@ -92,10 +95,18 @@ func checkStat(rel string, st *unix.Stat_t, max int64) error {
 
 // readAll reads to the end, which can differ from the size of fstat.
 func readAll(fd int, rel string, size, max int64) ([]byte, error) {
-	b := make([]byte, 0, min(size, firstBuffer)+1)
+	first := size
+	if size > firstBuffer {
+		first = firstBuffer / 16
+	}
+	b := make([]byte, 0, first+1)
 	for {
 		if len(b) == cap(b) {
-			b = append(b, 0)[:len(b)]
+			more := min(size-int64(len(b))+1, 63*int64(len(b))) // see firstBuffer
+			if more < 1 {
+				more = 1 // it became longer
+			}
+			b = slices.Grow(b, int(more))
 		}
 		n, err := unix.Read(fd, b[len(b):cap(b)])
 		switch {

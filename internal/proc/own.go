@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/ryeos/rye/internal/links"
 )
 
 // Own returns the environment for the programs that rye starts for itself, such as
@@ -18,10 +20,11 @@ func Own(env []string, dirs ...string) []string {
 		return env
 	}
 	home, _ := Lookup(env, "HOME")
+	seen := links.Seen{}
 	var roots, around []string // around the home, or not
 	for _, dir := range dirs {
 		for _, root := range rootsAbove(dir) {
-			if home != "" && inside(home, root) {
+			if home != "" && inside(home, root, seen) {
 				around = append(around, root)
 			} else {
 				roots = append(roots, root)
@@ -29,7 +32,7 @@ func Own(env []string, dirs ...string) []string {
 		}
 	}
 	keep := func(dir string) bool {
-		return outside(dir, roots) && (outside(dir, around) || inside(dir, home))
+		return outside(dir, roots, seen) && (outside(dir, around, seen) || inside(dir, home, seen))
 	}
 	return Merge(env, []string{"PATH=" + filter(list, keep)})
 }
@@ -38,7 +41,8 @@ func Own(env []string, dirs ...string) []string {
 // they are spelled or with all links followed. A root of the file system contains no
 // directory in this sense: it would contain every program.
 func OutsidePath(list, root string) string {
-	return filter(list, func(dir string) bool { return outside(dir, []string{root}) })
+	seen := links.Seen{}
+	return filter(list, func(dir string) bool { return outside(dir, []string{root}, seen) })
 }
 
 // filter returns the absolute directories of a PATH that keep accepts.
@@ -48,16 +52,16 @@ func filter(list string, keep func(dir string) bool) string {
 	}), string(os.PathListSeparator))
 }
 
-func outside(dir string, roots []string) bool {
+func outside(dir string, roots []string, seen links.Seen) bool {
 	return !slices.ContainsFunc(roots, func(root string) bool {
-		return root != "" && filepath.Dir(root) != root && inside(dir, root)
+		return root != "" && filepath.Dir(root) != root && inside(dir, root, seen)
 	})
 }
 
 // inside reports whether a directory is root or below it, as it is spelled or with
 // all links followed.
-func inside(dir, root string) bool {
-	return contains(root, dir) || contains(withoutLinks(root), withoutLinks(dir))
+func inside(dir, root string, seen links.Seen) bool {
+	return contains(root, dir) || contains(seen.Real(root), seen.Real(dir))
 }
 
 // rootsAbove returns the directories from dir upwards that are the root of a project
@@ -77,13 +81,6 @@ func rootsAbove(dir string) (roots []string) {
 		}
 	}
 	return roots
-}
-
-func withoutLinks(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	}
-	return path
 }
 
 func contains(dir, path string) bool {

@@ -22,21 +22,23 @@ func TestPair(t *testing.T) {
 	c.Files = append(c.Files, theirs)
 	c.Grace = 10 * time.Second
 	exited := make(chan struct{})
+	answer := make(chan string, 1)
+	got := ""
 	c.OnExit = func() {
+		got = <-answer // before our end is closed
 		close(exited)
 		ours.Close() // ends the child, which has the connection and stdout open
 	}
 	go io.WriteString(ours, "hello\n")
-	answer := make(chan string, 1)
 	go func() {
 		line, _ := bufio.NewReader(ours).ReadString('\n')
 		answer <- line
 	}()
 	r := mustRun(t, c)
-	if got := <-answer; got != "got hello\n" {
+	<-exited
+	if got != "got hello\n" {
 		t.Errorf("answer %q", got)
 	}
-	<-exited
 	if r.ExitCode != 0 || r.Duration > 5*time.Second {
 		t.Errorf("%+v", r)
 	}

@@ -67,12 +67,22 @@ type Cmd struct {
 	// Attr, if set, changes the attributes with which the program is started.
 	Attr func(*syscall.SysProcAttr)
 
+	// Spawn, if set, starts the program in place of Run, with the files as its descriptors
+	// from 0 on; Path and Attr are ignored. The process is a child of this one, as Start
+	// returns it.
+	Spawn func(files []*os.File) (*os.Process, error)
+
 	// OnStart, if set, receives the process id before any output is read.
 	OnStart func(pid int)
 
 	// OnExit, if set, is called when the program itself has ended, before Run waits for
 	// descendants that have its outputs open. It must not block.
 	OnExit func()
+
+	// Ended, if set, is closed when the program, which is trusted, has done everything and
+	// no child of it is left. Run then does not wait until the system has taken its
+	// process apart, and the result has no exit code of it.
+	Ended <-chan struct{}
 
 	// OnLine, if set, receives every line of both streams as it arrives,
 	// without its newline, also beyond the maxima; lines above 64 KiB come in

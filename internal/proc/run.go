@@ -52,6 +52,7 @@ type run struct {
 	group    group
 	wait     waiter
 	exited   chan struct{}
+	gone     chan struct{} // the process can be reaped
 	out, err *collector
 	feed     chan error // receives the error of reading Stdin; nil without Stdin
 	res      Result
@@ -63,7 +64,7 @@ func start(ctx context.Context, c Cmd) (*run, error) {
 		streams{theirs: c.Files}.closeTheirs()
 		return nil, err
 	}
-	r := &run{c: c, exited: make(chan struct{})}
+	r := &run{c: c, exited: make(chan struct{}), gone: make(chan struct{})}
 	s, err := openStreams(c)
 	if err != nil {
 		return nil, diag.New(diag.FileSystemError, "opening pipes: %w", err)
@@ -113,6 +114,9 @@ var inherited sync.Once
 // while a process forked elsewhere has its descriptor open: spawn tries again.
 func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.File) (*os.Process, error) {
 	inherited.Do(keepInherited)
+	if c.Spawn != nil {
+		return c.Spawn(files)
+	}
 	attr := &os.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: groupAttr(c.Orderly)}
 	if c.Attr != nil {
 		c.Attr(attr.Sys)
@@ -128,6 +132,12 @@ func spawn(ctx context.Context, path string, c Cmd, env []string, files []*os.Fi
 		case <-time.After(pause):
 		}
 	}
+}
+
+// Start starts the program at a path with Argv, Env, Dir and Attr of c, and with files as
+// its descriptors, for a Cmd.Spawn. It does not supervise it.
+func Start(ctx context.Context, path string, c Cmd, files []*os.File) (*os.Process, error) {
+	return spawn(ctx, path, c, c.Env, files)
 }
 
 // serve starts the goroutines that feed, drain and wait.
@@ -150,6 +160,13 @@ func (r *run) serve(s streams) {
 	}
 	go func() {
 		r.wait.exited()
+		close(r.gone)
+	}()
+	go func() {
+		select {
+		case <-r.gone:
+		case <-r.c.Ended:
+		}
 		if r.c.OnExit != nil {
 			r.c.OnExit()
 		}
@@ -291,6 +308,16 @@ func (r *run) finish(reap bool) {
 	r.res.Stdout, r.res.StdoutDropped = r.out.kept, r.out.dropped
 	r.res.Stderr, r.res.StderrDropped = r.err.kept, r.err.dropped
 	r.res.ExitCode = -1
+	select {
+	case <-r.gone:
+	case <-r.c.Ended:
+		reap = false
+		go func() {
+			<-r.gone
+			_, _ = r.wait.reap()
+		}()
+	default:
+	}
 	if reap {
 		if state, err := r.wait.reap(); err == nil {
 			r.res.CPU = state.UserTime() + state.SystemTime()

@@ -1,19 +1,14 @@
 package confine
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
 	"os"
 	"runtime"
-	"runtime/debug"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
 func init() {
-	if len(os.Args) == 2 && os.Args[1] == Command {
+	if n := len(os.Args); n >= 2 && os.Args[1] == Command && (n == 2 || n == 3 && os.Args[2] == Early) {
 		os.Exit(run())
 	}
 }
@@ -37,24 +32,34 @@ func failed(name, what string, err error) error {
 
 // run is the whole process. Landlock, seccomp and the loss of capabilities apply to one
 // thread and to the program that it starts. It is not the main thread, so that the
-// program cannot signal the helper where Landlock scopes signals.
+// program cannot signal the helper where Landlock scopes signals. The main thread receives
+// signals and measures the program.
 func run() int {
-	status := make(chan int)
+	p := &program{ready: make(chan struct{})}
 	go func() {
 		runtime.LockOSThread()
-		status <- confined()
+		os.Exit(p.confined())
 	}()
-	return <-status
+	p.receive()
+	close(p.ready)
+	p.watch()
+	return Failed
 }
 
-func confined() int {
-	debug.SetGCPercent(-1) // the helper allocates little, and its memory cannot grow under the limits
-	spec, err := readSpec()
-	if err != nil {
-		report(Message{Failure: &Failure{Step: "start", What: err.Error()}})
-		return Failed
+func (p *program) confined() int {
+	var err error
+	if len(os.Args) == 3 {
+		var needed bool
+		if needed, err = early(); !needed && err == nil {
+			return Failed
+		}
 	}
-	p, err := confineAndStart(spec)
+	if err == nil {
+		err = readSpec(p)
+	}
+	if err == nil {
+		err = p.confineAndStart()
+	}
 	if err != nil {
 		f := &Failure{Step: "start", What: err.Error()}
 		if s := new(step); errors.As(err, &s) {
@@ -74,95 +79,92 @@ func confined() int {
 	return end.Code
 }
 
-func readSpec() (*Spec, error) {
-	f := os.NewFile(SpecFD, "spec")
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return nil, errors.New("this command is started by rye only")
+func readSpec(p *program) error {
+	var st syscall.Stat_t
+	if err := syscall.Fstat(SpecFD, &st); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFREG {
+		return errors.New("this command is started by rye only")
 	}
-	f.Close()
-	spec := &Spec{}
-	return spec, json.Unmarshal(b, spec)
+	b := make([]byte, st.Size)
+	if n, err := syscall.Pread(SpecFD, b, 0); err != nil || n < len(b) {
+		return failed("start", "reading the request", err)
+	}
+	syscall.Close(SpecFD)
+	spec, err := ParseSpec(b)
+	if err != nil {
+		return failed(VersionStep, "the request", err)
+	}
+	p.spec = spec
+	return nil
 }
 
 // report sends a message. Nothing can be done if the parent is gone: it ends the
 // helper.
 func report(m Message, files ...int) {
-	b, err := json.Marshal(m)
-	if err != nil {
-		return
-	}
 	var oob []byte
 	if len(files) > 0 {
-		oob = unix.UnixRights(files...)
+		oob = syscall.UnixRights(files...)
 	}
-	_ = unix.Sendmsg(ReportFD, b, oob, nil, unix.MSG_NOSIGNAL)
+	_ = syscall.Sendmsg(ReportFD, AppendMessage(nil, m), oob, nil, syscall.MSG_NOSIGNAL)
 }
 
-func confineAndStart(spec *Spec) (*program, error) {
-	unix.CloseOnExec(ReportFD)
-	last := uint(ReportFD + spec.Files)
-	if err := unix.CloseRange(last+1, ^uint(0)>>1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return nil, failed("descriptors", "close_range", err)
+func (p *program) confineAndStart() error {
+	spec := p.spec
+	syscall.CloseOnExec(ReportFD)
+	last := uintptr(ReportFD + spec.Files)
+	if err := closeRange(last+1, uintptr(^uint32(0)>>1), closeRangeCloexec); err != nil {
+		return failed("descriptors", "close_range", err)
 	}
-	mask := unix.Umask(0)
+	mask := syscall.Umask(0)
 	if err := mount(spec.Mounts); err != nil {
-		return nil, err
+		return err
 	}
-	unix.Umask(mask)
+	syscall.Umask(mask)
 	if err := network(spec); err != nil {
-		return nil, err
+		return err
 	}
-	p := &program{spec: spec, outputs: outputs()}
 	p.prepare()
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return nil, failed("privileges", "dumpable", err)
+	if err := prctl(prSetDumpable, 0, 0); err != nil {
+		return failed("privileges", "dumpable", err)
 	}
 	if spec.Landlock != nil { // without isolation, set-user-id programs work as elsewhere
 		if err := dropPrivileges(); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := restrict(spec.Landlock); err != nil {
-		return nil, err
+		return err
 	}
+	<-p.ready // a signal of the program must not end the helper
 	give, err := setLimits(spec.Rlimits)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := filter(spec.Filter); err != nil {
-		return nil, err
+		return err
 	}
-	return p, p.start(give)
+	return p.start(give)
 }
 
 // dropPrivileges gives up all capabilities of the thread and the ways to get some by
 // exec, also of a user id 0.
 func dropPrivileges() error {
-	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
+	for c := uintptr(0); c <= capLastCap; c++ {
 		// EPERM without namespaces: an ordinary user has none to drop.
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && err != unix.EINVAL && err != unix.EPERM {
+		if err := prctl(prCapbsetDrop, c, 0); err != nil && err != syscall.EINVAL && err != syscall.EPERM {
 			return failed("privileges", "bounding set", err)
 		}
 	}
 	const bits = 1<<0 | 1<<1 | 1<<2 | 1<<3 | 1<<5 | 1<<6 | 1<<7 // SECBIT_NOROOT, NO_SETUID_FIXUP, their locks, KEEP_CAPS_LOCKED, NO_CAP_AMBIENT_RAISE and its lock
-	if err := unix.Prctl(unix.PR_SET_SECUREBITS, bits, 0, 0, 0); err != nil && err != unix.EPERM {
+	if err := prctl(prSetSecurebits, bits, 0); err != nil && err != syscall.EPERM {
 		return failed("privileges", "secure bits", err)
 	}
-	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+	if err := prctl(prCapAmbient, prCapAmbientClear, 0); err != nil {
 		return failed("privileges", "ambient capabilities", err)
 	}
 	if err := dropCaps(); err != nil {
 		return failed("privileges", "capabilities", err)
 	}
-	return failed("privileges", "no_new_privs", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-}
-
-// dropCaps gives up the capabilities of the calling thread.
-func dropCaps() error {
-	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var none [2]unix.CapUserData
-	return unix.Capset(&hdr, &none[0])
+	return failed("privileges", "no_new_privs", prctl(prSetNoNewPrivs, 1, 0))
 }
 
 // network sets the loopback interface up and creates the listener of the proxy.
@@ -170,28 +172,26 @@ func network(spec *Spec) error {
 	if !spec.Loopback {
 		return nil
 	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return failed("network", "socket", err)
 	}
-	defer unix.Close(fd)
-	ifr, _ := unix.NewIfreq("lo")
-	ifr.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
-	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ifr); err != nil {
+	defer syscall.Close(fd)
+	if err := setUp(fd, "lo"); err != nil {
 		return failed("network", "loopback interface", err)
 	}
 	if spec.Listen == 0 {
 		return nil
 	}
-	l, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	l, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return failed("network", "socket of the proxy", err)
 	}
-	defer unix.Close(l)
-	if err := unix.Bind(l, &unix.SockaddrInet4{Port: spec.Listen, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+	defer syscall.Close(l)
+	if err := syscall.Bind(l, &syscall.SockaddrInet4{Port: spec.Listen, Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		return failed("network", "address of the proxy", err)
 	}
-	if err := unix.Listen(l, 128); err != nil {
+	if err := syscall.Listen(l, 128); err != nil {
 		return failed("network", "listener of the proxy", err)
 	}
 	report(Message{Listening: true}, l)

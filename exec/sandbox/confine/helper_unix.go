@@ -3,7 +3,6 @@
 package confine
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -34,19 +33,18 @@ func run() int {
 }
 
 func report(to int, m Message) {
-	b, _ := json.Marshal(m)
-	_, _ = unix.Write(to, b)
+	_, _ = unix.Write(to, AppendMessage(nil, m))
 }
 
 func become(to int) (step string, err error) {
-	spec := &Spec{}
 	f := os.NewFile(SpecFD, "spec")
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<20))
 	if err != nil {
 		return "start", err
 	}
-	if err := json.Unmarshal(b, spec); err != nil {
-		return "start", err
+	spec, err := ParseSpec(b)
+	if err != nil {
+		return VersionStep, err
 	}
 	f.Close()
 	unix.Close(ReportFD)
@@ -69,7 +67,7 @@ func become(to int) (step string, err error) {
 		}
 	}
 	report(to, Message{Starting: true})
-	return "exec", syscall.Exec(string(spec.Path), plain(spec.Argv), plain(spec.Env))
+	return "exec", syscall.Exec(spec.Path, spec.Argv, spec.Env)
 }
 
 // lower returns the lower limit. The type differs between systems.

@@ -1,11 +1,8 @@
 package confine
 
 import (
-	"os"
 	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // restrict applies a Landlock ruleset to the calling thread.
@@ -21,37 +18,34 @@ func restrict(r *Ruleset) error {
 	case r.ABI >= 4:
 		size = 16
 	}
-	set, _, no := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	set, _, no := syscall.Syscall(sysLandlockSet, uintptr(unsafe.Pointer(&attr)), size, 0)
 	if no != 0 {
 		return failed("landlock", "ruleset", no)
 	}
-	defer unix.Close(int(set))
+	defer syscall.Close(int(set))
 	for _, rule := range r.Rules {
 		if err := addRule(int(set), rule); err != nil {
-			return failed("landlock", string(rule.Path), err)
+			return failed("landlock", rule.Path, err)
 		}
 	}
-	if _, _, no := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, set, 0, 0); no != 0 {
+	if _, _, no := syscall.Syscall(sysLandlockApply, set, 0, 0); no != 0 {
 		return failed("landlock", "restricting", no)
 	}
 	return nil
 }
 
 func addRule(set int, rule Rule) error {
-	fd, err := unix.Openat2(unix.AT_FDCWD, string(rule.Path), &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	fd, err := openat2(atFDCWD, rule.Path, oPath|syscall.O_CLOEXEC)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
+	defer syscall.Close(fd)
 	// struct landlock_path_beneath_attr is packed: 12 bytes
 	var attr [3]uint32
 	*(*uint64)(unsafe.Pointer(&attr[0])) = rule.Access
 	attr[2] = uint32(fd)
-	_, _, no := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(set), unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
-	if no != 0 {
-		return no
-	}
-	return nil
+	_, _, no := syscall.Syscall6(sysLandlockRule, uintptr(set), landlockPathBeneath, uintptr(unsafe.Pointer(&attr)), 0, 0, 0)
+	return errnoOf(no)
 }
 
 // setLimits sets the limits, those of Child for the moment of the start only: it
@@ -65,12 +59,12 @@ func setLimits(list []Rlimit) (give func(pid int) error, err error) {
 	var child []kept
 	for _, l := range list {
 		if l.Own {
-			threads, err := os.ReadDir("/proc/self/task")
+			threads, err := threads()
 			if err != nil {
 				return nil, failed("rlimits", "threads of the helper", err)
 			}
-			l.Soft += uint64(len(threads))
-			l.Hard += uint64(len(threads))
+			l.Soft += threads
+			l.Hard += threads
 		}
 		var old syscall.Rlimit
 		if err := syscall.Getrlimit(l.Resource, &old); err != nil {
@@ -97,8 +91,7 @@ func setLimits(list []Rlimit) (give func(pid int) error, err error) {
 		given := make(chan error)
 		go func() {
 			for _, k := range child {
-				lim := unix.Rlimit{Cur: k.lim.Cur, Max: k.lim.Max}
-				if err := unix.Prlimit(pid, k.resource, &lim, nil); err != nil && err != unix.ESRCH {
+				if err := limitOf(pid, k.resource, &k.lim); err != nil && err != syscall.ESRCH {
 					given <- failed("rlimits", "limit of the program", err)
 					return
 				}
@@ -109,17 +102,28 @@ func setLimits(list []Rlimit) (give func(pid int) error, err error) {
 	}, nil
 }
 
+// threads counts the threads of this process.
+func threads() (n uint64, err error) {
+	fd, err := syscall.Open("/proc/self/task", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer syscall.Close(fd)
+	err = numbered(fd, make([]byte, 4096), func(int64) { n++ })
+	return n, err
+}
+
 // filter installs the seccomp filter on the calling thread.
 func filter(instructions []uint64) error {
 	if len(instructions) == 0 {
 		return nil
 	}
-	prog := make([]unix.SockFilter, len(instructions))
+	prog := make([]syscall.SockFilter, len(instructions))
 	for i, x := range instructions {
-		prog[i] = unix.SockFilter{Code: uint16(x >> 48), Jt: uint8(x >> 40), Jf: uint8(x >> 32), K: uint32(x)}
+		prog[i] = syscall.SockFilter{Code: uint16(x >> 48), Jt: uint8(x >> 40), Jf: uint8(x >> 32), K: uint32(x)}
 	}
-	f := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
-	_, _, no := unix.Syscall(unix.SYS_SECCOMP, 1 /* SECCOMP_SET_MODE_FILTER */, 0, uintptr(unsafe.Pointer(&f)))
+	f := syscall.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	_, _, no := syscall.Syscall(sysSeccomp, seccompSetFilter, 0, uintptr(unsafe.Pointer(&f)))
 	if no != 0 {
 		return failed("seccomp", "filter", no)
 	}

@@ -3,28 +3,26 @@ package confine
 import (
 	"os"
 	"os/signal"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // program is the confined program with its children.
 type program struct {
 	spec     *Spec
-	pid      atomic.Int64 // 0 before it is started
-	ended    atomic.Bool  // supervise has waited for it
-	stopping atomic.Bool  // SIGTERM has arrived
-	outputs  [2]uint64    // inodes of stdout and stderr
-	io       int          // /proc/self/io, with the children that were waited for; -1 without
+	ready    chan struct{} // closed when the helper receives signals
+	pid      atomic.Int64  // 0 before it is started
+	ended    atomic.Bool   // supervise has waited for it
+	stopping atomic.Bool   // SIGTERM has arrived
+	outputs  [2]uint64     // inodes of stdout and stderr
+	io       int           // /proc/self/io, with the children that were waited for; -1 without
 
 	exceeded atomic.Pointer[excess]
 
 	mu       sync.Mutex // of children
-	children *table
+	children table
 }
 
 // excess is a limit that was exceeded, with the measured value in its unit.
@@ -35,30 +33,34 @@ type excess struct {
 
 func outputs() (ino [2]uint64) {
 	for i := range ino {
-		var st unix.Stat_t
-		if unix.Fstat(1+i, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO {
+		var st syscall.Stat_t
+		if syscall.Fstat(1+i, &st) == nil && st.Mode&syscall.S_IFMT == syscall.S_IFIFO {
 			ino[i] = st.Ino
 		}
 	}
 	return ino
 }
 
-// prepare starts what the helper needs next to the program, with threads that are not
-// restricted.
+// prepare opens what the helper needs next to the program.
 func (p *program) prepare() {
 	if !p.spec.Namespaces {
-		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // children that leave their group are still found
+		_ = prctl(prSetChildSubreaper, 1, 0) // children that leave their group are still found
 	}
-	p.io, p.children = -1, &table{}
-	if fd, err := unix.Open("/proc/self/io", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+	p.io, p.outputs = -1, outputs()
+	if fd, err := syscall.Open("/proc/self/io", syscall.O_RDONLY|syscall.O_CLOEXEC, 0); err == nil {
 		p.io = fd
 	}
+}
+
+// receive receives the signals that end a program, and those that a program can send to
+// its parent and that would end it: Go ignores the others. Each one that is received costs
+// two changes of thread.
+func (p *program) receive() {
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT,
+		syscall.SIGILL, syscall.SIGTRAP, syscall.SIGABRT, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGSEGV, syscall.SIGSTKFLT, syscall.SIGSYS,
+		syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU)
 	go p.forward(signals)
-	ready := make(chan bool)
-	go p.watch(ready)
-	<-ready
 }
 
 // start starts the program from this thread, whose restrictions it inherits, in a
@@ -68,20 +70,23 @@ func (p *program) start(give func(pid int) error) error {
 	for i := range p.spec.Files {
 		files = append(files, uintptr(ReportFD+1+i))
 	}
-	pid, err := syscall.ForkExec(string(p.spec.Path), plain(p.spec.Argv), &syscall.ProcAttr{
-		Dir: string(p.spec.Dir), Env: plain(p.spec.Env), Files: files,
+	pid, err := syscall.ForkExec(p.spec.Path, p.spec.Argv, &syscall.ProcAttr{
+		Dir: p.spec.Dir, Env: p.spec.Env, Files: files,
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		return failed("exec", string(p.spec.Path), err)
+		return failed("exec", p.spec.Path, err)
 	}
 	if err := give(pid); err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 		return err
 	}
 	p.pid.Store(int64(pid))
 	for i := range p.spec.Files {
-		unix.Close(ReportFD + 1 + i)
+		syscall.Close(ReportFD + 1 + i)
+	}
+	for i := range 3 { // they end with the program and its children
+		syscall.Close(i)
 	}
 	return nil
 }
@@ -98,10 +103,11 @@ func (p *program) forward(signals <-chan os.Signal) {
 			continue
 		}
 		if pid == 0 {
+			report(Message{Failure: &Failure{Step: "start", What: "the signal " + no.String() + " arrived before the program was started"}})
 			os.Exit(Failed)
 		}
-		_ = unix.Kill(-pid, no)
-		_ = unix.Kill(-pid, unix.SIGCONT) // a stopped program does not handle signals
+		_ = syscall.Kill(-pid, no)
+		_ = syscall.Kill(-pid, syscall.SIGCONT) // a stopped program does not handle signals
 		if no == syscall.SIGTERM && p.spec.Grace > 0 {
 			p.stopping.Store(true)
 			time.AfterFunc(time.Duration(p.spec.Grace)*time.Millisecond, func() { p.killAll() })
@@ -113,10 +119,10 @@ func (p *program) forward(signals <-chan os.Signal) {
 func (p *program) supervise() End {
 	end := End{Code: Failed} // until the status of the program is known
 	for {
-		var ws unix.WaitStatus
-		var ru unix.Rusage
-		pid, err := unix.Wait4(-1, &ws, 0, &ru)
-		if err == unix.EINTR {
+		var ws syscall.WaitStatus
+		var ru syscall.Rusage
+		pid, err := syscall.Wait4(-1, &ws, 0, &ru)
+		if err == syscall.EINTR {
 			continue
 		}
 		if err != nil {
@@ -137,9 +143,12 @@ func (p *program) supervise() End {
 		p.linger()
 	}
 	p.killAll()
-	var all unix.Rusage
-	if unix.Getrusage(unix.RUSAGE_CHILDREN, &all) == nil {
-		end.CPU = milliseconds(all.Utime) + milliseconds(all.Stime)
+	if p.spec.Namespaces {
+		p.reapAll()
+	}
+	var all syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_CHILDREN, &all) == nil {
+		end.CPU = microseconds(all.Utime) + microseconds(all.Stime)
 	}
 	p.judge(&end)
 	return end
@@ -153,19 +162,19 @@ func (p *program) judge(end *End) {
 	}
 	switch syscall.Signal(end.Signal) {
 	case syscall.SIGXCPU:
-		end.Exceeded, end.Measured = "cpu_seconds", end.CPU/1000
+		end.Exceeded, end.Measured = "cpu_seconds", end.CPU/1e6
 	case syscall.SIGXFSZ:
 		end.Exceeded = "file_size_mb"
 	}
 }
 
-func milliseconds(t unix.Timeval) int64 { return int64(t.Sec)*1000 + int64(t.Usec)/1000 }
+func microseconds(t syscall.Timeval) int64 { return int64(t.Sec)*1e6 + int64(t.Usec) }
 
 // linger waits while children have an output of the program open.
 func (p *program) linger() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.children
+	t := &p.children
 	for waited := int64(0); waited < p.spec.Linger && p.exceeded.Load() == nil && !p.stopping.Load(); waited += 5 {
 		if p.reap() {
 			return
@@ -181,19 +190,19 @@ func (p *program) linger() {
 // killAll ends all children, also those in other groups and sessions.
 func (p *program) killAll() {
 	if p.spec.Namespaces {
-		_ = unix.Kill(-1, unix.SIGKILL)
-		return // the rest ends with this process
+		_ = syscall.Kill(-1, syscall.SIGKILL)
+		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	t := p.children
+	t := &p.children
 	for range 200 {
 		if p.reap() {
 			return // the usual case: reading the processes of the machine takes milliseconds
 		}
 		t.read(false)
 		for i := range t.n {
-			_ = unix.Kill(int(t.rows[i].pid), unix.SIGKILL)
+			_ = syscall.Kill(int(t.rows[i].pid), syscall.SIGKILL)
 		}
 		sleep(2)
 	}
@@ -203,8 +212,8 @@ func (p *program) killAll() {
 // program itself is left to supervise.
 func (p *program) reap() bool {
 	for p.ended.Load() {
-		pid, err := unix.Wait4(-1, nil, unix.WNOHANG, nil)
-		if err == unix.ECHILD {
+		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
+		if err == syscall.ECHILD {
 			return true
 		}
 		if err != nil || pid == 0 {
@@ -214,23 +223,33 @@ func (p *program) reap() bool {
 	return false
 }
 
-func sleep(ms int64) {
-	t := unix.NsecToTimespec(ms * 1e6)
-	_ = unix.Nanosleep(&t, nil)
+// reapAll waits until no process of the namespace is left but this one: the parent takes
+// End as the end of everything that could write.
+func (p *program) reapAll() {
+	for {
+		if _, err := syscall.Wait4(-1, nil, 0, nil); err != nil && err != syscall.EINTR {
+			return
+		}
+	}
 }
 
-// watch measures the program until the process ends. It has a thread of its own, which
-// is not restricted like the program.
-func (p *program) watch(ready chan<- bool) {
-	runtime.LockOSThread()
+func sleep(ms int64) {
+	t := syscall.NsecToTimespec(ms * 1e6)
+	_ = syscall.Nanosleep(&t, nil)
+}
+
+// watch measures the program until the process ends. It is the main thread, which is not
+// restricted like the program.
+func (p *program) watch() {
 	_ = dropCaps()
 	t := &table{}
-	ready <- true
-	every := p.spec.Watch.Every
-	for {
-		sleep(max(every, 1))
-		if every <= 0 || p.pid.Load() == 0 || p.exceeded.Load() != nil {
+	for pause := int64(50); ; {
+		sleep(pause)
+		if p.pid.Load() == 0 || p.exceeded.Load() != nil {
 			continue
+		}
+		if pause = p.spec.Watch.Every; pause <= 0 {
+			select {} // nothing is limited
 		}
 		t.read(p.spec.Namespaces)
 		if x := p.over(t); x != nil && p.exceeded.CompareAndSwap(nil, x) {
@@ -249,9 +268,9 @@ func (p *program) over(t *table) *excess {
 		return &excess{"memory_mb", t.memory >> 20}
 	}
 	if w.CPU > 0 {
-		var ru unix.Rusage
-		_ = unix.Getrusage(unix.RUSAGE_CHILDREN, &ru)
-		ms := t.ticks*10 + milliseconds(ru.Utime) + milliseconds(ru.Stime)
+		var ru syscall.Rusage
+		_ = syscall.Getrusage(syscall.RUSAGE_CHILDREN, &ru)
+		ms := t.ticks*10 + (microseconds(ru.Utime)+microseconds(ru.Stime))/1000
 		if ms > w.CPU*1000 {
 			return &excess{"cpu_seconds", ms / 1000}
 		}

@@ -1,11 +1,8 @@
 package confine
 
 import (
-	"bytes"
-	"encoding/binary"
+	"syscall"
 	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // table is a measurement of the processes of a program. Reading one allocates nothing:
@@ -32,7 +29,7 @@ type row struct {
 // this one.
 func (t *table) read(namespaces bool) {
 	t.n, t.threads, t.memory, t.ticks, t.written = 0, 0, 0, 0, 0
-	self := int64(unix.Getpid())
+	self := int64(syscall.Getpid())
 	t.list(func(pid int64) {
 		if pid == self || t.n == len(t.rows) {
 			return
@@ -53,7 +50,7 @@ func (t *table) read(namespaces bool) {
 		t.memory += t.anonymous(r.pid)
 		if fd := t.open(r.pid, "/io"); fd >= 0 {
 			t.written += t.writtenIn(fd)
-			unix.Close(fd)
+			syscall.Close(fd)
 		}
 	}
 }
@@ -91,20 +88,25 @@ func (t *table) isOurs(pid int64) bool {
 // list calls fn with each process of /proc.
 func (t *table) list(fn func(pid int64)) {
 	copy(t.name[:], "/proc\x00")
-	fd := t.openName(unix.O_DIRECTORY)
+	fd := t.openName(syscall.O_DIRECTORY)
 	if fd < 0 {
 		return
 	}
-	defer unix.Close(fd)
+	defer syscall.Close(fd)
+	_ = numbered(fd, t.dir[:], fn)
+}
+
+// numbered calls fn with each entry of a directory whose name is a number.
+func numbered(fd int, buf []byte, fn func(int64)) error {
 	for {
-		n, err := unix.Getdents(fd, t.dir[:])
+		n, err := syscall.ReadDirent(fd, buf)
 		if err != nil || n <= 0 {
-			return
+			return err
 		}
-		for b := t.dir[:n]; len(b) > 19; {
-			size := int(binary.NativeEndian.Uint16(b[16:])) // struct linux_dirent64
-			if pid, ok := number(b[19:size]); ok {
-				fn(pid)
+		for b := buf[:n]; len(b) > 19; { // struct linux_dirent64
+			size := *(*uint16)(unsafe.Pointer(&b[16]))
+			if number, ok := number(b[19:size]); ok {
+				fn(number)
 			}
 			b = b[size:]
 		}
@@ -126,8 +128,8 @@ func (t *table) setName(pid int64, name string) {
 }
 
 func (t *table) openName(flags uintptr) int {
-	at := unix.AT_FDCWD
-	fd, _, no := unix.Syscall6(unix.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), unix.O_RDONLY|unix.O_CLOEXEC|flags, 0, 0, 0)
+	at := atFDCWD
+	fd, _, no := syscall.Syscall6(syscall.SYS_OPENAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), syscall.O_RDONLY|syscall.O_CLOEXEC|flags, 0, 0, 0)
 	if no != 0 {
 		return -1
 	}
@@ -140,8 +142,8 @@ func (t *table) content(pid int64, name string) []byte {
 	if fd < 0 {
 		return nil
 	}
-	n, _ := unix.Read(fd, t.file[:])
-	unix.Close(fd)
+	n, _ := syscall.Read(fd, t.file[:])
+	syscall.Close(fd)
 	return t.file[:max(n, 0)]
 }
 
@@ -149,7 +151,7 @@ func (t *table) content(pid int64, name string) []byte {
 // ")".
 func (t *table) stat(r *row) bool {
 	b := t.content(r.pid, "/stat")
-	i := bytes.LastIndexByte(b, ')')
+	i := lastByte(b, ')')
 	if i < 0 || i+2 >= len(b) {
 		return false
 	}
@@ -165,7 +167,7 @@ func (t *table) stat(r *row) bool {
 		case 17:
 			r.threads = n
 		}
-		j := bytes.IndexByte(b, ' ')
+		j := firstByte(b, ' ')
 		if j < 0 || field > 17 {
 			break
 		}
@@ -184,25 +186,26 @@ func (t *table) anonymous(pid int64) int64 {
 	var pages [3]int64
 	for i := range pages {
 		pages[i], _ = number(b)
-		j := bytes.IndexByte(b, ' ')
+		j := firstByte(b, ' ')
 		if j < 0 {
 			return 0
 		}
 		b = b[j+1:]
 	}
-	return (pages[1] - pages[2]) * int64(unix.Getpagesize())
+	return (pages[1] - pages[2]) * int64(syscall.Getpagesize())
 }
 
 // writtenIn returns write_bytes of an open /proc/PID/io.
 func (t *table) writtenIn(fd int) int64 {
-	n, _ := unix.Pread(fd, t.file[:], 0)
-	key := "\nwrite_bytes: "
-	i := bytes.Index(t.file[:max(n, 0)], unsafe.Slice(unsafe.StringData(key), len(key)))
-	if i < 0 {
-		return 0
+	n, _ := syscall.Pread(fd, t.file[:], 0)
+	const key = "\nwrite_bytes: "
+	for b := t.file[:max(n, 0)]; len(b) > len(key); b = b[1:] {
+		if string(b[:len(key)]) == key {
+			v, _ := number(b[len(key):])
+			return v
+		}
 	}
-	v, _ := number(t.file[i+len(key) : n])
-	return v
+	return 0
 }
 
 // holds reports whether a process has one of the pipes as its stdout or stderr.
@@ -210,9 +213,9 @@ func (t *table) holds(pipes [2]uint64) bool {
 	for i := range t.n {
 		for _, name := range [...]string{"/fd/1", "/fd/2"} {
 			t.setName(t.rows[i].pid, name)
-			at := unix.AT_FDCWD
-			n, _, no := unix.Syscall6(unix.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), uintptr(unsafe.Pointer(&t.file[0])), uintptr(len(t.file)), 0, 0)
-			if no != 0 || !bytes.HasPrefix(t.file[:n], []byte("pipe:[")) {
+			at := atFDCWD
+			n, _, no := syscall.Syscall6(syscall.SYS_READLINKAT, uintptr(at), uintptr(unsafe.Pointer(&t.name[0])), uintptr(unsafe.Pointer(&t.file[0])), uintptr(len(t.file)), 0, 0)
+			if no != 0 || n < 6 || string(t.file[:6]) != "pipe:[" {
 				continue
 			}
 			if ino, ok := number(t.file[6:n]); ok && (uint64(ino) == pipes[0] || uint64(ino) == pipes[1]) {
@@ -221,6 +224,24 @@ func (t *table) holds(pipes [2]uint64) bool {
 		}
 	}
 	return false
+}
+
+func firstByte(b []byte, c byte) int {
+	for i := range b {
+		if b[i] == c {
+			return i
+		}
+	}
+	return -1
+}
+
+func lastByte(b []byte, c byte) int {
+	for i := len(b) - 1; i >= 0; i-- {
+		if b[i] == c {
+			return i
+		}
+	}
+	return -1
 }
 
 // number reads decimal digits, and reports whether there is one.
