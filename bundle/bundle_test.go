@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/ed25519"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -284,7 +285,7 @@ func TestOpenJudgesBeforeItParses(t *testing.T) {
 	}
 }
 
-func TestOpenListsEveryFault(t *testing.T) {
+func TestOpenReturnsOnlyListedBytes(t *testing.T) {
 	root := folder(t)
 	fsys := fstest.MapFS{}
 	for _, p := range []string{ManifestPath("acme"), ".ai/tools/acme/a.yaml", ".ai/tools/acme/run.sh", ".ai/knowledge/acme/logo.png"} {
@@ -298,10 +299,18 @@ func TestOpenListsEveryFault(t *testing.T) {
 	fsys[".ai/tools/acme/run.sh"].Data[0] ^= 1
 	fsys[".ai/tools/acme/x"] = &fstest.MapFile{}
 	fsys[".ai/threads/x"] = &fstest.MapFile{}
-	_, err := Open(fsys, "acme", agree)
-	var e *diag.Error
-	if !errors.As(err, &e) || !slices.Equal(codes(e.Findings), []string{".ai/tools/acme/a.yaml BUNDLE_FILE_MISSING",
-		".ai/tools/acme/run.sh HASH_MISMATCH", ".ai/tools/acme/x BUNDLE_FILE_EXTRA"}) {
+	fsys["rye.yaml"] = &fstest.MapFile{}
+	o, err := Open(fsys, "acme", agree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p, want := range map[string]diag.Code{".ai/tools/acme/a.yaml": diag.BundleFileMissing, ".ai/tools/acme/run.sh": diag.HashMismatch,
+		".ai/tools/acme/x": diag.BundleFileExtra, ".ai/threads/x": diag.BundleFileExtra, "rye.yaml": diag.BundleFileExtra, ".ai/knowledge/acme/logo.png": ""} {
+		if _, err := fs.ReadFile(o.FS, p); diag.CodeOf(err) != want || want == "" && err != nil {
+			t.Errorf("%s: %v, want %s", p, err, want)
+		}
+	}
+	if _, err := fs.ReadFile(o.FS, ".ai/tools/acme/none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 	if _, err := Open(fsys, "other", agree); diag.CodeOf(err) != diag.BundleFileMissing {

@@ -1,29 +1,31 @@
 package bundle
 
 import (
+	"bytes"
 	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
 )
 
-// Opened is a bundle whose manifest is trusted and whose files are exactly those
-// that the manifest lists.
+// Opened is a bundle whose manifest is trusted.
 type Opened struct {
 	Manifest *Manifest
 	Digest   item.Digest // of the manifest, signature line included
-	FS       fs.FS
+	FS       fs.FS       // returns exactly the files that the manifest lists
 }
 
-// Open verifies an embedded bundle. It parses the manifest after check has accepted
-// its signature, and compares the hash of every file. The signatures of the files
-// are verified when the files are used.
+// Open opens an embedded bundle. It parses the manifest after check has accepted its
+// signature. The hash of each file is compared when the file is read, since every start
+// of the program opens the bundle and few read more than some files.
 func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, error) {
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
-	t := FS(fsys)
-	b, _, err := t.Read(ManifestPath(id), MaxManifest)
+	b, _, err := FS(fsys).Read(ManifestPath(id), MaxManifest)
 	if err != nil {
 		return nil, diag.New(diag.BundleFileMissing, "opening bundle %q: %w", id, err)
 	}
@@ -37,37 +39,89 @@ func Open(fsys fs.FS, id string, check func(manifest []byte) error) (*Opened, er
 	if m.ID != id {
 		return nil, diag.New(diag.ValidationFailed, "opening bundle %q: its manifest names %q", id, m.ID)
 	}
-	r := &Report{Manifest: m}
-	if err := r.hash(t); err != nil {
-		return nil, err
+	o := &checked{fsys: fsys, m: m, manifest: b}
+	if sp, err := sign.SplitFile(b, sign.Hash()); err == nil && sp.Signed {
+		o.signer = sp.Line.Key
 	}
-	if err := r.Err(id); err != nil {
-		return nil, err
-	}
-	return &Opened{Manifest: m, Digest: item.DigestOf(b), FS: fsys}, nil
+	return &Opened{Manifest: m, Digest: item.DigestOf(b), FS: o}, nil
 }
 
-// hash compares every file and no signature. Paths need no check: Parse accepted
-// those in the manifest, and any other file is extra.
-func (r *Report) hash(t Tree) error {
-	err := t.Walk(excluded, func(p string, fault error) {
-		switch {
-		case fault != nil:
-			r.Findings = append(r.Findings, finding(p, fault))
-		case !listed(r.Manifest, p):
-			r.add(diag.BundleFileExtra, p, "the manifest does not list it")
-		}
-	})
-	if err != nil {
-		return err
-	}
-	for _, f := range r.Manifest.Files {
-		b, _, err := t.Read(f.Path, MaxFile)
-		if err != nil {
-			r.add(diag.BundleFileMissing, f.Path, "%s", err)
-		} else if why := f.differs(int64(len(b)), item.DigestOf(b), false, false, "the manifest"); why != "" {
-			r.add(diag.HashMismatch, f.Path, "%s", why)
-		}
-	}
-	return nil
+// checked are the files of a bundle. It returns no byte that differs from the manifest,
+// and an error for a file that the manifest lists and that does not exist.
+type checked struct {
+	fsys     fs.FS
+	m        *Manifest
+	manifest []byte // as it was judged
+	signer   sign.Fingerprint
 }
+
+// Covered returns the signer of the manifest if it lists these bytes with a signature
+// line of their own, else zero.
+func (c *checked) Covered(name string, d item.Digest) sign.Fingerprint {
+	if f := c.file(name); f != nil && f.Signed && f.Digest == d {
+		return c.signer
+	}
+	return sign.Fingerprint{}
+}
+
+// file returns the line of the manifest about a file, or nil.
+func (c *checked) file(name string) *File {
+	i, ok := slices.BinarySearchFunc(c.m.Files, name, func(f File, name string) int { return strings.Compare(f.Path, name) })
+	if !ok {
+		return nil
+	}
+	return &c.m.Files[i]
+}
+
+// ReadFile implements fs.ReadFileFS.
+func (c *checked) ReadFile(name string) ([]byte, error) {
+	if name == ManifestPath(c.m.ID) {
+		return bytes.Clone(c.manifest), nil
+	}
+	fail := func(code diag.Code, format string, args ...any) ([]byte, error) {
+		return nil, diag.New(code, "reading "+name+" of bundle "+c.m.ID+": "+format, args...)
+	}
+	f := c.file(name)
+	b, err := fs.ReadFile(c.fsys, name)
+	switch {
+	case f == nil && err != nil: // neither the manifest nor the bundle has it
+		return nil, err
+	case f == nil:
+		return fail(diag.BundleFileExtra, "the manifest does not list it")
+	case err != nil:
+		return fail(diag.BundleFileMissing, "the manifest lists it: %v", err)
+	}
+	if why := f.differs(int64(len(b)), item.DigestOf(b), false, false, "the manifest"); why != "" {
+		return fail(diag.HashMismatch, "%s", why)
+	}
+	return b, nil
+}
+
+// Open implements fs.FS.
+func (c *checked) Open(name string) (fs.File, error) {
+	f, err := c.fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || info.IsDir() {
+		return f, err
+	}
+	defer f.Close()
+	b, err := c.ReadFile(name)
+	if err != nil {
+		return nil, err
+	}
+	return &checkedFile{f, bytes.NewReader(b)}, nil
+}
+
+// Stat implements fs.StatFS. It reads nothing.
+func (c *checked) Stat(name string) (fs.FileInfo, error) { return fs.Stat(c.fsys, name) }
+
+// checkedFile is an open file whose bytes were compared.
+type checkedFile struct {
+	fs.File
+	r *bytes.Reader
+}
+
+// Read implements fs.File.
+func (f *checkedFile) Read(p []byte) (int, error) { return f.r.Read(p) }

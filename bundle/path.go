@@ -11,8 +11,9 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
-// outside reports whether a directory below .ai is never part of a bundle.
-func outside(folder string) bool {
+// Outside reports whether a directory below .ai is never part of a bundle: bundles bring
+// no other bundles, no trust documents and no data of one machine.
+func Outside(folder string) bool {
 	switch strings.ToLower(folder) {
 	case "bundles", "trust", "trusted_keys", "keys", "threads", "cache":
 		return true
@@ -42,7 +43,7 @@ func wrongPath(p string) string {
 		return "it is not below " + dir
 	case path.Clean(p) != p:
 		return "it is not canonical"
-	case outside(folder):
+	case Outside(folder):
 		return "a bundle excludes " + dir + "/" + folder
 	case module.CheckFilePath(p) != nil:
 		return "it has a name that some systems cannot store"

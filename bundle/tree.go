@@ -141,7 +141,7 @@ func list(t Tree) (paths []string, out []diag.Finding, err error) {
 }
 
 // excluded reports whether p is a directory that is never part of a bundle.
-func excluded(p string) bool { return path.Dir(p) == dir && outside(path.Base(p)) }
+func excluded(p string) bool { return path.Dir(p) == dir && Outside(path.Base(p)) }
 
 // finding returns an error about a file as a finding.
 func finding(p string, err error) diag.Finding {

@@ -25,6 +25,7 @@ type Lock struct {
 	Members  []Member // sorted by path
 	Items    []Item   // sorted by ref
 	Extra    []Field  // of the head, from a later minor format
+	unread   *unread  // the items, if Lookup read the file
 }
 
 // System names the system bundle.

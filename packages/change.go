@@ -18,6 +18,8 @@ type Result struct {
 	Removed   []string `json:"removed"`   // install directories removed from the space
 	Wrote     []string `json:"wrote"`     // files that changed
 	Notes     []string `json:"notes,omitempty"`
+	// Items are the changes of the entries of the project's own items.
+	Items []lock.Change `json:"items,omitempty"`
 }
 
 func emptyResult() *Result {

@@ -15,7 +15,7 @@ import (
 // policy.AllowanceID of all spaces, and the sections of policy files, which are not
 // items.
 func Allowance(ctx context.Context, r *Resolver, policies []policy.Layer) (policy.Allowance, []policy.Origin, error) {
-	layers, err := permittingLayers(ctx, r, policy.AllowanceID)
+	layers, _, err := permittingLayers(ctx, r, policy.AllowanceID)
 	if err != nil {
 		return policy.Allowance{}, nil, err
 	}
@@ -28,7 +28,7 @@ func Allowance(ctx context.Context, r *Resolver, policies []policy.Layer) (polic
 
 // AllowanceFindings returns the errors, and the settings without effect, in policy files.
 func AllowanceFindings(ctx context.Context, r *Resolver, policies []policy.Layer) ([]diag.Finding, error) {
-	layers, err := permittingLayers(ctx, r, policy.AllowanceID)
+	layers, _, err := permittingLayers(ctx, r, policy.AllowanceID)
 	if err != nil {
 		return nil, err
 	}

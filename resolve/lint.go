@@ -21,6 +21,9 @@ const subprocess = "rye/core/primitives/subprocess"
 func (r *Resolver) Lint(ctx context.Context, it *Item) []diag.Finding {
 	fs := it.Templates()
 	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.nested(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.permits(ctx, it))
+	if r.p.Check != nil && !it.Support() {
+		more = append(more, r.p.Check(it)...)
+	}
 	if it.Root.ReadOnly() {
 		for i := range more {
 			more[i].Severity = diag.SeverityWarning

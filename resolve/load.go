@@ -90,7 +90,7 @@ func (r *Resolver) TrustInput(it *Item) trust.Input {
 		Space: string(it.Root.Space), Embedded: it.Root.Embedded(), Path: it.Path(),
 		Bytes: it.Bytes, Detached: it.Signature, DetachedOnly: it.Type.Detached, Style: it.Type.Style,
 		Subject: extract.Subject(it.Ref), MaxSize: MaxItem, Text: true,
-		Locked: r.recorded(it),
+		Covered: it.Root.Covered(it.Rel, it.Digest), Locked: r.recorded(it),
 	}
 }
 

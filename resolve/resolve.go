@@ -17,6 +17,7 @@ import (
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/trust"
 )
@@ -38,6 +39,9 @@ type Params struct {
 	// WasTool reports whether the lock records an item of the project's own as a tool.
 	// Such a file is not a support file. It may be nil.
 	WasTool func(item.Ref) bool
+	// Check returns findings about an item from packages above this one, which know
+	// what its tool_type needs. Lint adds them. It may be nil.
+	Check func(*Item) []diag.Finding
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
 }
@@ -53,6 +57,10 @@ type Resolver struct {
 	parsers map[string]parserEntry
 	notes   []Note // why an extractor was skipped
 	cache   *metaCache
+
+	riskMu  sync.Mutex
+	risk    *policy.Risk // of the layers that riskKey names
+	riskKey string
 
 	manifestMu sync.Mutex
 	listed     map[*space.Root]map[string]listing
@@ -207,6 +215,11 @@ func (it *Item) Usable() error {
 }
 
 func (r *Resolver) inspect(ctx context.Context, ref item.Ref, roots []*space.Root, missing diag.Code) (*Item, error) {
+	return r.found(ctx, ref, roots, func() (*Item, error) { return r.read(ctx, ref, roots, missing) })
+}
+
+// read finds the first file of an item in roots and judges it.
+func (r *Resolver) read(ctx context.Context, ref item.Ref, roots []*space.Root, missing diag.Code) (*Item, error) {
 	ext, err := r.Extractor(ctx, ref.Kind)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
@@ -13,28 +14,42 @@ import (
 // riskKey is the key of an item with its risk class.
 const riskKey = "risk"
 
-// Risk returns the risk classes of the configuration policy.RiskID.
+// Risk returns the risk classes of the configuration policy.RiskID. Its layers are read
+// and verified at each call. They are interpreted again only if one of them has changed:
+// every call of an item needs the classes, and a graph makes thousands of calls.
 func Risk(ctx context.Context, r *Resolver) (*policy.Risk, error) {
-	layers, err := permittingLayers(ctx, r, policy.RiskID)
+	layers, key, err := permittingLayers(ctx, r, policy.RiskID)
 	if err != nil {
 		return nil, err
 	}
-	return policy.ReadRisk(layers)
+	r.riskMu.Lock()
+	defer r.riskMu.Unlock()
+	if r.risk != nil && r.riskKey == key {
+		return r.risk, nil
+	}
+	risk, err := policy.ReadRisk(layers)
+	if err != nil {
+		return nil, err
+	}
+	r.risk, r.riskKey = risk, key
+	return risk, nil
 }
 
 // permittingLayers returns the layers of a configuration that permits something, the
 // farthest first. It does not merge them: a layer of a bundle or project only
-// restricts, wherever it is in the order.
-func permittingLayers(ctx context.Context, r *Resolver, id string) ([]policy.Layer, error) {
-	s, err := r.Config(ctx, id)
-	if err != nil {
-		return nil, err
+// restricts, wherever it is in the order. Equal keys mean equal layers.
+func permittingLayers(ctx context.Context, r *Resolver, id string) (layers []policy.Layer, key string, err error) {
+	s := &Settings{Ref: item.Ref{Kind: item.Config, ID: id}}
+	if _, err := r.configLayers(ctx, s, s.Ref, nil); err != nil {
+		return nil, "", err
 	}
-	out := make([]policy.Layer, len(s.Layers))
+	layers = make([]policy.Layer, len(s.Layers))
 	for i, it := range s.Layers {
-		out[i] = policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it)}
+		wide := r.widens(it)
+		layers[i] = policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: wide}
+		key += fmt.Sprintf("%q %s %t\n", it.Path(), it.Digest, wide)
 	}
-	return out, nil
+	return layers, key, nil
 }
 
 // widens reports whether a layer may permit more than those before it: one of the

@@ -68,3 +68,30 @@ func TestRiskLayers(t *testing.T) {
 		t.Errorf("a bundle lowered a tier: %+v", got)
 	}
 }
+
+// TestRiskChanges wants a changed layer to apply to the next call, and a damaged one to
+// be refused: classes that were read before do not hide it.
+func TestRiskChanges(t *testing.T) {
+	const rel = "config/agent/capability_risk.yaml"
+	h := testkit.New(t)
+	h.Put(h.User, rel, riskLayer("T1"))
+	r := New(Params{Spaces: h.Spaces(), Trust: h.Store()})
+	for _, want := range []policy.Tier{policy.T1, policy.T2, policy.T1} {
+		h.Put(h.User, rel, riskLayer(want.String()))
+		k, err := Risk(t.Context(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Risk(t.Context(), r)
+		if err != nil || again != k {
+			t.Errorf("equal layers are interpreted again: %v", err)
+		}
+		if got, _ := k.Rate(item.Ref{Kind: item.Tool, ID: "demo/x"}, ""); got.Class != want {
+			t.Errorf("class %s, want %s", got.Class, want)
+		}
+	}
+	h.Write(h.User, rel, riskLayer("T0"))
+	if _, err := Risk(t.Context(), r); err == nil {
+		t.Error("a layer without a signature is accepted")
+	}
+}

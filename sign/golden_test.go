@@ -115,20 +115,20 @@ func TestInlineAndDetachedTogether(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = VerifyBoth([]byte(goldenTool), sig, s, sub, goldenKeys())
+	_, err = VerifyBoth([]byte(goldenTool), sig, s, sub, goldenKeys(), nil)
 	wantCode(t, "inline style, both", err, diag.SigMultiple)
-	_, err = VerifyBoth([]byte(goldenTool), []byte("junk"), s, sub, goldenKeys())
+	_, err = VerifyBoth([]byte(goldenTool), []byte("junk"), s, sub, goldenKeys(), nil)
 	wantCode(t, "inline style, junk next to it", err, diag.SigMultiple)
-	_, err = VerifyBoth([]byte(body), sig, s, sub, goldenKeys())
+	_, err = VerifyBoth([]byte(body), sig, s, sub, goldenKeys(), nil)
 	wantCode(t, "inline style, detached alone", err, diag.Unsigned)
-	_, err = VerifyBoth([]byte(goldenTool), sig, style(t, "bare"), sub, goldenKeys())
+	_, err = VerifyBoth([]byte(goldenTool), sig, style(t, "bare"), sub, goldenKeys(), nil)
 	wantCode(t, "bare style, both", err, diag.SigMultiple)
 	_, _, err = SignDetached(ctx, []byte(goldenTool), nil, sub, golden(), goldenTime())
 	wantCode(t, "signing a signed file detached", err, diag.SigMultiple)
-	if _, err = VerifyBoth([]byte(body), sig, style(t, "bare"), sub, goldenKeys()); err != nil {
+	if _, err = VerifyBoth([]byte(body), sig, style(t, "bare"), sub, goldenKeys(), nil); err != nil {
 		t.Error(err)
 	}
-	if _, err = VerifyBoth([]byte(goldenTool), nil, s, sub, goldenKeys()); err != nil {
+	if _, err = VerifyBoth([]byte(goldenTool), nil, s, sub, goldenKeys(), nil); err != nil {
 		t.Error(err)
 	}
 }

@@ -41,7 +41,7 @@ func Sign(ctx context.Context, file []byte, s Style, sub Subject, signer Signer,
 		return nil, false, diag.New(diag.ValidationFailed, "signing: the #! line has no line feed, and the signature belongs on the line after it")
 	}
 	pub := signer.Public()
-	if sp.Signed && sp.verify(sub, OnlyKey(pub)) == nil {
+	if sp.Signed && sp.verify(sub, OnlyKey(pub), nil) == nil {
 		return file, false, CheckKey(pub)
 	}
 	line, err := sp.sign(ctx, sub, signer, now)

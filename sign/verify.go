@@ -3,6 +3,7 @@ package sign
 import (
 	"bytes"
 	"crypto/ed25519"
+	"crypto/sha256"
 	"encoding/hex"
 
 	"github.com/ryeos/rye/diag"
@@ -37,13 +38,17 @@ func Verify(file []byte, s Style, sub Subject, keys Keys) (Line, error) {
 	if !sp.Signed {
 		return Line{}, unsigned()
 	}
-	return sp.Line, sp.verify(sub, keys)
+	return sp.Line, sp.verify(sub, keys, nil)
 }
 
 // VerifyDetached checks a signature file in the order of Verify. The signature
 // file has one bare line about the whole file. A file that looks signed itself is
 // SIG_MULTIPLE. A nil sigfile is UNSIGNED.
 func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) {
+	return verifyDetached(file, sigfile, sub, keys, nil)
+}
+
+func verifyDetached(file, sigfile []byte, sub Subject, keys Keys, proofs Proofs) (Line, error) {
 	if sigfile == nil {
 		return Line{}, unsigned()
 	}
@@ -62,25 +67,49 @@ func VerifyDetached(file, sigfile []byte, sub Subject, keys Keys) (Line, error) 
 		return Line{}, err
 	}
 	sp.Line = l
-	return l, sp.verify(sub, keys)
+	return l, sp.verify(sub, keys, proofs)
 }
 
 // VerifyBoth checks a file with an inline or a detached signature. sigfile is the
 // content of its signature file, nil if there is none. A style that is not bare
 // requires the inline line; a signature file in addition to it is SIG_MULTIPLE,
-// and a signature file without it is not used.
-func VerifyBoth(file, sigfile []byte, s Style, sub Subject, keys Keys) (Line, error) {
+// and a signature file without it is not used. proofs can be nil.
+func VerifyBoth(file, sigfile []byte, s Style, sub Subject, keys Keys, proofs Proofs) (Line, error) {
 	if s.Detached() {
-		return VerifyDetached(file, sigfile, sub, keys)
-	}
-	if sigfile == nil {
-		return Verify(file, s, sub, keys)
+		return verifyDetached(file, sigfile, sub, keys, proofs)
 	}
 	sp, err := SplitFile(file, s)
-	if err == nil && !sp.Signed {
+	switch {
+	case sigfile != nil && err == nil && !sp.Signed:
 		return Line{}, unsigned().WithReason("detached_not_used")
+	case sigfile != nil:
+		return Line{}, multiple("verifying: the file has a signature line and a .rye-sig file")
+	case err != nil:
+		return Line{}, err
+	case !sp.Signed:
+		return Line{}, unsigned()
 	}
-	return Line{}, multiple("verifying: the file has a signature line and a .rye-sig file")
+	return sp.Line, sp.verify(sub, keys, proofs)
+}
+
+// Proofs know which signatures are valid, so that they need not be computed. They know
+// this mathematical fact and nothing about the key: whether it is trusted is asked anew.
+type Proofs interface {
+	// Known reports whether a signature is valid. False states nothing.
+	Known(s Signature) bool
+	// Valid is called for every signature that was computed and is valid.
+	Valid(s Signature)
+}
+
+// Signature is what a verification depends on.
+type Signature struct {
+	Key    Fingerprint
+	Digest [sha256.Size]byte // of the statement, which names the key, and the signature
+}
+
+// of returns the Signature over a statement.
+func (l Line) of(statement []byte) Signature {
+	return Signature{l.Key, sha256.Sum256(append(statement, l.Sig[:]...))}
 }
 
 func unsigned() *diag.Error {
@@ -88,7 +117,7 @@ func unsigned() *diag.Error {
 }
 
 // verify checks the parts that inline and detached signatures have in common.
-func (sp Split) verify(sub Subject, keys Keys) error {
+func (sp Split) verify(sub Subject, keys Keys, proofs Proofs) error {
 	if err := sub.Check(); err != nil {
 		return err
 	}
@@ -106,10 +135,17 @@ func (sp Split) verify(sub Subject, keys Keys) error {
 	msg := Statement(sub, sp.Line.Time, sp.Line.Key, sp.Size(), sum)
 	// A correct signer never produces an R of small order. Refusing it closes the
 	// last choice that the verification equation leaves open.
-	if smallOrder(sp.Line.Sig[:32]) || !ed25519.Verify(pub, msg, sp.Line.Sig[:]) {
-		return byKey(diag.New(diag.SigInvalid, "verifying: key %s did not sign this content as %s:%s", sp.Line.Key.Short(), sub.Kind, sub.ID), sp.Line.Key)
+	switch {
+	case smallOrder(sp.Line.Sig[:32]):
+	case proofs != nil && proofs.Known(sp.Line.of(msg)):
+		return nil
+	case ed25519.Verify(pub, msg, sp.Line.Sig[:]):
+		if proofs != nil {
+			proofs.Valid(sp.Line.of(msg))
+		}
+		return nil
 	}
-	return nil
+	return byKey(diag.New(diag.SigInvalid, "verifying: key %s did not sign this content as %s:%s", sp.Line.Key.Short(), sub.Kind, sub.ID), sp.Line.Key)
 }
 
 func byKey(e *diag.Error, fp Fingerprint) *diag.Error { return e.WithDetail("key", fp.String()) }

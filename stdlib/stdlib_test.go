@@ -6,6 +6,9 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -92,7 +95,7 @@ func generate(t testing.TB, files map[string][]byte) map[string][]byte {
 		}
 		place, ok := extract.Boot().Classify(strings.TrimPrefix(p, ".ai/"))
 		if !ok || place.Ref.IsZero() {
-			t.Errorf("%s is no item and no support file: nothing would vouch for it but the manifest", p)
+			t.Errorf("%s is no item and no support file: only the manifest covers it", p)
 			continue
 		}
 		var err error
@@ -208,7 +211,7 @@ func TestEveryItemVerifies(t *testing.T) {
 			sub = bundle.Subject(stdlib.Bundle)
 			style = sign.Hash()
 		}
-		line, err := sign.VerifyBoth(files[p], files[p+extract.DetachedExt], style, sub, keys(t))
+		line, err := sign.VerifyBoth(files[p], files[p+extract.DetachedExt], style, sub, keys(t), nil)
 		if err != nil {
 			t.Errorf("%s: %v", p, err)
 		} else if !line.Time.Equal(signedAt) {
@@ -265,6 +268,9 @@ func TestOpenAcceptsTheEmbeddedBundle(t *testing.T) {
 	if o.Manifest.Version != about().Version || len(o.Manifest.Files) < 30 {
 		t.Errorf("opened %s %s with %d files", o.Manifest.ID, o.Manifest.Version, len(o.Manifest.Files))
 	}
+	if err := readAll(stdlib.FS(), check(t)); err != nil {
+		t.Error(err)
+	}
 }
 
 // T11: one byte changed in each file, added or taken away, is refused.
@@ -277,16 +283,45 @@ func TestOpenRefusesEveryChange(t *testing.T) {
 			"emptied": with(good, p, nil),
 			"added":   with(good, strings.Replace(p, ".ai/bundles/", ".ai/tools/", 1)+".new", []byte("x")),
 		} {
-			if _, err := bundle.Open(mapFS(files), stdlib.Bundle, judge); err == nil {
-				t.Errorf("%s %s: the bundle opens", p, name)
+			if err := readAll(mapFS(files), judge); err == nil {
+				t.Errorf("%s %s: the bundle opens and every file can be read", p, name)
 			}
 		}
 		gone := maps.Clone(good)
 		delete(gone, p)
-		if _, err := bundle.Open(mapFS(gone), stdlib.Bundle, judge); err == nil {
-			t.Errorf("%s removed: the bundle opens", p)
+		if err := readAll(mapFS(gone), judge); err == nil {
+			t.Errorf("%s removed: the bundle opens and every file can be read", p)
 		}
 	}
+}
+
+// readAll opens a bundle and reads every file that it has or lists, in both ways.
+func readAll(files fs.FS, judge func([]byte) error) error {
+	o, err := bundle.Open(files, stdlib.Bundle, judge)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	err = fs.WalkDir(o.FS, ".ai", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		_, err = fs.ReadFile(o.FS, p)
+		f, oerr := o.FS.Open(p)
+		if oerr == nil {
+			_, oerr = io.ReadAll(f)
+		}
+		if (err == nil) != (oerr == nil) {
+			return fmt.Errorf("%s can be read in one way only: %v, %v", p, err, oerr)
+		}
+		errs = append(errs, err)
+		return nil
+	})
+	for _, f := range o.Manifest.Files {
+		_, err := fs.ReadFile(o.FS, f.Path)
+		errs = append(errs, err)
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 func with(files map[string][]byte, p string, b []byte) map[string][]byte {

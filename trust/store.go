@@ -6,6 +6,7 @@ import (
 
 	"github.com/ryeos/rye/internal/legacy"
 	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
 )
 
 // Store answers which keys are trusted. It does not change after Load, and many
@@ -26,6 +27,7 @@ type Store struct {
 	floor      time.Time // a time known to have passed
 	floorFrom  string    // the source of floor
 	now        func() time.Time
+	runtime    func(sign.Fingerprint) *doc.Key // see Params.Runtime
 }
 
 // entry is everything known about one key.

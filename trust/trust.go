@@ -68,6 +68,10 @@ type Params struct {
 	Identity  string             // of the account that accepts, such as its number
 	MaxAge    time.Duration      // of revocation data; 0: any
 
+	// Runtime returns the document of a runtime key of this account, nil if the key is
+	// not one. It is called for keys that no document makes trusted. It may be nil.
+	Runtime func(sign.Fingerprint) *doc.Key
+
 	Floor time.Time        // a time known to have passed, such as the program's build; zero: none
 	Now   func() time.Time // nil: the machine's clock
 }
@@ -85,6 +89,11 @@ type Input struct {
 	Use          string       // what the signer must be permitted to do; "": sign
 	MaxSize      int64        // bytes; 0: DefaultMaxSize
 	Text         bool         // must be UTF-8, and is searched for hidden characters
+
+	// Covered is the signer of a trusted manifest that lists exactly these bytes as
+	// signed. A signature line of the same key in them is then valid without being
+	// computed; every other step applies. Zero: there is no such manifest.
+	Covered sign.Fingerprint
 
 	// Locked reports whether the lock records exactly these bytes as signed by a
 	// key: they stay usable after the key expired. Nil: the lock does not.

@@ -42,7 +42,8 @@ type Verdict struct {
 	Document string           `json:"document,omitempty"` // that permits the key
 	Tier     Tier             `json:"tier,omitempty"`     // of that document
 	Time     time.Time        `json:"time,omitzero"`      // of the signature
-	Agent    bool             `json:"agent,omitempty"`    // an agent's key signed it: no person has read it yet
+	Agent    bool             `json:"agent,omitempty"`    // an agent's or the runtime key signed it: no person has read it yet
+	Runtime  bool             `json:"runtime,omitempty"`  // the runtime key signed it: it records what a run did
 	Anchor   string           `json:"anchor,omitempty"`   // how the time is known: claimed or lock
 	Ended    time.Time        `json:"expired,omitzero"`   // when the key expired, if it has
 	Reasons  []string         `json:"reasons,omitempty"`  // of a refusal, or what should be shown
@@ -59,11 +60,13 @@ func (v Verdict) OK() bool { return v.Status == Trusted }
 const AgentWord = "agent"
 
 // Word returns the verdict in one word: trusted, agent if only an agent's key has
-// signed the file, or the code of the refusal.
+// signed the file, runtime if the runtime key has, or the code of the refusal.
 func (v Verdict) Word() string {
 	switch {
 	case !v.OK():
 		return string(v.Code)
+	case v.Runtime:
+		return RuntimeWord
 	case v.Agent:
 		return AgentWord
 	}

@@ -95,10 +95,23 @@ func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
 	if in.DetachedOnly {
 		style = sign.StyleBare
 	}
+	var proofs sign.Proofs
+	if in.Covered != (sign.Fingerprint{}) {
+		proofs = covered(in.Covered)
+	}
 	return sign.VerifyBoth(in.Bytes, in.Detached, style, in.Subject, func(fp sign.Fingerprint) (ed25519.PublicKey, bool) {
 		return s.candidate(fp, in.Embedded, now)
-	})
+	}, proofs)
 }
+
+// covered are the Proofs of a file that a manifest by the key lists as signed.
+type covered sign.Fingerprint
+
+// Known implements sign.Proofs.
+func (v covered) Known(s sign.Signature) bool { return s.Key == sign.Fingerprint(v) }
+
+// Valid implements sign.Proofs.
+func (covered) Valid(sign.Signature) {}
 
 // candidate returns the key if a basis makes it trusted in this space. It also
 // returns a weak key, so that the verdict is KEY_WEAK and not KEY_UNKNOWN.
@@ -106,7 +119,7 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 	e := s.keys[fp]
 	switch {
 	case e == nil:
-		return nil, false
+		return s.recorder(fp, embedded)
 	case e.weak:
 		return make([]byte, ed25519.PublicKeySize), true // package sign refuses these bytes
 	case e.embeddedOnly:
@@ -119,12 +132,23 @@ func (s *Store) candidate(fp sign.Fingerprint, embedded bool, now time.Time) (ed
 			return e.public, true
 		}
 	}
+	return s.recorder(fp, embedded)
+}
+
+// recorder returns a runtime key of this account.
+func (s *Store) recorder(fp sign.Fingerprint, embedded bool) (ed25519.PublicKey, bool) {
+	if k := s.runtimeKey(fp); k != nil && !embedded {
+		return k.Public, true
+	}
 	return nil, false
 }
 
 // judge runs the steps after the signature. The scope is checked before the
 // clock, so that a wrong clock does not hide a missing permission.
 func (s *Store) judge(v Verdict, in Input, line sign.Line, now time.Time) Verdict {
+	if k := s.runtimeKey(v.Signer); k != nil {
+		return s.judgeRecord(v, k, in, now)
+	}
 	e := s.keys[v.Signer]
 	b, code, why := e.best(v.Time, now, &in)
 	if b.expired(now) && (code == diag.Expired || code == "") && in.Locked != nil && in.Locked(v.Signer) {

@@ -362,6 +362,39 @@ func TestHiddenCharacters(t *testing.T) {
 	}
 }
 
+// TestCovered: what a trusted manifest covers is not computed again, and everything
+// else about the signature and the key is judged.
+func TestCovered(t *testing.T) {
+	w := newWorld(t)
+	own, other := key(1), key(2)
+	w.own(own, everything)
+	w.own(other, everything)
+	in := w.tool(own, "demo/hello", w.now)
+	i := bytes.Index(in.Bytes, []byte(fp(own).String())) - 30 // in the signature
+	broken := bytes.Clone(in.Bytes)
+	if broken[i]++; broken[i] == '[' || broken[i] == '{' || broken[i] == ':' || broken[i] == '0'-4 {
+		broken[i] = 'A'
+	}
+	with := func(b []byte, by sign.Fingerprint) trust.Input {
+		in := in
+		in.Bytes, in.Covered = b, by
+		return in
+	}
+	s := w.clean()
+	wantCode(t, "a broken signature", s.Verify(with(broken, sign.Fingerprint{})), diag.SigInvalid)
+	wantCode(t, "the same, covered by another key", s.Verify(with(broken, fp(other))), diag.SigInvalid)
+	wantCode(t, "the same, covered by its key", s.Verify(with(broken, fp(own))), "")
+	wantCode(t, "other bytes", s.Verify(with(append(bytes.Clone(in.Bytes), 'x'), fp(own))), diag.HashMismatch)
+	in.Subject.ID = "Not An ID"
+	if s.Verify(with(in.Bytes, fp(own))).OK() {
+		t.Error("an id that cannot be signed is trusted")
+	}
+	in.Subject.ID = "demo/hello"
+	w.revoke(w.project, own, doc.ReasonCompromised, w.now)
+	s, _ = w.load()
+	wantCode(t, "a revoked key", s.Verify(with(in.Bytes, fp(own))), diag.Revoked)
+}
+
 func TestEmbeddedOnly(t *testing.T) {
 	w := newWorld(t)
 	w.p.Anchors = []trust.Anchor{

@@ -36,6 +36,8 @@ type Params struct {
 	// work tree. It may be nil. An ignored file that is not trusted is counted only:
 	// it is in no commit, and nothing runs it.
 	Ignored func(ctx context.Context, paths []string) map[string]bool
+	// Each is called for every item, trusted or not, by several goroutines. It may be nil.
+	Each func(ctx context.Context, it *resolve.Item) error
 	// Explain keeps every refused file with the steps of its judgement.
 	Explain bool
 }
@@ -241,7 +243,10 @@ func (w *walk) judge(ctx context.Context) error {
 			if err := ctxEach.Err(); err != nil {
 				return err
 			}
-			file, findings := w.one(ctxEach, rel)
+			file, findings, err := w.one(ctxEach, rel)
+			if err != nil {
+				return err
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -262,22 +267,25 @@ func (w *walk) judge(ctx context.Context) error {
 	return nil // finish sorts what they found
 }
 
-func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding) {
+func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding, error) {
 	it, err := w.p.Resolver.File(ctx, w.root, rel)
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		f.Path = w.root.Display(rel)
 		f.Message = strings.TrimPrefix(f.Message, "reading "+f.Path+": ")
-		return File{Space: w.root.Label(), Path: f.Path}, []diag.Finding{f}
+		return File{Space: w.root.Label(), Path: f.Path}, []diag.Finding{f}, nil
 	}
 	if w.whole && it.Ref.IsZero() && it.Verdict.Code == diag.HashMismatch {
-		return fileOf(it), nil // manifests reported the file already
+		return fileOf(it), nil, nil // manifests reported the file already
 	}
 	f := fileOf(it)
 	if w.p.Explain && !it.Verdict.OK() && !it.Ref.IsZero() {
 		f.Steps = w.p.Trust.Explain(it.Verdict, w.p.Resolver.TrustInput(it))
 	}
-	return f, findingsOf(ctx, w.p.Resolver, it)
+	if w.p.Each != nil && !it.Ref.IsZero() {
+		err = w.p.Each(ctx, it)
+	}
+	return f, findingsOf(ctx, w.p.Resolver, it), err
 }
 
 func codeOf(err error) diag.Code {

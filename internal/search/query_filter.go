@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/trust"
 )
 
 // filters returns the words before a colon that restrict the items.
@@ -27,6 +29,28 @@ func executable(field int) []node {
 		out = append(out, not{&leaf{form: term, field: field, words: []string{t}}})
 	}
 	return out
+}
+
+// RecordSpace is the name with which a query finds the records of runs and threads: the
+// knowledge of the project that the runtime key signed. No other query finds it.
+const RecordSpace = "threads"
+
+// namesRecords reports whether a part of a query restricts it to records.
+func namesRecords(n node) bool {
+	some := func(kids []node) bool { return slices.ContainsFunc(kids, namesRecords) }
+	switch n := n.(type) {
+	case filter:
+		return n.by == "space" && n.value == RecordSpace
+	case only:
+		return namesRecords(n.kid)
+	case not:
+		return namesRecords(n.kid)
+	case or:
+		return some(n.kids)
+	case group:
+		return some(n.must) || some(n.may)
+	}
+	return false
 }
 
 // namesTools reports whether a part of a query restricts namespaces or types of tools.
@@ -126,6 +150,9 @@ func (f filter) accepts(at location, labels [][]string) bool {
 	case "type":
 		return slices.Contains(strings.Fields(f.value), string(at.ref.Kind))
 	case "space":
+		if f.value == RecordSpace {
+			return trust.IsRecord(at.ref) && slices.Contains(labels[at.root], string(space.Project))
+		}
 		return slices.Contains(labels[at.root], f.value)
 	case "ns":
 		return inNamespace(at.ref.ID, f.value)

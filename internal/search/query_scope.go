@@ -58,10 +58,10 @@ func parseSpace(s string) ([]node, error) {
 	switch s {
 	case "", "all":
 		return nil, nil
-	case string(space.Project), string(space.User), string(space.System):
+	case string(space.Project), string(space.User), string(space.System), RecordSpace:
 		return []node{filter{"space", s}}, nil
 	}
-	return nil, diag.New(diag.Usage, "searching items: %q is not a space; the spaces are project, user, system and all", s)
+	return nil, diag.New(diag.Usage, "searching items: %q is not a space; the spaces are project, user, system, threads and all", s)
 }
 
 // rootNames returns the values of space: that select a root.

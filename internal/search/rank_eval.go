@@ -175,6 +175,9 @@ func (v *view) filtered(list []match, f filter) []match {
 		case "type":
 			return !wanted[p.seg.kind(m.doc-p.base)]
 		case "space":
+			if f.value == RecordSpace {
+				break
+			}
 			return !slices.Contains(v.labels[p.root], f.value)
 		}
 		at := p.seg.location(m.doc - p.base)

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/trust"
 )
 
 // ranking is the matches of a query.
@@ -22,12 +22,12 @@ type ranking struct {
 
 // matching finds the matches of a query under constraints, among the items that are
 // shown; nil shows all.
-func (s *ranker) matching(q node, constraints []node, shown func(item.Ref) bool) *ranking {
+func (s *ranker) matching(q node, constraints []node, shown func(location) bool) *ranking {
 	x := expander{lib: s.corpus, wide: maxWide}
 	r := &ranking{node: x.expand(q), unknown: x.unknown, partial: true}
 	m := s.find(all(append([]node{r.node}, constraints...)...))
 	if shown != nil {
-		m.list = slices.DeleteFunc(m.list, func(m match) bool { return !shown(s.location(m.doc).ref) })
+		m.list = slices.DeleteFunc(m.list, func(m match) bool { return !shown(s.location(m.doc)) })
 	}
 	r.list = s.once(m.list)
 	for i := range r.list {
@@ -57,7 +57,7 @@ func (s *ranker) first(r *ranking, n int) []match {
 
 // answer ranks the matches and opens the items of one page.
 func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
-	found := s.matching(q.node, q.constraints, q.Shown)
+	found := s.matching(q.node, q.constraints, x.shown(q))
 	if q.Shown != nil || q.Kinds != nil {
 		found.unknown = nil // corrected words can be words of items that are not shown
 	}
@@ -76,6 +76,21 @@ func (x *Index) answer(ctx context.Context, s *ranker, q *question) *Result {
 		res.NextOffset = upTo
 	}
 	return res
+}
+
+// shown returns which items the answer may have: those that the caller may see, and
+// records only for a query that names their space. Nil is all.
+func (x *Index) shown(q *question) func(location) bool {
+	record := func(at location) bool {
+		return x.p.Record != nil && !q.records && trust.IsRecord(at.ref) && x.p.Record(at.signer)
+	}
+	switch {
+	case q.Shown != nil:
+		return func(at location) bool { return q.Shown(at.ref) && !record(at) }
+	case x.p.Record != nil && !q.records:
+		return func(at location) bool { return !record(at) }
+	}
+	return nil
 }
 
 // note explains a result without matches, or without an item that has all words.

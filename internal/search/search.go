@@ -33,6 +33,9 @@ type Params struct {
 	Build string
 	// Scan reads every item for each query and keeps no index.
 	Scan bool
+	// Record reports whether a key, as 32 bytes, signs records of runs. Records are
+	// found only in the space "threads". Nil: no key does.
+	Record func(signer string) bool
 	// Fresh is the time for which the state of the files is reused, for a server
 	// with many queries. Zero checks the files for each query.
 	Fresh time.Duration
@@ -43,7 +46,7 @@ type Params struct {
 type Query struct {
 	Text   string              // words, operators and fields; "" or "*" is every item
 	Scope  string              // a kind, optionally with a namespace: "tool.rye.core.*"; "" or "all" is every kind
-	Space  string              // "project", "user" or "system"; "" or "all" is every space
+	Space  string              // "project", "user", "system" or RecordSpace; "" or "all" is every space without records
 	Kinds  []item.Kind         // the kinds that the caller may see; nil is every kind
 	Shown  func(item.Ref) bool // reports which items the caller may see; nil is all
 	Limit  int                 // most hits; 0 means DefaultLimit
@@ -162,6 +165,7 @@ type question struct {
 	Query
 	node        node
 	constraints []node
+	records     bool // the query names the space of records
 }
 
 func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
@@ -173,7 +177,7 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 	case q.Limit == 0:
 		q.Limit = DefaultLimit
 	}
-	known := names{fields: f.names, kinds: f.kinds}
+	known := names{fields: f.names, kinds: f.kinds, spaces: []string{RecordSpace}}
 	for _, s := range []space.Name{space.Project, space.User, space.System} {
 		known.spaces = append(known.spaces, string(s))
 	}
@@ -201,5 +205,5 @@ func (q Query) read(f *fields, roots []*space.Root) (*question, error) {
 	if q.Kinds != nil {
 		constraints = append(constraints, filter{"type", strings.Join(kindNames(q.Kinds), " ")})
 	}
-	return &question{q, node, constraints}, nil
+	return &question{q, node, constraints, namesRecords(all(append(in, node)...))}, nil
 }

@@ -25,7 +25,7 @@ func Carried(p string) bool {
 	case folder == "bundles":
 		return isManifest(inside)
 	}
-	return !ownFolder(folder)
+	return !bundle.Outside(folder)
 }
 
 // CarriedFolder reports whether a directory can contain a carried file.
@@ -40,17 +40,7 @@ func CarriedFolder(p string) bool {
 	case folder == "bundles":
 		return inside == "" || bundle.CheckID(inside) == nil
 	}
-	return !ownFolder(folder)
-}
-
-// ownFolder reports whether a directory below .ai is not carried: bundles bring no
-// trust documents and no data of one machine.
-func ownFolder(folder string) bool {
-	switch strings.ToLower(folder) {
-	case "bundles", "trust", "trusted_keys", "keys", "threads", "cache":
-		return true
-	}
-	return false
+	return !bundle.Outside(folder)
 }
 
 // isManifest reports whether p, below .ai/bundles, is the manifest of a bundle

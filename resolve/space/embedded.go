@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
 )
 
 // NewEmbedded returns a root whose files are compiled in. fsys contains .ai.
@@ -13,6 +15,24 @@ func NewEmbedded(layer string, fsys fs.FS) *Root {
 	r := &Root{Space: System, Layer: layer, embedded: true}
 	r.files = embeddedFiles{fsys, r.Label()}
 	return r
+}
+
+// covering are embedded files that a trusted manifest lists.
+type covering interface {
+	// Covered returns the signer of the manifest if it lists the file with these bytes
+	// and a signature line of their own, else zero.
+	Covered(name string, d item.Digest) sign.Fingerprint
+}
+
+// Covered returns the signer of a trusted manifest that lists the file at rel with these
+// bytes as signed, zero if there is none. Only embedded files have one.
+func (r *Root) Covered(rel string, d item.Digest) sign.Fingerprint {
+	if files, ok := r.files.(embeddedFiles); ok {
+		if v, ok := files.fsys.(covering); ok {
+			return v.Covered(path.Join(Dir, rel), d)
+		}
+	}
+	return sign.Fingerprint{}
 }
 
 // embeddedFiles are files that are compiled in. They need no open rules: the
