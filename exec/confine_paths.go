@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ryeos/rye/internal/links"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -35,6 +36,7 @@ type locations struct {
 	project, home, cache string
 	self, store          string // this program, and its cache
 	private              []policy.Private
+	seen                 links.Seen // of one run
 }
 
 // locations returns those of a run of the tool.
@@ -43,9 +45,10 @@ func (e *Executor) locations(ref item.Ref, signer string) locations {
 	if home == "" {
 		home, _ = proc.Lookup(e.p.Environ, "USERPROFILE")
 	}
-	loc := locations{project: e.p.Boundary.Project, home: real(home), private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: real(e.p.Cache)}
-	if loc.project == "" && e.p.Dir != "" && !loc.around(real(e.p.Dir)) {
-		loc.project = real(e.p.Dir) // outside a project, the working directory
+	seen := links.Seen{}
+	loc := locations{project: e.p.Boundary.Project, home: seen.Real(home), private: e.p.Boundary.Private, cache: e.toolCache(ref, signer), self: e.p.Self, store: seen.Real(e.p.Cache), seen: seen}
+	if loc.project == "" && e.p.Dir != "" && !loc.around(seen.Real(e.p.Dir)) {
+		loc.project = seen.Real(e.p.Dir) // outside a project, the working directory
 	}
 	return loc
 }
@@ -60,12 +63,14 @@ func (e *Executor) toolCache(ref item.Ref, signer string) string {
 	return filepath.Join(real(e.p.Cache), "sandbox", hex.EncodeToString(sum[:8]))
 }
 
+func (loc locations) real(path string) string { return loc.seen.Real(path) }
+
 // secrets are the directories of the user that no program reads.
 func (loc locations) secrets() []string {
 	var out []string
 	for _, d := range loc.private {
-		if !d.Readable && real(d.Path) != loc.home {
-			out = append(out, real(d.Path))
+		if at := loc.real(d.Path); !d.Readable && at != loc.home {
+			out = append(out, at)
 		}
 	}
 	slices.Sort(out)
@@ -136,7 +141,7 @@ func (loc locations) resolve(path string, write bool, g *grants) (string, bool) 
 		}
 		at = filepath.Join(loc.home, filepath.FromSlash(rest))
 	}
-	found, err := filepath.EvalSymlinks(at)
+	found, err := loc.seen.Follow(at)
 	if err != nil {
 		return skip("does not exist")
 	}
@@ -144,7 +149,7 @@ func (loc locations) resolve(path string, write bool, g *grants) (string, bool) 
 		return skip("is a link that leads out of the project")
 	}
 	for _, d := range loc.private {
-		if (write || !d.Readable) && real(d.Path) != loc.home && within(found, real(d.Path)) {
+		if (write || !d.Readable) && loc.real(d.Path) != loc.home && within(found, loc.real(d.Path)) {
 			return skip("no program gets %s", d.What)
 		}
 	}

@@ -23,6 +23,9 @@ type Sandbox struct {
 	Notes       []string             `json:"notes,omitempty"`
 	Connections []sandbox.Connection `json:"connections,omitempty"`
 	More        int                  `json:"connections_omitted,omitempty"`
+	// Denied are accesses that the sandbox refused as far as the proxy and the messages of
+	// the program show, as keys of a profile: fs.write: {project}.
+	Denied []string `json:"denied,omitempty"`
 }
 
 // Values of Sandbox.Rung in addition to those of the ladder.
@@ -103,7 +106,7 @@ type grant struct{ sandbox.Grant }
 func (e *Executor) grant(c *Confinement) grant {
 	own := c.grants
 	g := sandbox.Grant{
-		Self: e.p.Self, Project: own.project, Read: own.read, Write: own.write, Fixed: own.fixed, Hidden: own.hidden,
+		Self: e.p.Self, Warm: e.p.Warm, Project: own.project, Read: own.read, Write: own.write, Fixed: own.fixed, Hidden: own.hidden,
 		Tmp: own.tmp, Cache: own.cache, Home: own.home, Net: c.Profile.Net, Limits: c.Profile.Limits,
 		Quarantine: filepath.Join(cmp.Or(e.p.Cache, own.project), "quarantine"), Protected: policy.ProtectedExcept(c.removed),
 	}

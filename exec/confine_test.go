@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/links"
 	"github.com/ryeos/rye/internal/testkit"
 	"github.com/ryeos/rye/policy"
 )
@@ -147,7 +148,7 @@ func TestGrants(t *testing.T) {
 		}
 		return out
 	}
-	loc := locations{project: at("project")[0], home: at("home")[0], cache: at("cache")[0], private: []policy.Private{
+	loc := locations{seen: links.Seen{}, project: at("project")[0], home: at("home")[0], cache: at("cache")[0], private: []policy.Private{
 		{Path: at("home/.ssh")[0], What: "ssh"}, {Path: at("home/.config/rye")[0], What: "rye's settings", Readable: true},
 		{Path: at("home")[0], What: "your home directory"}, {Path: at("project/keys")[0], What: "rye's keys"},
 	}}
@@ -221,7 +222,7 @@ func TestPrograms(t *testing.T) {
 	if got := hops(shim); !slices.Equal(got, []string{shim, real3}) {
 		t.Errorf("%q", got)
 	}
-	loc := locations{project: filepath.Join(base, "project"), home: filepath.Join(base, "home")}
+	loc := locations{seen: links.Seen{}, project: filepath.Join(base, "project"), home: filepath.Join(base, "home")}
 	local := write("home/bin/tool", "")
 	write("home/lib/x", "")
 	for program, want := range map[string][]string{

@@ -46,8 +46,11 @@ var texts = sync.OnceValue(func() denialTexts {
 	}
 })
 
-// denials returns the accesses that the stderr of a failed program names and its
-// sandbox did not permit. It is a guess for a hint: nothing else depends on it.
+// maxDenialText is how much of the end of stderr is searched for refused accesses.
+const maxDenialText = 64 << 10
+
+// denials returns the accesses that the stderr of a program names and its sandbox did
+// not permit. It is a guess for a hint: nothing else depends on it.
 func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
 	if c == nil || c.Applet || c.Unconfined {
 		return nil
@@ -65,7 +68,7 @@ func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
 			}
 		}
 	}
-	for line := range strings.Lines(string(stderr)) {
+	for line := range strings.Lines(string(stderr[max(0, len(stderr)-maxDenialText):])) {
 		if len(out) == 0 && c.Profile.Net != policy.NetAny && c.Profile.Net != policy.NetHosts && texts().net.MatchString(line) {
 			add(denial{"net", hostIn(line)})
 		}
@@ -151,17 +154,23 @@ func nameDenials(err *diag.Error, found []denial) {
 	if len(found) == 0 {
 		return
 	}
-	keys := make([]string, len(found))
-	for i, d := range found {
-		keys[i] = d.Key
-		if d.Value != "" {
-			keys[i] += ": " + d.Value
-		}
-	}
-	err.WithDetail("denied", slices.Compact(keys))
+	err.WithDetail("denied", keysOf(found))
 	if err.Reason == "" || err.Reason == "no_stderr" {
 		err.WithReason(reasonOf(found[0])).WithDetail("value", found[0].Value)
 	}
+}
+
+// keysOf returns the keys that would grant what was refused.
+func keysOf(found []denial) []string {
+	var keys []string
+	for _, d := range found {
+		key := d.Key
+		if d.Value != "" {
+			key += ": " + d.Value
+		}
+		keys = append(keys, key)
+	}
+	return slices.Compact(keys)
 }
 
 // reasonOf returns the reason whose hint is about a denial.

@@ -23,6 +23,10 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 	if err := e.mayPass(p, p.Chain.Elements...); err != nil {
 		return nil, err
 	}
+	var err error
+	if p.keys, err = e.storedKeys(p); err != nil {
+		return nil, err
+	}
 	vars := map[string]string{}
 	for _, kv := range proc.Base(e.p.Environ) {
 		k, v, _ := strings.Cut(kv, "=")
@@ -121,7 +125,7 @@ func (e *Executor) addEnv(ctx context.Context, p *Plan, el *resolve.Item, ec *en
 		vars[in.Var] = in.Path
 		p.Interpreters = append(p.Interpreters, in)
 	}
-	e.pass(ec, vars)
+	e.pass(p, ec, vars)
 	return expandInto(vars, ec.env)
 }
 

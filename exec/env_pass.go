@@ -11,14 +11,37 @@ import (
 )
 
 // pass adds the variables of the caller's environment that an element names in
-// env_config.pass, such as an API key. Only this chain receives them. They
-// override the project's .env, which is not signed.
-func (e *Executor) pass(ec *envConfig, vars map[string]string) {
+// env_config.pass, such as an API key, else the key that the user stored. Only this
+// chain receives them. They override the project's .env, which is not signed.
+func (e *Executor) pass(p *Plan, ec *envConfig, vars map[string]string) {
 	for _, name := range ec.pass {
-		if v, set := proc.Lookup(e.p.Environ, name); set {
+		v, set := proc.Lookup(e.p.Environ, name)
+		if stored, ok := p.keys[name]; ok && v == "" {
+			v, set = stored, true
+		}
+		if set {
 			vars[name] = v
 		}
 	}
+}
+
+// storedKeys returns the keys that the user stored for the service of a tool that calls
+// models. Other tools receive what is in the environment only: the user stored the keys
+// for rye, not for programs.
+func (e *Executor) storedKeys(p *Plan) (map[string]string, error) {
+	t := p.Chain.Tool()
+	if e.p.Keys == nil || t.Meta.ToolType != ProviderType {
+		return nil, nil
+	}
+	declared, _ := t.Meta.Fields["provider"].(map[string]any)
+	list, _ := declared["keys"].([]any)
+	var names []string
+	for _, name := range list {
+		if s, ok := name.(string); ok {
+			names = append(names, s)
+		}
+	}
+	return e.p.Keys(names)
 }
 
 // passed returns the names of the caller's variables that a chain passes on. The

@@ -40,6 +40,8 @@ type Params struct {
 	Boundary *policy.Boundary
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
+	// Warm is a helper of the sandbox that was started early, or nil.
+	Warm *sandbox.Warm
 	// Removed returns the rows of the protected paths that the allowance of the user
 	// removes; nil removes none.
 	Removed func(context.Context) ([]string, error)
@@ -68,6 +70,12 @@ type Params struct {
 	// Broker opens the connection for a program whose item has sandbox.broker; held are
 	// the permissions of its calls. A nil Broker refuses every such program.
 	Broker func(ctx context.Context, held policy.Held) (Connection, error)
+	// Provider makes a call of a model for a tool with tool_type provider, whose request
+	// the http_client primitive describes. A nil Provider refuses every such tool.
+	Provider func(ctx context.Context, in ProviderCall) (map[string]any, error)
+	// Keys returns those of the named keys that the user has: tools with tool_type
+	// provider receive them for the names that they pass. Nil has none.
+	Keys func(names []string) (map[string]string, error)
 	// Natives are the functions that tools on NativeStep name in config.func.
 	Natives map[string]Native
 	Now     func() time.Time // nil means time.Now
@@ -121,14 +129,31 @@ func (e *Executor) Chain(ctx context.Context, ref item.Ref) (*Chain, error) {
 
 // Walk is Chain without the lock check. Only code that writes the lock may use it.
 func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
+	return e.walk(ctx, ref, nil)
+}
+
+// walk is Walk with accept, which decides about the tool itself if it is not nil.
+func (e *Executor) walk(ctx context.Context, ref item.Ref, accept func(*resolve.Item) error) (*Chain, error) {
 	first, err := e.p.Resolver.Inspect(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
+	return e.walkFrom(ctx, first, accept)
+}
+
+// WalkFrom is Walk for an item that was read before.
+func (e *Executor) WalkFrom(ctx context.Context, first *resolve.Item) (*Chain, error) {
+	return e.walkFrom(ctx, first, nil)
+}
+
+func (e *Executor) walkFrom(ctx context.Context, first *resolve.Item, accept func(*resolve.Item) error) (*Chain, error) {
 	c := &Chain{Elements: []*resolve.Item{first}}
 	var errs []error
 	for it := first; it != nil; {
 		bad := it.Usable()
+		if it == first && accept != nil {
+			bad = accept(it)
+		}
 		if bad != nil {
 			errs = append(errs, bad)
 		}
@@ -146,7 +171,7 @@ func (e *Executor) Walk(ctx context.Context, ref item.Ref) (*Chain, error) {
 		it = next
 	}
 	errs = append(errs, c.pairs()...)
-	return c, diag.Join("checking the chain of "+ref.String(), errs)
+	return c, diag.Join("checking the chain of "+first.Ref.String(), errs)
 }
 
 // next returns the executor of it, nil if it is a primitive or names none.

@@ -33,7 +33,37 @@ func (b httpBody) plan(ctx context.Context, p *Plan) error {
 		return err
 	}
 	in.public = publicNames(p.envs)
-	return b.e.planCall(ctx, p, in, b.send)
+	call := b.send
+	if p.Chain.Tool().Meta.ToolType == ProviderType {
+		if call = b.provide; b.e.p.Provider == nil {
+			return diag.New(diag.ConfigError, "running %s: it calls a model, which this command does not do", p.Chain.Tool().Ref)
+		}
+	}
+	return b.e.planCall(ctx, p, in, call)
+}
+
+// ProviderType is the tool_type of a tool that calls models.
+const ProviderType = "provider"
+
+// ProviderCall is a call of such a tool.
+type ProviderCall struct {
+	NativeCall
+	// Send sends one request with a body to the address of the item, or to url unless it
+	// is "". The address, the credential and their rules are those of the primitive.
+	Send func(ctx context.Context, url string, body []byte) (*httpstep.Reply, error)
+}
+
+// provide is the Native of the primitive for tools that call models.
+func (b httpBody) provide(ctx context.Context, in NativeCall) (map[string]any, error) {
+	boundary, err := b.e.boundary(ctx)
+	if err != nil {
+		return nil, err
+	}
+	call := httpstep.Call{
+		Ref: in.Chain.Tool().Ref.String(), Config: in.Config, Parameters: in.Parameters, Env: in.Env,
+		Public: in.public, Dir: b.e.p.Dir, Boundary: boundary, Now: b.e.p.Now,
+	}
+	return b.e.p.Provider(ctx, ProviderCall{in, call.Open})
 }
 
 func (b httpBody) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {

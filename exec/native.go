@@ -33,6 +33,8 @@ type NativeCall struct {
 	Env        map[string]string
 	Timeout    time.Duration
 	OnLine     func(proc.Stream, []byte) // receives progress; nil ignores it
+	// Ask asks the user a question; nil if the caller cannot.
+	Ask Ask
 	// Applied receives the sandbox of a program that the function started.
 	Applied func(*Sandbox)
 
@@ -112,7 +114,7 @@ func (e *Executor) runCall(ctx context.Context, p *Plan, onLine func(proc.Stream
 	within, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	in := *p.Native
-	in.OnLine = onLine
+	in.OnLine, in.Ask = onLine, p.Ask
 	var applied *Sandbox
 	in.Applied = func(s *Sandbox) { applied = s }
 	start := e.p.Now()

@@ -54,7 +54,11 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 		found.System = e.p.System()
 	}
 	if root := elements[0].Root; root.Space == space.Project && !root.Bundled() {
-		if e.p.Lock.Item(elements[0].Ref) == nil {
+		entry, err := e.p.Lock.Entry(elements[0].Ref)
+		if err != nil {
+			return err
+		}
+		if entry == nil {
 			if err := notLockable(elements); err != nil && e.p.Locked {
 				return err
 			}

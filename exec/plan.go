@@ -33,8 +33,9 @@ type Plan struct {
 	Packages string      // directory of the unpacked wheels of a Python tool, "" without
 	Native   *NativeCall // a call in this process instead of a program
 	call     Native
-	envs     []*envConfig // of each element of the chain
-	own      *packages    // of a Python tool with a block # /// script
+	envs     []*envConfig      // of each element of the chain
+	keys     map[string]string // of the service that the tool calls, which the user stored
+	own      *packages         // of a Python tool with a block # /// script
 	copies   []copied
 	fixed    []string         // what the program reads in addition to its profile: its own files
 	servers  []languageServer // that an applet may start

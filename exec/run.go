@@ -92,6 +92,10 @@ func object(b []byte) (map[string]any, bool) {
 // a failure with any exit status.
 func (r *Result) failure(p *Plan, res proc.Result) error {
 	ref := p.Chain.Tool().Ref
+	found := p.Sandbox.denials(r.Stderr, r.Sandbox)
+	if r.Sandbox != nil {
+		r.Sandbox.Denied = keysOf(found)
+	}
 	success, isBool := r.Data["success"].(bool)
 	var err *diag.Error
 	switch {
@@ -107,7 +111,7 @@ func (r *Result) failure(p *Plan, res proc.Result) error {
 		return nil
 	}
 	err.WithDetail("return_code", r.ReturnCode)
-	defer func() { nameDenials(err, p.Sandbox.denials(r.Stderr, r.Sandbox)) }()
+	defer func() { nameDenials(err, found) }()
 	if tail := tail(r.Stderr, 4096); tail != "" {
 		err.WithDetail("stderr", tail)
 		nameModule(err, tail, p.Chain.Tool())

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -21,20 +22,26 @@ var errAsked = errors.New("waiting for the user's answer")
 // is the result of the call, and the client repeats the call with the answer;
 // therefore a verb must ask before it changes anything.
 type questions struct {
-	req     *mcp.CallToolRequest
-	pending mcp.InputRequestMap // the question that is the result
+	req *mcp.CallToolRequest
+
+	mu      sync.Mutex          // branches of a run ask at the same time
+	pending mcp.InputRequestMap // the questions that are the result
 }
 
 // ask returns the function that asks, or nil if the client cannot ask the user.
 func (q *questions) ask() func(context.Context, string) (bool, error) {
-	caps := q.req.ClientCapabilities()
-	if caps == nil || caps.Elicitation == nil || caps.Elicitation.Form == nil && caps.Elicitation.URL != nil {
+	if !q.canAsk() {
 		return nil
 	}
 	if q.req.ProtocolVersion() >= modern {
 		return q.byResult
 	}
 	return q.byRequest
+}
+
+func (q *questions) canAsk() bool {
+	caps := q.req.ClientCapabilities()
+	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
 func (q *questions) byRequest(ctx context.Context, question string) (bool, error) {
@@ -54,8 +61,18 @@ func (q *questions) byResult(_ context.Context, question string) (bool, error) {
 	if res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult); ok {
 		return confirmed(res), nil
 	}
-	q.pending = mcp.InputRequestMap{key: form(question)}
+	q.result(key, form(question))
 	return false, errAsked
+}
+
+// result makes a question part of the result of the call.
+func (q *questions) result(key string, form *mcp.ElicitParams) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.pending == nil {
+		q.pending = mcp.InputRequestMap{}
+	}
+	q.pending[key] = form
 }
 
 // form returns a form with one checkbox, which is ticked: accepting is the consent.
@@ -76,13 +93,14 @@ func confirmed(res *mcp.ElicitResult) bool {
 	return res.Action == "accept" && yes
 }
 
-// declineIncomplete makes an acceptance without the field a decline, before the SDK
-// fills in the default.
+// declineIncomplete makes an acceptance without the field of the form a decline, before
+// the SDK fills in the default.
 func declineIncomplete(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		res, err := next(ctx, method, req)
 		if r, ok := res.(*mcp.ElicitResult); ok && err == nil && r != nil && r.Action == "accept" {
-			if _, given := r.Content["confirm"].(bool); !given {
+			_, confirms := r.Content["confirm"].(bool)
+			if _, answers := r.Content[answerField]; !confirms && !answers {
 				return &mcp.ElicitResult{Action: "decline", Meta: r.Meta}, nil
 			}
 		}

@@ -11,6 +11,7 @@ package mcpserve
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"log/slog"
 	"time"
@@ -61,8 +62,9 @@ type Params struct {
 
 // Server serves verbs to clients. It may serve several at once.
 type Server struct {
-	p     Params
-	calls *calls
+	p      Params
+	calls  *calls
+	secret [32]byte // of this process: authenticates the states of calls
 }
 
 // New returns a server.
@@ -80,7 +82,9 @@ func New(p Params) *Server {
 	if p.Calls > 0 {
 		running, waiting = p.Calls, 0
 	}
-	return &Server{p: p, calls: newCalls(running, waiting)}
+	s := &Server{p: p, calls: newCalls(running, waiting)}
+	_, _ = rand.Read(s.secret[:]) // never fails
+	return s
 }
 
 // protocol returns an SDK server with the verbs as its tools. Their definitions

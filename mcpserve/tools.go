@@ -40,12 +40,16 @@ func (s *Server) callTool(name string) mcp.ToolHandler {
 		}
 		defer done()
 		q := &questions{req: req}
+		asking, err := q.asking(s)
+		if err != nil {
+			return result(agent.ErrorReply(err), req.ProtocolVersion()), nil
+		}
 		reply := s.p.Verbs.Call(ctx, agent.Request{
-			Name: name, Args: arguments(req), Progress: report.line(), Steps: report.steps(), Ask: q.ask(),
+			Name: name, Args: arguments(req), Progress: report.line(), Steps: report.steps(), Ask: q.ask(), Asking: asking,
 		})
 		switch {
 		case q.pending != nil:
-			return &mcp.CallToolResult{InputRequests: q.pending}, nil
+			return &mcp.CallToolResult{InputRequests: q.pending, RequestState: s.state(asking)}, nil
 		case reply.Unknown:
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "unknown tool " + quoted(name)}
 		}

@@ -2,8 +2,11 @@ package primary
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -42,98 +45,156 @@ func (v *Verbs) LockItems(ctx context.Context) ([]lock.Item, []diag.Finding, err
 	return out, fs, err
 }
 
-// lockEach is LockItems for the wanted items.
+// lockEach is LockItems for the wanted items. It judges them in parallel, and each
+// element of their chains once.
 func (v *Verbs) lockEach(ctx context.Context, wanted func(resolve.Entry) bool) ([]lockEntry, []diag.Finding, error) {
-	var out []lockEntry
-	var fs []diag.Finding
+	ctx = resolve.Once(ctx)
+	var own []resolve.Entry
+	files := map[item.Ref]int{}
 	for _, kind := range LockedKinds {
 		entries, err := v.p.Resolver.All(ctx, kind)
 		if err != nil {
 			return nil, nil, err
 		}
 		for _, e := range entries {
-			if !ownItem(e.Root) || e.Shadow || !Lockable(e.Ref) || !wanted(e) {
-				continue
+			if ownItem(e.Root) && !e.Shadow && Lockable(e.Ref) && wanted(e) {
+				own = append(own, e)
+				files[e.Ref]++
 			}
-			it, bad, err := v.lockItem(ctx, e)
-			if err != nil {
-				return nil, nil, err
-			}
-			if it != nil {
-				out = append(out, *it)
-			}
-			fs = append(fs, bad...)
 		}
 	}
-	if v.p.Ignored != nil && len(fs) > 0 {
-		var paths []string
-		for _, f := range fs {
-			paths = append(paths, f.Path)
-		}
-		ignored := v.p.Ignored(ctx, paths)
-		fs = slices.DeleteFunc(fs, func(f diag.Finding) bool { return ignored[f.Path] })
+	found := make([]*lockEntry, len(own))
+	bad := make([][]diag.Finding, len(own))
+	g, each := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, e := range own {
+		g.Go(func() (err error) {
+			found[i], bad[i], err = v.lockItem(each, e, files[e.Ref] > 1)
+			return err
+		})
 	}
-	return out, fs, ctx.Err()
+	if err := g.Wait(); err != nil {
+		return nil, nil, err
+	}
+	var out []lockEntry
+	for _, e := range found {
+		if e != nil {
+			out = append(out, *e)
+		}
+	}
+	return out, v.NotIgnored(ctx, slices.Concat(bad...)), ctx.Err()
+}
+
+// NotIgnored returns the findings about files that git does not ignore.
+func (v *Verbs) NotIgnored(ctx context.Context, fs []diag.Finding) []diag.Finding {
+	if v.p.Ignored == nil || len(fs) == 0 {
+		return fs
+	}
+	var paths []string
+	for _, f := range fs {
+		paths = append(paths, f.Path)
+	}
+	ignored := v.p.Ignored(ctx, paths)
+	return slices.DeleteFunc(fs, func(f diag.Finding) bool { return ignored[f.Path] })
 }
 
 // ownItem reports whether a root contains the project's own items.
 func ownItem(root *space.Root) bool { return root.Space == space.Project && !root.Bundled() }
 
 // lockItem returns the entry of one item, or nil if it is a tool that is not
-// executable or if it cannot be locked.
-func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry) (*lockEntry, []diag.Finding, error) {
+// executable or if it cannot be locked. twice states that another file has the same id.
+func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry, twice bool) (*lockEntry, []diag.Finding, error) {
 	it, err := v.p.Resolver.Open(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
 	}
-	chain, err := v.lockedChain(ctx, it)
-	if err != nil || chain == nil {
-		return nil, findingsOf(it, err), ctx.Err()
+	if twice && e.Ref.Kind == item.Tool {
+		_, err = v.p.Resolver.Inspect(ctx, e.Ref)
 	}
-	used, missing, err := v.p.Executor.Uses(ctx, chain)
 	if err != nil {
 		return nil, findingsOf(it, err), ctx.Err()
 	}
+	out, _, fs, err := v.entryOf(ctx, it)
+	return out, fs, err
+}
+
+// entryOf returns the entry of an item that was read, and the elements of its chain.
+func (v *Verbs) entryOf(ctx context.Context, it *resolve.Item) (*lockEntry, []*resolve.Item, []diag.Finding, error) {
+	chain, err := v.lockedChain(ctx, it)
+	if err != nil || chain == nil {
+		return nil, chain, findingsOf(it, err), ctx.Err()
+	}
+	used, missing, err := v.p.Executor.Uses(ctx, chain)
+	if err != nil {
+		return nil, chain, findingsOf(it, err), ctx.Err()
+	}
 	elements, uses := exec.Elements(chain...), exec.Elements(used...)
 	links := elements
-	if e.Ref.Kind != item.Tool {
+	if it.Ref.Kind != item.Tool {
 		links = nil
 	}
 	entry, err := lock.NewItem(elements[0], links, uses)
 	if err != nil {
 		f := signFinding(it.Path(), err)
 		f.Severity = diag.SeverityWarning
-		return nil, []diag.Finding{f}, nil
+		return nil, chain, []diag.Finding{f}, nil
 	}
 	out := &lockEntry{Item: entry, system: map[item.Ref]bool{}}
 	for _, x := range append(elements, uses...) {
 		out.system[x.Ref] = x.Space == string(space.System)
 	}
-	if v.p.Dependencies == nil || e.Ref.Kind != item.Tool {
-		return out, missing, nil
+	if v.p.Dependencies == nil || it.Ref.Kind != item.Tool {
+		return out, chain, missing, nil
 	}
-	if out.Deps, err = v.p.Dependencies(ctx, &exec.Chain{Elements: chain}); err == nil {
-		return out, missing, nil
+	v.deps.Lock() // it may start programs that share a directory
+	out.Deps, err = v.p.Dependencies(ctx, &exec.Chain{Elements: chain})
+	v.deps.Unlock()
+	if err == nil {
+		return out, chain, missing, nil
 	}
 	f := signFinding(it.Path(), err)
 	if f.Code != diag.LockStale { // as a warning: the entry is written without wheels, and a run is refused
 		f.Severity = diag.SeverityWarning
 	}
-	return out, append(missing, f), ctx.Err()
+	return out, chain, append(missing, f), ctx.Err()
 }
 
-// CompareLock compares an item with the lock of the project. Other items of the system
-// than the locked ones are an error.
-func (v *Verbs) CompareLock(ctx context.Context, ref item.Ref) error {
-	it, err := v.p.Resolver.Find(ctx, ref)
-	if err != nil {
-		return err
+// JudgeFiles returns a finding for each of several files that define one item, nil if the
+// item is found nevertheless.
+func (v *Verbs) JudgeFiles(ctx context.Context, ref item.Ref, files []string) []diag.Finding {
+	if ref.Kind != item.Tool {
+		return nil
 	}
-	chain, err := v.lockedChain(ctx, it)
-	if err != nil || chain == nil {
-		return err
+	_, err := v.p.Resolver.Inspect(ctx, ref)
+	if err == nil {
+		return nil
 	}
-	return v.p.Executor.CompareLock(ctx, chain)
+	var out []diag.Finding
+	for _, path := range files {
+		out = append(out, signFinding(path, err))
+	}
+	return out
+}
+
+// Judged is what verify needs to compare one item of the project with the lock.
+type Judged struct {
+	Entry    *lock.Item // as it is now; nil if the item has none
+	Findings []diag.Finding
+	Differs  error // from the lock, as for a run; other system items are an error too
+}
+
+// JudgeLock returns the entry of an item that was read, and compares its chain with the
+// lock. locked states that the lock has an entry for it.
+func (v *Verbs) JudgeLock(ctx context.Context, it *resolve.Item, locked bool) (Judged, error) {
+	entry, chain, fs, err := v.entryOf(ctx, it)
+	out := Judged{Findings: fs}
+	if err != nil || entry == nil {
+		return out, err
+	}
+	if out.Entry = &entry.Item; locked {
+		out.Differs = v.p.Executor.CompareLock(ctx, chain)
+	}
+	return out, ctx.Err()
 }
 
 // lockedChain returns the verified elements of an item: of a tool its chain, nil if it
@@ -149,7 +210,7 @@ func (v *Verbs) lockedChain(ctx context.Context, it *resolve.Item) ([]*resolve.I
 	if it.Meta.ExecutorID == "" {
 		return nil, nil
 	}
-	chain, err := v.p.Executor.Walk(ctx, it.Ref)
+	chain, err := v.p.Executor.WalkFrom(ctx, it)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ package primary
 import (
 	"context"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -44,7 +45,10 @@ type Params struct {
 }
 
 // Verbs executes the four verbs over one opened project.
-type Verbs struct{ p Params }
+type Verbs struct {
+	p    Params
+	deps sync.Mutex // held while Params.Dependencies runs
+}
 
 // New returns the verbs over p.
 func New(p Params) *Verbs {
@@ -96,8 +100,16 @@ type Call struct {
 	Args   []string       // "name=text" and "name:=JSON", coerced by the item's schema
 	Params map[string]any // taken before Args
 	DryRun bool
+	Chain  *exec.Chain                           // of Ref, which the caller resolved for this call; nil: Tool resolves it
 	OnLine func(stream proc.Stream, line []byte) // nil: output is only in the result
 	Ask    exec.Ask                              // asks the user about a risk; nil: such a call is refused
+	Dev    *Dev                                  // the tool may run without a valid signature; nil: it may not
+}
+
+// Dev is how a user runs a tool that they are editing.
+type Dev struct {
+	Accept func(*resolve.Item) error // returns nil if the item may run so
+	Starts func(*resolve.Item)       // is called before the program starts
 }
 
 // Run is the outcome of executing a tool.
@@ -123,10 +135,13 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if err := call.Held.Allows(policy.Execute, call.Ref); err != nil {
 		return run, err
 	}
-	chain, err := v.p.Executor.Chain(ctx, call.Ref)
+	chain, err := call.Chain, error(nil)
+	if chain == nil || call.Dev != nil {
+		chain, err = v.chain(ctx, call)
+	}
 	if chain != nil {
 		run.Metadata.Chain = Elements(chain)
-		if chain.Tool().Usable() == nil {
+		if chain.Tool().Usable() == nil || call.Dev != nil {
 			if err := runnable(chain.Tool()); err != nil {
 				return run, err
 			}
@@ -142,11 +157,22 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	if err != nil {
 		return run, err
 	}
-	if run.Plan, err = v.p.Executor.Plan(ctx, chain, call.Held, params); err != nil {
+	held := call.Held
+	if call.Dev != nil {
+		profile := exec.DevProfile()
+		held = held.With(policy.Grant{Caps: held[0].Caps, Profile: &profile, Source: "rye run --dev"})
+	}
+	if run.Plan, err = v.p.Executor.Plan(ctx, chain, held, params); err != nil {
 		return run, err
 	}
 	if err := CheckDraft(call.Held, run.Plan.Deps...); err != nil {
 		return run, err
+	}
+	if call.Dev != nil {
+		if err := run.Plan.CheckDev(); err != nil {
+			return run, err
+		}
+		call.Dev.Starts(chain.Tool())
 	}
 	if call.DryRun {
 		run.Data = dryData(run.Plan)
@@ -156,6 +182,14 @@ func (v *Verbs) tool(ctx context.Context, call Call) (*Run, error) {
 	run.Result, err = v.p.Executor.Run(ctx, run.Plan, call.OnLine)
 	run.fill()
 	return run, err
+}
+
+// chain returns the chain of a tool.
+func (v *Verbs) chain(ctx context.Context, call Call) (*exec.Chain, error) {
+	if call.Dev != nil {
+		return v.p.Executor.DevChain(ctx, call.Ref, call.Dev.Accept)
+	}
+	return v.p.Executor.Chain(ctx, call.Ref)
 }
 
 // fill copies the facts of the result into the run.
@@ -210,6 +244,9 @@ func CheckDraft(held policy.Held, items ...*resolve.Item) error {
 			continue
 		}
 		if err := held.Allows(policy.Draft, it.Ref); err != nil {
+			if it.Verdict.Runtime {
+				return diag.Typed(err).WithReason("record").WithDetail("ref", it.Ref.String())
+			}
 			return diag.Typed(err).WithReason("agent_signed").WithDetail("path", it.Path()).WithDetail("ref", it.Ref.String())
 		}
 	}

@@ -441,11 +441,21 @@ func (v *Verbs) withoutIgnored(ctx context.Context, targets []signTarget) []sign
 		if !t.walked {
 			return false
 		}
-		if extract.Incidental(t.rel) && !v.signed(ctx, t) {
+		if extract.Incidental(t.rel) && !v.signed(ctx, t) || v.record(ctx, t) {
 			return true
 		}
 		return ignored[t.root.Display(t.rel)]
 	})
+}
+
+// record reports whether a file is a record of a run: rye signs it itself.
+func (v *Verbs) record(ctx context.Context, t signTarget) bool {
+	folder, rest, _ := strings.Cut(t.rel, "/")
+	if folder != "knowledge" || !trust.IsRecord(item.Ref{Kind: item.Knowledge, ID: rest}) {
+		return false
+	}
+	it, err := v.p.Resolver.File(ctx, t.root, t.rel)
+	return err == nil && it.Verdict.Runtime
 }
 
 // signed reports whether a file has a signature, or cannot be read.

@@ -13,6 +13,7 @@ func commands() []*cli.Command {
 		runCommand(),
 		graphCommand(),
 		threadsCommand(),
+		providerCommand(),
 		signCommand(),
 		verifyCommand(),
 		hookCommand(),

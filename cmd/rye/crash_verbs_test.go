@@ -124,6 +124,16 @@ func crashKeys() []crashVerb {
 	}
 	return []crashVerb{
 		{name: "key-new", args: []string{"key", "new", "--no-passphrase", "--owner", "ada"}, setup: func(*crashLab) {}},
+		{name: "provider-logout", args: []string{"provider", "logout", "ACME_KEY"}, setup: func(l *crashLab) {
+			l.project()
+			path := filepath.Join(l.home, "config", "rye", "credentials.toml")
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				l.t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte("[keys]\nACME_KEY = \"sk-0123456789\"\nOTHER_KEY = \"sk-9876543210\"\n"), 0o600); err != nil {
+				l.t.Fatal(err)
+			}
+		}},
 		{name: "key-rotate", short: 5, args: []string{"key", "rotate", "--no-passphrase"}, setup: (*crashLab).project},
 		{name: "key-rotate-in-project", args: []string{"key", "rotate", "--no-passphrase", "--in-project"}, setup: (*crashLab).project},
 		{name: "key-revoke", args: []string{"key", "revoke", "--reason", "retired"}, done: "revoked already|no key", setup: (*crashLab).project},

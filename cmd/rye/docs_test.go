@@ -290,3 +290,40 @@ func TestDocumentedLinks(t *testing.T) {
 		t.Errorf("only %d links were found", seen)
 	}
 }
+
+// The script runs exactly the file of the example.
+func TestExampleDirectiveIsTested(t *testing.T) {
+	script, err := os.ReadFile(filepath.Join("..", "..", "testdata", "scripts", "run_example_directive.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join("..", "..", "examples", "directives", "repository_summary.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(script, append([]byte("-- .ai/directives/examples/repository_summary.md --\n"), b...)) {
+		t.Error("run_example_directive.txtar does not contain the text of the example")
+	}
+}
+
+// The page runs exactly the files of the examples.
+func TestExampleGraphsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "graph-examples.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join("..", "..", "examples", "graphs", "*.yaml"))
+	if err != nil || len(files) < 3 {
+		t.Fatalf("%d examples, %v", len(files), err)
+	}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Base(file)
+		if block := "```yaml title=\".ai/tools/examples/" + name + "\"\n" + string(b) + "```\n"; !bytes.Contains(page, []byte(block)) {
+			t.Errorf("docs/graph-examples.md does not contain the text of %s", name)
+		}
+	}
+}

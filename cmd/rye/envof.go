@@ -20,6 +20,7 @@ func envOf(c *cli.Call) *project.Env {
 		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
 		Servers: &mcpclient.Pool{}, Broker: serveBroker(c),
 		Person: project.Person{
+			All:  c.UI.Detailed || c.UI.AsJSON,
 			Note: c.UI.Note, Warn: c.UI.Warn,
 			Finding: func(f diag.Finding) {
 				if hint := cli.FindingHint(f); hint != "" {

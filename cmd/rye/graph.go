@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -16,6 +18,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 func graphCommand() *cli.Command {
@@ -23,7 +26,7 @@ func graphCommand() *cli.Command {
 		Name: "graph", Group: "Items",
 		Usage: "check, run and resume state graphs",
 		Subs: []*cli.Command{graphRunCommand(), graphResumeCommand(), graphStepCommand(), graphForkCommand(), graphListCommand(), graphLogCommand(),
-			graphValidateCommand(), graphShowCommand()},
+			graphValidateCommand(), graphShowCommand(), graphProcessCommand()},
 	}
 }
 
@@ -31,6 +34,7 @@ func graphCommand() *cli.Command {
 type graphOptions struct {
 	params                           string
 	locked, noSuspend, acceptChanged bool
+	async, events                    bool
 	node, state, at                  string
 	set                              []string
 }
@@ -48,27 +52,38 @@ func graphRunCommand() *cli.Command {
 		Long: `Starts a run and prints its result. Each step is recorded in .ai/threads/RUN, and a
 line for each node is printed to stderr. A run that needs an answer or a long wait
 suspends and exits with 0: rye threads answer, or rye graph resume, continues it.
-rye run tool ID is the same.`,
+rye run tool ID is the same.
+
+--async starts the run in a process of its own, which goes on when the shell ends, and
+prints its id, process and state: rye threads wait, tail, cancel and kill work on it.
+--events prints each line of the log as JSON, and the result as the last line.`,
 		Examples: []string{
 			"rye graph run team/release tag=v1.2.0",
 			"rye graph run team/release tag=v1.2.0 --no-suspend --json",
 			"rye graph run team/release --node check --inject-state state.json",
+			"rye graph run team/release tag=v1.2.0 --async",
 		},
 		Codes: graphCodes(),
 		Flags: []cli.Flag{
 			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
 			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending"),
+			cli.Bool(&o.async, "async", "start the run in a process of its own, and return"),
+			cli.Bool(&o.events, "events", "print the lines of the log as JSON while it runs"),
 			cli.String(&o.node, "node", "run only the node `NAME`"),
 			cli.String(&o.state, "inject-state", "the state for --node: a `FILE` with a JSON object"),
 		},
-		Needs:    []cli.Need{{Flag: &o.state, With: &o.node}},
-		Complete: completeRun,
-		Run:      func(ctx context.Context, c *cli.Call) error { return runGraphRun(ctx, c, &o) },
+		Needs:     []cli.Need{{Flag: &o.state, With: &o.node}},
+		Exclusive: [][]any{{&o.async, &o.events, &o.node}},
+		Complete:  completeRun,
+		Run:       func(ctx context.Context, c *cli.Call) error { return runGraphRun(ctx, c, &o) },
 	}
 }
 
 func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
+	if o.events {
+		c.UI.AsJSON, c.UI.Lines = true, true
+	}
 	p, err := openGraphs(ctx, c, o)
 	if err != nil {
 		return err
@@ -87,7 +102,76 @@ func runGraphRun(ctx context.Context, c *cli.Call, o *graphOptions) error {
 			return err
 		}
 	}
-	return callGraph(ctx, c, p, opts, primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:], Params: params})
+	call := primary.Call{Ref: ref, Held: policy.Person(), Args: c.Args[1:], Params: params}
+	if o.async {
+		return startGraph(ctx, c, p, opts, call)
+	}
+	if o.events {
+		opts.Event = eventPrinter(c)
+	}
+	return callGraph(ctx, c, p, opts, call)
+}
+
+// eventPrinter prints the lines of the logs of a run and of the runs below it.
+func eventPrinter(c *cli.Call) func(string, *transcript.Line) {
+	var mu sync.Mutex // runs of branches write at the same time
+	return func(run string, l *transcript.Line) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = c.UI.Event(runEvent{run, l.Seq, l.Time, l.Event, l.Data}) // a reader that is gone does not end the run
+	}
+}
+
+// runEvent is a line of --events.
+type runEvent struct {
+	RunID string          `json:"run_id"`
+	Seq   int64           `json:"seq"`
+	Time  string          `json:"time"`
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// startGraph starts a run in a process of its own.
+func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.GraphOptions, call primary.Call) error {
+	it, err := graphItem(ctx, p, call.Ref)
+	if err != nil {
+		return err
+	}
+	if !project.IsGraph(it) {
+		return notGraph(call.Ref)
+	}
+	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
+	s, err := p.StartDetached(ctx, call, o, processArgs(c))
+	if err != nil {
+		return err
+	}
+	data := map[string]any{"run_id": s.ID, "pid": s.PID, "state": s.State}
+	return c.UI.Show(data, func() { c.UI.Out("%s %d %s", s.ID, s.PID, s.State) })
+}
+
+// processArgs are the words with which the process of a run is started, with the
+// global flags of this call.
+func processArgs(c *cli.Call) []string {
+	args := []string{"graph", "process", "--json"}
+	if c.Offline {
+		args = append(args, "--offline")
+	}
+	if c.TrustRoot != "" {
+		args = append(args, "--trust-root", c.Path(c.TrustRoot))
+	}
+	return args
+}
+
+// graphProcessCommand is the process of a run that rye graph run --async started.
+func graphProcessCommand() *cli.Command {
+	return &cli.Command{
+		Name: "process", Hidden: true, Usage: "run a graph that another process of rye describes on stdin",
+		Run: func(ctx context.Context, c *cli.Call) error { return envOf(c).RunDetached(ctx, c.Stdin) },
+	}
+}
+
+func notGraph(ref item.Ref) error {
+	return diag.New(diag.Usage, "running %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
 }
 
 func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
@@ -116,7 +200,7 @@ func callGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.G
 		return err
 	}
 	if !project.IsGraph(it) {
-		return diag.New(diag.Usage, "running %s: it is not a graph", call.Ref).WithReason("not_graph").WithDetail("ref", call.Ref.String())
+		return notGraph(call.Ref)
 	}
 	run, err := p.Verbs.Tool(graphContext(ctx, c, o), call)
 	if c.UI.AsJSON {
@@ -140,12 +224,24 @@ func graphItem(ctx context.Context, p *project.Project, ref item.Ref) (*resolve.
 // graphContext adds to a context how a run of a graph reaches the person.
 func graphContext(ctx context.Context, c *cli.Call, o project.GraphOptions) context.Context {
 	e := envOf(c)
-	if !c.UI.Quiet {
+	var terminal sync.Mutex // branches ask one after the other
+	if !c.UI.Quiet && o.Event == nil {
 		o.Progress = func(p graph.Progress) { c.UI.Note("%s", progressLine(p)) }
 		o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
 	}
 	if e.Person.Asks && !c.UI.AsJSON && !o.NoSuspend {
-		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) { return askGraph(c, q) }
+		o.Ask = func(ctx context.Context, q graph.Question) (any, string, error) {
+			terminal.Lock()
+			defer terminal.Unlock()
+			return askGraph(ctx, c, q)
+		}
+	}
+	if ask := askAboutRisk(c); ask != nil && !o.NoSuspend {
+		o.Confirm = func(ctx context.Context, question string) (bool, error) {
+			terminal.Lock()
+			defer terminal.Unlock()
+			return ask(ctx, question)
+		}
 	}
 	return project.WithGraphOptions(ctx, o)
 }
@@ -166,14 +262,21 @@ func progressLine(p graph.Progress) string {
 	return hidden.Visible(line)
 }
 
-// askGraph asks a question of a graph at the terminal until the answer is one.
-func askGraph(c *cli.Call, q graph.Question) (any, string, error) {
+// askGraph asks a question of a graph at the terminal until the answer is one, or until
+// ctx ends, because an answer came from elsewhere. The end of the input leaves it open.
+func askGraph(ctx context.Context, c *cli.Call, q graph.Question) (any, string, error) {
 	prompt := hidden.Visible(q.Text)
 	if len(q.Choices) > 0 {
 		prompt += " [" + strings.Join(q.Choices, "/") + "]"
 	}
 	for {
-		text, err := c.Ask(prompt + " ")
+		if err := ctx.Err(); err != nil {
+			return nil, "", err
+		}
+		text, err := c.AskWithin(ctx, prompt+" ")
+		if diag.CodeOf(err) == diag.Usage {
+			return nil, "", graph.ErrNoAnswer
+		}
 		if err != nil {
 			return nil, "", err
 		}
@@ -212,6 +315,13 @@ func showSuspended(c *cli.Call, data map[string]any) {
 		}
 		for _, node := range waiting {
 			c.UI.Note("answer it: rye threads answer %s %v VALUE", id, node)
+		}
+	case "approval":
+		questions, _ := data["questions"].([]any)
+		for _, q := range questions {
+			q, _ := q.(map[string]any)
+			c.UI.Note("%v", q["question"])
+			c.UI.Note("permit or refuse it: rye threads approve|deny %v %v", q["run_id"], q["node"])
 		}
 	case "wait":
 		if at, ok := data["wake_at"].(string); ok {

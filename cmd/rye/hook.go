@@ -349,9 +349,13 @@ func verifyPushedProject(ctx context.Context, c *cli.Call, h *project.Project, p
 	if err != nil {
 		return err
 	}
-	r, err := verify.Root(ctx, verify.Params{Resolver: x.Verifier(x.Spaces), Trust: h.Trust}, x.Spaces.Of(space.Project))
+	params, judge := verify.Params{Resolver: x.Verifier(x.Spaces), Trust: h.Trust}, x.LockJudge(ctx)
+	if judge != nil {
+		params.Each = judge.Item
+	}
+	r, err := verify.Root(ctx, params, x.Spaces.Of(space.Project))
 	if err == nil {
-		err = x.VerifyLock(ctx, r)
+		err = x.VerifyLock(ctx, r, judge)
 	}
 	if err != nil {
 		return err

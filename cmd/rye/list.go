@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -23,11 +24,12 @@ func listCommand() *cli.Command {
 		Name: "list", Group: "Items",
 		Usage: "list items of every space", Args: "[KIND]",
 		Long: `Of several items with one id, the one that a run uses comes first and the shadowed
-ones are marked. Support files are not items and are not listed.`,
+ones are marked. Support files are not items and are not listed. Records of runs are
+listed with --space threads only.`,
 		Examples: []string{"rye list", "rye list tool --space project", "rye list --bundles", "rye list --json"},
 		Codes:    []diag.Code{diag.ItemNotFound},
 		Flags: []cli.Flag{
-			cli.String(&o.space, "space", "only `SPACE`: project, user or system").OneOf(spaceNames()...),
+			cli.String(&o.space, "space", "only `SPACE`: project, user, system, or threads for records of runs").OneOf(append(spaceNames(), search.RecordSpace)...),
 			cli.Bool(&o.bundles, "bundles", "list the bundles of rye.lock and their state"),
 		},
 		Complete: completeKinds,
@@ -100,7 +102,7 @@ func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.N
 	}
 	var out []listed
 	for _, e := range entries {
-		if only != "" && only != e.Root.Space {
+		if only != "" && only != search.RecordSpace && only != e.Root.Space {
 			continue
 		}
 		it, err := h.Resolver.Open(ctx, e)
@@ -108,7 +110,7 @@ func listKind(ctx context.Context, h *project.Project, k item.Kind, only space.N
 			out = append(out, listed{Ref: e.Ref.String(), Space: e.Root.Label(), Trust: string(diag.CodeOf(err)), Shadowed: e.Shadow})
 			continue
 		}
-		if !it.Support() {
+		if !it.Support() && it.Verdict.Runtime == (only == search.RecordSpace) {
 			out = append(out, listed{e.Ref.String(), e.Root.Label(), it.Meta.Version, it.Verdict.Word(), e.Shadow, it.Meta.Description})
 		}
 	}

@@ -58,6 +58,9 @@ func runLoad(ctx context.Context, c *cli.Call, o *loadOptions) error {
 	if err != nil {
 		return err
 	}
+	if it.Verdict.Runtime {
+		c.UI.Warn("%s is %s", it.Path(), primary.RecordWarning)
+	}
 	for _, f := range primary.Suspicious(it) {
 		c.UI.Warn("%s", f)
 	}

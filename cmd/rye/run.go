@@ -29,13 +29,15 @@ import (
 type runOptions struct {
 	params                string
 	dryRun, locked, print bool
+	dev                   bool
+	thread                threadOptions
 }
 
 func runCommand() *cli.Command {
 	var o runOptions
 	return &cli.Command{
 		Name: "run", Group: "Items",
-		Usage: "run a tool, print knowledge, or prepare a directive", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
+		Usage: "run a tool, follow a directive with a model, or print knowledge", Args: "KIND|REF|PATH [ID] [NAME=VALUE…]",
 		Long: `Runs a tool if trusted keys signed it, its runtime and its primitive. Its stdout and
 stderr are printed as they arrive; output that is one JSON object is printed when the
 tool ends. A tool that fails with status 1 to 125 gives rye run that status, except
@@ -43,24 +45,36 @@ with --json. NAME=VALUE is converted to the type in the tool's schema; NAME:=JSO
 read as JSON. The program gets what its sandbox permits;
 --dry-run and -v print it.
 
+--dev runs an item of your project that you are editing before you sign it, at a
+terminal and in the strict sandbox: it reads and writes the project without its
+protected files, and has no network.
+
 A tool in rye.lock runs only with the locked chain. --locked refuses every item that
-is not in the lock. A directive needs --print: rye validates and fills in its inputs,
-and a person or an agent then follows the text.`,
+is not in the lock.
+
+A directive is followed by a model, within its permissions and limits: its outputs are
+on stdout, what happens is on stderr and in .ai/threads. rye run prompt TEXT needs no
+directive. --print prints the text with its inputs for another agent instead.`,
 		Examples: []string{
 			"rye run tool demo/hello name=world",
 			"rye run tool:demo/sum numbers:='[1,2,3]' --json",
+			"rye run tool demo/hello name=world --dev",
 			"rye run knowledge rye/core/trust-model",
+			"rye run directive team/triage file=issue.md --limit spend=0.20",
+			"rye run prompt 'Which files here have no tests?'",
 			"rye run directive rye/core/create_tool --print name=greet",
 		},
 		Codes: []diag.Code{diag.ToolNotFound, diag.HashMismatch, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter,
 			diag.ExecutionFailed, diag.Timeout, diag.ResourceExceeded, diag.ConsentRequired, diag.PermissionDenied, diag.PolicyDenied, diag.SandboxUnavailable, diag.LockMismatch, diag.LockStale, diag.LockMissing},
-		Flags: []cli.Flag{
+		Flags: append([]cli.Flag{
 			cli.String(&o.params, "params", "parameters as `JSON`, @FILE, or - for stdin"),
 			cli.Bool(&o.dryRun, "dry-run", "verify and validate, but start nothing"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.dev, "dev", "run an own tool that is not signed yet, in the strict sandbox without network"),
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
-		},
-		Complete: completeRun, UnknownFlag: parameterOfFlag,
+		}, o.thread.flags()...),
+		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events}},
+		Complete:  completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			err := runRun(ctx, c, &o)
 			if exec.IsBadParameters(err) {
@@ -77,6 +91,15 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	debug.SetGCPercent(400)
 	e := envOf(c)
 	e.SetLocked(c.Given(&o.locked), o.locked)
+	if o.dev {
+		if err := checkDevTerminal(c); err != nil {
+			return err
+		}
+	}
+	e.OnlyRuns = true
+	if !o.dryRun && !o.print {
+		c.OnClose(e.Prestart(ctx, c.Args))
+	}
 	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
 		return err
@@ -84,7 +107,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err := h.CheckLocked(); err != nil {
 		return err
 	}
-	ref, rest, err := project.RefArgs(ctx, h, c.Args)
+	ref, rest, err := project.RefArgs(ctx, h, promptArgs(c.Args))
 	if err != nil {
 		return err
 	}
@@ -93,6 +116,12 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		return err
 	}
 	req := primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params, DryRun: o.dryRun}
+	if o.dev {
+		if ref.Kind != item.Tool {
+			return diag.New(diag.Usage, "running %s: --dev applies to tools only", ref)
+		}
+		req.Dev = devOf(c, h)
+	}
 	switch ref.Kind {
 	case item.Tool:
 		if o.print {
@@ -100,12 +129,25 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		}
 		return runTool(ctx, c, h, req)
 	case item.Directive:
-		if !o.print && !o.dryRun {
-			return diag.New(diag.Usage, "running %s: this version cannot follow a directive with a model", ref).WithReason("print")
+		switch {
+		case o.print:
+			return runDirective(ctx, c, h, req)
+		case o.dryRun || o.thread.explain:
+			return explainThread(ctx, c, h, req, &o.thread, !o.dryRun)
+		case o.thread.render:
+			return renderThread(ctx, c, h, req, &o.thread)
 		}
-		return runDirective(ctx, c, h, req)
+		return runThread(ctx, c, h, req, &o.thread)
 	}
 	return runText(ctx, c, h, req)
+}
+
+// promptArgs replaces "prompt TEXT" by the directive that does what a text asks for.
+func promptArgs(args []string) []string {
+	if len(args) == 2 && args[0] == "prompt" {
+		return []string{"directive", "rye/agent/core/base", "prompt=" + args[1]}
+	}
+	return args
 }
 
 // readParams reads --params: JSON, a file or stdin.
@@ -174,6 +216,9 @@ func runTool(ctx context.Context, c *cli.Call, h *project.Project, req primary.C
 		showSandbox(c.UI, run.Result.Sandbox)
 		if s := run.Result.Sandbox; s != nil && h.FirstOfRung(s.Rung) {
 			c.UI.Note("%s", rungNote(s.Rung))
+		}
+		if s := run.Result.Sandbox; s != nil && err == nil && len(s.Denied) > 0 && !c.UI.AsJSON {
+			c.UI.Note("its sandbox refused %s", strings.Join(s.Denied, ", "))
 		}
 		if c.UI.AsJSON || out.whole { // else all of stdout was printed
 			showDropped(c.UI, "stdout", run.Result.Dropped.Stdout)

@@ -14,8 +14,9 @@ import (
 // scriptConditions returns what scripts may ask of the machine beside what
 // testscript knows: [mounts], a folder of its own can be mounted, [modes], plain
 // runs a program as a user whom file modes bind, [root], files can be given to
-// other users, and [strict], the sandbox has namespaces. In CI, Linux without them
-// is an error and not a reason to skip a script.
+// other users, [strict], the sandbox has namespaces, and [localmodel], .ci/run
+// installed a small model. In CI, Linux without namespaces is an error and not a
+// reason to skip a script.
 func scriptConditions() func(string) (bool, error) {
 	mounts := sync.OnceValue(func() bool {
 		return exec.Command("unshare", "-rm", "mount", "-t", "tmpfs", "none", os.TempDir()).Run() == nil
@@ -31,6 +32,8 @@ func scriptConditions() func(string) (bool, error) {
 			return modes(), nil
 		case "root":
 			return os.Geteuid() == 0, nil
+		case "localmodel":
+			return os.Getenv("RYE_LOCAL_MODEL") != "", nil
 		case "strict":
 			l := sandbox.Probe()
 			if l.Best != sandbox.Strict && runtime.GOOS == "linux" && os.Getenv("CI") != "" {

@@ -28,8 +28,11 @@ import (
 //	raw TEXT      a line as it is; a file that begins so has no handshake
 //	& …           the same without waiting for the answer
 //	session       at the beginning: prints the length of each answer instead, see session
+//	modern        at the beginning: the revision without a handshake, in which a call
+//	               is repeated with the answer to its question
 //	elicit yes    at the beginning: the person at the client says yes to all, or no,
-//	               or nothing: the form comes back empty
+//	               or nothing: the form comes back empty; decline, silent: no response,
+//	               or TEXT: the answer to the question of a run
 //	until FILE    wait until that file is there
 //	cancel        cancel the last request that nobody waits for
 //	run WORDS     run rye with these arguments
@@ -61,6 +64,7 @@ type player struct {
 	id      int
 	loose   int // the last request that nobody waits for
 	person  string
+	modern  bool
 	answers []any
 	session *session // nil: prints the answers
 }
@@ -82,11 +86,14 @@ func playMCP(play string, words []string) error {
 	if rest, ok := strings.CutPrefix(play, "session\n"); ok {
 		p.session, play = &session{}, rest
 	}
+	if rest, ok := strings.CutPrefix(play, "modern\n"); ok {
+		p.modern, play = true, rest
+	}
 	if words, ok := strings.CutPrefix(play, "elicit "); ok {
 		p.person, play, _ = strings.Cut(words, "\n")
 		p.line.(*pipeLine).person = p.person
 	}
-	if !strings.HasPrefix(play, "raw ") {
+	if !strings.HasPrefix(play, "raw ") && !p.modern {
 		if err := p.shake(); err != nil {
 			return err
 		}
@@ -170,12 +177,55 @@ func (p *player) step(line string) error {
 		p.loose = p.id
 		return p.line.Tell(message)
 	}
-	answer, err := p.line.Ask(p.id, message)
+	ask := p.line.Ask
+	if p.modern {
+		ask = p.askModern
+	}
+	answer, err := ask(p.id, message)
 	p.answers = append(p.answers, readable(answer))
 	if p.session != nil {
 		p.session.add(line, answer)
 	}
 	return err
+}
+
+// askModern makes a call that needs no handshake, and repeats it with the answers of
+// the person while the result is a question.
+func (p *player) askModern(id int, message string) (map[string]any, error) {
+	var call map[string]any
+	if err := json.Unmarshal([]byte(message), &call); err != nil {
+		return nil, err
+	}
+	can := map[string]any{}
+	if p.person != "" {
+		can["elicitation"] = map[string]any{"form": map[string]any{}}
+	}
+	params := call["params"].(map[string]any)
+	params["_meta"] = map[string]any{
+		"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": can,
+		"io.modelcontextprotocol/clientInfo": map[string]any{"name": "mcp", "version": "1"},
+	}
+	for {
+		b, err := json.Marshal(call)
+		if err != nil {
+			return nil, err
+		}
+		answer, err := p.line.Ask(id, string(b))
+		res, _ := answer["result"].(map[string]any)
+		questions, _ := res["inputRequests"].(map[string]any)
+		if err != nil || len(questions) == 0 {
+			return answer, err
+		}
+		responses := map[string]any{}
+		for key, q := range questions {
+			params, _ := q.(map[string]any)["params"].(map[string]any)
+			responses[key] = json.RawMessage(responseOf(p.person, params))
+		}
+		params["inputResponses"], params["requestState"] = responses, res["requestState"]
+		if state := os.Getenv("REQUEST_STATE"); state != "" {
+			params["requestState"] = state
+		}
+	}
 }
 
 // raw sends a line and takes whatever comes next.
@@ -252,15 +302,36 @@ func (l *pipeLine) Ask(id int, message string) (map[string]any, error) {
 	return nil, errors.New("the server has closed its output")
 }
 
-// say answers a question as the person would, and shows it.
+// say answers a question for the person, and shows it.
 func (l *pipeLine) say(question map[string]any) error {
 	params, _ := question["params"].(map[string]any)
-	fmt.Fprintln(os.Stderr, "asked:", params["message"])
-	content := fmt.Sprintf(`{"confirm":%v}`, l.person == "yes")
-	if l.person == "nothing" {
-		content = "{}"
+	if l.person == "silent" {
+		fmt.Fprintln(os.Stderr, "asked:", params["message"])
+		return os.WriteFile("asked", nil, 0o600)
 	}
-	return l.Tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"action":"accept","content":%s}}`, question["id"], content))
+	return l.Tell(fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":%s}`, question["id"], responseOf(l.person, params)))
+}
+
+// responseOf is the result of a question, which it shows.
+func responseOf(person string, params map[string]any) string {
+	fmt.Fprintln(os.Stderr, "asked:", params["message"])
+	content := map[string]any{"confirm": person == "yes"}
+	schema, _ := params["requestedSchema"].(map[string]any)
+	if fields, _ := schema["properties"].(map[string]any); fields["answer"] != nil {
+		content = map[string]any{"answer": person}
+		if json.Valid([]byte(person)) {
+			content["answer"] = json.RawMessage(person)
+		}
+	}
+	action := "accept"
+	switch person {
+	case "nothing":
+		content = map[string]any{}
+	case "decline":
+		action, content = "decline", nil
+	}
+	b, _ := json.Marshal(map[string]any{"action": action, "content": content})
+	return string(b)
 }
 
 func (l *pipeLine) hangUp() { l.in.Close() }

@@ -18,6 +18,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/mcpclient/mcptest"
 	"github.com/ryeos/rye/internal/testkit"
+	"github.com/ryeos/rye/threads/provider/providertest"
 )
 
 // TestMain lets the scripts run this test binary as rye: a process of its own,
@@ -25,15 +26,16 @@ import (
 // program is set here and never by its environment.
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
-		"toylsp":      toyLSP,
-		"traced":      func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
-		"rye":         func() { os.Exit(runAs(func(*cli.World) {})) },
-		"rye-empty":   func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
-		"rye-panics":  func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), brokenCommands()...) })) },
-		"mcp-fixture": mcptest.Main,
-		"rye-lock":    func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), relockCommand()) })) },
-		"mcp":         func() { os.Exit(mcpMain(os.Args[1:])) },
-		"peak":        func() { os.Exit(peakMain(os.Args[1:])) },
+		"toylsp":       toyLSP,
+		"traced":       func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
+		"rye":          func() { os.Exit(runAs(func(*cli.World) {})) },
+		"rye-empty":    func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
+		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), brokenCommands()...) })) },
+		"mcp-fixture":  mcptest.Main,
+		"model-server": providertest.Main,
+		"rye-lock":     func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), relockCommand()) })) },
+		"mcp":          func() { os.Exit(mcpMain(os.Args[1:])) },
+		"peak":         func() { os.Exit(peakMain(os.Args[1:])) },
 	})
 }
 

@@ -52,7 +52,7 @@ marks an item that only matches itself.`,
 		Codes: []diag.Code{},
 		Flags: []cli.Flag{
 			cli.String(&o.scope, "scope", "only `SCOPE`: a kind, or a kind and namespace (tool.rye.core.*)"),
-			cli.String(&o.space, "space", "only `SPACE`: project, user or system").OneOf(spaceNames()...),
+			cli.String(&o.space, "space", "only `SPACE`: project, user, system, or threads for records of runs").OneOf(append(spaceNames(), search.RecordSpace)...),
 			cli.Int(&o.limit, "limit", "show at most `N` items"),
 			cli.Int(&o.offset, "offset", "skip the first `N` items"),
 			cli.Bool(&o.noIndex, "no-index", "read every item instead of the index in the cache"),

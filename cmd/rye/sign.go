@@ -175,14 +175,44 @@ func showSigned(u *cli.UI, reports []primary.SignReport, o *signOptions) error {
 	}
 	err := diag.FromFindings("signing", fs)
 	human := func() {
+		many := manySigned(u, reports)
 		for _, r := range reports {
+			if many[r.Status] > 0 && plainReport(r) {
+				continue
+			}
 			if r.Status != primary.Unchanged || !r.Found || len(r.Findings) > 0 {
 				showSignLine(u, r)
+			}
+		}
+		for _, s := range []primary.SignStatus{primary.Signed, primary.Upgraded} {
+			if many[s] > 0 {
+				u.Out("%s  %s (-v lists them)", u.Style(cli.Green, fmt.Sprintf("%-9s", s)), project.Count(many[s], "file"))
 			}
 		}
 		u.Note("%s", signSummary(counts, o.upgrade, o.check))
 	}
 	return u.Report(err, data, fs, human)
+}
+
+// manySigned returns the number of reports of each status that are shown as one line.
+func manySigned(u *cli.UI, reports []primary.SignReport) map[primary.SignStatus]int {
+	many := map[primary.SignStatus]int{}
+	for _, r := range reports {
+		if plainReport(r) {
+			many[r.Status]++
+		}
+	}
+	for s, n := range many {
+		if u.Detailed || n <= project.LongList || s != primary.Signed && s != primary.Upgraded {
+			delete(many, s)
+		}
+	}
+	return many
+}
+
+// plainReport reports whether a report has nothing to show but the name of its file.
+func plainReport(r primary.SignReport) bool {
+	return len(r.Findings) == 0 && r.Replaces == nil && r.Diff == ""
 }
 
 func signSummary(n map[primary.SignStatus]int, upgrade, check bool) string {

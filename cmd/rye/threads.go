@@ -17,8 +17,8 @@ func threadsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "threads", Group: "Items",
 		Usage: "answer, stop and verify runs",
-		Subs: []*cli.Command{threadsAnswerCommand(), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
-			threadsTailCommand(), threadsVerifyCommand()},
+		Subs: []*cli.Command{threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
+			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand()},
 	}
 }
 
@@ -50,10 +50,42 @@ NODE can be left out if one question is open.`,
 			if len(c.Args) > 2 {
 				node, value = c.Args[1], c.Args[2]
 			}
-			if err := graph.Answer(ctx, p.Spaces.ProjectDir, id, node, value, "person", p.Env.Now()); err != nil {
+			s, err := p.AnswerRun(ctx, id, node, value)
+			if err != nil {
 				return err
 			}
-			return wake(ctx, c, p, id)
+			return wakeFrom(ctx, c, p, s)
+		},
+	}
+}
+
+func threadsDecideCommand(verb, decision string) *cli.Command {
+	usage := "permit a call that waits for an approval, this one time"
+	if verb == "deny" {
+		usage = "refuse a call that waits for an approval"
+	}
+	return &cli.Command{
+		Name: verb, Args: "RUN [NODE]", Usage: usage + ", and continue the run",
+		Long: `A run waits for it if a call of a node needs an answer, no person can be asked, and the
+allowance has approvals.headless: suspend. rye graph list names such runs. NODE can be
+left out if one call waits.`,
+		Examples: []string{"rye threads " + verb + " release-01jd"},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ApprovalDenied, diag.ExecutionFailed},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, id, err := openRun(ctx, c, project.Strict)
+			if err != nil {
+				return err
+			}
+			node := ""
+			if len(c.Args) > 1 {
+				node = c.Args[1]
+			}
+			s, err := p.DecideRun(ctx, id, node, decision)
+			if err != nil {
+				return err
+			}
+			return wakeFrom(ctx, c, p, s)
 		},
 	}
 }
@@ -64,11 +96,15 @@ func wake(ctx context.Context, c *cli.Call, p *project.Project, id string) error
 	if err != nil {
 		return err
 	}
+	return wakeFrom(ctx, c, p, s)
+}
+
+func wakeFrom(ctx context.Context, c *cli.Call, p *project.Project, s *graph.Summary) error {
 	if s.State != graph.StateSuspended {
 		c.UI.Note("the run is %s", s.State)
 		return nil
 	}
-	return resumeRun(ctx, c, p, id, project.GraphOptions{})
+	return resumeRun(ctx, c, p, s.ID, project.GraphOptions{})
 }
 
 func threadsSendCommand() *cli.Command {

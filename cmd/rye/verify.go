@@ -118,6 +118,13 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 	p := verify.Params{Resolver: src.Resolver, Trust: h.Trust, Ignored: src.Ignored, CountOnly: !c.UI.AsJSON && !c.UI.Detailed, Explain: o.explain}
 	if len(c.Args) == 0 {
 		report.Findings = slices.Clone(h.BadTrust)
+		var judge *project.LockJudge
+		if src.Project != nil {
+			judge = src.Project.LockJudge(ctx)
+		}
+		if judge != nil {
+			p.Each = judge.Item
+		}
 		for _, root := range src.Roots {
 			r, err := verify.Root(ctx, p, root)
 			if err != nil {
@@ -131,7 +138,7 @@ func verifyReport(ctx context.Context, c *cli.Call, h *project.Project, o *verif
 		}
 		report.Findings = append(report.Findings, found...)
 		if src.Project != nil {
-			if err := src.Project.VerifyLock(ctx, report); err != nil {
+			if err := src.Project.VerifyLock(ctx, report, judge); err != nil {
 				return nil, err
 			}
 		}

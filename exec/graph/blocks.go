@@ -104,7 +104,7 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 // oneItem calls the item for one entry and records the result.
 func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, entry any) error {
 	name := f.prefix + n.Name
-	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: entry}}
+	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: entry}, at: pr.at}
 	out, err := w.call(ctx, f, n.Action, in)
 	var s *Suspension
 	var fail fatal
@@ -536,7 +536,7 @@ func (w *walker) ask(ctx context.Context, f *frame, n *Node, pr *progress) (*out
 		pr.ask = d
 	}
 	if pr.answer == nil {
-		a, err := w.answer(ctx, n, pr.ask, name)
+		a, err := w.answer(ctx, n, pr.ask, name, pr.step)
 		if err != nil {
 			return nil, err
 		}
@@ -559,7 +559,7 @@ func (w *walker) ask(ctx context.Context, f *frame, n *Node, pr *progress) (*out
 
 // answer returns an answer from the inbox, from the person at the terminal, or the
 // default after the timeout. Without one the run suspends.
-func (w *walker) answer(ctx context.Context, n *Node, d *askData, name string) (*answerData, error) {
+func (w *walker) answer(ctx context.Context, n *Node, d *askData, name string, step int) (*answerData, error) {
 	m, err := w.inbox("answer", name)
 	switch {
 	case err != nil:
@@ -573,17 +573,13 @@ func (w *walker) answer(ctx context.Context, n *Node, d *askData, name string) (
 	}
 	expires, _ := time.Parse(time.RFC3339Nano, d.Expires)
 	if d.Expires != "" && !w.p.Now().Before(expires) {
-		if n.Ask.HasDefault {
-			return &answerData{Node: name, Answer: n.Ask.Default, By: "default"}, nil
-		}
-		return nil, diag.New(diag.ApprovalDenied, "no answer came before %s", d.Expires)
+		return timedOut(n, d)
 	}
 	if w.p.Ask != nil && !n.Ask.Parent {
-		v, by, err := w.p.Ask(ctx, Question{Run: w.log.ID(), Node: name, Text: d.Question, Choices: d.Choices, Ask: n.Ask})
-		if err != nil {
-			return nil, err
+		a, err := w.askPerson(ctx, n, d, step, expires)
+		if a != nil || !errors.Is(err, ErrNoAnswer) {
+			return a, err
 		}
-		return &answerData{Node: name, Answer: v, By: by}, nil
 	}
 	return nil, &Suspension{Reason: "ask", Nodes: []string{name}, WakeAt: expires}
 }

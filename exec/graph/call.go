@@ -13,7 +13,7 @@ import (
 
 // action calls the item of an action node.
 func (w *walker) action(ctx context.Context, f *frame, n *Node, pr *progress) (*outcome, error) {
-	return w.call(ctx, f, n.Action, invocation{name: f.prefix + n.Name, step: pr.step, index: -1, child: pr.child, key: pr.key})
+	return w.call(ctx, f, n.Action, invocation{name: f.prefix + n.Name, step: pr.step, index: -1, child: pr.child, key: pr.key, at: pr.at})
 }
 
 // invocation is one call of a node: the node itself, an item or a branch.
@@ -24,6 +24,7 @@ type invocation struct {
 	child string // the id of the run of a graph
 	key   string
 	more  map[string]any // values of templates: the item of foreach
+	at    *resolved      // nil: the call resolves the item
 }
 
 // call calls an item, repeats it as the action's retry permits, and returns the data
@@ -50,6 +51,7 @@ func (w *walker) attempts(ctx context.Context, f *frame, a *Action, in invocatio
 		if err == nil || attempt >= a.MaxAttempts || ctx.Err() != nil || !repeatable(err) {
 			return out, err
 		}
+		in.at = nil // the item may have been repaired
 		w.report(in.name, in.step, "retry", nodeError(in.name, err).Message, 0)
 		w.mu.Lock()
 		logged := w.log.Commit(ctx, evFailed, failedData{Node: in.name, Step: in.step, Error: nodeError(in.name, err), Attempt: attempt, Edge: "retry"})
@@ -91,15 +93,25 @@ func sleep(ctx context.Context, d time.Duration) error {
 
 // once calls the item one time.
 func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (*outcome, error) {
-	ref, t, err := w.resolve(ctx, f, a, in.step, in.more)
-	if err != nil {
-		return nil, err
+	if in.at == nil {
+		ref, t, err := w.resolve(ctx, f, a, in.step, in.more)
+		if err != nil {
+			return nil, err
+		}
+		in.at = &resolved{ref, t}
 	}
+	ref, t := in.at.ref, in.at.t
 	params, err := w.params(a, t, w.scope(f, in.step, in.more))
 	if err != nil {
 		return nil, err
 	}
-	c := Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, Key: in.key, RunID: w.log.ID()}
+	key := w.cacheKey(a, t, params)
+	if key != "" {
+		if result, ok := w.p.Results.Get(key); ok {
+			return &outcome{result: result, pure: t.Pure, cached: true, note: "cached"}, nil
+		}
+	}
+	c := Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, Key: in.key, RunID: w.log.ID(), Chain: t.Chain}
 	if t.Graph {
 		c.Child = &Child{Run: w.childOf(in, ref), Parent: w.log.ID(), Depth: w.started.Depth + 1}
 	} else if err := w.acquire(ctx); err != nil {
@@ -107,15 +119,21 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 	} else {
 		defer func() { <-w.slots }()
 	}
+	if c.Approval, err = w.approved(ctx, in); err != nil {
+		return nil, err
+	}
 	data, err := w.p.Dispatcher.Call(ctx, c)
+	if err != nil && c.Approval.Needed != nil {
+		return nil, w.needsApproval(ctx, in, c.Approval.Needed)
+	}
 	if c.Child != nil && c.Child.Suspended != nil {
 		s := *c.Child.Suspended
-		return nil, &Suspension{Reason: s.Reason, Nodes: []string{in.name}, WakeAt: s.WakeAt, Child: c.Child.Run}
+		return nil, &Suspension{Reason: s.Reason, Nodes: []string{in.name}, WakeAt: s.WakeAt, Child: c.Child.Run, Questions: s.Questions}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{result: data, pure: t.Pure}, nil
+	return &outcome{result: data, pure: t.Pure, key: key}, nil
 }
 
 // childOf returns the id of the run of a graph that the invocation calls. It is

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -26,15 +27,91 @@ func Deepest(ctx context.Context, project, id string) (*Summary, error) {
 	}
 }
 
-// Answer writes the answer of a person to an open question of a run. node may be "" if
-// only one question is open. The answer is checked first.
-func Answer(ctx context.Context, project, id, node, text, by string, now time.Time) error {
+// Below returns the runs of graphs that the nodes of a run called, and those that
+// these called, the lowest first.
+func Below(project, id string) ([]string, error) {
+	ids, err := IDs(project)
+	if err != nil {
+		return nil, err
+	}
+	called := map[string][]string{}
+	for _, other := range ids {
+		if timeOf(other) < timeOf(id) {
+			continue // a run starts after the one that calls it
+		}
+		if parent := parentOf(project, other); parent != "" {
+			called[parent] = append(called[parent], other)
+		}
+	}
+	var out []string
+	var add func(string)
+	add = func(id string) {
+		for _, c := range called[id] {
+			add(c)
+			out = append(out, c)
+		}
+	}
+	add(id)
+	return out, nil
+}
+
+// timeOf returns the part of an id that states when the run was begun.
+func timeOf(id string) string { return id[len(id)-26 : len(id)-16] }
+
+// parentOf returns the run that called a run, "" if no run did or its log cannot be
+// read.
+func parentOf(project, id string) string {
+	l, err := transcript.First(project, id)
+	if err != nil || l == nil || l.Event != evStarted {
+		return ""
+	}
+	var d startedData
+	if data, err := dataOf(project, id, l); err != nil || decode(data, &d) != nil {
+		return ""
+	}
+	return d.Parent
+}
+
+// Answer writes the answer of a person to an open question of a run, and returns it
+// with the run and the node that ask. node may be "" if only one question is open. The answer
+// is checked first.
+func Answer(ctx context.Context, project, id, node, text, by string, now time.Time) (run, asks string, answer any, err error) {
+	return answerQuestion(ctx, project, id, node, text, by, now, false)
+}
+
+// Decide is Answer for the question about a call: the decision is Once or Deny.
+func Decide(ctx context.Context, project, id, node, decision, by string, now time.Time) (run, asks string, answer any, err error) {
+	return answerQuestion(ctx, project, id, node, decision, by, now, true)
+}
+
+func answerQuestion(ctx context.Context, project, id, node, text, by string, now time.Time, approval bool) (run, asks string, answer any, err error) {
+	s, q, err := openQuestion(ctx, project, id, node, approval)
+	if err != nil {
+		return "", "", nil, err
+	}
+	a := &Ask{Choices: q.Choices}
+	if q.Schema != nil {
+		if a.Schema, _ = schema.Compile(q.Schema); a.Schema == nil {
+			return "", "", nil, diag.New(diag.TranscriptBroken, "answering %s: the schema of the question is not valid", s.ID)
+		}
+	}
+	v, why := a.Read(text)
+	if why != "" {
+		return "", "", nil, diag.New(diag.ValidationFailed, "answering %s: %q is not an answer: %s", q.Node, text, why)
+	}
+	return s.ID, q.Node, v, Send(project, s.ID, Message{Kind: kindAnswer, Name: q.Node, Payload: v, By: by}, now)
+}
+
+// openQuestion returns the open question of a run, or of the run that it waits for. An
+// approval is a question about a call.
+func openQuestion(ctx context.Context, project, id, node string, approval bool) (*Summary, *askData, error) {
 	s, err := Deepest(ctx, project, id)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
+	s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Approval != approval })
 	if len(s.asks) == 0 {
-		return diag.New(diag.ThreadState, "answering %s: it has no open question", s.ID).WithReason("no_question").WithDetail("state", s.State)
+		return nil, nil, diag.New(diag.ThreadState, "answering %s: it has no open question", s.ID).WithReason("no_question").WithDetail("state", s.State)
 	}
 	q := s.question(node)
 	if node == "" && len(s.asks) == 1 {
@@ -45,22 +122,41 @@ func Answer(ctx context.Context, project, id, node, text, by string, now time.Ti
 		for _, a := range s.asks {
 			open = append(open, a.Node)
 		}
-		return diag.New(diag.Usage, "answering %s: %q is not an open question; the open ones are %v", s.ID, node, open)
+		return nil, nil, diag.New(diag.Usage, "answering %s: %q is not an open question; the open ones are %v", s.ID, node, open)
 	}
 	if q.To == "parent" {
-		return diag.New(diag.ThreadState, "answering %s: the question %s is for the thread that started the run", s.ID, q.Node)
+		return nil, nil, diag.New(diag.ThreadState, "answering %s: the question %s is for the thread that started the run", s.ID, q.Node)
 	}
-	a := &Ask{Choices: q.Choices}
-	if q.Schema != nil {
-		if a.Schema, _ = schema.Compile(q.Schema); a.Schema == nil {
-			return diag.New(diag.TranscriptBroken, "answering %s: the schema of the question is not valid", s.ID)
+	return s, q, nil
+}
+
+// Answered reports whether a run has taken the answer in its inbox, and returns the
+// newest recorded answer to that question.
+func Answered(project, run, node string) (taken bool, answer any, by string, err error) {
+	list, err := messages(project, run)
+	if err != nil {
+		return false, nil, "", err
+	}
+	for _, m := range list {
+		if m.Kind == kindAnswer && m.Name == node {
+			return false, nil, "", nil
 		}
 	}
-	v, why := a.Read(text)
-	if why != "" {
-		return diag.New(diag.ValidationFailed, "answering %s: %q is not an answer: %s", q.Node, text, why)
+	lines, err := transcript.Read(project, run)
+	if err != nil {
+		return false, nil, "", err
 	}
-	return Send(project, s.ID, Message{Kind: "answer", Name: q.Node, Payload: v, By: by}, now)
+	for i := range lines {
+		var d answerData
+		if lines[i].Event != evAnswer {
+			continue
+		}
+		data, err := dataOf(project, run, &lines[i])
+		if err == nil && decode(data, &d) == nil && d.Node == node {
+			answer, by = d.Answer, d.By
+		}
+	}
+	return true, answer, by, nil
 }
 
 // Mark records that a run that no process runs was cancelled or killed.

@@ -3,6 +3,7 @@ package graph
 import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 )
 
 // The events of a run's log.
@@ -24,6 +25,14 @@ const (
 	evCompleted = "graph_completed"
 	evError     = "graph_failed"
 	evCancelled = "graph_cancelled"
+)
+
+// The events of a thread whose loop the graph is. The thread writes them.
+const (
+	evThread          = "thread_started"
+	evThreadCompleted = "thread_completed"
+	evThreadError     = "thread_error"
+	evThreadCancelled = "thread_cancelled"
 )
 
 // The states of a run.
@@ -49,8 +58,9 @@ type origin struct {
 }
 
 type heldSet struct {
-	Caps   []string `json:"caps"`
-	Source string   `json:"source"`
+	Caps    []string        `json:"caps"`
+	Profile *policy.Profile `json:"profile,omitempty"` // the ceiling of the sandbox
+	Source  string          `json:"source"`
 }
 
 type limitData struct {
@@ -129,6 +139,7 @@ type askData struct {
 	Schema   any      `json:"schema,omitempty"`
 	Expires  string   `json:"expires,omitempty"`
 	To       string   `json:"to"`
+	Approval bool     `json:"approval,omitempty"` // about a call of the node
 }
 
 type answerData struct {
@@ -214,6 +225,9 @@ func (e NodeError) value() map[string]any {
 	}
 	if e.Branch != "" {
 		out["branch"] = e.Branch
+	}
+	if e.Details != nil {
+		out["details"] = e.Details
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -32,7 +33,9 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 		r.Status = StateCancelled
 		err = diag.New(diag.Cancelled, "running %s: cancelled; the run %s can be resumed", w.g.Ref, r.RunID).WithReason("graph_resume").WithDetail("run_id", r.RunID)
 		// The request has its effect: it must not cancel the process that resumes the run.
-		return r, errors.Join(w.rest(ctx, evCancelled, r, nil), w.taken("cancel", ""), err)
+		err = errors.Join(w.rest(ctx, evCancelled, r, nil), w.taken("cancel", ""), err)
+		w.snapshot(ctx, r.Status, w.root.cur, true)
+		return r, err
 	}
 	if err == nil {
 		r.Output = w.root.output
@@ -46,6 +49,7 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 	if err == nil {
 		r.Status = StateCompleted
 		err = w.rest(ctx, evCompleted, r, nil)
+		w.snapshot(ctx, r.Status, w.last(), true)
 		w.completed(ctx)
 		return r, err
 	}
@@ -60,25 +64,59 @@ func (w *walker) finish(ctx context.Context, err error) (*Result, error) {
 	if rest := w.rest(ctx, evError, r, &e); rest != nil {
 		return r, rest
 	}
+	w.snapshot(ctx, r.Status, e.Node, true)
 	w.completed(ctx)
 	return r, t
 }
 
+// last returns the node that started last.
+func (w *walker) last() string {
+	if len(w.recent) == 0 {
+		return ""
+	}
+	return w.recent[len(w.recent)-1]
+}
+
 // rest writes the last line, its checkpoint and the result.
 func (w *walker) rest(ctx context.Context, event string, r *Result, e *NodeError) error {
-	if err := w.log.Rest(ctx, event, endData{Output: r.Output, Errors: w.errors, Error: e, Steps: r.Steps, Cost: r.Cost}); err != nil {
+	d := endData{Output: r.Output, Errors: w.errors, Error: e, Steps: r.Steps, Cost: r.Cost}
+	if w.p.Log != nil {
+		return w.log.Commit(ctx, event, d) // the thread rests after its own last event
+	}
+	if err := w.log.Rest(ctx, event, d); err != nil {
 		return err
 	}
 	return w.writeResult(r)
 }
 
 func (w *walker) writeResult(r *Result) error {
+	if w.p.Log != nil {
+		return nil // the result is that of the thread
+	}
 	b, err := jsonx.Marshal(r)
 	if err != nil {
 		return diag.New(diag.Internal, "writing the result of %s: %w", r.RunID, err)
 	}
-	return transcript.Base(w.p.Project, r.RunID).Replace("result.json", append(b, '\n'), 0o600)
+	return transcript.Base(w.p.Project, r.RunID).Replace(resultFile, append(b, '\n'), 0o600)
 }
+
+// ReadResult returns the result of a run that has ended.
+func ReadResult(project, id string) (*Result, error) {
+	b, _, err := openat.Read(project, transcript.Dir+"/"+id+"/"+resultFile, maxResult)
+	if err != nil {
+		return nil, diag.Doing("reading the result of "+id, err)
+	}
+	r := &Result{}
+	if err := decode(b, r); err != nil || r.RunID != id {
+		return nil, diag.New(diag.TranscriptBroken, "reading the result of %s: it is not the result of a run", id)
+	}
+	return r, nil
+}
+
+const (
+	resultFile = "result.json"
+	maxResult  = 64 << 20
+)
 
 // completed runs the hooks of the end, whose results are ignored.
 func (w *walker) completed(ctx context.Context) {
@@ -94,10 +132,15 @@ func (w *walker) suspend(ctx context.Context, r *Result, s *Suspension) error {
 		d.WakeAt = s.WakeAt.UTC().Format(time.RFC3339)
 		r.WakeAt = d.WakeAt
 	}
+	s.Questions = w.openQuestions(s)
+	r.Questions = s.Questions
 	if w.p.Child != nil {
 		w.p.Child.Suspended = s
 	}
 	r.Output = nil
+	if w.p.Log != nil {
+		return nil // the thread records why it is suspended
+	}
 	if err := w.log.Rest(ctx, evSuspended, d); err != nil {
 		return err
 	}

@@ -145,6 +145,9 @@ type Log struct {
 	Graph string         `json:"graph"`
 	Steps []Step         `json:"steps"`
 	State map[string]any `json:"state"`
+
+	parent   string
+	children []string // of node_started
 }
 
 // ReadLog reads a log without verifying it.
@@ -173,9 +176,14 @@ func (l *Log) add(line *transcript.Line, m map[string]any) {
 	switch line.Event {
 	case evStarted:
 		l.Graph, _ = m["graph"].(string)
+		l.parent, _ = m["parent"].(string)
 		state, _ := m["state"].(map[string]any)
 		maps.Copy(l.State, state)
 		s.Text = fmt.Sprintf("%s %v", l.Graph, m["digest"])
+	case evNode:
+		if child, _ := m["child"].(string); IsID(child) {
+			l.children = append(l.children, child)
+		}
 	case evCommitted:
 		set, _ := m["assign"].(map[string]any)
 		if !strings.Contains(s.Node, ".") {

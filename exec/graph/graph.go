@@ -49,8 +49,9 @@ type Graph struct {
 	Ref  item.Ref
 	Path string // as findings show it
 
-	Inputs      *schema.Schema // nil: any inputs
-	Permissions *policy.Set    // nil: not declared
+	Inputs      *schema.Schema  // nil: any inputs
+	Permissions *policy.Set     // nil: not declared
+	Sandbox     *policy.Profile // a ceiling of what the nodes call; nil: not declared
 	Limits      Limits
 
 	Start          string
@@ -61,6 +62,7 @@ type Graph struct {
 	MaxSteps       int
 	MaxConcurrency int
 	Continue       bool // on_error: continue
+	SnapshotEvery  int  // nodes; 0: a snapshot at error edges and at the end only
 	Hooks          []*Hook
 	EnvRequires    []string
 	Nodes          map[string]*Node
@@ -122,6 +124,7 @@ type Action struct {
 	Timeout     time.Duration // 0: the item's own
 	MaxAttempts int
 	Retry       Retry
+	Cache       bool // the result of an earlier call is used
 	path        string
 }
 
@@ -221,6 +224,9 @@ func (a *Action) Ref() (item.Ref, bool) {
 	ref, err := item.ParseRef(s, a.Kind)
 	return ref, err == nil && ref.Kind == a.Kind
 }
+
+// Targets returns the items that a graph executes by a fixed id, sorted.
+func Targets(g *Graph) []item.Ref { return g.fixedTargets() }
 
 // fixedTargets returns the items that the graph executes by a fixed id, sorted.
 func (g *Graph) fixedTargets() []item.Ref {

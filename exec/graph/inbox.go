@@ -31,7 +31,8 @@ const (
 )
 
 // Send writes a message into the inbox of a run. A message of the same kind and name
-// that the run has not taken is replaced.
+// that the run has not taken is replaced; an answer is refused then: the first one is
+// taken.
 func Send(project, run string, m Message, now time.Time) error {
 	m.Time = now.UTC().Format(time.RFC3339)
 	old, err := messages(project, run)
@@ -44,14 +45,43 @@ func Send(project, run string, m Message, now time.Time) error {
 	}
 	base := transcript.Base(project, run)
 	name := NewID("m", now)
-	if err := base.Write(inboxDir+"/"+strings.TrimPrefix(name, "m-")+".json", append(b, '\n'), 0o600); err != nil {
+	file := strings.TrimPrefix(name, "m-") + ".json"
+	if err := base.Write(inboxDir+"/"+file, append(b, '\n'), 0o600); err != nil {
 		return err
+	}
+	if m.Kind == kindAnswer {
+		return onlyAnswer(project, run, m.Name, file)
 	}
 	for _, o := range old {
 		if o.Kind == m.Kind && o.Name == m.Name {
 			if err := base.Remove(inboxDir + "/" + o.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+const kindAnswer = "answer"
+
+// onlyAnswer removes an answer that came after another one. Of two that are written at
+// the same time, both processes find the same one first.
+func onlyAnswer(project, run, node, file string) error {
+	list, err := messages(project, run)
+	if err != nil {
+		return err
+	}
+	for _, m := range list {
+		if m.Kind != kindAnswer || m.Name != node || m.file == file {
+			continue
+		}
+		if m.file < file {
+			err := transcript.Base(project, run).Remove(inboxDir + "/" + file)
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return diag.New(diag.ThreadState, "answering %s: %s has an answer already, which the run has not taken yet", run, node).
+				WithReason("answered").WithDetail("run_id", run)
 		}
 	}
 	return nil
@@ -91,13 +121,17 @@ func messages(project, run string) ([]Message, error) {
 	return out, nil
 }
 
-// inbox returns the newest message of a kind and name, or nil.
+// inbox returns the message of a kind and name, or nil: of several the newest, of
+// several answers the first.
 func (w *walker) inbox(kind, name string) (*Message, error) {
 	list, err := messages(w.p.Project, w.log.ID())
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range slices.Backward(list) {
+	if kind != kindAnswer {
+		slices.Reverse(list)
+	}
+	for _, m := range list {
 		if m.Kind == kind && m.Name == name {
 			return &m, nil
 		}
@@ -106,14 +140,20 @@ func (w *walker) inbox(kind, name string) (*Message, error) {
 }
 
 // taken removes messages whose content the log has recorded.
-func (w *walker) taken(kind, name string) error {
-	list, err := messages(w.p.Project, w.log.ID())
+func (w *walker) taken(kind, name string) error { return taken(w.p.Project, w.log.ID(), kind, name) }
+
+// Cancelled removes the requests to cancel from the inbox of a run that rests: they must
+// not cancel the process that resumes it.
+func Cancelled(project, id string) error { return taken(project, id, "cancel", "") }
+
+func taken(project, id, kind, name string) error {
+	list, err := messages(project, id)
 	if err != nil {
 		return err
 	}
 	for _, m := range list {
 		if m.Kind == kind && m.Name == name {
-			err := transcript.Base(w.p.Project, w.log.ID()).Remove(inboxDir + "/" + m.file)
+			err := transcript.Base(project, id).Remove(inboxDir + "/" + m.file)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -59,6 +59,10 @@ func (p *parser) graph() *Graph {
 		})
 		g.Permissions = &set
 	}
+	if r.Has("sandbox") {
+		profile := policy.ReadProfile(r.Map("sandbox"))
+		g.Sandbox = &profile
+	}
 	p.limits(g)
 	if !r.Has("config") {
 		r.Require("config")
@@ -86,9 +90,7 @@ func (p *parser) config(g *Graph, r *tree.Reader) {
 	g.MaxSteps = int(r.Int("max_steps", 100, 1, maxStepsHigh))
 	g.MaxConcurrency = int(r.Int("max_concurrency", 8, 1, 256))
 	g.Continue = r.Enum("on_error", "fail", "fail", "continue") == "continue"
-	if r.Int("snapshot_every", 0, 0, maxStepsHigh) > 0 {
-		p.unused(r, "snapshot_every")
-	}
+	g.SnapshotEvery = int(r.Int("snapshot_every", 0, 0, maxStepsHigh))
 	g.EnvRequires = p.env(r)
 	if r.Has("state_schema") {
 		g.StateSchema = p.schema(r, "state_schema")
@@ -182,11 +184,11 @@ func (p *parser) node(name string, r *tree.Reader, depth int) *Node {
 	switch n.Type {
 	case TypeAction:
 		known = append(known, "action", "cache_result")
-		if r.Bool("cache_result", false) {
-			p.unused(r, "cache_result")
-		}
 		r.Require("action")
 		n.Action = p.action(r.Map("action"))
+		if n.Action.Cache = r.Bool("cache_result", false); n.Action.Cache && n.Action.Verb != policy.Execute {
+			r.Reject("cache_result", "needs primary: execute")
+		}
 	case TypeReturn:
 		known = []string{"type", "description", "on_error", "env_requires", "output", "status"}
 		p.returns(n, r)
@@ -293,7 +295,11 @@ func (p *parser) action(r *tree.Reader) *Action {
 	a := &Action{path: r.Path("item_id"), MaxAttempts: 1}
 	r.Only("primary", "item_type", "item_id", "params", "timeout", "retry")
 	a.Verb = policy.Verb(r.Enum("primary", "execute", "execute", "search", "load", "sign"))
-	a.Kind = item.Kind(r.Enum("item_type", "tool", "tool", "directive", "knowledge"))
+	kind := string(item.Tool)
+	if a.Verb == policy.Search {
+		kind = "" // every kind
+	}
+	a.Kind = item.Kind(r.Enum("item_type", kind, "tool", "directive", "knowledge"))
 	if a.Verb != policy.Search {
 		r.Require("item_id")
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -24,11 +25,13 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 	if err != nil {
 		return nil, err
 	}
-	log, lines, torn, err := transcript.Open(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: w.p.Now, Keys: p.Keys})
-	if err != nil {
-		return nil, err
+	log, lines, torn := p.Log, p.Lines, int64(0)
+	if log == nil {
+		if log, lines, torn, err = transcript.Open(ctx, w.logParams(id)); err != nil {
+			return nil, err
+		}
+		defer func() { _ = log.Close() }()
 	}
-	defer func() { _ = log.Close() }()
 	w.log = log
 	if err := w.replay(lines); err != nil {
 		return nil, err
@@ -46,8 +49,10 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 	w.held = w.recordedHeld()
 	w.began = w.p.Now()
 	d := resumedData{From: log.Seq(), Torn: torn, Changes: changes, Repeated: w.inFlight(), PID: os.Getpid()}
-	if err := w.log.Commit(ctx, evResumed, d); err != nil {
-		return nil, err
+	if p.Log == nil {
+		if err := w.log.Commit(ctx, evResumed, d); err != nil {
+			return nil, err
+		}
 	}
 	if len(p.Set) > 0 {
 		if err := w.inject(ctx); err != nil {
@@ -75,18 +80,20 @@ func (w *walker) recordedHeld() policy.Held {
 		for _, c := range s.Caps {
 			set = append(set, policy.Cap(c))
 		}
-		held = held.With(policy.Grant{Caps: set, Source: s.Source})
+		held = held.With(policy.Grant{Caps: set, Profile: s.Profile, Source: s.Source})
 	}
 	for _, h := range w.held {
-		if !slices.ContainsFunc(w.started.Held, func(s heldSet) bool { return s.Source == h.Source && sameCaps(s.Caps, h.Caps) }) {
+		if !slices.ContainsFunc(w.started.Held, func(s heldSet) bool { return s.is(h) }) {
 			held = held.With(h)
 		}
 	}
 	return held
 }
 
-func sameCaps(a []string, b policy.Set) bool {
-	return slices.EqualFunc(a, b, func(x string, y policy.Cap) bool { return x == string(y) })
+// is reports whether a recorded grant and a grant of the caller are equal.
+func (s heldSet) is(g policy.Grant) bool {
+	return s.Source == g.Source && slices.EqualFunc(s.Caps, g.Caps, func(x string, y policy.Cap) bool { return x == string(y) }) &&
+		reflect.DeepEqual(s.Profile, g.Profile)
 }
 
 // inFlight returns the nodes that a resume repeats.
@@ -151,6 +158,9 @@ func dataOf(project, id string, l *transcript.Line) ([]byte, error) {
 // line applies one line.
 func (w *walker) line(l *transcript.Line) error {
 	if w.started == nil && l.Event != evStarted {
+		if w.p.Log != nil {
+			return nil // the thread began before its loop
+		}
 		return errors.New("the log does not begin with graph_started")
 	}
 	switch l.Event {
@@ -159,7 +169,7 @@ func (w *walker) line(l *transcript.Line) error {
 		if err := w.into(l, d); err != nil {
 			return err
 		}
-		w.started = d
+		w.started, w.ended, w.end = d, "", endData{}
 		w.root = &frame{nodes: w.g.Nodes, own: cloneMap(d.State), cur: d.Node}
 		w.errors, w.step = d.Errors, d.Steps
 	case evNode:
@@ -215,14 +225,18 @@ func (w *walker) nodeLine(l *transcript.Line) error {
 	case evAsk:
 		d := &askData{}
 		pr, err := w.about(l, d, &d.Node)
-		if err == nil && pr != nil {
+		if err == nil && d.Approval {
+			w.approvals[d.Node] = &approval{ask: d}
+		} else if err == nil && pr != nil {
 			pr.ask = d
 		}
 		return err
 	case evAnswer:
 		d := &answerData{}
 		pr, err := w.about(l, d, &d.Node)
-		if err == nil && pr != nil {
+		if a := w.approvals[d.Node]; err == nil && a != nil {
+			a.answer = d
+		} else if err == nil && pr != nil {
 			pr.answer = d
 		}
 		return err

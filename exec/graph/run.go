@@ -28,12 +28,21 @@ type Dispatcher interface {
 	Call(ctx context.Context, c Call) (any, error)
 }
 
+// Results keeps results of calls by a key, which is a digest.
+type Results interface {
+	// Get returns a result that Put kept, if it is unchanged.
+	Get(key string) (any, bool)
+	Put(key string, result any) error
+}
+
 // Target is what a run needs to know of an item that it calls.
 type Target struct {
 	Digest item.Digest
 	Graph  bool            // the item is a graph: its run gets an id before it starts
 	Pure   bool            // a function of this program without side effects
 	Shell  map[string]bool // the parameters that a shell reads
+	Chain  any             // what the Dispatcher verified; Call receives it again
+	Whole  string          // the digests of the item and of all that executes it
 }
 
 // Call is one call of a node.
@@ -45,6 +54,9 @@ type Call struct {
 	Key    string // the idempotency key: equal when the call is repeated after a crash
 	RunID  string
 	Child  *Child // of a graph
+	// Approval is nil for the call of a hook, which does not suspend the run.
+	Approval *Approval
+	Chain    any // of the Target of this call; nil: the Dispatcher resolves the item
 }
 
 // Child is the run of a graph that a node calls.
@@ -61,16 +73,19 @@ type Suspension struct {
 	Nodes  []string  // that wait
 	WakeAt time.Time // zero: no time wakes it
 	Child  string    // the run of the node that suspended
+	// Questions are the open ones of the runs below.
+	Questions []OpenQuestion
 }
 
 // Error describes the suspension. It passes through the walker as an error.
 func (s *Suspension) Error() string { return "suspended: " + s.Reason }
 
-// Question is a question that a run asks at a terminal.
+// Question is a question that a run asks a person who is present.
 type Question struct {
-	Run, Node, Text string
-	Choices         []string
-	Ask             *Ask
+	Run, Graph, Node, Text string
+	Step                   int
+	Choices                []string
+	Ask                    *Ask
 }
 
 // Params are the parameters of Start and Resume.
@@ -84,8 +99,18 @@ type Params struct {
 	Now        func() time.Time
 	Child      *Child // of a run that another run started
 	Lock       string // the digest of rye.lock, "" without one
-	// Ask asks a person who is present. If it is nil, the run suspends.
+	// Ask asks a person who is present, until the context ends: an answer that comes
+	// from elsewhere is taken first. If it is nil or returns ErrNoAnswer, the run
+	// suspends.
 	Ask func(context.Context, Question) (answer any, by string, err error)
+	// Results keeps the results of nodes with cache_result. Nil: each is called.
+	Results Results
+	// Snapshot writes a text about a run as a knowledge item. It may be nil.
+	Snapshot func(ctx context.Context, ref item.Ref, text []byte) error
+	// Event is called with each line of the run's log. It may be nil.
+	Event func(run string, line *transcript.Line)
+	// Present: the dispatcher can ask a person about a call.
+	Present bool
 	// Progress is called for each node, by several goroutines.
 	Progress func(Progress)
 	// NoSuspend ends a run that would suspend with APPROVAL_REQUIRED.
@@ -102,7 +127,15 @@ type Params struct {
 	// AcceptChanged continues a run whose graph or items have changed.
 	AcceptChanged bool
 	RunID         string // of a new run; "" for a new id
-	forked        *startedData
+	// Log is that of the thread whose loop the graph is: the run records its events there,
+	// and the thread writes what is about its start, its end and its resuming.
+	Log *transcript.Log
+	// Node is the node that the loop of a thread starts at: its walk had ended, and the
+	// thread goes on. "" is the start of the graph.
+	Node string
+	// Lines are what Log had when it was opened, to resume the run.
+	Lines  []transcript.Line
+	forked *startedData
 }
 
 // Progress is a change of a node as a person sees it.
@@ -128,6 +161,8 @@ type Result struct {
 	WakeAt    string      `json:"wake_at,omitempty"`
 	Child     string      `json:"child,omitempty"` // the run that the waiting node called
 	Suspended *Suspension `json:"-"`
+	// Questions are those that wait for an answer, also of the runs below.
+	Questions []OpenQuestion `json:"questions,omitempty"`
 }
 
 // Data returns the result as values.
@@ -228,10 +263,12 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 		return nil, diag.New(diag.LimitExceeded, "starting %s: graphs call graphs more than %d deep", g.Ref, g.maxDepth(p)).
 			WithDetail("limit", "depth").WithDetail("max", g.maxDepth(p))
 	}
-	if w.log, err = transcript.Create(ctx, transcript.Params{Project: p.Project, ID: id, Signer: p.Signer, Now: w.p.Now, Keys: p.Keys}); err != nil {
-		return nil, err
+	if w.log = p.Log; w.log == nil {
+		if w.log, err = transcript.Create(ctx, w.logParams(id)); err != nil {
+			return nil, err
+		}
+		defer func() { _ = w.log.Close() }()
 	}
-	defer func() { _ = w.log.Close() }()
 	w.began = w.p.Now()
 	w.started = started
 	w.startedAt = w.p.Now().UTC().Format(time.RFC3339)
@@ -243,6 +280,15 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 	return w.finish(ctx, w.run(ctx))
 }
 
+// logParams are the parameters of the log of a run.
+func (w *walker) logParams(id string) transcript.Params {
+	p := transcript.Params{Project: w.p.Project, ID: id, Signer: w.p.Signer, Now: w.p.Now, Keys: w.p.Keys}
+	if w.p.Event != nil {
+		p.Written = func(l *transcript.Line) { w.p.Event(id, l) }
+	}
+	return p
+}
+
 func (g *Graph) maxDepth(Params) int { return g.Limits.Depth }
 
 // first returns the data of the first line of a new run.
@@ -250,6 +296,9 @@ func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[strin
 	g, p := w.g, w.p
 	d := &startedData{Graph: g.Ref.String(), Digest: digest, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Only: p.Only != ""}
 	d.Limits = limitData{g.Limits.Depth, int64(g.Limits.Duration / time.Second)}
+	if p.Node != "" {
+		d.Node = p.Node
+	}
 	if p.State != nil {
 		d.State = p.State
 		if err := g.checkState(d.State, "the given state"); err != nil {
@@ -261,13 +310,7 @@ func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[strin
 			return nil, diag.New(diag.Usage, "running one node of %s: it has no node %q", g.Ref, p.Only)
 		}
 	}
-	for _, h := range p.Held {
-		set := heldSet{Source: h.Source}
-		for _, c := range h.Caps {
-			set.Caps = append(set.Caps, string(c))
-		}
-		d.Held = append(d.Held, set)
-	}
+	d.Held = heldSets(p.Held)
 	refs := g.fixedTargets()
 	for _, ref := range refs {
 		t, err := p.Dispatcher.Target(ctx, ref)

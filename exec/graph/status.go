@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/filelock"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -31,8 +32,25 @@ type Summary struct {
 	Started string      `json:"started"`
 	Updated string      `json:"updated"`
 	PID     int         `json:"pid,omitempty"`
+	// Thread is set if the run is the loop of a thread.
+	Thread bool `json:"thread,omitempty"`
 
 	asks []askData // open questions
+	held []heldSet // with which it started
+}
+
+// StartedBy reports whether a caller with these permissions, or what it called, started
+// the run: the permissions of the run begin with them.
+func (s *Summary) StartedBy(held policy.Held) bool {
+	if len(held) == 0 || len(s.held) < len(held) {
+		return false
+	}
+	for i, g := range held {
+		if !s.held[i].is(g) {
+			return false
+		}
+	}
+	return true
 }
 
 // Question is an open question of a run.
@@ -83,9 +101,17 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		return decode(data, v)
 	}
 	switch l.Event {
+	case evThread:
+		var d struct {
+			PID int `json:"pid"`
+		}
+		err := into(&d)
+		s.Thread, s.Started, s.PID = true, l.Time, d.PID
+		return err
 	case evStarted:
 		var d startedData
 		err := into(&d)
+		s.held = d.Held
 		s.Graph, s.Digest, s.Parent, s.Started, s.PID, s.Steps = d.Graph, d.Digest, d.Parent, l.Time, d.PID, d.Steps
 		return err
 	case evNode:
@@ -113,11 +139,16 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		err := into(&d)
 		s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return a.Node == d.Node })
 		return err
-	case evCompleted:
+	case evCommitted, evFailed:
+		var d failedData
+		if err := l.Decode(&d); err == nil && d.Edge != "retry" {
+			s.asks = slices.DeleteFunc(s.asks, func(a askData) bool { return isAbout(a.Node, d.Node) })
+		}
+	case evCompleted, evThreadCompleted:
 		s.ended(StateCompleted)
-	case evError:
+	case evError, evThreadError:
 		s.ended(StateError)
-	case evCancelled:
+	case evCancelled, evThreadCancelled:
 		s.ended(StateCancelled)
 	case evKilled:
 		s.ended(StateKilled)
@@ -153,7 +184,7 @@ func List(ctx context.Context, project string) ([]*Summary, error) {
 	}
 	var out []*Summary
 	for _, id := range ids {
-		if s, err := Status(ctx, project, id); err == nil && s.Graph != "" {
+		if s, err := Status(ctx, project, id); err == nil && s.Graph != "" && !s.Thread {
 			out = append(out, s)
 		}
 	}

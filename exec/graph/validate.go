@@ -18,8 +18,10 @@ import (
 // Described is what Validate needs to know of an item.
 type Described struct {
 	Schema  any  // config_schema, nil without one
+	Output  any  // output_schema, nil without one
 	Locked  bool // rye.lock contains it
 	Project bool // it is of the project, and a lock could contain it
+	Graph   bool
 }
 
 // Items describes items for Validate.
@@ -34,6 +36,7 @@ func Validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
 	v := &validator{g: g, items: items}
 	v.block("", g.Start, g.Nodes, g.Order)
 	v.state()
+	v.types(ctx)
 	v.permissions()
 	v.actions(ctx)
 	diag.Sort(v.out)
@@ -205,7 +208,6 @@ func (v *validator) state() {
 			v.warnf(written[k], "state.%s is assigned and never read", k)
 		}
 	}
-	v.constants()
 }
 
 func near(f *diag.Finding, word string, candidates []string) {
@@ -220,26 +222,6 @@ func (v *validator) inputs() []string {
 		return nil
 	}
 	return v.g.Inputs.Properties()
-}
-
-// constants compares constant assignments with the schema of the state.
-func (v *validator) constants() {
-	if v.g.StateSchema == nil {
-		return
-	}
-	v.g.each(func(n *Node, name string) {
-		for _, k := range slices.Sorted(maps.Keys(n.Assign)) {
-			value, constant := n.Assign[k].Constant()
-			if !constant {
-				continue
-			}
-			for _, bad := range v.g.StateSchema.Validate(any(map[string]any{k: value})) {
-				if bad.Keyword != "required" && v.g.stateKeys[k] != nil {
-					v.errorf(tree.Join(tree.Join(n.path, "assign"), k), "node %s assigns a value that does not fit state_schema: %s %s", name, bad.Path, bad.Message)
-				}
-			}
-		}
-	})
 }
 
 // uses returns the reads of every template and condition. A first name that is not a
@@ -350,6 +332,9 @@ func (v *validator) actions(ctx context.Context) {
 		}
 		if d.Project && !d.Locked {
 			v.warnf(a.path, "node %s: %s is not in rye.lock", node, ref)
+		}
+		if a.Cache && d.Graph {
+			v.warnf(a.path, "node %s: the result of a graph is not cached, because it can contain an answer", node)
 		}
 		v.params(a, node, ref, d)
 	})

@@ -38,9 +38,13 @@ type walker struct {
 	root   *frame
 	frames map[string]*frame    // of branches in flight after a resume, by prefix
 	nodes  map[string]*progress // of nodes in flight, by qualified name
-	ended  string               // the state that the log ends in, "" while it runs
-	end    endData
-	one    bool // one node was committed, and the run shall suspend
+	// approvals are the questions about calls of nodes in flight, by approvalName.
+	approvals map[string]*approval
+	ended     string // the state that the log ends in, "" while it runs
+	end       endData
+	one       bool // one node was committed, and the run shall suspend
+
+	commits int // of the graph's own nodes in this process
 }
 
 // frame is a walk over one mapping of nodes: the graph's, or those of a branch.
@@ -66,6 +70,14 @@ type progress struct {
 	answer   *answerData
 	wait     *waitData
 	waited   *waitedData
+
+	at *resolved // the item of the node; nil: a call resolves it
+}
+
+// resolved is an item that a node calls, verified for the calls of this node.
+type resolved struct {
+	ref item.Ref
+	t   Target
 }
 
 func newWalker(g *Graph, p Params) (*walker, error) {
@@ -75,9 +87,13 @@ func newWalker(g *Graph, p Params) (*walker, error) {
 	if p.Getenv == nil {
 		p.Getenv = func(string) string { return "" }
 	}
-	w := &walker{g: g, p: p, held: p.Held, slots: make(chan struct{}, g.MaxConcurrency), frames: map[string]*frame{}, nodes: map[string]*progress{}}
-	if g.Permissions != nil {
-		w.held = w.held.With(policy.Grant{Caps: *g.Permissions, Source: "graph " + g.Ref.ID})
+	w := &walker{g: g, p: p, held: p.Held, slots: make(chan struct{}, g.MaxConcurrency), frames: map[string]*frame{}, nodes: map[string]*progress{}, approvals: map[string]*approval{}}
+	if g.Permissions != nil || g.Sandbox != nil {
+		own := policy.Grant{Caps: policy.Set{"rye.*", "rye.draft.*"}, Profile: g.Sandbox, Source: "graph " + g.Ref.ID}
+		if g.Permissions != nil {
+			own.Caps = *g.Permissions
+		}
+		w.held = w.held.With(own)
 	}
 	return w, nil
 }
@@ -188,6 +204,7 @@ func (w *walker) visit(ctx context.Context, f *frame, n *Node) error {
 	var stop fatal
 	switch {
 	case err == nil:
+		w.keep(out)
 		w.report(name, pr.step, "ok", out.note, w.p.Now().Sub(began))
 		w.afterCommit(ctx, f, n)
 		return nil
@@ -214,8 +231,20 @@ func (w *walker) afterCommit(ctx context.Context, f *frame, n *Node) {
 	if f.base == nil && w.started.Only {
 		f.cur = ""
 	}
+	if f.base == nil {
+		if w.commits++; w.g.SnapshotEvery > 0 && w.commits%w.g.SnapshotEvery == 0 && f.cur != "" {
+			w.snapshot(ctx, StateRunning, n.Name, false)
+		}
+	}
 	_ = w.hooks(ctx, "node_completed", map[string]any{"node": f.prefix + n.Name})
 }
+
+// The beginnings of the ids from which those of the runs of entries and branches are
+// derived.
+const (
+	childItem   = "item"
+	childBranch = "branch"
+)
 
 // begin counts the step of a node and records that it starts, unless the log states
 // that it was in flight when an earlier process stopped.
@@ -235,20 +264,22 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 	pr := &progress{step: w.step, items: map[int]*itemData{}, branches: map[string]*branchData{}}
 	data := nodeData{Node: name, Step: pr.step}
 	quick := true
-	if n.Action != nil && n.Type == TypeAction {
-		ref, t, err := w.resolve(ctx, f, n.Action, pr.step, nil)
-		if err == nil { // else the call reports it
-			data.Ref, data.Digest, quick = ref.String(), t.Digest, t.Pure
-			if t.Graph {
-				data.Child = NewID(ref.ID, w.p.Now())
+	if n.Action != nil {
+		pr.at = w.early(ctx, f, n, pr.step)
+	}
+	if n.Type == TypeAction {
+		if pr.at != nil {
+			data.Ref, data.Digest, quick = pr.at.ref.String(), pr.at.t.Digest, pr.at.t.Pure
+			if pr.at.t.Graph {
+				data.Child = NewID(pr.at.ref.ID, w.p.Now())
 			}
 		}
 	} else if n.Type == TypeForeach {
 		quick = false
-		data.Child = NewID("item", w.p.Now())
+		data.Child = NewID(childItem, w.p.Now())
 	} else if n.Type == TypeParallel {
 		quick = false
-		data.Child = NewID("branch", w.p.Now())
+		data.Child = NewID(childBranch, w.p.Now())
 	}
 	data.Key = w.key(name, pr.step, -1)
 	pr.child, pr.key = data.Child, data.Key
@@ -257,6 +288,20 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 		return pr, w.log.Append(evNode, data)
 	}
 	return pr, w.log.Commit(ctx, evNode, data)
+}
+
+// early resolves the item of a node before its start is recorded, so that the recorded
+// digest is that of the item which the node calls. It returns nil if the id depends on
+// an entry of foreach, and on an error, which the call reports.
+func (w *walker) early(ctx context.Context, f *frame, n *Node, step int) *resolved {
+	if _, constant := n.Action.ID.Constant(); !constant && n.Type == TypeForeach {
+		return nil
+	}
+	ref, t, err := w.resolve(ctx, f, n.Action, step, nil)
+	if err != nil {
+		return nil
+	}
+	return &resolved{ref, t}
 }
 
 func (w *walker) note(name string) {
@@ -277,6 +322,7 @@ type outcome struct {
 	output  any
 	isEnd   bool // of a return node
 	cached  bool
+	key     string // under which the result is kept after the commit
 	note    string // for the progress line
 	pure    bool   // repeating it is harmless
 	noNodes bool
@@ -408,6 +454,7 @@ func (w *walker) apply(f *frame, _ string, d *committedData) {
 // forget drops what is recorded about a node in flight and its branches.
 func (w *walker) forget(name string) {
 	delete(w.nodes, name)
+	maps.DeleteFunc(w.approvals, func(q string, _ *approval) bool { return isAbout(q, name) })
 	for prefix := range w.frames {
 		if strings.HasPrefix(prefix, name+".") {
 			delete(w.frames, prefix)
@@ -458,6 +505,9 @@ func (w *walker) failed(ctx context.Context, f *frame, n *Node, pr *progress, ca
 	if d.Edge == "fail" {
 		return cause
 	}
+	if f.base == nil {
+		w.snapshot(ctx, StateRunning, n.Name, false)
+	}
 	return nil
 }
 
@@ -483,49 +533,6 @@ func nodeError(name string, err error) NodeError {
 		e.Details = d
 	}
 	return e
-}
-
-// checkState compares a state with state_schema and bounds its size.
-func (g *Graph) checkState(state map[string]any, what string) error {
-	if g.StateSchema != nil {
-		for _, v := range g.StateSchema.Validate(any(state)) {
-			if v.Keyword == "required" {
-				continue // a key may be assigned later
-			}
-			return diag.New(diag.ValidationFailed, "%s does not fit state_schema: %s %s", what, v.Path, v.Message).
-				WithReason("graph_state").WithDetail("path", v.Path)
-		}
-	}
-	if n := sizeOf(state); n > MaxState {
-		return diag.New(diag.LimitExceeded, "%s is larger than %d bytes", what, MaxState).WithDetail("limit", "state").WithDetail("max", MaxState)
-	}
-	return nil
-}
-
-// sizeOf returns about how many bytes a value has as JSON. It stops counting beyond
-// the bound of a state.
-func sizeOf(v any) int {
-	switch v := v.(type) {
-	case string:
-		return len(v) + 2
-	case []any:
-		n := 2
-		for _, x := range v {
-			if n += sizeOf(x) + 1; n > MaxState {
-				return n
-			}
-		}
-		return n
-	case map[string]any:
-		n := 2
-		for k, x := range v {
-			if n += len(k) + 4 + sizeOf(x); n > MaxState {
-				return n
-			}
-		}
-		return n
-	}
-	return 8
 }
 
 // resolve renders the id of an action and resolves the item.

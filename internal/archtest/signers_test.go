@@ -28,6 +28,7 @@ func signers() map[string]string {
 		"internal/project.newGrantKey":        "RecordDocuments",
 		"internal/project.AddGrant":           "RecordDocuments",
 		"internal/project.describeRuntimeKey": "RecordDocuments",
+		"internal/project.writeRecord":        "Record",
 		"cmd/rye.runTrustEndorse":             "recordDocuments",
 		"internal/project.endorseAgain":       "recordDocuments",
 		"cmd/rye.runTrustRefresh":             "recordDocuments",

@@ -7,13 +7,14 @@ const module = "github.com/ryeos/rye"
 // diag and each other. A leaf has one idea and does not know items.
 func leaves() map[string]bool {
 	return set(
-		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/chainlog", "internal/cond", "internal/dotpath", "internal/dx", "internal/filelock",
+		"internal/atomicfile", "internal/auditlog", "internal/cas", "internal/chainlog", "internal/cond", "internal/credentials", "internal/cuttext", "internal/dotpath", "internal/dx", "internal/filelock",
 		"internal/gitcmd", "internal/gitpack", "internal/glob",
 		"internal/header", "internal/hidden", "internal/httpfill", "internal/httpx", "internal/idpattern", "internal/interpolate", "internal/journal", "internal/jsonx", "internal/layered", "internal/legacy",
-		"internal/linediff", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/proc", "internal/pylit",
-		"internal/runlog",
+		"internal/linediff", "internal/links", "internal/mdmeta", "internal/mvs", "internal/openat", "internal/owner", "internal/pep723", "internal/proc", "internal/pylit",
+		"internal/redact", "internal/runlog",
 		"internal/schema", "internal/stagedir", "internal/suggest", "internal/tmpl", "internal/tomlx", "internal/tree",
 		"internal/userdirs", "internal/wheels", "internal/yamlx",
+		"threads/message",
 	)
 }
 
@@ -45,7 +46,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("exec/graph", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("exec/graph", "threads", "threads/steps", "threads/provider", "threads/store", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -56,6 +57,7 @@ func layers() []layer {
 			{"internal/mcpclient", set("exec", "resolve", "resolve/space", "policy", "sign", "item")},
 			{"exec/graph", set("exec", "threads/transcript", "resolve", "policy", "lock", "sign", "item")},
 			{"exec", set("exec/sandbox", "exec/httpstep", "internal/ryeos", "policy", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "item")},
+			{"threads/provider", set("exec/httpstep")},
 			{"exec/httpstep", set("policy", "item")},
 			{"exec/sandbox", set("exec/sandbox/confine", "policy")},
 			{"exec/sandbox/confine", set()},
@@ -82,6 +84,10 @@ func layers() []layer {
 			{"resolve", set("resolve/space", "lock", "bundle", "trust", "sign", "policy", "internal/directive", "internal/extract", "item")},
 		}},
 		{"Logs of threads and runs", []entry{
+			// Not threads/provider: no Go code has a loop over turns.
+			{"threads", set("threads/transcript", "policy", "sign", "item")},
+			{"threads/steps", set("threads/transcript", "internal/directive", "policy", "item")},
+			{"threads/store", set("policy")},
 			{"threads/transcript", set("sign", "item")},
 		}},
 		{"Trust, files and permissions", []entry{
@@ -109,6 +115,7 @@ func layers() []layer {
 			{"docs/format", set()},
 			{"packages/source/sourcetest", set("packages/source", "lock")},
 			{"internal/mcpclient/mcptest", set()},
+			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
 			{"internal/bench", set()},
 			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
@@ -121,7 +128,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest", "threads/provider/providertest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only
@@ -147,6 +154,7 @@ func thirdParty() map[string]map[string]bool {
 		"golang.org/x/sys":                                set("exec/sandbox", "exec/sandbox/confine", "internal/proc", "internal/openat", "internal/testkit"),
 		"golang.org/x/term":                               set("internal/cli"),
 		"gopkg.in/yaml.v3":                                set("internal/yamlx"),
+		"modernc.org/sqlite":                              set("threads/store"),
 	}
 }
 

@@ -3,7 +3,9 @@ package cli
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -39,13 +41,29 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 // Ask reads one line at a terminal; elsewhere it is an error. An interrupt is
 // CANCELLED.
 func (c *Call) Ask(prompt string) (string, error) {
+	return c.AskWithin(context.Background(), prompt)
+}
+
+// AskWithin is Ask that returns the error of ctx when ctx ends first.
+func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
 	if !c.Isatty(c.Stdin) {
 		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
 	}
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
 	_ = c.UI.Stdout.Flush() // the subject of the question is printed first
 	fmt.Fprint(c.Stderr, hidden.Visible(prompt))
-	line, err := interruptible(c, func() (string, error) { return bufio.NewReader(c.Stdin).ReadString('\n') })
-	if diag.CodeOf(err) == diag.Cancelled {
+	answer := c.UI.nextLine(c.Stdin)
+	line, err := interruptible(c, func() (string, error) {
+		select {
+		case <-answer.done:
+			return answer.line, answer.err
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	})
+	if diag.CodeOf(err) == diag.Cancelled || err != nil && errors.Is(err, ctx.Err()) {
 		fmt.Fprintln(c.Stderr)
 		return "", err
 	}
@@ -55,30 +73,37 @@ func (c *Call) Ask(prompt string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
+// lineRead is a read of one line that may outlast the question that began it.
+type lineRead struct {
+	done chan struct{}
+	line string
+	err  error
+}
+
+// nextLine begins to read a line. A read whose question has ended cannot be ended: the
+// next question takes its line.
+func (u *UI) nextLine(r io.Reader) *lineRead {
+	u.asking.Lock()
+	defer u.asking.Unlock()
+	if u.reading != nil {
+		return u.reading
+	}
+	l := &lineRead{done: make(chan struct{})}
+	u.reading = l
+	go func() {
+		l.line, l.err = bufio.NewReader(r).ReadString('\n')
+		u.asking.Lock()
+		u.reading = nil
+		u.asking.Unlock()
+		close(l.done)
+	}()
+	return l
+}
+
 // Confirm asks a question and reports whether the answer is y or yes.
 func (c *Call) Confirm(question string) (bool, error) {
 	answer, err := c.Ask(question + " [y/N] ")
 	return strings.EqualFold(answer, "y") || strings.EqualFold(answer, "yes"), err
-}
-
-// AskWithin is Ask that returns the error of ctx when ctx ends first.
-func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
-	type answer struct {
-		line string
-		err  error
-	}
-	done := make(chan answer, 1)
-	go func() {
-		line, err := c.Ask(prompt)
-		done <- answer{line, err}
-	}()
-	select {
-	case a := <-done:
-		return a.line, a.err
-	case <-ctx.Done():
-		fmt.Fprintln(c.Stderr)
-		return "", ctx.Err()
-	}
 }
 
 // interruptible returns what read returns, or CANCELLED if the call is interrupted

@@ -20,6 +20,7 @@ func agentHints() map[situation]string {
 		{diag.PermissionDenied, "system_read_only"}:    "copy it into the project first, then sign the copy",
 		{diag.PermissionDenied, "copy_sealed"}:         "a runtime of your own may use it: name it in executor_id",
 		{diag.PermissionDenied, "agent_signed"}:        "only an agent's key has signed {path}: read it, then rye sign {ref}",
+		{diag.PermissionDenied, "record"}:              "rye load {ref} prints the record of the run with a warning",
 		{diag.PermissionDenied, "sign_disabled"}:       "rye sign {refs}",
 		{diag.PermissionDenied, "drafts_only"}:         "rye sign {refs}",
 		{diag.PermissionDenied, "project_outside"}:     "start a server for that project",

@@ -63,6 +63,7 @@ func codeHints() map[situation]string {
 		diag.SessionExpired:     "log in again",
 		diag.LimitExceeded:      "raise the limit",
 		diag.BudgetExceeded:     "raise the budget",
+		diag.ContextFull:        "give it a smaller task, or a model with a larger window",
 		diag.Timeout:            "raise timeout in the item, or give it less work",
 		diag.Internal:           "report this message and the output of rye version at https://github.com/ryeos/rye/issues",
 	} {

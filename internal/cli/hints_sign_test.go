@@ -22,7 +22,7 @@ func TestSignHintsLeadOn(t *testing.T) {
 	others := []string{
 		"other_signer", "other_branch", "agent_signed", "sign_disabled", "drafts_only", "sign_ask", "sign", "upgrade", "sign_nothing", "legacy_invalid", "create",
 		"draft_by_pattern", "foreign_by_pattern", "unreadable_by_pattern", "conflict_by_pattern", "legacy_by_pattern",
-		"provider", "provider_sign", "provider_agent",
+		"provider", "provider_sign", "provider_agent", "dev", "dev_rung",
 	}
 	script, err := os.ReadFile("../../testdata/scripts/hints_lead_on.txtar")
 	if err != nil {

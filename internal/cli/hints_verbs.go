@@ -27,7 +27,6 @@ func verbHints() map[situation]string {
 		{diag.ItemNotFound, "nearest_kind"}:   "rye list {nearest}",
 		{diag.ItemNotFound, "kinds"}:          "the kinds are {kinds}",
 		{diag.Usage, "hook_by_hand"}:          "rye verify --rev REV verifies a revision",
-		{diag.Usage, "print"}:                 "add --print to print the directive with its inputs",
 		{diag.Usage, "sign_nothing"}:          "rye sign '*' signs the items that are not signed and those that you changed",
 	}
 }

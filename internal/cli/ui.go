@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
@@ -19,6 +20,7 @@ type UI struct {
 	Stdout   *bufio.Writer
 	Stderr   io.Writer
 	AsJSON   bool // stdout holds JSON only
+	Lines    bool // each JSON document is one line
 	Quiet    bool
 	Detailed bool
 	color    bool // stdout takes colour
@@ -28,6 +30,9 @@ type UI struct {
 	wrote    bool // a JSON document was printed
 
 	interrupted bool // a question was
+
+	asking  sync.Mutex // of reading
+	reading *lineRead
 }
 
 // newUI reads the global switches straight from the words, so that even an
@@ -141,13 +146,29 @@ func (u *UI) Document(e diag.Envelope) error {
 // encode prints one JSON document. Characters that could act on a terminal or that
 // a reader cannot see are escaped.
 func (u *UI) encode(v any) error {
-	b, err := jsonx.MarshalIndent(v)
+	render := jsonx.MarshalIndent
+	if u.Lines {
+		render = jsonx.Marshal
+	}
+	b, err := render(v)
 	if err != nil {
 		return err
 	}
 	u.wrote = true
 	_, err = u.Stdout.Write(append(hidden.JSON(b), '\n'))
 	return err
+}
+
+// Event prints one JSON document on a line, before the document of the command.
+func (u *UI) Event(v any) error {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if _, err := u.Stdout.Write(append(hidden.JSON(b), '\n')); err != nil {
+		return err
+	}
+	return u.Flush()
 }
 
 // Raw prints a program's own text: made visible, but with its line ends and

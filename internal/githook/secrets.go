@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/gitcmd"
+	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -16,13 +17,21 @@ import (
 // key. Real ones are much smaller.
 const maxKeyFile = 64 << 10
 
-// secrets finds private keys among the staged files, whatever their names:
-// anywhere in a file below .ai, and elsewhere in files that begin with one.
+// secrets finds private keys among the staged files, whatever their names: anywhere in a
+// file below .ai, and elsewhere in files that begin with one. It also finds files at
+// protected paths that tools do not even read: transcripts and keys.
 func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error) {
 	var inside, outside []gitcmd.Change
 	for _, c := range s.Changes {
+		if c.Status == 'D' || c.Status == 'U' || !c.IsFile() {
+			continue
+		}
+		if row, _, ok := policy.Protected(c.Path); ok && row.Secret {
+			f := diag.Errorf(diag.PolicyDenied, 0, 0, "a file below %s is staged: %s", row.Path, row.Why).WithReason("secret_path", "path", word(c.Path))
+			f.Path = c.Path
+			found = append(found, f)
+		}
 		switch {
-		case c.Status == 'D' || c.Status == 'U' || !c.IsFile():
 		case slices.ContainsFunc(s.Projects, func(p Project) bool { return strings.HasPrefix(c.Path, p.Prefix+space.Dir+"/") }):
 			inside = append(inside, c)
 		default:
@@ -35,7 +44,7 @@ func (s *session) secrets(ctx context.Context) (found []diag.Finding, err error)
 	}
 	all := append(inside, small...)
 	if len(all) == 0 {
-		return nil, nil
+		return found, nil
 	}
 	batch, done, err := s.batch(ctx)
 	if err != nil {

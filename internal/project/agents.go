@@ -29,7 +29,7 @@ const maxOpen = 64
 // within is "".
 func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
 	base := *e
-	base.Surface = surfaceMCP
+	base.Surface, base.OnlyRuns = surfaceMCP, true
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
 	p := &agentProjects{base: &base, allowed: allowed, within: within, open: map[string]*agentProject{}}
 	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: e.Home()})

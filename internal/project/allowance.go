@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -68,20 +69,43 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 		return err
 	}
 	d := a.Decide(call)
+	start := starting(ctx)
+	if start == nil {
+		start = func(string, string, string) error { return nil }
+	}
 	if d.Action != policy.Ask || ask == nil {
-		return d.Err()
+		if d.Action == policy.Ask {
+			suspends(ctx, call, d, time.Duration(a.Approvals.SuspendedTimeoutSeconds)*time.Second)
+		}
+		if err := d.Err(); err != nil {
+			return err
+		}
+		return start(call.Ref.String(), d.Tier.String(), "run")
+	}
+	answered, err := recordsAsk(ctx)(d.Tier.String(), d.Question(), p.Env.Now().Add(d.Timeout))
+	if err != nil {
+		return err
 	}
 	within, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	switch yes, err := ask(within, d.Question()); {
 	case ctx.Err() == nil && within.Err() != nil:
+		if err := answered("deny", "timeout"); err != nil {
+			return err
+		}
 		return d.Denied(true)
 	case err != nil:
 		return err
 	case !yes:
+		if err := answered("deny", "person"); err != nil {
+			return err
+		}
 		return d.Denied(false)
 	}
-	return nil
+	if err := answered("once", "person"); err != nil {
+		return err
+	}
+	return start(call.Ref.String(), d.Tier.String(), "approved")
 }
 
 // AgentSettings returns the configuration agent/mcp within the policy files, which

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/ryeos/rye/internal/links"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
 )
@@ -13,13 +14,13 @@ import (
 // boundary returns what the file tools may reach that work in the directory dir.
 // A directory that is not a project has no files for them.
 func (p *Project) boundary(dir string) *policy.Boundary {
-	b := &policy.Boundary{}
+	b, seen := &policy.Boundary{}, links.Seen{}
 	if p.Spaces.ProjectDir != "" && space.IsProject(p.Spaces.ProjectDir) {
-		b.Project = realPath(dir)
+		b.Project = realPath(dir, seen)
 	}
-	for _, d := range p.privateDirs() {
+	for _, d := range p.privateDirs(seen) {
 		b.Private = append(b.Private, d)
-		if real := realPath(d.Path); real != d.Path {
+		if real := realPath(d.Path, seen); real != d.Path {
 			d.Path = real
 			b.Private = append(b.Private, d)
 		}
@@ -29,7 +30,7 @@ func (p *Project) boundary(dir string) *policy.Boundary {
 
 // privateDirs returns the directories of the user and of the machine that file
 // tools do not write, also if they are in the project.
-func (p *Project) privateDirs() []policy.Private {
+func (p *Project) privateDirs(seen links.Seen) []policy.Private {
 	home := p.Env.Home()
 	var out []policy.Private
 	add := func(what string, readable bool, dir ...string) {
@@ -51,7 +52,7 @@ func (p *Project) privateDirs() []policy.Private {
 	}
 	// A cache or a home around the project protects only what is outside of it.
 	for _, d := range []struct{ path, what string }{{p.cache, "rye's cache"}, {home, "your home directory"}} {
-		if d.path != "" && !contains(d.path, p.Spaces.ProjectDir) {
+		if d.path != "" && !contains(d.path, p.Spaces.ProjectDir, seen) {
 			add(d.what, false, d.path)
 		}
 	}
@@ -59,15 +60,15 @@ func (p *Project) privateDirs() []policy.Private {
 }
 
 // contains reports whether path is dir or below it, with all links followed.
-func contains(dir, path string) bool {
-	rel, err := filepath.Rel(realPath(dir), realPath(path))
+func contains(dir, path string, seen links.Seen) bool {
+	rel, err := filepath.Rel(realPath(dir, seen), realPath(path, seen))
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // realPath returns a path with the links of its existing part followed.
-func realPath(path string) string {
+func realPath(path string, seen links.Seen) string {
 	for rest := "."; ; {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
+		if real, err := seen.Follow(path); err == nil {
 			return filepath.Join(real, rest)
 		} else if parent := filepath.Dir(path); parent == path || !os.IsNotExist(err) {
 			return filepath.Join(path, rest)

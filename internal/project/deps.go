@@ -24,7 +24,11 @@ func (p *Project) dependencies(ctx context.Context, c *exec.Chain) ([]lock.Dep, 
 	}
 	var old []lock.Dep
 	if p.Lock != nil {
-		if entry := p.Lock.Lock.Item(tool.Ref); entry != nil && entry.Digest == tool.Digest {
+		entry, err := p.Lock.Lock.Entry(tool.Ref)
+		if err != nil {
+			return nil, err
+		}
+		if entry != nil && entry.Digest == tool.Digest {
 			old = entry.Deps
 		}
 	}

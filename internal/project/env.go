@@ -33,6 +33,7 @@ type Env struct {
 	Locked    bool          // use only what rye.lock names, also outside of CI
 	AsCI      bool          // judge as in CI
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too
+	OnlyRuns  bool          // the command runs items and needs no other entries of the lock
 	Offline   bool
 	Key       string // which key signs: a fingerprint, an owner or a file
 
@@ -48,6 +49,9 @@ type Env struct {
 	// Ladder returns the sandbox that this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
 
+	// Warm is a helper of the sandbox that was started early, or nil.
+	Warm *sandbox.Warm
+
 	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
 
 	// Person is the terminal. Every function may be nil: then nothing is
@@ -61,6 +65,7 @@ type Person struct {
 	Warn    func(format string, args ...any)
 	Finding func(f diag.Finding)                // warns of a finding, with its hint
 	Secret  func(prompt string) ([]byte, error) // reads without echo
+	All     bool                                // print every line of long lists
 	Asks    bool                                // a program started for the project may ask at the terminal
 }
 

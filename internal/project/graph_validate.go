@@ -43,7 +43,7 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 		}
 		return graph.Described{}, slices.Compact(similar), err
 	}
-	out := graph.Described{Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.p.Lock != nil}
+	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.p.Lock != nil}
 	if out.Project {
 		out.Locked = d.p.wasTool(ref)
 	}

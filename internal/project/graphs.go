@@ -1,9 +1,15 @@
 package project
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -31,19 +37,110 @@ type GraphOptions struct {
 	Only          string         // run only this node
 	State         map[string]any // instead of the initial one
 	Set           map[string]any // values to inject
+	By            string         // who injects them; "" is a person
 	Fork          *graph.Fork    // start from a step of another run
 	Ask           func(context.Context, graph.Question) (answer any, by string, err error)
+	Confirm       exec.Ask // asks the person about a risk of a call; nil: no person is present
 	Progress      func(graph.Progress)
-	Warn          func(diag.Finding) // called at the start of a run, not at a resume
+	Event         func(run string, line *transcript.Line) // called with each line of each log, also of graphs that the graph calls
+	RunID         string                                  // of a new run; "" for a new id
+	Warn          func(diag.Finding)                      // called at the start of a run, not at a resume
 }
 
 type graphOptionsKey struct{}
 
 type graphChildKey struct{}
 
+// graphCall are the options of one call of a graph. A graph that a program below the
+// run starts is another call, which has in common only how it reaches the person.
+type graphCall struct {
+	GraphOptions
+	taken atomic.Bool
+}
+
 // WithGraphOptions returns a context for one call of a graph.
 func WithGraphOptions(ctx context.Context, o GraphOptions) context.Context {
-	return context.WithValue(ctx, graphOptionsKey{}, o)
+	return context.WithValue(ctx, graphOptionsKey{}, &graphCall{GraphOptions: o})
+}
+
+// withOptions returns a context for a call of a graph below another call, which keeps
+// how it reaches the person.
+func withOptions(ctx context.Context, o GraphOptions) context.Context {
+	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+		o.Ask, o.Progress, o.Event, o.NoSuspend = c.Ask, c.Progress, c.Event, c.NoSuspend
+	}
+	return context.WithValue(WithGraphOptions(ctx, o), graphChildKey{}, (*graph.Child)(nil))
+}
+
+// graphOptions returns the options of a run that no node started. The options of a
+// command are for the first one.
+func (p *Project) graphOptions(ctx context.Context, it *resolve.Item, inputs map[string]any) (GraphOptions, *graph.Result, error) {
+	var o GraphOptions
+	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+		if o = c.GraphOptions; c.taken.Swap(true) {
+			o = GraphOptions{Ask: o.Ask, Confirm: o.Confirm, Progress: o.Progress, NoSuspend: o.NoSuspend}
+		}
+	}
+	a := agent.AskingOf(ctx)
+	if a == nil || a.Run == "" {
+		return o, nil, nil
+	}
+	done, err := p.continued(ctx, it, a.Run, inputs)
+	o.Resume = a.Run
+	return o, done, err
+}
+
+// asker returns how a run asks a person who is present, nil if it cannot.
+func asker(ctx context.Context) func(context.Context, graph.Question) (any, string, error) {
+	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok && c.Ask != nil {
+		return c.Ask
+	}
+	a := agent.AskingOf(ctx)
+	if a == nil {
+		return nil
+	}
+	return func(ctx context.Context, q graph.Question) (any, string, error) {
+		text, err := a.Ask(ctx, agent.Question{Run: q.Run, Graph: q.Graph, Node: q.Node, Step: q.Step, Text: q.Text, Choices: q.Choices, Schema: q.Ask.RawSchema})
+		if errors.Is(err, agent.ErrNoAnswer) {
+			return nil, "", graph.ErrNoAnswer
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		v, why := q.Ask.Read(text)
+		if why != "" {
+			return nil, "", graph.ErrNoAnswer
+		}
+		return v, "mcp", nil
+	}
+}
+
+// continued checks that a call continues the run that an equal call started. done is
+// the result of a run that has ended in the meantime.
+func (p *Project) continued(ctx context.Context, it *resolve.Item, run string, inputs map[string]any) (done *graph.Result, err error) {
+	dir := p.Spaces.ProjectDir
+	s, err := graph.Status(ctx, dir, run)
+	if err != nil {
+		return nil, err
+	}
+	began, err := graph.Inputs(dir, run)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.Graph != it.Ref.String() || !sameJSON(began, inputs):
+		return nil, diag.New(diag.ThreadState, "continuing %s: it was started with another graph or other inputs", run)
+	case s.State == graph.StateRunning:
+		return nil, diag.New(diag.ThreadState, "continuing %s: a process runs it", run)
+	case s.State == graph.StateCompleted, s.State == graph.StateError && s.Reason == "", s.State == graph.StateCancelled, s.State == graph.StateKilled:
+		return graph.ReadResult(dir, run)
+	}
+	return nil, nil
+}
+
+func sameJSON(a, b any) bool {
+	x, err := jsonx.Marshal(a)
+	y, err2 := jsonx.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
 }
 
 // ParseGraph parses the graph in an item.
@@ -66,8 +163,18 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	if p.Spaces.ProjectDir == "" {
 		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is in none", it.Ref).WithReason("no_project")
 	}
-	o, _ := ctx.Value(graphOptionsKey{}).(GraphOptions)
 	child, _ := ctx.Value(graphChildKey{}).(*graph.Child)
+	var o GraphOptions
+	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+		o = c.GraphOptions
+	}
+	if child == nil {
+		var done *graph.Result
+		var err error
+		if o, done, err = p.graphOptions(ctx, it, in.Parameters); err != nil || done != nil {
+			return resultData(done), err
+		}
+	}
 	params, err := p.GraphParams(ctx, in.Held)
 	if err != nil {
 		return nil, err
@@ -77,10 +184,12 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 			o.Warn(f)
 		}
 	}
-	params.Child, params.Progress, params.Ask, params.NoSuspend = child, o.Progress, o.Ask, o.NoSuspend
+	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, o.Event, asker(ctx), o.NoSuspend
+	params.Present = o.Confirm != nil
 	params.AcceptChanged = o.AcceptChanged && !p.Env.Locked
 	if child == nil {
-		params.OneStep, params.Only, params.State, params.Set, params.By = o.OneStep, o.Only, o.State, o.Set, "person"
+		params.RunID = o.RunID
+		params.OneStep, params.Only, params.State, params.Set, params.By = o.OneStep, o.Only, o.State, o.Set, cmp.Or(o.By, "person")
 	}
 	resume := o.Resume
 	if child != nil {
@@ -102,10 +211,17 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	} else {
 		r, err = graph.Start(ctx, g, it.Digest, in.Parameters, params)
 	}
-	if r == nil {
-		return nil, err
+	if a := agent.AskingOf(ctx); a != nil && child == nil && r != nil {
+		a.Run = r.RunID
 	}
-	return r.Data(), err
+	return resultData(r), err
+}
+
+func resultData(r *graph.Result) map[string]any {
+	if r == nil {
+		return nil
+	}
+	return r.Data()
 }
 
 // GraphParams returns what every run of a graph of this project needs.
@@ -116,7 +232,8 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 	}
 	out := graph.Params{
 		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p}, Held: held, Signer: signer, Keys: p.RuntimePublic,
-		Getenv: p.Env.Getenv, Now: p.Env.Now,
+		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
+		Results: p.graphResults(),
 	}
 	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
 		out.Lock = item.DigestOf(b).String()
@@ -146,7 +263,7 @@ func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target
 		return graph.Target{}, err
 	}
 	it := chain.Tool()
-	t := graph.Target{Digest: it.Digest, Graph: IsGraph(it), Shell: shellParameters(it)}
+	t := graph.Target{Chain: chain, Whole: wholeDigest(chain), Digest: it.Digest, Graph: IsGraph(it), Shell: shellParameters(it)}
 	t.Pure = chain.Primitive().Ref.ID == exec.NativeStep && !t.Graph && (it.Declared() == "T0" || it.Declared() == "safe")
 	return t, nil
 }
@@ -174,11 +291,46 @@ func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	}
 	ctx = context.WithValue(ctx, graphChildKey{}, c.Child)
 	ctx = exec.WithIdempotencyKey(ctx, c.Key)
-	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Params: c.Params})
+	chain, _ := c.Chain.(*exec.Chain)
+	if c.Approval == nil {
+		c.Approval = &graph.Approval{}
+	}
+	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{ref: c.Ref, Approval: c.Approval})
+	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Params: c.Params, Chain: chain, Ask: confirmer(ctx, c.Approval)})
 	if err != nil {
 		return nil, err
 	}
 	return run.Data, nil
+}
+
+type approvalKey struct{}
+
+// callApproval is the approval of the call of a node in flight.
+type callApproval struct {
+	ref item.Ref
+	*graph.Approval
+}
+
+// confirmer returns how a call of a node asks about its risk: by the answer that a
+// person gave to this very question, or at the terminal; nil if it cannot.
+func confirmer(ctx context.Context, a *graph.Approval) exec.Ask {
+	if a.Given != "" {
+		return func(_ context.Context, question string) (bool, error) { return question == a.Given, nil }
+	}
+	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+		return c.Confirm
+	}
+	return nil
+}
+
+// suspends has the run of a graph wait for the answer about a call of its node, if the
+// allowance states approvals.headless: suspend. A call that a program below the node
+// makes is not the node's: the program gets the error.
+func suspends(ctx context.Context, call policy.Call, d policy.Decision, timeout time.Duration) {
+	c, ok := ctx.Value(approvalKey{}).(*callApproval)
+	if ok && c.ref == call.Ref && d.Headless == "suspend" {
+		c.Needed = &graph.ApprovalNeed{Question: d.Question(), Timeout: timeout}
+	}
 }
 
 // verb calls search, load or sign, as models do.
@@ -188,9 +340,14 @@ func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
 		return nil, err
 	}
 	args := c.Params
-	args["item_type"] = string(c.Ref.Kind)
-	if c.Ref.ID != "" {
-		args["item_id"] = c.Ref.ID
+	switch {
+	case c.Verb != policy.Search:
+		args["item_type"], args["item_id"] = string(c.Ref.Kind), c.Ref.ID
+	case args["scope"] == nil && c.Ref.Kind != "":
+		args["scope"] = string(c.Ref.Kind)
+		if c.Ref.ID != "" {
+			args["scope"] = string(c.Ref.Kind) + "." + strings.ReplaceAll(c.Ref.ID, "/", ".") + ".*"
+		}
 	}
 	raw, err := jsonx.Marshal(args)
 	if err != nil {

@@ -133,8 +133,9 @@ func (e *Env) LockItems(ctx context.Context, x *Packages, r *packages.Result) er
 		}
 		e.Person.warn("not locked: %s", f)
 	}
-	for _, ch := range changes {
-		e.Person.note("%s", ch)
+	r.Items = changes
+	for _, line := range summarised(changes, e.Person.All) {
+		e.Person.note("%s", line)
 	}
 	if len(changes) == 0 {
 		return nil
@@ -156,8 +157,8 @@ func (e *Env) CheckItems(ctx context.Context, x *Packages) error {
 		return err
 	}
 	fs := slices.DeleteFunc(notes, func(f diag.Finding) bool { return f.Code != diag.LockStale })
-	for _, ch := range changes {
-		f := diag.Errorf(diag.LockStale, 1, 1, "%s", ch)
+	for _, line := range summarised(changes, e.Person.All) {
+		f := diag.Errorf(diag.LockStale, 1, 1, "%s", line)
 		f.Path = lock.LockFile
 		f.Reason = "relock"
 		fs = append(fs, f)

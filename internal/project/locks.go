@@ -31,6 +31,7 @@ type SpaceLock struct {
 	Lock        *lock.Lock
 	ProjectFile *lock.ProjectFile
 	notes       []diag.Finding // warnings of the lock
+	lookup      bool           // the lock was read by lock.Lookup
 }
 
 // readLocks reads the lock of every space on disk and adds its bundles as layers
@@ -44,7 +45,7 @@ func (p *Project) readLocks(ctx context.Context, m Mode) error {
 		if root.Space == space.Project {
 			p.files = lock.Dir(lockDir(root))
 		}
-		sl, err := readSpaceLock(root)
+		sl, err := readSpaceLock(root, p.Env.OnlyRuns)
 		var layers []space.Layer
 		if err == nil && sl != nil {
 			layers, err = p.layers(ctx, sl)
@@ -76,19 +77,23 @@ func lockDir(root *space.Root) string {
 }
 
 // readSpaceLock returns nil when the space has no lock, which costs one stat.
-func readSpaceLock(root *space.Root) (*SpaceLock, error) {
+func readSpaceLock(root *space.Root, lookup bool) (*SpaceLock, error) {
 	dir := lockDir(root)
 	if _, err := os.Lstat(filepath.Join(dir, lock.LockFile)); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir)}, dir+string(filepath.Separator))
+	return parseSpaceLock(&SpaceLock{Space: root.Space, Dir: dir, Files: lock.Dir(dir), lookup: lookup}, dir+string(filepath.Separator))
 }
 
 // parseSpaceLock reads the lock and the manifest; messages put where before
 // their names. It returns nil if there is no lock.
 func parseSpaceLock(sl *SpaceLock, where string) (*SpaceLock, error) {
 	var err error
-	if sl.Lock, sl.text, sl.notes, err = lock.ReadLock(sl.Files, where); sl.Lock == nil {
+	read := lock.ReadLock
+	if sl.lookup {
+		read = lock.ReadLookup
+	}
+	if sl.Lock, sl.text, sl.notes, err = read(sl.Files, where); sl.Lock == nil {
 		return nil, err
 	}
 	sl.ProjectFile, _, err = lock.ReadProjectFile(sl.Files, where)
@@ -168,8 +173,8 @@ func (p *Project) locks(root *space.Root, ref item.Ref, digest item.Digest) bool
 	if p.Lock == nil || p.Lock.Lock == nil || root.Space != space.Project || root.Bundled() {
 		return false
 	}
-	entry := p.Lock.Lock.Item(ref)
-	return entry != nil && entry.Digest == digest
+	entry, err := p.Lock.Lock.Entry(ref)
+	return err == nil && entry != nil && entry.Digest == digest
 }
 
 // folder returns a path of the manifest as an absolute one, and as it is shown.

@@ -16,5 +16,7 @@ func (p *Project) natives() map[string]exec.Native {
 	maps.Copy(out, agent.Natives(func(ctx context.Context) (*agent.Workspace, error) { return p.workspace(ctx) }))
 	maps.Copy(out, mcpclient.Natives(p.mcpParams()))
 	out["graph"] = p.runGraph
+	out["graphs"] = p.graphsTool
+	maps.Copy(out, p.stepNatives())
 	return out
 }

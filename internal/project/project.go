@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"runtime"
+	"sync"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -47,6 +48,8 @@ type Project struct {
 	Verbs       *primary.Verbs
 	settings    *agent.Settings // of the server that opened the project, else nil
 	allowance   *readAllowance
+
+	recorders *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
 }
 
 // Mode states how an opened project treats its own broken locks and extractors.
@@ -60,7 +63,7 @@ const (
 // Open opens the project that Env names. The order of the steps matters: each
 // depends on what the comment above it names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}}
+	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, recorders: &sync.Map{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {
@@ -124,15 +127,15 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// The rest reads no file before it is asked.
-	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Lenient: bool(m)})
+	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Lenient: bool(m)})
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.newVerbs()
 	return p, nil
 }
 
-// system opens the embedded bundle. It verifies the manifest's signature and the
-// hash of every file before any of them is used. It returns nil for a binary
+// system opens the embedded bundle. It verifies the manifest's signature, and the hash of
+// each file before the file is used. It returns nil for a binary
 // without a bundle, whose system space is empty.
 func (e *Env) system() (*bundle.Opened, error) {
 	if e.Stdlib == nil {
@@ -198,9 +201,9 @@ func (p *Project) newExecutor() *exec.Executor {
 	}
 	return exec.New(exec.Params{
 		Resolver: p.Resolver, Cache: p.cache, Project: p.Spaces.ProjectDir, Dir: dir, UserSpace: p.Spaces.UserDir,
-		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder,
+		SystemSpace: p.Env.Getenv("RYE_SYSTEM_SPACE"), Environ: p.Env.Environ(), Self: p.Env.Self, Ladder: p.Env.Ladder, Warm: p.Env.Warm,
 		Boundary: p.boundary(dir), Ceiling: p.ceiling, Approve: p.approve, Removed: p.removed, Lock: locked, System: p.System, Locked: p.Env.KeepsLock(), Grace: p.Env.Grace,
-		Warn: p.warnDrift(), Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Broker: p.broker(), Now: p.Env.Now,
+		Warn: p.warnDrift(), Keys: p.Env.keys, Consent: p.consent(), Consented: p.consented, Natives: p.natives(), Provider: p.provide, Broker: p.broker(), Now: p.Env.Now,
 	})
 }
 
@@ -216,5 +219,5 @@ func (p *Project) newIndex() *search.Index { return search.New(p.IndexParams()) 
 
 // IndexParams are the parameters of an index over the project.
 func (p *Project) IndexParams() search.Params {
-	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now}
+	return search.Params{Resolver: p.Resolver, CacheDir: p.cache, Build: p.Env.Build, Now: p.Env.Now, Record: p.isRecorder}
 }

@@ -3,15 +3,20 @@ package project
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"reflect"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/dotpath"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -61,6 +66,64 @@ func (p *Project) runCall(s *graph.Summary) (primary.Call, error) {
 	return primary.Call{Ref: ref, Held: policy.Person(), Params: inputs}, err
 }
 
+// answerWait is how long AnswerRun waits for the process of a run to take an answer.
+const answerWait = 5 * time.Second
+
+// AnswerRun answers a question of a run as a person. If a process runs it, AnswerRun
+// waits until that process has taken the answer; the error is THREAD_STATE if it took
+// another one first. The state that it returns is that of the run afterwards.
+func (p *Project) AnswerRun(ctx context.Context, id, node, text string) (*graph.Summary, error) {
+	run, asks, want, err := graph.Answer(ctx, p.Spaces.ProjectDir, id, node, text, "person", p.Env.Now())
+	if err != nil {
+		return nil, err
+	}
+	return p.answered(ctx, id, run, asks, want)
+}
+
+// DecideRun answers the question about a call of a run with graph.Once or graph.Deny.
+func (p *Project) DecideRun(ctx context.Context, id, node, decision string) (*graph.Summary, error) {
+	run, asks, want, err := graph.Decide(ctx, p.Spaces.ProjectDir, id, node, decision, "person", p.Env.Now())
+	if err != nil {
+		return nil, err
+	}
+	return p.answered(ctx, id, run, asks, want)
+}
+
+// answered waits until the process of a run, if there is one, has taken an answer.
+func (p *Project) answered(ctx context.Context, id, run, asks string, want any) (*graph.Summary, error) {
+	dir := p.Spaces.ProjectDir
+	for end := time.Now().Add(answerWait); ; {
+		s, err := graph.Status(ctx, dir, id)
+		if err != nil || s.State != graph.StateRunning || time.Now().After(end) {
+			return s, err
+		}
+		taken, got, by, err := graph.Answered(dir, run, asks)
+		switch {
+		case err != nil:
+			return nil, err
+		case taken && !reflect.DeepEqual(got, want):
+			return nil, diag.New(diag.ThreadState, "answering %s: %s was answered before, by %s", run, asks, by).WithReason("ended")
+		case taken:
+			return s, nil
+		}
+		if err := pause(ctx, lookPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// lookPause is the time between two reads of the state of a run.
+const lookPause = 100 * time.Millisecond
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
 // SendEvent writes an event into the inbox of the run that a run waits for, itself or
 // a run below it, and returns the state of that run.
 func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) (*graph.Summary, error) {
@@ -95,8 +158,8 @@ func (p *Project) WaitRun(ctx context.Context, id string, limit time.Duration) (
 // endWait is how long EndRun waits for the process of the run.
 const endWait = 10 * time.Second
 
-// EndRun cancels a run, or kills it: state is that which the run shall have. The
-// Summary is nil if the process still ends the nodes in flight.
+// EndRun cancels a run, or kills it, with the runs that it called: state is that which
+// the run shall have. The Summary is nil if the process still ends the nodes in flight.
 func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
 	dir := p.Spaces.ProjectDir
 	pid := graph.Owner(ctx, dir, id)
@@ -116,19 +179,44 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		}
 		_ = lock.Release()
 	}
+	return p.markRuns(ctx, id, state, pid >= 0)
+}
+
+// markRuns records the end of a run and of the runs that it called. The process of a
+// killed run was also that of the runs above it. ended: a process was ended, which may
+// have recorded it itself.
+func (p *Project) markRuns(ctx context.Context, id, state string, ended bool) (*graph.Summary, error) {
+	dir := p.Spaces.ProjectDir
 	params, err := p.GraphParams(ctx, policy.Person())
 	if err != nil {
 		return nil, err
 	}
-	err = graph.Mark(ctx, id, state, params)
-	s, serr := graph.Status(ctx, dir, id)
-	if serr != nil {
-		return nil, serr
+	others, err := graph.Below(dir, id)
+	if err != nil {
+		return nil, err
 	}
-	if pid >= 0 && s.State == state {
-		err = nil // the process recorded it itself
+	own := p.markRun(ctx, id, state, params)
+	s, err := graph.Status(ctx, dir, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case own != nil && (!ended || s.State != state):
+		return s, own
 	}
-	return s, err
+	if ended && state == graph.StateKilled {
+		for above := s; above.Parent != ""; {
+			if above, err = graph.Status(ctx, dir, above.Parent); err != nil {
+				return nil, err
+			}
+			others = append(others, above.ID)
+		}
+	}
+	for _, other := range others {
+		if err := p.markRun(ctx, other, state, params); err != nil && diag.CodeOf(err) != diag.ThreadState {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // signalRun interrupts the process of a run, or kills it.
@@ -144,4 +232,28 @@ func signalRun(pid int, kill bool) error {
 		return process.Kill()
 	}
 	return process.Signal(os.Interrupt)
+}
+
+// maxResultFile bounds the result of a thread or run, in bytes.
+const maxResultFile = 16 << 20
+
+// RunResult returns the result of a thread or run that has ended.
+func (p *Project) RunResult(id string) (map[string]any, error) {
+	doing := "reading the result of " + id
+	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+threads.ResultFile, maxResultFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.ThreadState, "%s: it has not ended", doing)
+	}
+	if err != nil {
+		return nil, diag.Doing(doing, err)
+	}
+	v, findings := jsonx.ParseMessage(b)
+	if err := diag.FromFindings(doing, findings); err != nil {
+		return nil, err
+	}
+	data, ok := v.(map[string]any)
+	if !ok {
+		return nil, diag.New(diag.TranscriptBroken, "%s: it is not a JSON object", doing)
+	}
+	return data, nil
 }

@@ -104,16 +104,41 @@ func (p *Project) describeRuntimeKey(ctx context.Context, dir string, signer sig
 // RuntimePublic returns the public half of a runtime key of this account, also of one
 // whose private half is gone.
 func (p *Project) RuntimePublic(fp sign.Fingerprint) ([]byte, bool) {
-	if p.Dirs.Keys() == "" {
-		return nil, false
-	}
-	b, err := openat.ReadRegular(filepath.Join(p.Dirs.Keys(), runtimeDocument(fp)), maxKeyDocument)
-	if err != nil {
-		return nil, false
-	}
-	k := doc.As[*doc.Key](doc.ParseAnyName(b))
+	k := p.runtimeDocumentOf(fp)
 	if k == nil || k.KeyKind != doc.KeyRuntime || k.Fingerprint != fp || k.Weak != nil || k.Invalid != nil {
 		return nil, false
 	}
 	return ed25519.PublicKey(k.Public), true
+}
+
+// isRecorder reports whether a key, as its bytes, is a runtime key of this account.
+func (p *Project) isRecorder(signer string) bool {
+	var fp sign.Fingerprint
+	if len(signer) != len(fp) {
+		return false
+	}
+	copy(fp[:], signer)
+	if known, ok := p.recorders.Load(fp); ok {
+		return known.(bool)
+	}
+	_, ok := p.RuntimePublic(fp)
+	p.recorders.Store(fp, ok)
+	return ok
+}
+
+// runtimeDocumentOf returns the document of a runtime key of this account, nil without
+// one.
+func (p *Project) runtimeDocumentOf(fp sign.Fingerprint) *doc.Key {
+	if p.Dirs.Keys() == "" {
+		return nil
+	}
+	b, err := openat.ReadRegular(filepath.Join(p.Dirs.Keys(), runtimeDocument(fp)), maxKeyDocument)
+	if err != nil {
+		return nil
+	}
+	k := doc.As[*doc.Key](doc.ParseAnyName(b))
+	if k != nil {
+		k.Path = runtimeDocument(fp)
+	}
+	return k
 }

@@ -85,7 +85,11 @@ func (h *Project) CreateSigned(ctx context.Context, root *space.Root, key sign.S
 // wasTool reports whether the lock of the project has an entry for an item: only
 // tools have one.
 func (p *Project) wasTool(ref item.Ref) bool {
-	return p.Lock != nil && p.Lock.Lock != nil && p.Lock.Lock.Item(ref) != nil
+	if p.Lock == nil || p.Lock.Lock == nil {
+		return false
+	}
+	entry, err := p.Lock.Lock.Entry(ref)
+	return entry != nil || err != nil
 }
 
 // memory implements space.Files over contents by path.

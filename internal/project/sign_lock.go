@@ -71,7 +71,7 @@ func (p *Project) refreshLock(ctx context.Context, u lockUpdate) error {
 	}
 	defer release()
 	root := p.Spaces.Of(space.Project)
-	sl, err := readSpaceLock(root) // as it is now
+	sl, err := readSpaceLock(root, false) // as it is now
 	if err != nil || sl == nil {
 		return err
 	}

@@ -101,13 +101,17 @@ func (p *Project) Status(ctx context.Context) (*Status, error) {
 	if err := p.hookStatus(ctx, s); err != nil {
 		return nil, err
 	}
-	report, err := verify.Root(ctx, verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust, Ignored: p.Ignored()}, root)
+	params, judge := verify.Params{Resolver: p.Verifier(p.Spaces), Trust: p.Trust, Ignored: p.Ignored()}, p.LockJudge(ctx)
+	if judge != nil {
+		params.Each = judge.Item
+	}
+	report, err := verify.Root(ctx, params, root)
 	if err != nil {
 		return nil, err
 	}
 	p.itemStatus(report, s)
 	p.usedEndings(report, s)
-	if s.Lock, err = p.lockStatus(ctx, report); err != nil {
+	if s.Lock, err = p.lockStatus(ctx, report, judge); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -201,9 +205,9 @@ func (p *Project) ownKey(fp sign.Fingerprint) bool {
 
 // lockStatus adds the findings about the lock to those about the items: what breaks
 // an item is not also a problem of the lock.
-func (p *Project) lockStatus(ctx context.Context, report *verify.Report) (LockStatus, error) {
+func (p *Project) lockStatus(ctx context.Context, report *verify.Report, judge *LockJudge) (LockStatus, error) {
 	items := len(report.Findings)
-	if err := p.VerifyLock(ctx, report); err != nil {
+	if err := p.VerifyLock(ctx, report, judge); err != nil {
 		return LockStatus{}, err
 	}
 	s := LockStatus{State: LockUpToDate}

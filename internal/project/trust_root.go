@@ -91,6 +91,7 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	if p.TrustParams, err = p.Env.trustParams(p.Dirs, p.Spaces.ProjectDir); err != nil {
 		return err
 	}
+	p.TrustParams.Runtime = p.runtimeDocumentOf
 	tracked := p.dropTrackedTrust(ctx)
 	p.finishKeys(ctx) // before the documents are read
 	store, bad := trust.Load(p.TrustParams)

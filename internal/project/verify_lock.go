@@ -18,8 +18,9 @@ import (
 	"github.com/ryeos/rye/verify"
 )
 
-// VerifyLock adds the findings about the project's lock to a report.
-func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
+// VerifyLock adds the findings about the project's lock to a report. judge saw every item
+// of the project in the walk that made the report; it is nil without a lock.
+func (p *Project) VerifyLock(ctx context.Context, report *verify.Report, judge *LockJudge) error {
 	p.verifyAgents(ctx, report)
 	for _, err := range p.LockErrs {
 		report.Fail(lock.LockFile, err)
@@ -38,10 +39,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 	if err != nil {
 		report.Fail(lock.SumFile, err)
 	}
-	items, bad, err := p.Verbs.LockItems(ctx)
-	if err != nil {
-		return err
-	}
+	items, bad := judge.result(ctx)
 	partial := p.partial()
 	if partial { // what leads to a bundle that is elsewhere cannot be followed
 		bad = slices.DeleteFunc(bad, func(f diag.Finding) bool { return f.Code == diag.BundleFileMissing })
@@ -57,9 +55,7 @@ func (p *Project) VerifyLock(ctx context.Context, report *verify.Report) error {
 		Sparse:   func(refs []item.Ref) map[item.Ref]bool { return p.leftOut(ctx, refs) },
 		Vendored: p.Lock.ProjectFile != nil && p.Lock.ProjectFile.Vendor,
 		Caps:     itemCaps,
-		Check: func(ctx context.Context, ref item.Ref) error {
-			return p.Verbs.CompareLock(ctx, ref)
-		},
+		Check:    judge.differs,
 	})
 	if err != nil {
 		return err

@@ -14,13 +14,16 @@ import (
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 	"github.com/ryeos/rye/stdlib"
+	"github.com/ryeos/rye/threads/provider"
 )
 
 // entry is one item of the embedded manifest.
@@ -283,6 +286,10 @@ func TestOverrideTakesEffect(t *testing.T) {
 			toolEffect(t, w, e)
 		case e.it.Meta.ToolType == "sink":
 			sinkEffect(t, w, e)
+		case e.it.Meta.ToolType == "provider":
+			providerEffect(t, w, e)
+		case e.it.Meta.ToolType == "graph":
+			graphEffect(t, w, e)
 		default:
 			t.Errorf("no test knows what a %s %s does", e.it.Ref.Kind, e.it.Meta.ToolType)
 		}
@@ -433,6 +440,46 @@ func toolEffect(t *testing.T, w *world, e entry) {
 	if err != nil || run.Metadata.Chain[0].Space != "project" || run.Metadata.Chain[0].Digest != item.DigestOf(b) {
 		t.Errorf("the dry run's envelope has %+v, %v", run.Metadata.Chain, err)
 	}
+}
+
+// providerEffect describes another window of a model; the scripts of threads call one.
+func providerEffect(t *testing.T, w *world, e entry) {
+	w.put(w.project, e.rel, replaced(t, e.body(t), `window: \d+`, "window: 4321"))
+	c, findings := provider.Parse(e.it.Ref.ID, overridden(t, w, e))
+	if c == nil {
+		t.Fatal(findings)
+	}
+	for _, m := range c.Models {
+		if m.Window == 4321 {
+			return
+		}
+	}
+	t.Errorf("no model has the window of the project's item: %+v", c.Models)
+}
+
+// graphEffect starts a graph at another node.
+func graphEffect(t *testing.T, w *world, e entry) {
+	w.put(w.project, e.rel, replaced(t, e.body(t), `\n  start: \w+\n`, "\n  start: done\n"))
+	g, findings := graph.Parse(e.it.Ref, e.rel, overridden(t, w, e))
+	if g == nil {
+		t.Fatal(findings)
+	}
+	if g.Start != "done" {
+		t.Errorf("the graph starts at %s, the project's at done", g.Start)
+	}
+}
+
+// overridden is the document of an item, which the project supplies.
+func overridden(t *testing.T, w *world, e entry) *tree.Doc {
+	t.Helper()
+	it, err := w.open().resolver.Find(t.Context(), e.it.Ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if it.Root.Space != space.Project {
+		t.Errorf("%s supplies the item", it.Root.Label())
+	}
+	return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}
 }
 
 // sinkEffect streams into a sink that the project replaces with another tool.

@@ -90,7 +90,7 @@ func (w *Workspace) search(ctx context.Context, held policy.Held, args map[strin
 	}
 	for i := range res.Hits {
 		hit := &res.Hits[i]
-		if hit.Trust != string(trust.Trusted) && hit.Trust != trust.AgentWord {
+		if hit.Trust != string(trust.Trusted) && hit.Trust != trust.AgentWord && hit.Trust != trust.RuntimeWord {
 			// A model reads descriptions as instructions.
 			hit.Title, hit.Description = "", "not shown, because the item is not trusted: "+hit.Trust
 		}

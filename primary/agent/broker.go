@@ -129,7 +129,7 @@ func (b *Broker) call(ctx context.Context, req Request) *diag.Envelope {
 	}
 	// What the client sends is written by the program: an answer of it is not the
 	// user's.
-	req.Held, req.Ask = b.held, nil
+	req.Held, req.Ask, req.Asking = b.held, nil, nil
 	return w.Do(ctx, req)
 }
 

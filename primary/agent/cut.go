@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cuttext"
 	"github.com/ryeos/rye/internal/jsonx"
 )
 
@@ -172,14 +173,14 @@ func (c *cutter) cutFile(m map[string]any) {
 // keep stores the whole text, or the whole document, and states how to read it.
 func (c *cutter) keep(keep func(name string, text []byte) string) {
 	text, ext := c.whole, ".txt"
-	doc, isJSON := indented(text)
+	doc, isJSON := cuttext.Indent(text, maxKeptLine)
 	lines := c.head + 1
 	switch {
 	case isJSON: // one long line could not be read by lines
 		text, ext, lines = doc, ".json", 1
 	default:
 		var wrapped bool
-		if text, wrapped = wrap(text); wrapped {
+		if text, wrapped = cuttext.Wrap(text, maxKeptLine); wrapped {
 			c.note.Note = fmt.Sprintf("in the file, lines of more than %d characters are wrapped", maxKeptLine)
 			lines = 1
 		}
@@ -198,49 +199,6 @@ func readCall(file string, line int) string {
 // maxKeptLine is the length of the longest line in the file of a complete result,
 // in characters. The tool read shortens longer ones.
 const maxKeptLine = 1500
-
-// indented returns a JSON document with line ends, if text is one with a line that
-// is too long to be read.
-func indented(text string) (string, bool) {
-	trimmed := strings.TrimSpace(text)
-	if trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
-		return "", false
-	}
-	v, fs := jsonx.ParseMessage([]byte(trimmed))
-	if len(fs) > 0 {
-		return "", false
-	}
-	out, err := jsonx.MarshalIndent(v)
-	wrapped, _ := wrap(string(out))
-	return wrapped, err == nil
-}
-
-// wrap divides lines of more than maxKeptLine characters.
-func wrap(text string) (string, bool) {
-	var b strings.Builder
-	wrapped := false
-	for line := range strings.Lines(text) {
-		for utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > maxKeptLine {
-			wrapped = true
-			end := runeOffset(line, maxKeptLine)
-			b.WriteString(line[:end] + "\n")
-			line = line[end:]
-		}
-		b.WriteString(line)
-	}
-	return b.String(), wrapped
-}
-
-// runeOffset returns the offset of the n-th character.
-func runeOffset(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
-}
 
 // cutLargest removes about excess characters from the largest text, list or
 // object in values. It reports false if none can be cut.
@@ -318,25 +276,7 @@ func walk(s slot, visit func(slot, int)) int {
 }
 
 // quotedLen returns the length of a text as JSON, in characters.
-func quotedLen(s string) int {
-	n := 2
-	for _, r := range s {
-		n += escapedLen(r)
-	}
-	return n
-}
-
-// escapedLen returns the length of a character in a text of JSON, as package jsonx
-// writes it.
-func escapedLen(r rune) int {
-	switch {
-	case r == '"' || r == '\\' || r == '\n' || r == '\r' || r == '\t' || r == '\b' || r == '\f':
-		return 2
-	case r < 0x20 || r == 0x2028 || r == 0x2029:
-		return 6
-	}
-	return 1
-}
+func quotedLen(s string) int { return 2 + cuttext.Measure(cuttext.Quoted).Of(s) }
 
 // cutMiddle removes lines from the middle of a text so that at most budget
 // characters of JSON remain, and states how much is missing. It returns the number
@@ -356,61 +296,11 @@ func cutMiddle(s string, budget int) (short string, head int) {
 // firstLines returns the lines at the start of a text that have at most budget
 // characters as JSON, and their number. If the first is longer, it is cut.
 func firstLines(s string, budget int) (string, int) {
-	end, lines := 0, 0
-	for line := range strings.Lines(s) {
-		n := quotedLen(line) - 2
-		if n > budget {
-			break
-		}
-		budget -= n
-		end += len(line)
-		lines++
-	}
-	if lines == 0 {
-		return s[:fitting(s, budget)], 0
-	}
-	return s[:end], lines
+	return cuttext.Measure(cuttext.Quoted).First(s, budget)
 }
 
 // lastLines returns the lines at the end of a text that have at most budget
 // characters as JSON, "" if not even one fits and the text has several.
 func lastLines(s string, budget int) string {
-	start := len(s)
-	for start > 0 {
-		from := strings.LastIndexByte(strings.TrimSuffix(s[:start], "\n"), '\n') + 1
-		n := quotedLen(s[from:start]) - 2
-		if n > budget {
-			break
-		}
-		budget -= n
-		start = from
-	}
-	if start == len(s) && !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
-		return s[len(s)-fittingEnd(s, budget):]
-	}
-	return s[start:]
-}
-
-// fitting returns the length in bytes of the longest start of a text that has at
-// most budget characters as JSON.
-func fitting(s string, budget int) int {
-	for i, r := range s {
-		if budget -= escapedLen(r); budget < 0 {
-			return i
-		}
-	}
-	return len(s)
-}
-
-// fittingEnd is fitting for the end of a text.
-func fittingEnd(s string, budget int) int {
-	n := 0
-	for n < len(s) {
-		r, size := utf8.DecodeLastRuneInString(s[:len(s)-n])
-		if budget -= escapedLen(r); budget < 0 {
-			break
-		}
-		n += size
-	}
-	return n
+	return cuttext.Measure(cuttext.Quoted).Last(s, budget)
 }

@@ -28,7 +28,8 @@ func (w *Workspace) execute(ctx context.Context, req Request, args map[string]an
 	}
 	switch ref.Kind {
 	case item.Tool:
-		return w.tool(ctx, call)
+		// Also nil: a program below a run does not ask the user of the run's caller.
+		return w.tool(context.WithValue(ctx, askingKey{}, req.Asking), call)
 	case item.Directive:
 		env.Data, err = w.directive(ctx, call)
 	default:
@@ -50,7 +51,7 @@ func (w *Workspace) tool(ctx context.Context, call primary.Call) (*diag.Envelope
 		meta.Usage = nil
 		meta.Sandbox = nil
 		meta.Calls, meta.MoreCalls = nil, 0
-		env.Data = present(toolOf(run), run.Data, interleaved(call))
+		env.Data = present(toolOf(run), waiting(run.Data), interleaved(call))
 	}
 	if err != nil {
 		err = presentError(toolOf(run), err)

@@ -48,12 +48,18 @@ func (w *Workspace) load(ctx context.Context, req Request, args map[string]any) 
 		Path: it.Path(), Digest: it.Digest, Trust: it.Verdict.Word(),
 	}
 	var warnings []string
+	if it.Verdict.Runtime {
+		warnings = append(warnings, primary.RecordWarning)
+	}
 	if err := it.Usable(); err != nil {
 		warnings = append(warnings, "not trusted: execute refuses this item, and its text is unverified: "+diag.Typed(err).Message)
 	}
 	out.Warning = strings.Join(append(warnings, suspicious(it)...), "; ")
 	if to == "" {
 		out.Parameters, out.Content = parametersOf(it), contentOf(it)
+		if it.Verdict.Runtime { // the keys of a reply are sorted: content is read before warning
+			out.Content = "Warning: " + primary.RecordWarning + "\n\n" + out.Content
+		}
 		return out, nil
 	}
 	if err := mayCopy(ref); err != nil {

@@ -27,6 +27,8 @@ type Request struct {
 	Steps func(done, total float64, message string)
 	// Ask asks the user a yes-or-no question. Nil: the client cannot ask.
 	Ask func(ctx context.Context, question string) (bool, error)
+	// Asking asks the user the questions of runs of graphs. Nil: the client cannot ask.
+	Asking *Asking
 }
 
 // Reply is the result of a Request.
@@ -223,6 +225,9 @@ func (s *Surface) Resource(ctx context.Context, uri string) (text, mime string, 
 	if err == nil {
 		err = primary.CheckDraft(held, it)
 	}
+	if err == nil && it.Verdict.Runtime {
+		err = diag.New(diag.PermissionDenied, "reading resource %q: a record of a run is not a resource; load returns it with a warning", uri).WithReason("record").WithDetail("ref", it.Ref.String())
+	}
 	if err != nil {
 		return "", "", err
 	}
@@ -244,7 +249,7 @@ func (w *Workspace) each(ctx context.Context, held policy.Held, kind item.Kind, 
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err == nil && it.Usable() == nil && primary.CheckDraft(held, it) == nil {
+		if err == nil && it.Usable() == nil && !it.Verdict.Runtime && primary.CheckDraft(held, it) == nil {
 			visit(it)
 		}
 	}

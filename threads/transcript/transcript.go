@@ -19,6 +19,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -51,6 +52,10 @@ type Params struct {
 	Signer  sign.Signer // the runtime key
 	Now     func() time.Time
 	Keys    Keys // which keys sign checkpoints; for Open and Verify
+	// Redact removes secret values from the data of every line. It may be nil.
+	Redact func(data []byte) []byte
+	// Written is called with each line after it was written. It may be nil.
+	Written func(*Line)
 }
 
 // Dir is the directory of all logs below a project's directory.
@@ -66,12 +71,14 @@ func (p *Params) base() atomicfile.Base { return Base(p.Project, p.ID) }
 // Keys returns the public half of a runtime key of this user account.
 type Keys func(sign.Fingerprint) (public []byte, ok bool)
 
-// Log is a log that this process writes. Its methods must not be called at the same
-// time.
+// Log is a log that this process writes. Several goroutines may call its methods: a
+// thread and the graph of its loop have one log.
 type Log struct {
-	p      Params
-	file   *os.File
-	lock   *filelock.Lock
+	p    Params
+	file *os.File
+	lock *filelock.Lock
+
+	mu     sync.Mutex // of the rest
 	head   chainlog.Head
 	signed int64 // the sequence number of the last checkpoint
 	dirty  bool  // lines are not yet on the disk
@@ -177,30 +184,54 @@ func (l *Log) Close() error {
 func (l *Log) ID() string { return l.p.ID }
 
 // Seq returns the sequence number of the last line.
-func (l *Log) Seq() int64 { return l.head.Seq }
+func (l *Log) Seq() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head.Seq
+}
 
 // Last returns the hash of the last line.
-func (l *Log) Last() string { return l.head.Last }
+func (l *Log) Last() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head.Last
+}
 
 // Append appends one event, whose data becomes a JSON object. It does not wait for
 // the disk.
 func (l *Log) Append(event string, data any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return l.write(event, data, false)
 }
 
 // Commit appends one event and returns when it is on the disk, with all lines before.
 func (l *Log) Commit(ctx context.Context, event string, data any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if err := l.write(event, data, true); err != nil {
 		return err
 	}
 	if l.head.Seq-l.signed >= checkpointEvery {
-		return l.sign(ctx, nil, l.head)
+		return l.sign(ctx, nil, l.head, 0)
 	}
 	return nil
 }
 
+// Checkpoint writes a checkpoint after a turn of a thread, unless the last line is one.
+func (l *Log) Checkpoint(ctx context.Context, turn int64) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.signed == l.head.Seq {
+		return nil
+	}
+	return l.sign(ctx, nil, l.head, turn)
+}
+
 // Flush returns when every line is on the disk.
 func (l *Log) Flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if !l.dirty {
 		return nil
 	}
@@ -214,20 +245,23 @@ func (l *Log) Flush() error {
 // Rest appends an event after which the log rests, and a checkpoint, in one write: a
 // log that has one has the other.
 func (l *Log) Rest(ctx context.Context, event string, data any) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	line, err := l.line(event, data, l.head)
 	if err != nil {
 		return err
 	}
-	return l.sign(ctx, line, l.head.After(line))
+	return l.sign(ctx, line, l.head.After(line), 0)
 }
 
-// sign appends text, which ends at h, and a checkpoint of h.
-func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head) error {
+// sign appends text, which ends at h, and a checkpoint of h. turn is 0 outside of
+// threads.
+func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head, turn int64) error {
 	sig, err := l.p.Signer.Sign(ctx, statement(l.p.ID, h))
 	if err != nil {
 		return err
 	}
-	c := checkpoint{Seq: h.Seq, Size: h.Size, Last: h.Last, Key: sign.FingerprintOf(l.p.Signer.Public()).String(), Signature: encoding.EncodeToString(sig)}
+	c := checkpoint{Turn: turn, Seq: h.Seq, Size: h.Size, Last: h.Last, Key: sign.FingerprintOf(l.p.Signer.Public()).String(), Signature: encoding.EncodeToString(sig)}
 	line, err := l.line(EventCheckpoint, c, h)
 	if err != nil {
 		return err
@@ -237,6 +271,7 @@ func (l *Log) sign(ctx context.Context, text []byte, h chainlog.Head) error {
 	}
 	l.head = h.After(line)
 	l.signed = l.head.Seq
+	l.announce(slices.Concat(text, line))
 	if err := l.p.base().Replace(HeadFile, l.head.Render(), 0o600); err != nil {
 		return diag.Doing("recording the end of the log of "+l.p.ID, err)
 	}
@@ -252,7 +287,20 @@ func (l *Log) write(event string, data any, sync bool) error {
 		return err
 	}
 	l.head = l.head.After(line)
+	l.announce(line)
 	return nil
+}
+
+// announce calls Written with each line of a text that was written.
+func (l *Log) announce(text []byte) {
+	if l.p.Written == nil {
+		return
+	}
+	for line := range bytes.Lines(text) {
+		if parsed, err := parse(line); err == nil {
+			l.p.Written(&parsed)
+		}
+	}
 }
 
 // put writes text at the end of the file.
@@ -277,6 +325,9 @@ func (l *Log) line(event string, data any, h chainlog.Head) ([]byte, error) {
 	raw, err := jsonx.Marshal(data)
 	if err != nil {
 		return nil, diag.New(diag.Internal, "recording the event %s: %w", event, err)
+	}
+	if l.p.Redact != nil {
+		raw = l.p.Redact(raw)
 	}
 	if len(raw) > maxData {
 		if raw, err = l.spill(raw); err != nil {

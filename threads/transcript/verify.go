@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 
 	"github.com/ryeos/rye/diag"
@@ -64,7 +65,18 @@ func noRun(id string) error {
 
 // Read returns the whole lines of a log without checking the chain, to show them. It
 // stops at the first line that is not an event.
-func Read(project, id string) ([]Line, error) {
+func Read(project, id string) ([]Line, error) { return read(project, id, math.MaxInt) }
+
+// First returns the first line of a log without checking it, nil if the log has none.
+func First(project, id string) (*Line, error) {
+	lines, err := read(project, id, 1)
+	if err != nil || len(lines) == 0 {
+		return nil, err
+	}
+	return &lines[0], nil
+}
+
+func read(project, id string, most int) ([]Line, error) {
 	f, err := openat.OpenRegular(Base(project, id).Path(File))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -76,7 +88,7 @@ func Read(project, id string) ([]Line, error) {
 	var lines []Line
 	err = format(id).EachLine(f, func(line []byte, whole bool) error {
 		l, err := parse(line)
-		if !whole || err != nil {
+		if !whole || err != nil || len(lines) == most {
 			return io.EOF
 		}
 		lines = append(lines, l)

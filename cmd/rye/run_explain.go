@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/primary"
+)
+
+// explainThread prints what a thread would use. It calls no model.
+func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions, whole bool) error {
+	opts := o.options(c, req)
+	opts.Plan = true
+	p, err := h.PlanThread(ctx, opts)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(p, func() {
+		if !whole {
+			c.UI.Out("%s is ready and its inputs are valid", p.Ref)
+		}
+		showPlan(c.UI, p, whole)
+	})
+}
+
+func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
+	t := &cli.Table{}
+	t.Add("directive", fmt.Sprintf("%s, signed by %s, %s", p.Ref, p.Directive.Owner, p.Directive.Space))
+	for _, e := range p.Extends {
+		t.Add("extends", fmt.Sprintf("%s, signed by %s, %s", e.Ref, e.Owner, e.Space))
+	}
+	for i, m := range p.Models {
+		name := "model"
+		if i > 0 {
+			name = "fallback"
+		}
+		t.Add(name, m.Model+" of "+m.Provider.Ref)
+	}
+	if p.NoModel != "" {
+		t.Add("model", "none: "+p.NoModel)
+	}
+	l := p.Limits
+	t.Add("limits", fmt.Sprintf("%d turns, %d tokens, $%s, %d s", l.Turns, l.Tokens, money(l.Spend), l.DurationSeconds))
+	t.Add("capabilities", orNone(p.Permits))
+	if whole {
+		for _, tool := range p.Tools {
+			from := tool.Ref
+			if tool.Space != "" {
+				from += ", " + tool.Space
+			}
+			t.Add("tool", tool.Name+" "+tool.Tier.String()+" "+from)
+		}
+		for _, list := range []struct {
+			name string
+			of   []string
+		}{{"hook", p.Hooks}, {"context", p.Context}, {"check", p.Checks}} {
+			for _, text := range list.of {
+				t.Add(list.name, text)
+			}
+		}
+		t.Add("loop", p.Loop.Ref+" "+p.Loop.Digest.String())
+		for _, s := range p.Steps {
+			t.Add("step", s.Ref+" "+s.Digest.String())
+		}
+	}
+	u.Table(t)
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// renderThread prints what a model would read first. It calls no model.
+func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req primary.Call, o *threadOptions) error {
+	opts := o.options(c, req)
+	opts.Plan = true
+	r, err := h.RenderThread(ctx, opts)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(r, func() {
+		for _, s := range r.Prompt.System {
+			c.UI.Out("--- system: %s", s.Source)
+			c.UI.Text(s.Text)
+		}
+		c.UI.Out("--- first message")
+		for _, b := range r.Prompt.Message.Blocks {
+			if b.Type == message.Text {
+				c.UI.Text(b.Text)
+			} else {
+				c.UI.Out("[%s %s]", b.Type, b.Name)
+			}
+		}
+		c.UI.Out("--- tools")
+		for _, t := range r.Prompt.Tools {
+			c.UI.Out("%s  %s", t.Name, firstRunes(t.Description, 100))
+		}
+		first := ""
+		if r.Model != "" {
+			first = "the first call of " + r.Model + " can cost at most $" + money(r.FirstCall) + ", "
+		}
+		c.UI.Out("--- about %d tokens; %sthe thread can cost at most $%s", r.Tokens, first, money(r.Ceiling))
+	})
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// shippedEvents returns the events of the shipped config:agent/events.
+var shippedEvents = sync.OnceValues(func() (*steps.Events, error) {
+	b, err := os.ReadFile("../../stdlib/.ai/config/" + steps.EventsConfig + ".yaml")
+	if err != nil {
+		return nil, err
+	}
+	doc, fs := yamlx.Parse(b)
+	if doc == nil || len(fs) > 0 {
+		return nil, errors.New("config:agent/events does not parse")
+	}
+	return steps.ReadEvents(doc.Root)
+})
+
+// cmdEventsFit fails unless every line of the logs below a directory, or of the output of
+// --events in a file, is an event of config:agent/events with data that fit its schema:
+// eventsfit .ai/threads, or eventsfit stdout
+func cmdEventsFit(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: eventsfit directory|file")
+	}
+	events, err := shippedEvents()
+	ts.Check(err)
+	if info, err := os.Stat(ts.MkAbs(args[0])); err != nil || !info.IsDir() {
+		fitsStream(ts, events, []byte(ts.ReadFile(args[0])))
+		return
+	}
+	n := 0
+	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "transcript.jsonl" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for line := range bytes.Lines(b) {
+			n++
+			fitsEvent(ts, events, line)
+		}
+		return nil
+	}))
+	if n == 0 {
+		ts.Fatalf("no log below %s", args[0])
+	}
+}
+
+// fitsStream checks the output of --events: events, each with its thread, number and
+// time, and the envelope as the last line.
+func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte) {
+	lines := slices.Collect(bytes.Lines(out))
+	if len(lines) < 2 {
+		ts.Fatalf("the output has no events:\n%s", out)
+	}
+	for _, line := range lines[:len(lines)-1] {
+		var l struct {
+			Seq    int64     `json:"seq"`
+			Time   time.Time `json:"time"`
+			Thread string    `json:"thread_id"`
+		}
+		if err := json.Unmarshal(line, &l); err != nil || l.Seq == 0 || l.Time.IsZero() || l.Thread == "" {
+			ts.Fatalf("not an event with seq, time and thread_id (%v):\n%s", err, line)
+		}
+		fitsEvent(ts, events, line)
+	}
+	var envelope struct {
+		OK    *bool  `json:"success"`
+		Event string `json:"event"`
+	}
+	if err := json.Unmarshal(lines[len(lines)-1], &envelope); err != nil || envelope.OK == nil || envelope.Event != "" {
+		ts.Fatalf("the last line is not the envelope (%v):\n%s", err, lines[len(lines)-1])
+	}
+}
+
+func fitsEvent(ts *testscript.TestScript, events *steps.Events, line []byte) {
+	var l struct {
+		Event string          `json:"event"`
+		Data  json.RawMessage `json:"data"`
+	}
+	ts.Check(json.Unmarshal(line, &l))
+	v, _ := jsonx.ParseMessage(l.Data)
+	data, ok := v.(map[string]any)
+	if !ok {
+		ts.Fatalf("the data of an event are not an object: %s", line)
+	}
+	// Values that were moved to artifacts are not in the line.
+	if _, moved := data["artifacts"]; moved {
+		return
+	}
+	if err := events.Check(steps.SourceKernel, l.Event, data); err != nil {
+		ts.Fatalf("%v\n%s", err, line)
+	}
+}

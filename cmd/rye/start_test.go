@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/exec/sandbox/confine"
+)
+
+// The work before main that every start of rye pays, in milliseconds: of one package
+// and of all packages together that are not Go's own.
+const (
+	initOfPackage = 0.3
+	initTotal     = 0.8
+)
+
+// TestNoWorkBeforeMain reads the init trace of the executable that is released. The
+// fastest of several starts counts for each package: a busy machine makes single
+// packages slower, not all starts of one.
+func TestNoWorkBeforeMain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("links rye")
+	}
+	rye := filepath.Join(t.TempDir(), "rye")
+	if runtime.GOOS == "windows" {
+		rye += ".exe"
+	}
+	build := exec.Command("go", "build", "-tags", "urfave_cli_no_docs", "-o", rye, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as released
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	if runtime.GOOS == "linux" {
+		if before := initTrace(t, rye, confine.Command); len(before) > 0 {
+			t.Errorf("packages that are initialised before the helper of the sandbox, for every program that is started: %v", before)
+		}
+	}
+	fastest := map[string]float64{}
+	var problems []string
+	for range 60 {
+		for name, ms := range initTrace(t, rye, "version") {
+			if old, ok := fastest[name]; !ok || ms < old {
+				fastest[name] = ms
+			}
+		}
+		if problems = initProblems(fastest); len(problems) == 0 {
+			return
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(fastest), func(a, b string) int { return int(1e6 * (fastest[b] - fastest[a])) })
+	for _, name := range names[:10] {
+		t.Logf("%.3f ms %s", fastest[name], name)
+	}
+	t.Error(strings.Join(problems, "\n"))
+}
+
+// initTrace returns the milliseconds that packages worked before main in one start,
+// without those of Go.
+func initTrace(t *testing.T, rye, command string) map[string]float64 {
+	t.Helper()
+	cmd := exec.Command(rye, command)
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	var trace bytes.Buffer
+	cmd.Stderr = &trace
+	if err := cmd.Run(); err != nil && command != confine.Command { // the helper has no request
+		t.Fatalf("rye %s: %v\n%s", command, err, &trace)
+	}
+	line := regexp.MustCompile(`^init (\S+) @\S+ ms, (\S+) ms clock`)
+	out := map[string]float64{}
+	for s := bufio.NewScanner(strings.NewReader(trace.String())); s.Scan(); {
+		m := line.FindStringSubmatch(s.Text())
+		if m == nil {
+			continue
+		}
+		ms, err := strconv.ParseFloat(m[2], 64)
+		if err != nil {
+			t.Fatalf("init trace: %q: %v", s.Text(), err)
+		}
+		if first, _, _ := strings.Cut(m[1], "/"); strings.Contains(first, ".") {
+			out[m[1]] = ms
+		}
+	}
+	if !strings.Contains(trace.String(), "init runtime @") {
+		t.Fatalf("there is no init trace:\n%s", &trace)
+	}
+	return out
+}
+
+func initProblems(fastest map[string]float64) (out []string) {
+	total := 0.0
+	for name, ms := range fastest {
+		if total += ms; ms > initOfPackage {
+			out = append(out, fmt.Sprintf("%s works %.2f ms before main, which every start pays; at most %.1f ms", name, ms, initOfPackage))
+		}
+	}
+	if total > initTotal {
+		out = append(out, fmt.Sprintf("the packages work %.2f ms before main, which every start pays; at most %.1f ms", total, initTotal))
+	}
+	return out
+}

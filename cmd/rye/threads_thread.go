@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+)
+
+func threadsShowCommand() *cli.Command {
+	var items bool
+	return &cli.Command{
+		Name: "show", Args: "THREAD",
+		Usage: "print what a thread did, used and cost",
+		Long: `Reads the log of a thread. --items prints each step of its loop with the digest of the
+item that ran, so that two threads can be compared.`,
+		Examples: []string{"rye threads show triage-01jd", "rye threads show triage-01jd --items"},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.TranscriptBroken},
+		Flags:    []cli.Flag{cli.Bool(&items, "items", "print the items of the loop with their digests")},
+		Complete: completeRuns,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsShow(ctx, c, items) },
+	}
+}
+
+func runThreadsShow(ctx context.Context, c *cli.Call, items bool) error {
+	p, id, err := openRun(ctx, c, project.Lenient)
+	if err != nil {
+		return err
+	}
+	s, err := p.ThreadSummary(ctx, id)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(s, func() { showThread(c.UI, s, items) })
+}
+
+func showThread(u *cli.UI, s *threads.Summary, items bool) {
+	t := &cli.Table{}
+	t.Add("thread", s.ID)
+	t.Add("directive", s.Directive.Ref+" "+s.Directive.Digest.String())
+	t.Add("signed by", s.Signer)
+	t.Add("state", s.State)
+	t.Add("model", s.Model+" of "+s.Provider.Ref)
+	t.Add("turns", fmt.Sprintf("%d of %d", s.Cost.Turns, s.Limits.Turns))
+	t.Add("tokens", fmt.Sprintf("%d in, %d out", s.Cost.InputTokens, s.Cost.OutputTokens))
+	t.Add("spend", fmt.Sprintf("$%s of $%s", money(s.Cost.Spend), money(s.Limits.Spend)))
+	t.Add("started", s.Started)
+	for _, call := range s.Calls {
+		outcome := "ok"
+		switch {
+		case !call.Done:
+			outcome = "not finished"
+		case call.IsError:
+			outcome = "failed"
+		}
+		t.Add(fmt.Sprintf("turn %d", call.Turn), fmt.Sprintf("%s %s %d ms", call.Name, outcome, call.Duration))
+	}
+	if s.Error != nil {
+		t.Add("error", string(s.Error.Code)+": "+s.Error.Message)
+	}
+	if items {
+		t.Add("loop", s.Loop.Ref+" "+s.Loop.Digest.String())
+		for _, step := range s.Steps {
+			t.Add("step", step.Ref+" "+step.Digest.String())
+		}
+	}
+	u.Table(t)
+}
+
+func threadsResultCommand() *cli.Command {
+	return &cli.Command{
+		Name: "result", Args: "THREAD",
+		Usage:    "print the result of a thread or run that has ended",
+		Examples: []string{"rye threads result triage-01jd"},
+		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState},
+		Complete: completeRuns,
+		Run:      runThreadsResult,
+	}
+}
+
+func runThreadsResult(ctx context.Context, c *cli.Call) error {
+	p, id, err := openRun(ctx, c, project.Lenient)
+	if err != nil {
+		return err
+	}
+	data, err := p.RunResult(id)
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(data, func() {
+		text, isText := data["text"].(string)
+		shown := any(data)
+		switch {
+		case data["outputs"] != nil:
+			shown = data["outputs"]
+		case isText && text != "":
+			c.UI.Text(text)
+			return
+		}
+		out, err := jsonx.MarshalIndent(shown)
+		if err != nil {
+			out, _ = json.Marshal(shown)
+		}
+		c.UI.Raw(string(out))
+	})
+}
+
+// resumeOptions are the flags of rye threads resume.
+type resumeOptions struct {
+	threadOptions
+	acceptChanged, locked bool
+}
+
+func threadsResumeCommand() *cli.Command {
+	var o resumeOptions
+	return &cli.Command{
+		Name: "resume", Args: "THREAD",
+		Usage: "continue a thread or run at the step where it ended",
+		Long: `Verifies the log and continues. No call of a model and no tool whose result the log has
+is made again. A tool that had started and has no result is started again only if its
+item states idempotent; otherwise the model reads that it may have run.`,
+		Examples: []string{"rye threads resume triage-01jd", `rye threads resume triage-01jd --limit turns=20 --message "Try the other file."`},
+		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged, diag.KeyUnknown,
+			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
+		Flags: []cli.Flag{
+			cli.Strings(&o.limits, "limit", "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"),
+			cli.String(&o.message, "message", "a `TEXT` that the model reads next"),
+			cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
+			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+		},
+		Complete: completeRuns,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsResume(ctx, c, &o) },
+	}
+}
+
+func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error {
+	e := envOf(c)
+	e.SetLocked(c.Given(&o.locked), o.locked)
+	p, err := e.Open(ctx, project.Strict)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckLocked(); err != nil {
+		return err
+	}
+	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+	if err != nil {
+		return err
+	}
+	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); diag.CodeOf(err) == diag.ThreadNotFound {
+		return resumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.acceptChanged})
+	}
+	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, Ask: askAboutRisk(c)}
+	show := newActivity(c, p, o.events)
+	opts.Observe, opts.Started = show.line, show.started
+	r, err := p.ResumeThread(ctx, id, opts)
+	return show.end(r, err)
+}

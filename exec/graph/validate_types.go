@@ -1,0 +1,210 @@
+package graph
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/internal/interpolate"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/policy"
+)
+
+// types compares what nodes assign with the types that state_schema declares: constants,
+// the inputs, and results whose item declares an output. Only what cannot fit is an
+// error: a value is compared again at the commit of its node.
+func (v *validator) types(ctx context.Context) {
+	v.g.each(func(n *Node, name string) {
+		result := v.resultOf(ctx, n)
+		v.assigns(n.Assign, name, tree.Join(n.path, "assign"), result)
+		if n.Collect != "" {
+			v.fits(n.Collect, []string{"array"}, "the results of the entries", name, n.path)
+		}
+		for _, b := range n.Branches {
+			if b.Action != nil {
+				v.assigns(b.Assign, name+"."+b.Name, tree.Join(b.path, "assign"), v.called(ctx, b.Action))
+			}
+		}
+	})
+}
+
+// assigns checks the assignments of a node or a branch. result is the schema of
+// ${result}, nil if it is not known.
+func (v *validator) assigns(assign map[string]*interpolate.Template, node, path string, result any) {
+	for _, k := range slices.Sorted(maps.Keys(assign)) {
+		t, at := assign[k], tree.Join(path, k)
+		value, constant := t.Constant()
+		if constant {
+			v.constant(k, value, node, at)
+			continue
+		}
+		e, whole := t.Whole()
+		switch {
+		case !whole:
+			words := map[string]string{"string": "a text", "array": "a list", "object": "a mapping"}
+			v.fits(k, []string{t.Type()}, words[t.Type()], node, at)
+		case !e.Optional:
+			v.read(k, e, node, at, result)
+		}
+	}
+}
+
+// constant compares a constant with the type of a key of the state.
+func (v *validator) constant(key string, value any, node, at string) {
+	if v.g.StateSchema == nil || v.g.stateKeys[key] == nil {
+		return
+	}
+	for _, bad := range v.g.StateSchema.Validate(any(map[string]any{key: value})) {
+		if bad.Keyword != "required" {
+			v.errorf(at, "node %s assigns a value that does not fit state_schema: %s %s", node, bad.Path, bad.Message)
+		}
+	}
+}
+
+// read compares the declared type of what an expression reads with that of the key.
+func (v *validator) read(key string, e *interpolate.Expr, node, at string, result any) {
+	source, names := any(nil), e.Path[1:]
+	switch e.Path[0] {
+	case "result":
+		source = result
+	case "inputs":
+		source = v.g.doc.Root["config_schema"]
+	case "state":
+		source = map[string]any{"properties": v.g.stateKeys}
+	case "run":
+		source = object("id", "string", "started", "string", "step", "integer")
+	case "error":
+		source = object("node", "string", "code", "string", "message", "string", "retryable", "boolean", "item", "integer", "branch", "string")
+	case "env":
+		if len(names) == 1 {
+			source, names = map[string]any{"type": "string"}, nil
+		}
+	}
+	declared, missing := below(source, names)
+	switch {
+	case missing != "" && e.Path[0] == "result":
+		v.errorf(at, "node %s reads %s: the output of its item declares no %q", node, strings.Join(e.Path, "."), missing)
+	case missing == "":
+		v.fits(key, typesOf(declared), strings.Join(e.Path, "."), node, at)
+	}
+}
+
+// fits reports a key of the state whose declared types do not include any of those of
+// a value. An empty list is not known.
+func (v *validator) fits(key string, types []string, what, node, at string) {
+	want := typesOf(v.g.stateKeys[key])
+	if len(types) == 0 || len(want) == 0 {
+		return
+	}
+	for _, t := range types {
+		if slices.ContainsFunc(want, func(w string) bool { return overlap(t, w) }) {
+			return
+		}
+	}
+	v.errorf(at, "node %s assigns %s to state.%s: it is %s, and state_schema has %s", node, what, key, strings.Join(types, " or "), strings.Join(want, " or "))
+}
+
+// overlap reports whether a value can have both types.
+func overlap(a, b string) bool {
+	number := func(t string) bool { return t == "number" || t == "integer" }
+	return a == b || number(a) && number(b)
+}
+
+// resultOf returns the schema of ${result} in the assign of a node.
+func (v *validator) resultOf(ctx context.Context, n *Node) any {
+	switch n.Type {
+	case TypeAction:
+		return v.called(ctx, n.Action)
+	case TypeForeach:
+		return object("items", "array", "errors", "array")
+	case TypeParallel:
+		out := object("errors", "array")
+		for _, b := range n.Branches {
+			out["properties"].(map[string]any)[b.Name] = map[string]any{}
+		}
+		return out
+	case TypeAsk:
+		out := object("answer", "string", "first", "boolean", "by", "string", "time", "string")
+		if n.Ask.RawSchema != nil {
+			out["properties"].(map[string]any)["answer"] = n.Ask.RawSchema
+		}
+		return out
+	case TypeWait:
+		out := object("at", "string", "event", "string", "runs", "object")
+		out["properties"].(map[string]any)["payload"] = map[string]any{}
+		return out
+	}
+	return nil
+}
+
+// called returns the schema of the result of an action, nil if its item declares none.
+func (v *validator) called(ctx context.Context, a *Action) any {
+	ref, fixed := a.Ref()
+	if !fixed || a.Verb != policy.Execute {
+		return nil
+	}
+	d, _, err := v.items.Describe(ctx, ref)
+	if err != nil {
+		return nil // reported with the action
+	}
+	if d.Graph {
+		out := object("run_id", "string", "status", "string", "steps", "integer", "errors", "array", "cost", "object")
+		out["properties"].(map[string]any)["output"] = map[string]any{}
+		return out
+	}
+	return d.Output
+}
+
+// object returns the schema of an object with these keys and types and no others.
+func object(pairs ...string) map[string]any {
+	props := map[string]any{}
+	for i := 0; i < len(pairs); i += 2 {
+		props[pairs[i]] = map[string]any{"type": pairs[i+1]}
+	}
+	return map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+}
+
+// below returns the schema of a path in a schema, nil if it is not known. missing is
+// the first name that the schema excludes.
+func below(schema any, names []string) (found any, missing string) {
+	for _, name := range names {
+		m, _ := schema.(map[string]any)
+		if m == nil {
+			return nil, ""
+		}
+		if _, err := strconv.Atoi(name); err == nil {
+			schema = m["items"]
+			continue
+		}
+		props, _ := m["properties"].(map[string]any)
+		next, ok := props[name]
+		switch {
+		case ok:
+			schema = next
+		case m["additionalProperties"] == false && m["patternProperties"] == nil && m["$ref"] == nil && m["allOf"] == nil:
+			return nil, name
+		default:
+			return nil, ""
+		}
+	}
+	return schema, ""
+}
+
+// typesOf returns the types that a schema names, nil if it does not.
+func typesOf(schema any) []string {
+	m, _ := schema.(map[string]any)
+	var out []string
+	switch t := m["type"].(type) {
+	case string:
+		out = append(out, t)
+	case []any:
+		for _, x := range t {
+			if s, ok := x.(string); ok {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}

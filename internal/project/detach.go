@@ -1,0 +1,177 @@
+package project
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// detachedRun is what the process of a detached run reads from its stdin.
+type detachedRun struct {
+	RunID     string         `json:"run_id"`
+	Ref       string         `json:"ref"`
+	Params    map[string]any `json:"params"`
+	NoSuspend bool           `json:"no_suspend"`
+	Locked    bool           `json:"locked"`
+	Unlocked  bool           `json:"unlocked"`
+}
+
+const (
+	stderrFile = "stderr.log"
+	maxStderr  = 64 << 10 // of it that an error shows
+	maxDetach  = 32 << 20 // of what the process reads
+	startWait  = 5 * time.Second
+	startPause = 5 * time.Millisecond
+)
+
+// StartDetached starts a run of a graph in a process of its own, which outlives this
+// one and its session. args are the words with which this program runs RunDetached.
+// It returns when the log has the start of the run.
+func (p *Project) StartDetached(ctx context.Context, call primary.Call, o GraphOptions, args []string) (*graph.Summary, error) {
+	call.DryRun = true
+	run, err := p.Verbs.Tool(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	it := run.Plan.Chain.Tool()
+	if p.Spaces.ProjectDir == "" {
+		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is in none", it.Ref).WithReason("no_project")
+	}
+	g, findings := ParseGraph(it)
+	if g == nil {
+		return nil, diag.FromFindings("reading the graph "+it.Ref.String(), findings)
+	}
+	if o.Warn != nil {
+		for _, f := range findings {
+			o.Warn(f)
+		}
+	}
+	d := detachedRun{
+		RunID: graph.NewID(it.Ref.ID, p.Env.Now()), Ref: it.Ref.String(), Params: run.Plan.Parameters,
+		NoSuspend: o.NoSuspend, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
+	}
+	input, err := jsonx.Marshal(d)
+	if err != nil || len(input) > maxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", it.Ref, maxDetach)
+	}
+	return p.detach(ctx, d.RunID, input, args)
+}
+
+// detach starts the process of a run and waits for the first line of its log.
+func (p *Project) detach(ctx context.Context, id string, input []byte, args []string) (*graph.Summary, error) {
+	base := transcript.Base(p.Spaces.ProjectDir, id)
+	out, err := base.OpenFile(stderrFile, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, diag.Doing("starting "+id, err)
+	}
+	defer out.Close()
+	process, wait, err := proc.Detach(proc.Detached{Path: p.Env.Self, Args: args, Dir: p.Spaces.ProjectDir, Env: p.Env.Environ(), Input: input, Output: out})
+	if err != nil {
+		p.removeUnstarted(ctx, id)
+		return nil, diag.New(diag.ExecutionFailed, "starting %s: %w", id, err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_, _ = wait()
+		close(ended)
+	}()
+	limit := time.NewTimer(startWait)
+	defer limit.Stop()
+	for over := false; ; {
+		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+		switch {
+		case err == nil && s.Graph != "":
+			return s, nil
+		case over:
+			return nil, p.notStarted(ctx, id)
+		}
+		select {
+		case <-ended:
+			over = true
+		case <-time.After(startPause):
+		case <-limit.C:
+			_ = process.Kill()
+			<-ended
+			p.removeUnstarted(ctx, id)
+			return nil, diag.New(diag.Timeout, "starting %s: its process did not begin within %s", id, startWait)
+		case <-ctx.Done():
+			_ = process.Kill()
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// notStarted returns the error of a process that ended before its run began.
+func (p *Project) notStarted(ctx context.Context, id string) error {
+	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+stderrFile, maxStderr)
+	p.removeUnstarted(ctx, id)
+	if err != nil {
+		return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began", id)
+	}
+	v, _ := jsonx.ParseMessage(b[max(bytes.IndexByte(b, '{'), 0):])
+	doc, _ := v.(map[string]any)
+	failure, _ := doc["error"].(map[string]any)
+	code, _ := failure["code"].(string)
+	message, _ := failure["message"].(string)
+	if message == "" {
+		return diag.New(diag.ExecutionFailed, "starting %s: its process ended before the run began: %s", id, bytes.TrimSpace(b))
+	}
+	return diag.New(diag.Code(code), "%s", message)
+}
+
+// removeUnstarted removes the directory of a run whose log has no line.
+func (p *Project) removeUnstarted(ctx context.Context, id string) {
+	if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Graph != "" {
+		return
+	}
+	_ = atomicfile.Project(p.Spaces.ProjectDir).RemoveAll(transcript.Dir + "/" + id)
+}
+
+// RunDetached is the body of the process of a detached run.
+func (e *Env) RunDetached(ctx context.Context, in io.Reader) error {
+	b, err := io.ReadAll(io.LimitReader(in, maxDetach+1))
+	if err != nil {
+		return diag.New(diag.FileSystemError, "reading the run to start: %w", err)
+	}
+	v, findings := jsonx.ParseMessage(b)
+	m, ok := v.(map[string]any)
+	if len(findings) > 0 || !ok {
+		return diag.New(diag.Usage, "reading the run to start: it is not a JSON object; rye graph run --async starts this process")
+	}
+	text := func(key string) string { s, _ := m[key].(string); return s }
+	flag := func(key string) bool { on, _ := m[key].(bool); return on }
+	ref, err := item.ParseRef(text("ref"), item.Tool)
+	if err != nil || !graph.IsID(text("run_id")) {
+		return errors.Join(err, diag.New(diag.Usage, "reading the run to start: ref or run_id is missing"))
+	}
+	if _, err := os.Stat(transcript.Base(e.Base, text("run_id")).Path(transcript.File)); !errors.Is(err, fs.ErrNotExist) {
+		return diag.New(diag.ThreadState, "starting %s: it exists", text("run_id"))
+	}
+	e.Locked, e.Unlocked = flag("locked"), flag("unlocked")
+	p, err := e.Open(ctx, Strict)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckLocked(); err != nil {
+		return err
+	}
+	params, _ := m["params"].(map[string]any)
+	ctx = WithGraphOptions(ctx, GraphOptions{RunID: text("run_id"), NoSuspend: flag("no_suspend")})
+	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: params})
+	return err
+}

@@ -1,0 +1,230 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
+)
+
+// graphsTool is the function of the tool with which models handle runs. Its caller
+// needs the capability for the tool, and passes the gates of every item that a resumed
+// run calls. A caller that is not a person reaches the runs that it started.
+func (p *Project) graphsTool(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+	call := graphsCall{p: p, in: in}
+	operation := call.text("operation")
+	switch operation {
+	case "validate", "show":
+		return call.graph(ctx, operation)
+	case "list":
+		return call.list(ctx)
+	}
+	id, err := call.run(ctx)
+	if err != nil {
+		return nil, err
+	}
+	switch operation {
+	case "status":
+		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+		if err != nil {
+			return nil, err
+		}
+		return object(s)
+	case "log":
+		l, err := graph.ReadLog(p.Spaces.ProjectDir, id)
+		if err != nil {
+			return nil, err
+		}
+		return object(l)
+	}
+	return call.walk(ctx, operation, id)
+}
+
+type graphsCall struct {
+	p  *Project
+	in exec.NativeCall
+}
+
+func (c graphsCall) text(name string) string {
+	s, _ := c.in.Parameters[name].(string)
+	return s
+}
+
+// graph checks or draws a graph. The caller must be permitted to load it.
+func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any, error) {
+	if c.text("graph") == "" {
+		return nil, diag.New(diag.Usage, "%s of rye/core/graphs/graphs: the parameter graph is missing", operation)
+	}
+	ref, err := item.ParseRef(c.text("graph"), item.Tool)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.in.Held.Allows(policy.Load, ref); err != nil {
+		return nil, err
+	}
+	if operation == "validate" {
+		findings, err := c.p.ValidateGraph(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		return object(map[string]any{"graph": ref.String(), "valid": !diag.Failed(findings), "findings": append([]diag.Finding{}, findings...)})
+	}
+	it, err := c.p.Resolver.Inspect(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if !IsGraph(it) {
+		return nil, diag.New(diag.Usage, "showing %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
+	}
+	g, findings := ParseGraph(it)
+	if g == nil {
+		return nil, diag.FromFindings("reading the graph "+ref.String(), findings)
+	}
+	return map[string]any{"graph": ref.String(), "picture": g.Terminal(graph.Ran{})}, nil
+}
+
+func (c graphsCall) list(ctx context.Context) (map[string]any, error) {
+	all, err := graph.List(ctx, c.p.Spaces.ProjectDir)
+	if err != nil {
+		return nil, err
+	}
+	runs := slices.DeleteFunc(all, func(s *graph.Summary) bool { return !c.reaches(s) })
+	return object(map[string]any{"runs": append([]*graph.Summary{}, runs...)})
+}
+
+// reaches reports whether the caller may name a run.
+func (c graphsCall) reaches(s *graph.Summary) bool {
+	return isPerson(c.in.Held) || s.StartedBy(c.in.Held)
+}
+
+// isPerson reports whether a call has the permissions of a user at a terminal and no
+// others.
+func isPerson(held policy.Held) bool {
+	return len(held) == 1 && held[0].Source == policy.Person()[0].Source
+}
+
+// run returns the id of the run that the call names. A run that the caller does not
+// reach does not exist for it.
+func (c graphsCall) run(ctx context.Context) (string, error) {
+	word := c.text("run_id")
+	if word == "" {
+		return "", diag.New(diag.Usage, "%s of rye/core/graphs/graphs: the parameter run_id is missing", c.text("operation"))
+	}
+	id, err := graph.Find(c.p.Spaces.ProjectDir, word)
+	if err == nil {
+		var s *graph.Summary
+		if s, err = graph.Status(ctx, c.p.Spaces.ProjectDir, id); err == nil && c.reaches(s) {
+			return id, nil
+		}
+	}
+	if err != nil && diag.CodeOf(err) != diag.ThreadNotFound && (isPerson(c.in.Held) || diag.CodeOf(err) != diag.AmbiguousItem) {
+		return "", err
+	}
+	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run that you started has this id", word).WithReason("no_run").WithDetail("id", word)
+}
+
+// walk continues or forks a run with the permissions of the caller.
+func (c graphsCall) walk(ctx context.Context, operation, id string) (map[string]any, error) {
+	set, _ := c.in.Parameters["set"].(map[string]any)
+	if err := c.maySet(ctx, id, set); err != nil {
+		return nil, err
+	}
+	o := GraphOptions{By: "person"}
+	if !isPerson(c.in.Held) {
+		o.By = "agent"
+	}
+	var call primary.Call
+	var err error
+	again := agent.AskingOf(ctx) // a client that brings an answer repeats the call
+	if operation == "fork" && (again == nil || again.Run == "") {
+		if c.text("at") == "" {
+			return nil, diag.New(diag.Usage, "fork of rye/core/graphs/graphs: the parameter at is missing")
+		}
+		o.Fork = &graph.Fork{Run: id, At: c.text("at"), Set: set}
+		call, err = c.p.ForkCall(ctx, id)
+	} else {
+		o.OneStep, o.Set = operation == "step", set
+		if o.Resume, call, err = c.p.ResumeCall(ctx, id); err == nil && o.Resume != id {
+			err = c.mayResume(ctx, o.Resume)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	call.Held = c.in.Held
+	run, err := c.p.Verbs.Tool(withOptions(ctx, o), call)
+	data, _ := run.Data.(map[string]any)
+	return data, err
+}
+
+// mayResume returns an error if the caller does not reach the run that waits for one
+// that it reaches.
+func (c graphsCall) mayResume(ctx context.Context, id string) error {
+	s, err := graph.Status(ctx, c.p.Spaces.ProjectDir, id)
+	if err == nil && !c.reaches(s) {
+		err = diag.New(diag.ThreadState, "continuing a run: the run that waits for it is another caller's").WithReason("running").WithDetail("id", id)
+	}
+	return err
+}
+
+// maySet returns nil if the caller may write values into the state of a run: a person,
+// or an agent whose user agrees. It is like a call of the tier T3 without a sandbox.
+func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) error {
+	if len(set) == 0 || isPerson(c.in.Held) {
+		return nil
+	}
+	a, _, err := c.p.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	tool := item.Ref{Kind: item.Tool, ID: "rye/core/graphs/graphs"}
+	d := a.Decide(policy.Call{Ref: tool, Rating: policy.Rating{Class: policy.T3, Tier: policy.T3, Why: "it sets the state of a run"}, Now: c.p.Env.Now()})
+	switch {
+	case d.Action == policy.Run:
+		return nil
+	case d.Action == policy.Refuse:
+		return d.Err()
+	case c.in.Ask == nil:
+		return diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and there is no person to ask", id).WithReason("run_set").WithDetail("run_id", id)
+	}
+	var values []string
+	for _, k := range slices.Sorted(maps.Keys(set)) {
+		b, err := jsonx.Marshal(set[k])
+		if err != nil {
+			return diag.New(diag.ValidationFailed, "setting %s: %w", k, err)
+		}
+		values = append(values, k+" = "+string(b))
+	}
+	within, cancel := context.WithTimeout(ctx, d.Timeout)
+	defer cancel()
+	yes, err := c.in.Ask(within, fmt.Sprintf("Set the state of the run %s? %s", id, hidden.Visible(strings.Join(values, ", "))))
+	switch {
+	case ctx.Err() == nil && within.Err() != nil:
+		return d.Denied(true)
+	case err == nil && !yes:
+		return d.Denied(false)
+	}
+	return err
+}
+
+// object returns a value as the data of a result.
+func object(v any) (map[string]any, error) {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "rendering the result: %w", err)
+	}
+	parsed, _ := jsonx.ParseMessage(b)
+	m, _ := parsed.(map[string]any)
+	return m, nil
+}

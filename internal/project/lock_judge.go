@@ -1,0 +1,74 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// LockJudge compares the items of a project with its lock while a walk reads them, so
+// that no item is read and verified a second time.
+type LockJudge struct {
+	p    *Project
+	once context.Context // carries what the chains have in common
+
+	mu    sync.Mutex
+	items map[item.Ref]primary.Judged
+	files map[item.Ref][]string // paths of the files of an item
+}
+
+// LockJudge returns the judge of the project's lock, nil without one. It keeps what it
+// reads for the time of ctx.
+func (p *Project) LockJudge(ctx context.Context) *LockJudge {
+	if p.Lock == nil {
+		return nil
+	}
+	return &LockJudge{p: p, once: resolve.Once(ctx), items: map[item.Ref]primary.Judged{}, files: map[item.Ref][]string{}}
+}
+
+// Item judges one item. Items that have no entries of their own are ignored.
+func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
+	if it.Root.Space != space.Project || it.Root.Bundled() || !primary.Lockable(it.Ref) || resolve.Sealed(it.Ref) {
+		return nil
+	}
+	found, err := j.p.Verbs.JudgeLock(j.once, it, j.p.Lock.Lock.Item(it.Ref) != nil)
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.items[it.Ref] = found
+	j.files[it.Ref] = append(j.files[it.Ref], it.Path())
+	return ctx.Err()
+}
+
+// result returns the entries as they are now, sorted, and the findings about them.
+func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
+	var items []lock.Item
+	var fs []diag.Finding
+	for ref, found := range j.items {
+		if files := j.files[ref]; len(files) > 1 {
+			if bad := j.p.Verbs.JudgeFiles(ctx, ref, files); bad != nil { // nothing runs it
+				found = primary.Judged{Findings: bad}
+			}
+		}
+		if found.Entry != nil {
+			items = append(items, *found.Entry)
+		}
+		fs = append(fs, found.Findings...)
+	}
+	slices.SortFunc(items, func(a, b lock.Item) int { return cmp.Compare(a.Ref.String(), b.Ref.String()) })
+	diag.Sort(fs)
+	return items, j.p.Verbs.NotIgnored(ctx, fs)
+}
+
+// differs returns how an item differs from the lock.
+func (j *LockJudge) differs(_ context.Context, ref item.Ref) error { return j.items[ref].Differs }

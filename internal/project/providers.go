@@ -1,0 +1,233 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/credentials"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads/provider"
+)
+
+// providerDir is the directory of the ids that can be named by their last part.
+const providerDir = "rye/agent/providers/"
+
+// pricesAge is the age at which prices are reported as old.
+const pricesAge = 90 * 24 * time.Hour
+
+// Keys finds and stores the keys of services for this user.
+func (e *Env) Keys() credentials.Keys {
+	return credentials.Keys{Getenv: e.Getenv, Dir: e.UserDirs().Config}
+}
+
+// keys returns those of the named keys that the user has.
+func (e *Env) keys(names []string) (map[string]string, error) {
+	found, err := e.Keys().Find(names...)
+	out := map[string]string{}
+	for name, k := range found {
+		out[name] = k.Value
+	}
+	return out, err
+}
+
+// KeyState is where one key of a provider comes from.
+type KeyState struct {
+	Name   string `json:"name"`
+	Source string `json:"source,omitempty"` // "" if it is missing
+}
+
+// ProviderState is a provider item and whether it can be used here.
+type ProviderState struct {
+	Ref     string            `json:"ref"`
+	Dialect string            `json:"dialect,omitempty"`
+	Billing string            `json:"billing,omitempty"`
+	Tiers   map[string]string `json:"tiers"`
+	Models  []string          `json:"models"`
+	Keys    []KeyState        `json:"keys"`
+	Space   string            `json:"space"`
+	Signer  string            `json:"signer"`
+	Trust   string            `json:"trust"`
+	Usable  bool              `json:"usable"`
+	Why     string            `json:"why,omitempty"` // it is not usable
+	Code    diag.Code         `json:"code,omitempty"`
+
+	item   *resolve.Item
+	config *provider.Config
+}
+
+// Providers returns every provider item that a ref finds, in the order of their ids.
+func (p *Project) Providers(ctx context.Context) ([]*ProviderState, error) {
+	entries, err := p.Resolver.All(ctx, item.Tool)
+	if err != nil {
+		return nil, err
+	}
+	var out []*ProviderState
+	for _, e := range entries {
+		if e.Shadow {
+			continue
+		}
+		it, err := p.Resolver.Open(ctx, e)
+		if err != nil || it.Support() || it.Meta.ToolType != exec.ProviderType {
+			continue // an item that is not readable has no type; rye verify reports it
+		}
+		s, err := p.providerState(ctx, it)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// FindProvider returns the provider item with an id, or the one of rye/agent/providers
+// with that last part.
+func (p *Project) FindProvider(ctx context.Context, name string) (*ProviderState, error) {
+	all, err := p.Providers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var known []string
+	for _, s := range all {
+		id := strings.TrimPrefix(s.Ref, "tool:")
+		if id == strings.TrimPrefix(name, "tool:") || id == providerDir+name {
+			return s, nil
+		}
+		known = append(known, strings.TrimPrefix(id, providerDir))
+	}
+	return nil, diag.New(diag.ToolNotFound, "finding the provider %q: no space has a provider with that id", name).
+		WithReason("no_provider_item").WithDetail("known", known)
+}
+
+func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*ProviderState, error) {
+	s := &ProviderState{
+		Ref: it.Ref.String(), Tiers: map[string]string{}, Models: []string{}, Keys: []KeyState{}, Space: it.Root.Label(),
+		Signer: cmp.Or(it.Verdict.Owner, it.Verdict.Signer.Short()), Trust: it.Verdict.Word(), item: it,
+	}
+	var found []diag.Finding
+	s.config, found = provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
+	if s.config == nil {
+		s.refuse(diag.FromFindings("reading the provider", diag.WithPath(found, it.Path())))
+		return s, nil
+	}
+	s.Dialect, s.Billing, s.Tiers, s.Models = s.config.Dialect, s.config.Billing, s.config.Tiers, slices.Sorted(maps.Keys(s.config.Models))
+	if s.Tiers == nil {
+		s.Tiers = map[string]string{}
+	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := s.findKeys(p.Env.Keys())
+	switch {
+	case it.Usable() != nil:
+		s.refuse(it.Usable())
+	case len(s.config.Keys) > 0 && p.Resolver.Provider(it, "passing keys to "+s.Ref) != nil:
+		s.refuse(p.Resolver.Provider(it, "passing keys to "+s.Ref))
+	case !a.AllowsProvider(it.Ref.ID):
+		s.refuse(diag.New(diag.PolicyDenied, "providers of config:%s does not permit it", policy.AllowanceID))
+	case !slices.ContainsFunc(s.Models, a.AllowsModel):
+		s.refuse(diag.New(diag.PolicyDenied, "models of config:%s permits none of its models", policy.AllowanceID))
+	case err != nil:
+		s.refuse(err)
+	case len(missing) > 0:
+		s.refuse(diag.New(diag.AuthRequired, "%s is not set", strings.Join(missing, ", ")))
+	default:
+		s.Usable = true
+	}
+	return s, nil
+}
+
+func (s *ProviderState) refuse(err error) { s.Code, s.Why = diag.CodeOf(err), err.Error() }
+
+// findKeys sets where the keys come from, and returns the missing ones.
+func (s *ProviderState) findKeys(k credentials.Keys) (missing []string, err error) {
+	found, err := k.Find(s.config.Keys...)
+	for _, name := range s.config.Keys {
+		s.Keys = append(s.Keys, KeyState{name, found[name].Source})
+		if found[name].Source == "" {
+			missing = append(missing, name)
+		}
+	}
+	return missing, err
+}
+
+// ModelPrices are the prices of one model, in USD for a million tokens.
+type ModelPrices struct {
+	Provider string            `json:"provider"`
+	Model    string            `json:"model"`
+	AsOf     string            `json:"as_of,omitempty"`
+	Source   string            `json:"source,omitempty"`
+	Prices   map[string]string `json:"prices"`
+	Above    []PricesAbove     `json:"above,omitempty"`
+	Requests map[string]string `json:"requests,omitempty"` // USD for one
+	Problem  string            `json:"problem,omitempty"`
+}
+
+// PricesAbove are the prices of a call with more input tokens than a number.
+type PricesAbove struct {
+	InputTokens int64             `json:"input_tokens"`
+	Prices      map[string]string `json:"prices"`
+}
+
+// Prices returns the prices of every model. Problem is set where a price is missing, or
+// is older than 90 days.
+func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
+	all, err := p.Providers(ctx)
+	out := []ModelPrices{}
+	for _, s := range all {
+		if s.config == nil {
+			continue
+		}
+		for _, id := range s.Models {
+			out = append(out, pricesOf(s.config, s.config.Models[id], p.Env.Now()))
+		}
+	}
+	return out, err
+}
+
+func pricesOf(c *provider.Config, m *provider.Model, now time.Time) ModelPrices {
+	out := ModelPrices{Provider: c.ID, Model: m.ID, AsOf: c.PricesAs, Source: c.PricesURL, Prices: priceTexts(m.Prices)}
+	for _, a := range m.Above {
+		out.Above = append(out.Above, PricesAbove{a.Input, priceTexts(a.Prices)})
+	}
+	for name, pico := range m.Requests {
+		if out.Requests == nil {
+			out.Requests = map[string]string{}
+		}
+		out.Requests[name] = policy.USD(pico / 1000).String()
+	}
+	free := m.Prices.Input == 0 && m.Prices.Output == 0
+	asOf, err := time.Parse(time.DateOnly, c.PricesAs)
+	switch {
+	case c.Billing == "subscription":
+	case m.Prices.Input < 0 || m.Prices.Output < 0:
+		out.Problem = "it has no prices, so its spend cannot be limited"
+	case free:
+	case err != nil:
+		out.Problem = "the prices have no date"
+	case now.Sub(asOf) > pricesAge:
+		out.Problem = "the prices are older than 90 days"
+	}
+	return out
+}
+
+// priceTexts renders the prices that are declared. A price in pico-USD for a token is
+// one in millionths of a USD for a million tokens.
+func priceTexts(p provider.Prices) map[string]string {
+	out := map[string]string{}
+	for name, pico := range map[string]int64{"input": p.Input, "cache_read": p.CacheRead, "cache_write_5m": p.CacheWrite5m, "cache_write_1h": p.CacheWrite1h, "output": p.Output} {
+		if pico >= 0 {
+			out[name] = policy.USD(pico * 1000).String()
+		}
+	}
+	return out
+}

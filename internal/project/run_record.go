@@ -1,0 +1,60 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/auditlog"
+	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/trust/doc"
+)
+
+// writeRecord returns the function that writes a text about a run as a knowledge item
+// of the project, signed by the runtime key.
+func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
+	return func(ctx context.Context, ref item.Ref, text []byte) error {
+		style, _ := sign.StyleByName("<!--")
+		out, _, err := sign.Sign(ctx, text, style, extract.Subject(ref), signer, p.Env.Now())
+		if err != nil {
+			return err
+		}
+		made := auditlog.Entry{
+			Use: string(doc.DefaultUse), Kind: string(ref.Kind), ID: ref.ID, Space: string(space.Project),
+			Digest: item.DigestOf(out).String(), Key: sign.FingerprintOf(signer.Public()).String(),
+		}
+		if err := p.Record()(ctx, []auditlog.Entry{made}); err != nil {
+			return err
+		}
+		base := atomicfile.Project(p.Spaces.ProjectDir)
+		top, _, _ := strings.Cut(ref.ID, "/")
+		rel := path.Join(space.Dir, "knowledge", ref.ID+".md")
+		if err := p.ignoreRecords(base, path.Join(space.Dir, "knowledge", top)); err != nil {
+			return err
+		}
+		if err := base.Replace(rel, out, 0o600); err != nil {
+			return diag.Doing("recording the run", err)
+		}
+		return nil
+	}
+}
+
+// ignoreRecords makes git ignore the records below a directory, also in a project that
+// rye init did not make: other people cannot verify them.
+func (p *Project) ignoreRecords(base atomicfile.Base, dir string) error {
+	if worktree(resolved(p.Spaces.ProjectDir)) == "" {
+		return nil
+	}
+	err := base.Create(path.Join(dir, ".gitignore"), []byte("*\n"), 0o644)
+	if err != nil && !errors.Is(err, fs.ErrExist) {
+		return diag.Doing("recording the run", err)
+	}
+	return nil
+}

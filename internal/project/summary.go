@@ -1,0 +1,47 @@
+package project
+
+import (
+	"strconv"
+
+	"github.com/ryeos/rye/lock"
+)
+
+// LongList is the number of equal lines from which a command prints their number.
+const LongList = 20
+
+// Count returns a number with its noun: "1 item", "4,812 items".
+func Count(n int, noun string) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	if n == 1 {
+		return digits + " " + noun
+	}
+	return digits + " " + noun + "s"
+}
+
+// summarised returns a line for each change of a lock, or for all changes of one kind
+// together if they are many.
+func summarised(changes []lock.Change, all bool) []string {
+	type sort struct {
+		op   lock.Op
+		kind string
+	}
+	numbers := map[sort]int{}
+	for _, ch := range changes {
+		numbers[sort{ch.Op, ch.Kind}]++
+	}
+	var out []string
+	for _, ch := range changes {
+		s := sort{ch.Op, ch.Kind}
+		switch n := numbers[s]; {
+		case all || n > 0 && n <= LongList:
+			out = append(out, ch.String())
+		case n > 0:
+			out = append(out, Count(n, ch.Kind)+" "+string(ch.Op))
+			numbers[s] = 0
+		}
+	}
+	return out
+}

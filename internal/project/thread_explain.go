@@ -1,0 +1,139 @@
+package project
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// ThreadPlan is what a thread of a directive would use, without starting it.
+type ThreadPlan struct {
+	Ref       string             `json:"ref"`
+	Directive primary.Element    `json:"directive"`
+	Extends   []primary.Element  `json:"extends"`
+	Inputs    map[string]any     `json:"inputs"`
+	Outputs   []item.Input       `json:"outputs"`
+	NoModel   string             `json:"no_model,omitempty"` // why none can be used here
+	Models    []PlannedModel     `json:"models"`             // the first is used, the others are its fallbacks
+	Limits    threads.Limits     `json:"limits"`
+	Permits   []string           `json:"capabilities"`
+	Sandbox   *policy.Profile    `json:"sandbox,omitempty"`
+	Tools     []PlannedTool      `json:"tools"`
+	Hooks     []string           `json:"hooks"`
+	Context   []string           `json:"context"`
+	Checks    []string           `json:"checks"`
+	Loop      threads.Identity   `json:"loop"`
+	Steps     []threads.Identity `json:"steps"`
+}
+
+// PlannedModel is a model of a plan.
+type PlannedModel struct {
+	Provider  threads.Identity `json:"provider"`
+	Model     string           `json:"model"`
+	Tier      string           `json:"tier,omitempty"`
+	Window    int64            `json:"window"`
+	MaxOutput int64            `json:"max_output"`
+}
+
+// PlannedTool is a tool that the model is offered.
+type PlannedTool struct {
+	Name   string      `json:"name"`
+	Ref    string      `json:"ref,omitempty"`
+	Tier   policy.Tier `json:"tier"`
+	Signer string      `json:"signer,omitempty"`
+	Space  string      `json:"space,omitempty"`
+}
+
+// PlanThread returns what a thread would use.
+func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan, error) {
+	prepared, err := p.PrepareThread(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o}
+	d := prepared.Directive
+	out := &ThreadPlan{
+		Ref: prepared.Ref, Directive: primary.ElementOf(prepared.Item), Extends: []primary.Element{}, Inputs: prepared.Inputs, Outputs: d.Outputs,
+		Limits: prepared.Limits, Permits: d.Permissions.Texts(), Sandbox: d.Permissions.Sandbox, Hooks: []string{}, Context: []string{}, Checks: []string{},
+		Loop: threads.Identity{Ref: prepared.Loop.Ref.String(), Digest: prepared.Loop.Digest},
+	}
+	if prepared.NoModel != nil {
+		out.NoModel = diag.Typed(prepared.NoModel).Error()
+	}
+	for _, b := range prepared.Bases {
+		out.Extends = append(out.Extends, primary.ElementOf(b))
+	}
+	for _, s := range prepared.Services {
+		out.Models = append(out.Models, PlannedModel{threads.Identity{Ref: s.Provider.String(), Digest: s.Digest}, s.Model, s.Tier, s.Window, s.MaxOutput})
+	}
+	for _, h := range d.Hooks {
+		out.Hooks = append(out.Hooks, h.Event+" "+string(h.Action.Primary)+" "+h.Action.ID)
+	}
+	for _, c := range d.Context {
+		out.Context = append(out.Context, c.Ref.String())
+	}
+	for _, c := range d.Checks {
+		out.Checks = append(out.Checks, c.Tool)
+	}
+	if out.Tools, err = r.plannedTools(ctx); err != nil {
+		return nil, err
+	}
+	out.Steps, err = p.loopSteps(ctx, prepared.Loop)
+	return out, err
+}
+
+func (r *threadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
+	prompt, err := r.compose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []PlannedTool{}
+	for _, o := range prompt.Tools {
+		t := PlannedTool{Name: o.Name, Ref: o.Ref, Tier: o.Tier}
+		if ref, err := item.ParseRef(o.Ref, item.Tool); err == nil && o.Ref != "" {
+			if it, err := r.p.Resolver.Find(ctx, ref); err == nil {
+				t.Signer, t.Space = it.Verdict.Signer.String(), it.Root.Label()
+			}
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+// guardRef is the step that cuts the results of calls. The kernel calls it, whether the
+// loop names it or not.
+func guardRef() item.Ref { return item.Ref{Kind: item.Tool, ID: steps.Dir + "result_guard"} }
+
+// loopSteps returns the step items that a loop names, and those that the kernel calls,
+// with their digests.
+func (p *Project) loopSteps(ctx context.Context, loop *resolve.Item) ([]threads.Identity, error) {
+	g, findings := ParseGraph(loop)
+	if g == nil {
+		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)
+	}
+	var out []threads.Identity
+	refs := graph.Targets(g)
+	if !slices.Contains(refs, guardRef()) {
+		refs = append(slices.Clone(refs), guardRef())
+	}
+	for _, ref := range refs {
+		if !strings.HasPrefix(ref.ID, steps.Dir) {
+			continue
+		}
+		it, err := p.Resolver.Find(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, threads.Identity{Ref: ref.String(), Digest: it.Digest})
+	}
+	return slices.Clip(out), nil
+}

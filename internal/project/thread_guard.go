@@ -1,0 +1,82 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// guardEvent is the event whose hooks of the user run in the kernel.
+const guardEvent = "before_tool"
+
+// guarded runs the user's hooks before a call. They are a boundary of the user around
+// what a project does, so they do not depend on the loop or on a step, which a project
+// replaces. It returns the result of a call that a hook skips, and an error for one
+// that a hook refuses.
+func (r *threadRun) guarded(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+	t := threads.From(ctx)
+	if len(r.guards) == 0 || t == nil {
+		return nil, nil
+	}
+	control, err := r.runGuards(ctx, t, map[string]any{
+		"call": map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": c.Tool.Tier.String()},
+	})
+	if err != nil || control == nil {
+		return nil, err
+	}
+	if control.Action == "skip" {
+		return &threads.ToolResult{Data: map[string]any{"skipped": true}}, nil
+	}
+	why := cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")
+	return nil, diag.New(diag.PolicyDenied, "%s", why).WithReason("hook").WithDetail("hook", control.By)
+}
+
+// runGuards runs them with the function that rye ships, and records their events.
+func (r *threadRun) runGuards(ctx context.Context, t *threads.Thread, scope map[string]any) (*steps.Control, error) {
+	in, err := r.stepInput(ctx, t, "run_hooks", map[string]any{"event": guardEvent, "context": scope})
+	if err != nil {
+		return nil, err
+	}
+	var list struct {
+		Hooks []steps.Hook `json:"hooks"`
+	}
+	list.Hooks = r.guards
+	data, err := asObject(list)
+	if err != nil {
+		return nil, err
+	}
+	in.Params["hooks"] = data["hooks"]
+	if err := r.p.serve(context.WithValue(ctx, threadRunKey{}, r), &in); err != nil {
+		return nil, err
+	}
+	out, err := steps.All()["run_hooks"](ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	var events []threads.Event
+	for _, e := range out.Events {
+		events = append(events, threads.Event{Event: e.Event, Data: e.Data})
+	}
+	if err := t.Step(ctx, r.guardItem, events); err != nil {
+		return nil, err
+	}
+	return controlOf(out.Data)
+}
+
+// controlOf reads the decision in the result of run_hooks.
+func controlOf(data any) (*steps.Control, error) {
+	raw, err := jsonx.Marshal(data)
+	var res steps.HookResult
+	if err == nil {
+		err = json.Unmarshal(raw, &res)
+	}
+	if err != nil {
+		return nil, diag.New(diag.Internal, "reading the decision of hooks: %w", err)
+	}
+	return res.Control, nil
+}

@@ -1,0 +1,531 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// LoopID is the graph item that has the order of a turn.
+const LoopID = "rye/agent/threads/runner"
+
+func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
+
+// walkLoop runs the graph of the loop, from its start or from where the log ends.
+func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
+	it, err := r.p.Resolver.Find(ctx, loopRef())
+	if err != nil {
+		return err
+	}
+	g, findings := ParseGraph(it)
+	if g == nil {
+		return diag.FromFindings("reading the loop "+it.Ref.String(), findings)
+	}
+	params, err := r.p.GraphParams(ctx, r.loopHeld)
+	if err != nil {
+		return err
+	}
+	params.Dispatcher, params.Log, params.Lines, params.Snapshot = loopDispatcher{r, t}, log, lines, nil
+	params.NoSuspend = true
+	params.AcceptChanged = r.o.AcceptChanged && !r.p.Env.Locked
+	var res *graph.Result
+	started, ended := walked(lines)
+	if ended {
+		params.Node = again(g, t)
+	}
+	if started && !ended {
+		res, err = graph.Resume(ctx, g, it.Digest, t.ID(), params)
+	} else {
+		res, err = graph.Start(ctx, g, it.Digest, map[string]any{"declared": t.Declared()}, params)
+	}
+	if err != nil {
+		return err
+	}
+	t.Ends(endingOf(res.Output))
+	return nil
+}
+
+// walked reports whether a log has the start of a loop, and its end: a thread that
+// reached a limit, or that a service ended, goes on with a new walk.
+func walked(lines []transcript.Line) (started, ended bool) {
+	for i := range lines {
+		switch lines[i].Event {
+		case "graph_started":
+			started, ended = true, false
+		case "graph_completed":
+			ended = true
+		}
+	}
+	return started, ended
+}
+
+// again returns the node at which a walk of the loop goes on that had ended: before the
+// calls that have no result, else before the next call of the model. A loop without
+// these nodes begins at its start; the prompt of the log stays.
+func again(g *graph.Graph, t *threads.Thread) string {
+	name := "inbox"
+	if len(t.Pending()) > 0 {
+		name = "calls"
+	}
+	if g.Nodes[name] == nil {
+		return ""
+	}
+	return name
+}
+
+// endingOf reads what a loop returns: the result of its step finish.
+func endingOf(output any) threads.Ending {
+	m, _ := output.(map[string]any)
+	e := threads.Ending{State: threads.Completed}
+	if state, _ := m["state"].(string); state != "" {
+		e.State = state
+	}
+	e.Text, _ = m["text"].(string)
+	e.Details = map[string]any{}
+	if failure, ok := m["error"].(map[string]any); ok {
+		code, _ := failure["code"].(string)
+		e.Code = diag.Code(code)
+		e.Message, _ = failure["message"].(string)
+		e.Details, _ = failure["details"].(map[string]any)
+		e.State = threads.Failed
+	}
+	return e
+}
+
+// loopDispatcher calls the steps of a loop.
+type loopDispatcher struct {
+	r *threadRun
+	t *threads.Thread
+}
+
+// Target implements graph.Dispatcher.
+func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
+	t, err := graphDispatcher{d.r.p}.Target(ctx, ref)
+	switch strings.TrimPrefix(ref.ID, steps.Dir) {
+	case "provider_call", "dispatch":
+		t.Pure = false // their start is on the disk before a call of the model, or of a tool
+	}
+	return t, err
+}
+
+// Call implements graph.Dispatcher. What a node calls below the directory of the steps
+// receives the input of a step; everything else is called as any tool.
+func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
+	name, isStep := strings.CutPrefix(c.Ref.ID, steps.Dir)
+	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
+		return graphDispatcher{d.r.p}.Call(ctx, c)
+	}
+	ctx = threads.WithKey(d.t.With(ctx), c.Key)
+	out, err := d.r.step(ctx, d.t, name, c.Params)
+	if err != nil {
+		return nil, err
+	}
+	switch name {
+	case "compose":
+		return map[string]any{}, d.compose(ctx, out.Data)
+	case "dispatch": // the log has the results
+		return map[string]any{"control": out.Data["control"], "pending": out.Data["pending"]}, nil
+	case "classifier":
+		if action, _ := out.Data["action"].(string); action == "fallback" {
+			category, _ := out.Data["category"].(string)
+			switched, err := d.t.Switch(ctx, category)
+			out.Data["switched"] = switched
+			return out.Data, err
+		}
+	case "continuation": // the last step of a turn that goes on
+		return out.Data, d.t.Checkpoint(ctx)
+	}
+	return out.Data, nil
+}
+
+// compose records what a step composed.
+func (d loopDispatcher) compose(ctx context.Context, data map[string]any) error {
+	raw, err := jsonx.Marshal(data)
+	prompt := &threads.Prompt{}
+	if err == nil {
+		err = json.Unmarshal(raw, prompt)
+	}
+	if err != nil {
+		return diag.New(diag.ExecutionFailed, "running the step compose: its result is not a prompt: %w", err)
+	}
+	return d.t.Compose(ctx, prompt)
+}
+
+// step runs a step item by its name, and records the events of its output.
+func (r *threadRun) step(ctx context.Context, t *threads.Thread, name string, params map[string]any) (steps.Output, error) {
+	in, err := r.stepInput(ctx, t, name, params)
+	if err != nil {
+		return steps.Output{}, err
+	}
+	id, data, err := r.runStep(ctx, t, name, in)
+	if err != nil {
+		return steps.Output{}, err
+	}
+	return r.output(ctx, t, id, data)
+}
+
+// runStep runs a step item. t is nil outside of threads.
+func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string, in steps.Input) (id threads.Identity, data map[string]any, err error) {
+	ref := item.Ref{Kind: item.Tool, ID: steps.Dir + name}
+	if err := r.loopHeld.Allows(policy.Execute, ref); err != nil {
+		return id, nil, err
+	}
+	chain, err := r.p.Executor.Chain(ctx, ref)
+	if err != nil {
+		return id, nil, err
+	}
+	if err := primary.CheckDraft(r.loopHeld, chain.Elements...); err != nil {
+		return id, nil, err
+	}
+	id = threads.Identity{Ref: ref.String(), Digest: chain.Tool().Digest}
+	if chain.Primitive().Ref.ID != exec.NativeStep && t != nil {
+		dir, err := r.conversationFile(t)
+		if err != nil {
+			return id, nil, err
+		}
+		defer os.RemoveAll(dir)
+		in.ConversationFile = filepath.Join(dir, conversationName)
+		ctx = exec.WithReadable(ctx, dir)
+	}
+	parameters, err := asObject(in)
+	if err != nil {
+		return id, nil, err
+	}
+	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, parameters)
+	if err != nil {
+		return id, nil, err
+	}
+	plan.Ask = r.o.Ask
+	res, err := r.p.Executor.Run(context.WithValue(ctx, threadRunKey{}, r), plan, nil)
+	if err != nil {
+		return id, nil, err
+	}
+	if chain.Primitive().Ref.ID != exec.NativeStep {
+		err = withinStep(ref, res.Data)
+	}
+	return id, res.Data, err
+}
+
+// maxStep bounds the result of a step that is a program.
+const maxStep = 1 << 20
+
+func withinStep(ref item.Ref, data map[string]any) error {
+	raw, err := jsonx.Marshal(data)
+	if err != nil {
+		return diag.New(diag.ExecutionFailed, "running the step %s: %w", ref, err)
+	}
+	if len(raw) > maxStep {
+		return diag.New(diag.ExecutionFailed, "running the step %s: its result has %d bytes, the most is 1 MiB", ref, len(raw))
+	}
+	return nil
+}
+
+// output reads the envelope of a step and records its events.
+func (r *threadRun) output(ctx context.Context, t *threads.Thread, id threads.Identity, data map[string]any) (steps.Output, error) {
+	var out steps.Output
+	raw, err := jsonx.Marshal(data)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	inner, ok := data["data"].(map[string]any)
+	if err != nil || !ok {
+		return out, diag.New(diag.ExecutionFailed, "running the step %s: its result must be {success, data, events}", id.Ref)
+	}
+	out.Data = inner
+	var events []threads.Event
+	list, _ := data["events"].([]any)
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		name, _ := m["event"].(string)
+		d, _ := m["data"].(map[string]any)
+		events = append(events, threads.Event{Event: name, Data: d})
+	}
+	return out, t.Step(ctx, id, events)
+}
+
+// stepInput returns the input of a step. The parameters of the node are in it, with
+// those that only the kernel knows.
+func (r *threadRun) stepInput(ctx context.Context, t *threads.Thread, name string, params map[string]any) (steps.Input, error) {
+	u := t.Used()
+	p := map[string]any{}
+	for k, v := range params {
+		if v != nil {
+			p[k] = v
+		}
+	}
+	if err := r.known(ctx, t, name, p); err != nil {
+		return steps.Input{}, err
+	}
+	return steps.Input{
+		ThreadID: t.ID(), Turn: t.Turn(), Limits: steps.Limits(t.Params().Limits), Params: p,
+		Usage: steps.Usage{
+			Turns: u.Turns, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Spend: u.Spend, Spawns: u.Spawns,
+			DurationMS: u.DurationMS, ContextTokens: u.ContextTokens, Window: u.Window,
+		},
+	}, nil
+}
+
+// known adds the parameters of a step that are facts of the thread.
+func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p map[string]any) error {
+	add := func(v any, err error) error {
+		if err != nil {
+			return err
+		}
+		m, err := asObject(v)
+		for k, v := range m {
+			if p[k] == nil {
+				p[k] = v
+			}
+		}
+		return err
+	}
+	switch name {
+	case "compose":
+		return add(r.material(ctx))
+	case "run_hooks":
+		r.hookContext(t, p)
+		return add(map[string]any{"hooks": r.hooks}, nil)
+	case "dispatch":
+		a, _, err := r.p.Allowance(ctx)
+		if err != nil {
+			return err
+		}
+		p["max_parallel"] = a.Concurrency.ToolCalls
+		if all := r.Directive.Model.Parallel; all != nil {
+			p["parallel"] = *all
+		}
+		return add(map[string]any{"calls": t.Pending()}, nil)
+	case "cost_tracker":
+		return add(r.periods(ctx))
+	case "classifier":
+		facts, attempt, cost := t.Failed()
+		if facts != nil {
+			p["error"], p["attempt"], p["cost"] = facts, attempt, cost.String()
+		}
+		p["fallbacks"] = t.Fallbacks()
+		p["provider"], p["model"] = t.Service().Provider.ID, t.Service().Model
+	case "finish":
+		p["declared"] = t.Declared()
+		if outputs, done := t.Returned(); done {
+			p["returned"] = outputs
+		}
+	}
+	return nil
+}
+
+const conversationName = "conversation.jsonl"
+
+// conversationFile writes the conversation for a step that is a program, in a directory
+// of its own, which it returns.
+func (r *threadRun) conversationFile(t *threads.Thread) (string, error) {
+	lines, err := t.Lines()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i := range lines {
+		line, err := jsonx.Marshal(readableLine(&lines[i]))
+		if err != nil {
+			return "", diag.New(diag.Internal, "writing the conversation of %s: %w", t.ID(), err)
+		}
+		b.Write(line)
+		b.WriteByte('\n')
+	}
+	dir := filepath.Join(r.p.cache, "steps", t.ID()+"-"+strconv.FormatUint(rand.Uint64(), 36))
+	if err := atomicfile.Private(dir).Write(conversationName, []byte(b.String()), 0o400); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", diag.Doing("writing the conversation of "+t.ID(), err)
+	}
+	return dir, nil
+}
+
+// readableLine returns a line without reasoning, which is encrypted or of no use to
+// others than its service.
+func readableLine(l *transcript.Line) map[string]any {
+	v, _ := jsonx.ParseMessage(l.Data)
+	data, _ := v.(map[string]any)
+	if blocks, ok := data["blocks"].([]any); ok {
+		kept := make([]any, 0, len(blocks))
+		for _, b := range blocks {
+			m, _ := b.(map[string]any)
+			if m["type"] != "reasoning" && m["type"] != "opaque" {
+				kept = append(kept, b)
+			}
+		}
+		data["blocks"] = kept
+	}
+	return map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": data}
+}
+
+func asObject(v any) (map[string]any, error) {
+	raw, err := jsonx.Marshal(v)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "writing the input of a step: %w", err)
+	}
+	out, _ := jsonx.ParseMessage(raw)
+	m, _ := out.(map[string]any)
+	return m, nil
+}
+
+type threadRunKey struct{}
+
+// stepNatives returns the functions of the step items that rye ships.
+func (p *Project) stepNatives() map[string]exec.Native {
+	out := map[string]exec.Native{}
+	for name, step := range steps.All() {
+		out["step_"+name] = func(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+			input, err := steps.Decode(name, in.Parameters)
+			if err != nil {
+				return nil, err
+			}
+			if err := p.serve(ctx, &input); err != nil {
+				return nil, err
+			}
+			res, err := step(ctx, input)
+			if err != nil {
+				return nil, err
+			}
+			if name == "control" || name == "emitter" {
+				return asTool(ctx, in, res)
+			}
+			return asObject(res)
+		}
+	}
+	return out
+}
+
+// asTool returns the result of a step that hooks and graphs call as a tool: its data.
+// The loop does not see its events, so they are recorded here.
+func asTool(ctx context.Context, in exec.NativeCall, out steps.Output) (map[string]any, error) {
+	if t := threads.From(ctx); t != nil {
+		var events []threads.Event
+		for _, e := range out.Events {
+			events = append(events, threads.Event{Event: e.Event, Data: e.Data})
+		}
+		it := in.Chain.Tool()
+		if err := t.Step(ctx, threads.Identity{Ref: it.Ref.String(), Digest: it.Digest}, events); err != nil {
+			return nil, err
+		}
+	}
+	return asObject(out.Data)
+}
+
+// serve adds what a native step has in place of a broker: the conversation and the
+// services of the kernel, with the permissions of the thread.
+func (p *Project) serve(ctx context.Context, in *steps.Input) error {
+	t, r := threads.From(ctx), runOf(ctx)
+	alone := diag.New(diag.ConfigError, "running a step: this one works in a thread only")
+	in.Services = steps.Services{
+		Config: func(ctx context.Context, id string) (map[string]any, error) {
+			s, err := p.Resolver.Config(ctx, id)
+			if err != nil {
+				return nil, err
+			}
+			return s.Root, nil
+		},
+		Step:    func(context.Context, string, map[string]any) (steps.Output, error) { return steps.Output{}, alone },
+		Execute: func(context.Context, steps.Action) (any, error) { return nil, alone },
+		Call:    func(context.Context, steps.Call) (steps.Result, error) { return steps.Result{}, alone },
+		Answer:  func(context.Context, steps.Call, steps.Result) error { return alone },
+		Model:   func(context.Context, map[string]any) (map[string]any, error) { return nil, alone },
+		Now:     p.Env.Now, Rand: rand.Float64,
+	}
+	if t == nil || r == nil {
+		return nil
+	}
+	in.Services.Step = func(ctx context.Context, name string, params map[string]any) (steps.Output, error) {
+		return r.step(ctx, t, name, params)
+	}
+	in.Services.Execute = func(ctx context.Context, a steps.Action) (any, error) { return r.execute(ctx, a) }
+	in.Services.Call = func(ctx context.Context, c steps.Call) (steps.Result, error) {
+		d, err := t.Call(ctx, c.CallID)
+		if err != nil {
+			return steps.Result{}, err
+		}
+		return steps.Result{CallID: d.CallID, Ref: d.Ref, IsError: d.IsError, Content: d.Content, Denied: d.Denied, DurationMS: d.Duration.Milliseconds()}, nil
+	}
+	in.Services.Answer = func(ctx context.Context, c steps.Call, res steps.Result) error {
+		return t.Answer(ctx, c.CallID, res.Content, res.IsError)
+	}
+	in.Services.Model = func(ctx context.Context, params map[string]any) (map[string]any, error) {
+		a, err := t.Model(ctx, nil, pauseOf(params))
+		if err != nil {
+			return nil, err
+		}
+		return asObject(a)
+	}
+	var err error
+	in.Conversation, err = t.Lines()
+	return err
+}
+
+// DebugEvents returns which events are those of the loop itself.
+func (p *Project) DebugEvents() func(string) bool {
+	return func(event string) bool {
+		return strings.HasPrefix(event, "graph_") || strings.HasPrefix(event, "node_") || strings.HasSuffix(event, "_committed") || event == "checkpoint"
+	}
+}
+
+func runOf(ctx context.Context) *threadRun {
+	r, _ := ctx.Value(threadRunKey{}).(*threadRun)
+	return r
+}
+
+// wholeOf returns a number of parsed JSON.
+func wholeOf(v any) int64 {
+	return int64(numberOf(v))
+}
+
+// numberOf returns a number of parsed JSON.
+func numberOf(v any) float64 {
+	switch n := v.(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	case interface{ Float64() (float64, error) }:
+		f, _ := n.Float64()
+		return f
+	}
+	return 0
+}
+
+// pauseOf returns the pause before a call of the model: delay in seconds, which a hook
+// decided, or delay_ms.
+func pauseOf(params map[string]any) time.Duration {
+	if s := numberOf(params["delay"]); s > 0 {
+		return time.Duration(s * float64(time.Second))
+	}
+	return time.Duration(numberOf(params["delay_ms"]) * float64(time.Millisecond))
+}
+
+// execute runs the action of a hook, with the permissions of the loop: those of the
+// directive, and its steps.
+func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
+	ref, err := item.ParseRef(a.ID, item.Kind(a.Kind))
+	if err != nil {
+		return nil, diag.New(diag.ValidationFailed, "running the action of %s: %w", a.By, err)
+	}
+	params := map[string]any{}
+	for k, v := range a.Params {
+		params[k] = v
+	}
+	return graphDispatcher{r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.loopHeld, RunID: r.id})
+}

@@ -1,0 +1,247 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// material returns what the prompt is made of. Every item in it is verified.
+func (r *threadRun) material(ctx context.Context) (*steps.Material, error) {
+	p, it, d := r.p, r.Item, r.Directive
+	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
+	if err != nil {
+		return nil, err
+	}
+	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	m := &steps.Material{
+		Directive: steps.DirectiveText{Ref: it.Ref.String(), Digest: it.Digest.String(), Name: it.Meta.Name, Version: it.Meta.Version, Body: d.Body},
+		Inputs:    r.Inputs, Outputs: steps.Fields(d.Outputs), Capabilities: r.caps(), Message: r.o.Message, Window: r.window(),
+		Facts: steps.Facts{Date: p.Env.Now().UTC().Format(time.DateOnly), System: runtime.GOOS, Project: filepath.Base(p.Spaces.ProjectDir), Workspace: "here"},
+	}
+	if m.Directive.Name == "" {
+		m.Directive.Name = filepath.Base(it.Ref.ID)
+	}
+	if id := cfg.Text("system"); id != "" {
+		if m.System, err = r.systemItem(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	if m.Context, err = r.contextItems(ctx, cfg); err != nil {
+		return nil, err
+	}
+	if m.Direct, err = r.direct(ctx); err != nil {
+		return nil, err
+	}
+	m.Verbs, err = r.verbs(ctx)
+	return m, err
+}
+
+func (r *threadRun) systemItem(ctx context.Context, id string) (*steps.SystemItem, error) {
+	ref, err := item.ParseRef(id, item.Directive)
+	if err != nil {
+		return nil, diag.New(diag.ConfigError, "reading config:%s: system: %w", steps.AgentConfig, err)
+	}
+	it, err := r.p.Resolver.Find(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	if err := primary.CheckDraft(r.loopHeld, it); err != nil {
+		return nil, err
+	}
+	d, _, err := r.p.Resolver.Directive(ctx, it)
+	if err != nil {
+		return nil, err
+	}
+	return &steps.SystemItem{Ref: it.Ref.String(), Digest: it.Digest.String(), Text: d.Body}, nil
+}
+
+// contextItems returns the entries of the configuration, then those of the directive.
+func (r *threadRun) contextItems(ctx context.Context, cfg *tree.Reader) ([]steps.ContextItem, error) {
+	var list []directive.Context
+	for _, m := range cfg.Maps("context") {
+		ref, err := item.ParseRef(m.Text("ref"), item.Knowledge)
+		if err != nil {
+			return nil, diag.New(diag.ConfigError, "reading config:%s: context: %w", steps.AgentConfig, err)
+		}
+		list = append(list, directive.Context{Ref: ref, At: m.Text("at"), MaxTokens: m.Int("max_tokens", 0, 0, 1<<40), Optional: m.Bool("optional", false)})
+	}
+	var out []steps.ContextItem
+	for _, c := range append(list, r.Directive.Context...) {
+		e := steps.ContextItem{Ref: c.Ref.String(), At: c.At, MaxTokens: c.MaxTokens, Optional: c.Optional}
+		it, err := r.p.Resolver.Inspect(ctx, c.Ref)
+		switch code := diag.CodeOf(err); {
+		case code == diag.ItemNotFound || code == diag.ToolNotFound:
+			e.Missing = true
+		case err != nil:
+			return nil, err
+		default:
+			e.Digest, e.Verdict, e.Text = it.Digest.String(), it.Verdict.Word(), primary.Body(it)
+			e.Draft = r.Held.Allows(policy.Draft, c.Ref) == nil
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// loadHooks reads the hooks of a thread: those of the user, of the directive, of the
+// project and of the system.
+func (r *threadRun) loadHooks(ctx context.Context) error {
+	s, err := r.p.Resolver.Config(ctx, steps.HooksConfig)
+	if err != nil {
+		return err
+	}
+	var layers []steps.HookLayer
+	ofUser := map[string]item.Digest{}
+	for _, it := range s.Layers {
+		source := steps.ProjectHooks
+		switch {
+		case it.Root.Space == space.System:
+			source = steps.BuiltinHooks
+		case it.Root.Space == space.User && !it.Root.Bundled():
+			source = steps.UserHooks
+			ofUser[it.Path()] = it.Digest
+		}
+		layers = append(layers, steps.HookLayer{Source: source, Path: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}})
+	}
+	hooks, findings := steps.LoadHooks(layers, r.Directive.Hooks, r.Ref)
+	if err := diag.FromFindings("reading the hooks of "+r.Ref, findings); err != nil {
+		return err
+	}
+	for _, h := range hooks {
+		if digest, ok := ofUser[h.From]; ok && h.Event == guardEvent {
+			r.guards = append(r.guards, h)
+			r.guardItem = threads.Identity{Ref: item.Ref{Kind: item.Config, ID: steps.HooksConfig}.String(), Digest: digest}
+		} else {
+			r.hooks = append(r.hooks, h)
+		}
+	}
+	return nil
+}
+
+// hookContext adds what the conditions of every hook can read.
+func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
+	c, _ := p["context"].(map[string]any)
+	if c == nil {
+		c = map[string]any{}
+	}
+	u := t.Used()
+	facts := map[string]any{
+		"turn": t.Turn(), "inputs": r.Inputs, "directive": r.Ref, "model": t.Service().Model, "thread_id": t.ID(),
+		"present": r.o.Ask != nil, "headless": r.headless,
+		"cost":  map[string]any{"turns": u.Turns, "spend": u.Spend.String()},
+		"usage": map[string]any{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens},
+	}
+	if u.Window > 0 {
+		facts["context_ratio"] = float64(u.ContextTokens) / float64(u.Window)
+	}
+	for k, v := range facts {
+		if c[k] == nil {
+			c[k] = v
+		}
+	}
+	p["context"] = c
+}
+
+// periods returns the maxima of the user for the step that warns of them.
+func (r *threadRun) periods(ctx context.Context) (map[string]any, error) {
+	a, _, err := r.p.Allowance(ctx)
+	return map[string]any{"warn_at": a.Spend.WarnAt}, err
+}
+
+// RenderedThread is what a model would read first.
+type RenderedThread struct {
+	Ref       string          `json:"ref"`
+	Prompt    *threads.Prompt `json:"prompt"`
+	Tokens    int64           `json:"tokens"`     // estimate
+	FirstCall policy.USD      `json:"first_call"` // the most that it can cost
+	Ceiling   policy.USD      `json:"ceiling"`    // of the thread
+	Model     string          `json:"model"`
+}
+
+// RenderThread composes the prompt of a thread without starting it.
+func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*RenderedThread, error) {
+	prepared, err := p.PrepareThread(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o}
+	prompt, err := r.compose(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &RenderedThread{Ref: prepared.Ref, Prompt: prompt, Ceiling: prepared.Limits.Spend}
+	if len(prepared.Services) == 0 {
+		out.Tokens, err = sizeOfPrompt(prompt)
+		return out, err
+	}
+	s := prepared.Services[0]
+	req := &message.Request{Model: s.Model, MaxOutput: min(s.MaxOutput, defaultOutput), Messages: []message.Message{{Role: message.User, Blocks: prompt.Message.Blocks}}}
+	for _, b := range prompt.System {
+		req.System = append(req.System, message.TextBlock(b.Text))
+	}
+	for _, t := range prompt.Tools {
+		req.Tools = append(req.Tools, t.ToolDef)
+	}
+	e, err := s.WorstCase(req, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.Tokens, out.FirstCall, out.Model = e.Bytes/4, e.Cost, s.Model
+	return out, nil
+}
+
+// sizeOfPrompt estimates the tokens of a prompt by its bytes.
+func sizeOfPrompt(p *threads.Prompt) (int64, error) {
+	b, err := jsonx.Marshal(p)
+	return int64(len(b)) / 4, err
+}
+
+// window returns the window of the model, 0 if there is none.
+func (r *PreparedThread) window() int64 {
+	if len(r.Services) == 0 {
+		return 0
+	}
+	return r.Services[0].Window
+}
+
+// compose runs the step compose outside of a thread.
+func (r *threadRun) compose(ctx context.Context) (*threads.Prompt, error) {
+	m, err := r.material(ctx)
+	if err != nil {
+		return nil, err
+	}
+	params, err := asObject(m)
+	if err != nil {
+		return nil, err
+	}
+	in := steps.Input{Limits: steps.Limits(r.Limits), Usage: steps.Usage{Window: r.window()}, Params: params}
+	id, data, err := r.runStep(ctx, nil, "compose", in)
+	if err != nil {
+		return nil, err
+	}
+	inner, _ := data["data"].(map[string]any)
+	raw, err := jsonx.Marshal(inner)
+	prompt := &threads.Prompt{}
+	if err == nil {
+		err = json.Unmarshal(raw, prompt)
+	}
+	if err != nil {
+		return nil, diag.New(diag.ExecutionFailed, "running the step %s: its result is not a prompt: %w", id.Ref, err)
+	}
+	return prompt, nil
+}

@@ -1,0 +1,187 @@
+package project
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// ThreadOptions are how a command starts or resumes a thread.
+type ThreadOptions struct {
+	Ref             item.Ref
+	Args            []string
+	Params          map[string]any
+	Held            policy.Held
+	Limits          []string // NAME=VALUE, of a person
+	Model, Provider string
+	Message         string // of the person
+	AcceptChanged   bool
+	Ask             exec.Ask
+	Observe         threads.Observer
+	Started         func(*PreparedThread, string) // called with the id before the first step
+	Plan            bool                          // nothing is started: a model may be missing
+}
+
+// PreparedThread is a directive with everything that a thread of it would use.
+type PreparedThread struct {
+	*primary.Prepared
+	Directive *directive.Directive
+	Bases     []*resolve.Item
+	Limits    threads.Limits
+	Services  []*threads.Service
+	Loop      *resolve.Item
+	Held      policy.Held       // of the thread
+	NoModel   error             // why there is no model, for a plan
+	Attempts  int64             // of one model call, at most
+	keys      map[string]string // of the providers of its models
+	loopHeld  policy.Held
+}
+
+// threadRun is a thread that this project runs.
+type threadRun struct {
+	*PreparedThread
+	p         *Project
+	o         *ThreadOptions
+	id        string
+	hooks     []steps.Hook
+	guards    []steps.Hook     // hooks of the user, which no item replaces
+	guardItem threads.Identity // the file of the guards
+	headless  string           // approvals.headless of the allowance
+}
+
+// PrepareThread verifies a directive with what it extends, checks its inputs, and
+// selects limits, permissions and model. It starts nothing.
+func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*PreparedThread, error) {
+	prepared, err := p.Verbs.Directive(ctx, primary.Call{Ref: o.Ref, Held: o.Held, Args: o.Args, Params: o.Params})
+	if err != nil {
+		return nil, err
+	}
+	out := &PreparedThread{Prepared: prepared}
+	if out.Directive, out.Bases, err = p.Resolver.Directive(ctx, prepared.Item); err != nil {
+		return nil, err
+	}
+	if out.Limits, err = p.threadLimits(ctx, out.Directive.Limits, o.Limits); err != nil {
+		return nil, err
+	}
+	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
+		if !o.Plan {
+			return nil, err
+		}
+		out.NoModel = err
+	}
+	if out.Attempts, err = p.attempts(ctx); err != nil {
+		return nil, err
+	}
+	if out.keys, err = p.providerKeys(ctx, out.Services); err != nil {
+		return nil, err
+	}
+	if out.Loop, err = p.Resolver.Find(ctx, loopRef()); err != nil {
+		return nil, err
+	}
+	if err := primary.CheckDraft(o.Held, out.Loop); err != nil {
+		return nil, err
+	}
+	out.hold(o.Held)
+	return out, nil
+}
+
+// hold sets the permissions. Those of the thread are the caller's and the directive's:
+// a directive that declares none may do nothing. The loop has those of the directive,
+// and its steps.
+func (out *PreparedThread) hold(caller policy.Held) {
+	d := out.Directive
+	source := out.Ref + " " + out.Item.Digest.String()
+	own := policy.Grant{Caps: policy.Set{}, Profile: d.Permissions.Sandbox, Source: source}
+	if d.Permissions.Declared {
+		own.Caps = d.Permissions.Caps
+	}
+	out.Held = caller.With(own)
+	loop := own
+	loop.Caps = append(slices.Clone(own.Caps), policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: steps.Dir + "*"}))
+	loop.Source = "the loop of " + source
+	for _, s := range out.Services {
+		loop.Caps = append(loop.Caps, policy.Needed(policy.Execute, s.Provider))
+	}
+	out.loopHeld = caller.With(loop)
+}
+
+// threadLimits returns what a thread may use: what the person or the directive asks
+// for, else the default, and at most the allowance.
+func (p *Project) threadLimits(ctx context.Context, d directive.Limits, flags []string) (threads.Limits, error) {
+	l := threads.Limits{Turns: 25, Tokens: 200_000, Spend: 1_000_000_000, Spawns: 50, Depth: 10, DurationSeconds: 1800}
+	if d.Spend != nil {
+		l.Spend = *d.Spend
+	}
+	for _, x := range []struct {
+		to   *int64
+		from *int64
+	}{{&l.Turns, d.Turns}, {&l.Tokens, d.Tokens}, {&l.Spawns, d.Spawns}, {&l.Depth, d.Depth}, {&l.DurationSeconds, d.DurationSeconds}} {
+		if x.from != nil {
+			*x.to = *x.from
+		}
+	}
+	if err := setLimits(&l, flags); err != nil {
+		return l, err
+	}
+	return p.withinAllowance(ctx, l)
+}
+
+// withinAllowance returns limits that are at most those of the allowance.
+func (p *Project) withinAllowance(ctx context.Context, l threads.Limits) (threads.Limits, error) {
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return l, err
+	}
+	c := a.Limits
+	return threads.Limits{
+		Turns: min(l.Turns, c.Turns), Tokens: min(l.Tokens, c.Tokens), Spend: min(l.Spend, c.Spend), Spawns: min(l.Spawns, c.Spawns),
+		Depth: min(l.Depth, c.Depth), DurationSeconds: min(l.DurationSeconds, c.DurationSeconds, directive.MaxDuration),
+	}, nil
+}
+
+// setLimits reads limits as a person gives them: turns=8 or spend=0.20.
+func setLimits(l *threads.Limits, flags []string) error {
+	whole := map[string]*int64{"turns": &l.Turns, "tokens": &l.Tokens, "spawns": &l.Spawns, "depth": &l.Depth, "duration_seconds": &l.DurationSeconds}
+	names := []string{"turns", "tokens", "spend", "spawns", "depth", "duration_seconds"}
+	for _, f := range flags {
+		name, value, ok := strings.Cut(f, "=")
+		bad := func(format string, args ...any) error {
+			return diag.New(diag.Usage, "reading --limit "+f+": "+format, args...)
+		}
+		switch {
+		case !ok:
+			return bad("it must be NAME=VALUE")
+		case name == "spend":
+			usd, err := policy.ParseUSD(value)
+			if err != nil {
+				return bad("%w", err)
+			}
+			l.Spend = usd
+		case whole[name] != nil:
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || n < 0 {
+				return bad("%q is not a whole number", value)
+			}
+			*whole[name] = n
+		default:
+			e := diag.New(diag.Usage, "reading --limit %s: the limits are %s", f, strings.Join(names, ", "))
+			if near := suggest.Nearest(name, names); near != "" {
+				e.WithReason("nearest").WithDetail("nearest", near)
+			}
+			return e
+		}
+	}
+	return nil
+}

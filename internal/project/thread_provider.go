@@ -1,0 +1,315 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/directive"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/provider"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// foundProvider is a provider item as it is used.
+type foundProvider struct {
+	item   *resolve.Item
+	config *provider.Config
+	why    error // why it cannot be used here; nil if it can
+}
+
+// provider finds a provider item, and reports whether the allowance permits it and its
+// keys are present.
+func (p *Project) provider(ctx context.Context, id string) (*foundProvider, error) {
+	ref, err := item.ParseRef(id, item.Tool)
+	if err != nil {
+		return nil, diag.New(diag.Usage, "reading the provider %q: %w", id, err)
+	}
+	chain, err := p.Executor.Chain(ctx, ref)
+	if err != nil {
+		return nil, err
+	}
+	it := chain.Tool()
+	if it.Meta.ToolType != exec.ProviderType {
+		return nil, diag.New(diag.ConfigError, "using %s as a provider: its tool_type is %q, not %s", it.Ref, it.Meta.ToolType, exec.ProviderType)
+	}
+	f := &foundProvider{item: it}
+	var findings []diag.Finding
+	f.config, findings = provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
+	if f.config == nil {
+		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(findings, it.Path()))
+	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := p.missingKeys(f.config.Keys)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !a.AllowsProvider(it.Ref.ID):
+		f.why = diag.New(diag.PolicyDenied, "using %s: providers of config:%s does not permit it", it.Ref, policy.AllowanceID)
+	case len(missing) > 0:
+		f.why = diag.New(diag.AuthRequired, "using %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithReason("no_provider").WithDetail("missing", missing)
+	}
+	return f, nil
+}
+
+// providerKeys returns the values of the keys of the providers of a thread.
+func (p *Project) providerKeys(ctx context.Context, services []*threads.Service) (map[string]string, error) {
+	out := map[string]string{}
+	for _, s := range services {
+		f, err := p.provider(ctx, s.Provider.ID)
+		if err != nil {
+			return nil, err
+		}
+		found, err := p.Env.keys(f.config.Keys)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(out, found)
+	}
+	return out, nil
+}
+
+// missingKeys returns the keys that the user does not have.
+func (p *Project) missingKeys(names []string) ([]string, error) {
+	found, err := p.Env.keys(names)
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return found[name] != "" }), err
+}
+
+// services returns the models of a thread: the one that the caller or the directive
+// asks for, then its fallbacks.
+func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadOptions) ([]*threads.Service, error) {
+	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
+	if err != nil {
+		return nil, err
+	}
+	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	if o.Model != "" {
+		if o.Model != m.ID {
+			m.Provider = "" // it was chosen for the directive's model
+		}
+		m.ID, m.Tier = o.Model, ""
+	}
+	if o.Provider != "" {
+		m.Provider = o.Provider
+	}
+	if m.ID == "" && m.Tier == "" {
+		m.Tier = cfg.Text("default_tier")
+	}
+	names := cfg.Texts("providers", nil)
+	if o.Model != "" && m.Provider == "" {
+		if names, err = p.withModel(ctx, names, m.ID); err != nil {
+			return nil, err
+		}
+	}
+	first, err := p.service(ctx, m.Provider, names, m.ID, m.Tier)
+	if err != nil {
+		return nil, err
+	}
+	out := []*threads.Service{first}
+	for _, f := range m.Fallback {
+		other, err := p.service(ctx, f.Provider, names, f.Model, f.Tier)
+		if err == nil && !slices.ContainsFunc(out, func(s *threads.Service) bool { return s.Provider == other.Provider && s.Model == other.Model }) {
+			out = append(out, other)
+		}
+	}
+	return out, nil
+}
+
+// attempts returns how often a model call is made at most.
+func (p *Project) attempts(ctx context.Context) (int64, error) {
+	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
+	if err != nil {
+		return 0, err
+	}
+	return steps.ReadResilience(tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)).MaxAttempts, nil
+}
+
+// withModel adds the providers that have a model to those of the configuration: a person
+// who names a model chooses its provider, also one that is not in the order.
+func (p *Project) withModel(ctx context.Context, names []string, model string) ([]string, error) {
+	all, err := p.Providers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(names)
+	for _, s := range all {
+		id := strings.TrimPrefix(s.Ref, "tool:")
+		if slices.Contains(s.Models, model) && !slices.Contains(out, id) {
+			out = append(out, id)
+		}
+	}
+	return out, nil
+}
+
+// service returns a model of a provider: of the one that is named, else of the first one
+// that has it and can be used.
+func (p *Project) service(ctx context.Context, named string, names []string, model, tier string) (*threads.Service, error) {
+	if named != "" {
+		f, err := p.provider(ctx, named)
+		if err != nil {
+			return nil, err
+		}
+		if f.why != nil {
+			return nil, f.why
+		}
+		return p.serviceOf(ctx, f, model, tier)
+	}
+	var whys []string
+	var first error
+	for _, name := range names {
+		f, err := p.provider(ctx, name)
+		if diag.CodeOf(err) == diag.ToolNotFound {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !f.offers(model, tier) {
+			continue
+		}
+		if f.why != nil {
+			first = cmpErr(first, f.why)
+			if missing, _ := diag.Typed(f.why).Details["missing"].([]string); len(missing) > 0 {
+				whys = append(whys, f.item.Ref.ID+" needs "+strings.Join(missing, ", "))
+			} else {
+				whys = append(whys, diag.Typed(f.why).Error())
+			}
+			continue
+		}
+		return p.serviceOf(ctx, f, model, tier)
+	}
+	what := "the model " + model
+	if model == "" {
+		what = "a model of the tier " + tier
+	}
+	if first == nil {
+		return nil, diag.New(diag.ConfigError, "finding %s: no provider of config:%s has it", what, steps.AgentConfig)
+	}
+	if diag.CodeOf(first) != diag.AuthRequired {
+		return nil, first
+	}
+	return nil, diag.New(diag.AuthRequired, "finding %s: no provider can be used: %s", what, strings.Join(whys, "; ")).WithReason("no_provider")
+}
+
+func cmpErr(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+func (f *foundProvider) offers(model, tier string) bool {
+	if model != "" {
+		return f.config.Models[model] != nil
+	}
+	return f.config.Tiers[tier] != ""
+}
+
+// serviceOf returns one model of a provider.
+func (p *Project) serviceOf(ctx context.Context, f *foundProvider, model, tier string) (*threads.Service, error) {
+	c := f.config
+	if model == "" {
+		if model = c.Tiers[tier]; model == "" {
+			return nil, diag.New(diag.ConfigError, "using %s: it has no model of the tier %q", f.item.Ref, tier)
+		}
+	}
+	m, err := c.Model(model)
+	if err != nil {
+		return nil, err
+	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !a.AllowsModel(model) {
+		return nil, diag.New(diag.PolicyDenied, "using the model %s: models of config:%s does not permit it", model, policy.AllowanceID)
+	}
+	if c.Billing != "subscription" && (m.Prices.Input < 0 || m.Prices.Output < 0) {
+		return nil, diag.New(diag.ConfigError, "using the model %s of %s: it has no prices, so its spend cannot be limited; add prices: {input: \"0\", output: \"0\"} if it costs nothing", model, f.item.Ref)
+	}
+	return &threads.Service{
+		Provider: f.item.Ref, Digest: f.item.Digest, Model: model, Tier: tier, Window: m.Window, MaxOutput: m.MaxOutput,
+		WorstCase: func(req *message.Request, previous *threads.Previous) (threads.Estimate, error) {
+			var prev *provider.Previous
+			if previous != nil {
+				prev = &provider.Previous{Usage: previous.Usage, Bytes: previous.Bytes}
+			}
+			r, err := c.WorstCase(*req, prev)
+			return threads.Estimate{Input: r.Input, Output: r.Output, Bytes: r.Bytes, Cost: policy.USD(r.Amount)}, err
+		},
+		Cost: func(model string, u message.Usage) (policy.USD, bool) {
+			n, assumed := c.Cost(model, u)
+			return policy.USD(n), assumed || u.Assumed > 0
+		},
+	}, nil
+}
+
+// provide makes a call of a model for a provider item, whatever executes it: in a
+// thread, reserved and recorded by the thread's kernel.
+func (p *Project) provide(ctx context.Context, in exec.ProviderCall) (map[string]any, error) {
+	it := in.Chain.Tool()
+	t, r := threads.From(ctx), runOf(ctx)
+	if t == nil || r == nil {
+		return nil, diag.New(diag.ConfigError, "running %s: a provider is called by threads only; use rye run directive", it.Ref)
+	}
+	var s *threads.Service
+	if s = t.Service(); s.Provider != it.Ref {
+		i := slices.IndexFunc(t.Params().Services, func(s *threads.Service) bool { return s.Provider == it.Ref })
+		if i < 0 {
+			return nil, diag.New(diag.PermissionDenied, "running %s: the thread uses %s, and no other provider", it.Ref, s.Provider)
+		}
+		s = t.Params().Services[i]
+	}
+	if it.Digest != s.Digest {
+		return nil, diag.New(diag.GraphChanged, "running %s: it has changed since the thread started", it.Ref)
+	}
+	c, findings := provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
+	if c == nil {
+		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(findings, it.Path()))
+	}
+	if missing := c.Missing(in.Env); len(missing) > 0 {
+		return nil, diag.New(diag.AuthRequired, "calling %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithDetail("missing", missing)
+	}
+	c.Send = in.Send
+	resp, err := t.Attempt(ctx, s, callerOf(c), nil)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"success": true, "text": resp.Text(), "stop": string(resp.Stop), "calls": int64(len(resp.Calls()))}, nil
+}
+
+// callerOf returns the calls of a provider as the kernel makes them.
+func callerOf(c *provider.Config) threads.Caller {
+	return func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error) {
+		resp, err := c.Call(ctx, *req, onDelta)
+		var f *provider.Failure
+		if errors.As(err, &f) {
+			code := f.Code
+			if f.Err != nil && code == "" {
+				code = string(f.Err.Code)
+			}
+			return nil, &threads.Failure{
+				Status: f.StatusCode, Code: code, Type: f.Type, Message: f.Message, Reason: f.Reason, Headers: f.Headers,
+				RetryAfterMS: f.RetryAfterMS, Usage: f.Usage, Err: f.Err,
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w", err)
+		}
+		return &resp, nil
+	}
+}

@@ -1,0 +1,101 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/redact"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// check runs a check of the outputs, with the permissions of the loop.
+func (r *threadRun) check(ctx context.Context, tool string, outputs map[string]any) error {
+	ref, err := item.ParseRef(tool, item.Tool)
+	if err != nil {
+		return diag.New(diag.ValidationFailed, "reading the check %q: %w", tool, err)
+	}
+	if err := r.Held.Allows(policy.Execute, ref); err != nil {
+		return err
+	}
+	ctx = context.WithValue(ctx, startKey{}, nil)
+	_, err = r.p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: r.Held, Params: map[string]any{"outputs": outputs}, Ask: r.o.Ask})
+	return err
+}
+
+// guard cuts a result to what the model reads, by the step result_guard.
+func (r *threadRun) guard(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult) (*threads.Guarded, error) {
+	t := threads.From(ctx)
+	if t == nil {
+		return &threads.Guarded{Blocks: res.Blocks}, nil
+	}
+	ctx = context.WithValue(ctx, startKey{}, nil)
+	out, err := r.step(ctx, t, "result_guard", map[string]any{"results": []any{map[string]any{
+		"call_id": c.ID, "ref": c.Tool.Ref, "is_error": res.IsError, "content": res.Blocks, "result_tokens": r.resultTokens(ctx, c.Tool.Ref),
+	}}})
+	if err != nil {
+		return nil, err
+	}
+	var got struct {
+		Results   []steps.Guarded        `json:"results"`
+		Artifacts []steps.StoredArtifact `json:"artifacts"`
+	}
+	raw, err := jsonx.Marshal(out.Data)
+	if err == nil {
+		err = json.Unmarshal(raw, &got)
+	}
+	if err != nil || len(got.Results) != 1 {
+		return nil, diag.New(diag.ExecutionFailed, "running the step result_guard: it must return one result")
+	}
+	g := &threads.Guarded{Blocks: got.Results[0].Content, Cut: got.Results[0].Cut}
+	if len(got.Artifacts) > 0 {
+		g.Artifact = []byte(got.Artifacts[0].Text)
+	}
+	return g, nil
+}
+
+// resultTokens returns the bound that a tool states for its results, 0 for none.
+func (r *threadRun) resultTokens(ctx context.Context, name string) int64 {
+	ref, err := item.ParseRef(name, item.Tool)
+	if err != nil {
+		return 0
+	}
+	it, err := r.p.Resolver.Find(ctx, ref)
+	if err != nil {
+		return 0
+	}
+	return wholeOf(it.Meta.Fields["result_tokens"])
+}
+
+// redactor returns what removes the values of keys from all that a thread writes: the
+// keys of the providers, and every variable of the environment with the name of a
+// secret.
+func (p *Project) redactor(keys map[string]string) func([]byte) []byte {
+	values := map[string]string{}
+	for _, kv := range p.Env.Environ() {
+		if name, value, _ := strings.Cut(kv, "="); secretName(name) {
+			values[name] = value
+		}
+	}
+	for name, value := range keys {
+		values[name] = value
+	}
+	return redact.New(values).Bytes
+}
+
+// secretName reports whether a variable is named like a secret.
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	for _, end := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIALS"} {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}

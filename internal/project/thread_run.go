@@ -1,0 +1,296 @@
+package project
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// defaultOutput is the maximum of an answer in tokens if the directive states none.
+const defaultOutput = 8192
+
+// StartThread runs a directive with a model until the thread rests.
+func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.Result, error) {
+	if p.Spaces.ProjectDir == "" {
+		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is in none", o.Ref).WithReason("no_project")
+	}
+	prepared, err := p.PrepareThread(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: graph.NewID(prepared.Item.Ref.ID, p.Env.Now())}
+	params, err := r.params(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Started != nil {
+		o.Started(prepared, r.id)
+	}
+	return threads.Start(ctx, r.id, params)
+}
+
+// ResumeThread continues a thread at the step in flight.
+func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	ref, err := item.ParseRef(s.Directive.Ref, item.Directive)
+	if err != nil {
+		return nil, diag.New(diag.TranscriptBroken, "resuming %s: %w", id, err)
+	}
+	o.Ref, o.Params = ref, s.Inputs
+	if o.Model == "" {
+		o.Model, o.Provider = s.Model, s.Provider
+	}
+	prepared, err := p.PrepareThread(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	changed := prepared.Item.Digest != s.Directive.Digest || prepared.Loop.Digest != s.Loop.Digest
+	if changed && (!o.AcceptChanged || p.Env.Locked) {
+		return nil, diag.New(diag.GraphChanged, "resuming %s: changed since the thread started: the directive or the loop", id).WithReason("graph_changed").WithDetail("run_id", id)
+	}
+	if prepared.Limits, err = p.resumedLimits(ctx, s.Limits, o.Limits); err != nil {
+		return nil, err
+	}
+	// Resuming a thread does not widen it: what it was started with applies, too.
+	for _, g := range s.Held {
+		prepared.Held = prepared.Held.With(g)
+	}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id}
+	params, err := r.params(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Started != nil {
+		o.Started(prepared, id)
+	}
+	return threads.Resume(ctx, id, params, o.Message)
+}
+
+// resumedLimits returns the limits that a thread had, or those that a person gives it,
+// within the allowance.
+func (p *Project) resumedLimits(ctx context.Context, l threads.Limits, flags []string) (threads.Limits, error) {
+	if err := setLimits(&l, flags); err != nil {
+		return l, err
+	}
+	return p.withinAllowance(ctx, l)
+}
+
+// params returns what the kernel needs.
+func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
+	p := r.p
+	signer, err := p.RuntimeKey(ctx)
+	if err != nil {
+		return threads.Params{}, err
+	}
+	if err := r.loadHooks(ctx); err != nil {
+		return threads.Params{}, err
+	}
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return threads.Params{}, err
+	}
+	r.headless = a.Approvals.Headless
+	source, err := p.eventSources(ctx)
+	if err != nil {
+		return threads.Params{}, err
+	}
+	loopSteps, err := p.loopSteps(ctx, r.Loop)
+	if err != nil {
+		return threads.Params{}, err
+	}
+	attempts, err := p.maxAttempts(ctx)
+	if err != nil {
+		return threads.Params{}, err
+	}
+	m := r.Directive.Model
+	out := threads.Params{
+		Project: p.Spaces.ProjectDir, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
+		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: defaultOutput, Effort: m.Effort,
+		MaxAttempts: attempts,
+		Message:     r.o.Message, Workspace: "here", Account: r.account, Loop: r.walkLoop,
+		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
+		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
+		Source: source, Redact: p.redactor(r.keys), Observe: r.o.Observe,
+	}
+	if m.MaxOutputTokens > 0 {
+		out.MaxOutput = m.MaxOutputTokens
+	}
+	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
+		out.Lock = item.DigestOf(b).String()
+	}
+	return out, nil
+}
+
+// maxAttempts returns how often one call of a model may be made.
+func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
+	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
+	if err != nil {
+		return 0, err
+	}
+	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	out := steps.ReadResilience(cfg).MaxAttempts
+	return out, diag.FromFindings("reading config:"+steps.ResilienceConfig, cfg.Findings())
+}
+
+func (r *threadRun) identity() threads.Directive {
+	it := r.Item
+	d := threads.Directive{
+		Identity: threads.Identity{Ref: it.Ref.String(), Digest: it.Digest}, Version: it.Meta.Version, Signer: it.Verdict.Signer.String(),
+		Owner: it.Verdict.Owner, Inputs: r.Inputs, Outputs: r.Directive.Outputs,
+	}
+	for _, b := range r.Bases {
+		d.Extends = append(d.Extends, threads.Identity{Ref: b.Ref.String(), Digest: b.Digest})
+	}
+	for _, c := range r.Directive.Checks {
+		d.Checks = append(d.Checks, threads.Check{Tool: c.Tool, Attempts: c.Attempts})
+	}
+	return d
+}
+
+// markRun records that a person ended a run, or a thread, that no process runs.
+func (p *Project) markRun(ctx context.Context, id, state string, params graph.Params) error {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if diag.CodeOf(err) == diag.ThreadNotFound {
+		return graph.Mark(ctx, id, state, params)
+	}
+	if err != nil {
+		return err
+	}
+	err = threads.Mark(ctx, id, state, threads.Params{
+		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil),
+		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
+			return p.account(ctx, store.Thread{ID: id, Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, limit)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	return graph.Cancelled(p.Spaces.ProjectDir, id)
+}
+
+// account opens the account of the thread in the ledger of the user.
+func (r *threadRun) account(ctx context.Context, thread string, limit policy.USD) (threads.Ledger, error) {
+	return r.p.account(ctx, store.Thread{ID: thread, Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}, limit)
+}
+
+func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD) (threads.Ledger, error) {
+	a, _, err := p.Allowance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if p.Dirs.State == "" {
+		return nil, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
+	if err != nil {
+		return nil, err
+	}
+	th.Project, th.Kind = p.Spaces.ProjectDir, "thread"
+	owner, err := s.Register(ctx, th, store.Budget{Max: limit, Periods: a.Spend})
+	if err != nil {
+		_ = s.Close()
+		return nil, err
+	}
+	return &threadAccount{s, owner}, nil
+}
+
+// threadAccount is the account of a thread in the ledger.
+type threadAccount struct {
+	store *store.Store
+	*store.Owner
+}
+
+// Settle implements threads.Ledger.
+func (a *threadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
+	s, err := a.Owner.Settle(ctx, id, actual, assumed)
+	if err != nil {
+		return err
+	}
+	return s.Err()
+}
+
+// Recover implements threads.Ledger.
+func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
+	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
+	return err
+}
+
+// Release implements threads.Ledger.
+func (a *threadAccount) Release(ctx context.Context, state, reason string) error {
+	err := a.Owner.Release(ctx, state, reason)
+	if cerr := a.store.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// eventSources returns who may record each event of config:agent/events.
+func (p *Project) eventSources(ctx context.Context) (func(string) string, error) {
+	s, err := p.Resolver.Config(ctx, steps.EventsConfig)
+	if err != nil {
+		return nil, err
+	}
+	sources := map[string]string{}
+	list, _ := s.Root["events"].([]any)
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		id, _ := m["id"].(string)
+		sources[id], _ = m["source"].(string)
+	}
+	return func(event string) string { return sources[event] }, nil
+}
+
+// executeProvider runs a provider item as every item is run.
+func (r *threadRun) executeProvider(ctx context.Context, s *threads.Service, _ map[string]any) error {
+	ctx = context.WithValue(ctx, threadRunKey{}, r)
+	chain, err := r.p.Executor.Chain(ctx, s.Provider)
+	if err != nil {
+		return err
+	}
+	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, map[string]any{})
+	if err != nil {
+		return err
+	}
+	plan.Ask = r.o.Ask
+	_, err = r.p.Executor.Run(ctx, plan, nil)
+	return err
+}
+
+// repeatable reports whether a call that a stopped process had started may start again.
+func (r *threadRun) repeatable(ctx context.Context, name string) bool {
+	ref, err := item.ParseRef(name, item.Tool)
+	if err != nil {
+		return false
+	}
+	var it *resolve.Item
+	if it, err = r.p.Resolver.Find(ctx, ref); err != nil {
+		return false
+	}
+	return it.Meta.Fields["idempotent"] == true || it.Meta.Fields["idempotency"] == "key"
+}
+
+// ThreadSummary returns what the log of a thread states. A thread that no process runs
+// and that has not ended was stopped.
+func (p *Project) ThreadSummary(ctx context.Context, id string) (*threads.Summary, error) {
+	s, err := threads.Summarize(p.Spaces.ProjectDir, id)
+	if err == nil && s.State == threads.Running && graph.Owner(ctx, p.Spaces.ProjectDir, id) < 0 {
+		s.State = threads.Failed
+		s.Error = &diag.Failure{Code: diag.ThreadState, Message: "orphaned: its process was stopped; rye threads resume continues it"}
+	}
+	return s, err
+}

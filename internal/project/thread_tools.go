@@ -1,0 +1,247 @@
+package project
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/proc"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// artifactLines is how many lines of an artifact a call reads if it states no limit.
+const artifactLines = 200
+
+// direct returns the tools that the capabilities name exactly.
+func (r *threadRun) direct(ctx context.Context) ([]steps.Offer, error) {
+	var out []steps.Offer
+	for _, id := range steps.ExactTools(r.caps()) {
+		ref := item.Ref{Kind: item.Tool, ID: id}
+		if r.Held.Allows(policy.Execute, ref) != nil {
+			continue
+		}
+		chain, err := r.p.Executor.Chain(ctx, ref)
+		if diag.CodeOf(err) == diag.ToolNotFound {
+			continue // a directive may name a tool that this project does not have
+		}
+		if err != nil {
+			return nil, err
+		}
+		o, err := r.define(ctx, chain.Tool())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// caps returns the capabilities that the directive declares: none if it declares none.
+func (r *PreparedThread) caps() policy.Set {
+	if !r.Directive.Permissions.Declared {
+		return nil
+	}
+	return r.Directive.Permissions.Caps
+}
+
+// define describes a tool by its item.
+func (r *threadRun) define(ctx context.Context, it *resolve.Item) (steps.Offer, error) {
+	schema := any(it.Meta.Schema)
+	if it.Meta.Schema == nil {
+		schema = map[string]any{"type": "object"}
+	}
+	raw, err := jsonx.Marshal(schema)
+	if err != nil {
+		return steps.Offer{}, diag.New(diag.Internal, "offering %s: %w", it.Ref, err)
+	}
+	risk, err := resolve.Risk(ctx, r.p.Resolver)
+	if err != nil {
+		return steps.Offer{}, err
+	}
+	rating, err := risk.Rate(it.Ref, it.Declared())
+	if err != nil {
+		return steps.Offer{}, diag.Doing("offering "+it.Ref.String(), err)
+	}
+	return steps.Offer{Description: it.Meta.Description, Schema: raw, Ref: it.Ref.String(), Digest: it.Digest.String(), Tier: rating.Tier}, nil
+}
+
+// verbs returns the verbs that the thread may use for any item.
+func (r *threadRun) verbs(ctx context.Context) ([]steps.VerbTool, error) {
+	w, err := r.p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defs, err := w.Definitions(ctx, r.Held)
+	if err != nil {
+		return nil, err
+	}
+	var out []steps.VerbTool
+	for _, d := range defs.Tools {
+		ref := item.Ref{Kind: item.Tool, ID: "rye/primary/" + d.Name}
+		it, err := r.p.Resolver.Find(ctx, ref)
+		if err != nil {
+			return nil, err
+		}
+		o := steps.Offer{Name: d.Name, Description: d.Description, Schema: d.InputSchema, Ref: ref.String(), Digest: it.Digest.String(), Verb: policy.Verb(d.Name)}
+		if o.Verb == policy.Execute || o.Verb == policy.Sign {
+			o.Tier = policy.T3
+		}
+		out = append(out, steps.VerbTool{Offer: o})
+	}
+	return out, nil
+}
+
+type startKey struct{}
+
+type askedKey struct{}
+
+// recordsAsk returns what records a question about a call of a model, and its answer.
+func recordsAsk(ctx context.Context) func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
+	if f, ok := ctx.Value(askedKey{}).(func(tier, question string, expires time.Time) (func(decision, by string) error, error)); ok && f != nil {
+		return f
+	}
+	return func(string, string, time.Time) (func(decision, by string) error, error) {
+		return func(string, string) error { return nil }, nil
+	}
+}
+
+// starting returns what records that a call starts, nil outside of calls of a model.
+func starting(ctx context.Context) func(ref, tier, decision string) error {
+	f, _ := ctx.Value(startKey{}).(func(ref, tier, decision string) error)
+	return f
+}
+
+// call runs one call of the model through the gates of every caller.
+func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
+		return skipped, err
+	}
+	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, c.Asked)
+	switch {
+	case c.Tool.Name == threads.ArtifactTool:
+		if err := c.Start("", policy.T0.String(), "run"); err != nil {
+			return nil, err
+		}
+		return r.artifact(c.Input)
+	case c.Tool.Verb != "":
+		return r.verb(ctx, c)
+	}
+	ref, err := item.ParseRef(c.Tool.Ref, item.Tool)
+	if err != nil {
+		return nil, err
+	}
+	ctx = exec.WithIdempotencyKey(ctx, c.Key)
+	run, err := r.p.Verbs.Tool(ctx, primary.Call{
+		Ref: ref, Held: c.Held, Params: c.Input, Ask: r.o.Ask,
+		OnLine: func(s proc.Stream, line []byte) { c.Output(streamName(s), string(line)) },
+	})
+	if err != nil && (run == nil || run.Result == nil) {
+		return nil, err
+	}
+	out := &threads.ToolResult{Data: run.Data, IsError: err != nil}
+	if run.Result.Sandbox != nil {
+		out.Sandbox = run.Result.Sandbox
+	}
+	if err != nil {
+		e := diag.Typed(err)
+		out.Data = map[string]any{"success": false, "error": map[string]any{"code": string(e.Code), "message": e.Error()}, "data": run.Data}
+	}
+	return out, nil
+}
+
+func streamName(s proc.Stream) string {
+	if s == proc.Stderr {
+		return "stderr"
+	}
+	return "stdout"
+}
+
+// verb runs one of the four verbs, as for a client of the MCP surface.
+func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+	w, err := r.p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	args, err := jsonx.Marshal(c.Input)
+	if err != nil {
+		return nil, diag.New(diag.ValidationFailed, "reading the arguments: %w", err)
+	}
+	if c.Tool.Verb != policy.Execute {
+		tier := policy.T0
+		if c.Tool.Verb == policy.Sign {
+			tier = policy.T2
+		}
+		if err := c.Start(c.Tool.Ref, tier.String(), "run"); err != nil {
+			return nil, err
+		}
+	}
+	env := w.Do(ctx, agent.Request{
+		Name: string(c.Tool.Verb), Args: args, Held: c.Held, Ask: r.o.Ask,
+		Progress: func(line string) { c.Output("stdout", line) },
+	})
+	if env.Error != nil && starting(ctx) != nil && refused(env.Error.Code) {
+		e := diag.New(env.Error.Code, "%s", env.Error.Message)
+		maps.Copy(e.Details, env.Error.Details)
+		return nil, e
+	}
+	data := map[string]any{"success": env.Success}
+	if env.Data != nil {
+		data["data"] = env.Data
+	}
+	if env.Error != nil {
+		data["error"] = map[string]any{"code": string(env.Error.Code), "message": env.Error.Message}
+		if env.Error.Suggestion != "" {
+			data["suggestion"] = env.Error.Suggestion
+		}
+	}
+	return &threads.ToolResult{Data: data, IsError: !env.Success}, nil
+}
+
+// refused reports whether a code is that of a gate.
+func refused(c diag.Code) bool {
+	return slices.Contains([]diag.Code{diag.PermissionDenied, diag.PolicyDenied, diag.ApprovalRequired, diag.ApprovalDenied}, c)
+}
+
+// maxArtifact is the longest artifact that is read, in bytes.
+const maxArtifact = 64 << 20
+
+// artifact reads lines of an artifact of the thread.
+func (r *threadRun) artifact(in map[string]any) (*threads.ToolResult, error) {
+	id, _ := in["id"].(string)
+	offset, limit := wholeOf(in["offset"]), wholeOf(in["limit"])
+	if limit <= 0 {
+		limit = artifactLines
+	}
+	bad := func() (*threads.ToolResult, error) {
+		return &threads.ToolResult{IsError: true, Data: map[string]any{"success": false, "error": map[string]any{
+			"code": string(diag.ItemNotFound), "message": fmt.Sprintf("the artifact %q does not exist in this thread", id)}}}, nil
+	}
+	if len(id) != 64 || strings.Trim(id, "0123456789abcdef") != "" {
+		return bad()
+	}
+	b, _, err := openat.Read(r.p.Spaces.ProjectDir, transcript.Dir+"/"+r.id+"/"+transcript.ArtifactsDir+"/"+id+".txt", maxArtifact)
+	if err != nil {
+		return bad()
+	}
+	lines := strings.SplitAfter(string(b), "\n")
+	total := int64(len(lines))
+	first := min(max(offset, 0), total)
+	last := min(first+limit, total)
+	return &threads.ToolResult{Data: map[string]any{
+		"text": strings.Join(lines[first:last], ""), "first_line": first, "lines": last - first, "total_lines": total,
+	}}, nil
+}

@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// Asking is how the questions of one run of a graph reach the user of a client.
+type Asking struct {
+	// Ask returns the user's answer as a text: JSON if the question has a schema. The
+	// error is ErrNoAnswer if the answer does not come with this call.
+	Ask func(ctx context.Context, q Question) (string, error)
+	// Run is the run that the call continues, "" for a new one. After the call it is
+	// the run that the call started or continued.
+	Run string
+}
+
+// Question is a question of a run.
+type Question struct {
+	Run, Graph, Node string
+	Step             int // of the node: the same node may ask again
+	Text             string
+	Choices          []string // that can be an answer; nil: any
+	Schema           any      // of the answer, nil: a text
+}
+
+// ErrNoAnswer is the error of Asking.Ask if the user gives no answer now. The run
+// suspends, and the question stays open.
+var ErrNoAnswer = errors.New("no answer")
+
+type askingKey struct{}
+
+// AskingOf returns how a call asks its user, nil if it cannot.
+func AskingOf(ctx context.Context) *Asking {
+	a, _ := ctx.Value(askingKey{}).(*Asking)
+	return a
+}
+
+// waiting adds to the result of a suspended run what a model can show the person, who
+// answers: the model does not.
+func waiting(data any) any {
+	m, ok := data.(map[string]any)
+	if !ok || m["status"] != "suspended" {
+		return data
+	}
+	questions, _ := m["questions"].([]any)
+	var notes []string
+	for _, q := range questions {
+		if q, ok := q.(map[string]any); ok && q["to"] == "person" {
+			command := "rye threads answer %v %v VALUE"
+			if q["approval"] == true {
+				command = "rye threads approve|deny %v %v"
+			}
+			notes = append(notes, fmt.Sprintf(command, q["run_id"], q["node"]))
+		}
+	}
+	if len(notes) == 0 {
+		return data
+	}
+	m = maps.Clone(m)
+	m["note"] = "the run waits for a person. Show them the question; they answer it at a terminal with: " + strings.Join(notes, ", or: ")
+	return m
+}

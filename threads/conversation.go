@@ -1,0 +1,93 @@
+package threads
+
+import (
+	"encoding/json"
+
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// request returns the next request: the conversation so far.
+func (t *Thread) request(s *Service) *message.Request {
+	out := &message.Request{Model: s.Model, Effort: t.p.Effort, Temperature: json.Number(t.p.Temp), Serial: t.p.Serial, MaxOutput: s.MaxOutput}
+	if t.p.MaxOutput > 0 && (out.MaxOutput == 0 || t.p.MaxOutput < out.MaxOutput) {
+		out.MaxOutput = t.p.MaxOutput
+	}
+	if t.prompt != nil {
+		for _, b := range t.prompt.System {
+			out.System = append(out.System, message.TextBlock(b.Text))
+		}
+		out.Messages = []message.Message{{Role: message.User, Blocks: t.prompt.Message.Blocks}}
+		for _, o := range t.prompt.Tools {
+			out.Tools = append(out.Tools, o.ToolDef)
+		}
+	}
+	for _, e := range t.entries {
+		if e.answer == nil {
+			out.Messages = joined(out.Messages, e.message)
+			continue
+		}
+		out.Messages = joined(out.Messages, message.Message{Role: message.Assistant, Blocks: e.answer.resp.Blocks})
+		var results []message.Block
+		for _, c := range e.answer.resp.Calls() {
+			results = append(results, t.resultOf(c.ID))
+		}
+		if len(results) > 0 {
+			out.Messages = joined(out.Messages, message.Message{Role: message.User, Blocks: results})
+		}
+	}
+	return out
+}
+
+// resultOf returns the result of a call for the model. A call always has one: services
+// refuse a conversation in which it is missing.
+func (t *Thread) resultOf(call string) message.Block {
+	r := t.results[call]
+	if r == nil {
+		return message.Block{Type: message.ToolResult, CallID: call, IsError: true, Content: []message.Block{message.TextBlock("the call was not made")}}
+	}
+	return message.Block{Type: message.ToolResult, CallID: call, IsError: r.isError, Content: r.content}
+}
+
+// joined appends a message. Two messages of one role become one: most services refuse
+// others.
+func joined(list []message.Message, m message.Message) []message.Message {
+	if len(m.Blocks) == 0 {
+		return list
+	}
+	if n := len(list); n > 0 && list[n-1].Role == m.Role {
+		list[n-1].Blocks = append(list[n-1].Blocks[:len(list[n-1].Blocks):len(list[n-1].Blocks)], m.Blocks...)
+		return list
+	}
+	return append(list, m)
+}
+
+// Conversation returns the messages so far.
+func (t *Thread) Conversation() []message.Message {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.request(t.p.Services[t.service]).Messages
+}
+
+// grow counts bytes of the conversation that the service has not counted yet.
+func (t *Thread) grow(v any) {
+	if b, err := jsonx.Marshal(v); err == nil {
+		t.fresh += int64(len(b))
+	}
+}
+
+// lastAnswer returns the newest answer, or nil.
+func (t *Thread) lastAnswer() *answer {
+	for i := len(t.entries) - 1; i >= 0; i-- {
+		if t.entries[i].answer != nil {
+			return t.entries[i].answer
+		}
+	}
+	return nil
+}
+
+// recordedResult is a tool_result as the model reads it.
+type recordedResult struct {
+	isError bool
+	content []message.Block
+}

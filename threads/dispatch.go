@@ -1,0 +1,412 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/internal/schema"
+	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// ReturnTool is the name by which a model ends a directive with outputs.
+const ReturnTool = "directive_return"
+
+// ArtifactTool is the name by which a model reads an artifact of its thread.
+const ArtifactTool = "rye_artifact"
+
+// Dispatched is the outcome of one call as the loop sees it.
+type Dispatched struct {
+	CallID   string          `json:"call_id"`
+	Ref      string          `json:"ref,omitempty"`
+	IsError  bool            `json:"is_error"`
+	Content  []message.Block `json:"-"`
+	Denied   bool            `json:"denied,omitempty"`
+	Duration time.Duration   `json:"-"`
+}
+
+// PendingCall is a call of the newest answer that has no result. Problem states why it
+// cannot be made, or is "".
+type PendingCall struct {
+	CallID  string          `json:"call_id"`
+	Name    string          `json:"name"`
+	Ref     string          `json:"ref"`
+	Digest  item.Digest     `json:"digest,omitzero"`
+	Tier    policy.Tier     `json:"tier"`
+	Input   json.RawMessage `json:"input"`
+	Problem string          `json:"problem"`
+}
+
+// Pending returns the calls of the newest answer that have no result, in order.
+func (t *Thread) Pending() []PendingCall {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := []PendingCall{}
+	a := t.lastAnswer()
+	if a == nil {
+		return out
+	}
+	for _, c := range a.resp.Calls() {
+		if t.results[c.ID] != nil {
+			continue
+		}
+		tool, problem := t.offered(c.Name)
+		if problem == "" {
+			_, problem = fits(tool, c)
+		}
+		out = append(out, PendingCall{CallID: c.ID, Name: c.Name, Ref: tool.Ref, Digest: tool.Digest, Tier: tool.Tier, Input: c.Input, Problem: problem})
+	}
+	return out
+}
+
+// Answer records a result for a call that a step left out: it was not made.
+func (t *Thread) Answer(ctx context.Context, callID string, content []message.Block, isError bool) error {
+	t.mu.Lock()
+	call, err := t.callOf(callID)
+	known := t.results[callID] != nil || t.started[callID]
+	tool, _ := t.offered(call.Name)
+	t.mu.Unlock()
+	if err != nil || known {
+		return err
+	}
+	_, err = t.finish(ctx, &ToolCall{ID: callID, Tool: tool}, &ToolResult{Blocks: content, IsError: isError}, t.p.Now(), call)
+	return err
+}
+
+// callOf returns a call of the newest answer.
+func (t *Thread) callOf(id string) (message.Block, error) {
+	if a := t.lastAnswer(); a != nil {
+		for _, c := range a.resp.Calls() {
+			if c.ID == id {
+				return c, nil
+			}
+		}
+	}
+	return message.Block{}, diag.New(diag.ValidationFailed, "running a call of %s: the newest answer has no call %q", t.id, id)
+}
+
+// offered returns the tool of a name, or what the model reads about a name that it
+// invented.
+func (t *Thread) offered(name string) (Offered, string) {
+	var names []string
+	if t.prompt != nil {
+		for _, o := range t.prompt.Tools {
+			if o.Name == name {
+				return o, ""
+			}
+			names = append(names, o.Name)
+		}
+	}
+	text := "the tool " + name + " does not exist"
+	if near := suggest.Nearest(name, names); near != "" {
+		return Offered{}, text + "; did you mean " + near + "?"
+	}
+	return Offered{}, text + "; the tools are " + strings.Join(names, ", ")
+}
+
+// fits returns the arguments of a call, or every violation of the schema of its tool.
+func fits(tool Offered, call message.Block) (map[string]any, string) {
+	if call.Input == nil {
+		return nil, "the arguments are not valid JSON: " + call.InvalidInput
+	}
+	v, fs := jsonx.ParseMessage(call.Input)
+	if len(fs) > 0 {
+		return nil, "the arguments are not valid JSON: " + fs[0].Message
+	}
+	input, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return nil, "the arguments must be an object"
+	}
+	if input == nil {
+		input = map[string]any{}
+	}
+	declared, fs := jsonx.ParseMessage(tool.Schema)
+	if len(fs) > 0 {
+		return input, ""
+	}
+	s, fs := schema.CompileForeign(declared)
+	if s == nil || diag.Failed(fs) {
+		return input, "" // the item checks its own parameters
+	}
+	input = s.Defaults(input)
+	var bad []string
+	for _, x := range s.Validate(input) {
+		bad = append(bad, x.Path+" "+x.Message)
+	}
+	return input, strings.Join(bad, "; ")
+}
+
+// Call runs one call of the newest answer through the gates: schema, capability, tier,
+// approval, sandbox. The result is recorded; one that the log has is returned again. A
+// call that was denied or failed has a result, not an error.
+func (t *Thread) Call(ctx context.Context, callID string) (*Dispatched, error) {
+	t.mu.Lock()
+	call, err := t.callOf(callID)
+	if err != nil {
+		t.mu.Unlock()
+		return nil, err
+	}
+	if r := t.results[callID]; r != nil {
+		t.mu.Unlock()
+		tool, _ := t.offered(call.Name)
+		return &Dispatched{CallID: callID, Ref: tool.Ref, IsError: r.isError, Content: r.content}, nil
+	}
+	tool, problem := t.offered(call.Name)
+	var input map[string]any
+	if problem == "" {
+		input, problem = fits(tool, call)
+	}
+	interrupted := t.started[callID]
+	err = t.duration()
+	t.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	began := t.p.Now()
+	c := &ToolCall{ID: callID, Tool: tool, Input: input, Held: t.p.Held, Key: t.id + "/" + callID}
+	switch {
+	case problem != "":
+		return t.finish(ctx, c, failed(diag.ValidationFailed, problem), began, call)
+	case interrupted && !t.mayRepeat(ctx, tool):
+		return t.finish(ctx, c, failed(diag.ExecutionFailed, "interrupted; it may have run"), began, call)
+	case tool.Name == ReturnTool:
+		return t.takeOutputs(ctx, c, call, began)
+	}
+	return t.run(ctx, c, call, began)
+}
+
+func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
+	switch tool.Verb {
+	case policy.Search, policy.Load:
+		return true
+	}
+	return tool.Name == ReturnTool || tool.Name == ArtifactTool || t.p.Repeatable != nil && t.p.Repeatable(ctx, tool.Ref)
+}
+
+// run makes the call. A call that a gate refused was not started.
+func (t *Thread) run(ctx context.Context, c *ToolCall, call message.Block, began time.Time) (*Dispatched, error) {
+	begun := false
+	c.Start = func(ref, tier, decision string) error {
+		if begun {
+			return nil // a tool that calls another one
+		}
+		begun = true
+		return t.begin(ctx, c, call, ref, tier, decision)
+	}
+	c.Asked = func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
+		return t.asked(ctx, c, tier, question, expires)
+	}
+	c.Output = func(stream, text string) {
+		_ = t.record(ctx, false, evOutput, map[string]any{"call_id": c.ID, "stream": stream, "text": text})
+	}
+	r, err := t.p.Tool(ctx, c)
+	if ctx.Err() != nil {
+		// The call stays open: resuming repeats it, or states that it was interrupted.
+		return nil, diag.New(diag.Cancelled, "running a call of %s: cancelled", t.id)
+	}
+	if err != nil && !begun {
+		if err := t.deny(ctx, c, err); err != nil {
+			return nil, err
+		}
+		d, ferr := t.finish(ctx, c, denied(err), began, call)
+		if d != nil {
+			d.Denied = true
+		}
+		return d, ferr
+	}
+	if err != nil && r == nil {
+		r = failed(diag.CodeOf(err), diag.Typed(err).Error())
+	}
+	return t.finish(ctx, c, r, began, call)
+}
+
+// asked records a question about a call. A call that calls others can ask again.
+func (t *Thread) asked(ctx context.Context, c *ToolCall, tier, question string, expires time.Time) (func(decision, by string) error, error) {
+	d := askedData{ID: c.ID + "/" + strconv.FormatInt(t.log.Seq()+1, 10), CallID: c.ID, Tier: tier, Grants: []string{"once"}, Expires: expires.UTC().Format(time.RFC3339), Summary: question}
+	if err := t.record(ctx, true, evAsked, d); err != nil {
+		return nil, err
+	}
+	return func(decision, by string) error {
+		return t.record(ctx, true, evAnswered, answeredData{ID: d.ID, Decision: decision, By: by})
+	}, nil
+}
+
+// begin records that a call starts.
+func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref, tier, decision string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.started[c.ID] = true
+	d := callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision}
+	if ref == c.Tool.Ref {
+		d.Digest = c.Tool.Digest
+	}
+	return t.record(ctx, true, evCall, d)
+}
+
+func (t *Thread) deny(ctx context.Context, c *ToolCall, err error) error {
+	e := diag.Typed(err)
+	capability, _ := e.Details["missing"].(string)
+	return t.record(ctx, true, evDenied, deniedData{CallID: c.ID, Ref: c.Tool.Ref, Capability: capability, Code: e.Code, Message: e.Error()})
+}
+
+// failed returns a result that states an error.
+func failed(code diag.Code, text string) *ToolResult {
+	return &ToolResult{IsError: true, Data: map[string]any{"success": false, "error": map[string]any{"code": string(code), "message": text}}}
+}
+
+// denied returns what the model reads about a call that a gate refused.
+func denied(err error) *ToolResult {
+	e := diag.Typed(err)
+	switch e.Code {
+	case diag.PermissionDenied, diag.PolicyDenied, diag.ApprovalRequired, diag.ApprovalDenied:
+		return failed(e.Code, e.Error()+". Inform the person if the task needs it.")
+	}
+	return failed(e.Code, e.Error())
+}
+
+// finish cuts a result, records it and adds it to the conversation.
+func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began time.Time, call message.Block) (*Dispatched, error) {
+	full, err := t.blocks(r)
+	if err == nil {
+		full, err = t.cleanBlocks(full)
+	}
+	if err != nil {
+		return nil, err
+	}
+	g, guardErr := &Guarded{Blocks: full}, error(nil)
+	if t.p.Guard != nil {
+		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError}); err != nil {
+			guardErr = err // the result is recorded before the error ends the turn
+		} else {
+			g = cut
+		}
+	}
+	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if g.Artifact != nil {
+		if d.Artifact, err = t.store(g.Artifact); err != nil {
+			return nil, err
+		}
+	}
+	if !t.started[c.ID] { // the model's arguments, a gate or a step stopped it
+		in := any(call.Input)
+		if call.Input == nil {
+			in = call.InvalidInput
+		}
+		if err := t.record(ctx, false, evCall, callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: c.Tool.Ref, Digest: c.Tool.Digest, Input: in, Decision: "refused"}); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.record(ctx, true, evResult, d); err != nil {
+		return nil, err
+	}
+	t.takeResult(&d)
+	return &Dispatched{CallID: c.ID, Ref: c.Tool.Ref, IsError: d.IsError, Content: d.Content, Duration: t.p.Now().Sub(began)}, guardErr
+}
+
+func (t *Thread) takeResult(d *resultData) {
+	t.results[d.CallID] = &recordedResult{d.IsError, d.Content}
+	delete(t.started, d.CallID)
+	t.grow(d.Content)
+}
+
+// cleanBlocks removes the values of keys: the model, the steps and the log have the
+// same text.
+func (t *Thread) cleanBlocks(blocks []message.Block) ([]message.Block, error) {
+	raw, err := t.clean(blocks)
+	var out []message.Block
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return nil, diag.New(diag.Internal, "reading the result of a call: %w", err)
+	}
+	return out, nil
+}
+
+func sizeOf(blocks []message.Block) int64 {
+	var n int64
+	for _, b := range blocks {
+		n += int64(len(b.Text) + len(b.Data))
+	}
+	return n
+}
+
+// blocks returns a result as blocks: a lone text as it is, other data as compact JSON.
+func (t *Thread) blocks(r *ToolResult) ([]message.Block, error) {
+	if r.Blocks != nil {
+		return r.Blocks, nil
+	}
+	if s, ok := r.Data.(string); ok {
+		return []message.Block{message.TextBlock(s)}, nil
+	}
+	b, err := jsonx.Marshal(r.Data)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "writing the result of a call: %w", err)
+	}
+	return []message.Block{message.TextBlock(string(b))}, nil
+}
+
+// store writes an artifact and returns its id.
+func (t *Thread) store(b []byte) (string, error) {
+	if t.p.Redact != nil {
+		b = t.p.Redact(b)
+	}
+	id := strings.TrimPrefix(item.DigestOf(b).String(), "sha256:")
+	if err := transcript.Base(t.p.Project, t.id).Write(transcript.ArtifactsDir+"/"+id+".txt", b, 0o600); err != nil {
+		return "", diag.Doing("storing an artifact of "+t.id, err)
+	}
+	return id, nil
+}
+
+// takeOutputs takes the outputs of the directive. They must pass its checks.
+func (t *Thread) takeOutputs(ctx context.Context, c *ToolCall, call message.Block, began time.Time) (*Dispatched, error) {
+	if err := t.begin(ctx, c, call, "", "T0", "run"); err != nil {
+		return nil, err
+	}
+	for _, check := range t.p.Directive.Checks {
+		if t.p.Check == nil {
+			break
+		}
+		t.mu.Lock()
+		t.tries[check.Tool]++
+		over := t.tries[check.Tool] > check.Attempts
+		t.mu.Unlock()
+		err := t.p.Check(ctx, check.Tool, c.Input)
+		switch {
+		case ctx.Err() != nil:
+			return nil, diag.New(diag.Cancelled, "checking the outputs of %s: cancelled", t.id)
+		case err != nil && over:
+			return nil, diag.New(diag.ValidationFailed, "checking the outputs of %s: %s failed %d times: %w", t.id, check.Tool, check.Attempts+1, err)
+		case err != nil:
+			return t.finish(ctx, c, failed(diag.ValidationFailed, "the check "+check.Tool+" failed: "+diag.Typed(err).Error()), began, call)
+		}
+	}
+	d, err := t.finish(ctx, c, &ToolResult{Data: map[string]any{"success": true}}, began, call)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.returned, t.done = c.Input, true
+	return d, nil
+}
+
+// Returned returns the outputs of directive_return, and whether the model called it.
+func (t *Thread) Returned() (map[string]any, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.returned, t.done
+}
+
+// Declared reports whether the directive declares outputs.
+func (t *Thread) Declared() bool { return len(t.p.Directive.Outputs) > 0 }

@@ -1,0 +1,82 @@
+package threads
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Mark records that a person cancelled or killed a thread that no process runs: state is
+// Cancelled or Killed. A request without an answer is paid in full, as when the thread is
+// resumed. Of the functions of Params, Account and Keys are needed.
+func Mark(ctx context.Context, id, state string, p Params) error {
+	t := newThread(id, p)
+	log, lines, _, err := transcript.Open(ctx, t.logParams())
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()
+	t.log = log
+	if !IsThread(lines) {
+		return diag.New(diag.ThreadNotFound, "ending %s: it is not a thread", id).WithReason("no_run").WithDetail("id", id)
+	}
+	s, err := summarize(p.Project, id, lines)
+	if err != nil {
+		return err
+	}
+	if s.State != Running && s.State != Suspended {
+		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).WithReason("ended").WithDetail("state", s.State)
+	}
+	text, err := t.unanswered(lines)
+	if err != nil {
+		return err
+	}
+	if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
+		return err
+	}
+	if err := t.settleOpen(ctx); err != nil {
+		return errors.Join(err, t.money.Release(context.WithoutCancel(ctx), Failed, ""))
+	}
+	r := &Result{ThreadID: id, Status: state, Text: text, Model: s.Model, Cost: s.Cost}
+	r.Cost.Spend += t.spent
+	r.Cost.DurationMS = active(lines).Milliseconds()
+	r.Error = failureOf(diag.New(diag.Cancelled, "running %s: %s by a person", s.Directive.Ref, state).WithReason("thread_resume").WithDetail("thread_id", id))
+	return t.rest(ctx, r)
+}
+
+// IsThread reports whether the lines of a log are those of a thread, not of a graph.
+func IsThread(lines []transcript.Line) bool { return len(lines) > 0 && lines[0].Event == evStarted }
+
+// unanswered finds the requests without an answer, and the text of the last answer.
+func (t *Thread) unanswered(lines []transcript.Line) (text string, err error) {
+	for i := range lines {
+		event := lines[i].Event
+		if event != evRequest && event != evResponse && event != evError {
+			continue
+		}
+		var d struct {
+			requestData
+			Blocks []message.Block `json:"blocks"`
+			Aside  bool            `json:"aside"`
+		}
+		data, err := dataOf(t.p.Project, t.id, &lines[i])
+		if err == nil {
+			err = into(data, &d)
+		}
+		if err != nil {
+			return "", diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", t.id, lines[i].Seq, err)
+		}
+		if event == evRequest {
+			t.open[d.Reservation] = reservation{amount: d.Reserved, key: d.Key, data: d.requestData}
+			continue
+		}
+		t.answers(d.Turn, d.Attempt)
+		if event == evResponse && !d.Aside {
+			text = (&message.Response{Blocks: d.Blocks}).Text()
+		}
+	}
+	return text, nil
+}

@@ -1,0 +1,474 @@
+package threads
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// minOutput is the lowest maximum of an answer when money or tokens are short: with less,
+// a model cannot finish a call of a tool.
+const minOutput = 1024
+
+// maxDelay bounds the pause before a repeated call.
+const maxDelay = 300 * time.Second
+
+// Answer is the outcome of a model call as the loop sees it.
+type Answer struct {
+	Turn  int64         `json:"turn"`
+	Stop  message.Stop  `json:"stop"`
+	Text  string        `json:"text"`
+	Calls []string      `json:"calls"` // ids
+	Usage message.Usage `json:"usage"`
+}
+
+func (a *answer) answer() *Answer {
+	out := &Answer{Turn: a.turn, Stop: a.resp.Stop, Text: a.resp.Text(), Calls: []string{}, Usage: a.resp.Usage}
+	if len(out.Text) > maxAnswerText {
+		out.Text = out.Text[:maxAnswerText]
+	}
+	for _, c := range a.resp.Calls() {
+		out.Calls = append(out.Calls, c.ID)
+	}
+	return out
+}
+
+// maxAnswerText bounds the text that the state of the loop contains: the whole answer
+// is in the transcript.
+const maxAnswerText = 2000
+
+// key identifies the node of the loop that a call belongs to.
+type nodeKey struct{}
+
+// WithKey returns a context for a step of the loop. Key is equal when the step is
+// repeated after a crash.
+func WithKey(ctx context.Context, key string) context.Context {
+	return context.WithValue(ctx, nodeKey{}, key)
+}
+
+func keyOf(ctx context.Context) string {
+	key, _ := ctx.Value(nodeKey{}).(string)
+	return key
+}
+
+// Model makes one attempt of a call of the model with the conversation so far, after a
+// pause. An answer that the log has for this node of the loop is returned again.
+func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Duration) (*Answer, error) {
+	if a := t.recorded(keyOf(ctx)); a != nil {
+		return a.answer(), nil
+	}
+	if err := sleep(ctx, min(pause, maxDelay)); err != nil {
+		return nil, err
+	}
+	if err := t.p.Execute(ctx, t.Service(), params); err != nil {
+		return nil, t.asFailure(err)
+	}
+	if a := t.recorded(keyOf(ctx)); a != nil {
+		return a.answer(), nil
+	}
+	return nil, diag.New(diag.ExecutionFailed, "calling the model of %s: the provider item made no call", t.id)
+}
+
+func sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (t *Thread) recorded(key string) *answer {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if key == "" {
+		return nil
+	}
+	return t.byKey[key]
+}
+
+// asFailure returns the error of a call with the facts that error classification
+// reads. A limit of the thread is not the service's failure.
+func (t *Thread) asFailure(err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	code := diag.CodeOf(f.Err)
+	if code == "" {
+		code = diag.ProviderError
+	}
+	e := diag.New(code, "calling the model of %s: %s", t.id, f.Error())
+	return e.WithDetail("data", f.facts())
+}
+
+// facts returns the context of error classification.
+func (f *Failure) facts() map[string]any {
+	out := map[string]any{"error": map[string]any{"code": f.Code, "type": f.Type, "message": f.Message, "reason": f.Reason}}
+	if f.Status > 0 {
+		out["status_code"] = int64(f.Status)
+	}
+	headers := map[string]any{}
+	for k, v := range f.Headers {
+		headers[strings.ToLower(k)] = v
+	}
+	out["headers"] = headers
+	if f.RetryAfterMS > 0 {
+		out["retry_after_ms"] = f.RetryAfterMS
+	}
+	return out
+}
+
+// Attempt makes one call of a service: it checks the limits, reserves the worst case,
+// records the request, calls, settles and records the answer. Every path that executes
+// a provider item in a thread ends here. own is a request that is not about the
+// conversation; nil means the conversation.
+func (t *Thread) Attempt(ctx context.Context, s *Service, call Caller, own *message.Request) (*message.Response, error) {
+	req, at, err := t.reserve(ctx, s, own)
+	if err != nil {
+		return nil, err
+	}
+	began := t.p.Now()
+	d := &deltas{ctx: ctx, t: t, turn: at.turn}
+	resp, err := call(ctx, req, d.add)
+	d.flush()
+	if err == nil {
+		err = t.answered(ctx, at, resp, s, t.p.Now().Sub(began), own != nil)
+		return resp, err
+	}
+	return nil, t.missed(ctx, at, s, err)
+}
+
+// attempt is a reserved call of a model.
+type attempt struct {
+	turn, number int64
+	id           string // of the reservation
+	reserved     policy.USD
+	bytes        int64 // of the encoded request
+}
+
+// reserve prepares a call: after it, the request is on the disk and its worst case in
+// the ledger.
+func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) (*message.Request, *attempt, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.missedBefore(ctx); err != nil {
+		return nil, nil, err
+	}
+	err := t.limits()
+	if err == nil && own == nil {
+		err = t.repeats()
+	}
+	if err != nil {
+		return nil, nil, t.limited(ctx, err)
+	}
+	req, previous := own, (*Previous)(nil)
+	if req == nil {
+		req, previous = t.request(s), t.last
+	}
+	e, err := t.fit(ctx, s, req, previous)
+	if err != nil {
+		return nil, nil, t.limited(ctx, err)
+	}
+	if !t.inTurn {
+		if err := t.record(ctx, false, evTurn, map[string]any{"turn": t.turns + 1}); err != nil {
+			return nil, nil, err
+		}
+		t.inTurn, t.attempts = true, 0
+	}
+	t.attempts++
+	if own == nil {
+		t.misses++
+	}
+	at := &attempt{turn: t.turns + 1, number: t.attempts, reserved: e.Cost, bytes: e.Bytes}
+	at.id = fmt.Sprintf("%s/%d/%d/%d", t.id, at.turn, at.number, t.log.Seq())
+	if err := t.money.Reserve(ctx, at.id, s.Model, e.Cost); err != nil {
+		return nil, nil, t.limited(ctx, err)
+	}
+	digest, err := digestOf(req)
+	if err == nil {
+		err = t.record(ctx, true, evRequest, requestData{
+			Turn: at.turn, Attempt: at.number, Provider: s.Provider.ID, Model: s.Model, Digest: digest, Reserved: e.Cost,
+			Reservation: at.id, Input: e.Input, Bytes: e.Bytes, MaxOutput: req.MaxOutput, Key: keyOf(ctx),
+		})
+	}
+	if err != nil {
+		// Nothing was sent.
+		return nil, nil, errors.Join(err, t.money.Settle(context.WithoutCancel(ctx), at.id, 0, false))
+	}
+	return req, at, nil
+}
+
+// repeats returns an error if the loop repeated the call of the model too often. A
+// classifier or a hook that always repeats would otherwise go on until the time is over.
+// A thread that a person resumes begins again at 0.
+func (t *Thread) repeats() error {
+	if most := t.p.MaxAttempts + int64(t.service); t.p.MaxAttempts > 0 && t.misses >= most {
+		return exceeded(diag.LimitExceeded, t.id, "attempts", t.misses, most)
+	}
+	return nil
+}
+
+// fit lowers the maximum of the answer to what money and tokens permit, and returns
+// the most that the call can use.
+func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, previous *Previous) (Estimate, error) {
+	left, err := t.money.Left(ctx)
+	if err != nil {
+		return Estimate{}, err
+	}
+	least := min(int64(minOutput), req.MaxOutput)
+	e, err := s.WorstCase(req, previous)
+	if err != nil {
+		return e, err
+	}
+	u := t.used()
+	tokens := t.p.Limits.Tokens - u.InputTokens - u.OutputTokens
+	fits := func(e Estimate) bool { return e.Cost <= left && e.Input+e.Output <= tokens }
+	if fits(e) {
+		return e, nil
+	}
+	// Both grow with the maximum of the answer: the largest that fits is found by halving.
+	low, high := least, req.MaxOutput
+	req.MaxOutput = least
+	if e, err = s.WorstCase(req, previous); err != nil {
+		return e, err
+	}
+	switch {
+	case e.Input+e.Output > tokens:
+		return e, exceeded(diag.LimitExceeded, t.id, "tokens", u.InputTokens+u.OutputTokens, t.p.Limits.Tokens).WithDetail("needed", e.Input+e.Output)
+	case e.Cost > left:
+		return e, exceeded(diag.BudgetExceeded, t.id, "spend", t.spent, t.p.Limits.Spend).WithDetail("left", left.String()).WithDetail("needed", e.Cost.String())
+	}
+	for low+1 < high {
+		req.MaxOutput = (low + high) / 2
+		x, err := s.WorstCase(req, previous)
+		if err != nil {
+			return e, err
+		}
+		if fits(x) {
+			low, e = req.MaxOutput, x
+		} else {
+			high = req.MaxOutput
+		}
+	}
+	req.MaxOutput = low
+	return e, nil
+}
+
+// limited records a reached limit.
+func (t *Thread) limited(ctx context.Context, err error) error {
+	e := diag.Typed(err)
+	limit, _ := e.Details["limit"].(string)
+	if limit == "" {
+		return err
+	}
+	t.refused = err
+	return errors.Join(err, t.record(ctx, true, evLimit, map[string]any{"limit": limit, "value": e.Details["value"], "max": e.Details["max"]}))
+}
+
+// answered settles and records an answer.
+func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Response, s *Service, took time.Duration, aside bool) error {
+	cost, assumed := s.Cost(resp.Model, resp.Usage)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := responseData{Turn: at.turn, Attempt: at.number, Blocks: resp.Blocks, Stop: resp.Stop, StopRaw: resp.StopRaw, Usage: resp.Usage,
+		Cost: cost, Assumed: assumed, Model: resp.Model, Duration: took.Milliseconds(), Aside: aside}
+	// The money first: a crash between the two settles the request in full.
+	over := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
+	if err := t.record(ctx, true, evResponse, d); err != nil {
+		return errors.Join(err, over)
+	}
+	t.take(keyOf(ctx), at.bytes, &d)
+	return over
+}
+
+// take adds an answer to the conversation and the figures.
+func (t *Thread) take(key string, bytes int64, d *responseData) {
+	t.usage = t.usage.Add(d.Usage)
+	t.spent += d.Cost
+	t.turns = max(t.turns, d.Turn)
+	t.inTurn, t.attempts, t.failure, t.lastErr = false, 0, nil, nil
+	if d.Aside {
+		return
+	}
+	t.misses = 0
+	a := &answer{turn: d.Turn, resp: message.Response{Blocks: d.Blocks, Stop: d.Stop, StopRaw: d.StopRaw, Usage: d.Usage, Model: d.Model}}
+	if key != "" {
+		t.byKey[key] = a
+	}
+	t.entries = append(t.entries, entry{answer: a})
+	t.last, t.fresh = &Previous{d.Usage, bytes}, 0
+}
+
+// missed settles a failed attempt. It is recorded with its category when it is
+// classified, or before the next event.
+func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		f = &Failure{Code: string(diag.CodeOf(err)), Message: err.Error(), Err: err}
+	}
+	if ctx.Err() != nil {
+		f.Code, f.Message = string(diag.Cancelled), "cancelled"
+	}
+	cost, assumed := s.Cost(s.Model, f.Usage)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	serr := t.money.Settle(context.WithoutCancel(ctx), at.id, cost, assumed)
+	t.usage = t.usage.Add(f.Usage)
+	t.spent += cost
+	t.lastErr = f.Err
+	t.failure = &pending{turn: at.turn, attempt: at.number, failure: f, cost: cost}
+	if ctx.Err() != nil {
+		return errors.Join(diag.New(diag.Cancelled, "calling the model of %s: cancelled", t.id), t.missedBefore(ctx), serr)
+	}
+	if serr != nil {
+		return serr
+	}
+	return f
+}
+
+// Failed returns the facts of the failed attempt that is not yet classified, its number
+// and its cost; nil if there is none.
+func (t *Thread) Failed() (facts map[string]any, number int64, cost policy.USD) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failure == nil {
+		return nil, 0, 0
+	}
+	return t.failure.failure.facts(), t.failure.attempt, t.failure.cost
+}
+
+// classified records a failed attempt with what a step found out about it. The figures
+// are the kernel's.
+func (t *Thread) classified(ctx context.Context, raw []byte) error {
+	if t.failure == nil {
+		return nil // it is recorded
+	}
+	var found errorData
+	if err := json.Unmarshal(raw, &found); err != nil {
+		return err
+	}
+	d := t.failure.data()
+	d.ID, d.Category, d.RetryIn = found.ID, found.Category, found.RetryIn
+	if found.Code != "" {
+		d.Code = found.Code
+	}
+	t.failure = nil
+	return t.record(ctx, true, evError, d)
+}
+
+// Fallbacks returns the models that are left if the current one fails.
+func (t *Thread) Fallbacks() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	out := []string{}
+	for _, s := range t.p.Services[t.service+1:] {
+		out = append(out, s.name())
+	}
+	return out
+}
+
+func (s *Service) name() string { return s.Provider.ID + ":" + s.Model }
+
+// Switch continues with the next fallback, and reports whether there is one.
+func (t *Thread) Switch(ctx context.Context, reason string) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.service+1 >= len(t.p.Services) {
+		return false, nil
+	}
+	from := t.p.Services[t.service]
+	t.service++
+	t.last = nil // another service counts otherwise
+	return true, t.record(ctx, true, evSwitched, switchedData{From: from.name(), To: t.p.Services[t.service].name(), Reason: reason})
+}
+
+func (p *pending) data() errorData {
+	d := errorData{Turn: p.turn, Attempt: p.attempt, Code: p.failure.Code, Status: p.failure.Status, Message: p.failure.Error(), Cost: p.cost}
+	if p.failure.Usage.Total() > 0 {
+		d.Usage = &p.failure.Usage
+	}
+	return d
+}
+
+// missedBefore records a failed attempt that nothing classified.
+func (t *Thread) missedBefore(ctx context.Context) error {
+	if t.failure == nil {
+		return nil
+	}
+	d := t.failure.data()
+	t.failure = nil
+	return t.record(ctx, true, evError, d)
+}
+
+// deltas joins the parts of an answer as they arrive into at most one event each 50 ms
+// or 512 bytes.
+type deltas struct {
+	ctx  context.Context
+	t    *Thread
+	turn int64
+
+	mu   sync.Mutex
+	held []message.Delta
+	size int
+	sent time.Time
+}
+
+const (
+	deltaTime = 50 * time.Millisecond
+	deltaSize = 512
+)
+
+func (d *deltas) add(part message.Delta) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if n := len(d.held); n > 0 && d.held[n-1].Kind == part.Kind && d.held[n-1].CallID == part.CallID {
+		d.held[n-1].Text += part.Text
+	} else {
+		d.held = append(d.held, part)
+	}
+	d.size += len(part.Text)
+	if d.size >= deltaSize || time.Since(d.sent) >= deltaTime {
+		d.write()
+	}
+}
+
+func (d *deltas) flush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.write()
+}
+
+// write records what is held. The parts are for people who watch: a part that cannot
+// be recorded is not a failure of the call, because the answer is recorded whole.
+func (d *deltas) write() {
+	for _, part := range d.held {
+		_ = d.t.record(d.ctx, false, evDelta, deltaData{d.turn, part})
+	}
+	d.held, d.size, d.sent = nil, 0, time.Now()
+}
+
+func digestOf(v any) (string, error) {
+	b, err := jsonx.Marshal(v)
+	if err != nil {
+		return "", diag.New(diag.Internal, "writing a request: %w", err)
+	}
+	sum := sha256.Sum256(b)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}

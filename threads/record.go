@@ -1,0 +1,227 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+)
+
+// The events that the kernel records.
+const (
+	evStarted   = "thread_started"
+	evPrompt    = "prompt"
+	evAdded     = "message_added"
+	evTurn      = "turn_started"
+	evRequest   = "model_request"
+	evDelta     = "token_delta"
+	evResponse  = "model_response"
+	evError     = "model_error"
+	evSwitched  = "model_switched"
+	evCall      = "tool_call"
+	evDenied    = "tool_denied"
+	evAsked     = "approval_requested"
+	evAnswered  = "approval_resolved"
+	evOutput    = "tool_output"
+	evResult    = "tool_result"
+	evReturn    = "directive_return"
+	evLimit     = "limit_reached"
+	evResumed   = "thread_resumed"
+	evCompleted = "thread_completed"
+	evFailed    = "thread_error"
+	evCancelled = "thread_cancelled"
+	evKilled    = "thread_killed"
+)
+
+type startedData struct {
+	Directive Identity       `json:"directive"`
+	Version   string         `json:"version,omitempty"`
+	Signer    string         `json:"signer"`
+	Extends   []Identity     `json:"extends"`
+	Inputs    map[string]any `json:"inputs"`
+	Loop      Identity       `json:"loop"`
+	Steps     []Identity     `json:"steps"`
+	Model     string         `json:"model"`
+	Provider  Identity       `json:"provider"`
+	Limits    Limits         `json:"limits"`
+	Held      []heldSet      `json:"held"`
+	Workspace string         `json:"workspace"`
+	Sandbox   any            `json:"sandbox,omitempty"`
+	Parent    *string        `json:"parent"`
+	Lock      string         `json:"lock,omitempty"`
+	Program   string         `json:"rye"`
+	PID       int            `json:"pid"`
+}
+
+type heldSet struct {
+	Caps   []string `json:"caps"`
+	Source string   `json:"source"`
+}
+
+// SystemText is one block of the system text, and where it is from.
+type SystemText struct {
+	Source string      `json:"source"`
+	Digest item.Digest `json:"digest,omitzero"`
+	Text   string      `json:"text"`
+}
+
+// Prompt is what the model reads first.
+type Prompt struct {
+	System  []SystemText `json:"system"`
+	Message struct {
+		Blocks []message.Block `json:"blocks"`
+	} `json:"message"`
+	Tools []Offered `json:"tools"`
+}
+
+type addedData struct {
+	Role   message.Role    `json:"role"`
+	Source string          `json:"source"`
+	Blocks []message.Block `json:"blocks"`
+}
+
+type requestData struct {
+	Turn        int64      `json:"turn"`
+	Attempt     int64      `json:"attempt"`
+	Provider    string     `json:"provider"`
+	Model       string     `json:"model"`
+	Digest      string     `json:"request_digest"`
+	Reserved    policy.USD `json:"reserved"`
+	Reservation string     `json:"reservation"`
+	Input       int64      `json:"input_estimate"`
+	Bytes       int64      `json:"bytes"` // of the encoded request
+	MaxOutput   int64      `json:"max_output"`
+	Key         string     `json:"key,omitempty"` // of the node that asked for it
+}
+
+type deltaData struct {
+	Turn int64 `json:"turn"`
+	message.Delta
+}
+
+type responseData struct {
+	Turn     int64           `json:"turn"`
+	Attempt  int64           `json:"attempt"`
+	Blocks   []message.Block `json:"blocks"`
+	Stop     message.Stop    `json:"stop"`
+	StopRaw  string          `json:"stop_raw,omitempty"`
+	Usage    message.Usage   `json:"usage"`
+	Cost     policy.USD      `json:"cost"`
+	Assumed  bool            `json:"assumed,omitempty"`
+	Model    string          `json:"model"`
+	Duration int64           `json:"duration_ms"`
+	Aside    bool            `json:"aside,omitempty"` // not a part of the conversation
+}
+
+type errorData struct {
+	Turn     int64          `json:"turn"`
+	Attempt  int64          `json:"attempt"`
+	ID       string         `json:"id,omitempty"`
+	Category string         `json:"category,omitempty"`
+	Code     string         `json:"code,omitempty"`
+	Status   int            `json:"status_code,omitempty"`
+	Message  string         `json:"message"`
+	RetryIn  int64          `json:"retry_in_ms,omitempty"`
+	Cost     policy.USD     `json:"cost"`
+	Usage    *message.Usage `json:"usage,omitempty"`
+}
+
+type switchedData struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+}
+
+type callData struct {
+	Turn     int64       `json:"turn"`
+	CallID   string      `json:"call_id"`
+	Name     string      `json:"name"`
+	Ref      string      `json:"ref"`
+	Digest   item.Digest `json:"digest,omitzero"`
+	Input    any         `json:"input"`
+	Tier     string      `json:"tier,omitempty"`
+	Decision string      `json:"decision"`
+}
+
+type deniedData struct {
+	CallID     string    `json:"call_id"`
+	Ref        string    `json:"ref,omitempty"`
+	Capability string    `json:"capability,omitempty"`
+	Code       diag.Code `json:"code"`
+	Message    string    `json:"message"`
+}
+
+type askedData struct {
+	ID      string   `json:"approval_id"`
+	CallID  string   `json:"call_id"`
+	Tier    string   `json:"tier"`
+	Grants  []string `json:"grants"`
+	Expires string   `json:"expires"`
+	Summary string   `json:"summary"`
+}
+
+type answeredData struct {
+	ID       string `json:"approval_id"`
+	Decision string `json:"decision"`
+	By       string `json:"by"`
+}
+
+type resultData struct {
+	CallID   string          `json:"call_id"`
+	Ref      string          `json:"ref,omitempty"`
+	IsError  bool            `json:"is_error"`
+	Content  []message.Block `json:"content"`
+	Artifact string          `json:"artifact,omitempty"`
+	Bytes    int64           `json:"bytes"`
+	Cut      bool            `json:"cut"`
+	Duration int64           `json:"duration_ms"`
+	Sandbox  any             `json:"sandbox,omitempty"`
+}
+
+type resumedData struct {
+	From     int64    `json:"from_seq"`
+	Torn     int64    `json:"torn_bytes,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Repeated []string `json:"repeated,omitempty"`
+	Limits   *Limits  `json:"limits,omitempty"`
+	PID      int      `json:"pid"`
+}
+
+type endData struct {
+	Cost    Cost           `json:"cost"`
+	Outputs map[string]any `json:"outputs,omitempty"`
+	Text    string         `json:"text,omitempty"`
+	Error   *diag.Failure  `json:"error,omitempty"`
+}
+
+// clean renders data without the values of keys.
+func (t *Thread) clean(data any) (json.RawMessage, error) {
+	raw, err := jsonx.Marshal(data)
+	if err != nil {
+		return nil, diag.New(diag.Internal, "recording an event of %s: %w", t.id, err)
+	}
+	if t.p.Redact != nil {
+		raw = t.p.Redact(raw)
+	}
+	return raw, nil
+}
+
+// record appends an event; when flush is set it is on the disk before the return.
+func (t *Thread) record(ctx context.Context, flush bool, event string, data any) error {
+	raw, err := t.clean(data)
+	if err != nil {
+		return err
+	}
+	// What happened is recorded although the caller has cancelled.
+	ctx = context.WithoutCancel(ctx)
+	if flush {
+		err = t.log.Commit(ctx, event, raw)
+	} else {
+		err = t.log.Append(event, raw)
+	}
+	return err
+}

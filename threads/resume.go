@@ -1,0 +1,334 @@
+package threads
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Started is what the first line of a thread's log states: with it a thread can be
+// started again.
+type Started struct {
+	Directive Identity
+	Inputs    map[string]any
+	Model     string
+	Provider  string
+	Limits    Limits
+	Held      policy.Held
+	Loop      Identity
+	State     string
+	Time      string
+}
+
+// ReadStarted reads the beginning of a thread's log, and its state. It is
+// THREAD_NOT_FOUND if the log is that of a run of a graph.
+func ReadStarted(project, id string) (*Started, error) {
+	lines, err := transcript.Read(project, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 || lines[0].Event != evStarted {
+		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_run").WithDetail("id", id)
+	}
+	var d startedData
+	data, err := dataOf(project, id, &lines[0])
+	if err == nil {
+		err = into(data, &d)
+	}
+	if err != nil {
+		return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
+	}
+	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"),
+		Limits: d.Limits, Loop: d.Loop, State: Running, Time: lines[0].Time}
+	v, _ := jsonx.ParseMessage(data)
+	m, _ := v.(map[string]any)
+	s.Inputs, _ = m["inputs"].(map[string]any)
+	for _, h := range d.Held {
+		set := policy.Set{}
+		for _, c := range h.Caps {
+			set = append(set, policy.Cap(c))
+		}
+		s.Held = s.Held.With(policy.Grant{Caps: set, Source: h.Source})
+	}
+	for i := range lines {
+		switch lines[i].Event {
+		case evCompleted:
+			s.State = Completed
+		case evFailed:
+			s.State = Failed
+		case evCancelled:
+			s.State = Cancelled
+		case evKilled:
+			s.State = Killed
+		case evResumed:
+			s.State = Running
+			var r resumedData
+			if into(lines[i].Data, &r) == nil && r.Limits != nil {
+				s.Limits = *r.Limits
+			}
+		}
+	}
+	return s, nil
+}
+
+// Resume continues a thread at the step in flight. No call of the model and no tool
+// whose result the log has is made again. text is a message of the person, "" for none.
+func Resume(ctx context.Context, id string, p Params, text string) (*Result, error) {
+	t := newThread(id, p)
+	log, lines, torn, err := transcript.Open(ctx, t.logParams())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	t.log = log
+	state, err := t.replay(lines)
+	switch {
+	case err != nil:
+		return nil, err
+	case state == Completed:
+		return nil, diag.New(diag.ThreadState, "resuming %s: it is completed", id).WithReason("ended").WithDetail("state", state)
+	}
+	if t.money, err = p.Account(ctx, id, p.Limits.Spend); err != nil {
+		return nil, err
+	}
+	if err := t.settleOpen(ctx); err != nil {
+		return nil, errors.Join(err, t.money.Release(context.WithoutCancel(ctx), Failed, ""))
+	}
+	d := resumedData{From: log.Seq(), Torn: torn, Message: text, Repeated: slices.Sorted(maps.Keys(t.started)), Limits: &p.Limits, PID: p.PID}
+	if err := t.record(ctx, true, evResumed, d); err != nil {
+		return nil, err
+	}
+	if text != "" {
+		t.mu.Lock()
+		err := t.step(ctx, Identity{Ref: "person"}, personMessage(text))
+		t.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+	t.began = t.p.Now()
+	return t.walk(ctx, lines)
+}
+
+func personMessage(text string) Event {
+	return Event{Event: evAdded, Data: map[string]any{"role": "user", "source": "person", "blocks": []any{map[string]any{"type": "text", "text": text}}}}
+}
+
+// settleOpen settles requests without an answer in full: the service may have answered
+// and charged.
+func (t *Thread) settleOpen(ctx context.Context) error {
+	sent := func(id string) bool { _, ok := t.open[id]; return ok }
+	if err := t.money.Recover(ctx, sent); err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(t.open)) {
+		r := t.open[id]
+		t.spent += r.amount
+		d := errorData{Turn: r.data.Turn, Attempt: r.data.Attempt, ID: "interrupted", Code: string(diag.ExecutionFailed),
+			Message: "interrupted; it may have been answered", Cost: r.amount}
+		if err := t.record(ctx, false, evError, d); err != nil {
+			return err
+		}
+	}
+	clear(t.open)
+	return nil
+}
+
+// replay sets the thread to what the lines of its log state, and returns its state.
+func (t *Thread) replay(lines []transcript.Line) (state string, err error) {
+	state = Running
+	var keys []string // of nodes in flight
+	for i := range lines {
+		l := &lines[i]
+		data, err := dataOf(t.p.Project, t.id, l)
+		if err == nil {
+			err = t.line(l.Event, data, &keys)
+		}
+		if err != nil {
+			return "", diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", t.id, l.Seq, err)
+		}
+		switch l.Event {
+		case evCompleted:
+			state = Completed
+		case evFailed:
+			state = Failed
+		case evCancelled:
+			state = Cancelled
+		case evKilled:
+			state = Killed
+		case evResumed:
+			state = Running
+		}
+	}
+	if len(lines) == 0 || lines[0].Event != evStarted {
+		return "", diag.New(diag.ThreadNotFound, "resuming %s: it is not a thread", t.id).WithReason("no_run").WithDetail("id", t.id)
+	}
+	t.active += active(lines)
+	t.pendingReturn()
+	return state, nil
+}
+
+// active returns how long processes have run a thread.
+func active(lines []transcript.Line) (d time.Duration) {
+	if len(lines) == 0 {
+		return 0
+	}
+	since := lines[0].At()
+	for i := range lines {
+		if i > 0 && lines[i].Event == evResumed {
+			d += lines[i-1].At().Sub(since)
+			since = lines[i].At()
+		}
+	}
+	return d + lines[len(lines)-1].At().Sub(since)
+}
+
+// pendingReturn finds the outputs of a directive_return whose result the log has.
+func (t *Thread) pendingReturn() {
+	a := t.lastAnswer()
+	if a == nil {
+		return
+	}
+	for _, c := range a.resp.Calls() {
+		if r := t.results[c.ID]; c.Name == ReturnTool && r != nil && !r.isError {
+			if tool, problem := t.offered(c.Name); problem == "" {
+				if input, bad := fits(tool, c); bad == "" {
+					t.returned, t.done = input, true
+				}
+			}
+		}
+	}
+}
+
+// line applies one line of the log. keys are those of the nodes in flight, the newest
+// last.
+func (t *Thread) line(event string, data []byte, keys *[]string) error {
+	switch event {
+	case "node_started":
+		var d struct {
+			Key string `json:"idempotency_key"`
+		}
+		err := into(data, &d)
+		*keys = append(*keys, d.Key)
+		return err
+	case "node_committed", "node_failed":
+		*keys = nil
+		clear(t.skip)
+		return nil
+	case evPrompt:
+		t.prompt = &Prompt{}
+		err := into(data, t.prompt)
+		t.grow(t.prompt)
+		return err
+	case evAdded:
+		var d addedData
+		err := into(data, &d)
+		if err == nil {
+			t.add(&d)
+			t.count(*keys)
+		}
+		return err
+	case evTurn:
+		t.inTurn, t.attempts = true, 0
+		return nil
+	case evSwitched:
+		t.service = min(t.service+1, len(t.p.Services)-1)
+		t.last = nil
+		return nil
+	case evCall:
+		var d callData
+		err := into(data, &d)
+		if d.Decision != "refused" {
+			t.started[d.CallID] = true
+		}
+		return err
+	case evResult:
+		var d resultData
+		err := into(data, &d)
+		if err == nil {
+			t.takeResult(&d)
+		}
+		return err
+	}
+	if t.p.Source(event) == "step" {
+		t.count(*keys)
+	}
+	return t.modelLine(event, data)
+}
+
+// count remembers that the step in flight has recorded one more event.
+func (t *Thread) count(keys []string) {
+	if n := len(keys); n > 0 {
+		t.skip[keys[n-1]]++
+	}
+}
+
+// modelLine applies a line about a call of the model.
+func (t *Thread) modelLine(event string, data []byte) error {
+	switch event {
+	case evRequest:
+		var d requestData
+		err := into(data, &d)
+		t.open[d.Reservation] = reservation{amount: d.Reserved, key: d.Key, data: d}
+		t.attempts = d.Attempt
+		return err
+	case evResponse:
+		var d responseData
+		if err := into(data, &d); err != nil {
+			return err
+		}
+		r := t.answers(d.Turn, d.Attempt)
+		t.take(r.key, r.data.Bytes, &d)
+	case evError:
+		var d errorData
+		if err := into(data, &d); err != nil {
+			return err
+		}
+		t.answers(d.Turn, d.Attempt)
+		t.spent += d.Cost
+		if d.Usage != nil {
+			t.usage = t.usage.Add(*d.Usage)
+		}
+	}
+	return nil
+}
+
+// answers removes the request that an answer belongs to, and returns it.
+func (t *Thread) answers(turn, attempt int64) reservation {
+	for id, r := range t.open {
+		if r.data.Turn == turn && r.data.Attempt == attempt {
+			delete(t.open, id)
+			return r
+		}
+	}
+	return reservation{}
+}
+
+// dataOf returns the data of a line with its artifacts in their positions.
+func dataOf(project, id string, l *transcript.Line) ([]byte, error) {
+	if !strings.Contains(string(l.Data), `"artifacts":`) {
+		return l.Data, nil
+	}
+	data, err := transcript.Expand(project, id, l)
+	if err != nil {
+		return nil, err
+	}
+	return jsonx.Marshal(data)
+}
+
+func into(data []byte, v any) error {
+	if err := json.Unmarshal(data, v); err != nil {
+		return fmt.Errorf("its data: %w", err)
+	}
+	return nil
+}

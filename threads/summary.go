@@ -1,0 +1,148 @@
+package threads
+
+import (
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Summary is what the log of a thread states about it.
+type Summary struct {
+	ID        string         `json:"thread_id"`
+	Directive Identity       `json:"directive"`
+	Version   string         `json:"version,omitempty"`
+	Signer    string         `json:"signer"`
+	State     string         `json:"state"`
+	Provider  Identity       `json:"provider"`
+	Model     string         `json:"model"`
+	Limits    Limits         `json:"limits"`
+	Cost      Cost           `json:"cost"`
+	Inputs    map[string]any `json:"inputs"`
+	Outputs   map[string]any `json:"outputs,omitempty"`
+	Text      string         `json:"text,omitempty"`
+	Error     *diag.Failure  `json:"error,omitempty"`
+	Calls     []CallSummary  `json:"calls"`
+	Loop      Identity       `json:"loop"`
+	Steps     []Identity     `json:"steps"` // the items that ran, in the order of their first run
+	Started   string         `json:"started"`
+	Updated   string         `json:"updated"`
+	PID       int            `json:"pid,omitempty"`
+}
+
+// CallSummary is one call of a tool.
+type CallSummary struct {
+	Turn     int64  `json:"turn"`
+	CallID   string `json:"call_id"`
+	Name     string `json:"name"`
+	Ref      string `json:"ref,omitempty"`
+	Decision string `json:"decision"`
+	Done     bool   `json:"done"`
+	IsError  bool   `json:"is_error"`
+	Duration int64  `json:"duration_ms"`
+}
+
+// Summarize reads the log of a thread without verifying it.
+func Summarize(project, id string) (*Summary, error) {
+	lines, err := transcript.Read(project, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(lines) == 0 || lines[0].Event != evStarted {
+		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_run").WithDetail("id", id)
+	}
+	return summarize(project, id, lines)
+}
+
+func summarize(project, id string, lines []transcript.Line) (*Summary, error) {
+	s := &Summary{ID: id, State: Running, Started: lines[0].Time, Calls: []CallSummary{}, Steps: []Identity{}}
+	for i := range lines {
+		s.Updated = lines[i].Time
+		data, err := dataOf(project, id, &lines[i])
+		if err == nil {
+			err = s.line(lines[i].Event, data)
+		}
+		if err != nil {
+			return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: line %d: %w", id, lines[i].Seq, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *Summary) line(event string, data []byte) error {
+	switch event {
+	case evStarted:
+		var d startedData
+		err := into(data, &d)
+		s.Directive, s.Version, s.Signer, s.Provider, s.Model, s.Limits, s.Inputs, s.Loop, s.PID = d.Directive, d.Version, d.Signer, d.Provider, d.Model, d.Limits, d.Inputs, d.Loop, d.PID
+		return err
+	case "node_started":
+		var d struct {
+			Ref    string      `json:"ref"`
+			Digest item.Digest `json:"digest"`
+		}
+		err := into(data, &d)
+		if id := (Identity{d.Ref, d.Digest}); d.Ref != "" && !slices.Contains(s.Steps, id) {
+			s.Steps = append(s.Steps, id)
+		}
+		return err
+	case evResponse:
+		var d responseData
+		err := into(data, &d)
+		s.Cost.Turns = max(s.Cost.Turns, d.Turn)
+		s.add(d.Usage, Cost{Spend: d.Cost})
+		s.Model = d.Model
+		return err
+	case evError:
+		var d errorData
+		err := into(data, &d)
+		if d.Usage != nil {
+			s.add(*d.Usage, Cost{})
+		}
+		s.Cost.Spend += d.Cost
+		return err
+	case evCall:
+		var d callData
+		err := into(data, &d)
+		s.Calls = append(s.Calls, CallSummary{Turn: d.Turn, CallID: d.CallID, Name: d.Name, Ref: d.Ref, Decision: d.Decision})
+		return err
+	case evResult:
+		var d resultData
+		err := into(data, &d)
+		for i := range s.Calls {
+			if c := &s.Calls[i]; c.CallID == d.CallID {
+				c.Done, c.IsError, c.Duration = true, d.IsError, d.Duration
+			}
+		}
+		return err
+	case evResumed:
+		var d resumedData
+		err := into(data, &d)
+		s.State, s.Error, s.PID = Running, nil, d.PID
+		if d.Limits != nil {
+			s.Limits = *d.Limits
+		}
+		return err
+	}
+	return s.end(event, data)
+}
+
+func (s *Summary) add(u message.Usage, c Cost) {
+	s.Cost.InputTokens += u.InputTotal()
+	s.Cost.OutputTokens += u.Output
+	s.Cost.Spend += c.Spend
+}
+
+// end applies a line after which the thread rests.
+func (s *Summary) end(event string, data []byte) error {
+	state := map[string]string{evCompleted: Completed, evFailed: Failed, evCancelled: Cancelled, evKilled: Killed}[event]
+	if state == "" {
+		return nil
+	}
+	var d endData
+	err := into(data, &d)
+	s.State, s.Cost, s.Outputs, s.Text, s.Error = state, d.Cost, d.Outputs, d.Text, d.Error
+	return err
+}

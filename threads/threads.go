@@ -1,0 +1,414 @@
+// Package threads runs one thread: it does the work of a directive with a model, in
+// this process. It is the kernel below the loop. It starts, records, resumes and ends
+// the thread, reserves money before each call of a model, keeps the limits, and passes
+// each call of a tool through the gates.
+//
+// It has no loop over turns: the order of a turn is the graph item of the loop, which
+// Params.Loop walks. It knows no wire format of a service, and must not import
+// threads/provider. It opens no project: what it needs of one are functions of Params.
+package threads
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/sign"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Limits are the limits of a thread, all of them finite.
+type Limits struct {
+	Turns           int64      `json:"turns"`
+	Tokens          int64      `json:"tokens"`
+	Spend           policy.USD `json:"spend"`
+	Spawns          int64      `json:"spawns"`
+	Depth           int64      `json:"depth"`
+	DurationSeconds int64      `json:"duration_seconds"`
+}
+
+// The states of a thread.
+const (
+	Running   = "running"
+	Suspended = "suspended"
+	Completed = "completed"
+	Failed    = "error"
+	Cancelled = "cancelled"
+	Killed    = "killed" // a person ended its process by force
+)
+
+// Ledger is the account of the thread: money is reserved in it before it is spent. Each
+// method is one transaction and is idempotent by id.
+type Ledger interface {
+	// Left returns what the thread can reserve now: the rest of its own maximum, and of
+	// the maxima of the day and the month.
+	Left(ctx context.Context) (policy.USD, error)
+	// Reserve fails with BUDGET_EXCEEDED if the amount does not fit.
+	Reserve(ctx context.Context, id, model string, amount policy.USD) error
+	// Settle records what a reservation has cost. Its error is OVERSPENT if that is more
+	// than was reserved.
+	Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error
+	// Recover settles the reservations that a stopped process left open: in full if the
+	// request was sent, else with nothing.
+	Recover(ctx context.Context, sent func(id string) bool) error
+	// Release closes the account in a state.
+	Release(ctx context.Context, state, reason string) error
+}
+
+// Service is one model of a provider item.
+type Service struct {
+	Provider  item.Ref
+	Digest    item.Digest
+	Model     string
+	Tier      string // "" if the model was named
+	Window    int64  // tokens of the longest request; 0 is unknown
+	MaxOutput int64  // tokens of the longest answer
+	// WorstCase returns the most that a request can cost. previous is the last call of
+	// the conversation, whose messages the request has too, or nil.
+	WorstCase func(req *message.Request, previous *Previous) (Estimate, error)
+	// Cost returns what a usage costs. Model is that which answered.
+	Cost func(model string, u message.Usage) (cost policy.USD, assumed bool)
+}
+
+// Previous is a call that was answered.
+type Previous struct {
+	Usage message.Usage
+	Bytes int64 // Estimate.Bytes of the call
+}
+
+// Estimate is the most that a call can use.
+type Estimate struct {
+	Input  int64 // tokens
+	Output int64 // tokens, with those for reasoning
+	Bytes  int64 // of the encoded request
+	Cost   policy.USD
+}
+
+// Failure is a call of a model that failed: what error classification reads.
+type Failure struct {
+	Status       int               `json:"status_code,omitempty"`
+	Code         string            `json:"code,omitempty"`
+	Type         string            `json:"type,omitempty"`
+	Message      string            `json:"message,omitempty"`
+	Reason       string            `json:"reason,omitempty"`
+	Headers      map[string]string `json:"headers,omitempty"`
+	RetryAfterMS int64             `json:"retry_after_ms,omitempty"`
+	Usage        message.Usage     `json:"-"`
+	Err          error             `json:"-"`
+}
+
+// Error returns the message.
+func (f *Failure) Error() string {
+	if f.Err != nil {
+		return f.Err.Error()
+	}
+	return f.Message
+}
+
+// Unwrap returns the error of the service.
+func (f *Failure) Unwrap() error { return f.Err }
+
+// Caller makes one attempt of a call of a service.
+type Caller func(ctx context.Context, req *message.Request, onDelta func(message.Delta)) (*message.Response, error)
+
+// Identity names an item with the digest of its file.
+type Identity struct {
+	Ref    string      `json:"ref"`
+	Digest item.Digest `json:"digest,omitzero"`
+}
+
+// Directive is what a thread does.
+type Directive struct {
+	Identity
+	Version string
+	Signer  string
+	Owner   string
+	Extends []Identity
+	Inputs  map[string]any
+	Outputs []item.Input
+	Checks  []Check
+}
+
+// Check is a tool that checks the outputs before the thread ends.
+type Check struct {
+	Tool     string
+	Attempts int64
+}
+
+// Offered is a tool as a model sees it, and the item that a call of it executes.
+type Offered struct {
+	message.ToolDef
+	Ref    string      `json:"ref"`
+	Digest item.Digest `json:"digest,omitzero"`
+	Verb   policy.Verb `json:"verb,omitempty"` // of rye_search, rye_load, rye_execute and rye_sign
+	Tier   policy.Tier `json:"tier,omitempty"` // of the item; reads run together
+}
+
+// ToolCall is a call that passed the schema of its tool.
+type ToolCall struct {
+	ID     string
+	Tool   Offered
+	Input  map[string]any
+	Held   policy.Held
+	Key    string                                        // equal when the call is repeated after a crash
+	Start  func(ref string, tier, decision string) error // records the call; it must be called before the work starts
+	Output func(stream, text string)                     // receives output while the tool runs
+	// Asked records that a person is asked about the call; what it returns records the
+	// answer, once or deny, and who gave it.
+	Asked func(tier, question string, expires time.Time) (answered func(decision, by string) error, err error)
+}
+
+// ToolResult is the result of a call.
+type ToolResult struct {
+	Data    any             // as JSON
+	Blocks  []message.Block // instead of Data: images and other blocks
+	IsError bool
+	Sandbox any
+}
+
+// Guarded is a result as the model reads it.
+type Guarded struct {
+	Blocks   []message.Block
+	Cut      bool
+	Artifact []byte // the whole as text, if it was cut
+}
+
+// Observer receives the lines of a thread's log as they are written. It must not write
+// to the log.
+type Observer func(transcript.Line)
+
+// Params are what a thread needs. All functions are required unless their comment
+// states something else.
+type Params struct {
+	Project string
+	Program string // the version of rye
+	Lock    string // the digest of rye.lock
+	Signer  sign.Signer
+	Keys    transcript.Keys
+	Now     func() time.Time
+	PID     int
+
+	Directive Directive
+	Held      policy.Held // of the thread: that of the caller and the directive's
+	Limits    Limits
+	Services  []*Service // the first is used; the others are its fallbacks
+	MaxOutput int64      // of one answer; 0 is the model's
+	// MaxAttempts bounds the attempts of one call of the model, whatever the loop decides:
+	// each fallback adds one. 0 is no bound.
+	MaxAttempts int64
+	Effort      string
+	Temp        string
+	Serial      bool   // at most one call in an answer
+	Message     string // of the person, the last part of the first message
+	Workspace   string
+	Sandbox     any
+
+	// Account opens the account of the thread, again after a rest.
+	Account func(ctx context.Context, thread string, limit policy.USD) (Ledger, error)
+	// Loop walks the graph of the loop from its start, or from where the lines of the
+	// log end. Its error is nil if the loop ended by itself.
+	Loop func(ctx context.Context, t *Thread, log *transcript.Log, lines []transcript.Line) error
+	// LoopItem is the item of that graph.
+	LoopItem Identity
+	// Steps are the items that the loop can call as steps, as they are at the start.
+	Steps []Identity
+	// Execute runs a provider item; what it executes calls Attempt.
+	Execute func(ctx context.Context, s *Service, params map[string]any) error
+	// Tool runs one call through the gates of every caller. A denied or failed call has
+	// a result and an error.
+	Tool func(ctx context.Context, c *ToolCall) (*ToolResult, error)
+	// Guard cuts a result to what the model reads. Nil keeps all of it.
+	Guard func(ctx context.Context, c *ToolCall, r *ToolResult) (*Guarded, error)
+	// Repeatable reports whether a call that a stopped process had started may start
+	// again. Nil repeats none.
+	Repeatable func(ctx context.Context, ref string) bool
+	// Check runs a check of the outputs; its error is what the model reads.
+	Check func(ctx context.Context, tool string, outputs map[string]any) error
+	// Source returns who may record an event: kernel, step or graph, "" for an event that
+	// config:agent/events does not have.
+	Source func(event string) string
+	// Redact removes the values of keys from JSON or text. Nil removes nothing.
+	Redact func([]byte) []byte
+	// Observe receives each event. It may be nil.
+	Observe Observer
+}
+
+// Thread is one thread that this process runs.
+type Thread struct {
+	p     Params
+	id    string
+	log   *transcript.Log
+	money Ledger
+
+	mu       sync.Mutex
+	began    time.Time
+	active   time.Duration // of earlier processes
+	prompt   *Prompt
+	entries  []entry // of the conversation, in order
+	results  map[string]*recordedResult
+	started  map[string]bool // calls whose tool_call is recorded
+	byKey    map[string]*answer
+	attempts int64 // of the turn
+	misses   int64 // attempts of this process since the last answer
+	turns    int64 // answers
+	inTurn   bool  // turn_started is recorded for the next answer
+	usage    message.Usage
+	last     *Previous // of the last answer
+	fresh    int64     // bytes of the conversation since
+	spent    policy.USD
+	service  int // index into Services
+	failure  *pending
+	lastErr  error // of the last call of the model; nil if it answered
+	returned map[string]any
+	done     bool // returned is set
+	tries    map[string]int64
+	steps    []Identity
+	open     map[string]reservation // requests without an answer, by the id of their reservation
+	skip     map[string]int         // events that a step in flight recorded before a crash, by key
+	ending   *Ending
+	refused  error // the last limit that was reached
+}
+
+// entry is one part of the conversation: a message that was added, or an answer.
+type entry struct {
+	message message.Message
+	answer  *answer
+}
+
+// answer is a model_response as the log has it.
+type answer struct {
+	turn int64
+	resp message.Response
+}
+
+// pending is a failed attempt whose model_error is not yet recorded.
+type pending struct {
+	turn, attempt int64
+	failure       *Failure
+	cost          policy.USD
+}
+
+// ID returns the id of the thread.
+func (t *Thread) ID() string { return t.id }
+
+// Params returns what the thread was started with.
+func (t *Thread) Params() *Params { return &t.p }
+
+// Held returns the permissions of the thread.
+func (t *Thread) Held() policy.Held { return t.p.Held }
+
+// Turn returns the number of the turn, 0 before the first.
+func (t *Thread) Turn() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.turn()
+}
+
+func (t *Thread) turn() int64 {
+	if t.inTurn {
+		return t.turns + 1
+	}
+	return t.turns
+}
+
+// Usage is what a thread has used of its limits.
+type Usage struct {
+	Turns         int64      `json:"turns"`
+	InputTokens   int64      `json:"input_tokens"`
+	OutputTokens  int64      `json:"output_tokens"`
+	Spend         policy.USD `json:"spend"`
+	Spawns        int64      `json:"spawns"`
+	DurationMS    int64      `json:"duration_ms"`
+	ContextTokens int64      `json:"context_tokens"`
+	Window        int64      `json:"window"`
+}
+
+// Used returns what the thread has used.
+func (t *Thread) Used() Usage {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.used()
+}
+
+func (t *Thread) used() Usage {
+	u := Usage{
+		Turns: t.turns, InputTokens: t.usage.InputTotal(), OutputTokens: t.usage.Output, Spend: t.spent,
+		DurationMS: t.elapsed().Milliseconds(), Window: t.p.Services[t.service].Window,
+	}
+	u.ContextTokens = (t.fresh + 3) / 4
+	if t.last != nil {
+		u.ContextTokens += t.last.Usage.Total()
+	}
+	return u
+}
+
+func (t *Thread) elapsed() time.Duration { return t.active + t.p.Now().Sub(t.began) }
+
+// Cost is what a thread has cost, in results and in thread.json.
+type Cost struct {
+	Turns        int64      `json:"turns"`
+	InputTokens  int64      `json:"input_tokens"`
+	OutputTokens int64      `json:"output_tokens"`
+	Spend        policy.USD `json:"spend"`
+	DurationMS   int64      `json:"duration_ms"`
+}
+
+func (t *Thread) cost() Cost {
+	u := t.used()
+	return Cost{u.Turns, u.InputTokens, u.OutputTokens, u.Spend, u.DurationMS}
+}
+
+// Service returns the model that the thread uses now.
+func (t *Thread) Service() *Service {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.p.Services[t.service]
+}
+
+// Lines returns the lines of the transcript so far, without encrypted reasoning.
+func (t *Thread) Lines() ([]transcript.Line, error) {
+	return transcript.Read(t.p.Project, t.id)
+}
+
+type contextKey struct{}
+
+// With returns a context whose calls are those of the thread.
+func (t *Thread) With(ctx context.Context) context.Context {
+	return context.WithValue(ctx, contextKey{}, t)
+}
+
+// From returns the thread of a context, nil outside of threads.
+func From(ctx context.Context) *Thread {
+	t, _ := ctx.Value(contextKey{}).(*Thread)
+	return t
+}
+
+// exceeded returns the error for a limit.
+func exceeded(code diag.Code, thread, limit string, value, most any) *diag.Error {
+	return diag.New(code, "running %s: its limit of %s is reached: %v of %v", thread, limit, value, most).
+		WithDetail("limit", limit).WithDetail("value", value).WithDetail("max", most).WithDetail("thread_id", thread)
+}
+
+// limits returns an error if a limit permits no further call of the model.
+func (t *Thread) limits() error {
+	u, l := t.used(), t.p.Limits
+	switch {
+	case u.Turns >= l.Turns:
+		return exceeded(diag.LimitExceeded, t.id, "turns", u.Turns, l.Turns)
+	case u.InputTokens+u.OutputTokens >= l.Tokens:
+		return exceeded(diag.LimitExceeded, t.id, "tokens", u.InputTokens+u.OutputTokens, l.Tokens)
+	}
+	return t.duration()
+}
+
+// duration returns an error if the time of the thread is over.
+func (t *Thread) duration() error {
+	if s := int64(t.elapsed() / time.Second); s >= t.p.Limits.DurationSeconds {
+		return exceeded(diag.LimitExceeded, t.id, "duration_seconds", s, t.p.Limits.DurationSeconds)
+	}
+	return nil
+}
