@@ -20,15 +20,20 @@ func (b *bench) git() error {
 	}
 	n := b.sizes[len(b.sizes)-1]
 	dir, err := b.corpus(n) // already signed by an earlier step: nothing changes
+	if err == nil {
+		err = b.commit(dir)
+	}
+	if err == nil {
+		err = b.revision(dir, n)
+	}
 	if err != nil {
 		return err
 	}
-	for _, words := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "corpus"}, {"gc", "-q"}} {
-		if _, err := b.inRepo(dir, append([]string{"git", "-c", "gc.auto=0"}, words...)...).once(); err != nil {
-			return err
-		}
+	locked, err := b.locked(n)
+	if err == nil {
+		err = b.commit(locked)
 	}
-	if err := b.revision(dir, n); err != nil {
+	if err != nil {
 		return err
 	}
 	stop, socket, err := b.agent(dir)
@@ -36,7 +41,18 @@ func (b *bench) git() error {
 		fmt.Println("\nhook: left out,", err)
 		return nil
 	}
-	return errors.Join(b.hook(dir, n, socket), stop())
+	return errors.Join(b.hook(dir, "knowledge", fmt.Sprintf("%d items", n), socket),
+		b.hook(locked, "directives", fmt.Sprintf("%d items with a lock, of which entries change", n), socket), stop())
+}
+
+// commit makes a repository of a project.
+func (b *bench) commit(dir string) error {
+	for _, words := range [][]string{{"init", "-q"}, {"add", "."}, {"commit", "-q", "-m", "corpus"}, {"gc", "-q"}} {
+		if _, err := b.inRepo(dir, append([]string{"git", "-c", "gc.auto=0"}, words...)...).once(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bench) inRepo(dir string, argv ...string) program {
@@ -90,8 +106,8 @@ func (b *bench) agent(dir string) (stop func() error, socket string, err error) 
 }
 
 // hook measures rye hook run pre-commit with some staged items.
-func (b *bench) hook(dir string, n int, socket string) error {
-	items, err := filepath.Glob(filepath.Join(dir, ".ai", "knowledge", "*", "*", "*.md"))
+func (b *bench) hook(dir, folder, of, socket string) error {
+	items, err := filepath.Glob(filepath.Join(dir, ".ai", folder, "*", "*", "*.md"))
 	if err != nil {
 		return err
 	}
@@ -99,7 +115,7 @@ func (b *bench) hook(dir string, n int, socket string) error {
 	run := b.inRepo(dir, b.rye, "hook", "run", "pre-commit")
 	run.env = append(run.env, "SSH_AUTH_SOCK="+socket)
 	bare := b.inRepo(dir, "git", "diff-index", "--cached", "--raw", "-z", "HEAD")
-	fmt.Printf("\n| hook, of %d items | rye | git diff-index alone | memory |\n|---|---|---|---|\n", n)
+	fmt.Printf("\n| hook, of %s | rye | git diff-index alone | memory |\n|---|---|---|---|\n", of)
 	for _, staged := range []int{0, 1, 20, 100} {
 		if staged > len(items) {
 			break

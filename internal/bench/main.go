@@ -42,13 +42,24 @@ func run(args []string) error {
 		}
 		return reference(args[1], public)
 	}
+	if len(args) == 4 && args[0] == "lines" {
+		count, err := strconv.Atoi(args[2])
+		length, err2 := strconv.Atoi(args[3])
+		if err := errors.Join(err, err2); err != nil {
+			return err
+		}
+		return writeLines(args[1], count, length)
+	}
+	if len(args) == 7 && args[0] == "landlock" {
+		return inLandlock(args[1], args[2], args[3], args[4], args[5], args[6])
+	}
 	var b bench
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.StringVar(&b.rye, "rye", "", "the rye `program`, absolute")
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	set.StringVar(&b.python, "python", "", "the Python `program` with SQLite, for the step quality")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, serve, start or quality")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, serve, start or quality")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -84,7 +95,7 @@ func (b *bench) all() (err error) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
 		if b.only != step.name && (b.only != "" || step.name == "quality") { // it downloads
 			continue
 		}

@@ -23,6 +23,9 @@ func reference(dir string, public ed25519.PublicKey) error {
 	root := filepath.Join(dir, ".ai")
 	var files []string
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path == filepath.Join(root, ".ai", "cache") {
+			return filepath.SkipDir // rye verify does not read it either
+		}
 		if err == nil && !d.IsDir() {
 			files = append(files, path)
 		}

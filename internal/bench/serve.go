@@ -31,6 +31,14 @@ func (b *bench) serve() error {
 	if b.rounds < 5 {
 		calls = 2000
 	}
+	many := manyItems
+	if b.rounds < 5 {
+		many = b.sizes[len(b.sizes)-1]
+	}
+	locked, err := b.locked(many)
+	if err != nil {
+		return err
+	}
 	fmt.Printf("\n| serve, calls over stdio | one at a time | half within | %d at a time | half within | 99 of 100 within | memory |\n|---|---|---|---|---|---|---|\n", inFlight)
 	hello := `"hello","arguments":{}`
 	item := `"arguments":{"item_type":"tool","item_id":"demo/hello"}`
@@ -38,24 +46,26 @@ func (b *bench) serve() error {
 		name, call string
 		n          int
 		argv       []string
+		dir        string
 	}{
-		{"hello, the SDK alone", hello, calls, []string{b.sibling("hello"), "sdk"}},
-		{"hello, through mcpserve", hello, calls, []string{b.sibling("hello"), "rye"}},
-		{"rye: search", `"search","arguments":{"query":"hello","space":"project"}`, calls / 10, []string{b.rye, "serve"}},
-		{"rye: load of a tool", `"load",` + item, calls / 10, []string{b.rye, "serve"}},
-		{"rye: execute of a one-line bash tool", `"execute",` + item, calls / 20, []string{b.rye, "serve"}},
+		{"hello, the SDK alone", hello, calls, []string{b.sibling("hello"), "sdk"}, dir},
+		{"hello, through mcpserve", hello, calls, []string{b.sibling("hello"), "rye"}, dir},
+		{"rye: search", `"search","arguments":{"query":"hello","space":"project"}`, calls / 10, []string{b.rye, "serve"}, dir},
+		{"rye: load of a tool", `"load",` + item, calls / 10, []string{b.rye, "serve"}, dir},
+		{"rye: execute of a one-line bash tool", `"execute",` + item, calls / 20, []string{b.rye, "serve"}, dir},
+		{fmt.Sprintf("the same, among %d locked tools", many*6/10), `"execute",` + item, calls / 20, []string{b.rye, "serve"}, locked},
 	} {
-		p := b.program(dir, c.argv...)
+		p := b.program(c.dir, c.argv...)
 		alone, err := p.calls(c.call, max(1, c.n/4), 1)
 		if err != nil {
 			return err
 		}
-		many, err := p.calls(c.call, c.n, inFlight)
+		full, err := p.calls(c.call, c.n, inFlight)
 		if err != nil {
 			return err
 		}
 		fmt.Printf("| %s | %s a second | %s | %s a second | %s | %s | %s |\n", c.name,
-			rate(alone), ms(alone.at(50)), rate(many), ms(many.at(50)), ms(many.at(99)), mb(many.rss))
+			rate(alone), ms(alone.at(50)), rate(full), ms(full.at(50)), ms(full.at(99)), mb(full.rss))
 	}
 	return nil
 }

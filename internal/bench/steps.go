@@ -26,7 +26,49 @@ func (b *bench) verify() error {
 		fmt.Printf("| %d items | %s | %s | %s | %s | %s | %s |\n", n, rye, bare,
 			rye.ratios(bare), ratio(rye.cpu, bare.cpu), mb(rye.rss), mb(bare.rss))
 	}
+	return b.verifyLocked()
+}
+
+// verifyLocked compares the commands that judge a lock with verify of the same files
+// without one.
+func (b *bench) verifyLocked() error {
+	fmt.Printf("\n| with a lock | verify without | verify | ratio of processor time | lock --check | ratio of processor time | verify, memory |\n|---|---|---|---|---|---|---|\n")
+	for _, n := range b.sizes {
+		free, err := b.corpus(n)
+		if err != nil {
+			return err
+		}
+		dir, err := b.locked(n)
+		if err != nil {
+			return err
+		}
+		got, err := race(b.rounds, b.program(free, b.rye, "verify"), b.program(dir, b.rye, "verify"), b.program(dir, b.rye, "lock", "--check"))
+		if err != nil {
+			return err
+		}
+		fmt.Printf("| %d items | %s | %s | %s | %s | %s | %s |\n", n, got[0], got[1], ratio(got[1].cpu, got[0].cpu),
+			got[2], ratio(got[2].cpu, got[0].cpu), mb(got[1].rss))
+	}
 	return nil
+}
+
+// locked writes a project of n items and one more tool, demo/hello, with a lock.
+func (b *bench) locked(n int) (string, error) {
+	dir := filepath.Join(b.work, strconv.Itoa(n)+"-locked")
+	if _, err := os.Stat(filepath.Join(dir, "rye.lock")); err == nil {
+		return dir, nil
+	}
+	if _, err := b.program(b.work, b.self, "corpus", dir, strconv.Itoa(n)).once(); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "rye.yaml"), []byte("rye: 1\n"), 0o644); err != nil {
+		return "", err
+	}
+	if _, err := b.helloIn(dir); err != nil {
+		return "", err
+	}
+	_, err := b.program(dir, b.rye, "lock").once()
+	return dir, err
 }
 
 // corpus writes and signs a project of n items and prints the time to sign.
@@ -63,22 +105,52 @@ func (b *bench) runTool() error {
 	fmt.Printf("\n| run tool | rye | bare | over it | rye, memory |\n|---|---|---|---|---|\n")
 	fmt.Printf("| one-line bash tool | %s | %s | %s | %s |\n", got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
 	fmt.Printf("| the same, nothing in the cache | %s | %s | %s | %s |\n", first, got[1], first.over(got[1]), mb(first.rss))
+	return b.runLocked(dir)
+}
+
+// manyItems is the size of a corpus with 5,000 tools.
+const manyItems = 8334
+
+// runLocked compares a run in a project of many locked tools with the same run in a
+// project that has nothing else.
+func (b *bench) runLocked(alone string) error {
+	n := manyItems
+	if b.rounds < 5 {
+		n = b.sizes[len(b.sizes)-1]
+	}
+	dir, err := b.locked(n)
+	if err != nil {
+		return err
+	}
+	argv := []string{b.rye, "run", "tool", "demo/hello"}
+	got, err := race(b.spawns, b.program(dir, argv...), b.program(alone, argv...))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("| among %d locked tools, compared with a project of this tool without a lock | %s | %s | %s | %s |\n",
+		n*6/10, got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
 	return nil
 }
 
 // hello writes a project with a signed one-line bash tool.
 func (b *bench) hello() (dir, file string, err error) {
 	dir = filepath.Join(b.work, "tool")
+	file, err = b.helloIn(dir)
+	return dir, file, err
+}
+
+// helloIn writes the tool into a project and signs what is not signed there.
+func (b *bench) helloIn(dir string) (file string, err error) {
 	file = filepath.Join(dir, ".ai", "tools", "demo", "hello.sh")
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", "", err
+		return "", err
 	}
 	text := "#!/usr/bin/env bash\n# version: 1.0.0\n# tool_type: script\n# executor_id: rye/core/runtimes/bash_runtime\n# category: demo\n# description: Say hello.\necho hello\n"
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return "", "", err
+		return "", err
 	}
 	_, err = b.program(dir, b.rye, "sign", "*").once()
-	return dir, file, err
+	return file, err
 }
 
 // emptyCache measures the first run of a tool: its bytes must reach the disk.
