@@ -1,0 +1,139 @@
+package format_test
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ryeos/rye/internal/yamlx"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+const (
+	eventsPage  = "events.md"
+	eventsBegin = "<!-- generated from config:agent/events: RYE_UPDATE_GOLDEN=1 go test ./docs/format -->\n"
+	eventsEnd   = "<!-- end -->\n"
+)
+
+// TestEventsPage compares the tables of events.md with the configuration, whose
+// schemas must compile.
+func TestEventsPage(t *testing.T) {
+	b, err := os.ReadFile("../../stdlib/.ai/config/" + steps.EventsConfig + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, fs := yamlx.Parse(b)
+	if doc == nil || len(fs) > 0 {
+		t.Fatal(fs)
+	}
+	events, err := steps.ReadEvents(doc.Root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := read(t, eventsPage)
+	before, rest, ok := strings.Cut(text, eventsBegin)
+	_, after, ends := strings.Cut(rest, eventsEnd)
+	if !ok || !ends {
+		t.Fatalf("%s has no generated part", eventsPage)
+	}
+	out := before + eventsBegin + eventTable(events) + hookTable(t, doc.Root) + eventsEnd + after
+	if out == text {
+		return
+	}
+	if !updating() {
+		t.Fatalf("%s is not as config:agent/events is: run RYE_UPDATE_GOLDEN=1 go test ./docs/format", eventsPage)
+	}
+	write(t, eventsPage, []byte(out))
+}
+
+func eventTable(events *steps.Events) string {
+	var b strings.Builder
+	b.WriteString("\n## Events of transcripts\n\n| Event | Source | Meaning | Data |\n|---|---|---|---|\n")
+	for _, k := range events.Kinds() {
+		source := k.Source
+		if k.Debug {
+			source += ", debug"
+		}
+		if k.Buffered {
+			source += ", buffered"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", k.ID, source, k.Description, members(k.Schema))
+	}
+	return b.String()
+}
+
+// members lists the members of an object's schema with their types, required ones first.
+func members(schema map[string]any) string {
+	properties, _ := schema["properties"].(map[string]any)
+	required, _ := schema["required"].([]any)
+	var first, rest []string
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(map[string]any)
+		text := "`" + name + "` " + typeOf(property)
+		if slices.Contains(required, any(name)) {
+			first = append(first, text)
+		} else {
+			rest = append(rest, text)
+		}
+	}
+	out := strings.Join(first, ", ")
+	if len(rest) > 0 {
+		if out != "" {
+			out += "; "
+		}
+		out += "optional: " + strings.Join(rest, ", ")
+	}
+	return out
+}
+
+func typeOf(property map[string]any) string {
+	switch v := property["type"].(type) {
+	case string:
+		items, _ := property["items"].(map[string]any)
+		if items != nil {
+			return v + " of " + typeOf(items)
+		}
+		return v
+	case []any:
+		var names []string
+		for _, t := range v {
+			names = append(names, fmt.Sprint(t))
+		}
+		return strings.Join(names, " or ")
+	}
+	return "any"
+}
+
+func hookTable(t *testing.T, root map[string]any) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("\n## Events of hooks\n\nWhere all hooks run, one denial is enough. Elsewhere the first decision ends the run of the hooks.\n\n" +
+		"| Event | May decide | Runs | Paths of conditions and parameters |\n|---|---|---|---|\n")
+	list, _ := root["hook_events"].([]any)
+	for _, v := range list {
+		m, _ := v.(map[string]any)
+		decides, runs := texts(m["decides"], ""), "until one decides"
+		switch {
+		case m["every"] == true:
+			runs = "all"
+		case m["texts"] == true:
+			decides, runs = "nothing; results become context", "all"
+		case decides == "":
+			decides, runs = "nothing", "all"
+		}
+		fmt.Fprintf(&b, "| `%v` | %s | %s | %s |\n", m["id"], decides, runs, texts(m["paths"], "`"))
+	}
+	return b.String() + "\n"
+}
+
+func texts(v any, quote string) string {
+	list, _ := v.([]any)
+	var out []string
+	for _, x := range list {
+		out = append(out, quote+fmt.Sprint(x)+quote)
+	}
+	return strings.Join(out, ", ")
+}
