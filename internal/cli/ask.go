@@ -41,16 +41,28 @@ func (c *Call) AskSecret(prompt string) ([]byte, error) {
 // Ask reads one line at a terminal; elsewhere it is an error. An interrupt is
 // CANCELLED.
 func (c *Call) Ask(prompt string) (string, error) {
-	return c.AskWithin(context.Background(), prompt)
+	return c.ask(nil, prompt)
 }
 
 // AskWithin is Ask that returns the error of ctx when ctx ends first.
 func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
-	if !c.Isatty(c.Stdin) {
-		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
-	}
 	if err := ctx.Err(); err != nil {
 		return "", err
+	}
+	line, err := c.ask(ctx.Done(), prompt)
+	if errors.Is(err, errAskEnded) {
+		return "", ctx.Err()
+	}
+	return line, err
+}
+
+// errAskEnded means that the caller no longer waits for the answer.
+var errAskEnded = errors.New("the question ended without an answer")
+
+// ask is Ask that returns errAskEnded when end is closed first.
+func (c *Call) ask(end <-chan struct{}, prompt string) (string, error) {
+	if !c.Isatty(c.Stdin) {
+		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
 	}
 	_ = c.UI.Stdout.Flush() // the subject of the question is printed first
 	fmt.Fprint(c.Stderr, hidden.Visible(prompt))
@@ -58,12 +70,13 @@ func (c *Call) AskWithin(ctx context.Context, prompt string) (string, error) {
 	line, err := interruptible(c, func() (string, error) {
 		select {
 		case <-answer.done:
+			c.UI.take(answer)
 			return answer.line, answer.err
-		case <-ctx.Done():
-			return "", ctx.Err()
+		case <-end:
+			return "", errAskEnded
 		}
 	})
-	if diag.CodeOf(err) == diag.Cancelled || err != nil && errors.Is(err, ctx.Err()) {
+	if diag.CodeOf(err) == diag.Cancelled || errors.Is(err, errAskEnded) {
 		fmt.Fprintln(c.Stderr)
 		return "", err
 	}
@@ -81,23 +94,28 @@ type lineRead struct {
 }
 
 // nextLine begins to read a line. A read whose question has ended cannot be ended: the
-// next question takes its line.
+// next question takes its line, also one that was typed between the two.
 func (u *UI) nextLine(r io.Reader) *lineRead {
 	u.asking.Lock()
 	defer u.asking.Unlock()
-	if u.reading != nil {
-		return u.reading
+	if u.reading == nil {
+		l := &lineRead{done: make(chan struct{})}
+		u.reading = l
+		go func() {
+			defer close(l.done)
+			l.line, l.err = bufio.NewReader(r).ReadString('\n')
+		}()
 	}
-	l := &lineRead{done: make(chan struct{})}
-	u.reading = l
-	go func() {
-		l.line, l.err = bufio.NewReader(r).ReadString('\n')
-		u.asking.Lock()
+	return u.reading
+}
+
+// take ends a read whose line a question has got.
+func (u *UI) take(l *lineRead) {
+	u.asking.Lock()
+	defer u.asking.Unlock()
+	if u.reading == l {
 		u.reading = nil
-		u.asking.Unlock()
-		close(l.done)
-	}()
-	return l
+	}
 }
 
 // Confirm asks a question and reports whether the answer is y or yes.
