@@ -66,8 +66,8 @@ func worker(dir, id string) int {
 	}
 }
 
-// observer reads the account every millisecond until its input ends, and prints how
-// often it read, and the largest sum.
+// observer reads the account every millisecond until its input ends and once more then,
+// and prints how often it read, and the largest sum.
 func observer(dir string) int {
 	ctx, cancel := contextOfProcess()
 	defer cancel()
@@ -79,11 +79,11 @@ func observer(dir string) int {
 	done := make(chan struct{})
 	go func() { _, _ = io.Copy(io.Discard, os.Stdin); close(done) }()
 	var reads, largest int64
-	for tick := time.NewTicker(time.Millisecond); ; {
+	tick := time.NewTicker(time.Millisecond)
+	for last := false; !last; {
 		select {
 		case <-done:
-			_ = json.NewEncoder(os.Stdout).Encode([]int64{reads, largest})
-			return 0
+			last = true
 		case <-tick.C:
 		}
 		err := s.read(ctx, "observing", func(t *tx) error {
@@ -99,6 +99,8 @@ func observer(dir string) int {
 			return 1
 		}
 	}
+	_ = json.NewEncoder(os.Stdout).Encode([]int64{reads, largest})
+	return 0
 }
 
 // process starts the test binary in a role.
