@@ -98,6 +98,8 @@ func expectedAnswers(dialect string) []reading {
 		{Text: "I will not do that.", Stop: stop["refusal"], Usage: none},
 		{Stop: stop["calls"], Usage: none, Calls: []callOf{{id("9", "1"), "read", map[string]any{"path": "only a call"}}}},
 		{Text: "Slow bytes.", Stop: stop["end"], Usage: [4]int64{7, 0, 0, 2}},
+		{Text: "Counted late.", Stop: stop["end"], Usage: [4]int64{31, 0, 0, 8}},
+		{Text: "Hidden.", Stop: stop["end"], Usage: none},
 	}
 }
 

@@ -39,7 +39,7 @@ func (c Call) id(prefix string, n, i int) string {
 
 // anthropicEvents writes an answer as the Messages API streams it. n is the number of
 // the request.
-func anthropicEvents(step *Step, n int) []event {
+func anthropicEvents(step *Step, n int, model string) []event {
 	s := step.Send
 	a := &anthropicWriter{}
 	u := s.Usage
@@ -47,9 +47,8 @@ func anthropicEvents(step *Step, n int) []event {
 		"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite5m + u.CacheWrite1h, "cache_read_input_tokens": u.CacheRead,
 		"cache_creation": object{"ephemeral_5m_input_tokens": u.CacheWrite5m, "ephemeral_1h_input_tokens": u.CacheWrite1h}, "output_tokens": 1,
 	}
-	model := s.Model
-	if model == "" {
-		model = "scripted"
+	if u.Mode == "late" {
+		start = object{"input_tokens": 0, "output_tokens": 0}
 	}
 	msg := object{"id": fmt.Sprintf("msg_%d", n), "type": "message", "role": "assistant", "model": model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil}
 	if u.Mode != "missing" {
@@ -116,6 +115,11 @@ func (a *anthropicWriter) end(s Send) {
 	case "growing":
 		a.add("message_delta", object{"delta": object{"stop_reason": nil, "stop_sequence": nil}, "usage": object{"output_tokens": s.Usage.Output / 2}})
 		fallthrough
+	case "late": // all counts at the end, as gateways send them
+		u := s.Usage
+		delta["usage"] = object{
+			"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite5m + u.CacheWrite1h, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output,
+		}
 	default:
 		delta["usage"] = object{"output_tokens": s.Usage.Output}
 	}
@@ -133,13 +137,22 @@ func wantsUsage(body []byte) bool {
 	return json.Unmarshal(body, &req) == nil && req.Options.Usage
 }
 
-// chatEvents writes an answer as the Chat Completions API streams it.
-func chatEvents(step *Step, n int, usage bool) []event {
-	s := step.Send
-	c := &chatWriter{n: n, model: s.Model, usage: s.Usage}
-	if c.model == "" {
-		c.model = "scripted"
+// modelOf returns the model that answers: the requested one, unless the step names another.
+func modelOf(step *Step, body []byte) string {
+	if step.Send.Model != "" {
+		return step.Send.Model
 	}
+	var req struct {
+		Model string `json:"model"`
+	}
+	_ = json.Unmarshal(body, &req) // the request was checked
+	return req.Model
+}
+
+// chatEvents writes an answer as the Chat Completions API streams it.
+func chatEvents(step *Step, n int, model string, usage bool) []event {
+	s := step.Send
+	c := &chatWriter{n: n, model: model, usage: s.Usage, counted: usage && s.Usage.Mode != "missing"}
 	first := object{"role": "assistant", "content": ""}
 	for k, v := range s.Unknown {
 		first[k] = v
@@ -170,7 +183,10 @@ func chatEvents(step *Step, n int, usage bool) []event {
 	}
 	c.delta(object{}, stop)
 	c.out[len(c.out)-1].final = true
-	if usage && s.Usage.Mode != "missing" {
+	if c.counted {
+		if s.Usage.Mode == "late" {
+			c.out = append(c.out, event{comment: "still counting"})
+		}
 		chunk := c.chunk()
 		chunk["choices"], chunk["usage"] = []any{}, c.counts(s.Usage.Output)
 		c.out = append(c.out, event{data: raw(chunk), final: true})
@@ -184,6 +200,8 @@ type chatWriter struct {
 	n     int
 	model string
 	usage Usage
+
+	counted bool // the stream has usage
 }
 
 func (c *chatWriter) chunk() object {
@@ -193,8 +211,11 @@ func (c *chatWriter) chunk() object {
 func (c *chatWriter) delta(delta object, finish any) {
 	chunk := c.chunk()
 	chunk["choices"] = []any{object{"index": 0, "delta": delta, "logprobs": nil, "finish_reason": finish}}
-	if c.usage.Mode == "growing" {
+	switch {
+	case c.usage.Mode == "growing":
 		chunk["usage"] = c.counts(min(int64(len(c.out)), c.usage.Output))
+	case c.counted:
+		chunk["usage"] = nil // every chunk has the member, the last one its value
 	}
 	c.out = append(c.out, event{data: raw(chunk)})
 }

@@ -70,9 +70,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	e := entry{Path: r.URL.Path, Request: body}
 	var step *Step
-	if s.next < len(s.Scenario.Steps) {
-		step = &s.Scenario.Steps[s.next]
-		e.Step = s.next + 1
+	if i := min(s.next, len(s.Scenario.Steps)-1); i >= 0 && (i == s.next || s.Scenario.Steps[i].Repeat) {
+		step = &s.Scenario.Steps[i]
+		e.Step = i + 1
 	}
 	s.next++
 	n := s.next
@@ -97,9 +97,9 @@ func (s *Server) log(e entry) {
 	if !json.Valid(e.Request) {
 		e.Request, _ = json.Marshal(string(e.Request))
 	}
-	if b, err := json.Marshal(e); err == nil {
-		s.Log.Write(append(b, '\n'))
-	}
+	enc := json.NewEncoder(s.Log)
+	enc.SetEscapeHTML(false) // the request as it was sent
+	_ = enc.Encode(e)
 }
 
 func (s *Server) check(r *http.Request, body []byte, step *Step) string {
@@ -130,6 +130,11 @@ func (s *Server) errorBody(kind, text string) []byte {
 // answer writes the answer to request n.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body []byte, n int) {
 	f := step.Fault
+	select {
+	case <-r.Context().Done():
+		return
+	case <-time.After(time.Duration(f.DelayMS) * time.Millisecond):
+	}
 	for name, v := range f.Headers {
 		w.Header().Set(name, v)
 	}
@@ -149,9 +154,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, step *Step, body
 	}
 	var events []event
 	if s.Scenario.Dialect == Anthropic {
-		events = anthropicEvents(step, n)
+		events = anthropicEvents(step, n, modelOf(step, body))
 	} else {
-		events = chatEvents(step, n, wantsUsage(body))
+		events = chatEvents(step, n, modelOf(step, body), wantsUsage(body))
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Request-Id", fmt.Sprintf("req_%d", n))
@@ -184,7 +189,11 @@ func (s *Server) faulty(events []event, f Fault) []byte {
 	}
 	var b strings.Builder
 	for _, e := range events {
-		if e.name != "" {
+		switch {
+		case e.comment != "":
+			b.WriteString(": " + e.comment + "\n\n")
+			continue
+		case e.name != "":
 			b.WriteString("event: " + e.name + "\n")
 		}
 		b.WriteString("data: " + string(e.data) + "\n\n")
@@ -234,6 +243,8 @@ type event struct {
 	name  string
 	data  []byte
 	final bool // it belongs to the end of the response
+
+	comment string // a line that is not an event, in place of the rest
 }
 
 // errorName returns the name of an event that is an error.

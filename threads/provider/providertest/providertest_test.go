@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -76,10 +77,33 @@ func TestScenarioErrors(t *testing.T) {
 		"dialect: openai_chat\nsteps: [{sent: {}}]":                         `unknown field "steps[0].sent"`,
 		"dialect: openai_chat\nsteps: [{fault: {cut: 0}}]":                  "steps[0].fault.cut must be",
 		"dialect: openai_chat\nsteps: [{send: {usage: {mode: shrinking}}}]": "usage.mode must be",
+		"dialect: openai_chat\nsteps: [{repeat: true}, {send: {text: a}}]":  "steps[0].repeat stands at the last step only",
 		"steps: [": "s.yaml",
 	} {
 		if _, err := Parse("s.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
+	}
+}
+
+// The last step answers every further request if it says so, the counts of the file are
+// those of its steps, and late counts come at the end.
+func TestRepeatedAndLate(t *testing.T) {
+	const ask = `{"model":"m","max_tokens":5,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"go"}]}`
+	server, url := serve(t, "dialect: openai_chat\nusage: {input: 70, output: 9}\nsteps:\n  - send: {text: one, usage: {mode: late}}\n  - send: {text: two}\n    repeat: true\n")
+	var got []string
+	for range 3 {
+		_, text := post(t, url+"/v1/chat/completions", ask)
+		if !strings.Contains(text, `"completion_tokens":9,`) || !strings.Contains(text, `"prompt_tokens":70,`) || !strings.Contains(text, `"model":"m"`) {
+			t.Error(text)
+		}
+		for _, word := range []string{"one", "two", ": still counting"} {
+			if strings.Contains(text, word) {
+				got = append(got, word)
+			}
+		}
+	}
+	if want := []string{"one", ": still counting", "two", "two"}; !slices.Equal(got, want) || len(server.Problems()) > 0 || server.Calls() != 3 {
+		t.Errorf("%q %q", got, server.Problems())
 	}
 }

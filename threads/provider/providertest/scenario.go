@@ -25,6 +25,7 @@ type Step struct {
 	Expect Expect
 	Send   Send
 	Fault  Fault
+	Repeat bool // the last step only: it answers every further request too
 }
 
 // Expect is what a request must have. An empty field is not checked.
@@ -64,7 +65,7 @@ type Call struct {
 // Usage are the counts of an answer.
 type Usage struct {
 	Input, CacheRead, CacheWrite5m, CacheWrite1h, Output, Reasoning int64
-	Mode                                                            string // "", missing or growing
+	Mode                                                            string // "", missing, growing or late
 }
 
 // Fault is a deviation from a complete answer.
@@ -78,6 +79,7 @@ type Fault struct {
 	Cut           int          // bytes of the stream that are sent
 	Reset         bool         // Cut ends the connection without the end of the body
 	Silence       string       // before or within the stream, until the client leaves
+	DelayMS       int64        // pause before the answer
 	SlowMS        int64        // pause after each 64 bytes
 	Malformed     bool
 	Duplicate     bool // the final events are sent twice
@@ -93,12 +95,18 @@ func Parse(path string, b []byte) (*Scenario, error) {
 		return nil, diag.FromFindings("reading the scenario", diag.WithPath(fs, path))
 	}
 	r := tree.NewReader(doc, diag.ConfigError)
-	r.Only("dialect", "steps")
+	r.Only("dialect", "usage", "steps")
 	r.Require("dialect", "steps")
 	s := &Scenario{Dialect: r.Enum("dialect", "", Anthropic, Chat)}
-	for _, m := range r.Maps("steps") {
-		m.Only("expect", "send", "fault")
-		s.Steps = append(s.Steps, Step{Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send")), Fault: readFault(m.Map("fault"))})
+	usage := readUsage(r.Map("usage"), Usage{Input: 10, Output: 5})
+	steps := r.Maps("steps")
+	for i, m := range steps {
+		m.Only("expect", "send", "fault", "repeat")
+		step := Step{Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Repeat: m.Bool("repeat", false)}
+		if step.Repeat && i < len(steps)-1 {
+			m.Reject("repeat", "stands at the last step only: it answers every further request")
+		}
+		s.Steps = append(s.Steps, step)
 	}
 	return s, diag.FromFindings("reading the scenario", diag.WithPath(r.Findings(), path))
 }
@@ -119,7 +127,7 @@ func readExpect(r *tree.Reader) Expect {
 	}
 }
 
-func readSend(r *tree.Reader) Send {
+func readSend(r *tree.Reader, usage Usage) Send {
 	r.Only("reasoning", "text", "refusal", "calls", "unknown", "usage", "stop", "model", "chunk_bytes")
 	s := Send{Text: r.Text("text"), Refusal: r.Text("refusal"), Stop: r.Text("stop"), Model: r.Text("model")}
 	s.ChunkBytes = int(r.Int("chunk_bytes", 0, 1, math.MaxInt32))
@@ -133,23 +141,27 @@ func readSend(r *tree.Reader) Send {
 		call.Input, _ = c.Value("input").(map[string]any)
 		s.Calls = append(s.Calls, call)
 	}
-	u := r.Map("usage")
-	u.Only("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "mode")
-	count := func(key string, def int64) int64 { return u.Int(key, def, 0, math.MaxInt32) }
-	s.Usage = Usage{
-		Input: count("input", 10), CacheRead: count("cache_read", 0), CacheWrite5m: count("cache_write_5m", 0),
-		CacheWrite1h: count("cache_write_1h", 0), Output: count("output", 5), Reasoning: count("reasoning", 0),
-		Mode: u.Enum("mode", "", "missing", "growing"),
-	}
+	s.Usage = readUsage(r.Map("usage"), usage)
 	return s
 }
 
+// readUsage reads counts; def has those that are left out.
+func readUsage(u *tree.Reader, def Usage) Usage {
+	u.Only("input", "cache_read", "cache_write_5m", "cache_write_1h", "output", "reasoning", "mode")
+	count := func(key string, def int64) int64 { return u.Int(key, def, 0, math.MaxInt32) }
+	return Usage{
+		Input: count("input", def.Input), CacheRead: count("cache_read", def.CacheRead), CacheWrite5m: count("cache_write_5m", def.CacheWrite5m),
+		CacheWrite1h: count("cache_write_1h", def.CacheWrite1h), Output: count("output", def.Output), Reasoning: count("reasoning", def.Reasoning),
+		Mode: u.Enum("mode", def.Mode, "missing", "growing", "late"),
+	}
+}
+
 func readFault(r *tree.Reader) Fault {
-	r.Only("status", "type", "message", "body", "headers", "error", "after", "cut", "reset", "silence", "slow_ms", "malformed", "duplicate")
+	r.Only("status", "type", "message", "body", "headers", "error", "after", "cut", "reset", "silence", "delay_ms", "slow_ms", "malformed", "duplicate")
 	f := Fault{
 		Status: int(r.Int("status", 0, 300, 599)), Type: r.Text("type"), Message: r.Text("message"), Body: r.Text("body"),
 		Headers: r.TextMap("headers"), After: int(r.Int("after", 0, 1, math.MaxInt32)), Cut: int(r.Int("cut", 0, 1, math.MaxInt32)),
-		Reset: r.Bool("reset", false), Silence: r.Enum("silence", "", "before", "within"), SlowMS: r.Int("slow_ms", 0, 1, 60_000),
+		Reset: r.Bool("reset", false), Silence: r.Enum("silence", "", "before", "within"), SlowMS: r.Int("slow_ms", 0, 1, 60_000), DelayMS: r.Int("delay_ms", 0, 1, 600_000),
 		Malformed: r.Bool("malformed", false), Duplicate: r.Bool("duplicate", false),
 	}
 	if r.Has("error") {
