@@ -12,7 +12,7 @@ import (
 
 // cmdModelServe starts the program model-server with a scenario, on a port of its own,
 // and sets MODEL_URL to its address. Every request is a line of requests.jsonl. What
-// the server says about requests that the scenario does not expect is in the log of the
+// the server reports about requests that the scenario does not expect is in the log of the
 // script.
 func cmdModelServe(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 1, "modelserve SCENARIO")

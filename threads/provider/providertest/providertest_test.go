@@ -77,7 +77,7 @@ func TestScenarioErrors(t *testing.T) {
 		"dialect: openai_chat\nsteps: [{sent: {}}]":                         `unknown field "steps[0].sent"`,
 		"dialect: openai_chat\nsteps: [{fault: {cut: 0}}]":                  "steps[0].fault.cut must be",
 		"dialect: openai_chat\nsteps: [{send: {usage: {mode: shrinking}}}]": "usage.mode must be",
-		"dialect: openai_chat\nsteps: [{repeat: true}, {send: {text: a}}]":  "steps[0].repeat stands at the last step only",
+		"dialect: openai_chat\nsteps: [{repeat: true}, {send: {text: a}}]":  "steps[0].repeat is for the last step only",
 		"steps: [": "s.yaml",
 	} {
 		if _, err := Parse("s.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -86,7 +86,7 @@ func TestScenarioErrors(t *testing.T) {
 	}
 }
 
-// The last step answers every further request if it says so, the counts of the file are
+// The last step answers every further request if it repeats, the counts of the file are
 // those of its steps, and late counts come at the end.
 func TestRepeatedAndLate(t *testing.T) {
 	const ask = `{"model":"m","max_tokens":5,"stream":true,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"go"}]}`

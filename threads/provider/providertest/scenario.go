@@ -104,7 +104,7 @@ func Parse(path string, b []byte) (*Scenario, error) {
 		m.Only("expect", "send", "fault", "repeat")
 		step := Step{Expect: readExpect(m.Map("expect")), Send: readSend(m.Map("send"), usage), Fault: readFault(m.Map("fault")), Repeat: m.Bool("repeat", false)}
 		if step.Repeat && i < len(steps)-1 {
-			m.Reject("repeat", "stands at the last step only: it answers every further request")
+			m.Reject("repeat", "is for the last step only: it answers every further request")
 		}
 		s.Steps = append(s.Steps, step)
 	}
