@@ -42,6 +42,8 @@ type Params struct {
 	Ladder func() sandbox.Ladder
 	// Warm is a helper of the sandbox that was started early, or nil.
 	Warm *sandbox.Warm
+	// Listings are those of earlier runs of the process, or nil.
+	Listings *sandbox.Listings
 	// Removed returns the rows of the protected paths that the allowance of the user
 	// removes; nil removes none.
 	Removed func(context.Context) ([]string, error)

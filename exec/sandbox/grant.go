@@ -59,6 +59,8 @@ type Grant struct {
 	// Protected decides which paths of writable directories are protected, as
 	// policy.Protected does; nil means that function.
 	Protected func(rel string) (row policy.ProtectedPath, matched string, ok bool)
+	// Listings are those of earlier runs of the process, or nil.
+	Listings *Listings
 }
 
 // ProxyAddr is where programs with NetHosts reach the proxy. Nothing else uses the port:

@@ -225,7 +225,7 @@ func (l *layout) protect() {
 		if root == l.g.Cache {
 			continue
 		}
-		found := findProtected(l.g.Project, root, l.g.Protected)
+		found := findProtected(l.g.Project, root, l.g.Protected, l.g.Listings)
 		l.guarded[root] = found
 		for _, p := range found.fixed {
 			l.mounts[p] = mounted{do: confine.ReadOnly}

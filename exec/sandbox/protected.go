@@ -37,25 +37,30 @@ type guard struct {
 	last    names // with which a row can end
 	left    int
 	ended   bool // the program has ended
+	seen    *Listings
+	device  uint64 // of root, 0 if its directories are listed each time
 	out     guarded
 }
 
 // findProtected searches root, a directory or file of a project or elsewhere. It follows
 // no link: what is behind one is protected only if it is granted by its own path. If
 // root itself is protected, it is the only element of the result.
-func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool)) guarded {
-	return newGuard(protect).find(project, root)
+func findProtected(project, root string, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) guarded {
+	return newGuard(protect, seen).find(project, root)
 }
 
-func newGuard(protect func(string) (policy.ProtectedPath, string, bool)) *guard {
+func newGuard(protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) *guard {
 	if protect == nil {
 		protect = policy.Protected
 	}
-	return &guard{protect: protect, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
+	if seen == nil {
+		seen = &Listings{}
+	}
+	return &guard{protect: protect, seen: seen, first: newNames(first), last: newNames(last), left: protectedEntries, out: guarded{complete: true, links: map[string]string{}}}
 }
 
 func (g *guard) find(project, root string) guarded {
-	g.root = root
+	g.root, g.device = root, trackedDevice(root)
 	if project != root && (project == "" || !below(project, root)) {
 		project = aboveInternal(root)
 	}
@@ -133,18 +138,18 @@ func (g guarded) within(root string) guarded {
 // repositories and .ai are protected: no program takes other files there for those of a
 // project.
 func (g *guard) dir(rel string, depth int, installed bool) {
-	entries := g.entries(rel)
+	found := g.entries(rel, false)
 	// The entries are examined also beyond the bound: a program could make many files so
 	// that one of them is not.
-	if g.left -= len(entries); g.left < 0 {
+	if g.left -= found.count; g.left < 0 {
 		g.out.complete = false
 	}
-	for _, e := range entries {
-		name := e.Name()
+	for _, e := range found.entries {
+		name := e.name
 		at := path.Join(rel, name)
-		deeper := e.IsDir()
+		deeper := e.isDir
 		if g.first.match(name) {
-			deeper = g.entry(at, e.IsDir(), installed)
+			deeper = g.entry(at, e.isDir, installed)
 		}
 		switch {
 		case !deeper:
@@ -156,18 +161,20 @@ func (g *guard) dir(rel string, depth int, installed bool) {
 	}
 }
 
-// entries returns what is in a directory. After a run, one that cannot be read is made
-// readable: git needs only its search permission to use a repository in it.
-func (g *guard) entries(rel string) []os.DirEntry {
+// entries returns what is in a directory: all of it, or the directories and the names of
+// the table. After a run, one that cannot be read is made readable: git needs only its
+// search permission to use a repository in it.
+func (g *guard) entries(rel string, all bool) listing {
 	dir := filepath.Join(g.root, filepath.FromSlash(rel))
-	entries, err := os.ReadDir(dir)
+	named := func(name string) bool { return g.first.match(name) || g.last.match(name) }
+	found, err := g.seen.read(dir, all, g.device, named)
 	if errors.Is(err, fs.ErrPermission) && g.ended && os.Chmod(dir, 0o700) == nil {
-		entries, err = os.ReadDir(dir)
+		found, err = g.seen.read(dir, all, g.device, named)
 	}
 	if errors.Is(err, fs.ErrPermission) {
 		g.out.complete = false
 	}
-	return entries
+	return found
 }
 
 // entry records an entry that a row can match, and reports whether to search in it.
@@ -219,7 +226,7 @@ func (g *guard) repository(rel string) {
 		}
 	}
 	g.out.fixed = append(g.out.fixed, configured(g.root, filepath.Join(g.root, filepath.FromSlash(rel)))...)
-	g.below(rel, 0, func(at string, isDir bool) bool {
+	g.below(rel, 0, true, func(at string, isDir bool) bool {
 		if row, matched, ok := g.protect(at); ok && !strings.EqualFold(row.Path, ".git") && matched == at {
 			g.record(row, filepath.Join(g.root, filepath.FromSlash(at)))
 			return false
@@ -231,7 +238,7 @@ func (g *guard) repository(rel string) {
 
 // items finds the directories of .ai in which a program may write: those of the kinds.
 func (g *guard) items(rel string) {
-	g.below(rel, 0, func(at string, isDir bool) bool {
+	g.below(rel, 0, false, func(at string, isDir bool) bool {
 		child := len(at)-len(path.Base(at))-1 == len(rel)
 		// The items of a large project are thousands of files. A row that protects one of
 		// them by its own path ends with its name.
@@ -256,20 +263,21 @@ func (g *guard) items(rel string) {
 }
 
 // below calls fn with each entry below a directory, and for those for which it returns
-// true with the entries below them.
-func (g *guard) below(rel string, depth int, fn func(at string, isDir bool) bool) {
-	entries := g.entries(rel)
-	if g.left -= len(entries); g.left < 0 {
+// true with the entries below them: with all, or, two levels down, with the directories and
+// the names of the table.
+func (g *guard) below(rel string, depth int, all bool, fn func(at string, isDir bool) bool) {
+	found := g.entries(rel, all || depth == 0)
+	if g.left -= found.count; g.left < 0 {
 		g.out.complete = false
 	}
-	for _, e := range entries {
-		at := path.Join(rel, e.Name())
-		switch deeper := fn(at, e.IsDir()); {
+	for _, e := range found.entries {
+		at := path.Join(rel, e.name)
+		switch deeper := fn(at, e.isDir); {
 		case !deeper:
 		case g.left < 0 || depth == 8:
 			g.out.complete = false
 		default:
-			g.below(at, depth+1, fn)
+			g.below(at, depth+1, all, fn)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func TestProtectedItems(t *testing.T) {
 		got := findProtected("", dir, func(rel string) (policy.ProtectedPath, string, bool) {
 			asked[items]++
 			return policy.Protected(rel)
-		})
+		}, nil)
 		for i, p := range got.fixed {
 			got.fixed[i], _ = filepath.Rel(dir, p)
 		}
@@ -80,7 +80,7 @@ func BenchmarkProtected(b *testing.B) {
 		dir := withItems(b, items)
 		b.Run(fmt.Sprint(items), func(b *testing.B) {
 			for b.Loop() {
-				findProtected(dir, dir, nil)
+				findProtected(dir, dir, nil, nil)
 			}
 		})
 	}

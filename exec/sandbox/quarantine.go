@@ -19,12 +19,12 @@ const maxQuarantined = 64
 // quarantine moves protected paths that appeared during a run out of a writable
 // directory: an absent path cannot be protected in a directory that is writable. The
 // program has ended, and nothing of it runs. number is the first of the names.
-func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool)) (moved []string, err error) {
+func quarantine(project, root, to string, number int, before guarded, protect func(string) (policy.ProtectedPath, string, bool), seen *Listings) (moved []string, err error) {
 	known := map[string]bool{}
 	for _, p := range slices.Concat(before.fixed, before.secret) {
 		known[p] = true
 	}
-	search := newGuard(protect)
+	search := newGuard(protect, seen)
 	search.ended, search.left = true, 10*protectedEntries // the program may have made many
 	after := search.find(project, root)
 	var added []string

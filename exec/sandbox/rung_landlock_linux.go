@@ -112,7 +112,7 @@ func (b *ruleBuilder) build(l *layout) error {
 	writable := l.writable()
 	for _, root := range writable {
 		if root != b.g.Cache {
-			found := findProtected(b.g.Project, root, b.g.Protected)
+			found := findProtected(b.g.Project, root, b.g.Protected, b.g.Listings)
 			l.guarded[root] = found
 			b.hidden = append(b.hidden, found.secret...)
 		}

@@ -25,6 +25,9 @@ func Wrap(cmd *proc.Cmd, g Grant, ladder Ladder) (Report, End, error) {
 		return Report{}, nil, err
 	}
 	g.Rung, g.Limits = rung, g.Limits.WithDefaults()
+	if g.Listings == nil { // the search after the run uses those of the search before it
+		g.Listings = &Listings{}
+	}
 	w := &wrapped{g: g, ladder: ladder, original: *cmd}
 	if err := w.resolve(); err != nil {
 		return Report{}, nil, err
@@ -325,7 +328,7 @@ func (w *wrapped) quarantine() error {
 	}
 	var all []string
 	for root, before := range w.layout.guarded {
-		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected)
+		moved, err := quarantine(w.g.Project, root, w.g.Quarantine, len(all), before, w.g.Protected, w.g.Listings)
 		all = append(all, moved...)
 		if err != nil {
 			return quarantined(all, w.g.Quarantine, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -30,6 +31,7 @@ const maxOpen = 64
 func (e *Env) AgentSurface(allowed policy.Set, within string) *agent.Surface {
 	base := *e
 	base.Surface, base.OnlyRuns = surfaceMCP, true
+	base.Listings = &sandbox.Listings{}
 	base.Person.Secret, base.Person.Asks = nil, false // stdin carries the protocol
 	p := &agentProjects{base: &base, allowed: allowed, within: within, open: map[string]*agentProject{}}
 	return agent.NewSurface(agent.SurfaceParams{Open: p.at, Home: e.Home()})

@@ -52,6 +52,9 @@ type Env struct {
 	// Warm is a helper of the sandbox that was started early, or nil.
 	Warm *sandbox.Warm
 
+	// Listings are what the sandbox of a server remembers of directories, or nil.
+	Listings *sandbox.Listings
+
 	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
 
 	// Person is the terminal. Every function may be nil: then nothing is

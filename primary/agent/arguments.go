@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -188,6 +189,11 @@ func (w *Workspace) find(ctx context.Context, word, kind string) (item.Ref, bool
 	path := word
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(w.Verbs.Dir(), filepath.FromSlash(path))
+	}
+	// Most words with a "/" are ids. To find the space of a path, every link in it and in
+	// the directories of the spaces is examined.
+	if _, err := os.Lstat(path); err != nil {
+		return item.Ref{}, false
 	}
 	root, rel, ok := w.Verbs.Resolver().Spaces().Locate(path)
 	if !ok || !root.Exists(rel) {

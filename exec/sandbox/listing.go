@@ -1,0 +1,83 @@
+package sandbox
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+// Listings remembers which entries of directories can matter for the protected paths, so
+// that a directory which has not changed is not listed again: after a run, and by a
+// process that runs many programs, before the next one. The time of the last change of a
+// directory is the kernel's, and no program can set it. Listings is used only on file
+// systems that are known to keep this time (see stampOf). The zero value is empty.
+type Listings struct {
+	mu    sync.Mutex
+	dirs  map[listingKey]listing
+	young time.Duration // 0 is youngDir; tests set a shorter time
+}
+
+// listingKey is a directory and which of its entries are kept.
+type listingKey struct {
+	dir string
+	all bool
+}
+
+// listing is what a directory contained.
+type listing struct {
+	at      stamp
+	count   int // of all entries
+	entries []entry
+}
+
+// entry is a name in a directory.
+type entry struct {
+	name  string
+	isDir bool
+}
+
+const (
+	// youngDir is the age that the last change of a directory must have before a listing
+	// is remembered: file systems count in steps of up to two seconds, and a second change
+	// in the same step is not visible.
+	youngDir = 3 * time.Second
+	// maxListings bounds the directories that are remembered.
+	maxListings = 50_000
+)
+
+// read returns the entries of a directory for which keep reports true, and the number of
+// all entries. device is that of the directory in which the search began: others may
+// have another file system.
+func (l *Listings) read(dir string, all bool, device uint64, keep func(name string) bool) (listing, error) {
+	key, now := listingKey{dir, all}, time.Now()
+	at, known := stampOf(dir) // before the entries are read
+	known = known && device != 0 && at.device == device
+	if known {
+		l.mu.Lock()
+		has, ok := l.dirs[key]
+		l.mu.Unlock()
+		if ok && has.at == at {
+			return has, nil
+		}
+	}
+	found, err := os.ReadDir(dir)
+	out := listing{at: at, count: len(found)}
+	for _, e := range found {
+		if all || e.IsDir() || keep(e.Name()) {
+			out.entries = append(out.entries, entry{e.Name(), e.IsDir()})
+		}
+	}
+	young := l.young
+	if young == 0 {
+		young = youngDir
+	}
+	if known && err == nil && at.changed.Before(now.Add(-young)) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.dirs == nil || len(l.dirs) >= maxListings {
+			l.dirs = map[listingKey]listing{}
+		}
+		l.dirs[key] = out
+	}
+	return out, err
+}

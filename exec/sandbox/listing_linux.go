@@ -1,0 +1,38 @@
+package sandbox
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// stamp identifies a directory and its last change.
+type stamp struct {
+	device, inode uint64
+	changed       time.Time
+}
+
+// stampOf returns the stamp of a directory, false for anything else.
+func stampOf(dir string) (stamp, bool) {
+	var st unix.Stat_t
+	if err := unix.Lstat(dir, &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return stamp{}, false
+	}
+	return stamp{uint64(st.Dev), st.Ino, time.Unix(st.Ctim.Unix())}, true
+}
+
+// trackedDevice returns the device of a directory if its file system changes the stamp of
+// a directory with every change of its entries, and 0 if that is not known: the clock of
+// a file server or of a program in user space may do anything.
+func trackedDevice(dir string) uint64 {
+	var fs unix.Statfs_t
+	if unix.Statfs(dir, &fs) != nil {
+		return 0
+	}
+	switch uint32(fs.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC:
+		at, _ := stampOf(dir)
+		return at.device
+	}
+	return 0
+}
