@@ -73,10 +73,12 @@ func providerPricesCommand() *cli.Command {
 	var check bool
 	return &cli.Command{
 		Name: "prices", Usage: "show the prices of models, with their dates",
-		Long:     "Prices are part of provider items, in USD for a million tokens. They are never fetched.",
-		Examples: []string{"rye provider prices", "rye provider prices --check  # fail if one is missing or older than 90 days"},
+		Long: `Prices are part of provider items, in USD for a million tokens. They are never fetched.
+config:agent/prices replaces them; a layer of a project can only raise them. A thread
+warns if those of its model are older than max_age_days of that configuration.`,
+		Examples: []string{"rye provider prices", "rye provider prices --check  # fail if one is missing or old"},
 		Codes:    []diag.Code{diag.Drift},
-		Flags:    []cli.Flag{cli.Bool(&check, "check", "fail if prices are missing, or older than 90 days")},
+		Flags:    []cli.Flag{cli.Bool(&check, "check", "fail if prices are missing, or older than max_age_days (90)")},
 		Run: func(ctx context.Context, c *cli.Call) error {
 			p, err := envOf(c).Open(ctx, project.Lenient)
 			if err != nil {
@@ -108,11 +110,11 @@ func showPrices(u *cli.UI, list []project.ModelPrices) {
 		u.Note("No providers.")
 		return
 	}
-	t := &cli.Table{Header: []string{"PROVIDER", "MODEL", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "AS OF", ""}}
+	t := &cli.Table{Header: []string{"PROVIDER", "MODEL", "INPUT", "CACHE READ", "CACHE WRITE", "OUTPUT", "AS OF", "SOURCE", ""}}
 	for _, m := range list {
-		t.Add(m.Provider, m.Model, m.Prices["input"], m.Prices["cache_read"], m.Prices["cache_write_5m"], m.Prices["output"], m.AsOf, m.Problem)
+		t.Add(m.Provider, m.Model, m.Prices["input"], m.Prices["cache_read"], m.Prices["cache_write_5m"], m.Prices["output"], m.AsOf, m.Source, m.Problem)
 		for _, a := range m.Above {
-			t.Add("", fmt.Sprintf("above %d input tokens", a.InputTokens), a.Prices["input"], a.Prices["cache_read"], a.Prices["cache_write_5m"], a.Prices["output"], "", "")
+			t.Add("", fmt.Sprintf("above %d input tokens", a.InputTokens), a.Prices["input"], a.Prices["cache_read"], a.Prices["cache_write_5m"], a.Prices["output"], "", "", "")
 		}
 	}
 	u.Table(t)

@@ -84,6 +84,9 @@ func (a *activity) started(p *project.PreparedThread, id string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.id, a.limits, a.start = id, p.Limits, p
+	for _, w := range p.Warnings {
+		a.c.UI.Warn("%s (rye provider prices)", w)
+	}
 	if a.events {
 		return
 	}

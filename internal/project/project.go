@@ -48,6 +48,7 @@ type Project struct {
 	Verbs       *primary.Verbs
 	settings    *agent.Settings // of the server that opened the project, else nil
 	allowance   *readAllowance
+	prices      *readPrices
 
 	recorders *sync.Map // sign.Fingerprint to whether it is a runtime key of this account
 }
@@ -63,7 +64,7 @@ const (
 // Open opens the project that Env names. The order of the steps matters: each
 // depends on what the comment above it names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
-	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, recorders: &sync.Map{}}
+	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, recorders: &sync.Map{}}
 
 	// Before anything is read from them.
 	if err := p.checkUserDirs(); err != nil {

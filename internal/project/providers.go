@@ -6,12 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/credentials"
-	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve"
@@ -20,9 +18,6 @@ import (
 
 // providerDir is the directory of the ids that can be named by their last part.
 const providerDir = "rye/agent/providers/"
-
-// pricesAge is the age at which prices are reported as old.
-const pricesAge = 90 * 24 * time.Hour
 
 // Keys finds and stores the keys of services for this user.
 func (e *Env) Keys() credentials.Keys {
@@ -112,10 +107,9 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 		Ref: it.Ref.String(), Tiers: map[string]string{}, Models: []string{}, Keys: []KeyState{}, Space: it.Root.Label(),
 		Signer: cmp.Or(it.Verdict.Owner, it.Verdict.Signer.Short()), Trust: it.Verdict.Word(), item: it,
 	}
-	var found []diag.Finding
-	s.config, found = provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
-	if s.config == nil {
-		s.refuse(diag.FromFindings("reading the provider", diag.WithPath(found, it.Path())))
+	var err error
+	if s.config, err = p.pricedProvider(ctx, it); err != nil {
+		s.refuse(err)
 		return s, nil
 	}
 	s.Dialect, s.Billing, s.Tiers, s.Models = s.config.Dialect, s.config.Billing, s.config.Tiers, slices.Sorted(maps.Keys(s.config.Models))
@@ -158,76 +152,4 @@ func (s *ProviderState) findKeys(k credentials.Keys) (missing []string, err erro
 		}
 	}
 	return missing, err
-}
-
-// ModelPrices are the prices of one model, in USD for a million tokens.
-type ModelPrices struct {
-	Provider string            `json:"provider"`
-	Model    string            `json:"model"`
-	AsOf     string            `json:"as_of,omitempty"`
-	Source   string            `json:"source,omitempty"`
-	Prices   map[string]string `json:"prices"`
-	Above    []PricesAbove     `json:"above,omitempty"`
-	Requests map[string]string `json:"requests,omitempty"` // USD for one
-	Problem  string            `json:"problem,omitempty"`
-}
-
-// PricesAbove are the prices of a call with more input tokens than a number.
-type PricesAbove struct {
-	InputTokens int64             `json:"input_tokens"`
-	Prices      map[string]string `json:"prices"`
-}
-
-// Prices returns the prices of every model. Problem is set where a price is missing, or
-// is older than 90 days.
-func (p *Project) Prices(ctx context.Context) ([]ModelPrices, error) {
-	all, err := p.Providers(ctx)
-	out := []ModelPrices{}
-	for _, s := range all {
-		if s.config == nil {
-			continue
-		}
-		for _, id := range s.Models {
-			out = append(out, pricesOf(s.config, s.config.Models[id], p.Env.Now()))
-		}
-	}
-	return out, err
-}
-
-func pricesOf(c *provider.Config, m *provider.Model, now time.Time) ModelPrices {
-	out := ModelPrices{Provider: c.ID, Model: m.ID, AsOf: c.PricesAs, Source: c.PricesURL, Prices: priceTexts(m.Prices)}
-	for _, a := range m.Above {
-		out.Above = append(out.Above, PricesAbove{a.Input, priceTexts(a.Prices)})
-	}
-	for name, pico := range m.Requests {
-		if out.Requests == nil {
-			out.Requests = map[string]string{}
-		}
-		out.Requests[name] = policy.USD(pico / 1000).String()
-	}
-	free := m.Prices.Input == 0 && m.Prices.Output == 0
-	asOf, err := time.Parse(time.DateOnly, c.PricesAs)
-	switch {
-	case c.Billing == "subscription":
-	case m.Prices.Input < 0 || m.Prices.Output < 0:
-		out.Problem = "it has no prices, so its spend cannot be limited"
-	case free:
-	case err != nil:
-		out.Problem = "the prices have no date"
-	case now.Sub(asOf) > pricesAge:
-		out.Problem = "the prices are older than 90 days"
-	}
-	return out
-}
-
-// priceTexts renders the prices that are declared. A price in pico-USD for a token is
-// one in millionths of a USD for a million tokens.
-func priceTexts(p provider.Prices) map[string]string {
-	out := map[string]string{}
-	for name, pico := range map[string]int64{"input": p.Input, "cache_read": p.CacheRead, "cache_write_5m": p.CacheWrite5m, "cache_write_1h": p.CacheWrite1h, "output": p.Output} {
-		if pico >= 0 {
-			out[name] = policy.USD(pico * 1000).String()
-		}
-	}
-	return out
 }

@@ -157,10 +157,19 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 	p["context"] = c
 }
 
-// periods returns the maxima of the user for the step that warns of them.
+// periods returns what the user spent in the day and the month, with the maxima, for the
+// step that warns of them.
 func (r *threadRun) periods(ctx context.Context) (map[string]any, error) {
 	a, _, err := r.p.Allowance(ctx)
-	return map[string]any{"warn_at": a.Spend.WarnAt}, err
+	if err != nil || r.money == nil {
+		return map[string]any{"warn_at": a.Spend.WarnAt}, err
+	}
+	now, err := r.money.store.Periods(ctx, a.Spend)
+	list := []any{}
+	for _, s := range now {
+		list = append(list, map[string]any{"scope": s.Scope, "value": s.Actual, "max": s.Max})
+	}
+	return map[string]any{"warn_at": a.Spend.WarnAt, "periods": list}, err
 }
 
 // RenderedThread is what a model would read first.

@@ -44,6 +44,7 @@ type PreparedThread struct {
 	Loop      *resolve.Item
 	Held      policy.Held       // of the thread
 	NoModel   error             // why there is no model, for a plan
+	Warnings  []string          // of the prices of its models
 	Attempts  int64             // of one model call, at most
 	keys      map[string]string // of the providers of its models
 	loopHeld  policy.Held
@@ -59,6 +60,7 @@ type threadRun struct {
 	guards    []steps.Hook     // hooks of the user, which no item replaces
 	guardItem threads.Identity // the file of the guards
 	headless  string           // approvals.headless of the allowance
+	money     *threadAccount   // nil before the thread has its account
 }
 
 // PrepareThread verifies a directive with what it extends, checks its inputs, and
@@ -85,6 +87,9 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 		return nil, err
 	}
 	if out.keys, err = p.providerKeys(ctx, out.Services); err != nil {
+		return nil, err
+	}
+	if out.Warnings, err = p.priceWarnings(ctx, out.Services); err != nil {
 		return nil, err
 	}
 	if out.Loop, err = p.Resolver.Find(ctx, loopRef()); err != nil {

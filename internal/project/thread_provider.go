@@ -44,10 +44,8 @@ func (p *Project) provider(ctx context.Context, id string) (*foundProvider, erro
 		return nil, diag.New(diag.ConfigError, "using %s as a provider: its tool_type is %q, not %s", it.Ref, it.Meta.ToolType, exec.ProviderType)
 	}
 	f := &foundProvider{item: it}
-	var findings []diag.Finding
-	f.config, findings = provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
-	if f.config == nil {
-		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(findings, it.Path()))
+	if f.config, err = p.pricedProvider(ctx, it); err != nil {
+		return nil, err
 	}
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
@@ -277,9 +275,9 @@ func (p *Project) provide(ctx context.Context, in exec.ProviderCall) (map[string
 	if it.Digest != s.Digest {
 		return nil, diag.New(diag.GraphChanged, "running %s: it has changed since the thread started", it.Ref)
 	}
-	c, findings := provider.Parse(it.Ref.ID, &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
-	if c == nil {
-		return nil, diag.FromFindings("reading the provider "+it.Ref.String(), diag.WithPath(findings, it.Path()))
+	c, err := p.pricedProvider(ctx, it)
+	if err != nil {
+		return nil, err
 	}
 	if missing := c.Missing(in.Env); len(missing) > 0 {
 		return nil, diag.New(diag.AuthRequired, "calling %s: the environment lacks %s", it.Ref, strings.Join(missing, ", ")).WithDetail("missing", missing)

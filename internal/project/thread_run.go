@@ -185,10 +185,15 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 
 // account opens the account of the thread in the ledger of the user.
 func (r *threadRun) account(ctx context.Context, thread string, limit policy.USD) (threads.Ledger, error) {
-	return r.p.account(ctx, store.Thread{ID: thread, Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}, limit)
+	a, err := r.p.account(ctx, store.Thread{ID: thread, Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}, limit)
+	if err != nil {
+		return nil, err
+	}
+	r.money = a
+	return a, nil
 }
 
-func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD) (threads.Ledger, error) {
+func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD) (*threadAccount, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
 		return nil, err

@@ -1,12 +1,12 @@
 package provider
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
@@ -44,16 +44,11 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 		"billing", "prices_as_of", "prices_source")
 	r.Require("dialect", "models")
 	c := &Config{
-		ID:        id,
-		Dialect:   r.Enum("dialect", "", dialects()...),
-		Keys:      r.Texts("keys", nil),
-		Tiers:     r.TextMap("tiers"),
-		Billing:   r.Enum("billing", "metered", "metered", "subscription"),
-		PricesAs:  r.Text("prices_as_of"),
-		PricesURL: r.Text("prices_source"),
-	}
-	if _, err := time.Parse(time.DateOnly, c.PricesAs); c.PricesAs != "" && err != nil {
-		r.Reject("prices_as_of", "must be a date such as \"2026-11-01\", not %q", c.PricesAs)
+		ID:      id,
+		Dialect: r.Enum("dialect", "", dialects()...),
+		Keys:    r.Texts("keys", nil),
+		Tiers:   r.TextMap("tiers"),
+		Billing: r.Enum("billing", "metered", "metered", "subscription"),
 	}
 	if r.Has("count_tokens") {
 		count := r.Map("count_tokens")
@@ -66,7 +61,7 @@ func Parse(id string, doc *tree.Doc) (*Config, []diag.Finding) {
 	}
 	c.Tools = readTools(r.Map("tools"), c.Dialect)
 	c.Body = readBody(r.Map("body"))
-	all := Model{Cache: readCache(r.Map("cache"), Cache{TTL: "5m"}), Quirks: readQuirks(r, nil)}
+	all := Model{PricesAs: readDate(r, "prices_as_of"), PricesURL: r.Text("prices_source"), Cache: readCache(r.Map("cache"), Cache{TTL: "5m"}), Quirks: readQuirks(r, nil)}
 	all.Reasoning = readReasoning(r.Map("reasoning"), c.Dialect, Reasoning{Default: "none", Style: "none", Field: "reasoning_effort"})
 	c.Models = readModels(r.Map("models"), all, c.Dialect)
 	c.checkTiers(r.Map("tiers"))
@@ -222,12 +217,13 @@ func readModels(r *tree.Reader, all Model, dialect string) map[string]*Model {
 	for _, id := range r.Keys() {
 		m := r.Map(id)
 		m.Only("names", "window", "max_output", "input", "reasoning", "tools", "prices", "above", "requests", "image_tokens",
-			"quirks", "cache")
+			"quirks", "cache", "prices_as_of", "prices_source")
 		m.Require("window", "max_output", "prices")
 		d := &Model{
 			ID: id, Names: m.Texts("names", nil),
 			Window: m.Int("window", 1, 1, math.MaxInt32), MaxOutput: m.Int("max_output", 1, 1, math.MaxInt32),
 			Input: m.Texts("input", nil), CallsTools: m.Bool("tools", true),
+			PricesAs: cmp.Or(readDate(m, "prices_as_of"), all.PricesAs), PricesURL: cmp.Or(m.Text("prices_source"), all.PricesURL),
 			Reasoning: all.Reasoning, Cache: readCache(m.Map("cache"), all.Cache), Quirks: readQuirks(m, all.Quirks),
 		}
 		if d.Input == nil {

@@ -26,17 +26,15 @@ const (
 
 // Config is a parsed provider item. It is not changed after Parse, except for Send.
 type Config struct {
-	ID        string // of the item
-	Dialect   string
-	Keys      []string // variables without whose values the provider is not usable
-	Tiers     map[string]string
-	Models    map[string]*Model
-	Tools     Tools
-	Body      Body
-	Billing   string // metered or subscription
-	CountURL  string // template of the address that counts the tokens of a request; "" without one
-	PricesAs  string // date of the prices, "" if the item has none
-	PricesURL string // where the prices are published
+	ID       string // of the item
+	Dialect  string
+	Keys     []string // variables without whose values the provider is not usable
+	Tiers    map[string]string
+	Models   map[string]*Model
+	Tools    Tools
+	Body     Body
+	Billing  string // metered or subscription
+	CountURL string // template of the address that counts the tokens of a request; "" without one
 
 	// Send sends an encoded request; url is "" for the address of the item. Call and
 	// CountTokens require it.
@@ -55,6 +53,8 @@ type Model struct {
 	Prices      Prices
 	Above       []Above
 	Requests    map[string]int64 // price of one request of a service's tool, in pico-USD
+	PricesAs    string           // date of the prices, "" if the item has none
+	PricesURL   string           // where the prices are published
 	ImageTokens int64            // largest number of tokens of one image; 0 if unknown
 	Reasoning   Reasoning
 	Cache       Cache

@@ -286,14 +286,14 @@ func (o *Owner) Left(ctx context.Context) (left policy.USD, err error) {
 
 // period is a day or a month in UTC, with the user's maximum.
 type period struct {
-	name, limit string
-	most        policy.USD
+	name, scope, limit string
+	most               policy.USD
 }
 
 func periodsOf(at time.Time, p policy.Periods) []period {
 	return []period{
-		{at.UTC().Format(time.DateOnly), "spend.per_day", p.PerDay},
-		{at.UTC().Format("2006-01"), "spend.per_month", p.PerMonth},
+		{at.UTC().Format(time.DateOnly), "day", "spend.per_day", p.PerDay},
+		{at.UTC().Format("2006-01"), "month", "spend.per_month", p.PerMonth},
 	}
 }
 

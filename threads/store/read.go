@@ -142,6 +142,7 @@ func (s *Store) Find(ctx context.Context, project, id string) (Row, error) {
 // Period is what the user account spent in a day or a month, in UTC.
 type Period struct {
 	Period   string     `json:"period"`
+	Scope    string     `json:"-"` // day or month
 	Max      policy.USD `json:"max"`
 	Actual   policy.USD `json:"actual"`
 	Reserved policy.USD `json:"reserved"`
@@ -155,7 +156,7 @@ func (s *Store) Periods(ctx context.Context, maximums policy.Periods) (out []Per
 			if err != nil {
 				return err
 			}
-			out = append(out, Period{p.name, p.most, a.Actual, a.Reserved})
+			out = append(out, Period{p.name, p.scope, p.most, a.Actual, a.Reserved})
 		}
 		return nil
 	})
@@ -165,7 +166,7 @@ func (s *Store) Periods(ctx context.Context, maximums policy.Periods) (out []Per
 // NoPeriods is Periods of a user account that has no store.
 func NoPeriods(now time.Time, maximums policy.Periods) (out []Period) {
 	for _, p := range periodsOf(now, maximums) {
-		out = append(out, Period{Period: p.name, Max: p.most})
+		out = append(out, Period{Period: p.name, Scope: p.scope, Max: p.most})
 	}
 	return out
 }

@@ -115,7 +115,7 @@ func TestPeriods(t *testing.T) {
 	}
 	periods, err := s.Periods(t.Context(), maximums)
 	must(t, err)
-	if want := (Period{"2026-12-01", 100, 10, 0}); len(periods) != 2 || periods[0] != want || periods[1].Period != "2026-12" {
+	if want := (Period{"2026-12-01", "day", 100, 10, 0}); len(periods) != 2 || periods[0] != want || periods[1].Period != "2026-12" || periods[1].Scope != "month" {
 		t.Errorf("periods %+v", periods)
 	}
 	if left, err := o.Left(t.Context()); err != nil || left != 90 {
