@@ -21,7 +21,11 @@ func TestMain(m *testing.M) {
 		self, _ := os.Executable()
 		cmd := proc.Cmd{Argv: []string{"sh", "-c", "setsid sleep 7654321 & echo up; sleep 7654321"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: project,
 			OnStdout: func(b []byte) { _, _ = os.Stdout.Write(b) }}
-		_, _, err := Wrap(&cmd, Grant{Self: self, Rung: Rung(rung), Project: project, Read: []string{project}, Net: "none"}, Probe())
+		ladder := Probe()
+		if dir := os.Getenv(delegationVar); dir != "" {
+			ladder.cgroup = &delegation{dir: dir}
+		}
+		_, _, err := Wrap(&cmd, Grant{Self: self, Rung: Rung(rung), Project: project, Read: []string{project}, Net: "none"}, ladder)
 		if err == nil {
 			_, err = proc.Run(context.Background(), cmd)
 		}

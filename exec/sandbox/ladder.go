@@ -20,6 +20,13 @@ type Layer struct {
 type Ladder struct {
 	Layers []Layer `json:"layers"`
 	Best   Rung    `json:"best"` // the strongest rung that has all of its layers
+	cgroup *delegation
+}
+
+// delegation is a cgroup of Linux in which this process may create others.
+type delegation struct {
+	dir          string
+	memory, pids bool // the controllers that its children have
 }
 
 // Names of layers.

@@ -26,13 +26,36 @@ func (w *wrapped) limits() {
 	if w.spec.Namespaces && os.Geteuid() != 0 {
 		// One more than permitted, so that the measurement sees the excess.
 		w.spec.Rlimits = append(w.spec.Rlimits, confine.Rlimit{Resource: unix.RLIMIT_NPROC, Soft: uint64(l.Processes + 1), Hard: uint64(l.Processes + 1), Own: true, Child: true})
-	} else if !w.spec.Namespaces || pidMax(l.Processes) == 0 {
-		w.missing("rlimit.nproc") // processes are measured only: the kernel does not apply it to root, and outside a namespace it includes all processes of the user
 	}
-	w.missing("cgroup")
 	w.spec.Watch = confine.Watch{Every: 50, CPU: l.CPUSeconds, Memory: l.MemoryMB << 20, Processes: l.Processes, Disk: l.DiskMB << 20}
 	if !w.spec.Namespaces {
 		w.spec.Watch.Every = 250 // reads all processes of the machine
+	}
+}
+
+// enclosed adds the cgroup of the run, which it may lack.
+func (w *wrapped) enclosed(c *cgroup) {
+	l := w.g.Limits
+	memory := l.MemoryMB << 20
+	if w.g.Tmp {
+		memory += tmpSize
+	}
+	w.cgroup = c // also without limits: a helper that was started early is in it
+	applies := c != nil && c.limit(memory, l.Processes) == nil
+	if applies {
+		w.report.Layers = append(w.report.Layers, layerCgroup)
+	} else {
+		w.missing(layerCgroup)
+	}
+	if applies && !c.in.memory {
+		w.missing(layerCgroup + ".memory")
+	}
+	if applies && !c.in.pids {
+		w.missing(layerCgroup + ".pids")
+	}
+	own := w.spec.Namespaces && (os.Geteuid() != 0 || pidMax(l.Processes) > 0)
+	if !own && !(applies && c.in.pids) {
+		w.missing("rlimit.nproc") // processes are measured only: the kernel does not apply it to root, and outside a namespace it includes all processes of the user
 	}
 }
 
@@ -40,6 +63,9 @@ func (w *wrapped) limits() {
 // reports that a limit of the kernel refused it something.
 func (w *wrapped) exceeded(res *proc.Result, end *confine.End) error {
 	limit, measured := end.Exceeded, end.Measured
+	if limit == "" && res.ExitCode != 0 {
+		limit, measured = w.cgroup.exceeded()
+	}
 	switch {
 	case limit != "" || res.ExitCode == 0:
 	case res.ExitCode == 128+int(unix.SIGXFSZ): // of a child of a shell

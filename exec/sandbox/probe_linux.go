@@ -34,8 +34,9 @@ func Probe() Ladder {
 	} else if auditArch == 0 {
 		sec = Layer{Name: layerSeccomp, Why: "rye has no filter for " + runtime.GOARCH}
 	}
-	l.Layers = append(l.Layers, lock, sec, Layer{Name: layerRlimits, OK: true},
-		Layer{Name: layerCgroup, Why: "rye uses the limits of processes instead"})
+	group, why := delegatedCgroup()
+	l.cgroup = group
+	l.Layers = append(l.Layers, lock, sec, Layer{Name: layerRlimits, OK: true}, group.layer(why))
 	switch {
 	case !lock.OK || !sec.OK:
 		l.Best = Basic

@@ -22,6 +22,8 @@ type Warm struct {
 	rung    Rung
 	p       *os.Process // nil if it could not be started: the run then starts its own
 	fd      int         // our end of its socket
+	group   *cgroup     // in which it is, nil without
+	groups  atomic.Bool // it has one, or will have
 	used    atomic.Bool
 }
 
@@ -34,27 +36,36 @@ func Prestart(ctx context.Context, self string, ladder func() Ladder) *Warm {
 	w := &Warm{started: make(chan struct{})}
 	go func() {
 		defer close(w.started)
-		if w.rung = ladder().Best; w.rung != Basic {
-			w.start(ctx, self)
+		l := ladder()
+		if w.rung = l.Best; w.rung != Basic {
+			w.start(ctx, self, l.cgroup)
 		}
 	}()
 	return w
 }
 
-func (w *Warm) start(ctx context.Context, self string) {
+func (w *Warm) start(ctx context.Context, self string, in *delegation) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "report")
 	defer theirs.Close()
+	if in != nil && !w.used.Load() {
+		w.groups.Store(true)
+		w.group, _ = newCgroup(in) // the report of the run states that it has none
+	}
 	cmd := proc.Cmd{Argv: []string{"rye", confine.Command, confine.Early}, Env: confine.Environ(), Dir: "/", Orderly: w.rung != Strict}
-	if w.rung == Strict {
-		cmd.Attr = func(a *syscall.SysProcAttr) { inNamespaces(a, true) }
+	cmd.Attr = func(a *syscall.SysProcAttr) {
+		w.group.enclose(a)
+		if w.rung == Strict {
+			inNamespaces(a, true)
+		}
 	}
 	p, err := proc.Start(ctx, self, cmd, []*os.File{nil, nil, nil, nil, theirs})
 	if err != nil {
 		unix.Close(fds[0])
+		w.group.close()
 		return
 	}
 	w.p, w.fd = p, fds[0]
@@ -82,15 +93,22 @@ func (w *Warm) give(files []*os.File) (*os.Process, error) {
 	return w.p, err
 }
 
-// Drop ends the helper if no run took it.
+// Drop ends the helper if no run took it. It waits for the end only if there is a cgroup,
+// which must not outlive this process.
 func (w *Warm) Drop() {
 	if w == nil || !w.used.CompareAndSwap(false, true) {
 		return
 	}
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		if <-w.started; w.p != nil {
 			unix.Close(w.fd)
+			w.group.close()
 			_, _ = w.p.Wait()
 		}
 	}()
+	if w.groups.Load() {
+		<-ended
+	}
 }

@@ -59,6 +59,7 @@ type wrapped struct {
 	report   Report
 	layout   *layout
 	inbox    *inbox
+	cgroup   *cgroup  // nil without
 	remove   []string // directories to delete at the end
 }
 
@@ -202,8 +203,9 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 			w.original.OnExit()
 		}
 	})
+	var group *cgroup
 	if w.g.Warm.take(w.g) {
-		w.inbox = inboxOf(w.g.Warm.fd, w.g.Listen, exited)
+		w.inbox, group = inboxOf(w.g.Warm.fd, w.g.Listen, exited), w.g.Warm.group
 		cmd.Files = append([]*os.File{spec}, cmd.Files...)
 		cmd.Spawn = w.g.Warm.give
 	} else {
@@ -214,7 +216,11 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		}
 		w.inbox = in
 		cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
+		if w.ladder.cgroup != nil {
+			group, _ = newCgroup(w.ladder.cgroup) // the report states that there is none
+		}
 	}
+	w.enclosed(group)
 	cmd.OnExit, cmd.Ended = exited, w.inbox.ended // OnExit: if the helper was killed
 	cmd.Path, cmd.Argv = w.g.Self, []string{"rye", confine.Command}
 	cmd.Env, cmd.Dir = confine.Environ(), "/"
@@ -226,10 +232,14 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 			started(pid)
 		}
 	}
-	if w.spec.Namespaces {
-		cmd.Attr = func(a *syscall.SysProcAttr) { inNamespaces(a, w.g.Net != policy.NetAny) }
-	} else {
+	if !w.spec.Namespaces {
 		cmd.Orderly = true // the helper ends all children, also if this process is killed
+	}
+	cmd.Attr = func(a *syscall.SysProcAttr) {
+		w.cgroup.enclose(a)
+		if w.spec.Namespaces {
+			inNamespaces(a, w.g.Net != policy.NetAny)
+		}
 	}
 	return nil
 }
@@ -274,8 +284,10 @@ func (w *wrapped) end(res *proc.Result) error {
 		for _, dir := range w.remove {
 			_ = os.RemoveAll(dir)
 		}
+		w.cgroup.close()
 	}()
 	w.inbox.finish()
+	w.cgroup.kill()
 	if f := w.inbox.failure; f != nil {
 		return w.stepError(f)
 	}
@@ -287,7 +299,10 @@ func (w *wrapped) end(res *proc.Result) error {
 	}
 	end := w.inbox.end
 	if end == nil { // the helper was killed with the program, or failed
-		if err := w.quarantine(); err != nil || res.Signal != "" || res.TimedOut || res.Cancelled {
+		limit, measured := w.cgroup.exceeded()
+		if err := w.quarantine(); err == nil && limit != "" && res.Signal != "" {
+			return exceededError(limit, w.g.Limits, measured)
+		} else if err != nil || res.Signal != "" || res.TimedOut || res.Cancelled {
 			return err
 		}
 		return unreported(res)

@@ -18,6 +18,7 @@ func limitAttempts() map[string]attempt {
 	return map[string]attempt{
 		"forkbomb":  forkBomb,
 		"memhog":    memHog,
+		"memfdhog":  memfdHog,
 		"cpuspin":   cpuSpin,
 		"bigfile":   bigFile,
 		"manyfiles": manyFiles,
@@ -61,6 +62,21 @@ func memHog(a []string) error {
 		}
 		for i := 0; i < len(mem); i += 4096 {
 			mem[i] = 1
+		}
+	}
+	return nil
+}
+
+// memfdHog fills twice the permitted memory without a mapping, which only a cgroup counts.
+func memfdHog(a []string) error {
+	block := make([]byte, 1<<20)
+	for range 2 * number(a) {
+		fd, err := unix.MemfdCreate("hog", 0)
+		if err != nil {
+			return err
+		}
+		if _, err := unix.Write(fd, block); err != nil {
+			return err
 		}
 	}
 	return nil
