@@ -36,7 +36,7 @@ func cmdSpend(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 		above, err := s.Register(ctx, store.Thread{ID: parent}, store.Budget{Max: have[0].Max, Periods: month})
 		ts.Check(err)
-		o, err = above.StartChild(ctx, th.ID+"-reservation", th, usd(args[1]))
+		o, err = above.Child(ctx, th, usd(args[1]))
 		ts.Check(err)
 		args = args[1:]
 	} else {

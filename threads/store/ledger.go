@@ -111,22 +111,6 @@ func (o *Owner) Reserve(ctx context.Context, id, model string, amount policy.USD
 	})
 }
 
-// StartChild starts a child thread whose maximum is reserved in this thread.
-func (o *Owner) StartChild(ctx context.Context, reservationID string, child Thread, most policy.USD) (*Owner, error) {
-	err := o.write(ctx, "starting a child in", func(t *tx) error {
-		done, err := t.reserve(reservation{id: reservationID, thread: o.thread, kind: kindChild, child: child.ID, amount: most, created: t.now})
-		if done || err != nil {
-			return err
-		}
-		child.Parent = o.thread
-		return t.insertThread(child, most)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Owner{store: o.store, thread: child.ID, fence: 1, periods: o.periods}, nil
-}
-
 // reserve adds an open reservation. done is true if it exists already.
 func (t *tx) reserve(r reservation) (done bool, err error) {
 	if r.amount < 0 {

@@ -199,8 +199,10 @@ func (r *ledgerRun) step(n int) {
 		}
 	case k < 82:
 		r.settle(pick(r.rand, r.m.calls))
-	case k < 90:
+	case k < 88:
 		r.child(thread, fmt.Sprintf("child%d", n))
+	case k < 91:
+		r.again(thread, pick(r.rand, r.m.threads))
 	case k < 97:
 		r.release(thread)
 	default:
@@ -261,10 +263,44 @@ func (r *ledgerRun) child(parent, id string) {
 	case !r.m.fits(parent, amount):
 		want = diag.BudgetExceeded
 	}
-	o, err := r.owners[parent].StartChild(r.Context(), "for-"+id, Thread{ID: id, Kind: "thread"}, amount)
+	o, err := r.owners[parent].Child(r.Context(), Thread{ID: id, Kind: "thread"}, amount)
 	r.outcome("child", err, want)
 	if want == "" {
 		r.owners[id], r.m.threads[id] = o, &modelThread{parent: parent, max: amount, heldByParent: true}
+	}
+}
+
+// again continues a child, of this parent or of another one.
+func (r *ledgerRun) again(id, parent string) {
+	t := r.m.threads[id]
+	if r.rand.IntN(4) > 0 && t.parent != "" {
+		parent = t.parent
+	}
+	if id == parent {
+		return
+	}
+	actual := r.m.actual(id)
+	var want diag.Code
+	switch {
+	case t.parent != parent:
+		want = diag.ThreadState
+	case !t.released:
+	case r.m.threads[parent].released:
+		want = diag.ThreadState
+	case r.m.actual(parent)-actual+r.m.reserved(parent)+max(t.max, actual) > r.m.threads[parent].max:
+		want = diag.BudgetExceeded
+	case actual > t.max:
+		want = diag.ThreadState // its maximum would change
+	}
+	o, err := r.owners[parent].Child(r.Context(), Thread{ID: id, Kind: "thread"}, t.max)
+	r.outcome("again", err, want)
+	if want != "" {
+		return
+	}
+	r.owners[id] = o
+	if t.released {
+		r.m.threads[parent].paid -= actual
+		t.released, t.heldByParent = false, true
 	}
 }
 

@@ -65,7 +65,7 @@ func wantCode(t testing.TB, err error, code diag.Code, words ...string) {
 func TestOverspent(t *testing.T) {
 	s := openTest(t, t.TempDir())
 	root := register(t, s, "root", 100)
-	child, err := root.StartChild(t.Context(), "r1", Thread{ID: "child", Kind: "thread"}, 60)
+	child, err := root.Child(t.Context(), Thread{ID: "child", Kind: "thread"}, 60)
 	must(t, err)
 	must(t, child.Reserve(t.Context(), "c1", "m1", 60))
 	got, err := child.Settle(t.Context(), "c1", 75, false)
