@@ -27,9 +27,9 @@ func (q *questions) asking(s *Server) (*agent.Asking, error) {
 		return nil, nil
 	}
 	if q.req.ProtocolVersion() < modern {
-		return &agent.Asking{Ask: q.runByRequest}, nil
+		return &agent.Asking{Ask: q.runByRequest, Confirm: q.confirmByRequest, Live: true}, nil
 	}
-	a := &agent.Asking{Ask: q.runByResult}
+	a := &agent.Asking{Ask: q.runByResult, Confirm: q.confirmByResult}
 	if state := q.req.Params.RequestState; state != "" {
 		run, ok := s.run(state)
 		if !ok {
@@ -73,19 +73,46 @@ func (q *questions) runByRequest(ctx context.Context, question agent.Question) (
 	return answerOf(res)
 }
 
-// runByResult returns the answer that came with the call, once, or makes the question
-// a part of the result.
+// runByResult takes the answer that came with the call, or asks by the result.
 func (q *questions) runByResult(_ context.Context, question agent.Question) (string, error) {
+	res := q.fromResult("answer-", question, answerForm(question))
+	if res == nil {
+		return "", agent.ErrNoAnswer
+	}
+	return answerOf(res)
+}
+
+// fromResult returns the answer that came with the call, or makes the question a part of
+// the result. The key is derived from the question, so that an answer is not taken for
+// another one.
+func (q *questions) fromResult(prefix string, question agent.Question, form *mcp.ElicitParams) *mcp.ElicitResult {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", question.Run, question.Node, question.Step, question.Text))
-	key := "answer-" + hex.EncodeToString(sum[:8])
+	key := prefix + hex.EncodeToString(sum[:8])
 	q.mu.Lock()
 	res, ok := q.req.Params.InputResponses[key].(*mcp.ElicitResult)
 	q.mu.Unlock()
-	if ok {
-		return answerOf(res)
+	if !ok {
+		q.result(key, form)
 	}
-	q.result(key, answerForm(question))
-	return "", agent.ErrNoAnswer
+	return res
+}
+
+// confirmByRequest asks during the call whether a call of a node may start.
+func (q *questions) confirmByRequest(ctx context.Context, question agent.Question) (bool, error) {
+	return q.byRequest(ctx, callText(question))
+}
+
+// confirmByResult takes the answer that came with the call, or asks by the result.
+func (q *questions) confirmByResult(_ context.Context, question agent.Question) (bool, error) {
+	res := q.fromResult("confirm-", question, form(callText(question)))
+	if res == nil {
+		return false, agent.ErrNoAnswer
+	}
+	return confirmed(res), nil
+}
+
+func callText(q agent.Question) string {
+	return fmt.Sprintf("%s\n(node %s of the run %s)", hidden.Visible(q.Text), q.Node, q.Run)
 }
 
 func answerOf(res *mcp.ElicitResult) (string, error) {

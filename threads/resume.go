@@ -28,6 +28,7 @@ type Started struct {
 	Loop      Identity
 	State     string
 	Time      string
+	Parent    string // the run of a graph whose node started the thread
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -50,6 +51,9 @@ func ReadStarted(project, id string) (*Started, error) {
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"),
 		Limits: d.Limits, Loop: d.Loop, State: Running, Time: lines[0].Time}
+	if d.Parent != nil {
+		s.Parent = *d.Parent
+	}
 	v, _ := jsonx.ParseMessage(data)
 	m, _ := v.(map[string]any)
 	s.Inputs, _ = m["inputs"].(map[string]any)

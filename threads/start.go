@@ -73,6 +73,9 @@ func (t *Thread) startData() startedData {
 		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{s.Provider.String(), s.Digest},
 		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
 	}
+	if t.p.Parent != "" {
+		d.Parent = &t.p.Parent
+	}
 	if d.Extends == nil {
 		d.Extends = []Identity{}
 	}

@@ -185,6 +185,7 @@ type Observer func(transcript.Line)
 // states something else.
 type Params struct {
 	Project string
+	Parent  string // the run of a graph whose node started the thread, "" for none
 	Program string // the version of rye
 	Lock    string // the digest of rye.lock
 	Signer  sign.Signer

@@ -112,6 +112,10 @@ func (w *walker) needsApproval(ctx context.Context, in invocation, need *Approva
 	d := &askData{Node: name, Question: need.Question, Choices: []string{Once, Deny}, Expires: expires.Format(time.RFC3339Nano), To: "person", Approval: true}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if a := w.approvals[name]; a != nil && a.answer == nil && a.ask.Question == need.Question {
+		expires, _ = time.Parse(time.RFC3339Nano, a.ask.Expires)
+		return &Suspension{Reason: "approval", Nodes: []string{name}, WakeAt: expires} // it is open already
+	}
 	if err := w.log.Commit(ctx, evAsk, d); err != nil {
 		return fatal{err}
 	}

@@ -72,6 +72,7 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 		next++
 		return todo[next-1], true
 	}
+	share := &Share{Of: len(todo)}
 	var all sync.WaitGroup
 	for range min(workers, len(todo)) {
 		all.Go(func() {
@@ -80,7 +81,7 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 				if !ok {
 					return
 				}
-				err := w.oneItem(ctx, f, n, pr, i, list[i])
+				err := w.oneItem(ctx, f, n, pr, i, list[i], share)
 				mu.Lock()
 				var s *Suspension
 				switch {
@@ -102,9 +103,9 @@ func (w *walker) items(ctx context.Context, f *frame, n *Node, pr *progress, lis
 }
 
 // oneItem calls the item for one entry and records the result.
-func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, entry any) error {
+func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i int, entry any, share *Share) error {
 	name := f.prefix + n.Name
-	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: entry}, at: pr.at}
+	in := invocation{name: name, step: pr.step, index: i, child: pr.child, key: w.key(name, pr.step, i), more: map[string]any{n.As: entry}, at: pr.at, share: share}
 	out, err := w.call(ctx, f, n.Action, in)
 	var s *Suspension
 	var fail fatal

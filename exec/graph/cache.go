@@ -9,7 +9,7 @@ import (
 // same key has the same item and runtime, parameters, permissions, lock and project.
 // The item was resolved and verified before.
 func (w *walker) cacheKey(a *Action, t Target, params map[string]any) string {
-	if !a.Cache || w.p.Results == nil || t.Graph || t.Whole == "" {
+	if !a.Cache || w.p.Results == nil || t.Graph || t.Thread || t.Whole == "" {
 		return ""
 	}
 	key := struct {

@@ -25,6 +25,7 @@ type invocation struct {
 	key   string
 	more  map[string]any // values of templates: the item of foreach
 	at    *resolved      // nil: the call resolves the item
+	share *Share         // of the entries of foreach
 }
 
 // call calls an item, repeats it as the action's retry permits, and returns the data
@@ -111,12 +112,19 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 			return &outcome{result: result, pure: t.Pure, cached: true, note: "cached"}, nil
 		}
 	}
-	c := Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, Key: in.key, RunID: w.log.ID(), Chain: t.Chain}
-	if t.Graph {
-		c.Child = &Child{Run: w.childOf(in, ref), Parent: w.log.ID(), Depth: w.started.Depth + 1}
-	} else if err := w.acquire(ctx); err != nil {
-		return nil, err
-	} else {
+	c := Call{Verb: a.Verb, Ref: ref, Params: params, Held: w.held, Key: in.key, RunID: w.log.ID(), Node: in.approvalName(), Step: in.step, Chain: t.Chain}
+	if t.Graph || t.Thread {
+		if w.depth == 0 {
+			return nil, diag.New(diag.LimitExceeded, "calling %s: graphs call graphs and directives more than %d deep", ref, w.started.Depth).
+				WithDetail("limit", "depth").WithDetail("max", w.started.Depth)
+		}
+		c.Child = &Child{Run: w.childOf(in, ref), Parent: w.log.ID(), Depth: w.started.Depth + 1, Left: w.depth - 1}
+		c.Share = in.share
+	}
+	if !t.Graph {
+		if err := w.acquire(ctx); err != nil {
+			return nil, err
+		}
 		defer func() { <-w.slots }()
 	}
 	if c.Approval, err = w.approved(ctx, in); err != nil {
@@ -133,7 +141,11 @@ func (w *walker) once(ctx context.Context, f *frame, a *Action, in invocation) (
 	if err != nil {
 		return nil, err
 	}
-	return &outcome{result: data, pure: t.Pure, key: key}, nil
+	out := &outcome{result: data, pure: t.Pure, key: key}
+	if c.Child != nil {
+		out.note = c.Child.Note
+	}
+	return out, nil
 }
 
 // childOf returns the id of the run of a graph that the invocation calls. It is

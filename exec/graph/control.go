@@ -27,27 +27,33 @@ func Deepest(ctx context.Context, project, id string) (*Summary, error) {
 	}
 }
 
-// Below returns the runs of graphs that the nodes of a run called, and those that
-// these called, the lowest first.
-func Below(project, id string) ([]string, error) {
+// Called is a run or a thread that a node of a run, or of a run below it, called.
+type Called struct {
+	ID     string
+	Thread bool
+}
+
+// Below returns the runs of graphs and the threads that the nodes of a run called, and
+// those that these called, the lowest first.
+func Below(project, id string) ([]Called, error) {
 	ids, err := IDs(project)
 	if err != nil {
 		return nil, err
 	}
-	called := map[string][]string{}
+	called := map[string][]Called{}
 	for _, other := range ids {
 		if timeOf(other) < timeOf(id) {
 			continue // a run starts after the one that calls it
 		}
-		if parent := parentOf(project, other); parent != "" {
-			called[parent] = append(called[parent], other)
+		if parent, thread := parentOf(project, other); parent != "" {
+			called[parent] = append(called[parent], Called{other, thread})
 		}
 	}
-	var out []string
+	var out []Called
 	var add func(string)
 	add = func(id string) {
 		for _, c := range called[id] {
-			add(c)
+			add(c.ID)
 			out = append(out, c)
 		}
 	}
@@ -58,18 +64,20 @@ func Below(project, id string) ([]string, error) {
 // timeOf returns the part of an id that states when the run was begun.
 func timeOf(id string) string { return id[len(id)-26 : len(id)-16] }
 
-// parentOf returns the run that called a run, "" if no run did or its log cannot be
-// read.
-func parentOf(project, id string) string {
+// parentOf returns the run that called a run or a thread, "" if no run did or its log
+// cannot be read.
+func parentOf(project, id string) (parent string, thread bool) {
 	l, err := transcript.First(project, id)
-	if err != nil || l == nil || l.Event != evStarted {
-		return ""
+	if err != nil || l == nil || l.Event != evStarted && l.Event != evThread {
+		return "", false
 	}
-	var d startedData
+	var d struct {
+		Parent string `json:"parent"`
+	}
 	if data, err := dataOf(project, id, l); err != nil || decode(data, &d) != nil {
-		return ""
+		return "", false
 	}
-	return d.Parent
+	return d.Parent, l.Event == evThread
 }
 
 // Answer writes the answer of a person to an open question of a run, and returns it

@@ -64,8 +64,12 @@ type heldSet struct {
 }
 
 type limitData struct {
-	Depth    int   `json:"depth"`
-	Duration int64 `json:"duration_seconds"`
+	Depth    int         `json:"depth"`
+	Duration int64       `json:"duration_seconds"`
+	Turns    *int64      `json:"turns,omitempty"`
+	Tokens   *int64      `json:"tokens,omitempty"`
+	Spawns   *int64      `json:"spawns,omitempty"`
+	Spend    *policy.USD `json:"spend,omitempty"`
 }
 
 type startedData struct {
@@ -202,7 +206,8 @@ type endData struct {
 }
 
 type cost struct {
-	Duration int64 `json:"duration_ms"`
+	Duration int64       `json:"duration_ms"`
+	Spend    *policy.USD `json:"spend,omitempty"` // of the threads below
 }
 
 // NodeError is the failure of a node as templates and logs show it.

@@ -79,14 +79,25 @@ func (w *walker) last() string {
 
 // rest writes the last line, its checkpoint and the result.
 func (w *walker) rest(ctx context.Context, event string, r *Result, e *NodeError) error {
+	settled := w.settle(ctx, r)
 	d := endData{Output: r.Output, Errors: w.errors, Error: e, Steps: r.Steps, Cost: r.Cost}
 	if w.p.Log != nil {
 		return w.log.Commit(ctx, event, d) // the thread rests after its own last event
 	}
 	if err := w.log.Rest(ctx, event, d); err != nil {
-		return err
+		return errors.Join(err, settled)
 	}
-	return w.writeResult(r)
+	return errors.Join(w.writeResult(r), settled)
+}
+
+// settle closes the account of the run, and states in its result what its threads cost.
+// It comes before the last line of the log: a run that is stopped between the two is
+// resumed, and opens its account again.
+func (w *walker) settle(ctx context.Context, r *Result) (err error) {
+	if w.p.Settle != nil {
+		r.Cost.Spend, err = w.p.Settle(ctx, r.Status)
+	}
+	return err
 }
 
 func (w *walker) writeResult(r *Result) error {
@@ -140,6 +151,9 @@ func (w *walker) suspend(ctx context.Context, r *Result, s *Suspension) error {
 	r.Output = nil
 	if w.p.Log != nil {
 		return nil // the thread records why it is suspended
+	}
+	if err := w.settle(ctx, r); err != nil {
+		return err
 	}
 	if err := w.log.Rest(ctx, evSuspended, d); err != nil {
 		return err

@@ -71,10 +71,14 @@ type Graph struct {
 	doc *tree.Doc
 }
 
-// Limits are the limits of a run. Zero is the default.
+// Limits are the limits of a run. Depth and Duration have defaults.
 type Limits struct {
-	Depth    int           `json:"depth"`
-	Duration time.Duration `json:"-"`
+	Depth    int
+	Duration time.Duration
+	// What each thread below the run may use at most, and all of them together. Nil is
+	// not declared.
+	Turns, Tokens, Spawns *int64
+	Spend                 *policy.USD
 }
 
 // Node is one node.
@@ -181,9 +185,18 @@ type Wait struct {
 	Timeout time.Duration
 }
 
+// The layers of hooks: those of a graph are of the second, as the hooks of a directive.
+// A higher number moves a hook behind the others. Observers see an event also after a
+// decision, and decide nothing.
+const (
+	ownLayer  = 2
+	observers = 5
+)
+
 // Hook is an action at an event of the run.
 type Hook struct {
 	ID, Event string
+	Layer     int64
 	Cond      *cond.Cond
 	Action    *Action
 	OnFailure string

@@ -18,11 +18,12 @@ func (*skipped) Error() string { return "a hook skipped the node" }
 // hookTime bounds one hook.
 const hookTime = 30 * time.Second
 
-// hooks runs the hooks of an event in the order of the file, until one decides. A
-// decision is the field action of the hook's result: skip, fail, abort or suspend.
-func (w *walker) hooks(ctx context.Context, event string, more map[string]any) error {
+// hooks runs the hooks of an event by their layers, until one decides; after it only
+// observers run. A decision is the field action of the hook's result: skip, fail, abort
+// or suspend.
+func (w *walker) hooks(ctx context.Context, event string, more map[string]any) (decided error) {
 	for _, h := range w.g.Hooks {
-		if h.Event != event {
+		if h.Event != event || decided != nil && h.Layer < observers {
 			continue
 		}
 		scope := w.scope(w.root, w.step, nil)
@@ -31,31 +32,40 @@ func (w *walker) hooks(ctx context.Context, event string, more map[string]any) e
 			continue
 		}
 		decision, err := w.hook(ctx, h, scope)
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			w.report("hook "+h.ID, w.step, "failed", err.Error(), 0)
-			if h.OnFailure == "continue" {
-				continue
-			}
-			return diag.New(diag.CodeOf(err), "the hook %s of %s failed: %w", h.ID, event, err)
 		}
-		switch decision["action"] {
-		case "skip":
-			return &skipped{}
-		case "fail":
-			message, _ := decision["message"].(string)
-			return diag.New(diag.ExecutionFailed, "the hook %s decided: %s", h.ID, message)
-		case "abort":
-			return fatal{diag.New(diag.Cancelled, "the hook %s cancelled the run", h.ID)}
-		case "suspend":
-			if event == "graph_suspended" || event == "graph_completed" {
-				continue
-			}
-			node, _ := more["node"].(string)
-			return &Suspension{Reason: "hook", Nodes: []string{node}}
+		switch {
+		case h.Layer == observers:
+		case err == nil:
+			decided = h.decides(decision, more)
+		case h.OnFailure != "continue":
+			decided = diag.New(diag.CodeOf(err), "the hook %s of %s failed: %w", h.ID, event, err)
 		}
+	}
+	return decided
+}
+
+// decides returns what a hook decided as the error that the walker acts on, nil if the
+// run goes on.
+func (h *Hook) decides(decision, more map[string]any) error {
+	switch decision["action"] {
+	case "skip":
+		return &skipped{}
+	case "fail":
+		message, _ := decision["message"].(string)
+		return diag.New(diag.ExecutionFailed, "the hook %s decided: %s", h.ID, message)
+	case "abort":
+		return fatal{diag.New(diag.Cancelled, "the hook %s cancelled the run", h.ID)}
+	case "suspend":
+		if h.Event == "graph_suspended" || h.Event == "graph_completed" {
+			return nil
+		}
+		node, _ := more["node"].(string)
+		return &Suspension{Reason: "hook", Nodes: []string{node}}
 	}
 	return nil
 }

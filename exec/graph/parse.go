@@ -116,6 +116,7 @@ func (p *parser) config(g *Graph, r *tree.Reader) {
 	for _, h := range r.Maps("hooks") {
 		g.Hooks = append(g.Hooks, p.hook(h))
 	}
+	slices.SortStableFunc(g.Hooks, func(a, b *Hook) int { return cmp.Compare(a.Layer, b.Layer) })
 	g.Nodes, g.Order = p.block(r, 0)
 }
 
@@ -533,8 +534,10 @@ func (p *parser) hook(r *tree.Reader) *Hook {
 	r.Only("id", "event", "layer", "condition", "action", "on_failure", "description")
 	r.Require("event", "action")
 	h := &Hook{ID: r.Text("id"), Event: r.Text("event"), Cond: p.when(r, "condition"), Action: p.action(r.Map("action"))}
-	r.Int("layer", 2, 1, 5)
-	p.unused(r, "layer")
+	if h.Layer = r.Int("layer", ownLayer, 1, observers); h.Layer < ownLayer {
+		pos := p.doc.At(r.Path("layer"))
+		p.r.Add(diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, "%s has no effect: the hooks of a graph come after those of the user", r.Name("layer")))
+	}
 	if r.Has("event") && !slices.Contains(events(), h.Event) {
 		text := "is not an event of a graph: " + strings.Join(events(), ", ")
 		if near := suggest.Nearest(h.Event, events()); near != "" {

@@ -47,6 +47,7 @@ func Resume(ctx context.Context, g *Graph, digest item.Digest, id string, p Para
 		return nil, err
 	}
 	w.held = w.recordedHeld()
+	w.depth = min(w.depth, w.started.Limits.Depth)
 	w.began = w.p.Now()
 	d := resumedData{From: log.Seq(), Torn: torn, Changes: changes, Repeated: w.inFlight(), PID: os.Getpid()}
 	if p.Log == nil {

@@ -39,6 +39,7 @@ type Results interface {
 type Target struct {
 	Digest item.Digest
 	Graph  bool            // the item is a graph: its run gets an id before it starts
+	Thread bool            // the item is a directive: its thread gets an id before it starts
 	Pure   bool            // a function of this program without side effects
 	Shell  map[string]bool // the parameters that a shell reads
 	Chain  any             // what the Dispatcher verified; Call receives it again
@@ -53,18 +54,31 @@ type Call struct {
 	Held   policy.Held
 	Key    string // the idempotency key: equal when the call is repeated after a crash
 	RunID  string
-	Child  *Child // of a graph
+	Node   string // the qualified name of the node, with the number of an entry
+	Step   int
+	Child  *Child // of a graph or a directive
+	Share  *Share // of an entry of foreach
 	// Approval is nil for the call of a hook, which does not suspend the run.
 	Approval *Approval
 	Chain    any // of the Target of this call; nil: the Dispatcher resolves the item
 }
 
-// Child is the run of a graph that a node calls.
+// Child is the run of a graph, or the thread of a directive, that a node calls.
 type Child struct {
 	Run, Parent string
 	Depth       int // levels above
+	Left        int // levels that it may have below
+	// Note is set by the dispatcher: what the progress line of the node states.
+	Note string
 	// Suspended is set by the child if it rests before its end.
 	Suspended *Suspension
+}
+
+// Share is what the entries of one foreach have in common: each may spend an equal part
+// of the money that the run had when the first one started.
+type Share struct {
+	Of   int         // how many there are
+	Each *policy.USD // set by the dispatcher for the first one
 }
 
 // Suspension is why a run rests before its end.
@@ -113,6 +127,9 @@ type Params struct {
 	Present bool
 	// Progress is called for each node, by several goroutines.
 	Progress func(Progress)
+	// Settle closes what the run has opened to pay threads below it, when the run rests in
+	// a state, and returns what they have cost, nil if there were none. It may be nil.
+	Settle func(ctx context.Context, state string) (*policy.USD, error)
 	// NoSuspend ends a run that would suspend with APPROVAL_REQUIRED.
 	NoSuspend bool
 	// OneStep suspends the run after one node was committed.
@@ -259,10 +276,6 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 	if id == "" {
 		id = NewID(g.Ref.ID, w.p.Now())
 	}
-	if started.Depth > 0 && started.Depth > g.maxDepth(p) {
-		return nil, diag.New(diag.LimitExceeded, "starting %s: graphs call graphs more than %d deep", g.Ref, g.maxDepth(p)).
-			WithDetail("limit", "depth").WithDetail("max", g.maxDepth(p))
-	}
 	if w.log = p.Log; w.log == nil {
 		if w.log, err = transcript.Create(ctx, w.logParams(id)); err != nil {
 			return nil, err
@@ -289,13 +302,11 @@ func (w *walker) logParams(id string) transcript.Params {
 	return p
 }
 
-func (g *Graph) maxDepth(Params) int { return g.Limits.Depth }
-
 // first returns the data of the first line of a new run.
 func (w *walker) first(ctx context.Context, digest item.Digest, inputs map[string]any) (*startedData, error) {
 	g, p := w.g, w.p
 	d := &startedData{Graph: g.Ref.String(), Digest: digest, Inputs: inputs, State: g.State, Node: g.Start, Lock: p.Lock, Only: p.Only != ""}
-	d.Limits = limitData{g.Limits.Depth, int64(g.Limits.Duration / time.Second)}
+	d.Limits = limitData{w.depth, int64(g.Limits.Duration / time.Second), g.Limits.Turns, g.Limits.Tokens, g.Limits.Spawns, g.Limits.Spend}
 	if p.Node != "" {
 		d.Node = p.Node
 	}

@@ -18,10 +18,11 @@ import (
 // Described is what Validate needs to know of an item.
 type Described struct {
 	Schema  any  // config_schema, nil without one
-	Output  any  // output_schema, nil without one
+	Output  any  // output_schema, or the types of a directive's outputs; nil without one
 	Locked  bool // rye.lock contains it
 	Project bool // it is of the project, and a lock could contain it
 	Graph   bool
+	Thread  bool // it is a directive
 }
 
 // Items describes items for Validate.
@@ -333,8 +334,11 @@ func (v *validator) actions(ctx context.Context) {
 		if d.Project && !d.Locked {
 			v.warnf(a.path, "node %s: %s is not in rye.lock", node, ref)
 		}
-		if a.Cache && d.Graph {
+		switch {
+		case a.Cache && d.Graph:
 			v.warnf(a.path, "node %s: the result of a graph is not cached, because it can contain an answer", node)
+		case a.Cache && d.Thread:
+			v.warnf(a.path, "node %s: the result of a thread is not cached, because a model answers differently each time", node)
 		}
 		v.params(a, node, ref, d)
 	})

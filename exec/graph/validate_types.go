@@ -154,6 +154,12 @@ func (v *validator) called(ctx context.Context, a *Action) any {
 		out["properties"].(map[string]any)["output"] = map[string]any{}
 		return out
 	}
+	if d.Thread {
+		out := object("thread_id", "string", "state", "string", "text", "string", "cost", "object")
+		props, _ := d.Output.(map[string]any)
+		out["properties"].(map[string]any)["outputs"] = map[string]any{"type": "object", "properties": props, "additionalProperties": false}
+		return out
+	}
 	return d.Output
 }
 

@@ -29,6 +29,7 @@ type walker struct {
 	began     time.Time
 	active    time.Duration // before this process
 	slots     chan struct{} // calls at the same time
+	depth     int           // levels of runs and threads that may be below
 
 	mu     sync.Mutex
 	log    *transcript.Log
@@ -88,6 +89,9 @@ func newWalker(g *Graph, p Params) (*walker, error) {
 		p.Getenv = func(string) string { return "" }
 	}
 	w := &walker{g: g, p: p, held: p.Held, slots: make(chan struct{}, g.MaxConcurrency), frames: map[string]*frame{}, nodes: map[string]*progress{}, approvals: map[string]*approval{}}
+	if w.depth = g.Limits.Depth; p.Child != nil {
+		w.depth = min(w.depth, p.Child.Left)
+	}
 	if g.Permissions != nil || g.Sandbox != nil {
 		own := policy.Grant{Caps: policy.Set{"rye.*", "rye.draft.*"}, Profile: g.Sandbox, Source: "graph " + g.Ref.ID}
 		if g.Permissions != nil {
@@ -270,7 +274,7 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 	if n.Type == TypeAction {
 		if pr.at != nil {
 			data.Ref, data.Digest, quick = pr.at.ref.String(), pr.at.t.Digest, pr.at.t.Pure
-			if pr.at.t.Graph {
+			if pr.at.t.Graph || pr.at.t.Thread {
 				data.Child = NewID(pr.at.ref.ID, w.p.Now())
 			}
 		}

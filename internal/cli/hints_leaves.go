@@ -22,6 +22,8 @@ func leavesHints() map[situation]string {
 		{diag.GraphChanged, "graph_changed"}:           "review the changes, then run `rye graph resume {run_id} --accept-changed`",
 		{diag.AmbiguousItem, "runs"}:                   "write more of the id",
 		{diag.ApprovalRequired, "run_set"}:             "rye graph resume {run_id} --set KEY=VALUE",
+		{diag.ThreadState, "below_run"}:                "rye graph resume {run_id}",
+		{diag.ExecutionFailed, "thread_in_thread"}:     "call the directive from a graph that a person or a client starts",
 		{diag.ThreadState, "no_question"}:              "rye graph list",
 		{diag.ThreadState, "answered"}:                 "rye graph resume {run_id}",
 		{diag.ThreadState, "ended"}:                    "rye graph list",

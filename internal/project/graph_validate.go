@@ -7,6 +7,8 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -43,9 +45,25 @@ func (d graphItems) Describe(ctx context.Context, ref item.Ref) (graph.Described
 		}
 		return graph.Described{}, slices.Compact(similar), err
 	}
+	if ref.Kind == item.Directive {
+		return d.directive(ctx, it)
+	}
 	out := graph.Described{Graph: IsGraph(it), Output: it.Meta.Fields["output_schema"], Schema: it.Meta.Fields["config_schema"], Project: it.Root.Space == space.Project && d.p.Lock != nil}
 	if out.Project {
 		out.Locked = d.p.wasTool(ref)
 	}
 	return out, nil, nil
+}
+
+// directive describes a directive by its inputs, and by the result of its thread.
+func (d graphItems) directive(ctx context.Context, it *resolve.Item) (graph.Described, []string, error) {
+	parsed, _, err := d.p.Resolver.Directive(ctx, it)
+	if err != nil {
+		return graph.Described{}, nil, err
+	}
+	outputs := map[string]any{}
+	for _, o := range parsed.Outputs {
+		outputs[o.Name] = map[string]any{"type": o.Type}
+	}
+	return graph.Described{Thread: true, Schema: primary.InputSchema(parsed.Inputs), Output: outputs}, nil, nil
 }

@@ -179,13 +179,16 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	if err != nil {
 		return nil, err
 	}
+	if account := p.runAccount(ctx, g, it.Digest); account != nil {
+		params.Dispatcher, params.Settle = graphDispatcher{p, account}, account.settle
+	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
 		for _, f := range findings {
 			o.Warn(f)
 		}
 	}
 	params.Child, params.Progress, params.Event, params.Ask, params.NoSuspend = child, o.Progress, o.Event, asker(ctx), o.NoSuspend
-	params.Present = o.Confirm != nil
+	params.Present = o.Confirm != nil || agent.AskingOf(ctx) != nil
 	params.AcceptChanged = o.AcceptChanged && !p.Env.Locked
 	if child == nil {
 		params.RunID = o.RunID
@@ -231,7 +234,7 @@ func (p *Project) GraphParams(ctx context.Context, held policy.Held) (graph.Para
 		return graph.Params{}, err
 	}
 	out := graph.Params{
-		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p}, Held: held, Signer: signer, Keys: p.RuntimePublic,
+		Project: p.Spaces.ProjectDir, Dispatcher: graphDispatcher{p: p}, Held: held, Signer: signer, Keys: p.RuntimePublic,
 		Getenv: p.Env.Getenv, Now: p.Env.Now, Snapshot: p.writeRecord(signer),
 		Results: p.graphResults(),
 	}
@@ -247,11 +250,18 @@ func (p *Project) VerifyRun(ctx context.Context, id string) (*transcript.Report,
 }
 
 // graphDispatcher calls items for graphs, by the verbs that every caller uses.
-type graphDispatcher struct{ p *Project }
+type graphDispatcher struct {
+	p       *Project
+	account *runAccount // of the run; nil if it cannot start threads
+}
 
 // Target implements graph.Dispatcher.
 func (d graphDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	if ref.Kind != item.Tool {
+	switch ref.Kind {
+	case item.Tool:
+	case item.Directive:
+		return d.directiveTarget(ctx, ref)
+	default:
 		it, err := d.p.Resolver.Find(ctx, ref)
 		if err != nil {
 			return graph.Target{}, err
@@ -283,11 +293,15 @@ func shellParameters(it *resolve.Item) map[string]bool {
 
 // Call implements graph.Dispatcher.
 func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
-	if c.Verb != policy.Execute {
-		return d.verb(ctx, c)
+	if d.account != nil {
+		d.account.named(c.RunID)
+		ctx = context.WithValue(ctx, runAccountKey{}, d.account)
 	}
-	if c.Ref.Kind != item.Tool {
-		return nil, diag.New(diag.ExecutionFailed, "calling %s: this version cannot follow a directive with a model", c.Ref)
+	switch {
+	case c.Verb != policy.Execute || c.Ref.Kind == item.Knowledge:
+		return d.verb(ctx, c)
+	case c.Ref.Kind == item.Directive:
+		return d.follow(ctx, c)
 	}
 	ctx = context.WithValue(ctx, graphChildKey{}, c.Child)
 	ctx = exec.WithIdempotencyKey(ctx, c.Key)
@@ -296,7 +310,7 @@ func (d graphDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		c.Approval = &graph.Approval{}
 	}
 	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{ref: c.Ref, Approval: c.Approval})
-	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Params: c.Params, Chain: chain, Ask: confirmer(ctx, c.Approval)})
+	run, err := d.p.Verbs.Tool(ctx, primary.Call{Ref: c.Ref, Held: c.Held, Params: c.Params, Chain: chain, Ask: d.confirmer(ctx, c, false)})
 	if err != nil {
 		return nil, err
 	}
@@ -312,15 +326,31 @@ type callApproval struct {
 }
 
 // confirmer returns how a call of a node asks about its risk: by the answer that a
-// person gave to this very question, or at the terminal; nil if it cannot.
-func confirmer(ctx context.Context, a *graph.Approval) exec.Ask {
-	if a.Given != "" {
-		return func(_ context.Context, question string) (bool, error) { return question == a.Given, nil }
+// person gave to this very question, at the terminal, or at the client of the call; nil
+// if it cannot. A question at a client that answers with a later call suspends the run;
+// a thread cannot wait for that (live).
+func (d graphDispatcher) confirmer(ctx context.Context, c graph.Call, live bool) exec.Ask {
+	if c.Approval != nil && c.Approval.Given != "" {
+		return func(_ context.Context, question string) (bool, error) { return question == c.Approval.Given, nil }
 	}
-	if c, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
-		return c.Confirm
+	if call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok && call.Confirm != nil {
+		return call.Confirm
 	}
-	return nil
+	a := agent.AskingOf(ctx)
+	if a == nil || live && !a.Live {
+		return nil
+	}
+	return func(ctx context.Context, question string) (bool, error) {
+		yes, err := a.Confirm(ctx, agent.Question{Run: c.RunID, Node: c.Node, Step: c.Step, Text: question})
+		if errors.Is(err, agent.ErrNoAnswer) && c.Approval != nil {
+			allowance, _, aerr := d.p.Allowance(ctx)
+			if aerr != nil {
+				return false, aerr
+			}
+			c.Approval.Needed = &graph.ApprovalNeed{Question: question, Timeout: time.Duration(allowance.Approvals.SuspendedTimeoutSeconds) * time.Second}
+		}
+		return yes, err
+	}
 }
 
 // suspends has the run of a graph wait for the answer about a call of its node, if the
@@ -341,6 +371,8 @@ func (d graphDispatcher) verb(ctx context.Context, c graph.Call) (any, error) {
 	}
 	args := c.Params
 	switch {
+	case c.Verb == policy.Execute:
+		args = map[string]any{"item_type": string(c.Ref.Kind), "item_id": c.Ref.ID, "parameters": c.Params}
 	case c.Verb != policy.Search:
 		args["item_type"], args["item_id"] = string(c.Ref.Kind), c.Ref.ID
 	case args["scope"] == nil && c.Ref.Kind != "":

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -191,9 +192,13 @@ func (p *Project) markRuns(ctx context.Context, id, state string, ended bool) (*
 	if err != nil {
 		return nil, err
 	}
-	others, err := graph.Below(dir, id)
+	below, err := graph.Below(dir, id)
 	if err != nil {
 		return nil, err
+	}
+	var others, above []string
+	for _, c := range below {
+		others = append(others, c.ID)
 	}
 	own := p.markRun(ctx, id, state, params)
 	s, err := graph.Status(ctx, dir, id)
@@ -204,19 +209,19 @@ func (p *Project) markRuns(ctx context.Context, id, state string, ended bool) (*
 		return s, own
 	}
 	if ended && state == graph.StateKilled {
-		for above := s; above.Parent != ""; {
-			if above, err = graph.Status(ctx, dir, above.Parent); err != nil {
+		for up := s; up.Parent != ""; {
+			if up, err = graph.Status(ctx, dir, up.Parent); err != nil {
 				return nil, err
 			}
-			others = append(others, above.ID)
+			above = append(above, up.ID)
 		}
 	}
-	for _, other := range others {
+	for _, other := range append(others, above...) {
 		if err := p.markRun(ctx, other, state, params); err != nil && diag.CodeOf(err) != diag.ThreadState {
 			return nil, err
 		}
 	}
-	return s, nil
+	return s, p.endAccounts(ctx, slices.Concat(others, []string{id}, above), state)
 }
 
 // signalRun interrupts the process of a run, or kills it.

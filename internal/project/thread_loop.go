@@ -117,7 +117,7 @@ type loopDispatcher struct {
 
 // Target implements graph.Dispatcher.
 func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	t, err := graphDispatcher{d.r.p}.Target(ctx, ref)
+	t, err := graphDispatcher{p: d.r.p}.Target(ctx, ref)
 	switch strings.TrimPrefix(ref.ID, steps.Dir) {
 	case "provider_call", "dispatch":
 		t.Pure = false // their start is on the disk before a call of the model, or of a tool
@@ -130,7 +130,7 @@ func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target,
 func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	name, isStep := strings.CutPrefix(c.Ref.ID, steps.Dir)
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
-		return graphDispatcher{d.r.p}.Call(ctx, c)
+		return graphDispatcher{p: d.r.p}.Call(ctx, c)
 	}
 	ctx = threads.WithKey(d.t.With(ctx), c.Key)
 	out, err := d.r.step(ctx, d.t, name, c.Params)
@@ -527,5 +527,5 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 	for k, v := range a.Params {
 		params[k] = v
 	}
-	return graphDispatcher{r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.loopHeld, RunID: r.id})
+	return graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.loopHeld, RunID: r.id})
 }

@@ -32,6 +32,7 @@ type ThreadOptions struct {
 	Observe         threads.Observer
 	Started         func(*PreparedThread, string) // called with the id before the first step
 	Plan            bool                          // nothing is started: a model may be missing
+	Below           *nodeThread                   // of a thread that a node of a graph starts
 }
 
 // PreparedThread is a directive with everything that a thread of it would use.
@@ -98,7 +99,11 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 	if err := primary.CheckDraft(o.Held, out.Loop); err != nil {
 		return nil, err
 	}
-	out.hold(o.Held)
+	if o.Below != nil {
+		out.holdBelow(o.Held)
+	} else {
+		out.hold(o.Held)
+	}
 	return out, nil
 }
 
@@ -122,10 +127,15 @@ func (out *PreparedThread) hold(caller policy.Held) {
 	out.loopHeld = caller.With(loop)
 }
 
+// defaultLimits are the limits that a directive, or a graph, does not state.
+func defaultLimits() threads.Limits {
+	return threads.Limits{Turns: 25, Tokens: 200_000, Spend: 1_000_000_000, Spawns: 50, Depth: 10, DurationSeconds: 1800}
+}
+
 // threadLimits returns what a thread may use: what the person or the directive asks
 // for, else the default, and at most the allowance.
 func (p *Project) threadLimits(ctx context.Context, d directive.Limits, flags []string) (threads.Limits, error) {
-	l := threads.Limits{Turns: 25, Tokens: 200_000, Spend: 1_000_000_000, Spawns: 50, Depth: 10, DurationSeconds: 1800}
+	l := defaultLimits()
 	if d.Spend != nil {
 		l.Spend = *d.Spend
 	}

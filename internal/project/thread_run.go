@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 
@@ -31,6 +32,9 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 		return nil, err
 	}
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: graph.NewID(prepared.Item.Ref.ID, p.Env.Now())}
+	if o.Below != nil {
+		return r.startBelow(ctx)
+	}
 	params, err := r.params(ctx)
 	if err != nil {
 		return nil, err
@@ -41,11 +45,32 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 	return threads.Start(ctx, r.id, params)
 }
 
+// startBelow starts the thread as the child of a run.
+func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
+	below := r.o.Below
+	r.id = below.call.Child.Run
+	limits, err := below.admit(ctx, r.stored(), r.Limits)
+	if err != nil {
+		return nil, err
+	}
+	r.Limits = limits
+	params, err := r.params(ctx)
+	if err != nil {
+		return nil, errors.Join(err, below.unused(ctx))
+	}
+	res, err := threads.Start(ctx, r.id, params)
+	return res, errors.Join(err, below.unused(ctx))
+}
+
 // ResumeThread continues a thread at the step in flight.
 func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
+	}
+	if s.Parent != "" && o.Below == nil {
+		return nil, diag.New(diag.ThreadState, "resuming %s: a node of the run %s started it, and that run continues it", id, s.Parent).
+			WithReason("below_run").WithDetail("run_id", s.Parent)
 	}
 	ref, err := item.ParseRef(s.Directive.Ref, item.Directive)
 	if err != nil {
@@ -65,6 +90,9 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	}
 	if prepared.Limits, err = p.resumedLimits(ctx, s.Limits, o.Limits); err != nil {
 		return nil, err
+	}
+	if o.Below != nil {
+		prepared.Limits.Spend = s.Limits.Spend // what the run reserved for it
 	}
 	// Resuming a thread does not widen it: what it was started with applies, too.
 	for _, g := range s.Held {
@@ -119,7 +147,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	m := r.Directive.Model
 	out := threads.Params{
-		Project: p.Spaces.ProjectDir, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
+		Project: p.Spaces.ProjectDir, Parent: r.parent(), Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: defaultOutput, Effort: m.Effort,
 		MaxAttempts: attempts,
 		Message:     r.o.Message, Workspace: "here", Account: r.account, Loop: r.walkLoop,
@@ -134,6 +162,14 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		out.Lock = item.DigestOf(b).String()
 	}
 	return out, nil
+}
+
+// parent returns the run whose node started the thread, "" if none did.
+func (r *threadRun) parent() string {
+	if r.o.Below == nil {
+		return ""
+	}
+	return r.o.Below.call.Child.Parent
 }
 
 // maxAttempts returns how often one call of a model may be made.
@@ -184,8 +220,11 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 }
 
 // account opens the account of the thread in the ledger of the user.
-func (r *threadRun) account(ctx context.Context, thread string, limit policy.USD) (threads.Ledger, error) {
-	a, err := r.p.account(ctx, store.Thread{ID: thread, Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}, limit)
+func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
+	if r.o.Below != nil {
+		return r.o.Below.account(ctx, r.stored(), limit)
+	}
+	a, err := r.p.account(ctx, r.stored(), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -193,15 +232,26 @@ func (r *threadRun) account(ctx context.Context, thread string, limit policy.USD
 	return a, nil
 }
 
-func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD) (*threadAccount, error) {
+// stored describes the thread for the ledger.
+func (r *threadRun) stored() store.Thread {
+	return store.Thread{ID: r.id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}
+}
+
+// ledger opens the ledger of the user, with the allowance that bounds it.
+func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, error) {
 	a, _, err := p.Allowance(ctx)
 	if err != nil {
-		return nil, err
+		return nil, a, err
 	}
 	if p.Dirs.State == "" {
-		return nil, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
+		return nil, a, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
 	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
+	return s, a, err
+}
+
+func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD) (*threadAccount, error) {
+	s, a, err := p.ledger(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +266,7 @@ func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD
 
 // threadAccount is the account of a thread in the ledger.
 type threadAccount struct {
-	store *store.Store
+	store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
 }
 
@@ -238,10 +288,10 @@ func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) 
 // Release implements threads.Ledger.
 func (a *threadAccount) Release(ctx context.Context, state, reason string) error {
 	err := a.Owner.Release(ctx, state, reason)
-	if cerr := a.store.Close(); err == nil {
-		err = cerr
+	if a.store == nil {
+		return err
 	}
-	return err
+	return errors.Join(err, a.store.Close())
 }
 
 // eventSources returns who may record each event of config:agent/events.

@@ -13,6 +13,11 @@ type Asking struct {
 	// Ask returns the user's answer as a text: JSON if the question has a schema. The
 	// error is ErrNoAnswer if the answer does not come with this call.
 	Ask func(ctx context.Context, q Question) (string, error)
+	// Confirm asks whether a call of a node may start. The error is ErrNoAnswer if the
+	// answer does not come with this call.
+	Confirm func(ctx context.Context, q Question) (bool, error)
+	// Live: every answer comes during the call that asks.
+	Live bool
 	// Run is the run that the call continues, "" for a new one. After the call it is
 	// the run that the call started or continued.
 	Run string
@@ -37,6 +42,11 @@ type askingKey struct{}
 func AskingOf(ctx context.Context) *Asking {
 	a, _ := ctx.Value(askingKey{}).(*Asking)
 	return a
+}
+
+// WithoutAsking returns a context for calls that are not those of the client.
+func WithoutAsking(ctx context.Context) context.Context {
+	return context.WithValue(ctx, askingKey{}, (*Asking)(nil))
 }
 
 // waiting adds to the result of a suspended run what a model can show the person, who

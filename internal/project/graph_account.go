@@ -1,0 +1,211 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"sync"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// runAccount is what a run of a graph may spend on threads: an account in the ledger of
+// the user, which is opened for the first thread. A run that another one called has an
+// account of its own, below that one's, only if its graph limits spend.
+type runAccount struct {
+	p      *Project
+	run    string
+	graph  *graph.Graph
+	digest item.Digest
+	above  *runAccount // of the run whose node called this one
+
+	tree   *sync.Mutex // of a root and all below it
+	store  *store.Store
+	owner  *store.Owner    // nil until it is opened
+	spawns map[string]bool // the threads below the run; nil until they are counted
+}
+
+type runAccountKey struct{}
+
+// runAccount returns the account of a run of a graph, nil in a thread.
+func (p *Project) runAccount(ctx context.Context, g *graph.Graph, digest item.Digest) *runAccount {
+	if threads.From(ctx) != nil {
+		return nil
+	}
+	a := &runAccount{p: p, graph: g, digest: digest, tree: &sync.Mutex{}}
+	if above, ok := ctx.Value(runAccountKey{}).(*runAccount); ok {
+		a.above, a.tree = above, above.tree
+	}
+	return a
+}
+
+// named sets the id of the run, which is known when the run makes its first call.
+func (a *runAccount) named(run string) {
+	a.tree.Lock()
+	a.run = run
+	a.tree.Unlock()
+}
+
+// open returns the account that pays the threads of the run. The caller has the lock.
+func (a *runAccount) open(ctx context.Context) (*store.Owner, error) {
+	switch {
+	case a.owner != nil:
+		return a.owner, nil
+	case a.above != nil && a.graph.Limits.Spend == nil:
+		return a.above.open(ctx)
+	}
+	th := store.Thread{ID: a.run, Project: a.p.Spaces.ProjectDir, Kind: "run", Ref: a.graph.Ref.String(), Digest: a.digest.String()}
+	if a.above == nil {
+		return a.openRoot(ctx, th)
+	}
+	up, err := a.above.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	most, err := up.Left(ctx)
+	if err != nil {
+		return nil, err
+	}
+	most = min(most, *a.graph.Limits.Spend)
+	a.store = nil
+	if have, ok, err := a.root().store.Max(ctx, a.run); err != nil {
+		return nil, err
+	} else if ok {
+		most = have // of an earlier process
+	}
+	a.owner, err = up.Child(ctx, th, most)
+	return a.owner, err
+}
+
+func (a *runAccount) root() *runAccount {
+	for a.above != nil {
+		a = a.above
+	}
+	return a
+}
+
+func (a *runAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owner, error) {
+	s, allowance, err := a.p.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	most := min(defaultLimits().Spend, allowance.Limits.Spend)
+	if limit := a.graph.Limits.Spend; limit != nil {
+		most = min(*limit, allowance.Limits.Spend)
+	}
+	if a.owner, err = s.Register(ctx, th, store.Budget{Max: most, Periods: allowance.Spend}); err != nil {
+		a.owner = nil
+		return nil, errors.Join(err, s.Close())
+	}
+	a.store = s
+	return a.owner, nil
+}
+
+// within returns limits that are at most those of the run and of the runs above it.
+func (a *runAccount) within(l threads.Limits) threads.Limits {
+	for ; a != nil; a = a.above {
+		if n := a.graph.Limits.Turns; n != nil {
+			l.Turns = min(l.Turns, *n)
+		}
+		if n := a.graph.Limits.Tokens; n != nil {
+			l.Tokens = min(l.Tokens, *n)
+		}
+	}
+	return l
+}
+
+// spawn counts a thread in the run and in those above it. One of an earlier process is
+// counted already.
+func (a *runAccount) spawn(ctx context.Context, thread string) error {
+	allowance, _, err := a.p.Allowance(ctx)
+	if err != nil {
+		return err
+	}
+	for x := a; x != nil; x = x.above {
+		if err := x.countSpawns(); err != nil {
+			return err
+		}
+		most := min(defaultLimits().Spawns, allowance.Limits.Spawns)
+		if n := x.graph.Limits.Spawns; n != nil {
+			most = min(*n, allowance.Limits.Spawns)
+		}
+		if !x.spawns[thread] && int64(len(x.spawns)) >= most {
+			return diag.New(diag.LimitExceeded, "running %s: its limit of spawns is reached: it started %d threads", x.graph.Ref, len(x.spawns)).
+				WithDetail("limit", "spawns").WithDetail("value", len(x.spawns)).WithDetail("max", most)
+		}
+	}
+	for x := a; x != nil; x = x.above {
+		x.spawns[thread] = true
+	}
+	return nil
+}
+
+func (a *runAccount) countSpawns() error {
+	if a.spawns != nil {
+		return nil
+	}
+	below, err := graph.Below(a.p.Spaces.ProjectDir, a.run)
+	if err != nil {
+		return err
+	}
+	a.spawns = map[string]bool{}
+	for _, c := range below {
+		if c.Thread {
+			a.spawns[c.ID] = true
+		}
+	}
+	return nil
+}
+
+// end releases the account of a thread of the run that has ended.
+func (a *runAccount) end(ctx context.Context, thread, state string) error {
+	a.tree.Lock()
+	defer a.tree.Unlock()
+	if _, err := a.open(ctx); err != nil {
+		return err
+	}
+	return a.root().store.End(ctx, thread, state, "")
+}
+
+// settle implements graph.Params.Settle. The account of a run that is suspended stays
+// open.
+func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.USD, err error) {
+	a.tree.Lock()
+	defer a.tree.Unlock()
+	if a.owner == nil {
+		return nil, nil
+	}
+	account, err := a.owner.Account(ctx)
+	if err == nil && state != graph.StateSuspended {
+		err = a.owner.Release(ctx, state, "")
+	}
+	if a.store != nil {
+		err = errors.Join(err, a.store.Close())
+	}
+	a.owner, a.store = nil, nil
+	return &account.Actual, err
+}
+
+// endAccounts releases the accounts of runs that no process runs any more, the lowest
+// first.
+func (p *Project) endAccounts(ctx context.Context, runs []string, state string) error {
+	if p.Dirs.State == "" {
+		return nil
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no thread has run
+	}
+	if err != nil {
+		return err
+	}
+	for _, id := range runs {
+		err = errors.Join(err, s.End(ctx, id, state, ""))
+	}
+	return errors.Join(err, s.Close())
+}

@@ -1,0 +1,177 @@
+package project
+
+import (
+	"context"
+	"slices"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// nodeThread is a thread that a node of a graph starts. The thread has an account below
+// that of the run, and the permissions and limits of the run apply to it.
+type nodeThread struct {
+	run   *runAccount
+	call  graph.Call
+	owner *store.Owner // of the new thread's account, before the thread takes it
+}
+
+// follow has a thread do the work of a directive as the child of a run. A thread that an
+// earlier process had started continues.
+func (d graphDispatcher) follow(ctx context.Context, c graph.Call) (any, error) {
+	if d.account == nil || c.Child == nil {
+		return nil, diag.New(diag.ExecutionFailed, "calling %s: a hook, and a graph that a thread calls, cannot start a thread", c.Ref).WithReason("thread_in_thread")
+	}
+	dir := d.p.Spaces.ProjectDir
+	o := &ThreadOptions{Ref: c.Ref, Params: c.Params, Held: c.Held, Ask: d.confirmer(ctx, c, true), Observe: d.observe(ctx, c.Child.Run)}
+	o.Below = &nodeThread{run: d.account, call: c}
+	if call, ok := ctx.Value(graphOptionsKey{}).(*graphCall); ok {
+		o.AcceptChanged = call.AcceptChanged
+	}
+	// What the thread calls is not called by the node.
+	ctx = agent.WithoutAsking(context.WithValue(ctx, graphChildKey{}, (*graph.Child)(nil)))
+	ctx = context.WithValue(ctx, approvalKey{}, &callApproval{Approval: &graph.Approval{}})
+	s, err := threads.ReadStarted(dir, c.Child.Run)
+	var r *threads.Result
+	switch {
+	case err == nil && s.State == threads.Completed:
+		return d.recorded(ctx, c)
+	case err == nil:
+		r, err = d.p.ResumeThread(ctx, c.Child.Run, o)
+	case diag.CodeOf(err) == diag.ThreadNotFound: // or stopped before its first line
+		r, err = d.p.StartThread(ctx, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return followed(c, r.Status, r.Outputs, r.Text, r.Cost)
+}
+
+// recorded returns the result of a thread that completed before the process of its run
+// was stopped.
+func (d graphDispatcher) recorded(ctx context.Context, c graph.Call) (any, error) {
+	s, err := d.p.ThreadSummary(ctx, c.Child.Run)
+	if err != nil {
+		return nil, err
+	}
+	// The process can have been stopped before the account was released.
+	if err := d.account.end(ctx, s.ID, s.State); err != nil {
+		return nil, err
+	}
+	return followed(c, s.State, s.Outputs, s.Text, s.Cost)
+}
+
+// followed is the result of a node that had a directive followed.
+func followed(c graph.Call, state string, outputs map[string]any, text string, cost threads.Cost) (any, error) {
+	if outputs == nil {
+		outputs = map[string]any{}
+	}
+	c.Child.Note = c.Child.Run + " $" + cost.Spend.String()
+	return asObject(map[string]any{"thread_id": c.Child.Run, "state": state, "outputs": outputs, "text": text, "cost": cost})
+}
+
+// observe returns what receives the lines of a thread if the caller of the run reads
+// events; those of the loop are left out, as rye run directive does.
+func (d graphDispatcher) observe(ctx context.Context, thread string) threads.Observer {
+	call, ok := ctx.Value(graphOptionsKey{}).(*graphCall)
+	if !ok || call.Event == nil {
+		return nil
+	}
+	loop := d.p.DebugEvents()
+	return func(l transcript.Line) {
+		if !loop(l.Event) {
+			call.Event(thread, &l)
+		}
+	}
+}
+
+// admit reserves what a new thread may spend, and returns its limits: those of the
+// directive, within what the runs above it permit and have left.
+func (n *nodeThread) admit(ctx context.Context, th store.Thread, l threads.Limits) (threads.Limits, error) {
+	a := n.run
+	a.tree.Lock()
+	defer a.tree.Unlock()
+	if err := a.spawn(ctx, th.ID); err != nil {
+		return l, err
+	}
+	up, err := a.open(ctx)
+	if err != nil {
+		return l, err
+	}
+	left, err := up.Left(ctx)
+	if err != nil {
+		return l, err
+	}
+	if share := n.call.Share; share != nil {
+		if share.Each == nil {
+			each := left / policy.USD(share.Of)
+			share.Each = &each
+		}
+		left = min(left, *share.Each)
+	}
+	l = a.within(l)
+	l.Spend, l.Depth = min(l.Spend, left), min(l.Depth, int64(n.call.Child.Left))
+	if have, ok, err := a.root().store.Max(ctx, th.ID); err != nil {
+		return l, err
+	} else if ok {
+		l.Spend = have // reserved by a process that was stopped before the first line
+	}
+	n.owner, err = up.Child(ctx, th, l.Spend)
+	return l, err
+}
+
+// account returns the account that admit opened, or opens that of a thread which
+// continues.
+func (n *nodeThread) account(ctx context.Context, th store.Thread, limit policy.USD) (threads.Ledger, error) {
+	if o := n.owner; o != nil {
+		n.owner = nil
+		return &threadAccount{Owner: o}, nil
+	}
+	n.run.tree.Lock()
+	defer n.run.tree.Unlock()
+	up, err := n.run.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	o, err := up.Child(ctx, th, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &threadAccount{Owner: o}, nil
+}
+
+// unused releases the account of a thread that did not start.
+func (n *nodeThread) unused(ctx context.Context) error {
+	if n.owner == nil {
+		return nil
+	}
+	return n.owner.Release(context.WithoutCancel(ctx), threads.Failed, "")
+}
+
+// holdBelow sets the permissions of a thread that the caller's grants were not made for:
+// its loop may also run the steps, and call the model that the directive names.
+func (out *PreparedThread) holdBelow(caller policy.Held) {
+	out.hold(caller)
+	own := out.loopHeld[len(out.loopHeld)-1].Caps[len(out.caps()):]
+	var held policy.Held
+	for _, g := range caller {
+		g.Caps = append(slices.Clone(g.Caps), own...)
+		held = held.With(g)
+	}
+	out.loopHeld = held.With(out.loopHeld[len(out.loopHeld)-1])
+}
+
+// directiveTarget describes a directive for the run of a graph.
+func (d graphDispatcher) directiveTarget(ctx context.Context, ref item.Ref) (graph.Target, error) {
+	it, err := d.p.Resolver.Find(ctx, ref)
+	if err != nil {
+		return graph.Target{}, err
+	}
+	return graph.Target{Digest: it.Digest, Thread: true}, nil
+}
