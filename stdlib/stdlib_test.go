@@ -95,7 +95,7 @@ func generate(t testing.TB, files map[string][]byte) map[string][]byte {
 		}
 		place, ok := extract.Boot().Classify(strings.TrimPrefix(p, ".ai/"))
 		if !ok || place.Ref.IsZero() {
-			t.Errorf("%s is no item and no support file: only the manifest covers it", p)
+			t.Errorf("%s is neither an item nor a support file: only the manifest covers it", p)
 			continue
 		}
 		var err error

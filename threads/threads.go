@@ -199,7 +199,7 @@ type Params struct {
 	Services  []*Service // the first is used; the others are its fallbacks
 	MaxOutput int64      // of one answer; 0 is the model's
 	// MaxAttempts bounds the attempts of one call of the model, whatever the loop decides:
-	// each fallback adds one. 0 is no bound.
+	// each fallback adds one. 0 means without a bound.
 	MaxAttempts int64
 	Effort      string
 	Temp        string

@@ -1,5 +1,5 @@
 // Package redact replaces secret values in texts: the value itself, and its forms in
-// base64, in URLs and in JSON. A stream is cut so that a value is found wherever the
+// base64, in hexadecimal, in URLs and in JSON. A stream is cut so that a value is found wherever the
 // pieces of the stream begin and end.
 //
 // It finds whole values only. Parts of a value, and other encodings of it, are not
@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"net/url"
@@ -67,9 +68,11 @@ func New(values map[string]string) *Filter {
 // formsOf returns the ways to write a value.
 func formsOf(value string) []string {
 	out := []string{value, url.QueryEscape(value), url.PathEscape(value)}
+	digits := hex.EncodeToString([]byte(value))
 	for _, s := range out[1:] {
 		out = append(out, lowerHex(s))
 	}
+	out = append(out, digits, strings.ToUpper(digits))
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for offset := range 3 {
 			out = append(out, inBase64(enc, value, offset))

@@ -3,6 +3,7 @@ package redact
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"math/rand/v2"
 	"net/url"
@@ -25,6 +26,7 @@ func TestForms(t *testing.T) {
 	forms := map[string]string{
 		"plain": secret, "query": url.QueryEscape(secret), "path": url.PathEscape(secret), "lower case": strings.ReplaceAll(url.QueryEscape(secret), "%2F", "%2f"),
 		"json": string(j[1 : len(j)-1]),
+		"hex":  hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
 	}
 	if forms["lower case"] = lowerHex(url.QueryEscape(secret)); forms["lower case"] == forms["query"] {
 		t.Error("no digits to write in lower case")

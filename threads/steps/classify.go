@@ -44,7 +44,7 @@ type Policy struct {
 	Header    string // in lower case
 	Fallback  *Policy
 	Delay     time.Duration
-	Attempts  int64 // repetitions by a fixed policy; 0 is no own bound
+	Attempts  int64 // repetitions by a fixed policy; 0 means without a bound of its own
 }
 
 // ReadClasses reads config:agent/error_classification. A layer of a project adds
