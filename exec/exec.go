@@ -35,6 +35,9 @@ type Params struct {
 	SystemSpace string   // installed system space, "" if only embedded
 	Environ     []string // the environment the allow-list is taken from; nil is empty
 	Self        string   // this executable, for applets
+	// Applet runs an applet of this program in this process, as a process of its own would,
+	// and returns its exit status; nil starts a process for each.
+	Applet func(context.Context, AppletCall) int
 	// Boundary is what file tools and file sinks may reach; nil is Project without
 	// its protected paths.
 	Boundary *policy.Boundary

@@ -108,6 +108,9 @@ func (e *Executor) bound(ctx context.Context, p *Plan) error {
 }
 
 func (b subprocess) run(ctx context.Context, p *Plan, onLine func(proc.Stream, []byte)) (*Result, error) {
+	if b.e.direct(p) {
+		return b.e.runShell(ctx, p, onLine)
+	}
 	ours := p.Program == b.e.p.Self
 	if ours {
 		onLine = splitLive(onLine)

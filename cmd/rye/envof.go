@@ -18,6 +18,7 @@ func envOf(c *cli.Call) *project.Env {
 		TrustRoot: c.TrustRoot, Offline: c.Offline,
 		Command: c.UI.Command, Version: c.Program.Version, Build: build(c.Program), Released: cli.BuildTime(),
 		Ladder:  sync.OnceValue(func() sandbox.Ladder { return sandbox.Probe().AtMost(sandbox.Rung(c.Rung)) }),
+		Applet:  appletHere,
 		Servers: &mcpclient.Pool{}, Broker: serveBroker(c),
 		Person: project.Person{
 			All:  c.UI.Detailed || c.UI.AsJSON,

@@ -49,6 +49,9 @@ type Env struct {
 	// Ladder returns the sandbox that this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
 
+	// Applet runs an applet in this process; nil starts a process for each.
+	Applet func(context.Context, exec.AppletCall) int
+
 	// Warm is a helper of the sandbox that was started early, or nil.
 	Warm *sandbox.Warm
 

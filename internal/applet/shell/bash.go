@@ -72,7 +72,7 @@ func runBash(ctx context.Context, p wire.Params, in map[string]any) (any, error)
 	defer cancel()
 	out := newOutputs()
 	progress := newProgress(p.Stderr, cancel)
-	res, err := proc.Run(ctx, proc.Cmd{
+	res, err := p.Run(ctx, proc.Cmd{
 		Path: shell, Argv: []string{"bash", "-c", "--", c.command}, Dir: c.dir, Env: env,
 		Timeout: c.timeout, Grace: wire.Grace, CancelGrace: wire.CancelGrace,
 		MaxStdout: maxStream, MaxStderr: maxStream,

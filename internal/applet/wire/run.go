@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/proc"
 )
 
 // Params is the environment of an applet. The zero value works.
@@ -28,6 +29,9 @@ type Params struct {
 	Now     func() time.Time    // nil means time.Now
 	Environ func() []string     // the environment of started programs; nil means an empty one
 	Version string              // of rye; "" means the version that the build recorded
+
+	// Run starts the program of an applet; nil means proc.Run.
+	Run func(context.Context, proc.Cmd) (proc.Result, error)
 }
 
 // Func is the body of one applet: it takes the parameters and returns a result
@@ -89,6 +93,9 @@ func (p Params) withDefaults() Params {
 	}
 	if p.Now == nil {
 		p.Now = time.Now
+	}
+	if p.Run == nil {
+		p.Run = proc.Run
 	}
 	if p.Environ == nil {
 		p.Environ = func() []string { return nil }
