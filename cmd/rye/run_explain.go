@@ -7,6 +7,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/activity"
 )
 
 // explainThread prints what a thread would use. It calls no model.
@@ -42,7 +43,7 @@ func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 		t.Add("model", "none: "+p.NoModel)
 	}
 	l := p.Limits
-	t.Add("limits", fmt.Sprintf("%d turns, %d tokens, $%s, %d s", l.Turns, l.Tokens, money(l.Spend), l.DurationSeconds))
+	t.Add("limits", fmt.Sprintf("%d turns, %d tokens, $%s, %d s", l.Turns, l.Tokens, activity.Money(l.Spend), l.DurationSeconds))
 	t.Add("capabilities", orNone(p.Permits))
 	if whole {
 		for _, tool := range p.Tools {

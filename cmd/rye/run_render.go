@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/primary"
+	"github.com/ryeos/rye/threads/activity"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -36,8 +37,8 @@ func renderThread(ctx context.Context, c *cli.Call, h *project.Project, req prim
 		}
 		first := ""
 		if r.Model != "" {
-			first = "the first call of " + r.Model + " can cost at most $" + money(r.FirstCall) + ", "
+			first = "the first call of " + r.Model + " can cost at most $" + activity.Money(r.FirstCall) + ", "
 		}
-		c.UI.Out("--- about %d tokens; %sthe thread can cost at most $%s", r.Tokens, first, money(r.Ceiling))
+		c.UI.Out("--- about %d tokens; %sthe thread can cost at most $%s", r.Tokens, first, activity.Money(r.Ceiling))
 	})
 }

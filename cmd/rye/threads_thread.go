@@ -12,6 +12,7 @@ import (
 	"github.com/ryeos/rye/internal/project"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/activity"
 )
 
 func threadsShowCommand() *cli.Command {
@@ -50,7 +51,7 @@ func showThread(u *cli.UI, s *threads.Summary, items bool) {
 	t.Add("model", s.Model+" of "+s.Provider.Ref)
 	t.Add("turns", fmt.Sprintf("%d of %d", s.Cost.Turns, s.Limits.Turns))
 	t.Add("tokens", fmt.Sprintf("%d in, %d out", s.Cost.InputTokens, s.Cost.OutputTokens))
-	t.Add("spend", fmt.Sprintf("$%s of $%s", money(s.Cost.Spend), money(s.Limits.Spend)))
+	t.Add("spend", fmt.Sprintf("$%s of $%s", activity.Money(s.Cost.Spend), activity.Money(s.Limits.Spend)))
 	t.Add("started", s.Started)
 	for _, call := range s.Calls {
 		outcome := "ok"
@@ -159,7 +160,7 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 		return resumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.acceptChanged})
 	}
 	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, Ask: askAboutRisk(c)}
-	show := newActivity(c, p, o.events)
+	show := newWatcher(c, p, o.events)
 	opts.Observe, opts.Started = show.line, show.started
 	r, err := p.ResumeThread(ctx, id, opts)
 	return show.end(r, err)

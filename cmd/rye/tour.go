@@ -24,7 +24,7 @@ func tourCommand() *cli.Command {
 		Name: "tour", Group: "About rye",
 		Usage: "watch rye work in a temporary directory",
 		Long: `Creates a key and a project in a scratch directory, signs, verifies and runs a tool,
-then shows how rye refuses attacks. The tour runs the real commands and prints their
+then shows how rye refuses attacks, and follows a directive with a scripted model. The tour runs the real commands and prints their
 output. It reads and writes no other project and no key of yours.`,
 		Examples: []string{"rye tour", "rye tour --keep  # keep the directory to inspect it"},
 		Codes:    []diag.Code{diag.ExecutionFailed, diag.FileSystemError},
@@ -94,7 +94,7 @@ func (t *tour) walk(ctx context.Context) error {
 	if err := os.MkdirAll(t.project, 0o755); err != nil {
 		return diag.New(diag.FileSystemError, "creating the scratch project: %w", err)
 	}
-	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.agent, t.team, t.packages}
+	steps := []func(context.Context) error{t.start, t.author, t.use, t.tamper, t.impersonate, t.next, t.careless, t.graph, t.model, t.agent, t.team, t.packages}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

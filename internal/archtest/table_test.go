@@ -85,6 +85,7 @@ func layers() []layer {
 		}},
 		{"Logs of threads and runs", []entry{
 			// Not threads/provider: no Go code has a loop over turns.
+			{"threads/activity", set("threads", "threads/transcript", "policy")},
 			{"threads", set("threads/transcript", "policy", "sign", "item")},
 			{"threads/steps", set("threads/transcript", "internal/directive", "policy", "item")},
 			{"threads/store", set("policy")},
@@ -128,7 +129,7 @@ func everything() map[string]bool { return nil }
 
 // neverImported are packages that no package imports, not even cmd/rye. Tests may.
 func neverImported() map[string]bool {
-	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest", "threads/provider/providertest")
+	return set("cmd/rye", "internal/archtest", "internal/testkit", "packages/source/sourcetest", "internal/mcpclient/mcptest", "internal/applet/wiretest")
 }
 
 // thirdParty maps the import path of a module, or of a part of it, to the only

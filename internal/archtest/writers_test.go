@@ -35,7 +35,7 @@ func writers() map[string]string {
 		"internal/applet/wiretest":        "tests only",
 		"internal/mcpclient/mcptest":      "tests only",
 		"packages/source/sourcetest":      "tests only",
-		"threads/provider/providertest":   "tests only",
+		"threads/provider/providertest":   "the log of the program model-server",
 	}
 }
 

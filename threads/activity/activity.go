@@ -1,0 +1,342 @@
+// Package activity renders the events of a thread as lines for a person who watches
+// it run.
+//
+// It writes nothing: the command line owns the terminal. It does not decide which
+// threads a person may see, and JSON has no use for it.
+package activity
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// The most characters that a line has of the arguments of a call, and of a message.
+const (
+	maxInput   = 80
+	maxMessage = 300
+)
+
+// Start is what the first line states.
+type Start struct {
+	ThreadID string
+	Ref      string
+	Version  string // "" has none
+	Signer   string
+	Model    string
+	Limits   threads.Limits
+	Attempts int64 // of one call of the model, at most
+}
+
+// View renders the events of one thread, in their order.
+type View struct {
+	start  Start
+	calls  map[string]string // what is called, by the id of the call
+	denied map[string]bool   // calls that a line states already
+	tokens int64
+	spent  policy.USD
+	last   string // the last line
+}
+
+// New returns the view of a thread that begins.
+func New(s Start) *View {
+	return &View{start: s, calls: map[string]string{}, denied: map[string]bool{}}
+}
+
+// First returns the first line: what runs, who signed it, and what it may spend.
+func (v *View) First() string {
+	s := &v.start
+	ref := s.Ref
+	if s.Version != "" {
+		ref += "@" + s.Version
+	}
+	return fmt.Sprintf("thread %s  %s signed by %s  %s  budget $%s", s.ThreadID, ref, s.Signer, s.Model, Money(s.Limits.Spend))
+}
+
+// Shown is how an event appears. Both fields are empty for one that people need not see.
+type Shown struct {
+	Streamed string // a part of the answer, to be printed without the end of a line
+	Line     string
+}
+
+// Event renders an event.
+func (v *View) Event(l *transcript.Line) Shown {
+	if l.Event == "token_delta" {
+		var d message.Delta
+		if l.Decode(&d) == nil && d.Kind == message.DeltaText {
+			return Shown{Streamed: visible(d.Text)}
+		}
+		return Shown{}
+	}
+	line := ""
+	if render := renderers()[l.Event]; render != nil {
+		line = render(v, l)
+	}
+	if line == "" || line == v.last { // the loop and the kernel find the same limit
+		return Shown{}
+	}
+	v.last = line
+	return Shown{Line: line}
+}
+
+func renderers() map[string]func(*View, *transcript.Line) string {
+	return map[string]func(*View, *transcript.Line) string{
+		"tool_call":        (*View).call,
+		"tool_result":      (*View).result,
+		"tool_denied":      (*View).deny,
+		"model_response":   (*View).turn,
+		"model_error":      (*View).failed,
+		"model_switched":   (*View).switched,
+		"limit_reached":    (*View).limit,
+		"budget_warning":   (*View).budget,
+		"watchdog":         (*View).watchdog,
+		"context_pressure": (*View).window,
+		"context_limit":    (*View).window,
+		"hook_run":         (*View).hook,
+		"thread_resumed":   (*View).resumed,
+	}
+}
+
+func (v *View) call(l *transcript.Line) string {
+	var d struct {
+		CallID string          `json:"call_id"`
+		Name   string          `json:"name"`
+		Input  json.RawMessage `json:"input"`
+	}
+	if l.Decode(&d) == nil {
+		v.calls[d.CallID] = strings.ReplaceAll(d.Name, "__", "/") + " " + shortened(string(d.Input), maxInput)
+	}
+	return "" // its result follows
+}
+
+func (v *View) result(l *transcript.Line) string {
+	var d struct {
+		CallID   string `json:"call_id"`
+		IsError  bool   `json:"is_error"`
+		Duration int64  `json:"duration_ms"`
+	}
+	if l.Decode(&d) != nil || v.denied[d.CallID] {
+		return ""
+	}
+	outcome := "ok"
+	if d.IsError {
+		outcome = "failed"
+	}
+	return fmt.Sprintf("  %s  %s %s", v.calls[d.CallID], outcome, time.Duration(d.Duration)*time.Millisecond)
+}
+
+func (v *View) deny(l *transcript.Line) string {
+	var d struct {
+		CallID  string `json:"call_id"`
+		Ref     string `json:"ref"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	v.denied[d.CallID] = true
+	what := v.calls[d.CallID] // a hook of the project denies a call that is recorded
+	if what == "" {
+		what = shortened(cmp.Or(strings.TrimPrefix(d.Ref, "tool:"), "call "+d.CallID), maxInput)
+	}
+	return fmt.Sprintf("  %s  denied  %s: %s", what, d.Code, shortened(d.Message, maxMessage))
+}
+
+func (v *View) turn(l *transcript.Line) string {
+	var d struct {
+		Turn  int64         `json:"turn"`
+		Usage message.Usage `json:"usage"`
+		Cost  policy.USD    `json:"cost"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	v.tokens += d.Usage.Total()
+	v.spent += d.Cost
+	return fmt.Sprintf("turn %d/%d  %s tok  $%s/$%s", d.Turn, v.start.Limits.Turns, Thousands(v.tokens), Money(v.spent), Money(v.start.Limits.Spend))
+}
+
+// failed states a failed call of the model, and when the next attempt is made.
+func (v *View) failed(l *transcript.Line) string {
+	var d struct {
+		Attempt  int64  `json:"attempt"`
+		Category string `json:"category"`
+		Code     string `json:"code"`
+		Message  string `json:"message"`
+		RetryIn  *int64 `json:"retry_in_ms"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	next := ""
+	if d.RetryIn != nil {
+		wait := time.Duration(*d.RetryIn) * time.Millisecond
+		next = fmt.Sprintf("; retry in %.3g s (attempt %d of %d)", wait.Seconds(), d.Attempt+1, v.start.Attempts)
+	}
+	return fmt.Sprintf("  model error  %s: %s%s", strings.TrimSpace(d.Code+" "+d.Category), shortened(d.Message, maxMessage), next)
+}
+
+func (v *View) switched(l *transcript.Line) string {
+	var d struct {
+		From   string `json:"from"`
+		To     string `json:"to"`
+		Reason string `json:"reason"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	line := fmt.Sprintf("  model switched  from %s to %s", shortened(d.From, maxInput), shortened(d.To, maxInput))
+	if d.Reason != "" {
+		line += ": " + shortened(d.Reason, maxMessage)
+	}
+	return line
+}
+
+func (v *View) limit(l *transcript.Line) string {
+	var d struct {
+		Limit string `json:"limit"`
+		Value any    `json:"value"`
+		Max   any    `json:"max"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	name, unit := strings.ReplaceAll(d.Limit, "_", " "), ""
+	if s, ok := strings.CutSuffix(name, " seconds"); ok {
+		name, unit = s, " s"
+	}
+	return fmt.Sprintf("  limit reached  %s: %s of %s%s", shortened(name, maxInput), figure(d.Value), figure(d.Max), unit)
+}
+
+func (v *View) budget(l *transcript.Line) string {
+	var d struct {
+		Scope string `json:"scope"`
+		Value string `json:"value"`
+		Max   string `json:"max"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	return fmt.Sprintf("  budget warning  %s: %s of %s", shortened(d.Scope, maxInput), figure(d.Value), figure(d.Max))
+}
+
+func (v *View) watchdog(l *transcript.Line) string {
+	var d struct {
+		Kind  string `json:"kind"`
+		Count int64  `json:"count"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	what := map[string]string{
+		"repeated_calls":    "equal calls with equal results in a row",
+		"repeated_failures": "failures of one tool in a row",
+	}[d.Kind]
+	if what == "" { // of a step of the project
+		what = shortened(strings.ReplaceAll(d.Kind, "_", " "), maxInput)
+	}
+	return fmt.Sprintf("  watchdog  %d %s", d.Count, what)
+}
+
+func (v *View) window(l *transcript.Line) string {
+	var d struct {
+		Ratio  float64 `json:"ratio"`
+		Tokens int64   `json:"tokens"`
+		Window int64   `json:"window"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	what := "the next request fills"
+	if l.Event == "context_limit" {
+		what = "the next request does not fit:"
+	}
+	return fmt.Sprintf("  context  %s %.0f %% of the window, %s of %s tok", what, 100*d.Ratio, Thousands(d.Tokens), Thousands(d.Window))
+}
+
+// hook states a hook that failed. One that ran shows itself by what it decided.
+func (v *View) hook(l *transcript.Line) string {
+	var d struct {
+		Event string `json:"event"`
+		Hook  string `json:"hook"`
+		OK    bool   `json:"ok"`
+		Error string `json:"error"`
+	}
+	if l.Decode(&d) != nil || d.OK {
+		return ""
+	}
+	return fmt.Sprintf("  hook %s of %s  failed: %s", shortened(d.Hook, maxInput), shortened(d.Event, maxInput), shortened(d.Error, maxMessage))
+}
+
+func (v *View) resumed(l *transcript.Line) string {
+	var d struct {
+		From int64 `json:"from_seq"`
+	}
+	if l.Decode(&d) != nil {
+		return ""
+	}
+	return fmt.Sprintf("  resumed  after line %d of the log", d.From)
+}
+
+// figure renders a number, or an amount of money, which is a text.
+func figure(x any) string {
+	switch n := x.(type) {
+	case string:
+		if usd, err := policy.ParseUSD(n); err == nil {
+			return "$" + Money(usd)
+		}
+		return shortened(n, maxInput)
+	case float64:
+		return fmt.Sprint(int64(n))
+	}
+	return shortened(fmt.Sprint(x), maxInput)
+}
+
+// Money renders an amount without the zeros at its end, but cents.
+func Money(usd policy.USD) string {
+	whole, fraction, _ := strings.Cut(usd.String(), ".")
+	fraction = strings.TrimRight(fraction, "0")
+	for len(fraction) < 2 {
+		fraction += "0"
+	}
+	return whole + "." + fraction
+}
+
+// Thousands renders a number of tokens.
+func Thousands(n int64) string {
+	if n < 1000 {
+		return fmt.Sprint(n)
+	}
+	return fmt.Sprintf("%d.%dk", n/1000, n%1000/100)
+}
+
+// visible makes a part of a text visible and leaves its tabs and ends of lines.
+func visible(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		parts := strings.Split(line, "\t")
+		for j, part := range parts {
+			parts[j] = hidden.Visible(part)
+		}
+		lines[i] = strings.Join(parts, "\t")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shortened returns at most n characters of a text, on one line.
+func shortened(s string, n int) string {
+	s = hidden.Visible(s)
+	if r := []rune(s); len(r) > n {
+		return string(r[:n]) + "…"
+	}
+	return s
+}
