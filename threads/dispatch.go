@@ -204,10 +204,10 @@ func (t *Thread) run(ctx context.Context, c *ToolCall, call message.Block, began
 	c.Asked = func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
 		return t.asked(ctx, c, tier, question, expires)
 	}
-	c.Output = func(stream, text string) {
-		_ = t.record(ctx, false, evOutput, map[string]any{"call_id": c.ID, "stream": stream, "text": text})
-	}
+	printed := &output{ctx: ctx, t: t, call: c.ID}
+	c.Output = printed.add
 	r, err := t.p.Tool(ctx, c)
+	printed.flush()
 	if ctx.Err() != nil {
 		// The call stays open: resuming repeats it, or states that it was interrupted.
 		return nil, diag.New(diag.Cancelled, "running a call of %s: cancelled", t.id)

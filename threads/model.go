@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
@@ -80,6 +79,16 @@ func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Du
 	return nil, diag.New(diag.ExecutionFailed, "calling the model of %s: the provider item made no call", t.id)
 }
 
+// Answered returns an error if the log has no answer of a model for the step of a context:
+// a program that replaces the step can claim one. The loop would otherwise repeat the turn
+// without a call until the time of the thread is over.
+func (t *Thread) Answered(ctx context.Context, step string) error {
+	if t.recorded(keyOf(ctx)) != nil {
+		return nil
+	}
+	return diag.New(diag.ExecutionFailed, "running the step %s: it reports an answer, but it did not call the model", step).WithDetail("step", step)
+}
+
 func sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
@@ -145,7 +154,7 @@ func (t *Thread) Attempt(ctx context.Context, s *Service, call Caller, own *mess
 		return nil, err
 	}
 	began := t.p.Now()
-	d := &deltas{ctx: ctx, t: t, turn: at.turn}
+	d := &deltas{ctx: ctx, t: t, turn: at.turn, texts: map[part]TextFilter{}}
 	resp, err := call(ctx, req, d.add)
 	d.flush()
 	if err == nil {
@@ -415,53 +424,6 @@ func (t *Thread) missedBefore(ctx context.Context) error {
 	d := t.failure.data()
 	t.failure = nil
 	return t.record(ctx, true, evError, d)
-}
-
-// deltas joins the parts of an answer as they arrive into at most one event each 50 ms
-// or 512 bytes.
-type deltas struct {
-	ctx  context.Context
-	t    *Thread
-	turn int64
-
-	mu   sync.Mutex
-	held []message.Delta
-	size int
-	sent time.Time
-}
-
-const (
-	deltaTime = 50 * time.Millisecond
-	deltaSize = 512
-)
-
-func (d *deltas) add(part message.Delta) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if n := len(d.held); n > 0 && d.held[n-1].Kind == part.Kind && d.held[n-1].CallID == part.CallID {
-		d.held[n-1].Text += part.Text
-	} else {
-		d.held = append(d.held, part)
-	}
-	d.size += len(part.Text)
-	if d.size >= deltaSize || time.Since(d.sent) >= deltaTime {
-		d.write()
-	}
-}
-
-func (d *deltas) flush() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.write()
-}
-
-// write records what is held. The parts are for people who watch: a part that cannot
-// be recorded is not a failure of the call, because the answer is recorded whole.
-func (d *deltas) write() {
-	for _, part := range d.held {
-		_ = d.t.record(d.ctx, false, evDelta, deltaData{d.turn, part})
-	}
-	d.held, d.size, d.sent = nil, 0, time.Now()
 }
 
 func digestOf(v any) (string, error) {

@@ -234,6 +234,8 @@ type Params struct {
 	Source func(event string) string
 	// Redact removes the values of keys from JSON or text. Nil removes nothing.
 	Redact func([]byte) []byte
+	// RedactText returns the same for a text that arrives in pieces. Nil removes nothing.
+	RedactText func() TextFilter
 	// Observe receives each event. It may be nil.
 	Observe Observer
 }

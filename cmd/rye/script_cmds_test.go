@@ -28,6 +28,7 @@ func scriptCommands() map[string]scriptCmd {
 		"wheel":      cmdWheel,
 		"indexserve": cmdIndexServe,
 		"eventsfit":  cmdEventsFit,
+		"streamed":   cmdStreamed,
 		"jsonpath":   cmdJSONPath,
 		"unixlink":   cmdUnixlink,
 		"append":     cmdAppend,

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,4 +111,39 @@ func fitsEvent(ts *testscript.TestScript, events *steps.Events, line []byte) {
 	if err := events.Check(steps.SourceKernel, l.Event, data); err != nil {
 		ts.Fatalf("%v\n%s", err, line)
 	}
+}
+
+// cmdStreamed joins what a thread streamed, as a person sees it: the pieces of each text of
+// a model, and the lines of each tool. A file with lines of events becomes a file with one
+// line for each text: streamed EVENTS OUT
+func cmdStreamed(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 2, "streamed EVENTS OUT")
+	texts, order := map[string]*strings.Builder{}, []string{}
+	for line := range bytes.Lines([]byte(ts.ReadFile(args[0]))) {
+		var l struct {
+			Event string `json:"event"`
+			Data  struct {
+				Turn               int64
+				Kind, Stream, Text string
+				CallID             string `json:"call_id"`
+			} `json:"data"`
+		}
+		if json.Unmarshal(line, &l) != nil || l.Event != "token_delta" && l.Event != "tool_output" {
+			continue
+		}
+		key := fmt.Sprint(l.Event, l.Data.Turn, l.Data.Kind, l.Data.Stream, l.Data.CallID)
+		if texts[key] == nil {
+			texts[key] = &strings.Builder{}
+			order = append(order, key)
+		}
+		texts[key].WriteString(l.Data.Text)
+		if l.Event == "tool_output" {
+			texts[key].WriteString(" ")
+		}
+	}
+	var out strings.Builder
+	for _, key := range order {
+		out.WriteString(texts[key].String() + "\n")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(out.String()), 0o600))
 }

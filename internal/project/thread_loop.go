@@ -140,6 +140,10 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	switch name {
 	case "compose":
 		return map[string]any{}, d.compose(ctx, out.Data)
+	case "provider_call":
+		if err := d.t.Answered(ctx, c.Ref.String()); err != nil {
+			return nil, err
+		}
 	case "dispatch": // the log has the results
 		return map[string]any{"control": out.Data["control"], "pending": out.Data["pending"]}, nil
 	case "classifier":

@@ -76,7 +76,7 @@ func (r *threadRun) resultTokens(ctx context.Context, name string) int64 {
 // redactor returns what removes the values of keys from all that a thread writes: the
 // keys of the providers, and every variable of the environment with the name of a
 // secret.
-func (p *Project) redactor(keys map[string]string) func([]byte) []byte {
+func (p *Project) redactor(keys map[string]string) *redact.Filter {
 	values := map[string]string{}
 	for _, kv := range p.Env.Environ() {
 		if name, value, _ := strings.Cut(kv, "="); secretName(name) {
@@ -86,7 +86,7 @@ func (p *Project) redactor(keys map[string]string) func([]byte) []byte {
 	for name, value := range keys {
 		values[name] = value
 	}
-	return redact.New(values).Bytes
+	return redact.New(values)
 }
 
 // secretName reports whether a variable is named like a secret.

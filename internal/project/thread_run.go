@@ -153,8 +153,10 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		Message:     r.o.Message, Workspace: "here", Account: r.account, Loop: r.walkLoop,
 		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
-		Source: source, Redact: p.redactor(r.keys), Observe: r.o.Observe,
+		Source: source, Observe: r.o.Observe,
 	}
+	secrets := p.redactor(r.keys)
+	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
 	if m.MaxOutputTokens > 0 {
 		out.MaxOutput = m.MaxOutputTokens
 	}
@@ -208,7 +210,7 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 		return err
 	}
 	err = threads.Mark(ctx, id, state, threads.Params{
-		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil),
+		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			return p.account(ctx, store.Thread{ID: id, Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, limit)
 		},

@@ -36,6 +36,7 @@ func Check(value string) error {
 type Filter struct {
 	forms   []form
 	longest int
+	first   [256]bool // the bytes with which forms begin
 }
 
 // form is one way to write a value.
@@ -54,6 +55,7 @@ func New(values map[string]string) *Filter {
 		}
 		for _, text := range formsOf(value) {
 			f.forms = append(f.forms, form{[]byte(text), name})
+			f.first[text[0]] = true
 			f.longest = max(f.longest, len(text))
 		}
 	}
@@ -176,8 +178,25 @@ func emit(out, text []byte, found []span, covered, limit int) emitted {
 	return emitted{append(out, text[at:limit]...), covered}
 }
 
-// Writer replaces values in what is written to it. It holds back the last bytes, which
-// can be the beginning of a value, until more is written or it is closed.
+// begun returns the length of the longest end of a text that more text can make a value.
+// Everything before it is decided: what a person watches arrives at once.
+func (f *Filter) begun(text []byte) int {
+	for at := max(0, len(text)-f.longest+1); at < len(text); at++ {
+		if !f.first[text[at]] {
+			continue
+		}
+		end := text[at:]
+		for _, form := range f.forms {
+			if len(end) < len(form.text) && bytes.HasPrefix(form.text, end) {
+				return len(end)
+			}
+		}
+	}
+	return 0
+}
+
+// Writer replaces values in what is written to it. It holds back the last bytes as long
+// as they can be the beginning of a value: until more is written or it is closed.
 type Writer struct {
 	to      io.Writer
 	filter  *Filter
@@ -191,7 +210,7 @@ func (f *Filter) Writer(to io.Writer) *Writer { return &Writer{to: to, filter: f
 // Write implements io.Writer.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.held = append(w.held, p...)
-	if err := w.pass(max(0, len(w.held)-max(0, w.filter.longest-1))); err != nil {
+	if err := w.pass(len(w.held) - w.filter.begun(w.held)); err != nil {
 		return 0, err
 	}
 	return len(p), nil
