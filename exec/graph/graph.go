@@ -68,7 +68,8 @@ type Graph struct {
 	Nodes          map[string]*Node
 	Order          []string // the names of the nodes in the order of the file
 
-	doc *tree.Doc
+	doc     *tree.Doc
+	unclear bool // permissions cannot be read
 }
 
 // Limits are the limits of a run. Depth and Duration have defaults.
@@ -109,7 +110,8 @@ type Node struct {
 	Ask  *Ask
 	Wait *Wait
 
-	path string // of the node in the document
+	path    string // of the node in the document
+	unclear bool   // an edge of it cannot be read
 }
 
 // Edge is one entry of next.
@@ -130,6 +132,7 @@ type Action struct {
 	Retry       Retry
 	Cache       bool // the result of an earlier call is used
 	path        string
+	unclear     bool // params cannot be read
 }
 
 // Retry is when an action is repeated.

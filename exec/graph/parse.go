@@ -13,7 +13,6 @@ import (
 	"github.com/ryeos/rye/internal/dotpath"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/schema"
-	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
@@ -23,17 +22,22 @@ import (
 // of the edges between nodes, with its position. The Graph is nil if a finding is an
 // error.
 func Parse(ref item.Ref, path string, doc *tree.Doc) (*Graph, []diag.Finding) {
-	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), nodes: 0}
-	g := p.graph()
-	g.Ref, g.Path, g.doc = ref, path, doc
-	if !diag.Failed(p.r.Findings()) {
-		p.targets(g)
-	}
-	fs := diag.WithPath(p.r.Findings(), path)
+	g, fs := parseAll(ref, path, doc)
 	if diag.Failed(fs) {
 		return nil, fs
 	}
 	return g, fs
+}
+
+// parseAll is Parse with the graph as far as it could be read.
+func parseAll(ref item.Ref, path string, doc *tree.Doc) (*Graph, []diag.Finding) {
+	p := &parser{doc: doc, r: tree.NewReader(doc, diag.ValidationFailed), nodes: 0}
+	g := p.graph()
+	g.Ref, g.Path, g.doc = ref, path, doc
+	p.targets(g)
+	// The edges are read a second time.
+	fs := slices.CompactFunc(p.r.Findings(), diag.Finding.Equal)
+	return g, diag.WithPath(fs, path)
 }
 
 type parser struct {
@@ -50,6 +54,7 @@ func (p *parser) graph() *Graph {
 	}
 	if r.Has("permissions") {
 		set := policy.Set{}
+		before := r.Failed()
 		r.Texts("permissions", func(s string) error {
 			c, err := policy.Parse(s)
 			if err == nil {
@@ -57,7 +62,7 @@ func (p *parser) graph() *Graph {
 			}
 			return err
 		})
-		g.Permissions = &set
+		g.Permissions, g.unclear = &set, r.Failed() > before
 	}
 	if r.Has("sandbox") {
 		profile := policy.ReadProfile(r.Map("sandbox"))
@@ -166,22 +171,19 @@ func types() []string {
 func (p *parser) node(name string, r *tree.Reader, depth int) *Node {
 	n := &Node{Name: name, path: r.Path(""), Type: TypeAction}
 	n.path = strings.TrimSuffix(n.path, ".")
-	if r.Has("type") {
-		if n.Type = r.Text("type"); !slices.Contains(types(), n.Type) {
-			f := "must be one of " + strings.Join(types(), ", ") + ", not %q"
-			if near := suggest.Nearest(n.Type, types()); near != "" {
-				f += "; did you mean " + near + "?"
-			}
-			r.Reject("type", f, n.Type)
-			return n
-		}
-	}
 	known := []string{"type", "description", "next", "on_error", "assign", "env_requires"}
 	n.Description = r.Text("description")
 	n.OnError = r.Text("on_error")
 	n.EnvRequires = p.env(r)
 	n.Assign = p.assign(r)
 	n.Next = p.next(r)
+	n.unclear = r.Has("on_error") && n.OnError == "" || !readable(r.Value("next"), n.Next)
+	if r.Has("type") {
+		if n.Type = r.Text("type"); !slices.Contains(types(), n.Type) {
+			r.RejectNear("type", n.Type, types(), "must be one of %s, not %q", strings.Join(types(), ", "), n.Type)
+			return n
+		}
+	}
 	switch n.Type {
 	case TypeAction:
 		known = append(known, "action", "cache_result")
@@ -269,6 +271,14 @@ func (p *parser) next(r *tree.Reader) []Edge {
 	return out
 }
 
+// readable reports whether the edges are all that next states.
+func readable(next any, edges []Edge) bool {
+	if list, ok := next.([]any); ok && len(list) != len(edges) || !ok && next != nil && len(edges) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(edges, func(e Edge) bool { return e.To == "" })
+}
+
 func (p *parser) when(r *tree.Reader, key string) *cond.Cond {
 	if !slices.Contains(r.Keys(), key) {
 		return nil
@@ -315,12 +325,14 @@ func (p *parser) action(r *tree.Reader) *Action {
 			}
 		}
 	}
+	before := r.Failed()
 	if r.Has("params") {
 		if _, ok := r.Value("params").(map[string]any); !ok {
 			r.Reject("params", "must be a mapping, not %s", tree.TypeName(r.Value("params")))
 		}
 	}
 	a.Params = p.template(r, "params")
+	a.unclear = r.Failed() > before
 	a.Timeout = r.Seconds("timeout", 0, time.Second, 86_400*time.Second)
 	if r.Has("retry") {
 		p.retry(a, r.Map("retry"))
@@ -368,12 +380,9 @@ func (p *parser) foreach(n *Node, r *tree.Reader) {
 	}
 	n.As = "item"
 	if r.Has("as") {
-		n.As = r.TextFunc("as", func(s string) error {
-			if !dotpath.IsName(s) || slices.Contains(roots(), s) {
-				return fmt.Errorf("%q cannot name an item", s)
-			}
-			return nil
-		})
+		if n.As = r.Text("as"); !dotpath.IsName(n.As) || slices.Contains(roots(), n.As) {
+			r.Reject("as", "cannot name an entry: write a name that is not one of %s", strings.Join(roots(), ", "))
+		}
 	}
 	n.Collect = r.Text("collect")
 	n.Parallel = r.Bool("parallel", false)
@@ -423,7 +432,7 @@ func (p *parser) collisions(n *Node, r *tree.Reader) {
 	for _, b := range n.Branches {
 		for _, k := range slices.Sorted(maps.Keys(b.writes())) {
 			if other, has := first[k]; has {
-				r.Reject(b.Name, "assigns the key %q, which the branch %s assigns too", k, other)
+				r.Reject(b.Name, "assigns the key %q, which the branch %s assigns too: write another key in one of them", k, other)
 				continue
 			}
 			first[k] = b.Name
@@ -539,47 +548,8 @@ func (p *parser) hook(r *tree.Reader) *Hook {
 		p.r.Add(diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, "%s has no effect: the hooks of a graph come after those of the user", r.Name("layer")))
 	}
 	if r.Has("event") && !slices.Contains(events(), h.Event) {
-		text := "is not an event of a graph: " + strings.Join(events(), ", ")
-		if near := suggest.Nearest(h.Event, events()); near != "" {
-			text += "; did you mean " + near + "?"
-		}
-		r.Reject("event", "%s", text)
+		r.RejectNear("event", h.Event, events(), "is not an event of a graph: %s", strings.Join(events(), ", "))
 	}
 	h.OnFailure = r.Enum("on_failure", "continue", "continue", "deny", "fail")
 	return h
-}
-
-// targets reports edges to nodes that do not exist.
-func (p *parser) targets(g *Graph) {
-	p.blockTargets(p.r.Map("config"), g.Start, g.Nodes, g.Order)
-}
-
-func (p *parser) blockTargets(r *tree.Reader, start string, nodes map[string]*Node, order []string) {
-	check := func(to, path, name string) {
-		if nodes[to] != nil {
-			return
-		}
-		text := name + " names the node " + fmt.Sprintf("%q", to) + ", which does not exist here"
-		if near := suggest.Nearest(to, order); near != "" {
-			text += "; did you mean " + near + "?"
-		}
-		pos := p.doc.At(path)
-		p.r.Add(diag.Errorf(diag.ValidationFailed, pos.Line, pos.Column, "%s", text))
-	}
-	check(start, r.Path("start"), r.Name("start"))
-	all := r.Map("nodes")
-	for _, name := range order {
-		n, nr := nodes[name], all.Map(name)
-		for _, e := range n.Next {
-			check(e.To, e.path, nr.Name("next"))
-		}
-		if n.OnError != "" {
-			check(n.OnError, nr.Path("on_error"), nr.Name("on_error"))
-		}
-		for _, b := range n.Branches {
-			if b.Nodes != nil {
-				p.blockTargets(nr.Map("branches").Map(b.Name), b.Start, b.Nodes, b.Order)
-			}
-		}
-	}
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/ryeos/rye/item"
 )
 
-// FuzzParse checks that a graph that parses can be drawn, and that what the parser
-// accepts has edges to existing nodes only and findings with positions.
+// FuzzParse checks that a graph that parses can be drawn, that what the parser accepts
+// has edges to existing nodes only, and that every text can be checked as far as it can
+// be read.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		`config: {start: a, nodes: {a: {action: {item_id: t/echo, params: {x: "${state.n}"}, retry: {policy: {type: fixed, delay: 2}}}, cache_result: true, on_error: b, next: [{to: b, when: "state.n > 1"}, {to: a}]}, b: {type: return, status: fail}}}`,
@@ -28,7 +29,8 @@ func FuzzParse(f *testing.F) {
 		if doc == nil {
 			return
 		}
-		g, fs := Parse(item.Ref{Kind: item.Tool, ID: "team/demo_graph"}, "demo.yaml", doc)
+		ref := item.Ref{Kind: item.Tool, ID: "team/demo_graph"}
+		g, fs := Parse(ref, "demo.yaml", doc)
 		if (g == nil) != diag.Failed(fs) {
 			t.Fatalf("graph %v with %v", g != nil, fs)
 		}
@@ -37,7 +39,16 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("%+v", finding)
 			}
 		}
+		all := Check(t.Context(), ref, "demo.yaml", doc, noItems{})
+		for _, finding := range all {
+			if finding.Message == "" || finding.Path != "demo.yaml" {
+				t.Errorf("%+v", finding)
+			}
+		}
 		if g == nil {
+			if !diag.Failed(all) {
+				t.Errorf("%v is not in %v", fs, all)
+			}
 			return
 		}
 		g.each(func(n *Node, name string) {
@@ -47,11 +58,6 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		})
-		for _, finding := range Validate(t.Context(), g, noItems{}) {
-			if finding.Message == "" || finding.Path != "demo.yaml" {
-				t.Errorf("%+v", finding)
-			}
-		}
 		for _, picture := range []string{g.Terminal(nil), g.Mermaid(nil), g.Dot(nil)} {
 			if picture == "" || bytes.ContainsRune([]byte(picture), 0) {
 				t.Errorf("%q", picture)

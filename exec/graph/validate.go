@@ -9,13 +9,12 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/internal/schema"
-	"github.com/ryeos/rye/internal/suggest"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 )
 
-// Described is what Validate needs to know of an item.
+// Described is what Check needs to know of an item.
 type Described struct {
 	Schema  any  // config_schema, nil without one
 	Output  any  // output_schema, or the types of a directive's outputs; nil without one
@@ -25,22 +24,20 @@ type Described struct {
 	Thread  bool // it is a directive
 }
 
-// Items describes items for Validate.
+// Items describes items for Check.
 type Items interface {
 	// Describe resolves an item. similar are ids that a wrong one was probably meant to be.
 	Describe(ctx context.Context, ref item.Ref) (d Described, similar []string, err error)
 }
 
-// Validate reports every mistake of a parsed graph that can be found before a run. The
-// findings have no path.
-func Validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
+// validate reports the mistakes that need the whole graph, or the items that it names.
+func validate(ctx context.Context, g *Graph, items Items) []diag.Finding {
 	v := &validator{g: g, items: items}
 	v.block("", g.Start, g.Nodes, g.Order)
 	v.state()
 	v.types(ctx)
 	v.permissions()
 	v.actions(ctx)
-	diag.Sort(v.out)
 	return diag.WithPath(v.out, g.Path)
 }
 
@@ -58,14 +55,22 @@ func (v *validator) errorf(path, format string, args ...any) *diag.Finding {
 	return &v.out[len(v.out)-1]
 }
 
-func (v *validator) warnf(path, format string, args ...any) {
-	pos := v.at(path)
-	v.out = append(v.out, diag.Warnf(diag.ValidationFailed, pos.Line, pos.Column, format, args...))
+// report is errorf with the reason and the facts of its hint.
+func (v *validator) report(path, reason string, facts []any, format string, args ...any) {
+	f := v.errorf(path, format, args...)
+	*f = f.WithReason(reason, facts...)
+}
+
+// warn is report with a warning.
+func (v *validator) warn(path, reason, format string, args ...any) {
+	v.report(path, reason, nil, format, args...)
+	v.out[len(v.out)-1].Severity = diag.SeverityWarning
 }
 
 // block checks the edges of one mapping of nodes.
 func (v *validator) block(prefix, start string, nodes map[string]*Node, order []string) {
 	reached := map[string]bool{}
+	unclear := false // an edge leads to a node that is not known
 	var visit func(string)
 	visit = func(name string) {
 		n := nodes[name]
@@ -73,15 +78,19 @@ func (v *validator) block(prefix, start string, nodes map[string]*Node, order []
 			return
 		}
 		reached[name] = true
+		unclear = unclear || n.unclear
 		for _, to := range n.targets() {
+			to = meant(to, nodes, order)
+			unclear = unclear || to == ""
 			visit(to)
 		}
 	}
-	visit(start)
+	from := meant(start, nodes, order)
+	visit(from)
 	for _, name := range order {
 		n := nodes[name]
-		if !reached[name] {
-			v.errorf(n.path, "node %s: no edge leads to it from %s", prefix+name, prefix+start)
+		if !reached[name] && !unclear && from != "" {
+			v.report(n.path, "graph_unreachable", []any{"node", prefix + name}, "node %s: no edge leads to it from %s", prefix+name, prefix+from)
 		}
 		v.node(n, prefix)
 		for _, b := range n.Branches {
@@ -113,7 +122,7 @@ func (v *validator) cycles(prefix string, nodes map[string]*Node, order []string
 		for at := name; at != "" && nodes[at] != nil && !done[at]; {
 			if i, again := seen[at]; again {
 				cycle := append(slices.Clone(path[i:]), at)
-				v.errorf(nodes[cycle[0]].path, "the nodes %s form a cycle without a condition: the run would end at max_steps", prefix+strings.Join(cycle, " -> "))
+				v.report(nodes[cycle[0]].path, "graph_cycle", nil, "the nodes %s form a cycle without a condition: the run would end at max_steps", prefix+strings.Join(cycle, " -> "))
 				break
 			}
 			seen[at] = len(path)
@@ -134,12 +143,12 @@ func (v *validator) cycles(prefix string, nodes map[string]*Node, order []string
 func (v *validator) node(n *Node, prefix string) {
 	for i, e := range n.Next {
 		if e.When == nil && i < len(n.Next)-1 {
-			v.errorf(n.Next[i+1].path, "node %s: this edge is never taken, because the one before it has no condition", prefix+n.Name)
+			v.report(n.Next[i+1].path, "graph_dead_edge", nil, "node %s: this edge is never taken, because the one before it has no condition", prefix+n.Name)
 			break
 		}
 	}
-	if n.Type == TypeAsk && n.Ask.Timeout > 0 && !n.Ask.HasDefault && n.OnError == "" {
-		v.errorf(n.path, "node %s: the question has a timeout; write default or on_error, else the run fails without an answer", prefix+n.Name)
+	if n.Ask != nil && n.Ask.Timeout > 0 && !n.Ask.HasDefault && n.OnError == "" {
+		v.report(n.path, "graph_ask_timeout", nil, "node %s: the question has a timeout, and without an answer the run fails", prefix+n.Name)
 	}
 }
 
@@ -160,8 +169,11 @@ func (v *validator) state() {
 	}
 	v.g.each(func(n *Node, name string) {
 		for k := range n.writes() {
-			if written[k] == "" {
-				written[k] = n.path
+			if written[k] != "" {
+				continue
+			}
+			if written[k] = n.path; n.Assign[k] != nil {
+				written[k] = tree.Join(tree.Join(n.path, "assign"), k)
 			}
 		}
 	})
@@ -179,20 +191,21 @@ func (v *validator) state() {
 			read[u.key] = true
 			if written[u.key] == "" && !u.optional {
 				f := v.errorf(u.path, "node %s reads state.%s, which nothing assigns", u.node, u.key)
-				near(f, u.key, slices.Sorted(maps.Keys(written)))
+				nearOr(f, u.key, slices.Sorted(maps.Keys(written)), "graph_unassigned", "key", u.key)
 			}
 		case "inputs":
 			if inputs != nil && u.key != "" && !slices.Contains(inputs, u.key) && !u.optional {
 				f := v.errorf(u.path, "node %s reads inputs.%s, which config_schema does not declare", u.node, u.key)
-				near(f, u.key, inputs)
+				nearOr(f, u.key, inputs, "graph_input", "key", u.key)
 			}
 		case "env":
 			if u.key != "" && !slices.Contains(v.g.env(), u.key) {
-				v.errorf(u.path, "node %s reads env.%s, which env_requires does not name", u.node, u.key)
+				v.report(u.path, "graph_env_name", []any{"key", u.key}, "node %s reads env.%s, which env_requires does not name", u.node, u.key)
 			}
 		case "run":
 			if u.key != "id" && u.key != "started" && u.key != "step" {
-				v.errorf(u.path, "node %s reads run.%s: run has id, started and step", u.node, u.key)
+				f := v.errorf(u.path, "node %s reads run.%s: run has id, started and step", u.node, u.key)
+				nearOr(f, u.key, []string{"id", "started", "step"}, "graph_run_key")
 			}
 		}
 	}
@@ -203,17 +216,11 @@ func (v *validator) state() {
 	for _, k := range slices.Sorted(maps.Keys(written)) {
 		if v.g.stateClosed && v.g.stateKeys[k] == nil {
 			f := v.errorf(written[k], "the state has no key %q in state_schema", k)
-			near(f, k, slices.Sorted(maps.Keys(v.g.stateKeys)))
+			nearOr(f, k, slices.Sorted(maps.Keys(v.g.stateKeys)), "graph_state_key", "key", k)
 		}
 		if !read[k] && !returnsState {
-			v.warnf(written[k], "state.%s is assigned and never read", k)
+			v.warn(written[k], "graph_unread", "state.%s is assigned and never read", k)
 		}
-	}
-}
-
-func near(f *diag.Finding, word string, candidates []string) {
-	if n := suggest.Nearest(word, candidates); n != "" {
-		*f = f.WithReason("nearest", "nearest", n)
 	}
 }
 
@@ -237,7 +244,7 @@ func (v *validator) uses() []use {
 		known := append(roots(), extra...)
 		if !slices.Contains(known, u.root) {
 			f := v.errorf(path, "node %s reads %s: a path begins with one of %s", node, strings.Join(names, "."), strings.Join(known, ", "))
-			near(f, u.root, known)
+			nearOr(f, u.root, known, "graph_root")
 			return
 		}
 		out = append(out, u)
@@ -304,7 +311,7 @@ func (v *validator) uses() []use {
 
 // permissions reports actions that the graph's own permissions do not cover.
 func (v *validator) permissions() {
-	if v.g.Permissions == nil {
+	if v.g.Permissions == nil || v.g.unclear {
 		return
 	}
 	v.g.actions(func(a *Action, node string) {
@@ -313,7 +320,7 @@ func (v *validator) permissions() {
 			return
 		}
 		if want := policy.Needed(a.Verb, ref); !v.g.Permissions.Holds(want) {
-			v.errorf(a.path, "node %s needs the capability %s, which permissions does not contain", node, want)
+			v.report(a.path, "graph_capability", []any{"capability", string(want)}, "node %s needs the capability %s, which permissions does not contain", node, want)
 		}
 	})
 }
@@ -328,17 +335,17 @@ func (v *validator) actions(ctx context.Context) {
 		d, similar, err := v.items.Describe(ctx, ref)
 		if err != nil {
 			f := v.errorf(a.path, "node %s: %v", node, err)
-			near(f, ref.ID, similar)
+			nearOr(f, ref.ID, similar, "graph_item", "ref", ref.String())
 			return
 		}
 		if d.Project && !d.Locked {
-			v.warnf(a.path, "node %s: %s is not in rye.lock", node, ref)
+			v.warn(a.path, "graph_unlocked", "node %s: %s is not in rye.lock", node, ref)
 		}
 		switch {
 		case a.Cache && d.Graph:
-			v.warnf(a.path, "node %s: the result of a graph is not cached, because it can contain an answer", node)
+			v.warn(a.path, "graph_uncached", "node %s: the result of a graph is not cached, because it can contain an answer", node)
 		case a.Cache && d.Thread:
-			v.warnf(a.path, "node %s: the result of a thread is not cached, because a model answers differently each time", node)
+			v.warn(a.path, "graph_uncached", "node %s: the result of a thread is not cached, because a model answers differently each time", node)
 		}
 		v.params(a, node, ref, d)
 	})
@@ -346,7 +353,7 @@ func (v *validator) actions(ctx context.Context) {
 
 // params compares constant parameters, and the names of all, with the item's schema.
 func (v *validator) params(a *Action, node string, ref item.Ref, d Described) {
-	if d.Schema == nil {
+	if d.Schema == nil || a.unclear {
 		return
 	}
 	s, fs := schema.Compile(d.Schema)
@@ -358,20 +365,20 @@ func (v *validator) params(a *Action, node string, ref item.Ref, d Described) {
 	for _, name := range names {
 		if err := s.Known(name); err != nil {
 			f := v.errorf(tree.Join(path, name), "node %s: %s has no parameter %q", node, ref, name)
-			near(f, name, s.Properties())
+			nearOr(f, name, s.Properties(), "graph_parameter", "ref", ref.String(), "parameters", s.Properties())
 			continue
 		}
 		if value, constant := a.Params.Key(name).Constant(); constant {
 			for _, bad := range s.Validate(any(map[string]any{name: value})) {
 				if bad.Keyword != "required" {
-					v.errorf(tree.Join(path, name), "node %s: the parameter %s %s", node, name, bad.Message)
+					v.report(tree.Join(path, name), "graph_value", []any{"ref", ref.String()}, "node %s: the parameter %s %s", node, name, bad.Message)
 				}
 			}
 		}
 	}
 	for _, name := range s.Required() {
 		if !slices.Contains(names, name) {
-			v.errorf(a.path, "node %s: the parameter %q of %s is missing", node, name, ref)
+			v.report(a.path, "graph_missing", []any{"parameter", name}, "node %s: the parameter %q of %s is missing", node, name, ref)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func (v *validator) constant(key string, value any, node, at string) {
 	}
 	for _, bad := range v.g.StateSchema.Validate(any(map[string]any{key: value})) {
 		if bad.Keyword != "required" {
-			v.errorf(at, "node %s assigns a value that does not fit state_schema: %s %s", node, bad.Path, bad.Message)
+			v.report(at, "graph_type", []any{"key", key}, "node %s assigns a value that does not fit state_schema: %s %s", node, bad.Path, bad.Message)
 		}
 	}
 }
@@ -82,10 +82,11 @@ func (v *validator) read(key string, e *interpolate.Expr, node, at string, resul
 			source, names = map[string]any{"type": "string"}, nil
 		}
 	}
-	declared, missing := below(source, names)
+	declared, missing, known := below(source, names)
 	switch {
 	case missing != "" && e.Path[0] == "result":
-		v.errorf(at, "node %s reads %s: the output of its item declares no %q", node, strings.Join(e.Path, "."), missing)
+		f := v.errorf(at, "node %s reads %s: the output of its item declares no %q", node, strings.Join(e.Path, "."), missing)
+		nearOr(f, missing, known, "graph_output", "outputs", known)
 	case missing == "":
 		v.fits(key, typesOf(declared), strings.Join(e.Path, "."), node, at)
 	}
@@ -103,7 +104,7 @@ func (v *validator) fits(key string, types []string, what, node, at string) {
 			return
 		}
 	}
-	v.errorf(at, "node %s assigns %s to state.%s: it is %s, and state_schema has %s", node, what, key, strings.Join(types, " or "), strings.Join(want, " or "))
+	v.report(at, "graph_type", []any{"key", key}, "node %s assigns %s to state.%s: it is %s, and state_schema has %s", node, what, key, strings.Join(types, " or "), strings.Join(want, " or "))
 }
 
 // overlap reports whether a value can have both types.
@@ -173,12 +174,12 @@ func object(pairs ...string) map[string]any {
 }
 
 // below returns the schema of a path in a schema, nil if it is not known. missing is
-// the first name that the schema excludes.
-func below(schema any, names []string) (found any, missing string) {
+// the first name that the schema excludes, and known are those that it declares.
+func below(schema any, names []string) (found any, missing string, known []string) {
 	for _, name := range names {
 		m, _ := schema.(map[string]any)
 		if m == nil {
-			return nil, ""
+			return nil, "", nil
 		}
 		if _, err := strconv.Atoi(name); err == nil {
 			schema = m["items"]
@@ -190,12 +191,12 @@ func below(schema any, names []string) (found any, missing string) {
 		case ok:
 			schema = next
 		case m["additionalProperties"] == false && m["patternProperties"] == nil && m["$ref"] == nil && m["allOf"] == nil:
-			return nil, name
+			return nil, name, slices.Sorted(maps.Keys(props))
 		default:
-			return nil, ""
+			return nil, "", nil
 		}
 	}
-	return schema, ""
+	return schema, "", nil
 }
 
 // typesOf returns the types that a schema names, nil if it does not.

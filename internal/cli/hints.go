@@ -31,6 +31,7 @@ func hintTables() []map[situation]string {
 		serverHints(),
 		projectHints(),
 		decodersHints(),
+		graphHints(),
 		lockHints(),
 		execHints(),
 		confineHints(),
@@ -90,7 +91,8 @@ func lookUp(code diag.Code, reason string, facts map[string]any) string {
 	return ""
 }
 
-// expand fills in the facts of a hint. It returns "" if one is missing.
+// expand fills in the facts of a hint. It returns "" if one is missing. The brace after
+// a dollar sign is one of the text.
 func expand(text string, facts map[string]any) string {
 	var b strings.Builder
 	for {
@@ -98,6 +100,11 @@ func expand(text string, facts map[string]any) string {
 		b.WriteString(before)
 		if !found {
 			return b.String()
+		}
+		if strings.HasSuffix(before, "$") {
+			b.WriteByte('{')
+			text = rest
+			continue
 		}
 		name, after, closed := strings.Cut(rest, "}")
 		value, ok := facts[name]

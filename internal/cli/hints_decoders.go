@@ -11,6 +11,33 @@ func decodersHints() map[situation]string {
 	}
 }
 
+// graphHints are the hints of the mistakes that a check of a graph finds.
+func graphHints() map[situation]string {
+	return map[situation]string{
+		{diag.ValidationFailed, "graph_edge"}:        "add the node {node}, or name one of this block",
+		{diag.ValidationFailed, "graph_unreachable"}: "lead an edge to {node}, or remove it",
+		{diag.ValidationFailed, "graph_cycle"}:       "give an edge of the cycle a condition, and add one that leaves it",
+		{diag.ValidationFailed, "graph_dead_edge"}:   "give the edge before it a condition, or remove this one",
+		{diag.ValidationFailed, "graph_ask_timeout"}: "add default, or on_error with the node to go to without an answer",
+		{diag.ValidationFailed, "graph_unassigned"}:  "assign {key} in config.state or in a node before, or write ${state.{key}?}",
+		{diag.ValidationFailed, "graph_unread"}:      "remove the assignment if nothing needs the value",
+		{diag.ValidationFailed, "graph_input"}:       "add {key} to the properties of config_schema",
+		{diag.ValidationFailed, "graph_env_name"}:    "add {key} to env_requires",
+		{diag.ValidationFailed, "graph_run_key"}:     "read run.id, run.started or run.step",
+		{diag.ValidationFailed, "graph_state_key"}:   "add {key} to the properties of state_schema",
+		{diag.ValidationFailed, "graph_root"}:        "write $${ for a literal ${",
+		{diag.ValidationFailed, "graph_capability"}:  "add {capability} to permissions",
+		{diag.ValidationFailed, "graph_item"}:        "create {ref}, or name an item that exists",
+		{diag.ValidationFailed, "graph_unlocked"}:    "rye lock",
+		{diag.ValidationFailed, "graph_uncached"}:    "remove cache_result",
+		{diag.ValidationFailed, "graph_parameter"}:   "the parameters of {ref} are {parameters}",
+		{diag.ValidationFailed, "graph_missing"}:     "add {parameter} to params",
+		{diag.ValidationFailed, "graph_value"}:       "write a value that config_schema of {ref} permits",
+		{diag.ValidationFailed, "graph_output"}:      "read one of {outputs}",
+		{diag.ValidationFailed, "graph_type"}:        "assign another value, or change the type of {key} in state_schema",
+	}
+}
+
 // approvalHints are the hints about calls that need a person.
 func approvalHints() map[situation]string {
 	const origin = "; `rye config show agent/allowance --origin` names the file"

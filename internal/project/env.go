@@ -60,6 +60,9 @@ type Env struct {
 
 	Servers *mcpclient.Pool // external MCP servers in use; the owner closes them
 
+	// Hint returns what a person can do about a finding, or ""; nil knows nothing.
+	Hint func(diag.Finding) string
+
 	// Person is the terminal. Every function may be nil: then nothing is
 	// printed and questions are errors.
 	Person Person

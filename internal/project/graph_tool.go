@@ -78,6 +78,11 @@ func (c graphsCall) graph(ctx context.Context, operation string) (map[string]any
 		if err != nil {
 			return nil, err
 		}
+		if hint := c.p.Env.Hint; hint != nil {
+			for i, f := range findings {
+				findings[i].Fix = hint(f)
+			}
+		}
 		return object(map[string]any{"graph": ref.String(), "valid": !diag.Failed(findings), "findings": append([]diag.Finding{}, findings...)})
 	}
 	it, err := c.p.Resolver.Inspect(ctx, ref)

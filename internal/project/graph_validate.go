@@ -21,16 +21,12 @@ func (p *Project) ValidateGraph(ctx context.Context, ref item.Ref) ([]diag.Findi
 	if !IsGraph(it) {
 		return nil, diag.New(diag.Usage, "validating %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
 	}
-	g, fs := ParseGraph(it)
-	fs = append(fs, it.Findings...)
-	if g == nil {
-		diag.Sort(fs)
-		return fs, nil
-	}
-	return append(fs, graph.Validate(ctx, g, graphItems{p})...), nil
+	fs := append(graph.Check(ctx, it.Ref, it.Path(), graphDoc(it), graphItems{p}), it.Findings...)
+	diag.Sort(fs)
+	return fs, nil
 }
 
-// graphItems describes items for graph.Validate.
+// graphItems describes items for graph.Check.
 type graphItems struct{ p *Project }
 
 // Describe implements graph.Items.

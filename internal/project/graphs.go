@@ -145,8 +145,11 @@ func sameJSON(a, b any) bool {
 
 // ParseGraph parses the graph in an item.
 func ParseGraph(it *resolve.Item) (*graph.Graph, []diag.Finding) {
-	return graph.Parse(it.Ref, it.Path(), &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos})
+	return graph.Parse(it.Ref, it.Path(), graphDoc(it))
 }
+
+// graphDoc returns the document of a graph with its positions.
+func graphDoc(it *resolve.Item) *tree.Doc { return &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos} }
 
 // IsGraph reports whether an item is a graph.
 func IsGraph(it *resolve.Item) bool {

@@ -289,7 +289,7 @@ func (r *Reader) Enum(key, def string, allowed ...string) string {
 		return def
 	}
 	if !slices.Contains(allowed, s) {
-		r.Reject(key, "must be %s, not %q", want, s)
+		r.RejectNear(key, s, allowed, "must be %s, not %q", want, s)
 		return def
 	}
 	return s
