@@ -12,6 +12,7 @@ func commands() []*cli.Command {
 		newCommand(),
 		runCommand(),
 		graphCommand(),
+		spawnCommand(),
 		threadsCommand(),
 		providerCommand(),
 		signCommand(),
@@ -51,5 +52,6 @@ func commands() []*cli.Command {
 		cli.CompletionCommand(),
 		cli.CompleteCommand(),
 		cli.HelpCommand(),
+		threadProcessCommand(),
 	}
 }

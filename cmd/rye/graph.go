@@ -141,7 +141,7 @@ func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 		return notGraph(call.Ref)
 	}
 	o.Warn = func(f diag.Finding) { c.UI.Note("%s: warning: %s", f.Location(), f.Message) }
-	s, err := p.StartDetached(ctx, call, o, processArgs(c))
+	s, err := p.StartDetached(ctx, call, o, processArgs(c, "graph", "process"))
 	if err != nil {
 		return err
 	}
@@ -149,10 +149,10 @@ func startGraph(ctx context.Context, c *cli.Call, p *project.Project, o project.
 	return c.UI.Show(data, func() { c.UI.Out("%s %d %s", s.ID, s.PID, s.State) })
 }
 
-// processArgs are the words with which the process of a run is started, with the
-// global flags of this call.
-func processArgs(c *cli.Call) []string {
-	args := []string{"graph", "process", "--json"}
+// processArgs are the words with which the process of a run or thread is started, with
+// the global flags of this call.
+func processArgs(c *cli.Call, command ...string) []string {
+	args := append(command, "--json")
 	if c.Offline {
 		args = append(args, "--offline")
 	}

@@ -24,9 +24,11 @@ type threadOptions struct {
 	model, provider, message string
 }
 
+const limitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
+
 func (o *threadOptions) flags() []cli.Flag {
 	return []cli.Flag{
-		cli.Strings(&o.limits, "limit", "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"),
+		cli.Strings(&o.limits, "limit", limitUsage),
 		cli.String(&o.model, "model", "the model, by its exact `ID`"),
 		cli.String(&o.provider, "provider", "the provider item, by its `ID`"),
 		cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),

@@ -16,8 +16,8 @@ import (
 func threadsCommand() *cli.Command {
 	return &cli.Command{
 		Name: "threads", Group: "Items",
-		Usage: "answer, stop and verify runs",
-		Subs: []*cli.Command{threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
+		Usage: "list, answer, stop and verify threads and runs",
+		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
 			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand()},
 	}
 }

@@ -131,7 +131,7 @@ item states idempotent; otherwise the model reads that it may have run.`,
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged, diag.KeyUnknown,
 			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
 		Flags: []cli.Flag{
-			cli.Strings(&o.limits, "limit", "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"),
+			cli.Strings(&o.limits, "limit", limitUsage),
 			cli.String(&o.message, "message", "a `TEXT` that the model reads next"),
 			cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),

@@ -15,14 +15,15 @@ type Detached struct {
 }
 
 // Detach starts a program in a session of its own, without a terminal: the end of this
-// process and of its session does not end it. wait returns when the program has ended,
-// as long as this process lives.
+// process and of its session does not end it. It gets no descriptor that this process
+// inherited. wait returns when the program has ended, as long as this process lives.
 func Detach(d Detached) (p *os.Process, wait func() (*os.ProcessState, error), err error) {
 	in, feed, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
 	defer in.Close()
+	inherited.Do(keepInherited)
 	p, err = os.StartProcess(d.Path, append([]string{d.Path}, d.Args...), &os.ProcAttr{
 		Dir: d.Dir, Env: d.Env, Files: []*os.File{in, d.Output, d.Output}, Sys: detachedAttr(),
 	})

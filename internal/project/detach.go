@@ -95,7 +95,8 @@ func (p *Project) detach(ctx context.Context, id string, input []byte, args []st
 	for over := false; ; {
 		s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
 		switch {
-		case err == nil && s.Graph != "":
+		case err == nil && s.Started != "":
+			s.PID = process.Pid // also of one that has ended already
 			return s, nil
 		case over:
 			return nil, p.notStarted(ctx, id)
@@ -136,7 +137,7 @@ func (p *Project) notStarted(ctx context.Context, id string) error {
 
 // removeUnstarted removes the directory of a run whose log has no line.
 func (p *Project) removeUnstarted(ctx context.Context, id string) {
-	if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Graph != "" {
+	if s, err := graph.Status(ctx, p.Spaces.ProjectDir, id); err == nil && s.Started != "" {
 		return
 	}
 	_ = atomicfile.Project(p.Spaces.ProjectDir).RemoveAll(transcript.Dir + "/" + id)
@@ -144,34 +145,63 @@ func (p *Project) removeUnstarted(ctx context.Context, id string) {
 
 // RunDetached is the body of the process of a detached run.
 func (e *Env) RunDetached(ctx context.Context, in io.Reader) error {
+	m, err := readStart(in)
+	if err != nil {
+		return err
+	}
+	id, ref, err := m.named("run_id", item.Tool)
+	if err != nil {
+		return err
+	}
+	p, err := e.openDetached(ctx, id, m)
+	if err != nil {
+		return err
+	}
+	ctx = WithGraphOptions(ctx, GraphOptions{RunID: id, NoSuspend: m.flag("no_suspend")})
+	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: m.object("params")})
+	return err
+}
+
+// startMessage is the JSON object that the process of a detached run or thread reads.
+type startMessage map[string]any
+
+func readStart(in io.Reader) (startMessage, error) {
 	b, err := io.ReadAll(io.LimitReader(in, maxDetach+1))
 	if err != nil {
-		return diag.New(diag.FileSystemError, "reading the run to start: %w", err)
+		return nil, diag.New(diag.FileSystemError, "reading what to start: %w", err)
 	}
 	v, findings := jsonx.ParseMessage(b)
 	m, ok := v.(map[string]any)
 	if len(findings) > 0 || !ok {
-		return diag.New(diag.Usage, "reading the run to start: it is not a JSON object; rye graph run --async starts this process")
+		return nil, diag.New(diag.Usage, "reading what to start: it is not a JSON object; rye spawn and rye graph run --async start this process")
 	}
-	text := func(key string) string { s, _ := m[key].(string); return s }
-	flag := func(key string) bool { on, _ := m[key].(bool); return on }
-	ref, err := item.ParseRef(text("ref"), item.Tool)
-	if err != nil || !graph.IsID(text("run_id")) {
-		return errors.Join(err, diag.New(diag.Usage, "reading the run to start: ref or run_id is missing"))
+	return m, nil
+}
+
+func (m startMessage) text(key string) string { s, _ := m[key].(string); return s }
+
+func (m startMessage) flag(key string) bool { on, _ := m[key].(bool); return on }
+
+func (m startMessage) object(key string) map[string]any { o, _ := m[key].(map[string]any); return o }
+
+// named returns the id and the item of what is to start.
+func (m startMessage) named(idKey string, kind item.Kind) (id string, ref item.Ref, err error) {
+	ref, err = item.ParseRef(m.text("ref"), kind)
+	if id = m.text(idKey); err != nil || !graph.IsID(id) {
+		err = errors.Join(err, diag.New(diag.Usage, "reading what to start: ref or %s is missing", idKey))
 	}
-	if _, err := os.Stat(transcript.Base(e.Base, text("run_id")).Path(transcript.File)); !errors.Is(err, fs.ErrNotExist) {
-		return diag.New(diag.ThreadState, "starting %s: it exists", text("run_id"))
+	return id, ref, err
+}
+
+// openDetached opens the project for a run or thread whose log does not exist yet.
+func (e *Env) openDetached(ctx context.Context, id string, m startMessage) (*Project, error) {
+	if _, err := os.Stat(transcript.Base(e.Base, id).Path(transcript.File)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, diag.New(diag.ThreadState, "starting %s: it exists", id)
 	}
-	e.Locked, e.Unlocked = flag("locked"), flag("unlocked")
+	e.Locked, e.Unlocked = m.flag("locked"), m.flag("unlocked")
 	p, err := e.Open(ctx, Strict)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.CheckLocked(); err != nil {
-		return err
-	}
-	params, _ := m["params"].(map[string]any)
-	ctx = WithGraphOptions(ctx, GraphOptions{RunID: text("run_id"), NoSuspend: flag("no_suspend")})
-	_, err = p.Verbs.Tool(ctx, primary.Call{Ref: ref, Held: policy.Person(), Params: params})
-	return err
+	return p, p.CheckLocked()
 }

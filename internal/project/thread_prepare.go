@@ -20,6 +20,7 @@ import (
 
 // ThreadOptions are how a command starts or resumes a thread.
 type ThreadOptions struct {
+	ID              string // of the new thread; "" makes one
 	Ref             item.Ref
 	Args            []string
 	Params          map[string]any

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -31,7 +32,7 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 	if err != nil {
 		return nil, err
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: graph.NewID(prepared.Item.Ref.ID, p.Env.Now())}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
 	if o.Below != nil {
 		return r.startBelow(ctx)
 	}

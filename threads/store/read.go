@@ -19,6 +19,7 @@ type Row struct {
 	Parent  string    `json:"parent,omitempty"`
 	Root    string    `json:"root"`
 	State   string    `json:"state"`
+	Reason  string    `json:"reason,omitempty"`
 	Model   string    `json:"model,omitempty"`
 	Created time.Time `json:"created"`
 }
@@ -62,7 +63,7 @@ func (s *Store) Cost(ctx context.Context, thread string, tree bool) (out []Cost,
 	return out, err
 }
 
-const threadColumns = "id, project, kind, ref, parent, root, state, model, created"
+const threadColumns = "id, project, kind, ref, parent, root, state, reason, model, created"
 
 func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 	rows, err := t.Query(query, args...)
@@ -73,7 +74,7 @@ func (t *tx) threads(query string, args ...any) (out []Row, err error) {
 	for rows.Next() {
 		var r Row
 		var created int64
-		if err := rows.Scan(&r.Thread, &r.Project, &r.Kind, &r.Ref, &r.Parent, &r.Root, &r.State, &r.Model, &created); err != nil {
+		if err := rows.Scan(&r.Thread, &r.Project, &r.Kind, &r.Ref, &r.Parent, &r.Root, &r.State, &r.Reason, &r.Model, &created); err != nil {
 			return nil, err
 		}
 		r.Created = time.UnixMilli(created).UTC()
@@ -175,10 +176,11 @@ func NoPeriods(now time.Time, maximums policy.Periods) (out []Period) {
 // has no store: it has run no thread.
 func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Costs returns the accounts of the threads of a project, the newest first.
+// Costs returns the accounts of the threads of a project, the newest first; of every
+// project if project is "".
 func (s *Store) Costs(ctx context.Context, project string) (out []Cost, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE project = ? ORDER BY created DESC, id", project)
+		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE ?1 = '' OR project = ?1 ORDER BY created DESC, id", project)
 		out = []Cost{}
 		for _, row := range rows {
 			var c Cost

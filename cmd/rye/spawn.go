@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary"
+)
+
+// spawnOptions are the flags of rye spawn.
+type spawnOptions struct {
+	params string
+	locked bool
+	thread threadOptions
+}
+
+func spawnCommand() *cli.Command {
+	var o spawnOptions
+	return &cli.Command{
+		Name: "spawn", Group: "Items", Args: "KIND|REF [ID] [NAME=VALUE…]",
+		Usage: "start a thread in a process of its own",
+		Long: `Checks the directive, its inputs, limits and model, starts a process with a session of
+its own, and prints the id of the thread, its process and its state. The thread goes on
+when this command, the shell and the terminal have ended: rye threads wait, tail,
+result, cancel and kill work on it. No person is asked: the allowance decides what a
+call that needs an approval does.`,
+		Examples: []string{"rye spawn directive team/triage file=issue.md", "rye spawn directive team/triage file=issue.md --limit spend=0.20 --json"},
+		Codes: []diag.Code{diag.ItemNotFound, diag.KeyUnknown, diag.ValidationFailed, diag.UnknownParameter, diag.AuthRequired, diag.BudgetExceeded,
+			diag.ConfigError, diag.ExecutionFailed, diag.Timeout},
+		Flags: []cli.Flag{
+			cli.String(&o.params, "params", "inputs as `JSON`, @FILE, or - for stdin"),
+			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Strings(&o.thread.limits, "limit", limitUsage),
+			cli.String(&o.thread.model, "model", "the model, by its exact `ID`"),
+			cli.String(&o.thread.provider, "provider", "the provider item, by its `ID`"),
+			cli.String(&o.thread.message, "message", "a `TEXT` that the model reads after the directive"),
+		},
+		Complete: completeRun,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runSpawn(ctx, c, &o) },
+	}
+}
+
+func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
+	e := envOf(c)
+	e.SetLocked(c.Given(&o.locked), o.locked)
+	p, err := e.Open(ctx, project.Strict)
+	if err != nil {
+		return err
+	}
+	if err := p.CheckLocked(); err != nil {
+		return err
+	}
+	ref, rest, err := project.RefArgs(ctx, p, promptArgs(c.Args))
+	if err != nil {
+		return err
+	}
+	if ref.Kind != item.Directive {
+		return diag.New(diag.Usage, "starting %s: a thread follows a directive; rye graph run --async starts a graph", ref)
+	}
+	params, err := readParams(c, o.params)
+	if err != nil {
+		return err
+	}
+	opts := o.thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params})
+	s, err := p.SpawnThread(ctx, opts, processArgs(c, "thread-process"))
+	if err != nil {
+		return err
+	}
+	return c.UI.Show(s, func() { c.UI.Out("%s %d %s", s.ThreadID, s.PID, s.State) })
+}
+
+// threadProcessCommand is the process of a thread that rye spawn started.
+func threadProcessCommand() *cli.Command {
+	return &cli.Command{
+		Name: "thread-process", Hidden: true, Usage: "run a thread that another process of rye describes on stdin",
+		Run: func(ctx context.Context, c *cli.Call) error { return envOf(c).RunThreadProcess(ctx, c.Stdin) },
+	}
+}

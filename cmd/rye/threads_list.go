@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/activity"
+)
+
+func threadsListCommand() *cli.Command {
+	var all, active bool
+	return &cli.Command{
+		Name: "list", Usage: "list the threads of this project",
+		Long: `Lists the threads of the project from the registry of the user account, the newest
+first. The state of a thread whose process was stopped is error (orphaned): rye threads
+resume continues it. rye graph list lists the runs of graphs.`,
+		Examples: []string{"rye threads list", "rye threads list --active --all"},
+		Flags: []cli.Flag{
+			cli.Bool(&active, "active", "only threads that a process runs"),
+			cli.Bool(&all, "all", "the threads of all projects of this user account"),
+		},
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			list, err := p.Threads(ctx, all)
+			if err != nil {
+				return err
+			}
+			if active {
+				list = slices.DeleteFunc(list, func(t project.ListedThread) bool { return t.State != threads.Running })
+			}
+			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c.UI, list) })
+		},
+	}
+}
+
+func threadsTreeCommand() *cli.Command {
+	return &cli.Command{
+		Name: "tree", Args: "THREAD", Usage: "list a thread with those that it started",
+		Examples: []string{"rye threads tree triage-01jd"},
+		Codes:    []diag.Code{diag.ThreadNotFound},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, err := envOf(c).Open(ctx, project.Lenient)
+			if err != nil {
+				return err
+			}
+			list, err := p.ThreadTree(ctx, c.Args[0])
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(map[string]any{"threads": list}, func() { showThreadList(c.UI, list) })
+		},
+	}
+}
+
+func showThreadList(u *cli.UI, list []project.ListedThread) {
+	if len(list) == 0 {
+		u.Out("no threads")
+		return
+	}
+	t := &cli.Table{Header: []string{"THREAD", "STATE", "PID", "CALLS", "SPENT", "MAXIMUM", "STARTED"}}
+	for _, l := range list {
+		state, pid := l.State, ""
+		if l.Reason != "" {
+			state += " (" + l.Reason + ")"
+		}
+		if l.PID > 0 {
+			pid = fmt.Sprint(l.PID)
+		}
+		t.Add(strings.Repeat("  ", l.Level)+l.ID, state, pid, fmt.Sprint(l.Turns), activity.Money(l.Spend), activity.Money(l.Max), l.Started.Format(time.RFC3339))
+	}
+	u.Table(t)
+}

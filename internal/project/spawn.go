@@ -1,0 +1,87 @@
+package project
+
+import (
+	"context"
+	"io"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+)
+
+// threadStart is what the process of a detached thread reads from its stdin.
+type threadStart struct {
+	ThreadID string         `json:"thread_id"`
+	Ref      string         `json:"ref"`
+	Params   map[string]any `json:"params"`
+	Limits   []string       `json:"limits"`
+	Model    string         `json:"model"`
+	Provider string         `json:"provider"`
+	Message  string         `json:"message"`
+	Locked   bool           `json:"locked"`
+	Unlocked bool           `json:"unlocked"`
+}
+
+// Spawned is a thread that runs in a process of its own.
+type Spawned struct {
+	ThreadID  string         `json:"thread_id"`
+	PID       int            `json:"pid"`
+	State     string         `json:"state"`
+	Directive string         `json:"directive"`
+	Limits    threads.Limits `json:"limits"`
+}
+
+// SpawnThread starts a thread in a process of its own, which outlives this one and its
+// session. args are the words with which this program runs RunThreadProcess. What can be
+// refused before the thread begins is refused here; SpawnThread returns when the log has
+// the start of the thread.
+func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions, args []string) (*Spawned, error) {
+	if p.Spaces.ProjectDir == "" {
+		return nil, diag.New(diag.ConfigError, "starting %s: a thread is recorded in a project, and this directory is in none", o.Ref).WithReason("no_project")
+	}
+	prepared, err := p.PrepareThread(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	start := threadStart{
+		ThreadID: graph.NewID(prepared.Item.Ref.ID, p.Env.Now()), Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
+		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
+	}
+	input, err := jsonx.Marshal(start)
+	if err != nil || len(input) > maxDetach {
+		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, maxDetach)
+	}
+	s, err := p.detach(ctx, start.ThreadID, input, args)
+	if err != nil {
+		return nil, err
+	}
+	return &Spawned{ThreadID: s.ID, PID: s.PID, State: s.State, Directive: start.Ref, Limits: prepared.Limits}, nil
+}
+
+// RunThreadProcess is the body of the process of a detached thread. No person can be
+// asked.
+func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
+	m, err := readStart(in)
+	if err != nil {
+		return err
+	}
+	id, ref, err := m.named("thread_id", item.Directive)
+	if err != nil {
+		return err
+	}
+	p, err := e.openDetached(ctx, id, m)
+	if err != nil {
+		return err
+	}
+	o := &ThreadOptions{ID: id, Ref: ref, Held: policy.Person(), Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message")}
+	list, _ := m["limits"].([]any)
+	for _, v := range list {
+		limit, _ := v.(string)
+		o.Limits = append(o.Limits, limit)
+	}
+	_, err = p.StartThread(ctx, o)
+	return err
+}
