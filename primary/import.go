@@ -132,7 +132,7 @@ func plainEnds(b []byte) []byte {
 // left adds what a person must do before the item can be signed, and what will stop
 // its runs.
 func (v *Verbs) left(ctx context.Context, it *resolve.Item, rep *ImportReport) {
-	found := v.check(ctx, it)
+	found := v.check(ctx, it, it.Verdict.Signer)
 	if it.Verdict.Code != diag.Unsigned { // another line that looks like a signature
 		found = append(found, signFinding(rep.Path, it.Verdict.Err(rep.Path)))
 	}

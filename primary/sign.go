@@ -209,7 +209,7 @@ func (v *Verbs) signedForm(ctx context.Context, it *resolve.Item, call SignCall,
 	if !diag.Failed(rep.Findings) {
 		checked := v.withPlainLine(it)
 		rep.Support = checked.Support()
-		rep.Findings = v.check(ctx, checked)
+		rep.Findings = v.check(ctx, checked, sign.FingerprintOf(call.Signer.Public()))
 	}
 	if diag.Failed(rep.Findings) {
 		rep.Status = Refused
@@ -244,8 +244,8 @@ func (v *Verbs) withPlainLine(it *resolve.Item) *resolve.Item {
 	return v.p.Resolver.WithBytes(it, sign.WithPlainLine(it.Bytes, it.Type.Style))
 }
 
-// check returns the findings about the content of an item.
-func (v *Verbs) check(ctx context.Context, it *resolve.Item) []diag.Finding {
+// check returns the findings about the content of an item that signer is to sign.
+func (v *Verbs) check(ctx context.Context, it *resolve.Item, signer sign.Fingerprint) []diag.Finding {
 	// An extractor or parser of the Python original would stop every run if it were
 	// signed: no other item could be read.
 	if old := it.OfOriginal(); old != nil {
@@ -257,7 +257,7 @@ func (v *Verbs) check(ctx context.Context, it *resolve.Item) []diag.Finding {
 	}
 	fs = append(diag.WithPath(fs, it.Path()), it.Findings...)
 	fs = append(fs, v.executor(ctx, it)...)
-	fs = append(fs, v.p.Resolver.Lint(ctx, it)...)
+	fs = append(fs, v.p.Resolver.LintFor(ctx, it, signer)...)
 	return fs
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/sign"
 )
 
 // Allowance returns the most that agents and items may do without a person, and the
@@ -42,12 +43,12 @@ func AllowanceFindings(ctx context.Context, r *Resolver, policies []policy.Layer
 }
 
 // permits returns the errors, and the settings without effect, in a layer of a configuration that
-// permits something. Layers that are not valid are reported as items of their own.
-func (r *Resolver) permits(ctx context.Context, it *Item) []diag.Finding {
+// permits something, signed by signer. Layers that are not valid are reported as items of their own.
+func (r *Resolver) permits(ctx context.Context, it *Item, signer sign.Fingerprint) []diag.Finding {
 	if it.Ref.Kind != item.Config || it.Ref.ID != policy.AllowanceID && it.Ref.ID != policy.RiskID {
 		return nil
 	}
-	own := policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it)}
+	own := policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: r.widens(it.Root, signer)}
 	if it.Ref.ID == policy.RiskID {
 		_, err := policy.ReadRisk([]policy.Layer{own})
 		return findingsOf(err, own.Name)
@@ -59,7 +60,7 @@ func (r *Resolver) permits(ctx context.Context, it *Item) []diag.Finding {
 	var layers []policy.Layer
 	for _, at := range slices.Backward(files) {
 		layer, err := r.Open(ctx, Entry{Ref: it.Ref, Root: at.root, Rel: at.rel})
-		if err != nil || layer.Path() == own.Name || layer.Usable() != nil || !r.widens(layer) {
+		if err != nil || layer.Path() == own.Name || layer.Usable() != nil || !r.widens(layer.Root, layer.Verdict.Signer) {
 			continue
 		}
 		layers = append(layers, policy.Layer{Name: layer.Path(), Doc: &tree.Doc{Root: layer.Meta.Fields, Pos: layer.Meta.Pos}, Wide: true})

@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/internal/tmpl"
 	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/sign"
 )
 
 // subprocess is the primitive whose config has templates of a command.
@@ -19,8 +20,13 @@ const subprocess = "rye/core/primitives/subprocess"
 // and the keys of a configuration. sign and verify report them. In an
 // installed bundle, whose files the user cannot change, they are warnings.
 func (r *Resolver) Lint(ctx context.Context, it *Item) []diag.Finding {
+	return r.LintFor(ctx, it, it.Verdict.Signer)
+}
+
+// LintFor is Lint for an item that the key signer is about to sign.
+func (r *Resolver) LintFor(ctx context.Context, it *Item, signer sign.Fingerprint) []diag.Finding {
 	fs := it.Templates()
-	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.nested(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.permits(ctx, it))
+	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.nested(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.permits(ctx, it, signer))
 	if r.p.Check != nil && !it.Support() {
 		more = append(more, r.p.Check(it)...)
 	}

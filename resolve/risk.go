@@ -9,6 +9,7 @@ import (
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
 )
 
 // riskKey is the key of an item with its risk class.
@@ -45,22 +46,22 @@ func permittingLayers(ctx context.Context, r *Resolver, id string) (layers []pol
 	}
 	layers = make([]policy.Layer, len(s.Layers))
 	for i, it := range s.Layers {
-		wide := r.widens(it)
+		wide := r.widens(it.Root, it.Verdict.Signer)
 		layers[i] = policy.Layer{Name: it.Path(), Doc: &tree.Doc{Root: it.Meta.Fields, Pos: it.Meta.Pos}, Wide: wide}
 		key += fmt.Sprintf("%q %s %t\n", it.Path(), it.Digest, wide)
 	}
 	return layers, key, nil
 }
 
-// widens reports whether a layer may permit more than those before it: one of the
-// system bundle, and one of the user's own items that a key of the user signed. An
-// agent's key is not one: the agent would decide what it may do.
-func (r *Resolver) widens(it *Item) bool {
-	if it.Root.Embedded() {
+// widens reports whether a layer in root that signer signed may permit more than those
+// before it: one of the system bundle, and one of the user's own items that a key of the
+// user signed. An agent's key is not one: the agent would decide what it may do.
+func (r *Resolver) widens(root *space.Root, signer sign.Fingerprint) bool {
+	if root.Embedded() {
 		return true
 	}
-	k, ok := r.p.Trust.Key(it.Verdict.Signer)
-	return it.Root.Space == space.User && !it.Root.Bundled() && ok && k.Own && !k.Agent()
+	k, ok := r.p.Trust.Key(signer)
+	return root.Space == space.User && !root.Bundled() && ok && k.Own && !k.Agent()
 }
 
 // Declared returns the risk class that the item itself states, "" without one.
