@@ -171,7 +171,7 @@ func table() []Row {
 		{HiddenChars, ClassTrust, "the text has characters that a reader cannot see"},
 		{PermissionDenied, ClassDenied, "the caller lacks a capability"},
 		{PolicyDenied, ClassDenied, "a policy forbids it"},
-		{ApprovalRequired, ClassDenied, "a person must approve, and there is no terminal to ask at"},
+		{ApprovalRequired, ClassDenied, "a person must approve, and rye cannot ask one here"},
 		{ApprovalDenied, ClassDenied, "a person refused or did not answer in time"},
 		{Cooldown, ClassDenied, "the version is younger than the policy's minimum age"},
 		{ConsentRequired, ClassDenied, "a program of this project would run for the first time, or another user owns the project"},

@@ -118,7 +118,7 @@ func rungRank(rung string) int {
 	return slices.Index([]string{RungBasic, RungLandlock, RungStrict}, rung)
 }
 
-// Err returns why the call does not run if there is no person to ask, nil if it runs.
+// Err returns why the call does not run if rye cannot ask a person, nil if it runs.
 func (d Decision) Err() error {
 	switch {
 	case d.Action == Run:
@@ -134,7 +134,7 @@ func (d Decision) Err() error {
 }
 
 func (d Decision) unasked() string {
-	return "running " + d.ref.String() + ": " + d.because() + ", and there is no person to ask"
+	return "running " + d.ref.String() + ": " + d.because() + ", and rye cannot ask a person here"
 }
 
 // Denied returns the error for a call that a person refused, or did not answer in

@@ -234,7 +234,7 @@ func (p *page) run(line string) string {
 	return text
 }
 
-// env is a home of its own with a passphrase at hand, since there is no
+// env is a home of its own with a passphrase in a file: the process has no
 // terminal to type one.
 func (p *page) env() []string {
 	env := []string{

@@ -289,7 +289,7 @@ func newPassphrase(c *cli.Call, none bool) ([]byte, error) {
 		return envOf(c).Passphrase("")()
 	}
 	if !c.Isatty(c.Stdin) {
-		return nil, diag.New(diag.AuthRequired, "making a key: there is no terminal to ask for a passphrase").WithReason("new_passphrase").WithDetail("variable", sign.EnvPassphraseFile)
+		return nil, diag.New(diag.AuthRequired, "making a key: this process has no terminal to ask for a passphrase").WithReason("new_passphrase").WithDetail("variable", sign.EnvPassphraseFile)
 	}
 	first, err := c.AskSecret("New passphrase: ")
 	if err != nil {

@@ -25,7 +25,7 @@ func confirmServer(c *cli.Call, yes bool, question, doing string, server *mcpcli
 		return nil
 	}
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
-		e := diag.New(diag.ConsentRequired, "%s: no terminal to confirm it", doing).
+		e := diag.New(diag.ConsentRequired, "%s: a person confirms it, and this process has no terminal", doing).
 			WithReason("mcp_review").WithDetail("server", server.Data())
 		if tools != nil {
 			e.WithDetail("tools", mcpclient.ToolsData(server.Name, tools))

@@ -94,7 +94,7 @@ func confirmServers(c *cli.Call, yes bool, changed []refreshed) error {
 	}
 	doing := "refreshing MCP servers " + strings.Join(names, ", ")
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
-		return diag.New(diag.ConsentRequired, "%s: no terminal to confirm it", doing).WithReason("mcp_review")
+		return diag.New(diag.ConsentRequired, "%s: a person confirms it, and this process has no terminal", doing).WithReason("mcp_review")
 	}
 	c.UI.Out("changes of %s:", plural(len(changed), "MCP server"))
 	for _, r := range changed {

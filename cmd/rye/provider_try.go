@@ -66,7 +66,7 @@ func confirmCost(c *cli.Call, yes bool, ref string, worst policy.USD) error {
 		return nil
 	}
 	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
-		return diag.New(diag.ApprovalRequired, "calling %s: it can cost %s USD, and there is no terminal to confirm it", ref, worst).WithReason("try_cost")
+		return diag.New(diag.ApprovalRequired, "calling %s: it can cost %s USD, and this process has no terminal to confirm it", ref, worst).WithReason("try_cost")
 	}
 	ok, err := c.Confirm(fmt.Sprintf("Call %s? It can cost %s USD.", ref, worst))
 	if err == nil && !ok {

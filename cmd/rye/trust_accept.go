@@ -73,7 +73,7 @@ func confirm(c *cli.Call, question string) error {
 	}
 	yes, err := c.Confirm(question)
 	if err != nil {
-		return diag.New(diag.Usage, "accepting: there is no terminal to ask at").WithReason("accept_headless")
+		return diag.New(diag.Usage, "accepting: a person confirms it, and this process has no terminal").WithReason("accept_headless")
 	}
 	if !yes {
 		return diag.New(diag.ApprovalDenied, "accepting: cancelled; nothing changed")

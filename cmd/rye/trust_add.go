@@ -145,7 +145,7 @@ func sshKeyAt(ctx context.Context, c *cli.Call, o *trustAddOptions) (*offeredKey
 }
 
 func fingerprintRequired(source string) error {
-	return diag.New(diag.Usage, "trusting a key of %s: there is no terminal to confirm the fingerprint at", source).WithReason("fingerprint_required")
+	return diag.New(diag.Usage, "trusting a key of %s: a person confirms the fingerprint, and this process has no terminal", source).WithReason("fingerprint_required")
 }
 
 // confirmKey shows the whole fingerprint of a key, and compares it with the one that

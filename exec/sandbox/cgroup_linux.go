@@ -90,7 +90,7 @@ func delegationAt(dir string, marked bool) (*delegation, string) {
 		}
 	}
 	if marked && !isMarked(dir) {
-		return nil, "not delegated: systemd manages " + dir + " (Delegate=yes hands one over)"
+		return nil, "not delegated: systemd manages " + dir + " (Delegate=yes delegates one)"
 	}
 	d := &delegation{dir: dir, memory: enabled(dir, "memory"), pids: enabled(dir, "pids")}
 	if !d.memory && !d.pids {

@@ -20,7 +20,7 @@ import (
 func (c *Call) AskSecret(prompt string) ([]byte, error) {
 	f, ok := c.Stdin.(*os.File)
 	if !ok {
-		return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at")
+		return nil, diag.New(diag.AuthRequired, "reading a passphrase: this process has no terminal to ask at")
 	}
 	before, _ := term.GetState(int(f.Fd()))
 	fmt.Fprint(c.Stderr, prompt)
@@ -62,7 +62,7 @@ var errAskEnded = errors.New("the question ended without an answer")
 // ask is Ask that returns errAskEnded when end is closed first.
 func (c *Call) ask(end <-chan struct{}, prompt string) (string, error) {
 	if !c.Isatty(c.Stdin) {
-		return "", diag.New(diag.Usage, "asking for %s: there is no terminal to ask at", strings.TrimSpace(prompt))
+		return "", diag.New(diag.Usage, "asking for %s: this process has no terminal to ask at", strings.TrimSpace(prompt))
 	}
 	_ = c.UI.Stdout.Flush() // the subject of the question is printed first
 	fmt.Fprint(c.Stderr, hidden.Visible(prompt))

@@ -201,7 +201,7 @@ func (c graphsCall) maySet(ctx context.Context, id string, set map[string]any) e
 	case d.Action == policy.Refuse:
 		return d.Err()
 	case c.in.Ask == nil:
-		return diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and there is no person to ask", id).WithReason("run_set").WithDetail("run_id", id)
+		return diag.New(diag.ApprovalRequired, "setting the state of %s: a person decides about it, and rye cannot ask one here", id).WithReason("run_set").WithDetail("run_id", id)
 	}
 	var values []string
 	for _, k := range slices.Sorted(maps.Keys(set)) {

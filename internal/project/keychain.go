@@ -246,7 +246,7 @@ func (p *Project) SetDefaultKey(fp sign.Fingerprint) (string, error) {
 }
 
 // Passphrase returns a function that asks at the terminal, or nil-safe errors
-// elsewhere. It never waits when there is no terminal.
+// elsewhere. It never waits without a terminal.
 func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
 	return func() ([]byte, error) {
 		if file := e.Getenv(sign.EnvPassphraseFile); file != "" {
@@ -254,7 +254,7 @@ func (e *Env) Passphrase(prompt string) func() ([]byte, error) {
 			return []byte(strings.TrimSuffix(string(b), "\n")), err
 		}
 		if e.Person.Secret == nil {
-			return nil, diag.New(diag.AuthRequired, "reading a passphrase: there is no terminal to ask at").
+			return nil, diag.New(diag.AuthRequired, "reading a passphrase: this process has no terminal to ask at").
 				WithReason("no_terminal").WithDetail("variable", sign.EnvPassphraseFile)
 		}
 		return e.Person.Secret(prompt)
