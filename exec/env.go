@@ -35,6 +35,9 @@ func (e *Executor) environment(ctx context.Context, p *Plan, cfg *config) (map[s
 	vars["PATH"] = proc.OutsidePath(vars["PATH"], e.p.Project)
 	vars[selfVar] = e.p.Self
 	vars[projectVar] = e.p.Dir
+	if id, _ := ctx.Value(threadKey{}).(string); id != "" {
+		vars[threadVar] = id
+	}
 	if key, _ := ctx.Value(idempotencyKey{}).(string); key != "" && p.Chain.Tool().Meta.Fields["idempotency"] == "key" {
 		vars[idempotencyVar] = key
 	}
@@ -64,6 +67,16 @@ const (
 	// the call is repeated after a crash. Tools with idempotency: key receive it.
 	idempotencyVar = "RYE_IDEMPOTENCY_KEY"
 )
+
+// threadVar names the variable with the id of the thread that runs the program.
+const threadVar = "RYE_THREAD_ID"
+
+type threadKey struct{}
+
+// WithThread returns a context for the programs of a thread.
+func WithThread(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, threadKey{}, id)
+}
 
 type idempotencyKey struct{}
 
@@ -151,7 +164,7 @@ func badName(name string) string {
 		return "a name is letters, digits and _"
 	}
 	switch strings.ToUpper(name) { // names of variables ignore case on Windows
-	case selfVar, projectVar, "RYE_THREAD_ID", idempotencyVar, brokerVar, settingsVar, policy.BoundaryVar:
+	case selfVar, projectVar, threadVar, idempotencyVar, brokerVar, settingsVar, policy.BoundaryVar:
 		return "only rye sets it"
 	}
 	return ""

@@ -77,6 +77,9 @@ func (t *Thread) Answer(ctx context.Context, callID string, content []message.Bl
 	if err != nil || known {
 		return err
 	}
+	if tool.Name == ReturnTool {
+		isError = true // outputs are taken by the kernel only
+	}
 	_, err = t.finish(ctx, &ToolCall{ID: callID, Tool: tool}, &ToolResult{Blocks: content, IsError: isError}, t.p.Now(), call)
 	return err
 }
@@ -146,8 +149,9 @@ func fits(tool Offered, call message.Block) (map[string]any, string) {
 
 // Call runs one call of the newest answer through the gates: schema, capability, tier,
 // approval, sandbox. The result is recorded; one that the log has is returned again. A
-// call that was denied or failed has a result, not an error.
-func (t *Thread) Call(ctx context.Context, callID string) (*Dispatched, error) {
+// call that was denied or failed has a result, not an error. also narrows the
+// permissions of the call: those of a program that makes it.
+func (t *Thread) Call(ctx context.Context, callID string, also ...policy.Grant) (*Dispatched, error) {
 	t.mu.Lock()
 	call, err := t.callOf(callID)
 	if err != nil {
@@ -172,6 +176,9 @@ func (t *Thread) Call(ctx context.Context, callID string) (*Dispatched, error) {
 	}
 	began := t.p.Now()
 	c := &ToolCall{ID: callID, Tool: tool, Input: input, Held: t.p.Held, Key: t.id + "/" + callID}
+	for _, g := range also {
+		c.Held = c.Held.With(g)
+	}
 	switch {
 	case problem != "":
 		return t.finish(ctx, c, failed(diag.ValidationFailed, problem), began, call)
@@ -180,7 +187,7 @@ func (t *Thread) Call(ctx context.Context, callID string) (*Dispatched, error) {
 	case tool.Name == ReturnTool:
 		return t.takeOutputs(ctx, c, call, began)
 	}
-	return t.run(ctx, c, call, began)
+	return t.through(ctx, c, call, began, t.p.Tool)
 }
 
 func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
@@ -191,8 +198,8 @@ func (t *Thread) mayRepeat(ctx context.Context, tool Offered) bool {
 	return tool.Name == ReturnTool || tool.Name == ArtifactTool || t.p.Repeatable != nil && t.p.Repeatable(ctx, tool.Ref)
 }
 
-// run makes the call. A call that a gate refused was not started.
-func (t *Thread) run(ctx context.Context, c *ToolCall, call message.Block, began time.Time) (*Dispatched, error) {
+// through makes the call. A call that a gate refused was not started.
+func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, began time.Time, run func(context.Context, *ToolCall) (*ToolResult, error)) (*Dispatched, error) {
 	begun := false
 	c.Start = func(ref, tier, decision string) error {
 		if begun {
@@ -206,7 +213,7 @@ func (t *Thread) run(ctx context.Context, c *ToolCall, call message.Block, began
 	}
 	printed := &output{ctx: ctx, t: t, call: c.ID}
 	c.Output = printed.add
-	r, err := t.p.Tool(ctx, c)
+	r, err := run(ctx, c)
 	printed.flush()
 	if ctx.Err() != nil {
 		// The call stays open: resuming repeats it, or states that it was interrupted.
@@ -244,7 +251,7 @@ func (t *Thread) begin(ctx context.Context, c *ToolCall, call message.Block, ref
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.started[c.ID] = true
-	d := callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision}
+	d := callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: ref, Input: c.Input, Tier: tier, Decision: decision, By: c.By}
 	if ref == c.Tool.Ref {
 		d.Digest = c.Tool.Digest
 	}
@@ -282,14 +289,14 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		return nil, err
 	}
 	g, guardErr := &Guarded{Blocks: full}, error(nil)
-	if t.p.Guard != nil {
+	if t.p.Guard != nil && c.By == "" { // a program reads the whole
 		if cut, err := t.p.Guard(ctx, c, &ToolResult{Blocks: full, IsError: r.IsError}); err != nil {
 			guardErr = err // the result is recorded before the error ends the turn
 		} else {
 			g = cut
 		}
 	}
-	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox}
+	d := resultData{CallID: c.ID, Ref: c.Tool.Ref, IsError: r.IsError, Content: g.Blocks, Cut: g.Cut, Bytes: sizeOf(full), Duration: t.p.Now().Sub(began).Milliseconds(), Sandbox: r.Sandbox, By: c.By}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if g.Artifact != nil {
@@ -302,7 +309,7 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 		if call.Input == nil {
 			in = call.InvalidInput
 		}
-		if err := t.record(ctx, false, evCall, callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: c.Tool.Ref, Digest: c.Tool.Digest, Input: in, Decision: "refused"}); err != nil {
+		if err := t.record(ctx, false, evCall, callData{Turn: t.turns, CallID: c.ID, Name: call.Name, Ref: c.Tool.Ref, Digest: c.Tool.Digest, Input: in, Decision: "refused", By: c.By}); err != nil {
 			return nil, err
 		}
 	}
@@ -314,6 +321,10 @@ func (t *Thread) finish(ctx context.Context, c *ToolCall, r *ToolResult, began t
 }
 
 func (t *Thread) takeResult(d *resultData) {
+	if d.By != "" {
+		delete(t.started, d.CallID)
+		return // the model does not read it
+	}
 	t.results[d.CallID] = &recordedResult{d.IsError, d.Content}
 	delete(t.started, d.CallID)
 	t.grow(d.Content)

@@ -56,6 +56,9 @@ func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, nodeKey{}, key)
 }
 
+// KeyOf returns the key of the step that a context belongs to, "" outside of steps.
+func KeyOf(ctx context.Context) string { return keyOf(ctx) }
+
 func keyOf(ctx context.Context) string {
 	key, _ := ctx.Value(nodeKey{}).(string)
 	return key
@@ -127,6 +130,17 @@ func (t *Thread) asFailure(err error) error {
 	return e.WithDetail("data", f.facts())
 }
 
+// Unanswered returns why the last call of the model has no answer: the limit that was
+// reached, or the failed attempt that is not yet classified. It is nil if there is neither.
+func (t *Thread) Unanswered() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.failure == nil {
+		return t.refused
+	}
+	return t.asFailure(t.failure.failure)
+}
+
 // facts returns the context of error classification.
 func (f *Failure) facts() map[string]any {
 	out := map[string]any{"error": map[string]any{"code": f.Code, "type": f.Type, "message": f.Message, "reason": f.Reason}}
@@ -149,6 +163,12 @@ func (f *Failure) facts() map[string]any {
 // a provider item in a thread ends here. own is a request that is not about the
 // conversation; nil means the conversation.
 func (t *Thread) Attempt(ctx context.Context, s *Service, call Caller, own *message.Request) (*message.Response, error) {
+	if own == nil {
+		// A step that is a program asks again after a crash, or twice.
+		if a := t.recorded(keyOf(ctx)); a != nil {
+			return &a.resp, nil
+		}
+	}
 	req, at, err := t.reserve(ctx, s, own)
 	if err != nil {
 		return nil, err
@@ -180,6 +200,7 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if err := t.missedBefore(ctx); err != nil {
 		return nil, nil, err
 	}
+	t.refused = nil
 	err := t.limits()
 	if err == nil && own == nil {
 		err = t.repeats()

@@ -145,6 +145,7 @@ type callData struct {
 	Input    any         `json:"input"`
 	Tier     string      `json:"tier,omitempty"`
 	Decision string      `json:"decision"`
+	By       string      `json:"by,omitempty"` // the program that makes the call; "" is the model
 }
 
 type deniedData struct {
@@ -180,6 +181,7 @@ type resultData struct {
 	Cut      bool            `json:"cut"`
 	Duration int64           `json:"duration_ms"`
 	Sandbox  any             `json:"sandbox,omitempty"`
+	By       string          `json:"by,omitempty"`
 }
 
 type resumedData struct {

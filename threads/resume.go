@@ -26,6 +26,7 @@ type Started struct {
 	Limits    Limits
 	Held      policy.Held
 	Loop      Identity
+	Steps     []Identity
 	State     string
 	Time      string
 	Parent    string // the run of a graph whose node started the thread
@@ -50,7 +51,7 @@ func ReadStarted(project, id string) (*Started, error) {
 		return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"),
-		Limits: d.Limits, Loop: d.Loop, State: Running, Time: lines[0].Time}
+		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, State: Running, Time: lines[0].Time}
 	if d.Parent != nil {
 		s.Parent = *d.Parent
 	}
@@ -252,14 +253,21 @@ func (t *Thread) line(event string, data []byte, keys *[]string) error {
 	case evCall:
 		var d callData
 		err := into(data, &d)
-		if d.Decision != "refused" {
+		switch {
+		case d.By != "":
+			t.asideLine(d.CallID, d.Ref, d.Input, nil)
+		case d.Decision != "refused":
 			t.started[d.CallID] = true
 		}
 		return err
 	case evResult:
 		var d resultData
 		err := into(data, &d)
-		if err == nil {
+		switch {
+		case err != nil:
+		case d.By != "":
+			t.asideLine(d.CallID, d.Ref, nil, &recordedResult{d.IsError, d.Content})
+		default:
 			t.takeResult(&d)
 		}
 		return err

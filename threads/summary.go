@@ -39,6 +39,7 @@ type CallSummary struct {
 	Name     string `json:"name"`
 	Ref      string `json:"ref,omitempty"`
 	Decision string `json:"decision"`
+	By       string `json:"by,omitempty"` // the program that made it; "" is the model
 	Done     bool   `json:"done"`
 	IsError  bool   `json:"is_error"`
 	Duration int64  `json:"duration_ms"`
@@ -106,7 +107,7 @@ func (s *Summary) line(event string, data []byte) error {
 	case evCall:
 		var d callData
 		err := into(data, &d)
-		s.Calls = append(s.Calls, CallSummary{Turn: d.Turn, CallID: d.CallID, Name: d.Name, Ref: d.Ref, Decision: d.Decision})
+		s.Calls = append(s.Calls, CallSummary{Turn: d.Turn, CallID: d.CallID, Name: d.Name, Ref: d.Ref, Decision: d.Decision, By: d.By})
 		return err
 	case evResult:
 		var d resultData

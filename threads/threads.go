@@ -154,6 +154,7 @@ type ToolCall struct {
 	Tool   Offered
 	Input  map[string]any
 	Held   policy.Held
+	By     string                                        // the program that makes the call; "" is the model
 	Key    string                                        // equal when the call is repeated after a crash
 	Start  func(ref string, tier, decision string) error // records the call; it must be called before the work starts
 	Output func(stream, text string)                     // receives output while the tool runs
@@ -253,7 +254,9 @@ type Thread struct {
 	prompt   *Prompt
 	entries  []entry // of the conversation, in order
 	results  map[string]*recordedResult
-	started  map[string]bool // calls whose tool_call is recorded
+	started  map[string]bool   // calls whose tool_call is recorded
+	asides   map[string]*aside // calls of programs, as an earlier process recorded them
+	made     map[string]int    // calls of programs of this process, by what they run for
 	byKey    map[string]*answer
 	attempts int64 // of the turn
 	misses   int64 // attempts of this process since the last answer

@@ -6,6 +6,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/threads"
 )
 
 // broker returns the function that opens the connection of a program to the verbs, nil
@@ -19,6 +20,9 @@ func (p *Project) broker() func(context.Context, policy.Held) (exec.Connection, 
 		b, err := agent.NewBroker(ctx, held, p.Env.Home(), p.forBroker().workspace)
 		if err != nil {
 			return nil, err
+		}
+		if t, r := threads.From(ctx), runOf(ctx); t != nil && r != nil {
+			b.Around((&threadProgram{r: r, t: t, run: ctx, held: held}).do)
 		}
 		return p.Env.Broker(ctx, b)
 	}

@@ -109,9 +109,8 @@ func (r *threadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 	return out, nil
 }
 
-// guardRef is the step that cuts the results of calls. The kernel calls it, whether the
-// loop names it or not.
-func guardRef() item.Ref { return item.Ref{Kind: item.Tool, ID: steps.Dir + "result_guard"} }
+// stepRef returns the item of a step.
+func stepRef(name string) item.Ref { return item.Ref{Kind: item.Tool, ID: steps.Dir + name} }
 
 // loopSteps returns the step items that a loop names, and those that the kernel calls,
 // with their digests.
@@ -121,9 +120,11 @@ func (p *Project) loopSteps(ctx context.Context, loop *resolve.Item) ([]threads.
 		return nil, diag.FromFindings("reading the loop "+loop.Ref.String(), findings)
 	}
 	var out []threads.Identity
-	refs := graph.Targets(g)
-	if !slices.Contains(refs, guardRef()) {
-		refs = append(slices.Clone(refs), guardRef())
+	refs := slices.Clone(graph.Targets(g))
+	for _, name := range steps.Called() {
+		if ref := stepRef(name); !slices.Contains(refs, ref) {
+			refs = append(refs, ref)
+		}
 	}
 	for _, ref := range refs {
 		if !strings.HasPrefix(ref.ID, steps.Dir) {

@@ -135,17 +135,17 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	ctx = threads.WithKey(d.t.With(ctx), c.Key)
 	out, err := d.r.step(ctx, d.t, name, c.Params)
 	if err != nil {
-		return nil, err
+		return nil, d.failure(name, err)
 	}
 	switch name {
 	case "compose":
 		return map[string]any{}, d.compose(ctx, out.Data)
 	case "provider_call":
 		if err := d.t.Answered(ctx, c.Ref.String()); err != nil {
-			return nil, err
+			return nil, d.failure(name, err)
 		}
 	case "dispatch": // the log has the results
-		return map[string]any{"control": out.Data["control"], "pending": out.Data["pending"]}, nil
+		return map[string]any{"control": out.Data["control"], "pending": out.Data["pending"]}, d.dispatched(ctx, out.Data)
 	case "classifier":
 		if action, _ := out.Data["action"].(string); action == "fallback" {
 			category, _ := out.Data["category"].(string)
@@ -157,6 +157,31 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 		return out.Data, d.t.Checkpoint(ctx)
 	}
 	return out.Data, nil
+}
+
+// failure returns the error of a step for the edges of the loop: a failed call of the
+// model with what error classification reads, also if the step is a program that did not
+// report it, and a limit with its figures.
+func (d loopDispatcher) failure(name string, err error) error {
+	if name == "provider_call" && diag.CodeOf(err) != diag.Cancelled {
+		if why := d.t.Unanswered(); why != nil {
+			err = why
+		}
+	}
+	e := diag.Typed(err)
+	if limit, _ := e.Details["limit"].(string); limit != "" && e.Details["data"] == nil {
+		return e.WithDetail("data", map[string]any{"limit": limit, "value": plain(e.Details["value"]), "max": plain(e.Details["max"])})
+	}
+	return err
+}
+
+// plain returns a figure as parsed JSON.
+func plain(v any) any {
+	m, err := asObject(map[string]any{"v": v})
+	if err != nil {
+		return nil
+	}
+	return m["v"]
 }
 
 // compose records what a step composed.
@@ -199,6 +224,9 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		return id, nil, err
 	}
 	id = threads.Identity{Ref: ref.String(), Digest: chain.Tool().Digest}
+	if t != nil {
+		ctx = exec.WithThread(ctx, t.ID())
+	}
 	if chain.Primitive().Ref.ID != exec.NativeStep && t != nil {
 		dir, err := r.conversationFile(t)
 		if err != nil {
@@ -217,6 +245,7 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 		return id, nil, err
 	}
 	plan.Ask = r.o.Ask
+	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, name), callKey{}, "")
 	res, err := r.p.Executor.Run(context.WithValue(ctx, threadRunKey{}, r), plan, nil)
 	if err != nil {
 		return id, nil, err
@@ -531,5 +560,25 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 	for k, v := range a.Params {
 		params[k] = v
 	}
-	return graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.loopHeld, RunID: r.id})
+	data, err := graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.loopHeld, RunID: r.id})
+	if err == nil {
+		err = r.hookEvents(ctx, ref, data)
+	}
+	return data, err
+}
+
+// hookEvents records the events of a program that replaces control or emitter, the steps
+// that hooks call. The native ones record theirs themselves.
+func (r *threadRun) hookEvents(ctx context.Context, ref item.Ref, data any) error {
+	t := threads.From(ctx)
+	out, _ := data.(map[string]any)
+	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); t == nil || !isStep || name != "control" && name != "emitter" || out["events"] == nil {
+		return nil
+	}
+	it, err := r.p.Resolver.Find(ctx, ref)
+	if err != nil {
+		return err
+	}
+	_, err = r.output(ctx, t, threads.Identity{Ref: ref.String(), Digest: it.Digest}, out)
+	return err
 }

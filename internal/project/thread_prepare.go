@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -63,6 +64,9 @@ type threadRun struct {
 	guardItem threads.Identity // the file of the guards
 	headless  string           // approvals.headless of the allowance
 	money     *threadAccount   // nil before the thread has its account
+
+	mu      sync.Mutex
+	claimed map[string]bool // calls of the model that a program makes
 }
 
 // PrepareThread verifies a directive with what it extends, checks its inputs, and

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -85,9 +87,8 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	if err != nil {
 		return nil, err
 	}
-	changed := prepared.Item.Digest != s.Directive.Digest || prepared.Loop.Digest != s.Loop.Digest
-	if changed && (!o.AcceptChanged || p.Env.Locked) {
-		return nil, diag.New(diag.GraphChanged, "resuming %s: changed since the thread started: the directive or the loop", id).WithReason("graph_changed").WithDetail("run_id", id)
+	if err := p.unchanged(ctx, id, s, prepared, o); err != nil {
+		return nil, err
 	}
 	if prepared.Limits, err = p.resumedLimits(ctx, s.Limits, o.Limits); err != nil {
 		return nil, err
@@ -108,6 +109,30 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 		o.Started(prepared, id)
 	}
 	return threads.Resume(ctx, id, params, o.Message)
+}
+
+// unchanged returns an error if the directive, the loop or a step is another one than at the
+// start of a thread, and the person did not accept it.
+func (p *Project) unchanged(ctx context.Context, id string, s *threads.Started, now *PreparedThread, o *ThreadOptions) error {
+	if o.AcceptChanged && !p.Env.Locked {
+		return nil
+	}
+	loopSteps, err := p.loopSteps(ctx, now.Loop)
+	if err != nil {
+		return err
+	}
+	was := append([]threads.Identity{s.Directive, s.Loop}, s.Steps...)
+	is := append([]threads.Identity{{Ref: now.Item.Ref.String(), Digest: now.Item.Digest}, {Ref: now.Loop.Ref.String(), Digest: now.Loop.Digest}}, loopSteps...)
+	var changed []string
+	for _, w := range was {
+		if i := slices.IndexFunc(is, func(x threads.Identity) bool { return x.Ref == w.Ref }); i >= 0 && is[i].Digest != w.Digest {
+			changed = append(changed, w.Ref)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return diag.New(diag.GraphChanged, "resuming %s: changed since the thread started: %s", id, strings.Join(changed, ", ")).WithReason("graph_changed").WithDetail("run_id", id)
 }
 
 // resumedLimits returns the limits that a thread had, or those that a person gives it,

@@ -126,11 +126,14 @@ func starting(ctx context.Context) func(ref, tier, decision string) error {
 }
 
 // call runs one call of the model through the gates of every caller.
-func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
+func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads.ToolResult, err error) {
+	defer func() { capture(ctx, c, res, err) }()
 	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
 		return skipped, err
 	}
 	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, c.Asked)
+	// A program that runs for this call is not the step that made it.
+	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
 		if err := c.Start("", policy.T0.String(), "run"); err != nil {
@@ -172,7 +175,11 @@ func streamName(s proc.Stream) string {
 
 // verb runs one of the four verbs, as for a client of the MCP surface.
 func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.ToolResult, error) {
-	w, err := r.p.workspace(ctx)
+	p := r.p
+	if c.By != "" {
+		p = p.forBroker()
+	}
+	w, err := p.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}

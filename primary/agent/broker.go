@@ -40,6 +40,8 @@ type Broker struct {
 	home string
 	run  context.Context // of the program: it has the values, each call its own end
 	tree *brokerTree
+	// around makes the calls in place of the workspace; nil unless Around was called.
+	around func(ctx context.Context, w *Workspace, req Request) *diag.Envelope
 
 	mu   sync.Mutex
 	made exec.BrokerCalls
@@ -68,6 +70,12 @@ func NewBroker(ctx context.Context, held policy.Held, home string, open func(ctx
 		return nil, diag.New(diag.LimitExceeded, "opening a broker: programs call tools with a broker more than %d deep", maxBrokers)
 	}
 	return &Broker{open: open, held: held, home: home, run: context.WithValue(ctx, brokerKey{}, level), tree: level.tree}, nil
+}
+
+// Around sets what makes the calls of the program, in place of Workspace.Do: in a thread,
+// they are the thread's. It must be called before the first call.
+func (b *Broker) Around(make func(ctx context.Context, w *Workspace, req Request) *diag.Envelope) {
+	b.around = make
 }
 
 // Definitions returns all four verbs: a call without permission is an error that names
@@ -130,6 +138,9 @@ func (b *Broker) call(ctx context.Context, req Request) *diag.Envelope {
 	// What the client sends is written by the program: an answer of it is not the
 	// user's.
 	req.Held, req.Ask, req.Asking = b.held, nil, nil
+	if b.around != nil {
+		return b.around(ctx, w, req)
+	}
 	return w.Do(ctx, req)
 }
 

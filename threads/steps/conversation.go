@@ -43,6 +43,7 @@ type toolResult struct {
 	Ref     string          `json:"ref"`
 	IsError bool            `json:"is_error"`
 	Content []message.Block `json:"content"`
+	By      string          `json:"by"`
 
 	at    int // the index of the line
 	input json.RawMessage
@@ -69,6 +70,9 @@ func results(lines []transcript.Line, limit int) ([]toolResult, error) {
 			r := toolResult{at: i}
 			if err := decode(l, &r); err != nil {
 				return nil, err
+			}
+			if r.By != "" {
+				continue // a call of a program, not of the model
 			}
 			var err error
 			if r.Content, err = resolveSame(lines[:i], r.Content); err != nil {

@@ -153,6 +153,10 @@ func All() map[string]Step {
 	}
 }
 
+// Called returns the steps that rye or a hook calls, in addition to those that a loop names:
+// the name of each.
+func Called() []string { return []string{"result_guard", "control", "emitter"} }
+
 // params decodes the parameters of a step. Unknown fields are errors: a misspelled
 // parameter would change the run without notice.
 func params[T any](name string, in Input) (T, error) {

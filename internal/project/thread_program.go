@@ -1,0 +1,242 @@
+package project
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/primary/agent"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/steps"
+)
+
+// threadProgram is a program of a thread with a broker: a step of the loop that a project
+// replaced, or a tool. Its calls are the thread's: they pass the same gates, and they are
+// recorded, counted and charged.
+type threadProgram struct {
+	r    *threadRun
+	t    *threads.Thread
+	run  context.Context // of the program
+	held policy.Held     // of the caller, and the calls of the item as the last grant
+}
+
+type stepKey struct{}
+
+type callKey struct{}
+
+// calls returns what the item of the program lists, and its ref.
+func (b *threadProgram) calls() (grant policy.Grant, ref string) {
+	grant = b.held[len(b.held)-1]
+	return grant, strings.TrimSuffix(grant.Source, " calls")
+}
+
+// do makes one call.
+func (b *threadProgram) do(ctx context.Context, w *agent.Workspace, req agent.Request) *diag.Envelope {
+	ctx = context.WithValue(ctx, startKey{}, nil) // the call of the program is another one
+	req.Ask = b.r.o.Ask
+	args, _ := jsonx.ParseMessage(req.Args)
+	input, _ := args.(map[string]any)
+	params, _ := input["parameters"].(map[string]any)
+	ref := toolOfCall(req.Name, input)
+	if ref.ID == "" {
+		return b.aside(ctx, threads.Offered{ToolDef: message.ToolDef{Name: "rye_" + req.Name}, Ref: "tool:rye/primary/" + req.Name, Verb: policy.Verb(req.Name)}, input)
+	}
+	if err := b.held.Allows(policy.Execute, ref); err != nil {
+		return b.aside(ctx, offered(ref), params) // it is denied, and recorded
+	}
+	if name, isStep := strings.CutPrefix(ref.ID, steps.Dir); isStep && name != "control" && name != "emitter" {
+		out, err := b.r.step(ctx, b.t, name, params)
+		return envelope(out.Data, err)
+	}
+	if slices.ContainsFunc(b.r.Services, func(s *threads.Service) bool { return s.Provider == ref }) {
+		return w.Do(ctx, req) // the attempt is recorded where every attempt is
+	}
+	if id := b.ofModel(ctx, ref, params); id != "" {
+		return b.model(ctx, id)
+	}
+	return b.aside(ctx, offered(ref), params)
+}
+
+// toolOfCall returns the tool that a program executes, "" for another verb or kind.
+func toolOfCall(verb string, input map[string]any) item.Ref {
+	kind, _ := input["item_type"].(string)
+	id, _ := input["item_id"].(string)
+	ref, err := item.ParseRef(id, item.Kind(kind))
+	if kind == "" {
+		ref, err = item.ParseRef(id, item.Tool)
+	}
+	if err != nil || ref.Kind != item.Tool || verb != string(policy.Execute) {
+		return item.Ref{}
+	}
+	return ref
+}
+
+func offered(ref item.Ref) threads.Offered {
+	return threads.Offered{ToolDef: message.ToolDef{Name: ref.ID}, Ref: ref.String()}
+}
+
+// ofModel returns the call of the model that a program makes: the step dispatch executes
+// the tool of a call that has no result, with its arguments.
+func (b *threadProgram) ofModel(ctx context.Context, ref item.Ref, params map[string]any) string {
+	if step, _ := ctx.Value(stepKey{}).(string); step != "dispatch" {
+		return ""
+	}
+	want, err := jsonx.Marshal(params)
+	if err != nil {
+		return ""
+	}
+	b.r.mu.Lock()
+	defer b.r.mu.Unlock()
+	for _, c := range b.t.Pending() {
+		v, _ := jsonx.ParseMessage(c.Input)
+		have, err := jsonx.Marshal(v)
+		if err != nil || c.Problem != "" || c.Ref != ref.String() || string(have) != string(want) || b.r.claimed[c.CallID] {
+			continue
+		}
+		if b.r.claimed == nil {
+			b.r.claimed = map[string]bool{}
+		}
+		b.r.claimed[c.CallID] = true
+		return c.CallID
+	}
+	return ""
+}
+
+// model makes a call of the model, with the permissions of the thread and of the program.
+func (b *threadProgram) model(ctx context.Context, id string) *diag.Envelope {
+	grant, _ := b.calls()
+	got := &captured{}
+	d, err := b.t.Call(context.WithValue(ctx, capturedKey{}, got), id, grant)
+	switch {
+	case err != nil:
+		return envelope(nil, err)
+	case !got.set:
+		return readAgain(d.Content, d.IsError)
+	}
+	return got.envelope()
+}
+
+// aside makes a call that is the program's own.
+func (b *threadProgram) aside(ctx context.Context, tool threads.Offered, input map[string]any) *diag.Envelope {
+	_, by := b.calls()
+	if input == nil {
+		input = map[string]any{}
+	}
+	of := threads.KeyOf(ctx)
+	if id, _ := ctx.Value(callKey{}).(string); id != "" {
+		of = id
+	}
+	got := &captured{}
+	ctx = context.WithValue(ctx, capturedKey{}, got)
+	res, err := b.t.Aside(ctx, threads.AsideCall{By: by, Of: of, Tool: tool, Input: input, Held: b.held}, b.r.call)
+	switch {
+	case got.set:
+		return got.envelope()
+	case err != nil:
+		return envelope(nil, err)
+	}
+	if res.Blocks != nil {
+		return readAgain(res.Blocks, res.IsError)
+	}
+	return (&captured{data: res.Data, isError: res.IsError}).envelope()
+}
+
+type capturedKey struct{}
+
+// captured is the result of a call as its program reads it: the whole, not what the model
+// reads.
+type captured struct {
+	set     bool
+	verb    bool
+	data    any
+	isError bool
+	err     error
+}
+
+// capture keeps the result of a call for the program that makes it.
+func capture(ctx context.Context, c *threads.ToolCall, res *threads.ToolResult, err error) {
+	got, _ := ctx.Value(capturedKey{}).(*captured)
+	if got == nil || got.set {
+		return
+	}
+	*got = captured{set: true, err: err, verb: c.Tool.Verb != ""}
+	if res != nil {
+		got.data, got.isError = res.Data, res.IsError
+	}
+}
+
+func (c *captured) envelope() *diag.Envelope {
+	m, _ := c.data.(map[string]any)
+	switch {
+	case c.err != nil:
+		return envelope(nil, c.err)
+	case c.isError:
+		e, _ := m["error"].(map[string]any)
+		code, _ := e["code"].(string)
+		text, _ := e["message"].(string)
+		if code == "" {
+			code = string(diag.ExecutionFailed)
+		}
+		return &diag.Envelope{Data: m["data"], Error: &diag.Failure{Code: diag.Code(code), Message: text}}
+	case c.verb:
+		return envelope(m["data"], nil)
+	}
+	return envelope(c.data, nil)
+}
+
+// readAgain returns a result that the log has.
+func readAgain(content []message.Block, isError bool) *diag.Envelope {
+	var data any = content
+	if len(content) == 1 && content[0].Type == message.Text {
+		data = content[0].Text
+		if v, fs := jsonx.ParseMessage([]byte(content[0].Text)); len(fs) == 0 {
+			data = v
+		}
+	}
+	return (&captured{data: data, isError: isError}).envelope()
+}
+
+func envelope(data any, err error) *diag.Envelope {
+	if err == nil {
+		return &diag.Envelope{Success: true, Data: data}
+	}
+	e := diag.Typed(err)
+	return &diag.Envelope{Error: &diag.Failure{Code: e.Code, Message: e.Error(), Retryable: e.Retryable, Details: e.Details}}
+}
+
+// dispatched records what a step that replaces dispatch decided about the calls that it
+// did not make, and makes those that no program can: of names that have no item.
+func (d loopDispatcher) dispatched(ctx context.Context, data map[string]any) error {
+	var out struct {
+		Results []steps.Result `json:"results"`
+		Pending []string       `json:"pending"`
+		Control any            `json:"control"`
+	}
+	raw, err := jsonx.Marshal(data)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return diag.New(diag.ExecutionFailed, "running the step dispatch: its results do not have the form of results: %w", err)
+	}
+	for _, c := range d.t.Pending() {
+		i := slices.IndexFunc(out.Results, func(r steps.Result) bool { return r.CallID == c.CallID })
+		switch {
+		case i >= 0:
+			err = d.t.Answer(ctx, c.CallID, out.Results[i].Content, out.Results[i].IsError)
+		case out.Control != nil || slices.Contains(out.Pending, c.CallID):
+		case c.Problem != "" || c.Ref == "":
+			_, err = d.t.Call(ctx, c.CallID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
