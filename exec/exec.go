@@ -43,7 +43,7 @@ type Params struct {
 	Boundary *policy.Boundary
 	// Ladder returns what this system can enforce; nil means sandbox.Probe.
 	Ladder func() sandbox.Ladder
-	// Warm is a helper of the sandbox that was started early, or nil.
+	// Warm starts helpers of the sandbox early; nil starts none.
 	Warm *sandbox.Warm
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *sandbox.Listings

@@ -32,6 +32,7 @@ func envOf(c *cli.Call) *project.Env {
 			Asks: !c.UI.AsJSON && c.Isatty != nil && c.Isatty(c.Stdin) && c.Isatty(c.Stderr),
 		},
 	}
+	e.Warm = sandbox.NewWarm(e.Self, e.Ladder)
 	if c.Isatty != nil && c.Isatty(c.Stdin) {
 		e.Person.Secret = c.AskSecret
 	}

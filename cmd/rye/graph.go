@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -175,6 +176,7 @@ func notGraph(ref item.Ref) error {
 }
 
 func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
+	debug.SetGCPercent(400) // as rye run does
 	e := envOf(c)
 	e.SetLocked(c.Given(&o.locked), o.locked)
 	p, err := e.Open(ctx, project.Strict)

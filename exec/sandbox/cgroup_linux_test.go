@@ -55,7 +55,8 @@ func (d *delegation) run(t *testing.T, g Grant, script string, early bool) (proc
 		t.Fatal(err)
 	}
 	if early {
-		g.Warm = Prestart(t.Context(), g.Self, func() Ladder { return ladder })
+		g.Warm = NewWarm(g.Self, func() Ladder { return ladder })
+		g.Warm.Ahead(t.Context(), false)
 		defer g.Warm.Drop()
 	}
 	cmd := proc.Cmd{Argv: []string{"sh", "-c", script}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: g.Project, Timeout: 20 * time.Second}
@@ -117,7 +118,7 @@ func TestCgroupDropped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := Prestart(t.Context(), self, func() Ladder {
+	w := NewWarm(self, func() Ladder {
 		l := Probe()
 		l.cgroup = d
 		return l
@@ -125,7 +126,8 @@ func TestCgroupDropped(t *testing.T) {
 	if w == nil {
 		t.Skip("there is no processor to spare")
 	}
-	<-w.started
+	w.Ahead(t.Context(), false)
+	ready(t, w)
 	if len(d.left(t)) != 1 {
 		t.Error(d.left(t))
 	}

@@ -459,7 +459,8 @@ func (s *escapeSite) run(t *testing.T, rung Rung, argv []string, mode string, ch
 		cmd.Env = append(cmd.Env, ProxyEnv(ProxyAddr, s.hosts)...)
 	}
 	if s.early {
-		g.Warm = Prestart(t.Context(), self, func() Ladder { return Probe().AtMost(rung) })
+		g.Warm = NewWarm(self, func() Ladder { return Probe().AtMost(rung) })
+		g.Warm.Ahead(t.Context(), false)
 		t.Cleanup(g.Warm.Drop)
 	}
 	if change != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -14,10 +15,97 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// Warm is a helper that was started before it is known what it confines, in the rung
-// strict in its own namespaces: its start and the decisions about a run go on at the same time. It has no
-// descriptor but its socket, and ends if it gets no request.
+// Warm starts helpers before it is known what they confine: their start and the decisions
+// about a run go on at the same time. At most one waits; a helper serves one program.
 type Warm struct {
+	self   string
+	ladder func() Ladder
+
+	mu      sync.Mutex
+	waiting *helper
+	next    func() *helper // starts the one after that, if it was announced too
+}
+
+// NewWarm returns a Warm for the best rung of this system, or nil if there is no processor
+// to spare. It starts nothing.
+func NewWarm(self string, ladder func() Ladder) *Warm {
+	if self == "" || runtime.GOMAXPROCS(0) < 2 {
+		return nil
+	}
+	return &Warm{self: self, ladder: ladder}
+}
+
+// Ahead announces a run that probably needs a helper: one starts unless one waits. If
+// another run comes first (after), the one that waits is for that run, and the next starts
+// when it is taken. The caller calls Drop in the end.
+func (w *Warm) Ahead(ctx context.Context, after bool) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	start := func() *helper { return w.begin(ctx) }
+	switch {
+	case w.waiting == nil:
+		w.waiting = start()
+	case after:
+		w.next = start
+	}
+}
+
+func (w *Warm) begin(ctx context.Context) *helper {
+	h := &helper{started: make(chan struct{})}
+	go func() {
+		defer close(h.started)
+		l := w.ladder()
+		if h.rung = l.Best; h.rung != Basic {
+			h.start(ctx, w.self, l.cgroup)
+		}
+	}()
+	return h
+}
+
+// take returns a helper for the caller alone, or nil: none was started, or its namespaces
+// are not those of the grant.
+func (w *Warm) take(g Grant) *helper {
+	if w == nil || g.Rung == Strict && g.Net == policy.NetAny {
+		return nil
+	}
+	w.mu.Lock()
+	h := w.waiting
+	w.mu.Unlock()
+	if h == nil {
+		return nil
+	}
+	<-h.started
+	if h.p == nil || h.rung != g.Rung || !h.used.CompareAndSwap(false, true) {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.waiting == h {
+		if w.waiting = nil; w.next != nil {
+			w.waiting, w.next = w.next(), nil
+		}
+	}
+	return h
+}
+
+// Drop ends the helper that waits.
+func (w *Warm) Drop() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	h := w.waiting
+	w.waiting, w.next = nil, nil
+	w.mu.Unlock()
+	h.drop()
+}
+
+// helper is one helper, in the rung strict in its own namespaces. It has no descriptor but
+// its socket, and ends if it gets no request.
+type helper struct {
 	started chan struct{} // closed when the fields below are set
 	rung    Rung
 	p       *os.Process // nil if it could not be started: the run then starts its own
@@ -27,88 +115,61 @@ type Warm struct {
 	used    atomic.Bool
 }
 
-// Prestart starts a helper for the best rung of this system, or returns nil if there is
-// no processor to spare. Call Drop in the end.
-func Prestart(ctx context.Context, self string, ladder func() Ladder) *Warm {
-	if self == "" || runtime.GOMAXPROCS(0) < 2 {
-		return nil
-	}
-	w := &Warm{started: make(chan struct{})}
-	go func() {
-		defer close(w.started)
-		l := ladder()
-		if w.rung = l.Best; w.rung != Basic {
-			w.start(ctx, self, l.cgroup)
-		}
-	}()
-	return w
-}
-
-func (w *Warm) start(ctx context.Context, self string, in *delegation) {
+func (h *helper) start(ctx context.Context, self string, in *delegation) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "report")
 	defer theirs.Close()
-	if in != nil && !w.used.Load() {
-		w.groups.Store(true)
-		w.group, _ = newCgroup(in) // the report of the run states that it has none
+	if in != nil && !h.used.Load() {
+		h.groups.Store(true)
+		h.group, _ = newCgroup(in) // the report of the run states that it has none
 	}
-	cmd := proc.Cmd{Argv: []string{"rye", confine.Command, confine.Early}, Env: confine.Environ(), Dir: "/", Orderly: w.rung != Strict}
+	cmd := proc.Cmd{Argv: []string{"rye", confine.Command, confine.Early}, Env: confine.Environ(), Dir: "/", Orderly: h.rung != Strict}
 	cmd.Attr = func(a *syscall.SysProcAttr) {
-		w.group.enclose(a)
-		if w.rung == Strict {
+		h.group.enclose(a)
+		if h.rung == Strict {
 			inNamespaces(a, true)
 		}
 	}
 	p, err := proc.Start(ctx, self, cmd, []*os.File{nil, nil, nil, nil, theirs})
 	if err != nil {
 		unix.Close(fds[0])
-		w.group.close()
+		h.group.close()
 		return
 	}
-	w.p, w.fd = p, fds[0]
-}
-
-// take returns whether the caller has the helper for itself: it was started, no other caller
-// has it, and its namespaces are those of the grant.
-func (w *Warm) take(g Grant) bool {
-	if w == nil || g.Rung == Strict && g.Net == policy.NetAny {
-		return false
-	}
-	<-w.started
-	return w.p != nil && w.rung == g.Rung && w.used.CompareAndSwap(false, true)
+	h.p, h.fd = p, fds[0]
 }
 
 // give sends the descriptors of a program: its standard streams, the request, and those
 // of proc.Cmd.Files.
-func (w *Warm) give(files []*os.File) (*os.Process, error) {
+func (h *helper) give(files []*os.File) (*os.Process, error) {
 	fds := make([]int, len(files))
 	for i, f := range files {
 		fds[i] = int(f.Fd())
 	}
-	err := unix.Sendmsg(w.fd, []byte{0}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
+	err := unix.Sendmsg(h.fd, []byte{0}, unix.UnixRights(fds...), nil, unix.MSG_NOSIGNAL)
 	runtime.KeepAlive(files)
-	return w.p, err
+	return h.p, err
 }
 
-// Drop ends the helper if no run took it. It waits for the end only if there is a cgroup,
+// drop ends the helper if no run took it. It waits for the end only if there is a cgroup,
 // which must not outlive this process.
-func (w *Warm) Drop() {
-	if w == nil || !w.used.CompareAndSwap(false, true) {
+func (h *helper) drop() {
+	if h == nil || !h.used.CompareAndSwap(false, true) {
 		return
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if <-w.started; w.p != nil {
-			unix.Close(w.fd)
-			w.group.close()
-			_, _ = w.p.Wait()
+		if <-h.started; h.p != nil {
+			unix.Close(h.fd)
+			h.group.close()
+			_, _ = h.p.Wait()
 		}
 	}()
-	if w.groups.Load() {
+	if h.groups.Load() {
 		<-ended
 	}
 }

@@ -9,10 +9,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ryeos/rye/internal/proc"
 )
 
-// warmUp returns a helper that was started early.
+// warmUp returns a Warm with a helper that was started early.
 func warmUp(t *testing.T, r Rung) *Warm {
 	t.Helper()
 	needs(t, r)
@@ -20,15 +22,26 @@ func warmUp(t *testing.T, r Rung) *Warm {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := Prestart(t.Context(), self, func() Ladder { return Probe().AtMost(r) })
+	w := NewWarm(self, func() Ladder { return Probe().AtMost(r) })
 	if w == nil {
 		t.Skip("there is one processor")
 	}
-	if <-w.started; w.p == nil {
+	w.Ahead(t.Context(), false)
+	t.Cleanup(w.Drop)
+	ready(t, w)
+	return w
+}
+
+// ready returns the helper that waits when it was started.
+func ready(t *testing.T, w *Warm) *helper {
+	t.Helper()
+	if w.waiting == nil {
+		t.Fatal("no helper was started")
+	}
+	if <-w.waiting.started; w.waiting.p == nil {
 		t.Fatal("the helper was not started")
 	}
-	t.Cleanup(w.Drop)
-	return w
+	return w.waiting
 }
 
 // TestWarm runs a program in a helper that was started early: streams, environment,
@@ -67,7 +80,7 @@ func testWarm(t *testing.T, r Rung) {
 	if want := "in v " + dir + " first second\n6\n"; string(res.Stdout) != want || string(res.Stderr) != "bad\n" || res.ExitCode != 7 {
 		t.Errorf("%d %q %q, want %q", res.ExitCode, res.Stdout, res.Stderr, want)
 	}
-	if report.Rung != r || w.take(g) {
+	if report.Rung != r || w.take(g) != nil {
 		t.Errorf("rung %s; a helper serves one program", report.Rung)
 	}
 }
@@ -76,7 +89,7 @@ func testWarm(t *testing.T, r Rung) {
 func TestWarmOfOtherGrants(t *testing.T) {
 	w := warmUp(t, Strict)
 	for _, g := range []Grant{{Rung: Strict, Net: "any"}, {Rung: Landlock, Net: "none"}, {Rung: Basic, Net: "any"}} {
-		if w.take(g) {
+		if w.take(g) != nil {
 			t.Errorf("%+v took the helper", g)
 		}
 	}
@@ -87,9 +100,53 @@ func TestWarmDropped(t *testing.T) { onRungs(t, testWarmDropped) }
 
 func testWarmDropped(t *testing.T, r Rung) {
 	w := warmUp(t, r)
-	pid := w.p.Pid
+	pid := ready(t, w).p.Pid
 	w.Drop()
 	w.Drop()
+	gone(t, pid)
+}
+
+// TestWarmAhead starts the helper of the next program when one is taken, if a run announced
+// it: a further process each time, and none after the last one.
+func TestWarmAhead(t *testing.T) { onRungs(t, testWarmAhead) }
+
+func testWarmAhead(t *testing.T, r Rung) {
+	w := warmUp(t, r)
+	g := Grant{Rung: r, Net: "none"}
+	w.Ahead(t.Context(), false) // for the run that takes the one that waits
+	var pids []int
+	for i := range 3 {
+		if i < 2 {
+			w.Ahead(t.Context(), true)
+			w.Ahead(t.Context(), true) // another branch of the same node
+		}
+		pids = append(pids, ready(t, w).p.Pid)
+		h := w.take(g)
+		if h == nil || h.p.Pid != pids[i] {
+			t.Fatalf("program %d did not get the helper that waited", i)
+		}
+		if other := w.waiting; (other != nil) != (i < 2) || other == h {
+			t.Fatalf("after program %d: a helper waits: %t", i, other != nil)
+		}
+		defer gone(t, pids[i])
+		defer func() { unix.Close(h.fd); h.group.close(); _, _ = h.p.Wait() }()
+	}
+	if pids[0] == pids[1] || pids[1] == pids[2] {
+		t.Errorf("a helper served two programs: %v", pids)
+	}
+	// A helper that was announced and not used ends with the run.
+	w.Ahead(t.Context(), true)
+	last := ready(t, w).p.Pid
+	w.Ahead(t.Context(), true)
+	w.Drop()
+	if gone(t, last); w.take(g) != nil || w.waiting != nil || w.next != nil {
+		t.Error("a helper waits after Drop")
+	}
+}
+
+// gone waits until a process is gone.
+func gone(t *testing.T, pid int) {
+	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); os.IsNotExist(err) {
 			return

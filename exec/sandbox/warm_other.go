@@ -4,12 +4,14 @@ package sandbox
 
 import "context"
 
-// Warm is a helper that was started before it is known what it confines. This system has
-// none.
+// Warm starts helpers before it is known what they confine. This system has none.
 type Warm struct{}
 
-// Prestart returns nil.
-func Prestart(context.Context, string, func() Ladder) *Warm { return nil }
+// NewWarm returns nil.
+func NewWarm(string, func() Ladder) *Warm { return nil }
+
+// Ahead does nothing.
+func (w *Warm) Ahead(context.Context, bool) {}
 
 // Drop does nothing.
 func (w *Warm) Drop() {}

@@ -204,10 +204,10 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		}
 	})
 	var group *cgroup
-	if w.g.Warm.take(w.g) {
-		w.inbox, group = inboxOf(w.g.Warm.fd, w.g.Listen, exited), w.g.Warm.group
+	if h := w.g.Warm.take(w.g); h != nil {
+		w.inbox, group = inboxOf(h.fd, w.g.Listen, exited), h.group
 		cmd.Files = append([]*os.File{spec}, cmd.Files...)
-		cmd.Spawn = w.g.Warm.give
+		cmd.Spawn = h.give
 	} else {
 		in, theirs, err := newInbox(w.g.Listen, exited)
 		if err != nil {

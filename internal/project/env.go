@@ -52,7 +52,7 @@ type Env struct {
 	// Applet runs an applet in this process; nil starts a process for each.
 	Applet func(context.Context, exec.AppletCall) int
 
-	// Warm is a helper of the sandbox that was started early, or nil.
+	// Warm starts helpers of the sandbox early; nil starts none.
 	Warm *sandbox.Warm
 
 	// Listings are what the sandbox of a server remembers of directories, or nil.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/item"
 )
 
 // Prestart starts a helper of the sandbox if the arguments of a run look like those of a
@@ -16,7 +16,7 @@ func (e *Env) Prestart(ctx context.Context, args []string) (drop func()) {
 	if !looksConfined(args) {
 		return func() {}
 	}
-	e.Warm = sandbox.Prestart(ctx, e.Self, e.Ladder)
+	e.Warm.Ahead(ctx, false)
 	return e.Warm.Drop
 }
 
@@ -28,4 +28,14 @@ func looksConfined(args []string) bool {
 		return arg == "directive" || arg == "knowledge" || strings.HasPrefix(arg, "directive:") || strings.HasPrefix(arg, "knowledge:") ||
 			strings.HasPrefix(arg, "rye/") && !strings.HasPrefix(arg, "rye/bash/")
 	})
+}
+
+// ahead returns what announces the calls of a graph, whose helpers start before them. The
+// caller calls drop in the end.
+func (e *Env) ahead(ctx context.Context) (announce func(ref item.Ref, after bool), drop func()) {
+	return func(ref item.Ref, after bool) {
+		if looksConfined([]string{ref.String()}) {
+			e.Warm.Ahead(ctx, after)
+		}
+	}, e.Warm.Drop
 }
