@@ -78,6 +78,7 @@ func (r *Resolver) loadExtractor(ctx context.Context, k item.Kind) (*extract.Ext
 			return fs
 		}
 		ext, fs = extract.Parse(doc, func(id string) (string, error) { return r.codec(ctx, id) })
+		ext.Source = it.Digest
 		if ext.Kind != k {
 			// First, because it explains the findings that follow.
 			fs = append([]diag.Finding{diag.Errorf(diag.ConfigError, 1, 1, "an extractor at %s must declare kind %s, not %s", ref.ID, k, ext.Kind)}, fs...)

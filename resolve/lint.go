@@ -25,6 +25,9 @@ func (r *Resolver) Lint(ctx context.Context, it *Item) []diag.Finding {
 
 // LintFor is Lint for an item that the key signer is about to sign.
 func (r *Resolver) LintFor(ctx context.Context, it *Item, signer sign.Fingerprint) []diag.Finding {
+	if it.Skipped {
+		return nil
+	}
 	fs := it.Templates()
 	more := slices.Concat(it.schemas(), r.sandbox(ctx, it), it.risk(), it.unenforced(), it.nested(), it.script(), r.bases(ctx, it), r.extends(ctx, it), r.settings(ctx, it), r.permits(ctx, it, signer))
 	if r.p.Check != nil && !it.Support() {

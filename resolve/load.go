@@ -50,15 +50,26 @@ func (r *Resolver) asset(root *space.Root, rel string) (*Item, error) {
 // uses them: a file that changes meanwhile cannot get the verdict of another.
 func (r *Resolver) load(ctx context.Context, root *space.Root, rel string, p extract.Match) (*Item, error) {
 	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
-	b, err := root.Read(rel, MaxItem)
-	if err != nil {
-		return nil, readError(it.Path(), err)
+	if err := r.loadInto(ctx, it, true); err != nil {
+		return nil, err
 	}
-	if it.Signature, err = readOptional(root, rel+extract.DetachedExt); err != nil {
-		return nil, readError(it.Path()+extract.DetachedExt, err)
+	return it, nil
+}
+
+// loadInto reads the file of an item, and its detached signature unless it is known that
+// there is none.
+func (r *Resolver) loadInto(ctx context.Context, it *Item, detached bool) error {
+	b, err := it.Root.Read(it.Rel, MaxItem)
+	if err != nil {
+		return readError(it.Path(), err)
+	}
+	if detached {
+		if it.Signature, err = readOptional(it.Root, it.Rel+extract.DetachedExt); err != nil {
+			return readError(it.Path()+extract.DetachedExt, err)
+		}
 	}
 	r.judge(it, b)
-	return it, ctx.Err()
+	return ctx.Err()
 }
 
 // WithBytes returns the item as it would be if its file contained b.
@@ -72,7 +83,9 @@ func (r *Resolver) WithBytes(it *Item, b []byte) *Item {
 func (r *Resolver) judge(it *Item, b []byte) {
 	it.Bytes, it.Digest = b, item.DigestOf(b)
 	it.Verdict = r.p.Trust.Verify(r.TrustInput(it))
-	it.Meta, it.Findings = r.metadata(it)
+	if it.Skipped = r.knownPlain(it); !it.Skipped {
+		it.Meta, it.Findings = r.metadata(it)
+	}
 	if it.Support() && r.p.WasTool != nil && it.own() && r.p.WasTool(it.Ref) {
 		f := diag.Errorf(diag.ValidationFailed, 0, 0, "it was a tool when it was locked, and has no tool_type now")
 		f.Path = it.Path()

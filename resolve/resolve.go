@@ -42,6 +42,8 @@ type Params struct {
 	// Check returns findings about an item from packages above this one, which know
 	// what its tool_type needs. Lint adds them. It may be nil.
 	Check func(*Item) []diag.Finding
+	// Plain is used by Walked. It may be nil.
+	Plain Plain
 	// NoCache keeps no metadata, for a walk that reads each file once.
 	NoCache bool
 }
@@ -125,6 +127,9 @@ type Item struct {
 	Meta      item.Metadata
 	Verdict   trust.Verdict
 	Findings  []diag.Finding // metadata and lints, with the display path set
+
+	walked  bool // see Walked
+	Skipped bool // Meta was not read: it is known that nothing is found in it
 }
 
 // Path returns the item's display path.
@@ -134,7 +139,9 @@ func (it *Item) Path() string { return it.Root.Display(it.Rel) }
 func (it *Item) own() bool { return it.Root.Space == space.Project && !it.Root.Bundled() }
 
 // Support reports whether the file is not an item but a file that a tool uses.
-func (it *Item) Support() bool { return it.Ref.Kind == item.Tool && it.Meta.ToolType == "" }
+func (it *Item) Support() bool {
+	return it.Ref.Kind == item.Tool && it.Meta.ToolType == "" && !it.Skipped
+}
 
 // Find returns the item of a dynamic edge: the first of all spaces, verified and
 // valid. It does not fall back to a lower space if the file of a higher one does

@@ -31,7 +31,7 @@ func newBuilder(p Params) *builder {
 		p.Now = time.Now
 	}
 	return &builder{p: p, remembered: map[item.Digest]bool{}, store: &Store{
-		keys: map[sign.Fingerprint]*entry{}, now: p.Now, floor: p.Floor, floorFrom: "the program itself", runtime: p.Runtime,
+		keys: map[sign.Fingerprint]*entry{}, now: p.Now, floor: p.Floor, floorFrom: "the program itself", runtime: p.Runtime, proofs: p.Proofs,
 	}}
 }
 

@@ -28,6 +28,7 @@ type Store struct {
 	floorFrom  string    // the source of floor
 	now        func() time.Time
 	runtime    func(sign.Fingerprint) *doc.Key // see Params.Runtime
+	proofs     sign.Proofs                     // see Params.Proofs
 }
 
 // entry is everything known about one key.

@@ -72,6 +72,9 @@ type Params struct {
 	// not one. It is called for keys that no document makes trusted. It may be nil.
 	Runtime func(sign.Fingerprint) *doc.Key
 
+	// Proofs know which signatures of files are valid. Nil: each one is computed.
+	Proofs sign.Proofs
+
 	Floor time.Time        // a time known to have passed, such as the program's build; zero: none
 	Now   func() time.Time // nil: the machine's clock
 }

@@ -95,7 +95,7 @@ func (s *Store) signature(in Input, now time.Time) (sign.Line, error) {
 	if in.DetachedOnly {
 		style = sign.StyleBare
 	}
-	var proofs sign.Proofs
+	proofs := s.proofs
 	if in.Covered != (sign.Fingerprint{}) {
 		proofs = covered(in.Covered)
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
@@ -152,8 +153,9 @@ type walk struct {
 	named bool // the walk is one file that the user named: nothing is ignored
 	whole bool // the walk starts at the top of the root and includes the manifests
 
-	files  []string // to judge
-	held   []held   // refused files that git may ignore
+	files  []string        // to judge
+	signed map[string]bool // files with a detached signature
+	held   []held          // refused files that git may ignore
 	report Report
 }
 
@@ -190,8 +192,12 @@ func (w *walk) collect(ctx context.Context, rel string) error {
 		w.add(e)
 		return ctx.Err()
 	})
+	w.signed = map[string]bool{}
 	for _, rel := range w.files {
-		delete(sigs, rel)
+		if sigs[rel] != "" {
+			w.signed[rel] = true
+			delete(sigs, rel)
+		}
 	}
 	for base, rel := range sigs {
 		f := diag.Errorf(diag.Unsigned, 0, 0, "the detached signature has no file %s", path.Base(base))
@@ -236,26 +242,15 @@ func (w *walk) judge(ctx context.Context) error {
 		return err
 	}
 	g, ctxEach := errgroup.WithContext(ctx) // ends with Wait
-	g.SetLimit(runtime.GOMAXPROCS(0))
-	var mu sync.Mutex // of w.report
-	for _, rel := range w.files {
+	var mu sync.Mutex                       // of w.report
+	var next atomic.Int64
+	// A goroutine for each file would grow a new stack for each.
+	for range runtime.GOMAXPROCS(0) {
 		g.Go(func() error {
-			if err := ctxEach.Err(); err != nil {
-				return err
-			}
-			file, findings, err := w.one(ctxEach, rel)
-			if err != nil {
-				return err
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case !w.named && extract.Incidental(rel) && file.Verdict.Code == diag.Unsigned:
-				w.report.Ignored++
-			case !file.Verdict.OK():
-				w.held = append(w.held, held{file.Path, &file, findings})
-			default:
-				w.keep(held{file.Path, &file, findings})
+			for i := next.Add(1) - 1; int(i) < len(w.files); i = next.Add(1) - 1 {
+				if err := w.each(ctxEach, w.files[i], &mu); err != nil {
+					return err
+				}
 			}
 			return nil
 		})
@@ -267,8 +262,32 @@ func (w *walk) judge(ctx context.Context) error {
 	return nil // finish sorts what they found
 }
 
+// each judges one file and adds it to the report, which mu protects.
+func (w *walk) each(ctx context.Context, rel string, mu *sync.Mutex) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	file, findings, err := w.one(ctx, rel)
+	if err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	switch {
+	case !w.named && extract.Incidental(rel) && file.Verdict.Code == diag.Unsigned:
+		w.report.Ignored++
+	case !file.Verdict.OK():
+		w.held = append(w.held, held{file.Path, &file, findings})
+	default:
+		w.keep(held{file.Path, &file, findings})
+	}
+	return nil
+}
+
 func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding, error) {
-	it, err := w.p.Resolver.File(ctx, w.root, rel)
+	it, err := w.p.Resolver.Walked(ctx, w.root, rel, resolve.Walk{
+		NoSignature: !w.named && !w.signed[rel], NoMetadata: w.p.Each == nil,
+	})
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		f.Path = w.root.Display(rel)
@@ -285,7 +304,11 @@ func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding, error
 	if w.p.Each != nil && !it.Ref.IsZero() {
 		err = w.p.Each(ctx, it)
 	}
-	return f, findingsOf(ctx, w.p.Resolver, it), err
+	findings := findingsOf(ctx, w.p.Resolver, it)
+	if len(findings) == 0 && err == nil {
+		w.p.Resolver.MarkPlain(it)
+	}
+	return f, findings, err
 }
 
 func codeOf(err error) diag.Code {
@@ -321,6 +344,9 @@ func findingsOf(ctx context.Context, r *resolve.Resolver, it *resolve.Item) []di
 	fs = append(fs, it.Findings...)
 	fs = append(fs, r.Lint(ctx, it)...)
 	fs = append(fs, sealedCopy(it)...)
+	if it.Skipped {
+		return diag.WithPath(fs, it.Path())
+	}
 	if it.Type.Ext != "" {
 		fs = append(fs, hidden.Layout(it.Bytes)...)
 	} else if !it.Root.Bundled() {

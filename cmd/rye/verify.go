@@ -18,7 +18,7 @@ type verifyOptions struct {
 	base, format string
 	accepted     []string
 
-	explain, locked bool
+	explain, locked, noMemo bool
 }
 
 func verifyCommand() *cli.Command {
@@ -63,6 +63,7 @@ maintainer who wants that prefer accepts it with --accept-prefer.`,
 			cli.String(&o.base, "base", "also refuse forbidden changes of rye.lock and rye.sum since `REV`"),
 			cli.Strings(&o.accepted, "accept-prefer", "accept a new prefer for `REF` since --base"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
+			cli.Bool(&o.noMemo, "no-memo", "compute every signature, as in CI; use and write no memo"),
 			cli.String(&o.format, "format", "print the report as `FORM`: human, json, sarif or github"),
 		},
 		Exclusive: [][]any{
@@ -90,9 +91,14 @@ func runVerify(ctx context.Context, c *cli.Call, o *verifyOptions) error {
 	}
 	e := envOf(c)
 	e.SetLocked(c.Given(&o.locked), o.locked)
+	e.NoMemo = o.noMemo
 	h, err := e.Open(ctx, project.Lenient)
 	if err != nil {
 		return err
+	}
+	defer h.Memo().Batch()()
+	if err := h.Memo().Refused(); err != nil {
+		c.UI.Warn("%v: everything was computed without it", err)
 	}
 	report, err := verifyReport(ctx, c, h, o)
 	if err != nil {

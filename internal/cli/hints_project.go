@@ -10,6 +10,7 @@ func projectHints() map[situation]string {
 		{diag.AuthRequired, "no_such_key"}:       "rye key list",
 		{diag.AuthRequired, "no_terminal"}:       "load the key with rye key agent-add, or name a file in {variable}",
 		{diag.AuthRequired, "only_agent_key"}:    "rye key new --owner YOUR-NAME, or choose the agent's key with --key",
+		{diag.ConfigError, "memo_secret"}:        "delete {path}; rye makes another one",
 		{diag.ConfigError, "cache_owner"}:        "name a directory that only you can write with {variable}",
 		{diag.ConfigError, "policy_mode"}:        "review the file, then run chmod go-w {path}",
 		{diag.ConfigError, "user_directory"}:     "make {path} yours and run chmod go-w on it, or name another directory with {variable}",

@@ -47,7 +47,8 @@ type Extractor struct {
 	Search map[string]float64  // field weights
 	Keys   map[string][]string // keys without a rule, by tool_type or anyType; nil: every key is permitted
 	Schema Schema
-	Boot   bool // from the boot table: its schema is the built-in minimum
+	Source item.Digest // of the item; zero in the boot table
+	Boot   bool        // from the boot table: its schema is the built-in minimum
 }
 
 // Rule is the source keys of one field. The first one in the file is used.

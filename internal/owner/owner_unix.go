@@ -3,6 +3,7 @@
 package owner
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -66,4 +67,15 @@ func writers(fi fs.FileInfo) string {
 // that neither a group nor other users can write.
 func OnlyMine(fi fs.FileInfo) bool {
 	return fi.Mode().IsRegular() && fi.Mode().Perm()&0o022 == 0 && Other(fi, "") == ""
+}
+
+// Secret returns an *Unsafe error if another user owns a file or can read or write it.
+func Secret(path string, fi fs.FileInfo) error {
+	if uid := Other(fi, ""); uid != "" {
+		return &Unsafe{path, "belongs to " + Name(uid)}
+	}
+	if fi.Mode().Perm()&0o077 != 0 {
+		return &Unsafe{path, fmt.Sprintf("is not private (mode %04o, must be 0600)", fi.Mode().Perm())}
+	}
+	return nil
 }

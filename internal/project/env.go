@@ -34,6 +34,7 @@ type Env struct {
 	AsCI      bool          // judge as in CI
 	Unlocked  bool          // the user gave --locked=false, which is honoured in CI too
 	OnlyRuns  bool          // the command runs items and needs no other entries of the lock
+	NoMemo    bool          // compute what the memo knows, too
 	Offline   bool
 	Key       string // which key signs: a fingerprint, an owner or a file
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ryeos/rye/bundle"
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/memo"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/internal/userdirs"
 	"github.com/ryeos/rye/lock"
@@ -46,6 +47,7 @@ type Project struct {
 	index       *search.Index
 	Executor    *exec.Executor
 	Verbs       *primary.Verbs
+	memo        *memo.Memo      // nil without one
 	settings    *agent.Settings // of the server that opened the project, else nil
 	allowance   *readAllowance
 	prices      *readPrices

@@ -93,6 +93,7 @@ func (p *Project) loadTrust(ctx context.Context) (err error) {
 	}
 	p.TrustParams.Runtime = p.runtimeDocumentOf
 	tracked := p.dropTrackedTrust(ctx)
+	p.openMemo()      // in the state directory, unless the project brought that
 	p.finishKeys(ctx) // before the documents are read
 	store, bad := trust.Load(p.TrustParams)
 	p.Trust, p.BadTrust = store, slices.Concat(bad, tracked, p.BadTrust)

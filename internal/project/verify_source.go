@@ -85,7 +85,7 @@ func (p *Project) VerifySource(ctx context.Context, w VerifyChoice) (*VerifySour
 
 // Verifier returns a resolver for a walk: lenient, and each file is read once.
 func (p *Project) Verifier(spaces *space.Spaces) *resolve.Resolver {
-	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Lenient: true, NoCache: true})
+	return resolve.New(resolve.Params{Spaces: spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Plain: p.plain(), Lenient: true, NoCache: true})
 }
 
 // With returns the spaces with another root in place of the project's.

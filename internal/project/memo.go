@@ -1,0 +1,81 @@
+package project
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ryeos/rye/internal/memo"
+	"github.com/ryeos/rye/resolve"
+	"github.com/ryeos/rye/sign"
+)
+
+// MemoDir is the directory of the memo below that of the user's state, which no
+// confined program can read or write.
+const MemoDir = "memo"
+
+// openMemo sets the memo of the user. In CI there is none: a machine that starts with an
+// empty home computes everything, and one that keeps its home must not depend on it.
+func (p *Project) openMemo() {
+	if p.Dirs.State == "" || p.Env.NoMemo || p.Env.InCI() {
+		return
+	}
+	p.memo = memo.New(filepath.Join(p.Dirs.State, MemoDir))
+	p.TrustParams.Proofs = proofs{p.memo}
+}
+
+// Memo returns the memo, nil without one.
+func (p *Project) Memo() *memo.Memo { return p.memo }
+
+// proofs are the signatures that the memo knows as valid.
+type proofs struct{ memo *memo.Memo }
+
+// Known implements sign.Proofs.
+func (p proofs) Known(s sign.Signature) bool { return p.memo.Known(memo.Signature, fact(s)) }
+
+// Valid implements sign.Proofs.
+func (p proofs) Valid(s sign.Signature) { p.memo.Add(memo.Signature, fact(s)) }
+
+// fact returns the digest of everything that the validity of a signature depends on. The
+// statement names the key as well; that must not be the only reason why an entry about
+// one key is not used for another.
+func fact(s sign.Signature) [sha256.Size]byte {
+	return sha256.Sum256(append(s.Key[:], s.Digest[:]...))
+}
+
+// plainItems are the items in which the memo knows that nothing is to be found.
+type plainItems struct {
+	memo  *memo.Memo
+	build [sha256.Size]byte // of the program that searched
+}
+
+// Known implements resolve.Plain.
+func (p plainItems) Known(digest [sha256.Size]byte) bool {
+	return p.memo.Known(memo.Plain, p.fact(digest))
+}
+
+// Add implements resolve.Plain.
+func (p plainItems) Add(digest [sha256.Size]byte) { p.memo.Add(memo.Plain, p.fact(digest)) }
+
+// plain returns what resolvers of a walk use, nil without a memo.
+func (p *Project) plain() resolve.Plain {
+	if p.memo == nil {
+		return nil
+	}
+	return plainItems{p.memo, p.Env.program()}
+}
+
+func (p plainItems) fact(digest [sha256.Size]byte) [sha256.Size]byte {
+	return sha256.Sum256(append(p.build[:], digest[:]...))
+}
+
+// program identifies the program: another version may find more in the same file. Builds
+// during development have the same version, so the file itself is part of it.
+func (e *Env) program() [sha256.Size]byte {
+	text := e.Version + "\n" + e.Build + "\n" + e.Released.String() + "\n"
+	if fi, err := os.Stat(e.Self); err == nil {
+		text += fmt.Sprint(fi.Size(), fi.ModTime().UnixNano())
+	}
+	return sha256.Sum256([]byte(text))
+}

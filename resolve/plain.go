@@ -1,0 +1,89 @@
+package resolve
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+)
+
+// Plain knows in which items nothing is to be found: their metadata is valid, nothing
+// in them is reported, and they name no other item. The digest names the content of an
+// item, its ref and how it is read. Signatures and locks are no part of it.
+type Plain interface {
+	// Known reports whether an item is known to be plain. False states nothing.
+	Known(digest [sha256.Size]byte) bool
+	// Add is called for every item that was read and is plain.
+	Add(digest [sha256.Size]byte)
+}
+
+// Walk is what a walk states about a file before it is read.
+type Walk struct {
+	NoSignature bool // the directory has no detached signature of the file
+	NoMetadata  bool // Meta is not used
+}
+
+// Walked is File for a walk that reports findings. With Walk.NoMetadata it returns the
+// verdict without metadata of an item that Params.Plain knows, as Item.Skipped states.
+func (r *Resolver) Walked(ctx context.Context, root *space.Root, rel string, w Walk) (*Item, error) {
+	table, err := r.Table(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, _ := table.Classify(rel)
+	if p.Ref.IsZero() {
+		return r.asset(root, rel)
+	}
+	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
+	it.walked = w.NoMetadata && r.p.Plain != nil
+	if err := r.loadInto(ctx, it, !w.NoSignature); err != nil {
+		return nil, err
+	}
+	return it, nil
+}
+
+// MarkPlain states that a walk found nothing to report about the item, whatever its
+// verdict is.
+func (r *Resolver) MarkPlain(it *Item) {
+	if it.walked && !it.Skipped && it.selfContained() {
+		r.p.Plain.Add(it.plainDigest())
+	}
+}
+
+// selfContained reports whether no other file can lead to a finding about the metadata
+// of the item.
+func (it *Item) selfContained() bool {
+	if it.Support() || IsReader(it.Ref) || it.Extractor.Boot {
+		return false
+	}
+	switch it.Ref.Kind {
+	case item.Config: // its layers decide
+		return false
+	case item.Directive:
+		d := it.Directive()
+		return d.Extends.IsZero() && len(d.Context)+len(d.Hooks)+len(d.Permissions.Aliases) == 0
+	case item.Tool:
+		return it.Declared() == "" // a class is compared with the configuration of classes
+	}
+	return true
+}
+
+// plainDigest returns the digest of everything that the findings about a self-contained
+// item depend on, except the program.
+func (it *Item) plainDigest() [sha256.Size]byte {
+	h := sha256.New()
+	h.Write(it.Extractor.Source[:])
+	h.Write(it.Digest[:])
+	for _, s := range []string{string(it.Ref.Kind), it.Ref.ID, it.Type.Ext, it.Type.Codec} {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s))))
+		h.Write([]byte(s))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// knownPlain reports whether the metadata of the item need not be read.
+func (r *Resolver) knownPlain(it *Item) bool {
+	return it.walked && !IsReader(it.Ref) && it.Ref.Kind != item.Config && !it.Extractor.Boot && r.p.Plain.Known(it.plainDigest())
+}
