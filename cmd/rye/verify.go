@@ -29,7 +29,7 @@ func verifyCommand() *cli.Command {
 		Long: `Without arguments, rye verifies every file below the project's .ai (signature, trust,
 metadata, hidden characters, colliding ids, links, bundle manifests) and compares
 rye.lock with the tools, the installed bundles, rye.yaml and rye.sum. It prints all
-findings, writes nothing and runs nothing. A directory that some file system takes for
+findings, changes nothing and runs nothing. A directory that some file system takes for
 .ai, as .AI, is an error; .ai of other directories is a warning (in a work tree, down to
 4 levels).
 
@@ -43,7 +43,11 @@ machine's; none comes from the revision. --base compares rye.lock and rye.sum wi
 revision: the same version from another source, a line removed from rye.sum, and a new
 or changed entry whose key has expired are refused, and so is a new prefer of rye.yaml
 for an item below rye/, a setting of the system or an item of another space. A
-maintainer who wants that prefer accepts it with --accept-prefer.`,
+maintainer who wants that prefer accepts it with --accept-prefer.
+
+A memo in your state directory remembers which signatures were computed and valid, and
+in which files nothing was found. Hashes, keys, scopes, expiry, revocations and locks
+are judged each time. In CI, and with --no-memo, there is no memo.`,
 		Examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",

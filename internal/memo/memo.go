@@ -13,11 +13,14 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"sync"
+	"syscall"
 
 	"github.com/ryeos/rye/internal/atomicfile"
 	"github.com/ryeos/rye/internal/openat"
@@ -73,6 +76,8 @@ type Memo struct {
 	batch   bool
 	lookups int // of the batch
 	pending []fact
+
+	readOnly bool // the table cannot be written
 }
 
 // New returns the memo in a directory of the user, which it creates when it first
@@ -176,6 +181,10 @@ func (m *Memo) open() {
 	}
 	m.use(secret)
 	file, err := dir.OpenFile(tableName, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
+		file, err = dir.OpenFile(tableName, os.O_RDONLY, 0)
+		m.readOnly = err == nil
+	}
 	if err != nil {
 		return // another process has not written it yet, or it cannot be used
 	}
@@ -215,7 +224,7 @@ func (m *Memo) flush() {
 // writable creates what is missing and reports whether facts can be written.
 func (m *Memo) writable() bool {
 	m.open()
-	if m.refused != nil {
+	if m.refused != nil || m.readOnly {
 		return false
 	}
 	if m.macs == nil {

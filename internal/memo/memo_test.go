@@ -275,6 +275,7 @@ func TestRefused(t *testing.T) {
 		{"readable secret", func(dir string) error { return os.Chmod(filepath.Join(dir, secretName), 0o644) }, true},
 		{"secret writable by the group", func(dir string) error { return os.Chmod(filepath.Join(dir, secretName), 0o620) }, true},
 		{"linked secret", link(secretName), true},
+		{"a directory that others can write", func(dir string) error { return os.Chmod(dir, 0o777) }, true},
 		{"linked table", link(tableName), false},
 		{"no secret any more", func(dir string) error { return os.Remove(filepath.Join(dir, secretName)) }, false},
 		{"a directory as the table", func(dir string) error {

@@ -19,8 +19,12 @@ const (
 )
 
 // readSecret returns the secret of the memo, nil if there is none or if a crash left a
-// part of one. A secret that another user may know is an error: he could add facts.
+// part of one. A secret that another user may know or choose is an error: he could add
+// facts.
 func readSecret(dir *openat.Folder) ([]byte, error) {
+	if err := owner.Private(dir.Path(), ""); err != nil {
+		return nil, unsafe(dir.Path(), err)
+	}
 	f, err := dir.OpenFile(secretName, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -34,8 +38,7 @@ func readSecret(dir *openat.Folder) ([]byte, error) {
 		return nil, diag.Doing("opening the memo", err)
 	}
 	if err := owner.Secret(filepath.Join(dir.Path(), secretName), fi); err != nil {
-		return nil, diag.New(diag.ConfigError, "opening the memo: %w", err).WithReason("memo_secret").
-			WithDetail("path", filepath.Join(dir.Path(), secretName))
+		return nil, unsafe(filepath.Join(dir.Path(), secretName), err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, secretSize+1))
 	if err != nil {
@@ -45,6 +48,10 @@ func readSecret(dir *openat.Folder) ([]byte, error) {
 		return nil, nil
 	}
 	return b, nil
+}
+
+func unsafe(path string, err error) error {
+	return diag.New(diag.ConfigError, "opening the memo: %w", err).WithReason("memo_secret").WithDetail("path", path)
 }
 
 // makeSecret returns a new secret, or that of another process that was faster. It

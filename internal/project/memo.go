@@ -16,9 +16,10 @@ import (
 const MemoDir = "memo"
 
 // openMemo sets the memo of the user. In CI there is none: a machine that starts with an
-// empty home computes everything, and one that keeps its home must not depend on it.
+// empty home computes everything, and one that keeps its home must not depend on it. Root
+// in the place of a user would leave files there that the user cannot read.
 func (p *Project) openMemo() {
-	if p.Dirs.State == "" || p.Env.NoMemo || p.Env.InCI() {
+	if p.Dirs.State == "" || p.Env.NoMemo || p.Env.InCI() || p.Env.sudoUser() != "" {
 		return
 	}
 	p.memo = memo.New(filepath.Join(p.Dirs.State, MemoDir))
