@@ -55,8 +55,8 @@ config:
 `
 
 // TestGraphCrashPoints kills a run of a graph at each change of a file that rye makes.
-// The resumed run ends as one without a kill, its logs verify, and only what was in
-// flight has its effect twice. RYE_CRASH=all makes every kill.
+// The resumed run ends as one without a kill, its logs verify, the called graph has one
+// run, and only what was in flight has its effect twice. RYE_CRASH=all makes every kill.
 func TestGraphCrashPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills some processes")
@@ -150,6 +150,9 @@ func (l *crashLab) answered(t *testing.T) crashEnd {
 	l.must("graph", "resume", id)
 	out := l.must("threads", "answer", id, "yes")
 	l.must("threads", "verify")
+	if logs := l.logs(t, "inner-"); len(logs) != 1 {
+		t.Errorf("the node that calls a graph started %q", logs)
+	}
 	effects := map[string]int{}
 	for _, line := range strings.Fields(string(l.read(filepath.Join(l.dir, "effects")))) {
 		effects[line]++

@@ -23,6 +23,7 @@ type runAccount struct {
 	graph  *graph.Graph
 	digest item.Digest
 	above  *runAccount // of the run whose node called this one
+	again  bool        // an earlier process can have opened the account
 
 	tree   *sync.Mutex // of a root and all below it
 	store  *store.Store
@@ -49,6 +50,32 @@ func (a *runAccount) named(run string) {
 	a.tree.Lock()
 	a.run = run
 	a.tree.Unlock()
+}
+
+// resumes states that the run is one that an earlier process started.
+func (a *runAccount) resumes(run string) {
+	a.named(run)
+	a.again = true
+}
+
+// reopen opens the account that an earlier process of the run left open, if there is
+// one: this process has started no thread. The caller has the lock.
+func (a *runAccount) reopen(ctx context.Context) error {
+	if !a.again || a.p.Dirs.State == "" || a.above != nil && a.graph.Limits.Spend == nil {
+		return nil
+	}
+	s, err := store.Open(ctx, store.Dir(a.p.Dirs.State), store.Params{Now: a.p.Env.Now, Existing: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, has, err := s.Max(ctx, a.run)
+	if err = errors.Join(err, s.Close()); err == nil && has {
+		_, err = a.open(ctx)
+	}
+	return err
 }
 
 // open returns the account that pays the threads of the run. The caller has the lock.
@@ -178,7 +205,9 @@ func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.US
 	a.tree.Lock()
 	defer a.tree.Unlock()
 	if a.owner == nil {
-		return nil, nil
+		if err := a.reopen(ctx); err != nil || a.owner == nil {
+			return nil, err
+		}
 	}
 	account, err := a.owner.Account(ctx)
 	if err == nil && state != graph.StateSuspended {

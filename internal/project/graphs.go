@@ -182,7 +182,8 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 	if err != nil {
 		return nil, err
 	}
-	if account := p.runAccount(ctx, g, it.Digest); account != nil {
+	account := p.runAccount(ctx, g, it.Digest)
+	if account != nil {
 		params.Dispatcher, params.Settle = graphDispatcher{p, account}, account.settle
 	}
 	if o.Warn != nil && child == nil && o.Resume == "" {
@@ -211,6 +212,9 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 		case err != nil && diag.CodeOf(err) != diag.ThreadNotFound:
 			return nil, err
 		}
+	}
+	if account != nil && resume != "" {
+		account.resumes(resume)
 	}
 	var r *graph.Result
 	if child == nil && o.Fork != nil {
