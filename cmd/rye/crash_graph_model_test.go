@@ -93,7 +93,7 @@ func TestGraphCrashModel(t *testing.T) {
 	for _, name := range []string{".ai/directives/demo/triage.md", ".ai/tools/demo/model.yaml"} {
 		section := scriptFile(t, "thread_approve", name)
 		section = strings.Replace(section, `<input name="file" type="string" required="true">`, `<input name="file" type="string">`, 1)
-		l.write(name, strings.Replace(section, "Read {input:file}.", "Look at it.", 1))
+		l.write(name, strings.Replace(section, "Read {input:file}.", "Read the list.", 1))
 	}
 	l.write(".ai/tools/team/outer.yaml", crashModelGraph)
 	l.must("sign", "*")

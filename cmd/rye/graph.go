@@ -175,6 +175,30 @@ func notGraph(ref item.Ref) error {
 	return diag.New(diag.Usage, "running %s: it is not a graph", ref).WithReason("not_graph").WithDetail("ref", ref.String())
 }
 
+func onlyGraphs(ref item.Ref, flag string) error {
+	return diag.New(diag.Usage, "running %s: %s applies to graphs only", ref, flag).WithReason("only_graphs")
+}
+
+// runWatched is rye run of a graph in a process of its own, or with the lines of its log.
+func runWatched(ctx context.Context, c *cli.Call, p *project.Project, call primary.Call, async bool) error {
+	if !async {
+		c.UI.AsJSON, c.UI.Lines = true, true
+	}
+	it, err := graphItem(ctx, p, call.Ref)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !project.IsGraph(it) && async:
+		return onlyGraphs(call.Ref, "--async")
+	case !project.IsGraph(it):
+		return onlyGraphs(call.Ref, "--events")
+	case async:
+		return startGraph(ctx, c, p, project.GraphOptions{}, call)
+	}
+	return callGraph(ctx, c, p, project.GraphOptions{Event: eventPrinter(c)}, call)
+}
+
 func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
 	debug.SetGCPercent(400) // as rye run does
 	e := envOf(c)

@@ -29,7 +29,7 @@ import (
 type runOptions struct {
 	params                string
 	dryRun, locked, print bool
-	dev                   bool
+	dev, async            bool
 	thread                threadOptions
 }
 
@@ -72,8 +72,9 @@ directive. --print prints the text with its inputs for another agent instead.`,
 			cli.Bool(&o.locked, "locked", lockedUsage),
 			cli.Bool(&o.dev, "dev", "run an own tool that is not signed yet, in the strict sandbox without network"),
 			cli.Bool(&o.print, "print", "print a directive with its inputs filled in"),
+			cli.Bool(&o.async, "async", "start a graph in a process of its own, and return"),
 		}, o.thread.flags()...),
-		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events}},
+		Exclusive: [][]any{{&o.dev, &o.locked}, {&o.dev, &o.print}, {&o.print, &o.dryRun, &o.thread.render, &o.thread.explain, &o.thread.events, &o.async}, {&o.dev, &o.thread.events, &o.async}},
 		Complete:  completeRun, UnknownFlag: parameterOfFlag,
 		Run: func(ctx context.Context, c *cli.Call) error {
 			err := runRun(ctx, c, &o)
@@ -97,7 +98,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		}
 	}
 	e.OnlyRuns = true
-	if !o.dryRun && !o.print {
+	if !o.dryRun && !o.print && !o.async {
 		c.OnClose(e.Prestart(ctx, c.Args))
 	}
 	h, err := e.Open(ctx, project.Strict)
@@ -127,8 +128,14 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 		if o.print {
 			return diag.New(diag.Usage, "running %s: --print applies to directives only", ref)
 		}
+		if o.async || o.thread.events {
+			return runWatched(ctx, c, h, req, o.async)
+		}
 		return runTool(ctx, c, h, req)
 	case item.Directive:
+		if o.async {
+			return onlyGraphs(ref, "--async")
+		}
 		switch {
 		case o.print:
 			return runDirective(ctx, c, h, req)
@@ -138,6 +145,9 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 			return renderThread(ctx, c, h, req, &o.thread)
 		}
 		return runThread(ctx, c, h, req, &o.thread)
+	}
+	if o.async || o.thread.events {
+		return onlyGraphs(ref, "--async and --events")
 	}
 	return runText(ctx, c, h, req)
 }

@@ -32,7 +32,7 @@ func (o *threadOptions) flags() []cli.Flag {
 		cli.String(&o.model, "model", "the model, by its exact `ID`"),
 		cli.String(&o.provider, "provider", "the provider item, by its `ID`"),
 		cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),
-		cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
+		cli.Bool(&o.events, "events", "print the events of the thread or graph as JSON lines; -v adds those of the loop"),
 		cli.Bool(&o.render, "render", "print what the model would read, and call none"),
 		cli.Bool(&o.explain, "explain", "print what a directive may use and spend, and call no model"),
 	}

@@ -36,6 +36,7 @@ func leavesHints() map[situation]string {
 		{diag.VersionMismatch, "store_newer"}:          "use the version of rye that wrote it, or a later one",
 		{diag.FileSystemError, "store_corrupt"}:        "move {path} away: the next thread makes a new one, without what was spent before",
 		{diag.FileSystemError, "network_file_system"}:  "set XDG_STATE_HOME to a directory on a disk of this machine",
+		{diag.Usage, "only_graphs"}:                    "leave out the flag",
 		{diag.Usage, "not_graph"}:                      "rye run {ref}",
 		{diag.Usage, "fork_end"}:                       "choose an earlier line: rye graph log RUN",
 		{diag.ConfigError, "no_project"}:               "rye init",

@@ -18,11 +18,16 @@ import (
 )
 
 // writeRecord returns the function that writes a text about a run as a knowledge item
-// of the project, signed by the runtime key.
+// of the project, without secrets, signed by the runtime key. Older records of the same
+// graph make room for it.
 func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
 	return func(ctx context.Context, ref item.Ref, text []byte) error {
+		secrets, err := p.recordFilter()
+		if err != nil {
+			return err
+		}
 		style, _ := sign.StyleByName("<!--")
-		out, _, err := sign.Sign(ctx, text, style, extract.Subject(ref), signer, p.Env.Now())
+		out, _, err := sign.Sign(ctx, secrets.Bytes(text), style, extract.Subject(ref), signer, p.Env.Now())
 		if err != nil {
 			return err
 		}
@@ -42,7 +47,7 @@ func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref 
 		if err := base.Replace(rel, out, 0o600); err != nil {
 			return diag.Doing("recording the run", err)
 		}
-		return nil
+		return p.pruneRecords(ctx, ref)
 	}
 }
 

@@ -1,0 +1,121 @@
+package project
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/openat"
+	"github.com/ryeos/rye/internal/redact"
+	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/resolve/space"
+	"github.com/ryeos/rye/sign"
+)
+
+// recordsConfig states how many records of runs stay.
+const recordsConfig = "agent/records"
+
+// maxRecord bounds a record that is read.
+const maxRecord = 1 << 20
+
+// recordFilter returns what removes secrets from a record of a run, which a search finds:
+// the stored keys, and every variable of the environment with the name of a secret.
+func (p *Project) recordFilter() (*redact.Filter, error) {
+	keys := p.Env.Keys()
+	names, err := keys.Stored()
+	if err != nil {
+		return nil, err
+	}
+	found, err := keys.Find(names...)
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{}
+	for name, key := range found {
+		values[name] = key.Value
+	}
+	return p.redactor(values), nil
+}
+
+// pruneRecords removes the oldest records of the runs of a graph, as config:agent/records
+// states. It leaves the record of a run that can go on by itself, and what the runtime key
+// did not sign.
+func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
+	rel := path.Join(space.Dir, "knowledge", path.Dir(ref.ID))
+	ids := p.recordIDs(rel)
+	if len(ids) < 2 {
+		return nil
+	}
+	s, err := p.Resolver.Config(ctx, recordsConfig)
+	if err != nil {
+		return err
+	}
+	r := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	keep := int(r.Map("runs").Int("keep", 0, 0, 1_000_000))
+	if err := diag.FromFindings("reading config:"+recordsConfig, r.Findings()); err != nil {
+		return err
+	}
+	if keep == 0 || len(ids) <= keep {
+		return nil
+	}
+	base := atomicfile.Project(p.Spaces.ProjectDir)
+	for _, id := range ids[:len(ids)-keep] {
+		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) || !p.ownRecord(rel+"/"+id+".md") {
+			continue
+		}
+		if err := base.Remove(rel + "/" + id + ".md"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return diag.Doing("removing the record of "+id, err)
+		}
+	}
+	return nil
+}
+
+// recordIDs returns the runs that have a record in a directory, the oldest first.
+func (p *Project) recordIDs(rel string) []string {
+	entries, err := os.ReadDir(filepath.Join(p.Spaces.ProjectDir, filepath.FromSlash(rel)))
+	if err != nil {
+		return nil // the record was just written there: the next run tries again
+	}
+	var ids []string
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".md"); ok && e.Type().IsRegular() && graph.IsID(id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(a[len(a)-26:], b[len(b)-26:]) })
+	return ids
+}
+
+// runEnded reports whether a run has ended, or has no log any more.
+func (p *Project) runEnded(ctx context.Context, id string) bool {
+	s, err := graph.Status(ctx, p.Spaces.ProjectDir, id)
+	if err != nil {
+		return diag.CodeOf(err) == diag.ThreadNotFound
+	}
+	switch s.State {
+	case graph.StateCompleted, graph.StateCancelled, graph.StateKilled:
+		return true
+	}
+	return s.State == graph.StateError && s.Reason == ""
+}
+
+// ownRecord reports whether a runtime key of this account signed a file: a person who
+// signs a record keeps it.
+func (p *Project) ownRecord(rel string) bool {
+	b, _, err := openat.Read(p.Spaces.ProjectDir, rel, maxRecord)
+	if err != nil {
+		return false
+	}
+	style, _ := sign.StyleByName("<!--")
+	sp, err := sign.SplitFile(b, style)
+	return err == nil && p.isRecorder(string(sp.Line.Key[:]))
+}
