@@ -1,9 +1,13 @@
 package sandbox
 
 import (
+	"fmt"
 	"net"
+	"strconv"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox/confine"
 	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 )
@@ -98,7 +102,17 @@ func otherVersion(self string) error {
 
 // unreported returns the error for a helper that ended by itself without a report: the
 // program perhaps was not started, for example because Self was replaced by another
-// file, and the exit status is not that of the program.
-func unreported(res *proc.Result) error {
-	return diag.New(diag.Internal, "running in the sandbox: the helper ended with exit status %d and without a report", res.ExitCode)
+// file, and the exit status is not that of the program. err is that of reading reports.
+func unreported(res *proc.Result, err error) error {
+	e := fmt.Sprintf("the helper ended with exit status %d and without a report", res.ExitCode)
+	line, _, _ := strings.Cut(strings.TrimSpace(string(res.Stderr)), "\n")
+	switch {
+	case err != nil:
+		e += ": reading its reports: " + err.Error()
+	case line != "":
+		e += "; stderr begins with " + strconv.Quote(line[:min(len(line), 200)])
+	case res.ExitCode == confine.Failed: // it reports every failure after that
+		e += ": it did not get its request"
+	}
+	return diag.New(diag.Internal, "running in the sandbox: %s", e)
 }

@@ -21,6 +21,7 @@ type inbox struct {
 	ended   chan struct{} // closed with end
 	failure *confine.Failure
 	end     *confine.End
+	err     error // of reading the reports
 }
 
 // newInbox returns an inbox and the socket of the helper.
@@ -57,12 +58,16 @@ func (in *inbox) receive() {
 	defer close(in.done)
 	defer unix.Close(in.fd)
 	buf, oob := make([]byte, 64<<10), make([]byte, unix.CmsgSpace(4))
-	for {
+	for reset := false; ; {
 		n, on, _, _, err := unix.Recvmsg(in.fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
-		if err == unix.EINTR {
+		// A helper that ended before it read its request: the kernel returns this error
+		// once, before the report that was sent.
+		first := err == unix.ECONNRESET && !reset
+		if reset = reset || first; first || err == unix.EINTR {
 			continue
 		}
 		if err != nil || n == 0 {
+			in.err = err
 			return
 		}
 		m, _, err := confine.ParseMessage(buf[:n])

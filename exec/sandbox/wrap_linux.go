@@ -289,6 +289,9 @@ func (w *wrapped) end(res *proc.Result) error {
 	w.inbox.finish()
 	w.cgroup.kill()
 	if f := w.inbox.failure; f != nil {
+		if f.Step == confine.SignalStep && (res == nil || res.TimedOut || res.Cancelled) {
+			return nil // rye ended the run before its program was started
+		}
 		return w.stepError(f)
 	}
 	if res == nil && w.spec.Namespaces {
@@ -305,7 +308,7 @@ func (w *wrapped) end(res *proc.Result) error {
 		} else if err != nil || res.Signal != "" || res.TimedOut || res.Cancelled {
 			return err
 		}
-		return unreported(res)
+		return unreported(res, w.inbox.err)
 	}
 	res.ExitCode, res.Signal = end.Code, ""
 	if end.Signal != 0 {

@@ -100,7 +100,7 @@ func ended(res *proc.Result, out *os.File, c proc.Cmd, g Grant) error {
 		}
 	}
 	if !started && res.Signal == "" && !res.TimedOut && !res.Cancelled {
-		return unreported(res)
+		return unreported(res, nil)
 	}
 	limit := ""
 	switch res.Signal {

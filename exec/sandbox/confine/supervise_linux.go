@@ -103,7 +103,7 @@ func (p *program) forward(signals <-chan os.Signal) {
 			continue
 		}
 		if pid == 0 {
-			report(Message{Failure: &Failure{Step: "start", What: "the signal " + no.String() + " arrived before the program was started"}})
+			report(Message{Failure: &Failure{Step: SignalStep, What: "the signal " + no.String() + " arrived before the program was started"}})
 			os.Exit(Failed)
 		}
 		_ = syscall.Kill(-pid, no)

@@ -15,6 +15,10 @@ const (
 // VersionStep is the step of a Failure of two versions that met.
 const VersionStep = "version"
 
+// SignalStep is the step of a Failure of a helper that a signal ended before it started
+// the program.
+const SignalStep = "signal"
+
 // ErrProtocol states that the other process is another version of rye.
 var ErrProtocol = errors.New("another version of rye")
 
