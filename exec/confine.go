@@ -21,7 +21,8 @@ type Confinement struct {
 	// Applet marks a body of rye that starts no program: its own code keeps it in the
 	// project and to public hosts, so it needs no other process.
 	Applet bool
-	// Unconfined marks a tool of the class T4, which has no sandbox.
+	// Unconfined marks a tool without a sandbox: one of the class T4, and one that the user's
+	// allowance names where this machine cannot enforce its sandbox.
 	Unconfined bool
 	// Rung is the rung of the ladder that this machine reaches, "" without a sandbox.
 	Rung    string
@@ -138,6 +139,9 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	if c.Applet = e.enforcesItself(p); c.Applet || c.Unconfined {
 		return nil
 	}
+	if err := e.unenforced(ctx, c, tool); err != nil || c.Unconfined {
+		return err
+	}
 	c.Rung = string(e.ladder().Best)
 	programs := []string{p.Program}
 	for _, in := range p.Interpreters {
@@ -154,6 +158,20 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	e.locate(c, tool.Ref, tool.Verdict.Signer.String(), programs, p.Env)
 	c.grants.fixed = append(append(c.grants.fixed, fixed...), readable(ctx)...)
 	return nil
+}
+
+// unenforced removes the sandbox of a tool that this machine cannot enforce, if the user's
+// allowance names the tool. Without that its run is refused.
+func (e *Executor) unenforced(ctx context.Context, c *Confinement, tool *resolve.Item) error {
+	refused := e.ladder().Enforces(c.Profile.Net)
+	if refused == nil || e.p.Unconfined == nil {
+		return nil
+	}
+	named, err := e.p.Unconfined(ctx, tool.Ref, "ed25519:"+tool.Verdict.Signer.String())
+	if err == nil && named {
+		c.Unconfined, c.Notes = true, []string{"the sandbox: net " + c.Profile.Net + " needs a network namespace, which this machine does not have"}
+	}
+	return err
 }
 
 // locate adds the paths and programs of this machine that the profile permits.

@@ -31,7 +31,7 @@ type Sandbox struct {
 // Values of Sandbox.Rung in addition to those of the ladder.
 const (
 	RungApplet = "applet" // a body of rye: its own code enforces the boundary of the project
-	RungNone   = "none"   // risk T4
+	RungNone   = "none"   // risk T4, or named by the allowance where no rung suffices
 )
 
 // ladder returns what this system can enforce.
@@ -49,7 +49,7 @@ var probed = sync.OnceValue(sandbox.Probe)
 // that was the sandbox.
 func (e *Executor) confined(ctx context.Context, c *Confinement, cmd *proc.Cmd) (applied *Sandbox, finish func(*proc.Result) error, err error) {
 	if c.Applet || c.Unconfined {
-		s := &Sandbox{Rung: RungNone, Layers: []string{}, Missing: e.layers()}
+		s := &Sandbox{Rung: RungNone, Layers: []string{}, Missing: e.layers(), Notes: c.Notes}
 		if c.Applet {
 			s.Rung, s.Layers = RungApplet, []string{"applet"}
 		}

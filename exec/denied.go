@@ -9,13 +9,14 @@ import (
 	"sync"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/sandbox"
 	"github.com/ryeos/rye/policy"
 )
 
 // denial is an access that a failed program seems to lack: the key of the sandbox that
 // would grant it, and what it would be set to.
 type denial struct {
-	Key   string // net, fs.read, fs.write, exec
+	Key   string // net, fs.read, fs.write, exec; protected or fs.create for what no key grants
 	Value string // a host, a path in the form of a profile, a program; "" if unknown
 }
 
@@ -34,7 +35,7 @@ var texts = sync.OnceValue(func() denialTexts {
 		refused:  regexp.MustCompile(`(?i)permission denied|EACCES|operation not permitted|EPERM`),
 		absent:   regexp.MustCompile(`(?i)no such file or directory|ENOENT|cannot find|not found`),
 		path:     regexp.MustCompile(`(?:^|[\s'"=(:])(/[^\s'":,;)]+)`),
-		relative: regexp.MustCompile(`(?i)(?:^|[\s'"])([^/\s:'"][^\s:'"]*)['"]?: read-only file ?system|read-only file ?system(?:, open|:)? '([^/'][^']*)'`),
+		relative: regexp.MustCompile(`(?i)(?:^|[\s'"])([^/\s:'"][^\s:'"]*)['"]?: (?:read-only file ?system|permission denied)|(?:read-only file ?system|permission denied)(?:, \w+|:)? '([^/'][^']*)'`),
 		hosts: []*regexp.Regexp{
 			regexp.MustCompile(`(?i)resolve host:? '?([a-z0-9.-]+\.[a-z]{2,})`),
 			regexp.MustCompile(`(?:ENOTFOUND|EAI_AGAIN) ([a-zA-Z0-9.-]+)`),
@@ -74,13 +75,13 @@ func (c *Confinement) denials(stderr []byte, report *Sandbox) []denial {
 		}
 		found := texts().path.FindAllStringSubmatch(line, 4)
 		for _, m := range found {
-			if d, ok := c.denied(strings.TrimRight(m[1], "."), line); ok {
+			if d, ok := c.denied(strings.TrimRight(m[1], "."), line, report); ok {
 				add(d)
 			}
 		}
 		// A relative path is below the directory where the program started.
 		if m := texts().relative.FindStringSubmatch(line); m != nil && c.grants.project != "" {
-			if d, ok := c.denied(filepath.Join(c.grants.project, m[1]+m[2]), line); ok {
+			if d, ok := c.denied(filepath.Join(c.grants.project, m[1]+m[2]), line, report); ok {
 				add(d)
 			}
 		}
@@ -100,14 +101,19 @@ func hostIn(line string) string {
 
 // denied reports whether a path in a message is one that the sandbox refuses: a message
 // that a file does not exist is one if the file does exist outside of the sandbox.
-func (c *Confinement) denied(path, line string) (denial, bool) {
+func (c *Confinement) denied(path, line string, report *Sandbox) (denial, bool) {
 	path = filepath.Clean(path)
 	in := func(dirs ...string) bool {
 		return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
 	}
 	g := c.grants
 	readable := in(slices.Concat(g.read, g.write, g.fixed, systemDirs())...) || g.cache != "" && in(g.cache)
+	refused := texts().readOnly.MatchString(line) || texts().refused.MatchString(line)
 	switch {
+	case refused && in(g.write...) && c.protects(path):
+		return denial{"protected", g.spelled(path)}, true
+	case refused && in(g.write...) && report != nil && slices.Contains(report.Missing, sandbox.MissingEntries) && !exists(path) && exists(filepath.Dir(path)):
+		return denial{"fs.create", g.spelled(filepath.Dir(path))}, true
 	case texts().readOnly.MatchString(line):
 		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...)
 	case texts().refused.MatchString(line) && !g.execAny && isProgram(path) && !slices.Contains(g.exec, path):
@@ -118,6 +124,19 @@ func (c *Confinement) denied(path, line string) (denial, bool) {
 		return denial{"fs.read", g.spelled(path)}, !readable && !in("/dev", "/proc", "/sys") && exists(path)
 	}
 	return denial{}, false
+}
+
+// protects reports whether a path of the project is one that no program may write.
+func (c *Confinement) protects(path string) bool {
+	if c.grants.project == "" || !within(path, c.grants.project) {
+		return false
+	}
+	rel, err := filepath.Rel(c.grants.project, path)
+	if err != nil {
+		return false
+	}
+	_, _, ok := policy.ProtectedExcept(c.removed)(filepath.ToSlash(rel))
+	return ok
 }
 
 // systemDirs are the directories that every program reads.
@@ -185,6 +204,10 @@ func reasonOf(d denial) string {
 		return "denied_hosts"
 	case "exec":
 		return "denied_exec"
+	case "protected":
+		return "denied_protected"
+	case "fs.create":
+		return "denied_fs_create"
 	case "fs.write":
 		return "denied_fs_write"
 	}

@@ -44,6 +44,10 @@ func TestDenials(t *testing.T) {
 		"everything is fine": {},
 		"t.sh: " + project + "/out/x: Read-only file system":                                          {},
 		"FileNotFoundError: [Errno 2] No such file or directory: '" + project + "/missing/file.json'": {},
+		"t.sh: line 2: out/.envrc: Read-only file system":                                             {"protected", "{project}/out/.envrc"},
+		"PermissionError: [Errno 13] Permission denied: 'out/.envrc'":                                 {"protected", "{project}/out/.envrc"},
+		"touch: cannot touch 'new.txt': Permission denied":                                            {"fs.write", "{project}"},
+		"t.sh: line 2: out/new.txt: Permission denied":                                                {},
 	} {
 		got := c.denials([]byte(line+"\n"), nil)
 		switch {
@@ -52,6 +56,13 @@ func TestDenials(t *testing.T) {
 		case want.Key != "" && (len(got) == 0 || got[0] != want):
 			t.Errorf("%s: %v, want %v", line, got, want)
 		}
+	}
+	split := &Sandbox{Missing: []string{sandbox.MissingEntries}}
+	if got := c.denials([]byte("t.sh: line 2: out/new.txt: Permission denied\n"), split); len(got) != 1 || got[0] != (denial{"fs.create", "{project}/out"}) {
+		t.Errorf("a new entry: %v", got)
+	}
+	if got := c.denials([]byte("t.sh: line 2: out/none/new.txt: Permission denied\n"), split); len(got) != 0 {
+		t.Errorf("below a directory that does not exist: %v", got)
 	}
 	c.Profile.Net = policy.NetHosts
 	got := c.denials(nil, &Sandbox{Connections: []sandbox.Connection{{Host: "a.example", Allowed: true}, {Host: "b.example"}}})

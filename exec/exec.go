@@ -47,6 +47,9 @@ type Params struct {
 	Warm *sandbox.Warm
 	// Listings are those of earlier runs of the process, or nil.
 	Listings *sandbox.Listings
+	// Unconfined reports whether the user's allowance names an item that signer signed, so
+	// that it runs where its sandbox cannot be enforced. Nil names none.
+	Unconfined func(ctx context.Context, ref item.Ref, signer string) (bool, error)
 	// Removed returns the rows of the protected paths that the allowance of the user
 	// removes; nil removes none.
 	Removed func(context.Context) ([]string, error)

@@ -189,6 +189,11 @@ type Unconfined struct {
 	Until  string `json:"until,omitempty"`
 }
 
+// Names reports whether an item that signer signed may run without a sandbox.
+func (s SandboxBounds) Names(ref item.Ref, signer string, now time.Time) bool {
+	return slices.ContainsFunc(s.Unconfined, func(u Unconfined) bool { return u.names(ref, signer, now) })
+}
+
 // names reports whether the entry includes an item at a time.
 func (u Unconfined) names(ref item.Ref, signer string, now time.Time) bool {
 	if u.Until != "" {

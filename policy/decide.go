@@ -80,7 +80,7 @@ func (a Allowance) Decide(c Call) Decision {
 	if confined {
 		d.Rung = c.Rung
 	}
-	named := slices.ContainsFunc(a.Sandbox.Unconfined, func(u Unconfined) bool { return u.names(c.Ref, c.Signer, c.Now) })
+	named := a.Sandbox.Names(c.Ref, c.Signer, c.Now)
 	d.Limit = a.limit(c.Child, confined)
 	approved := d.Tier <= d.Limit || named
 	for _, x := range c.Dangers {

@@ -21,6 +21,9 @@ func addSandbox(t *cli.Table, s *exec.Confinement) {
 		t.Add(pick(i == 0, "may call", ""), string(capability))
 	}
 	switch {
+	case s.Unconfined && s.Rating.Class != policy.T4:
+		t.Add("sandbox", "none: this machine cannot enforce it, and sandbox.unconfined of your allowance names the tool")
+		return
 	case s.Unconfined:
 		t.Add("sandbox", "none: risk T4 runs without one, after a question")
 		return

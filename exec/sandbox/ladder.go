@@ -43,6 +43,10 @@ const (
 	layerCgroup   = "cgroup"
 )
 
+// MissingEntries is in Report.Missing if a program cannot create entries directly in a
+// writable directory that contains protected paths: Landlock grants the existing ones.
+const MissingEntries = "mountns: new entries in the project root"
+
 func namespaces() []string {
 	return []string{layerUser, layerMount, layerPID, layerNet, layerIPC, layerUTS}
 }
@@ -50,6 +54,12 @@ func namespaces() []string {
 // Has reports whether a layer works on this system.
 func (l Ladder) Has(name string) bool {
 	return slices.ContainsFunc(l.Layers, func(layer Layer) bool { return layer.Name == name && layer.OK })
+}
+
+// Enforces returns nil if this system can enforce a network mode, else SANDBOX_UNAVAILABLE.
+func (l Ladder) Enforces(net string) error {
+	_, err := l.choose(Grant{Net: net})
+	return err
 }
 
 // choose returns the rung for a grant: the wanted one, or the best that can enforce the

@@ -132,7 +132,7 @@ func (b *ruleBuilder) build(l *layout) error {
 	grant(b.set, "/proc", true, fsReadFile|fsReadDir)
 	if len(b.set.Rules) > maxRules {
 		return diag.New(diag.SandboxUnavailable, "preparing the sandbox: the rung landlock needs %d rules for the entries of directories with protected files, more than %d", len(b.set.Rules), maxRules).
-			WithReason("sandbox_rung").WithDetail("wanted", string(Landlock))
+			WithReason("sandbox_rules").WithDetail("wanted", string(Landlock))
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (b *ruleBuilder) readOnly(p string) {
 // writable grants writing without what is protected.
 func (b *ruleBuilder) writable(root string, found guarded) {
 	if b.split(root, slices.Concat(found.fixed, b.hidden), b.write) {
-		b.missing("mountns: new entries in the project root")
+		b.missing(MissingEntries)
 	}
 	for _, own := range found.own { // of .ai, the directories of the kinds
 		if slices.ContainsFunc(found.fixed, func(p string) bool { return below(p, own) }) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/packages"
 	"github.com/ryeos/rye/policy"
@@ -60,6 +61,12 @@ func (p *Project) ceiling(ctx context.Context) (policy.Profile, error) {
 func (p *Project) removed(ctx context.Context) ([]string, error) {
 	a, _, err := p.Allowance(ctx)
 	return a.Sandbox.ProtectRemove, err
+}
+
+// unconfined reports whether the allowance names an item that signer signed.
+func (p *Project) unconfined(ctx context.Context, ref item.Ref, signer string) (bool, error) {
+	a, _, err := p.Allowance(ctx)
+	return err == nil && a.Sandbox.Names(ref, signer, p.Env.Now()), err
 }
 
 // approve decides about a call by the allowance, and asks the user where it wants that.
