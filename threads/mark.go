@@ -9,8 +9,12 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// Mark records that a person cancelled or killed a thread that no process runs: state is
-// Cancelled or Killed. A request without an answer is paid in full, as when the thread is
+// Orphaned is the reason of a thread whose process was stopped.
+const Orphaned = "orphaned"
+
+// Mark records the end of a thread that no process runs: state is Cancelled or Killed if
+// a person ended it, and Failed if its process was stopped. In the latter case the account
+// of a thread that had ended by itself before is closed. A request without an answer is paid in full, as when the thread is
 // resumed. Of the functions of Params, Account and Keys are needed.
 func Mark(ctx context.Context, id, state string, p Params) error {
 	t := newThread(id, p)
@@ -27,7 +31,14 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	if err != nil {
 		return err
 	}
-	if s.State != Running && s.State != Suspended {
+	switch {
+	case s.State == Running || s.State == Suspended && state != Failed:
+	case state == Failed && s.State != Suspended: // it was stopped before it closed the account
+		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
+			return err
+		}
+		return errors.Join(t.money.Recover(ctx, func(string) bool { return true }), t.money.Release(ctx, s.State, reasonOf(s.Error)))
+	default:
 		return diag.New(diag.ThreadState, "ending %s: it is %s", id, s.State).WithReason("ended").WithDetail("state", s.State)
 	}
 	text, err := t.unanswered(lines)
@@ -43,8 +54,21 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	r := &Result{ThreadID: id, Status: state, Text: text, Model: s.Model, Cost: s.Cost}
 	r.Cost.Spend += t.spent
 	r.Cost.DurationMS = active(lines).Milliseconds()
-	r.Error = failureOf(diag.New(diag.Cancelled, "running %s: %s by a person", s.Directive.Ref, state).WithReason("thread_resume").WithDetail("thread_id", id))
+	ended := diag.New(diag.Cancelled, "running %s: %s by a person", s.Directive.Ref, state)
+	if state == Failed {
+		ended = diag.New(diag.ThreadState, "running %s: orphaned: its process was stopped; rye threads resume continues it", s.Directive.Ref)
+		t.reason = Orphaned
+	}
+	r.Error = failureOf(ended.WithReason("thread_resume").WithDetail("thread_id", id))
 	return t.rest(ctx, r)
+}
+
+// reasonOf is the reason in the registry of a thread that ended with an error.
+func reasonOf(e *diag.Failure) string {
+	if e == nil {
+		return ""
+	}
+	return string(e.Code)
 }
 
 // IsThread reports whether the lines of a log are those of a thread, not of a graph.

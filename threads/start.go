@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,9 +97,18 @@ func (t *Thread) startData() startedData {
 // walk runs the loop within the time of the thread, and records the end.
 func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, error) {
 	left := time.Duration(t.p.Limits.DurationSeconds)*time.Second - t.elapsed()
-	within, cancel := context.WithTimeout(ctx, max(left, 0))
+	owning, lose := context.WithCancelCause(ctx)
+	defer lose(nil)
+	defer t.money.Keep(ctx, func(err error) {
+		t.log.Abandon(err)
+		lose(err)
+	})()
+	within, cancel := context.WithTimeout(owning, max(left, 0))
 	defer cancel()
 	err := t.p.Loop(t.With(within), t, t.log, lines)
+	if owning.Err() != nil && ctx.Err() == nil {
+		return nil, diag.Doing("running "+t.id, context.Cause(owning)) // the log is of another process
+	}
 	if within.Err() != nil && ctx.Err() == nil {
 		t.mu.Lock()
 		err = t.limited(ctx, t.timeOver())
@@ -223,11 +233,7 @@ func (t *Thread) rest(ctx context.Context, r *Result) error {
 	if err := t.log.Rest(ctx, event, raw); err != nil {
 		return err
 	}
-	reason := ""
-	if r.Error != nil {
-		reason = string(r.Error.Code)
-	}
-	released := t.money.Release(ctx, r.Status, reason)
+	released := t.money.Release(ctx, r.Status, cmp.Or(t.reason, reasonOf(r.Error)))
 	b, err := jsonx.Marshal(r)
 	if err != nil {
 		return errors.Join(diag.New(diag.Internal, "writing the result of %s: %w", t.id, err), released)

@@ -55,6 +55,9 @@ type Ledger interface {
 	// Recover settles the reservations that a stopped process left open: in full if the
 	// request was sent, else with nothing.
 	Recover(ctx context.Context, sent func(id string) bool) error
+	// Keep states that the thread lives until stop is called. lost is called if another
+	// process has taken the thread over: from then on this one must write nothing.
+	Keep(ctx context.Context, lost func(error)) (stop func())
 	// Release closes the account in a state.
 	Release(ctx context.Context, state, reason string) error
 }
@@ -276,7 +279,8 @@ type Thread struct {
 	open     map[string]reservation // requests without an answer, by the id of their reservation
 	skip     map[string]int         // events that a step in flight recorded before a crash, by key
 	ending   *Ending
-	refused  error // the last limit that was reached
+	reason   string // of the end in the registry; "" is the code of the error
+	refused  error  // the last limit that was reached
 }
 
 // entry is one part of the conversation: a message that was added, or an answer.

@@ -27,6 +27,7 @@ type memory struct {
 	settled                map[string]policy.USD
 	peak                   policy.USD // of actual and reserved
 	released               []string
+	lost                   func(error) // what Keep received
 }
 
 func (m *memory) Left(context.Context) (policy.USD, error) {
@@ -59,6 +60,11 @@ func (m *memory) Recover(ctx context.Context, sent func(string) bool) error {
 		_ = m.Settle(ctx, id, amount, true)
 	}
 	return nil
+}
+
+func (m *memory) Keep(_ context.Context, lost func(error)) func() {
+	m.lost = lost
+	return func() {}
 }
 
 func (m *memory) Release(_ context.Context, state, _ string) error {

@@ -142,25 +142,48 @@ func threadsSendCommand() *cli.Command {
 
 func threadsWaitCommand() *cli.Command {
 	timeout := 10 * time.Minute
+	var anyOf bool
 	return &cli.Command{
-		Name: "wait", Args: "RUN",
-		Usage:    "wait until a run has ended or is suspended",
-		Examples: []string{"rye threads wait release-01jd --timeout 10m"},
+		Name: "wait", Args: "THREAD…",
+		Usage: "wait until threads or runs have ended or are suspended",
+		Long: `Waits for all of them, or with --any for one. The system wakes the command when a
+result is written or a process ends. A thread whose process was stopped is settled: what
+it had reserved and not spent is free again.`,
+		Examples: []string{"rye threads wait release-01jd --timeout 10m", "rye threads wait triage-01jd review-01je --any"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.Timeout},
-		Flags:    []cli.Flag{cli.Duration(&timeout, "timeout", "give up after this `DURATION`")},
-		Complete: completeRuns,
-		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Lenient)
-			if err != nil {
-				return err
-			}
-			s, err := p.WaitRun(ctx, id, timeout)
-			if err != nil {
-				return err
-			}
-			return c.UI.Show(s, func() { c.UI.Out("%s %s", s.ID, s.State) })
+		Flags: []cli.Flag{
+			cli.Duration(&timeout, "timeout", "give up after this `DURATION`"),
+			cli.Bool(&anyOf, "any", "wait for the first of them"),
 		},
+		Complete: completeRuns,
+		Run:      func(ctx context.Context, c *cli.Call) error { return runThreadsWait(ctx, c, timeout, anyOf) },
 	}
+}
+
+func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, anyOf bool) error {
+	p, err := envOf(c).Open(ctx, project.Lenient)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(c.Args))
+	for i, arg := range c.Args {
+		if ids[i], err = graph.Find(p.Spaces.ProjectDir, arg); err != nil {
+			return err
+		}
+	}
+	list, err := p.WaitThreads(ctx, ids, timeout, anyOf)
+	if err != nil {
+		return err
+	}
+	data := any(map[string]any{"threads": list})
+	if len(list) == 1 {
+		data = list[0]
+	}
+	return c.UI.Show(data, func() {
+		for _, s := range list {
+			c.UI.Out("%s %s", s.ID, s.State)
+		}
+	})
 }
 
 func threadsEndCommand(verb string) *cli.Command {

@@ -24,6 +24,8 @@ func leavesHints() map[situation]string {
 		{diag.ApprovalRequired, "run_set"}:             "rye graph resume {run_id} --set KEY=VALUE",
 		{diag.ThreadState, "below_run"}:                "rye graph resume {run_id}",
 		{diag.ExecutionFailed, "thread_in_thread"}:     "call the directive from a graph that a person or a client starts",
+		{diag.Timeout, "still_running"}:                "rye threads list --active; raise --timeout",
+		{diag.ThreadState, "taken_over"}:               "rye threads show {id}",
 		{diag.ThreadState, "no_question"}:              "rye graph list",
 		{diag.ThreadState, "answered"}:                 "rye graph resume {run_id}",
 		{diag.ThreadState, "ended"}:                    "rye graph list",

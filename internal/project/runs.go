@@ -143,19 +143,6 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) 
 	return s, graph.Send(p.Spaces.ProjectDir, s.ID, m, p.Env.Now())
 }
 
-// WaitRun waits until no process runs a run, and returns its state.
-func (p *Project) WaitRun(ctx context.Context, id string, limit time.Duration) (*graph.Summary, error) {
-	// The process of a run has the lock for its whole life.
-	lock, err := transcript.Base(p.Spaces.ProjectDir, id).LockWithin(ctx, transcript.LockFile, limit)
-	if err != nil {
-		return nil, diag.New(diag.Timeout, "waiting for %s: it still runs after %s", id, limit)
-	}
-	if err := lock.Release(); err != nil {
-		return nil, diag.Doing("waiting for "+id, err)
-	}
-	return graph.Status(ctx, p.Spaces.ProjectDir, id)
-}
-
 // endWait is how long EndRun waits for the process of the run.
 const endWait = 10 * time.Second
 

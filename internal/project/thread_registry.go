@@ -2,10 +2,12 @@ package project
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/proc"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/store"
@@ -93,6 +95,9 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 		return nil, err
 	}
 	defer s.Close()
+	if err := p.settleOrphans(ctx, s); err != nil {
+		return nil, err
+	}
 	costs, err := read(s)
 	if err != nil {
 		return nil, err
@@ -105,7 +110,7 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 		if t.State == threads.Running {
 			// The process of a thread has the lock of its log for its whole life.
 			if t.PID = graph.Owner(ctx, t.Project, t.ID); t.PID < 0 {
-				t.State, t.Reason, t.PID = threads.Failed, orphaned, 0
+				t.State, t.Reason, t.PID = threads.Failed, threads.Orphaned, 0
 			}
 		}
 		out = append(out, t)
@@ -113,5 +118,54 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 	return out, nil
 }
 
-// orphaned is the reason of a thread whose process was stopped.
-const orphaned = "orphaned"
+// ownProcess identifies this process as the owner of threads.
+func ownProcess() store.Process {
+	id, ok := proc.IdentityOf(os.Getpid())
+	if !ok {
+		return store.Process{PID: os.Getpid()}
+	}
+	return store.Process{PID: id.PID, Start: id.Start, Boot: id.Boot}
+}
+
+// isOrphan reports whether no process runs a thread that the registry has as running: its
+// log is free, and the process that registered it is gone. That process can have
+// registered a thread whose log it is about to open.
+func isOrphan(ctx context.Context, l *store.Lease) bool {
+	alive, known := proc.Identity{PID: l.Owner.PID, Start: l.Owner.Start, Boot: l.Owner.Boot}.Alive()
+	return !(known && alive) && graph.Owner(ctx, l.Project, l.Thread) < 0
+}
+
+// settleOrphans records the end of threads whose process was stopped, settles what they
+// had reserved, and gives their parents the rest back. A thread of another project, one
+// that a run started, which continues it, and a run itself are only marked.
+func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
+	running, err := s.Running(ctx)
+	if err != nil {
+		return err
+	}
+	kinds := map[string]string{}
+	for _, l := range running {
+		kinds[l.Thread] = l.Kind
+	}
+	for i := range running {
+		l := &running[i]
+		if !isOrphan(ctx, l) {
+			continue
+		}
+		if l.Project == p.Spaces.ProjectDir && l.Kind == "thread" && kinds[l.Parent] != "run" {
+			params, err := p.GraphParams(ctx, policy.Person())
+			if err != nil {
+				return err
+			}
+			err = p.markRun(ctx, l.Thread, threads.Failed, params)
+			if err == nil || diag.CodeOf(err) == diag.ThreadState { // another process was faster
+				continue
+			}
+			// Its log has no line, or cannot be continued: rye threads verify names the fault.
+		}
+		if _, err := s.Orphan(ctx, l, threads.Orphaned); err != nil {
+			return err
+		}
+	}
+	return nil
+}

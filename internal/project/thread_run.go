@@ -274,7 +274,7 @@ func (p *Project) ledger(ctx context.Context) (*store.Store, policy.Allowance, e
 	if p.Dirs.State == "" {
 		return nil, a, diag.New(diag.FileSystemError, "opening the ledger: the environment names no state directory that is the user's own").WithReason("no_state_directory")
 	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now})
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Process: ownProcess()})
 	return s, a, err
 }
 
@@ -289,20 +289,40 @@ func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD
 		_ = s.Close()
 		return nil, err
 	}
-	return &threadAccount{s, owner}, nil
+	return &threadAccount{store: s, Owner: owner}, nil
 }
 
 // threadAccount is the account of a thread in the ledger.
 type threadAccount struct {
 	store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
+	lost func(error) // another process has taken the thread over
+}
+
+// Keep implements threads.Ledger.
+func (a *threadAccount) Keep(ctx context.Context, lost func(error)) (stop func()) {
+	a.lost = lost
+	return a.Owner.Keep(ctx, lost)
+}
+
+// owned passes an error on, and reports the one of a thread that was taken over.
+func (a *threadAccount) owned(err error) error {
+	if a.lost != nil && store.IsTakenOver(err) {
+		a.lost(err)
+	}
+	return err
+}
+
+// Reserve implements threads.Ledger.
+func (a *threadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
+	return a.owned(a.Owner.Reserve(ctx, id, model, amount))
 }
 
 // Settle implements threads.Ledger.
 func (a *threadAccount) Settle(ctx context.Context, id string, actual policy.USD, assumed bool) error {
 	s, err := a.Owner.Settle(ctx, id, actual, assumed)
 	if err != nil {
-		return err
+		return a.owned(err)
 	}
 	return s.Err()
 }

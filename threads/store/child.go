@@ -25,7 +25,10 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 			if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
 				return err
 			}
-			return t.insertThread(child, most)
+			if err := t.insertThread(child, most); err != nil {
+				return err
+			}
+			return t.lease(child.ID, o.store.process)
 		}
 		switch {
 		case err != nil:
@@ -36,6 +39,9 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 		err = t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, child.ID).Scan(&out.fence)
 		if err == nil && a.status == released {
 			err = t.reopen(child.ID, a, most)
+		}
+		if err == nil {
+			err = t.lease(child.ID, o.store.process)
 		}
 		if err != nil {
 			return err
@@ -115,7 +121,7 @@ func (s *Store) End(ctx context.Context, thread, state, reason string) error {
 		if err := t.release(thread); err != nil {
 			return err
 		}
-		_, err := t.Exec("UPDATE threads SET fence = fence + 1, state = ?, reason = ?, ended = ? WHERE id = ?", state, reason, t.now.UnixMilli(), thread)
+		_, err := t.Exec("UPDATE threads SET fence = fence + 1, state = ?, reason = ?, ended = ?, lease_until = 0 WHERE id = ?", state, reason, t.now.UnixMilli(), thread)
 		return err
 	})
 }

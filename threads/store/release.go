@@ -16,7 +16,7 @@ func (o *Owner) Release(ctx context.Context, state, reason string) error {
 		if err := t.release(o.thread); err != nil {
 			return err
 		}
-		_, err := t.Exec("UPDATE threads SET state = ?, reason = ?, ended = ? WHERE id = ?", state, reason, t.now.UnixMilli(), o.thread)
+		_, err := t.Exec("UPDATE threads SET state = ?, reason = ?, ended = ?, lease_until = 0 WHERE id = ?", state, reason, t.now.UnixMilli(), o.thread)
 		return err
 	})
 }

@@ -11,7 +11,7 @@ import (
 
 // migrations are the versions of the schema: entry n makes version n+1 out of version
 // n. A released entry never changes.
-func migrations() []string { return []string{schema1} }
+func migrations() []string { return []string{schema1, schema2} }
 
 // schema1 has the threads and the ledger. The constraints of the tables state what
 // holds for one row; what holds between rows is in package comments of ledger.go.
@@ -38,6 +38,16 @@ CREATE INDEX reservations_thread ON reservations(thread, status);
 CREATE TABLE user_spend(
 	period TEXT PRIMARY KEY, actual INTEGER NOT NULL CHECK(actual >= 0), reserved INTEGER NOT NULL CHECK(reserved >= 0)
 ) STRICT, WITHOUT ROWID;
+`
+
+// schema2 adds the lease of a running thread: its owner, and until when it is believed to
+// live.
+const schema2 = `
+ALTER TABLE threads ADD COLUMN lease_until INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE threads ADD COLUMN pid INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE threads ADD COLUMN pid_start INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE threads ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
+CREATE INDEX threads_state ON threads(state);
 `
 
 // tx is one transaction, at one time.

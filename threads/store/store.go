@@ -39,6 +39,8 @@ const busy = 10 * time.Second
 // Params are the parameters of Open. The zero value works.
 type Params struct {
 	Now func() time.Time
+	// Process is the owner of the threads that are registered.
+	Process Process
 	// Existing makes Open fail with fs.ErrNotExist if the store does not exist.
 	Existing bool
 
@@ -47,10 +49,11 @@ type Params struct {
 
 // Store is an open store. Its methods may be called at the same time.
 type Store struct {
-	now  func() time.Time
-	base atomicfile.Base
-	mu   sync.Mutex
-	db   *sql.DB
+	now     func() time.Time
+	process Process
+	base    atomicfile.Base
+	mu      sync.Mutex
+	db      *sql.DB
 }
 
 // Dir is the directory of the store below the state directory of a user.
@@ -61,7 +64,7 @@ func Open(ctx context.Context, dir string, p Params) (*Store, error) {
 	if dir == "" {
 		return nil, diag.New(diag.FileSystemError, "opening the store of threads: the state directory is not known").WithReason("no_state_directory")
 	}
-	s := &Store{now: p.Now, base: atomicfile.Private(dir)}
+	s := &Store{now: p.Now, process: p.Process, base: atomicfile.Private(dir)}
 	if s.now == nil {
 		s.now = time.Now
 	}

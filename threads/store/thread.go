@@ -47,14 +47,17 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 	o := &Owner{store: s, thread: th.ID, periods: b.Periods}
 	err := s.write(ctx, "registering a thread in", func(t *tx) error {
 		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
-		if err == nil {
-			return t.reactivate(th.ID, b.Max)
+		switch {
+		case err == nil:
+			err = t.reactivate(th.ID, b.Max)
+		case errors.Is(err, sql.ErrNoRows):
+			o.fence = 1
+			err = t.insertThread(th, b.Max)
 		}
-		if !errors.Is(err, sql.ErrNoRows) {
+		if err != nil {
 			return err
 		}
-		o.fence = 1
-		return t.insertThread(th, b.Max)
+		return t.lease(th.ID, s.process)
 	})
 	if err != nil {
 		return nil, err
@@ -107,7 +110,7 @@ func (o *Owner) write(ctx context.Context, doing string, do func(*tx) error) err
 			return err
 		case fence != o.fence:
 			return diag.New(diag.ThreadState, "%s the store: another process has taken over the thread %s", doing, o.thread).
-				WithDetail("id", o.thread)
+				WithReason(takenOver).WithDetail("id", o.thread)
 		}
 		return do(t)
 	})

@@ -171,6 +171,13 @@ func Open(ctx context.Context, p Params) (l *Log, lines []Line, torn int64, err 
 	return l, rep.Lines, rep.Torn, nil
 }
 
+// Abandon makes every later write fail with an error: another process writes the log.
+func (l *Log) Abandon(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.broken = err
+}
+
 // Close releases the log without a checkpoint.
 func (l *Log) Close() error {
 	var err error
@@ -308,11 +315,26 @@ func (l *Log) put(text []byte, sync bool) error {
 	if l.broken != nil {
 		return l.broken
 	}
+	if err := l.owned(); err != nil {
+		l.broken = err
+		return err
+	}
 	if err := chainlog.Write(l.file, text, l.head.Size, sync); err != nil {
 		return l.failed(err)
 	}
 	l.dirty = !sync
 	return nil
+}
+
+// owned refuses to write over the lines of a process that has taken the log over. The
+// lock prevents it unless the lock file is removed.
+func (l *Log) owned() error {
+	info, err := l.file.Stat()
+	if err != nil || info.Size() == l.head.Size {
+		return nil // a file that cannot be read cannot be written either
+	}
+	return diag.New(diag.ThreadState, "writing the log of %s: another process has taken over the thread: the log has %d bytes instead of %d", l.p.ID, info.Size(), l.head.Size).
+		WithReason("taken_over").WithDetail("id", l.p.ID)
 }
 
 func (l *Log) failed(err error) error {

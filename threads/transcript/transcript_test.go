@@ -310,6 +310,37 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestTakenOver: a process does not write over the lines of another one, which took the
+// log over after its lock file had been removed.
+func TestTakenOver(t *testing.T) {
+	p := params(t)
+	old, err := Create(t.Context(), p)
+	must(t, err)
+	must(t, old.Commit(t.Context(), "noted", note{Text: "x"}))
+	must(t, os.Remove(p.base().Path(LockFile)))
+	fresh, _, _, err := Open(t.Context(), p)
+	must(t, err)
+	must(t, fresh.Commit(t.Context(), "noted", note{Text: "y"}))
+	for range 2 {
+		if err := old.Commit(t.Context(), "noted", note{Text: "z"}); diag.CodeOf(err) != diag.ThreadState {
+			t.Errorf("a write of the old process: %v", err)
+		}
+	}
+	must(t, fresh.Commit(t.Context(), "noted", note{Text: "y"}))
+	must(t, fresh.Close())
+	_ = old.Close() // it wrote nothing
+	if rep, err := Verify(t.Context(), p); err != nil || rep.Err() != nil || rep.Count != 3 {
+		t.Errorf("%+v, %v", rep, err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // FuzzVerify checks that reading any bytes never panics, and that a log without
 // findings continues the chain line by line.
 func FuzzVerify(f *testing.F) {

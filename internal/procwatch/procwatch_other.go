@@ -1,0 +1,16 @@
+//go:build !linux
+
+package procwatch
+
+import "errors"
+
+type system struct{}
+
+// Dir is not supported on this system.
+func (w *Watch) Dir(string, string) error { return errors.ErrUnsupported }
+
+// Process is not supported on this system.
+func (w *Watch) Process(int) error { return errors.ErrUnsupported }
+
+// Close does nothing.
+func (w *Watch) Close() error { return nil }
