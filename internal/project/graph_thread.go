@@ -2,7 +2,6 @@ package project
 
 import (
 	"context"
-	"slices"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -155,16 +154,16 @@ func (n *nodeThread) unused(ctx context.Context) error {
 }
 
 // holdBelow sets the permissions of a thread that the caller's grants were not made for:
-// its loop may also run the steps, and call the model that the directive names.
+// its loop may also run the steps, and call the model that the directive names. The
+// thread itself, and so the model and every program that it starts, gets neither.
 func (out *PreparedThread) holdBelow(caller policy.Held) {
 	out.hold(caller)
-	own := out.loopHeld[len(out.loopHeld)-1].Caps[len(out.caps()):]
-	var held policy.Held
+	last := len(out.Held) - 1 // the directive's
+	var hooks, loop policy.Held
 	for _, g := range caller {
-		g.Caps = append(slices.Clone(g.Caps), own...)
-		held = held.With(g)
+		hooks, loop = hooks.With(also(g, out.stepCaps())), loop.With(also(g, out.loopCaps()))
 	}
-	out.loopHeld = held.With(out.loopHeld[len(out.loopHeld)-1])
+	out.hookHeld, out.loopHeld = hooks.With(out.hookHeld[last]), loop.With(out.loopHeld[last])
 }
 
 // directiveTarget describes a directive for the run of a graph.

@@ -549,8 +549,8 @@ func pauseOf(params map[string]any) time.Duration {
 	return time.Duration(numberOf(params["delay_ms"]) * float64(time.Millisecond))
 }
 
-// execute runs the action of a hook, with the permissions of the loop: those of the
-// directive, and its steps.
+// execute runs the action of a hook, with the permissions of the directive, and the steps
+// of the loop.
 func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 	ref, err := item.ParseRef(a.ID, item.Kind(a.Kind))
 	if err != nil {
@@ -560,7 +560,7 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 	for k, v := range a.Params {
 		params[k] = v
 	}
-	data, err := graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.loopHeld, RunID: r.id})
+	data, err := graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
 	if err == nil {
 		err = r.hookEvents(ctx, ref, data)
 	}

@@ -51,6 +51,7 @@ type PreparedThread struct {
 	Attempts  int64             // of one model call, at most
 	keys      map[string]string // of the providers of its models
 	loopHeld  policy.Held
+	hookHeld  policy.Held // of the actions of hooks
 }
 
 // threadRun is a thread that this project runs.
@@ -113,8 +114,9 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 }
 
 // hold sets the permissions. Those of the thread are the caller's and the directive's:
-// a directive that declares none may do nothing. The loop has those of the directive,
-// and its steps.
+// a directive that declares none may do nothing. The loop has those of the directive, its
+// steps, and the model. A hook does not have the model: its call of a provider would be
+// one outside of the thread's account.
 func (out *PreparedThread) hold(caller policy.Held) {
 	d := out.Directive
 	source := out.Ref + " " + out.Item.Digest.String()
@@ -123,13 +125,29 @@ func (out *PreparedThread) hold(caller policy.Held) {
 		own.Caps = d.Permissions.Caps
 	}
 	out.Held = caller.With(own)
-	loop := own
-	loop.Caps = append(slices.Clone(own.Caps), policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: steps.Dir + "*"}))
-	loop.Source = "the loop of " + source
+	own.Source = "the loop of " + source
+	out.hookHeld = caller.With(also(own, out.stepCaps()))
+	out.loopHeld = caller.With(also(own, out.loopCaps()))
+}
+
+// stepCaps are the permissions for the steps of the loop.
+func (out *PreparedThread) stepCaps() policy.Set {
+	return policy.Set{policy.Needed(policy.Execute, item.Ref{Kind: item.Tool, ID: steps.Dir + "*"})}
+}
+
+// loopCaps are those for the steps, and for the model that the directive names.
+func (out *PreparedThread) loopCaps() policy.Set {
+	caps := out.stepCaps()
 	for _, s := range out.Services {
-		loop.Caps = append(loop.Caps, policy.Needed(policy.Execute, s.Provider))
+		caps = append(caps, policy.Needed(policy.Execute, s.Provider))
 	}
-	out.loopHeld = caller.With(loop)
+	return caps
+}
+
+// also returns a grant with more permissions.
+func also(g policy.Grant, caps policy.Set) policy.Grant {
+	g.Caps = append(slices.Clone(g.Caps), caps...)
+	return g
 }
 
 // defaultLimits are the limits that a directive, or a graph, does not state.
