@@ -102,18 +102,26 @@ func (e *Executor) CompareLock(ctx context.Context, elements []*resolve.Item) er
 // Uses returns the items that a lock records of an item in addition to its chain, and
 // findings about names without a target.
 func (e *Executor) Uses(ctx context.Context, elements []*resolve.Item) ([]*resolve.Item, []diag.Finding, error) {
-	var reads []string
-	if elements[0].Ref.Kind == item.Tool {
-		for _, el := range elements {
-			list, _ := el.Meta.Config["reads"].([]any)
-			for _, x := range list {
-				if id, ok := x.(string); ok {
-					reads = append(reads, id)
-				}
+	return e.p.Resolver.Uses(ctx, elements[0], reads(elements)...)
+}
+
+// Reads reports whether a chain reads configurations, which then belong to its entry.
+func Reads(elements []*resolve.Item) bool { return len(reads(elements)) > 0 }
+
+// reads returns the configurations that a chain reads.
+func reads(elements []*resolve.Item) (ids []string) {
+	if elements[0].Ref.Kind != item.Tool {
+		return nil
+	}
+	for _, el := range elements {
+		list, _ := el.Meta.Config["reads"].([]any)
+		for _, x := range list {
+			if id, ok := x.(string); ok {
+				ids = append(ids, id)
 			}
 		}
 	}
-	return e.p.Resolver.Uses(ctx, elements[0], reads...)
+	return ids
 }
 
 // notLockable returns an error if an item is in the user space, which no lock covers.

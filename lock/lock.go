@@ -124,7 +124,7 @@ func (l *Lock) Bundle(id string) *Bundle {
 
 // Item returns the entry of an item, or nil.
 func (l *Lock) Item(ref item.Ref) *Item {
-	i, ok := slices.BinarySearchFunc(l.Items, ref, func(it Item, ref item.Ref) int { return compareRefs(it.Ref, ref) })
+	i, ok := slices.BinarySearchFunc(l.Items, ref, func(it Item, ref item.Ref) int { return CompareRefs(it.Ref, ref) })
 	if !ok {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (l *Lock) SetBundle(b Bundle) {
 
 // SetItem replaces the entry with the same ref, or adds it.
 func (l *Lock) SetItem(it Item) {
-	i, found := slices.BinarySearchFunc(l.Items, it.Ref, func(x Item, ref item.Ref) int { return compareRefs(x.Ref, ref) })
+	i, found := slices.BinarySearchFunc(l.Items, it.Ref, func(x Item, ref item.Ref) int { return CompareRefs(x.Ref, ref) })
 	if !found {
 		l.Items = slices.Insert(l.Items, i, it)
 		return
@@ -158,13 +158,19 @@ func (l *Lock) RemoveItem(ref item.Ref) bool {
 	return len(l.Items) < n
 }
 
-func compareRefs(a, b item.Ref) int { return cmp.Compare(a.String(), b.String()) }
+// CompareRefs compares refs as their strings, which it makes only for different kinds.
+func CompareRefs(a, b item.Ref) int {
+	if a.Kind == b.Kind {
+		return cmp.Compare(a.ID, b.ID)
+	}
+	return cmp.Compare(a.String(), b.String())
+}
 
 // Sort sorts the entries, and the lists whose order has no meaning.
 func (l *Lock) Sort() {
 	slices.SortStableFunc(l.Bundles, func(a, b Bundle) int { return cmp.Compare(a.ID, b.ID) })
 	slices.SortStableFunc(l.Members, func(a, b Member) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortStableFunc(l.Items, func(a, b Item) int { return compareRefs(a.Ref, b.Ref) })
+	slices.SortStableFunc(l.Items, func(a, b Item) int { return CompareRefs(a.Ref, b.Ref) })
 	for i := range l.Bundles {
 		b := &l.Bundles[i]
 		for _, list := range []*[]string{&b.Use, &b.Exec, &b.Signers, &b.Caps} {
@@ -181,7 +187,7 @@ func (l *Lock) Sort() {
 }
 
 func compareLinks(a, b Link) int {
-	return cmp.Or(compareRefs(a.Ref, b.Ref), cmp.Compare(a.Digest.String(), b.Digest.String()))
+	return cmp.Or(CompareRefs(a.Ref, b.Ref), cmp.Compare(a.Digest.String(), b.Digest.String()))
 }
 
 func compareModules(a, b Module) int {

@@ -104,7 +104,7 @@ func ownItem(root *space.Root) bool { return root.Space == space.Project && !roo
 // lockItem returns the entry of one item, or nil if it is a tool that is not
 // executable or if it cannot be locked. twice states that another file has the same id.
 func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry, twice bool) (*lockEntry, []diag.Finding, error) {
-	it, err := v.p.Resolver.Open(ctx, e)
+	it, err := v.p.Resolver.OpenPlain(ctx, e)
 	if err != nil {
 		return nil, []diag.Finding{signFinding(e.Root.Display(e.Rel), err)}, ctx.Err()
 	}
@@ -118,8 +118,24 @@ func (v *Verbs) lockItem(ctx context.Context, e resolve.Entry, twice bool) (*loc
 	return out, fs, err
 }
 
+// Chains knows the chains of items that need nothing but their elements: no
+// configuration, no wheels. It knows no verdicts.
+type Chains interface {
+	// Known returns the elements of the chain of an item, judged now, nil if they are not
+	// known.
+	Known(ctx context.Context, it *resolve.Item) []*resolve.Item
+	// Add is called for the elements of each such chain that has no fault.
+	Add(elements []*resolve.Item)
+}
+
 // entryOf returns the entry of an item that was read, and the elements of its chain.
 func (v *Verbs) entryOf(ctx context.Context, it *resolve.Item) (*lockEntry, []*resolve.Item, []diag.Finding, error) {
+	if it.Skipped {
+		if entry, chain := v.knownEntry(ctx, it); entry != nil {
+			return entry, chain, nil, ctx.Err()
+		}
+		v.p.Resolver.Complete(it)
+	}
 	chain, err := v.lockedChain(ctx, it)
 	if err != nil || chain == nil {
 		return nil, chain, findingsOf(it, err), ctx.Err()
@@ -128,20 +144,11 @@ func (v *Verbs) entryOf(ctx context.Context, it *resolve.Item) (*lockEntry, []*r
 	if err != nil {
 		return nil, chain, findingsOf(it, err), ctx.Err()
 	}
-	elements, uses := exec.Elements(chain...), exec.Elements(used...)
-	links := elements
-	if it.Ref.Kind != item.Tool {
-		links = nil
-	}
-	entry, err := lock.NewItem(elements[0], links, uses)
+	out, err := newEntry(it, chain, used)
 	if err != nil {
 		f := signFinding(it.Path(), err)
 		f.Severity = diag.SeverityWarning
 		return nil, chain, []diag.Finding{f}, nil
-	}
-	out := &lockEntry{Item: entry, system: map[item.Ref]bool{}}
-	for _, x := range append(elements, uses...) {
-		out.system[x.Ref] = x.Space == string(space.System)
 	}
 	if v.p.Dependencies == nil || it.Ref.Kind != item.Tool {
 		return out, chain, missing, nil
@@ -150,6 +157,9 @@ func (v *Verbs) entryOf(ctx context.Context, it *resolve.Item) (*lockEntry, []*r
 	out.Deps, err = v.p.Dependencies(ctx, &exec.Chain{Elements: chain})
 	v.deps.Unlock()
 	if err == nil {
+		if v.p.Chains != nil && out.Deps == nil && len(missing) == 0 && !exec.Reads(chain) {
+			v.p.Chains.Add(chain)
+		}
 		return out, chain, missing, nil
 	}
 	f := signFinding(it.Path(), err)
@@ -157,6 +167,40 @@ func (v *Verbs) entryOf(ctx context.Context, it *resolve.Item) (*lockEntry, []*r
 		f.Severity = diag.SeverityWarning
 	}
 	return out, chain, append(missing, f), ctx.Err()
+}
+
+// knownEntry returns the entry of an item without its metadata, nil if that is not enough.
+func (v *Verbs) knownEntry(ctx context.Context, it *resolve.Item) (*lockEntry, []*resolve.Item) {
+	if v.p.Chains == nil {
+		return nil, nil
+	}
+	chain := v.p.Chains.Known(ctx, it)
+	if chain == nil {
+		return nil, nil
+	}
+	entry, err := newEntry(it, chain, nil)
+	if err != nil {
+		return nil, nil
+	}
+	return entry, chain
+}
+
+// newEntry returns the entry of an item with the chain and the items that it uses.
+func newEntry(it *resolve.Item, chain, used []*resolve.Item) (*lockEntry, error) {
+	elements, uses := exec.Elements(chain...), exec.Elements(used...)
+	links := elements
+	if it.Ref.Kind != item.Tool {
+		links = nil
+	}
+	entry, err := lock.NewItem(elements[0], links, uses)
+	if err != nil {
+		return nil, err
+	}
+	out := &lockEntry{Item: entry, system: map[item.Ref]bool{}}
+	for _, x := range append(elements, uses...) {
+		out.system[x.Ref] = x.Space == string(space.System)
+	}
+	return out, nil
 }
 
 // JudgeFiles returns a finding for each of several files that define one item, nil if the

@@ -19,15 +19,10 @@ type Plain interface {
 	Add(digest [sha256.Size]byte)
 }
 
-// Walk is what a walk states about a file before it is read.
-type Walk struct {
-	NoSignature bool // the directory has no detached signature of the file
-	NoMetadata  bool // Meta is not used
-}
-
-// Walked is File for a walk that reports findings. With Walk.NoMetadata it returns the
-// verdict without metadata of an item that Params.Plain knows, as Item.Skipped states.
-func (r *Resolver) Walked(ctx context.Context, root *space.Root, rel string, w Walk) (*Item, error) {
+// Walked is File for a walk that reports findings. It returns the verdict without
+// metadata of an item that Params.Plain knows, as Item.Skipped states: Complete reads
+// them. unsigned states that the directory has no detached signature of the file.
+func (r *Resolver) Walked(ctx context.Context, root *space.Root, rel string, unsigned bool) (*Item, error) {
 	table, err := r.Table(ctx)
 	if err != nil {
 		return nil, err
@@ -37,11 +32,31 @@ func (r *Resolver) Walked(ctx context.Context, root *space.Root, rel string, w W
 		return r.asset(root, rel)
 	}
 	it := &Item{Ref: p.Ref, Root: root, Rel: rel, Extractor: p.Extractor, Type: p.Type}
-	it.walked = w.NoMetadata && r.p.Plain != nil
-	if err := r.loadInto(ctx, it, !w.NoSignature); err != nil {
+	it.walked = r.p.Plain != nil
+	if err := r.loadInto(ctx, it, !unsigned); err != nil {
 		return nil, err
 	}
 	return it, nil
+}
+
+// OpenPlain is Open for a caller that needs the metadata only of items that Params.Plain
+// does not know.
+func (r *Resolver) OpenPlain(ctx context.Context, e Entry) (*Item, error) {
+	ext, err := r.Extractor(ctx, e.Ref.Kind)
+	if err != nil {
+		return nil, err
+	}
+	it := &Item{Ref: e.Ref, Root: e.Root, Rel: e.Rel, Extractor: ext, Type: typeOf(ext, e.Rel)}
+	it.walked = r.p.Plain != nil
+	return it, r.loadInto(ctx, it, true)
+}
+
+// Complete reads the metadata that were skipped.
+func (r *Resolver) Complete(it *Item) {
+	if it.Skipped {
+		it.Skipped = false
+		it.Meta, it.Findings = r.metadata(it)
+	}
 }
 
 // MarkPlain states that a walk found nothing to report about the item, whatever its
@@ -70,8 +85,13 @@ func (it *Item) selfContained() bool {
 	return true
 }
 
-// plainDigest returns the digest of everything that the findings about a self-contained
-// item depend on, except the program.
+// ReadDigest returns the digest of everything that the metadata of an item, and the
+// findings about a self-contained one, depend on, except the program. ok is false if the
+// built-in extractor read it.
+func (it *Item) ReadDigest() (digest [sha256.Size]byte, ok bool) {
+	return it.plainDigest(), !it.Extractor.Boot
+}
+
 func (it *Item) plainDigest() [sha256.Size]byte {
 	h := sha256.New()
 	h.Write(it.Extractor.Source[:])

@@ -285,9 +285,7 @@ func (w *walk) each(ctx context.Context, rel string, mu *sync.Mutex) error {
 }
 
 func (w *walk) one(ctx context.Context, rel string) (File, []diag.Finding, error) {
-	it, err := w.p.Resolver.Walked(ctx, w.root, rel, resolve.Walk{
-		NoSignature: !w.named && !w.signed[rel], NoMetadata: w.p.Each == nil,
-	})
+	it, err := w.p.Resolver.Walked(ctx, w.root, rel, !w.named && !w.signed[rel])
 	if err != nil {
 		f := diag.Errorf(codeOf(err), 0, 0, "%s", err)
 		f.Path = w.root.Display(rel)

@@ -33,6 +33,7 @@ type Kind byte
 const (
 	Signature Kind = 1 // the digest of a statement and its signature: it is valid
 	Plain     Kind = 2 // the digest of an item and its reader: nothing was found in it
+	Chain     Kind = 3 // the digest of the elements of a chain: it is complete
 )
 
 // The table is an array of buckets, 4 MiB in all. A tag is only in its bucket, and a full

@@ -1,7 +1,6 @@
 package project
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -65,7 +64,7 @@ func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 		}
 		fs = append(fs, found.Findings...)
 	}
-	slices.SortFunc(items, func(a, b lock.Item) int { return cmp.Compare(a.Ref.String(), b.Ref.String()) })
+	slices.SortFunc(items, func(a, b lock.Item) int { return lock.CompareRefs(a.Ref, b.Ref) })
 	diag.Sort(fs)
 	return items, j.p.Verbs.NotIgnored(ctx, fs)
 }

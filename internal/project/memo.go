@@ -1,12 +1,16 @@
 package project
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/memo"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/sign"
 )
@@ -65,6 +69,74 @@ func (p *Project) plain() resolve.Plain {
 		return nil
 	}
 	return plainItems{p.memo, p.Env.program()}
+}
+
+// chains are the chains that the memo knows as complete: each element names the next one
+// as its executor, and they need nothing else.
+type chains struct {
+	p     *Project
+	build [sha256.Size]byte // of the program that judged
+}
+
+// chains returns what the verbs use, nil without a memo.
+func (p *Project) chains() primary.Chains {
+	if p.memo == nil {
+		return nil
+	}
+	return chains{p, p.Env.program()}
+}
+
+// Known implements primary.Chains. The lock entry of the item is a hint, as it could be
+// guessed: the elements are found and verified as those of any chain.
+func (c chains) Known(ctx context.Context, it *resolve.Item) []*resolve.Item {
+	out := []*resolve.Item{it}
+	if it.Usable() != nil {
+		return nil
+	}
+	if it.Ref.Kind != item.Tool { // it names no other item, or it would not be plain
+		return out
+	}
+	if c.p.Lock == nil {
+		return nil
+	}
+	entry := c.p.Lock.Lock.Item(it.Ref)
+	if entry == nil || len(entry.Chain) < 2 || len(entry.Chain) > exec.MaxChain {
+		return nil
+	}
+	for _, link := range entry.Chain[1:] {
+		next, err := c.p.Resolver.InspectFrom(ctx, link.Ref, out[len(out)-1].Root)
+		if err != nil || next.Usable() != nil {
+			return nil
+		}
+		out = append(out, next)
+	}
+	if f, ok := c.fact(out); !ok || !c.p.memo.Known(memo.Chain, f) {
+		return nil
+	}
+	return out
+}
+
+// Add implements primary.Chains.
+func (c chains) Add(elements []*resolve.Item) {
+	if f, ok := c.fact(elements); ok {
+		c.p.memo.Add(memo.Chain, f)
+	}
+}
+
+// fact returns the digest of all that the judgement of a chain depends on, except the
+// verdicts of its elements and the search for them.
+func (c chains) fact(elements []*resolve.Item) ([sha256.Size]byte, bool) {
+	h := sha256.New()
+	h.Write(c.build[:])
+	for _, it := range elements {
+		d, ok := it.ReadDigest()
+		if !ok {
+			return [sha256.Size]byte{}, false
+		}
+		h.Write(d[:])
+		fmt.Fprintf(h, "%s %t\n", it.Root.Space, it.Root.Bundled())
+	}
+	return [sha256.Size]byte(h.Sum(nil)), true
 }
 
 func (p plainItems) fact(digest [sha256.Size]byte) [sha256.Size]byte {

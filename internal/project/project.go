@@ -130,7 +130,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	}
 
 	// The rest reads no file before it is asked.
-	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Lenient: bool(m)})
+	p.Resolver = resolve.New(resolve.Params{Spaces: p.Spaces, Trust: p.Trust, Locked: p.locks, WasTool: p.wasTool, Check: checkItem, Plain: p.plain(), Lenient: bool(m)})
 	p.index = p.newIndex()
 	p.Executor = p.newExecutor()
 	p.Verbs = p.newVerbs()
@@ -213,7 +213,7 @@ func (p *Project) newExecutor() *exec.Executor {
 // newVerbs returns the verbs over the project.
 func (p *Project) newVerbs() *primary.Verbs {
 	return primary.New(primary.Params{
-		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now,
+		Resolver: p.Resolver, Executor: p.Executor, Index: p.index, Dir: p.Env.Base, Record: p.Record(), Dependencies: p.dependencies, Ignored: p.Ignored(), Ran: p.ran(), Now: p.Env.Now, Chains: p.chains(),
 	})
 }
 
