@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -317,6 +318,7 @@ func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Respon
 	cost, assumed := s.Cost(resp.Model, resp.Usage)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	resp.Blocks = t.distinct(at.turn, resp.Blocks)
 	d := responseData{Turn: at.turn, Attempt: at.number, Blocks: resp.Blocks, Stop: resp.Stop, StopRaw: resp.StopRaw, Usage: resp.Usage,
 		Cost: cost, Assumed: assumed, Model: resp.Model, Duration: took.Milliseconds(), Aside: aside}
 	// The money first: a crash between the two settles the request in full.
@@ -326,6 +328,32 @@ func (t *Thread) answered(ctx context.Context, at *attempt, resp *message.Respon
 	}
 	t.take(keyOf(ctx), at.bytes, &d)
 	return over
+}
+
+// distinct returns the blocks of an answer with an id for each call that no other call
+// of the thread has. Some services begin to count again in each answer, and a call with
+// the id of an earlier one would look as if it had its result.
+func (t *Thread) distinct(turn int64, blocks []message.Block) []message.Block {
+	used := map[string]bool{"": true}
+	for _, e := range t.entries {
+		if e.answer != nil {
+			for _, c := range e.answer.resp.Calls() {
+				used[c.ID] = true
+			}
+		}
+	}
+	out := slices.Clone(blocks)
+	for i := range out {
+		b := &out[i]
+		if b.Type != message.ToolCall {
+			continue
+		}
+		for n := 1; used[b.ID]; n++ {
+			b.ID, b.Raw = fmt.Sprintf("call_%d_%d", turn, n), nil // the raw block has the other id
+		}
+		used[b.ID] = true
+	}
+	return out
 }
 
 // take adds an answer to the conversation and the figures.

@@ -418,3 +418,36 @@ func TestStepEvents(t *testing.T) {
 		t.Errorf("a step recorded an answer: %v", err)
 	}
 }
+
+// A service that counts its calls from 1 in each answer, or gives two calls one id, has
+// all of them made, and each result belongs to its call.
+func TestRepeatedCallIDs(t *testing.T) {
+	l := newLab(t)
+	l.reads()
+	l.answers = []message.Response{
+		calls(callBlock("c1", "read", `{"n":1}`), callBlock("c1", "read", `{"n":2}`), callBlock("", "read", `{"n":3}`)),
+		calls(callBlock("c1", "read", `{"n":4}`)),
+		calls(callBlock("c1", ReturnTool, `{"label":"bug"}`)),
+	}
+	r, err := Start(t.Context(), testID, l.p)
+	if err != nil || r.Status != Completed || r.Outputs["label"] != "bug" {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if len(l.ran) != 4 {
+		t.Errorf("tools that ran: %v", l.ran)
+	}
+	var asked, answered []string
+	for _, m := range l.seen[2].Messages {
+		for _, b := range m.Blocks {
+			switch b.Type {
+			case message.ToolCall:
+				asked = append(asked, b.ID)
+			case message.ToolResult:
+				answered = append(answered, b.CallID)
+			}
+		}
+	}
+	if want := []string{"c1", "call_1_1", "call_1_2", "call_2_1"}; !slices.Equal(asked, want) || !slices.Equal(answered, want) {
+		t.Errorf("calls %v with results of %v, want %v", asked, answered, want)
+	}
+}
