@@ -130,7 +130,7 @@ func personMessage(text string) Event {
 }
 
 // settleOpen settles requests without an answer in full: the service may have answered
-// and charged.
+// and charged. The cost of one that was settled before the process stopped is known.
 func (t *Thread) settleOpen(ctx context.Context) error {
 	sent := func(id string) bool { _, ok := t.open[id]; return ok }
 	if err := t.money.Recover(ctx, sent); err != nil {
@@ -138,9 +138,16 @@ func (t *Thread) settleOpen(ctx context.Context) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(t.open)) {
 		r := t.open[id]
-		t.spent += r.amount
+		cost, ok, err := t.money.Settled(ctx, id)
+		switch {
+		case err != nil:
+			return err
+		case !ok: // the ledger is a new one
+			cost = r.amount
+		}
+		t.spent += cost
 		d := errorData{Turn: r.data.Turn, Attempt: r.data.Attempt, ID: "interrupted", Code: string(diag.ExecutionFailed),
-			Message: "interrupted; it may have been answered", Cost: r.amount}
+			Message: "interrupted; it may have been answered", Cost: cost}
 		if err := t.record(ctx, false, evError, d); err != nil {
 			return err
 		}

@@ -57,6 +57,15 @@ func Summarize(project, id string) (*Summary, error) {
 	return summarize(project, id, lines)
 }
 
+// ReadResult returns the result that the log of a thread states, nil if it has not ended.
+func ReadResult(project, id string) (*Result, error) {
+	s, err := Summarize(project, id)
+	if err != nil || s.State == Running {
+		return nil, err
+	}
+	return &Result{ThreadID: id, Status: s.State, Outputs: s.Outputs, Text: s.Text, Cost: s.Cost, Model: s.Model, Error: s.Error}, nil
+}
+
 func summarize(project, id string, lines []transcript.Line) (*Summary, error) {
 	s := &Summary{ID: id, State: Running, Started: lines[0].Time, Calls: []CallSummary{}, Steps: []Identity{}}
 	for i := range lines {

@@ -58,6 +58,8 @@ type Ledger interface {
 	// Keep states that the thread lives until stop is called. lost is called if another
 	// process has taken the thread over: from then on this one must write nothing.
 	Keep(ctx context.Context, lost func(error)) (stop func())
+	// Settled returns what a reservation has cost, and false while it is open.
+	Settled(ctx context.Context, id string) (cost policy.USD, ok bool, err error)
 	// Release closes the account in a state.
 	Release(ctx context.Context, state, reason string) error
 }

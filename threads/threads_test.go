@@ -67,6 +67,11 @@ func (m *memory) Keep(_ context.Context, lost func(error)) func() {
 	return func() {}
 }
 
+func (m *memory) Settled(_ context.Context, id string) (policy.USD, bool, error) {
+	cost, ok := m.settled[id]
+	return cost, ok, nil
+}
+
 func (m *memory) Release(_ context.Context, state, _ string) error {
 	m.released = append(m.released, state)
 	return nil

@@ -234,7 +234,12 @@ func (p *Project) RunResult(id string) (map[string]any, error) {
 	doing := "reading the result of " + id
 	b, _, err := openat.Read(p.Spaces.ProjectDir, transcript.Dir+"/"+id+"/"+threads.ResultFile, maxResultFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, diag.New(diag.ThreadState, "%s: it has not ended", doing)
+		// The log is the truth: a process that was killed after its last line wrote no file.
+		r, rerr := threads.ReadResult(p.Spaces.ProjectDir, id)
+		if rerr != nil || r == nil {
+			return nil, diag.New(diag.ThreadState, "%s: it has not ended", doing)
+		}
+		b, err = jsonx.Marshal(r)
 	}
 	if err != nil {
 		return nil, diag.Doing(doing, err)

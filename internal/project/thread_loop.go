@@ -46,7 +46,11 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	params.NoSuspend = true
 	params.AcceptChanged = r.o.AcceptChanged && !r.p.Env.Locked
 	var res *graph.Result
-	started, ended := walked(lines)
+	started, ended, last := walked(lines)
+	if last != nil && r.o.Message == "" {
+		t.Ends(endingOf(last.Output)) // the process was killed between this walk and the end of the thread
+		return nil
+	}
 	if ended {
 		params.Node = again(g, t)
 	}
@@ -62,18 +66,29 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	return nil
 }
 
+// walkEnd is the line at the end of a walk.
+type walkEnd struct {
+	Output any `json:"output"`
+}
+
 // walked reports whether a log has the start of a loop, and its end: a thread that
-// reached a limit, or that a service ended, goes on with a new walk.
-func walked(lines []transcript.Line) (started, ended bool) {
+// reached a limit, or that a service ended, goes on with a new walk. last is the end of a
+// walk after which the log has no end of the thread.
+func walked(lines []transcript.Line) (started, ended bool, last *walkEnd) {
 	for i := range lines {
 		switch lines[i].Event {
 		case "graph_started":
-			started, ended = true, false
+			started, ended, last = true, false, nil
 		case "graph_completed":
-			ended = true
+			ended, last = true, &walkEnd{}
+			if lines[i].Decode(last) != nil {
+				last = nil
+			}
+		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed":
+			last = nil
 		}
 	}
-	return started, ended
+	return started, ended, last
 }
 
 // again returns the node at which a walk of the loop goes on that had ended: before the
