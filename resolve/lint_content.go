@@ -54,10 +54,8 @@ const foreignTool = "mcp"
 // what happens instead. sign and verify warn about them: nothing that a file asks for
 // is left out without a word.
 var unenforced = []struct{ key, instead string }{
-	{"result_tokens", "results have the length that the caller permits"},
 	{"requires", "nothing is checked"},
 	{"parameters", "config_schema describes the parameters"},
-	{"idempotent", "no run is repeated"},
 }
 
 func (it *Item) unenforced() []diag.Finding {
