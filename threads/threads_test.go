@@ -424,7 +424,7 @@ func TestStepEvents(t *testing.T) {
 	}
 }
 
-// A service that counts its calls from 1 in each answer, or gives two calls one id, has
+// A service that numbers its calls from 1 in each answer, or gives two calls one id, has
 // all of them made, and each result belongs to its call.
 func TestRepeatedCallIDs(t *testing.T) {
 	l := newLab(t)

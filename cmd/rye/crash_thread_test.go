@@ -27,42 +27,6 @@ var crashTurns = [...]string{
 	`{repeat: true, send: {calls: [{name: directive_return, input: {label: done}}]}}`,
 }
 
-const crashDirective = "# Work\n\n```xml\n" + `<directive name="work" version="1.0.0">
-  <metadata>
-    <description>Three turns.</description>
-    <category>team</category>
-    <author>ada</author>
-    <model tier="general" provider="team/model"/>
-    <limits turns="9" tokens="50000" spend="0.50"/>
-    <permissions><execute><tool>team/once</tool><tool>team/again</tool></execute></permissions>
-  </metadata>
-  <outputs><output name="label" type="string" required="true">The end.</output></outputs>
-</directive>
-` + "```\n\nDo it.\n"
-
-const crashModel = `version: "1.0.0"
-tool_type: provider
-executor_id: rye/core/primitives/http_client
-category: team
-description: A scripted model.
-config:
-  method: POST
-  url: "%s/v1/chat/completions"
-  body: "{request}"
-  mode: stream
-  framing: sse
-  sinks: ["null"]
-  allow_private: ["127.0.0.0/8"]
-  timeout: 60
-provider:
-  dialect: openai_chat
-  tiers: {general: scripted}
-  tools: {mode: native}
-  body: {add: {stream_options: {include_usage: true}}}
-  models:
-    scripted: {window: 40000, max_output: 2000, input: [text], prices: {input: "1", output: "2"}}
-`
-
 // crashEffect is a tool that leaves a line in the file effects.
 const crashEffect = `# version: 1.0.0
 # tool_type: script
@@ -208,8 +172,8 @@ func TestThreadCrashPoints(t *testing.T) {
 	t.Cleanup(h.Close)
 	l.must("key", "new", "--owner", "ada", "--no-passphrase")
 	l.must("init")
-	l.write(".ai/directives/team/work.md", crashDirective)
-	l.write(".ai/tools/team/model.yaml", fmt.Sprintf(crashModel, h.URL))
+	l.write(".ai/directives/team/work.md", turnsDirective)
+	l.write(".ai/tools/team/model.yaml", fmt.Sprintf(turnsModel, h.URL))
 	l.write(".ai/tools/team/once.sh", fmt.Sprintf(crashEffect, ""))
 	l.write(".ai/tools/team/again.sh", fmt.Sprintf(crashEffect, "\n# idempotent: true"))
 	l.must("sign", "*")

@@ -33,6 +33,7 @@ func TestMain(m *testing.M) {
 		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), brokenCommands()...) })) },
 		"mcp-fixture":  mcptest.Main,
 		"model-server": providertest.Main,
+		"ledger-watch": ledgerWatch,
 		"rye-lock":     func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), relockCommand()) })) },
 		"mcp":          func() { os.Exit(mcpMain(os.Args[1:])) },
 		"peak":         func() { os.Exit(peakMain(os.Args[1:])) },
