@@ -131,6 +131,9 @@ func (w *shellWalk) stmt(stmt *syntax.Stmt) []shellCommand {
 		w.testSubscripts(cmd)
 		own = w.inside(cmd)
 	case *syntax.LetClause, *syntax.DeclClause, *syntax.ArithmCmd:
+		if decl, ok := cmd.(*syntax.DeclClause); ok {
+			w.assigns(decl.Args, w.shown(decl))
+		}
 		syntax.Walk(cmd, func(n syntax.Node) bool { w.operand(n); return true })
 		own = w.inside(cmd)
 	default:
@@ -188,6 +191,7 @@ func (w *shellWalk) call(call *syntax.CallExpr, stmt *syntax.Stmt) (out []shellC
 	for _, a := range call.Assigns {
 		inner = append(inner, w.inside(a)...)
 	}
+	w.assigns(call.Assigns, w.shown(call))
 	var argv []shellWord
 	for _, word := range call.Args {
 		inner = append(inner, w.inside(word)...)
@@ -247,6 +251,7 @@ func (w *shellWalk) redirect(r *syntax.Redirect, to []shellCommand) (inner []she
 		if r.Word != nil {
 			w.writes = append(w.writes, w.fields(r.Word)...)
 		}
+		w.pipe(to, inner) // > >(sh)
 	default:
 		w.pipe(inner, to)
 	}

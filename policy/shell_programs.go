@@ -13,11 +13,16 @@ type launcher struct {
 	operands int      // words before the program
 	assigns  bool     // NAME=VALUE words before the program are skipped
 	text     string   // letters of options whose value is a text of the shell
+	sub      []string // subcommands that start a program; others do not
 }
 
 // launchers returns the programs that start the rest of their arguments. The table is
 // made at the first call: most commands need none.
 var launchers = sync.OnceValue(func() map[string]launcher {
+	containers := launcher{ // they can have directories of the host
+		sub: []string{"run", "exec"}, valued: "vepuwhmlc", operands: 1,
+		long: []string{"name", "volume", "mount", "env", "env-file", "network", "workdir", "user", "entrypoint", "label", "publish", "memory", "cpus", "hostname", "platform", "pull", "device", "add-host", "tmpfs", "cap-add", "cap-drop", "security-opt"},
+	}
 	return map[string]launcher{
 		"sudo": {valued: "ugphCTrtDR", long: []string{"user", "group", "host", "prompt", "chdir", "role", "type", "close-from"}, assigns: true},
 		"doas": {valued: "uC"}, "pkexec": {long: []string{"user"}}, "runuser": {valued: "ugG", text: "c"}, "su": {valued: "gGsw", text: "c", operands: 1},
@@ -30,6 +35,10 @@ var launchers = sync.OnceValue(func() map[string]launcher {
 		"xargs":   {valued: "adEIiLlnPs", long: []string{"arg-file", "delimiter", "max-args", "max-procs", "max-lines", "max-chars", "replace", "eof"}},
 		"busybox": {}, "toybox": {}, "watch": {valued: "nq", long: []string{"interval"}}, "flock": {valued: "wE", operands: 1, text: "c"},
 		"strace": {valued: "eopsu"}, "ltrace": {valued: "eopsu"}, "systemd-run": {valued: "pEtMu"}, "caffeinate": {valued: "tw"}, "script": {text: "c"}, "parallel": {valued: "jaSn", long: []string{"jobs"}},
+		"entr": {}, "dbus-run-session": {}, "xvfb-run": {valued: "efnpsw"}, "tini": {valued: "ep"}, "dumb-init": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "ssh-agent": {valued: "aEtP"}, "valgrind": {}, "sg": {operands: 1, text: "c"},
+		"npx": {valued: "p", long: []string{"package"}}, "npm": {sub: []string{"exec", "x"}}, "pnpm": {sub: []string{"exec", "dlx"}}, "yarn": {sub: []string{"exec", "dlx"}}, "uv": {sub: []string{"run"}, long: []string{"with", "python", "project", "directory"}}, "poetry": {sub: []string{"run"}}, "pipenv": {sub: []string{"run"}},
+		"bundle": {sub: []string{"exec"}}, "direnv": {sub: []string{"exec"}, operands: 1}, "mise": {sub: []string{"exec", "x"}}, "asdf": {sub: []string{"exec"}}, "perf": {sub: []string{"stat", "record"}, valued: "eopr"},
+		"docker": containers, "podman": containers, "nerdctl": containers, "kubectl": {sub: []string{"exec"}, valued: "nc", long: []string{"namespace", "container", "context"}, operands: 1},
 		"proxychains": {valued: "f"}, "proxychains4": {valued: "f"}, "torsocks": {}, "rlwrap": {}, "fakeroot": {}, "eatmydata": {}, "firejail": {}, "bwrap": {}, "catchsegv": {}, "setpriv": {}, "prlimit": {},
 	}
 })
@@ -72,6 +81,7 @@ func (w *shellWalk) collected(out []shellCommand) []shellCommand {
 // texts that the command passes to a shell.
 func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more bool) {
 	args := c.argv[1:]
+	w.optionTexts(name, c, args)
 	switch {
 	case isShell(name):
 		w.shell(c, args)
@@ -95,6 +105,22 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 	case name == "mapfile" || name == "readarray": // -C is a command for each line
 		_, _ = w.launched(c, launcher{valued: "dnOsuc", text: "C"}, args)
 		w.names(args)
+	case name == "compgen" || name == "complete":
+		_, _ = w.launched(c, launcher{text: "C"}, args)
+	case name == "hash" && slices.ContainsFunc(args, func(a shellWord) bool { return strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "p") }):
+		w.doubt(dynamic, c.shown) // another program gets the name of a known one
+	case (name == "source" || name == ".") && len(args) > 0 && isDescriptor(args[0].text), name == "at" || name == "batch":
+		for _, text := range c.texts {
+			w.text(text, w.depth+1)
+		}
+	case name == "git":
+		w.gitTexts(c, args)
+	case name == "hyperfine":
+		for _, a := range args {
+			w.joined(c, []shellWord{a})
+		}
+	case strings.HasPrefix(name, "ld-linux") || strings.HasPrefix(name, "ld-musl"):
+		return w.launched(c, launcher{long: []string{"library-path", "preload", "audit", "argv0"}}, args)
 	case slices.Contains(evaluators(), name):
 		w.names(args)
 	case name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"):
@@ -126,6 +152,11 @@ func (w *shellWalk) subscript(text string) {
 	if at < 0 || !strings.Contains(text[at:], "$(") && !strings.Contains(text[at:], "`") && !strings.Contains(text[at:], "${") {
 		return
 	}
+	w.expanded(text)
+}
+
+// expanded collects the commands in the substitutions of a text that is not a command.
+func (w *shellWalk) expanded(text string) {
 	end := "END"
 	for strings.Contains(text, end) {
 		end += "D"
@@ -151,12 +182,24 @@ func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]sh
 	}
 	at := skipOptions(args, l)
 	for l.assigns && at < len(args) && isAssignment(args[at].text) {
+		variable, value, _ := strings.Cut(args[at].text, "=")
+		w.assigned(variable, shellWord{value, args[at].dynamic}, c.shown)
 		at++
 	}
-	if at += l.operands; at >= len(args) {
+	if l.sub != nil {
+		if at >= len(args) || !slices.Contains(l.sub, args[at].text) {
+			return nil, false
+		}
+		at += 1 + skipOptions(args[at+1:], l)
+	}
+	at += l.operands
+	if l.sub != nil && at < len(args) && args[at].text == "--" {
+		at++
+	}
+	if at >= len(args) {
 		return nil, false
 	}
-	if c.name() == "watch" || c.name() == "parallel" { // they pass their words to a shell
+	if c.name() == "watch" || c.name() == "parallel" || c.name() == "sg" { // they pass their words to a shell
 		w.joined(c, args[at:])
 	}
 	return args[at:], true
@@ -211,7 +254,7 @@ func shellProgram(args []shellWord) (source byte, at int) {
 	skip, c := 0, false
 	for i, a := range args {
 		switch {
-		case a.text == "-s" || a.text == "-" || a.text == "/dev/stdin":
+		case a.text == "-s" || a.text == "-" || isDescriptor(a.text) && skip == 0:
 			if !c {
 				return 's', i
 			}
@@ -256,6 +299,9 @@ func (w *shellWalk) shell(c shellCommand, args []shellWord) {
 // readsProgram reports whether a command is a shell that reads its program from
 // another command.
 func readsProgram(c shellCommand) bool {
+	if n := c.name(); n == "source" || n == "." {
+		return len(c.argv) > 1 && isDescriptor(c.argv[1].text)
+	}
 	if !isShell(c.name()) {
 		return false
 	}
