@@ -54,6 +54,12 @@ func secretRows() []escapeRow {
 		{name: "sysrq", args: "openw /proc/sysrq-trigger", strict: "mountns EROFS EACCES ENOENT", landlock: "landlock EACCES ENOENT"},
 		{name: "kcore", args: "openw /proc/kcore", strict: "mountns EROFS EACCES EPERM ENOENT", landlock: "landlock EACCES ENOENT"},
 		{name: "sysfs", args: "openw /sys/power/state", strict: "mountns ENOENT EROFS EACCES", landlock: "landlock EACCES ENOENT"},
+		{name: "procselfroot", args: "read /proc/self/root{out}/secret", strict: absent, landlock: noAccess},
+		{name: "procselfcwd", args: "read /proc/self/cwd/../../out/secret", strict: absent, landlock: noAccess},
+		{name: "device-tty", args: "device /dev/tty", strict: absent, landlock: noAccess},
+		{name: "device-ptmx", args: "device /dev/ptmx", strict: absent, landlock: noAccess},
+		{name: "cgroup-new", args: "mkdirall /sys/fs/cgroup/rye-escape/x", strict: "mountns ENOENT EROFS", landlock: "landlock EACCES EPERM ENOENT"},
+		{name: "cgroup-leave", args: "openw /sys/fs/cgroup/cgroup.procs", strict: "mountns ENOENT EROFS EACCES", landlock: "landlock EACCES ENOENT"},
 		{name: "createoutside", args: "create {out}/planted", strict: absent, landlock: noAccess},
 		{name: "createetc", args: "create /etc/rye-escape", strict: "mountns EROFS EACCES", landlock: noAccess},
 		{name: "createusr", args: "create /usr/local/bin/rye-escape", strict: "mountns EROFS EACCES", landlock: noAccess},
@@ -162,6 +168,8 @@ func kernelRows() []escapeRow {
 		rows = append(rows, escapeRow{name: name, args: name, strict: filtered, landlock: filtered})
 	}
 	return append(rows, []escapeRow{
+		{name: "clonecgroup", args: "clonecgroup", strict: "seccomp ENOSYS", landlock: "seccomp ENOSYS"},
+		{name: "opentreeattr", args: "opentreeattr", strict: "seccomp ENOSYS", landlock: "seccomp ENOSYS"},
 		{name: "clone3", args: "clone3", strict: "seccomp ENOSYS", landlock: "seccomp ENOSYS"},
 		{name: "mountattr", args: "mountattr", strict: "seccomp EPERM", landlock: "seccomp EPERM"},
 		{name: "chroot", args: "chroot", strict: "privileges EPERM", landlock: "privileges EPERM"},
@@ -187,6 +195,10 @@ func processRows() []escapeRow {
 		{name: "environ", args: "environ canary-of-the-caller", strict: "environment not", landlock: "environment not"},
 		{name: "shm", args: "shm", strict: "reached: in a namespace of its own", landlock: "reached: until the machine ends"},
 	}
+	for _, file := range []string{"environ", "mem", "maps", "fd/4", "root"} { // of the helper, in the rung strict
+		rows = append(rows, escapeRow{name: "helper-" + file, args: "procfile 1 " + file, strict: "dumpable EACCES EPERM ENOENT", landlock: "landlock EACCES EPERM ENOENT"})
+	}
+	rows = append(rows, escapeRow{name: "helper-getfd", args: "pidfdgetfd 1", strict: filtered, landlock: "landlock EPERM"})
 	for _, file := range []string{"environ", "mem", "maps", "fd/1", "root", "cwd", "stack"} {
 		rows = append(rows, escapeRow{name: "readenvproc-" + file, args: "procfile {pid} " + file, strict: absent, landlock: "landlock EACCES EPERM"})
 	}

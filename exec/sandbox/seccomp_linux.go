@@ -25,6 +25,11 @@ const (
 const newNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWNET | unix.CLONE_NEWPID | unix.CLONE_NEWIPC |
 	unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
+// lastCall is the last system call that this version of rye knows: removexattrat. The kernel
+// numbers those since Linux 5.1 alike on all architectures. Later ones do not exist for a
+// program, because they can be what an earlier one is refused for, as open_tree_attr is.
+const lastCall = 466
+
 // refusedCalls are system calls that no confined program needs, and with which one
 // reaches other processes, the kernel or other namespaces.
 func refusedCalls() []uint32 {
@@ -72,6 +77,7 @@ func seccompFilter(net string, namespaces bool) ([]uint64, error) {
 	if x32Bit != 0 { // another calling convention of the same architecture, with its own numbers
 		p = append(p, bpf.JumpIf{Cond: bpf.JumpGreaterOrEqual, Val: x32Bit, SkipFalse: 1}, ret(seccompEPERM))
 	}
+	p = append(p, bpf.JumpIf{Cond: bpf.JumpGreaterThan, Val: lastCall, SkipFalse: 1}, ret(seccompErrno|uint32(unix.ENOSYS)))
 	for _, n := range refusedCalls() {
 		p = append(p, unlessEqual(n, 1), ret(seccompEPERM))
 	}

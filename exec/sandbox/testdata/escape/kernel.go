@@ -40,7 +40,11 @@ func kernelAttempts() map[string]attempt {
 		"mountattr": func(a []string) error {
 			return permitted(call(unix.SYS_MOUNT_SETATTR, notOpen, 0, 0, 0, 0), syscall.EFAULT, syscall.EBADF, late)
 		},
-		"chroot": func(a []string) error { return permitted(unix.Chroot("/proc/escape"), syscall.ENOENT) },
+		"opentreeattr": func(a []string) error {
+			return permitted(call(467, notOpen, 0, 1, 0, 0), syscall.EFAULT, syscall.EBADF, syscall.EPERM, late)
+		},
+		"clonecgroup": cloneIntoCgroup,
+		"chroot":      func(a []string) error { return permitted(unix.Chroot("/proc/escape"), syscall.ENOENT) },
 		"bpf": func(a []string) error {
 			return permitted(call(unix.SYS_BPF, 0, 0, 0), late, syscall.EFAULT, syscall.E2BIG)
 		},
@@ -84,6 +88,18 @@ func kernelAttempts() map[string]attempt {
 }
 
 func unshare(flags int) error { return unix.Unshare(flags) }
+
+// cloneIntoCgroup starts a process in the cgroup of a directory that it can open.
+func cloneIntoCgroup(a []string) error {
+	var args struct{ flags, pidfd, childTID, parentTID, exitSignal, stack, stackSize, tls, setTID, setTIDSize, cgroup uint64 }
+	args.flags, args.exitSignal = unix.CLONE_INTO_CGROUP, uint64(unix.SIGCHLD)
+	fd, err := unix.Open("/", unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	args.cgroup = uint64(fd)
+	return permitted(call(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args)), syscall.EBADF, syscall.EINVAL, syscall.EACCES)
+}
 
 // cloneNS starts a process in a user namespace of its own.
 func cloneNS() error {
