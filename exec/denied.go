@@ -116,8 +116,8 @@ func (c *Confinement) denied(path, line string, report *Sandbox) (denial, bool) 
 		return denial{"fs.create", g.spelled(filepath.Dir(path))}, true
 	case texts().readOnly.MatchString(line):
 		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...)
-	case texts().refused.MatchString(line) && !g.execAny && isProgram(path) && !slices.Contains(g.exec, path):
-		return denial{"exec", filepath.Base(path)}, true
+	case texts().refused.MatchString(line) && !g.execAny && isProgram(path):
+		return denial{"exec", filepath.Base(path)}, !slices.Contains(g.exec, path)
 	case texts().refused.MatchString(line) && readable:
 		return denial{"fs.write", g.spelled(filepath.Dir(path))}, !in(g.write...) && !in("/dev", "/proc")
 	case texts().refused.MatchString(line) || texts().absent.MatchString(line):

@@ -18,7 +18,7 @@ func TestDenials(t *testing.T) {
 		}
 	}
 	gh := filepath.Join(base, "bin/gh")
-	for file, mode := range map[string]os.FileMode{gh: 0o755, filepath.Join(home, ".config/gh/hosts"): 0o644} {
+	for file, mode := range map[string]os.FileMode{gh: 0o755, filepath.Join(base, "project/run.sh"): 0o755, filepath.Join(home, ".config/gh/hosts"): 0o644} {
 		if err := os.WriteFile(file, nil, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +26,7 @@ func TestDenials(t *testing.T) {
 	project := filepath.Join(base, "project")
 	c := &Confinement{
 		Profile: policy.Profile{Net: policy.NetNone},
-		grants:  grants{project: project, home: home, read: []string{project, filepath.Join(base, "bin")}, write: []string{project + "/out"}},
+		grants:  grants{project: project, home: home, read: []string{project, filepath.Join(base, "bin")}, write: []string{project + "/out"}, exec: []string{filepath.Join(base, "project/run.sh")}},
 	}
 	for line, want := range map[string]denial{
 		"curl: (6) Could not resolve host: api.example.com":                                      {"net", "api.example.com"},
@@ -39,6 +39,7 @@ func TestDenials(t *testing.T) {
 		"Error: EROFS: read-only file system, open '" + project + "/a/b.txt'":                    {"fs.write", "{project}/a"},
 		"cat: " + home + "/.config/gh/hosts: No such file or directory":                          {"fs.read", "~/.config/gh/hosts"},
 		"PermissionError: [Errno 13] Permission denied: '" + home + "/.config/gh/hosts'":         {"fs.read", "~/.config/gh/hosts"},
+		project + "/run.sh: " + gh + ": bad interpreter: Permission denied":                      {"exec", "gh"},
 		"t.sh: line 2: " + gh + ": Permission denied":                                            {"exec", "gh"},
 		"cat: " + home + "/none: No such file or directory":                                      {},
 		"everything is fine": {},

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/hidden"
 )
 
 // askAboutRisk returns the function that asks about a call at the terminal, nil without
@@ -16,7 +18,8 @@ func askAboutRisk(c *cli.Call) exec.Ask {
 		return nil
 	}
 	return func(ctx context.Context, question string) (bool, error) {
-		answer, err := c.AskWithin(ctx, question+"\nonce runs it this time, anything else refuses [deny] ")
+		fmt.Fprintln(c.Stderr, hidden.Visible(question))
+		answer, err := c.AskWithin(ctx, "once runs it this time, anything else refuses [deny] ")
 		return strings.EqualFold(answer, "once"), err
 	}
 }
