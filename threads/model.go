@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,6 +56,15 @@ type nodeKey struct{}
 // repeated after a crash.
 func WithKey(ctx context.Context, key string) context.Context {
 	return context.WithValue(ctx, nodeKey{}, key)
+}
+
+// WalkKey returns the key of a node of a walk of the loop, which are numbered from 1: a thread
+// that rested walks again, and the keys of the graph are equal in every walk.
+func WalkKey(walk int, key string) string {
+	if walk < 2 {
+		return key
+	}
+	return strconv.Itoa(walk) + "/" + key
 }
 
 // KeyOf returns the key of the step that a context belongs to, "" outside of steps.

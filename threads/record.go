@@ -30,6 +30,7 @@ const (
 	evResult    = "tool_result"
 	evReturn    = "directive_return"
 	evLimit     = "limit_reached"
+	evSuspended = "thread_suspended"
 	evResumed   = "thread_resumed"
 	evCompleted = "thread_completed"
 	evFailed    = "thread_error"

@@ -29,7 +29,8 @@ type Started struct {
 	Steps     []Identity
 	State     string
 	Time      string
-	Parent    string // the run of a graph whose node started the thread
+	Suspended *Suspension // nil if it is not
+	Parent    string      // the run of a graph whose node started the thread
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -75,8 +76,13 @@ func ReadStarted(project, id string) (*Started, error) {
 			s.State = Cancelled
 		case evKilled:
 			s.State = Killed
+		case evSuspended:
+			s.State = Suspended
+			if s.Suspended, err = suspension(lines[:i+1]); err != nil {
+				return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
+			}
 		case evResumed:
-			s.State = Running
+			s.State, s.Suspended = Running, nil
 			var r resumedData
 			if into(lines[i].Data, &r) == nil && r.Limits != nil {
 				s.Limits = *r.Limits
@@ -111,6 +117,9 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	}
 	d := resumedData{From: log.Seq(), Torn: torn, Message: text, Repeated: slices.Sorted(maps.Keys(t.started)), Limits: &p.Limits, PID: p.PID}
 	if err := t.record(ctx, true, evResumed, d); err != nil {
+		return nil, err
+	}
+	if err := t.accept(ctx, lines); err != nil {
 		return nil, err
 	}
 	if text != "" {
@@ -178,6 +187,8 @@ func (t *Thread) replay(lines []transcript.Line) (state string, err error) {
 			state = Cancelled
 		case evKilled:
 			state = Killed
+		case evSuspended:
+			state = Suspended
 		case evResumed:
 			state = Running
 		}
@@ -231,8 +242,11 @@ func (t *Thread) line(event string, data []byte, keys *[]string) error {
 			Key string `json:"idempotency_key"`
 		}
 		err := into(data, &d)
-		*keys = append(*keys, d.Key)
+		*keys = append(*keys, WalkKey(t.walks, d.Key))
 		return err
+	case "graph_started":
+		t.walks++
+		return nil
 	case "node_committed", "node_failed":
 		*keys = nil
 		clear(t.skip)

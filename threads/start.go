@@ -24,6 +24,8 @@ type Result struct {
 	Error    *diag.Failure  `json:"error,omitempty"`
 	Cost     Cost           `json:"cost"`
 	Model    string         `json:"model"`
+	// Suspended is set if Status is Suspended.
+	Suspended *Suspension `json:"suspended,omitempty"`
 }
 
 // ResultFile is the file with the result of a thread that has ended.
@@ -129,6 +131,7 @@ type Ending struct {
 	Code    diag.Code
 	Message string
 	Details map[string]any
+	Suspend *Suspension // of a thread that is suspended
 }
 
 // Ends records how the loop wants to end the thread.
@@ -155,7 +158,7 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 		r.Status = Cancelled
 		err = diag.New(diag.Cancelled, "running %s: cancelled", t.p.Directive.Ref).WithReason("thread_resume").WithDetail("thread_id", t.id)
 	case err != nil:
-	case t.done:
+	case t.done && !t.rests():
 		r.Outputs = t.returned
 	default:
 		if err = t.judge(r); diag.CodeOf(err) == diag.Cancelled {
@@ -174,6 +177,10 @@ func (t *Thread) end(ctx context.Context, cancelled bool, err error) (*Result, e
 	return r, errors.Join(t.rest(ctx, r), err)
 }
 
+// rests reports whether the loop suspends the thread, which it can also do when the model has
+// returned the outputs: a person may want to see them.
+func (t *Thread) rests() bool { return t.ending != nil && t.ending.State == Suspended }
+
 // localServer is the reason of a failed call whose hint needs the address: nothing
 // listens there.
 const localServer = "local_server"
@@ -190,6 +197,8 @@ func (t *Thread) judge(r *Result) error {
 	switch {
 	case e.State == Cancelled:
 		return diag.New(diag.Cancelled, "running %s: cancelled", t.p.Directive.Ref)
+	case e.State == Suspended:
+		return t.suspended(r, e.Suspend)
 	case e.State != Completed:
 		code := e.Code
 		if _, known := diag.Lookup(code); !known {
@@ -221,6 +230,9 @@ func failureOf(err error) *diag.Failure {
 
 // rest writes the last event and the result, and closes the account.
 func (t *Thread) rest(ctx context.Context, r *Result) error {
+	if r.Status == Suspended {
+		return t.pause(ctx, r)
+	}
 	event := map[string]string{Completed: evCompleted, Failed: evFailed, Cancelled: evCancelled, Killed: evKilled}[r.Status]
 	d := endData{Cost: r.Cost, Outputs: r.Outputs, Error: r.Error}
 	if r.Outputs == nil {

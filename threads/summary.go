@@ -30,6 +30,7 @@ type Summary struct {
 	Started   string         `json:"started"`
 	Updated   string         `json:"updated"`
 	PID       int            `json:"pid,omitempty"`
+	Suspended *Suspension    `json:"suspended,omitempty"`
 }
 
 // CallSummary is one call of a tool.
@@ -130,10 +131,16 @@ func (s *Summary) line(event string, data []byte) error {
 	case evResumed:
 		var d resumedData
 		err := into(data, &d)
-		s.State, s.Error, s.PID = Running, nil, d.PID
+		s.State, s.Error, s.PID, s.Suspended = Running, nil, d.PID, nil
 		if d.Limits != nil {
 			s.Limits = *d.Limits
 		}
+		return err
+	}
+	if event == evSuspended {
+		d := suspendedData{Suspension: &Suspension{}}
+		err := into(data, &d)
+		s.State, s.Cost, s.Text, s.Suspended = Suspended, d.Cost, d.Text, d.Suspension
 		return err
 	}
 	return s.end(event, data)

@@ -60,6 +60,8 @@ type Ledger interface {
 	Keep(ctx context.Context, lost func(error)) (stop func())
 	// Settled returns what a reservation has cost, and false while it is open.
 	Settled(ctx context.Context, id string) (cost policy.USD, ok bool, err error)
+	// Pause closes the account of a thread that is suspended: what is reserved for it stays.
+	Pause(ctx context.Context, reason string) error
 	// Release closes the account in a state.
 	Release(ctx context.Context, state, reason string) error
 }
@@ -212,6 +214,7 @@ type Params struct {
 	Serial      bool   // at most one call in an answer
 	Message     string // of the person, the last part of the first message
 	Workspace   string
+	NoSuspend   bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Sandbox     any
 
 	// Account opens the account of the thread, again after a rest.
@@ -278,6 +281,7 @@ type Thread struct {
 	done     bool // returned is set
 	tries    map[string]int64
 	steps    []Identity
+	walks    int                    // of the loop, as the log has them
 	open     map[string]reservation // requests without an answer, by the id of their reservation
 	skip     map[string]int         // events that a step in flight recorded before a crash, by key
 	ending   *Ending

@@ -72,6 +72,11 @@ func (m *memory) Settled(_ context.Context, id string) (policy.USD, bool, error)
 	return cost, ok, nil
 }
 
+func (m *memory) Pause(_ context.Context, reason string) error {
+	m.released = append(m.released, "suspended: "+reason)
+	return nil
+}
+
 func (m *memory) Release(_ context.Context, state, _ string) error {
 	m.released = append(m.released, state)
 	return nil

@@ -10,6 +10,17 @@ import (
 	"github.com/ryeos/rye/internal/hidden"
 )
 
+// askAboutThread returns the function that asks at the terminal what a suspended thread asks,
+// nil without one.
+func askAboutThread(c *cli.Call) func(ctx context.Context, question string) (string, error) {
+	if askAboutRisk(c) == nil {
+		return nil
+	}
+	return func(ctx context.Context, question string) (string, error) {
+		return c.AskWithin(ctx, question+"\nyes continues the thread, no ends it, anything else leaves it suspended [later] ")
+	}
+}
+
 // askAboutRisk returns the function that asks about a call at the terminal, nil without
 // one. Only the word once is a yes: an empty line, or an answer to another question,
 // refuses.

@@ -22,6 +22,7 @@ type threadOptions struct {
 	render, explain, events  bool
 	limits                   []string
 	model, provider, message string
+	noSuspend                bool
 }
 
 const limitUsage = "limit of the thread as `NAME=VALUE`: turns, tokens, spend, duration_seconds"
@@ -32,6 +33,7 @@ func (o *threadOptions) flags() []cli.Flag {
 		cli.String(&o.model, "model", "the model, by its exact `ID`"),
 		cli.String(&o.provider, "provider", "the provider item, by its `ID`"),
 		cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),
+		cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread"),
 		cli.Bool(&o.events, "events", "print the events of the thread or graph as JSON lines; -v adds those of the loop"),
 		cli.Bool(&o.render, "render", "print what the model would read, and call none"),
 		cli.Bool(&o.explain, "explain", "print what a directive may use and spend, and call no model"),
@@ -42,7 +44,7 @@ func (o *threadOptions) flags() []cli.Flag {
 func (o *threadOptions) options(c *cli.Call, call primary.Call) *project.ThreadOptions {
 	return &project.ThreadOptions{
 		Ref: call.Ref, Args: call.Args, Params: call.Params, Held: call.Held, Limits: o.limits, Model: o.model, Provider: o.provider,
-		Message: o.message, Ask: askAboutRisk(c),
+		Message: o.message, NoSuspend: o.noSuspend, Ask: askAboutRisk(c), Answer: askAboutThread(c),
 	}
 }
 
@@ -51,7 +53,7 @@ func runThread(ctx context.Context, c *cli.Call, h *project.Project, req primary
 	opts := o.options(c, req)
 	show := newWatcher(c, h, o.events)
 	opts.Observe, opts.Started = show.line, show.started
-	r, err := h.StartThread(ctx, opts)
+	r, err := h.FollowDirective(ctx, opts)
 	return show.end(r, err)
 }
 
@@ -139,6 +141,9 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	}
 	u := w.c.UI
 	data := map[string]any{"thread_id": r.ThreadID, "status": r.Status, "outputs": r.Outputs, "text": r.Text, "cost": r.Cost, "model": r.Model}
+	if r.Suspended != nil {
+		data["suspended"] = r.Suspended
+	}
 	if u.AsJSON {
 		doc := diag.Envelope{Success: err == nil, Data: data, Metadata: map[string]any{"command": u.Command}}
 		if err != nil {
@@ -152,7 +157,7 @@ func (w *watcher) end(r *threads.Result, err error) error {
 		}
 		return nil
 	}
-	if err == nil {
+	if err == nil && r.Status != threads.Suspended {
 		if r.Outputs != nil {
 			b, merr := jsonx.MarshalIndent(r.Outputs)
 			if merr != nil {
@@ -166,6 +171,12 @@ func (w *watcher) end(r *threads.Result, err error) error {
 	next := ""
 	if r.Status != threads.Completed {
 		next = "  rye threads resume " + r.ThreadID
+	}
+	if s := r.Suspended; s != nil && s.Ask != nil {
+		w.note("%s", s.Ask.Question)
+		if s.Ask.Limit != "" {
+			next += " --limit " + s.Ask.Limit + "=VALUE"
+		}
 	}
 	w.note("thread %s %s  $%s%s", r.ThreadID, r.Status, activity.Money(r.Cost.Spend), next)
 	return err

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/transcript"
 )
 
@@ -37,7 +38,8 @@ func threadsAnswerCommand() *cli.Command {
 		Name: "answer", Args: "RUN [NODE] VALUE",
 		Usage: "answer a question of a suspended run and continue it",
 		Long: `Checks the answer, writes it into the inbox of the run and continues the run here.
-NODE can be left out if one question is open.`,
+NODE can be left out if one question is open. A thread asks whether it may go on: the
+answer is yes or no.`,
 		Examples: []string{"rye threads answer release-01jd ready release"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ValidationFailed, diag.ExecutionFailed},
 		Complete: completeRuns,
@@ -49,6 +51,13 @@ NODE can be left out if one question is open.`,
 			node, value := "", c.Args[1]
 			if len(c.Args) > 2 {
 				node, value = c.Args[1], c.Args[2]
+			}
+			if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); err == nil {
+				yes, err := yesOrNo(value)
+				if err == nil {
+					_, err = decideThread(ctx, c, p, id, yes)
+				}
+				return err
 			}
 			s, err := p.AnswerRun(ctx, id, node, value)
 			if err != nil {
@@ -68,7 +77,7 @@ func threadsDecideCommand(verb, decision string) *cli.Command {
 		Name: verb, Args: "RUN [NODE]", Usage: usage + ", and continue the run",
 		Long: `A run waits for it if a call of a node needs an answer, no person can be asked, and the
 allowance has approvals.headless: suspend. rye graph list names such runs. NODE can be
-left out if one call waits.`,
+left out if one call waits. A thread waits for it if a hook or a limit asks a person.`,
 		Examples: []string{"rye threads " + verb + " release-01jd"},
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ApprovalDenied, diag.ExecutionFailed},
 		Complete: completeRuns,
@@ -80,6 +89,9 @@ left out if one call waits.`,
 			node := ""
 			if len(c.Args) > 1 {
 				node = c.Args[1]
+			}
+			if isThread, err := decideThread(ctx, c, p, id, decision == graph.Once); isThread || err != nil {
+				return err
 			}
 			s, err := p.DecideRun(ctx, id, node, decision)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -133,6 +134,7 @@ item states idempotent; otherwise the model reads that it may have run.`,
 		Flags: []cli.Flag{
 			cli.Strings(&o.limits, "limit", limitUsage),
 			cli.String(&o.message, "message", "a `TEXT` that the model reads next"),
+			cli.Bool(&o.noSuspend, "no-suspend", "fail instead of suspending the thread again"),
 			cli.Bool(&o.events, "events", "print the events of the thread as JSON lines; -v adds those of the loop"),
 			cli.Bool(&o.acceptChanged, "accept-changed", "continue although the directive, the loop or a step has changed"),
 			cli.Bool(&o.locked, "locked", lockedUsage),
@@ -159,9 +161,48 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 	if _, err := threads.ReadStarted(p.Spaces.ProjectDir, id); diag.CodeOf(err) == diag.ThreadNotFound {
 		return resumeRun(ctx, c, p, id, project.GraphOptions{AcceptChanged: o.acceptChanged})
 	}
-	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, Ask: askAboutRisk(c)}
+	return resumeThread(ctx, c, p, id, o)
+}
+
+func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id string, o *resumeOptions) error {
+	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend,
+		Ask: askAboutRisk(c), Answer: askAboutThread(c)}
 	show := newWatcher(c, p, o.events)
 	opts.Observe, opts.Started = show.line, show.started
-	r, err := p.ResumeThread(ctx, id, opts)
+	r, err := p.ContinueThread(ctx, id, opts)
 	return show.end(r, err)
+}
+
+// decideThread answers what a suspended thread asks, and reports whether the id is that of
+// a thread. A thread that may go on is continued here.
+func decideThread(ctx context.Context, c *cli.Call, p *project.Project, id string, yes bool) (isThread bool, err error) {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if diag.CodeOf(err) == diag.ThreadNotFound {
+		return false, nil
+	}
+	if err != nil {
+		return true, err
+	}
+	if s.Suspended == nil || s.Suspended.Ask == nil {
+		return true, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+	}
+	if yes {
+		return true, resumeThread(ctx, c, p, id, &resumeOptions{})
+	}
+	r, err := p.DeclineThread(ctx, id)
+	if r == nil {
+		return true, err
+	}
+	return true, c.UI.Show(r, func() { c.UI.Out("%s %s", id, r.Status) })
+}
+
+// yesOrNo reads the answer to what a thread asks.
+func yesOrNo(text string) (yes bool, err error) {
+	switch strings.ToLower(text) {
+	case "yes", "y", "true":
+		return true, nil
+	case "no", "n", "false":
+		return false, nil
+	}
+	return false, diag.New(diag.ValidationFailed, "answering: %q must be yes or no", text)
 }

@@ -27,6 +27,7 @@ func leavesHints() map[situation]string {
 		{diag.Timeout, "still_running"}:                "rye threads list --active; raise --timeout",
 		{diag.ThreadState, "taken_over"}:               "rye threads show {id}",
 		{diag.ThreadState, "no_question"}:              "rye graph list",
+		{diag.ThreadState, "thread_no_question"}:       "rye threads show {id}",
 		{diag.ThreadState, "answered"}:                 "rye graph resume {run_id}",
 		{diag.ThreadState, "ended"}:                    "rye graph list",
 		{diag.ConfigError, "credentials_mode"}:         "chmod 600 {path}; if another user may have read it, withdraw the keys in it",

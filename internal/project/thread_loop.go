@@ -28,106 +28,11 @@ const LoopID = "rye/agent/threads/runner"
 
 func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
 
-// walkLoop runs the graph of the loop, from its start or from where the log ends.
-func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
-	it, err := r.p.Resolver.Find(ctx, loopRef())
-	if err != nil {
-		return err
-	}
-	g, findings := ParseGraph(it)
-	if g == nil {
-		return diag.FromFindings("reading the loop "+it.Ref.String(), findings)
-	}
-	params, err := r.p.GraphParams(ctx, r.loopHeld)
-	if err != nil {
-		return err
-	}
-	params.Dispatcher, params.Log, params.Lines, params.Snapshot = loopDispatcher{r, t}, log, lines, nil
-	params.NoSuspend = true
-	params.AcceptChanged = r.o.AcceptChanged && !r.p.Env.Locked
-	var res *graph.Result
-	started, ended, last := walked(lines)
-	if last != nil && r.o.Message == "" {
-		t.Ends(endingOf(last.Output)) // the process was killed between this walk and the end of the thread
-		return nil
-	}
-	if ended {
-		params.Node = again(g, t)
-	}
-	if started && !ended {
-		res, err = graph.Resume(ctx, g, it.Digest, t.ID(), params)
-	} else {
-		res, err = graph.Start(ctx, g, it.Digest, map[string]any{"declared": t.Declared()}, params)
-	}
-	if err != nil {
-		return err
-	}
-	t.Ends(endingOf(res.Output))
-	return nil
-}
-
-// walkEnd is the line at the end of a walk.
-type walkEnd struct {
-	Output any `json:"output"`
-}
-
-// walked reports whether a log has the start of a loop, and its end: a thread that
-// reached a limit, or that a service ended, goes on with a new walk. last is the end of a
-// walk after which the log has no end of the thread.
-func walked(lines []transcript.Line) (started, ended bool, last *walkEnd) {
-	for i := range lines {
-		switch lines[i].Event {
-		case "graph_started":
-			started, ended, last = true, false, nil
-		case "graph_completed":
-			ended, last = true, &walkEnd{}
-			if lines[i].Decode(last) != nil {
-				last = nil
-			}
-		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed":
-			last = nil
-		}
-	}
-	return started, ended, last
-}
-
-// again returns the node at which a walk of the loop goes on that had ended: before the
-// calls that have no result, else before the next call of the model. A loop without
-// these nodes begins at its start; the prompt of the log stays.
-func again(g *graph.Graph, t *threads.Thread) string {
-	name := "inbox"
-	if len(t.Pending()) > 0 {
-		name = "calls"
-	}
-	if g.Nodes[name] == nil {
-		return ""
-	}
-	return name
-}
-
-// endingOf reads what a loop returns: the result of its step finish.
-func endingOf(output any) threads.Ending {
-	m, _ := output.(map[string]any)
-	e := threads.Ending{State: threads.Completed}
-	if state, _ := m["state"].(string); state != "" {
-		e.State = state
-	}
-	e.Text, _ = m["text"].(string)
-	e.Details = map[string]any{}
-	if failure, ok := m["error"].(map[string]any); ok {
-		code, _ := failure["code"].(string)
-		e.Code = diag.Code(code)
-		e.Message, _ = failure["message"].(string)
-		e.Details, _ = failure["details"].(map[string]any)
-		e.State = threads.Failed
-	}
-	return e
-}
-
 // loopDispatcher calls the steps of a loop.
 type loopDispatcher struct {
-	r *threadRun
-	t *threads.Thread
+	r    *threadRun
+	t    *threads.Thread
+	walk int // of the loop, from 1
 }
 
 // Target implements graph.Dispatcher.
@@ -147,7 +52,7 @@ func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
 		return graphDispatcher{p: d.r.p}.Call(ctx, c)
 	}
-	ctx = threads.WithKey(d.t.With(ctx), c.Key)
+	ctx = threads.WithKey(d.t.With(ctx), threads.WalkKey(d.walk, c.Key))
 	out, err := d.r.step(ctx, d.t, name, c.Params)
 	if err != nil {
 		return nil, d.failure(name, err)

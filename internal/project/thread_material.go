@@ -142,9 +142,12 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 	u := t.Used()
 	facts := map[string]any{
 		"turn": t.Turn(), "inputs": r.Inputs, "directive": r.Ref, "model": t.Service().Model, "thread_id": t.ID(),
-		"present": r.o.Ask != nil, "headless": r.headless,
+		"present": r.o.Ask != nil && r.suspends(), "headless": r.headless,
 		"cost":  map[string]any{"turns": u.Turns, "spend": u.Spend.String()},
 		"usage": map[string]any{"input_tokens": u.InputTokens, "output_tokens": u.OutputTokens},
+	}
+	if !r.suspends() {
+		facts["headless"] = "deny"
 	}
 	if u.Window > 0 {
 		facts["context_ratio"] = float64(u.ContextTokens) / float64(u.Window)

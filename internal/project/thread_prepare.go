@@ -30,11 +30,14 @@ type ThreadOptions struct {
 	Model, Provider string
 	Message         string // of the person
 	AcceptChanged   bool
+	NoSuspend       bool // a thread that would be suspended ends with APPROVAL_REQUIRED
 	Ask             exec.Ask
-	Observe         threads.Observer
-	Started         func(*PreparedThread, string) // called with the id before the first step
-	Plan            bool                          // nothing is started: a model may be missing
-	Below           *nodeThread                   // of a thread that a node of a graph starts
+	// Answer asks the person what a suspended thread asks; nil if no person is present.
+	Answer  func(ctx context.Context, question string) (string, error)
+	Observe threads.Observer
+	Started func(*PreparedThread, string) // called with the id before the first step
+	Plan    bool                          // nothing is started: a model may be missing
+	Below   *nodeThread                   // of a thread that a node of a graph starts
 }
 
 // PreparedThread is a directive with everything that a thread of it would use.

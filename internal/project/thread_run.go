@@ -180,6 +180,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
+		NoSuspend: !r.suspends(),
 	}
 	secrets := p.redactor(r.keys)
 	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
@@ -191,6 +192,10 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	return out, nil
 }
+
+// suspends reports whether the thread may rest until a person or a time wakes it. The run of
+// a graph waits for its thread, so a thread of a node cannot.
+func (r *threadRun) suspends() bool { return !r.o.NoSuspend && r.o.Below == nil }
 
 // parent returns the run whose node started the thread, "" if none did.
 func (r *threadRun) parent() string {
@@ -235,16 +240,33 @@ func (p *Project) markRun(ctx context.Context, id, state string, params graph.Pa
 	if err != nil {
 		return err
 	}
-	err = threads.Mark(ctx, id, state, threads.Params{
+	if err := threads.Mark(ctx, id, state, p.restParams(s, params)); err != nil {
+		return err
+	}
+	return graph.Cancelled(p.Spaces.ProjectDir, id)
+}
+
+// restParams are what the end of a thread needs that no process runs.
+func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Params {
+	return threads.Params{
 		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
 			return p.account(ctx, store.Thread{ID: id, Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, limit)
 		},
-	})
-	if err != nil {
-		return err
 	}
-	return graph.Cancelled(p.Spaces.ProjectDir, id)
+}
+
+// DeclineThread ends a suspended thread: a person refused what it asks for.
+func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result, error) {
+	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	params, err := p.GraphParams(ctx, policy.Person())
+	if err != nil {
+		return nil, err
+	}
+	return threads.Decline(ctx, id, p.restParams(s, params))
 }
 
 // account opens the account of the thread in the ledger of the user.
@@ -331,6 +353,15 @@ func (a *threadAccount) Settle(ctx context.Context, id string, actual policy.USD
 func (a *threadAccount) Recover(ctx context.Context, sent func(id string) bool) error {
 	_, err := a.Owner.Recover(ctx, func(id string) store.Outcome { return store.Outcome{Sent: sent(id)} })
 	return err
+}
+
+// Pause implements threads.Ledger.
+func (a *threadAccount) Pause(ctx context.Context, reason string) error {
+	err := a.Suspend(ctx, reason)
+	if a.store == nil {
+		return err
+	}
+	return errors.Join(err, a.store.Close())
 }
 
 // Release implements threads.Ledger.

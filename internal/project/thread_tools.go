@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -131,7 +132,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
 		return skipped, err
 	}
-	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, c.Asked)
+	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, r.asking(ctx, c))
 	// A program that runs for this call is not the step that made it.
 	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
 	switch {
@@ -164,6 +165,30 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 		out.Data = map[string]any{"success": false, "error": map[string]any{"code": string(e.Code), "message": e.Error()}, "data": run.Data}
 	}
 	return out, nil
+}
+
+// asking returns what records a question about a call, after the hooks of the event: one
+// denial is enough, and no person is asked then.
+func (r *threadRun) asking(ctx context.Context, c *threads.ToolCall) func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
+	t := threads.From(ctx)
+	if t == nil {
+		return c.Asked
+	}
+	return func(tier, question string, expires time.Time) (func(decision, by string) error, error) {
+		call := map[string]any{"name": c.Tool.Name, "ref": c.Tool.Ref, "input": c.Input, "tier": tier}
+		out, err := r.step(threads.WithKey(ctx, c.Key+"/approval"), t, "run_hooks", map[string]any{"event": "approval_requested", "context": map[string]any{"call": call, "capability": c.Tool.Ref}})
+		if err != nil {
+			return nil, err
+		}
+		control, err := controlOf(out.Data)
+		if err != nil {
+			return nil, err
+		}
+		if control != nil && control.Action == "deny" {
+			return nil, diag.New(diag.PolicyDenied, "%s", cmp.Or(control.Feedback, control.Message, "the hook "+control.By+" denied the call")).WithReason("hook").WithDetail("hook", control.By)
+		}
+		return c.Asked(tier, question, expires)
+	}
 }
 
 func streamName(s proc.Stream) string {

@@ -150,7 +150,7 @@ func round(f float64) float64 { return math.Round(f*1000) / 1000 }
 // continuation reports how full the model's window is. At the trigger the thread
 // cannot go on.
 //
-// Result: {ratio, tokens, window, pressure, limit, code}.
+// Result: {ratio, tokens, window, pressure, limit, code, event}. event is what is recorded now.
 func continuation(ctx context.Context, in Input) (Output, error) {
 	c, err := config(ctx, in.Services, CoordinationConfig, ReadCoordination)
 	if err != nil {
@@ -168,7 +168,10 @@ func continuation(ctx context.Context, in Input) (Output, error) {
 	case pressure && !underPressure(in, c.Pressure):
 		events = append(events, event("context_pressure", figures))
 	}
-	out := map[string]any{"ratio": ratio, "tokens": in.Usage.ContextTokens, "window": in.Usage.Window, "pressure": pressure, "limit": limit, "code": ""}
+	out := map[string]any{"ratio": ratio, "tokens": in.Usage.ContextTokens, "window": in.Usage.Window, "pressure": pressure, "limit": limit, "code": "", "event": ""}
+	if len(events) > 0 {
+		out["event"] = events[0].Event
+	}
 	if limit {
 		out["code"] = string(diag.ContextFull)
 	}

@@ -72,11 +72,11 @@ func TestContinuation(t *testing.T) {
 		before         []string
 		want           string
 	}{
-		{159_000, 200_000, nil, `{"code":"","limit":false,"pressure":false,"ratio":0.795,"tokens":159000,"window":200000}`},
-		{160_000, 200_000, nil, `{"code":"","limit":false,"pressure":true,"ratio":0.8,"tokens":160000,"window":200000} context_pressure{"ratio":0.8,"tokens":160000,"window":200000}`},
-		{170_000, 200_000, []string{`context_pressure {"ratio":0.8}`}, `{"code":"","limit":false,"pressure":true,"ratio":0.85,"tokens":170000,"window":200000}`},
-		{180_000, 200_000, nil, `{"code":"CONTEXT_FULL","limit":true,"pressure":true,"ratio":0.9,"tokens":180000,"window":200000} context_limit{"ratio":0.9,"tokens":180000,"window":200000}`},
-		{180_000, 0, nil, `{"code":"","limit":false,"pressure":false,"ratio":0,"tokens":180000,"window":0}`},
+		{159_000, 200_000, nil, `{"code":"","event":"","limit":false,"pressure":false,"ratio":0.795,"tokens":159000,"window":200000}`},
+		{160_000, 200_000, nil, `{"code":"","event":"context_pressure","limit":false,"pressure":true,"ratio":0.8,"tokens":160000,"window":200000} context_pressure{"ratio":0.8,"tokens":160000,"window":200000}`},
+		{170_000, 200_000, []string{`context_pressure {"ratio":0.8}`}, `{"code":"","event":"","limit":false,"pressure":true,"ratio":0.85,"tokens":170000,"window":200000}`},
+		{180_000, 200_000, nil, `{"code":"CONTEXT_FULL","event":"context_limit","limit":true,"pressure":true,"ratio":0.9,"tokens":180000,"window":200000} context_limit{"ratio":0.9,"tokens":180000,"window":200000}`},
+		{180_000, 0, nil, `{"code":"","event":"","limit":false,"pressure":false,"ratio":0,"tokens":180000,"window":0}`},
 	} {
 		in.Usage.ContextTokens, in.Usage.Window, in.Conversation = c.tokens, c.window, lines(t, c.before...)
 		if got := both(t, "continuation", in); got != c.want {
@@ -184,6 +184,7 @@ func TestFinish(t *testing.T) {
 		{``, []string{answer("pause", "a")}, `{"done":false}`},
 		{``, []string{answer("refusal", "no")}, `{"done":true,"error":{"code":"MODEL_REFUSED","message":"the model refused to answer"},"state":"error","text":"no"}`},
 		{``, []string{withCall}, `{"done":false}`},
+		{`{"state":"suspended","reason":"hook","returned":{"label":"bug"},"declared":true}`, []string{withCall}, `{"done":true,"reason":"hook","state":"suspended"}`},
 		{`{"returned":{"label":"bug"},"declared":true}`, []string{withCall}, `{"done":true,"outputs":{"label":"bug"},"state":"completed"} directive_return{"outputs":{"label":"bug"}}`},
 		{`{"error":{"code":"LIMIT_EXCEEDED","message":"turns","details":{"max":3}}}`, []string{answer("end", "part")}, `{"done":true,"error":{"code":"LIMIT_EXCEEDED","details":{"max":3},"message":"turns"},"state":"error","text":"part"}`},
 		{`{"state":"cancelled","reason":"request"}`, nil, `{"done":true,"reason":"request","state":"cancelled"}`},

@@ -237,7 +237,12 @@ func classifier(ctx context.Context, in Input) (Output, error) {
 	if c.Action == "retry" {
 		data["retry_in_ms"] = c.DelayMS
 	}
-	return done(c, event("model_error", data))
+	events := []Event{event("model_error", data)}
+	if c.Code == string(diag.ContextFull) {
+		u := in.Usage
+		events = append(events, event("context_limit", map[string]any{"ratio": round(u.ContextRatio()), "tokens": u.ContextTokens, "window": u.Window}))
+	}
+	return done(c, events...)
 }
 
 func (p *failedCall) classify(pattern *Pattern, classes *Classes, cfg Resilience, scope map[string]any, s Services) Classification {

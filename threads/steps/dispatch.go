@@ -1,6 +1,7 @@
 package steps
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -133,6 +134,15 @@ func (d *dispatcher) call(ctx context.Context, c *pendingCall, i int) error {
 			return d.leaveOut(ctx, c, i, decided)
 		}
 	}
+	if c.Problem == "" && c.Name == ReturnTool {
+		decided, err := d.hooks(ctx, "directive_return", map[string]any{"outputs": facts["input"]})
+		if err != nil {
+			return err
+		}
+		if decided != nil {
+			return d.sendBack(ctx, c, i, decided)
+		}
+	}
 	r, err := d.in.Services.Call(ctx, c.Call)
 	if err != nil {
 		return err
@@ -181,6 +191,17 @@ func (d *dispatcher) leaveOut(ctx context.Context, c *pendingCall, i int, by *Co
 		r.Content = []message.Block{message.TextBlock(failure(diag.PolicyDenied, reason))}
 		d.events[i] = append(d.events[i], event("tool_denied", map[string]any{"call_id": c.CallID, "code": diag.PolicyDenied, "message": reason}))
 	}
+	if err := d.in.Services.Answer(ctx, c.Call, r); err != nil {
+		return err
+	}
+	d.results[i] = &r
+	return nil
+}
+
+// sendBack records the result of outputs that a hook refused: the model reads why.
+func (d *dispatcher) sendBack(ctx context.Context, c *pendingCall, i int, by *Control) error {
+	reason := cmp.Or(by.Message, by.Feedback, "the hook "+by.By+" refused the outputs")
+	r := Result{CallID: c.CallID, IsError: true, Content: []message.Block{message.TextBlock(failure(diag.ValidationFailed, reason))}}
 	if err := d.in.Services.Answer(ctx, c.Call, r); err != nil {
 		return err
 	}

@@ -57,6 +57,8 @@ func finish(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	switch {
+	case p.State == "suspended": // also with outputs, before the thread completes
+		return done(Ending{Done: true, State: p.State, Reason: p.Reason, Text: tail.text()})
 	case p.Returned != nil:
 		return done(Ending{Done: true, State: "completed", Outputs: p.Returned, Text: tail.text()},
 			event("directive_return", map[string]any{"outputs": p.Returned}))

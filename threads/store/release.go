@@ -21,6 +21,15 @@ func (o *Owner) Release(ctx context.Context, state, reason string) error {
 	})
 }
 
+// Suspend records that a thread rests until something wakes it. Its account stays active,
+// and what its parent reserved for it stays reserved.
+func (o *Owner) Suspend(ctx context.Context, reason string) error {
+	return o.write(ctx, "suspending a thread in", func(t *tx) error {
+		_, err := t.Exec("UPDATE threads SET state = 'suspended', reason = ?, lease_until = 0 WHERE id = ?", reason, o.thread)
+		return err
+	})
+}
+
 func (t *tx) release(thread string) error {
 	a, err := t.account(thread)
 	if err != nil || a.status == released {

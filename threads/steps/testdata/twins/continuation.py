@@ -16,5 +16,5 @@ if limit:
     events.append({"event": "context_limit", "data": figures})
 elif pressure and not any(l["event"] == "context_pressure" for l in lines):
     events.append({"event": "context_pressure", "data": figures})
-data = figures | {"pressure": pressure, "limit": limit, "code": "CONTEXT_FULL" if limit else ""}
+data = figures | {"pressure": pressure, "limit": limit, "code": "CONTEXT_FULL" if limit else "", "event": events[0]["event"] if events else ""}
 print(json.dumps({"success": True, "data": data, "events": events}))

@@ -40,6 +40,8 @@ def added(source, text):
 
 
 def decide():
+    if params.get("state") == "suspended":
+        return ending("suspended", reason=params.get("reason"), text=text()), []
     if params.get("returned") is not None:
         outputs = params["returned"]
         return ending("completed", outputs=outputs, text=text()), [{"event": "directive_return", "data": {"outputs": outputs}}]

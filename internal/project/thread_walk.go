@@ -1,0 +1,170 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// walkLoop runs the graph of the loop, from its start or from where the log ends.
+func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transcript.Log, lines []transcript.Line) error {
+	it, err := r.p.Resolver.Find(ctx, loopRef())
+	if err != nil {
+		return err
+	}
+	g, findings := ParseGraph(it)
+	if g == nil {
+		return diag.FromFindings("reading the loop "+it.Ref.String(), findings)
+	}
+	params, err := r.p.GraphParams(ctx, r.loopHeld)
+	if err != nil {
+		return err
+	}
+	walk, ended, last := walked(lines)
+	at := threads.ResumeNode(lines)
+	if last != nil && r.o.Message == "" {
+		// The process was killed between this walk and the end of the thread.
+		end := endingOf(last.Output)
+		if end.State != threads.Suspended {
+			t.Ends(end)
+			return nil
+		}
+		at = end.Suspend.Node
+	}
+	started := walk > 0
+	if !started || ended {
+		walk++
+	}
+	params.Dispatcher, params.Log, params.Lines, params.Snapshot = loopDispatcher{r, t, walk}, log, lines, nil
+	params.NoSuspend = true
+	params.AcceptChanged = r.o.AcceptChanged && !r.p.Env.Locked
+	var res *graph.Result
+	if ended {
+		params.Node = again(g, t, at)
+	}
+	if started {
+		if err := r.resumed(ctx, t, lines); err != nil {
+			return err
+		}
+	}
+	if started && !ended {
+		res, err = graph.Resume(ctx, g, it.Digest, t.ID(), params)
+	} else {
+		res, err = graph.Start(ctx, g, it.Digest, map[string]any{"declared": t.Declared()}, params)
+	}
+	if err != nil {
+		return err
+	}
+	t.Ends(endingOf(res.Output))
+	return nil
+}
+
+// walkEnd is the line at the end of a walk.
+type walkEnd struct {
+	Output any `json:"output"`
+}
+
+// walked returns how many walks of the loop a log has, and whether the last one ended: a
+// thread that reached a limit, or that a service ended, goes on with a new walk. last is the
+// end of a walk after which the log has no end of the thread.
+func walked(lines []transcript.Line) (walks int, ended bool, last *walkEnd) {
+	for i := range lines {
+		switch lines[i].Event {
+		case "graph_started":
+			walks, ended, last = walks+1, false, nil
+		case "graph_completed":
+			ended, last = true, &walkEnd{}
+			if lines[i].Decode(last) != nil {
+				last = nil
+			}
+		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed", "thread_suspended":
+			last = nil
+		}
+	}
+	return walks, ended, last
+}
+
+// again returns the node at which a walk of the loop goes on that had ended: before the
+// calls that have no result, else where the thread was suspended, else before the next call
+// of the model. A loop without these nodes begins at its start; the prompt of the log stays.
+func again(g *graph.Graph, t *threads.Thread, suspended string) string {
+	name := "inbox"
+	if g.Nodes[suspended] != nil {
+		name = suspended
+	}
+	if len(t.Pending()) > 0 {
+		name = "calls"
+	}
+	if g.Nodes[name] == nil {
+		return ""
+	}
+	return name
+}
+
+// resumed runs the hooks of a thread that goes on. The loop cannot: it goes on in the
+// middle of a turn.
+func (r *threadRun) resumed(ctx context.Context, t *threads.Thread, lines []transcript.Line) error {
+	ctx = threads.WithKey(ctx, "resumed/"+strconv.Itoa(len(lines)))
+	_, err := r.step(ctx, t, "run_hooks", map[string]any{"event": "resumed", "context": map[string]any{"state": threads.Running}})
+	return err
+}
+
+// endingOf reads what a loop returns: the result of its step finish.
+func endingOf(output any) threads.Ending {
+	m, _ := output.(map[string]any)
+	e := threads.Ending{State: threads.Completed}
+	if state, _ := m["state"].(string); state != "" {
+		e.State = state
+	}
+	e.Text, _ = m["text"].(string)
+	e.Details = map[string]any{}
+	if e.State == threads.Suspended {
+		e.Suspend = suspensionOf(m)
+		return e
+	}
+	if failure, ok := m["error"].(map[string]any); ok {
+		code, _ := failure["code"].(string)
+		e.Code = diag.Code(code)
+		e.Message, _ = failure["message"].(string)
+		e.Details, _ = failure["details"].(map[string]any)
+		e.State = threads.Failed
+	}
+	return e
+}
+
+// suspensionOf reads why a loop suspends the thread: the decision of a hook, or the wait
+// that a service asks for.
+func suspensionOf(m map[string]any) *threads.Suspension {
+	s := &threads.Suspension{Reason: threads.ByRequest}
+	if reason, _ := m["reason"].(string); reason != "" {
+		s.Reason = reason
+	}
+	s.Node, _ = m["resume"].(string)
+	if s.Reason == threads.ByRateLimit {
+		s.Wait = time.Duration(wholeOf(m["wait_ms"])) * time.Millisecond
+	}
+	control, _ := m["control"].(map[string]any)
+	if action, _ := control["action"].(string); s.Reason != threads.ByHook || action != "escalate" {
+		return s
+	}
+	s.Ask = &threads.Ask{To: "person"}
+	s.Ask.By, _ = control["by"].(string)
+	s.Ask.Question, _ = control["message"].(string)
+	if to, _ := control["to"].(string); to != "" {
+		s.Ask.To = to
+	}
+	stop, _ := m["stop"].(map[string]any)
+	if limit, _ := stop["limit"].(string); limit != "" {
+		s.Ask.Limit = limit
+		s.Ask.Question = cmp.Or(s.Ask.Question, fmt.Sprintf("the limit of %s is reached: %v of %v", limit, stop["value"], stop["max"]))
+	}
+	s.Ask.Question = cmp.Or(s.Ask.Question, "the hook "+s.Ask.By+" asks whether the thread may go on")
+	return s
+}

@@ -1,0 +1,150 @@
+package threads
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// The reasons of a suspension.
+const (
+	ByHook      = "hook"
+	ByRequest   = "request"
+	ByRateLimit = "rate_limit"
+)
+
+// Suspension states why a thread rests without an end, and what wakes it.
+type Suspension struct {
+	Reason string        `json:"reason"`
+	WakeAt string        `json:"wake_at,omitempty"` // when the cause is over, if the thread waits for a time
+	Ask    *Ask          `json:"ask,omitempty"`
+	Node   string        `json:"resume,omitempty"` // of the loop, at which the thread goes on
+	Wait   time.Duration `json:"-"`
+}
+
+// Ask is a question whose answer the thread waits for: it goes on, or it ends.
+type Ask struct {
+	ID       string `json:"id"`
+	To       string `json:"to"` // person, or parent
+	Question string `json:"question"`
+	By       string `json:"by,omitempty"`    // the hook
+	Limit    string `json:"limit,omitempty"` // the limit that the question is about
+}
+
+// suspendedData are the data of thread_suspended.
+type suspendedData struct {
+	*Suspension
+	Cost Cost   `json:"cost"`
+	Text string `json:"text,omitempty"`
+}
+
+// suspended takes the suspension in which the loop ended.
+func (t *Thread) suspended(r *Result, s *Suspension) error {
+	if s == nil {
+		s = &Suspension{Reason: ByRequest}
+	}
+	if t.p.NoSuspend {
+		why := "the thread would be suspended"
+		if s.Ask != nil {
+			why = s.Ask.Question
+		}
+		return diag.New(diag.ApprovalRequired, "%s", why).WithDetail("reason", s.Reason)
+	}
+	if s.Wait > 0 {
+		s.WakeAt = t.p.Now().Add(s.Wait).UTC().Format(time.RFC3339)
+	}
+	if s.Ask != nil {
+		s.Ask.ID = t.id + "/" + strconv.FormatInt(t.log.Seq()+1, 10)
+	}
+	r.Status, r.Suspended = Suspended, s
+	return nil
+}
+
+// pause records that the thread rests. Its account stays open: what is reserved for it is
+// not free for others.
+func (t *Thread) pause(ctx context.Context, r *Result) error {
+	raw, err := t.clean(suspendedData{r.Suspended, r.Cost, r.Text})
+	if err != nil {
+		return err
+	}
+	if err := t.log.Rest(ctx, evSuspended, raw); err != nil {
+		return err
+	}
+	return t.money.Pause(ctx, r.Suspended.Reason)
+}
+
+// suspension returns what the last line of a log that rests states, nil if the thread was
+// not suspended.
+func suspension(lines []transcript.Line) (*Suspension, error) {
+	for i := len(lines) - 1; i >= 0; i-- {
+		switch lines[i].Event {
+		case "checkpoint":
+			continue
+		case evSuspended:
+			s := &suspendedData{Suspension: &Suspension{}}
+			err := into(lines[i].Data, s)
+			return s.Suspension, err
+		}
+		return nil, nil
+	}
+	return nil, nil
+}
+
+// ResumeNode returns the node of the loop at which a suspended thread goes on, "" if the
+// log does not state one.
+func ResumeNode(lines []transcript.Line) string {
+	s, err := suspension(lines)
+	if err != nil || s == nil {
+		return ""
+	}
+	return s.Node
+}
+
+// accept records that a person has a suspended thread go on.
+func (t *Thread) accept(ctx context.Context, lines []transcript.Line) error {
+	s, err := suspension(lines)
+	if err != nil || s == nil || s.Ask == nil {
+		return err
+	}
+	return t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "once", By: "person"})
+}
+
+// Decline records that a person refused what a suspended thread asks for: it ends with
+// APPROVAL_DENIED. Of the functions of Params, Account and Keys are needed.
+func Decline(ctx context.Context, id string, p Params) (*Result, error) {
+	t := newThread(id, p)
+	log, lines, _, err := transcript.Open(ctx, t.logParams())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()
+	t.log = log
+	s, err := suspension(lines)
+	if err != nil {
+		return nil, err
+	}
+	if !IsThread(lines) || s == nil || s.Ask == nil {
+		return nil, diag.New(diag.ThreadState, "answering %s: it asks nothing", id).WithReason("thread_no_question").WithDetail("id", id)
+	}
+	sum, err := summarize(p.Project, id, lines)
+	if err != nil {
+		return nil, err
+	}
+	if t.money, err = p.Account(ctx, id, sum.Limits.Spend); err != nil {
+		return nil, err
+	}
+	if err := t.record(ctx, true, evAnswered, answeredData{ID: s.Ask.ID, Decision: "deny", By: "person"}); err != nil {
+		return nil, errors.Join(err, t.money.Pause(ctx, s.Reason))
+	}
+	r := &Result{ThreadID: id, Status: Failed, Text: sum.Text, Model: sum.Model, Cost: sum.Cost}
+	refused := diag.New(diag.ApprovalDenied, "running %s: a person refused: %s", sum.Directive.Ref, s.Ask.Question).WithDetail("thread_id", id)
+	r.Error = failureOf(refused)
+	if err := t.rest(ctx, r); err != nil {
+		return nil, err
+	}
+	return r, refused
+}
