@@ -16,7 +16,7 @@ const AllowanceID = "agent/allowance"
 // result of every source that permits or restricts something. The zero value permits
 // nothing.
 type Allowance struct {
-	Limits      Ceilings
+	Limits      ThreadLimits // the largest that a directive may ask for
 	Spend       Periods
 	Concurrency Concurrency
 	Approvals   Approvals
@@ -32,10 +32,22 @@ type Allowance struct {
 	Capabilities Patterns
 }
 
-// Ceilings are the largest limits that a directive may ask for.
-type Ceilings struct {
-	Turns, Tokens, Spawns, Depth, DurationSeconds int64
-	Spend                                         USD
+// ThreadLimits are the limits of a thread, all of them finite.
+type ThreadLimits struct {
+	Turns           int64 `json:"turns"`
+	Tokens          int64 `json:"tokens"`
+	Spend           USD   `json:"spend"`
+	Spawns          int64 `json:"spawns"`
+	Depth           int64 `json:"depth"`
+	DurationSeconds int64 `json:"duration_seconds"`
+}
+
+// Within returns the smaller of each limit.
+func (l ThreadLimits) Within(m ThreadLimits) ThreadLimits {
+	return ThreadLimits{
+		Turns: min(l.Turns, m.Turns), Tokens: min(l.Tokens, m.Tokens), Spend: min(l.Spend, m.Spend), Spawns: min(l.Spawns, m.Spawns),
+		Depth: min(l.Depth, m.Depth), DurationSeconds: min(l.DurationSeconds, m.DurationSeconds),
+	}
 }
 
 // Periods bound what one user account spends.

@@ -18,13 +18,6 @@ import (
 	"github.com/ryeos/rye/threads/message"
 )
 
-// minOutput is the lowest maximum of an answer when money or tokens are short: with less,
-// a model cannot finish a call of a tool.
-const minOutput = 1024
-
-// maxDelay bounds the pause before a repeated call.
-const maxDelay = 300 * time.Second
-
 // Answer is the outcome of a model call as the loop sees it.
 type Answer struct {
 	Turn  int64         `json:"turn"`
@@ -81,7 +74,7 @@ func (t *Thread) Model(ctx context.Context, params map[string]any, pause time.Du
 	if a := t.recorded(keyOf(ctx)); a != nil {
 		return a.answer(), nil
 	}
-	if err := sleep(ctx, min(pause, maxDelay)); err != nil {
+	if err := sleep(ctx, pause); err != nil {
 		return nil, err
 	}
 	if err := t.p.Execute(ctx, t.Service(), params); err != nil {
@@ -216,6 +209,9 @@ func (t *Thread) reserve(ctx context.Context, s *Service, own *message.Request) 
 	if err == nil && own == nil {
 		err = t.repeats()
 	}
+	if err == nil && t.p.Revoked != nil {
+		err = t.p.Revoked(ctx)
+	}
 	if err != nil {
 		return nil, nil, t.limited(ctx, err)
 	}
@@ -273,7 +269,7 @@ func (t *Thread) fit(ctx context.Context, s *Service, req *message.Request, prev
 	if err != nil {
 		return Estimate{}, err
 	}
-	least := min(int64(minOutput), req.MaxOutput)
+	least := min(max(t.p.MinOutput, 1), req.MaxOutput)
 	e, err := s.WorstCase(req, previous)
 	if err != nil {
 		return e, err

@@ -22,14 +22,7 @@ import (
 )
 
 // Limits are the limits of a thread, all of them finite.
-type Limits struct {
-	Turns           int64      `json:"turns"`
-	Tokens          int64      `json:"tokens"`
-	Spend           policy.USD `json:"spend"`
-	Spawns          int64      `json:"spawns"`
-	Depth           int64      `json:"depth"`
-	DurationSeconds int64      `json:"duration_seconds"`
-}
+type Limits = policy.ThreadLimits
 
 // The states of a thread.
 const (
@@ -206,6 +199,9 @@ type Params struct {
 	Limits    Limits
 	Services  []*Service // the first is used; the others are its fallbacks
 	MaxOutput int64      // of one answer; 0 is the model's
+	// MinOutput is the lowest maximum of an answer when money or tokens are short: with
+	// less, a model cannot finish a call of a tool.
+	MinOutput int64
 	// MaxAttempts bounds the attempts of one call of the model, whatever the loop decides:
 	// each fallback adds one. 0 means without a bound.
 	MaxAttempts int64
@@ -236,6 +232,9 @@ type Params struct {
 	// Repeatable reports whether a call that a stopped process had started may start
 	// again. Nil repeats none.
 	Repeatable func(ctx context.Context, ref string) bool
+	// Revoked returns an error if a signer of what the thread follows was revoked since it
+	// started. It is asked before each call of the model. Nil means that none is.
+	Revoked func(ctx context.Context) error
 	// Check runs a check of the outputs; its error is what the model reads.
 	Check func(ctx context.Context, tool string, outputs map[string]any) error
 	// Source returns who may record an event: kernel, step or graph, "" for an event that

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/project"
@@ -26,6 +28,18 @@ func explainThread(ctx context.Context, c *cli.Call, h *project.Project, req pri
 	})
 }
 
+// priceLine states what a million tokens cost.
+func priceLine(p *project.ModelPrices) string {
+	line := fmt.Sprintf("$%s in, $%s out for a million tokens", cmp.Or(p.Prices["input"], "?"), cmp.Or(p.Prices["output"], "?"))
+	if p.AsOf != "" {
+		line += ", as of " + p.AsOf
+	}
+	if p.Problem != "" {
+		line += " (" + p.Problem + ")"
+	}
+	return line
+}
+
 func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 	t := &cli.Table{}
 	t.Add("directive", fmt.Sprintf("%s, signed by %s, %s", p.Ref, p.Directive.Owner, p.Directive.Space))
@@ -38,6 +52,10 @@ func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 			name = "fallback"
 		}
 		t.Add(name, m.Model+" of "+m.Provider.Ref)
+		if m.Host != "" {
+			t.Add("host", m.Host)
+		}
+		t.Add("price", priceLine(&m.Prices))
 	}
 	if p.NoModel != "" {
 		t.Add("model", "none: "+p.NoModel)
@@ -50,6 +68,9 @@ func showPlan(u *cli.UI, p *project.ThreadPlan, whole bool) {
 			from := tool.Ref
 			if tool.Space != "" {
 				from += ", " + tool.Space
+			}
+			if len(tool.Hosts) > 0 {
+				from += ", hosts " + strings.Join(tool.Hosts, " ")
 			}
 			t.Add("tool", tool.Name+" "+tool.Tier.String()+" "+from)
 		}

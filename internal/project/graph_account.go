@@ -121,7 +121,11 @@ func (a *runAccount) openRoot(ctx context.Context, th store.Thread) (*store.Owne
 	if err != nil {
 		return nil, err
 	}
-	most := min(defaultLimits().Spend, allowance.Limits.Spend)
+	def, err := a.p.defaults(ctx)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	most := min(def.Limits.Spend, allowance.Limits.Spend)
 	if limit := a.graph.Limits.Spend; limit != nil {
 		most = min(*limit, allowance.Limits.Spend)
 	}
@@ -153,11 +157,15 @@ func (a *runAccount) spawn(ctx context.Context, thread string) error {
 	if err != nil {
 		return err
 	}
+	def, err := a.p.defaults(ctx)
+	if err != nil {
+		return err
+	}
 	for x := a; x != nil; x = x.above {
 		if err := x.countSpawns(); err != nil {
 			return err
 		}
-		most := min(defaultLimits().Spawns, allowance.Limits.Spawns)
+		most := min(def.Limits.Spawns, allowance.Limits.Spawns)
 		if n := x.graph.Limits.Spawns; n != nil {
 			most = min(*n, allowance.Limits.Spawns)
 		}

@@ -2,6 +2,8 @@ package project
 
 import (
 	"context"
+	"net/url"
+	"os"
 	"slices"
 	"strings"
 
@@ -42,6 +44,8 @@ type PlannedModel struct {
 	Tier      string           `json:"tier,omitempty"`
 	Window    int64            `json:"window"`
 	MaxOutput int64            `json:"max_output"`
+	Host      string           `json:"host,omitempty"` // that receives the requests
+	Prices    ModelPrices      `json:"prices"`
 }
 
 // PlannedTool is a tool that the model is offered.
@@ -51,6 +55,7 @@ type PlannedTool struct {
 	Tier   policy.Tier `json:"tier"`
 	Signer string      `json:"signer,omitempty"`
 	Space  string      `json:"space,omitempty"`
+	Hosts  []string    `json:"hosts,omitempty"` // that its item names
 }
 
 // PlanThread returns what a thread would use.
@@ -73,7 +78,11 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 		out.Extends = append(out.Extends, primary.ElementOf(b))
 	}
 	for _, s := range prepared.Services {
-		out.Models = append(out.Models, PlannedModel{threads.Identity{Ref: s.Provider.String(), Digest: s.Digest}, s.Model, s.Tier, s.Window, s.MaxOutput})
+		m, err := r.plannedModel(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		out.Models = append(out.Models, m)
 	}
 	for _, h := range d.Hooks {
 		out.Hooks = append(out.Hooks, h.Event+" "+string(h.Action.Primary)+" "+h.Action.ID)
@@ -91,6 +100,52 @@ func (p *Project) PlanThread(ctx context.Context, o *ThreadOptions) (*ThreadPlan
 	return out, err
 }
 
+// plannedModel describes a model with the host and the prices of its provider.
+func (r *threadRun) plannedModel(ctx context.Context, s *threads.Service) (PlannedModel, error) {
+	out := PlannedModel{Provider: threads.Identity{Ref: s.Provider.String(), Digest: s.Digest}, Model: s.Model, Tier: s.Tier, Window: s.Window, MaxOutput: s.MaxOutput}
+	f, err := r.p.provider(ctx, s.Provider.ID)
+	if err != nil {
+		return out, err
+	}
+	age, err := r.p.pricesAge(ctx)
+	if err != nil {
+		return out, err
+	}
+	m, err := f.config.Model(s.Model)
+	if err != nil {
+		return out, err
+	}
+	out.Prices = pricesOf(f.config, m, r.p.Env.Now(), age)
+	chain, err := r.p.Executor.Chain(ctx, s.Provider)
+	if err != nil {
+		return out, err
+	}
+	plan, err := r.p.Executor.Plan(ctx, chain, r.loopHeld, map[string]any{})
+	if err != nil || plan.Native == nil {
+		return out, err
+	}
+	address, _ := plan.Native.Config["url"].(string)
+	if u, err := url.Parse(os.Expand(address, func(name string) string { return plan.Native.Env[name] })); err == nil {
+		out.Host = u.Host
+	}
+	return out, nil
+}
+
+// hostsOf returns the hosts that an item names: of its requests, and of its sandbox.
+func hostsOf(it *resolve.Item) []string {
+	var out []string
+	for _, key := range []string{"config", "sandbox"} {
+		m, _ := it.Meta.Fields[key].(map[string]any)
+		list, _ := m["hosts"].([]any)
+		for _, v := range list {
+			if host, ok := v.(string); ok && !slices.Contains(out, host) {
+				out = append(out, host)
+			}
+		}
+	}
+	return out
+}
+
 func (r *threadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 	prompt, err := r.compose(ctx)
 	if err != nil {
@@ -101,7 +156,7 @@ func (r *threadRun) plannedTools(ctx context.Context) ([]PlannedTool, error) {
 		t := PlannedTool{Name: o.Name, Ref: o.Ref, Tier: o.Tier}
 		if ref, err := item.ParseRef(o.Ref, item.Tool); err == nil && o.Ref != "" {
 			if it, err := r.p.Resolver.Find(ctx, ref); err == nil {
-				t.Signer, t.Space = it.Verdict.Signer.String(), it.Root.Label()
+				t.Signer, t.Space, t.Hosts = it.Verdict.Signer.String(), it.Root.Label(), hostsOf(it)
 			}
 		}
 		out = append(out, t)

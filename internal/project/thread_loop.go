@@ -227,7 +227,7 @@ func (r *threadRun) stepInput(ctx context.Context, t *threads.Thread, name strin
 		return steps.Input{}, err
 	}
 	return steps.Input{
-		ThreadID: t.ID(), Turn: t.Turn(), Limits: steps.Limits(t.Params().Limits), Params: p,
+		ThreadID: t.ID(), Turn: t.Turn(), Limits: t.Params().Limits, Params: p,
 		Usage: steps.Usage{
 			Turns: u.Turns, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, Spend: u.Spend, Spawns: u.Spawns,
 			DurationMS: u.DurationMS, ContextTokens: u.ContextTokens, Window: u.Window,

@@ -202,7 +202,7 @@ func (p *Project) RenderThread(ctx context.Context, o *ThreadOptions) (*Rendered
 		return out, err
 	}
 	s := prepared.Services[0]
-	req := &message.Request{Model: s.Model, MaxOutput: min(s.MaxOutput, defaultOutput), Messages: []message.Message{{Role: message.User, Blocks: prompt.Message.Blocks}}}
+	req := &message.Request{Model: s.Model, MaxOutput: min(s.MaxOutput, prepared.MaxOutput), Messages: []message.Message{{Role: message.User, Blocks: prompt.Message.Blocks}}}
 	for _, b := range prompt.System {
 		req.System = append(req.System, message.TextBlock(b.Text))
 	}
@@ -241,7 +241,7 @@ func (r *threadRun) compose(ctx context.Context) (*threads.Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	in := steps.Input{Limits: steps.Limits(r.Limits), Usage: steps.Usage{Window: r.window()}, Params: params}
+	in := steps.Input{Limits: r.Limits, Usage: steps.Usage{Window: r.window()}, Params: params}
 	id, data, err := r.runStep(ctx, nil, "compose", in)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/directive"
 	"github.com/ryeos/rye/internal/suggest"
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
@@ -52,6 +54,8 @@ type PreparedThread struct {
 	NoModel   error             // why there is no model, for a plan
 	Warnings  []string          // of the prices of its models
 	Attempts  int64             // of one model call, at most
+	MaxOutput int64             // of one answer, in tokens
+	MinOutput int64             // to which that is lowered if money or tokens are short
 	keys      map[string]string // of the providers of its models
 	loopHeld  policy.Held
 	hookHeld  policy.Held // of the actions of hooks
@@ -84,7 +88,12 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 	if out.Directive, out.Bases, err = p.Resolver.Directive(ctx, prepared.Item); err != nil {
 		return nil, err
 	}
-	if out.Limits, err = p.threadLimits(ctx, out.Directive.Limits, o.Limits); err != nil {
+	def, err := p.defaults(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out.MaxOutput, out.MinOutput = cmp.Or(out.Directive.Model.MaxOutputTokens, def.MaxOutput), def.MinOutput
+	if out.Limits, err = p.threadLimits(ctx, def.Limits, out.Directive.Limits, o.Limits); err != nil {
 		return nil, err
 	}
 	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
@@ -93,7 +102,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 		}
 		out.NoModel = err
 	}
-	if out.Attempts, err = p.attempts(ctx); err != nil {
+	if out.Attempts, err = p.maxAttempts(ctx); err != nil {
 		return nil, err
 	}
 	if out.keys, err = p.providerKeys(ctx, out.Services); err != nil {
@@ -153,15 +162,20 @@ func also(g policy.Grant, caps policy.Set) policy.Grant {
 	return g
 }
 
-// defaultLimits are the limits that a directive, or a graph, does not state.
-func defaultLimits() threads.Limits {
-	return threads.Limits{Turns: 25, Tokens: 200_000, Spend: 1_000_000_000, Spawns: 50, Depth: 10, DurationSeconds: 1800}
+// defaults returns what a directive, or a graph, does not state.
+func (p *Project) defaults(ctx context.Context) (steps.Defaults, error) {
+	s, err := p.Resolver.Config(ctx, steps.AgentConfig)
+	if err != nil {
+		return steps.Defaults{}, err
+	}
+	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
+	out := steps.ReadDefaults(cfg)
+	return out, diag.FromFindings("reading config:"+steps.AgentConfig, cfg.Findings())
 }
 
 // threadLimits returns what a thread may use: what the person or the directive asks
-// for, else the default, and at most the allowance.
-func (p *Project) threadLimits(ctx context.Context, d directive.Limits, flags []string) (threads.Limits, error) {
-	l := defaultLimits()
+// for, else the default, which is l, and at most the allowance.
+func (p *Project) threadLimits(ctx context.Context, l threads.Limits, d directive.Limits, flags []string) (threads.Limits, error) {
 	if d.Spend != nil {
 		l.Spend = *d.Spend
 	}
@@ -185,11 +199,9 @@ func (p *Project) withinAllowance(ctx context.Context, l threads.Limits) (thread
 	if err != nil {
 		return l, err
 	}
-	c := a.Limits
-	return threads.Limits{
-		Turns: min(l.Turns, c.Turns), Tokens: min(l.Tokens, c.Tokens), Spend: min(l.Spend, c.Spend), Spawns: min(l.Spawns, c.Spawns),
-		Depth: min(l.Depth, c.Depth), DurationSeconds: min(l.DurationSeconds, c.DurationSeconds, directive.MaxDuration),
-	}, nil
+	l = l.Within(a.Limits)
+	l.DurationSeconds = min(l.DurationSeconds, directive.MaxDuration)
+	return l, nil
 }
 
 // setLimits reads limits as a person gives them: turns=8 or spend=0.20.

@@ -127,15 +127,6 @@ func (p *Project) services(ctx context.Context, m directive.Model, o *ThreadOpti
 	return out, nil
 }
 
-// attempts returns how often a model call is made at most.
-func (p *Project) attempts(ctx context.Context) (int64, error) {
-	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
-	if err != nil {
-		return 0, err
-	}
-	return steps.ReadResilience(tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)).MaxAttempts, nil
-}
-
 // withModel adds the providers that have a model to those of the configuration: a person
 // who names a model chooses its provider, also one that is not in the order.
 func (p *Project) withModel(ctx context.Context, names []string, model string) ([]string, error) {

@@ -22,9 +22,6 @@ import (
 	"github.com/ryeos/rye/threads/store"
 )
 
-// defaultOutput is the maximum of an answer in tokens if the directive states none.
-const defaultOutput = 8192
-
 // StartThread runs a directive with a model until the thread rests.
 func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.Result, error) {
 	if p.Spaces.ProjectDir == "" {
@@ -167,26 +164,19 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	if err != nil {
 		return threads.Params{}, err
 	}
-	attempts, err := p.maxAttempts(ctx)
-	if err != nil {
-		return threads.Params{}, err
-	}
 	m := r.Directive.Model
 	out := threads.Params{
 		Project: p.Spaces.ProjectDir, Parent: r.parent(), Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
-		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: defaultOutput, Effort: m.Effort,
-		MaxAttempts: attempts,
+		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
+		MaxAttempts: r.Attempts,
 		Message:     r.o.Message, Workspace: "here", Account: r.account, Loop: r.walkLoop,
 		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
-		NoSuspend: !r.suspends(),
+		NoSuspend: !r.suspends(), Revoked: r.revoked,
 	}
 	secrets := p.redactor(r.keys)
 	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
-	if m.MaxOutputTokens > 0 {
-		out.MaxOutput = m.MaxOutputTokens
-	}
 	if b, err := openat.ReadRegular(filepath.Join(p.Spaces.ProjectDir, lock.LockFile), lock.MaxLock); err == nil {
 		out.Lock = item.DigestOf(b).String()
 	}
@@ -205,15 +195,21 @@ func (r *threadRun) parent() string {
 	return r.o.Below.call.Child.Parent
 }
 
-// maxAttempts returns how often one call of a model may be made.
-func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
+// resilience returns config:agent/resilience.
+func (p *Project) resilience(ctx context.Context) (steps.Resilience, error) {
 	s, err := p.Resolver.Config(ctx, steps.ResilienceConfig)
 	if err != nil {
-		return 0, err
+		return steps.Resilience{}, err
 	}
 	cfg := tree.NewReader(&tree.Doc{Root: s.Root}, diag.ConfigError)
-	out := steps.ReadResilience(cfg).MaxAttempts
+	out := steps.ReadResilience(cfg)
 	return out, diag.FromFindings("reading config:"+steps.ResilienceConfig, cfg.Findings())
+}
+
+// maxAttempts returns how often one call of a model may be made.
+func (p *Project) maxAttempts(ctx context.Context) (int64, error) {
+	cfg, err := p.resilience(ctx)
+	return cfg.MaxAttempts, err
 }
 
 func (r *threadRun) identity() threads.Directive {

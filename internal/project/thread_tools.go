@@ -24,9 +24,6 @@ import (
 	"github.com/ryeos/rye/threads/transcript"
 )
 
-// artifactLines is how many lines of an artifact a call reads if it states no limit.
-const artifactLines = 200
-
 // direct returns the tools that the capabilities name exactly.
 func (r *threadRun) direct(ctx context.Context) ([]steps.Offer, error) {
 	var out []steps.Offer
@@ -140,7 +137,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 		if err := c.Start("", policy.T0.String(), "run"); err != nil {
 			return nil, err
 		}
-		return r.artifact(c.Input)
+		return r.artifact(ctx, c.Input)
 	case c.Tool.Verb != "":
 		return r.verb(ctx, c)
 	}
@@ -252,11 +249,15 @@ func refused(c diag.Code) bool {
 const maxArtifact = 64 << 20
 
 // artifact reads lines of an artifact of the thread.
-func (r *threadRun) artifact(in map[string]any) (*threads.ToolResult, error) {
+func (r *threadRun) artifact(ctx context.Context, in map[string]any) (*threads.ToolResult, error) {
 	id, _ := in["id"].(string)
 	offset, limit := wholeOf(in["offset"]), wholeOf(in["limit"])
 	if limit <= 0 {
-		limit = artifactLines
+		cfg, err := r.p.resilience(ctx)
+		if err != nil {
+			return nil, err
+		}
+		limit = cfg.ArtifactLines
 	}
 	bad := func() (*threads.ToolResult, error) {
 		return &threads.ToolResult{IsError: true, Data: map[string]any{"success": false, "error": map[string]any{

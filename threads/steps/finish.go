@@ -15,9 +15,6 @@ const (
 	sourceLength = "max_output"
 )
 
-// inARow is how often finish adds the same message without a call of the model between.
-const inARow = 2
-
 // Ending is the result of finish: how the thread ends, if it does.
 type Ending struct {
 	Done    bool           `json:"done"`
@@ -130,16 +127,21 @@ func (t *tail) text() string {
 
 // end decides about a response without calls.
 func (t *tail) end(ctx context.Context, in Input, declared bool) (Output, error) {
+	cfg, err := config(ctx, in.Services, ResilienceConfig, ReadResilience)
+	if err != nil {
+		return Output{}, err
+	}
+	again := int(cfg.AskAgain)
 	switch stop := t.responses[0].Stop; {
 	case stop == message.StopPause:
 		return done(Ending{}) // the conversation is sent again as it is
 	case stop == message.StopRefusal:
 		return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{Code: string(diag.ModelRefused), Message: "the model refused to answer"}})
-	case stop == message.StopMaxOutput && t.lengths < inARow:
+	case stop == message.StopMaxOutput && t.lengths < again:
 		return t.goOn(ctx, in, sourceLength, "continue")
 	case !declared:
 		return done(Ending{Done: true, State: "completed", Text: t.text()})
-	case t.nudges < inARow:
+	case t.nudges < again:
 		return t.goOn(ctx, in, sourceNudge, "nudge")
 	}
 	return done(Ending{Done: true, State: "error", Text: t.text(), Error: &Failure{

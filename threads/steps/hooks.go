@@ -28,9 +28,6 @@ const (
 	InfraHooks // observers: their results are ignored
 )
 
-// hookTime bounds one hook.
-const hookTime = 30 * time.Second
-
 // Hook is one hook of a thread, with the number of its source or the higher one that
 // it asks for.
 type Hook struct {
@@ -144,7 +141,11 @@ func runHooks(ctx context.Context, in Input) (Output, error) {
 	}
 	// The parameters of the step have the numbers as conditions compare them.
 	scope := flat(in.Params["context"])
-	r := &hookRun{in: in, rule: rule, scope: scope, match: named(scope), result: HookResult{Texts: []HookText{}}}
+	cfg, err := config(ctx, in.Services, ResilienceConfig, ReadResilience)
+	if err != nil {
+		return Output{}, err
+	}
+	r := &hookRun{in: in, rule: rule, time: cfg.HookTime, scope: scope, match: named(scope), result: HookResult{Texts: []HookText{}}}
 	for i := range p.Hooks {
 		if err := r.hook(ctx, &p.Hooks[i]); err != nil {
 			return Output{}, err
@@ -226,6 +227,7 @@ func named(scope map[string]any) map[string]any {
 // hookRun is the run of the hooks of one event.
 type hookRun struct {
 	in           Input
+	time         time.Duration // of each
 	rule         eventRule
 	scope, match map[string]any
 	result       HookResult
@@ -306,11 +308,11 @@ func (r *hookRun) execute(ctx context.Context, h *Hook) (id string, data any, er
 		return id, nil, err
 	}
 	params, _ := rendered.(map[string]any)
-	within, cancel := context.WithTimeout(ctx, hookTime)
+	within, cancel := context.WithTimeout(ctx, r.time)
 	defer cancel()
 	data, err = r.in.Services.Execute(within, Action{Verb: h.Verb, Kind: string(h.Kind), ID: id, Params: params, By: h.ID, Event: h.Event})
 	if within.Err() != nil && ctx.Err() == nil {
-		err = diag.New(diag.Timeout, "the hook took longer than %s", hookTime)
+		err = diag.New(diag.Timeout, "the hook took longer than %s", r.time)
 	}
 	return id, unwrap(data), err
 }

@@ -3,9 +3,11 @@ package steps
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/tree"
+	"github.com/ryeos/rye/policy"
 )
 
 // The configurations that the steps read.
@@ -41,6 +43,10 @@ type Resilience struct {
 	ResultTokensMax int64   // the most that an item's result_tokens may ask for
 	ResultFull      float64 // context ratio above which ResultTokens is halved
 	SameAsTokens    int64   // results above it are sent once
+	ArtifactLines   int64   // of an artifact that a call reads without a limit
+
+	HookTime time.Duration // of one hook
+	AskAgain int64         // how often finish asks a model to go on, in a row
 }
 
 // ReadResilience reads config:agent/resilience.
@@ -56,7 +62,32 @@ func ReadResilience(r *tree.Reader) Resilience {
 		ResultTokensMax: results.Int("item_max_tokens", math.MaxInt32, 100, math.MaxInt32),
 		ResultFull:      results.Number("halve_above_ratio", 1, 0, 1),
 		SameAsTokens:    results.Int("same_as_tokens", math.MaxInt32, 0, math.MaxInt32),
+		ArtifactLines:   results.Int("artifact_lines", 1, 1, 1_000_000),
+		HookTime:        time.Duration(r.Int("hook_seconds", 1, 1, 3600)) * time.Second,
+		AskAgain:        r.Int("ask_again", 0, 0, 100),
 	}
+}
+
+// Defaults are the parts of config:agent/agent that a directive can state itself.
+type Defaults struct {
+	Limits               Limits
+	MaxOutput, MinOutput int64 // tokens of one answer
+}
+
+// ReadDefaults reads them.
+func ReadDefaults(r *tree.Reader) Defaults {
+	limits, output := r.Map("limits"), r.Map("output")
+	whole := func(name string) int64 { return limits.Int(name, 0, 0, math.MaxInt64) }
+	d := Defaults{
+		Limits:    Limits{Turns: whole("turns"), Tokens: whole("tokens"), Spawns: whole("spawns"), Depth: whole("depth"), DurationSeconds: whole("duration_seconds")},
+		MaxOutput: output.Int("max_tokens", 0, 1, math.MaxInt32), MinOutput: output.Int("min_tokens", 1, 1, math.MaxInt32),
+	}
+	usd, err := policy.ParseUSD(limits.Text("spend"))
+	if err != nil {
+		limits.Reject("spend", "%v", err)
+	}
+	d.Limits.Spend = usd
+	return d
 }
 
 // Coordination is config:agent/coordination.

@@ -43,14 +43,7 @@ type Input struct {
 }
 
 // Limits are the limits of the thread, all of them known and finite.
-type Limits struct {
-	Turns           int64      `json:"turns"`
-	Tokens          int64      `json:"tokens"`
-	Spend           policy.USD `json:"spend"`
-	Spawns          int64      `json:"spawns"`
-	Depth           int64      `json:"depth"`
-	DurationSeconds int64      `json:"duration_seconds"`
-}
+type Limits = policy.ThreadLimits
 
 // Usage is what the thread has used of its limits.
 type Usage struct {
