@@ -136,8 +136,18 @@ func (w *walker) oneItem(ctx context.Context, f *frame, n *Node, pr *progress, i
 func itemError(d *itemData) error {
 	e := diag.New(d.Error.Code, "item %d: %s", d.Index, d.Error.Message)
 	e.Retryable = d.Error.Retryable
-	return e
+	return &partError{error: e, item: &d.Index}
 }
+
+// partError is the error of a node with the entry or the branch that failed.
+type partError struct {
+	error
+	item   *int
+	branch string
+}
+
+// Unwrap returns the error.
+func (e *partError) Unwrap() error { return e.error }
 
 func (w *walker) collected(n *Node, pr *progress, count int) *outcome {
 	w.mu.Lock()
@@ -243,7 +253,7 @@ func (w *walker) branchOf(pr *progress, name string) *branchData {
 func branchError(d *branchData) error {
 	e := diag.New(d.Error.Code, "branch %s: %s", d.Branch, d.Error.Message)
 	e.Retryable = d.Error.Retryable
-	return e
+	return &partError{error: e, branch: d.Branch}
 }
 
 // joined merges the branches in the order of the file.

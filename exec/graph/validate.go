@@ -335,7 +335,11 @@ func (v *validator) actions(ctx context.Context) {
 		d, similar, err := v.items.Describe(ctx, ref)
 		if err != nil {
 			f := v.errorf(a.path, "node %s: %v", node, err)
-			nearOr(f, ref.ID, similar, "graph_item", "ref", ref.String())
+			if diag.CodeOf(err).Class() == diag.ClassNotFound {
+				nearOr(f, ref.ID, similar, "graph_item", "ref", ref.String())
+			} else {
+				*f = f.WithReason("graph_verify", "ref", ref.String())
+			}
 			return
 		}
 		if d.Project && !d.Locked {

@@ -536,6 +536,10 @@ func nodeError(name string, err error) NodeError {
 	if d, ok := t.Details["data"].(map[string]any); ok {
 		e.Details = d
 	}
+	var part *partError
+	if errors.As(err, &part) {
+		e.Item, e.Branch = part.item, part.branch
+	}
 	return e
 }
 

@@ -28,6 +28,7 @@ func graphHints() map[situation]string {
 		{diag.ValidationFailed, "graph_root"}:        "write $${ for a literal ${",
 		{diag.ValidationFailed, "graph_capability"}:  "add {capability} to permissions",
 		{diag.ValidationFailed, "graph_item"}:        "create {ref}, or name an item that exists",
+		{diag.ValidationFailed, "graph_verify"}:      "correct {ref} first",
 		{diag.ValidationFailed, "graph_unlocked"}:    "rye lock",
 		{diag.ValidationFailed, "graph_uncached"}:    "remove cache_result",
 		{diag.ValidationFailed, "graph_parameter"}:   "the parameters of {ref} are {parameters}",
