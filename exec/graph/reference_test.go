@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/ryeos/rye/internal/interpolate"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // maker writes random graphs as YAML.
@@ -68,7 +70,7 @@ func (m *maker) node() string {
 	case 2:
 		return fmt.Sprintf("{type: foreach, over: %s, as: it, parallel: %v, on_item_error: %s, %s, collect: list%s%s%s}",
 			m.pick(`"${state.list}"`, "[1, 2, 3]", `"${state.a}"`), m.r.IntN(2) == 0, m.pick("fail", "collect"),
-			strings.Replace(m.action(), "y: {z:", `i: "${it}", y: {z:`, 1), m.assign(), m.onError(), m.next())
+			strings.Replace(m.action(), "y: {z:", `i: "${it}", y: {z:`, 1), m.pick(m.assign(), `, assign: {a: "${result.errors}"}`), m.onError(), m.next())
 	case 3:
 		return fmt.Sprintf("{type: parallel, on_branch_error: %s, branches: {p: {%s, assign: {p: \"${result.x?}\"}}, q: {%s}}, assign: {e: \"${result.errors}\"}%s%s}",
 			m.pick("fail", "collect"), m.action(), m.action(), m.onError(), m.next())
@@ -78,7 +80,7 @@ func (m *maker) node() string {
 
 func (m *maker) graph() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sconfig:\n  start: n0\n  max_steps: 12\n  on_error: %s\n  state: {a: 1, c: text, list: [1, two]}\n  nodes:\n", head, m.pick("fail", "continue"))
+	fmt.Fprintf(&b, "%sconfig:\n  start: n0\n  max_steps: %d\n  on_error: %s\n  state: {a: 1, c: text, list: [1, two]}\n  nodes:\n", head, 2+m.r.IntN(12), m.pick("fail", "continue"))
 	for i := range m.n {
 		fmt.Fprintf(&b, "    n%d: %s\n", i, m.node())
 	}
@@ -187,6 +189,16 @@ func (s *simple) assign(t map[string]*interpolate.Template, scope map[string]any
 	return out, ""
 }
 
+// next returns where the first edge leads whose condition is true, "" for none.
+func (s *simple) next(edges []Edge, scope map[string]any) string {
+	for i := range edges {
+		if edges[i].When == nil || edges[i].When.Match(scope) {
+			return edges[i].To
+		}
+	}
+	return ""
+}
+
 // run returns the output and the code of the failure, "" for none.
 func (s *simple) run() (any, string) {
 	cur := s.g.Start
@@ -228,7 +240,7 @@ func (s *simple) run() (any, string) {
 				s.state = next
 				scope := s.scope(step)
 				scope["result"] = result
-				cur = choose(n.Next, scope)
+				cur = s.next(n.Next, scope)
 				continue
 			}
 		}
@@ -237,7 +249,7 @@ func (s *simple) run() (any, string) {
 			s.err = map[string]any{"code": code}
 			cur = n.OnError
 		case s.g.Continue:
-			cur = choose(n.Next, s.scope(step))
+			cur = s.next(n.Next, s.scope(step))
 			s.err = map[string]any{"code": code}
 		default:
 			return nil, code
@@ -256,7 +268,7 @@ func TestReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 3))
 	ends := map[string]int{}
 	for range count {
-		m := &maker{r: r, n: 1 + r.IntN(6)}
+		m := &maker{r: r, n: 1 + r.IntN(5)}
 		text := m.graph()
 		g := parse(t, text)
 		inputs := map[string]any{"i": int64(5)}
@@ -271,9 +283,14 @@ func TestReference(t *testing.T) {
 			t.Fatalf("%s, want %s\n%s", plain(got.Output), plain(want), text)
 		}
 		if code == "" {
+			ends := ended(t, p.Project, got.RunID)
+			cutLog(t, r, p.Project, got.RunID)
 			again, err := Resume(t.Context(), g, item.Digest{}, got.RunID, p)
 			if err != nil || !reflect.DeepEqual(plain(again.Output), plain(want)) {
 				t.Fatalf("the log states %s, want %s, %v\n%s", plain(again.Output), plain(want), err, text)
+			}
+			if now := ended(t, p.Project, got.RunID); again.Steps != got.Steps || now != ends {
+				t.Fatalf("%d steps and %d ends of nodes, want %d and %d\n%s", again.Steps, now, got.Steps, ends, text)
 			}
 		}
 	}
@@ -281,6 +298,33 @@ func TestReference(t *testing.T) {
 		if ends[code] == 0 && !testing.Short() { // few graphs do not reach each end
 			t.Errorf("only %d runs end with %q: %v", ends[code], code, ends)
 		}
+	}
+}
+
+// ended returns how many ends of nodes the log of a run has.
+func ended(t *testing.T, project, run string) int {
+	t.Helper()
+	b, err := os.ReadFile(transcript.Base(project, run).Path(transcript.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Count(string(b), `"event":"node_committed"`) + strings.Count(string(b), `"event":"node_failed"`)
+}
+
+// cutLog leaves some lines of the log of a run, as if its process had been stopped there.
+func cutLog(t *testing.T, r *rand.Rand, project, run string) {
+	t.Helper()
+	base := transcript.Base(project, run)
+	whole, err := os.ReadFile(base.Path(transcript.File))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(whole), "\n")
+	if err := os.Remove(base.Path(transcript.HeadFile)); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(base.Path(transcript.File), []byte(strings.Join(lines[:1+r.IntN(len(lines)-1)], "")), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
 
