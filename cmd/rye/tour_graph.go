@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/examples"
 	"github.com/ryeos/rye/internal/cli"
 )
 
@@ -50,7 +54,33 @@ func (t *tour) graph(ctx context.Context) error {
 	return errors.Join(
 		t.rye(ctx, 0, "Resume the run: build is finished and does not run again, slow was in flight and does.", "graph", "resume", "publish-"),
 		t.rye(ctx, 0, "Each line of its log has the hash of the line before it, and a signature covers the last one.", "threads", "verify", "publish-"),
+		t.examples(ctx),
 	)
+}
+
+// examples shows the graphs that the documentation has to copy, and runs the one that
+// needs neither git nor a person.
+func (t *tour) examples(ctx context.Context) error {
+	files, err := fs.Glob(examples.Graphs, "graphs/*.yaml")
+	if err != nil {
+		return err
+	}
+	t.say("Graphs to copy: a report on a repository, a check of a release, and work on many files.")
+	var shown []error
+	for _, file := range files {
+		text, err := examples.Graphs.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := t.write(filepath.Join(".ai", "tools", "examples", path.Base(file)), string(text)); err != nil {
+			return err
+		}
+	}
+	shown = append(shown, t.rye(ctx, 0, "", "sign", "tool:examples/*"))
+	for _, file := range files {
+		shown = append(shown, t.rye(ctx, 0, "", "graph", "show", "examples/"+strings.TrimSuffix(path.Base(file), ".yaml")))
+	}
+	return errors.Join(append(shown, t.rye(ctx, 0, "", "graph", "run", "examples/fan_out", "pattern=work/*", "file=work/inventory.json"))...)
 }
 
 // begin starts the run and returns when its second node works. ended waits for the

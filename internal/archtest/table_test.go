@@ -108,6 +108,7 @@ func layers() []layer {
 			{"item", set()},
 			{"diag", set()},
 			{"stdlib", set()},
+			{"examples", set()},
 		}},
 		{"Tests and measurement", []entry{
 			{"internal/testkit", set("resolve/space", "stdlib", "bundle", "trust", "trust/doc", "internal/extract", "sign", "item")},
