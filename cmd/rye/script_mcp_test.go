@@ -156,6 +156,8 @@ func (p *player) step(line string) error {
 		return nil
 	case word == "run":
 		return exec.Command("rye", strings.Fields(params)...).Run()
+	case word == "sh":
+		return exec.Command("sh", "-c", params).Run()
 	case word == "until":
 		return waitForFile(params)
 	case word == "cancel":

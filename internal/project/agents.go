@@ -3,13 +3,16 @@ package project
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/sandbox"
+	"github.com/ryeos/rye/internal/filestamp"
 	"github.com/ryeos/rye/internal/search"
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/lock"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/primary/agent"
@@ -17,8 +20,9 @@ import (
 	"github.com/ryeos/rye/sign"
 )
 
-// freshFor is how long a server reuses an opened project. Changed trust documents,
-// locks and bundles take effect after it; items are read for each call.
+// freshFor is how long a server reuses an opened project at most. Changed trust documents,
+// locks and settings take effect at once, changed files of bundles after it. Items are
+// read for each call.
 const freshFor = 250 * time.Millisecond
 
 // maxOpen is how many projects a server remembers.
@@ -54,6 +58,7 @@ type agentProjects struct {
 type agentProject struct {
 	mu        sync.Mutex
 	since     time.Time
+	decided   *filestamp.Set // the files that were read when the project was opened
 	workspace *agent.Workspace
 	held      policy.Held // what the configuration of the project permits to clients
 	project   *Project
@@ -81,8 +86,9 @@ func (p *agentProjects) at(ctx context.Context, project string) (*agent.Workspac
 	return w, held, err
 }
 
-// opened returns the workspace of a call's project, at most freshFor old. within,
-// if it is not nil, narrows its settings.
+// opened returns the workspace of a call's project, at most freshFor old, and opened
+// after the last change of its trust, lock and settings. within, if it is not nil, narrows
+// its settings.
 func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settings) (*agent.Workspace, policy.Held, error) {
 	p.mu.Lock()
 	if len(p.open) > maxOpen {
@@ -96,18 +102,52 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 	p.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// Without a project it is looked for on each call: rye init may come after the
-	// start of the server.
-	if now := e.Now(); o.workspace == nil || o.project.Spaces.ProjectDir == "" && e.projectAbove() || now.Sub(o.since) > freshFor || now.Before(o.since) {
+	if now := e.Now(); !o.usable(e, now) {
+		before := time.Now() // by the clock of the files
+		o.workspace = nil
 		workspace, held, err := e.openForAgents(ctx, o, p.allowed, within)
 		if err != nil {
 			return nil, nil, err
 		}
 		workspace.Cache = &p.cache
-		o.workspace, o.held, o.since = workspace, held, now
+		o.workspace, o.held, o.since, o.decided = workspace, held, now, filestamp.Take(before, o.project.decidedBy())
 		p.warns.Do(func() { o.project.warnOfOpenKey(held) })
 	}
 	return o.workspace, o.held, nil
+}
+
+// usable reports whether a call can use the opened project. Without a project it is looked
+// for on each call: rye init may come after the start of the server.
+func (o *agentProject) usable(e *Env, now time.Time) bool {
+	switch {
+	case o.workspace == nil, o.project.Spaces.ProjectDir == "" && e.projectAbove():
+		return false
+	case now.Sub(o.since) > freshFor, now.Before(o.since):
+		return false
+	}
+	return o.decided.Same()
+}
+
+// decidedBy returns the files and directories that are read once for an opened project
+// and decide what it trusts and permits.
+func (p *Project) decidedBy() []string {
+	t := p.TrustParams
+	out := append(slices.Concat(t.SystemDirs, t.RootPaths), t.UserDir, t.LegacyDir, t.StateDir, p.Dirs.Config)
+	if t.ProjectDir != "" {
+		out = append(out, t.ProjectDir, filepath.Join(filepath.Dir(t.ProjectDir), "trusted_keys"))
+	}
+	if dir := p.Env.machineDir(); dir != "" {
+		out = append(out, filepath.Join(dir, lock.PolicyFile))
+	}
+	for _, dir := range []string{p.Spaces.ProjectDir, p.Spaces.UserDir} {
+		if dir == "" {
+			continue
+		}
+		for _, name := range []string{lock.ProjectFileName, lock.LockFile, lock.SumFile, filepath.Join(space.Dir, "config")} {
+			out = append(out, filepath.Join(dir, name))
+		}
+	}
+	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
 }
 
 // projectAbove reports whether the directory of e or one above it is a project now.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ryeos/rye/internal/extract"
+	"github.com/ryeos/rye/internal/filestamp"
 	"github.com/ryeos/rye/resolve/space"
 )
 
@@ -29,12 +30,12 @@ func stampOf(root *space.Root, f file) (s stamp, ok bool) {
 	}
 	s.size = fi.Size()
 	s.mtime = fi.ModTime().UnixNano()
-	s.changed, s.inode = identity(fi)
+	s.changed, s.inode = filestamp.Change(fi)
 	if !f.location.Type.Detached {
 		return s, true
 	}
 	if fi, err := os.Lstat(root.Path(f.rel + extract.DetachedExt)); err == nil {
-		changed, inode := identity(fi)
+		changed, inode := filestamp.Change(fi)
 		s.mtime = max(s.mtime, fi.ModTime().UnixNano())
 		s.changed = max(s.changed, changed)
 		s.sig = fi.ModTime().UnixNano() ^ changed<<1 ^ int64(inode)<<2 ^ fi.Size()<<3 | 1
