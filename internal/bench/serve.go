@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"time"
 )
@@ -20,8 +22,11 @@ const handshake = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"prot
 // and calls per second. Both have the same tool hello; rye's own verbs are
 // measured after it.
 func (b *bench) serve() error {
-	dir, _, err := b.hello()
+	dir, file, err := b.hello()
 	if err != nil {
+		return err
+	}
+	if err := b.noteIn(dir); err != nil {
 		return err
 	}
 	if err := b.firstAnswers(dir); err != nil {
@@ -39,7 +44,7 @@ func (b *bench) serve() error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n| serve, calls over stdio | one at a time | half within | %d at a time | half within | 99 of 100 within | memory |\n|---|---|---|---|---|---|---|\n", inFlight)
+	fmt.Printf("\n| serve, calls over stdio | one at a time | half within | %d at a time | half within | 99 of 100 within | processor time of a call | memory |\n|---|---|---|---|---|---|---|---|\n", inFlight)
 	hello := `"hello","arguments":{}`
 	item := `"arguments":{"item_type":"tool","item_id":"demo/hello"}`
 	for _, c := range []struct {
@@ -52,6 +57,8 @@ func (b *bench) serve() error {
 		{"hello, through mcpserve", hello, calls, []string{b.sibling("hello"), "rye"}, dir},
 		{"rye: search", `"search","arguments":{"query":"hello","space":"project"}`, calls / 10, []string{b.rye, "serve"}, dir},
 		{"rye: load of a tool", `"load",` + item, calls / 10, []string{b.rye, "serve"}, dir},
+		{"rye: execute of a knowledge item", `"execute","arguments":{"item_type":"knowledge","item_id":"demo/note"}`, calls / 2, []string{b.rye, "serve"}, dir},
+		{"the SDK alone starts the bash script", hello, calls / 20, []string{b.sibling("hello"), "script", file}, dir},
 		{"rye: execute of a one-line bash tool", `"execute",` + item, calls / 20, []string{b.rye, "serve"}, dir},
 		{fmt.Sprintf("the same, among %d locked tools", many*6/10), `"execute",` + item, calls / 20, []string{b.rye, "serve"}, locked},
 	} {
@@ -64,10 +71,23 @@ func (b *bench) serve() error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("| %s | %s a second | %s | %s a second | %s | %s | %s |\n", c.name,
-			rate(alone), ms(alone.at(50)), rate(full), ms(full.at(50)), ms(full.at(99)), mb(full.rss))
+		fmt.Printf("| %s | %s a second | %s | %s a second | %s | %s | %s | %s |\n", c.name,
+			rate(alone), ms(alone.at(50)), rate(full), ms(full.at(50)), ms(full.at(99)), full.cpu/time.Duration(c.n), mb(full.rss))
 	}
 	return nil
+}
+
+// noteIn writes a knowledge item and signs it.
+func (b *bench) noteIn(dir string) error {
+	at := filepath.Join(dir, ".ai", "knowledge", "demo", "note.md")
+	if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(at, []byte("---\nversion: 1.0.0\ncategory: demo\ntitle: A note\n---\nShort.\n"), 0o644); err != nil {
+		return err
+	}
+	_, err := b.program(dir, b.rye, "sign", "*").once()
+	return err
 }
 
 // sibling returns the path of a program in the directory of this one.
@@ -109,7 +129,7 @@ func (p program) firstLine() (time.Duration, error) {
 	_, werr := io.WriteString(c.in, p.stdin)
 	_, rerr := c.out.ReadSlice('\n')
 	took := time.Since(start)
-	if _, err := c.close(); err != nil || werr != nil || rerr != nil {
+	if _, _, err := c.close(); err != nil || werr != nil || rerr != nil {
 		return 0, fmt.Errorf("running %q: %v, %v, %w", p.argv, werr, rerr, err)
 	}
 	return took, nil
@@ -133,11 +153,14 @@ func (p program) open() (*client, error) {
 	return &client{cmd, in, bufio.NewReaderSize(out, 1<<20)}, err
 }
 
-func (c *client) close() (rss int64, err error) {
+// close ends the server and returns its memory and the processor time of it and of the
+// programs that it started.
+func (c *client) close() (rss int64, cpu time.Duration, err error) {
 	c.in.Close()
 	_, _ = io.Copy(io.Discard, c.out)
 	err = c.cmd.Wait()
-	return residentSize(c.cmd.ProcessState), err
+	state := c.cmd.ProcessState
+	return residentSize(state), state.UserTime() + state.SystemTime(), err
 }
 
 // load is what many calls took.
@@ -145,6 +168,7 @@ type load struct {
 	took  time.Duration
 	times []time.Duration
 	rss   int64
+	cpu   time.Duration
 }
 
 // at returns the time within which that many of 100 calls were answered.
@@ -169,8 +193,9 @@ func (p program) calls(call string, n, atOnce int) (l load, err error) {
 	if err == nil {
 		l, err = c.pump(call, n, atOnce)
 	}
-	rss, cerr := c.close()
-	if l.rss = rss; err == nil {
+	rss, cpu, cerr := c.close()
+	l.rss, l.cpu = rss, cpu
+	if err == nil {
 		err = cerr
 	}
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command hello is a minimal MCP server: one tool that greets over stdio. "hello sdk" is the SDK alone, "hello rye" the same tool on the
-// transports and through the gates of mcpserve, so that the two can be
-// measured side by side.
+// transports and through the gates of mcpserve, and "hello script FILE" the SDK with a
+// tool that starts bash with the file, so that they can be measured side by side.
 //
 // It is not an example of how to use either.
 package main
@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime/debug"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -24,6 +26,8 @@ func main() {
 	serve := sdk
 	if len(os.Args) == 2 && os.Args[1] == "rye" {
 		serve = rye
+	} else if len(os.Args) == 3 && os.Args[1] == "script" {
+		serve = func(ctx context.Context) error { return tool(ctx, script(os.Args[2])) }
 	}
 	if err := serve(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, "hello:", err)
@@ -34,16 +38,32 @@ func main() {
 func schema() json.RawMessage { return json.RawMessage(`{"type":"object"}`) }
 
 func sdk(ctx context.Context) error {
+	return tool(ctx, func(context.Context) (string, error) { return answer, nil })
+}
+
+// script starts bash with a file and returns its output.
+func script(file string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		cmd := exec.CommandContext(ctx, "bash", file)
+		cmd.Stdin = strings.NewReader("{}")
+		out, err := cmd.Output()
+		return string(out), err
+	}
+}
+
+// tool serves one tool with the SDK alone.
+func tool(ctx context.Context, do func(context.Context) (string, error)) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "hello", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "hello", Description: "Say hello", InputSchema: schema()},
-		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer}}}, nil
+		func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			text, err := do(ctx)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: text}}}, err
 		})
 	return s.Run(ctx, &mcp.StdioTransport{})
 }
 
 func rye(ctx context.Context) error {
-	debug.SetGCPercent(400) // as rye serve does
+	debug.SetGCPercent(150) // as rye serve does
 	return mcpserve.New(mcpserve.Params{Verbs: verbs{}, Name: "hello", Version: "1"}).Stdio(ctx, os.Stdin, os.Stdout)
 }
 
