@@ -20,7 +20,13 @@ import (
 // lockEntry is the lock entry of an item as it is now.
 type lockEntry struct {
 	lock.Item
-	system map[item.Ref]bool // which of its links are items of the system
+	elements, uses []lock.Element
+}
+
+// ofSystem reports whether a link of the entry is an item of the system.
+func (e *lockEntry) ofSystem(ref item.Ref) bool {
+	is := func(x lock.Element) bool { return x.Ref == ref && x.Space == string(space.System) }
+	return slices.ContainsFunc(e.elements, is) || slices.ContainsFunc(e.uses, is)
 }
 
 // LockedKinds are the kinds whose items a lock records.
@@ -196,11 +202,7 @@ func newEntry(it *resolve.Item, chain, used []*resolve.Item) (*lockEntry, error)
 	if err != nil {
 		return nil, err
 	}
-	out := &lockEntry{Item: entry, system: map[item.Ref]bool{}}
-	for _, x := range append(elements, uses...) {
-		out.system[x.Ref] = x.Space == string(space.System)
-	}
-	return out, nil
+	return &lockEntry{Item: entry, elements: elements, uses: uses}, nil
 }
 
 // JudgeFiles returns a finding for each of several files that define one item, nil if the
@@ -344,7 +346,7 @@ func refreshed(old lock.Item, found lockEntry, signed []item.Ref) (lock.Item, bo
 		for _, link := range is {
 			i := slices.IndexFunc(was, func(x lock.Link) bool { return x.Ref == link.Ref })
 			if !slices.Contains(signed, link.Ref) && i >= 0 && was[i] != link {
-				ok = ok && found.system[link.Ref]
+				ok = ok && found.ofSystem(link.Ref)
 				link = was[i]
 			}
 			links = append(links, link)

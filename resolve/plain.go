@@ -93,14 +93,12 @@ func (it *Item) ReadDigest() (digest [sha256.Size]byte, ok bool) {
 }
 
 func (it *Item) plainDigest() [sha256.Size]byte {
-	h := sha256.New()
-	h.Write(it.Extractor.Source[:])
-	h.Write(it.Digest[:])
-	for _, s := range []string{string(it.Ref.Kind), it.Ref.ID, it.Type.Ext, it.Type.Codec} {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(s))))
-		h.Write([]byte(s))
+	in := append(make([]byte, 0, 256), it.Extractor.Source[:]...)
+	in = append(in, it.Digest[:]...)
+	for _, s := range [...]string{string(it.Ref.Kind), it.Ref.ID, it.Type.Ext, it.Type.Codec} {
+		in = append(binary.LittleEndian.AppendUint32(in, uint32(len(s))), s...)
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return sha256.Sum256(in)
 }
 
 // knownPlain reports whether the metadata of the item need not be read.

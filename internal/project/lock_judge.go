@@ -20,8 +20,13 @@ type LockJudge struct {
 	once context.Context // carries what the chains have in common
 
 	mu    sync.Mutex
-	items map[item.Ref]primary.Judged
-	files map[item.Ref][]string // paths of the files of an item
+	items map[item.Ref]*judgedItem
+}
+
+// judgedItem is what the judge knows of a ref.
+type judgedItem struct {
+	primary.Judged
+	files []string // paths of the files of the item
 }
 
 // LockJudge returns the judge of the project's lock, nil without one. It keeps what it
@@ -30,7 +35,7 @@ func (p *Project) LockJudge(ctx context.Context) *LockJudge {
 	if p.Lock == nil {
 		return nil
 	}
-	return &LockJudge{p: p, once: resolve.Once(ctx), items: map[item.Ref]primary.Judged{}, files: map[item.Ref][]string{}}
+	return &LockJudge{p: p, once: resolve.Once(ctx), items: make(map[item.Ref]*judgedItem, len(p.Lock.Lock.Items))}
 }
 
 // Item judges one item. Items that have no entries of their own are ignored.
@@ -44,8 +49,11 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.items[it.Ref] = found
-	j.files[it.Ref] = append(j.files[it.Ref], it.Path())
+	all := &judgedItem{Judged: found, files: []string{it.Path()}}
+	if other := j.items[it.Ref]; other != nil {
+		all.files = append(other.files, all.files...)
+	}
+	j.items[it.Ref] = all
 	return ctx.Err()
 }
 
@@ -53,9 +61,10 @@ func (j *LockJudge) Item(ctx context.Context, it *resolve.Item) error {
 func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 	var items []lock.Item
 	var fs []diag.Finding
-	for ref, found := range j.items {
-		if files := j.files[ref]; len(files) > 1 {
-			if bad := j.p.Verbs.JudgeFiles(ctx, ref, files); bad != nil { // nothing runs it
+	for ref, judged := range j.items {
+		found := judged.Judged
+		if len(judged.files) > 1 {
+			if bad := j.p.Verbs.JudgeFiles(ctx, ref, judged.files); bad != nil { // nothing runs it
 				found = primary.Judged{Findings: bad}
 			}
 		}
@@ -70,4 +79,9 @@ func (j *LockJudge) result(ctx context.Context) ([]lock.Item, []diag.Finding) {
 }
 
 // differs returns how an item differs from the lock.
-func (j *LockJudge) differs(_ context.Context, ref item.Ref) error { return j.items[ref].Differs }
+func (j *LockJudge) differs(_ context.Context, ref item.Ref) error {
+	if found := j.items[ref]; found != nil {
+		return found.Differs
+	}
+	return nil
+}

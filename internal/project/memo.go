@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 
 	"github.com/ryeos/rye/exec"
 	"github.com/ryeos/rye/internal/memo"
@@ -126,17 +128,16 @@ func (c chains) Add(elements []*resolve.Item) {
 // fact returns the digest of all that the judgement of a chain depends on, except the
 // verdicts of its elements and the search for them.
 func (c chains) fact(elements []*resolve.Item) ([sha256.Size]byte, bool) {
-	h := sha256.New()
-	h.Write(c.build[:])
+	in := slices.Concat(c.build[:], make([]byte, 0, 48*len(elements)))
 	for _, it := range elements {
 		d, ok := it.ReadDigest()
 		if !ok {
 			return [sha256.Size]byte{}, false
 		}
-		h.Write(d[:])
-		fmt.Fprintf(h, "%s %t\n", it.Root.Space, it.Root.Bundled())
+		in = append(append(in, d[:]...), it.Root.Space...)
+		in = strconv.AppendBool(append(in, ' '), it.Root.Bundled())
 	}
-	return [sha256.Size]byte(h.Sum(nil)), true
+	return sha256.Sum256(in), true
 }
 
 func (p plainItems) fact(digest [sha256.Size]byte) [sha256.Size]byte {
