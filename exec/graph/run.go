@@ -289,12 +289,18 @@ func Start(ctx context.Context, g *Graph, digest item.Digest, inputs map[string]
 	w.began = w.p.Now()
 	w.started = started
 	w.startedAt = w.p.Now().UTC().Format(time.RFC3339)
-	if err := w.log.Commit(ctx, evStarted, started); err != nil {
+	if err := w.begun(ctx); err != nil {
 		return nil, err
 	}
-	w.root = &frame{nodes: g.Nodes, own: cloneMap(started.State), cur: started.Node}
-	w.errors, w.step = started.Errors, started.Steps
 	return w.finish(ctx, w.run(ctx))
+}
+
+// begun records the start of the run.
+func (w *walker) begun(ctx context.Context) error {
+	w.root = &frame{nodes: w.g.Nodes, own: cloneMap(w.started.State), cur: w.started.Node}
+	w.errors, w.step = w.started.Errors, w.started.Steps
+	w.owed = w.joins(w.root, w.started.Node)
+	return w.record(ctx, evStarted, w.started, w.owed)
 }
 
 // logParams are the parameters of the log of a run.

@@ -45,7 +45,8 @@ type walker struct {
 	end       endData
 	one       bool // one node was committed, and the run shall suspend
 
-	commits int // of the graph's own nodes in this process
+	commits int  // of the graph's own nodes in this process
+	owed    bool // the next line must be on the disk before anything else has an effect
 }
 
 // frame is a walk over one mapping of nodes: the graph's, or those of a branch.
@@ -288,10 +289,34 @@ func (w *walker) begin(ctx context.Context, f *frame, n *Node) (*progress, error
 	data.Key = w.key(name, pr.step, -1)
 	pr.child, pr.key = data.Child, data.Key
 	w.nodes[name] = pr
-	if quick {
-		return pr, w.log.Append(evNode, data)
+	return pr, w.record(ctx, evNode, data, quick && !w.owed)
+}
+
+// record writes a line, and waits until it and those before it are on the disk unless they
+// may follow later.
+func (w *walker) record(ctx context.Context, event string, data any, later bool) error {
+	if later {
+		return w.log.Append(event, data)
 	}
-	return pr, w.log.Commit(ctx, evNode, data)
+	err := w.log.Commit(ctx, event, data)
+	if err == nil {
+		w.owed = false
+	}
+	return err
+}
+
+// joins reports whether the line that is written next needs no flush of its own: the start
+// of the node next follows at once, or the end of the run, and is flushed with it before
+// anything has another effect. Hooks and snapshots come between them.
+func (w *walker) joins(f *frame, next string) bool {
+	if len(w.g.Hooks) > 0 || w.g.SnapshotEvery > 0 || w.p.OneStep || w.started.Only || w.p.Log != nil {
+		return false
+	}
+	if next == "" {
+		return f.base == nil && w.p.Settle == nil
+	}
+	n := f.nodes[next]
+	return n != nil && (n.Type == TypeAction || n.Type == TypeForeach || n.Type == TypeParallel)
 }
 
 // early resolves the item of a node before its start is recorded, so that the recorded
@@ -432,15 +457,11 @@ func (w *walker) commit(ctx context.Context, f *frame, n *Node, pr *progress, ou
 	if context.Cause(ctx) == errBlockEnded {
 		return ctx.Err()
 	}
-	var err error
-	if out.pure {
-		err = w.log.Append(evCommitted, data)
-	} else {
-		err = w.log.Commit(ctx, evCommitted, data)
-	}
-	if err != nil {
+	joined := !out.pure && w.joins(f, next)
+	if err := w.record(ctx, evCommitted, data, out.pure || joined); err != nil {
 		return fatal{err}
 	}
+	w.owed = w.owed || joined
 	w.apply(f, n.Type, &data)
 	return nil
 }

@@ -155,7 +155,7 @@ func (p *Pending) create() error {
 	if err == nil && p.exact != 0 {
 		err = f.Chmod(p.exact)
 	}
-	if err == nil && p.flush {
+	if err == nil && p.flush && len(p.data) > 0 { // the directory has all there is to lose of an empty file
 		err = f.Sync()
 	}
 	if !renamesOpen {
