@@ -207,6 +207,7 @@ func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Pro
 	if err != nil {
 		return nil, err
 	}
+	p.Prefetch(ctx)
 	return p, p.CheckLocked()
 }
 

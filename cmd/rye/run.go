@@ -99,7 +99,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	}
 	e.OnlyRuns = true
 	if !o.dryRun && !o.print && !o.async {
-		c.OnClose(e.Prestart(ctx, c.Args))
+		c.OnClose(e.Prestart(c.Args))
 	}
 	h, err := e.Open(ctx, project.Strict)
 	if err != nil {
@@ -108,6 +108,7 @@ func runRun(ctx context.Context, c *cli.Call, o *runOptions) error {
 	if err := h.CheckLocked(); err != nil {
 		return err
 	}
+	h.Prefetch(ctx)
 	ref, rest, err := project.RefArgs(ctx, h, promptArgs(c.Args))
 	if err != nil {
 		return err

@@ -223,9 +223,13 @@ func visibleItems(id string, use []string, prefer map[string]string) func(item.R
 
 // systemOf returns a function that computes, once, what a lock records of the
 // system bundle. Most commands never call it.
-func systemOf(opened *bundle.Opened) func() lock.System {
+func systemOf(system *bundle.Opening) func() lock.System {
 	return sync.OnceValue(func() lock.System {
-		if opened == nil {
+		if system == nil {
+			return lock.System{}
+		}
+		opened, err := system.Wait()
+		if err != nil {
 			return lock.System{}
 		}
 		m := opened.Manifest

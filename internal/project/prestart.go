@@ -1,23 +1,60 @@
 package project
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/resolve"
 )
 
-// Prestart starts a helper of the sandbox if the arguments of a run look like those of a
-// tool that needs one: it is ready when the run is decided. A wrong guess costs processor
-// time only, because a helper without a request does nothing. The caller calls drop in
-// the end.
-func (e *Env) Prestart(ctx context.Context, args []string) (drop func()) {
+// Prestart has Open start a helper of the sandbox if the arguments of a run look like those
+// of a tool that needs one: it is ready when the run is decided. A wrong guess costs
+// processor time only, because a helper without a request does nothing. The caller calls
+// drop in the end.
+func (e *Env) Prestart(args []string) (drop func()) {
 	if !looksConfined(args) {
 		return func() {}
 	}
-	e.Warm.Ahead(ctx, false)
+	e.starting = args
 	return e.Warm.Drop
+}
+
+// prestart starts the helper of Prestart.
+func (p *Project) prestart(ctx context.Context) {
+	if args := p.Env.starting; len(args) > 0 && !p.looksUnconfined(args) {
+		p.Env.Warm.Ahead(ctx, false)
+	}
+}
+
+// looksUnconfined reports whether a file of the project with the id of a tool states that
+// it runs without a sandbox. The run decides that by the item, which is verified.
+func (p *Project) looksUnconfined(args []string) bool {
+	word := args[0]
+	if word == string(item.Tool) && len(args) > 1 {
+		word = args[1]
+	}
+	ref, err := item.ParseRef(word, item.Tool)
+	if err != nil || p.Spaces.ProjectDir == "" {
+		return false
+	}
+	for _, ext := range []string{".sh", ".py", ".yaml", ".js", ".ts"} {
+		b, err := p.Spaces.Roots[0].Read("tools/"+ref.ID+ext, resolve.MaxItem)
+		if err != nil {
+			continue
+		}
+		for line := range bytes.Lines(b) {
+			if value, ok := strings.CutPrefix(strings.TrimLeft(string(line), "# /*"), "risk:"); ok {
+				t, err := policy.ParseTier(strings.TrimSpace(value))
+				return err == nil && t == policy.T4
+			}
+		}
+		return false
+	}
+	return false
 }
 
 // looksConfined reports whether arguments of run do not name an item of another kind, or
@@ -28,6 +65,16 @@ func looksConfined(args []string) bool {
 		return arg == "directive" || arg == "knowledge" || strings.HasPrefix(arg, "directive:") || strings.HasPrefix(arg, "knowledge:") ||
 			strings.HasPrefix(arg, "rye/") && !strings.HasPrefix(arg, "rye/bash/")
 	})
+}
+
+// Prefetch reads what decides about every run while the caller finds the item. A run reads
+// it again, and verifies it: only what was parsed is kept, and it reports every error.
+func (p *Project) Prefetch(ctx context.Context) {
+	go func() {
+		if _, err := resolve.Risk(ctx, p.Resolver); err == nil {
+			_, _, _ = p.Allowance(ctx)
+		}
+	}()
 }
 
 // ahead returns what announces the calls of a graph, whose helpers start before them. The

@@ -63,8 +63,7 @@ const (
 	Lenient Mode = true  // they are remembered: for sign, verify and trust, which repair them
 )
 
-// Open opens the project that Env names. The order of the steps matters: each
-// depends on what the comment above it names.
+// Open opens the project that Env names.
 func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	p := &Project{Env: e, Dirs: e.UserDirs(), allowance: &readAllowance{}, prices: &readPrices{}, recorders: &sync.Map{}}
 
@@ -72,60 +71,16 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	if err := p.checkUserDirs(); err != nil {
 		return nil, err
 	}
-	cache, err := e.Cache()
-	if err != nil {
-		return nil, err
-	}
-	p.cache = cache.Dir
-
-	// The system bundle is checked next. It depends on the compiled-in key only,
-	// and everything below may read items of it.
-	system, err := e.system()
-	if err != nil {
-		return nil, err
-	}
-	p.System = systemOf(system)
-
-	// Spaces: depends on the system bundle, which is the lowest of them.
-	where := e.spaceParams()
-	where.Layer = stdlib.Bundle
+	// The system bundle depends on the compiled-in key only. It is checked while the rest
+	// is read: whoever reads an item of it waits.
+	system := e.system()
+	err := p.open(ctx, m, system)
 	if system != nil {
-		where.System = system.FS
+		if _, bad := system.Wait(); bad != nil {
+			return nil, bad // the other error may follow from it
+		}
 	}
-	if p.Spaces, err = space.Discover(where); err != nil {
-		return nil, err
-	}
-
-	// The owner of the project: before any file of it is read.
-	if err := p.checkProjectOwner(); err != nil {
-		return nil, err
-	}
-
-	// The versions of rye that may use the project: before any other error of its
-	// files, which may be written for a newer program.
-	if err := p.checkProgram(); err != nil {
-		return nil, err
-	}
-
-	// Rules of the machine and the user: before the locks, because a locked bundle
-	// that a rule refuses must not become a layer.
-	if p.Rules, err = e.policies(p.Dirs); err != nil {
-		return nil, err
-	}
-
-	// Locks: depends on the spaces and adds the locked bundles to them as layers.
-	if err := p.readLocks(ctx, m); err != nil {
-		return nil, err
-	}
-
-	// Trust: depends on the project directory only. It is loaded once, and the
-	// layers above ask it when they are used.
-	if err := p.loadTrust(ctx); err != nil {
-		return nil, err
-	}
-
-	// The lock names revocations that must still be present. This needs both.
-	if err := p.checkRevoked(m); err != nil {
+	if err != nil {
 		return nil, err
 	}
 
@@ -137,18 +92,73 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 	return p, nil
 }
 
+// open reads what decides about every item of the project. The order of the steps
+// matters: each depends on what the comment above it names.
+func (p *Project) open(ctx context.Context, m Mode, system *bundle.Opening) error {
+	e := p.Env
+	cache, err := e.Cache()
+	if err != nil {
+		return err
+	}
+	p.cache = cache.Dir
+	p.System = systemOf(system)
+
+	// Spaces: the system bundle is the lowest of them.
+	where := e.spaceParams()
+	where.Layer = stdlib.Bundle
+	if system != nil {
+		where.System = system
+	}
+	if p.Spaces, err = space.Discover(where); err != nil {
+		return err
+	}
+
+	// The owner of the project: before any file of it is read.
+	if err := p.checkProjectOwner(); err != nil {
+		return err
+	}
+
+	p.prestart(ctx)
+
+	// The versions of rye that may use the project: before any other error of its
+	// files, which may be written for a newer program.
+	if err := p.checkProgram(); err != nil {
+		return err
+	}
+
+	// Rules of the machine and the user: before the locks, because a locked bundle
+	// that a rule refuses must not become a layer.
+	if p.Rules, err = e.policies(p.Dirs); err != nil {
+		return err
+	}
+
+	// Locks: depends on the spaces and adds the locked bundles to them as layers.
+	if err := p.readLocks(ctx, m); err != nil {
+		return err
+	}
+
+	// Trust: depends on the project directory only. It is loaded once, and the
+	// layers above ask it when they are used.
+	if err := p.loadTrust(ctx); err != nil {
+		return err
+	}
+
+	// The lock names revocations that must still be present. This needs both.
+	return p.checkRevoked(m)
+}
+
 // system opens the embedded bundle. It verifies the manifest's signature, and the hash of
 // each file before the file is used. It returns nil for a binary
 // without a bundle, whose system space is empty.
-func (e *Env) system() (*bundle.Opened, error) {
+func (e *Env) system() *bundle.Opening {
 	if e.Stdlib == nil {
-		return nil, nil
+		return nil
 	}
 	if _, err := fs.Stat(e.Stdlib, space.Dir); err != nil {
-		return nil, nil
+		return nil
 	}
-	anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: e.Now})
-	return bundle.Open(e.Stdlib, stdlib.Bundle, func(manifest []byte) error {
+	return bundle.Begin(e.Stdlib, stdlib.Bundle, func(manifest []byte) error {
+		anchors, _ := trust.Load(trust.Params{Anchors: CompiledAnchors(), Now: e.Now})
 		where := bundle.ManifestPath(stdlib.Bundle)
 		return anchors.Verify(trust.ManifestInput(trust.Input{
 			Space: string(space.System), Embedded: true, Path: where,
