@@ -183,12 +183,15 @@ func (b *bench) runLocked(alone string) error {
 		return err
 	}
 	argv := []string{b.rye, "run", "tool", "demo/hello"}
-	got, err := race(b.spawns, b.program(dir, argv...), b.program(alone, argv...))
+	plan := append(argv, "--dry-run")
+	got, err := race(b.spawns, b.program(dir, argv...), b.program(alone, argv...), b.program(dir, plan...), b.program(alone, plan...))
 	if err != nil {
 		return err
 	}
-	fmt.Printf("| among %d locked tools, compared with a project of this tool without a lock | %s | %s | %s | %s |\n",
-		n*6/10, got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
+	for i, name := range []string{"among %d locked tools, compared with a project of this tool without a lock", "the same, only planned (`--dry-run`), %d tools"} {
+		many, one := got[2*i], got[2*i+1]
+		fmt.Printf("| "+name+" | %s | %s | %s; of processor time %s | %s |\n", n*6/10, many, one, many.over(one), ms(median(many.cpu)-median(one.cpu)), mb(many.rss))
+	}
 	return nil
 }
 
@@ -252,10 +255,15 @@ func (b *bench) start() error {
 	if err != nil {
 		return err
 	}
+	executable, err := os.Stat(b.rye)
+	if err != nil {
+		return err
+	}
 	got, err := race(b.spawns, b.program(b.work, b.rye, "version"), b.program(b.work, path))
 	if err != nil {
 		return err
 	}
-	fmt.Printf("\n| start | rye version | %s | over it | memory |\n|---|---|---|---|---|\n| process | %s | %s | %s | %s |\n", nothing, got[0], got[1], got[0].over(got[1]), mb(got[0].rss))
+	fmt.Printf("\n| start | rye version | %s | over it | memory | size of the executable |\n|---|---|---|---|---|---|\n| process | %s | %s | %s | %s | %.1f MB |\n",
+		nothing, got[0], got[1], got[0].over(got[1]), mb(got[0].rss), float64(executable.Size())/1e6)
 	return nil
 }
