@@ -32,12 +32,24 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	switch dir := os.Getenv("RYE_STORE_DIR"); os.Getenv("RYE_STORE_ROLE") {
+	case "tree-worker":
+		os.Exit(status(treeWorker(dir, os.Getenv("RYE_STORE_ID"))))
+	case "tree-observer":
+		os.Exit(status(treeObserver(dir)))
 	case "worker":
 		os.Exit(worker(dir, os.Getenv("RYE_STORE_ID")))
 	case "observer":
 		os.Exit(observer(dir))
 	}
 	os.Exit(m.Run())
+}
+
+func status(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }
 
 // worker makes calls that cost their whole reservation, in the thread "shared", and
