@@ -62,6 +62,7 @@ const (
 	Stale              Code = "STALE"
 	LogProof           Code = "LOG_PROOF"
 	HiddenChars        Code = "HIDDEN_CHARS"
+	TokenInvalid       Code = "TOKEN_INVALID"
 	PermissionDenied   Code = "PERMISSION_DENIED"
 	PolicyDenied       Code = "POLICY_DENIED"
 	ApprovalRequired   Code = "APPROVAL_REQUIRED"
@@ -169,6 +170,7 @@ func table() []Row {
 		{Stale, ClassTrust, "revocation data is older than the policy allows"},
 		{LogProof, ClassTrust, "a transparency log proof is missing or wrong"},
 		{HiddenChars, ClassTrust, "the text has characters that a reader cannot see"},
+		{TokenInvalid, ClassDenied, "the capability token of a thread is not valid for it"},
 		{PermissionDenied, ClassDenied, "the caller lacks a capability"},
 		{PolicyDenied, ClassDenied, "a policy forbids it"},
 		{ApprovalRequired, ClassDenied, "a person must approve, and rye cannot ask one here"},

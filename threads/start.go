@@ -102,14 +102,21 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	owning, lose := context.WithCancelCause(ctx)
 	defer lose(nil)
 	defer t.money.Keep(ctx, func(err error) {
-		t.log.Abandon(err)
+		if diag.CodeOf(err) == diag.ThreadState {
+			t.log.Abandon(err)
+		}
 		lose(err)
 	})()
 	within, cancel := context.WithTimeout(owning, max(left, 0))
 	defer cancel()
 	err := t.p.Loop(t.With(within), t, t.log, lines)
-	if owning.Err() != nil && ctx.Err() == nil {
-		return nil, diag.Doing("running "+t.id, context.Cause(owning)) // the log is of another process
+	cause := context.Cause(owning)
+	switch {
+	case owning.Err() == nil || ctx.Err() != nil:
+	case diag.CodeOf(cause) == diag.ThreadState:
+		return nil, diag.Doing("running "+t.id, cause) // the log is of another process
+	default:
+		return t.end(context.WithoutCancel(ctx), false, cause)
 	}
 	if within.Err() != nil && ctx.Err() == nil {
 		t.mu.Lock()

@@ -48,8 +48,9 @@ type Ledger interface {
 	// Recover settles the reservations that a stopped process left open: in full if the
 	// request was sent, else with nothing.
 	Recover(ctx context.Context, sent func(id string) bool) error
-	// Keep states that the thread lives until stop is called. lost is called if another
-	// process has taken the thread over: from then on this one must write nothing.
+	// Keep states that the thread lives until stop is called. lost is called if it must
+	// not go on: with THREAD_STATE if another process has taken it over, which then writes
+	// the log, or with TOKEN_INVALID.
 	Keep(ctx context.Context, lost func(error)) (stop func())
 	// Settled returns what a reservation has cost, and false while it is open.
 	Settled(ctx context.Context, id string) (cost policy.USD, ok bool, err error)

@@ -46,7 +46,7 @@ func layers() []layer {
 			{"mcpserve", set("primary", "primary/agent", "policy", "item")},
 		}},
 		{"Opened project", []entry{
-			{"internal/project", set("exec/graph", "threads", "threads/steps", "threads/provider", "threads/store", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
+			{"internal/project", set("exec/graph", "threads", "threads/steps", "threads/provider", "threads/store", "threads/token", "threads/transcript", "internal/githook", "internal/ryeos", "primary", "primary/agent", "verify", "internal/search", "internal/mcpclient", "exec", "exec/sandbox", "packages", "packages/source", "packages/source/git", "resolve", "resolve/space", "lock", "bundle", "trust", "trust/doc", "sign", "internal/directive", "internal/extract", "policy", "item", "stdlib")},
 			{"internal/githook", set("primary", "verify", "exec", "resolve", "resolve/space", "lock", "bundle", "trust", "sign", "internal/extract", "policy", "item")},
 		}},
 		{"Verbs", []entry{
@@ -89,6 +89,7 @@ func layers() []layer {
 			{"threads", set("threads/transcript", "policy", "sign", "item")},
 			{"threads/steps", set("threads/transcript", "internal/directive", "policy", "item")},
 			{"threads/store", set("policy")},
+			{"threads/token", set("policy", "sign", "item")},
 			{"threads/transcript", set("sign", "item")},
 		}},
 		{"Trust, files and permissions", []entry{

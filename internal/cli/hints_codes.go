@@ -53,6 +53,7 @@ func codeHints() map[situation]string {
 		diag.LogProof:           "report the missing proof to the registry",
 		diag.HiddenChars:        "remove the listed characters",
 		diag.PermissionDenied:   "add the capability to the list that the error names, if the caller should have it",
+		diag.TokenInvalid:       "start the thread again: rye spawn, or rye threads resume",
 		diag.ApprovalRequired:   "run it in a terminal, or allow it by policy",
 		diag.Cooldown:           "wait, or choose an older version",
 		diag.SandboxUnavailable: "rye doctor",

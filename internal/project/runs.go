@@ -163,9 +163,12 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		}
 		lock, err := transcript.Base(dir, id).LockWithin(ctx, transcript.LockFile, endWait)
 		if err != nil {
-			return nil, nil
+			return nil, p.revokeTokens(ctx, id)
 		}
 		_ = lock.Release()
+	}
+	if err := p.revokeTokens(ctx, id); err != nil {
+		return nil, err
 	}
 	return p.markRuns(ctx, id, state, pid >= 0)
 }

@@ -2,14 +2,15 @@ package project
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/token"
 )
 
 // threadStart is what the process of a detached thread reads from its stdin.
@@ -23,6 +24,7 @@ type threadStart struct {
 	Message  string         `json:"message"`
 	Locked   bool           `json:"locked"`
 	Unlocked bool           `json:"unlocked"`
+	token.Token
 }
 
 // Spawned is a thread that runs in a process of its own.
@@ -50,13 +52,16 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions, args []stri
 		ThreadID: graph.NewID(prepared.Item.Ref.ID, p.Env.Now()), Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
 		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
 	}
+	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o.Held); err != nil {
+		return nil, err
+	}
 	input, err := jsonx.Marshal(start)
 	if err != nil || len(input) > maxDetach {
 		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, maxDetach)
 	}
 	s, err := p.detach(ctx, start.ThreadID, input, args)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID))
 	}
 	return &Spawned{ThreadID: s.ID, PID: s.PID, State: s.State, Directive: start.Ref, Limits: prepared.Limits}, nil
 }
@@ -76,7 +81,11 @@ func (e *Env) RunThreadProcess(ctx context.Context, in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	o := &ThreadOptions{ID: id, Ref: ref, Held: policy.Person(), Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message")}
+	claims, err := p.takeToken(ctx, id, token.Token{Text: m.text("token"), Signature: m.text("signature")})
+	if err != nil {
+		return err
+	}
+	o := &ThreadOptions{ID: id, Ref: ref, Held: claims.Permits(), Token: claims, Params: m.object("params"), Model: m.text("model"), Provider: m.text("provider"), Message: m.text("message")}
 	list, _ := m["limits"].([]any)
 	for _, v := range list {
 		limit, _ := v.(string)

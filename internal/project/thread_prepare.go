@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/resolve"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
+	"github.com/ryeos/rye/threads/token"
 )
 
 // ThreadOptions are how a command starts or resumes a thread.
@@ -28,7 +29,8 @@ type ThreadOptions struct {
 	Args            []string
 	Params          map[string]any
 	Held            policy.Held
-	Limits          []string // NAME=VALUE, of a person
+	Token           *token.Claims // that the process of the thread got; nil at a terminal
+	Limits          []string      // NAME=VALUE, of a person
 	Model, Provider string
 	Message         string // of the person
 	AcceptChanged   bool
@@ -117,7 +119,7 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 	if err := primary.CheckDraft(o.Held, out.Loop); err != nil {
 		return nil, err
 	}
-	if o.Below != nil {
+	if o.Below != nil || o.Token != nil {
 		out.holdBelow(o.Held)
 	} else {
 		out.hold(o.Held)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
@@ -20,6 +21,7 @@ import (
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/token"
 )
 
 // StartThread runs a directive with a model until the thread rests.
@@ -30,6 +32,11 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {
 		return nil, err
+	}
+	if o.Token != nil {
+		if err := o.Token.For(prepared.Item.Digest); err != nil {
+			return nil, err
+		}
 	}
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
 	if o.Below != nil {
@@ -274,6 +281,7 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 	if err != nil {
 		return nil, err
 	}
+	a.token, a.now = r.o.Token, r.p.Env.Now
 	r.money = a
 	return a, nil
 }
@@ -314,7 +322,9 @@ func (p *Project) account(ctx context.Context, th store.Thread, limit policy.USD
 type threadAccount struct {
 	store *store.Store // nil if a run of a graph has opened it
 	*store.Owner
-	lost func(error) // another process has taken the thread over
+	lost  func(error)   // the thread must not go on
+	token *token.Claims // nil without one
+	now   func() time.Time
 }
 
 // Keep implements threads.Ledger.
@@ -323,9 +333,9 @@ func (a *threadAccount) Keep(ctx context.Context, lost func(error)) (stop func()
 	return a.Owner.Keep(ctx, lost)
 }
 
-// owned passes an error on, and reports the one of a thread that was taken over.
+// owned passes an error on, and reports the one of a thread that must not go on.
 func (a *threadAccount) owned(err error) error {
-	if a.lost != nil && store.IsTakenOver(err) {
+	if a.lost != nil && (store.IsTakenOver(err) || diag.CodeOf(err) == diag.TokenInvalid) {
 		a.lost(err)
 	}
 	return err
@@ -333,6 +343,9 @@ func (a *threadAccount) owned(err error) error {
 
 // Reserve implements threads.Ledger.
 func (a *threadAccount) Reserve(ctx context.Context, id, model string, amount policy.USD) error {
+	if err := a.permitted(ctx); err != nil {
+		return err
+	}
 	return a.owned(a.Owner.Reserve(ctx, id, model, amount))
 }
 

@@ -126,6 +126,9 @@ func starting(ctx context.Context) func(ref, tier, decision string) error {
 // call runs one call of the model through the gates of every caller.
 func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads.ToolResult, err error) {
 	defer func() { capture(ctx, c, res, err) }()
+	if err := r.money.permitted(ctx); err != nil {
+		return nil, err
+	}
 	if skipped, err := r.guarded(ctx, c); err != nil || skipped != nil {
 		return skipped, err
 	}

@@ -11,7 +11,7 @@ import (
 
 // migrations are the versions of the schema: entry n makes version n+1 out of version
 // n. A released entry never changes.
-func migrations() []string { return []string{schema1, schema2} }
+func migrations() []string { return []string{schema1, schema2, schema3} }
 
 // schema1 has the threads and the ledger. The constraints of the tables state what
 // holds for one row; what holds between rows is in package comments of ledger.go.
@@ -48,6 +48,15 @@ ALTER TABLE threads ADD COLUMN pid INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE threads ADD COLUMN pid_start INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE threads ADD COLUMN boot_id TEXT NOT NULL DEFAULT '';
 CREATE INDEX threads_state ON threads(state);
+`
+
+// schema3 adds the tokens of threads: each is used once, and can be revoked.
+const schema3 = `
+CREATE TABLE tokens(
+	token_id TEXT PRIMARY KEY, thread TEXT NOT NULL, parent_id TEXT NOT NULL, exp INTEGER NOT NULL,
+	taken INTEGER NOT NULL CHECK(taken IN (0, 1)), revoked INTEGER NOT NULL CHECK(revoked IN (0, 1))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tokens_thread ON tokens(thread);
 `
 
 // tx is one transaction, at one time.

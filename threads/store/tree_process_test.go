@@ -156,7 +156,7 @@ func adoptLeaves(ctx context.Context, s *Store, o *Owner, id string) error {
 	return nil
 }
 
-// sentByHash stands for the log: which requests a killed process had sent.
+// sentByHash replaces the log: it decides which requests a killed process had sent.
 func sentByHash(id string) Outcome { return Outcome{Sent: len(id)%2 == 0} }
 
 // treeObserver checks at every state that it sees what must hold in the whole tree, until

@@ -1,0 +1,95 @@
+package project
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/token"
+)
+
+// mint makes the token of a thread whose process has the permissions of the caller.
+func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread string, held policy.Held) (token.Token, error) {
+	signer, err := p.RuntimeKey(ctx)
+	if err != nil {
+		return token.Token{}, err
+	}
+	dir, err := p.realDir()
+	if err != nil {
+		return token.Token{}, err
+	}
+	now := p.Env.Now()
+	t, claims, err := token.Mint(ctx, token.Grant{
+		ID: strings.TrimPrefix(graph.NewID("token", now), "token-"), Thread: thread, Root: thread, Project: dir, Directive: prepared.Item.Digest,
+		Depth: prepared.Limits.Depth, Held: held, Now: now, Duration: time.Duration(prepared.Limits.DurationSeconds) * time.Second,
+	}, signer)
+	if err != nil {
+		return token.Token{}, err
+	}
+	s, _, err := p.ledger(ctx)
+	if err != nil {
+		return token.Token{}, err
+	}
+	defer s.Close()
+	return t, s.AddToken(ctx, claims.ID, thread, "", now.Add(token.Longest))
+}
+
+// takeToken checks the token that the process of a thread got, and uses it up.
+func (p *Project) takeToken(ctx context.Context, thread string, t token.Token) (*token.Claims, error) {
+	dir, err := p.realDir()
+	if err != nil {
+		return nil, err
+	}
+	claims, err := token.Check(t, token.Want{Thread: thread, Project: dir, Now: p.Env.Now(), Keys: p.RuntimePublic})
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := p.ledger(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	return claims, s.TakeToken(ctx, claims.ID, thread)
+}
+
+func (p *Project) realDir() (string, error) {
+	dir, err := filepath.EvalSymlinks(p.Spaces.ProjectDir)
+	if err != nil {
+		return "", diag.Doing("reading the project's directory", err)
+	}
+	return dir, nil
+}
+
+// permitted returns TOKEN_INVALID, and ends the thread, if its token has expired or was
+// revoked. It is nil for a thread without one, which a person or a run started.
+func (a *threadAccount) permitted(ctx context.Context) error {
+	if a == nil || a.token == nil {
+		return nil
+	}
+	err := a.token.Live(a.now())
+	if err == nil {
+		err = a.store.CheckToken(ctx, a.token.ID, a.token.Thread)
+	}
+	return a.owned(err)
+}
+
+// revokeTokens revokes the tokens of a thread and of all below it.
+func (p *Project) revokeTokens(ctx context.Context, thread string) error {
+	if p.Dirs.State == "" {
+		return nil
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
+	if store.Missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Revoke(ctx, thread)
+}
