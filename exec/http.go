@@ -99,7 +99,7 @@ func (b httpBody) send(ctx context.Context, in NativeCall) (map[string]any, erro
 // publicNames returns the variables that rye sets, and those whose value an item
 // of the chain states: every reader of the item knows it.
 func publicNames(envs []*envConfig) []string {
-	public := []string{selfVar, projectVar}
+	public := []string{selfVar, projectVar, threadVar}
 	for _, ec := range envs {
 		for _, name := range slices.Sorted(maps.Keys(ec.env)) {
 			if !strings.Contains(ec.env[name], "${") {
