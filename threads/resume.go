@@ -101,7 +101,7 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	t.log = log
+	t.log, t.lines = log, slices.Clone(lines)
 	state, err := t.replay(lines)
 	switch {
 	case err != nil:

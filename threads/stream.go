@@ -44,6 +44,7 @@ type deltas struct {
 	held  []message.Delta
 	size  int
 	sent  time.Time
+	timer *time.Timer // writes what is held; nil if nothing is
 }
 
 // part is one text of an answer, whose deltas are its pieces.
@@ -71,9 +72,20 @@ func (d *deltas) add(piece message.Delta) {
 	}
 	piece.Text = text
 	d.hold(piece)
-	if d.size >= deltaSize || time.Since(d.sent) >= deltaTime {
+	wait := deltaTime - time.Since(d.sent)
+	if d.size >= deltaSize || wait <= 0 {
 		d.write()
+	} else if d.timer == nil {
+		// A model can pause after any piece, which must not stay invisible until the next.
+		d.timer = time.AfterFunc(wait, d.late)
 	}
+}
+
+// late writes what was held for a while.
+func (d *deltas) late() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.write()
 }
 
 func (d *deltas) hold(piece message.Delta) {
@@ -103,7 +115,10 @@ func (d *deltas) write() {
 	for _, piece := range d.held {
 		_ = d.t.record(d.ctx, false, evDelta, deltaData{d.turn, piece})
 	}
-	d.held, d.size, d.sent = nil, 0, time.Now()
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	d.held, d.size, d.sent, d.timer = nil, 0, time.Now(), nil
 }
 
 // output records the lines that a tool prints while it runs. A value of several lines, such

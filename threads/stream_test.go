@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ryeos/rye/internal/redact"
 	"github.com/ryeos/rye/threads/message"
@@ -154,5 +155,42 @@ func TestDividedOutput(t *testing.T) {
 	want := []string{"stdout: one", "stderr: other", "stdout: key [redacted:PEM] of it", "stdout: -----BEGIN"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The last piece before a pause of the model is recorded while the pause lasts.
+func TestDeltaBeforePause(t *testing.T) {
+	l := newLab(t)
+	l.reads()
+	seen := make(chan string, 10)
+	l.p.Observe = func(x transcript.Line) {
+		var d deltaData
+		if x.Event == evDelta && x.Decode(&d) == nil {
+			seen <- d.Text
+		}
+	}
+	l.p.Execute = func(ctx context.Context, s *Service, _ map[string]any) error {
+		_, err := From(ctx).Attempt(ctx, s, func(_ context.Context, req *message.Request, on func(message.Delta)) (*message.Response, error) {
+			on(message.Delta{Kind: message.DeltaText, Text: "a"})
+			on(message.Delta{Kind: message.DeltaText, Text: "b"})
+			on(message.Delta{Kind: message.DeltaText, Text: "c"})
+			var text string
+			for len(text) < 3 { // the answer does not end before a person has seen all of it
+				select {
+				case part := <-seen:
+					text += part
+				case <-time.After(30 * time.Second):
+					t.Errorf("only %q was recorded", text)
+					text = "abc"
+				}
+			}
+			r := calls(callBlock("c1", ReturnTool, `{"label":"bug"}`))
+			r.Model = req.Model
+			return &r, nil
+		}, nil)
+		return err
+	}
+	if r, err := Start(t.Context(), testID, l.p); err != nil || r.Status != Completed {
+		t.Fatalf("%+v, %v", r, err)
 	}
 }

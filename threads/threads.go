@@ -10,6 +10,7 @@ package threads
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -287,6 +288,9 @@ type Thread struct {
 	ending   *Ending
 	reason   string // of the end in the registry; "" is the code of the error
 	refused  error  // the last limit that was reached
+
+	linesMu sync.Mutex
+	lines   []transcript.Line // of the log
 }
 
 // entry is one part of the conversation: a message that was added, or an answer.
@@ -385,10 +389,25 @@ func (t *Thread) Service() *Service {
 	return t.p.Services[t.service]
 }
 
-// Lines returns the lines of the transcript so far, without encrypted reasoning.
+// Lines returns the lines of the transcript so far. The caller must not change them.
 func (t *Thread) Lines() ([]transcript.Line, error) {
-	return transcript.Read(t.p.Project, t.id)
+	t.linesMu.Lock()
+	defer t.linesMu.Unlock()
+	return slices.Clip(t.lines), nil
 }
+
+// written takes a line that is in the log.
+func (t *Thread) written(l *transcript.Line) {
+	t.linesMu.Lock()
+	t.lines = append(t.lines, *l)
+	t.linesMu.Unlock()
+	if t.p.Observe != nil {
+		t.p.Observe(*l)
+	}
+}
+
+// Flush returns when every line of the transcript is on the disk.
+func (t *Thread) Flush() error { return t.log.Flush() }
 
 type contextKey struct{}
 

@@ -28,29 +28,17 @@ const LoopID = "rye/agent/threads/runner"
 
 func loopRef() item.Ref { return item.Ref{Kind: item.Tool, ID: LoopID} }
 
-// loopDispatcher calls the steps of a loop.
-type loopDispatcher struct {
-	r    *threadRun
-	t    *threads.Thread
-	walk int // of the loop, from 1
-}
-
-// Target implements graph.Dispatcher.
-func (d loopDispatcher) Target(ctx context.Context, ref item.Ref) (graph.Target, error) {
-	t, err := graphDispatcher{p: d.r.p}.Target(ctx, ref)
-	switch strings.TrimPrefix(ref.ID, steps.Dir) {
-	case "provider_call", "dispatch":
-		t.Pure = false // their start is on the disk before a call of the model, or of a tool
-	}
-	return t, err
-}
-
 // Call implements graph.Dispatcher. What a node calls below the directory of the steps
 // receives the input of a step; everything else is called as any tool.
 func (d loopDispatcher) Call(ctx context.Context, c graph.Call) (any, error) {
 	name, isStep := strings.CutPrefix(c.Ref.ID, steps.Dir)
 	if !isStep || c.Verb != policy.Execute || c.Ref.Kind != item.Tool {
 		return graphDispatcher{p: d.r.p}.Call(ctx, c)
+	}
+	if d.acted.Swap(false) {
+		if err := d.t.Flush(); err != nil {
+			return nil, err
+		}
 	}
 	ctx = threads.WithKey(d.t.With(ctx), threads.WalkKey(d.walk, c.Key))
 	out, err := d.r.step(ctx, d.t, name, c.Params)
@@ -136,7 +124,7 @@ func (r *threadRun) runStep(ctx context.Context, t *threads.Thread, name string,
 	if err := r.loopHeld.Allows(policy.Execute, ref); err != nil {
 		return id, nil, err
 	}
-	chain, err := r.p.Executor.Chain(ctx, ref)
+	chain, err := r.chain(ctx, ref)
 	if err != nil {
 		return id, nil, err
 	}
@@ -403,6 +391,7 @@ func (p *Project) serve(ctx context.Context, in *steps.Input) error {
 	if t == nil || r == nil {
 		return nil
 	}
+	in.Services.Config = r.config
 	in.Services.Step = func(ctx context.Context, name string, params map[string]any) (steps.Output, error) {
 		return r.step(ctx, t, name, params)
 	}
@@ -479,6 +468,13 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 	params := map[string]any{}
 	for k, v := range a.Params {
 		params[k] = v
+	}
+	if t := threads.From(ctx); t != nil {
+		// A thread that is repeated after a loss of power must know that this one began.
+		if err := t.Flush(); err != nil {
+			return nil, err
+		}
+		r.acted.Store(true)
 	}
 	data, err := graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec"
@@ -77,6 +78,8 @@ type threadRun struct {
 
 	mu      sync.Mutex
 	claimed map[string]bool // calls of the model that a program makes
+	items   stepItems
+	acted   atomic.Bool // see loopDispatcher
 }
 
 // PrepareThread verifies a directive with what it extends, checks its inputs, and

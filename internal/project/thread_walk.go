@@ -42,7 +42,7 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	if !started || ended {
 		walk++
 	}
-	params.Dispatcher, params.Log, params.Lines, params.Snapshot = loopDispatcher{r, t, walk}, log, lines, nil
+	params.Dispatcher, params.Log, params.Lines, params.Snapshot = newLoopDispatcher(r, t, walk), log, lines, nil
 	params.NoSuspend = true
 	params.AcceptChanged = r.o.AcceptChanged && !r.p.Env.Locked
 	var res *graph.Result
