@@ -59,7 +59,7 @@ func run(args []string) error {
 	set.StringVar(&b.work, "work", "", "an empty `folder` to work in, absolute")
 	set.StringVar(&b.python, "python", "", "the Python `program` with SQLite, for the step quality")
 	quick := set.Bool("quick", false, "small corpora and few rounds")
-	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, serve, start or quality")
+	set.StringVar(&b.only, "only", "", "measure one `step`: verify, git, packages, search, run, sandbox, graph, threads, serve, start or quality")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (b *bench) all() (err error) {
 	for _, step := range []struct {
 		name string
 		do   func() error
-	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
+	}{{"verify", b.verify}, {"git", b.git}, {"packages", b.packages}, {"search", b.search}, {"run", b.runTool}, {"sandbox", b.sandbox}, {"graph", b.graphs}, {"threads", b.threads}, {"serve", b.serve}, {"start", b.start}, {"quality", b.quality}} {
 		if b.only != step.name && (b.only != "" || step.name == "quality") { // it downloads
 			continue
 		}
