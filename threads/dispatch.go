@@ -205,7 +205,7 @@ func (t *Thread) through(ctx context.Context, c *ToolCall, call message.Block, b
 		if begun {
 			return nil // a tool that calls another one
 		}
-		begun = true
+		begun, began = true, t.p.Now() // a person took a time to approve it
 		return t.begin(ctx, c, call, ref, tier, decision)
 	}
 	c.Asked = func(tier, question string, expires time.Time) (func(decision, by string) error, error) {

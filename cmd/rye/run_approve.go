@@ -29,7 +29,7 @@ func askAboutRisk(c *cli.Call) exec.Ask {
 		return nil
 	}
 	return func(ctx context.Context, question string) (bool, error) {
-		fmt.Fprintln(c.Stderr, hidden.Visible(question))
+		fmt.Fprintln(c.Stderr, hidden.Visible(question)) // a question is not for -q to leave out
 		answer, err := c.AskWithin(ctx, "once runs it this time, anything else refuses [deny] ")
 		return strings.EqualFold(answer, "once"), err
 	}

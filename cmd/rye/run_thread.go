@@ -64,6 +64,8 @@ type watcher struct {
 	events bool
 	debug  func(event string) bool
 
+	before threads.Cost // of a thread that is resumed
+
 	mu   sync.Mutex
 	id   string
 	view *activity.View
@@ -86,8 +88,8 @@ func (w *watcher) started(p *project.PreparedThread, id string) {
 		w.c.UI.Warn("%s (rye provider prices)", text)
 	}
 	w.view = activity.New(activity.Start{
-		ThreadID: id, Ref: p.Ref, Version: p.Item.Meta.Version, Signer: signerOf(p.Item), Model: p.Services[0].Model,
-		Limits: p.Limits, Attempts: p.Attempts,
+		ThreadID: id, Ref: p.Ref, Version: p.Item.Meta.Version, Signer: p.Item.Verdict.Owner + " (" + p.Item.Verdict.Signer.Short()[:8] + ")", Model: p.Services[0].Model,
+		Limits: p.Limits, Attempts: p.Attempts, Tokens: w.before.InputTokens + w.before.OutputTokens, Spent: w.before.Spend,
 	})
 	if !w.events {
 		w.c.UI.Note("%s", w.view.First())
@@ -168,16 +170,20 @@ func (w *watcher) end(r *threads.Result, err error) error {
 			u.Text(r.Text)
 		}
 	}
-	next := ""
-	if r.Status != threads.Completed {
-		next = "  rye threads resume " + r.ThreadID
+	if r.Status == threads.Cancelled && w.c.Isatty(w.c.Stderr) {
+		w.open = true // the terminal has printed ^C
 	}
+	next := ""
 	if s := r.Suspended; s != nil && s.Ask != nil {
 		w.note("%s", s.Ask.Question)
 		if s.Ask.Limit != "" {
-			next += " --limit " + s.Ask.Limit + "=VALUE"
+			next = " --limit " + s.Ask.Limit + "=VALUE"
 		}
 	}
-	w.note("thread %s %s  $%s%s", r.ThreadID, r.Status, activity.Money(r.Cost.Spend), next)
+	if r.Status == threads.Completed {
+		w.note("thread %s completed  $%s", r.ThreadID, activity.Money(r.Cost.Spend))
+	} else { // the id is in the command: a line that a terminal breaks cannot be copied
+		w.note("thread %s  $%s  rye threads resume %s%s", r.Status, activity.Money(r.Cost.Spend), r.ThreadID, next)
+	}
 	return err
 }

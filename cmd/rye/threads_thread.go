@@ -168,6 +168,9 @@ func resumeThread(ctx context.Context, c *cli.Call, p *project.Project, id strin
 	opts := &project.ThreadOptions{Held: policy.Person(), Limits: o.limits, Message: o.message, AcceptChanged: o.acceptChanged, NoSuspend: o.noSuspend,
 		Ask: askAboutRisk(c), Answer: askAboutThread(c)}
 	show := newWatcher(c, p, o.events)
+	if s, err := p.ThreadSummary(ctx, id); err == nil { // a log that cannot be read is the error of the next line
+		show.before = s.Cost
+	}
 	opts.Observe, opts.Started = show.line, show.started
 	r, err := p.ContinueThread(ctx, id, opts)
 	return show.end(r, err)

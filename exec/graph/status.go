@@ -226,7 +226,12 @@ func Find(project, prefix string) (string, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return "", diag.New(diag.AmbiguousItem, "finding the run %s: several runs begin like this: %s", prefix, strings.Join(found, ", ")).WithReason("runs")
+		// The ids end with the time of the start: the newest are those that a person means.
+		slices.SortFunc(found, func(a, b string) int {
+			return strings.Compare(b[strings.LastIndexByte(b, '-'):], a[strings.LastIndexByte(a, '-'):])
+		})
+		newest := strings.Join(found[:min(len(found), 3)], ", ")
+		return "", diag.New(diag.AmbiguousItem, "finding the run %s: %d runs begin like this, the newest are %s", prefix, len(found), newest).WithReason("runs")
 	}
 	return "", diag.New(diag.ThreadNotFound, "finding the run %q: no run has this id", prefix).WithReason("no_run").WithDetail("id", prefix)
 }

@@ -219,4 +219,3 @@ func (b *bench) seeTokens(dir string) ([]time.Time, error) {
 	}
 	return seen, nil
 }
-

@@ -9,10 +9,14 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/internal/hidden"
+	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads"
 	"github.com/ryeos/rye/threads/message"
@@ -34,6 +38,10 @@ type Start struct {
 	Model    string
 	Limits   threads.Limits
 	Attempts int64 // of one call of the model, at most
+
+	// Tokens and Spent are those of earlier processes of a thread that is resumed.
+	Tokens int64
+	Spent  policy.USD
 }
 
 // View renders the events of one thread, in their order.
@@ -48,7 +56,7 @@ type View struct {
 
 // New returns the view of a thread that begins.
 func New(s Start) *View {
-	return &View{start: s, calls: map[string]string{}, denied: map[string]bool{}}
+	return &View{start: s, calls: map[string]string{}, denied: map[string]bool{}, tokens: s.Tokens, spent: s.Spent}
 }
 
 // First returns the first line: what runs, who signed it, and what it may spend.
@@ -111,26 +119,85 @@ func (v *View) call(l *transcript.Line) string {
 		Name   string          `json:"name"`
 		Input  json.RawMessage `json:"input"`
 	}
-	if l.Decode(&d) == nil {
-		v.calls[d.CallID] = strings.ReplaceAll(d.Name, "__", "/") + " " + shortened(string(d.Input), maxInput)
+	if l.Decode(&d) == nil && v.calls[d.CallID] == "" { // with the defaults of the tool
+		v.calls[d.CallID] = called(d.Name, d.Input)
 	}
 	return "" // its result follows
+}
+
+// called renders a call: one argument as its value, several with their names.
+func called(name string, input json.RawMessage) string {
+	name = strings.ReplaceAll(shortened(name, maxInput), "__", "/")
+	parsed, _ := jsonx.ParseMessage(input)
+	args, ok := parsed.(map[string]any)
+	if !ok {
+		return name + " " + shortened(string(input), maxInput)
+	}
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(args)) {
+		text, isText := args[k].(string)
+		if !isText {
+			raw, _ := jsonx.Marshal(args[k])
+			text = string(raw)
+		}
+		if len(args) > 1 {
+			text = k + "=" + text
+		}
+		parts = append(parts, text)
+	}
+	return strings.TrimSpace(name + " " + shortened(strings.Join(parts, " "), maxInput))
 }
 
 func (v *View) result(l *transcript.Line) string {
 	var d struct {
 		CallID   string `json:"call_id"`
+		Ref      string `json:"ref"`
 		IsError  bool   `json:"is_error"`
 		Duration int64  `json:"duration_ms"`
+		Content  []struct {
+			Text string `json:"text"`
+		} `json:"content"`
 	}
 	if l.Decode(&d) != nil || v.denied[d.CallID] {
 		return ""
 	}
-	outcome := "ok"
+	outcome, why := "ok", ""
 	if d.IsError {
 		outcome = "failed"
+		if len(d.Content) > 0 {
+			why = reason(d.Ref, d.Content[0].Text)
+		}
 	}
-	return fmt.Sprintf("  %s  %s %s", v.calls[d.CallID], outcome, time.Duration(d.Duration)*time.Millisecond)
+	return fmt.Sprintf("  %s  %s %s%s", v.calls[d.CallID], outcome, time.Duration(d.Duration)*time.Millisecond, why)
+}
+
+// reason returns why a call failed, from what the model reads: the error of an envelope,
+// or a text.
+func reason(ref, text string) string {
+	var doc struct {
+		Error *struct {
+			Code    string `json:"code"`
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	if json.Unmarshal([]byte(text), &doc) == nil {
+		if doc.Error == nil || doc.Error.Message == "" {
+			return ""
+		}
+		text = doc.Error.Message
+		if rest, ok := strings.CutPrefix(text, "running "+ref+": "); ok {
+			text = rest // the line has it
+		}
+		if doc.Error.Code != "" && doc.Error.Code != string(diag.ExecutionFailed) {
+			text = doc.Error.Code + ": " + text
+		}
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return ""
+	}
+	first, _, _ := strings.Cut(text, "\n")
+	return ": " + shortened(first, maxMessage)
 }
 
 func (v *View) deny(l *transcript.Line) string {
@@ -153,12 +220,18 @@ func (v *View) deny(l *transcript.Line) string {
 
 func (v *View) turn(l *transcript.Line) string {
 	var d struct {
-		Turn  int64         `json:"turn"`
-		Usage message.Usage `json:"usage"`
-		Cost  policy.USD    `json:"cost"`
+		Turn   int64           `json:"turn"`
+		Blocks []message.Block `json:"blocks"`
+		Usage  message.Usage   `json:"usage"`
+		Cost   policy.USD      `json:"cost"`
 	}
 	if l.Decode(&d) != nil {
 		return ""
+	}
+	for _, b := range d.Blocks {
+		if b.Type == message.ToolCall && b.Input != nil { // as the model wrote it
+			v.calls[b.ID] = called(b.Name, b.Input)
+		}
 	}
 	v.tokens += d.Usage.Total()
 	v.spent += d.Cost
@@ -174,7 +247,7 @@ func (v *View) failed(l *transcript.Line) string {
 		Message  string `json:"message"`
 		RetryIn  *int64 `json:"retry_in_ms"`
 	}
-	if l.Decode(&d) != nil {
+	if l.Decode(&d) != nil || d.Code == string(diag.Cancelled) { // the last line states it
 		return ""
 	}
 	next := ""
