@@ -8,7 +8,7 @@ import (
 )
 
 // Opening is an embedded bundle that is being opened. Its files are those of Opened.FS:
-// whoever reads one waits for the verdict on the manifest.
+// a reader of one waits for the verdict on the manifest.
 type Opening struct {
 	fsys   fs.FS
 	done   chan struct{} // closed when the fields below are set

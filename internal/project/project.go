@@ -72,7 +72,7 @@ func (e *Env) Open(ctx context.Context, m Mode) (*Project, error) {
 		return nil, err
 	}
 	// The system bundle depends on the compiled-in key only. It is checked while the rest
-	// is read: whoever reads an item of it waits.
+	// is read: a reader of its items waits.
 	system := e.system()
 	err := p.open(ctx, m, system)
 	if system != nil {
