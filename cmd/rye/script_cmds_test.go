@@ -63,6 +63,7 @@ func scriptCommands() map[string]scriptCmd {
 		"threadtoken": cmdThreadToken,
 		"revoke":      cmdRevoke,
 		"workflow":    cmdWorkflow,
+		"wrongsig":    cmdWrongSig,
 		"zeros":       cmdZeros,
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"crypto/sha256"
 	"errors"
@@ -55,6 +56,25 @@ func cmdRemember(ts *testscript.TestScript, neg bool, args []string) {
 	m := memo.New(ts.MkAbs(args[0]))
 	m.Add(memo.Signature, sha256.Sum256(append(claim.s.Key[:], claim.s.Digest[:]...)))
 	ts.Check(m.Refused())
+}
+
+// cmdWrongSig changes one digit of the signature in the signature line of a file.
+func cmdWrongSig(ts *testscript.TestScript, neg bool, args []string) {
+	need(ts, neg, len(args) == 1, "wrongsig FILE")
+	path := ts.MkAbs(args[0])
+	b, err := os.ReadFile(path)
+	ts.Check(err)
+	at := bytes.Index(b, []byte("rye:signed:"))
+	if at < 0 {
+		ts.Fatalf("%s has no signature line", args[0])
+	}
+	at += len("rye:signed:") + len("2006-01-02T15:04:05Z:") + 2*sha256.Size + len(":") + 40
+	if b[at] == 'A' {
+		b[at] = 'B'
+	} else {
+		b[at] = 'A'
+	}
+	rewrite(ts, path, b)
 }
 
 // claimed are Proofs that take any signature for valid and keep it.
