@@ -41,7 +41,7 @@ func TestPublicNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(publicNames(envs), " "); got != "RYE_SELF RYE_PROJECT VERSION" {
+	if got := strings.Join(publicNames(envs), " "); got != "RYE_SELF RYE_PROJECT RYE_THREAD_ID VERSION" {
 		t.Errorf("public: %s", got)
 	}
 }
