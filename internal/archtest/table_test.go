@@ -120,7 +120,7 @@ func layers() []layer {
 			{"internal/mcpclient/mcptest", set()},
 			{"threads/provider/providertest", set()},
 			{"internal/applet/wiretest", set("internal/applet/wire")},
-			{"internal/bench", set("threads/provider/providertest")}, // the model of a thread that is measured
+			{"internal/bench", set("threads/provider/providertest")},   // the model of a thread that is measured
 			{"internal/bench/hello", set("mcpserve", "primary/agent")}, // a bare server that rye serve is compared with
 		}},
 	}
