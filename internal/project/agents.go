@@ -59,6 +59,7 @@ type agentProject struct {
 	mu        sync.Mutex
 	since     time.Time
 	decided   *filestamp.Set // the files that were read when the project was opened
+	within    agent.SignMode // of the settings that narrowed it
 	workspace *agent.Workspace
 	held      policy.Held // what the configuration of the project permits to clients
 	project   *Project
@@ -102,7 +103,7 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 	p.mu.Unlock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if now := e.Now(); !o.usable(e, now) {
+	if now := e.Now(); within != nil && o.within != within.Sign || !o.usable(e, now) {
 		before := time.Now() // by the clock of the files
 		o.workspace = nil
 		workspace, held, err := e.openForAgents(ctx, o, p.allowed, within)
@@ -110,6 +111,9 @@ func (p *agentProjects) opened(ctx context.Context, e *Env, within *agent.Settin
 			return nil, nil, err
 		}
 		workspace.Cache = &p.cache
+		if o.within = ""; within != nil {
+			o.within = within.Sign
+		}
 		o.workspace, o.held, o.since, o.decided = workspace, held, now, filestamp.Take(before, o.project.decidedBy())
 		p.warns.Do(func() { o.project.warnOfOpenKey(held) })
 	}
@@ -139,12 +143,13 @@ func (p *Project) decidedBy() []string {
 	if dir := p.Env.machineDir(); dir != "" {
 		out = append(out, filepath.Join(dir, lock.PolicyFile))
 	}
-	for _, dir := range []string{p.Spaces.ProjectDir, p.Spaces.UserDir} {
-		if dir == "" {
+	for _, root := range p.Spaces.Roots {
+		if !root.OnDisk() || root.Bundled() {
 			continue
 		}
-		for _, name := range []string{lock.ProjectFileName, lock.LockFile, lock.SumFile, filepath.Join(space.Dir, "config")} {
-			out = append(out, filepath.Join(dir, name))
+		out = append(out, root.Path("config"))
+		for _, name := range []string{lock.ProjectFileName, lock.LockFile, lock.SumFile} {
+			out = append(out, filepath.Join(lockDir(root), name))
 		}
 	}
 	return slices.DeleteFunc(out, func(path string) bool { return path == "" })

@@ -67,8 +67,9 @@ func looksConfined(args []string) bool {
 	})
 }
 
-// Prefetch reads what decides about every run while the caller finds the item. A run reads
-// it again, and verifies it: only what was parsed is kept, and it reports every error.
+// Prefetch reads and verifies what decides about every run while the caller finds the item.
+// A run verifies the risk classes again and uses this allowance. An error is not kept: the
+// run reads again and reports it.
 func (p *Project) Prefetch(ctx context.Context) {
 	go func() {
 		if _, err := resolve.Risk(ctx, p.Resolver); err == nil {
