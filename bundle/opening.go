@@ -16,7 +16,7 @@ type Opening struct {
 	err    error
 }
 
-// Begin opens a bundle as Open does, while the caller goes on. The caller calls Wait.
+// Begin starts Open in the background and returns. The caller calls Wait.
 func Begin(fsys fs.FS, id string, check func(manifest []byte) error) *Opening {
 	o := &Opening{fsys: fsys, done: make(chan struct{})}
 	go func() {

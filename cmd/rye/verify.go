@@ -47,7 +47,7 @@ maintainer who wants that prefer accepts it with --accept-prefer.
 
 A memo in your state directory remembers which signatures were computed and valid, and
 in which files nothing was found. Hashes, keys, scopes, expiry, revocations and locks
-are judged each time. In CI, and with --no-memo, there is no memo.`,
+are judged each time. In CI, and with --no-memo, the memo is not used.`,
 		Examples: []string{
 			"rye verify",
 			"rye verify tool:demo/hello .ai/knowledge",

@@ -18,7 +18,7 @@ type Set struct {
 	files map[string]stamp
 }
 
-// stamp is the state of a file; zero: there is none.
+// stamp is the state of a file; zero: the file does not exist.
 type stamp struct {
 	size, modified, changed int64
 	inode                   uint64

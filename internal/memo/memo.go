@@ -71,7 +71,7 @@ type Memo struct {
 	mu      sync.Mutex
 	opened  bool
 	refused error
-	file    *os.File   // nil: there is no table that can be used
+	file    *os.File   // nil: the table cannot be used
 	macs    *sync.Pool // of hash.Hash with the secret; nil before there is one
 	table   []byte     // the whole table as it was during a batch, or nil
 	batch   bool

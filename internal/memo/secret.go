@@ -18,7 +18,7 @@ const (
 	secretSize = 32
 )
 
-// readSecret returns the secret of the memo, nil if there is none or if a crash left a
+// readSecret returns the secret of the memo, nil if it does not exist or if a crash left a
 // part of one. A secret that another user may know or choose is an error: he could add
 // facts.
 func readSecret(dir *openat.Folder) ([]byte, error) {

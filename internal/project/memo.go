@@ -21,7 +21,7 @@ import (
 // confined program can read or write.
 const MemoDir = "memo"
 
-// openMemo sets the memo of the user. In CI there is none: a machine that starts with an
+// openMemo sets the memo of the user. In CI the memo is not used: a machine that starts with an
 // empty home computes everything, and one that keeps its home must not depend on it. Root
 // in the place of a user would leave files there that the user cannot read.
 func (p *Project) openMemo() {

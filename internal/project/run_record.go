@@ -19,7 +19,7 @@ import (
 
 // writeRecord returns the function that writes a text about a run as a knowledge item
 // of the project, without secrets, signed by the runtime key. Older records of the same
-// graph make room for it.
+// graph are removed.
 func (p *Project) writeRecord(signer sign.Signer) func(ctx context.Context, ref item.Ref, text []byte) error {
 	return func(ctx context.Context, ref item.Ref, text []byte) error {
 		secrets, err := p.recordFilter()

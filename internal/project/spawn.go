@@ -42,7 +42,7 @@ type Spawned struct {
 // the start of the thread.
 func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions, args []string) (*Spawned, error) {
 	if p.Spaces.ProjectDir == "" {
-		return nil, diag.New(diag.ConfigError, "starting %s: a thread is recorded in a project, and this directory is in none", o.Ref).WithReason("no_project")
+		return nil, diag.New(diag.ConfigError, "starting %s: a thread is recorded in a project, and this directory is not in a project", o.Ref).WithReason("no_project")
 	}
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {

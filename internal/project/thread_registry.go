@@ -136,7 +136,7 @@ func isOrphan(ctx context.Context, l *store.Lease) bool {
 }
 
 // settleOrphans records the end of threads whose process was stopped, settles what they
-// had reserved, and gives their parents the rest back. A thread of another project, one
+// had reserved, and returns the rest to their parents. A thread of another project, one
 // that a run started, which continues it, and a run itself are only marked.
 func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 	running, err := s.Running(ctx)

@@ -27,7 +27,7 @@ import (
 // StartThread runs a directive with a model until the thread rests.
 func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.Result, error) {
 	if p.Spaces.ProjectDir == "" {
-		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is in none", o.Ref).WithReason("no_project")
+		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", o.Ref).WithReason("no_project")
 	}
 	prepared, err := p.PrepareThread(ctx, o)
 	if err != nil {
