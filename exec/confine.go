@@ -139,7 +139,7 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 	if c.Applet = e.enforcesItself(p); c.Applet || c.Unconfined {
 		return nil
 	}
-	if err := e.unenforced(ctx, c, tool); err != nil || c.Unconfined {
+	if err := e.unenforced(ctx, c, tool, stated.all.Net, p.Held); err != nil || c.Unconfined {
 		return err
 	}
 	c.Rung = string(e.ladder().Best)
@@ -162,9 +162,13 @@ func (e *Executor) confine(ctx context.Context, p *Plan) error {
 
 // unenforced removes the sandbox of a tool that this machine cannot enforce, if the user's
 // allowance names the tool. Without that its run is refused.
-func (e *Executor) unenforced(ctx context.Context, c *Confinement, tool *resolve.Item) error {
+func (e *Executor) unenforced(ctx context.Context, c *Confinement, tool *resolve.Item, stated string, held policy.Held) error {
 	refused := e.ladder().Enforces(c.Profile.Net)
 	if refused == nil || e.p.Unconfined == nil {
+		return nil
+	}
+	// A policy or a caller that narrows must not remove the sandbox.
+	if stated != c.Profile.Net || slices.ContainsFunc(held, func(g policy.Grant) bool { return g.Profile != nil }) {
 		return nil
 	}
 	named, err := e.p.Unconfined(ctx, tool.Ref, "ed25519:"+tool.Verdict.Signer.String())
