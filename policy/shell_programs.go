@@ -21,7 +21,7 @@ type launcher struct {
 var launchers = sync.OnceValue(func() map[string]launcher {
 	containers := launcher{ // they can have directories of the host
 		sub: []string{"run", "exec"}, valued: "vepuwhmlc", operands: 1,
-		long: []string{"name", "volume", "mount", "env", "env-file", "network", "workdir", "user", "entrypoint", "label", "publish", "memory", "cpus", "hostname", "platform", "pull", "device", "add-host", "tmpfs", "cap-add", "cap-drop", "security-opt"},
+		long: []string{"name", "volume", "mount", "env", "env-file", "network", "workdir", "user", "entrypoint", "label", "publish", "memory", "cpus", "hostname", "platform", "pull", "device", "add-host", "tmpfs", "cap-add", "cap-drop", "security-opt", "gpus", "restart", "shm-size", "ulimit", "log-driver", "log-opt", "dns", "userns", "runtime", "group-add", "context"},
 	}
 	return map[string]launcher{
 		"sudo": {valued: "ugphCTrtDR", long: []string{"user", "group", "host", "prompt", "chdir", "role", "type", "close-from"}, assigns: true},
@@ -113,6 +113,14 @@ func (w *shellWalk) starts(name string, c shellCommand) (rest []shellWord, more 
 		for _, text := range c.texts {
 			w.text(text, w.depth+1)
 		}
+	case name == "gdb": // only these of its commands are texts of the shell
+		for i, a := range args {
+			if text, ok := strings.CutPrefix(a.text, "!"); ok || strings.HasPrefix(a.text, "shell ") {
+				if i > 0 && (args[i-1].text == "-ex" || args[i-1].text == "--eval-command") {
+					w.joined(c, []shellWord{{strings.TrimPrefix(text, "shell "), a.dynamic}})
+				}
+			}
+		}
 	case name == "git":
 		w.gitTexts(c, args)
 	case name == "hyperfine":
@@ -187,14 +195,17 @@ func (w *shellWalk) launched(c shellCommand, l launcher, args []shellWord) ([]sh
 		at++
 	}
 	if l.sub != nil {
+		if at < len(args) && (args[at].text == "compose" || args[at].text == "container") {
+			at += 1 + skipOptions(args[at+1:], l)
+		}
 		if at >= len(args) || !slices.Contains(l.sub, args[at].text) {
 			return nil, false
 		}
 		at += 1 + skipOptions(args[at+1:], l)
 	}
 	at += l.operands
-	if l.sub != nil && at < len(args) && args[at].text == "--" {
-		at++
+	if l.sub != nil && at < len(args) && (args[at].text == "--" || c.name() == "kubectl") { // kubectl exec POD -c NAME -- …
+		at += skipOptions(args[at:], l)
 	}
 	if at >= len(args) {
 		return nil, false
@@ -299,7 +310,10 @@ func (w *shellWalk) shell(c shellCommand, args []shellWord) {
 // readsProgram reports whether a command is a shell that reads its program from
 // another command.
 func readsProgram(c shellCommand) bool {
-	if n := c.name(); n == "source" || n == "." {
+	switch c.name() {
+	case "at", "batch":
+		return true
+	case "source", ".":
 		return len(c.argv) > 1 && isDescriptor(c.argv[1].text)
 	}
 	if !isShell(c.name()) {

@@ -27,7 +27,9 @@ func (w *shellWalk) assigned(name string, value shellWord, shown string) {
 	switch {
 	case strings.HasPrefix(name, "BASH_FUNC_"):
 		w.joined(shellCommand{shown: shown}, []shellWord{{"f " + value.text, value.dynamic}})
-	case slices.Contains([]string{"PS0", "PS1", "PS2", "PS4"}, name):
+	case isStartFile(name) && isDescriptor(value.text):
+		w.doubt(dynamic, shown)
+	case slices.Contains([]string{"PS0", "PS1", "PS2", "PS4", "BASH_ENV", "ENV"}, name): // bash expands them
 		w.expanded(value.text)
 	case slices.Contains(runVariables(), name):
 		w.joined(shellCommand{shown: shown}, []shellWord{{strings.TrimPrefix(value.text, "|"), value.dynamic}})
@@ -58,11 +60,14 @@ func textOptions(name string) []string {
 	case "ssh", "scp", "sftp":
 		return []string{"-oProxyCommand=", "ProxyCommand=", "-oLocalCommand=", "LocalCommand=", "-oKnownHostsCommand=", "KnownHostsCommand="}
 	case "git":
-		return []string{"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--upload-pack", "--receive-pack"}
-	case "gdb":
-		return []string{"-ex", "--eval-command"}
+		return []string{"-x", "--exec", "--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--upload-pack", "--receive-pack", "--extcmd"}
 	}
 	return nil
+}
+
+// isCluster reports whether a word is several one-letter options that end with a letter.
+func isCluster(s string, letter byte) bool {
+	return len(s) > 2 && s[0] == '-' && s[1] != '-' && s[len(s)-1] == letter
 }
 
 // optionTexts collects the texts of options that a program passes to a shell.
@@ -70,6 +75,12 @@ func (w *shellWalk) optionTexts(name string, c shellCommand, args []shellWord) {
 	for _, option := range textOptions(name) {
 		for i, a := range args {
 			value, found := strings.CutPrefix(a.text, option)
+			if !found && len(option) == 2 && (name == "rsync" || strings.HasSuffix(name, "tar")) && isCluster(a.text, option[1]) {
+				value, found = "", true // -ave 'ssh …'
+			}
+			if option == "-x" && !slices.ContainsFunc(args[:i], func(b shellWord) bool { return b.text == "rebase" || b.text == "difftool" }) {
+				found = false // of another subcommand
+			}
 			joined := strings.HasSuffix(option, "=") || strings.HasPrefix(value, "=")
 			switch {
 			case !found:
@@ -84,24 +95,25 @@ func (w *shellWalk) optionTexts(name string, c shellCommand, args []shellWord) {
 
 // gitTexts collects what git runs because of a setting, an alias with ! or a subcommand.
 func (w *shellWalk) gitTexts(c shellCommand, args []shellWord) {
+	config := slices.ContainsFunc(args, func(a shellWord) bool { return a.text == "config" })
+	submodule := slices.ContainsFunc(args, func(a shellWord) bool { return a.text == "submodule" })
 	for i, a := range args {
-		key, value, set := strings.Cut(a.text, "=")
-		next := shellWord{}
-		if i+1 < len(args) {
-			next = args[i+1]
-		}
-		if !set { // git config KEY VALUE
-			value = next.text
+		text, long := strings.CutPrefix(a.text, "--config=")
+		key, value, set := strings.Cut(text, "=")
+		named := long || config || i > 0 && (args[i-1].text == "-c" || args[i-1].text == "--config")
+		dyn := a.dynamic
+		if !set && i+1 < len(args) { // git config KEY VALUE
+			value, dyn = args[i+1].text, args[i+1].dynamic
 		}
 		key = strings.ToLower(key)
 		switch {
-		case strings.HasPrefix(key, "alias."):
+		case named && strings.HasPrefix(key, "alias."):
 			if text, ok := strings.CutPrefix(value, "!"); ok {
-				w.joined(c, []shellWord{{text, false}})
+				w.joined(c, []shellWord{{text, dyn}})
 			}
-		case isCommandSetting(key):
-			w.joined(c, []shellWord{{strings.TrimPrefix(value, "!"), false}})
-		case a.text == "foreach" && i > 0 && args[i-1].text == "submodule", a.text == "run" && i > 0 && args[i-1].text == "bisect":
+		case named && isCommandSetting(key):
+			w.joined(c, []shellWord{{strings.TrimPrefix(value, "!"), dyn}})
+		case a.text == "foreach" && submodule, a.text == "run" && i > 0 && args[i-1].text == "bisect":
 			w.joined(c, args[i+1:][skipOptions(args[i+1:], launcher{}):])
 		}
 	}
