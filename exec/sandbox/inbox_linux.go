@@ -13,6 +13,7 @@ import (
 // inbox receives what the helper reports.
 type inbox struct {
 	fd     int
+	early  *os.Process // a helper that was started early, which a run without a start must wait for
 	listen func(net.Listener)
 	exited func() // the program has ended, but perhaps not its children
 	once   sync.Once
@@ -48,7 +49,12 @@ func (in *inbox) started() {
 
 // finish waits for the last message. The helper has sent it, or has ended.
 func (in *inbox) finish() {
-	in.once.Do(func() { unix.Close(in.fd) }) // it was not started
+	in.once.Do(func() { // it was not started
+		unix.Close(in.fd)
+		if in.early != nil {
+			go func() { _, _ = in.early.Wait() }()
+		}
+	})
 	if in.done != nil {
 		<-in.done
 	}

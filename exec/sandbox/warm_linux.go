@@ -122,9 +122,11 @@ func (h *helper) start(ctx context.Context, self string, in *delegation) {
 	}
 	theirs := os.NewFile(uintptr(fds[1]), "report")
 	defer theirs.Close()
-	if in != nil && !h.used.Load() {
-		h.groups.Store(true)
-		h.group, _ = newCgroup(in) // the report of the run states that it has none
+	if in != nil {
+		h.groups.Store(true) // before used is read: drop reads them in the other order
+		if !h.used.Load() {
+			h.group, _ = newCgroup(in) // the report of the run states that it has none
+		}
 	}
 	cmd := proc.Cmd{Argv: []string{"rye", confine.Command, confine.Early}, Env: confine.Environ(), Dir: "/", Orderly: h.rung != Strict}
 	cmd.Attr = func(a *syscall.SysProcAttr) {

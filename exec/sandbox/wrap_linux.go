@@ -206,6 +206,7 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 	var group *cgroup
 	if h := w.g.Warm.take(w.g); h != nil {
 		w.inbox, group = inboxOf(h.fd, w.g.Listen, exited), h.group
+		w.inbox.early = h.p
 		cmd.Files = append([]*os.File{spec}, cmd.Files...)
 		cmd.Spawn = h.give
 	} else {
@@ -290,7 +291,7 @@ func (w *wrapped) end(res *proc.Result) error {
 	w.cgroup.kill()
 	if f := w.inbox.failure; f != nil {
 		if f.Step == confine.SignalStep && (res == nil || res.TimedOut || res.Cancelled) {
-			return nil // rye ended the run before its program was started
+			return w.quarantine() // rye ended the run; the signal can have crossed the start
 		}
 		return w.stepError(f)
 	}
