@@ -557,8 +557,7 @@ func nodeError(name string, err error) NodeError {
 	if d, ok := t.Details["data"].(map[string]any); ok {
 		e.Details = d
 	}
-	var part *partError
-	if errors.As(err, &part) {
+	if part, ok := err.(*partError); ok { // not one of a graph that the node called
 		e.Item, e.Branch = part.item, part.branch
 	}
 	return e

@@ -2,6 +2,7 @@ package project
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/atomicfile"
+	"github.com/ryeos/rye/internal/extract"
 	"github.com/ryeos/rye/internal/openat"
 	"github.com/ryeos/rye/internal/redact"
 	"github.com/ryeos/rye/internal/tree"
@@ -69,7 +71,7 @@ func (p *Project) pruneRecords(ctx context.Context, ref item.Ref) error {
 	}
 	base := atomicfile.Project(p.Spaces.ProjectDir)
 	for _, id := range ids[:len(ids)-keep] {
-		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) || !p.ownRecord(rel+"/"+id+".md") {
+		if id == path.Base(ref.ID) || !p.runEnded(ctx, id) || !p.ownRecord(item.Ref{Kind: item.Knowledge, ID: path.Dir(ref.ID) + "/" + id}) {
 			continue
 		}
 		if err := base.Remove(rel + "/" + id + ".md"); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -108,14 +110,17 @@ func (p *Project) runEnded(ctx context.Context, id string) bool {
 	return s.State == graph.StateError && s.Reason == ""
 }
 
-// ownRecord reports whether a runtime key of this account signed a file: a person who
-// signs a record keeps it.
-func (p *Project) ownRecord(rel string) bool {
-	b, _, err := openat.Read(p.Spaces.ProjectDir, rel, maxRecord)
+// ownRecord reports whether a record is as a runtime key of this account signed it: a
+// person who signs or edits a record keeps it.
+func (p *Project) ownRecord(ref item.Ref) bool {
+	b, _, err := openat.Read(p.Spaces.ProjectDir, path.Join(space.Dir, "knowledge", ref.ID+".md"), maxRecord)
 	if err != nil {
 		return false
 	}
 	style, _ := sign.StyleByName("<!--")
-	sp, err := sign.SplitFile(b, style)
-	return err == nil && p.isRecorder(string(sp.Line.Key[:]))
+	_, err = sign.Verify(b, style, extract.Subject(ref), func(f sign.Fingerprint) (ed25519.PublicKey, bool) {
+		k, ok := p.RuntimePublic(f)
+		return k, ok
+	})
+	return err == nil
 }
