@@ -26,6 +26,7 @@ type AsideCall struct {
 type aside struct {
 	input  item.Digest // of ref and arguments
 	result *recordedResult
+	used   bool // by a call of this process
 }
 
 // Aside makes a call through the gates of every call, and records it. run is called with
@@ -36,11 +37,25 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 		return nil, err
 	}
 	t.mu.Lock()
-	id := t.asideID(&a)
+	key, id := t.asideID(&a)
 	before := t.asides[id]
-	if before != nil && before.input != item.DigestOf(input) {
-		// The program does something else than before the crash: this is another call.
-		id, before = fmt.Sprintf("%s+%d", id, t.log.Seq()+1), nil
+	if digest := item.DigestOf(input); before == nil || before.used || before.input != digest {
+		// Calls that run at once come in another order after a crash; one that is not in
+		// the log is another call.
+		was := before
+		before = nil
+		for other, x := range t.asides {
+			if !x.used && x.input == digest && strings.HasPrefix(other, key+"/") {
+				id, before = other, x
+				break
+			}
+		}
+		if before == nil && was != nil {
+			id = fmt.Sprintf("%s+%d", id, t.log.Seq()+1)
+		}
+	}
+	if before != nil {
+		before.used = true
 	}
 	err = t.duration()
 	t.mu.Unlock()
@@ -75,11 +90,11 @@ func (t *Thread) Aside(ctx context.Context, a AsideCall, run func(ctx context.Co
 
 // asideID returns the id of the next call of a program. It is equal when the step that
 // runs the program is repeated after a crash.
-func (t *Thread) asideID(a *AsideCall) string {
+func (t *Thread) asideID(a *AsideCall) (key, id string) {
 	program := a.By[strings.LastIndexByte(a.By, '/')+1:]
-	key := a.Of + "/" + program
+	key = a.Of + "/" + program
 	t.made[key]++
-	return fmt.Sprintf("%s/%d", key, t.made[key])
+	return key, fmt.Sprintf("%s/%d", key, t.made[key])
 }
 
 // asideLine applies a line of the log about the call of a program.

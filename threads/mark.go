@@ -33,6 +33,11 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	}
 	switch {
 	case s.State == Running || s.State == Suspended && state != Failed:
+	case state == Failed && s.State == Suspended: // it was stopped before the registry had the rest
+		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
+			return err
+		}
+		return t.money.Pause(ctx, s.Suspended.Reason)
 	case state == Failed && s.State != Suspended: // it was stopped before it closed the account
 		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
 			return err
@@ -95,6 +100,7 @@ func (t *Thread) unanswered(lines []transcript.Line) (text string, err error) {
 		}
 		if event == evRequest {
 			t.open[d.Reservation] = reservation{amount: d.Reserved, key: d.Key, data: d.requestData}
+			t.sent[d.Reservation] = true
 			continue
 		}
 		t.answers(d.Turn, d.Attempt)

@@ -108,6 +108,8 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 		return nil, err
 	case state == Completed:
 		return nil, diag.New(diag.ThreadState, "resuming %s: it is completed", id).WithReason("ended").WithDetail("state", state)
+	case declined(lines):
+		return nil, diag.New(diag.ApprovalDenied, "resuming %s: a person refused what it asks for", id)
 	}
 	if t.money, err = p.Account(ctx, id, p.Limits.Spend); err != nil {
 		return nil, err
@@ -141,7 +143,7 @@ func personMessage(text string) Event {
 // settleOpen settles requests without an answer in full: the service may have answered
 // and charged. The cost of one that was settled before the process stopped is known.
 func (t *Thread) settleOpen(ctx context.Context) error {
-	sent := func(id string) bool { _, ok := t.open[id]; return ok }
+	sent := func(id string) bool { return t.sent[id] } // also one whose answer could not be settled
 	if err := t.money.Recover(ctx, sent); err != nil {
 		return err
 	}
@@ -313,6 +315,7 @@ func (t *Thread) modelLine(event string, data []byte) error {
 		var d requestData
 		err := into(data, &d)
 		t.open[d.Reservation] = reservation{amount: d.Reserved, key: d.Key, data: d}
+		t.sent[d.Reservation] = true
 		t.attempts = d.Attempt
 		return err
 	case evResponse:

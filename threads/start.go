@@ -61,7 +61,7 @@ func newThread(id string, p Params) *Thread {
 	}
 	t := &Thread{p: p, id: id, results: map[string]*recordedResult{}, started: map[string]bool{}, byKey: map[string]*answer{},
 		asides: map[string]*aside{}, made: map[string]int{},
-		tries: map[string]int64{}, open: map[string]reservation{}, skip: map[string]int{}}
+		tries: map[string]int64{}, open: map[string]reservation{}, skip: map[string]int{}, sent: map[string]bool{}}
 	t.began = p.Now()
 	return t
 }

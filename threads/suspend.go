@@ -82,7 +82,7 @@ func (t *Thread) pause(ctx context.Context, r *Result) error {
 func suspension(lines []transcript.Line) (*Suspension, error) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		switch lines[i].Event {
-		case "checkpoint":
+		case "checkpoint", evAnswered: // the process can be killed between an answer and what follows
 			continue
 		case evSuspended:
 			s := &suspendedData{Suspension: &Suspension{}}
@@ -97,11 +97,26 @@ func suspension(lines []transcript.Line) (*Suspension, error) {
 // ResumeNode returns the node of the loop at which a suspended thread goes on, "" if the
 // log does not state one.
 func ResumeNode(lines []transcript.Line) string {
-	s, err := suspension(lines)
-	if err != nil || s == nil {
-		return ""
+	// A process that was killed before its walk began has recorded lines after the rest.
+	for i := len(lines) - 1; i >= 0 && lines[i].Event != "graph_started"; i-- {
+		if lines[i].Event != evSuspended {
+			continue
+		}
+		s, err := suspension(lines[:i+1])
+		if err != nil || s == nil {
+			return ""
+		}
+		return s.Node
 	}
-	return s.Node
+	return ""
+}
+
+// declined reports whether a person refused what a thread asked, and its process was killed
+// before the end was recorded.
+func declined(lines []transcript.Line) bool {
+	var last answeredData
+	s, err := suspension(lines)
+	return err == nil && s != nil && into(lines[len(lines)-1].Data, &last) == nil && last.Decision == "deny"
 }
 
 // accept records that a person has a suspended thread go on.

@@ -284,6 +284,7 @@ type Thread struct {
 	steps    []Identity
 	walks    int                    // of the loop, as the log has them
 	open     map[string]reservation // requests without an answer, by the id of their reservation
+	sent     map[string]bool        // reservations of the requests that the log has
 	skip     map[string]int         // events that a step in flight recorded before a crash, by key
 	ending   *Ending
 	reason   string // of the end in the registry; "" is the code of the error

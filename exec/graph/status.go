@@ -164,6 +164,9 @@ func (s *Summary) ended(state string) {
 // Owner returns the process that writes the log of a run, 0 if its number is not
 // known, -1 if no process does.
 func Owner(ctx context.Context, project, id string) int {
+	if _, err := transcript.Base(project, id).Stat(transcript.LockFile); errors.Is(err, fs.ErrNotExist) {
+		return -1 // LockWithin would create it, with its directories
+	}
 	lock, err := transcript.Base(project, id).LockWithin(ctx, transcript.LockFile, time.Millisecond)
 	var held *filelock.Held
 	if errors.As(err, &held) {

@@ -19,6 +19,7 @@ import (
 	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/primary"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/message"
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/transcript"
 )
@@ -241,6 +242,7 @@ func (r *threadRun) known(ctx context.Context, t *threads.Thread, name string, p
 	case "compose":
 		return add(r.material(ctx))
 	case "run_hooks":
+		delete(p, "hooks") // those of the thread only: a program must not bring its own
 		r.hookContext(t, p)
 		return add(map[string]any{"hooks": r.hooks}, nil)
 	case "dispatch":
@@ -475,6 +477,12 @@ func (r *threadRun) execute(ctx context.Context, a steps.Action) (any, error) {
 			return nil, err
 		}
 		r.acted.Store(true)
+	}
+	if ctx.Value(guardKey{}) == nil && !strings.HasPrefix(ref.ID, steps.Dir) {
+		call := &threads.ToolCall{Tool: threads.Offered{ToolDef: message.ToolDef{Name: ref.ID}, Ref: ref.String()}, Input: params}
+		if skipped, err := r.guarded(ctx, call); err != nil || skipped != nil {
+			return nil, err
+		}
 	}
 	data, err := graphDispatcher{p: r.p}.Call(ctx, graph.Call{Verb: a.Verb, Ref: ref, Params: params, Held: r.hookHeld, RunID: r.id})
 	if err == nil {

@@ -149,7 +149,7 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 	}
 	for i := range running {
 		l := &running[i]
-		if !isOrphan(ctx, l) {
+		if l.Project != p.Spaces.ProjectDir || !isOrphan(ctx, l) { // others are settled in their project
 			continue
 		}
 		if l.Project == p.Spaces.ProjectDir && l.Kind == "thread" && kinds[l.Parent] != "run" {

@@ -29,14 +29,22 @@ func (r *threadRun) walkLoop(ctx context.Context, t *threads.Thread, log *transc
 	}
 	walk, ended, last := walked(lines)
 	at := threads.ResumeNode(lines)
-	if last != nil && r.o.Message == "" {
-		// The process was killed between this walk and the end of the thread.
+	if last != nil {
+		// The walk ended, and the log has not the end that it decided: the process was
+		// killed, or the thread could not be suspended.
 		end := endingOf(last.Output)
-		if end.State != threads.Suspended {
+		rests := end.State == threads.Suspended
+		asks := rests && end.Suspend.Ask != nil && end.Suspend.Ask.Limit == ""
+		if asks || !rests && r.o.Message == "" {
 			t.Ends(end)
 			return nil
 		}
-		at = end.Suspend.Node
+		if rests {
+			at = end.Suspend.Node
+		}
+	}
+	if r.o.Message != "" {
+		at = "" // the model reads the message: the end of the turn is not decided again
 	}
 	started := walk > 0
 	if !started || ended {
@@ -84,8 +92,12 @@ func walked(lines []transcript.Line) (walks int, ended bool, last *walkEnd) {
 			if lines[i].Decode(last) != nil {
 				last = nil
 			}
-		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed", "thread_suspended":
+		case "thread_suspended":
 			last = nil
+		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed":
+			if last != nil && endingOf(last.Output).State != threads.Suspended {
+				last = nil
+			}
 		}
 	}
 	return walks, ended, last
