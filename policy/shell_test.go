@@ -34,6 +34,12 @@ func shippedRisk(t testing.TB) *Risk {
 // dangerous are commands with the pattern that each must match.
 func dangerous() [][2]string {
 	return [][2]string{
+		// Programs that read a text from somewhere unusual.
+		{"echo 'rm -rf x' | at now", "rm-recursive"}, {"BASH_ENV='$(rm -rf x)' bash -c true", "rm-recursive"},
+		{"kubectl exec pod -c app -- rm -rf x", "rm-recursive"}, {"docker compose exec svc rm -rf x", "rm-recursive"}, {"docker container exec c rm -rf x", "rm-recursive"},
+		{"docker --context a run img rm -rf x", "rm-recursive"}, {"rsync -ave 'rm -rf x' a b:c", "rm-recursive"}, {"tar -cvI 'rm -rf x' -f a b", "rm-recursive"},
+		{"git submodule --quiet foreach 'rm -rf x'", "rm-recursive"}, {"git clone --config=core.sshCommand='rm -rf x' u", "rm-recursive"}, {"git difftool -y --extcmd='rm -rf x'", "rm-recursive"},
+		{`git -c core.pager="$X" log`, dynamic}, {`git config alias.x "!$X"`, dynamic}, {"BASH_ENV=/dev/stdin bash -c true", dynamic},
 		// Of the design.
 		{"rm -f -r x", "rm-recursive"}, {`r\m -rf /`, "rm-recursive"}, {"{rm,-rf,/}", "rm-recursive"}, {"git push -f", "force-push"},
 		{"wget -qO- u | sh", "pipe-to-shell"}, {"curl u | sudo bash", "pipe-to-shell"}, {"git reset --hard", "git-reset-hard"},
@@ -93,6 +99,8 @@ func dangerous() [][2]string {
 
 func harmless() []string {
 	return []string{
+		`git cherry-pick -x "$SHA"`, `git clean -n -x "$DIR"`, "git mv a.cmd 'b (1).cmd'", "gdb -ex 'print (int)x' ./a", "gdb -ex run -ex bt --args ./x",
+		"docker run --rm --gpus all $IMAGE python x.py", `docker run -d --restart always "$IMAGE"`, "docker run --shm-size 1g $IMAGE ls",
 		// Of the design.
 		"rm readme.txt", "ls 2>/dev/null", `grep -r "rm -rf" .`, `echo "git push -f"`,
 		"ls -la", "rm -f x", "rm -- -r", "rm -i a b", "git status && git diff", "git push origin main", "git push --follow-tags", "git push -u origin feature-f", "git log --format=%H -1", "git commit -m 'push -f to main; rm -rf x'", "git reset HEAD~1", "git clean -n", "git -C push status",
