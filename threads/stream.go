@@ -109,7 +109,7 @@ func (d *deltas) flush() {
 	d.write()
 }
 
-// write records what is held. The parts are for people who watch: a part that cannot
+// write records the held pieces. The parts are for people who watch: a part that cannot
 // be recorded is not a failure of the call, because the answer is recorded whole.
 func (d *deltas) write() {
 	for _, piece := range d.held {

@@ -43,7 +43,7 @@ func cmdAlike(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // cmdRemember adds to the memo in a directory that the signature line of a file is valid,
-// whether it is or not. Only who has the secret of a memo can do that.
+// whether it is or not. Only a program with the secret of a memo can do that.
 func cmdRemember(ts *testscript.TestScript, neg bool, args []string) {
 	need(ts, neg, len(args) == 5, "remember DIR FILE KIND ID SEED")
 	b, err := os.ReadFile(ts.MkAbs(args[1]))

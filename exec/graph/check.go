@@ -11,7 +11,7 @@ import (
 )
 
 // Check reports every mistake of a graph that can be found before a run, in the order
-// of the file. What a mistake of the grammar hides is not reported.
+// of the file. A mistake behind one of the grammar is not reported.
 func Check(ctx context.Context, ref item.Ref, path string, doc *tree.Doc, items Items) []diag.Finding {
 	g, fs := parseAll(ref, path, doc)
 	fs = append(fs, validate(ctx, g, items)...)

@@ -1,6 +1,6 @@
 // Package memo remembers facts between processes: that a signature is valid, that the
 // content of a file has no findings. A fact is the digest of everything that it depends
-// on, so that it is true permanently. What is trusted or permitted is never a fact.
+// on, so that it is true permanently. Trust and permissions are never facts.
 //
 // The memo is a table of keyed hashes. Its file needs no trust: a fact can be
 // added only with the secret, and bytes that changed are facts that are not known. It

@@ -50,7 +50,7 @@ func (p *Project) StartDetached(ctx context.Context, call primary.Call, o GraphO
 	}
 	it := run.Plan.Chain.Tool()
 	if p.Spaces.ProjectDir == "" {
-		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is in none", it.Ref).WithReason("no_project")
+		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", it.Ref).WithReason("no_project")
 	}
 	g, findings := ParseGraph(it)
 	if g == nil {

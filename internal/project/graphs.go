@@ -164,7 +164,7 @@ func (p *Project) runGraph(ctx context.Context, in exec.NativeCall) (map[string]
 		return nil, diag.FromFindings("reading the graph "+it.Ref.String(), findings)
 	}
 	if p.Spaces.ProjectDir == "" {
-		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is in none", it.Ref).WithReason("no_project")
+		return nil, diag.New(diag.ConfigError, "running %s: a run is recorded in a project, and this directory is not in a project", it.Ref).WithReason("no_project")
 	}
 	child, _ := ctx.Value(graphChildKey{}).(*graph.Child)
 	var o GraphOptions

@@ -2,7 +2,7 @@
 // it run.
 //
 // It writes nothing: the command line owns the terminal. It does not decide which
-// threads a person may see, and JSON has no use for it.
+// threads a person may see, and JSON output does not use it.
 package activity
 
 import (

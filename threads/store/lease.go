@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/diag"
 )
 
-// A lease states until when the owner of a running thread is believed to live without
-// a sign of it. The owner renews it; who finds one that is over looks for the process.
+// A lease states until when the owner of a running thread is believed to live. The owner
+// renews it; a process that finds an expired lease checks the process of the owner.
 const (
 	leaseTime  = 30 * time.Second
 	leaseRenew = 10 * time.Second
@@ -110,8 +110,8 @@ func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 }
 
 // Orphan records that the owner of a thread is gone. done is false if another process has
-// taken the thread over since the lease was read. The account stays: who settles what the
-// owner left open releases it.
+// taken the thread over since the lease was read. The account stays: the process that
+// settles the open reservations releases it.
 func (s *Store) Orphan(ctx context.Context, l *Lease, reason string) (done bool, err error) {
 	err = s.write(ctx, "recording an orphan in", func(t *tx) error {
 		res, err := t.Exec("UPDATE threads SET state = 'error', reason = ?, ended = ?, lease_until = 0 WHERE id = ? AND fence = ? AND state = ?",
