@@ -408,7 +408,7 @@ func (t *Thread) missed(ctx context.Context, at *attempt, s *Service, err error)
 }
 
 // Failed returns the facts of the failed attempt that is not yet classified, its number
-// and its cost; nil if there is none.
+// and its cost; nil if the log has none.
 func (t *Thread) Failed() (facts map[string]any, number int64, cost policy.USD) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -201,13 +201,22 @@ func runWatched(ctx context.Context, c *cli.Call, p *project.Project, call prima
 
 func openGraphs(ctx context.Context, c *cli.Call, o *graphOptions) (*project.Project, error) {
 	debug.SetGCPercent(400) // as rye run does
-	e := envOf(c)
-	e.SetLocked(c.Given(&o.locked), o.locked)
-	p, err := e.Open(ctx, project.Strict)
+	p, err := openLocked(ctx, c, &o.locked)
 	if err != nil {
 		return nil, err
 	}
 	p.Prefetch(ctx)
+	return p, nil
+}
+
+// openLocked opens the project for a command that runs items, with its flag --locked.
+func openLocked(ctx context.Context, c *cli.Call, locked *bool) (*project.Project, error) {
+	e := envOf(c)
+	e.SetLocked(c.Given(locked), *locked)
+	p, err := e.Open(ctx, project.Strict)
+	if err != nil {
+		return nil, err
+	}
 	return p, p.CheckLocked()
 }
 

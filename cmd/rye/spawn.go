@@ -45,13 +45,8 @@ call that needs an approval does.`,
 }
 
 func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
-	e := envOf(c)
-	e.SetLocked(c.Given(&o.locked), o.locked)
-	p, err := e.Open(ctx, project.Strict)
+	p, err := openLocked(ctx, c, &o.locked)
 	if err != nil {
-		return err
-	}
-	if err := p.CheckLocked(); err != nil {
 		return err
 	}
 	ref, rest, err := project.RefArgs(ctx, p, promptArgs(c.Args))

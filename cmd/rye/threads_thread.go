@@ -145,13 +145,8 @@ item states idempotent; otherwise the model reads that it may have run.`,
 }
 
 func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error {
-	e := envOf(c)
-	e.SetLocked(c.Given(&o.locked), o.locked)
-	p, err := e.Open(ctx, project.Strict)
+	p, err := openLocked(ctx, c, &o.locked)
 	if err != nil {
-		return err
-	}
-	if err := p.CheckLocked(); err != nil {
 		return err
 	}
 	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])

@@ -29,7 +29,7 @@ const (
 )
 
 // delegatedCgroup returns the cgroup in which this process may create others, or why
-// there is none. It does not change during the life of a process.
+// it cannot. It does not change during the life of a process.
 var delegatedCgroup = sync.OnceValues(func() (*delegation, string) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(cgroupMount, &fs); err != nil || fs.Type != unix.CGROUP2_SUPER_MAGIC {
@@ -241,7 +241,7 @@ func (c *cgroup) exceeded() (limit string, measured int64) {
 
 // events returns a number of a file with one name and number in each line.
 func (c *cgroup) events(file, name string) int64 {
-	b, _ := os.ReadFile(filepath.Join(c.dir, file)) // without the controller there is none
+	b, _ := os.ReadFile(filepath.Join(c.dir, file)) // the file exists with the controller only
 	for line := range strings.Lines(string(b)) {
 		if text, ok := strings.CutPrefix(line, name+" "); ok {
 			n, _ := strconv.ParseInt(strings.TrimSpace(text), 10, 64)

@@ -26,8 +26,8 @@ type Warm struct {
 	next    func() *helper // starts the one after that, if it was announced too
 }
 
-// NewWarm returns a Warm for the best rung of this system, or nil if there is no processor
-// to spare. It starts nothing.
+// NewWarm returns a Warm for the best rung of this system, or nil on a machine with one
+// processor. It starts nothing.
 func NewWarm(self string, ladder func() Ladder) *Warm {
 	if self == "" || runtime.GOMAXPROCS(0) < 2 {
 		return nil

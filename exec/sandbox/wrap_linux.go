@@ -218,7 +218,7 @@ func (w *wrapped) channel(cmd *proc.Cmd) error {
 		w.inbox = in
 		cmd.Files = append([]*os.File{spec, theirs}, cmd.Files...)
 		if w.ladder.cgroup != nil {
-			group, _ = newCgroup(w.ladder.cgroup) // the report states that there is none
+			group, _ = newCgroup(w.ladder.cgroup) // the report states why the run has none
 		}
 	}
 	w.enclosed(group)
