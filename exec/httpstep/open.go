@@ -73,6 +73,9 @@ func (x *exchange) open(ctx context.Context, body []byte) (*Reply, error) {
 	}
 	req.Body, req.MaxRedirects, req.Retry = body, 0, httpx.Retry{}
 	req.Header.Set("Content-Type", "application/json")
+	if req.Header.Get("Accept") == "" {
+		req.Header.Set("Accept", "application/json") // as the clients of the services do, for streams too
+	}
 	proxy, err := x.filler().Plain("proxy", x.config.proxy)
 	if err != nil {
 		return nil, err

@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ryeos/rye/internal/tree"
 	"github.com/ryeos/rye/internal/yamlx"
 	"github.com/ryeos/rye/stdlib"
 	"github.com/ryeos/rye/threads/message"
 )
 
-// shipped returns a provider of the system bundle.
-func shipped(t *testing.T, name string) *Config {
+// shippedDoc returns the file of a provider of the system bundle.
+func shippedDoc(t *testing.T, name string) *tree.Doc {
 	t.Helper()
 	b, err := fs.ReadFile(stdlib.FS(), ".ai/tools/rye/agent/providers/"+name+".yaml")
 	if err != nil {
@@ -22,7 +23,13 @@ func shipped(t *testing.T, name string) *Config {
 	if doc == nil {
 		t.Fatal(findings)
 	}
-	c, findings := Parse("rye/agent/providers/"+name, doc)
+	return doc
+}
+
+// shipped returns a provider of the system bundle.
+func shipped(t *testing.T, name string) *Config {
+	t.Helper()
+	c, findings := Parse("rye/agent/providers/"+name, shippedDoc(t, name))
 	if c == nil || len(findings) > 0 {
 		t.Fatalf("%s: %v", name, findings)
 	}

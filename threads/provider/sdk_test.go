@@ -3,13 +3,18 @@ package provider
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"net/http"
 	"os"
 	"os/exec"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ryeos/rye/exec/httpstep"
 	"github.com/ryeos/rye/threads/message"
 )
 
@@ -25,7 +30,13 @@ func TestOfficialClients(t *testing.T) {
 		want := expectedAnswers(dialect)
 		c, server, url := wired(t, dialect, "answers")
 		log := &bytes.Buffer{}
+		var theirHeader http.Header
 		server.Log = log
+		server.Seen = func(r *http.Request) {
+			if theirHeader == nil {
+				theirHeader = r.Header.Clone() // of the request with the whole conversation
+			}
+		}
 		cmd := exec.CommandContext(t.Context(), "node", "testdata/npm/read.mjs", dialect, url, strconv.Itoa(len(want)))
 		cmd.Stderr = os.Stderr
 		out, err := cmd.Output()
@@ -43,31 +54,60 @@ func TestOfficialClients(t *testing.T) {
 			}
 		}
 		theirs, _, _ := strings.Cut(log.String(), "\n")
-		sameRequest(t, dialect, theirs, c)
+		ourHeader, ours := sent(t, dialect, c)
+		sameRequest(t, dialect, theirs, ours)
+		sameHeader(t, dialect, theirHeader, ourHeader)
 	}
 }
 
-// sameRequest compares the request of a client with that of rye.
-func sameRequest(t *testing.T, dialect, logged string, c *Config) {
+// sent returns the header and the log of the request that rye sends for the conversation
+// of the clients, with the request of the shipped item.
+func sent(t *testing.T, dialect string, c *Config) (http.Header, string) {
 	t.Helper()
-	var theirs struct {
-		Path    string         `json:"path"`
-		Request map[string]any `json:"request"`
+	_, server, url := wired(t, dialect, "answers")
+	var header http.Header
+	log := &bytes.Buffer{}
+	server.Log, server.Seen = log, func(r *http.Request) { header = r.Header.Clone() }
+	name, env := "anthropic", map[string]string{"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": plantedKey}
+	if dialect == Chat {
+		name, env = "openai_chat", map[string]string{"OPENAI_BASE_URL": url + "/v1", "OPENAI_API_KEY": plantedKey}
 	}
-	decode(t, []byte(logged), &theirs)
-	body, err := c.Encode(conversation(modelOf(dialect)))
-	if err != nil {
-		t.Fatal(err)
+	conf := shippedDoc(t, name).Root["config"].(map[string]any)
+	conf["allow_private"] = []any{"127.0.0.1"}
+	delete(conf, "sinks") // their ids are resolved by package exec
+	call := httpstep.Call{Ref: "tool:rye/agent/providers/" + name, Config: conf, Env: env, Now: time.Now}
+	c.Send = call.Open
+	if _, err := c.Call(t.Context(), conversation(modelOf(dialect)), nil); err != nil {
+		t.Fatalf("%s: %v", dialect, err)
 	}
-	var ours map[string]any
-	decode(t, body, &ours)
-	if !reflect.DeepEqual(ours, theirs.Request) {
-		a, _ := json.MarshalIndent(ours, "", " ")
-		b, _ := json.MarshalIndent(theirs.Request, "", " ")
-		t.Errorf("%s: rye sends\n%s\nthe client sends\n%s", dialect, a, b)
+	return header, log.String()
+}
+
+// sameRequest compares the log of a client's request with that of rye's.
+func sameRequest(t *testing.T, dialect, theirs, ours string) {
+	t.Helper()
+	var a, b map[string]any
+	decode(t, []byte(ours), &a)
+	decode(t, []byte(theirs), &b)
+	if !reflect.DeepEqual(a, b) || a["request"] == nil || a["path"] == nil {
+		x, _ := json.MarshalIndent(a, "", " ")
+		y, _ := json.MarshalIndent(b, "", " ")
+		t.Errorf("%s: rye sends\n%s\nthe client sends\n%s", dialect, x, y)
 	}
-	if !strings.HasPrefix(theirs.Path, "/v1/") {
-		t.Errorf("%s: the client asks %s", dialect, theirs.Path)
+}
+
+// allowedHeaders are the headers that may differ: the name of the program, what the
+// client reports about itself, what its HTTP library adds, and the length of a body whose
+// JSON is equal.
+var allowedHeaders = regexp.MustCompile(`^(User-Agent|X-Stainless-.*|Accept-Language|Sec-Fetch-Mode|Accept-Encoding|Connection|Content-Length)$`)
+
+func sameHeader(t *testing.T, dialect string, theirs, ours http.Header) {
+	t.Helper()
+	for _, h := range []http.Header{theirs, ours} {
+		maps.DeleteFunc(h, func(name string, _ []string) bool { return allowedHeaders.MatchString(name) })
+	}
+	if !reflect.DeepEqual(theirs, ours) || len(ours) < 3 {
+		t.Errorf("%s: rye sends the headers\n%v\nthe client sends\n%v", dialect, ours, theirs)
 	}
 }
 

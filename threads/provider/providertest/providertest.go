@@ -22,6 +22,9 @@ import (
 type Server struct {
 	Scenario *Scenario
 	Log      io.Writer // receives a line of JSON for each request; nil ignores them
+	// Seen receives each request before it is answered. Log has no headers: they contain
+	// the key. Nil ignores them.
+	Seen func(*http.Request)
 
 	mu       sync.Mutex
 	next     int
@@ -62,6 +65,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 	if err != nil {
 		return
+	}
+	if s.Seen != nil {
+		s.Seen(r)
 	}
 	if strings.HasSuffix(r.URL.Path, "/count_tokens") && s.Scenario.Dialect == Anthropic {
 		fmt.Fprintf(w, `{"input_tokens":%d}`, len(body)/4)
