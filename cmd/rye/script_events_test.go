@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,41 +35,44 @@ var shippedEvents = sync.OnceValues(func() (*steps.Events, error) {
 })
 
 // cmdEventsFit fails unless every line of the logs below a directory, or of the output of
-// --events in a file, is an event of config:agent/events with data that fit its schema:
-// eventsfit .ai/threads, or eventsfit stdout
+// --events, is an event of config:agent/events with data that fit, and unless each event
+// that is named occurs: eventsfit .ai/threads EVENT…, or eventsfit stdout EVENT…
 func cmdEventsFit(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: eventsfit directory|file")
-	}
+	need(ts, neg, len(args) > 0, "eventsfit directory|file [EVENT...]")
 	events, err := shippedEvents()
 	ts.Check(err)
+	seen := map[string]bool{}
 	if info, err := os.Stat(ts.MkAbs(args[0])); err != nil || !info.IsDir() {
-		fitsStream(ts, events, []byte(ts.ReadFile(args[0])))
-		return
+		fitsStream(ts, events, []byte(ts.ReadFile(args[0])), seen)
+	} else {
+		fitLogs(ts, events, ts.MkAbs(args[0]), seen)
 	}
-	n := 0
-	ts.Check(filepath.WalkDir(ts.MkAbs(args[0]), func(path string, d fs.DirEntry, err error) error {
+	for _, kind := range args[1:] {
+		if !seen[kind] {
+			ts.Fatalf("no event %s in %s: %v", kind, args[0], slices.Sorted(maps.Keys(seen)))
+		}
+	}
+}
+
+func fitLogs(ts *testscript.TestScript, events *steps.Events, dir string, seen map[string]bool) {
+	ts.Check(filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Base(path) != "transcript.jsonl" {
 			return err
 		}
 		b, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
 		for line := range bytes.Lines(b) {
-			n++
-			fitsEvent(ts, events, line)
+			fitsEvent(ts, events, line, seen)
 		}
-		return nil
+		return err
 	}))
-	if n == 0 {
-		ts.Fatalf("no log below %s", args[0])
+	if len(seen) == 0 {
+		ts.Fatalf("no log below %s", dir)
 	}
 }
 
 // fitsStream checks the output of --events: events, each with its thread, number and
 // time, and the envelope as the last line.
-func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte) {
+func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte, seen map[string]bool) {
 	lines := slices.Collect(bytes.Lines(out))
 	if len(lines) < 2 {
 		ts.Fatalf("the output has no events:\n%s", out)
@@ -82,7 +86,7 @@ func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte) {
 		if err := json.Unmarshal(line, &l); err != nil || l.Seq == 0 || l.Time.IsZero() || l.Thread == "" {
 			ts.Fatalf("not an event with seq, time and thread_id (%v):\n%s", err, line)
 		}
-		fitsEvent(ts, events, line)
+		fitsEvent(ts, events, line, seen)
 	}
 	var envelope struct {
 		OK    *bool  `json:"success"`
@@ -93,12 +97,13 @@ func fitsStream(ts *testscript.TestScript, events *steps.Events, out []byte) {
 	}
 }
 
-func fitsEvent(ts *testscript.TestScript, events *steps.Events, line []byte) {
+func fitsEvent(ts *testscript.TestScript, events *steps.Events, line []byte, seen map[string]bool) {
 	var l struct {
 		Event string          `json:"event"`
 		Data  json.RawMessage `json:"data"`
 	}
 	ts.Check(json.Unmarshal(line, &l))
+	seen[l.Event] = true
 	v, _ := jsonx.ParseMessage(l.Data)
 	data, ok := v.(map[string]any)
 	if !ok {

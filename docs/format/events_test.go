@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -18,9 +20,9 @@ const (
 	eventsEnd   = "<!-- end -->\n"
 )
 
-// TestEventsPage compares the tables of events.md with the configuration, whose
-// schemas must compile.
-func TestEventsPage(t *testing.T) {
+// shippedEvents returns the events of config:agent/events, and the configuration.
+func shippedEvents(t *testing.T) (*steps.Events, map[string]any) {
+	t.Helper()
 	b, err := os.ReadFile("../../stdlib/.ai/config/" + steps.EventsConfig + ".yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -33,13 +35,53 @@ func TestEventsPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return events, doc.Root
+}
+
+// unwritten are events that nothing records yet.
+var unwritten = []string{"child_started", "child_finished", "inbox", "thread_continued"}
+
+// TestEventsAreShown: for each event of the page a script states, with the arguments of
+// eventsfit, that a log has it.
+func TestEventsAreShown(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/scripts/*.txtar")
+	if err != nil || len(files) < 100 {
+		t.Fatal(len(files), err)
+	}
+	shown := map[string]bool{}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^eventsfit \S+ (.+)$`).FindAllStringSubmatch(string(b), -1) {
+			for _, kind := range strings.Fields(m[1]) {
+				shown[kind] = true
+			}
+		}
+	}
+	events, _ := shippedEvents(t)
+	for _, k := range events.Kinds() {
+		if !shown[k.ID] && !slices.Contains(unwritten, k.ID) {
+			t.Errorf("no script shows the event %s: add it to the arguments of an eventsfit", k.ID)
+		}
+		if shown[k.ID] && slices.Contains(unwritten, k.ID) {
+			t.Errorf("the event %s is recorded: remove it from unwritten", k.ID)
+		}
+	}
+}
+
+// TestEventsPage compares the tables of events.md with the configuration, whose
+// schemas must compile.
+func TestEventsPage(t *testing.T) {
+	events, root := shippedEvents(t)
 	text := read(t, eventsPage)
 	before, rest, ok := strings.Cut(text, eventsBegin)
 	_, after, ends := strings.Cut(rest, eventsEnd)
 	if !ok || !ends {
 		t.Fatalf("%s has no generated part", eventsPage)
 	}
-	out := before + eventsBegin + eventTable(events) + hookTable(t, doc.Root) + eventsEnd + after
+	out := before + eventsBegin + eventTable(events) + hookTable(t, root) + eventsEnd + after
 	if out == text {
 		return
 	}
