@@ -95,31 +95,44 @@ func (v *View) Event(l *transcript.Line) Shown {
 	return Shown{Line: line}
 }
 
-func renderers() map[string]func(*View, *transcript.Line) string {
-	return map[string]func(*View, *transcript.Line) string{
-		"tool_call":        (*View).call,
-		"tool_result":      (*View).result,
-		"tool_denied":      (*View).deny,
-		"model_response":   (*View).turn,
-		"model_error":      (*View).failed,
-		"model_switched":   (*View).switched,
-		"limit_reached":    (*View).limit,
-		"budget_warning":   (*View).budget,
-		"watchdog":         (*View).watchdog,
-		"context_pressure": (*View).window,
-		"context_limit":    (*View).window,
-		"hook_run":         (*View).hook,
-		"thread_resumed":   (*View).resumed,
+// of returns what renders an event whose data have the type T. Data of another type have
+// no line.
+func of[T any](render func(*View, T) string) func(*View, *transcript.Line) string {
+	return func(v *View, l *transcript.Line) string {
+		var d T
+		if l.Decode(&d) != nil {
+			return ""
+		}
+		return render(v, d)
 	}
 }
 
-func (v *View) call(l *transcript.Line) string {
-	var d struct {
-		CallID string          `json:"call_id"`
-		Name   string          `json:"name"`
-		Input  json.RawMessage `json:"input"`
+func renderers() map[string]func(*View, *transcript.Line) string {
+	return map[string]func(*View, *transcript.Line) string{
+		"tool_call":        of((*View).call),
+		"tool_result":      of((*View).result),
+		"tool_denied":      of((*View).deny),
+		"model_response":   of((*View).turn),
+		"model_error":      of((*View).failed),
+		"model_switched":   of((*View).switched),
+		"limit_reached":    of((*View).limit),
+		"budget_warning":   of((*View).budget),
+		"watchdog":         of((*View).watchdog),
+		"context_pressure": of((*View).window),
+		"context_limit":    of((*View).full),
+		"hook_run":         of((*View).hook),
+		"thread_resumed":   of((*View).resumed),
 	}
-	if l.Decode(&d) == nil && v.calls[d.CallID] == "" { // with the defaults of the tool
+}
+
+type callData struct {
+	CallID string          `json:"call_id"`
+	Name   string          `json:"name"`
+	Input  json.RawMessage `json:"input"`
+}
+
+func (v *View) call(d callData) string {
+	if v.calls[d.CallID] == "" { // with the defaults of the tool
 		v.calls[d.CallID] = called(d.Name, d.Input)
 	}
 	return "" // its result follows
@@ -148,17 +161,18 @@ func called(name string, input json.RawMessage) string {
 	return strings.TrimSpace(name + " " + shortened(strings.Join(parts, " "), maxInput))
 }
 
-func (v *View) result(l *transcript.Line) string {
-	var d struct {
-		CallID   string `json:"call_id"`
-		Ref      string `json:"ref"`
-		IsError  bool   `json:"is_error"`
-		Duration int64  `json:"duration_ms"`
-		Content  []struct {
-			Text string `json:"text"`
-		} `json:"content"`
-	}
-	if l.Decode(&d) != nil || v.denied[d.CallID] {
+type resultData struct {
+	CallID   string `json:"call_id"`
+	Ref      string `json:"ref"`
+	IsError  bool   `json:"is_error"`
+	Duration int64  `json:"duration_ms"`
+	Content  []struct {
+		Text string `json:"text"`
+	} `json:"content"`
+}
+
+func (v *View) result(d resultData) string {
+	if v.denied[d.CallID] {
 		return ""
 	}
 	outcome, why := "ok", ""
@@ -200,16 +214,14 @@ func reason(ref, text string) string {
 	return ": " + shortened(first, maxMessage)
 }
 
-func (v *View) deny(l *transcript.Line) string {
-	var d struct {
-		CallID  string `json:"call_id"`
-		Ref     string `json:"ref"`
-		Code    string `json:"code"`
-		Message string `json:"message"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type deniedData struct {
+	CallID  string `json:"call_id"`
+	Ref     string `json:"ref"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (v *View) deny(d deniedData) string {
 	v.denied[d.CallID] = true
 	what := v.calls[d.CallID] // a hook of the project denies a call that is recorded
 	if what == "" {
@@ -218,16 +230,14 @@ func (v *View) deny(l *transcript.Line) string {
 	return fmt.Sprintf("  %s  denied  %s: %s", what, d.Code, shortened(d.Message, maxMessage))
 }
 
-func (v *View) turn(l *transcript.Line) string {
-	var d struct {
-		Turn   int64           `json:"turn"`
-		Blocks []message.Block `json:"blocks"`
-		Usage  message.Usage   `json:"usage"`
-		Cost   policy.USD      `json:"cost"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type responseData struct {
+	Turn   int64           `json:"turn"`
+	Blocks []message.Block `json:"blocks"`
+	Usage  message.Usage   `json:"usage"`
+	Cost   policy.USD      `json:"cost"`
+}
+
+func (v *View) turn(d responseData) string {
 	for _, b := range d.Blocks {
 		if b.Type == message.ToolCall && b.Input != nil { // as the model wrote it
 			v.calls[b.ID] = called(b.Name, b.Input)
@@ -238,16 +248,17 @@ func (v *View) turn(l *transcript.Line) string {
 	return fmt.Sprintf("turn %d/%d  %s tok  $%s/$%s", d.Turn, v.start.Limits.Turns, Thousands(v.tokens), Money(v.spent), Money(v.start.Limits.Spend))
 }
 
+type errorData struct {
+	Attempt  int64  `json:"attempt"`
+	Category string `json:"category"`
+	Code     string `json:"code"`
+	Message  string `json:"message"`
+	RetryIn  *int64 `json:"retry_in_ms"`
+}
+
 // failed states a failed call of the model, and when the next attempt is made.
-func (v *View) failed(l *transcript.Line) string {
-	var d struct {
-		Attempt  int64  `json:"attempt"`
-		Category string `json:"category"`
-		Code     string `json:"code"`
-		Message  string `json:"message"`
-		RetryIn  *int64 `json:"retry_in_ms"`
-	}
-	if l.Decode(&d) != nil || d.Code == string(diag.Cancelled) { // the last line states it
+func (v *View) failed(d errorData) string {
+	if d.Code == string(diag.Cancelled) { // the last line states it
 		return ""
 	}
 	next := ""
@@ -258,15 +269,13 @@ func (v *View) failed(l *transcript.Line) string {
 	return fmt.Sprintf("  model error  %s: %s%s", strings.TrimSpace(d.Code+" "+d.Category), shortened(d.Message, maxMessage), next)
 }
 
-func (v *View) switched(l *transcript.Line) string {
-	var d struct {
-		From   string `json:"from"`
-		To     string `json:"to"`
-		Reason string `json:"reason"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type switchedData struct {
+	From   string `json:"from"`
+	To     string `json:"to"`
+	Reason string `json:"reason"`
+}
+
+func (v *View) switched(d switchedData) string {
 	line := fmt.Sprintf("  model switched  from %s to %s", shortened(d.From, maxInput), shortened(d.To, maxInput))
 	if d.Reason != "" {
 		line += ": " + shortened(d.Reason, maxMessage)
@@ -274,15 +283,13 @@ func (v *View) switched(l *transcript.Line) string {
 	return line
 }
 
-func (v *View) limit(l *transcript.Line) string {
-	var d struct {
-		Limit string `json:"limit"`
-		Value any    `json:"value"`
-		Max   any    `json:"max"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type limitData struct {
+	Limit string `json:"limit"`
+	Value any    `json:"value"`
+	Max   any    `json:"max"`
+}
+
+func (v *View) limit(d limitData) string {
 	name, unit := strings.ReplaceAll(d.Limit, "_", " "), ""
 	if s, ok := strings.CutSuffix(name, " seconds"); ok {
 		name, unit = s, " s"
@@ -290,26 +297,22 @@ func (v *View) limit(l *transcript.Line) string {
 	return fmt.Sprintf("  limit reached  %s: %s of %s%s", shortened(name, maxInput), figure(d.Value), figure(d.Max), unit)
 }
 
-func (v *View) budget(l *transcript.Line) string {
-	var d struct {
-		Scope string `json:"scope"`
-		Value string `json:"value"`
-		Max   string `json:"max"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type budgetData struct {
+	Scope string `json:"scope"`
+	Value string `json:"value"`
+	Max   string `json:"max"`
+}
+
+func (v *View) budget(d budgetData) string {
 	return fmt.Sprintf("  budget warning  %s: %s of %s", shortened(d.Scope, maxInput), figure(d.Value), figure(d.Max))
 }
 
-func (v *View) watchdog(l *transcript.Line) string {
-	var d struct {
-		Kind  string `json:"kind"`
-		Count int64  `json:"count"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type watchdogData struct {
+	Kind  string `json:"kind"`
+	Count int64  `json:"count"`
+}
+
+func (v *View) watchdog(d watchdogData) string {
 	what := map[string]string{
 		"repeated_calls":    "equal calls with equal results in a row",
 		"repeated_failures": "failures of one tool in a row",
@@ -320,43 +323,43 @@ func (v *View) watchdog(l *transcript.Line) string {
 	return fmt.Sprintf("  watchdog  %d %s", d.Count, what)
 }
 
-func (v *View) window(l *transcript.Line) string {
-	var d struct {
-		Ratio  float64 `json:"ratio"`
-		Tokens int64   `json:"tokens"`
-		Window int64   `json:"window"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
-	what := "the next request fills"
-	if l.Event == "context_limit" {
-		what = "the next request does not fit:"
-	}
+type windowData struct {
+	Ratio  float64 `json:"ratio"`
+	Tokens int64   `json:"tokens"`
+	Window int64   `json:"window"`
+}
+
+func (v *View) window(d windowData) string {
+	return v.filled("the next request fills", d)
+}
+
+// full states that the window is full.
+func (v *View) full(d windowData) string { return v.filled("the next request does not fit:", d) }
+
+func (v *View) filled(what string, d windowData) string {
 	return fmt.Sprintf("  context  %s %.0f %% of the window, %s of %s tok", what, 100*d.Ratio, Thousands(d.Tokens), Thousands(d.Window))
 }
 
+type hookData struct {
+	Event string `json:"event"`
+	Hook  string `json:"hook"`
+	OK    bool   `json:"ok"`
+	Error string `json:"error"`
+}
+
 // hook states a hook that failed. One that ran shows itself by what it decided.
-func (v *View) hook(l *transcript.Line) string {
-	var d struct {
-		Event string `json:"event"`
-		Hook  string `json:"hook"`
-		OK    bool   `json:"ok"`
-		Error string `json:"error"`
-	}
-	if l.Decode(&d) != nil || d.OK {
+func (v *View) hook(d hookData) string {
+	if d.OK {
 		return ""
 	}
 	return fmt.Sprintf("  hook %s of %s  failed: %s", shortened(d.Hook, maxInput), shortened(d.Event, maxInput), shortened(d.Error, maxMessage))
 }
 
-func (v *View) resumed(l *transcript.Line) string {
-	var d struct {
-		From int64 `json:"from_seq"`
-	}
-	if l.Decode(&d) != nil {
-		return ""
-	}
+type resumedData struct {
+	From int64 `json:"from_seq"`
+}
+
+func (v *View) resumed(d resumedData) string {
 	return fmt.Sprintf("  resumed  after line %d of the log", d.From)
 }
 
