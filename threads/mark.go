@@ -25,7 +25,7 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 	defer func() { _ = log.Close() }()
 	t.log = log
 	if !IsThread(lines) {
-		return diag.New(diag.ThreadNotFound, "ending %s: it is not a thread", id).WithReason("no_run").WithDetail("id", id)
+		return diag.New(diag.ThreadNotFound, "ending %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
 	}
 	s, err := summarize(p.Project, id, lines)
 	if err != nil {

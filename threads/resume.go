@@ -41,7 +41,7 @@ func ReadStarted(project, id string) (*Started, error) {
 		return nil, err
 	}
 	if len(lines) == 0 || lines[0].Event != evStarted {
-		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_run").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
 	}
 	var d startedData
 	data, err := dataOf(project, id, &lines[0])
@@ -196,7 +196,7 @@ func (t *Thread) replay(lines []transcript.Line) (state string, err error) {
 		}
 	}
 	if len(lines) == 0 || lines[0].Event != evStarted {
-		return "", diag.New(diag.ThreadNotFound, "resuming %s: it is not a thread", t.id).WithReason("no_run").WithDetail("id", t.id)
+		return "", diag.New(diag.ThreadNotFound, "resuming %s: it is not a thread", t.id).WithReason("no_thread").WithDetail("id", t.id)
 	}
 	t.active += active(lines)
 	t.pendingReturn()

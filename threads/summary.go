@@ -53,7 +53,7 @@ func Summarize(project, id string) (*Summary, error) {
 		return nil, err
 	}
 	if len(lines) == 0 || lines[0].Event != evStarted {
-		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_run").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadNotFound, "reading %s: it is not a thread", id).WithReason("no_thread").WithDetail("id", id)
 	}
 	return summarize(project, id, lines)
 }

@@ -29,7 +29,7 @@ func openRun(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project
 	if err != nil {
 		return nil, "", err
 	}
-	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+	id, err := p.FindThread(c.Args[0])
 	return p, id, err
 }
 
@@ -179,7 +179,7 @@ func runThreadsWait(ctx context.Context, c *cli.Call, timeout time.Duration, any
 	}
 	ids := make([]string, len(c.Args))
 	for i, arg := range c.Args {
-		if ids[i], err = graph.Find(p.Spaces.ProjectDir, arg); err != nil {
+		if ids[i], err = p.FindThread(arg); err != nil {
 			return err
 		}
 	}
@@ -296,7 +296,7 @@ func runThreadsVerify(ctx context.Context, c *cli.Call) error {
 	dir := p.Spaces.ProjectDir
 	var ids []string
 	if len(c.Args) > 0 {
-		id, err := graph.Find(dir, c.Args[0])
+		id, err := p.FindThread(c.Args[0])
 		if err != nil {
 			return err
 		}

@@ -54,7 +54,7 @@ func runThreadsCost(ctx context.Context, c *cli.Call, o *costOptions) error {
 	case len(c.Args) == 0:
 		return showThreadCosts(ctx, c, p, s)
 	case s == nil:
-		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0])
+		return diag.New(diag.ThreadNotFound, "showing costs: no thread %q", c.Args[0]).WithReason("no_thread").WithDetail("id", c.Args[0])
 	}
 	row, err := s.Find(ctx, p.Spaces.ProjectDir, c.Args[0])
 	if err != nil {

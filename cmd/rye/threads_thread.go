@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/ryeos/rye/diag"
-	"github.com/ryeos/rye/exec/graph"
 	"github.com/ryeos/rye/internal/cli"
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/internal/project"
@@ -149,7 +148,7 @@ func runThreadsResume(ctx context.Context, c *cli.Call, o *resumeOptions) error 
 	if err != nil {
 		return err
 	}
-	id, err := graph.Find(p.Spaces.ProjectDir, c.Args[0])
+	id, err := p.FindThread(c.Args[0])
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ func leavesHints() map[situation]string {
 		{diag.TranscriptBroken, "transcript_line"}:     "restore .ai/threads from a backup; a changed log is not continued",
 		{diag.TranscriptBroken, "transcript_artifact"}: "restore {path} from a backup",
 		{diag.ThreadNotFound, "no_run"}:                "rye graph list",
+		{diag.ThreadNotFound, "no_thread"}:             "rye threads list",
 		{diag.ConfigError, "graph_env"}:                "set the variables, then run it again",
 		{diag.ValidationFailed, "graph_path"}:          "correct the path in the graph, or write ${path?} if the value may be missing",
 		{diag.ValidationFailed, "graph_state"}:         "correct state_schema or the assigned value",

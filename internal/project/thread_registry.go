@@ -57,7 +57,7 @@ func (p *Project) ThreadTree(ctx context.Context, id string) ([]ListedThread, er
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, diag.New(diag.ThreadNotFound, "reading the registry of threads: it has no thread %q", id).WithReason("no_run").WithDetail("id", id)
+		return nil, diag.New(diag.ThreadNotFound, "reading the registry of threads: it has no thread %q", id).WithReason("no_thread").WithDetail("id", id)
 	}
 	return inTree(list), nil
 }
@@ -168,4 +168,14 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 		}
 	}
 	return nil
+}
+
+// FindThread returns the id of the one thread, or run of a graph, of the project whose id
+// begins with prefix.
+func (p *Project) FindThread(prefix string) (string, error) {
+	id, err := graph.Find(p.Spaces.ProjectDir, prefix)
+	if diag.CodeOf(err) == diag.ThreadNotFound {
+		return "", diag.New(diag.ThreadNotFound, "finding the thread %q: no thread and no run of a graph has this id", prefix).WithReason("no_thread").WithDetail("id", prefix)
+	}
+	return id, err
 }

@@ -117,5 +117,5 @@ func (o *Owner) write(ctx context.Context, doing string, do func(*tx) error) err
 }
 
 func notFound(thread string) error {
-	return diag.New(diag.ThreadNotFound, "reading the store of threads: it has no thread %s", thread).WithDetail("id", thread)
+	return diag.New(diag.ThreadNotFound, "reading the store of threads: it has no thread %s", thread).WithReason("no_thread").WithDetail("id", thread)
 }
