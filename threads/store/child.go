@@ -25,8 +25,13 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 			if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
 				return err
 			}
-			if err := t.insertThread(child, most); err != nil {
+			if err := t.insertThread(child, stateRunning, most); err != nil {
 				return err
+			}
+			if child.Kind == "thread" { // the run that starts it has checked the number
+				if err := t.countSpawn(o.thread, 1); err != nil {
+					return err
+				}
 			}
 			return t.lease(child.ID, o.store.process)
 		}

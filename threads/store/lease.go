@@ -90,10 +90,11 @@ func (t *tx) lease(thread string, p Process) error {
 	return err
 }
 
-// Running returns the threads that have an owner, of every project.
+// Running returns the threads that have an owner, of every project, also those whose
+// process has not begun: the process that admitted them owns them.
 func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 	err = s.read(ctx, "reading", func(t *tx) error {
-		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE state = ? ORDER BY created, id", stateRunning)
+		rows, err := t.threads("SELECT "+threadColumns+" FROM threads WHERE state IN (?, ?) ORDER BY created, id", stateRunning, stateCreated)
 		for _, row := range rows {
 			l := Lease{Row: row}
 			var until int64
@@ -115,7 +116,7 @@ func (s *Store) Running(ctx context.Context) (out []Lease, err error) {
 func (s *Store) Orphan(ctx context.Context, l *Lease, reason string) (done bool, err error) {
 	err = s.write(ctx, "recording an orphan in", func(t *tx) error {
 		res, err := t.Exec("UPDATE threads SET state = 'error', reason = ?, ended = ?, lease_until = 0 WHERE id = ? AND fence = ? AND state = ?",
-			reason, t.now.UnixMilli(), l.Thread, l.fence, stateRunning)
+			reason, t.now.UnixMilli(), l.Thread, l.fence, l.State)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 
 // migrations are the versions of the schema: entry n makes version n+1 out of version
 // n. A released entry never changes.
-func migrations() []string { return []string{schema1, schema2, schema3} }
+func migrations() []string { return []string{schema1, schema2, schema3, schema4} }
 
 // schema1 has the threads and the ledger. The constraints of the tables state what
 // holds for one row; what holds between rows is in package comments of ledger.go.
@@ -57,6 +57,15 @@ CREATE TABLE tokens(
 	taken INTEGER NOT NULL CHECK(taken IN (0, 1)), revoked INTEGER NOT NULL CHECK(revoked IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX tokens_thread ON tokens(thread);
+`
+
+// schema4 adds what a thread may start: levels of threads below it, threads below it, and
+// how many were started. A thread of an earlier version starts none before it is resumed.
+const schema4 = `
+ALTER TABLE threads ADD COLUMN depth INTEGER NOT NULL DEFAULT 0 CHECK(depth >= 0);
+ALTER TABLE threads ADD COLUMN spawns INTEGER NOT NULL DEFAULT 0 CHECK(spawns >= 0);
+ALTER TABLE threads ADD COLUMN spawned INTEGER NOT NULL DEFAULT 0 CHECK(spawned >= 0);
+CREATE INDEX threads_parent ON threads(parent);
 `
 
 // tx is one transaction, at one time.

@@ -19,6 +19,8 @@ type Thread struct {
 	Model   string // the model that it starts with
 	Parent  string // "" for a root
 	Root    string // "" for a root
+	Depth   int64  // levels of threads that it may have below it
+	Spawns  int64  // threads that it may have below it
 }
 
 // Budget is what a thread may spend: its own maximum, and those of the user account.
@@ -49,10 +51,13 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 		err := t.QueryRow("UPDATE threads SET fence = fence + 1, state = ?, reason = '', ended = 0 WHERE id = ? RETURNING fence", stateRunning, th.ID).Scan(&o.fence)
 		switch {
 		case err == nil:
-			err = t.reactivate(th.ID, b.Max)
+			if err = t.reactivate(th.ID, b.Max); err == nil {
+				// The limits of a child are those of its start.
+				_, err = t.Exec("UPDATE threads SET depth = ?, spawns = ? WHERE id = ? AND parent = ''", th.Depth, th.Spawns, th.ID)
+			}
 		case errors.Is(err, sql.ErrNoRows):
 			o.fence = 1
-			err = t.insertThread(th, b.Max)
+			err = t.insertThread(th, stateRunning, b.Max)
 		}
 		if err != nil {
 			return err
@@ -65,13 +70,13 @@ func (s *Store) Register(ctx context.Context, th Thread, b Budget) (*Owner, erro
 	return o, nil
 }
 
-func (t *tx) insertThread(th Thread, most policy.USD) error {
+func (t *tx) insertThread(th Thread, state string, most policy.USD) error {
 	root := th.Root
 	if root == "" {
 		root = th.ID
 	}
-	_, err := t.Exec(`INSERT INTO threads(id, project, kind, ref, digest, parent, root, state, reason, model, created, ended, fence)
-		VALUES(?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, 0, 1)`, th.ID, th.Project, th.Kind, th.Ref, th.Digest, th.Parent, root, stateRunning, th.Model, t.now.UnixMilli())
+	_, err := t.Exec(`INSERT INTO threads(id, project, kind, ref, digest, parent, root, state, reason, model, created, ended, fence, depth, spawns)
+		VALUES(?, ?, ?, ?, ?, ?, ?, ?, '', ?, ?, 0, 1, ?, ?)`, th.ID, th.Project, th.Kind, th.Ref, th.Digest, th.Parent, root, state, th.Model, t.now.UnixMilli(), th.Depth, th.Spawns)
 	if err != nil {
 		return err
 	}
@@ -88,7 +93,7 @@ func (t *tx) reactivate(thread string, most policy.USD) error {
 	switch {
 	case a.parent == "":
 	case a.status == released:
-		return diag.New(diag.ThreadState, "registering the thread %s: its parent has got back what it did not spend", thread).WithDetail("id", thread)
+		return t.reopen(thread, a, most)
 	case most != a.Max:
 		return diag.New(diag.ThreadState, "registering the thread %s: its maximum is what its parent reserved, %s USD", thread, a.Max).WithDetail("id", thread)
 	}

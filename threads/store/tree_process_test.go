@@ -31,7 +31,7 @@ func treeName(n int) string { return fmt.Sprintf("t%03d", n) }
 // random, and one in three is so small that its calls soon do not fit.
 func growTree(t *testing.T, s *Store, n int) {
 	t.Helper()
-	root, err := s.Register(t.Context(), Thread{ID: treeName(0), Kind: "thread"}, Budget{Max: treeMax, Periods: treePeriods()})
+	root, err := s.Register(t.Context(), Thread{ID: treeName(0), Kind: "thread", Depth: 20, Spawns: 1 << 40}, Budget{Max: treeMax, Periods: treePeriods()})
 	must(t, err)
 	owners := []*Owner{root}
 	for k := 1; k < n; k++ {
@@ -42,7 +42,7 @@ func growTree(t *testing.T, s *Store, n int) {
 		if k%3 == 0 {
 			most = min(most, policy.USD(rand.IntN(200)))
 		}
-		o, err := up.Child(t.Context(), Thread{ID: treeName(k), Kind: "thread"}, most)
+		o, err := up.Child(t.Context(), Thread{ID: treeName(k), Kind: "thread", Depth: 1, Spawns: 1 << 40}, most)
 		must(t, err)
 		owners = append(owners, o)
 	}
@@ -62,7 +62,7 @@ func treeWorker(dir, id string) error {
 	if err != nil || !ok {
 		return fmt.Errorf("no account %s: %w", id, err)
 	}
-	o, err := s.Register(ctx, Thread{ID: id}, Budget{Max: most, Periods: treePeriods()})
+	o, err := s.Register(ctx, Thread{ID: id, Depth: 20, Spawns: 1 << 40}, Budget{Max: most, Periods: treePeriods()})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,15 @@ func leaf(ctx context.Context, o *Owner, name string) error {
 	if err != nil {
 		return err
 	}
-	c, err := o.Child(ctx, Thread{ID: "leaf-" + name, Kind: "thread"}, left/policy.USD(2+rand.IntN(6)))
+	id := "leaf-" + name
+	got, err := o.Spawn(ctx, Thread{ID: id, Kind: "thread"}, Share{Spend: left / policy.USD(2+rand.IntN(6))}, wideRunning())
+	if err == nil && rand.IntN(8) == 0 {
+		return o.Discard(ctx, id)
+	}
+	var c *Owner
+	if err == nil {
+		c, err = o.store.Register(ctx, Thread{ID: id}, Budget{Max: got.Spend, Periods: treePeriods()})
+	}
 	if err == nil {
 		if _, err = call(ctx, c, "leaf-"+name+"-call", left/8); err == nil {
 			return c.Release(ctx, "completed", "")

@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/policy"
+)
+
+// stateCreated is the state of a thread that was admitted and has no process yet.
+const stateCreated = "created"
+
+// Share is what a thread may use together with all threads below it.
+type Share struct {
+	Spend  policy.USD
+	Depth  int64 // levels of threads below it
+	Spawns int64 // threads below it
+}
+
+// Spawn admits a child of this thread that will have a process of its own: in one
+// transaction it checks the depth, the spawns of every thread above, how many threads
+// run, and reserves what the child may spend. The child gets the smaller of ask and of the
+// rest that the threads above it have. Register takes it over; Discard removes it again. The error is
+// LIMIT_EXCEEDED or BUDGET_EXCEEDED with the detail limit, and retryable if only the
+// number of running threads is in the way.
+func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, running policy.Concurrency) (got Share, err error) {
+	err = o.write(ctx, "starting a child in", func(t *tx) error {
+		switch _, err := t.account(child.ID); {
+		case err == nil:
+			return diag.New(diag.ThreadState, "starting the thread %s: it exists", child.ID).WithDetail("id", child.ID)
+		case diag.CodeOf(err) != diag.ThreadNotFound:
+			return err
+		}
+		if err := t.free(o.thread, running); err != nil {
+			return err
+		}
+		if got, err = t.share(o.thread, ask); err != nil {
+			return err
+		}
+		child.Parent, child.Depth, child.Spawns = o.thread, got.Depth, got.Spawns
+		if _, err := t.reserve(reservation{id: child.ID, thread: o.thread, kind: kindChild, child: child.ID, amount: got.Spend, created: t.now}); err != nil {
+			return err
+		}
+		if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
+			return err
+		}
+		if err := t.insertThread(child, stateCreated, got.Spend); err != nil {
+			return err
+		}
+		if err := t.countSpawn(o.thread, 1); err != nil {
+			return err
+		}
+		return t.lease(child.ID, o.store.process)
+	})
+	if err != nil {
+		return Share{}, err
+	}
+	return got, nil
+}
+
+// free returns an error if as many threads run as may.
+func (t *tx) free(parent string, most policy.Concurrency) error {
+	for _, x := range []struct {
+		limit string
+		most  int64
+		query string
+	}{
+		{"concurrency.threads", most.Threads, "SELECT count(*) FROM threads WHERE kind = 'thread' AND state IN ('created', 'running') AND ?1 != ''"},
+		{"concurrency.children", most.Children, "SELECT count(*) FROM threads WHERE kind = 'thread' AND state IN ('created', 'running') AND parent = ?1"},
+	} {
+		var n int64
+		if err := t.QueryRow(x.query, parent).Scan(&n); err != nil {
+			return err
+		}
+		if n >= x.most {
+			e := spawnExceeded(parent, x.limit, n, x.most, "%d threads run, and %s is %d", n, x.limit, x.most)
+			e.Retryable = true
+			return e
+		}
+	}
+	return nil
+}
+
+// share returns the part of ask that a thread and the threads above it have left.
+func (t *tx) share(parent string, ask Share) (Share, error) {
+	var depth, above int64
+	if err := t.QueryRow("SELECT depth FROM threads WHERE id = ?", parent).Scan(&depth); err != nil {
+		return ask, err
+	}
+	if depth < 1 {
+		return ask, spawnExceeded(parent, "depth", 1, depth, "no level of threads is left below it")
+	}
+	left, most := int64(-1), int64(0)
+	rows, err := t.Query(upwards+"SELECT spawns, spawned FROM threads WHERE id IN (SELECT id FROM up)", parent)
+	if err != nil {
+		return ask, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var may, has int64
+		if err := rows.Scan(&may, &has); err != nil {
+			return ask, err
+		}
+		if rest := max(0, may-has); left < 0 || rest < left {
+			left, most, above = rest, may, has
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return ask, err
+	}
+	if left < 1 {
+		return ask, spawnExceeded(parent, "spawns", above+1, most, "%d of %d threads were started", above, most)
+	}
+	a, err := t.account(parent)
+	if err != nil {
+		return ask, err
+	}
+	if ask.Spend > 0 && a.Left() == 0 && a.status == active {
+		return ask, budgetExceeded(parent, "spend", a.Actual+a.Reserved+1, a.Max, "starting a thread of %s: %s of its %s USD is spent or reserved", parent, a.Actual+a.Reserved, a.Max)
+	}
+	return Share{Spend: min(ask.Spend, a.Left()), Depth: min(ask.Depth, depth-1), Spawns: min(ask.Spawns, left-1)}, nil
+}
+
+// upwards names a thread and every thread above it.
+const upwards = "WITH RECURSIVE up(id) AS (VALUES(?1) UNION SELECT t.parent FROM threads t JOIN up ON t.id = up.id WHERE t.parent != '') "
+
+// countSpawn adds to what a thread and every thread above it have started.
+func (t *tx) countSpawn(parent string, n int64) error {
+	_, err := t.Exec(upwards+"UPDATE threads SET spawned = spawned + ?2 WHERE id IN (SELECT id FROM up)", parent, n)
+	return err
+}
+
+func spawnExceeded(thread, limit string, value, most int64, format string, args ...any) *diag.Error {
+	return diag.New(diag.LimitExceeded, "starting a thread of "+thread+": "+format, args...).
+		WithDetail("id", thread).WithDetail("limit", limit).WithDetail("value", value).WithDetail("max", most)
+}
+
+// Discard removes a child whose process did not begin: nothing of it stays. A child that
+// a process has taken over is left alone.
+func (o *Owner) Discard(ctx context.Context, child string) error {
+	return o.write(ctx, "discarding a child in", func(t *tx) error {
+		var own bool
+		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, stateCreated).Scan(&own); err != nil || !own {
+			return err
+		}
+		a, err := t.account(child)
+		if err != nil {
+			return err
+		}
+		for _, change := range []struct {
+			query string
+			args  []any
+		}{
+			{"DELETE FROM reservations WHERE thread = ? AND child = ? AND status = 'open'", []any{a.parent, child}},
+			{"UPDATE ledger SET reserved = reserved - ? WHERE thread = ?", []any{int64(a.Max), a.parent}},
+			{"DELETE FROM ledger WHERE thread = ?", []any{child}},
+			{"DELETE FROM tokens WHERE thread = ?", []any{child}},
+			{"DELETE FROM threads WHERE id = ?", []any{child}},
+		} {
+			if _, err := t.Exec(change.query, change.args...); err != nil {
+				return err
+			}
+		}
+		return t.countSpawn(o.thread, -1)
+	})
+}
+
+// Share returns what a thread may use together with all threads below it.
+func (s *Store) Share(ctx context.Context, thread string) (out Share, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		a, err := t.account(thread)
+		if err != nil {
+			return err
+		}
+		out.Spend = a.Max
+		return t.QueryRow("SELECT depth, spawns FROM threads WHERE id = ?", thread).Scan(&out.Depth, &out.Spawns)
+	})
+	return out, err
+}
+
+// Reaches reports whether a thread is another one, or is above it in the tree of threads
+// that started each other.
+func (s *Store) Reaches(ctx context.Context, from, to string) (yes bool, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		return t.QueryRow(upwards+"SELECT count(*) > 0 FROM up WHERE id = ?2", to, from).Scan(&yes)
+	})
+	return yes, err
+}
+
+// Children returns the threads that a thread started and that have not ended, the oldest
+// first.
+func (s *Store) Children(ctx context.Context, thread string) (out []Row, err error) {
+	err = s.read(ctx, "reading", func(t *tx) error {
+		out, err = t.threads("SELECT "+threadColumns+" FROM threads WHERE parent = ? AND kind = 'thread' AND state IN ('created', 'running', 'suspended') ORDER BY created, id", thread)
+		return err
+	})
+	return out, err
+}
