@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -100,6 +101,7 @@ func runInit(ctx context.Context, c *cli.Call, o *initOptions) (err error) {
 		return err
 	}
 	made = append(made, x.made...)
+	noteProviders(ctx, c, h)
 	data := map[string]any{"project": dir, "created": made, "has_key": hasKey}
 	if x.hooks != nil {
 		data["hooks"] = x.hooks
@@ -137,6 +139,18 @@ func keyForInit(ctx context.Context, c *cli.Call, owner string) (*project.Projec
 	}
 	h, err = envOf(c).Open(ctx, project.Lenient)
 	return h, true, err
+}
+
+// noteProviders states at a terminal how to add a provider of models, if none can be used.
+func noteProviders(ctx context.Context, c *cli.Call, h *project.Project) {
+	if !c.Isatty(c.Stdin) || c.UI.AsJSON {
+		return
+	}
+	all, err := h.Providers(ctx)
+	usable := func(s *project.ProviderState) bool { return s.Usable && len(s.Keys) > 0 }
+	if err == nil && !slices.ContainsFunc(all, usable) && len(project.LocalProviders(ctx, all)) == 0 {
+		c.UI.Note("No model service is set up yet. Add one with rye provider add.")
+	}
 }
 
 // fromHere returns a path relative to the working directory.

@@ -199,7 +199,10 @@ func readKey(c *cli.Call, e *project.Env, name string) (string, error) {
 	}
 	value := strings.TrimRight(string(b), "\r\n")
 	if value == "" {
-		return "", diag.New(diag.Usage, "reading the key %s: standard input is empty", name)
+		if e.Person.Secret != nil {
+			return "", diag.New(diag.Usage, "reading the key %s: nothing was typed; nothing is stored", name)
+		}
+		return "", diag.New(diag.Usage, "reading the key %s: standard input has no key: write it there, or run the command at a terminal", name)
 	}
 	return value, nil
 }

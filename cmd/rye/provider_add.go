@@ -167,8 +167,8 @@ func ensureKeys(ctx context.Context, c *cli.Call, e *project.Env, p *project.Pro
 			return nil, err
 		}
 	}
-	if !s.Usable {
-		return nil, diag.New(s.Code, "adding %s: %s", s.Ref, s.Why)
+	if err := s.Check("adding"); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -33,6 +33,7 @@ func leavesHints() map[situation]string {
 		{diag.ThreadState, "ended"}:                    "rye graph list",
 		{diag.ConfigError, "credentials_mode"}:         "chmod 600 {path}; if another user may have read it, withdraw the keys in it",
 		{diag.AuthRequired, "no_usable_provider"}:      "rye provider list",
+		{diag.AuthRequired, "provider_key"}:            "rye provider login {provider}",
 		{diag.ApprovalRequired, "provider_add"}:        "run it at a terminal, or add --yes",
 		{diag.ApprovalRequired, "try_cost"}:            "run it at a terminal, or add --yes",
 		{diag.ToolNotFound, "no_provider_item"}:        "rye provider list",

@@ -48,8 +48,8 @@ type TryOptions struct {
 // TryProvider makes one call with one output token, and one that calls a tool. Both are
 // in the ledger, as calls of a thread are.
 func (p *Project) TryProvider(ctx context.Context, s *ProviderState, o TryOptions) (*TryReport, error) {
-	if !s.Usable {
-		return nil, diag.New(s.Code, "trying %s: %s", s.Ref, s.Why)
+	if err := s.Check("trying"); err != nil {
+		return nil, err
 	}
 	m, err := p.tryModel(ctx, s, o.Model)
 	if err != nil {

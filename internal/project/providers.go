@@ -55,8 +55,9 @@ type ProviderState struct {
 	Why     string            `json:"why,omitempty"` // it is not usable
 	Code    diag.Code         `json:"code,omitempty"`
 
-	item   *resolve.Item
-	config *provider.Config
+	item    *resolve.Item
+	config  *provider.Config
+	refusal error // nil if it is usable
 }
 
 // Providers returns every provider item that a ref finds, in the order of their ids.
@@ -133,14 +134,25 @@ func (p *Project) providerState(ctx context.Context, it *resolve.Item) (*Provide
 	case err != nil:
 		s.refuse(err)
 	case len(missing) > 0:
-		s.refuse(diag.New(diag.AuthRequired, "%s is not set", strings.Join(missing, ", ")))
+		s.refuse(diag.New(diag.AuthRequired, "%s is not set", strings.Join(missing, ", ")).
+			WithReason("provider_key").WithDetail("provider", strings.TrimPrefix(strings.TrimPrefix(s.Ref, "tool:"), providerDir)))
 	default:
 		s.Usable = true
 	}
 	return s, nil
 }
 
-func (s *ProviderState) refuse(err error) { s.Code, s.Why = diag.CodeOf(err), err.Error() }
+func (s *ProviderState) refuse(err error) {
+	s.Code, s.Why, s.refusal = diag.CodeOf(err), err.Error(), err
+}
+
+// Check returns why the provider cannot be used, nil if it can.
+func (s *ProviderState) Check(doing string) error {
+	if s.refusal == nil {
+		return nil
+	}
+	return diag.Doing(doing+" "+s.Ref, s.refusal)
+}
 
 // findKeys sets where the keys come from, and returns the missing ones.
 func (s *ProviderState) findKeys(k credentials.Keys) (missing []string, err error) {
