@@ -88,9 +88,9 @@ func (m *Manifest) sound() bool {
 			return false
 		}
 	}
-	seen := make(names, 2*len(m.Files))
+	seen, right := make(names, 2*len(m.Files)), make(map[string]bool, 2*len(m.Files))
 	for i, f := range m.Files {
-		if f.Size < 0 || f.Size > MaxFile || wrongPath(f.Path) != "" || i > 0 && m.Files[i-1].Path >= f.Path {
+		if f.Size < 0 || f.Size > MaxFile || wrongPath(f.Path, right) != "" || i > 0 && m.Files[i-1].Path >= f.Path {
 			return false
 		}
 		if _, other := seen.add(f.Path); other != "" {

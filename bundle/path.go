@@ -25,13 +25,16 @@ func Outside(folder string) bool {
 // or a canonical path below .ai, without names that a system reserves, reads as
 // .git or cannot display, and not in a directory that bundles exclude.
 func CheckPath(p string) error {
-	if why := wrongPath(p); why != "" {
+	if why := wrongPath(p, nil); why != "" {
 		return diag.New(diag.PathEscape, "reading path %q: %s", p, why)
 	}
 	return nil
 }
 
-func wrongPath(p string) string {
+// wrongPath returns why a path is refused, "" if it is accepted. It adds to right, which
+// may be nil, the elements that it examined, and does not examine them again: the files
+// of a bundle share their directories.
+func wrongPath(p string, right map[string]bool) string {
 	first, rest, _ := strings.Cut(p, "/")
 	folder, _, _ := strings.Cut(rest, "/")
 	switch {
@@ -45,14 +48,16 @@ func wrongPath(p string) string {
 		return "it is not canonical"
 	case Outside(folder):
 		return "a bundle excludes " + dir + "/" + folder
-	case module.CheckFilePath(p) != nil:
-		return "it has a name that some systems cannot store"
-	case len(hidden.Scan([]byte(p))) > 0 || strings.ContainsFunc(p, decomposes):
-		return "it contains characters that are invisible or have two encodings"
 	}
 	for elem := range strings.SplitSeq(rest, "/") {
+		if right[elem] {
+			continue
+		}
 		if why := wrongElement(elem); why != "" {
 			return why
+		}
+		if right != nil {
+			right[elem] = true
 		}
 	}
 	return ""
@@ -61,6 +66,10 @@ func wrongPath(p string) string {
 func wrongElement(elem string) string {
 	low := strings.ToLower(elem)
 	switch {
+	case module.CheckFilePath(elem) != nil:
+		return "it has a name that some systems cannot store"
+	case len(hidden.Scan([]byte(elem))) > 0 || strings.ContainsFunc(elem, decomposes):
+		return "it contains characters that are invisible or have two encodings"
 	case low == ".git" || shortGit(low):
 		return "it passes through a .git directory"
 	case low == "__pycache__" || strings.HasSuffix(low, ".pyc") || strings.HasSuffix(low, ".pyo"):
