@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -175,6 +176,13 @@ func (g guarded) fixedBelow(dir string) []string {
 // split adds rules for p without the excluded paths, and reports whether it had to
 // divide p.
 func (b *ruleBuilder) split(p string, excluded []string, access uint64) bool {
+	fi, err := os.Lstat(p)
+	return err == nil && b.splitType(p, fi.Mode().Type(), excluded, access)
+}
+
+// splitType is split for an entry whose type is known: a directory such as /etc has
+// hundreds of entries, and ReadDir returns the type of each.
+func (b *ruleBuilder) splitType(p string, typ fs.FileMode, excluded []string, access uint64) bool {
 	inside := false
 	for _, x := range excluded {
 		if below(x, p) {
@@ -182,17 +190,16 @@ func (b *ruleBuilder) split(p string, excluded []string, access uint64) bool {
 		}
 		inside = inside || below(p, x)
 	}
-	fi, err := os.Lstat(p)
-	if err != nil || fi.Mode()&os.ModeSymlink != 0 || len(b.set.Rules) > maxRules {
+	if typ&fs.ModeSymlink != 0 || len(b.set.Rules) > maxRules {
 		return false
 	}
 	if !inside {
-		grant(b.set, p, fi.IsDir(), access)
+		grant(b.set, p, typ.IsDir(), access)
 		return false
 	}
 	entries, _ := os.ReadDir(p)
 	for _, e := range entries {
-		b.split(filepath.Join(p, e.Name()), excluded, access)
+		b.splitType(filepath.Join(p, e.Name()), e.Type(), excluded, access)
 	}
 	return true
 }
