@@ -11,7 +11,7 @@ import (
 )
 
 func testRoot() *cli.Command {
-	w := &cli.World{Commands: append(commands(), brokenCommands()...)}
+	w := &cli.World{Commands: withCommands(brokenCommands)}
 	return w.RootCommand()
 }
 
@@ -153,6 +153,29 @@ func TestBounds(t *testing.T) {
 		least, most := (&cli.Command{Args: tc.args}).Bounds()
 		if least != tc.least || most != tc.most {
 			t.Errorf("%q: %d to %d, want %d to %d", tc.args, least, most, tc.least, tc.most)
+		}
+	}
+}
+
+// withCommands adds commands to the table.
+func withCommands(more func() []*cli.Command) func(string) []*cli.Command {
+	return func(only string) []*cli.Command {
+		if one := commands(only); len(one) == 1 {
+			return one
+		}
+		return append(commands(""), more()...)
+	}
+}
+
+// TestCommandAlone: a verb is built without the others, and is the verb of that name.
+func TestCommandAlone(t *testing.T) {
+	all := commands("")
+	if len(all) < 40 {
+		t.Fatalf("the table has %d verbs", len(all))
+	}
+	for _, want := range all {
+		if got := commands(want.Name); len(got) != 1 || got[0].Name != want.Name {
+			t.Errorf("the row of %s makes another command, or all", want.Name)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func runFormatExample(t *testing.T, damage bool, args []string) ([]byte, int) {
 		Environ: func() []string { return []string{"HOME=" + home, "PATH=" + env["PATH"]} },
 		Now:     func() time.Time { return time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC) },
 		Rand:    rand.Reader, Stdlib: stdlib.FS(), Dir: filepath.Join(dir, "project"), Program: cli.ReadVersion(),
-		Isatty: func(any) bool { return false }, Commands: commands(),
+		Isatty: func(any) bool { return false }, Commands: commands,
 	})
 	text := strings.ReplaceAll(out.String(), home, "/home/ada")
 	text = regexp.MustCompile(`"path": "/[^"]*/(python3|perl)"`).ReplaceAllString(text, `"path": "/usr/bin/$1"`)

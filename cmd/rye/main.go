@@ -96,6 +96,6 @@ func hostWorld() *cli.World {
 		Stdlib:   stdlib.FS(),
 		Dir:      dir,
 		Isatty:   cli.IsTerminal,
-		Commands: commands(),
+		Commands: commands,
 	}
 }

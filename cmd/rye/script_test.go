@@ -30,13 +30,17 @@ func TestMain(m *testing.M) {
 		"traced":       func() { fmt.Fprintln(os.Stderr, testkit.FilterMain(os.Args[1:])); os.Exit(1) },
 		"rye":          func() { os.Exit(runAs(func(*cli.World) {})) },
 		"rye-empty":    func() { os.Exit(runAs(func(w *cli.World) { w.Stdlib = fstest.MapFS{} })) },
-		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), brokenCommands()...) })) },
+		"rye-panics":   func() { os.Exit(runAs(func(w *cli.World) { w.Commands = withCommands(brokenCommands) })) },
 		"mcp-fixture":  mcptest.Main,
 		"model-server": providertest.Main,
 		"ledger-watch": ledgerWatch,
-		"rye-lock":     func() { os.Exit(runAs(func(w *cli.World) { w.Commands = append(commands(), relockCommand()) })) },
-		"mcp":          func() { os.Exit(mcpMain(os.Args[1:])) },
-		"peak":         func() { os.Exit(peakMain(os.Args[1:])) },
+		"rye-lock": func() {
+			os.Exit(runAs(func(w *cli.World) {
+				w.Commands = withCommands(func() []*cli.Command { return []*cli.Command{relockCommand()} })
+			}))
+		},
+		"mcp":  func() { os.Exit(mcpMain(os.Args[1:])) },
+		"peak": func() { os.Exit(peakMain(os.Args[1:])) },
 	})
 }
 

@@ -32,15 +32,23 @@ func (g *Globals) flags() []Flag {
 }
 
 // RootCommand returns the command above the verbs.
-func (w *World) RootCommand() *Command {
+func (w *World) RootCommand() *Command { return w.rootOf("") }
+
+// rootOf returns the command above one verb, or above all if there is none of this name.
+func (w *World) rootOf(verb string) *Command {
 	g := &Globals{}
-	return &Command{globals: g, Name: "rye", Usage: "signed, locked, verified items for agent workflows", Flags: g.flags(), Subs: w.Commands}
+	return &Command{globals: g, Name: "rye", Usage: "signed, locked, verified items for agent workflows", Flags: g.flags(), Subs: w.Commands(verb)}
 }
 
 // dispatch finds the command that the words name and runs it.
 func dispatch(ctx context.Context, w *World, u *UI) error {
-	root := w.RootCommand()
-	l, err := SortArgs(root, versionAsCommand(w.Args))
+	words := versionAsCommand(w.Args)
+	verb := ""
+	if len(words) > 0 {
+		verb = words[0]
+	}
+	root := w.rootOf(verb)
+	l, err := SortArgs(root, words)
 	u.Command = l.name()
 	if err != nil {
 		return l.explainFlags(ctx, w, u, err)

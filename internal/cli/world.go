@@ -19,14 +19,14 @@ type World struct {
 	Environ        func() []string
 	Now            func() time.Time
 	Rand           io.Reader
-	Self           string         // path of this executable, "" when it cannot be known
-	Program        VersionInfo    // what this build records about itself
-	Stdlib         fs.FS          // the embedded system space, rooted above .ai
-	Dir            string         // working directory, "" when it cannot be known
-	Etc            string         // directory of the machine's own files; "" means the system's
-	Rung           string         // the strongest rung of the sandbox to use; "" means that of the system
-	Isatty         func(any) bool // whether a stream is a terminal
-	Commands       []*Command
+	Self           string                       // path of this executable, "" when it cannot be known
+	Program        VersionInfo                  // what this build records about itself
+	Stdlib         fs.FS                        // the embedded system space, rooted above .ai
+	Dir            string                       // working directory, "" when it cannot be known
+	Etc            string                       // directory of the machine's own files; "" means the system's
+	Rung           string                       // the strongest rung of the sandbox to use; "" means that of the system
+	Isatty         func(any) bool               // whether a stream is a terminal
+	Commands       func(only string) []*Command // all, or the one of this name
 }
 
 // IsTerminal reports whether a stream is a terminal.
