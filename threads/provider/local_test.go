@@ -134,3 +134,14 @@ func forced(t *testing.T, c *Config, text string) int {
 	}
 	return len(r.Calls())
 }
+
+// TestLocalModelSkipped: where .ci/run installed no model, the test of the model is
+// skipped with the reason, and does not pass.
+func TestLocalModelSkipped(t *testing.T) {
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestLocalModel$", "-test.v")
+	cmd.Env = append(os.Environ(), "RYE_LOCAL_MODEL=")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- SKIP: TestLocalModel") || !strings.Contains(string(out), "RYE_LOCAL_MODEL is not set: .ci/run installs a model there") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
