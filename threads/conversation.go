@@ -18,25 +18,34 @@ func (t *Thread) request(s *Service) *message.Request {
 			out.System = append(out.System, message.TextBlock(b.Text))
 		}
 		out.Messages = []message.Message{{Role: message.User, Blocks: t.prompt.Message.Blocks}}
+		if c := t.p.Carried; c != nil {
+			for _, m := range c.Messages {
+				out.Messages = joined(out.Messages, m)
+			}
+		}
 		for _, o := range t.prompt.Tools {
 			out.Tools = append(out.Tools, o.ToolDef)
 		}
 	}
-	for _, e := range t.entries {
+	out.Messages = t.spoken(out.Messages, t.entries)
+	return out
+}
+
+// spoken appends entries of the conversation to a list of messages.
+func (t *Thread) spoken(list []message.Message, entries []entry) []message.Message {
+	for _, e := range entries {
 		if e.answer == nil {
-			out.Messages = joined(out.Messages, e.message)
+			list = joined(list, e.message)
 			continue
 		}
-		out.Messages = joined(out.Messages, message.Message{Role: message.Assistant, Blocks: e.answer.resp.Blocks})
+		list = joined(list, message.Message{Role: message.Assistant, Blocks: e.answer.resp.Blocks})
 		var results []message.Block
 		for _, c := range e.answer.resp.Calls() {
 			results = append(results, t.resultOf(c.ID))
 		}
-		if len(results) > 0 {
-			out.Messages = joined(out.Messages, message.Message{Role: message.User, Blocks: results})
-		}
+		list = joined(list, message.Message{Role: message.User, Blocks: results})
 	}
-	return out
+	return list
 }
 
 // resultOf returns the result of a call for the model. A call always has one: services

@@ -38,6 +38,11 @@ func Mark(ctx context.Context, id, state string, p Params) error {
 			return err
 		}
 		return t.money.Pause(ctx, s.Suspended.Reason)
+	case state == Failed && s.State == Continued: // it was stopped before the next thread of the chain had a log
+		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
+			return err
+		}
+		return errors.Join(t.money.Recover(ctx, func(string) bool { return true }), t.money.Release(ctx, Failed, Orphaned))
 	case state == Failed && s.State != Suspended: // it was stopped before it closed the account
 		if t.money, err = p.Account(ctx, id, s.Limits.Spend); err != nil {
 			return err

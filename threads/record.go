@@ -30,6 +30,7 @@ const (
 	evResult    = "tool_result"
 	evReturn    = "directive_return"
 	evLimit     = "limit_reached"
+	evContinued = "thread_continued"
 	evSuspended = "thread_suspended"
 	evResumed   = "thread_resumed"
 	evCompleted = "thread_completed"
@@ -52,6 +53,7 @@ type startedData struct {
 	Held      []heldSet      `json:"held"`
 	Workspace string         `json:"workspace"`
 	Sandbox   any            `json:"sandbox,omitempty"`
+	Carried   *Carried       `json:"carried,omitempty"`
 	Parent    *string        `json:"parent"`
 	Lock      string         `json:"lock,omitempty"`
 	Program   string         `json:"rye"`

@@ -31,6 +31,7 @@ type Started struct {
 	Time      string
 	Suspended *Suspension // nil if it is not
 	Parent    string      // the run of a graph whose node started the thread
+	Carried   *Carried    // from the thread that it continues, or nil
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -53,6 +54,7 @@ func ReadStarted(project, id string) (*Started, error) {
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"),
 		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, State: Running, Time: lines[0].Time}
+	s.Carried = d.Carried
 	if d.Parent != nil {
 		s.Parent = *d.Parent
 	}
@@ -76,6 +78,8 @@ func ReadStarted(project, id string) (*Started, error) {
 			s.State = Cancelled
 		case evKilled:
 			s.State = Killed
+		case evContinued:
+			s.State = Continued
 		case evSuspended:
 			s.State = Suspended
 			if s.Suspended, err = suspension(lines[:i+1]); err != nil {
@@ -106,8 +110,8 @@ func Resume(ctx context.Context, id string, p Params, text string) (*Result, err
 	switch {
 	case err != nil:
 		return nil, err
-	case state == Completed:
-		return nil, diag.New(diag.ThreadState, "resuming %s: it is completed", id).WithReason("ended").WithDetail("state", state)
+	case state == Completed || state == Continued:
+		return nil, diag.New(diag.ThreadState, "resuming %s: it is %s", id, state).WithReason("ended").WithDetail("state", state)
 	case declined(lines):
 		return nil, diag.New(diag.ApprovalDenied, "resuming %s: a person refused what it asks for", id)
 	}
@@ -143,7 +147,9 @@ func personMessage(text string) Event {
 // settleOpen settles requests without an answer in full: the service may have answered
 // and charged. The cost of one that was settled before the process stopped is known.
 func (t *Thread) settleOpen(ctx context.Context) error {
-	sent := func(id string) bool { return t.sent[id] } // also one whose answer could not be settled
+	// Also one whose answer could not be settled, and one of another thread of the chain,
+	// whose log this process has not read.
+	sent := func(id string) bool { return t.sent[id] || !strings.HasPrefix(id, t.id+"/") }
 	if err := t.money.Recover(ctx, sent); err != nil {
 		return err
 	}
@@ -189,6 +195,8 @@ func (t *Thread) replay(lines []transcript.Line) (state string, err error) {
 			state = Cancelled
 		case evKilled:
 			state = Killed
+		case evContinued:
+			state = Continued
 		case evSuspended:
 			state = Suspended
 		case evResumed:

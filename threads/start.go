@@ -26,6 +26,10 @@ type Result struct {
 	Model    string         `json:"model"`
 	// Suspended is set if Status is Suspended.
 	Suspended *Suspension `json:"suspended,omitempty"`
+	// ContinuedBy is the thread that goes on if Status is Continued.
+	ContinuedBy string `json:"continued_by,omitempty"`
+
+	carried *Carried
 }
 
 // ResultFile is the file with the result of a thread that has ended.
@@ -63,6 +67,7 @@ func newThread(id string, p Params) *Thread {
 		asides: map[string]*aside{}, made: map[string]int{},
 		tries: map[string]int64{}, open: map[string]reservation{}, skip: map[string]int{}, sent: map[string]bool{}}
 	t.began = p.Now()
+	p.Carried.begin(t)
 	return t
 }
 
@@ -72,6 +77,7 @@ func (t *Thread) startData() startedData {
 		Directive: t.p.Directive.Identity, Version: t.p.Directive.Version, Signer: t.p.Directive.Signer, Extends: t.p.Directive.Extends,
 		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{s.Provider.String(), s.Digest},
 		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
+		Carried: t.p.Carried,
 	}
 	if t.p.Parent != "" {
 		d.Parent = &t.p.Parent
@@ -106,6 +112,9 @@ func (t *Thread) walk(ctx context.Context, lines []transcript.Line) (*Result, er
 	within, cancel := context.WithTimeout(owning, max(left, 0))
 	defer cancel()
 	err := t.p.Loop(t.With(within), t, t.log, lines)
+	if err == nil {
+		err = t.goOn(within)
+	}
 	cause := context.Cause(owning)
 	switch {
 	case owning.Err() == nil || ctx.Err() != nil:
@@ -202,6 +211,11 @@ func (t *Thread) judge(r *Result) error {
 		return diag.New(diag.Cancelled, "running %s: cancelled", t.p.Directive.Ref)
 	case e.State == Suspended:
 		return t.suspended(r, e.Suspend)
+	case e.State == Continued && t.next != nil:
+		r.Status = Continued
+		return nil
+	case e.State == Continued:
+		return e.full()
 	case e.State != Completed:
 		code := e.Code
 		if _, known := diag.Lookup(code); !known {
@@ -233,8 +247,11 @@ func failureOf(err error) *diag.Failure {
 
 // rest writes the last event and the result, and closes the account.
 func (t *Thread) rest(ctx context.Context, r *Result) error {
-	if r.Status == Suspended {
+	switch r.Status {
+	case Suspended:
 		return t.pause(ctx, r)
+	case Continued:
+		return t.restContinued(ctx, r)
 	}
 	event := map[string]string{Completed: evCompleted, Failed: evFailed, Cancelled: evCancelled, Killed: evKilled}[r.Status]
 	d := endData{Cost: r.Cost, Outputs: r.Outputs, Error: r.Error}
@@ -249,15 +266,19 @@ func (t *Thread) rest(ctx context.Context, r *Result) error {
 		return err
 	}
 	released := t.money.Release(ctx, r.Status, cmp.Or(t.reason, reasonOf(r.Error)))
+	return errors.Join(t.writeResult(r), released)
+}
+
+func (t *Thread) writeResult(r *Result) error {
 	b, err := jsonx.Marshal(r)
 	if err != nil {
-		return errors.Join(diag.New(diag.Internal, "writing the result of %s: %w", t.id, err), released)
+		return diag.New(diag.Internal, "writing the result of %s: %w", t.id, err)
 	}
 	if t.p.Redact != nil {
 		b = t.p.Redact(b)
 		_ = json.Unmarshal(b, r) // what is printed is what is stored
 	}
-	return errors.Join(transcript.Base(t.p.Project, t.id).Replace(ResultFile, append(b, '\n'), 0o600), released)
+	return transcript.Base(t.p.Project, t.id).Replace(ResultFile, append(b, '\n'), 0o600)
 }
 
 // Event is an event of a step.

@@ -30,7 +30,11 @@ type Summary struct {
 	Started   string         `json:"started"`
 	Updated   string         `json:"updated"`
 	PID       int            `json:"pid,omitempty"`
-	Suspended *Suspension    `json:"suspended,omitempty"`
+	// Continues and ContinuedBy are the threads before and after it in its chain, whose
+	// cost Cost is.
+	Continues   string      `json:"continues,omitempty"`
+	ContinuedBy string      `json:"continued_by,omitempty"`
+	Suspended   *Suspension `json:"suspended,omitempty"`
 }
 
 // CallSummary is one call of a tool.
@@ -88,6 +92,9 @@ func (s *Summary) line(event string, data []byte) error {
 		var d startedData
 		err := into(data, &d)
 		s.Directive, s.Version, s.Signer, s.Provider, s.Model, s.Limits, s.Inputs, s.Loop, s.PID = d.Directive, d.Version, d.Signer, d.Provider, d.Model, d.Limits, d.Inputs, d.Loop, d.PID
+		if d.Carried != nil {
+			s.Continues, s.Cost = d.Carried.From, d.Carried.Cost
+		}
 		return err
 	case "node_started":
 		var d struct {
@@ -134,6 +141,14 @@ func (s *Summary) line(event string, data []byte) error {
 		s.State, s.Error, s.PID, s.Suspended = Running, nil, d.PID, nil
 		if d.Limits != nil {
 			s.Limits = *d.Limits
+		}
+		return err
+	}
+	if event == evContinued {
+		var d continuedData
+		err := into(data, &d)
+		if s.State, s.ContinuedBy = Continued, d.To; d.Carried != nil {
+			s.Cost = d.Carried.Cost
 		}
 		return err
 	}

@@ -211,9 +211,11 @@ type Params struct {
 	Temp        string
 	Serial      bool   // at most one call in an answer
 	Message     string // of the person, the last part of the first message
-	Workspace   string
-	NoSuspend   bool // a thread that would be suspended ends with APPROVAL_REQUIRED
-	Sandbox     any
+	// Carried is what the thread takes over from the one that it continues, or nil.
+	Carried   *Carried
+	Workspace string
+	NoSuspend bool // a thread that would be suspended ends with APPROVAL_REQUIRED
+	Sandbox   any
 
 	// Account opens the account of the thread, again after a rest.
 	Account func(ctx context.Context, thread string, limit policy.USD) (Ledger, error)
@@ -239,6 +241,9 @@ type Params struct {
 	Revoked func(ctx context.Context) error
 	// Check runs a check of the outputs; its error is what the model reads.
 	Check func(ctx context.Context, tool string, outputs map[string]any) error
+	// Continue names the thread that goes on when the loop ends in the state continued, and
+	// summarizes the conversation. With nil such a thread ends with CONTEXT_FULL.
+	Continue func(ctx context.Context, t *Thread) (*Next, error)
 	// Source returns who may record an event: kernel, step or graph, "" for an event that
 	// config:agent/events does not have.
 	Source func(event string) string
@@ -287,8 +292,9 @@ type Thread struct {
 	sent     map[string]bool        // reservations of the requests that the log has
 	skip     map[string]int         // events that a step in flight recorded before a crash, by key
 	ending   *Ending
-	reason   string // of the end in the registry; "" is the code of the error
-	refused  error  // the last limit that was reached
+	next     *continuedData // of the thread that goes on
+	reason   string         // of the end in the registry; "" is the code of the error
+	refused  error          // the last limit that was reached
 
 	linesMu sync.Mutex
 	lines   []transcript.Line // of the log

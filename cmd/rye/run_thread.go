@@ -87,9 +87,13 @@ func (w *watcher) started(p *project.PreparedThread, id string) {
 	for _, text := range p.Warnings {
 		w.c.UI.Warn("%s (rye provider prices)", text)
 	}
+	before := w.before
+	if p.Before.Turns > 0 {
+		before = p.Before
+	}
 	w.view = activity.New(activity.Start{
 		ThreadID: id, Ref: p.Ref, Version: p.Item.Meta.Version, Signer: p.Item.Verdict.Owner + " (" + p.Item.Verdict.Signer.Short()[:8] + ")", Model: p.Services[0].Model,
-		Limits: p.Limits, Attempts: p.Attempts, Tokens: w.before.InputTokens + w.before.OutputTokens, Spent: w.before.Spend,
+		Limits: p.Limits, Attempts: p.Attempts, Tokens: before.InputTokens + before.OutputTokens, Spent: before.Spend,
 	})
 	if !w.events {
 		w.c.UI.Note("%s", w.view.First())

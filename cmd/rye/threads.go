@@ -19,7 +19,7 @@ func threadsCommand() *cli.Command {
 		Name: "threads", Group: "Items",
 		Usage: "list, answer, stop and verify threads and runs",
 		Subs: []*cli.Command{threadsListCommand(), threadsTreeCommand(), threadsAnswerCommand(), threadsDecideCommand("approve", graph.Once), threadsDecideCommand("deny", graph.Deny), threadsSendCommand(), threadsWaitCommand(), threadsEndCommand("cancel"), threadsEndCommand("kill"),
-			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand()},
+			threadsTailCommand(), threadsVerifyCommand(), threadsCostCommand(), threadsShowCommand(), threadsResultCommand(), threadsResumeCommand(), threadsChainCommand(), threadsHandoffCommand()},
 	}
 }
 
@@ -44,7 +44,7 @@ answer is yes or no.`,
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ValidationFailed, diag.ExecutionFailed},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Strict)
+			p, id, err := openLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -82,7 +82,7 @@ left out if one call waits. A thread waits for it if a hook or a limit asks a pe
 		Codes:    []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.ApprovalDenied, diag.ExecutionFailed},
 		Complete: completeRuns,
 		Run: func(ctx context.Context, c *cli.Call) error {
-			p, id, err := openRun(ctx, c, project.Strict)
+			p, id, err := openLast(ctx, c, project.Strict)
 			if err != nil {
 				return err
 			}
@@ -213,7 +213,7 @@ func threadsEndCommand(verb string) *cli.Command {
 }
 
 func runThreadsEnd(ctx context.Context, c *cli.Call, state string) error {
-	p, id, err := openRun(ctx, c, project.Lenient)
+	p, id, err := openLast(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}

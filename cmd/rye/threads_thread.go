@@ -87,7 +87,7 @@ func threadsResultCommand() *cli.Command {
 }
 
 func runThreadsResult(ctx context.Context, c *cli.Call) error {
-	p, id, err := openRun(ctx, c, project.Lenient)
+	p, id, err := openLast(ctx, c, project.Lenient)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ const (
 	evThreadCompleted = "thread_completed"
 	evThreadError     = "thread_error"
 	evThreadCancelled = "thread_cancelled"
+	evThreadContinued = "thread_continued"
 )
 
 // The states of a run.
@@ -42,6 +43,7 @@ const (
 	StateCompleted = "completed"
 	StateError     = "error"
 	StateCancelled = "cancelled"
+	StateContinued = "continued" // of a thread: another one goes on
 )
 
 // target is an item that a graph names by a fixed id, with its digest at the start.

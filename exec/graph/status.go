@@ -152,6 +152,8 @@ func (s *Summary) add(project string, l *transcript.Line) error {
 		s.ended(StateCancelled)
 	case evKilled:
 		s.ended(StateKilled)
+	case evThreadContinued:
+		s.ended(StateContinued)
 	}
 	return nil
 }

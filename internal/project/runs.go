@@ -163,11 +163,11 @@ func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary,
 		}
 		lock, err := transcript.Base(dir, id).LockWithin(ctx, transcript.LockFile, endWait)
 		if err != nil {
-			return nil, p.revokeTokens(ctx, id)
+			return nil, p.revokeTokens(ctx, chainRoot(dir, id))
 		}
 		_ = lock.Release()
 	}
-	if err := p.revokeTokens(ctx, id); err != nil {
+	if err := p.revokeTokens(ctx, chainRoot(dir, id)); err != nil {
 		return nil, err
 	}
 	return p.markRuns(ctx, id, state, pid >= 0)

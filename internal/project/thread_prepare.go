@@ -43,6 +43,7 @@ type ThreadOptions struct {
 	Started func(*PreparedThread, string) // called with the id before the first step
 	Plan    bool                          // nothing is started: a model may be missing
 	Below   *nodeThread                   // of a thread that a node of a graph starts
+	handOff bool                          // another thread goes on with the work
 }
 
 // PreparedThread is a directive with everything that a thread of it would use.
@@ -56,6 +57,7 @@ type PreparedThread struct {
 	Held      policy.Held       // of the thread
 	NoModel   error             // why there is no model, for a plan
 	Warnings  []string          // of the prices of its models
+	Before    threads.Cost      // of the threads of its chain before it
 	Attempts  int64             // of one model call, at most
 	MaxOutput int64             // of one answer, in tokens
 	MinOutput int64             // to which that is lowered if money or tokens are short
@@ -75,6 +77,8 @@ type threadRun struct {
 	guardItem threads.Identity // the file of the guards
 	headless  string           // approvals.headless of the allowance
 	money     *threadAccount   // nil before the thread has its account
+	carried   *threads.Carried // from the thread that it continues, or nil
+	again     bool             // an earlier process began the thread
 
 	mu      sync.Mutex
 	claimed map[string]bool // calls of the model that a program makes

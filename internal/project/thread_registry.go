@@ -109,7 +109,7 @@ func (p *Project) listed(ctx context.Context, read func(*store.Store) ([]store.C
 		}
 		if t.State == threads.Running {
 			// The process of a thread has the lock of its log for its whole life.
-			if t.PID = graph.Owner(ctx, t.Project, t.ID); t.PID < 0 {
+			if t.PID = graph.Owner(ctx, t.Project, endOfChain(t.Project, t.ID)); t.PID < 0 {
 				t.State, t.Reason, t.PID = threads.Failed, threads.Orphaned, 0
 			}
 		}
@@ -132,7 +132,7 @@ func ownProcess() store.Process {
 // registered a thread whose log it is about to open.
 func isOrphan(ctx context.Context, l *store.Lease) bool {
 	alive, known := proc.Identity{PID: l.Owner.PID, Start: l.Owner.Start, Boot: l.Owner.Boot}.Alive()
-	return !(known && alive) && graph.Owner(ctx, l.Project, l.Thread) < 0
+	return !(known && alive) && graph.Owner(ctx, l.Project, endOfChain(l.Project, l.Thread)) < 0
 }
 
 // settleOrphans records the end of threads whose process was stopped, settles what they
@@ -157,7 +157,7 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 			if err != nil {
 				return err
 			}
-			err = p.markRun(ctx, l.Thread, threads.Failed, params)
+			err = p.markRun(ctx, p.EndOfChain(l.Thread), threads.Failed, params)
 			if err == nil || diag.CodeOf(err) == diag.ThreadState { // another process was faster
 				continue
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/ryeos/rye/threads/steps"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
+	"github.com/ryeos/rye/threads/transcript"
 )
 
 // StartThread runs a directive with a model until the thread rests.
@@ -49,7 +50,8 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 	if o.Started != nil {
 		o.Started(prepared, r.id)
 	}
-	return threads.Start(ctx, r.id, params)
+	res, err := threads.Start(ctx, r.id, params)
+	return r.follow(ctx, res, err)
 }
 
 // startBelow starts the thread as the child of a run.
@@ -71,6 +73,11 @@ func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 
 // ResumeThread continues a thread at the step in flight.
 func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions) (*threads.Result, error) {
+	pending, err := p.pendingNext(id)
+	if err != nil {
+		return nil, err
+	}
+	id = p.EndOfChain(id)
 	s, err := threads.ReadStarted(p.Spaces.ProjectDir, id)
 	if err != nil {
 		return nil, err
@@ -104,15 +111,28 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	for _, g := range s.Held {
 		prepared.Held = prepared.Held.With(g)
 	}
-	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id}
+	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true}
+	if pending != nil { // its process was stopped before the next thread had a log
+		r.id, r.carried, r.again = pending.Next, pending.Carried, false
+		return r.followed(ctx)
+	}
 	params, err := r.params(ctx)
 	if err != nil {
 		return nil, err
 	}
+	text := o.Message
+	if o.handOff {
+		r.again, text = false, "" // the next thread reads it
+		params.Loop = func(_ context.Context, t *threads.Thread, _ *transcript.Log, _ []transcript.Line) error {
+			t.Ends(threads.Ending{State: threads.Continued})
+			return nil
+		}
+	}
 	if o.Started != nil {
 		o.Started(prepared, id)
 	}
-	return threads.Resume(ctx, id, params, o.Message)
+	res, err := threads.Resume(ctx, id, params, text)
+	return r.follow(ctx, res, err)
 }
 
 // unchanged returns an error if the directive, the loop or a step is another one than at the
@@ -180,7 +200,10 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 		LoopItem: threads.Identity{Ref: r.Loop.Ref.String(), Digest: r.Loop.Digest}, Steps: loopSteps,
 		Execute: r.executeProvider, Tool: r.call, Guard: r.guard, Repeatable: r.repeatable, Check: r.check,
 		Source: source, Observe: r.o.Observe,
-		NoSuspend: !r.suspends(), Revoked: r.revoked,
+		NoSuspend: !r.suspends(), Revoked: r.revoked, Carried: r.carried,
+	}
+	if r.o.Below == nil { // a run knows the thread of its node by one id
+		out.Continue = r.goesOn
 	}
 	secrets := p.redactor(r.keys)
 	out.Redact, out.RedactText = secrets.Bytes, func() threads.TextFilter { return secrets.Text() }
@@ -254,7 +277,7 @@ func (p *Project) restParams(s *threads.Started, params graph.Params) threads.Pa
 	return threads.Params{
 		Project: p.Spaces.ProjectDir, Signer: params.Signer, Keys: p.RuntimePublic, Now: p.Env.Now, Redact: p.redactor(nil).Bytes,
 		Account: func(ctx context.Context, id string, limit policy.USD) (threads.Ledger, error) {
-			return p.account(ctx, store.Thread{ID: id, Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, limit)
+			return p.account(ctx, store.Thread{ID: chainRoot(p.Spaces.ProjectDir, id), Ref: s.Directive.Ref, Digest: s.Directive.Digest.String(), Model: s.Model}, limit)
 		},
 	}
 }
@@ -277,6 +300,9 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 	if r.o.Below != nil {
 		return r.o.Below.account(ctx, r.stored(), limit)
 	}
+	if r.money != nil {
+		return r.money, nil // of the thread before it in the chain
+	}
 	a, err := r.p.account(ctx, r.stored(), limit)
 	if err != nil {
 		return nil, err
@@ -288,7 +314,11 @@ func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (th
 
 // stored describes the thread for the ledger.
 func (r *threadRun) stored() store.Thread {
-	return store.Thread{ID: r.id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}
+	id := r.id
+	if r.carried != nil {
+		id = r.carried.Root
+	}
+	return store.Thread{ID: id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}
 }
 
 // ledger opens the ledger of the user, with the allowance that bounds it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,12 +30,34 @@ type waiter struct {
 }
 
 // WaitThreads waits until all of some threads and runs rest, or any of them, and returns
-// their states in the same order; the state of one that still runs is running. The system
+// their states in the same order; the state of one that still runs is running. Of a thread
+// that is continued, it waits for the last of its chain. The system
 // wakes the waiter when the result of one is written, or its process ends. After the limit
 // the error is TIMEOUT.
 func (p *Project) WaitThreads(ctx context.Context, ids []string, limit time.Duration, anyOf bool) ([]*graph.Summary, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	ids = slices.Clone(ids)
+	for {
+		out, err := p.waitThreads(ctx, within, ids, limit, anyOf)
+		if err != nil {
+			return nil, err
+		}
+		on := false
+		for i, s := range out {
+			if s.State == graph.StateContinued {
+				end := p.EndOfChain(ids[i])
+				on = on || end != ids[i]
+				ids[i] = end
+			}
+		}
+		if !on {
+			return out, nil
+		}
+	}
+}
+
+func (p *Project) waitThreads(ctx, within context.Context, ids []string, limit time.Duration, anyOf bool) ([]*graph.Summary, error) {
 	w := &waiter{p: p, watch: procwatch.New()}
 	defer w.watch.Close()
 	for _, id := range ids { // before the first look, so that nothing is missed

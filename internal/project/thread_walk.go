@@ -94,7 +94,7 @@ func walked(lines []transcript.Line) (walks int, ended bool, last *walkEnd) {
 			}
 		case "thread_suspended":
 			last = nil
-		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed":
+		case "thread_completed", "thread_error", "thread_cancelled", "thread_killed", "thread_continued":
 			if last != nil && endingOf(last.Output).State != threads.Suspended {
 				last = nil
 			}
@@ -141,12 +141,15 @@ func endingOf(output any) threads.Ending {
 		e.Suspend = suspensionOf(m)
 		return e
 	}
-	if failure, ok := m["error"].(map[string]any); ok {
+	failure, ok := m["error"].(map[string]any)
+	if ok {
 		code, _ := failure["code"].(string)
 		e.Code = diag.Code(code)
 		e.Message, _ = failure["message"].(string)
 		e.Details, _ = failure["details"].(map[string]any)
-		e.State = threads.Failed
+		if e.State != threads.Continued {
+			e.State = threads.Failed
+		}
 	}
 	return e
 }

@@ -2,6 +2,7 @@ package steps
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ryeos/rye/diag"
@@ -54,6 +55,8 @@ func finish(ctx context.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	switch {
+	case p.State == "continued" && !slices.ContainsFunc(in.Conversation, answered): // the next thread would begin with the same request
+		return done(Ending{Done: true, State: "error", Error: p.Error})
 	case p.State == "suspended": // also with outputs, before the thread completes
 		return done(Ending{Done: true, State: p.State, Reason: p.Reason, Text: tail.text()})
 	case p.Returned != nil:
@@ -68,6 +71,8 @@ func finish(ctx context.Context, in Input) (Output, error) {
 	}
 	return tail.end(ctx, in, p.Declared)
 }
+
+func answered(l transcript.Line) bool { return l.Event == "model_response" }
 
 // tail is the end of a conversation: the responses without calls, the newest first,
 // and how often the model was asked to go on.

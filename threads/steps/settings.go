@@ -95,6 +95,9 @@ type Coordination struct {
 	WaitSeconds, WaitMaxSeconds int64
 	KillGraceSeconds            int64
 	Trigger, Pressure           float64 // context ratios
+	SummaryDirective            string
+	SummarySpend                string // USD
+	CarryTokens                 int64  // of the turns that the next thread reads
 }
 
 // ReadCoordination reads config:agent/coordination.
@@ -106,5 +109,8 @@ func ReadCoordination(r *tree.Reader) Coordination {
 		KillGraceSeconds: r.Int("kill_grace_seconds", 3, 0, 600),
 		Trigger:          cont.Number("trigger_threshold", 1, 0, 1),
 		Pressure:         cont.Number("pressure_threshold", 1, 0, 1),
+		SummaryDirective: cont.Text("summary_directive"),
+		SummarySpend:     cont.Text("summary_spend"),
+		CarryTokens:      cont.Int("resume_ceiling_tokens", 16_000, 0, 1_000_000),
 	}
 }

@@ -40,6 +40,8 @@ def added(source, text):
 
 
 def decide():
+    if params.get("state") == "continued" and not any(l["event"] == "model_response" for l in lines):
+        return ending("error", error=params.get("error")), []
     if params.get("state") == "suspended":
         return ending("suspended", reason=params.get("reason"), text=text()), []
     if params.get("returned") is not None:

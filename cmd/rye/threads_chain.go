@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/cli"
+	"github.com/ryeos/rye/internal/project"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/activity"
+)
+
+// openLast opens the project and finds the last thread of the chain of a thread.
+func openLast(ctx context.Context, c *cli.Call, m project.Mode) (*project.Project, string, error) {
+	p, id, err := openRun(ctx, c, m)
+	if err != nil {
+		return p, id, err
+	}
+	return p, p.EndOfChain(id), nil
+}
+
+func threadsChainCommand() *cli.Command {
+	return &cli.Command{
+		Name: "chain", Args: "THREAD", Usage: "list the threads that continue each other",
+		Long: `When the window of its model is full, a thread ends in the state continued, and another
+one goes on with a summary and the newest turns. The threads of a chain have one account,
+that of the first; turns and costs are those of the chain so far.`,
+		Examples: []string{"rye threads chain triage-01jd"},
+		Codes:    []diag.Code{diag.ThreadNotFound},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, id, err := openRun(ctx, c, project.Lenient)
+			if err != nil {
+				return err
+			}
+			links, err := p.ThreadChain(id)
+			if err != nil {
+				return err
+			}
+			return c.UI.Show(map[string]any{"chain": links}, func() {
+				t := &cli.Table{Header: []string{"THREAD", "STATE", "DIRECTIVE", "TURNS", "SPENT"}}
+				for _, l := range links {
+					t.Add(l.ID, l.State, l.Directive, fmt.Sprint(l.Turns), activity.Money(l.Cost.Spend))
+				}
+				c.UI.Table(t)
+			})
+		},
+	}
+}
+
+func threadsHandoffCommand() *cli.Command {
+	var o resumeOptions
+	return &cli.Command{
+		Name: "handoff", Args: "THREAD", Usage: "continue a thread in another one, with a summary",
+		Long: `Ends a thread that no process runs in the state continued, and starts the thread that goes
+on: with a summary, the newest turns, and what is left of the limits. It is what rye does
+by itself when the window of the model is full.`,
+		Examples: []string{"rye threads handoff triage-01jd", `rye threads handoff triage-01jd --message "Only the tests are left."`},
+		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged,
+			diag.LimitExceeded, diag.BudgetExceeded, diag.ProviderError},
+		Flags: []cli.Flag{
+			cli.String(&o.message, "message", "a `TEXT` that the model reads after the directive"),
+			cli.Bool(&o.events, "events", "print the events of the threads as JSON lines; -v adds those of the loop"),
+		},
+		Complete: completeRuns,
+		Run: func(ctx context.Context, c *cli.Call) error {
+			p, id, err := openLast(ctx, c, project.Strict)
+			if err != nil {
+				return err
+			}
+			opts := &project.ThreadOptions{Held: policy.Person(), Message: o.message, Ask: askAboutRisk(c), Answer: askAboutThread(c)}
+			show := newWatcher(c, p, o.events)
+			opts.Observe, opts.Started = show.line, show.started
+			r, err := p.HandOff(ctx, id, opts)
+			return show.end(r, err)
+		},
+	}
+}

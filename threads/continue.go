@@ -1,0 +1,216 @@
+package threads
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads/message"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// Continued is the state of a thread whose work another thread goes on with, because the
+// window of its model was full or a person wanted it.
+const Continued = "continued"
+
+// Carried is what a thread takes over from the one that it continues. A chain of threads
+// has one account, that of its root, and its limits apply to all of the chain.
+type Carried struct {
+	From     string            `json:"continues"`
+	Root     string            `json:"chain_root"`
+	Cost     Cost              `json:"cost"` // of the chain so far
+	Messages []message.Message `json:"messages"`
+}
+
+// Next is the thread that goes on.
+type Next struct {
+	ID     string
+	Text   string // a summary for the model, "" if there is none
+	Tokens int64  // of the text
+	Failed bool   // the summary was not made
+	Spend  policy.USD
+	Turns  int64  // that are carried, at most, in tokens
+	Thread string // that made the summary, "" for none
+}
+
+// continuedData are the data of thread_continued. With them the next thread can be
+// started, also by another process.
+type continuedData struct {
+	To      string   `json:"to"`
+	Tokens  int64    `json:"summary_tokens"`
+	Turns   int64    `json:"carried_turns"`
+	Failed  bool     `json:"summary_failed,omitempty"`
+	Thread  string   `json:"summary_thread,omitempty"`
+	Carried *Carried `json:"carried"`
+}
+
+// begin sets the thread to where the chain is.
+func (c *Carried) begin(t *Thread) {
+	if c == nil {
+		return
+	}
+	t.turns, t.spent = c.Cost.Turns, c.Cost.Spend
+	t.usage.Input, t.usage.Output = c.Cost.InputTokens, c.Cost.OutputTokens
+	t.active = time.Duration(c.Cost.DurationMS) * time.Millisecond
+	t.grow(c.Messages)
+}
+
+// goOn prepares the thread that goes on, if the loop ended with that. A thread whose model
+// has not answered cannot be continued: the next one would begin with the same request.
+func (t *Thread) goOn(ctx context.Context) error {
+	t.mu.Lock()
+	wanted := t.ending != nil && t.ending.State == Continued && !t.done && t.p.Continue != nil && t.lastAnswer() != nil
+	t.mu.Unlock()
+	if !wanted {
+		return nil
+	}
+	n, err := t.p.Continue(ctx, t)
+	if err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.spent += n.Spend
+	turns, tail := t.trailing(n.Turns)
+	messages := []message.Message{}
+	if n.Text != "" {
+		messages = append(messages, message.Message{Role: message.User, Blocks: []message.Block{message.TextBlock(n.Text)}})
+	}
+	c := &Carried{From: t.id, Root: t.id, Cost: t.cost(), Messages: append(messages, tail...)}
+	if t.p.Carried != nil {
+		c.Root = t.p.Carried.Root
+	}
+	raw, err := t.clean(&continuedData{To: n.ID, Tokens: n.Tokens, Turns: turns, Failed: n.Failed, Thread: n.Thread, Carried: c})
+	if err != nil {
+		return err
+	}
+	t.next = &continuedData{}
+	if err := json.Unmarshal(raw, t.next); err != nil { // the next model reads what the log has
+		return diag.New(diag.Internal, "continuing %s: %w", t.id, err)
+	}
+	return nil
+}
+
+// trailing returns the newest whole turns with at most so many tokens: answers with the
+// results of all their calls, and the messages that followed. Reasoning is left out: it
+// belongs to the conversation that ended.
+func (t *Thread) trailing(tokens int64) (turns int64, out []message.Message) {
+	end := len(t.entries)
+	for i := end - 1; i >= 0; i-- {
+		if t.entries[i].answer == nil {
+			continue
+		}
+		turn := t.spoken(nil, t.entries[i:end])
+		for j := range turn {
+			turn[j].Blocks = withoutReasoning(turn[j].Blocks)
+		}
+		b, err := jsonx.Marshal(turn)
+		if tokens -= int64(len(b)+3) / 4; err != nil || tokens < 0 {
+			break
+		}
+		out, end = append(turn, out...), i
+		turns++
+	}
+	return turns, out
+}
+
+func withoutReasoning(blocks []message.Block) (out []message.Block) {
+	for _, b := range blocks {
+		if b.Type != message.Reasoning && b.Type != message.Opaque {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// full is the error of a thread whose conversation is too long and cannot be continued.
+func (e *Ending) full() error {
+	return diag.New(diag.ContextFull, "%s", cmp.Or(e.Message, "the conversation is longer than the model can read"))
+}
+
+// restContinued records that another thread goes on. The account stays open: it is that
+// thread's now.
+func (t *Thread) restContinued(ctx context.Context, r *Result) error {
+	raw, err := t.clean(t.next)
+	if err != nil {
+		return err
+	}
+	if err := t.log.Rest(ctx, evContinued, raw); err != nil {
+		return err
+	}
+	r.ContinuedBy, r.carried = t.next.To, t.next.Carried
+	return t.writeResult(r)
+}
+
+// Carried returns what the thread that goes on takes over, nil if none does.
+func (r *Result) Carried() *Carried { return r.carried }
+
+// Link is one thread of a chain.
+type Link struct {
+	ID        string   `json:"thread_id"`
+	Directive string   `json:"directive"`
+	State     string   `json:"state"`
+	Turns     int64    `json:"turns"` // of the chain, at the end of the thread
+	Cost      Cost     `json:"cost"`  // of the chain, too
+	Next      string   `json:"continued_by,omitempty"`
+	From      string   `json:"continues,omitempty"`
+	Carried   *Carried `json:"-"` // for the next thread
+}
+
+// Chain returns the threads of a chain to which a thread belongs, from its root. The last
+// one may be continued by a thread whose log a stopped process did not begin.
+func Chain(project, id string) ([]Link, error) {
+	l, err := link(project, id)
+	if err != nil {
+		return nil, err
+	}
+	out := []Link{*l}
+	for out[0].From != "" {
+		l, err := link(project, out[0].From)
+		if err != nil {
+			return nil, err
+		}
+		out = append([]Link{*l}, out...)
+	}
+	for next := out[len(out)-1].Next; next != ""; next = out[len(out)-1].Next {
+		l, err := link(project, next)
+		if diag.CodeOf(err) == diag.ThreadNotFound {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, *l)
+	}
+	return out, nil
+}
+
+func link(project, id string) (*Link, error) {
+	s, err := Summarize(project, id)
+	if err != nil {
+		return nil, err
+	}
+	l := &Link{ID: id, Directive: s.Directive.Ref, State: s.State, Turns: s.Cost.Turns, Cost: s.Cost, Next: s.ContinuedBy, From: s.Continues}
+	if s.State != Continued {
+		return l, nil
+	}
+	lines, err := transcript.Read(project, id)
+	for i := range lines {
+		if err == nil && lines[i].Event == evContinued {
+			var d continuedData
+			var data []byte
+			if data, err = dataOf(project, id, &lines[i]); err == nil {
+				err = into(data, &d)
+			}
+			l.Carried = d.Carried
+		}
+	}
+	if err != nil {
+		return nil, diag.New(diag.TranscriptBroken, "reading the log of %s: %w", id, err)
+	}
+	return l, nil
+}
