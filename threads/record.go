@@ -55,14 +55,22 @@ type startedData struct {
 	Sandbox   any            `json:"sandbox,omitempty"`
 	Carried   *Carried       `json:"carried,omitempty"`
 	Parent    *string        `json:"parent"`
+	Spawned   *Spawned       `json:"spawned,omitempty"`
 	Lock      string         `json:"lock,omitempty"`
 	Program   string         `json:"rye"`
 	PID       int            `json:"pid"`
 }
 
 type heldSet struct {
-	Caps   []string `json:"caps"`
-	Source string   `json:"source"`
+	Caps    []string        `json:"caps"`
+	Source  string          `json:"source"`
+	Profile *policy.Profile `json:"profile,omitempty"`
+}
+
+// Spawned states which thread started one that has its own process.
+type Spawned struct {
+	By   string `json:"by"`
+	Root string `json:"root"` // of the tree
 }
 
 // SystemText is one block of the system text, and where it is from.

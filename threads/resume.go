@@ -32,6 +32,7 @@ type Started struct {
 	Suspended *Suspension // nil if it is not
 	Parent    string      // the run of a graph whose node started the thread
 	Carried   *Carried    // from the thread that it continues, or nil
+	Spawned   *Spawned    // nil if no thread started it
 }
 
 // ReadStarted reads the beginning of a thread's log, and its state. It is
@@ -53,7 +54,7 @@ func ReadStarted(project, id string) (*Started, error) {
 		return nil, diag.New(diag.TranscriptBroken, "reading %s: %w", id, err)
 	}
 	s := &Started{Directive: d.Directive, Inputs: d.Inputs, Model: d.Model, Provider: strings.TrimPrefix(d.Provider.Ref, "tool:"),
-		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, State: Running, Time: lines[0].Time}
+		Limits: d.Limits, Loop: d.Loop, Steps: d.Steps, Spawned: d.Spawned, State: Running, Time: lines[0].Time}
 	s.Carried = d.Carried
 	if d.Parent != nil {
 		s.Parent = *d.Parent
@@ -66,7 +67,7 @@ func ReadStarted(project, id string) (*Started, error) {
 		for _, c := range h.Caps {
 			set = append(set, policy.Cap(c))
 		}
-		s.Held = s.Held.With(policy.Grant{Caps: set, Source: h.Source})
+		s.Held = s.Held.With(policy.Grant{Caps: set, Source: h.Source, Profile: h.Profile})
 	}
 	for i := range lines {
 		switch lines[i].Event {

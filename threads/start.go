@@ -77,7 +77,7 @@ func (t *Thread) startData() startedData {
 		Directive: t.p.Directive.Identity, Version: t.p.Directive.Version, Signer: t.p.Directive.Signer, Extends: t.p.Directive.Extends,
 		Inputs: t.p.Directive.Inputs, Loop: t.p.LoopItem, Steps: t.p.Steps, Model: s.Model, Provider: Identity{s.Provider.String(), s.Digest},
 		Limits: t.p.Limits, Workspace: t.p.Workspace, Sandbox: t.p.Sandbox, Lock: t.p.Lock, Program: t.p.Program, PID: t.p.PID,
-		Carried: t.p.Carried,
+		Carried: t.p.Carried, Spawned: t.p.Spawned,
 	}
 	if t.p.Parent != "" {
 		d.Parent = &t.p.Parent
@@ -89,7 +89,7 @@ func (t *Thread) startData() startedData {
 		d.Steps = []Identity{}
 	}
 	for _, h := range t.p.Held {
-		set := heldSet{Source: h.Source, Caps: []string{}}
+		set := heldSet{Source: h.Source, Caps: []string{}, Profile: h.Profile}
 		for _, c := range h.Caps {
 			set.Caps = append(set.Caps, string(c))
 		}

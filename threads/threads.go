@@ -188,9 +188,10 @@ type Observer func(transcript.Line)
 // states something else.
 type Params struct {
 	Project string
-	Parent  string // the run of a graph whose node started the thread, "" for none
-	Program string // the version of rye
-	Lock    string // the digest of rye.lock
+	Parent  string   // the run of a graph whose node started the thread, "" for none
+	Spawned *Spawned // of a thread that another one started as a process, nil for others
+	Program string   // the version of rye
+	Lock    string   // the digest of rye.lock
 	Signer  sign.Signer
 	Keys    transcript.Keys
 	Now     func() time.Time

@@ -101,7 +101,7 @@ func cmdThreadToken(ts *testscript.TestScript, neg bool, args []string) {
 		defer s.Close()
 		ts.Check(s.AddToken(ctx, id, set["thread"], "", time.Now().Add(time.Hour)))
 		if set["revoke"] != "" {
-			ts.Check(s.Revoke(ctx, set["thread"]))
+			ts.Check(s.Revoke(ctx, set["thread"], true))
 		}
 	}
 	if set["flip"] != "" {
@@ -120,5 +120,5 @@ func cmdRevoke(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	defer s.Close()
 	id, _, _ := strings.Cut(ts.ReadFile(args[0]), " ")
-	ts.Check(s.Revoke(ctx, id))
+	ts.Check(s.Revoke(ctx, id, true))
 }

@@ -61,7 +61,7 @@ func runSpawn(ctx context.Context, c *cli.Call, o *spawnOptions) error {
 		return err
 	}
 	opts := o.thread.options(c, primary.Call{Ref: ref, Held: policy.Person(), Args: rest, Params: params})
-	s, err := p.SpawnThread(ctx, opts, processArgs(c, "thread-process"))
+	s, err := p.SpawnThread(ctx, opts)
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,9 @@ func (p *Project) approve(ctx context.Context, call policy.Call, ask exec.Ask) e
 	if err != nil {
 		return err
 	}
+	if r := spawner(ctx); r != nil {
+		call.Child = r.o.isChild()
+	}
 	d := a.Decide(call)
 	start := starting(ctx)
 	if start == nil {

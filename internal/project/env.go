@@ -17,15 +17,16 @@ import (
 // caller and the settings of the command line. The zero value of every field
 // but the functions Getenv, Environ and Now works.
 type Env struct {
-	Getenv  func(string) string
-	Environ func() []string
-	Now     func() time.Time
-	Self    string // path of this executable
-	Stdlib  fs.FS  // the embedded system space, rooted above .ai
-	Etc     string // directory of the machine's own files; "" means the system's
-	Cwd     string // working directory of the process
-	Base    string // absolute: relative paths of the caller start here
-	Named   string // directory of the project; "" looks for it from Base upwards
+	Getenv     func(string) string
+	Environ    func() []string
+	Now        func() time.Time
+	Self       string   // path of this executable
+	ThreadArgs []string // with which it runs RunThreadProcess
+	Stdlib     fs.FS    // the embedded system space, rooted above .ai
+	Etc        string   // directory of the machine's own files; "" means the system's
+	Cwd        string   // working directory of the process
+	Base       string   // absolute: relative paths of the caller start here
+	Named      string   // directory of the project; "" looks for it from Base upwards
 
 	TrustRoot string        // a file or directory of trust documents, as the user typed it
 	Grace     time.Duration // how long a program may take to end after the signal to do so; 0 is the default

@@ -79,7 +79,7 @@ func (a *runAccount) reopen(ctx context.Context) error {
 }
 
 // open returns the account that pays the threads of the run. The caller has the lock.
-func (a *runAccount) open(ctx context.Context) (*store.Owner, error) {
+func (a *runAccount) open(ctx context.Context) (owner *store.Owner, err error) {
 	switch {
 	case a.owner != nil:
 		return a.owner, nil
@@ -87,6 +87,9 @@ func (a *runAccount) open(ctx context.Context) (*store.Owner, error) {
 		return a.above.open(ctx)
 	}
 	th := store.Thread{ID: a.run, Project: a.p.Spaces.ProjectDir, Kind: "run", Ref: a.graph.Ref.String(), Digest: a.digest.String()}
+	if th.Spawns, err = a.mostSpawns(ctx); err != nil {
+		return nil, err
+	}
 	if a.above == nil {
 		return a.openRoot(ctx, th)
 	}
@@ -153,21 +156,13 @@ func (a *runAccount) within(l threads.Limits) threads.Limits {
 // spawn counts a thread in the run and in those above it. One of an earlier process is
 // counted already.
 func (a *runAccount) spawn(ctx context.Context, thread string) error {
-	allowance, _, err := a.p.Allowance(ctx)
-	if err != nil {
-		return err
-	}
-	def, err := a.p.defaults(ctx)
-	if err != nil {
-		return err
-	}
 	for x := a; x != nil; x = x.above {
 		if err := x.countSpawns(); err != nil {
 			return err
 		}
-		most := min(def.Limits.Spawns, allowance.Limits.Spawns)
-		if n := x.graph.Limits.Spawns; n != nil {
-			most = min(*n, allowance.Limits.Spawns)
+		most, err := x.mostSpawns(ctx)
+		if err != nil {
+			return err
 		}
 		if !x.spawns[thread] && int64(len(x.spawns)) >= most {
 			return diag.New(diag.LimitExceeded, "running %s: its limit of spawns is reached: it started %d threads", x.graph.Ref, len(x.spawns)).
@@ -178,6 +173,19 @@ func (a *runAccount) spawn(ctx context.Context, thread string) error {
 		x.spawns[thread] = true
 	}
 	return nil
+}
+
+// mostSpawns returns how many threads may be started below the run.
+func (a *runAccount) mostSpawns(ctx context.Context) (int64, error) {
+	allowance, _, err := a.p.Allowance(ctx)
+	if err != nil {
+		return 0, err
+	}
+	def, err := a.p.defaults(ctx)
+	if n := a.graph.Limits.Spawns; n != nil {
+		return min(*n, allowance.Limits.Spawns), err
+	}
+	return min(def.Limits.Spawns, allowance.Limits.Spawns), err
 }
 
 func (a *runAccount) countSpawns() error {
@@ -231,18 +239,10 @@ func (a *runAccount) settle(ctx context.Context, state string) (spent *policy.US
 // endAccounts releases the accounts of runs that no process runs any more, the lowest
 // first.
 func (p *Project) endAccounts(ctx context.Context, runs []string, state string) error {
-	if p.Dirs.State == "" {
-		return nil
-	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // no thread has run
-	}
-	if err != nil {
+	return p.withStore(ctx, func(s *store.Store) (err error) {
+		for _, id := range runs {
+			err = errors.Join(err, s.End(ctx, id, state, ""))
+		}
 		return err
-	}
-	for _, id := range runs {
-		err = errors.Join(err, s.End(ctx, id, state, ""))
-	}
-	return errors.Join(err, s.Close())
+	})
 }

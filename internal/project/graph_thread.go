@@ -127,7 +127,7 @@ func (n *nodeThread) admit(ctx context.Context, th store.Thread, l threads.Limit
 
 // account returns the account that admit opened, or opens that of a thread which
 // continues.
-func (n *nodeThread) account(ctx context.Context, th store.Thread, limit policy.USD) (threads.Ledger, error) {
+func (n *nodeThread) account(ctx context.Context, th store.Thread, limit policy.USD) (*threadAccount, error) {
 	if o := n.owner; o != nil {
 		n.owner = nil
 		return &threadAccount{Owner: o}, nil
@@ -156,9 +156,15 @@ func (n *nodeThread) unused(ctx context.Context) error {
 // holdBelow sets the permissions of a thread that the caller's grants were not made for:
 // its loop may also run the steps, and call the model that the directive names. The
 // thread itself, and so the model and every program that it starts, gets neither.
-func (out *PreparedThread) holdBelow(caller policy.Held) {
+// A child whose directive declares nothing has what its caller has.
+func (out *PreparedThread) holdBelow(caller policy.Held, child bool) {
 	out.hold(caller)
 	last := len(out.Held) - 1 // the directive's
+	if child && !out.Directive.Permissions.Declared {
+		own := caller[len(caller)-1]
+		out.Held, out.inherited = caller, own.Caps
+		out.hookHeld[last], out.loopHeld[last] = also(own, out.stepCaps()), also(own, out.loopCaps())
+	}
 	var hooks, loop policy.Held
 	for _, g := range caller {
 		hooks, loop = hooks.With(also(g, out.stepCaps())), loop.With(also(g, out.loopCaps()))

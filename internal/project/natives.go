@@ -17,6 +17,7 @@ func (p *Project) natives() map[string]exec.Native {
 	maps.Copy(out, mcpclient.Natives(p.mcpParams()))
 	out["graph"] = p.runGraph
 	out["graphs"] = p.graphsTool
+	out["thread_directive"] = p.threadDirective
 	maps.Copy(out, p.stepNatives())
 	return out
 }

@@ -146,31 +146,53 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) 
 // endWait is how long EndRun waits for the process of the run.
 const endWait = 10 * time.Second
 
-// EndRun cancels a run, or kills it, with the runs that it called: state is that which
-// the run shall have. The Summary is nil if the process still ends the nodes in flight.
+// EndRun cancels a run, or kills it, with the runs that it called, and what child_policy
+// states of the threads that it started: state is that which the run shall have. The Summary is nil if the process still ends the nodes in flight.
 func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
-	dir := p.Spaces.ProjectDir
-	pid := graph.Owner(ctx, dir, id)
-	if pid >= 0 {
-		if state == graph.StateCancelled {
-			if err := graph.Send(dir, id, graph.Message{Kind: "cancel", By: "person"}, p.Env.Now()); err != nil {
-				return nil, err
-			}
-		}
-		// Where a process cannot be interrupted, it reads the inbox before its next node.
-		if err := signalRun(pid, state == graph.StateKilled); err != nil && state == graph.StateKilled {
-			return nil, diag.New(diag.ThreadState, "stopping %s: process %d: %w", id, pid, err)
-		}
-		lock, err := transcript.Base(dir, id).LockWithin(ctx, transcript.LockFile, endWait)
+	do, err := p.childPolicy(ctx, state)
+	if err != nil {
+		return nil, err
+	}
+	below := do == "cancel"
+	running, err := p.askToEnd(ctx, id, state)
+	if err != nil {
+		return nil, err
+	}
+	if running {
+		lock, err := transcript.Base(p.Spaces.ProjectDir, id).LockWithin(ctx, transcript.LockFile, endWait)
 		if err != nil {
-			return nil, p.revokeTokens(ctx, chainRoot(dir, id))
+			return nil, p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below)
 		}
 		_ = lock.Release()
 	}
-	if err := p.revokeTokens(ctx, chainRoot(dir, id)); err != nil {
+	if err := p.revokeTokens(ctx, chainRoot(p.Spaces.ProjectDir, id), below); err != nil {
 		return nil, err
 	}
-	return p.markRuns(ctx, id, state, pid >= 0)
+	s, err := p.markRuns(ctx, id, state, running)
+	if err != nil {
+		return s, err
+	}
+	return s, p.rested(ctx, chainRoot(p.Spaces.ProjectDir, id), state)
+}
+
+// askToEnd asks the process of a run to stop, or kills it. running is false if it has
+// none.
+func (p *Project) askToEnd(ctx context.Context, id, state string) (running bool, err error) {
+	dir := p.Spaces.ProjectDir
+	pid := graph.Owner(ctx, dir, id)
+	if pid < 0 {
+		return false, nil
+	}
+	if state == graph.StateCancelled {
+		if err := graph.Send(dir, id, graph.Message{Kind: "cancel", By: "person"}, p.Env.Now()); err != nil {
+			return true, err
+		}
+	}
+	// Where a process cannot be interrupted, it reads the inbox before its next node.
+	if err := signalRun(pid, state == graph.StateKilled); err != nil && state == graph.StateKilled {
+		return true, diag.New(diag.ThreadState, "stopping %s: process %d: %w", id, pid, err)
+	}
+	return true, nil
 }
 
 // markRuns records the end of a run and of the runs that it called. The process of a

@@ -10,6 +10,7 @@ import (
 	"github.com/ryeos/rye/internal/jsonx"
 	"github.com/ryeos/rye/item"
 	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
 )
 
@@ -37,10 +38,10 @@ type Spawned struct {
 }
 
 // SpawnThread starts a thread in a process of its own, which outlives this one and its
-// session. args are the words with which this program runs RunThreadProcess. What can be
-// refused before the thread begins is refused here; SpawnThread returns when the log has
-// the start of the thread.
-func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions, args []string) (*Spawned, error) {
+// session. What can be refused before the thread begins is refused here; SpawnThread returns
+// when the log has the start of the thread. A thread that another one starts is admitted by
+// the registry first, and leaves nothing if it does not begin.
+func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions) (s *Spawned, err error) {
 	if p.Spaces.ProjectDir == "" {
 		return nil, diag.New(diag.ConfigError, "starting %s: a thread is recorded in a project, and this directory is not in a project", o.Ref).WithReason("no_project")
 	}
@@ -48,22 +49,35 @@ func (p *Project) SpawnThread(ctx context.Context, o *ThreadOptions, args []stri
 	if err != nil {
 		return nil, err
 	}
+	id := graph.NewID(prepared.Item.Ref.ID, p.Env.Now())
+	if up := o.Above; up != nil {
+		child := store.Thread{ID: id, Project: p.Spaces.ProjectDir, Kind: "thread", Ref: prepared.Ref, Digest: prepared.Item.Digest.String(), Model: prepared.Services[0].Model}
+		if prepared.Limits, err = up.admit(ctx, child, prepared.Limits); err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, up.money.Discard(context.WithoutCancel(ctx), id))
+			}
+		}()
+		o.Limits = asFlags(prepared.Limits)
+	}
 	start := threadStart{
-		ThreadID: graph.NewID(prepared.Item.Ref.ID, p.Env.Now()), Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
+		ThreadID: id, Ref: prepared.Item.Ref.String(), Params: prepared.Inputs,
 		Limits: o.Limits, Model: o.Model, Provider: o.Provider, Message: o.Message, Locked: p.Env.Locked, Unlocked: p.Env.Unlocked,
 	}
-	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o.Held); err != nil {
+	if start.Token, err = p.mint(ctx, prepared, start.ThreadID, o); err != nil {
 		return nil, err
 	}
 	input, err := jsonx.Marshal(start)
 	if err != nil || len(input) > maxDetach {
 		return nil, diag.New(diag.TooLarge, "starting %s: the inputs have more than %d bytes", o.Ref, maxDetach)
 	}
-	s, err := p.detach(ctx, start.ThreadID, input, args)
+	began, err := p.detach(ctx, start.ThreadID, input, p.Env.ThreadArgs)
 	if err != nil {
-		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID))
+		return nil, errors.Join(err, p.revokeTokens(context.WithoutCancel(ctx), start.ThreadID, true))
 	}
-	return &Spawned{ThreadID: s.ID, PID: s.PID, State: s.State, Directive: start.Ref, Limits: prepared.Limits}, nil
+	return &Spawned{ThreadID: began.ID, PID: began.PID, State: began.State, Directive: start.Ref, Limits: prepared.Limits}, nil
 }
 
 // RunThreadProcess is the body of the process of a detached thread. No person can be

@@ -164,7 +164,7 @@ func (r *threadRun) hookContext(t *threads.Thread, p map[string]any) {
 // step that warns of them.
 func (r *threadRun) periods(ctx context.Context) (map[string]any, error) {
 	a, _, err := r.p.Allowance(ctx)
-	if err != nil || r.money == nil {
+	if err != nil || r.money == nil || r.money.store == nil { // the account of a run has it
 		return map[string]any{"warn_at": a.Spend.WarnAt}, err
 	}
 	now, err := r.money.store.Periods(ctx, a.Spend)

@@ -32,6 +32,7 @@ type ThreadOptions struct {
 	Held            policy.Held
 	Token           *token.Claims // that the process of the thread got; nil at a terminal
 	Limits          []string      // NAME=VALUE, of a person
+	Narrow          []string      // NAME=VALUE, of a caller that may only lower what the directive has
 	Model, Provider string
 	Message         string // of the person
 	AcceptChanged   bool
@@ -44,6 +45,8 @@ type ThreadOptions struct {
 	Plan    bool                          // nothing is started: a model may be missing
 	Below   *nodeThread                   // of a thread that a node of a graph starts
 	handOff bool                          // another thread goes on with the work
+	Above   *threadRun                    // the thread of this process that starts the new one
+	Child   *threads.Spawned              // of a thread that another one started
 }
 
 // PreparedThread is a directive with everything that a thread of it would use.
@@ -64,6 +67,7 @@ type PreparedThread struct {
 	keys      map[string]string // of the providers of its models
 	loopHeld  policy.Held
 	hookHeld  policy.Held // of the actions of hooks
+	inherited policy.Set  // of a child whose directive declares no permissions
 }
 
 // threadRun is a thread that this project runs.
@@ -105,6 +109,11 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 	if out.Limits, err = p.threadLimits(ctx, def.Limits, out.Directive.Limits, o.Limits); err != nil {
 		return nil, err
 	}
+	narrowed := out.Limits
+	if err := setLimits(&narrowed, o.Narrow); err != nil {
+		return nil, err
+	}
+	out.Limits = out.Limits.Within(narrowed)
 	if out.Services, err = p.services(ctx, out.Directive.Model, o); err != nil {
 		if !o.Plan {
 			return nil, err
@@ -126,12 +135,17 @@ func (p *Project) PrepareThread(ctx context.Context, o *ThreadOptions) (*Prepare
 	if err := primary.CheckDraft(o.Held, out.Loop); err != nil {
 		return nil, err
 	}
-	if o.Below != nil || o.Token != nil {
-		out.holdBelow(o.Held)
+	if o.Below != nil || o.Token != nil || o.Child != nil {
+		out.holdBelow(o.Held, o.isChild())
 	} else {
 		out.hold(o.Held)
 	}
 	return out, nil
+}
+
+// isChild reports whether another thread started the one that is prepared.
+func (o *ThreadOptions) isChild() bool {
+	return o.Child != nil || o.Above != nil || o.Token != nil && o.Token.Root != o.Token.Thread
 }
 
 // hold sets the permissions. Those of the thread are the caller's and the directive's:

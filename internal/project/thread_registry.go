@@ -152,14 +152,18 @@ func (p *Project) settleOrphans(ctx context.Context, s *store.Store) error {
 		if l.Project != p.Spaces.ProjectDir || !isOrphan(ctx, l) { // others are settled in their project
 			continue
 		}
-		if l.Project == p.Spaces.ProjectDir && l.Kind == "thread" && kinds[l.Parent] != "run" {
-			params, err := p.GraphParams(ctx, policy.Person())
-			if err != nil {
+		if l.State == store.Created { // it has no log
+			if err := s.End(ctx, l.Thread, threads.Failed, threads.Orphaned); err != nil {
 				return err
 			}
-			err = p.markRun(ctx, p.EndOfChain(l.Thread), threads.Failed, params)
-			if err == nil || diag.CodeOf(err) == diag.ThreadState { // another process was faster
+			continue
+		}
+		if l.Kind == "thread" && kinds[l.Parent] != "run" {
+			switch err := p.settleOrphan(ctx, l.Thread); {
+			case err == nil || diag.CodeOf(err) == diag.ThreadState: // another process was faster
 				continue
+			case diag.CodeOf(err) == diag.Cancelled:
+				return err
 			}
 			// Its log has no line, or cannot be continued: rye threads verify names the fault.
 		}
@@ -178,4 +182,17 @@ func (p *Project) FindThread(prefix string) (string, error) {
 		return "", diag.New(diag.ThreadNotFound, "finding the thread %q: no thread and no run of a graph has this id", prefix).WithReason("no_thread").WithDetail("id", prefix)
 	}
 	return id, err
+}
+
+// settleOrphan records the end of a thread whose process was stopped, and asks the threads
+// that it started to end as child_policy states.
+func (p *Project) settleOrphan(ctx context.Context, id string) error {
+	params, err := p.GraphParams(ctx, policy.Person())
+	if err != nil {
+		return err
+	}
+	if err := p.markRun(ctx, p.EndOfChain(id), threads.Failed, params); err != nil {
+		return err
+	}
+	return p.orphaned(ctx, id)
 }

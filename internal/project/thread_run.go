@@ -38,6 +38,9 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 		if err := o.Token.For(prepared.Item.Digest); err != nil {
 			return nil, err
 		}
+		if err := p.asChild(ctx, o, prepared); err != nil {
+			return nil, err
+		}
 	}
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: cmp.Or(o.ID, graph.NewID(prepared.Item.Ref.ID, p.Env.Now()))}
 	if o.Below != nil {
@@ -51,7 +54,17 @@ func (p *Project) StartThread(ctx context.Context, o *ThreadOptions) (*threads.R
 		o.Started(prepared, r.id)
 	}
 	res, err := threads.Start(ctx, r.id, params)
-	return r.follow(ctx, res, err)
+	return r.end(ctx)(r.follow(ctx, res, err))
+}
+
+// end returns what adds the end of the thread's children to the result of the thread.
+func (r *threadRun) end(ctx context.Context) func(*threads.Result, error) (*threads.Result, error) {
+	return func(res *threads.Result, err error) (*threads.Result, error) {
+		if res == nil {
+			return nil, err
+		}
+		return res, errors.Join(err, r.p.rested(ctx, r.stored().ID, res.Status))
+	}
 }
 
 // startBelow starts the thread as the child of a run.
@@ -67,7 +80,7 @@ func (r *threadRun) startBelow(ctx context.Context) (*threads.Result, error) {
 	if err != nil {
 		return nil, errors.Join(err, below.unused(ctx))
 	}
-	res, err := threads.Start(ctx, r.id, params)
+	res, err := r.end(ctx)(threads.Start(ctx, r.id, params))
 	return res, errors.Join(err, below.unused(ctx))
 }
 
@@ -91,6 +104,14 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 		return nil, diag.New(diag.TranscriptBroken, "resuming %s: %w", id, err)
 	}
 	o.Ref, o.Params = ref, s.Inputs
+	if o.Child = s.Spawned; o.Child != nil { // what its caller had applies to its loop and hooks, too
+		for _, g := range s.Held {
+			if g.Source != s.Directive.Ref+" "+s.Directive.Digest.String() {
+				o.Held = o.Held.With(g)
+			}
+		}
+		s.Held = nil
+	}
 	if o.Model == "" {
 		o.Model, o.Provider = s.Model, s.Provider
 	}
@@ -114,7 +135,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 	r := &threadRun{PreparedThread: prepared, p: p, o: o, id: id, carried: s.Carried, again: true}
 	if pending != nil { // its process was stopped before the next thread had a log
 		r.id, r.carried, r.again = pending.Next, pending.Carried, false
-		return r.followed(ctx)
+		return r.end(ctx)(r.followed(ctx))
 	}
 	params, err := r.params(ctx)
 	if err != nil {
@@ -132,7 +153,7 @@ func (p *Project) ResumeThread(ctx context.Context, id string, o *ThreadOptions)
 		o.Started(prepared, id)
 	}
 	res, err := threads.Resume(ctx, id, params, text)
-	return r.follow(ctx, res, err)
+	return r.end(ctx)(r.follow(ctx, res, err))
 }
 
 // unchanged returns an error if the directive, the loop or a step is another one than at the
@@ -193,7 +214,7 @@ func (r *threadRun) params(ctx context.Context) (threads.Params, error) {
 	}
 	m := r.Directive.Model
 	out := threads.Params{
-		Project: p.Spaces.ProjectDir, Parent: r.parent(), Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
+		Project: p.Spaces.ProjectDir, Parent: r.parent(), Spawned: r.o.Child, Program: p.Env.Version, Signer: signer, Keys: p.RuntimePublic, Now: p.Env.Now, PID: os.Getpid(),
 		Directive: r.identity(), Held: r.Held, Limits: r.Limits, Services: r.Services, MaxOutput: r.MaxOutput, MinOutput: r.MinOutput, Effort: m.Effort,
 		MaxAttempts: r.Attempts,
 		Message:     r.o.Message, Workspace: "here", Account: r.account, Loop: r.walkLoop,
@@ -298,7 +319,12 @@ func (p *Project) DeclineThread(ctx context.Context, id string) (*threads.Result
 // account opens the account of the thread in the ledger of the user.
 func (r *threadRun) account(ctx context.Context, _ string, limit policy.USD) (threads.Ledger, error) {
 	if r.o.Below != nil {
-		return r.o.Below.account(ctx, r.stored(), limit)
+		a, err := r.o.Below.account(ctx, r.stored(), limit)
+		if err != nil {
+			return nil, err
+		}
+		a.now, r.money = r.p.Env.Now, a
+		return a, nil
 	}
 	if r.money != nil {
 		return r.money, nil // of the thread before it in the chain
@@ -318,7 +344,8 @@ func (r *threadRun) stored() store.Thread {
 	if r.carried != nil {
 		id = r.carried.Root
 	}
-	return store.Thread{ID: id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model}
+	return store.Thread{ID: id, Project: r.p.Spaces.ProjectDir, Kind: "thread", Ref: r.Ref, Digest: r.Item.Digest.String(), Model: r.Services[0].Model,
+		Depth: r.Limits.Depth, Spawns: r.Limits.Spawns}
 }
 
 // ledger opens the ledger of the user, with the allowance that bounds it.

@@ -8,13 +8,12 @@ import (
 
 	"github.com/ryeos/rye/diag"
 	"github.com/ryeos/rye/exec/graph"
-	"github.com/ryeos/rye/policy"
 	"github.com/ryeos/rye/threads/store"
 	"github.com/ryeos/rye/threads/token"
 )
 
 // mint makes the token of a thread whose process has the permissions of the caller.
-func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread string, held policy.Held) (token.Token, error) {
+func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread string, o *ThreadOptions) (token.Token, error) {
 	signer, err := p.RuntimeKey(ctx)
 	if err != nil {
 		return token.Token{}, err
@@ -24,9 +23,16 @@ func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread str
 		return token.Token{}, err
 	}
 	now := p.Env.Now()
+	root, parent := thread, ""
+	if up := o.Above; up != nil {
+		root = up.root()
+		if up.o.Token != nil {
+			parent = up.o.Token.ID
+		}
+	}
 	t, claims, err := token.Mint(ctx, token.Grant{
-		ID: strings.TrimPrefix(graph.NewID("token", now), "token-"), Thread: thread, Root: thread, Project: dir, Directive: prepared.Item.Digest,
-		Depth: prepared.Limits.Depth, Held: held, Now: now, Duration: time.Duration(prepared.Limits.DurationSeconds) * time.Second,
+		ID: strings.TrimPrefix(graph.NewID("token", now), "token-"), Thread: thread, Root: root, Parent: parent, Project: dir, Directive: prepared.Item.Digest,
+		Depth: prepared.Limits.Depth, Held: o.Held, Now: now, Duration: time.Duration(prepared.Limits.DurationSeconds) * time.Second,
 	}, signer)
 	if err != nil {
 		return token.Token{}, err
@@ -36,7 +42,7 @@ func (p *Project) mint(ctx context.Context, prepared *PreparedThread, thread str
 		return token.Token{}, err
 	}
 	defer s.Close()
-	return t, s.AddToken(ctx, claims.ID, thread, "", now.Add(token.Longest))
+	return t, s.AddToken(ctx, claims.ID, thread, parent, now.Add(token.Longest))
 }
 
 // takeToken checks the token that the process of a thread got, and uses it up.
@@ -78,18 +84,7 @@ func (a *threadAccount) permitted(ctx context.Context) error {
 	return a.owned(err)
 }
 
-// revokeTokens revokes the tokens of a thread and of all below it.
-func (p *Project) revokeTokens(ctx context.Context, thread string) error {
-	if p.Dirs.State == "" {
-		return nil
-	}
-	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
-	if store.Missing(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return s.Revoke(ctx, thread)
+// revokeTokens revokes the tokens of a thread, and with below those of all below it.
+func (p *Project) revokeTokens(ctx context.Context, thread string, below bool) error {
+	return p.withStore(ctx, func(s *store.Store) error { return s.Revoke(ctx, thread, below) })
 }

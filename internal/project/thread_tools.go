@@ -48,10 +48,11 @@ func (r *threadRun) direct(ctx context.Context) ([]steps.Offer, error) {
 	return out, nil
 }
 
-// caps returns the capabilities that the directive declares: none if it declares none.
+// caps returns the capabilities that the directive declares. If it declares none, a child
+// has those of its caller, and another thread has none.
 func (r *PreparedThread) caps() policy.Set {
 	if !r.Directive.Permissions.Declared {
-		return nil
+		return r.inherited
 	}
 	return r.Directive.Permissions.Caps
 }
@@ -135,6 +136,7 @@ func (r *threadRun) call(ctx context.Context, c *threads.ToolCall) (res *threads
 	ctx = context.WithValue(context.WithValue(ctx, startKey{}, c.Start), askedKey{}, r.asking(ctx, c))
 	// A program that runs for this call is not the step that made it.
 	ctx = context.WithValue(context.WithValue(ctx, stepKey{}, ""), callKey{}, c.ID)
+	ctx = context.WithValue(ctx, spawnerKey{}, r)
 	switch {
 	case c.Tool.Name == threads.ArtifactTool:
 		if err := c.Start("", policy.T0.String(), "run"); err != nil {
@@ -227,7 +229,7 @@ func (r *threadRun) verb(ctx context.Context, c *threads.ToolCall) (*threads.Too
 	})
 	if env.Error != nil && starting(ctx) != nil && refused(env.Error.Code) {
 		e := diag.New(env.Error.Code, "%s", env.Error.Message)
-		maps.Copy(e.Details, env.Error.Details)
+		e.Details = maps.Clone(env.Error.Details)
 		return nil, e
 	}
 	data := map[string]any{"success": env.Success}

@@ -47,11 +47,14 @@ type Resilience struct {
 
 	HookTime time.Duration // of one hook
 	AskAgain int64         // how often finish asks a model to go on, in a row
+
+	// What becomes of the children of a thread that rests: cancel, allow, or wait.
+	OnParentCancel, OnParentComplete, OnParentError string
 }
 
 // ReadResilience reads config:agent/resilience.
 func ReadResilience(r *tree.Reader) Resilience {
-	retry, watch, results := r.Map("retry"), r.Map("watchdog"), r.Map("results")
+	retry, watch, results, children := r.Map("retry"), r.Map("watchdog"), r.Map("results"), r.Map("child_policy")
 	return Resilience{
 		MaxAttempts:     retry.Int("max_attempts", 1, 1, 20),
 		SuspendAbove:    retry.Int("suspend_above_seconds", 0, 0, 86_400),
@@ -65,6 +68,10 @@ func ReadResilience(r *tree.Reader) Resilience {
 		ArtifactLines:   results.Int("artifact_lines", 1, 1, 1_000_000),
 		HookTime:        time.Duration(r.Int("hook_seconds", 1, 1, 3600)) * time.Second,
 		AskAgain:        r.Int("ask_again", 0, 0, 100),
+
+		OnParentCancel:   children.Enum("on_parent_cancel", "cancel", "cancel", "allow"),
+		OnParentComplete: children.Enum("on_parent_complete", "allow", "allow", "cancel", "wait"),
+		OnParentError:    children.Enum("on_parent_error", "cancel", "cancel", "allow"),
 	}
 }
 

@@ -28,10 +28,8 @@ func (o *Owner) Child(ctx context.Context, child Thread, most policy.USD) (*Owne
 			if err := t.insertThread(child, stateRunning, most); err != nil {
 				return err
 			}
-			if child.Kind == "thread" { // the run that starts it has checked the number
-				if err := t.countSpawn(o.thread, 1); err != nil {
-					return err
-				}
+			if err := t.countNode(o.thread, child.Kind); err != nil {
+				return err
 			}
 			return t.lease(child.ID, o.store.process)
 		}

@@ -94,8 +94,8 @@ func (m *model) release(thread string) {
 	}
 	t.heldByParent = false
 	for _, c := range m.threads {
-		if c.parent == thread && c.heldByParent {
-			c.parent, c.heldByParent = t.parent, t.parent != ""
+		if c.parent == thread && c.heldByParent && t.parent != "" {
+			c.parent = t.parent
 		}
 	}
 }

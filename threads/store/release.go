@@ -9,8 +9,8 @@ import (
 
 // Release ends the account of a thread that reached a state: its parent pays what it
 // spent, and gets back the rest of what it reserved. Children that still run are paid
-// by the parent of this thread from then on. Every reservation for a call must be
-// settled before. A repeated call sets the state only.
+// by the parent of this thread from then on, and by a root itself. Every reservation for a
+// call must be settled before. A repeated call sets the state only.
 func (o *Owner) Release(ctx context.Context, state, reason string) error {
 	return o.write(ctx, "releasing a thread in", func(t *tx) error {
 		if err := t.release(o.thread); err != nil {
@@ -55,6 +55,9 @@ func (t *tx) release(thread string) error {
 		}
 	}
 	for _, r := range rows {
+		if a.parent == "" {
+			break // a root that is resumed must not spend again what its children still may
+		}
 		if err := t.handUp(r, a.parent); err != nil {
 			return err
 		}
@@ -73,17 +76,12 @@ func (t *tx) payChild(r reservation, actual policy.USD) error {
 	return err
 }
 
-// handUp gives the open reservation for a child to the parent of its parent. The child
-// of a root becomes a root: no account above it is left.
+// handUp gives the open reservation for a child to the parent of its parent.
 func (t *tx) handUp(r reservation, to string) error {
 	if _, err := t.Exec("UPDATE ledger SET reserved = reserved - ? WHERE thread = ?", int64(r.amount), r.thread); err != nil {
 		return err
 	}
 	if _, err := t.Exec("UPDATE ledger SET parent = ? WHERE thread = ?", to, r.child); err != nil {
-		return err
-	}
-	if to == "" {
-		_, err := t.Exec("UPDATE reservations SET status = 'released' WHERE id = ?", r.id)
 		return err
 	}
 	if _, err := t.Exec("UPDATE reservations SET thread = ? WHERE id = ?", to, r.id); err != nil {

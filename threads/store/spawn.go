@@ -7,8 +7,8 @@ import (
 	"github.com/ryeos/rye/policy"
 )
 
-// stateCreated is the state of a thread that was admitted and has no process yet.
-const stateCreated = "created"
+// Created is the state of a thread that was admitted and has no process yet.
+const Created = "created"
 
 // Share is what a thread may use together with all threads below it.
 type Share struct {
@@ -44,7 +44,7 @@ func (o *Owner) Spawn(ctx context.Context, child Thread, ask Share, running poli
 		if err := t.QueryRow("SELECT root FROM threads WHERE id = ?", o.thread).Scan(&child.Root); err != nil {
 			return err
 		}
-		if err := t.insertThread(child, stateCreated, got.Spend); err != nil {
+		if err := t.insertThread(child, Created, got.Spend); err != nil {
 			return err
 		}
 		if err := t.countSpawn(o.thread, 1); err != nil {
@@ -130,6 +130,16 @@ func (t *tx) countSpawn(parent string, n int64) error {
 	return err
 }
 
+// countNode counts a thread that the node of a run starts, which has checked the number. A
+// summary, which a thread starts in its own process, does not count.
+func (t *tx) countNode(parent, kind string) error {
+	var of string
+	if err := t.QueryRow("SELECT kind FROM threads WHERE id = ?", parent).Scan(&of); err != nil || of != "run" || kind != "thread" {
+		return err
+	}
+	return t.countSpawn(parent, 1)
+}
+
 func spawnExceeded(thread, limit string, value, most int64, format string, args ...any) *diag.Error {
 	return diag.New(diag.LimitExceeded, "starting a thread of "+thread+": "+format, args...).
 		WithDetail("id", thread).WithDetail("limit", limit).WithDetail("value", value).WithDetail("max", most)
@@ -140,7 +150,7 @@ func spawnExceeded(thread, limit string, value, most int64, format string, args 
 func (o *Owner) Discard(ctx context.Context, child string) error {
 	return o.write(ctx, "discarding a child in", func(t *tx) error {
 		var own bool
-		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, stateCreated).Scan(&own); err != nil || !own {
+		if err := t.QueryRow("SELECT count(*) > 0 FROM threads WHERE id = ? AND parent = ? AND state = ?", child, o.thread, Created).Scan(&own); err != nil || !own {
 			return err
 		}
 		a, err := t.account(child)

@@ -69,12 +69,12 @@ func badToken(found, want string) error {
 		WithDetail("claim", "token_id").WithDetail("want", want).WithDetail("found", found)
 }
 
-// Revoke revokes the tokens of a thread and of all below it.
-func (s *Store) Revoke(ctx context.Context, thread string) error {
+// Revoke revokes the tokens of a thread, and with below those of all below it.
+func (s *Store) Revoke(ctx context.Context, thread string, below bool) error {
 	return s.write(ctx, "revoking tokens in", func(t *tx) error {
-		_, err := t.Exec(`WITH RECURSIVE down(id) AS (VALUES(?1) UNION SELECT c.id FROM threads c JOIN down ON c.parent = down.id),
-			tree(id) AS (SELECT token_id FROM tokens WHERE thread IN (SELECT id FROM down) UNION SELECT c.token_id FROM tokens c JOIN tree ON c.parent_id = tree.id)
-			UPDATE tokens SET revoked = 1 WHERE token_id IN (SELECT id FROM tree)`, thread)
+		_, err := t.Exec(`WITH RECURSIVE down(id) AS (VALUES(?1) UNION SELECT c.id FROM threads c JOIN down ON c.parent = down.id WHERE ?2),
+			tree(id) AS (SELECT token_id FROM tokens WHERE thread IN (SELECT id FROM down) UNION SELECT c.token_id FROM tokens c JOIN tree ON c.parent_id = tree.id WHERE ?2)
+			UPDATE tokens SET revoked = 1 WHERE token_id IN (SELECT id FROM tree)`, thread, below)
 		return err
 	})
 }

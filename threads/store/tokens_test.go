@@ -37,7 +37,7 @@ func TestTokens(t *testing.T) {
 	must(t, s.CheckToken(t.Context(), "t1", "root"))
 	must(t, s.TakeToken(t.Context(), "t2", "child"))
 
-	must(t, s.Revoke(t.Context(), "root"))
+	must(t, s.Revoke(t.Context(), "root", true))
 	refused("revoked", s.CheckToken(t.Context(), "t1", "root"))
 	refused("revoked with its parent", s.CheckToken(t.Context(), "t2", "child"))
 	refused("revoked before it was used", s.TakeToken(t.Context(), "t3", "not-yet"))

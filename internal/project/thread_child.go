@@ -1,0 +1,318 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/internal/jsonx"
+	"github.com/ryeos/rye/item"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+)
+
+// How long the start of a thread waits while as many run as may, and between two tries.
+const (
+	placeWait  = 60 * time.Second
+	placePause = 250 * time.Millisecond
+)
+
+type spawnerKey struct{}
+
+// spawner returns the thread whose call ctx is, nil if a person or a client makes it.
+func spawner(ctx context.Context) *threadRun {
+	r, _ := ctx.Value(spawnerKey{}).(*threadRun)
+	return r
+}
+
+// threadDirective is the function of the tool with which a thread starts another one. The
+// new thread has the permissions of the caller as its first grants, so it may do no more.
+func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+	o, wait, err := p.childOptions(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	s, err := p.SpawnThread(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if !wait {
+		return object(s)
+	}
+	// The thread ends by its own limit; the caller's timeout ends the wait only.
+	waited, err := p.WaitThreads(ctx, []string{s.ThreadID}, time.Duration(s.Limits.DurationSeconds)*time.Second+placeWait, false)
+	if err != nil {
+		return nil, err
+	}
+	return p.outcome(s.ThreadID, waited[0].State)
+}
+
+// outcome returns how a thread rests, as its caller reads it.
+func (p *Project) outcome(id, state string) (map[string]any, error) {
+	out := map[string]any{"thread_id": id, "state": state}
+	res, err := p.RunResult(id)
+	if diag.CodeOf(err) == diag.ThreadState { // it has not ended
+		return out, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, key := range []string{"outputs", "text", "error", "cost"} {
+		if v := res[key]; v != nil && v != "" {
+			out[key] = v
+		}
+	}
+	return out, nil
+}
+
+// childOptions reads the parameters of the tool.
+func (p *Project) childOptions(ctx context.Context, in exec.NativeCall) (o *ThreadOptions, wait bool, err error) {
+	text := func(key string) string { s, _ := in.Parameters[key].(string); return s }
+	id := cmp.Or(text("directive_id"), text("directive_name"))
+	if id == "" {
+		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: the parameter directive_id is missing")
+	}
+	ref, err := item.ParseRef(id, item.Directive)
+	if err != nil || ref.Kind != item.Directive {
+		return nil, false, diag.New(diag.ValidationFailed, "starting a thread: %q is not the id of a directive", id)
+	}
+	o = &ThreadOptions{Ref: ref, Held: in.Held, Model: text("model"), Provider: text("provider"), Above: spawner(ctx)}
+	if o.Above == nil && ctx.Value(runAccountKey{}) != nil {
+		return nil, false, diag.New(diag.ValidationFailed, "starting %s: a node of a graph calls the directive itself, as its action", ref)
+	}
+	if o.Params, _ = in.Parameters["inputs"].(map[string]any); o.Params == nil {
+		o.Params = map[string]any{}
+	}
+	if list, ok := in.Parameters["permissions"].([]any); ok {
+		g := policy.Grant{Source: "permissions of the call that starts " + ref.String(), Caps: policy.Set{policy.Needed(policy.Execute, ref)}}
+		for _, v := range list {
+			s, _ := v.(string)
+			c, err := policy.Parse(s)
+			if err != nil {
+				return nil, false, err
+			}
+			g.Caps = append(g.Caps, c)
+		}
+		o.Held = o.Held.With(g)
+	}
+	flags, err := limitFlags(in.Parameters["limit_overrides"])
+	if err != nil {
+		return nil, false, err
+	}
+	if isPerson(in.Held) {
+		o.Limits = flags
+	} else {
+		o.Narrow = flags
+	}
+	return o, cmp.Or(text("mode"), "wait") == "wait" && in.Parameters["async_exec"] != true, nil
+}
+
+// limitFlags returns limits of an object in the form of a person's flags.
+func limitFlags(v any) ([]string, error) {
+	m, _ := v.(map[string]any)
+	var out []string
+	for name, value := range m {
+		raw, err := jsonx.Marshal(value)
+		if err != nil {
+			return nil, diag.New(diag.ValidationFailed, "reading limit_overrides: %s: %w", name, err)
+		}
+		s, isText := value.(string)
+		if !isText {
+			s = string(raw)
+		}
+		out = append(out, name+"="+s)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// asFlags returns limits as the process of a thread reads them.
+func asFlags(l threads.Limits) []string {
+	n := func(name string, v int64) string { return name + "=" + strconv.FormatInt(v, 10) }
+	return []string{n("turns", l.Turns), n("tokens", l.Tokens), "spend=" + l.Spend.String(), n("spawns", l.Spawns), n("depth", l.Depth), n("duration_seconds", l.DurationSeconds)}
+}
+
+// admit admits a child of the thread to the registry and returns its limits, which are
+// within those of the thread and what it has left. While as many threads run as may, it
+// waits for one to end.
+func (r *threadRun) admit(ctx context.Context, child store.Thread, l threads.Limits) (threads.Limits, error) {
+	a, _, err := r.p.Allowance(ctx)
+	if err != nil {
+		return l, err
+	}
+	t := threads.From(ctx)
+	if t == nil || r.money == nil {
+		return l, diag.New(diag.Internal, "starting a thread of %s: it has no account", r.id)
+	}
+	left := r.Limits.DurationSeconds - t.Used().DurationMS/1000
+	l.DurationSeconds = max(1, min(l.DurationSeconds, left))
+	ask := store.Share{Spend: l.Spend, Depth: l.Depth, Spawns: l.Spawns}
+	for end := time.Now().Add(placeWait); ; {
+		got, err := r.money.Spawn(ctx, child, ask, a.Concurrency)
+		if err == nil {
+			l.Spend, l.Depth, l.Spawns = got.Spend, got.Depth, got.Spawns
+			return l, nil
+		}
+		if !diag.Typed(err).Retryable || time.Now().After(end) {
+			return l, r.money.owned(err)
+		}
+		// A thread whose process was stopped runs for the registry until it is settled.
+		if _, err := r.p.listed(ctx, func(*store.Store) ([]store.Cost, error) { return nil, nil }); err != nil {
+			return l, err
+		}
+		if err := pause(ctx, placePause); err != nil {
+			return l, err
+		}
+	}
+}
+
+// root returns the thread that began the tree of this one.
+func (r *threadRun) root() string {
+	if r.o.Child != nil {
+		return r.o.Child.Root
+	}
+	return r.stored().ID
+}
+
+// asChild reads from the registry where the thread of a token is in its tree, and its
+// share: a message that states other limits does not widen them. It does nothing for a
+// root.
+func (p *Project) asChild(ctx context.Context, o *ThreadOptions, prepared *PreparedThread) error {
+	if o.Token == nil || o.Token.Root == o.Token.Thread {
+		return nil
+	}
+	s, _, err := p.ledger(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	share, err := s.Share(ctx, o.Token.Thread)
+	if err != nil {
+		return err
+	}
+	row, err := s.Find(ctx, p.Spaces.ProjectDir, o.Token.Thread)
+	if err != nil {
+		return err
+	}
+	o.Child = &threads.Spawned{By: row.Parent, Root: row.Root}
+	prepared.Limits.Spend, prepared.Limits.Depth, prepared.Limits.Spawns = share.Spend, share.Depth, share.Spawns
+	return nil
+}
+
+// childPolicy returns what becomes of the children of a thread that rests in a state:
+// cancel, allow or wait.
+func (p *Project) childPolicy(ctx context.Context, state string) (string, error) {
+	cfg, err := p.resilience(ctx)
+	switch state {
+	case threads.Killed:
+		return "cancel", err
+	case threads.Cancelled:
+		return cfg.OnParentCancel, err
+	case threads.Failed:
+		return cfg.OnParentError, err
+	case threads.Completed:
+		return cfg.OnParentComplete, err
+	}
+	return "allow", err
+}
+
+// rested does what child_policy states about the children of a thread that rests.
+func (p *Project) rested(ctx context.Context, id, state string) error {
+	ctx = context.WithoutCancel(ctx)
+	children, err := p.children(ctx, id)
+	if err != nil || len(children) == 0 {
+		return err
+	}
+	do, err := p.childPolicy(ctx, state)
+	switch {
+	case err != nil:
+		return err
+	case do == "cancel":
+		return p.endChildren(ctx, children, childState(state))
+	case do == "wait":
+		ids := make([]string, len(children))
+		for i, c := range children {
+			ids[i] = c.Thread
+		}
+		_, err = p.WaitThreads(ctx, ids, 24*time.Hour, false)
+	}
+	return err
+}
+
+// childState is the state in which the children of a thread end that a policy ends.
+func childState(state string) string {
+	if state == threads.Killed {
+		return threads.Killed
+	}
+	return threads.Cancelled
+}
+
+// children returns the threads of the project that a thread started and that have not
+// ended.
+func (p *Project) children(ctx context.Context, id string) (out []store.Row, err error) {
+	err = p.withStore(ctx, func(s *store.Store) error {
+		out, err = s.Children(ctx, id)
+		return err
+	})
+	return slices.DeleteFunc(out, func(r store.Row) bool { return r.Project != p.Spaces.ProjectDir }), err
+}
+
+// withStore calls do with the store, if the user account has one.
+func (p *Project) withStore(ctx context.Context, do func(*store.Store) error) error {
+	if p.Dirs.State == "" {
+		return nil
+	}
+	s, err := store.Open(ctx, store.Dir(p.Dirs.State), store.Params{Now: p.Env.Now, Existing: true})
+	if store.Missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.Close())
+}
+
+// endChildren ends threads, and each of them those below it. All are asked before the
+// first is waited for.
+func (p *Project) endChildren(ctx context.Context, children []store.Row, state string) error {
+	var all error
+	for _, c := range children {
+		_, err := p.askToEnd(ctx, c.Thread, state)
+		all = errors.Join(all, err)
+	}
+	for _, c := range children {
+		if c.State == store.Created { // it has no log
+			all = errors.Join(all, p.revokeTokens(ctx, c.Thread, true), p.endAccounts(ctx, []string{c.Thread}, state))
+			continue
+		}
+		if _, err := p.EndRun(ctx, c.Thread, state); err != nil && diag.CodeOf(err) != diag.ThreadState {
+			all = errors.Join(all, err)
+		}
+	}
+	return all
+}
+
+// orphaned does what child_policy states about the children of a thread whose process was
+// stopped, without waiting for them.
+func (p *Project) orphaned(ctx context.Context, id string) error {
+	do, err := p.childPolicy(ctx, threads.Failed)
+	if err != nil || do != "cancel" {
+		return err
+	}
+	children, err := p.children(ctx, id)
+	if err != nil || len(children) == 0 {
+		return err
+	}
+	err = p.revokeTokens(ctx, id, true)
+	for _, c := range children {
+		_, aerr := p.askToEnd(ctx, c.Thread, threads.Cancelled)
+		err = errors.Join(err, aerr)
+	}
+	return err
+}
