@@ -18,6 +18,7 @@ func (p *Project) natives() map[string]exec.Native {
 	out["graph"] = p.runGraph
 	out["graphs"] = p.graphsTool
 	out["thread_directive"] = p.threadDirective
+	out["orchestrator"] = p.orchestrate
 	maps.Copy(out, p.stepNatives())
 	return out
 }

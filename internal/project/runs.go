@@ -147,7 +147,8 @@ func (p *Project) SendEvent(ctx context.Context, id, event string, payload any) 
 const endWait = 10 * time.Second
 
 // EndRun cancels a run, or kills it, with the runs that it called, and what child_policy
-// states of the threads that it started: state is that which the run shall have. The Summary is nil if the process still ends the nodes in flight.
+// states of the threads that it started: state is that which the run shall have. The Summary is nil if the
+// process still ends the nodes in flight.
 func (p *Project) EndRun(ctx context.Context, id, state string) (*graph.Summary, error) {
 	do, err := p.childPolicy(ctx, state)
 	if err != nil {

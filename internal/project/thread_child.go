@@ -50,7 +50,11 @@ func (p *Project) threadDirective(ctx context.Context, in exec.NativeCall) (map[
 	if err != nil {
 		return nil, err
 	}
-	return p.outcome(s.ThreadID, waited[0].State)
+	out, err := p.outcome(waited[0].ID, waited[0].State)
+	if err == nil && waited[0].ID != s.ThreadID {
+		out["thread_id"], out["continued_by"] = s.ThreadID, waited[0].ID
+	}
+	return out, err
 }
 
 // outcome returns how a thread rests, as its caller reads it.

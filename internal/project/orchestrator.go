@@ -1,0 +1,337 @@
+package project
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ryeos/rye/diag"
+	"github.com/ryeos/rye/exec"
+	"github.com/ryeos/rye/exec/graph"
+	"github.com/ryeos/rye/internal/cuttext"
+	"github.com/ryeos/rye/policy"
+	"github.com/ryeos/rye/threads"
+	"github.com/ryeos/rye/threads/store"
+	"github.com/ryeos/rye/threads/transcript"
+)
+
+// orchestration is one call of the tool with which models and clients handle threads. A
+// thread reaches itself and what it started; another caller that is not a person reaches
+// what its permissions started. Every other thread does not exist for the caller.
+type orchestration struct {
+	p    *Project
+	in   exec.NativeCall
+	from string // the thread that calls, "" for a person or a client
+}
+
+// orchestrate is the function of the tool.
+func (p *Project) orchestrate(ctx context.Context, in exec.NativeCall) (map[string]any, error) {
+	o := orchestration{p: p, in: in}
+	if r := spawner(ctx); r != nil {
+		o.from = r.stored().ID
+	}
+	do := map[string]func(context.Context) (any, error){
+		"wait_threads": o.wait, "aggregate_results": o.aggregate, "list_active": o.active, "get_status": o.status, "get_chain": o.chain,
+		"chain_search": o.search, "read_transcript": o.read,
+		"cancel_thread": func(ctx context.Context) (any, error) { return o.end(ctx, threads.Cancelled) },
+		"kill_thread":   func(ctx context.Context) (any, error) { return o.end(ctx, threads.Killed) },
+	}[o.text("operation")]
+	if do == nil {
+		return nil, diag.New(diag.ValidationFailed, "handling threads: %q is not an operation", o.text("operation"))
+	}
+	out, err := do(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return object(out)
+}
+
+func (o orchestration) text(key string) string {
+	s, _ := o.in.Parameters[key].(string)
+	return s
+}
+
+func (o orchestration) whole(key string, def int64) int64 {
+	return cmp.Or(wholeOf(o.in.Parameters[key]), def)
+}
+
+func (o orchestration) list(key string) (out []string) {
+	list, _ := o.in.Parameters[key].([]any)
+	for _, v := range list {
+		s, _ := v.(string)
+		out = append(out, s)
+	}
+	return out
+}
+
+// reached returns the id of a thread that the caller may name.
+func (o orchestration) reached(ctx context.Context, word string) (string, error) {
+	missing := diag.New(diag.ThreadNotFound, "finding the thread %q: it is not this one, and not one that it started", word).WithReason("no_run").WithDetail("id", word)
+	id, err := graph.Find(o.p.Spaces.ProjectDir, word)
+	if err != nil || word == "" {
+		return "", missing
+	}
+	yes := isPerson(o.in.Held)
+	if !yes && o.from != "" {
+		err = o.p.withStore(ctx, func(s *store.Store) (err error) {
+			yes, err = s.Reaches(ctx, o.from, chainRoot(o.p.Spaces.ProjectDir, id))
+			return err
+		})
+	} else if s, serr := threads.ReadStarted(o.p.Spaces.ProjectDir, id); !yes && serr == nil {
+		yes = beginsWith(s.Held, o.in.Held)
+	}
+	if err == nil && !yes {
+		err = missing
+	}
+	return id, err
+}
+
+// beginsWith reports whether permissions are others with more grants.
+func beginsWith(held, first policy.Held) bool {
+	if len(first) == 0 || len(held) < len(first) {
+		return false
+	}
+	for i, g := range first {
+		if held[i].Source != g.Source || !slices.Equal(held[i].Caps, g.Caps) {
+			return false
+		}
+	}
+	return true
+}
+
+// one returns the thread of the parameter thread_id.
+func (o orchestration) one(ctx context.Context) (string, error) {
+	if o.text("thread_id") == "" {
+		return "", diag.New(diag.ValidationFailed, "%s: the parameter thread_id is missing", o.text("operation"))
+	}
+	return o.reached(ctx, o.text("thread_id"))
+}
+
+// own reports whether a thread is the caller, or one that it continues.
+func (o orchestration) own(id string) bool {
+	return o.from != "" && chainRoot(o.p.Spaces.ProjectDir, id) == o.from
+}
+
+// several returns the threads of the parameter thread_ids, in its order.
+func (o orchestration) several(ctx context.Context) (out []string, err error) {
+	for _, word := range o.list("thread_ids") {
+		id, err := o.reached(ctx, word)
+		if err != nil {
+			return nil, err
+		}
+		if o.own(id) && o.text("operation") == "wait_threads" {
+			return nil, diag.New(diag.ValidationFailed, "waiting for threads: a thread cannot wait for itself")
+		}
+		out = append(out, id)
+	}
+	if len(out) == 0 {
+		err = diag.New(diag.ValidationFailed, "%s: the parameter thread_ids is missing", o.text("operation"))
+	}
+	return out, err
+}
+
+// wait waits for threads. Time that is over is a result, not an error.
+func (o orchestration) wait(ctx context.Context) (any, error) {
+	ids, err := o.several(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := time.Duration(o.whole("timeout", 600)) * time.Second
+	_, err = o.p.WaitThreads(ctx, ids, limit, o.text("until") == "any")
+	if err != nil && diag.CodeOf(err) != diag.Timeout {
+		return nil, err
+	}
+	results := map[string]any{}
+	for _, id := range ids {
+		r, rerr := o.result(ctx, id)
+		if rerr != nil {
+			return nil, rerr
+		}
+		results[id] = r
+	}
+	return map[string]any{"done": err == nil, "results": results}, nil
+}
+
+// result returns how a thread rests, or that it runs.
+func (o orchestration) result(ctx context.Context, id string) (map[string]any, error) {
+	last := o.p.EndOfChain(id)
+	s, err := graph.Status(ctx, o.p.Spaces.ProjectDir, last)
+	if err != nil {
+		return nil, err
+	}
+	if s.State == graph.StateRunning {
+		return map[string]any{"thread_id": id, "state": s.State}, nil
+	}
+	out, err := o.p.outcome(last, s.State)
+	if err == nil && last != id {
+		out["resolved_id"] = last
+	}
+	return out, err
+}
+
+// aggregate returns the results of threads in the order of their ids, and their sums.
+func (o orchestration) aggregate(ctx context.Context) (any, error) {
+	ids, err := o.several(ctx)
+	if err != nil {
+		return nil, err
+	}
+	results, completed, failed, spend := []any{}, 0, 0, policy.USD(0)
+	for _, id := range ids {
+		r, err := o.result(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		switch r["state"] {
+		case threads.Completed:
+			completed++
+		case threads.Failed, threads.Cancelled, threads.Killed:
+			failed++
+		}
+		if s, err := o.p.ThreadSummary(ctx, o.p.EndOfChain(id)); err == nil {
+			spend += s.Cost.Spend
+		}
+		results = append(results, r)
+	}
+	return map[string]any{"results": results, "completed": completed, "failed": failed, "cost": map[string]any{"spend": spend}}, nil
+}
+
+// active returns the threads that run, of those that the caller reaches.
+func (o orchestration) active(ctx context.Context) (any, error) {
+	all, err := o.p.Threads(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	root := ""
+	if o.text("root") != "" {
+		if root, err = o.reached(ctx, o.text("root")); err != nil {
+			return nil, err
+		}
+	}
+	out := []ListedThread{}
+	for _, t := range all {
+		if t.State != threads.Running || root != "" && t.Root != root {
+			continue
+		}
+		if _, err := o.reached(ctx, t.ID); err == nil {
+			out = append(out, t)
+		}
+	}
+	return map[string]any{"threads": out}, nil
+}
+
+func (o orchestration) status(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return o.p.ThreadSummary(ctx, id)
+}
+
+// end cancels or kills a thread. A thread that cancels itself ends after this call.
+func (o orchestration) end(ctx context.Context, state string) (any, error) {
+	id, err := o.one(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.own(id) && state == threads.Killed:
+		return nil, diag.New(diag.ThreadState, "ending %s: a thread cannot kill itself; cancel_thread ends it", id).WithDetail("id", id)
+	case o.own(id):
+		_, err = o.p.askToEnd(ctx, o.p.EndOfChain(id), state)
+		return map[string]any{"thread_id": id, "state": threads.Running}, err
+	}
+	s, err := o.p.EndRun(ctx, o.p.EndOfChain(id), state)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		state = s.State
+	} else {
+		state = threads.Running // what is in flight ends first
+	}
+	return map[string]any{"thread_id": id, "state": state}, nil
+}
+
+// chain returns the tree below a thread.
+func (o orchestration) chain(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	tree, err := o.p.ThreadTree(ctx, chainRoot(o.p.Spaces.ProjectDir, id))
+	if err != nil {
+		return nil, err
+	}
+	links, err := o.p.ThreadChain(id)
+	return map[string]any{"tree": tree, "chain": links}, err
+}
+
+// search finds a text in the transcripts of a thread and, with the scope tree, of those
+// below it.
+func (o orchestration) search(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	links, err := o.p.ThreadChain(id)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, l := range links {
+		ids = append(ids, l.ID)
+	}
+	if cmp.Or(o.text("scope"), "tree") == "tree" {
+		tree, err := o.p.ThreadTree(ctx, chainRoot(o.p.Spaces.ProjectDir, id))
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range tree[1:] {
+			ids = append(ids, t.ID)
+		}
+	}
+	hits, more, err := threads.Find(o.p.Spaces.ProjectDir, ids, threads.Query{
+		Text: o.text("query"), Regex: o.text("search_type") == "regex", Events: o.list("events"), Most: int(o.whole("max_results", 50))})
+	return map[string]any{"hits": hits, "truncated": more}, err
+}
+
+// maxEventText is how much of an event read_transcript shows as text.
+const maxEventText = 400
+
+// shortened returns the beginning of a text.
+func shortened(s string) string {
+	text, whole := cuttext.Measure(cuttext.Bytes).First(s, maxEventText)
+	if whole == 0 && text != s {
+		text += "…"
+	}
+	return text
+}
+
+// read returns lines of a transcript.
+func (o orchestration) read(ctx context.Context) (any, error) {
+	id, err := o.one(ctx)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := transcript.Read(o.p.Spaces.ProjectDir, id)
+	if err != nil {
+		return nil, err
+	}
+	limit := int(o.whole("limit", 200))
+	from := max(int(o.whole("from_seq", 1))-1, 0)
+	if n := int(o.whole("tail_lines", 0)); n > 0 {
+		limit, from = n, max(len(lines)-n, 0)
+	}
+	out := []any{}
+	next := int64(min(from, len(lines)) + 1)
+	for _, l := range lines[min(from, len(lines)):min(from+limit, len(lines))] {
+		next = l.Seq + 1
+		if o.text("format") == "events" {
+			out = append(out, map[string]any{"seq": l.Seq, "time": l.Time, "event": l.Event, "data": l.Data})
+			continue
+		}
+		out = append(out, fmt.Sprintf("%d %s %s %s", l.Seq, l.Time, l.Event, shortened(string(l.Data))))
+	}
+	return map[string]any{"lines": out, "next_seq": next}, nil
+}
