@@ -54,7 +54,7 @@ func threadsHandoffCommand() *cli.Command {
 	return &cli.Command{
 		Name: "handoff", Args: "THREAD", Usage: "continue a thread in another one, with a summary",
 		Long: `Ends a thread that no process runs in the state continued, and starts the thread that goes
-on: with a summary, the newest turns, and what is left of the limits. It is what rye does
+on: with a summary, the newest turns, and the rest of the limits. It is what rye does
 by itself when the window of the model is full.`,
 		Examples: []string{"rye threads handoff triage-01jd", `rye threads handoff triage-01jd --message "Only the tests are left."`},
 		Codes: []diag.Code{diag.ThreadNotFound, diag.ThreadState, diag.TranscriptBroken, diag.GraphChanged,
