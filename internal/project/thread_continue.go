@@ -67,8 +67,6 @@ func (r *threadRun) summary(ctx context.Context, t *threads.Thread, cfg *steps.C
 	id := "summary" + t.ID()[strings.LastIndexByte(t.ID(), '-'):]
 	begun, err := threads.ReadStarted(r.p.Spaces.ProjectDir, id)
 	switch {
-	case err == nil && begun.State == threads.Completed:
-		return threads.ReadResult(r.p.Spaces.ProjectDir, id)
 	case err == nil:
 		most = begun.Limits.Spend
 	case diag.CodeOf(err) != diag.ThreadNotFound:
@@ -84,10 +82,18 @@ func (r *threadRun) summary(ctx context.Context, t *threads.Thread, cfg *steps.C
 	if err != nil {
 		return nil, err
 	}
-	if begun != nil {
+	switch {
+	case begun == nil:
+		return threads.Start(ctx, id, params)
+	case begun.State != threads.Completed:
 		return threads.Resume(ctx, id, params, "")
 	}
-	return threads.Start(ctx, id, params)
+	// Its process can have been stopped before it closed the account. If the rest of the
+	// account went back, there may be no money to reserve it again, and no need.
+	if err := threads.Mark(ctx, id, threads.Failed, params); err != nil && diag.CodeOf(err) != diag.BudgetExceeded {
+		return nil, err
+	}
+	return threads.ReadResult(r.p.Spaces.ProjectDir, id)
 }
 
 // summaryParams prepares the thread that summarizes: with the model of the tier that its
